@@ -1,0 +1,37 @@
+package redlatch
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// EventKind tells what happened.
+type EventKind int
+
+// What an observer is told.
+const (
+	EventAcquired  EventKind = settings.Acquired  // a first acquisition or a re-entry; Duration is how long it took
+	EventRefused   EventKind = settings.Refused   // a wait or a try ended without the lock; Err says why
+	EventReleased  EventKind = settings.Released  // a hold was given back; Duration is how long it was held
+	EventLost      EventKind = settings.Lost      // a hold was lost; Err is a *LossError
+	EventForgotten EventKind = settings.Forgotten // a hold became unreachable without Unlock
+	EventSettled   EventKind = settings.Settled   // an operation of unknown outcome was settled; Duration is how long that took
+)
+
+// String is the kind in one word.
+func (k EventKind) String() string {
+	if k < EventAcquired || k > EventSettled {
+		return "unknown"
+	}
+	return [...]string{"acquired", "refused", "released", "lost", "forgotten", "settled"}[k-1]
+}
+
+// An Event is something that happened to one primitive, for metrics and traces.
+type Event struct {
+	Kind     EventKind
+	Name     string // of the primitive
+	Owner    string // the holder's identity, where there is one
+	Duration time.Duration
+	Err      error
+}

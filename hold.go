@@ -1,0 +1,86 @@
+package redlatch
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// A Hold is one acquisition of a lock, and the proof of holding: only it can give the lock back. Its methods may be
+// called from any goroutine.
+//
+// A Hold that the program drops without Unlock is noticed by the garbage collector: it is reported through the
+// lock's logger (or slog.Default), is renewed no longer, and ends with its lease.
+type Hold struct {
+	inner   holds.Hold
+	cleanup runtime.Cleanup
+}
+
+// NewHold is how the packages of this module hand out what they acquired. Programs get a Hold from Lock.
+func NewHold(inner holds.Hold) *Hold {
+	h := &Hold{inner: inner}
+	h.cleanup = runtime.AddCleanup(h, holds.Hold.Forgotten, inner)
+	return h
+}
+
+// Context returns a child of parent that carries the hold: taking the same lock again with it re-enters. It ends when
+// parent does, and also when the hold does. Then [context.Cause] matches ErrReleased after Unlock, and ErrLost when
+// the lock was lost or may be.
+//
+// The context keeps the Hold alive: work that still has it still holds.
+func (h *Hold) Context(parent context.Context) context.Context {
+	return holds.NewContext(parent, h.inner, h)
+}
+
+// Unlock gives back this acquisition; the lock is free when the last acquisition of its holder is given back. The
+// hold's contexts end first. Unlock ignores the cancellation of ctx and has a time limit of its own
+// ([WithReleaseTimeout]), after which the release is repeated in the background until the lease is over.
+//
+// The error matches ErrReleased when this Hold was given back before, and ErrLost when the lock was lost before or
+// is found lost now. In neither case is the lock of a later holder touched.
+func (h *Hold) Unlock(ctx context.Context) error {
+	h.cleanup.Stop()
+	err := h.inner.Unlock(ctx)
+	runtime.KeepAlive(h)
+	return err
+}
+
+// Extend makes the lease last at least until lease from now, and the hold trusted accordingly. A lease shorter than
+// what remains changes nothing. A hold kept by the watchdog needs no Extend.
+func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
+	if lease < settings.MinLease {
+		return errs.Wrong("Extend: a lease is at least %v, not %v", settings.MinLease, lease)
+	}
+	err := h.inner.Extend(ctx, lease)
+	runtime.KeepAlive(h)
+	return err
+}
+
+// Owner is the holder's identity in Redis, "<client uuid>:<number>". It is empty for a hold of several locks.
+func (h *Hold) Owner() string { return h.inner.Owner() }
+
+// Token is the fencing token, 0 for locks that issue none.
+func (h *Hold) Token() int64 { return h.inner.Token() }
+
+// Until is the moment up to which the lock is certainly held, by what is known without asking Redis. It moves on as
+// renewals succeed, and is in the past once the hold is over.
+func (h *Hold) Until() time.Time {
+	until := h.inner.Until()
+	runtime.KeepAlive(h)
+	return until
+}
+
+// Valid reports whether the hold is certainly still in force, by the clock alone. It is also false when the process
+// was suspended past Until and nothing had a chance to end the contexts: a write that must not come late asks Valid
+// right before.
+func (h *Hold) Valid() bool {
+	return h.inner.Ending().Cause() == nil && time.Now().Before(h.Until())
+}
+
+// Detach returns ctx without the holds it carries, for a goroutine that must not re-enter the locks of the code that
+// started it.
+func Detach(ctx context.Context) context.Context { return holds.Detach(ctx) }

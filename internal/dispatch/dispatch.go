@@ -1,0 +1,183 @@
+// Package dispatch takes commands to the server. Each command is sent once. Callers that come at the same time share
+// round trips: while the leaders of a node are under way, what arrives waits in a queue and leaves as one pipeline.
+//
+// The client library does not honour the cancellation of a command in flight. A caller whose context can end
+// therefore hands its command to a worker and waits for either; a caller whose context cannot end runs its command on
+// its own goroutine, which saves two switches.
+package dispatch
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Client is what the dispatcher needs of a redis client.
+type Client interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Pipeline() redis.Pipeliner
+}
+
+// Cluster is what only a cluster client has.
+type Cluster interface {
+	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+	ReloadState(ctx context.Context)
+}
+
+// A Dispatcher sends the commands of one client.
+type Dispatcher struct {
+	client  Client
+	cluster Cluster // nil for one server
+	linger  func() time.Duration
+	one     *node       // of a client that is not a cluster
+	nodes   sync.Map    // *redis.Client of a master -> *node
+	located atomic.Bool // the cluster's topology has been loaded once
+}
+
+// New makes a dispatcher. cluster is nil where there is one server, or where the client hides that there are more.
+// linger tells how long idle workers stay.
+func New(client Client, cluster Cluster, linger func() time.Duration) *Dispatcher {
+	return &Dispatcher{client: client, cluster: cluster, linger: linger, one: &node{client: client, linger: linger}}
+}
+
+// A Route says how a command finds its server.
+type Route int
+
+const (
+	ToMaster Route = iota // by the topology that is known, together with others
+	Follow                // by the cluster client, alone, which follows redirections
+)
+
+// Do sends cmd, whose first key is key, and waits for its reply or for the end of ctx. The error is the command's own,
+// or ctx's: as *InFlight when the command had left, plainly when it was never sent.
+func (d *Dispatcher) Do(ctx context.Context, key string, cmd redis.Cmder, route Route) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if d.cluster == nil {
+		return d.one.do(ctx, cmd)
+	}
+	if route == Follow {
+		return alone(ctx, func(ctx context.Context) { _ = d.client.Process(ctx, cmd) }, cmd)
+	}
+	n, err := d.node(ctx, key)
+	if err != nil {
+		return err
+	}
+	return n.do(ctx, cmd)
+}
+
+// node finds the queue of the master that has key. The first look-up may load the topology over the network, without
+// regard to ctx; the later ones are a table look-up.
+func (d *Dispatcher) node(ctx context.Context, key string) (*node, error) {
+	master, err := d.master(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if n, ok := d.nodes.Load(master); ok {
+		return n.(*node), nil
+	}
+	n, _ := d.nodes.LoadOrStore(master, &node{client: master, linger: d.linger})
+	return n.(*node), nil
+}
+
+func (d *Dispatcher) master(ctx context.Context, key string) (*redis.Client, error) {
+	if d.located.Load() || ctx.Done() == nil {
+		return d.locate(ctx, key)
+	}
+	type found struct {
+		master *redis.Client
+		err    error
+	}
+	result := make(chan found, 1)
+	go func() {
+		master, err := d.locate(context.WithoutCancel(ctx), key)
+		result <- found{master, err}
+	}()
+	select {
+	case f := <-result:
+		return f.master, f.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (d *Dispatcher) locate(ctx context.Context, key string) (*redis.Client, error) {
+	master, err := d.cluster.MasterForKey(ctx, key)
+	if err == nil {
+		d.located.Store(true)
+	}
+	return master, err
+}
+
+// Reload asks a cluster client to look at the topology again, after an error that says it has changed. The client
+// does so in the background, and by itself only once a minute.
+func (d *Dispatcher) Reload(ctx context.Context) {
+	if d.cluster != nil {
+		d.cluster.ReloadState(ctx)
+	}
+}
+
+// Synced sends cmd and a WAIT for replicas in one pipeline on one connection of the key's master, and tells how many
+// acknowledged. WAIT speaks of its connection's last write, so nothing else is correct.
+func (d *Dispatcher) Synced(ctx context.Context, key string, cmd redis.Cmder, replicas int, timeout time.Duration) (acknowledged int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	client := d.client
+	if d.cluster != nil {
+		master, err := d.master(ctx, key)
+		if err != nil {
+			return 0, err
+		}
+		client = master
+	}
+	wait := redis.NewIntCmd(ctx, "wait", replicas, timeout.Milliseconds())
+	err = alone(ctx, func(ctx context.Context) {
+		pipe := client.Pipeline()
+		_ = pipe.Process(ctx, cmd)
+		_ = pipe.Process(ctx, wait)
+		_, _ = pipe.Exec(ctx)
+	}, cmd)
+	if err != nil {
+		return 0, err
+	}
+	return wait.Val(), wait.Err()
+}
+
+// alone runs send on a goroutine of its own.
+func alone(ctx context.Context, send func(ctx context.Context), cmd redis.Cmder) error {
+	done := make(chan struct{}, 1)
+	go func() {
+		send(context.WithoutCancel(ctx))
+		done <- struct{}{}
+	}()
+	select {
+	case <-done:
+		return cmd.Err()
+	case <-ctx.Done():
+		return &InFlight{cause: ctx.Err(), cmd: cmd, done: done}
+	}
+}
+
+// InFlight is the error of a caller that left while its command was under way.
+type InFlight struct {
+	cause error
+	cmd   redis.Cmder
+	done  chan struct{} // receives once, when the command has ended
+}
+
+func (f *InFlight) Error() string { return f.cause.Error() }
+
+// Unwrap is the reason why the caller left.
+func (f *InFlight) Unwrap() error { return f.cause }
+
+// Wait blocks until the command has ended, which the client's own time limits see to, and returns it. It may be
+// called once.
+func (f *InFlight) Wait() redis.Cmder {
+	<-f.done
+	return f.cmd
+}

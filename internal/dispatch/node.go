@@ -1,0 +1,171 @@
+package dispatch
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	maxLeaders = 4   // commands or pipelines under way at once; more would wait for the same server
+	maxBatch   = 256 // commands in one pipeline, so that the first reply is not held up by the last command
+)
+
+// A node is the way to one server: a queue, and the leaders that are under way.
+type node struct {
+	client Client
+	linger func() time.Duration
+
+	mu      sync.Mutex
+	leaders int
+	queue   []*request
+	idle    []*worker // parked, the most recently used last
+}
+
+// A request is one caller's command.
+type request struct {
+	ctx   context.Context // not cancellable; carries the caller's values to the client's hooks
+	cmd   redis.Cmder
+	done  chan struct{} // receives once, when the command has ended
+	taken bool          // left the queue; guarded by node.mu
+}
+
+var requests = sync.Pool{New: func() any { return &request{done: make(chan struct{}, 1)} }}
+
+func newRequest(ctx context.Context, cmd redis.Cmder) *request {
+	r := requests.Get().(*request)
+	r.ctx, r.cmd, r.taken = ctx, cmd, false
+	return r
+}
+
+// free returns a request whose done has been received.
+func (r *request) free() {
+	r.ctx, r.cmd = nil, nil
+	requests.Put(r)
+}
+
+func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
+	if ctx.Done() == nil {
+		return n.doHere(ctx, cmd)
+	}
+	r := newRequest(context.WithoutCancel(ctx), cmd)
+	n.mu.Lock()
+	if n.leaders < maxLeaders && len(n.queue) == 0 {
+		n.leaders++
+		r.taken = true
+		w := n.unparkLocked()
+		n.mu.Unlock()
+		n.handOver(w, batch{one: r})
+	} else {
+		n.queue = append(n.queue, r)
+		n.mu.Unlock()
+	}
+	select {
+	case <-r.done:
+		r.free()
+		return cmd.Err()
+	case <-ctx.Done():
+		return n.leave(ctx, r)
+	}
+}
+
+// doHere runs cmd on the caller's goroutine, or lets a leader take it along.
+func (n *node) doHere(ctx context.Context, cmd redis.Cmder) error {
+	n.mu.Lock()
+	if n.leaders < maxLeaders && len(n.queue) == 0 {
+		n.leaders++
+		n.mu.Unlock()
+		defer n.passOn() // also when a hook of the client panics
+		return n.client.Process(ctx, cmd)
+	}
+	r := newRequest(ctx, cmd)
+	n.queue = append(n.queue, r)
+	n.mu.Unlock()
+	<-r.done
+	r.free()
+	return cmd.Err()
+}
+
+// leave is for a caller whose context has ended. A command that is still queued is taken out and was never sent.
+func (n *node) leave(ctx context.Context, r *request) error {
+	n.mu.Lock()
+	if !r.taken {
+		n.queue = slices.DeleteFunc(n.queue, func(q *request) bool { return q == r })
+		n.mu.Unlock()
+		r.free()
+		return ctx.Err()
+	}
+	n.mu.Unlock()
+	select {
+	case <-r.done: // just in time
+		cmd := r.cmd
+		r.free()
+		return cmd.Err()
+	default:
+		return &InFlight{cause: ctx.Err(), cmd: r.cmd, done: r.done}
+	}
+}
+
+// passOn ends the lead of a caller, or hands it to a worker when something is queued: the caller has its reply and
+// goes.
+func (n *node) passOn() {
+	n.mu.Lock()
+	b, ok := n.takeLocked()
+	if !ok {
+		n.leaders--
+		n.mu.Unlock()
+		return
+	}
+	w := n.unparkLocked()
+	n.mu.Unlock()
+	n.handOver(w, b)
+}
+
+// A batch is what leaves together. The lone request, the common case, needs no slice.
+type batch struct {
+	one  *request
+	many []*request
+}
+
+// takeLocked takes what is queued, up to a full pipeline.
+func (n *node) takeLocked() (batch, bool) {
+	switch count := len(n.queue); {
+	case count == 0:
+		return batch{}, false
+	case count == 1:
+		r := n.queue[0]
+		r.taken = true
+		n.queue[0] = nil
+		n.queue = n.queue[:0]
+		return batch{one: r}, true
+	default:
+		count = min(count, maxBatch)
+		many := slices.Clone(n.queue[:count])
+		for _, r := range many {
+			r.taken = true
+		}
+		n.queue = slices.Delete(n.queue, 0, count)
+		return batch{many: many}, true
+	}
+}
+
+// send executes the batch and tells its callers.
+func (b batch) send(client Client) {
+	if b.one != nil {
+		_ = client.Process(b.one.ctx, b.one.cmd)
+		b.one.done <- struct{}{}
+		return
+	}
+	ctx := context.Background()
+	pipe := client.Pipeline()
+	for _, r := range b.many {
+		_ = pipe.Process(ctx, r.cmd)
+	}
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	for _, r := range b.many {
+		r.done <- struct{}{}
+	}
+}

@@ -1,0 +1,71 @@
+package holds
+
+import (
+	"sync"
+	"weak"
+)
+
+// An Ending is the moment at which a hold is over. Contexts made from the hold are told through weak pointers: a
+// context that nobody can reach any more needs no telling, and must not keep the public Hold alive from here, or a
+// hold that the program forgot would never be noticed.
+type Ending struct {
+	mu       sync.Mutex
+	cause    error // why it is over; nil while it lasts
+	watchers []weak.Pointer[life]
+	prune    int // length at which dead watchers are swept out
+}
+
+// End ends the hold for cause, unless it has ended already, and reports whether this call did it.
+func (e *Ending) End(cause error) bool {
+	e.mu.Lock()
+	if e.cause != nil {
+		e.mu.Unlock()
+		return false
+	}
+	e.cause = cause
+	watchers := e.watchers
+	e.watchers = nil
+	e.mu.Unlock()
+	for _, w := range watchers {
+		if l := w.Value(); l != nil {
+			l.release(cause)
+		}
+	}
+	return true
+}
+
+// Cause is why the hold is over, nil while it lasts.
+func (e *Ending) Cause() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.cause
+}
+
+// watch makes the end known to l, at once when it has come.
+func (e *Ending) watch(l *life) {
+	e.mu.Lock()
+	if cause := e.cause; cause != nil {
+		e.mu.Unlock()
+		l.release(cause)
+		return
+	}
+	defer e.mu.Unlock()
+	if len(e.watchers) >= max(e.prune, 16) {
+		e.sweepLocked()
+	}
+	e.watchers = append(e.watchers, weak.Make(l))
+}
+
+// sweepLocked drops the watchers that are over, so that a hold that lives for days and makes a context per request
+// stays small. The next sweep comes when the list has doubled.
+func (e *Ending) sweepLocked() {
+	kept := e.watchers[:0]
+	for _, w := range e.watchers {
+		if l := w.Value(); l != nil && l.ctx.Err() == nil {
+			kept = append(kept, w)
+		}
+	}
+	clear(e.watchers[len(kept):])
+	e.watchers = kept
+	e.prune = 2 * len(kept)
+}

@@ -1,0 +1,21 @@
+// Package holds is the leaf on which both the public Hold and the machinery behind it stand: what a hold can do, how
+// its end reaches the contexts made from it, and how a context carries it to a second acquisition.
+package holds
+
+import (
+	"context"
+	"time"
+)
+
+// A Hold is the machinery's side of one acquisition. The public Hold is a thin wrapper around it, so that the
+// machinery never keeps the wrapper alive and notices when the program has dropped it.
+type Hold interface {
+	Unlock(ctx context.Context) error
+	Extend(ctx context.Context, lease time.Duration) error
+	Owner() string
+	Token() int64
+	Until() time.Time
+	Ending() *Ending
+	// Forgotten is called when the wrapper, and every context made from it, is unreachable without an Unlock.
+	Forgotten()
+}

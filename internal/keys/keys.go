@@ -1,0 +1,60 @@
+// Package keys builds the names of keys and channels exactly as Redisson does, so that both see the same objects.
+package keys
+
+import "strings"
+
+// Tag is the part that puts every key and channel of one object into one cluster slot: the name itself when it has a
+// brace already, else the name in braces.
+func Tag(name string) string {
+	if strings.Contains(name, "{") {
+		return name
+	}
+	return "{" + name + "}"
+}
+
+// Prefixed is the shape prefix:{name}.
+func Prefixed(prefix, name string) string { return prefix + ":" + Tag(name) }
+
+// Suffixed is the shape {name}:suffix.
+func Suffixed(name, suffix string) string { return Tag(name) + ":" + suffix }
+
+// LockChannel is where plain, fenced and non-reentrant locks announce a release. A fair waiter's own channel is this
+// with its owner appended.
+func LockChannel(name string) string { return Prefixed("redisson_lock__channel", name) }
+
+// ReadWriteChannel is where both sides of a read-write lock announce a release.
+func ReadWriteChannel(name string) string { return Prefixed("redisson_rwlock", name) }
+
+// SemaphoreChannel is where both kinds of semaphore announce permits.
+func SemaphoreChannel(name string) string { return Prefixed("redisson_sc", name) }
+
+// LatchChannel is where a count-down latch announces zero. Alone of all names it is put into braces even if it has
+// some, and without a colon.
+func LatchChannel(name string) string { return "redisson_countdownlatch__channel__{" + name + "}" }
+
+// FencingToken is the counter of a fenced lock.
+func FencingToken(name string) string { return Prefixed("redisson_lock_token", name) }
+
+// FairQueue is the list of a fair lock's waiters, FairTimeouts the sorted set of their deadlines.
+func FairQueue(name string) string    { return Prefixed("redisson_lock_queue", name) }
+func FairTimeouts(name string) string { return Prefixed("redisson_lock_timeout", name) }
+
+// PermitTimeouts is the sorted set of the permits of an expirable semaphore.
+func PermitTimeouts(name string) string { return Suffixed(name, "timeout") }
+
+// ReadMarkers is the stem of an owner's read markers; the number of the hold is appended.
+func ReadMarkers(name, owner string) string { return Suffixed(name, owner+":rwlock_timeout:") }
+
+// Lanes is the private hash in which one session remembers its last operations on a counter, so that a command that
+// is executed twice takes effect once. Redisson does not know it.
+func Lanes(name, session string) string { return Prefixed("redlatch_lanes", name) + ":" + session }
+
+// FitsCluster reports whether everything derived from name falls into the slot of name. Names with braces that do not
+// enclose a non-empty tag do not, and a server would answer CROSSSLOT half-way.
+func FitsCluster(name string) bool {
+	open := strings.IndexByte(name, '{')
+	if open < 0 {
+		return !strings.Contains(name, "}")
+	}
+	return strings.IndexByte(name[open+1:], '}') > 0
+}

@@ -1,0 +1,76 @@
+// Package outcome tells what is known about a command that failed: whether the server executed it, and whether asking
+// again can help. Everything that decides to resend, to undo or to give up stands on this table.
+package outcome
+
+import (
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Class is what an error says about the execution of a command.
+type Class int
+
+// The classes. Scripts check everything before their first write, so a script that the server refused changed nothing.
+const (
+	Done     Class = iota // no error: executed
+	Hopeless              // not executed, and asking again will not help
+	NotYet                // not executed: the server cannot take it now
+	Moved                 // not executed: another node has the key, or this one is no primary any more
+	NoScript              // not executed: the server does not know the script by its hash
+	Unknown               // perhaps executed, perhaps it will be
+)
+
+// prefixes of the server's errors, after which the command was not executed. What is not listed is hopeless.
+var prefixes = []struct {
+	text  string
+	class Class
+}{
+	{"NOSCRIPT", NoScript},
+	{"MOVED", Moved},
+	{"ASK", Moved},
+	{"READONLY", Moved}, // a demoted primary: the successor is to be found
+	{"CLUSTERDOWN", NotYet},
+	{"TRYAGAIN", NotYet},
+	{"LOADING", NotYet},
+	{"MASTERDOWN", NotYet},
+	{"NOREPLICAS", NotYet},
+	{"BUSY ", NotYet}, // a long script is running; BUSYGROUP and the like are other errors
+	{"ERR max number of clients", NotYet},
+}
+
+// Of classifies the error of a command.
+func Of(err error) Class {
+	var (
+		reply redis.Error
+		op    *net.OpError
+	)
+	switch {
+	case err == nil:
+		return Done
+	case errors.Is(err, redis.ErrClosed):
+		return Hopeless
+	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
+		return NotYet
+	case errors.As(err, &reply):
+		return ofReply(reply.Error())
+	case errors.As(err, &op) && op.Op == "dial":
+		return NotYet
+	default:
+		// Time-outs, closed and reset connections, failed writes: the server may have had the whole command.
+		return Unknown
+	}
+}
+
+// ofReply looks at the server's own words. A server before 7.0 wraps the error of a command inside a script, with a
+// dash before the code: "ERR Error running script (...): @user_script: 3: -READONLY You can't write ...".
+func ofReply(text string) Class {
+	for _, p := range prefixes {
+		if strings.HasPrefix(text, p.text) || strings.Contains(text, ": -"+p.text) {
+			return p.class
+		}
+	}
+	return Hopeless
+}

@@ -1,0 +1,140 @@
+// Package scripts is the border to Redis: one Lua file per operation, and beside it one typed Go function that turns
+// Go values into KEYS and ARGV and the reply back into Go values. Nobody else sees a reply.
+//
+// Every script is idempotent: executed a second time with the same arguments it leaves the state alone and answers as
+// the first time did. That is what allows a command of unknown outcome to be sent again.
+package scripts
+
+import (
+	"context"
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Script is one Lua file as the server knows it.
+type Script struct {
+	name   string // "rlock/acquire", for error texts
+	source string
+	sha    string
+}
+
+// Load reads the named Lua files of an embedded folder and joins them in order, so that a script can begin with a
+// prelude that it shares with others. It panics when a file is missing: that is a mistake of the build.
+func Load(folder embed.FS, name string, preludes ...string) *Script {
+	_, operation, _ := strings.Cut(name, "/")
+	body, err := folder.ReadFile(operation + ".lua")
+	if err != nil {
+		panic(fmt.Sprintf("redlatch: script %s is not embedded: %v", name, err))
+	}
+	source := strings.Join(append(preludes, string(body)), "\n")
+	sum := sha1.Sum([]byte(source))
+	return &Script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
+}
+
+// Name is the folder and the operation, "rlock/acquire".
+func (s *Script) Name() string { return s.name }
+
+// Milliseconds is d as the wire has it: whole milliseconds, rounded up, so that no positive duration becomes 0,
+// which PEXPIRE would take for "delete".
+func Milliseconds(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+// A Wake names the message that a script sends to the waiters.
+type Wake struct {
+	Publish string // PUBLISH, or SPUBLISH on a cluster with sharded channels
+	Channel string
+}
+
+// A Command is one execution of a script: what is sent, and how its reply is read.
+type Command[R any] struct {
+	script *Script
+	args   []any // EVALSHA, sha, number of keys, keys, arguments
+	list   bool  // the reply is an array
+	decode func(Reply) (R, error)
+}
+
+// A Reply is what a script answered: an integer, or an array for those that have more to say. Scripts never answer
+// nil, which the client library reports as an error at five times the cost.
+type Reply struct {
+	Int  int64
+	List []any
+}
+
+// Integer makes a command whose script answers one integer.
+func Integer[R any](s *Script, keys []string, args []any, decode func(Reply) (R, error)) Command[R] {
+	return Command[R]{script: s, args: layout(s, keys, args), decode: decode}
+}
+
+// Array makes a command whose script answers an array.
+func Array[R any](s *Script, keys []string, args []any, decode func(Reply) (R, error)) Command[R] {
+	return Command[R]{script: s, args: layout(s, keys, args), list: true, decode: decode}
+}
+
+const fixed = 3 // arguments before the keys
+
+func layout(s *Script, keys []string, args []any) []any {
+	all := make([]any, 0, fixed+len(keys)+len(args))
+	all = append(all, "evalsha", s.sha, len(keys))
+	for _, key := range keys {
+		all = append(all, key)
+	}
+	return append(all, args...)
+}
+
+// Script is the script that the command runs.
+func (c Command[R]) Script() *Script { return c.script }
+
+// Key is the first key, which decides the slot.
+func (c Command[R]) Key() string { return c.args[fixed].(string) }
+
+// Cmder makes the client's form of the command for one send: by hash, or with the source where the server has said
+// that it does not know the hash. It is marked as not to be resent by the client library; whether to send again is
+// decided by those who know what a second execution would do.
+func (c Command[R]) Cmder(ctx context.Context, withSource bool) redis.Cmder {
+	args := c.args
+	if withSource {
+		args = append([]any{"eval", c.script.source}, c.args[2:]...)
+	}
+	if c.list {
+		cmd := redis.NewSliceCmd(ctx, args...)
+		cmd.SetFirstKeyPos(fixed)
+		return onceSlice{cmd}
+	}
+	cmd := redis.NewIntCmd(ctx, args...)
+	cmd.SetFirstKeyPos(fixed)
+	return onceInt{cmd}
+}
+
+// Read decodes the reply of a Cmder that was executed without an error.
+func (c Command[R]) Read(cmd redis.Cmder) (R, error) {
+	var reply Reply
+	switch cmd := cmd.(type) {
+	case onceInt:
+		reply.Int = cmd.Val()
+	case onceSlice:
+		reply.List = cmd.Val()
+	}
+	value, err := c.decode(reply)
+	if err != nil {
+		return value, fmt.Errorf("redlatch: script %s: %w", c.script.name, err)
+	}
+	return value, nil
+}
+
+// The wrappers below satisfy redis.Cmder through the command that they embed; NoRetry is what the client library asks
+// before it sends a command again.
+
+type onceInt struct{ *redis.IntCmd }
+
+func (onceInt) NoRetry() bool { return true }
+
+type onceSlice struct{ *redis.SliceCmd }
+
+func (onceSlice) NoRetry() bool { return true }

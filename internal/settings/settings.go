@@ -1,0 +1,170 @@
+// Package settings is what the options of the root package fill in, and the rules by which they may be combined.
+package settings
+
+import (
+	"log/slog"
+	"math/bits"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/errs"
+)
+
+// The defaults; the options of the root package say what each is for.
+const (
+	DefaultWatchdogTimeout = 30 * time.Second
+	DefaultPoll            = 3 * time.Second
+	DefaultOutage          = 10 * time.Second
+	DefaultTryOutage       = 2 * time.Second
+	DefaultReleaseTimeout  = 5 * time.Second
+	DefaultLinger          = 3 * time.Second
+)
+
+// The least values that make sense: below them Redis' own resolution, or a round trip, would decide.
+const (
+	MinLease           = time.Millisecond
+	MinWatchdogTimeout = 30 * time.Millisecond
+	MinPoll            = 50 * time.Millisecond
+)
+
+// An Option is named so that a primitive can say which ones it does not take.
+type Option uint32
+
+// The options that only some primitives or calls take.
+const (
+	Lease Option = 1 << iota
+	MaxHold
+	Wait
+	WatchdogTimeout
+	Replicas
+	TTL
+	Patience
+	BackOff
+	WriterPreference
+)
+
+var names = map[Option]string{
+	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
+	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "a back-off option",
+	WriterPreference: "WithWriterPreference",
+}
+
+// Sharding says which family of publish commands a cluster's channels use.
+type Sharding uint8
+
+// Auto asks the server, as Redisson does.
+const (
+	ShardingAuto Sharding = iota
+	ShardingOn
+	ShardingOff
+)
+
+// Settings is the outcome of all options of one primitive or one call.
+type Settings struct {
+	Lease           time.Duration // 0: the watchdog keeps the lock
+	MaxHold         time.Duration // 0: no limit
+	Wait            time.Duration // 0: only ctx bounds the wait
+	WatchdogTimeout time.Duration
+	Poll            time.Duration
+	Outage          time.Duration // 0: the default of the operation
+	ReleaseTimeout  time.Duration
+	Linger          time.Duration
+	Patience        time.Duration // fair locks; 0: their default
+	TTL             time.Duration // of a counter's key; 0: none
+	Replicas        int
+	ReplicaTimeout  time.Duration
+	Cluster         bool
+	Sharding        Sharding
+	PreferWriters   bool
+	LingerSet       bool
+	Map             func(name string) string // nil: identity
+	Logger          *slog.Logger             // nil: silent
+	Observe         func(Event)              // nil: nobody listens
+
+	given Option
+	err   error // the first option that made no sense
+}
+
+// The kinds of Event.
+const (
+	Acquired = iota + 1
+	Refused
+	Released
+	Lost
+	Forgotten
+	Settled
+)
+
+// An Event is what an observer is told; the root package has the documented form of it.
+type Event struct {
+	Kind     int
+	Name     string
+	Owner    string
+	Duration time.Duration
+	Err      error
+}
+
+// Defaults are the settings before any option.
+func Defaults() Settings {
+	return Settings{
+		WatchdogTimeout: DefaultWatchdogTimeout,
+		Poll:            DefaultPoll,
+		ReleaseTimeout:  DefaultReleaseTimeout,
+		Linger:          DefaultLinger,
+	}
+}
+
+// Give notes that an option was used.
+func (s *Settings) Give(o Option) { s.given |= o }
+
+// Fail notes that an option made no sense; the first one is reported.
+func (s *Settings) Fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = errs.Wrong(format, args...)
+	}
+}
+
+// Check reports the first option that made no sense, or that is not among those taken.
+func (s *Settings) Check(kind string, taken Option) error {
+	if s.err != nil {
+		return s.err
+	}
+	if stray := s.given &^ taken; stray != 0 {
+		first := Option(1) << bits.TrailingZeros32(uint32(stray))
+		return errs.Wrong("%s does not apply to %s; leave it out", names[first], kind)
+	}
+	return nil
+}
+
+// Apply adds options to a copy of s.
+func Apply[O ~func(*Settings)](s Settings, options []O) Settings {
+	for _, option := range options {
+		if option != nil {
+			option(&s)
+		}
+	}
+	return s
+}
+
+// OutageFor is how long an operation tries on while the server cannot take its commands.
+func (s *Settings) OutageFor(try bool) time.Duration {
+	switch {
+	case s.Outage > 0:
+		return s.Outage
+	case try:
+		return DefaultTryOutage
+	default:
+		return DefaultOutage
+	}
+}
+
+// FirstLease is the TTL that an acquisition asks for.
+func (s *Settings) FirstLease() time.Duration {
+	lease := s.WatchdogTimeout
+	if s.Lease > 0 {
+		lease = s.Lease
+	}
+	if s.MaxHold > 0 {
+		lease = min(lease, s.MaxHold)
+	}
+	return lease
+}

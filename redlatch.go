@@ -1,0 +1,68 @@
+// Package redlatch is a suite of distributed synchronizers on Redis and Valkey: locks, semaphores and latches that
+// processes on different machines share by name. They speak the wire protocol of Redisson, so a Java process takes
+// part in the same locks.
+//
+// Each primitive is a package of its own:
+//
+//   - rlock: a reentrant lock, and the same lock without reentrancy
+//   - semaphore: a counter of permits
+//   - countdownlatch: a gate that opens when a count reaches zero
+//
+// This package holds what they share: the [Hold] that a lock hands out, the [Locker] that every lock is, the options
+// and the errors.
+//
+//	lock := rlock.New(rdb, "orders:42") // no I/O, nothing to close
+//	err := lock.Do(ctx, func(ctx context.Context) error {
+//		return charge(ctx) // ctx ends the moment the lock may be lost
+//	})
+//
+// # What a lock promises
+//
+// Redis decides who holds; a process only decides when to stop believing that it does. A lock taken without a lease
+// is kept by a watchdog for as long as its Hold lives. The context made by [Hold.Context] ends, with a cause that
+// matches [ErrLost], before the lease can run out at the server, so work that follows its context has stopped when
+// the next holder starts. This stands on one Redis primary that keeps its data. A lock whose key is deleted, or whose
+// primary fails before the write was replicated, is noticed at the next renewal, at latest a third of the watchdog
+// timeout and a second later. For that gap no lock on Redis is enough; a fencing token checked by the protected store is.
+//
+// # Who holds
+//
+// Go has no thread ids. The Hold is the holder: goroutines that share a lock value exclude each other, and code that
+// is given a Hold's context takes the same lock again without waiting. [Detach] makes a context that does not.
+//
+// Nothing runs while nothing is held or waited for: there is no goroutine to stop and nothing to close. What the
+// primitives of one client share is found by the client and is gone a few seconds after their last use.
+package redlatch
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Client is what the primitives need of a Redis client. *redis.Client (also one made for Sentinel) and
+// *redis.ClusterClient satisfy it, and so does a wrapper that passes these calls on; a wrapper of a cluster client
+// that hides its type needs [WithCluster]. A *redis.Ring is refused: it moves keys to another server when a node
+// fails, and a lock that moves has two holders.
+//
+// The client's options are left alone, and its defaults are enough. The client stays the program's to close.
+type Client interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Pipeline() redis.Pipeliner
+	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
+	SSubscribe(ctx context.Context, channels ...string) *redis.PubSub
+}
+
+// A Locker is any lock of this module, or one side of a read-write lock.
+type Locker interface {
+	// Name is the name that the lock was made with.
+	Name() string
+
+	// Lock waits until the lock is held, ctx ends, or the time of WithWait is over. ctx governs the wait and
+	// nothing else: the Hold outlives it. An ended wait matches ErrNotAcquired and the reason.
+	Lock(ctx context.Context, opts ...Option) (*Hold, error)
+
+	// TryLock asks once. When somebody else holds the lock, or waits for it in this process, the error is
+	// ErrNotAcquired.
+	TryLock(ctx context.Context, opts ...Option) (*Hold, error)
+}
