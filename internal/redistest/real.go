@@ -1,0 +1,75 @@
+package redistest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	urlVariable     = "REDLATCH_REDIS_URL"    // a server to use instead of processes of our own
+	requireVariable = "REDLATCH_REQUIRE_REAL" // "1": a missing server is a failure, not a skip
+	program         = "redis-server"          // looked up on PATH
+)
+
+// Real returns a real server: the one of REDLATCH_REDIS_URL, which others may use at the same time, else a
+// redis-server process of the test's own. Without both the test is skipped, or fails where REDLATCH_REQUIRE_REAL=1.
+func Real(tb testing.TB) *Server {
+	tb.Helper()
+	if url := os.Getenv(urlVariable); url != "" {
+		return foreign(tb, url)
+	}
+	return Process(tb)
+}
+
+// Process returns an empty redis-server process of the test's own, which the test may Stop, Continue, Kill and
+// Restart; args are added to its command line ("--appendonly", "yes"). It keeps nothing on disk unless args say so.
+// Without a redis-server on PATH the test is skipped, or fails where REDLATCH_REQUIRE_REAL=1.
+func Process(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	requireProgram(tb)
+	return launch(tb, append([]string{"--save", "", "--appendonly", "no"}, args...)...)
+}
+
+// requireProgram skips or fails the test when there is no redis-server to start.
+func requireProgram(tb testing.TB) {
+	tb.Helper()
+	if _, err := exec.LookPath(program); err == nil {
+		return
+	}
+	const how = "put redis-server 6.2 or newer on PATH (tests of a single server also take " + urlVariable + "=redis://host:port)"
+	if os.Getenv(requireVariable) == "1" {
+		tb.Fatal("redistest: this test needs a real Redis, and " + requireVariable + "=1 forbids to skip it: " + how)
+	}
+	tb.Skip("redistest: left out the part that needs a real Redis; to run it, " + how)
+}
+
+// foreign returns the server of a URL. Whatever the test leaves behind under names of Key is deleted with the test.
+func foreign(tb testing.TB, url string) *Server {
+	tb.Helper()
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		tb.Fatalf("redistest: set %s to redis://[user:password@]host:port[/database]: %v", urlVariable, err)
+	}
+	s := &Server{Name: "redis", Real: true, Addr: options.Addr, tb: tb, options: *options, token: newToken()}
+	s.admin = newAdmin(tb, s.options)
+	if err := s.admin.Ping(context.Background()).Err(); err != nil {
+		tb.Fatalf("redistest: the server of %s does not answer: %v", urlVariable, err)
+	}
+	tb.Cleanup(func() { s.Flush(tb) })
+	return s
+}
+
+// newAdmin returns the client with which a Server is asked about itself: one connection, no commands beside ours.
+func newAdmin(tb testing.TB, options redis.Options) *redis.Client {
+	options.PoolSize = 1
+	options.DisableIdentity = true
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	admin := redis.NewClient(&options)
+	tb.Cleanup(func() { _ = admin.Close() })
+	return admin
+}
