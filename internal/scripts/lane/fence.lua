@@ -1,0 +1,11 @@
+-- fence settles the operation before this one in its lane. It follows the prelude lane.
+--
+-- KEYS[1]  counter, named for its slot and not touched
+-- KEYS[2]  lanes of the session
+-- ARGV[1]  lane
+-- ARGV[2]  sequence number, one above that of the operation to settle
+--
+-- Answers 1 when that operation took effect, 0 when it did not and never will.
+
+insist()
+return settle(settled == sequence - 1 and '1' or '0')

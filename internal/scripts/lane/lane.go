@@ -1,0 +1,69 @@
+// Package lane makes operations on counters take effect once, however often they are executed. A counter has no owner
+// whose absolute count could be sent, so the memory of what was done is kept beside it.
+//
+// A session keeps one private hash for each object, in the object's slot. A call borrows a lane, a field of the hash,
+// and numbers its operations in ascending order. The server stores the number and the reply of the lane's last
+// operation that changed something:
+//
+//	stored < sequence   executed, and stored if it changed something
+//	stored = sequence   answered from the store; nothing is executed
+//	stored > sequence   refused as stale: a copy of a command that was given up
+//
+// What the borrower owes in return:
+//
+//   - One unsettled operation at a time in a lane, and a new number for each new operation, whatever became of the last.
+//   - An operation that changed nothing leaves no trace. If one of its sends has an unknown outcome, a copy of it may
+//     still be on its way and would be executed. Fence, or the Cancel of the operation, stores the next number, and the
+//     copy is refused. The lane must not be lent before that.
+//   - The hash is forgotten two minutes after the session last changed the object: everything is to be settled before.
+package lane
+
+import (
+	"embed"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+//go:embed *.lua
+var folder embed.FS
+
+// Prelude begins every script that takes a Call; Value begins those that read the counter. Prelude goes first, so
+// that a repetition is answered without looking at the counter.
+var (
+	Prelude = prelude("lane.lua")
+	Value   = prelude("value.lua")
+)
+
+func prelude(file string) string {
+	source, err := folder.ReadFile(file)
+	if err != nil {
+		panic("redlatch: a prelude is not embedded: " + err.Error())
+	}
+	return string(source)
+}
+
+// A Call is one operation in a lane.
+type Call struct {
+	Key  string // the session's private hash for the object, from keys.Lanes
+	Lane int64
+	Seq  int64 // 1 or more, ascending in the lane
+}
+
+// Keys are the keys of a script that begins with the prelude and works on one counter.
+func (c Call) Keys(counter string) []string { return []string{counter, c.Key} }
+
+// Args are the arguments of such a script.
+func (c Call) Args(rest ...any) []any { return append([]any{c.Lane, c.Seq}, rest...) }
+
+// Stale reports whether a script refused to execute because its lane has gone on.
+func Stale(err error) bool { return redis.HasErrorPrefix(err, "REDLATCH-STALE") }
+
+var fence = scripts.Load(folder, "lane/fence", Prelude)
+
+// Fence settles the operation that has the number before the call's: it answers whether that took effect, and makes
+// sure that it cannot take effect later.
+func Fence(counter string, call Call) scripts.Command[bool] {
+	return scripts.Integer(fence, call.Keys(counter), call.Args(), scripts.Bool)
+}

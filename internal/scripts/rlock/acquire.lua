@@ -1,0 +1,19 @@
+-- acquire takes the lock for a fresh owner if it is free.
+--
+-- KEYS[1]  lock hash: field = owner, value = holds
+-- ARGV[1]  owner
+-- ARGV[2]  lease in milliseconds
+--
+-- Answers -3 when the owner holds the lock, by this execution or by an earlier one of the same command; else the
+-- milliseconds that the holder's lease still lasts, 0 or more, or -1 when the key has no TTL.
+
+local remaining = redis.call('pttl', KEYS[1])
+if remaining == -2 then -- no such key
+  redis.call('hset', KEYS[1], ARGV[1], '1')
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  return -3
+end
+if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+  return -3
+end
+return remaining

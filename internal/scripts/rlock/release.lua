@@ -1,0 +1,18 @@
+-- release ends all holds of an owner and wakes the waiters.
+--
+-- KEYS[1]  lock hash: field = owner, value = holds
+-- ARGV[1]  owner
+-- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3]  wake channel
+--
+-- Answers 1, or 0 when the owner holds nothing.
+--
+-- HDEL is the first write because it is allowed on a server that is out of memory. With the last field goes the key.
+
+if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then
+  return 0
+end
+if ARGV[2] ~= '' then
+  redis.call(ARGV[2], ARGV[3], '0')
+end
+return 1

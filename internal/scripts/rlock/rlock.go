@@ -1,0 +1,129 @@
+// Package rlock holds the scripts of the plain lock layout: a hash in which the field is the owner and its value the
+// number of holds. Re-entrant, non-reentrant, spin, fenced and fair locks share it, and what works on one field of it
+// (Recount, Release, Renew) serves the write side of a read-write lock too.
+//
+// A script never adds to a count that it finds: it carries the count that the owner wants, so that a second execution
+// changes nothing. An owner is minted for one acquisition and never used again by another, which is why a field that
+// is found at the first acquisition can only be its own, from an earlier execution.
+//
+// The message that a release publishes is its last step. If the server refuses it, for want of a permission on the
+// channel, the script answers that error although the lock was released.
+package rlock
+
+import (
+	"embed"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+//go:embed *.lua
+var folder embed.FS
+
+var (
+	acquire = scripts.Load(folder, "rlock/acquire")
+	recount = scripts.Load(folder, "rlock/recount")
+	release = scripts.Load(folder, "rlock/release")
+	renew   = scripts.Load(folder, "rlock/renew")
+	force   = scripts.Load(folder, "rlock/force")
+	inspect = scripts.Load(folder, "rlock/inspect")
+	status  = scripts.Load(folder, "rlock/status")
+)
+
+// acquired is what acquire.lua answers when the owner holds the lock; the other answers are those of PTTL.
+const acquired = -3
+
+// Acquire takes the lock for a fresh owner with one hold and the lease as TTL, if it is free. An execution that finds
+// the owner holding already is a repetition: it answers that the lock is held and leaves count and TTL alone.
+func Acquire(key, owner string, lease time.Duration) scripts.Command[scripts.Attempt] {
+	return scripts.Integer(acquire, []string{key}, []any{owner, scripts.Milliseconds(lease)}, attempt)
+}
+
+func attempt(reply scripts.Reply) (scripts.Attempt, error) {
+	if reply.Int == acquired {
+		return scripts.Attempt{Held: true}, nil
+	}
+	return scripts.Attempt{Remaining: time.Duration(reply.Int) * time.Millisecond}, nil
+}
+
+// Recount sets the number of holds of an owner and lengthens the TTL to lease, never shortens it. It serves re-entry,
+// partial release, and an owner that states again what it holds. It answers false, and creates nothing, when the
+// owner holds the lock no more. A lease of 0 leaves the TTL alone.
+func Recount(key, owner string, holds int, lease time.Duration) scripts.Command[bool] {
+	return scripts.Integer(recount, []string{key}, []any{owner, holds, scripts.Milliseconds(lease)}, scripts.Bool)
+}
+
+// Release ends all holds of an owner, whatever their number, and wakes the waiters. It answers false when the owner
+// held nothing, as it does when it is executed a second time. It needs no memory, so a full server accepts it.
+// A wake without a command, as for spin locks, publishes nothing.
+func Release(key, owner string, wake scripts.Wake) scripts.Command[bool] {
+	return scripts.Integer(release, []string{key}, []any{owner, wake.Publish, wake.Channel}, scripts.Bool)
+}
+
+// A Renewal is one owner that is to be kept alive.
+type Renewal struct {
+	Key, Owner string
+	Lease      time.Duration // what the TTL is lengthened to; 0 only asks whether the owner still holds
+}
+
+// Renew lengthens the TTL of many locks of one cluster slot and answers for each whether its owner still holds it. It
+// never shortens a TTL and never creates a key. A server executes nothing else meanwhile: a hundred names are enough.
+func Renew(names []Renewal) scripts.Command[[]bool] {
+	keys := make([]string, len(names))
+	args := make([]any, 0, 2*len(names))
+	for i, name := range names {
+		keys[i] = name.Key
+		args = append(args, name.Owner, scripts.Milliseconds(name.Lease))
+	}
+	return scripts.Array(renew, keys, args, func(reply scripts.Reply) ([]bool, error) {
+		if len(reply.List) != len(names) {
+			return nil, fmt.Errorf("answered for %d of %d names", len(reply.List), len(names))
+		}
+		alive := make([]bool, len(names))
+		for i, element := range reply.List {
+			one, err := scripts.Number(element)
+			if err != nil {
+				return nil, err
+			}
+			alive[i] = one == 1
+		}
+		return alive, nil
+	})
+}
+
+// Force deletes the lock whoever holds it and wakes the waiters. It answers whether there was a lock: a repetition of
+// one that succeeded says false, and may remove the lock of the next holder, who loses it as anybody does.
+func Force(key string, wake scripts.Wake) scripts.Command[bool] {
+	return scripts.Integer(force, []string{key}, []any{wake.Publish, wake.Channel}, scripts.Bool)
+}
+
+// Inspect reads the whole hash.
+func Inspect(key string) scripts.Command[scripts.State] {
+	return scripts.Array(inspect, []string{key}, nil, func(reply scripts.Reply) (state scripts.State, err error) {
+		if len(reply.List)%2 != 1 {
+			return state, fmt.Errorf("answered %d elements where a TTL and pairs were expected", len(reply.List))
+		}
+		state.Exists, state.TTL, err = scripts.TTL(reply.List[0])
+		state.Fields = make(map[string]string, len(reply.List)/2)
+		for i := 1; i < len(reply.List); i += 2 {
+			state.Fields[fmt.Sprint(reply.List[i])] = fmt.Sprint(reply.List[i+1])
+		}
+		return state, err
+	})
+}
+
+// Status reads whether the lock is held, how long still, and how often by owner, without reading the other owners.
+// It goes through a script because a client that reads from replicas would send the plain commands to one that lags.
+func Status(key, owner string) scripts.Command[scripts.Status] {
+	return scripts.Array(status, []string{key}, []any{owner}, func(reply scripts.Reply) (status scripts.Status, err error) {
+		if len(reply.List) != 2 {
+			return status, fmt.Errorf("answered %d elements where a TTL and a count were expected", len(reply.List))
+		}
+		if status.Exists, status.TTL, err = scripts.TTL(reply.List[0]); err != nil {
+			return status, err
+		}
+		status.Holds, err = scripts.Number(reply.List[1])
+		return status, err
+	})
+}

@@ -1,0 +1,14 @@
+-- drain takes all permits. It follows the preludes lane and value.
+--
+-- KEYS[1]  semaphore: permits available
+-- KEYS[2]  lanes of the session
+-- ARGV[1]  lane
+-- ARGV[2]  sequence number
+--
+-- Answers the number there was, 0 when there is no semaphore; a negative number too is answered and set to 0.
+
+if not value or tonumber(value) == 0 then
+  return '0'
+end
+redis.call('decrby', KEYS[1], value)
+return settle(value)

@@ -1,0 +1,15 @@
+-- expire sets the TTL of the semaphore. It follows the preludes lane and value.
+--
+-- KEYS[1]  semaphore: permits available
+-- KEYS[2]  lanes of the session
+-- ARGV[1]  lane
+-- ARGV[2]  sequence number
+-- ARGV[3]  TTL in milliseconds, 1 or more
+--
+-- Answers 1, or 0 when there is no semaphore.
+
+if not value then
+  return '0'
+end
+redis.call('pexpire', KEYS[1], ARGV[3])
+return settle('1')

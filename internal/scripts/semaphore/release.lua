@@ -1,0 +1,20 @@
+-- release gives back permits, creating the semaphore if need be, and wakes the waiters. It follows the prelude lane.
+--
+-- KEYS[1]  semaphore: permits available
+-- KEYS[2]  lanes of the session
+-- ARGV[1]  lane
+-- ARGV[2]  sequence number
+-- ARGV[3]  permits to give back
+-- ARGV[4]  PUBLISH or SPUBLISH
+-- ARGV[5]  wake channel
+--
+-- Answers the new total, which is published too if it is above 0.
+
+insist()
+redis.call('incrby', KEYS[1], ARGV[3])
+local total = redis.call('get', KEYS[1]) -- as text; the reply of INCRBY would be a number of Lua
+settle(total)
+if tonumber(total) > 0 then
+  redis.call(ARGV[4], ARGV[5], total)
+end
+return total

@@ -1,0 +1,100 @@
+// Package semaphore holds the scripts of the semaphore: a string whose integer is the number of permits available.
+// A semaphore that does not exist has none. It has no owners; only absence means that it was never set.
+//
+// Everything that changes the number carries a lane.Call and takes effect once. Every operation keeps the key's TTL:
+// the number is changed by INCRBY and DECRBY, never by SET. A number that would leave the range of 64 bits, or a value
+// that is not an integer, is an error that changes nothing.
+//
+// Raises are announced with the new total, which is what Redisson's waiters expect; totals of 0 and below are not,
+// for they wake nobody and Redisson's waiters raise at negative ones. The message is the last step: if the server
+// refuses it the script answers that error although the change stands.
+package semaphore
+
+import (
+	"embed"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+)
+
+// MaxPermits is the largest number that one operation may carry: Redisson keeps permits in 32 bits. The scripts
+// compare exactly up to 2^53.
+const MaxPermits = 1<<31 - 1
+
+//go:embed *.lua
+var folder embed.FS
+
+var (
+	acquire         = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value)
+	release         = scripts.Load(folder, "semaphore/release", lane.Prelude)
+	releaseIfExists = scripts.Load(folder, "semaphore/release_if_exists", lane.Prelude)
+	trySet          = scripts.Load(folder, "semaphore/try_set", lane.Prelude, lane.Value)
+	add             = scripts.Load(folder, "semaphore/add", lane.Prelude)
+	drain           = scripts.Load(folder, "semaphore/drain", lane.Prelude, lane.Value)
+	available       = scripts.Load(folder, "semaphore/available", lane.Value)
+	remove          = scripts.Load(folder, "semaphore/delete", lane.Prelude, lane.Value)
+	expire          = scripts.Load(folder, "semaphore/expire", lane.Prelude, lane.Value)
+	persist         = scripts.Load(folder, "semaphore/persist", lane.Prelude, lane.Value)
+	cancelAcquire   = scripts.Load(folder, "semaphore/cancel_acquire", lane.Prelude)
+)
+
+// Acquire takes n permits if that many are available, and answers whether it did.
+func Acquire(key string, n int64, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(acquire, call.Keys(key), call.Args(n), scripts.Bool)
+}
+
+// CancelAcquire settles an Acquire of n whose outcome is unknown and which has the sequence number before the call's:
+// if it took effect its permits are given back and announced, and it cannot take effect later. It answers whether it
+// had taken effect. A semaphore that was deleted meanwhile took the permits with it and is not brought back.
+func CancelAcquire(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(cancelAcquire, call.Keys(key), call.Args(n, wake.Publish, wake.Channel), scripts.Bool)
+}
+
+// Release gives back n permits, creating the semaphore if it does not exist, and answers the new total.
+func Release(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return scripts.Integer(release, call.Keys(key), call.Args(n, wake.Publish, wake.Channel), scripts.Int64)
+}
+
+// ReleaseIfExists gives back n permits and answers whether there is a semaphore to give them to.
+func ReleaseIfExists(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(releaseIfExists, call.Keys(key), call.Args(n, wake.Publish, wake.Channel), scripts.Bool)
+}
+
+// TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and answers
+// whether it did. A semaphore with 0 permits exists.
+func TrySet(key string, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(trySet, call.Keys(key),
+		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel), scripts.Bool)
+}
+
+// Add changes the number of permits by d, which may be negative and leave fewer than none, and answers the new total.
+func Add(key string, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return scripts.Integer(add, call.Keys(key), call.Args(d, wake.Publish, wake.Channel), scripts.Int64)
+}
+
+// Drain takes all permits and answers their number; none are left. As with the semaphores of Java and Redisson, a
+// negative number is forgiven: it is answered, and the semaphore stands at 0.
+func Drain(key string, call lane.Call) scripts.Command[int64] {
+	return scripts.Integer(drain, call.Keys(key), call.Args(), scripts.Int64)
+}
+
+// Available answers the number of permits, 0 when there is no semaphore.
+func Available(key string) scripts.Command[int64] {
+	return scripts.Integer(available, []string{key}, nil, scripts.Int64)
+}
+
+// Delete removes the semaphore and answers whether there was one. It tells no waiter: none can go on.
+func Delete(key string, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(remove, call.Keys(key), call.Args(), scripts.Bool)
+}
+
+// Expire sets the TTL and answers whether there is a semaphore.
+func Expire(key string, ttl time.Duration, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(expire, call.Keys(key), call.Args(scripts.Milliseconds(ttl)), scripts.Bool)
+}
+
+// Persist removes the TTL and answers whether there was one.
+func Persist(key string, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(persist, call.Keys(key), call.Args(), scripts.Bool)
+}

@@ -1,0 +1,27 @@
+-- try_set sets the permits of a semaphore that does not exist and wakes the waiters. It follows the preludes lane and
+-- value.
+--
+-- KEYS[1]  semaphore: permits available
+-- KEYS[2]  lanes of the session
+-- ARGV[1]  lane
+-- ARGV[2]  sequence number
+-- ARGV[3]  permits
+-- ARGV[4]  TTL in milliseconds, 0 for none
+-- ARGV[5]  PUBLISH or SPUBLISH
+-- ARGV[6]  wake channel
+--
+-- Answers 1, or 0 when there is a semaphore, one of 0 permits included. Publishes the permits if above 0.
+
+if value then
+  return '0'
+end
+if ARGV[4] == '0' then
+  redis.call('set', KEYS[1], ARGV[3])
+else
+  redis.call('set', KEYS[1], ARGV[3], 'px', ARGV[4])
+end
+settle('1')
+if tonumber(ARGV[3]) > 0 then
+  redis.call(ARGV[5], ARGV[6], ARGV[3])
+end
+return '1'
