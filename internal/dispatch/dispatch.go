@@ -121,31 +121,29 @@ func (d *Dispatcher) Reload(ctx context.Context) {
 	}
 }
 
-// Synced sends cmd and a WAIT for replicas in one pipeline on one connection of the key's master, and tells how many
-// acknowledged. WAIT speaks of its connection's last write, so nothing else is correct.
-func (d *Dispatcher) Synced(ctx context.Context, key string, cmd redis.Cmder, replicas int, timeout time.Duration) (acknowledged int64, err error) {
+// Synced sends cmd and a WAIT for replicas in one pipeline on one connection of the key's master. WAIT speaks of its
+// connection's last write, so nothing else is correct. The error is cmd's, as with Do; the WAIT, whose value is the
+// number of replicas that acknowledged, has its own.
+func (d *Dispatcher) Synced(ctx context.Context, key string, cmd redis.Cmder, replicas int, timeout time.Duration) (*redis.IntCmd, error) {
 	if err := ctx.Err(); err != nil {
-		return 0, err
+		return nil, err
 	}
 	client := d.client
 	if d.cluster != nil {
 		master, err := d.master(ctx, key)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		client = master
 	}
 	wait := redis.NewIntCmd(ctx, "wait", replicas, timeout.Milliseconds())
-	err = alone(ctx, func(ctx context.Context) {
+	err := alone(ctx, func(ctx context.Context) {
 		pipe := client.Pipeline()
 		_ = pipe.Process(ctx, cmd)
 		_ = pipe.Process(ctx, wait)
-		_, _ = pipe.Exec(ctx)
+		_, _ = pipe.Exec(ctx) // both have their own errors
 	}, cmd)
-	if err != nil {
-		return 0, err
-	}
-	return wait.Val(), wait.Err()
+	return wait, err
 }
 
 // alone runs send on a goroutine of its own.

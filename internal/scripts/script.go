@@ -138,3 +138,14 @@ func (onceInt) NoRetry() bool { return true }
 type onceSlice struct{ *redis.SliceCmd }
 
 func (onceSlice) NoRetry() bool { return true }
+
+// Map is the command c with its reply turned into something else.
+func Map[R, S any](c Command[R], turn func(R) S) Command[S] {
+	return Command[S]{script: c.script, args: c.args, list: c.list, decode: func(reply Reply) (s S, err error) {
+		r, err := c.decode(reply)
+		if err != nil {
+			return s, err
+		}
+		return turn(r), nil
+	}}
+}

@@ -1,0 +1,85 @@
+package baselock
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/rlock"
+)
+
+// Status asks whether the lock is held, for how long, and how often by the hold that ctx carries.
+func (b *Base) Status(ctx context.Context) (scripts.Status, error) {
+	var field string // no owner has an empty name
+	if o := b.carried(ctx); o != nil {
+		field = o.field()
+	}
+	return ask(ctx, b, rlock.Status(b.Key, field))
+}
+
+// IsLocked tells whether anybody holds the lock.
+func (b *Base) IsLocked(ctx context.Context) (bool, error) {
+	status, err := b.Status(ctx)
+	return status.Exists, err
+}
+
+// HoldCount is how often the hold that ctx carries has the lock, by what Redis says.
+func (b *Base) HoldCount(ctx context.Context) (int64, error) {
+	if b.carried(ctx) == nil {
+		return 0, b.invalid
+	}
+	status, err := b.Status(ctx)
+	return status.Holds, err
+}
+
+// RemainingTTL is how long the lock lasts if nobody renews it.
+func (b *Base) RemainingTTL(ctx context.Context) (time.Duration, error) {
+	status, err := b.Status(ctx)
+	return status.TTL, err
+}
+
+// ForceUnlock frees the lock whoever holds it, and tells whether somebody did. The holder learns of it as of any loss.
+func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
+	if b.invalid != nil {
+		return false, b.invalid
+	}
+	wake, err := b.wake(ctx)
+	if err != nil {
+		return false, err
+	}
+	return ask(ctx, b, b.Kind.Force(b.Key, wake))
+}
+
+// Inspect tells everything that Redis knows about the lock.
+func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
+	state, err := ask(ctx, b, rlock.Inspect(b.Key))
+	if err != nil {
+		return redlatch.Info{}, err
+	}
+	info := redlatch.Info{Name: b.Name, Key: b.Key, TTL: state.TTL, Waiters: b.Session.Waiters(b.lineKey())}
+	for owner, count := range state.Fields {
+		holds, err := scripts.Number(count)
+		if err != nil {
+			continue // the mode of a read-write lock, not a holder
+		}
+		info.Holders = append(info.Holders, redlatch.Holder{
+			Owner: owner, Holds: holds, Own: strings.HasPrefix(owner, b.Session.ID+":"),
+		})
+	}
+	return info, nil
+}
+
+// ask runs a query, or a command that an administrator gives.
+func ask[R any](ctx context.Context, b *Base, cmd scripts.Command[R]) (reply R, err error) {
+	if b.invalid != nil {
+		return reply, b.invalid
+	}
+	reply, _, err = delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: b.defaults.OutageFor(false)})
+	if err != nil {
+		return reply, b.broken(err)
+	}
+	return reply, nil
+}

@@ -1,0 +1,98 @@
+package baselock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// A Base is one lock of one client.
+type Base struct {
+	Name    string
+	Key     string
+	Session *session.Session
+	Kind    *Kind
+
+	defaults settings.Settings
+	invalid  error // what is wrong with the name or the options of New; every call reports it
+}
+
+// New makes the base of a lock. It does no I/O.
+func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option) *Base {
+	set := settings.Apply(settings.Defaults(), opts)
+	b := &Base{Name: name, Session: session.Of(client, &set), Kind: kind, defaults: set}
+	b.Key, b.invalid = b.Session.KeyOf(name, &set)
+	if err := b.check(&set); err != nil {
+		b.invalid = err
+	}
+	return b
+}
+
+// resolve adds the options of one call.
+func (b *Base) resolve(opts []redlatch.Option, try bool) (*settings.Settings, error) {
+	if b.invalid != nil {
+		return nil, b.invalid
+	}
+	if len(opts) == 0 {
+		return &b.defaults, nil
+	}
+	set := settings.Apply(b.defaults, opts)
+	if err := b.check(&set); err != nil {
+		return nil, err
+	}
+	if try && set.Wait != b.defaults.Wait {
+		return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
+	}
+	return &set, nil
+}
+
+func (b *Base) check(set *settings.Settings) error {
+	if err := set.Check("a "+b.Kind.Noun, b.Kind.Takes); err != nil {
+		return err
+	}
+	return b.checkReplicas(set)
+}
+
+// carried finds the owner that ctx carries for this lock. Holds that are over do not count.
+func (b *Base) carried(ctx context.Context) *owner {
+	for carried := range holds.Carried(ctx) {
+		if h, ok := carried.(*hold); ok && h.owner.same(b) && h.live() {
+			return h.owner
+		}
+	}
+	return nil
+}
+
+// Carries tells whether ctx carries a live hold of this lock.
+func (b *Base) Carries(ctx context.Context) bool { return b.carried(ctx) != nil }
+
+func (b *Base) lineKey() session.LineKey {
+	return session.LineKey{Key: b.Key, Kind: b.Kind.Side}
+}
+
+// wake is the message that a release sends.
+func (b *Base) wake(ctx context.Context) (scripts.Wake, error) {
+	if b.Kind.Channel == nil {
+		return scripts.Wake{}, nil
+	}
+	publish, err := b.Session.Publish(ctx)
+	return scripts.Wake{Publish: publish, Channel: b.Kind.Channel(b.Key)}, err
+}
+
+func (b *Base) observe(set *settings.Settings, kind int, owner string, d time.Duration, err error) {
+	if set.Observe != nil {
+		set.Observe(settings.Event{Kind: kind, Name: b.Name, Owner: owner, Duration: d, Err: err})
+	}
+}
+
+// broken is an error of the server or the network, or of ctx, with the lock's name.
+func (b *Base) broken(err error) error {
+	return fmt.Errorf("redlatch: %s %q: %w", b.Kind.Noun, b.Name, err)
+}

@@ -1,0 +1,244 @@
+package baselock
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// A hold is one acquisition of an owner: the first, or a re-entry.
+type hold struct {
+	owner  *owner
+	ending holds.Ending
+	since  time.Time
+
+	// The rest is guarded by owner.mu.
+
+	renewed  bool        // it has no lease of its own, so the watchdog renews the owner while it lives
+	released bool        // given back, or on the way
+	dropped  bool        // unreachable for the program
+	limit    *time.Timer // ends a re-entry with WithMaxHold; the owner's own limit is the watchdog's
+}
+
+// live tells whether the hold can be re-entered.
+func (h *hold) live() bool {
+	h.owner.mu.Lock()
+	defer h.owner.mu.Unlock()
+	return !h.released && h.owner.lost == nil
+}
+
+func (h *hold) Owner() string         { return h.owner.id }
+func (h *hold) Ending() *holds.Ending { return &h.ending }
+
+func (h *hold) Token() int64 {
+	h.owner.mu.Lock()
+	defer h.owner.mu.Unlock()
+	return h.owner.token
+}
+
+// Until is the owner's trust, or the moment at which the hold ended.
+func (h *hold) Until() time.Time {
+	until := h.owner.ticket.TrustedUntil()
+	if now := time.Now(); h.ending.Cause() != nil && now.Before(until) {
+		return now
+	}
+	return until
+}
+
+// Unlock gives the hold back. Its contexts end first, so that the work stops before somebody else starts.
+func (h *hold) Unlock(ctx context.Context) error {
+	o := h.owner
+	if !h.retire() {
+		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, o.base.Name)
+	}
+	h.ending.End(errs.Released)
+
+	ctx, cancel := releaseContext(ctx, o.set.ReleaseTimeout)
+	defer cancel()
+	err := o.enter(ctx)
+	if err == nil {
+		err = o.giveBack(ctx)
+	} else {
+		// An earlier command of this owner has no answer yet. Settling takes the count to what is live now.
+		o.mu.Lock()
+		o.live--
+		o.mu.Unlock()
+		o.pending()
+		err = o.unconfirmed(err, true)
+	}
+	o.base.observe(o.set, settings.Released, o.id, time.Since(h.since), err)
+	return err
+}
+
+// releaseContext is ctx without its end, but with a limit. A caller whose context cannot end has the client's own
+// time limits instead, and keeps its command on its own goroutine.
+func releaseContext(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if ctx.Done() == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), limit)
+}
+
+// retire marks the hold as given back and reports whether it was not before.
+func (h *hold) retire() bool {
+	o := h.owner
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if h.released {
+		return false
+	}
+	h.released = true
+	if h.limit != nil {
+		h.limit.Stop()
+	}
+	if at := slices.Index(o.inner, h); at >= 0 {
+		o.inner = slices.Delete(o.inner, at, at+1)
+	}
+	return true
+}
+
+// giveBack sends the release of one hold. The caller has the turn; giveBack passes it on.
+func (o *owner) giveBack(ctx context.Context) error {
+	o.mu.Lock()
+	o.live--
+	left, lost := o.live, o.lost
+	o.mu.Unlock()
+	if left > 0 && lost == nil {
+		defer o.exit()
+		return o.giveBackOne(ctx, left)
+	}
+	if left == 0 {
+		o.base.Session.Watchdog.Forget(&o.ticket)
+	}
+	err := o.giveBackAll(ctx)
+	o.exit()
+	if lost != nil {
+		return lost
+	}
+	return err
+}
+
+// giveBackOne lowers the count. The lease stays what it is.
+func (o *owner) giveBackOne(ctx context.Context, left int) error {
+	o.adjust()
+	cmd := o.base.Kind.Recount(o.base.Key, o.id, left, time.Millisecond)
+	held, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
+	if err != nil {
+		o.doubted()
+		return o.unconfirmed(err, delivery.AsFailure(err).Doubt)
+	}
+	if receipt.Doubt {
+		o.doubted()
+	}
+	if !held {
+		return o.lose(watchdog.NotOwned, nil)
+	}
+	return nil
+}
+
+// giveBackAll deletes the owner's field. Its absence is success only when an earlier send of this very release may
+// have deleted it while the lease was still trusted.
+func (o *owner) giveBackAll(ctx context.Context) error {
+	wake, err := o.base.wake(ctx)
+	if err != nil {
+		o.pending()
+		return o.unconfirmed(err, false)
+	}
+	cmd := o.base.Kind.Release(o.base.Key, o.id, wake)
+	freed, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
+	if err != nil {
+		o.pending()
+		return o.unconfirmed(err, delivery.AsFailure(err).Doubt)
+	}
+	if receipt.Doubt {
+		o.doubted()
+	}
+	if freed || receipt.Doubt && time.Now().Before(o.ticket.TrustedUntil()) {
+		return nil
+	}
+	return o.lose(watchdog.NotOwned, nil)
+}
+
+func (o *owner) releaseLimit() delivery.Limit {
+	return delivery.Limit{Outage: o.set.ReleaseTimeout, Stubborn: true}
+}
+
+// unconfirmed is the error of a release that the server did not confirm in time.
+func (o *owner) unconfirmed(err error, doubt bool) error {
+	if doubt {
+		err = fmt.Errorf("%w: %w", errs.Uncertain, err)
+	}
+	return fmt.Errorf("redlatch: the release of %q is not confirmed and goes on in the background, at most until its lease is over: %w",
+		o.base.Name, err)
+}
+
+// Extend lengthens the lease, of all holds of the owner.
+func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
+	o := h.owner
+	if err := o.enter(ctx); err != nil {
+		return err
+	}
+	defer o.exit()
+	o.mu.Lock()
+	released, lost, live := h.released, o.lost, o.live
+	o.mu.Unlock()
+	switch {
+	case lost != nil:
+		return lost
+	case released:
+		return fmt.Errorf("%w: lock %q cannot be extended any more", errs.Released, o.base.Name)
+	}
+	lease = o.leaseWithin(time.Now(), lease)
+	cmd := o.base.Kind.Recount(o.base.Key, o.id, live, lease)
+	held, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd,
+		delivery.Limit{Outage: o.set.OutageFor(false)})
+	if receipt.Doubt || err != nil {
+		o.doubted()
+	}
+	if err != nil {
+		return fmt.Errorf("redlatch: extending the lease of %q: %w", o.base.Name, err)
+	}
+	if !held {
+		return o.lose(watchdog.NotOwned, nil)
+	}
+	o.base.Session.Watchdog.Change(&o.ticket, o.terms(receipt.Sent.Add(lease-margin(lease))))
+	return nil
+}
+
+// Forgotten stops the renewal of a hold that the program has dropped, unless others of its owner still need it.
+func (h *hold) Forgotten() {
+	o := h.owner
+	o.mu.Lock()
+	if h.released || o.lost != nil {
+		o.mu.Unlock()
+		return
+	}
+	h.dropped = true
+	needed := !o.first.released && !o.first.dropped
+	for _, other := range o.inner {
+		needed = needed || !other.dropped
+	}
+	o.mu.Unlock()
+	if !needed {
+		o.base.Session.Watchdog.Forget(&o.ticket)
+	}
+	logger := o.set.Logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	logger.Error("redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
+		"lock", o.base.Name, "owner", o.id)
+	o.base.observe(o.set, settings.Forgotten, o.id, time.Since(h.since), nil)
+}
+
+var _ holds.Hold = (*hold)(nil)
+var _ session.Renewer = (*owner)(nil)

@@ -1,0 +1,156 @@
+package baselock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/waiting"
+)
+
+// Lock waits until the lock is held.
+func (b *Base) Lock(ctx context.Context, opts []redlatch.Option) (*redlatch.Hold, error) {
+	return b.take(ctx, opts, false)
+}
+
+// TryLock asks once.
+func (b *Base) TryLock(ctx context.Context, opts []redlatch.Option) (*redlatch.Hold, error) {
+	return b.take(ctx, opts, true)
+}
+
+func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*redlatch.Hold, error) {
+	set, err := b.resolve(opts, try)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	h, err := b.acquire(ctx, set, try)
+	if err != nil {
+		err = b.explain(ctx, err)
+		b.observe(set, settings.Refused, "", time.Since(start), err)
+		return nil, err
+	}
+	b.observe(set, settings.Acquired, h.owner.id, time.Since(start), nil)
+	return redlatch.NewHold(h), nil
+}
+
+// explain tells apart, in an error of an acquisition, that somebody else has the lock from everything else.
+func (b *Base) explain(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, errs.NotAcquired), errors.Is(err, errs.NotReentrant), errors.Is(err, errs.Lost),
+		errors.Is(err, errs.Invalid):
+		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+			err = fmt.Errorf("%w: %w", err, cause)
+		}
+		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, b.Kind.Noun, b.Name, err)
+	default:
+		return b.broken(err)
+	}
+}
+
+func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
+	if o := b.carried(ctx); o != nil {
+		if !b.Kind.Reentrant {
+			return nil, fmt.Errorf("%w: lock %q; use another context, or redlatch.Detach", errs.NotReentrant, b.Name)
+		}
+		h, err := o.reenter(ctx, set, try)
+		if err != errOver {
+			return h, err
+		}
+	}
+	if set.Wait > 0 && !try {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, set.Wait)
+		defer cancel()
+	}
+	if b.Session.Waiting(b.lineKey()) {
+		if try {
+			return nil, fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, b.Kind.Noun, b.Name)
+		}
+		return b.wait(ctx, set)
+	}
+	h, remaining, err := b.attempt(ctx, set, try)
+	switch {
+	case err != nil || h != nil:
+		return h, err
+	case try && remaining >= 0:
+		return nil, fmt.Errorf("%w: %s %q is held by somebody else, for another %v unless renewed",
+			errs.NotAcquired, b.Kind.Noun, b.Name, remaining)
+	case try:
+		return nil, fmt.Errorf("%w: %s %q is held by somebody else", errs.NotAcquired, b.Kind.Noun, b.Name)
+	}
+	return b.wait(ctx, set)
+}
+
+// wait takes a place in this process's line.
+func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err error) {
+	var channel string
+	if b.Kind.Channel != nil {
+		// The hub has to know which family of channels is in use. While it does not, the line polls.
+		_, _ = b.Session.Publish(ctx)
+		channel = b.Kind.Channel(b.Key)
+	}
+	var pace func() time.Duration
+	if b.Kind.Pace != nil {
+		pace = b.Kind.Pace()
+	}
+	line, part := b.Session.Join(b.lineKey(), channel)
+	defer part()
+	err = line.Wait(ctx, set.Poll, func(ctx context.Context) (waiting.Verdict, error) {
+		h, remaining, err := b.attempt(ctx, set, false)
+		switch {
+		case err != nil:
+			return waiting.Verdict{}, err
+		case h != nil:
+			got = h
+			return waiting.Verdict{Done: true, Sleep: waiting.Bound(set.FirstLease(), set.Poll)}, nil
+		case pace != nil:
+			return waiting.Verdict{Sleep: pace()}, nil
+		default:
+			return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll)}, nil
+		}
+	})
+	return got, err
+}
+
+// attempt asks Redis once, under a fresh identity. It returns the hold, or how long the lock is held by somebody else
+// (negative when its key has no TTL), or an error. Whatever it leaves behind is settled in the background.
+func (b *Base) attempt(ctx context.Context, set *settings.Settings, try bool) (h *hold, remaining time.Duration, err error) {
+	o := newOwner(b, set)
+	cmd := b.Kind.Acquire(b.Key, o.id, set.FirstLease())
+	limit := delivery.Limit{Outage: set.OutageFor(try)}
+	if set.Replicas > 0 {
+		h, remaining, err = b.attemptSynced(ctx, o, cmd, limit)
+		return h, remaining, err
+	}
+	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, limit)
+	if err != nil {
+		o.abandon(delivery.AsFailure(err), cmd)
+		return nil, 0, err
+	}
+	if receipt.Doubt {
+		o.doubted()
+	}
+	if !reply.Held {
+		return nil, reply.Remaining, nil
+	}
+	return o.accept(receipt.Sent, reply)
+}
+
+// accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
+func (o *owner) accept(sent time.Time, reply attemptReply) (*hold, time.Duration, error) {
+	lease := o.set.FirstLease()
+	if !time.Now().Before(sent.Add(lease - margin(lease))) {
+		go o.giveUp()
+		return nil, 0, fmt.Errorf("%w: %s %q was granted, but the answer took longer than its lease of %v; ask for a longer lease",
+			errs.NotAcquired, o.base.Kind.Noun, o.base.Name, lease)
+	}
+	return o.begin(sent, reply.Token), 0, nil
+}

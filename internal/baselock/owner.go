@@ -1,0 +1,174 @@
+package baselock
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/scripts/rlock"
+	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// An owner is one identity in Redis and the holds that share it.
+type owner struct {
+	base   *Base
+	id     string
+	set    *settings.Settings // of the first acquisition
+	end    time.Time          // zero, or where WithMaxHold ends it
+	ticket watchdog.Ticket
+	first  hold
+
+	mu       sync.Mutex
+	busy     bool            // a count-changing command is under way
+	queue    []chan struct{} // who waits to send the next one
+	live     int             // holds handed out and not given back
+	inner    []*hold         // those of re-entries that are not given back
+	renewing bool            // the watchdog extends the lease, because a live hold has none of its own
+	token    int64
+	lost     *errs.Loss
+	doubt    doubt
+}
+
+func newOwner(b *Base, set *settings.Settings) *owner {
+	return &owner{base: b, id: b.Session.NextOwner(), set: set}
+}
+
+// same tells whether the owner holds what b locks.
+func (o *owner) same(b *Base) bool {
+	return o.base == b ||
+		o.base.Session == b.Session && o.base.Key == b.Key && o.base.Kind.Side == b.Kind.Side
+}
+
+// enter waits for the turn to send a count-changing command. exit passes it on.
+func (o *owner) enter(ctx context.Context) error {
+	o.mu.Lock()
+	if !o.busy {
+		o.busy = true
+		o.mu.Unlock()
+		return nil
+	}
+	turn := make(chan struct{}, 1)
+	o.queue = append(o.queue, turn)
+	o.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+	}
+	o.mu.Lock()
+	at := slices.Index(o.queue, turn)
+	if at >= 0 {
+		o.queue = slices.Delete(o.queue, at, at+1)
+	}
+	o.mu.Unlock()
+	if at < 0 { // the turn came at the same moment
+		o.exit()
+	}
+	return ctx.Err()
+}
+
+func (o *owner) exit() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.queue) == 0 {
+		o.busy = false
+		return
+	}
+	o.queue[0] <- struct{}{}
+	o.queue = o.queue[1:]
+}
+
+// begin makes the owner hold: its first hold is handed out and the watchdog looks after it. sent is the moment before
+// the acquisition was sent.
+func (o *owner) begin(sent time.Time, token int64) *hold {
+	lease := o.set.FirstLease()
+	if o.set.MaxHold > 0 {
+		o.end = sent.Add(o.set.MaxHold)
+	}
+	o.renewing = o.set.Lease == 0
+	o.live, o.token = 1, token
+	o.first = hold{owner: o, since: sent, renewed: o.renewing}
+	o.base.Session.Watchdog.Keep(&o.ticket, o, o.terms(sent.Add(lease-margin(lease))))
+	return &o.first
+}
+
+// terms are the watchdog's for an owner trusted until then. A fixed lease is not extended, but if it is longer than a
+// renewal period the lock is looked at each period, to notice when it is taken away.
+func (o *owner) terms(trusted time.Time) watchdog.Terms {
+	t := watchdog.Terms{Trusted: trusted, End: o.end, Every: o.set.WatchdogTimeout / 3}
+	if o.renewing {
+		t.Lease = o.set.WatchdogTimeout
+		t.Margin = margin(t.Lease)
+	}
+	return t
+}
+
+// margin is kept off a lease, for the difference between the server's clock and ours: a hundredth, at least 10 ms, and
+// of very short leases no more than half.
+func margin(lease time.Duration) time.Duration {
+	return min(max(10*time.Millisecond, lease/100), lease/2)
+}
+
+// Batch puts the owner with those that are renewed by the same script in the same slot.
+func (o *owner) Batch() watchdog.Batch {
+	return watchdog.Batch{Kind: "hash", Shard: o.base.Session.Shard(o.base.Key)}
+}
+
+// Renew renews owners of one batch.
+func (o *owner) Renew(ctx context.Context, tickets []*watchdog.Ticket) ([]bool, error) {
+	now := time.Now()
+	renewals := make([]rlock.Renewal, len(tickets))
+	for i, t := range tickets {
+		other := t.Owner().(*owner)
+		renewals[i] = rlock.Renewal{Key: other.base.Key, Owner: other.field(), Lease: t.Lease(now)}
+	}
+	return session.Once(ctx, o.base.Session.Client, rlock.Renew(renewals))
+}
+
+// field is where the hash counts the holds of the owner.
+func (o *owner) field() string {
+	if o.base.Kind.Field != nil {
+		return o.base.Kind.Field(o.id)
+	}
+	return o.id
+}
+
+// Lost is called by the watchdog. It may come when the last hold has just been given back, and is nobody's news then.
+func (o *owner) Lost(reason string, cause error) {
+	o.mu.Lock()
+	over := o.live == 0
+	o.mu.Unlock()
+	if !over {
+		_ = o.lose(reason, cause) // the holds' contexts carry it
+	}
+}
+
+// lose ends all holds of the owner, once, and returns what is known about the loss.
+func (o *owner) lose(reason string, cause error) error {
+	loss := &errs.Loss{Name: o.base.Name, Owner: o.id, Reason: reason, At: time.Now(), Cause: cause}
+	o.mu.Lock()
+	if o.lost != nil {
+		defer o.mu.Unlock()
+		return o.lost
+	}
+	o.lost = loss
+	inner := slices.Clone(o.inner)
+	o.mu.Unlock()
+	o.base.Session.Watchdog.Forget(&o.ticket)
+	o.first.ending.End(loss)
+	for _, h := range inner {
+		h.ending.End(loss)
+	}
+	o.report(loss)
+	return loss
+}
+
+func (o *owner) report(loss *errs.Loss) {
+	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock", o.base.Name, "owner", o.id,
+		"reason", loss.Reason, "cause", loss.Cause)
+	o.base.observe(o.set, settings.Lost, o.id, time.Since(o.first.since), loss)
+}

@@ -1,0 +1,113 @@
+package baselock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// errOver tells that the owner ended before the re-entry began: a fresh owner is to be made.
+var errOver = errors.New("redlatch: the hold in the context is over")
+
+type attemptReply = scripts.Attempt
+
+// reenter adds a hold to the owner.
+func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
+	if err := o.enter(ctx); err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	over, want := o.lost != nil || o.live == 0, o.live+1
+	o.mu.Unlock()
+	if over {
+		o.exit()
+		return nil, errOver
+	}
+	lease := o.leaseWithin(time.Now(), set.FirstLease())
+	cmd := o.reentry(want, lease)
+	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(try)})
+	if err != nil {
+		if failure := delivery.AsFailure(err); failure.Doubt {
+			go o.settleReentry(failure, cmd) // passes the turn on
+		} else {
+			o.exit()
+		}
+		return nil, err
+	}
+	defer o.exit()
+	if receipt.Doubt {
+		o.doubted()
+	}
+	if !reply.Held {
+		return nil, o.lose(watchdog.NotOwned, nil)
+	}
+	return o.reentered(set, receipt.Sent, lease, reply.Token)
+}
+
+// reentry is the script by which this kind re-enters.
+func (o *owner) reentry(holds int, lease time.Duration) scripts.Command[scripts.Attempt] {
+	if o.base.Kind.Reenter != nil {
+		return o.base.Kind.Reenter(o.base.Key, o.id, holds, lease)
+	}
+	return scripts.Map(o.base.Kind.Recount(o.base.Key, o.id, holds, lease), func(held bool) scripts.Attempt {
+		return scripts.Attempt{Held: held}
+	})
+}
+
+// leaseWithin keeps a lease asked for at a moment from reaching past the owner's end.
+func (o *owner) leaseWithin(at time.Time, lease time.Duration) time.Duration {
+	if o.end.IsZero() {
+		return lease
+	}
+	return min(lease, max(o.end.Sub(at), time.Millisecond))
+}
+
+// reentered hands out the hold of a re-entry that the server has confirmed.
+func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Duration, token int64) (*hold, error) {
+	h := &hold{owner: o, since: sent, renewed: set.Lease == 0}
+	o.mu.Lock()
+	o.live++
+	if o.lost != nil { // meanwhile, by the clock; the release of this hold is its to make
+		loss := o.lost
+		o.live--
+		o.mu.Unlock()
+		return nil, loss
+	}
+	o.token = max(o.token, token)
+	o.inner = append(o.inner, h)
+	o.renewing = o.renewing || h.renewed
+	if set.MaxHold > 0 {
+		h.limit = time.AfterFunc(time.Until(sent.Add(set.MaxHold)), h.overdue)
+	}
+	terms := o.terms(sent.Add(lease - margin(lease)))
+	o.mu.Unlock()
+	o.base.Session.Watchdog.Change(&o.ticket, terms)
+	return h, nil
+}
+
+// overdue ends a re-entry whose own limit has passed. The owner holds on for its other holds.
+func (h *hold) overdue() {
+	h.ending.End(&errs.Loss{Name: h.owner.base.Name, Owner: h.owner.id, Reason: watchdog.HoldOver, At: time.Now()})
+}
+
+// adjust stops the extending of the lease when the last hold that needs it was given back.
+func (o *owner) adjust() {
+	o.mu.Lock()
+	renewing := o.first.renewed && !o.first.released
+	for _, h := range o.inner {
+		renewing = renewing || h.renewed
+	}
+	changed := renewing != o.renewing
+	o.renewing = renewing
+	terms := o.terms(o.ticket.TrustedUntil())
+	o.mu.Unlock()
+	if changed {
+		o.base.Session.Watchdog.Change(&o.ticket, terms)
+	}
+}

@@ -1,0 +1,166 @@
+package baselock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// How long and how often an owner in doubt is settled. A command whose connection was cut has been seen to execute up
+// to half a minute later, when the network came back.
+const (
+	ghostsWithin   = time.Minute
+	firstSettle    = 250 * time.Millisecond
+	pendingPause   = 2 * time.Second // longest pause while a release is not confirmed
+	settleAttempt  = 2 * time.Second // how long one settling waits for the server
+	leaseOverAfter = time.Second     // the server's clock may be behind ours by this much at the end of a lease
+)
+
+// A doubt is what is unknown about an owner's commands.
+type doubt struct {
+	ghosts    time.Time // a command may execute until then, whatever the server answers meanwhile
+	release   time.Time // a release is not confirmed; nothing is to be released after that moment
+	confirmed bool      // the release is
+	since     time.Time
+	pause     time.Duration // until the next settling; 0: none is planned
+}
+
+// doubted notes that a command of unknown outcome may still execute.
+func (o *owner) doubted() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.doubt.ghosts = time.Now().Add(ghostsWithin)
+	o.planLocked()
+}
+
+// pending notes that the release was sent or was to be sent, and has no answer.
+func (o *owner) pending() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	o.doubt.ghosts = now.Add(ghostsWithin)
+	o.doubt.release, o.doubt.confirmed = o.leaseEnd(now), false
+	o.planLocked()
+}
+
+// leaseEnd is when the server has certainly dropped the owner's key, if nobody renews it.
+func (o *owner) leaseEnd(now time.Time) time.Time {
+	lease := max(o.set.FirstLease(), o.set.WatchdogTimeout)
+	end := now.Add(lease + leaseOverAfter)
+	if trusted := o.ticket.TrustedUntil().Add(margin(lease) + leaseOverAfter); trusted.After(end) {
+		end = trusted
+	}
+	return end
+}
+
+// planLocked sees to it that a settling comes soon. It runs on a timer, so nothing waits in between.
+func (o *owner) planLocked() {
+	if o.doubt.pause == 0 {
+		o.doubt.since = time.Now()
+		time.AfterFunc(firstSettle, o.settle)
+	}
+	o.doubt.pause = firstSettle
+}
+
+// settle takes the owner's count in Redis to what it should be, and comes again while there is doubt.
+func (o *owner) settle() {
+	err := o.settleOnce()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	unconfirmed := !o.doubt.confirmed && now.Before(o.doubt.release)
+	if errors.Is(err, redis.ErrClosed) || !now.Before(o.doubt.ghosts) && !unconfirmed {
+		since := o.doubt.since
+		o.doubt.pause = 0
+		go o.base.observe(o.set, settings.Settled, o.id, now.Sub(since), err)
+		return
+	}
+	pause := o.doubt.pause
+	o.doubt.pause = 2 * pause
+	if unconfirmed {
+		pause = min(pause, pendingPause)
+	} else {
+		pause = min(pause, o.doubt.ghosts.Sub(now))
+	}
+	time.AfterFunc(pause, o.settle)
+}
+
+func (o *owner) settleOnce() error {
+	ctx, cancel := context.WithTimeout(context.Background(), settleAttempt)
+	defer cancel()
+	if err := o.enter(ctx); err != nil {
+		return err
+	}
+	defer o.exit()
+	return o.assert(ctx)
+}
+
+// assert sends what is true now: the number of live holds, or that there are none. The caller has the turn.
+func (o *owner) assert(ctx context.Context) error {
+	o.mu.Lock()
+	live, lost := o.live, o.lost != nil
+	o.mu.Unlock()
+	limit := delivery.Limit{Outage: settleAttempt}
+	if live > 0 && !lost {
+		cmd := o.base.Kind.Recount(o.base.Key, o.id, live, time.Millisecond)
+		_, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, limit)
+		if receipt.Doubt || err != nil && delivery.AsFailure(err).Doubt {
+			o.doubted() // this one may execute when the count is another
+		}
+		return err // a field that is gone is for the watchdog to find
+	}
+	wake, err := o.base.wake(ctx)
+	if err != nil {
+		return err
+	}
+	// A release that is executed late finds nothing of ours, or what should not be there.
+	_, _, err = delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Release(o.base.Key, o.id, wake), limit)
+	o.mu.Lock()
+	o.doubt.confirmed = err == nil
+	o.mu.Unlock()
+	return err
+}
+
+// abandon settles a first acquisition that did not come to a known end: what it took is given back.
+func (o *owner) abandon(f *delivery.Failure, cmd scripts.Command[scripts.Attempt]) {
+	if !f.Doubt {
+		return
+	}
+	go func() {
+		reply, known := delivery.Result(f, cmd)
+		switch {
+		case !known:
+			o.doubted()
+			o.giveUp()
+		case reply.Held:
+			o.giveUp()
+		}
+	}()
+}
+
+// giveUp releases an owner that never got a hold.
+func (o *owner) giveUp() {
+	if o.settleOnce() != nil {
+		o.pending()
+	}
+}
+
+// settleReentry finds out about a re-entry whose caller has left, and takes the count back to the live holds. It has
+// the turn meanwhile.
+func (o *owner) settleReentry(f *delivery.Failure, cmd scripts.Command[scripts.Attempt]) {
+	defer o.exit()
+	if _, known := delivery.Result(f, cmd); !known {
+		o.doubted()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settleAttempt)
+	defer cancel()
+	if o.assert(ctx) != nil {
+		o.doubted()
+	}
+}

@@ -1,0 +1,167 @@
+// Package delivery brings one script to its end: it resends what was certainly not executed, resends what may have
+// been because every script is idempotent, gives up on what is hopeless, and says what is known when it has to stop.
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/dispatch"
+	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+// A Limit says when to stop trying. ctx may end it sooner.
+type Limit struct {
+	Outage   time.Duration // how long to go on after the first failure
+	Stubborn bool          // also go on after errors that look hopeless: a release is worth it
+}
+
+// A Failure is why a command was not brought to a known end.
+type Failure struct {
+	Err   error // what the caller is told
+	Doubt bool  // a send may have been executed, or may be executed later
+
+	flight *dispatch.InFlight // the send that was under way when the caller left
+}
+
+func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap is the error itself.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// A Receipt is what is known about the sends of a command that was executed.
+type Receipt struct {
+	// Sent is a moment before the first send that may have been executed. A lease is trusted from here.
+	Sent time.Time
+	// Doubt tells that an earlier send may still be executed: the server keeps what a connection had brought even if
+	// its client has given up on it.
+	Doubt bool
+}
+
+// Deliver sends cmd until it is executed or limit is reached. Every error is a *Failure.
+func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], limit Limit) (reply R, receipt Receipt, err error) {
+	var (
+		withSource bool
+		route      dispatch.Route
+		pauses     pauses
+	)
+	for {
+		send := cmd.Cmder(context.Background(), withSource)
+		if !receipt.Doubt {
+			receipt.Sent = time.Now()
+		}
+		err := d.Do(ctx, cmd.Key(), send, route)
+		route = dispatch.ToMaster
+
+		var flight *dispatch.InFlight
+		if errors.As(err, &flight) {
+			return reply, receipt, &Failure{Err: pauses.because(err), Doubt: true, flight: flight}
+		}
+		if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) { // never sent
+			return reply, receipt, &Failure{Err: pauses.because(err), Doubt: receipt.Doubt}
+		}
+		switch outcome.Of(err) {
+		case outcome.Done:
+			reply, err = cmd.Read(send)
+			if err != nil {
+				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt}
+			}
+			return reply, receipt, nil
+		case outcome.NoScript:
+			withSource = true
+			continue
+		case outcome.Hopeless:
+			if !limit.Stubborn || errors.Is(err, redis.ErrClosed) {
+				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt}
+			}
+		case outcome.Moved:
+			d.Reload(ctx)
+			route = dispatch.Follow
+		case outcome.NotYet:
+			d.Reload(ctx)
+		case outcome.Unknown:
+			receipt.Doubt = true
+			d.Reload(ctx)
+		}
+		if stop := pauses.sleep(ctx, err, limit.Outage); stop != nil {
+			return reply, receipt, &Failure{Err: stop, Doubt: receipt.Doubt}
+		}
+	}
+}
+
+// Result waits for a send that was under way when its caller left. It reports the reply, and whether that is all
+// there is to know: not if an earlier send is in doubt too, or if this one had no reply either. Call it once, off the
+// caller's path.
+func Result[R any](f *Failure, cmd scripts.Command[R]) (reply R, known bool) {
+	if f.flight == nil {
+		return reply, false
+	}
+	send := f.flight.Wait()
+	if outcome.Of(send.Err()) == outcome.Unknown {
+		return reply, false
+	}
+	if send.Err() == nil {
+		var err error
+		if reply, err = cmd.Read(send); err != nil {
+			return reply, false
+		}
+	}
+	return reply, true
+}
+
+// AsFailure finds the Failure in an error of Deliver.
+func AsFailure(err error) *Failure {
+	var f *Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return &Failure{Err: err}
+}
+
+const (
+	firstPause = 20 * time.Millisecond
+	maxPause   = 500 * time.Millisecond
+)
+
+// pauses are the waits between sends. The zero value has seen no failure, and allocates nothing.
+type pauses struct {
+	policy *backoff.ExponentialBackOff
+	since  time.Time // the first failure
+	last   error
+}
+
+// sleep waits before the next send and returns nil, or returns the error with which to stop.
+func (p *pauses) sleep(ctx context.Context, err error, outage time.Duration) error {
+	p.last = err
+	if p.policy == nil {
+		p.since = time.Now()
+		p.policy = backoff.NewExponentialBackOff(
+			backoff.WithInitialInterval(firstPause), backoff.WithMaxInterval(maxPause), backoff.WithMaxElapsedTime(0))
+	}
+	pause := p.policy.NextBackOff()
+	if time.Since(p.since)+pause > outage {
+		return err
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return p.because(ctx.Err())
+	}
+}
+
+// because adds to the end of ctx what the server's last error was, so that a caller can tell busy from broken.
+func (p *pauses) because(ended error) error {
+	if p.last == nil {
+		return ended
+	}
+	return fmt.Errorf("%w (the last attempt failed: %w)", ended, p.last)
+}

@@ -1,0 +1,49 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/dispatch"
+	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+// Synced is Deliver for a command that replicas have to acknowledge. It is resent only when it was certainly not
+// executed: a second execution would write nothing, and WAIT, which speaks of its own connection's writes, would then
+// count replicas that know nothing of the first. It goes out with its source, for a WAIT behind an unknown script
+// would be as wrong.
+//
+// sent is a moment before the send that was executed, acknowledged is how many replicas did; unheard is why that could not be found out, of a command that was executed.
+func Synced[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], replicas int, timeout time.Duration, limit Limit) (reply R, sent time.Time, acknowledged int64, unheard error, err error) {
+	var pauses pauses
+	for {
+		send := cmd.Cmder(context.Background(), true)
+		sent = time.Now()
+		wait, err := d.Synced(ctx, cmd.Key(), send, replicas, timeout)
+		var flight *dispatch.InFlight
+		if errors.As(err, &flight) {
+			return reply, sent, 0, nil, &Failure{Err: pauses.because(err), Doubt: true, flight: flight}
+		}
+		if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) { // never sent
+			return reply, sent, 0, nil, &Failure{Err: pauses.because(err)}
+		}
+		switch outcome.Of(err) {
+		case outcome.Done:
+			if reply, err = cmd.Read(send); err != nil {
+				return reply, sent, 0, nil, &Failure{Err: err}
+			}
+			return reply, sent, wait.Val(), wait.Err(), nil
+		case outcome.Unknown:
+			return reply, sent, 0, nil, &Failure{Err: err, Doubt: true}
+		case outcome.Moved, outcome.NotYet:
+			d.Reload(ctx)
+		default:
+			return reply, sent, 0, nil, &Failure{Err: err}
+		}
+		if stop := pauses.sleep(ctx, err, limit.Outage); stop != nil {
+			return reply, sent, 0, nil, &Failure{Err: stop}
+		}
+	}
+}

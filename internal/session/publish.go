@@ -1,0 +1,93 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/dispatch"
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/wakeup"
+)
+
+// A publishCommand is PUBLISH or SPUBLISH. The two families do not hear each other, so every process has to choose
+// alike: SPUBLISH on a cluster that knows it, PUBLISH everywhere else, as Redisson does.
+type publishCommand struct {
+	chosen atomic.Pointer[string]
+}
+
+var classic, sharded = "PUBLISH", "SPUBLISH"
+
+// decide settles what needs no question to the server.
+func (p *publishCommand) decide(cluster bool, sharding settings.Sharding) {
+	switch {
+	case !cluster || sharding == settings.ShardingOff:
+		p.chosen.Store(&classic)
+	case sharding == settings.ShardingOn:
+		p.chosen.Store(&sharded)
+	}
+}
+
+// Publish is the command in force. A cluster is asked once whether it has sharded channels; while it cannot be asked,
+// the error is the server's.
+func (s *Session) Publish(ctx context.Context) (string, error) {
+	if chosen := s.publish.chosen.Load(); chosen != nil {
+		return *chosen, nil
+	}
+	result := make(chan error, 1)
+	go func() { // the client does not honour the end of ctx in flight
+		probe := redis.NewCmd(ctx, "pubsub", "shardnumsub")
+		result <- s.Client.Process(context.WithoutCancel(ctx), probe)
+	}()
+	select {
+	case err := <-result:
+		if err == nil {
+			s.publish.chosen.Store(&sharded)
+			return sharded, nil
+		}
+		if outcome.Of(err) == outcome.Hopeless && !errors.Is(err, redis.ErrClosed) {
+			s.publish.chosen.Store(&classic) // a server before 7.0 does not know the subcommand
+			return classic, nil
+		}
+		return "", err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// hub makes the hub on first use, when it is decided which family of channels it has to listen to. It is nil while
+// that is not known: the line then polls.
+func (s *Session) hubLocked() *wakeup.Hub {
+	chosen := s.publish.chosen.Load()
+	if s.hub != nil || chosen == nil {
+		return s.hub
+	}
+	config := wakeup.Config{Client: s.Client, Linger: lingerOf(&s.linger), Logger: s.logger}
+	if *chosen == sharded {
+		config.Shard = shardOf(s.Client, s.topology)
+	}
+	if topology := s.topology; topology != nil {
+		config.Reload = func() { topology.ReloadState(context.Background()) }
+	}
+	s.hub = wakeup.New(config)
+	return s.hub
+}
+
+// shardOf tells where a sharded channel lives: one subscriber per master, or per slot where a wrapper of the cluster
+// client hides its masters.
+func shardOf(client Client, topology dispatch.Cluster) func(context.Context, string) (any, wakeup.Client, error) {
+	return func(ctx context.Context, channel string) (any, wakeup.Client, error) {
+		if topology == nil {
+			return keys.Slot(channel), client, nil
+		}
+		master, err := topology.MasterForKey(ctx, channel)
+		if err != nil {
+			return nil, nil, err
+		}
+		return master, master, nil
+	}
+}

@@ -1,0 +1,143 @@
+// Package session is what the primitives of one redis client share: the client's identity in Redis, the way to the
+// server, the wake-up hub, the watchdog and the lines of waiters. It is plain memory, found by client; primitives and
+// holds keep it alive, and it vanishes with the last of them.
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+	"weak"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/dispatch"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/wakeup"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// Client is what a session needs of a redis client; the root package has the documented form.
+type Client interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Pipeline() redis.Pipeliner
+	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
+	SSubscribe(ctx context.Context, channels ...string) *redis.PubSub
+}
+
+// A Session belongs to one client of this process. Its ID is random, so a process that restarts is somebody else.
+type Session struct {
+	ID       string
+	Client   Client
+	Dispatch *dispatch.Dispatcher
+	Watchdog *watchdog.Watchdog
+
+	cluster  bool             // several masters: names are checked, channels may be sharded
+	topology dispatch.Cluster // nil unless the client shows what only a cluster client has
+	owners   atomic.Int64
+	linger   atomic.Int64 // time.Duration
+	publish  publishCommand
+
+	logger *slog.Logger
+
+	mu    sync.Mutex
+	lines map[LineKey]*line
+	hub   *wakeup.Hub // nil until somebody waits
+}
+
+// registry finds the session of a client without keeping it.
+var registry = struct {
+	sync.Mutex
+	sessions map[Client]weak.Pointer[Session]
+}{sessions: map[Client]weak.Pointer[Session]{}}
+
+// Of returns the session of client, making it when there is none. It panics on a client that cannot work: that is a
+// mistake of the program, and start-up is the time to say so.
+func Of(client Client, set *settings.Settings) *Session {
+	checkClient(client)
+	registry.Lock()
+	defer registry.Unlock()
+	s := registry.sessions[client].Value()
+	if s == nil {
+		s = open(client, set)
+		registry.sessions[client] = weak.Make(s)
+		runtime.AddCleanup(s, forget, client)
+	}
+	if set.LingerSet {
+		s.linger.Store(int64(set.Linger))
+	}
+	return s
+}
+
+// forget drops the registry's entry, unless a new session of the same client has taken its place.
+func forget(client Client) {
+	registry.Lock()
+	defer registry.Unlock()
+	if registry.sessions[client].Value() == nil {
+		delete(registry.sessions, client)
+	}
+}
+
+func checkClient(client Client) {
+	if client == nil || reflect.ValueOf(client).Kind() == reflect.Pointer && reflect.ValueOf(client).IsNil() {
+		panic("redlatch: the redis client is nil; pass the result of redis.NewClient or redis.NewClusterClient")
+	}
+	if _, ring := client.(*redis.Ring); ring {
+		panic("redlatch: a *redis.Ring cannot carry locks: it moves keys to another server when a node fails, " +
+			"and then a lock has two holders; use a cluster, or one client per server with redlock")
+	}
+	if !reflect.ValueOf(client).Comparable() {
+		panic(fmt.Sprintf("redlatch: a client of type %T cannot be compared, so its locks could not find each other; "+
+			"pass a pointer to it", client))
+	}
+}
+
+func open(client Client, set *settings.Settings) *Session {
+	s := &Session{ID: uuid.NewString(), Client: client, logger: set.Logger, lines: map[LineKey]*line{}}
+	s.linger.Store(int64(set.Linger))
+	s.topology, _ = client.(dispatch.Cluster)
+	s.cluster = set.Cluster || s.topology != nil
+	s.publish.decide(s.cluster, set.Sharding)
+	s.Dispatch = dispatch.New(client, s.topology, lingerOf(&s.linger))
+	s.Watchdog = watchdog.New(send)
+	return s
+}
+
+func lingerOf(linger *atomic.Int64) func() time.Duration {
+	return func() time.Duration { return time.Duration(linger.Load()) }
+}
+
+// NextOwner mints an identity: "<session>:<number>", as Redisson writes its uuid and thread id.
+func (s *Session) NextOwner() string {
+	var buffer [64]byte
+	text := append(append(buffer[:0], s.ID...), ':')
+	return string(strconv.AppendInt(text, s.owners.Add(1), 10))
+}
+
+// A Renewer is an owner of tickets that knows the script by which its kind is renewed.
+type Renewer interface {
+	Renew(ctx context.Context, tickets []*watchdog.Ticket) (alive []bool, err error)
+}
+
+// send renews a batch of tickets, which all are of one kind.
+func send(ctx context.Context, _ watchdog.Batch, tickets []*watchdog.Ticket) ([]bool, error) {
+	return tickets[0].Owner().(Renewer).Renew(ctx, tickets)
+}
+
+// silent is where what nobody wants to read goes.
+var silent = slog.New(slog.DiscardHandler)
+
+// Logger returns l, or a logger that says nothing.
+func Logger(l *slog.Logger) *slog.Logger {
+	if l == nil {
+		return silent
+	}
+	return l
+}

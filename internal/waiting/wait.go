@@ -1,0 +1,117 @@
+package waiting
+
+import (
+	"context"
+	"time"
+)
+
+// A Verdict is what one attempt found out.
+type Verdict struct {
+	Done  bool          // the waiter has what it wants
+	More  bool          // and the next in line may be lucky at once
+	All   bool          // and so has everybody who was in line when the attempt began
+	Sleep time.Duration // otherwise, and for the next in line after Done: when to ask again without a wake-up
+}
+
+// Wait takes a place in line and returns nil when attempt says so, or an error of attempt, or ctx's. Attempts are
+// made on the caller's goroutine while it is the head. patience bounds the wait for the confirmation of wake-ups;
+// without one the line polls.
+func (l *Line) Wait(ctx context.Context, patience time.Duration, attempt func(ctx context.Context) (Verdict, error)) error {
+	w, head := l.join()
+	if !head {
+		select {
+		case t := <-w.turn:
+			if t == served {
+				return nil
+			}
+		case <-ctx.Done():
+			return l.give(ctx, w)
+		}
+	}
+	if err := l.confirm(ctx, patience); err != nil {
+		l.leave(w, true)
+		return err
+	}
+	for {
+		if err := l.sleep(ctx); err != nil {
+			l.leave(w, false) // no wake-up was consumed; the successor keeps the head's schedule
+			return err
+		}
+		present := l.latest()
+		v, err := attempt(ctx)
+		switch {
+		case err != nil:
+			l.leave(w, true)
+			return err
+		case v.Done && v.All:
+			l.serveAll(present)
+			return nil
+		case v.Done:
+			l.schedule(time.Now().Add(v.Sleep))
+			l.leave(w, v.More)
+			return nil
+		}
+		l.schedule(time.Now().Add(v.Sleep))
+	}
+}
+
+// give is for a waiter who leaves without having been the head. It may have been made the head, or served, at the
+// same moment; being served counts.
+func (l *Line) give(ctx context.Context, w *waiter) error {
+	l.leave(w, true)
+	select {
+	case t := <-w.turn:
+		if t == served {
+			return nil
+		}
+	default:
+	}
+	return ctx.Err()
+}
+
+// confirm waits until wake-ups can arrive: what is released before that moment is found by the attempt that follows
+// it, and what is released after it sends a message.
+func (l *Line) confirm(ctx context.Context, patience time.Duration) error {
+	if l.confirmed == nil {
+		return ctx.Err()
+	}
+	confirmed := l.confirmed()
+	select {
+	case <-confirmed:
+		return nil
+	default:
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-confirmed:
+		return nil
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// sleep returns nil when it is time for an attempt.
+func (l *Line) sleep(ctx context.Context) error {
+	eager, d := l.next(time.Now())
+	if eager {
+		// The attempt answers for the wake-ups so far.
+		select {
+		case <-l.woken:
+		default:
+		}
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-l.woken:
+		return nil
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

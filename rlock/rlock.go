@@ -1,0 +1,114 @@
+// Package rlock is a reentrant mutual exclusion lock that processes share by name, compatible with Redisson's RLock.
+//
+//	lock := rlock.New(rdb, "orders:42")
+//	hold, err := lock.Lock(ctx)
+//	if err != nil {
+//		return err
+//	}
+//	defer hold.Unlock(ctx)
+//	return charge(hold.Context(ctx)) // ends the moment the lock may be lost
+//
+//	free ──Lock──► held ──last Unlock──► free
+//	                │ ▲
+//	 Lock with the  ▼ │  Unlock
+//	 hold's context held again
+//	                │
+//	                └── not renewed, deleted, force-unlocked ──► lost
+//
+// The lock is a hash at the key of its name: its field is the holder, its value the number of holds. While the hold
+// has no lease of its own, a watchdog renews it every third of the watchdog timeout. Waiters of one process are
+// served in the order of their arrival; between processes nothing is promised but that a free lock is taken at the
+// latest one poll interval later. Package fairlock keeps an order between processes.
+//
+// [NewNonReentrant] makes the same lock without reentrancy: it shares keys with the reentrant one, and code that
+// asks again for what its context holds is told so at once.
+package rlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/keys"
+	script "github.com/redlatch/redlatch/internal/scripts/rlock"
+)
+
+// A Lock is a lock shared by every process that uses the same name on the same Redis. Goroutines that share a Lock
+// exclude each other; only code that is given a Hold's context re-enters. It is safe for concurrent use, needs no
+// closing, and costs nothing while nobody uses it.
+type Lock struct {
+	base *baselock.Base
+}
+
+var _ redlatch.Locker = (*Lock)(nil)
+
+// New makes a reentrant lock. It does no I/O. It panics when the client is nil or of a kind that cannot carry locks;
+// a bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithWait, WithWatchdogTimeout,
+// WithReplicas, and those that every primitive takes.
+func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
+	return &Lock{baselock.New(client, name, &reentrant, opts)}
+}
+
+// NewNonReentrant makes a lock that its own holder cannot take a second time: asked with a context that carries the
+// hold, it fails at once with ErrNotReentrant.
+func NewNonReentrant(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
+	return &Lock{baselock.New(client, name, &nonReentrant, opts)}
+}
+
+var (
+	reentrant    = kind(true)
+	nonReentrant = kind(false)
+)
+
+func kind(reentrant bool) baselock.Kind {
+	return baselock.Kind{
+		Noun:      "lock",
+		Takes:     baselock.LockOptions,
+		Reentrant: reentrant,
+		Channel:   keys.LockChannel,
+		Acquire:   script.Acquire,
+		Recount:   script.Recount,
+		Release:   script.Release,
+		Force:     script.Force,
+	}
+}
+
+// Name is the name that the lock was made with.
+func (l *Lock) Name() string { return l.base.Name }
+
+// Lock waits until the lock is held, ctx ends, or the time of WithWait is over. With a context that carries a live
+// hold of this lock it re-enters. ctx governs the wait and nothing else.
+func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return l.base.Lock(ctx, opts)
+}
+
+// TryLock asks once. The error matches ErrNotAcquired when somebody else holds the lock or others of this process
+// wait for it.
+func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return l.base.TryLock(ctx, opts)
+}
+
+// Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
+func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
+	return redlatch.Do(ctx, l, fn, opts...)
+}
+
+// IsLocked tells whether anybody holds the lock.
+func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.base.IsLocked(ctx) }
+
+// HoldCount is how often the hold that ctx carries has the lock; 0 when ctx carries none.
+func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.base.HoldCount(ctx) }
+
+// RemainingTTL is how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no TTL,
+// which only somebody outside can have brought about.
+func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
+	return l.base.RemainingTTL(ctx)
+}
+
+// ForceUnlock frees the lock whoever holds it, and tells whether somebody did. Its holder learns of it within a third
+// of the watchdog timeout and a second.
+func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.base.ForceUnlock(ctx) }
+
+// Inspect tells who holds the lock, how often and how long still.
+func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.base.Inspect(ctx) }
