@@ -1,0 +1,50 @@
+package watchdog
+
+import "time"
+
+// AtRest reports whether nothing is kept and no timer is armed.
+func (w *Watchdog) AtRest() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.kept) == 0 && w.armed == never && (w.timer == nil || !w.timer.Stop())
+}
+
+// Suspend stops the timer, as for a process that is stopped, and returns what fires it late.
+func (w *Watchdog) Suspend() (resume func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer.Stop()
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.timer.Reset(0)
+	}
+}
+
+// LoseAndForget forgets t after it was found lost and before its owner could be told.
+func (w *Watchdog) LoseAndForget(t *Ticket) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.loseLocked(t, clock(), NotOwned, nil)
+	w.forgetLocked(t)
+}
+
+// Deadlines gives black-box tests the heap.
+type Deadlines struct{ d deadlines }
+
+func (d *Deadlines) Add(t *Ticket, at time.Duration)  { d.d.add(t, instant(at)) }
+func (d *Deadlines) Move(t *Ticket, at time.Duration) { d.d.move(t, instant(at)) }
+func (d *Deadlines) Remove(t *Ticket)                 { d.d.remove(t) }
+func (d *Deadlines) Until(limit time.Duration) []*Ticket {
+	return d.d.until(instant(limit), nil)
+}
+
+// Consistent reports whether every ticket knows its place.
+func (d *Deadlines) Consistent() bool {
+	for i, e := range d.d {
+		if int(e.ticket.place) != i+1 {
+			return false
+		}
+	}
+	return true
+}

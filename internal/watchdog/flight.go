@@ -1,0 +1,186 @@
+package watchdog
+
+import (
+	"context"
+	"fmt"
+)
+
+// maxInFlight is how many sends may be in flight for one ticket.
+const maxInFlight = 3
+
+// A flight is one call of Send.
+type flight struct {
+	before  instant // read before the call
+	seats   []seat  // fixed once boarded
+	waiting int     // seats whose tickets still care; at 0 the call is cancelled
+	cancel  context.CancelFunc
+}
+
+// A seat is a ticket's place in a flight. The seats of one ticket are linked, newest first, for as long as it cares.
+type seat struct {
+	ticket  *Ticket
+	flight  *flight
+	older   *seat
+	keeping uint32  // the registration it was sent for
+	version uint32  // of the terms it was sent under
+	upto    instant // how far the lease reaches that is asked for; -never for a check
+}
+
+// fly makes one send and deals with its answer.
+func (w *Watchdog) fly(b Batch, passengers []passenger) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	f := &flight{cancel: cancel, seats: make([]seat, 0, len(passengers))}
+	tickets := w.board(f, passengers)
+	if len(tickets) == 0 {
+		return
+	}
+	alive, err := w.send(ctx, b, tickets)
+	if err == nil && len(alive) != len(tickets) {
+		err = fmt.Errorf("watchdog: a send of %d tickets answered for %d", len(tickets), len(alive))
+	}
+	w.land(f, alive, err)
+}
+
+// board gives a seat to each passenger that is still to be sent. The clock is read here, on the goroutine that sends:
+// whatever delays the send from now on makes trust too short and never too long.
+func (w *Watchdog) board(f *flight, passengers []passenger) (tickets []*Ticket) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := clock()
+	f.before = now
+	for _, p := range passengers {
+		t := p.ticket
+		if t.place == 0 || t.keeping != p.keeping {
+			continue // forgotten or lost on the way
+		}
+		if t.trustedUntil() <= now {
+			reason, cause := t.endingLocked()
+			w.loseLocked(t, now, reason, cause)
+			continue
+		}
+		flying := t.flyingLocked()
+		if flying < maxInFlight {
+			s := seat{ticket: t, flight: f, older: t.newest, keeping: t.keeping, version: t.version, upto: -never}
+			if t.lease > 0 {
+				s.upto = min(now+instant(t.lease), t.end)
+			}
+			f.seats = append(f.seats, s) // within its capacity: seats do not move
+			t.newest = &f.seats[len(f.seats)-1]
+			tickets = append(tickets, t)
+			flying++
+		}
+		if flying == maxInFlight {
+			t.due = never // until one of them is answered
+			w.placeLocked(t)
+		}
+	}
+	f.waiting = len(tickets)
+	return tickets
+}
+
+// land deals with the answer to f.
+func (w *Watchdog) land(f *flight, alive []bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := clock()
+	var failed *failure
+	if err != nil {
+		failed = &failure{err}
+	}
+	for i := range f.seats {
+		s := &f.seats[i]
+		t := s.ticket
+		switch {
+		case t.place == 0 || t.keeping != s.keeping:
+			// Forgotten or lost meanwhile, perhaps kept anew.
+		case t.trustedUntil() <= now:
+			// The clock was faster than the timer; no answer revives a ticket.
+			reason, cause := t.endingLocked()
+			w.loseLocked(t, now, reason, cause)
+		case failed != nil:
+			w.failLocked(s, now, failed)
+		case alive[i]:
+			w.aliveLocked(s)
+		default:
+			// Also when a later send found it alive: what is gone does not come back, so this one ran after it.
+			w.loseLocked(t, now, NotOwned, nil)
+		}
+	}
+	w.armLocked(now)
+}
+
+// aliveLocked moves the trust of s's ticket forward. Sends made before s have nothing more to tell.
+func (w *Watchdog) aliveLocked(s *seat) {
+	t := s.ticket
+	if !t.riseLocked(s, true) {
+		return // a later send has said more
+	}
+	if s.version == t.version {
+		t.trustLocked(s.upto - instant(t.margin))
+	} // else Lease may have answered that send by the old terms or by the new, and Change said how far to trust those
+	t.failures, t.cause = 0, nil
+	switch {
+	case t.every == 0:
+		t.due = never
+	case t.newest != nil:
+		t.due = t.newest.flight.before + t.doubleAfterLocked()
+	default:
+		t.due = s.flight.before + instant(t.every)
+	}
+	w.placeLocked(t)
+}
+
+// failLocked plans the next try for s's ticket after a send that told nothing.
+func (w *Watchdog) failLocked(s *seat, now instant, failed *failure) {
+	t := s.ticket
+	if !t.riseLocked(s, false) {
+		return // a later send has succeeded
+	}
+	t.cause = failed
+	t.failures = min(t.failures+1, maxFailures)
+	if t.every == 0 {
+		return
+	}
+	retry := now + t.pauseLocked()
+	if t.newest != nil {
+		retry = min(retry, t.due) // others are in flight: keep the time to double them
+	}
+	t.due = retry
+	w.placeLocked(t)
+}
+
+// riseLocked takes s, and if older is set also all seats in sends made before it, out of its ticket's seats. It reports
+// whether s was still among them.
+func (t *Ticket) riseLocked(s *seat, older bool) bool {
+	link := &t.newest
+	for *link != s {
+		if *link == nil {
+			return false
+		}
+		link = &(*link).older
+	}
+	*link = s.older
+	if older {
+		*link = nil
+		for o := s.older; o != nil; o = o.older {
+			o.flight.leaveLocked()
+		}
+	}
+	return true
+}
+
+// flyingLocked counts the sends in flight that t still cares for.
+func (t *Ticket) flyingLocked() (n int) {
+	for s := t.newest; s != nil; s = s.older {
+		n++
+	}
+	return n
+}
+
+// leaveLocked says that one ticket no longer cares for f, and ends the call with the last of them.
+func (f *flight) leaveLocked() {
+	if f.waiting--; f.waiting == 0 {
+		f.cancel()
+	}
+}

@@ -1,0 +1,144 @@
+package watchdog
+
+import (
+	"sync"
+	"time"
+)
+
+// A Watchdog keeps what is held alive: one per redis client. It needs no closing; it is at rest while nothing is kept.
+type Watchdog struct {
+	send Send
+
+	mu    sync.Mutex
+	kept  deadlines
+	timer *time.Timer // runs tick; nil until first needed
+	armed instant     // when the timer fires; never when it is stopped
+}
+
+// New returns a watchdog at rest. Nothing is sent before something is kept.
+func New(send Send) *Watchdog {
+	return &Watchdog{send: send, armed: never}
+}
+
+// Keep begins to keep t for o. The first send is due a period from now. Keeping a ticket that is kept already, or one of
+// another owner or watchdog, panics.
+func (w *Watchdog) Keep(t *Ticket, o Owner, terms Terms) {
+	now := clock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case t.dog == nil:
+		t.dog, t.owner = w, o
+	case t.dog != w || t.owner != o:
+		panic("watchdog: a ticket stays with the owner and the watchdog of its first Keep; give each owner its own")
+	case t.place != 0:
+		panic("watchdog: the ticket is kept already; use Change")
+	}
+	t.keeping++
+	t.failures, t.cause = 0, nil
+	t.agreeLocked(terms)
+	t.trusted.Store(int64(min(instantOf(terms.Trusted), t.end)))
+	t.due = t.firstSendLocked(now)
+	w.kept.add(t, min(t.due, t.trustedUntil()))
+	w.armLocked(now)
+}
+
+// Change replaces the terms of a ticket, after a re-entry or an extension. Trust moves forward to terms.Trusted if that
+// is later, and backward only to terms.End. A send planned already is not put off. For a ticket that was forgotten or
+// lost it does nothing.
+func (w *Watchdog) Change(t *Ticket, terms Terms) {
+	now := clock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t.place == 0 {
+		return
+	}
+	t.agreeLocked(terms)
+	t.trusted.Store(int64(min(t.trustedUntil(), t.end)))
+	t.trustLocked(instantOf(terms.Trusted))
+	if t.every == 0 {
+		t.due = never
+	} else {
+		t.due = min(t.due, t.firstSendLocked(now))
+	}
+	w.placeLocked(t)
+	w.armLocked(now)
+}
+
+// Forget ends the keeping of t; the owner calls it before it sends its release. It does not wait for sends in flight:
+// their answers about t are ignored, and the context of a send that has no other ticket left ends. No Lost begins after
+// Forget has returned; one that began before may still be running. Forgetting twice does no harm.
+func (w *Watchdog) Forget(t *Ticket) {
+	w.mu.Lock()
+	w.forgetLocked(t)
+	w.mu.Unlock()
+}
+
+func (w *Watchdog) forgetLocked(t *Ticket) {
+	t.keeping++
+	if t.place != 0 {
+		w.dropLocked(t)
+	}
+}
+
+// agreeLocked takes over all terms but the end of trust.
+func (t *Ticket) agreeLocked(terms Terms) {
+	end := never
+	if !terms.End.IsZero() {
+		end = instantOf(terms.End)
+	}
+	if t.lease != terms.Lease || t.end != end {
+		t.version++
+	}
+	t.lease, t.every, t.margin, t.end = terms.Lease, terms.Every, terms.Margin, end
+}
+
+// dropLocked takes t out of the deadlines and out of the sends in flight.
+func (w *Watchdog) dropLocked(t *Ticket) {
+	w.kept.remove(t)
+	for s := t.newest; s != nil; s = s.older {
+		s.flight.leaveLocked()
+	}
+	t.newest, t.cause = nil, nil
+	if len(w.kept) == 0 && w.armed != never {
+		w.timer.Stop()
+		w.armed = never
+	}
+}
+
+// loseLocked ends the keeping of t and tells its owner. Each owner is told on a goroutine of its own: one that is slow
+// to hear it must not hold up the news for the others.
+func (w *Watchdog) loseLocked(t *Ticket, now instant, reason string, cause error) {
+	w.dropLocked(t)
+	t.trusted.Store(int64(min(t.trustedUntil(), now)))
+	keeping := t.keeping
+	go func() {
+		w.mu.Lock()
+		current := t.keeping == keeping
+		w.mu.Unlock()
+		if current {
+			t.owner.Lost(reason, cause)
+		}
+	}()
+}
+
+// placeLocked moves t to where its due time and its trust belong. The timer is not touched.
+func (w *Watchdog) placeLocked(t *Ticket) {
+	w.kept.move(t, min(t.due, t.trustedUntil()))
+}
+
+// armLocked sees to it that the timer fires no later than the first deadline. It may fire earlier, when the ticket it
+// was armed for has gone or moved on: then tick finds nothing and arms it anew, which is cheaper than a reset for each
+// ticket that comes and goes.
+func (w *Watchdog) armLocked(now instant) {
+	if len(w.kept) == 0 || w.kept[0].at >= w.armed {
+		return
+	}
+	w.armed = w.kept[0].at
+	wait := time.Duration(max(0, w.armed-now))
+	if w.timer == nil {
+		w.timer = time.AfterFunc(wait, w.tick)
+	} else {
+		w.timer.Reset(wait)
+	}
+}
