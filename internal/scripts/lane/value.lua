@@ -6,6 +6,6 @@
 -- is no such key.
 
 local value = redis.call('get', KEYS[1])
-if value and not string.match(value, '^-?%d+$') then
+if value and not (string.match(value, '^-?%d+$') and tonumber(value)) then
   return redis.error_reply('ERR ' .. KEYS[1] .. ' holds something that is not an integer; remove it or use another name')
 end

@@ -1,0 +1,133 @@
+package countdownlatch_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/countdownlatch"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+const (
+	key   = "l"
+	lanes = "redlatch_lanes:{l}:session"
+	keep  = 2 * time.Minute
+	ttl   = time.Hour
+)
+
+var (
+	wake   = scripts.Wake{Publish: "PUBLISH", Channel: "redisson_countdownlatch__channel__{l}"}
+	first  = lane.Call{Key: lanes, Lane: 1, Seq: 1}
+	wrong  = State{key: {Value: Hash{"owner": "1"}, TTL: ttl}} // a lock
+	text   = State{key: {Value: "many", TTL: ttl}}
+	opened = []Message{{Channel: wake.Channel, Payload: "0"}}
+	closed = []Message{{Channel: wake.Channel, Payload: "1"}}
+)
+
+// has is a latch without a TTL.
+func has(count string) State { return State{key: {Value: count}} }
+
+// did is a latch, with the lane in which an operation has stored its number and reply.
+func did(count string, ttl time.Duration, seqAndReply string) State {
+	return State{key: {Value: count, TTL: ttl}, lanes: {Value: Hash{"1": seqAndReply}, TTL: keep}}
+}
+
+// only is no latch, with the lane.
+func only(seqAndReply string) State { return State{lanes: {Value: Hash{"1": seqAndReply}, TTL: keep}} }
+
+func TestTrySetCount(t *testing.T) {
+	set := func(ttl time.Duration) scripts.Command[bool] {
+		return countdownlatch.TrySetCount(key, 2, ttl, wake, first)
+	}
+	Table(t, []Row{
+		{Name: "An open latch gets a count, and all are told",
+			Before: State{}, Call: Answers(set(0), true), After: did("2", 0, "1:1"), Messages: closed},
+		{Name: "With a TTL", Before: State{}, Call: Answers(set(ttl), true), After: did("2", ttl, "1:1"), Messages: closed},
+		{Name: "A latch that counts is left alone", Before: has("1"), Call: Answers(set(ttl), false)},
+		{Name: "So is another program's 0", Before: has("0"), Call: Answers(set(0), false)},
+		{Name: "A lock is no latch", Before: wrong, Call: Fails(set(0), "WRONGTYPE")},
+		{Name: "Text is no number", Before: text, Call: Fails(set(0), "not an integer")},
+	})
+}
+
+func TestCountDown(t *testing.T) {
+	countDown := countdownlatch.CountDown(key, wake, first)
+	Table(t, []Row{
+		{Name: "One is taken, and the key keeps its TTL",
+			Before: State{key: {Value: "10", TTL: ttl}}, Call: Answers(countDown, 9), After: did("9", ttl, "1:9")},
+		{Name: "The last one opens the latch", Before: has("1"), Call: Answers(countDown, 0), After: only("1:0"), Messages: opened},
+		{Name: "An open latch stays as it is", Before: State{}, Call: Answers(countDown, 0)},
+		{Name: "Another program's 0 is removed silently", Before: has("0"), Call: Answers(countDown, 0), After: only("1:0")},
+		{Name: "So is a negative count", Before: has("-3"), Call: Answers(countDown, 0), After: only("1:0")},
+		{Name: "Beyond the exact numbers of Lua the rest is exact",
+			Before: has("9223372036854775807"), Call: Answers(countDown, 9223372036854775806),
+			After: did("9223372036854775806", 0, "1:9223372036854775806")},
+		{Name: "A number out of range changes nothing",
+			Before: has("9223372036854775808"), Call: Fails(countDown, "not an integer")},
+		{Name: "A lock is no latch", Before: wrong, Call: Fails(countDown, "WRONGTYPE")},
+		{Name: "Text is no number", Before: text, Call: Fails(countDown, "not an integer")},
+	})
+}
+
+func TestCount(t *testing.T) {
+	count := countdownlatch.Count(key)
+	Table(t, []Row{
+		{Name: "What remains is answered", Before: has("2"), Call: Answers(count, 2)},
+		{Name: "The largest count exactly", Before: has("9223372036854775807"), Call: Answers(count, 9223372036854775807)},
+		{Name: "A latch that does not exist is open", Before: State{}, Call: Answers(count, 0)},
+		{Name: "So is one at 0", Before: has("0"), Call: Answers(count, 0)},
+		{Name: "So is one below", Before: has("-3"), Call: Answers(count, 0)},
+		{Name: "A lock is no latch", Before: wrong, Call: Fails(count, "WRONGTYPE")},
+		{Name: "Text is no number", Before: text, Call: Fails(count, "not an integer")},
+	})
+}
+
+func TestDelete(t *testing.T) {
+	remove := countdownlatch.Delete(key, wake, first)
+	Table(t, []Row{
+		{Name: "A latch is removed, which opens it", Before: has("2"), Call: Answers(remove, true), After: only("1:1"), Messages: opened},
+		{Name: "There is nothing to remove", Before: State{}, Call: Answers(remove, false)},
+		{Name: "A lock is not removed", Before: wrong, Call: Fails(remove, "WRONGTYPE")},
+		{Name: "Somebody's text is not removed", Before: text, Call: Fails(remove, "not an integer")},
+	})
+}
+
+// The golden states of the latch. Ours differs in one: a deletion says "0", so that waiters look again.
+func TestGoldenStates(t *testing.T) {
+	require.Equal(t, wake.Channel, keys.LatchChannel(key))
+	require.Equal(t, lanes, keys.Lanes(key, "session"))
+	seq := int64(0)
+	next := func() lane.Call { seq++; return lane.Call{Key: lanes, Lane: 1, Seq: seq} }
+	Sequence(t, []Row{
+		{Name: "trySetCount(2)", Before: State{}, Call: Answers(countdownlatch.TrySetCount(key, 2, 0, wake, next()), true),
+			After: did("2", 0, "1:1"), Messages: closed},
+		{Name: "countDown", Call: Answers(countdownlatch.CountDown(key, wake, next()), 1), After: did("1", 0, "2:1")},
+		{Name: "countDown to zero", Call: Answers(countdownlatch.CountDown(key, wake, next()), 0), After: only("3:0"), Messages: opened},
+		{Name: "countDown on absent", Call: Answers(countdownlatch.CountDown(key, wake, next()), 0)},
+		{Name: "trySetCount(2) again", Call: Answers(countdownlatch.TrySetCount(key, 2, 0, wake, next()), true),
+			After: did("2", 0, "5:1"), Messages: closed},
+		{Name: "delete with count 2", Call: Answers(countdownlatch.Delete(key, wake, next()), true), After: only("6:1"), Messages: opened},
+	})
+}
+
+func TestAFullServerCountsDown(t *testing.T) {
+	ctx := t.Context()
+	client := redistest.Process(t, "--maxmemory-policy", "noeviction").Client(t)
+	require.NoError(t, client.Set(ctx, key, "2", 0).Err())
+	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
+	require.Error(t, client.Set(ctx, "other", "2", 0).Err(), "the server should be full")
+	for seq := int64(1); seq <= 2; seq++ {
+		left, err := Send(ctx, client, countdownlatch.CountDown(key, wake, lane.Call{Key: lanes, Lane: 1, Seq: seq}))
+		require.NoError(t, err)
+		require.EqualValues(t, 2-seq, left)
+	}
+	require.Zero(t, client.Exists(ctx, key).Val())
+}

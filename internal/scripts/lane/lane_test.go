@@ -1,0 +1,100 @@
+package lane_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/semaphore"
+	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// The lanes are tried with the semaphore's release, whose effect adds up: executed twice it would show.
+
+const (
+	key   = "s"
+	lanes = "redlatch_lanes:{s}:session"
+	keep  = 2 * time.Minute // how long a session's lanes are remembered after its last change
+	short = 20 * time.Second
+)
+
+var wake = scripts.Wake{Publish: "PUBLISH", Channel: "redisson_sc:{s}"}
+
+func call(number, seq int64) lane.Call { return lane.Call{Key: lanes, Lane: number, Seq: seq} }
+
+func give(n int64, call lane.Call) scripts.Command[int64] {
+	return semaphore.Release(key, n, wake, call)
+}
+
+func TestLane(t *testing.T) {
+	const stale = "REDLATCH-STALE"
+	given := []Message{{Channel: wake.Channel, Payload: "7"}}
+	Table(t, []Row{
+		{Name: "A first operation is executed and remembered for two minutes",
+			Before: State{key: {Value: "5"}}, Call: Answers(give(2, call(1, 1)), 7),
+			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "1:7"}, TTL: keep}}, Messages: given},
+		{Name: "A higher number is executed and remembered in place of the last",
+			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "9:3"}, TTL: short}}, Call: Answers(give(2, call(1, 10)), 7),
+			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "10:7"}, TTL: keep}}, Messages: given},
+		{Name: "The same number is answered from memory and not executed",
+			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "10:3"}, TTL: short}}, Call: Answers(give(2, call(1, 10)), 3)},
+		{Name: "The same number is answered from memory although the key is no counter any more",
+			Before: State{key: {Value: List{"x"}}, lanes: {Value: Hash{"1": "10:3"}, TTL: short}}, Call: Answers(give(2, call(1, 10)), 3)},
+		{Name: "A negative reply is remembered too",
+			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "10:-3"}, TTL: short}}, Call: Answers(give(2, call(1, 10)), -3)},
+		{Name: "A reply beyond the exact numbers of Lua is remembered exactly",
+			Before: State{lanes: {Value: Hash{"1": "10:9223372036854775807"}, TTL: short}},
+			Call:   Answers(give(2, call(1, 10)), 9223372036854775807)},
+		{Name: "A lower number is refused, and by number, not by text",
+			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "10:3"}, TTL: short}}, Call: Fails(give(2, call(1, 9)), stale)},
+		{Name: "Another lane is another lane",
+			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "10:3"}, TTL: short}}, Call: Answers(give(2, call(2, 1)), 7),
+			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "10:3", "2": "1:7"}, TTL: keep}}, Messages: given},
+		{Name: "A failed operation is not remembered",
+			Before: State{key: {Value: "x"}, lanes: {Value: Hash{"1": "9:3"}, TTL: keep}}, Call: Fails(give(2, call(1, 10)), "not an integer").Lengthens()},
+		{Name: "Lanes that are no hash are refused before anything is changed",
+			Before: State{key: {Value: "5"}, lanes: {Value: "x"}}, Call: Fails(give(2, call(1, 1)), "WRONGTYPE")},
+	})
+}
+
+func TestFence(t *testing.T) {
+	Table(t, []Row{
+		{Name: "An operation that took effect is reported and left as it is",
+			Before: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "4:7"}, TTL: short}}, Call: Answers(lane.Fence(key, call(1, 5)), true),
+			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "5:1"}, TTL: keep}}},
+		{Name: "An operation that did not take effect is barred",
+			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "3:5"}, TTL: short}}, Call: Answers(lane.Fence(key, call(1, 5)), false),
+			After: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "5:0"}, TTL: keep}}},
+		{Name: "A lane of which nothing is known is barred",
+			Before: State{}, Call: Answers(lane.Fence(key, call(1, 2)), false),
+			After: State{lanes: {Value: Hash{"1": "2:0"}, TTL: keep}}},
+		{Name: "A fence that comes late is refused",
+			Before: State{lanes: {Value: Hash{"1": "6:1"}, TTL: short}}, Call: Fails(lane.Fence(key, call(1, 5)), "REDLATCH-STALE")},
+	})
+}
+
+func TestAGhostThatArrivesAfterTheFenceIsRefused(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		ctx, client, name := t.Context(), server.Client(t), server.Key(t, key)
+		call := func(seq int64) lane.Call { return lane.Call{Key: "{" + name + "}:lanes", Lane: 1, Seq: seq} }
+		ghost := semaphore.Release(name, 2, wake, call(1))
+
+		took, err := Send(ctx, client, lane.Fence(name, call(2)))
+		require.NoError(t, err)
+		require.False(t, took)
+		_, err = Send(ctx, client, ghost)
+		require.True(t, lane.Stale(err), "answered %v", err)
+		require.Zero(t, client.Exists(ctx, name).Val())
+
+		total, err := Send(ctx, client, semaphore.Release(name, 2, wake, call(3)))
+		require.NoError(t, err)
+		require.False(t, lane.Stale(err))
+		require.EqualValues(t, 2, total)
+	})
+}

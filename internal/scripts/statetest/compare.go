@@ -1,0 +1,98 @@
+package statetest
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A window is the time by the server's clock in which everything that is compared has happened.
+type window struct{ from, to time.Time }
+
+// rounding is what whole milliseconds can add: the server truncates the clock and the TTL, each by less than one.
+const rounding = 2 * time.Millisecond
+
+// holds reports whether got can be what is left of want, which was set within the window.
+func (w window) holds(want, got time.Duration) bool {
+	return got <= want+rounding && got >= want-w.to.Sub(w.from)-rounding
+}
+
+// compare says how got differs from want, one line for each difference; empty when it does not.
+func compare(want, got State, within window) string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		have, ok := got[name]
+		if !ok {
+			lines = append(lines, fmt.Sprintf("%s: missing", name))
+			continue
+		}
+		if !sameValue(want[name].Value, have.Value, within) {
+			lines = append(lines, fmt.Sprintf("%s: is %v, should be %v", name, have.Value, want[name].Value))
+		}
+		wantTTL, haveTTL := want[name].TTL, have.TTL
+		if (wantTTL == 0) != (haveTTL == 0) || wantTTL != 0 && !within.holds(wantTTL, haveTTL) {
+			lines = append(lines, fmt.Sprintf("%s: has a TTL of %v, should have %v less at most %v (0 is none)",
+				name, haveTTL, wantTTL, within.to.Sub(within.from)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := want[name]; !ok {
+			lines = append(lines, fmt.Sprintf("%s: should not exist, is %v", name, got[name].Value))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func sameValue(want, got any, within window) bool {
+	deadlines, ok := want.(Deadlines)
+	if !ok {
+		return reflect.DeepEqual(want, got)
+	}
+	scores, ok := got.(Scores)
+	if !ok || len(scores) != len(deadlines) {
+		return false
+	}
+	for member, later := range deadlines {
+		score, ok := scores[member]
+		if !ok {
+			return false
+		}
+		deadline := time.UnixMilli(int64(score))
+		if deadline.Before(within.from.Add(later-rounding)) || deadline.After(within.to.Add(later+rounding)) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameReply compares replies. A positive duration in a struct is what was left of a TTL.
+func sameReply(want, got reflect.Value, within window) bool {
+	if want.Kind() == reflect.Struct {
+		for i := range want.NumField() {
+			if !sameReply(want.Field(i), got.Field(i), within) {
+				return false
+			}
+		}
+		return true
+	}
+	if duration, ok := want.Interface().(time.Duration); ok && duration > 0 {
+		return within.holds(duration, got.Interface().(time.Duration))
+	}
+	return reflect.DeepEqual(want.Interface(), got.Interface())
+}
+
+// halfReply is the reply with the durations in it cut in half, as those of the state are.
+func halfReply[R any](reply R) R {
+	value := reflect.ValueOf(&reply).Elem()
+	if value.Kind() == reflect.Struct {
+		for i := range value.NumField() {
+			if duration, ok := value.Field(i).Interface().(time.Duration); ok && duration > 0 {
+				value.Field(i).SetInt(int64(duration / 2))
+			}
+		}
+	}
+	return reply
+}
