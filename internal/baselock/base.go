@@ -43,11 +43,11 @@ func (b *Base) resolve(opts []redlatch.Option, try bool) (*settings.Settings, er
 	if len(opts) == 0 {
 		return &b.defaults, nil
 	}
-	set := settings.Apply(b.defaults, opts)
+	set := settings.Apply(b.defaults.ForCall(), opts)
 	if err := b.check(&set); err != nil {
 		return nil, err
 	}
-	if try && set.Wait != b.defaults.Wait {
+	if try && set.Given(settings.Wait) {
 		return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
 	}
 	return &set, nil

@@ -20,7 +20,13 @@ type publishCommand struct {
 	chosen atomic.Pointer[string]
 }
 
-var classic, sharded = "PUBLISH", "SPUBLISH"
+// Classic and Sharded are the two families.
+const (
+	Classic = "PUBLISH"
+	Sharded = "SPUBLISH"
+)
+
+var classic, sharded = Classic, Sharded
 
 // decide settles what needs no question to the server.
 func (p *publishCommand) decide(cluster bool, sharding settings.Sharding) {

@@ -44,6 +44,7 @@ type Session struct {
 	owners   atomic.Int64
 	linger   atomic.Int64 // time.Duration
 	publish  publishCommand
+	lanes    lanes
 
 	logger *slog.Logger
 

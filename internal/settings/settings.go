@@ -116,6 +116,17 @@ func Defaults() Settings {
 // Give notes that an option was used.
 func (s *Settings) Give(o Option) { s.given |= o }
 
+// Given tells whether o was used, in New or in the call.
+func (s *Settings) Given(o Option) bool { return s.given&o != 0 }
+
+// ForCall is a copy of the defaults to which a call's options are added: what Given and Check then speak of is the
+// call's alone.
+func (s *Settings) ForCall() Settings {
+	call := *s
+	call.given = 0
+	return call
+}
+
 // Fail notes that an option made no sense; the first one is reported.
 func (s *Settings) Fail(format string, args ...any) {
 	if s.err == nil {

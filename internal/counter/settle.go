@@ -1,0 +1,63 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// The server remembers the last operation of a lane for two minutes. Settling has to be over before that, for a
+// command sent later could take effect a second time.
+const (
+	settleWithin  = 100 * time.Second
+	settleAttempt = 2 * time.Second
+	firstPause    = 100 * time.Millisecond
+	maxPause      = 2 * time.Second
+)
+
+// settle calls attempt until it succeeds, with timers in between rather than a goroutine that sleeps, and returns the
+// lane. When the server cannot be reached until it would have forgotten the operation, that is logged and left.
+func (c *Counter) settle(call lane.Call, attempt func(ctx context.Context) error) {
+	start, pause := time.Now(), firstPause
+	var again func()
+	again = func() {
+		ctx, cancel := context.WithTimeout(context.Background(), settleAttempt)
+		err := attempt(ctx)
+		cancel()
+		switch {
+		case err == nil:
+		case errors.Is(err, redis.ErrClosed):
+		case time.Since(start) < settleWithin-settleAttempt:
+			time.AfterFunc(pause, again)
+			pause = min(2*pause, maxPause)
+			return
+		default:
+			session.Logger(c.defaults.Logger).Error("redlatch: an operation could not be settled; whether it took effect is unknown",
+				c.noun, c.Name, "error", err)
+		}
+		c.Session.ReturnLane(c.Key, call)
+		c.observe(settings.Settled, time.Since(start), err)
+	}
+	again()
+}
+
+// next is the number after call's, which settles it.
+func next(call lane.Call) lane.Call {
+	call.Seq++
+	return call
+}
+
+// fence makes sure that a copy of call's command has no effect from now on.
+func (c *Counter) fence(call lane.Call) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, lane.Fence(c.Key, next(call)), delivery.Limit{Outage: settleAttempt})
+		return err
+	}
+}

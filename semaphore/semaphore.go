@@ -1,0 +1,169 @@
+// Package semaphore is a counting semaphore that processes share by name, compatible with Redisson's RSemaphore.
+//
+//	pool := semaphore.New(rdb, "crawler")
+//	if _, err := pool.TrySetPermits(ctx, 8); err != nil { // once, by whoever comes first
+//		return err
+//	}
+//	err := pool.Do(ctx, 1, func(ctx context.Context) error { return fetch(ctx, url) })
+//
+// The semaphore is one number in Redis: how many permits are available. It has no owners. A process that dies with
+// permits takes them with it, and nothing stops a program from releasing more than it acquired; package
+// permitsemaphore gives permits an identity and a lease. A semaphore that was never set up has no permits.
+//
+// Waiters of one process are served in the order of their arrival, as with golang.org/x/sync/semaphore: one that asks
+// for many is not overtaken by one that asks for few. Between processes there is no order.
+//
+// Every operation takes effect once, whatever happens to its messages. One whose outcome could not be found out in
+// time says ErrUncertain; it is settled in the background, and must not be repeated.
+package semaphore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	script "github.com/redlatch/redlatch/internal/scripts/semaphore"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// A Semaphore is a number of permits shared by every process that uses the same name on the same Redis. It is safe
+// for concurrent use and needs no closing.
+type Semaphore struct {
+	counter *counter.Counter
+}
+
+// New makes a semaphore. It does no I/O: the number of permits is set by TrySetPermits, by whichever process. It
+// panics when the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls.
+// Options: WithWait, WithTTL, and those that every primitive takes.
+func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
+	return &Semaphore{counter.New(client, name, "semaphore", keys.SemaphoreChannel, settings.Wait|settings.TTL, opts)}
+}
+
+// Name is the name that the semaphore was made with.
+func (s *Semaphore) Name() string { return s.counter.Name }
+
+// Acquire takes n permits, waiting until there are that many. When ctx ends first, or the time of WithWait is over, it
+// takes none, and the error matches ErrNotAcquired and the reason. With n of 0 it returns at once.
+func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) error {
+	set, err := s.counter.Resolve("Acquire", settings.Wait, opts)
+	if err != nil {
+		return err
+	}
+	if err := count("Acquire", n); err != nil || n == 0 {
+		return err
+	}
+	return s.counter.Acquire(ctx, set, s.acquisition(n))
+}
+
+// TryAcquire takes n permits if there are that many, and reports whether it did. It does not overtake those of this
+// process who wait. With n of 0 it is true at once.
+func (s *Semaphore) TryAcquire(ctx context.Context, n int64) (bool, error) {
+	if err := count("TryAcquire", n); err != nil || n == 0 {
+		return err == nil, err
+	}
+	return s.counter.Try(ctx, s.acquisition(n))
+}
+
+func (s *Semaphore) acquisition(n int64) counter.Acquisition {
+	return counter.Acquisition{
+		Take: func(call lane.Call) scripts.Command[bool] { return script.Acquire(s.counter.Key, n, call) },
+		Undo: func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+			return script.CancelAcquire(s.counter.Key, n, wake, call)
+		},
+	}
+}
+
+// Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of its own
+// ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and the error
+// matches ErrUncertain. A semaphore that does not exist is made: the program is trusted not to give back what it has
+// not taken. With n of 0 nothing happens.
+func (s *Semaphore) Release(ctx context.Context, n int64) error {
+	if err := count("Release", n); err != nil || n == 0 {
+		return err
+	}
+	_, err := counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		return script.Release(s.counter.Key, n, wake, call)
+	})
+	return err
+}
+
+// ReleaseIfExists is Release that reports false, and does nothing, when the semaphore does not exist. With n of 0 it
+// is false.
+func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) {
+	if err := count("ReleaseIfExists", n); err != nil || n == 0 {
+		return false, err
+	}
+	return counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.ReleaseIfExists(s.counter.Key, n, wake, call)
+	})
+}
+
+// Do runs fn with n permits and gives them back, also when fn panics or ends its goroutine. The error is fn's, joined
+// with Release's.
+func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context) error, opts ...redlatch.Option) (err error) {
+	if err := s.Acquire(ctx, n, opts...); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Release(ctx, n)) }()
+	return fn(ctx)
+}
+
+// TrySetPermits sets the number of permits of a semaphore that does not exist yet, and reports whether it did. One
+// with no permits left exists. With WithTTL the semaphore disappears after that time.
+func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch.Option) (bool, error) {
+	set, err := s.counter.Resolve("TrySetPermits", settings.TTL, opts)
+	if err != nil {
+		return false, err
+	}
+	if err := count("TrySetPermits", n); err != nil {
+		return false, err
+	}
+	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.TrySet(s.counter.Key, n, set.TTL, wake, call)
+	})
+}
+
+// AddPermits changes the number of permits by d and returns the new number. With a negative d it may fall below zero:
+// then that many have to be released before anybody acquires again.
+func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
+	if d > script.MaxPermits || d < -script.MaxPermits {
+		return 0, errs.Wrong("AddPermits(%d): at most %d at once", d, int64(script.MaxPermits))
+	}
+	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		return script.Add(s.counter.Key, d, wake, call)
+	})
+}
+
+// DrainPermits takes all permits that are available and returns their number. A number below zero is returned too,
+// and forgiven: none are available then, and none are owed.
+func (s *Semaphore) DrainPermits(ctx context.Context) (int64, error) {
+	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[int64] {
+		return script.Drain(s.counter.Key, call)
+	})
+}
+
+// AvailablePermits is the number of permits that nobody has; 0 when the semaphore does not exist.
+func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
+	return counter.Ask(ctx, s.counter, script.Available)
+}
+
+// Delete removes the semaphore and reports whether there was one. Those who wait go on waiting, for it may be set up
+// again.
+func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
+	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Delete(s.counter.Key, call)
+	})
+}
+
+// count checks a number of permits.
+func count(call string, n int64) error {
+	if n < 0 || n > script.MaxPermits {
+		return errs.Wrong("%s(%d): the number of permits is from 0 to %d", call, n, int64(script.MaxPermits))
+	}
+	return nil
+}
