@@ -23,6 +23,10 @@ type node struct {
 	leaders int
 	queue   []*request
 	idle    []*worker // parked, the most recently used last
+
+	// spare has requests that are over. It is the node's own: a channel made in a bubble of testing/synctest must not
+	// turn up outside, where the runtime ends the process for it.
+	spare sync.Pool
 }
 
 // A request is one caller's command.
@@ -33,25 +37,26 @@ type request struct {
 	taken bool          // left the queue; guarded by node.mu
 }
 
-var requests = sync.Pool{New: func() any { return &request{done: make(chan struct{}, 1)} }}
-
-func newRequest(ctx context.Context, cmd redis.Cmder) *request {
-	r := requests.Get().(*request)
+func (n *node) request(ctx context.Context, cmd redis.Cmder) *request {
+	r, _ := n.spare.Get().(*request)
+	if r == nil {
+		r = &request{done: make(chan struct{}, 1)}
+	}
 	r.ctx, r.cmd, r.taken = ctx, cmd, false
 	return r
 }
 
-// free returns a request whose done has been received.
-func (r *request) free() {
+// free takes back a request whose done has been received, or that never left.
+func (n *node) free(r *request) {
 	r.ctx, r.cmd = nil, nil
-	requests.Put(r)
+	n.spare.Put(r)
 }
 
 func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 	if ctx.Done() == nil {
 		return n.doHere(ctx, cmd)
 	}
-	r := newRequest(context.WithoutCancel(ctx), cmd)
+	r := n.request(context.WithoutCancel(ctx), cmd)
 	n.mu.Lock()
 	if n.leaders < maxLeaders && len(n.queue) == 0 {
 		n.leaders++
@@ -65,7 +70,7 @@ func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 	}
 	select {
 	case <-r.done:
-		r.free()
+		n.free(r)
 		return cmd.Err()
 	case <-ctx.Done():
 		return n.leave(ctx, r)
@@ -81,11 +86,11 @@ func (n *node) doHere(ctx context.Context, cmd redis.Cmder) error {
 		defer n.passOn() // also when a hook of the client panics
 		return n.client.Process(ctx, cmd)
 	}
-	r := newRequest(ctx, cmd)
+	r := n.request(ctx, cmd)
 	n.queue = append(n.queue, r)
 	n.mu.Unlock()
 	<-r.done
-	r.free()
+	n.free(r)
 	return cmd.Err()
 }
 
@@ -95,14 +100,14 @@ func (n *node) leave(ctx context.Context, r *request) error {
 	if !r.taken {
 		n.queue = slices.DeleteFunc(n.queue, func(q *request) bool { return q == r })
 		n.mu.Unlock()
-		r.free()
+		n.free(r)
 		return ctx.Err()
 	}
 	n.mu.Unlock()
 	select {
 	case <-r.done: // just in time
 		cmd := r.cmd
-		r.free()
+		n.free(r)
 		return cmd.Err()
 	default:
 		return &InFlight{cause: ctx.Err(), cmd: r.cmd, done: r.done}
