@@ -30,8 +30,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
-	"github.com/redlatch/redlatch/internal/keys"
-	script "github.com/redlatch/redlatch/internal/scripts/rlock"
 )
 
 // A Lock is a lock shared by every process that uses the same name on the same Redis. Goroutines that share a Lock
@@ -57,22 +55,13 @@ func NewNonReentrant(client redlatch.Client, name string, opts ...redlatch.Optio
 }
 
 var (
-	reentrant    = kind(true)
-	nonReentrant = kind(false)
+	reentrant    = baselock.Plain()
+	nonReentrant = func() baselock.Kind {
+		kind := baselock.Plain()
+		kind.Reentrant = false
+		return kind
+	}()
 )
-
-func kind(reentrant bool) baselock.Kind {
-	return baselock.Kind{
-		Noun:      "lock",
-		Takes:     baselock.LockOptions,
-		Reentrant: reentrant,
-		Channel:   keys.LockChannel,
-		Acquire:   script.Acquire,
-		Recount:   script.Recount,
-		Release:   script.Release,
-		Force:     script.Force,
-	}
-}
 
 // Name is the name that the lock was made with.
 func (l *Lock) Name() string { return l.base.Name }

@@ -13,11 +13,11 @@ import (
 
 // Status asks whether the lock is held, for how long, and how often by the hold that ctx carries.
 func (b *Base) Status(ctx context.Context) (scripts.Status, error) {
-	var field string // no owner has an empty name
+	s := Subject{Key: b.Key} // no owner has an empty name
 	if o := b.carried(ctx); o != nil {
-		field = o.field()
+		s.Owner = o.id
 	}
-	return ask(ctx, b, rlock.Status(b.Key, field))
+	return ask(ctx, b, b.Kind.Status(s))
 }
 
 // IsLocked tells whether anybody holds the lock.
@@ -50,7 +50,7 @@ func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return ask(ctx, b, b.Kind.Force(b.Key, wake))
+	return ask(ctx, b, b.Kind.Force(Subject{Key: b.Key, Wake: wake}))
 }
 
 // Inspect tells everything that Redis knows about the lock.

@@ -74,7 +74,7 @@ func (b *Base) carried(ctx context.Context) *owner {
 func (b *Base) Carries(ctx context.Context) bool { return b.carried(ctx) != nil }
 
 func (b *Base) lineKey() session.LineKey {
-	return session.LineKey{Key: b.Key, Kind: b.Kind.Side}
+	return session.LineKey{Key: b.Key, Kind: b.Kind.Noun}
 }
 
 // wake is the message that a release sends.

@@ -130,7 +130,7 @@ func (o *owner) giveBack(ctx context.Context) error {
 // giveBackOne lowers the count. The lease stays what it is.
 func (o *owner) giveBackOne(ctx context.Context, left int) error {
 	o.adjust()
-	cmd := o.base.Kind.Recount(o.base.Key, o.id, left, time.Millisecond)
+	cmd := o.base.Kind.Recount(o.subject(left, time.Millisecond))
 	held, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
 	if err != nil {
 		o.doubted()
@@ -153,7 +153,9 @@ func (o *owner) giveBackAll(ctx context.Context) error {
 		o.pending()
 		return o.unconfirmed(err, false)
 	}
-	cmd := o.base.Kind.Release(o.base.Key, o.id, wake)
+	s := o.subject(0, 0)
+	s.Wake = wake
+	cmd := o.base.Kind.Release(s)
 	freed, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
 	if err != nil {
 		o.pending()
@@ -198,7 +200,7 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 		return fmt.Errorf("%w: lock %q cannot be extended any more", errs.Released, o.base.Name)
 	}
 	lease = o.leaseWithin(time.Now(), lease)
-	cmd := o.base.Kind.Recount(o.base.Key, o.id, live, lease)
+	cmd := o.base.Kind.Recount(o.subject(live, lease))
 	held, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd,
 		delivery.Limit{Outage: o.set.OutageFor(false)})
 	if receipt.Doubt || err != nil {

@@ -10,17 +10,33 @@ import (
 // A Kind is what one primitive adds to the base: its scripts, and the few things in which locks differ.
 type Kind struct {
 	Noun      string          // "lock", "write lock", for error texts
-	Side      string          // tells the two sides of a read-write lock apart; the same for all that exclude each other by one owner
+	Side      string          // tells the two sides of a read-write lock apart; empty for the others
 	Takes     settings.Option // the options that make sense
 	Reentrant bool
-	Channel   func(key string) string     // nil: releases are not announced, waiters poll
-	Field     func(owner string) string   // nil: the owner itself is the field of the hash
-	Pace      func() func() time.Duration // nil, or: makes the sleeps of one waiter who polls
-	Acquire   func(key, owner string, lease time.Duration) scripts.Command[scripts.Attempt]
-	Reenter   func(key, owner string, holds int, lease time.Duration) scripts.Command[scripts.Attempt] // nil: Recount serves
-	Recount   func(key, owner string, holds int, lease time.Duration) scripts.Command[bool]
-	Release   func(key, owner string, wake scripts.Wake) scripts.Command[bool]
-	Force     func(key string, wake scripts.Wake) scripts.Command[bool]
+	Shared    bool // several owners may hold at once, so after one got in the next in line asks at once
+
+	Channel func(key string) string                       // nil: releases are not announced, waiters poll
+	Pace    func(*settings.Settings) func() time.Duration // nil, or makes the sleeps of one waiter who polls
+
+	Acquire func(Subject) scripts.Command[scripts.Attempt]
+	Reenter func(Subject) scripts.Command[scripts.Attempt] // nil: Recount serves
+	Recount func(Subject) scripts.Command[bool]            // re-entry, partial release, settling: never creates
+	Release func(Subject) scripts.Command[bool]            // of all holds of the owner, whatever their number
+	Force   func(Subject) scripts.Command[bool]
+	Status  func(Subject) scripts.Command[scripts.Status]
+
+	Batch string // kinds whose owners may be renewed by one script share it
+	Renew func([]Subject) scripts.Command[[]bool]
+}
+
+// A Subject is what a script is about.
+type Subject struct {
+	Key   string
+	Owner string        // empty where the script is about the lock as such
+	Holds int           // the count that the owner is to have
+	Most  int           // the most holds it may ever have had in Redis, this script included
+	Lease time.Duration // 0 for renewals that only check
+	Wake  scripts.Wake
 }
 
 // LockOptions are the options that every lock takes.

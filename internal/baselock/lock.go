@@ -99,7 +99,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 	}
 	var pace func() time.Duration
 	if b.Kind.Pace != nil {
-		pace = b.Kind.Pace()
+		pace = b.Kind.Pace(set)
 	}
 	line, part := b.Session.Join(b.lineKey(), channel)
 	defer part()
@@ -110,7 +110,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 			return waiting.Verdict{}, err
 		case h != nil:
 			got = h
-			return waiting.Verdict{Done: true, Sleep: waiting.Bound(set.FirstLease(), set.Poll)}, nil
+			return waiting.Verdict{Done: true, More: b.Kind.Shared, Sleep: waiting.Bound(set.FirstLease(), set.Poll)}, nil
 		case pace != nil:
 			return waiting.Verdict{Sleep: pace()}, nil
 		default:
@@ -124,7 +124,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 // (negative when its key has no TTL), or an error. Whatever it leaves behind is settled in the background.
 func (b *Base) attempt(ctx context.Context, set *settings.Settings, try bool) (h *hold, remaining time.Duration, err error) {
 	o := newOwner(b, set)
-	cmd := b.Kind.Acquire(b.Key, o.id, set.FirstLease())
+	cmd := b.Kind.Acquire(o.subject(1, set.FirstLease()))
 	limit := delivery.Limit{Outage: set.OutageFor(try)}
 	if set.Replicas > 0 {
 		h, remaining, err = b.attemptSynced(ctx, o, cmd, limit)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/scripts/rlock"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -25,6 +24,7 @@ type owner struct {
 	mu       sync.Mutex
 	busy     bool            // a count-changing command is under way
 	queue    []chan struct{} // who waits to send the next one
+	most     int             // the most holds that a script has ever asked for
 	live     int             // holds handed out and not given back
 	inner    []*hold         // those of re-entries that are not given back
 	renewing bool            // the watchdog extends the lease, because a live hold has none of its own
@@ -99,7 +99,7 @@ func (o *owner) begin(sent time.Time, token int64) *hold {
 // terms are the watchdog's for an owner trusted until then. A fixed lease is not extended, but if it is longer than a
 // renewal period the lock is looked at each period, to notice when it is taken away.
 func (o *owner) terms(trusted time.Time) watchdog.Terms {
-	t := watchdog.Terms{Trusted: trusted, End: o.end, Every: o.set.WatchdogTimeout / 3}
+	t := watchdog.Terms{Trusted: trusted, End: o.end, Every: o.set.WatchdogTimeout / 3, Margin: margin(o.set.FirstLease())}
 	if o.renewing {
 		t.Lease = o.set.WatchdogTimeout
 		t.Margin = margin(t.Lease)
@@ -113,28 +113,31 @@ func margin(lease time.Duration) time.Duration {
 	return min(max(10*time.Millisecond, lease/100), lease/2)
 }
 
+// subject is what a script says about the owner: how many holds it is to have, with which lease.
+func (o *owner) subject(holds int, lease time.Duration) Subject {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.most = max(o.most, holds)
+	return Subject{Key: o.base.Key, Owner: o.id, Holds: holds, Most: o.most, Lease: lease}
+}
+
 // Batch puts the owner with those that are renewed by the same script in the same slot.
 func (o *owner) Batch() watchdog.Batch {
-	return watchdog.Batch{Kind: "hash", Shard: o.base.Session.Shard(o.base.Key)}
+	return watchdog.Batch{Kind: o.base.Kind.Batch, Shard: o.base.Session.Shard(o.base.Key)}
 }
 
-// Renew renews owners of one batch.
+// Renew renews the owners of one batch.
 func (o *owner) Renew(ctx context.Context, tickets []*watchdog.Ticket) ([]bool, error) {
 	now := time.Now()
-	renewals := make([]rlock.Renewal, len(tickets))
+	subjects := make([]Subject, len(tickets))
 	for i, t := range tickets {
 		other := t.Owner().(*owner)
-		renewals[i] = rlock.Renewal{Key: other.base.Key, Owner: other.field(), Lease: t.Lease(now)}
+		other.mu.Lock()
+		live := other.live
+		other.mu.Unlock()
+		subjects[i] = other.subject(live, t.Lease(now))
 	}
-	return session.Once(ctx, o.base.Session.Client, rlock.Renew(renewals))
-}
-
-// field is where the hash counts the holds of the owner.
-func (o *owner) field() string {
-	if o.base.Kind.Field != nil {
-		return o.base.Kind.Field(o.id)
-	}
-	return o.id
+	return session.Once(ctx, o.base.Session.Client, o.base.Kind.Renew(subjects))
 }
 
 // Lost is called by the watchdog. It may come when the last hold has just been given back, and is nobody's news then.

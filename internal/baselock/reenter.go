@@ -53,9 +53,9 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 // reentry is the script by which this kind re-enters.
 func (o *owner) reentry(holds int, lease time.Duration) scripts.Command[scripts.Attempt] {
 	if o.base.Kind.Reenter != nil {
-		return o.base.Kind.Reenter(o.base.Key, o.id, holds, lease)
+		return o.base.Kind.Reenter(o.subject(holds, lease))
 	}
-	return scripts.Map(o.base.Kind.Recount(o.base.Key, o.id, holds, lease), func(held bool) scripts.Attempt {
+	return scripts.Map(o.base.Kind.Recount(o.subject(holds, lease)), func(held bool) scripts.Attempt {
 		return scripts.Attempt{Held: held}
 	})
 }

@@ -108,7 +108,7 @@ func (o *owner) assert(ctx context.Context) error {
 	o.mu.Unlock()
 	limit := delivery.Limit{Outage: settleAttempt}
 	if live > 0 && !lost {
-		cmd := o.base.Kind.Recount(o.base.Key, o.id, live, time.Millisecond)
+		cmd := o.base.Kind.Recount(o.subject(live, time.Millisecond))
 		_, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, limit)
 		if receipt.Doubt || err != nil && delivery.AsFailure(err).Doubt {
 			o.doubted() // this one may execute when the count is another
@@ -120,7 +120,9 @@ func (o *owner) assert(ctx context.Context) error {
 		return err
 	}
 	// A release that is executed late finds nothing of ours, or what should not be there.
-	_, _, err = delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Release(o.base.Key, o.id, wake), limit)
+	s := o.subject(0, 0)
+	s.Wake = wake
+	_, _, err = delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Release(s), limit)
 	o.mu.Lock()
 	o.doubt.confirmed = err == nil
 	o.mu.Unlock()

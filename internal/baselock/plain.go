@@ -1,0 +1,35 @@
+package baselock
+
+import (
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/rlock"
+)
+
+// Plain is the kind of the plain layout, a hash of owner and holds, which a primitive takes as it is or changes where
+// it differs.
+func Plain() Kind {
+	return Kind{
+		Noun:      "lock",
+		Takes:     LockOptions,
+		Reentrant: true,
+		Channel:   keys.LockChannel,
+		Acquire: func(s Subject) scripts.Command[scripts.Attempt] {
+			return rlock.Acquire(s.Key, s.Owner, s.Lease)
+		},
+		Recount: func(s Subject) scripts.Command[bool] {
+			return rlock.Recount(s.Key, s.Owner, s.Holds, s.Lease)
+		},
+		Release: func(s Subject) scripts.Command[bool] { return rlock.Release(s.Key, s.Owner, s.Wake) },
+		Force:   func(s Subject) scripts.Command[bool] { return rlock.Force(s.Key, s.Wake) },
+		Status:  func(s Subject) scripts.Command[scripts.Status] { return rlock.Status(s.Key, s.Owner) },
+		Batch:   "plain",
+		Renew: func(subjects []Subject) scripts.Command[[]bool] {
+			renewals := make([]rlock.Renewal, len(subjects))
+			for i, s := range subjects {
+				renewals[i] = rlock.Renewal{Key: s.Key, Owner: s.Owner, Lease: s.Lease}
+			}
+			return rlock.Renew(renewals)
+		},
+	}
+}
