@@ -1,0 +1,105 @@
+package wakeup
+
+import "time"
+
+// A channel is one name that somebody listens to, or did until a moment ago. A name that is forgotten and listened to
+// again gets a new channel, so that an answer to the old subscription cannot confirm the new one.
+type channel struct {
+	name      string
+	listeners []*Listener
+	home      *home         // nil: stray
+	up        chan struct{} // closed when the subscription is confirmed; replaced by an open one when it is lost
+	sent      bool          // handed to the writer of the home's present link
+	standing  bool          // confirmed on that link
+	stood     bool          // has been confirmed before: the next confirmation ends a gap
+	owed      bool          // taken down on suspicion; its listeners have not been told
+	refused   bool          // the server has refused it, and the log says so
+	gone      bool          // forgotten by the hub
+	expires   time.Time     // without listeners: when to forget it
+}
+
+func (c *channel) add(l *Listener) {
+	l.index = len(c.listeners)
+	c.listeners = append(c.listeners, l)
+}
+
+func (c *channel) remove(l *Listener) {
+	last := len(c.listeners) - 1
+	c.listeners[l.index] = c.listeners[last]
+	c.listeners[l.index].index = l.index
+	c.listeners[last] = nil
+	c.listeners = c.listeners[:last]
+}
+
+// appendWakes adds the wake functions of all listeners, to be called without the hub's mutex.
+func (c *channel) appendWakes(wakes []func()) []func() {
+	for _, l := range c.listeners {
+		wakes = append(wakes, l.wake)
+	}
+	return wakes
+}
+
+// confirm records that the server has confirmed the subscription and reports whether that ended a gap.
+func (c *channel) confirm() (gap bool) {
+	gap = c.stood
+	if !c.standing {
+		close(c.up)
+	}
+	c.standing, c.stood, c.owed = true, true, false
+	return gap
+}
+
+// lose records that the link is gone. It reports whether listeners have to be told now: those of a subscription that
+// stood, unless quiet, in which case the news is owed and due at the next loss or confirmation.
+func (c *channel) lose(quiet bool) (tell bool) {
+	if c.standing {
+		c.up = make(chan struct{})
+		c.owed = true
+	}
+	c.sent, c.standing = false, false
+	if quiet || !c.owed {
+		return false
+	}
+	c.owed = false
+	return true
+}
+
+// A Listener is one waiter's interest in a channel.
+type Listener struct {
+	hub       *Hub
+	ch        *channel
+	wake      func()
+	confirmed chan struct{} // the channel's up at the time of Listen
+	index     int           // in ch.listeners
+	closed    bool
+}
+
+// Confirmed is closed once the server has confirmed the subscription at some time after Listen, and already closed if it
+// stands now. It stays closed when the subscription is lost later; wake tells of that.
+func (l *Listener) Confirmed() <-chan struct{} { return l.confirmed }
+
+// Close ends the interest. A wake that is already under way may still arrive. Closing again does nothing.
+func (l *Listener) Close() {
+	h := l.hub
+	linger := max(0, h.cfg.Linger()) // user code: not under the mutex
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l.closed {
+		return
+	}
+	l.closed = true
+	l.ch.remove(l)
+	if len(l.ch.listeners) > 0 {
+		return
+	}
+	if !h.running { // stopped by a closed client: there is no subscription to keep
+		h.forgetLocked(l.ch)
+		return
+	}
+	l.ch.expires = time.Now().Add(linger)
+	h.idle[l.ch] = struct{}{}
+	if h.sweepAt.IsZero() || l.ch.expires.Before(h.sweepAt) {
+		h.sweepAt = l.ch.expires
+		h.poke()
+	}
+}

@@ -1,0 +1,179 @@
+package wakeup
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	"github.com/redis/go-redis/v9"
+)
+
+// Client is what the hub needs of a redis client.
+type Client interface {
+	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
+	SSubscribe(ctx context.Context, channels ...string) *redis.PubSub
+}
+
+// Config says how to subscribe.
+type Config struct {
+	// Client subscribes where channels are not sharded.
+	Client Client
+
+	// Shard is for sharded channels (Redis Cluster with SPUBLISH), nil where PUBLISH is used. It tells which master a
+	// channel lives on, as an opaque comparable key, and the client to subscribe with: a node's or the cluster's own. It
+	// may block; it is called from a goroutine of its own, once per slot.
+	Shard func(ctx context.Context, channel string) (master any, via Client, err error)
+
+	// Reload asks a cluster client to look at the topology again, nil for other clients. It is called after every loss,
+	// before the back-off, so that the answer is usually there when the connection is rebuilt.
+	Reload func()
+
+	// Linger is how long a subscription outlives its last listener, and with the last subscription the connection and
+	// its goroutines. It is read each time a channel loses its last listener. Nil means 0.
+	Linger func() time.Duration
+
+	Idle   time.Duration // silence after which a PING goes out; 1 s when 0
+	Pong   time.Duration // how long to wait for any answer to it before the connection is given up; 2 s when 0
+	Logger *slog.Logger  // nil: silent
+}
+
+const (
+	defaultIdle = time.Second
+	defaultPong = 2 * time.Second
+)
+
+// Hub is the subscriber of one redis client. Its methods may be called from any goroutine and never wait for the network.
+type Hub struct {
+	cfg  Config
+	kick chan struct{} // of one: something changed, the manager looks again
+
+	// undialled is cancelled from the start. go-redis looks at a context only when it dials, so on an open connection it
+	// changes nothing; but when the connection breaks, Receive, Ping and Subscribe would, before they return the error,
+	// dial anew and re-subscribe everything in one command, which hides the loss for as long as the dialling takes and is
+	// wrong for channels of several slots. With this context they return at once and rebuilding stays with the hub.
+	undialled context.Context
+
+	mu       sync.Mutex
+	channels map[string]*channel
+	idle     map[*channel]struct{} // the channels without listeners
+	sweepAt  time.Time             // when the idle ones are looked through next; zero: not planned
+	sweptAt  time.Time
+	homes    map[any]*home // by master; the only key is nil where channels are not sharded
+	stray    []*channel    // channels without a home
+	running  bool          // the manager runs
+	live     int           // other goroutines of the hub that have not ended: writers, readers, find, reload
+
+	suspected   bool
+	suspectedAt time.Time // the latest suspicion
+	rebuiltAt   time.Time // when suspicion last led to rebuilding
+
+	halted     bool // the client is closed; nothing is tried until the next Listen
+	closedSeen int  // ErrClosed in a row
+
+	finding   bool // a find goroutine runs
+	findAt    time.Time
+	findRetry *backoff.ExponentialBackOff
+	findErr   error // why the last find could not place every channel
+	reloading bool  // a reload goroutine runs
+}
+
+// New makes a hub. It does nothing until somebody listens, and there is nothing to close.
+func New(cfg Config) *Hub {
+	if cfg.Idle <= 0 {
+		cfg.Idle = defaultIdle
+	}
+	if cfg.Pong <= 0 {
+		cfg.Pong = defaultPong
+	}
+	if cfg.Linger == nil {
+		cfg.Linger = func() time.Duration { return 0 }
+	}
+	undialled, cancel := context.WithCancel(context.Background())
+	cancel()
+	return &Hub{
+		cfg:       cfg,
+		kick:      make(chan struct{}, 1),
+		undialled: undialled,
+		channels:  make(map[string]*channel),
+		idle:      make(map[*channel]struct{}),
+		homes:     make(map[any]*home),
+		findRetry: newRetry(),
+	}
+}
+
+// Listen has wake called for every message on the channel and whenever messages may have been missed. wake runs on a
+// goroutine of the hub and must not block; it may call Listen, Close and Suspect.
+//
+// Messages from before Confirmed may or may not wake.
+func (h *Hub) Listen(name string, wake func()) *Listener {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ch, known := h.channels[name]
+	if !known {
+		ch = &channel{name: name, up: make(chan struct{})}
+		h.channels[name] = ch
+		h.stray = append(h.stray, ch)
+	}
+	delete(h.idle, ch)
+	l := &Listener{hub: h, ch: ch, wake: wake, confirmed: ch.up}
+	ch.add(l)
+	switch {
+	case !h.running:
+		h.running = true
+		h.halted = false
+		go h.run()
+	case h.halted || !known:
+		h.halted = false
+		h.poke()
+	}
+	return l
+}
+
+// Suspect is for whoever saw READONLY, MOVED or a network error on the client's commands: subscriptions may sit on a node
+// that nobody publishes on any more, and such a node still answers pings. Connections that were opened before are rebuilt
+// soon, at most once in a second, and everybody is woken when the new subscription stands. Without subscriptions it
+// does nothing.
+func (h *Hub) Suspect() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.homes) == 0 {
+		return
+	}
+	h.suspected = true
+	h.suspectedAt = time.Now()
+	h.poke()
+}
+
+// poke makes the manager look again. A poke that is already pending is as good as a second one.
+func (h *Hub) poke() {
+	select {
+	case h.kick <- struct{}{}:
+	default:
+	}
+}
+
+// spawnLocked runs f on a goroutine that the manager outlives.
+func (h *Hub) spawnLocked(f func()) {
+	h.live++
+	go func() {
+		defer func() {
+			h.mu.Lock()
+			h.live--
+			h.mu.Unlock()
+			h.poke()
+		}()
+		f()
+	}()
+}
+
+// newRetry paces attempts: about 50 ms at first, about 2 s in the long run, and never an end.
+func newRetry() *backoff.ExponentialBackOff {
+	return backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(50*time.Millisecond),
+		backoff.WithMultiplier(2),
+		backoff.WithMaxInterval(2*time.Second),
+		backoff.WithMaxElapsedTime(0),
+	)
+}
