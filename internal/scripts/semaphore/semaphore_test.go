@@ -273,3 +273,22 @@ func TestAFullServerTakesPermitsBack(t *testing.T) {
 	require.Equal(t, "7", client.Get(ctx, key).Val())
 	require.Equal(t, "4:1", client.HGet(ctx, lanes, "1").Val(), "a refused operation is not remembered")
 }
+
+// The message is a script's last step, and what was done is remembered before it: whoever may not publish is told so
+// and changes the number once all the same.
+func TestARefusedMessageDoesNotMakeAReleaseCountTwice(t *testing.T) {
+	ctx := t.Context()
+	server := redistest.Process(t)
+	admin := server.Client(t)
+	require.NoError(t, admin.Do(ctx, "acl", "setuser", "mute", "on", ">secret", "~*", "resetchannels", "+@all").Err())
+	client := server.Client(t, func(o *redis.Options) { o.Username, o.Password = "mute", "secret" })
+
+	release := semaphore.Release(key, 2, wake, first)
+	_, err := Send(ctx, client, release)
+	var refusal redis.Error // the server's own words differ from version to version
+	require.ErrorAs(t, err, &refusal)
+	total, err := Send(ctx, client, release)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, total)
+	require.Equal(t, "2", admin.Get(ctx, key).Val())
+}

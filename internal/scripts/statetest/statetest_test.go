@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/semaphore"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
@@ -94,5 +95,28 @@ func TestWhatIsLoadedIsRead(t *testing.T) {
 		require.NoError(t, b.client.Publish(t.Context(), "a", "1").Err())
 		require.NoError(t, b.client.Publish(t.Context(), "b", "2").Err())
 		require.Equal(t, []Message{{"a", "1"}, {"b", "2"}}, b.heard(t))
+	})
+}
+
+func TestACallFindsAWrongReply(t *testing.T) {
+	each(t, func(t *testing.T, b *bench) {
+		b.begin(t, State{"s": {Value: "5"}, "lock": {Value: Hash{"a": "1"}}})
+		verdict := func(call Call, repeated bool) string {
+			check, err := call.execute(t.Context(), b.client)
+			require.NoError(t, err)
+			return check(window{b.began, b.now(t)}, repeated, false)
+		}
+		five, refused := semaphore.Available("s"), semaphore.Available("lock")
+		require.Empty(t, verdict(Answers(five, 5), false))
+		require.Empty(t, verdict(Answers(five, 5), true))
+		require.NotEmpty(t, verdict(Answers(five, 4), false))
+		require.Empty(t, verdict(AnswersThen(five, 5, 4), false))
+		require.NotEmpty(t, verdict(AnswersThen(five, 5, 4), true))
+		require.Empty(t, verdict(Fails(refused, "WRONGTYPE"), false))
+		require.NotEmpty(t, verdict(Fails(refused, "OOM"), false))
+		require.NotEmpty(t, verdict(Fails(five, "WRONGTYPE"), false))
+
+		_, err := Answers(refused, 5).execute(t.Context(), b.client)
+		require.ErrorContains(t, err, "WRONGTYPE")
 	})
 }
