@@ -68,7 +68,8 @@ func (l *Line) join() (w *waiter, head bool) {
 }
 
 // leave takes w out and makes its successor the head, if w was it. eager makes the successor ask at once: because a
-// wake-up may have been consumed without an answer, or because there may be more to have.
+// wake-up may have been consumed without an answer, or because there may be more to have. So does eagerness that w has
+// not used.
 func (l *Line) leave(w *waiter, eager bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +86,7 @@ func (l *Line) leave(w *waiter, eager bool) {
 }
 
 func (l *Line) promoteLocked(eager bool) {
-	l.eager = eager
+	l.eager = l.eager || eager
 	if len(l.waiters) > 0 {
 		l.waiters[0].turn <- lead
 	}
@@ -134,14 +135,14 @@ const minSleep = 50 * time.Millisecond
 
 // Bound is how long to sleep when the server said that there is nothing to have for again: no longer than poll,
 // whatever it said, and with jitter, so that processes that saw the same expiry do not all ask in the same
-// millisecond. again is not positive when the server could not tell.
+// millisecond. again is negative when the server could not tell.
 func Bound(again, poll time.Duration) time.Duration {
 	if again > 0 && again < poll {
 		again += rand.N(min(again/10, 100*time.Millisecond) + 1)
 		return max(minSleep, min(again, poll))
 	}
 	if again == 0 {
-		return minSleep + rand.N(minSleep)
+		return min(minSleep+rand.N(minSleep), max(minSleep, poll))
 	}
 	return max(minSleep, poll-rand.N(poll/10+1))
 }

@@ -34,11 +34,11 @@ func (l *Line) Wait(ctx context.Context, patience time.Duration, attempt func(ct
 	}
 	for {
 		if err := l.sleep(ctx); err != nil {
-			l.leave(w, false) // no wake-up was consumed; the successor keeps the head's schedule
+			l.leave(w, false) // no wake-up was consumed; the successor keeps the head's schedule, and its eagerness
 			return err
 		}
 		present := l.latest()
-		v, err := attempt(ctx)
+		v, err := l.ask(ctx, w, attempt)
 		switch {
 		case err != nil:
 			l.leave(w, true)
@@ -53,6 +53,20 @@ func (l *Line) Wait(ctx context.Context, patience time.Duration, attempt func(ct
 		}
 		l.schedule(time.Now().Add(v.Sleep))
 	}
+}
+
+// ask makes an attempt. One that panics or ends the goroutine, as a hook of the client may, takes w out of the line: a
+// program that recovers from it would find the line blocked for ever.
+func (l *Line) ask(ctx context.Context, w *waiter, attempt func(ctx context.Context) (Verdict, error)) (Verdict, error) {
+	returned := false
+	defer func() {
+		if !returned {
+			l.leave(w, true)
+		}
+	}()
+	v, err := attempt(ctx)
+	returned = true
+	return v, err
 }
 
 // give is for a waiter who leaves without having been the head. It may have been made the head, or served, at the
@@ -93,8 +107,11 @@ func (l *Line) confirm(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// sleep returns nil when it is time for an attempt.
+// sleep returns nil when it is time for an attempt, which then has to be made: wake-ups have been consumed for it.
 func (l *Line) sleep(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	eager, d := l.next(time.Now())
 	if eager {
 		// The attempt answers for the wake-ups so far.
@@ -102,7 +119,7 @@ func (l *Line) sleep(ctx context.Context) error {
 		case <-l.woken:
 		default:
 		}
-		return ctx.Err()
+		return nil
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
