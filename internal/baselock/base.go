@@ -20,6 +20,7 @@ type Base struct {
 	Session *session.Session
 	Kind    *Kind
 
+	channel  string // where releases are announced; empty where they are not
 	defaults settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
 }
@@ -31,6 +32,9 @@ func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option
 	b.Key, b.invalid = b.Session.KeyOf(name, &set)
 	if err := b.check(&set); err != nil {
 		b.invalid = err
+	}
+	if kind.Channel != nil {
+		b.channel = kind.Channel(b.Key)
 	}
 	return b
 }
@@ -79,11 +83,11 @@ func (b *Base) lineKey() session.LineKey {
 
 // wake is the message that a release sends.
 func (b *Base) wake(ctx context.Context) (scripts.Wake, error) {
-	if b.Kind.Channel == nil {
+	if b.channel == "" {
 		return scripts.Wake{}, nil
 	}
 	publish, err := b.Session.Publish(ctx)
-	return scripts.Wake{Publish: publish, Channel: b.Kind.Channel(b.Key)}, err
+	return scripts.Wake{Publish: publish, Channel: b.channel}, err
 }
 
 func (b *Base) observe(set *settings.Settings, kind int, owner string, d time.Duration, err error) {

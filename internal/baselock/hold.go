@@ -62,9 +62,7 @@ func (h *hold) Unlock(ctx context.Context) error {
 	}
 	h.ending.End(errs.Released)
 
-	ctx, cancel := releaseContext(ctx, o.set.ReleaseTimeout)
-	defer cancel()
-	err := o.enter(ctx)
+	err := o.enterWithin(ctx, o.set.ReleaseTimeout)
 	if err == nil {
 		err = o.giveBack(ctx)
 	} else {
@@ -77,15 +75,6 @@ func (h *hold) Unlock(ctx context.Context) error {
 	}
 	o.base.observe(o.set, settings.Released, o.id, time.Since(h.since), err)
 	return err
-}
-
-// releaseContext is ctx without its end, but with a limit. A caller whose context cannot end has the client's own
-// time limits instead, and keeps its command on its own goroutine.
-func releaseContext(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	if ctx.Done() == nil {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(context.WithoutCancel(ctx), limit)
 }
 
 // retire marks the hold as given back and reports whether it was not before.
@@ -131,7 +120,7 @@ func (o *owner) giveBack(ctx context.Context) error {
 func (o *owner) giveBackOne(ctx context.Context, left int) error {
 	o.adjust()
 	cmd := o.base.Kind.Recount(o.subject(left, time.Millisecond))
-	held, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
+	held, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
 	if err != nil {
 		o.doubted()
 		return o.unconfirmed(err, delivery.AsFailure(err).Doubt)
@@ -156,7 +145,7 @@ func (o *owner) giveBackAll(ctx context.Context) error {
 	s := o.subject(0, 0)
 	s.Wake = wake
 	cmd := o.base.Kind.Release(s)
-	freed, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
+	freed, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
 	if err != nil {
 		o.pending()
 		return o.unconfirmed(err, delivery.AsFailure(err).Doubt)
@@ -171,7 +160,7 @@ func (o *owner) giveBackAll(ctx context.Context) error {
 }
 
 func (o *owner) releaseLimit() delivery.Limit {
-	return delivery.Limit{Outage: o.set.ReleaseTimeout, Stubborn: true}
+	return delivery.Limit{Outage: o.set.ReleaseTimeout, Total: o.set.ReleaseTimeout, Stubborn: true}
 }
 
 // unconfirmed is the error of a release that the server did not confirm in time.

@@ -91,17 +91,15 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 
 // wait takes a place in this process's line.
 func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err error) {
-	var channel string
-	if b.Kind.Channel != nil {
+	if b.channel != "" {
 		// The hub has to know which family of channels is in use. While it does not, the line polls.
 		_, _ = b.Session.Publish(ctx)
-		channel = b.Kind.Channel(b.Key)
 	}
 	var pace func() time.Duration
 	if b.Kind.Pace != nil {
 		pace = b.Kind.Pace(set)
 	}
-	line, part := b.Session.Join(b.lineKey(), channel)
+	line, part := b.Session.Join(b.lineKey(), b.channel)
 	defer part()
 	err = line.Wait(ctx, set.Poll, func(ctx context.Context) (waiting.Verdict, error) {
 		h, remaining, err := b.attempt(ctx, set, false)

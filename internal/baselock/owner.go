@@ -71,6 +71,20 @@ func (o *owner) enter(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// enterWithin is enter for a release: it does not care for the end of ctx, but has a limit.
+func (o *owner) enterWithin(ctx context.Context, limit time.Duration) error {
+	o.mu.Lock()
+	if !o.busy { // the common case needs no timer
+		o.busy = true
+		o.mu.Unlock()
+		return nil
+	}
+	o.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	return o.enter(ctx)
+}
+
 func (o *owner) exit() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -110,12 +110,7 @@ func Change[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake
 // GiveBack is Change for what has to happen, like the release of permits: it ignores the end of ctx, has the release
 // timeout as its limit, and what is in doubt by then is carried through in the background.
 func GiveBack[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) (reply R, err error) {
-	if ctx.Done() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), c.defaults.ReleaseTimeout)
-		defer cancel()
-	}
-	limit := delivery.Limit{Outage: c.defaults.ReleaseTimeout, Stubborn: true}
+	limit := delivery.Limit{Outage: c.defaults.ReleaseTimeout, Total: c.defaults.ReleaseTimeout, Stubborn: true}
 	return run(ctx, c, build, limit, func(cmd scripts.Command[R]) func(ctx context.Context) error {
 		return func(ctx context.Context) error {
 			_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt})
@@ -140,7 +135,11 @@ func run[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, c
 	}
 	call := c.Session.BorrowLane(c.Key)
 	cmd := build(wake, call)
-	reply, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, limit)
+	deliver := delivery.Deliver[R]
+	if limit.Total > 0 {
+		deliver = delivery.Within[R]
+	}
+	reply, receipt, err := deliver(ctx, c.Session.Dispatch, cmd, limit)
 	if err == nil {
 		c.handBack(call, receipt.Doubt)
 		return reply, nil

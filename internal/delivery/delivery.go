@@ -19,6 +19,7 @@ import (
 // A Limit says when to stop trying. ctx may end it sooner.
 type Limit struct {
 	Outage   time.Duration // how long to go on after the first failure
+	Total    time.Duration // how long to go on in all, from the first failure on exactly; 0: as ctx and Outage say
 	Stubborn bool          // also go on after errors that look hopeless: a release is worth it
 }
 
@@ -27,7 +28,8 @@ type Failure struct {
 	Err   error // what the caller is told
 	Doubt bool  // a send may have been executed, or may be executed later
 
-	flight *dispatch.InFlight // the send that was under way when the caller left
+	flight  *dispatch.InFlight // the send that was under way when the caller left
+	earlier bool               // a send before that one is in doubt
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
@@ -50,7 +52,11 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		withSource bool
 		route      dispatch.Route
 		pauses     pauses
+		start      time.Time
 	)
+	if limit.Total > 0 {
+		start = time.Now()
+	}
 	for {
 		send := cmd.Cmder(context.Background(), withSource)
 		if !receipt.Doubt {
@@ -59,12 +65,10 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		err := d.Do(ctx, cmd.Key(), send, route)
 		route = dispatch.ToMaster
 
-		var flight *dispatch.InFlight
-		if errors.As(err, &flight) {
-			return reply, receipt, &Failure{Err: pauses.because(err), Doubt: true, flight: flight}
-		}
-		if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) { // never sent
-			return reply, receipt, &Failure{Err: pauses.because(err), Doubt: receipt.Doubt}
+		if err != nil {
+			if failure := stopped(ctx, err, &pauses, receipt.Doubt); failure != nil {
+				return reply, receipt, failure
+			}
 		}
 		switch outcome.Of(err) {
 		case outcome.Done:
@@ -89,10 +93,28 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 			receipt.Doubt = true
 			d.Reload(ctx)
 		}
+		if limit.Total > 0 { // something is wrong, so the next send might hang
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, start.Add(limit.Total))
+			defer cancel()
+			limit.Total = 0
+		}
 		if stop := pauses.sleep(ctx, err, limit.Outage); stop != nil {
 			return reply, receipt, &Failure{Err: stop, Doubt: receipt.Doubt}
 		}
 	}
+}
+
+// stopped is the failure of a caller whose context has ended, nil if err is something else.
+func stopped(ctx context.Context, err error, p *pauses, doubt bool) *Failure {
+	var flight *dispatch.InFlight
+	switch {
+	case errors.As(err, &flight):
+		return &Failure{Err: p.because(err), Doubt: true, flight: flight, earlier: doubt}
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()): // never sent
+		return &Failure{Err: p.because(err), Doubt: doubt}
+	}
+	return nil
 }
 
 // Result waits for a send that was under way when its caller left. It reports the reply, and whether that is all
@@ -103,7 +125,7 @@ func Result[R any](f *Failure, cmd scripts.Command[R]) (reply R, known bool) {
 		return reply, false
 	}
 	send := f.flight.Wait()
-	if outcome.Of(send.Err()) == outcome.Unknown {
+	if f.earlier || outcome.Of(send.Err()) == outcome.Unknown {
 		return reply, false
 	}
 	if send.Err() == nil {

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/dispatch"
@@ -22,12 +21,10 @@ func Synced[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Comm
 		send := cmd.Cmder(context.Background(), true)
 		sent = time.Now()
 		wait, err := d.Synced(ctx, cmd.Key(), send, replicas, timeout)
-		var flight *dispatch.InFlight
-		if errors.As(err, &flight) {
-			return reply, sent, 0, nil, &Failure{Err: pauses.because(err), Doubt: true, flight: flight}
-		}
-		if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) { // never sent
-			return reply, sent, 0, nil, &Failure{Err: pauses.because(err)}
+		if err != nil {
+			if failure := stopped(ctx, err, &pauses, false); failure != nil {
+				return reply, sent, 0, nil, failure
+			}
 		}
 		switch outcome.Of(err) {
 		case outcome.Done:

@@ -32,15 +32,51 @@ type Dispatcher struct {
 	client  Client
 	cluster Cluster // nil for one server
 	linger  func() time.Duration
-	one     *node       // of a client that is not a cluster
-	nodes   sync.Map    // *redis.Client of a master -> *node
-	located atomic.Bool // the cluster's topology has been loaded once
+	one     *node         // of a client that is not a cluster
+	nodes   sync.Map      // *redis.Client of a master -> *node
+	trouble func()        // told after an error that may mean that the primary has changed; may be nil
+	read    time.Duration // the client's read timeout; 0 when it is not known or there is none
+	located atomic.Bool   // the cluster's topology has been loaded once
 }
 
 // New makes a dispatcher. cluster is nil where there is one server, or where the client hides that there are more.
-// linger tells how long idle workers stay.
+// linger tells how long idle workers stay, at least.
 func New(client Client, cluster Cluster, linger func() time.Duration) *Dispatcher {
-	return &Dispatcher{client: client, cluster: cluster, linger: linger, one: &node{client: client, linger: linger}}
+	d := &Dispatcher{client: client, cluster: cluster, linger: linger}
+	d.one = &node{client: client, linger: linger}
+	switch client := client.(type) {
+	case interface{ Options() *redis.Options }:
+		d.read = max(0, client.Options().ReadTimeout)
+	case interface{ Options() *redis.ClusterOptions }:
+		d.read = max(0, client.Options().ReadTimeout)
+	}
+	return d
+}
+
+// OnTrouble has fn called after errors that may mean that the primary has changed. fn must not block. It is set once,
+// before the first command.
+func (d *Dispatcher) OnTrouble(fn func()) { d.trouble = fn }
+
+// promptWithin is how recent a success has to be for the next command to be expected to succeed.
+const promptWithin = time.Second
+
+// Prompt tells whether a command that is sent now can be expected to end within limit, even if nobody watches it: the
+// server has just answered, so a connection is there, and if it falls silent now the client gives up in time.
+func (d *Dispatcher) Prompt(key string, limit time.Duration) bool {
+	if d.read == 0 || d.read > limit {
+		return false
+	}
+	n := d.one
+	if d.cluster != nil {
+		if !d.located.Load() {
+			return false
+		}
+		var err error
+		if n, err = d.node(context.Background(), key); err != nil {
+			return false
+		}
+	}
+	return time.Since(time.Unix(0, n.answered.Load())) < promptWithin
 }
 
 // A Route says how a command finds its server.
@@ -113,9 +149,12 @@ func (d *Dispatcher) locate(ctx context.Context, key string) (*redis.Client, err
 	return master, err
 }
 
-// Reload asks a cluster client to look at the topology again, after an error that says it has changed. The client
-// does so in the background, and by itself only once a minute.
+// Reload is for errors that may mean that the primary has changed. A cluster client then looks at the topology again,
+// in the background; by itself it does so once a minute.
 func (d *Dispatcher) Reload(ctx context.Context) {
+	if d.trouble != nil {
+		d.trouble()
+	}
 	if d.cluster != nil {
 		d.cluster.ReloadState(ctx)
 	}

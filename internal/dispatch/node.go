@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,10 +20,14 @@ type node struct {
 	client Client
 	linger func() time.Duration
 
+	answered atomic.Int64 // when the server last executed something, in Unix nanoseconds
+
 	mu      sync.Mutex
 	leaders int
 	queue   []*request
 	idle    []*worker // parked, the most recently used last
+	sweeps  uint64    // how often the idle ones were looked through
+	planned bool      // the next sweep is
 
 	// spare has requests that are over. It is the node's own: a channel made in a bubble of testing/synctest must not
 	// turn up outside, where the runtime ends the process for it.
@@ -84,7 +89,9 @@ func (n *node) doHere(ctx context.Context, cmd redis.Cmder) error {
 		n.leaders++
 		n.mu.Unlock()
 		defer n.passOn() // also when a hook of the client panics
-		return n.client.Process(ctx, cmd)
+		err := n.client.Process(ctx, cmd)
+		n.note(err)
+		return err
 	}
 	r := n.request(ctx, cmd)
 	n.queue = append(n.queue, r)
@@ -135,6 +142,8 @@ type batch struct {
 	many []*request
 }
 
+func (b batch) empty() bool { return b.one == nil && b.many == nil }
+
 // takeLocked takes what is queued, up to a full pipeline.
 func (n *node) takeLocked() (batch, bool) {
 	switch count := len(n.queue); {
@@ -157,19 +166,27 @@ func (n *node) takeLocked() (batch, bool) {
 	}
 }
 
+// note remembers that the server answered.
+func (n *node) note(err error) {
+	if err == nil {
+		n.answered.Store(time.Now().UnixNano())
+	}
+}
+
 // send executes the batch and tells its callers.
-func (b batch) send(client Client) {
+func (n *node) send(b batch) {
 	if b.one != nil {
-		_ = client.Process(b.one.ctx, b.one.cmd)
+		n.note(n.client.Process(b.one.ctx, b.one.cmd))
 		b.one.done <- struct{}{}
 		return
 	}
 	ctx := context.Background()
-	pipe := client.Pipeline()
+	pipe := n.client.Pipeline()
 	for _, r := range b.many {
 		_ = pipe.Process(ctx, r.cmd)
 	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
+	_, err := pipe.Exec(ctx) // the first; every command has its own
+	n.note(err)
 	for _, r := range b.many {
 		r.done <- struct{}{}
 	}

@@ -8,7 +8,8 @@ import (
 // A worker is a goroutine that leads on behalf of callers who may leave. Parked ones are reused: starting a goroutine
 // for each command costs a lone caller a quarter of its speed.
 type worker struct {
-	next chan batch // capacity 1: who unparks a worker never waits for it
+	next   chan batch // capacity 1: who unparks a worker never waits for it. An empty batch ends it
+	parked uint64     // node.sweeps when it was parked
 }
 
 // unparkLocked takes the worker that was parked last, or returns nil.
@@ -32,53 +33,54 @@ func (n *node) handOver(w *worker, b batch) {
 	w.next <- b
 }
 
-// work leads batch after batch, parks when nothing is queued, and ends when nobody came for the linger time.
+// work leads batch after batch, and parks when nothing is queued.
 func (n *node) work(b batch) {
 	w := &worker{next: make(chan batch, 1)}
-	var timer *time.Timer
-	for {
-		b.send(n.client)
-		linger := n.linger()
-
-		n.mu.Lock()
+	for !b.empty() {
+		n.send(b)
 		var more bool
-		if b, more = n.takeLocked(); more {
-			n.mu.Unlock()
-			continue
-		}
-		n.leaders--
-		if linger <= 0 {
-			n.mu.Unlock()
-			return
-		}
-		n.idle = append(n.idle, w)
-		n.mu.Unlock()
-
-		if timer == nil {
-			timer = time.NewTimer(linger)
-		} else {
-			timer.Reset(linger)
-		}
-		select {
-		case b = <-w.next:
-			timer.Stop()
-		case <-timer.C:
-			if n.retire(w) {
-				return
-			}
-			b = <-w.next // unparked at the last moment
+		if b, more = n.takeOrPark(w); !more {
+			b = <-w.next
 		}
 	}
 }
 
-// retire takes w off the parked ones, unless somebody has just unparked it.
-func (n *node) retire(w *worker) bool {
+// takeOrPark takes what is queued for a worker that has just led. Otherwise it parks the worker, or ends it where
+// nothing is to linger.
+func (n *node) takeOrPark(w *worker) (b batch, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	at := slices.Index(n.idle, w)
-	if at < 0 {
-		return false
+	if b, more = n.takeLocked(); more {
+		return b, true
 	}
-	n.idle = slices.Delete(n.idle, at, at+1)
-	return true
+	n.leaders--
+	linger := n.linger()
+	if linger <= 0 {
+		return batch{}, true
+	}
+	w.parked = n.sweeps
+	n.idle = append(n.idle, w)
+	if !n.planned {
+		n.planned = true
+		time.AfterFunc(linger, n.sweep)
+	}
+	return batch{}, false
+}
+
+// sweep ends the workers that have been parked for at least the linger time. One timer for all costs a command
+// nothing, where a timer for each worker would have to be set and stopped around every command.
+func (n *node) sweep() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	fresh := 0 // the longest parked come first, for the last parked is used first
+	for fresh < len(n.idle) && n.idle[fresh].parked < n.sweeps {
+		n.idle[fresh].next <- batch{}
+		fresh++
+	}
+	n.idle = slices.Delete(n.idle, 0, fresh)
+	n.sweeps++
+	n.planned = len(n.idle) > 0
+	if n.planned {
+		time.AfterFunc(n.linger(), n.sweep)
+	}
 }

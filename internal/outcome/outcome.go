@@ -43,13 +43,18 @@ var prefixes = []struct {
 
 // Of classifies the error of a command.
 func Of(err error) Class {
+	if err == nil {
+		return Done
+	}
+	return ofError(err) // apart, so that success allocates nothing
+}
+
+func ofError(err error) Class {
 	var (
 		reply redis.Error
 		op    *net.OpError
 	)
 	switch {
-	case err == nil:
-		return Done
 	case errors.Is(err, redis.ErrClosed):
 		return Hopeless
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):

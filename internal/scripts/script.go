@@ -21,7 +21,7 @@ import (
 type Script struct {
 	name   string // "rlock/acquire", for error texts
 	source string
-	sha    string
+	sha    any // a string, boxed once instead of at each use
 }
 
 // Load reads the named Lua files of an embedded folder and joins them in order, so that a script can begin with a

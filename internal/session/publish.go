@@ -65,7 +65,7 @@ func (s *Session) Publish(ctx context.Context) (string, error) {
 	}
 }
 
-// hub makes the hub on first use, when it is decided which family of channels it has to listen to. It is nil while
+// hubLocked makes the hub on first use, when it is decided which family of channels it has to listen to. It is nil while
 // that is not known: the line then polls.
 func (s *Session) hubLocked() *wakeup.Hub {
 	chosen := s.publish.chosen.Load()
@@ -81,6 +81,16 @@ func (s *Session) hubLocked() *wakeup.Hub {
 	}
 	s.hub = wakeup.New(config)
 	return s.hub
+}
+
+// suspect tells the hub that the primary may have changed: its subscriptions may sit on the wrong server.
+func (s *Session) suspect() {
+	s.mu.Lock()
+	hub := s.hub
+	s.mu.Unlock()
+	if hub != nil {
+		hub.Suspect()
+	}
 }
 
 // shardOf tells where a sharded channel lives: one subscriber per master, or per slot where a wrapper of the cluster

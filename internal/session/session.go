@@ -107,6 +107,7 @@ func open(client Client, set *settings.Settings) *Session {
 	s.cluster = set.Cluster || s.topology != nil
 	s.publish.decide(s.cluster, set.Sharding)
 	s.Dispatch = dispatch.New(client, s.topology, lingerOf(&s.linger))
+	s.Dispatch.OnTrouble(s.suspect)
 	s.Watchdog = watchdog.New(send)
 	return s
 }
