@@ -25,8 +25,6 @@ func shardedHub(client *redis.ClusterClient, searches *atomic.Int64) *wakeup.Hub
 			return master, master, err
 		},
 		Reload: func() { client.ReloadState(context.Background()) },
-		Idle:   200 * time.Millisecond,
-		Pong:   400 * time.Millisecond,
 	})
 }
 
@@ -76,8 +74,12 @@ func TestShardedChannelsShareOneConnectionPerMaster(t *testing.T) {
 	}
 	awaitAllHearing(t, client, waiters)
 	for i := range cluster.Len() {
-		if n := pubsubConnections(t, cluster.Node(i).Client(t)); n != 1 {
+		node := cluster.Node(i).Client(t)
+		if n := pubsubConnections(t, node); n != 1 {
 			t.Errorf("%d pub/sub connections to node %d, want 1", n, i)
+		}
+		if errors := node.Info(t.Context(), "errorstats").Val(); strings.Contains(errors, "CROSSSLOT") {
+			t.Errorf("node %d was sent one command for several slots: %s", i, errors)
 		}
 	}
 	for _, w := range waiters {
@@ -119,6 +121,23 @@ func TestShardedChannelsFollowTheirSlot(t *testing.T) {
 			t.Errorf("%d wakes of %s in a quiet cluster", n, channel)
 		}
 		w.Close()
+	}
+}
+
+func TestTheMasterOfASlotIsAskedForOnce(t *testing.T) {
+	cluster := redistest.Cluster(t, 1, 0)
+	var searches atomic.Int64
+	hub := shardedHub(cluster.Client(t), &searches)
+	var waiters []*waiter
+	for i := range 500 {
+		waiters = append(waiters, listen(hub, fmt.Sprintf("channel:{one}:%d", i)))
+	}
+	for _, w := range waiters {
+		awaitConfirmed(t, w)
+		defer w.Close()
+	}
+	if n := searches.Load(); n > 50 { // once each time that channels were waiting for a home
+		t.Errorf("%d searches for 500 channels of one slot", n)
 	}
 }
 

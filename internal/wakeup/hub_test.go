@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/wakeup"
 )
 
 func TestEveryMessageAfterConfirmationWakes(t *testing.T) {
@@ -24,6 +26,25 @@ func TestEveryMessageAfterConfirmationWakes(t *testing.T) {
 		l.wantWakes(b, 0)
 		a.Close()
 		b.Close()
+	})
+}
+
+func TestWakeMayUseTheHub(t *testing.T) {
+	inLab(t, func(l *lab) {
+		var a, b *wakeup.Listener
+		done := make(chan struct{})
+		a = l.hub.Listen("a", func() {
+			a.Close()
+			b = l.hub.Listen("b", func() {})
+			l.hub.Suspect()
+			close(done)
+		})
+		<-a.Confirmed()
+		l.server.Publish("a", "0")
+		<-done
+		<-b.Confirmed()
+		b.Close()
+		time.Sleep(time.Second)
 	})
 }
 
@@ -161,6 +182,34 @@ func TestAStaleConfirmationDoesNotConfirmANewListener(t *testing.T) {
 	})
 }
 
+// What piles up behind a slow write goes out together, and a name that was left and listened to again ends subscribed.
+func TestANameLeftAndTakenAgainBehindASlowWriteStaysSubscribed(t *testing.T) {
+	inLab(t, func(l *lab) {
+		keep, a := l.listen("keep"), l.listen("a")
+		l.wantConfirmed(a, true)
+		c := l.last()
+		c.jam.Store(true)
+		other := l.listen("other") // stuck in the write
+		a.Close()
+		time.Sleep(100 * time.Millisecond)
+		fresh := l.listen("a")
+		l.wantConfirmed(fresh, false)
+		c.jam.Store(false)
+		c.let <- struct{}{}
+		for _, w := range []*waiter{other, fresh} {
+			l.wantConfirmed(w, true)
+		}
+		l.wantSubscribers("a", 1)
+		l.server.Publish("a", "0")
+		l.wantWakes(fresh, 1)
+		l.wantWakes(a, 0)
+		for _, w := range []*waiter{keep, other, fresh} {
+			w.Close()
+		}
+		time.Sleep(time.Second)
+	})
+}
+
 func TestARefusedChannelTakesNoOtherDownAndIsTriedSlowly(t *testing.T) {
 	inLab(t, func(l *lab) {
 		var allowed atomic.Bool
@@ -232,6 +281,24 @@ func TestAClosedClientWakesEverybodyOnceAndNothingSpins(t *testing.T) {
 		for _, w := range append(waiters, late) {
 			w.Close() // after this, and without any wait, nothing of the hub is left
 		}
+	})
+}
+
+// A cluster client answers ErrClosed also for a node that left, so one such answer is not believed, but a few are.
+func TestAClosedClusterClientIsBelievedSoon(t *testing.T) {
+	inLab(t, func(l *lab) {
+		var reloads atomic.Int64
+		l.hub = wakeup.New(wakeup.Config{Client: l.client, Reload: func() { reloads.Add(1) }})
+		a := l.listen("a")
+		if err := l.client.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		l.wantWakes(a, 2)
+		if n := reloads.Load(); n < 3 || n > 6 {
+			t.Fatalf("%d reloads", n)
+		}
+		a.Close()
 	})
 }
 

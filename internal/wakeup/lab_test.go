@@ -189,11 +189,12 @@ func (l *lab) wantSubscribers(channel string, want int) {
 	}
 }
 
-// A conn is a client's connection that can be made half-open, or slowed down to one chunk at a time.
+// A conn is a client's connection that can be made half-open or slow.
 type conn struct {
 	net.Conn
 	hole   atomic.Bool // swallow both ways
 	slow   atomic.Bool // each chunk needs a token
+	jam    atomic.Bool // Write waits for a token
 	let    chan struct{}
 	chunks chan []byte // as the server sent them; it must not wait for a slow reader
 	rest   []byte      // of the last chunk
@@ -248,6 +249,13 @@ func (c *conn) SetReadDeadline(time.Time) error { return nil } // go-redis' come
 func (c *conn) Write(b []byte) (int, error) {
 	if c.hole.Load() {
 		return len(b), nil
+	}
+	if c.jam.Load() {
+		select {
+		case <-c.let:
+		case <-c.closed:
+			return 0, net.ErrClosed
+		}
 	}
 	return c.Conn.Write(b)
 }

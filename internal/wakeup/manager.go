@@ -156,10 +156,11 @@ func (h *Hub) rebuildSuspectsLocked(t *turn) {
 // sawLocked judges an error of the client: after a closed client everything stops.
 func (h *Hub) sawLocked(t *turn, err error) {
 	if !errors.Is(err, redis.ErrClosed) {
+		h.closedSeen = 0
 		return
 	}
 	h.closedSeen++
-	if h.cfg.Reload != nil && h.closedSeen < closedLimit {
+	if cluster := h.cfg.Reload != nil || h.cfg.Shard != nil; cluster && h.closedSeen < closedLimit {
 		return
 	}
 	h.closedSeen = 0

@@ -91,7 +91,7 @@ func TestAKilledConnectionIsRebuiltAndTold(t *testing.T) {
 		if err := client.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the loss and the end of the gap are told", func() bool { return w.wakes.Load() == 2*(round+1) })
+		eventually(t, "the loss and the end of the gap are told", func() bool { return w.wakes.Load() >= 2*(round+1) })
 	}
 	awaitHearing(t, w, func() error { return client.Publish(t.Context(), "channel", "0").Err() })
 }
@@ -104,11 +104,11 @@ func TestARestartedServerIsSubscribedAgain(t *testing.T) {
 	defer w.Close()
 	awaitConfirmed(t, w)
 	srv.Kill()
-	eventually(t, "the loss is told", func() bool { return w.wakes.Load() == 1 })
+	eventually(t, "the loss is told", func() bool { return w.wakes.Load() >= 1 })
 	added := listen(hub, "added")
 	defer added.Close()
 	srv.Restart()
-	eventually(t, "the end of the gap is told", func() bool { return w.wakes.Load() == 2 })
+	eventually(t, "the end of the gap is told", func() bool { return w.wakes.Load() >= 2 })
 	awaitConfirmed(t, added)
 	awaitHearing(t, w, func() error { return client.Publish(t.Context(), "channel", "0").Err() })
 }
@@ -120,7 +120,7 @@ func TestAStoppedServerIsNoticedAndHeardAgain(t *testing.T) {
 	w := listen(hub, "channel")
 	awaitConfirmed(t, w)
 	srv.Stop()
-	eventually(t, "the silence is told", func() bool { return w.wakes.Load() == 1 })
+	eventually(t, "the silence is told", func() bool { return w.wakes.Load() >= 1 })
 	srv.Continue()
 	awaitHearing(t, w, func() error { return client.Publish(t.Context(), "channel", "0").Err() })
 	w.Close()
