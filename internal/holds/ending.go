@@ -1,18 +1,22 @@
 package holds
 
 import (
+	"runtime"
+	"slices"
 	"sync"
 	"weak"
 )
 
 // An Ending is the moment at which a hold is over. Contexts made from the hold are told through weak pointers: a
 // context that nobody can reach any more needs no telling, and must not keep the public Hold alive from here, or a
-// hold that the program forgot would never be noticed.
+// hold that the program forgot would never be noticed. Those that somebody may wait for are pinned besides.
 type Ending struct {
 	mu       sync.Mutex
 	cause    error // why it is over; nil while it lasts
 	watchers []weak.Pointer[life]
-	prune    int // length at which dead watchers are swept out
+	prune    int     // length at which dead watchers are swept out
+	pins     []*life // watchers that must not be collected
+	unpin    int     // length at which pins that are over are swept out
 }
 
 // End ends the hold for cause, unless it has ended already, and reports whether this call did it.
@@ -23,14 +27,15 @@ func (e *Ending) End(cause error) bool {
 		return false
 	}
 	e.cause = cause
-	watchers := e.watchers
-	e.watchers = nil
+	watchers, pins := e.watchers, e.pins
+	e.watchers, e.pins = nil, nil
 	e.mu.Unlock()
 	for _, w := range watchers {
 		if l := w.Value(); l != nil {
 			l.release(cause)
 		}
 	}
+	runtime.KeepAlive(pins)
 	return true
 }
 
@@ -54,6 +59,22 @@ func (e *Ending) watch(l *life) {
 		e.sweepLocked()
 	}
 	e.watchers = append(e.watchers, weak.Make(l))
+}
+
+// pin keeps l from being collected as long as neither it nor the hold is over. Like the watchers, pins that are over go
+// when the list has doubled.
+func (e *Ending) pin(l *life) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.cause != nil || l.pinned.Load() {
+		return
+	}
+	if len(e.pins) >= max(e.unpin, 16) {
+		e.pins = slices.DeleteFunc(e.pins, func(l *life) bool { return l.ctx.Err() != nil })
+		e.unpin = 2 * len(e.pins)
+	}
+	e.pins = append(e.pins, l)
+	l.pinned.Store(true)
 }
 
 // sweepLocked drops the watchers that are over, so that a hold that lives for days and makes a context per request
