@@ -3,6 +3,7 @@ package faultproxy_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -73,8 +74,18 @@ func read(cmd redis.Cmder) int64 { return cmd.(*redis.IntCmd).Val() }
 func TestHalfReplyExecutesAndStallsInTheMiddle(t *testing.T) {
 	each(t, func(t *testing.T, r rig) {
 		r.proxy.On(incr, 1, faultproxy.HalfReply)
-		isTimeout(t, r.impatient(t).Incr(t.Context(), "n").Err())
+		conn, err := net.Dial("tcp", r.proxy.Addr())
+		ok(t, err)
+		defer conn.Close()
+		const incr, echo = "*2\r\n$4\r\nINCR\r\n$1\r\nn\r\n", "*2\r\n$4\r\nECHO\r\n$1\r\nx\r\n"
+		_, err = conn.Write([]byte(incr + echo))
+		ok(t, err)
+		eventually(t, "both are executed", func() bool { return r.proxy.Executed("ECHO") == 1 })
 		equal(t, "1", r.value(t, "n"))
+		ok(t, conn.SetReadDeadline(time.Now().Add(100*time.Millisecond)))
+		got, err := io.ReadAll(conn)
+		isTimeout(t, err)
+		equal(t, ":1", string(got)) // of ":1\r\n", and nothing of the next reply
 	})
 }
 
