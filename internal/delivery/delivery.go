@@ -107,11 +107,14 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 
 // stopped is the failure of a caller whose context has ended, nil if err is something else.
 func stopped(ctx context.Context, err error, p *pauses, doubt bool) *Failure {
-	var flight *dispatch.InFlight
+	var (
+		flight *dispatch.InFlight
+		unsent *outcome.Unsent
+	)
 	switch {
 	case errors.As(err, &flight):
 		return &Failure{Err: p.because(err), Doubt: true, flight: flight, earlier: doubt}
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()): // never sent
+	case ctx.Err() != nil && errors.As(err, &unsent) && errors.Is(err, ctx.Err()):
 		return &Failure{Err: p.because(err), Doubt: doubt}
 	}
 	return nil

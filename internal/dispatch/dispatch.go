@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/outcome"
 )
 
 // Client is what the dispatcher needs of a redis client.
@@ -88,10 +90,10 @@ const (
 )
 
 // Do sends cmd, whose first key is key, and waits for its reply or for the end of ctx. The error is the command's own,
-// or ctx's: as *InFlight when the command had left, plainly when it was never sent.
+// or ctx's: as *InFlight when the command had left, as *outcome.Unsent when it was never sent.
 func (d *Dispatcher) Do(ctx context.Context, key string, cmd redis.Cmder, route Route) error {
 	if err := ctx.Err(); err != nil {
-		return err
+		return &outcome.Unsent{Err: err}
 	}
 	if d.cluster == nil {
 		return d.one.do(ctx, cmd)
@@ -137,16 +139,19 @@ func (d *Dispatcher) master(ctx context.Context, key string) (*redis.Client, err
 	case f := <-result:
 		return f.master, f.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, &outcome.Unsent{Err: ctx.Err()}
 	}
 }
 
+// locate fails as the loading of the topology did, with a read that timed out for example. That says nothing about the
+// command, which still waits for its address.
 func (d *Dispatcher) locate(ctx context.Context, key string) (*redis.Client, error) {
 	master, err := d.cluster.MasterForKey(ctx, key)
-	if err == nil {
-		d.located.Store(true)
+	if err != nil {
+		return nil, &outcome.Unsent{Err: err}
 	}
-	return master, err
+	d.located.Store(true)
+	return master, nil
 }
 
 // Reload is for errors that may mean that the primary has changed. A cluster client then looks at the topology again,
@@ -165,7 +170,7 @@ func (d *Dispatcher) Reload(ctx context.Context) {
 // number of replicas that acknowledged, has its own.
 func (d *Dispatcher) Synced(ctx context.Context, key string, cmd redis.Cmder, replicas int, timeout time.Duration) (*redis.IntCmd, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, &outcome.Unsent{Err: err}
 	}
 	client := d.client
 	if d.cluster != nil {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/outcome"
 )
 
 const (
@@ -108,7 +110,7 @@ func (n *node) leave(ctx context.Context, r *request) error {
 		n.queue = slices.DeleteFunc(n.queue, func(q *request) bool { return q == r })
 		n.mu.Unlock()
 		n.free(r)
-		return ctx.Err()
+		return &outcome.Unsent{Err: ctx.Err()}
 	}
 	n.mu.Unlock()
 	select {

@@ -41,6 +41,15 @@ var prefixes = []struct {
 	{"ERR max number of clients", NotYet},
 }
 
+// Unsent is the error of a command that never left this process, whatever Err looks like: the same words from a command
+// that had left would say nothing about its execution.
+type Unsent struct{ Err error }
+
+func (u *Unsent) Error() string { return u.Err.Error() }
+
+// Unwrap is the error itself.
+func (u *Unsent) Unwrap() error { return u.Err }
+
 // Of classifies the error of a command.
 func Of(err error) Class {
 	if err == nil {
@@ -51,10 +60,16 @@ func Of(err error) Class {
 
 func ofError(err error) Class {
 	var (
-		reply redis.Error
-		op    *net.OpError
+		unsent *Unsent
+		reply  redis.Error
+		op     *net.OpError
 	)
 	switch {
+	case errors.As(err, &unsent):
+		if class := Of(unsent.Err); class != Unknown {
+			return class
+		}
+		return NotYet
 	case errors.Is(err, redis.ErrClosed):
 		return Hopeless
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
