@@ -1,0 +1,115 @@
+package locktest
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// A Make makes the lock under test. It is called with different clients of one server, each of which stands for a
+// process, and with names that nothing else uses.
+type Make func(tb testing.TB, client redlatch.Client, name string, opts ...redlatch.Option) redlatch.Locker
+
+// Features say what a lock is. The zero value is the least: a lock that can be taken and given back.
+type Features struct {
+	Reentrant bool // the context of a hold takes the lock again; otherwise it is refused with Refusal
+	Exclusive bool // one holder at a time; false for the read side of a read-write lock
+	Watchdog  bool // a hold without a lease is renewed
+	Messages  bool // a release wakes waiters; without, they poll
+	Ordered   bool // waiters of one process are served in the order of their arrival, and a try does not overtake them
+	Owned     bool // holds have an owner; those of composites have none
+
+	// Refusal is what a lock that is not reentrant answers to its holder; nil stands for ErrNotReentrant.
+	Refusal error
+
+	// Blocker makes a lock of the same name that excludes this one: the write side for the read side. Nil: Make.
+	Blocker Make
+
+	// Keys are the keys of a lock that is held. Without any of them it is lost. Nil: the name itself.
+	Keys func(name string) []string
+
+	// Leaves are the keys that may stay when nobody holds the lock, such as the counter of fencing tokens. Nil: none.
+	Leaves func(name string) []string
+
+	// ForceUnlock frees a lock whoever holds it. Nil where there is no such thing.
+	ForceUnlock func(ctx context.Context, lock redlatch.Locker) (bool, error)
+}
+
+// A trial is one case of the suite.
+type trial struct {
+	name string
+	when func(Features) bool // nil: always
+	run  func(l *lab)
+}
+
+// Exercise runs the suite. Together with whatever else its package tests, it needs redistest.Main as TestMain.
+func Exercise(t *testing.T, make Make, features Features) {
+	if features.Refusal == nil {
+		features.Refusal = redlatch.ErrNotReentrant
+	}
+	if features.Blocker == nil {
+		features.Blocker = make
+	}
+	if features.Keys == nil {
+		features.Keys = func(name string) []string { return []string{name} }
+	}
+	if features.Leaves == nil {
+		features.Leaves = func(string) []string { return nil }
+	}
+	t.Run("fake time", func(t *testing.T) {
+		for _, c := range fakeTime {
+			if c.when != nil && !c.when(features) {
+				continue
+			}
+			t.Run(c.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					mini, client := redistest.InMemory(t)
+					l := newLab(t, make, features, client)
+					l.mini = mini
+					c.run(l)
+					l.finish()
+				})
+			})
+		}
+	})
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		run := func(t *testing.T, c trial) {
+			l := newLab(t, make, features, srv.Client(t))
+			l.srv = srv
+			l.name = srv.Key(t, "lock")
+			c.run(l)
+			l.finish()
+		}
+		for _, c := range alone {
+			if c.when == nil || c.when(features) {
+				t.Run(c.name, func(t *testing.T) { run(t, c) })
+			}
+		}
+		t.Run("together", func(t *testing.T) {
+			for _, c := range together {
+				if c.when == nil || c.when(features) {
+					t.Run(c.name, func(t *testing.T) { t.Parallel(); run(t, c) })
+				}
+			}
+		})
+	})
+}
+
+// The cases by where they run. Those alone look at what is the whole server's or the whole process's: the number of
+// commands, the goroutines.
+var (
+	fakeTime = join(waitingCases, orderCases, wakeCases, leaseCases, keepCases, lossCases, clockContextCases)
+	alone    = join(quietCases, cleanCases)
+	together = join(exclusionCases, reentryCases, refusalCases, releaseCases, doCases, contextCases, forgetCases,
+		misuseCases, nameCases, eventCases, serverCases)
+)
+
+func join(lists ...[]trial) (all []trial) {
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
