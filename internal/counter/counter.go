@@ -8,7 +8,6 @@ package counter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -104,28 +103,19 @@ func Read[R any](ctx context.Context, c *Counter, cmd func(key string) scripts.C
 // Change does something once. When ctx ends before the outcome is known the error matches ErrUncertain, and the
 // operation is fenced in the background: it took effect by then, or never will.
 func Change[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) (reply R, err error) {
-	return run(ctx, c, build, delivery.Limit{Outage: c.defaults.OutageFor(false)}, nil)
+	return run(ctx, c, build, delivery.Limit{Outage: c.defaults.OutageFor(false)}, false)
 }
 
 // GiveBack is Change for what has to happen, like the release of permits: it ignores the end of ctx, has the release
 // timeout as its limit, and what is in doubt by then is carried through in the background.
 func GiveBack[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) (reply R, err error) {
 	limit := delivery.Limit{Outage: c.defaults.ReleaseTimeout, Total: c.defaults.ReleaseTimeout, Stubborn: true}
-	return run(ctx, c, build, limit, func(cmd scripts.Command[R]) func(ctx context.Context) error {
-		return func(ctx context.Context) error {
-			_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt})
-			if lane.Stale(err) {
-				return nil
-			}
-			return err
-		}
-	})
+	return run(ctx, c, build, limit, true)
 }
 
-// run sends one operation in a lane. carry, if there is one, makes what brings the operation to its end in the
-// background; without it the operation is fenced.
+// run sends one operation in a lane. In doubt it is carried through in the background if it is owed, else fenced.
 func run[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R],
-	limit delivery.Limit, carry func(scripts.Command[R]) func(context.Context) error) (reply R, err error) {
+	limit delivery.Limit, owed bool) (reply R, err error) {
 	if c.invalid != nil {
 		return reply, c.invalid
 	}
@@ -149,16 +139,16 @@ func run[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, c
 		c.handBack(call, false)
 		return reply, c.broken(err)
 	}
-	settle := c.fence(call)
-	if carry != nil {
-		settle = carry(cmd)
-	}
 	go func() {
-		if _, known := delivery.Result(failure, cmd); known {
+		_, known := delivery.Result(failure, cmd)
+		switch {
+		case owed: // also when it is known: the last send may have ended without being executed
+			c.settle(call, carry(c, cmd, call))
+		case known:
 			c.handBack(call, false)
-			return
+		default:
+			c.settle(call, c.fence(call))
 		}
-		c.settle(call, settle)
 	}()
 	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.noun, c.Name, err)
 }
@@ -170,9 +160,4 @@ func (c *Counter) handBack(call lane.Call, doubt bool) {
 		return
 	}
 	go c.settle(call, c.fence(call))
-}
-
-// Ended tells whether err is the end of a wait or a try, which is not the server's fault.
-func Ended(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

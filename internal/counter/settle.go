@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -59,5 +60,18 @@ func (c *Counter) fence(call lane.Call) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, lane.Fence(c.Key, next(call)), delivery.Limit{Outage: settleAttempt})
 		return err
+	}
+}
+
+// carry executes cmd, unless a send of it was executed before, and then fences it: an operation that found nothing to
+// do is not remembered, and a copy of it could do something later.
+func carry[R any](c *Counter, cmd scripts.Command[R], call lane.Call) func(context.Context) error {
+	fence := c.fence(call)
+	return func(ctx context.Context) error {
+		_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt})
+		if err != nil && !lane.Stale(err) { // stale: fenced by the attempt before, which heard no reply
+			return err
+		}
+		return fence(ctx)
 	}
 }

@@ -2,6 +2,7 @@ package counter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,6 +46,8 @@ func (c *Counter) Try(ctx context.Context, a Acquisition) (bool, error) {
 // Acquire waits until the acquisition succeeds.
 func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, a Acquisition) error {
 	start := time.Now()
+	ctx, cancel := bounded(ctx, set.Wait)
+	defer cancel()
 	err := c.acquire(ctx, set, a)
 	if err != nil {
 		err = c.explain(ctx, err)
@@ -56,8 +59,6 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, a Acquisi
 }
 
 func (c *Counter) acquire(ctx context.Context, set *settings.Settings, a Acquisition) error {
-	ctx, cancel := bounded(ctx, set.Wait)
-	defer cancel()
 	outage := set.OutageFor(false)
 	if !c.Session.Waiting(c.lineKey()) {
 		if taken, err := c.attempt(ctx, a, outage); taken || err != nil {
@@ -73,17 +74,16 @@ func (c *Counter) acquire(ctx context.Context, set *settings.Settings, a Acquisi
 
 // Await waits until open says so; everybody who waits is released by one answer.
 func (c *Counter) Await(ctx context.Context, set *settings.Settings, open func(ctx context.Context) (bool, error)) error {
-	ended := func(err error) error { return c.explain(ctx, err) }
 	ctx, cancel := bounded(ctx, set.Wait)
 	defer cancel()
 	if is, err := open(ctx); is || err != nil {
-		return ended(err)
+		return c.explain(ctx, err)
 	}
 	err := c.wait(ctx, set, func(ctx context.Context) (waiting.Verdict, error) {
 		is, err := open(ctx)
 		return waiting.Verdict{Done: is, All: true, Sleep: waiting.Bound(-1, set.Poll)}, err
 	})
-	return ended(err)
+	return c.explain(ctx, err)
 }
 
 func bounded(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
@@ -136,12 +136,13 @@ func (c *Counter) undo(ctx context.Context, a Acquisition, call lane.Call) error
 	return err
 }
 
-// explain makes an ended wait match ErrNotAcquired as well as its reason.
+// explain makes a wait that ctx has ended match ErrNotAcquired as well as its reason. It asks ctx too, for the time-out of
+// a dial also calls itself context.DeadlineExceeded.
 func (c *Counter) explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case Ended(err):
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		if cause := context.Cause(ctx); cause != nil && cause != ctx.Err() {
 			err = fmt.Errorf("%w: %w", err, cause)
 		}

@@ -1,0 +1,148 @@
+package semaphore_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/faultproxy"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/semaphore"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// long is a poll interval or a time limit that no test waits for.
+const long = time.Hour
+
+// eventually waits for what takes milliseconds unless the machine is busy.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}
+
+// value is the permits as the server has them, "" when there is no semaphore.
+func value(t testing.TB, client *redis.Client, key string) string {
+	t.Helper()
+	v, err := client.Get(context.Background(), key).Result()
+	if err != redis.Nil {
+		require.NoError(t, err)
+	}
+	return v
+}
+
+func set(t testing.TB, client *redis.Client, key string, permits int64) {
+	t.Helper()
+	require.NoError(t, client.Set(context.Background(), key, permits, 0).Err())
+}
+
+// onCall matches the scripts that work on the key, and leaves connection set-up alone.
+func onCall(key string) func(faultproxy.Command) bool {
+	return func(c faultproxy.Command) bool {
+		return (c.Name == "EVALSHA" || c.Name == "EVAL") && len(c.Args) > 2 && c.Args[2] == key
+	}
+}
+
+// warm teaches the server all scripts, so that the first send of a test is the one that counts.
+func warm(t testing.TB, srv *redistest.Server) {
+	t.Helper()
+	ctx := context.Background()
+	s := semaphore.New(srv.Client(t), srv.Key(t, "warm"), redlatch.WithLinger(0))
+	_, err := s.TrySetPermits(ctx, 2)
+	require.NoError(t, err)
+	require.NoError(t, s.Acquire(ctx, 1))
+	require.NoError(t, s.Release(ctx, 1))
+	_, err = s.ReleaseIfExists(ctx, 1)
+	require.NoError(t, err)
+	_, err = s.AddPermits(ctx, 1)
+	require.NoError(t, err)
+	_, err = s.DrainPermits(ctx)
+	require.NoError(t, err)
+	_, err = s.AvailablePermits(ctx)
+	require.NoError(t, err)
+	_, err = s.Expire(ctx, time.Minute)
+	require.NoError(t, err)
+	_, err = s.Persist(ctx)
+	require.NoError(t, err)
+	_, err = s.Delete(ctx)
+	require.NoError(t, err)
+}
+
+// A rig is a server, a client that reaches it through a proxy, and one that reaches it directly.
+type rig struct {
+	srv    *redistest.Server
+	proxy  *faultproxy.Proxy
+	faulty *redis.Client
+	direct *redis.Client
+}
+
+// newRig's faulty client gives up on a reply after patience, so that a lost one does not cost three seconds.
+func newRig(t testing.TB, srv *redistest.Server, patience time.Duration) *rig {
+	t.Helper()
+	warm(t, srv)
+	proxy := faultproxy.New(t, srv.Addr)
+	return &rig{srv: srv, proxy: proxy, direct: srv.Client(t), faulty: srv.Client(t, func(o *redis.Options) {
+		o.Addr = proxy.Addr()
+		o.ReadTimeout = patience
+		o.PoolSize = 64
+	})}
+}
+
+// settled counts what was settled in the background.
+type settled struct {
+	mu     sync.Mutex
+	events []redlatch.Event
+}
+
+func (s *settled) option() redlatch.Option {
+	return redlatch.WithObserver(func(e redlatch.Event) {
+		if e.Kind == redlatch.EventSettled {
+			s.mu.Lock()
+			s.events = append(s.events, e)
+			s.mu.Unlock()
+		}
+	})
+}
+
+func (s *settled) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.events)
+}
+
+func (s *settled) await(t testing.TB, n int) {
+	t.Helper()
+	eventually(t, strconv.Itoa(n)+" operations are settled", func() bool { return s.count() >= n })
+}
+
+// lanesOf are the private keys beside the semaphore.
+func lanesOf(t testing.TB, srv *redistest.Server, key string) []string {
+	t.Helper()
+	var lanes []string
+	for _, k := range srv.Keys(t) {
+		if strings.HasPrefix(k, "redlatch_lanes:{"+key+"}:") {
+			lanes = append(lanes, k)
+		}
+	}
+	return lanes
+}
+
+// subscribers is how many connections listen for permits.
+func subscribers(t testing.TB, client *redis.Client, key string) int64 {
+	t.Helper()
+	channel := "redisson_sc:{" + key + "}"
+	counts, err := client.PubSubNumSub(context.Background(), channel).Result()
+	require.NoError(t, err)
+	return counts[channel]
+}

@@ -1,0 +1,287 @@
+package semaphore_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/faultproxy"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/semaphore"
+)
+
+// patience of the faulty client: long enough for a busy machine to answer in, short enough to wait for.
+const patience = 250 * time.Millisecond
+
+// An operation changes a semaphore that starts with before ("" for none) and is left with after.
+type operation struct {
+	name          string
+	before, after string
+	reply         any
+	do            func(ctx context.Context, s *semaphore.Semaphore) (any, error)
+	carried       bool // in doubt it is carried through, rather than fenced
+}
+
+var operations = []operation{
+	{name: "acquire", before: "5", after: "2", do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
+		return nil, s.Acquire(ctx, 3)
+	}},
+	{name: "try to acquire", before: "5", after: "2", reply: true, do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
+		return s.TryAcquire(ctx, 3)
+	}},
+	{name: "release", before: "5", after: "7", carried: true, do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
+		return nil, s.Release(ctx, 2)
+	}},
+	{name: "release if exists", before: "5", after: "7", reply: true, carried: true, do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
+		return s.ReleaseIfExists(ctx, 2)
+	}},
+	{name: "add", before: "5", after: "9", reply: int64(9), do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
+		return s.AddPermits(ctx, 4)
+	}},
+	{name: "add a negative number", before: "5", after: "-1", reply: int64(-1), do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
+		return s.AddPermits(ctx, -6)
+	}},
+	{name: "drain", before: "5", after: "0", reply: int64(5), do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
+		return s.DrainPermits(ctx)
+	}},
+	{name: "set", after: "5", reply: true, do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
+		return s.TrySetPermits(ctx, 5)
+	}},
+	{name: "delete", before: "5", reply: true, do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
+		return s.Delete(ctx)
+	}},
+}
+
+func (o operation) prepare(t *testing.T, r *rig, key string) {
+	t.Helper()
+	if o.before != "" {
+		require.NoError(t, r.direct.Set(t.Context(), key, o.before, 0).Err())
+	}
+}
+
+// faults that end by themselves: the operation is sent again.
+var faults = []struct {
+	name   string
+	action faultproxy.Action
+}{
+	{"the reply is lost", faultproxy.DropReply},
+	{"half of the reply is lost", faultproxy.HalfReply},
+	{"the reply comes in pieces", faultproxy.SplitReply},
+	{"the connection is closed after execution", faultproxy.CloseAfter},
+	{"the connection is reset after execution", faultproxy.ResetAfter},
+	{"the connection is closed before execution", faultproxy.CloseBefore},
+	{"the request is lost", faultproxy.DropRequest},
+}
+
+func TestEveryOperationTakesEffectOnceWhateverHappensToItsMessages(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv, patience)
+		for _, o := range operations {
+			for _, f := range faults {
+				t.Run(o.name+"/"+f.name, func(t *testing.T) {
+					t.Parallel()
+					key := srv.Key(t, "s")
+					o.prepare(t, r, key)
+					rule := r.proxy.On(onCall(key), 1, f.action)
+					reply, err := o.do(t.Context(), semaphore.New(r.faulty, key, redlatch.WithLinger(0)))
+					require.NoError(t, err)
+					require.Equal(t, o.reply, reply)
+					require.Equal(t, 1, rule.Hits(), "the fault has to have happened")
+					require.Equal(t, o.after, value(t, r.direct, key))
+				})
+			}
+		}
+	})
+}
+
+// A request that is held reaches the server after the client has sent it again and been answered: a ghost.
+func TestAGhostOfASuccessfulOperationHasNoEffect(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv, patience)
+		for _, o := range operations {
+			t.Run(o.name, func(t *testing.T) {
+				t.Parallel()
+				key := srv.Key(t, "s")
+				o.prepare(t, r, key)
+				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
+				reply, err := o.do(t.Context(), semaphore.New(r.faulty, key, redlatch.WithLinger(0)))
+				require.NoError(t, err)
+				require.Equal(t, o.reply, reply)
+				require.Equal(t, o.after, value(t, r.direct, key))
+				ghost.Release()
+				ghost.AwaitExecuted(t, 1)
+				require.Equal(t, o.after, value(t, r.direct, key))
+			})
+		}
+	})
+}
+
+// The reply "no" is not remembered by the server, so a copy that is still on its way has to be barred.
+func TestAGhostOfARefusedOperationHasNoEffectLater(t *testing.T) {
+	refused := []struct {
+		name                    string
+		before, meantime, after string
+		do                      func(ctx context.Context, s *semaphore.Semaphore) (any, error)
+	}{
+		{"try to acquire", "2", "5", "5", operations[1].do},
+		{"release if exists", "", "5", "5", operations[3].do},
+		{"set", "1", "", "", operations[7].do},
+		{"delete", "", "5", "5", operations[8].do},
+	}
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv, patience)
+		for _, o := range refused {
+			t.Run(o.name, func(t *testing.T) {
+				t.Parallel()
+				var fenced settled
+				key := srv.Key(t, "s")
+				operation{before: o.before}.prepare(t, r, key)
+				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
+				reply, err := o.do(t.Context(), semaphore.New(r.faulty, key, redlatch.WithLinger(0), fenced.option()))
+				require.NoError(t, err)
+				require.Equal(t, false, reply)
+				fenced.await(t, 1)
+				require.NoError(t, r.direct.Del(t.Context(), key).Err())
+				operation{before: o.meantime}.prepare(t, r, key)
+				ghost.Release()
+				ghost.AwaitExecuted(t, 1)
+				require.Equal(t, o.after, value(t, r.direct, key))
+			})
+		}
+	})
+}
+
+// Two sends are on their way when the caller leaves: the first is held, the second answers "no" after the caller has
+// gone. That answer says nothing about the first.
+func TestAnAnswerToTheLastSendDoesNotHideAnEarlierOne(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv, patience)
+		var undone settled
+		key := srv.Key(t, "s")
+		set(t, r.direct, key, 2)
+		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
+		late := r.proxy.On(onCall(key), 1, faultproxy.HoldReply)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		result := make(chan error, 1)
+		go func() {
+			_, err := semaphore.New(r.faulty, key, redlatch.WithLinger(0), undone.option()).TryAcquire(ctx, 3)
+			result <- err
+		}()
+		late.AwaitExecuted(t, 1)
+		cancel()
+		require.ErrorIs(t, <-result, context.Canceled)
+		late.Release()
+		undone.await(t, 1)
+		set(t, r.direct, key, 5)
+		ghost.Release()
+		ghost.AwaitExecuted(t, 1)
+		require.Equal(t, "5", value(t, r.direct, key))
+	})
+}
+
+// The caller leaves while its command is held. What is settled by then, the ghost cannot undo.
+func TestAfterTheCallerGaveUpAGhostChangesNothing(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv, patience)
+		for _, o := range operations {
+			t.Run(o.name, func(t *testing.T) {
+				t.Parallel()
+				var done settled
+				key := srv.Key(t, "s")
+				o.prepare(t, r, key)
+				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
+				s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/4), done.option())
+				giveUp(t, o, s, ghost)
+				done.await(t, 1)
+				want := o.before
+				if o.carried {
+					want = o.after
+				}
+				require.Equal(t, want, value(t, r.direct, key))
+				ghost.Release()
+				ghost.AwaitExecuted(t, 1)
+				require.Equal(t, want, value(t, r.direct, key))
+			})
+		}
+	})
+}
+
+// The same for a release that finds nothing to do: it is not remembered, and has to be barred.
+func TestAfterTheCallerGaveUpAGhostOfARefusedReleaseChangesNothing(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv, patience)
+		var done settled
+		key := srv.Key(t, "s")
+		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
+		s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/4), done.option())
+		giveUp(t, operations[3], s, ghost)
+		done.await(t, 1)
+		set(t, r.direct, key, 5)
+		ghost.Release()
+		ghost.AwaitExecuted(t, 1)
+		require.Equal(t, "5", value(t, r.direct, key))
+	})
+}
+
+// The caller leaves after its command was executed, and never sees the reply. An acquisition is given back then;
+// everything else has happened.
+func TestAfterTheCallerGaveUpOnAReplyTheStateIsOneOrTheOther(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv, patience)
+		for _, o := range operations {
+			for _, f := range []faultproxy.Action{faultproxy.DropReply, faultproxy.HoldReply} {
+				t.Run(fmt.Sprint(o.name, "/", f == faultproxy.DropReply), func(t *testing.T) {
+					t.Parallel()
+					var done settled
+					key := srv.Key(t, "s")
+					o.prepare(t, r, key)
+					rule := r.proxy.On(onCall(key), 1, f)
+					s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/4), done.option())
+					giveUp(t, o, s, rule)
+					want := o.after
+					if o.name == "acquire" || o.name == "try to acquire" {
+						want = o.before
+					}
+					rule.Release()
+					eventually(t, "the state is "+want, func() bool { return value(t, r.direct, key) == want })
+					if f == faultproxy.DropReply {
+						done.await(t, 1)
+					}
+					require.Equal(t, want, value(t, r.direct, key))
+				})
+			}
+		}
+	})
+}
+
+// giveUp calls o and leaves when the rule has caught its command.
+func giveUp(t *testing.T, o operation, s *semaphore.Semaphore, rule *faultproxy.Rule) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	result := make(chan error, 1)
+	go func() {
+		_, err := o.do(ctx, s)
+		result <- err
+	}()
+	rule.AwaitHits(t, 1)
+	cancel()
+	err := <-result
+	switch {
+	case o.name == "acquire":
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, context.Canceled)
+	case o.name == "try to acquire":
+		require.ErrorIs(t, err, context.Canceled)
+	case o.carried:
+		require.ErrorIs(t, err, redlatch.ErrUncertain)
+	default:
+		require.ErrorIs(t, err, redlatch.ErrUncertain)
+		require.ErrorIs(t, err, context.Canceled)
+	}
+}

@@ -1,0 +1,184 @@
+package semaphore_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/faultproxy"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/semaphore"
+)
+
+func TestReleaseWorksOnACancelledContext(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, key := srv.Client(t), srv.Key(t, "s")
+		set(t, client, key, 1)
+		s := semaphore.New(client, key, redlatch.WithLinger(0))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NoError(t, s.Release(ctx, 2))
+		require.Equal(t, "3", value(t, client, key))
+		done, err := s.ReleaseIfExists(ctx, 2)
+		require.NoError(t, err)
+		require.True(t, done)
+		require.Equal(t, "5", value(t, client, key))
+	})
+}
+
+func TestReleaseToAStoppedServerIsUncertainAndCarriedThroughOnce(t *testing.T) {
+	srv := redistest.Process(t)
+	r := newRig(t, srv, patience)
+	key := srv.Key(t, "s")
+	set(t, r.direct, key, 1)
+	var done settled
+	s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(100*time.Millisecond), done.option())
+	_, err := s.AvailablePermits(t.Context()) // a connection is there
+	require.NoError(t, err)
+	copies := r.proxy.On(onCall(key), 0, faultproxy.Delay(0))
+	srv.Stop()
+	err = s.Release(t.Context(), 2)
+	require.ErrorIs(t, err, redlatch.ErrUncertain)
+	require.NotErrorIs(t, err, redlatch.ErrNotAcquired)
+	require.NotZero(t, copies.Hits())
+	require.Zero(t, done.count())
+	srv.Continue()
+	done.await(t, 1)
+	require.Equal(t, "3", value(t, r.direct, key))
+	eventually(t, "every copy has been executed", func() bool { return copies.Executed() == copies.Hits() })
+	require.Equal(t, "3", value(t, r.direct, key))
+}
+
+// With the default read timeout, longer than the release timeout, the first send is still under way when Release
+// returns.
+func TestReleaseReturnsWithinItsTimeoutHoweverPatientTheClient(t *testing.T) {
+	srv := redistest.Process(t)
+	r := newRig(t, srv, long)
+	key := srv.Key(t, "s")
+	set(t, r.direct, key, 1)
+	s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(50*time.Millisecond))
+	srv.Stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, s.Release(ctx, 2), redlatch.ErrUncertain)
+	srv.Continue()
+	eventually(t, "the permits are back", func() bool { return value(t, r.direct, key) == "3" })
+}
+
+func TestErrorsOfCommandsThatWereNeverExecutedAreCertain(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv, patience)
+		for _, o := range operations {
+			t.Run(o.name, func(t *testing.T) {
+				key := srv.Key(t, "s")
+				o.prepare(t, r, key)
+				var done settled
+				s := semaphore.New(srv.Client(t, func(o *redis.Options) {
+					o.Addr = r.proxy.Addr()
+					o.DialerRetries, o.DialerRetryTimeout = 1, time.Millisecond
+				}), key, redlatch.WithLinger(0), redlatch.WithOutage(60*time.Millisecond),
+					redlatch.WithReleaseTimeout(60*time.Millisecond), done.option())
+				r.proxy.Refuse(true)
+				_, err := o.do(t.Context(), s)
+				r.proxy.Refuse(false)
+				require.ErrorIs(t, err, syscall.ECONNREFUSED)
+				require.NotErrorIs(t, err, redlatch.ErrUncertain)
+				require.NotErrorIs(t, err, redlatch.ErrNotAcquired)
+				require.Equal(t, o.before, value(t, r.direct, key))
+				require.Zero(t, done.count(), "nothing is left to be done")
+			})
+		}
+	})
+}
+
+// gate is a dialer that can be kept waiting and then fail, as towards a host that is down.
+type gate struct {
+	closed  atomic.Bool
+	dialled chan struct{} // one for every dial that waits
+	fail    chan error    // what a waiting dial returns
+}
+
+func newGate() *gate { return &gate{dialled: make(chan struct{}, 100), fail: make(chan error)} }
+
+func (g *gate) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if g.closed.Load() {
+		g.dialled <- struct{}{}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: <-g.fail}
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, addr)
+}
+
+// Release gives up while its connection is still being dialled, and the dial fails later. The release was certainly
+// not executed then, and is owed all the same, for ErrUncertain forbids the caller to repeat it.
+func TestAReleaseIsCarriedThroughAlsoWhenItsFirstSendNeverLeft(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		gate := newGate()
+		client, key := srv.Client(t, func(o *redis.Options) {
+			o.Dialer, o.DialerRetries, o.DialerRetryTimeout = gate.dial, 1, time.Millisecond
+		}), srv.Key(t, "s")
+		direct := srv.Client(t)
+		set(t, direct, key, 1)
+		var done settled
+		s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(20*time.Millisecond), done.option())
+		gate.closed.Store(true)
+		err := s.Release(t.Context(), 2)
+		require.ErrorIs(t, err, redlatch.ErrUncertain)
+		gate.closed.Store(false)
+		gate.fail <- errors.New("no route to host")
+		eventually(t, "the permits are back", func() bool { return value(t, direct, key) == "3" })
+		done.await(t, 1)
+	})
+}
+
+// A dial that times out is an error of the network that calls itself a deadline. Nobody's patience has ended.
+func TestATimeoutOfTheNetworkIsNotTheEndOfAWait(t *testing.T) {
+	client := redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:1", DialerRetries: 1,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return (&net.Dialer{Timeout: time.Nanosecond}).DialContext(ctx, network, addr)
+		},
+	})
+	defer client.Close()
+	s := semaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithOutage(time.Millisecond))
+	err := s.Acquire(t.Context(), 1)
+	require.ErrorContains(t, err, "timeout")
+	require.NotErrorIs(t, err, redlatch.ErrNotAcquired)
+}
+
+func TestTheEndOfAWaitDuringAnOutageTellsBoth(t *testing.T) {
+	srv := redistest.Mini(t)
+	r := newRig(t, srv, patience)
+	r.proxy.Refuse(true)
+	s := semaphore.New(srv.Client(t, func(o *redis.Options) { o.Addr = r.proxy.Addr(); o.DialerRetries = 1 }), "s", redlatch.WithLinger(0))
+	err := s.Acquire(t.Context(), 1, redlatch.WithWait(200*time.Millisecond))
+	require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	r.proxy.Refuse(false)
+}
+
+func TestAClosedClientIsTheErrorOfAllWhoWait(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, direct, key := srv.Client(t), srv.Client(t), srv.Key(t, "s")
+		s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithPoll(long))
+		results := make(chan error, 3)
+		for range cap(results) {
+			go func() { results <- s.Acquire(t.Context(), 1) }()
+		}
+		eventually(t, "they are subscribed", func() bool { return subscribers(t, direct, key) == 1 })
+		require.NoError(t, client.Close())
+		for range cap(results) {
+			err := <-results
+			require.ErrorIs(t, err, redis.ErrClosed)
+			require.NotErrorIs(t, err, redlatch.ErrNotAcquired)
+		}
+	})
+}
