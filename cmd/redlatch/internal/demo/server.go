@@ -1,0 +1,46 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+)
+
+// A server is the Redis of one run.
+type server struct {
+	url      string
+	embedded bool
+	name     string // for people; without the password
+	close    func()
+}
+
+// serve opens the server of the URL, or starts one inside this process, on a port of loopback that workers reach.
+func serve(ctx context.Context, url string) (*server, error) {
+	if url == "" {
+		mini := miniredis.NewMiniRedis()
+		mini.ClockTTL(true) // keys expire with the clock
+		if err := mini.Start(); err != nil {
+			return nil, fmt.Errorf("start the embedded server: %w", err)
+		}
+		return &server{url: "redis://" + mini.Addr(), embedded: true, name: "embedded, on " + mini.Addr(), close: mini.Close}, nil
+	}
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{url: url, name: fmt.Sprintf("%s, database %d", options.Addr, options.DB), close: func() {}}
+	client, err := connect(url)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := client.Ping(ctx).Err(); err != nil {
+		return nil, fmt.Errorf("no answer from the server %s: %w; start it, or leave out --url for an embedded one", options.Addr, err)
+	}
+	return s, nil
+}

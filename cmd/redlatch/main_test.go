@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// binary is the command as users have it.
+var binary string
+
+// TestMain is redistest.Main with a folder to remove at the end.
+func TestMain(m *testing.M) {
+	os.Unsetenv(urlVariable) // what the user has set is not for these tests
+	os.Exit(test(m))
+}
+
+func test(m *testing.M) (code int) {
+	dir, err := os.MkdirTemp("", "redlatch-command-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "redlatch")
+	if runtime.GOOS == "windows" {
+		binary += ".exe"
+	}
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the command: %v\n%s", err, out)
+		return 1
+	}
+	if code := m.Run(); code != 0 {
+		return code
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		err := goleak.Find() // itself tries for more than a second
+		if err == nil {
+			return 0
+		}
+		if time.Now().After(deadline) {
+			fmt.Fprintln(os.Stderr, "goroutines outlived the tests:", err)
+			return 1
+		}
+	}
+}
