@@ -73,13 +73,16 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		switch outcome.Of(err) {
 		case outcome.Done:
 			reply, err = cmd.Read(send)
-			if err != nil {
-				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt}
+			if err != nil { // executed, but nobody knows with what result
+				return reply, receipt, &Failure{Err: err, Doubt: true}
 			}
 			return reply, receipt, nil
 		case outcome.NoScript:
-			withSource = true
-			continue
+			if !withSource {
+				withSource = true
+				continue
+			}
+			// A proxy, say, that does not know scripts at all. It is not asked in a loop.
 		case outcome.Hopeless:
 			if !limit.Stubborn || errors.Is(err, redis.ErrClosed) {
 				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt}

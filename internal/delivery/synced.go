@@ -29,7 +29,7 @@ func Synced[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Comm
 		switch outcome.Of(err) {
 		case outcome.Done:
 			if reply, err = cmd.Read(send); err != nil {
-				return reply, sent, 0, nil, &Failure{Err: err}
+				return reply, sent, 0, nil, &Failure{Err: err, Doubt: true}
 			}
 			return reply, sent, wait.Val(), wait.Err(), nil
 		case outcome.Unknown:

@@ -96,6 +96,10 @@ func TestACallerWhoLeavesTheQueueWasNeverSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		d := dispatch.New(s, nil, linger(0))
+		for range dispatch.MaxLeaders { // requests that have been used before
+			busy(t.Context(), d)
+		}
+		time.Sleep(time.Second)
 		busy(t.Context(), d)
 		ctx, cancel := context.WithCancel(t.Context())
 		leaving, staying := start(ctx, d, command(1)), start(t.Context(), d, command(2))
