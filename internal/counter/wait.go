@@ -65,10 +65,17 @@ func (c *Counter) acquire(ctx context.Context, set *settings.Settings, a Acquisi
 			return err
 		}
 	}
-	return c.wait(ctx, set, func(ctx context.Context) (waiting.Verdict, error) {
+	short := false // the last attempt found less than this waiter wants
+	ask := func(ctx context.Context) (waiting.Verdict, error) {
 		taken, err := c.attempt(ctx, a, outage)
+		short = err == nil && !taken
 		// After a success there may be enough for the next in line, who asks at once.
 		return waiting.Verdict{Done: taken, More: true, Sleep: waiting.Bound(-1, set.Poll)}, err
+	}
+	return c.wait(ctx, set, ask, func(line *waiting.Line) {
+		if short { // and there may be enough for those behind it, who want less
+			line.Wake()
+		}
 	})
 }
 
@@ -82,7 +89,7 @@ func (c *Counter) Await(ctx context.Context, set *settings.Settings, open func(c
 	err := c.wait(ctx, set, func(ctx context.Context) (waiting.Verdict, error) {
 		is, err := open(ctx)
 		return waiting.Verdict{Done: is, All: true, Sleep: waiting.Bound(-1, set.Poll)}, err
-	})
+	}, func(*waiting.Line) {})
 	return c.explain(ctx, err)
 }
 
@@ -93,12 +100,18 @@ func bounded(ctx context.Context, wait time.Duration) (context.Context, context.
 	return context.WithTimeout(ctx, wait)
 }
 
-func (c *Counter) wait(ctx context.Context, set *settings.Settings, attempt func(context.Context) (waiting.Verdict, error)) error {
+// wait takes a place in line. A waiter who leaves in vain calls left, when it is out of the line.
+func (c *Counter) wait(ctx context.Context, set *settings.Settings, attempt func(context.Context) (waiting.Verdict, error),
+	left func(line *waiting.Line)) error {
 	// The hub has to know which family of channels is in use. While it does not, the line polls.
 	_, _ = c.Session.Publish(ctx)
 	line, part := c.Session.Join(c.lineKey(), c.channel)
 	defer part()
-	return line.Wait(ctx, set.Poll, attempt)
+	err := line.Wait(ctx, set.Poll, attempt)
+	if err != nil {
+		left(line)
+	}
+	return err
 }
 
 func (c *Counter) lineKey() session.LineKey { return session.LineKey{Key: c.Key, Kind: c.noun} }

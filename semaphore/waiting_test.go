@@ -1,0 +1,398 @@
+package semaphore_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/semaphore"
+)
+
+// traffic is a hook of a client that counts its scripts: how many, and how many at the same time. Every script takes
+// a millisecond of fake time, so that those that overlap are seen to.
+type traffic struct {
+	mu                sync.Mutex
+	sent, now, atOnce int
+}
+
+func (*traffic) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *traffic) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if !strings.HasPrefix(cmd.Name(), "eval") {
+			return next(ctx, cmd)
+		}
+		defer c.begin(1)()
+		return next(ctx, cmd)
+	}
+}
+
+func (c *traffic) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		n := 0
+		for _, cmd := range cmds {
+			if strings.HasPrefix(cmd.Name(), "eval") {
+				n++
+			}
+		}
+		defer c.begin(n)()
+		return next(ctx, cmds)
+	}
+}
+
+func (c *traffic) begin(n int) (end func()) {
+	c.mu.Lock()
+	c.sent += n
+	c.now += n
+	c.atOnce = max(c.atOnce, c.now)
+	c.mu.Unlock()
+	time.Sleep(time.Millisecond)
+	return func() {
+		c.mu.Lock()
+		c.now -= n
+		c.mu.Unlock()
+	}
+}
+
+// since returns what was sent, and how much at the same time, since the last call.
+func (c *traffic) since() (sent, atOnce int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sent, atOnce = c.sent, c.atOnce
+	c.sent, c.atOnce = 0, c.now
+	return sent, atOnce
+}
+
+// A bubble is a semaphore on fake time, and another process that shares it.
+type bubble struct {
+	*testing.T
+	s       *semaphore.Semaphore
+	traffic *traffic
+	other   *semaphore.Semaphore // of another client
+	redis   *redis.Client        // the other client
+	start   time.Time
+	mu      sync.Mutex
+	served  []string
+}
+
+const poll = 3 * time.Second
+
+func inBubble(t *testing.T, permits int64, test func(b *bubble)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		m, client := redistest.InMemory(t)
+		other := redis.NewClient(redistest.InMemoryOptions(m))
+		defer other.Close()
+		b := &bubble{T: t, traffic: &traffic{}, redis: other}
+		b.s = semaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithPoll(poll))
+		b.other = semaphore.New(other, "s", redlatch.WithLinger(0))
+		warmAcquire(t, client)
+		client.AddHook(b.traffic)
+		_, err := b.other.TrySetPermits(t.Context(), permits)
+		require.NoError(t, err)
+		b.start = time.Now()
+		test(b)
+	})
+}
+
+// warmAcquire makes the script known, so that every attempt is one command.
+func warmAcquire(t *testing.T, client *redis.Client) {
+	t.Helper()
+	_, err := semaphore.New(client, "warm", redlatch.WithLinger(0)).TryAcquire(t.Context(), 1)
+	require.NoError(t, err)
+}
+
+// acquire waits for n permits as who, in line when it returns.
+func (b *bubble) acquire(ctx context.Context, who string, n int64, opts ...redlatch.Option) <-chan error {
+	b.Helper()
+	result := make(chan error, 1)
+	go func() {
+		err := b.s.Acquire(ctx, n, opts...)
+		if err == nil {
+			b.mu.Lock()
+			b.served = append(b.served, who)
+			b.mu.Unlock()
+		}
+		result <- err
+	}()
+	b.settle()
+	return result
+}
+
+// settle lets everything happen that takes less than a poll: a few milliseconds for scripts.
+func (b *bubble) settle() {
+	time.Sleep(100 * time.Millisecond)
+	synctest.Wait()
+}
+
+func (b *bubble) order() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string{}, b.served...)
+}
+
+func TestAReleasedPermitReachesAWaiterByMessage(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		mine, theirs, key := srv.Client(t), srv.Client(t), srv.Key(t, "s")
+		raises := map[string]func(s *semaphore.Semaphore) error{
+			"release": func(s *semaphore.Semaphore) error { return s.Release(t.Context(), 1) },
+			"release if exists": func(s *semaphore.Semaphore) error {
+				_, err := s.ReleaseIfExists(t.Context(), 1)
+				return err
+			},
+			"add": func(s *semaphore.Semaphore) error { _, err := s.AddPermits(t.Context(), 1); return err },
+			"set": func(s *semaphore.Semaphore) error {
+				theirs.Del(t.Context(), key)
+				_, err := s.TrySetPermits(t.Context(), 1)
+				return err
+			},
+		}
+		for name, raise := range raises {
+			t.Run(name, func(t *testing.T) {
+				set(t, theirs, key, 0)
+				result := make(chan error, 1)
+				go func() {
+					result <- semaphore.New(mine, key, redlatch.WithLinger(0), redlatch.WithPoll(long)).Acquire(t.Context(), 1)
+				}()
+				eventually(t, "the waiter has subscribed", func() bool { return subscribers(t, theirs, key) == 1 })
+				require.NoError(t, raise(semaphore.New(theirs, key, redlatch.WithLinger(0))))
+				select {
+				case err := <-result:
+					require.NoError(t, err)
+				case <-time.After(30 * time.Second):
+					t.Fatal("no message woke the waiter")
+				}
+				require.Equal(t, "0", value(t, theirs, key))
+				eventually(t, "nobody is subscribed", func() bool { return subscribers(t, theirs, key) == 0 })
+			})
+		}
+	})
+}
+
+// A waiter of Redisson's format: the message of a foreign program is as good as ours.
+func TestAForeignMessageWakes(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		result := b.acquire(b.Context(), "a", 1)
+		require.NoError(b, b.redis.IncrBy(b.Context(), "s", 1).Err())
+		require.NoError(b, b.redis.Publish(b.Context(), "redisson_sc:{s}", "1").Err())
+		b.settle()
+		require.NoError(b, <-result)
+		require.Less(b, time.Since(b.start), time.Second)
+	})
+}
+
+func TestAfterAReleaseOfSeveralEveryoneWhoFitsProceedsInOrderWithOneAttemptAtATime(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		var results []<-chan error
+		for i := range 6 {
+			results = append(results, b.acquire(b.Context(), fmt.Sprint(i), 1))
+		}
+		b.traffic.since()
+		require.NoError(b, b.other.Release(b.Context(), 4))
+		b.settle()
+		require.Equal(b, []string{"0", "1", "2", "3"}, b.order())
+		sent, atOnce := b.traffic.since()
+		require.Equal(b, 1, atOnce)
+		require.Equal(b, 5, sent, "four that succeed, and one that finds nothing")
+
+		require.NoError(b, b.other.Release(b.Context(), 2))
+		b.settle()
+		require.Equal(b, []string{"0", "1", "2", "3", "4", "5"}, b.order())
+		require.Less(b, time.Since(b.start), poll, "by messages, not by polling")
+		for _, result := range results {
+			require.NoError(b, <-result)
+		}
+	})
+}
+
+func TestAnIdleLineAsksOncePerPollHoweverManyWait(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		ctx, cancel := context.WithCancel(b.Context())
+		for i := range 20 {
+			b.acquire(ctx, fmt.Sprint(i), 1)
+		}
+		b.traffic.since()
+		time.Sleep(30 * poll)
+		sent, atOnce := b.traffic.since()
+		require.Equal(b, 1, atOnce)
+		require.GreaterOrEqual(b, sent, 30)
+		require.LessOrEqual(b, sent, 34, "the poll is shortened by up to a tenth")
+		cancel()
+		b.settle()
+	})
+}
+
+func TestALargeWaiterIsNotOvertaken(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		large := b.acquire(b.Context(), "large", 5)
+		small := b.acquire(b.Context(), "small", 1)
+		require.NoError(b, b.other.Release(b.Context(), 4))
+		b.settle()
+		time.Sleep(3 * poll)
+		require.Empty(b, b.order())
+		got, err := b.s.TryAcquire(b.Context(), 1)
+		require.NoError(b, err)
+		require.False(b, got, "a try overtakes those who wait")
+		late := b.acquire(b.Context(), "late", 1)
+		require.Empty(b, b.order())
+		require.NoError(b, b.other.Release(b.Context(), 3))
+		b.settle()
+		require.Equal(b, []string{"large", "small", "late"}, b.order())
+		require.NoError(b, <-large)
+		require.NoError(b, <-small)
+		require.NoError(b, <-late)
+	})
+}
+
+// The head wanted more than there is; whoever comes after it wants less.
+func TestWhenALargeWaiterLeavesThoseBehindItProceedAtOnce(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		ctx, cancel := context.WithCancel(b.Context())
+		large := b.acquire(ctx, "large", 5)
+		small := b.acquire(b.Context(), "small", 1)
+		require.NoError(b, b.other.Release(b.Context(), 2))
+		b.settle()
+		require.Empty(b, b.order())
+		left := time.Now()
+		cancel()
+		require.ErrorIs(b, <-large, context.Canceled)
+		require.NoError(b, <-small)
+		require.Less(b, time.Since(left), 50*time.Millisecond, "it waited for the poll")
+	})
+}
+
+func TestAWaiterThatLeavesInTheMiddleOfTheLineCostsNoCommand(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		ctx, cancel := context.WithCancel(b.Context())
+		over, end := context.WithCancel(b.Context())
+		b.acquire(over, "head", 1)
+		middle := b.acquire(ctx, "middle", 1)
+		b.traffic.since()
+		cancel()
+		require.ErrorIs(b, <-middle, context.Canceled)
+		b.settle()
+		sent, _ := b.traffic.since()
+		require.Zero(b, sent)
+		end()
+		b.settle()
+	})
+}
+
+// A waiter is cancelled at every millisecond around the release of a permit: before the message, while its attempt is
+// on its way, after it. Another waits behind it.
+func TestAWaiterCancelledAtAnyPointLosesNoPermitAndNoWakeUp(t *testing.T) {
+	for at := -2 * time.Millisecond; at <= 6*time.Millisecond; at += 250 * time.Microsecond {
+		t.Run(at.String(), func(t *testing.T) {
+			inBubble(t, 0, func(b *bubble) {
+				ctx, cancel := context.WithCancel(b.Context())
+				defer cancel()
+				first := b.acquire(ctx, "first", 1)
+				second := b.acquire(b.Context(), "second", 1)
+				release := time.Now().Add(5 * time.Millisecond)
+				time.AfterFunc(time.Until(release)+at, cancel)
+				time.Sleep(time.Until(release))
+				require.NoError(b, b.other.Release(b.Context(), 1))
+				if err := <-first; err == nil {
+					require.NoError(b, b.other.Release(b.Context(), 1))
+				} else {
+					require.ErrorIs(b, err, redlatch.ErrNotAcquired)
+					require.ErrorIs(b, err, context.Canceled)
+				}
+				require.NoError(b, <-second)
+				require.Less(b, time.Since(release), 100*time.Millisecond, "the second one waited for the poll")
+				b.settle()
+				require.Equal(b, "0", value(b.T, b.redis, "s"))
+			})
+		})
+	}
+}
+
+func TestWithAllMessagesLostAWaiterIsServedWithinThePoll(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		for range 20 {
+			result := b.acquire(b.Context(), "a", 1)
+			time.Sleep(poll / 3)
+			free := time.Now()
+			require.NoError(b, b.redis.IncrBy(b.Context(), "s", 1).Err()) // without a message
+			require.NoError(b, <-result)
+			require.LessOrEqual(b, time.Since(free), poll+2*time.Millisecond)
+		}
+	})
+}
+
+func TestWithWaitEndsTheWaitExactly(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		err := b.s.Acquire(b.Context(), 1, redlatch.WithWait(7*time.Second))
+		require.Equal(b, 7*time.Second, time.Since(b.start))
+		require.ErrorIs(b, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(b, err, context.DeadlineExceeded)
+
+		start := time.Now()
+		cause := fmt.Errorf("the shop is closing")
+		ctx, cancel := context.WithTimeoutCause(b.Context(), 2*time.Second, cause)
+		defer cancel()
+		err = b.s.Acquire(ctx, 1, redlatch.WithWait(7*time.Second))
+		require.Equal(b, 2*time.Second, time.Since(start))
+		require.ErrorIs(b, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(b, err, context.DeadlineExceeded)
+		require.ErrorIs(b, err, cause)
+	})
+}
+
+func TestWithWaitGivenToNewIsTheDefaultAndGivenToTheCallWins(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		s := semaphore.New(b.redis, "s", redlatch.WithLinger(0), redlatch.WithWait(time.Second))
+		require.ErrorIs(b, s.Acquire(b.Context(), 1), context.DeadlineExceeded)
+		require.Equal(b, time.Second, time.Since(b.start))
+		require.ErrorIs(b, s.Acquire(b.Context(), 1, redlatch.WithWait(4*time.Second)), context.DeadlineExceeded)
+		require.Equal(b, 5*time.Second, time.Since(b.start))
+	})
+}
+
+func TestADeletedSemaphoreKeepsItsWaitersUntilItIsSetUpAgain(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		result := b.acquire(b.Context(), "a", 1)
+		_, err := b.other.Delete(b.Context())
+		require.NoError(b, err)
+		time.Sleep(3 * poll)
+		require.Empty(b, b.order())
+		set := time.Now()
+		_, err = b.other.TrySetPermits(b.Context(), 1)
+		require.NoError(b, err)
+		require.NoError(b, <-result)
+		require.Less(b, time.Since(set), 50*time.Millisecond)
+	})
+}
+
+// A waiter returns at once although nobody answers, and what it may have taken is given back.
+func TestAWaiterReturnsAtOnceWhenTheServerIsSilent(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv, long)
+		key := srv.Key(t, "s")
+		set(t, r.direct, key, 0)
+		s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithPoll(50*time.Millisecond))
+		ctx, cancel := context.WithCancel(t.Context())
+		result := make(chan error, 1)
+		go func() { result <- s.Acquire(ctx, 1) }()
+		eventually(t, "it waits", func() bool { return subscribers(t, r.direct, key) == 1 })
+		r.proxy.Hole(true, true)
+		cancel()
+		select {
+		case err := <-result:
+			require.ErrorIs(t, err, context.Canceled)
+		case <-time.After(30 * time.Second):
+			t.Fatal("it waits for the server")
+		}
+		require.NoError(t, r.faulty.Close())
+		r.proxy.Heal()
+	})
+}
