@@ -39,6 +39,10 @@ func FencingToken(name string) string { return Prefixed("redisson_lock_token", n
 func FairQueue(name string) string    { return Prefixed("redisson_lock_queue", name) }
 func FairTimeouts(name string) string { return Prefixed("redisson_lock_timeout", name) }
 
+// FairWaiters is the sorted set in which this library's fair waiters say until when they are known to be alive.
+// Redisson does not know it.
+func FairWaiters(name string) string { return Prefixed("redlatch_lock_waiters", name) }
+
 // PermitTimeouts is the sorted set of the permits of an expirable semaphore.
 func PermitTimeouts(name string) string { return Suffixed(name, "timeout") }
 

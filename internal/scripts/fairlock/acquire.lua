@@ -1,0 +1,138 @@
+-- acquire takes a fair lock for an owner who is next, or else gives the owner a place in the queue or confirms it.
+--
+-- KEYS[1]      lock hash
+-- KEYS[2]      queue
+-- KEYS[3]      timeouts
+-- KEYS[4]      waiters of ours
+-- ARGV[1]      owner
+-- ARGV[2]      lease in milliseconds
+-- ARGV[3]      patience in milliseconds; 0 for an owner who does not queue
+-- ARGV[4]      PUBLISH or SPUBLISH; empty for no message
+-- ARGV[5]      base channel; a waiter's own is this, a colon and the waiter
+-- ARGV[i]      from the 6th on: another waiting owner of the same process, whose place is confirmed too
+-- ARGV[i + 1]  its patience
+--
+-- Answers an array: 1 when the owner holds the lock, by this execution or an earlier one, else 0; the milliseconds
+-- after which asking again is worth while without a message (of the holder's lease, -1 when it has no end, or until
+-- whoever is next is taken for gone); the owner's place, 0 for the next one, -1 for none; then the places of the other
+-- owners. An owner that is not in the queue is put at its end only by its own command, never as one of the others: it
+-- may have left.
+
+-- What a Redisson waiter subtracts from those behind it unless it has a wait time of its own.
+local REDISSON_PATIENCE = 300000
+-- How long KEYS[4] outlives the last command of ours. Without it the entries of ours that are left would be judged by
+-- their deadlines.
+local KEEP = 3600000
+
+local owner, patience = ARGV[1], tonumber(ARGV[3])
+if redis.call('hexists', KEYS[1], owner) == 1 then
+  return {1, 0, -1}
+end
+local ttl = redis.call('pttl', KEYS[1])
+local free = ttl == -2
+local head, removed = front(free)
+if free and (not head or head == owner) then
+  redis.call('hset', KEYS[1], owner, '1')
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  if head then
+    redis.call('lpop', KEYS[2])
+    drop(owner)
+    subtract(redis.call('zrange', KEYS[3], 0, -1), ARGV[3])
+  end
+  return {1, 0, -1}
+end
+
+local over = now + math.max(ttl, 0) -- when the lock is free, if nobody renews it
+local answer = {0, ttl, -1}
+
+-- enter puts the owner at the end: as long after the last one's deadline as its patience is. If the last one is
+-- Redisson's, it may have waited for long, and will subtract its whole patience from us when it acquires. The hundredth
+-- of a second is the difference between two readings of the same clock.
+local function enter()
+  local deadline = over + patience
+  local last = redis.call('lindex', KEYS[2], -1)
+  local before = last and redis.call('zscore', KEYS[3], last)
+  if before then
+    deadline = math.max(deadline, tonumber(before) + patience)
+  end
+  if last and not redis.call('zscore', KEYS[4], last) then
+    local enough = over + REDISSON_PATIENCE + patience
+    if enough > deadline + 10 then
+      deadline = enough
+    end
+  end
+  redis.call('zadd', KEYS[3], digits(deadline), owner)
+  redis.call('zadd', KEYS[4], digits(now + patience), owner)
+  return redis.call('rpush', KEYS[2], owner) - 1
+end
+
+local function scores(key)
+  local pairs = redis.call('zrange', key, 0, -1, 'withscores')
+  local found = {}
+  for i = 1, #pairs, 2 do
+    found[pairs[i]] = tonumber(pairs[i + 1])
+  end
+  return found
+end
+
+-- confirm moves on what is known of our owners. A deadline stays a chain (at least a patience after the one in front,
+-- never lowered) and also covers what all in front may subtract before it is confirmed again. What one of ours
+-- subtracts is not written anywhere; it is confirmed at least each third of its patience, so that is at most half as
+-- much again as the time for which it is known to be alive.
+local function confirm(ours)
+  local places = {}
+  local deadlines, alive = scores(KEYS[3]), scores(KEYS[4])
+  local sum, before = over, 0
+  for i, member in ipairs(redis.call('lrange', KEYS[2], 0, -1)) do
+    local mine = ours[member]
+    if mine then
+      local deadline = math.max(deadlines[member] or 0, sum + mine, before + mine)
+      if deadline ~= deadlines[member] then
+        redis.call('zadd', KEYS[3], digits(deadline), member)
+        deadlines[member] = deadline
+      end
+      redis.call('zadd', KEYS[4], digits(now + mine), member)
+      places[member] = i - 1
+      sum = sum + mine
+    elseif alive[member] then
+      sum = sum + math.ceil(1.5 * math.max(alive[member] - now, 0))
+    else
+      sum = sum + REDISSON_PATIENCE
+    end
+    before = deadlines[member] or before
+  end
+  return places
+end
+
+if patience > 0 then
+  local longest = patience
+  local place = redis.call('lpos', KEYS[2], owner)
+  local ours = {}
+  if not place then
+    place = enter()
+  else
+    ours[owner] = patience
+  end
+  for i = 6, #ARGV, 2 do
+    ours[ARGV[i]] = tonumber(ARGV[i + 1])
+    longest = math.max(longest, ours[ARGV[i]])
+  end
+  if next(ours) then
+    local places = confirm(ours)
+    place = places[owner] or place
+    for i = 6, #ARGV, 2 do
+      answer[#answer + 1] = places[ARGV[i]] or -1
+    end
+  end
+  answer[3] = place
+  redis.call('pexpire', KEYS[4], digits(math.max(KEEP, 4 * longest)))
+end
+
+if free then
+  local gone = redis.call('zscore', KEYS[4], head) or redis.call('zscore', KEYS[3], head)
+  answer[2] = math.max(tonumber(gone) - now, 1)
+  if removed > 0 and ARGV[4] ~= '' then
+    redis.call(ARGV[4], ARGV[5] .. ':' .. head, '0')
+  end
+end
+return answer

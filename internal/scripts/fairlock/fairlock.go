@@ -1,0 +1,113 @@
+// Package fairlock holds the scripts of the fair lock: the plain lock's hash, and beside it Redisson's queue of waiters
+// with a deadline for each. What concerns the hash alone is done by the scripts of package rlock.
+//
+// Redisson computes deadlines by the clocks of its clients; the scripts here read the server's, and are never told the
+// time by anybody.
+//
+// A deadline is a chain: each waiter's lies its patience behind that of the one in front, and who acquires or leaves
+// takes its patience off those behind. Redisson removes a waiter whose deadline has passed, although it may live and
+// only have waited for long. The deadlines of our own waiters are moved on while they live, and beside the queue we
+// keep until when each of them is known to be alive, a set that Redisson does not look at. By that, and not by
+// deadlines, we judge our own; Redisson's are judged by Redisson's rule.
+package fairlock
+
+import (
+	"embed"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+//go:embed *.lua
+var folder embed.FS
+
+// prelude is what the scripts about the queue begin with.
+var prelude = func() string {
+	text, err := folder.ReadFile("queue.lua")
+	if err != nil {
+		panic(fmt.Sprintf("redlatch: the prelude of the fair lock's scripts is not embedded: %v", err))
+	}
+	return string(text)
+}()
+
+var (
+	acquire = scripts.Load(folder, "fairlock/acquire", prelude)
+	release = scripts.Load(folder, "fairlock/release", prelude)
+	force   = scripts.Load(folder, "fairlock/force", prelude)
+	queued  = scripts.Load(folder, "fairlock/queued")
+)
+
+func keysOf(key string) []string {
+	return []string{key, keys.FairQueue(key), keys.FairTimeouts(key), keys.FairWaiters(key)}
+}
+
+// A Waiter is an owner that wants the lock.
+type Waiter struct {
+	Owner    string
+	Patience time.Duration // 0: it does not queue
+}
+
+// An Answer is what a waiter was told.
+type Answer struct {
+	Held   bool
+	Again  time.Duration // when asking again is worth while without a message; negative when the server cannot tell
+	Place  int           // in the queue, 0 for the next one; -1 when it is in none
+	Places []int         // of the others that were asked for, in the same order
+}
+
+// Acquire takes the lock if it is free and w is next, or nobody waits. Otherwise w is put at the end of the queue, or
+// its place is confirmed, and so are those of others, waiters of the same process. A second execution changes nothing
+// but the moments until which the waiters are known to be alive.
+func Acquire(key string, w Waiter, lease time.Duration, wake scripts.Wake, others []Waiter) scripts.Command[Answer] {
+	args := make([]any, 0, 5+2*len(others))
+	args = append(args, w.Owner, scripts.Milliseconds(lease), scripts.Milliseconds(w.Patience), wake.Publish, wake.Channel)
+	for _, other := range others {
+		args = append(args, other.Owner, scripts.Milliseconds(other.Patience))
+	}
+	return scripts.Array(acquire, keysOf(key), args, func(reply scripts.Reply) (Answer, error) {
+		return answer(reply, len(others))
+	})
+}
+
+func answer(reply scripts.Reply, others int) (a Answer, err error) {
+	const before = 3 // elements in front of the places of the others
+	if n := len(reply.List); n != before && n != before+others {
+		return a, fmt.Errorf("answered %d elements where %d or %d were expected", n, before, before+others)
+	}
+	numbers := make([]int64, len(reply.List))
+	for i, element := range reply.List {
+		if numbers[i], err = scripts.Number(element); err != nil {
+			return a, err
+		}
+	}
+	a = Answer{Held: numbers[0] == 1, Again: time.Duration(numbers[1]) * time.Millisecond, Place: int(numbers[2])}
+	for _, place := range numbers[before:] {
+		a.Places = append(a.Places, int(place))
+	}
+	return a, nil
+}
+
+// Release ends all holds of w and its wait, whichever it has. It answers whether it held. If the lock is free then,
+// whoever is next is woken, on each execution.
+func Release(key string, w Waiter, wake scripts.Wake) scripts.Command[bool] {
+	args := []any{w.Owner, wake.Publish, wake.Channel, scripts.Milliseconds(w.Patience)}
+	return scripts.Integer(release, keysOf(key), args, scripts.Bool)
+}
+
+// Force deletes the lock whoever holds it, wakes the next waiter, and answers whether there was a lock.
+func Force(key string, wake scripts.Wake) scripts.Command[bool] {
+	return scripts.Integer(force, keysOf(key), []any{wake.Publish, wake.Channel}, scripts.Bool)
+}
+
+// Queued reads the owners that wait, the next one first.
+func Queued(key string) scripts.Command[[]string] {
+	return scripts.Array(queued, []string{keys.FairQueue(key)}, nil, func(reply scripts.Reply) ([]string, error) {
+		owners := make([]string, len(reply.List))
+		for i, element := range reply.List {
+			owners[i] = fmt.Sprint(element)
+		}
+		return owners, nil
+	})
+}

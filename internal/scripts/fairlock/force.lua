@@ -1,0 +1,19 @@
+-- force deletes a fair lock whoever holds it and wakes the next in the queue, which stays.
+--
+-- KEYS[1]  lock hash
+-- KEYS[2]  queue
+-- KEYS[3]  timeouts
+-- KEYS[4]  waiters of ours
+-- ARGV[1]  PUBLISH or SPUBLISH; empty for no message
+-- ARGV[2]  base channel; a waiter's own is this, a colon and the waiter
+--
+-- Answers 1, or 0 when nobody held the lock.
+
+local held = redis.call('del', KEYS[1])
+if held == 1 then
+  local head = front(true)
+  if head and ARGV[1] ~= '' then
+    redis.call(ARGV[1], ARGV[2] .. ':' .. head, '0')
+  end
+end
+return held

@@ -1,0 +1,70 @@
+-- queue is how every script about the queue of a fair lock begins: it reads the clock and knows who is next.
+--
+-- KEYS[1]  lock hash: field = owner, value = holds
+-- KEYS[2]  queue: list of owners, the next one first
+-- KEYS[3]  timeouts: sorted set, owner -> the moment from which Redisson takes the owner for gone once it is next
+-- KEYS[4]  waiters: sorted set of our own owners -> the moment until which each is known to be alive
+--
+-- Answers nothing; the operation that follows does.
+--
+-- All moments are milliseconds by the clock of this server. KEYS[4] is ours alone: an owner of ours that lives moves its
+-- moment on, so whether it is gone is not guessed from a deadline that others add to and subtract from.
+
+local clock = redis.call('time')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+
+-- A key of another type is refused here, before anything is written.
+redis.call('hlen', KEYS[1])
+redis.call('llen', KEYS[2])
+redis.call('zcard', KEYS[3])
+redis.call('zcard', KEYS[4])
+
+-- Lua would print a moment with an exponent.
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+-- drop forgets everything about an owner but its place in the list.
+local function drop(owner)
+  return redis.call('zrem', KEYS[3], owner) + redis.call('zrem', KEYS[4], owner)
+end
+
+-- front removes the heads that are gone and answers who is next, and how many were removed. An owner that Redisson put
+-- there is gone when its deadline is over, or when it has none, for then nobody would ever remove it. One of ours is
+-- gone when it has not been heard of for its patience, and that matters only while the lock is free: a process that was
+-- suspended for a moment keeps its places while somebody else holds.
+local function front(free)
+  local removed = 0
+  local head = redis.call('lindex', KEYS[2], 0)
+  while head do
+    local alive = redis.call('zscore', KEYS[4], head)
+    local deadline = redis.call('zscore', KEYS[3], head)
+    local gone
+    if alive then
+      gone = free and tonumber(alive) <= now
+    else
+      gone = not deadline or tonumber(deadline) <= now
+    end
+    if not gone then
+      break
+    end
+    redis.call('lpop', KEYS[2])
+    drop(head)
+    removed = removed + 1
+    head = redis.call('lindex', KEYS[2], 0)
+  end
+  if not head then
+    redis.call('del', KEYS[3], KEYS[4]) -- without the list they are leftovers
+  end
+  return head, removed
+end
+
+-- subtract takes from the deadlines of members what an owner in front of them had added. A full server refuses it, and
+-- then they are too long; that the owner goes is worth more.
+local function subtract(members, patience)
+  for _, member in ipairs(members) do
+    if redis.call('zscore', KEYS[3], member) then
+      redis.pcall('zincrby', KEYS[3], '-' .. patience, member)
+    end
+  end
+end
