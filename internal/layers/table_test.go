@@ -1,0 +1,111 @@
+package layers_test
+
+import "slices"
+
+const module = "github.com/redlatch/redlatch"
+
+// The layers as lists, for use in the rows. front is the root package; its folder is ".".
+var (
+	front = []string{"."}
+
+	leaves = []string{
+		"internal/errs", "internal/settings", "internal/keys", "internal/holds", "internal/waiting", "internal/watchdog",
+		"internal/fairqueue",
+	}
+
+	edge = []string{
+		"internal/outcome", "internal/scripts", "internal/scripts/lane", "internal/dispatch", "internal/delivery", "internal/wakeup",
+		"internal/session",
+	}
+
+	bases = []string{"internal/baselock", "internal/counter"}
+
+	primitives = []string{
+		"rlock", "fairlock", "rwlock", "spinlock", "fencedlock", "semaphore", "permitsemaphore", "countdownlatch",
+	}
+
+	composites = []string{"multilock", "redlock"}
+
+	// support is for tests; nothing else may import it.
+	support = []string{"internal/redistest", "internal/faultproxy", "internal/locktest", "internal/scripts/statetest"}
+)
+
+// table says for each package what it may import of this module. A row that ends in /... is for all packages below it
+// that have no row of their own; they may also import one another.
+var table = map[string][]string{
+	"internal/errs":      nil,
+	"internal/settings":  {"internal/errs"},
+	"internal/keys":      nil,
+	"internal/holds":     nil,
+	"internal/waiting":   nil,
+	"internal/watchdog":  nil,
+	"internal/fairqueue": {"internal/waiting"},
+
+	"internal/outcome":      nil,
+	"internal/scripts":      nil,
+	"internal/scripts/lane": {"internal/scripts"},
+	"internal/dispatch":     {"internal/outcome"},
+	"internal/delivery":     {"internal/outcome", "internal/dispatch", "internal/scripts"},
+	"internal/wakeup":       {"internal/keys"},
+	"internal/session":      all(leaves, without(edge, "internal/session")),
+
+	".": {"internal/errs", "internal/settings", "internal/holds"},
+
+	"internal/baselock": all(leaves, edge, front, scripts("rlock")),
+	"internal/counter":  all(leaves, edge, front),
+
+	"rlock":           primitive(),
+	"fairlock":        primitive("fairlock"),
+	"rwlock":          primitive("rwlock"),
+	"spinlock":        primitive("spinlock"),
+	"fencedlock":      primitive("fencedlock"),
+	"semaphore":       primitive("semaphore"),
+	"permitsemaphore": primitive("permitsemaphore"),
+	"countdownlatch":  primitive("countdownlatch"),
+
+	"multilock": all(leaves, front),
+	"redlock":   all(leaves, front),
+
+	"cmd/...":      all(leaves, edge, front, primitives, composites),
+	"examples/...": all(front, primitives, composites), // what a user has
+
+	"internal/redistest":         nil,
+	"internal/faultproxy":        nil,
+	"internal/locktest":          all(front, []string{"internal/redistest", "internal/faultproxy"}),
+	"internal/scripts/statetest": {"internal/scripts", "internal/redistest"},
+	"internal/layers":            nil,
+}
+
+// The scripts of the primitives, which share a prelude at most.
+func init() {
+	for _, name := range []string{"rlock", "fairlock", "rwlock", "spinlock", "fencedlock", "semaphore", "permitsemaphore", "countdownlatch"} {
+		table["internal/scripts/"+name] = []string{"internal/scripts", "internal/scripts/lane", "internal/keys"}
+	}
+}
+
+// primitive is what a primitive may import: everything below, and its own scripts.
+func primitive(ownScripts ...string) []string {
+	return all(leaves, edge, front, bases, scripts(append(ownScripts, "rlock")...))
+}
+
+func scripts(names ...string) (folders []string) {
+	for _, name := range names {
+		folders = append(folders, "internal/scripts/"+name)
+	}
+	return folders
+}
+
+func all(lists ...[]string) []string { return slices.Concat(lists...) }
+
+func without(list []string, name string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == name })
+}
+
+// What the engines must not know, and what only tests may use.
+var (
+	redisClient = "github.com/redis/go-redis/"
+	miniredis   = "github.com/alicebob/miniredis/"
+	testModules = []string{miniredis, "github.com/stretchr/testify/", "go.uber.org/goleak"}
+
+	demo = "cmd/redlatch/internal/demo" // shows the library to people who have no server, and brings one along
+)
