@@ -31,6 +31,13 @@ type running struct {
 
 func start(t *testing.T, srv *redistest.Server, args ...string) *running {
 	t.Helper()
+	r := prepare(t, srv, args...)
+	r.start()
+	return r
+}
+
+func prepare(t *testing.T, srv *redistest.Server, args ...string) *running {
+	t.Helper()
 	o := srv.Client(t).Options()
 	u := url.URL{Scheme: "redis", Host: o.Addr, Path: "/" + strconv.Itoa(o.DB)}
 	if o.TLSConfig != nil {
@@ -42,10 +49,15 @@ func start(t *testing.T, srv *redistest.Server, args ...string) *running {
 	r := &running{t: t, lines: make(chan string, 1000)} // a test that stops reading must not stop the demo
 	r.cmd = exec.Command(binary, append([]string{"demo", "--json", "--url", u.String()}, args...)...)
 	r.cmd.Stdout = &r.stdout
+	return r
+}
+
+func (r *running) start() {
+	r.t.Helper()
 	stderr, err := r.cmd.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, r.cmd.Start())
-	t.Cleanup(func() {
+	require.NoError(r.t, err)
+	require.NoError(r.t, r.cmd.Start())
+	r.t.Cleanup(func() {
 		_ = r.cmd.Process.Kill() // an error means that it has ended, as it should
 	})
 	go func() {
@@ -54,7 +66,6 @@ func start(t *testing.T, srv *redistest.Server, args ...string) *running {
 			r.lines <- scan.Text()
 		}
 	}()
-	return r
 }
 
 // until reads stderr up to the line that contains the text, and returns that.
@@ -141,21 +152,6 @@ func TestTheDemoKillsNobodyIfAskedNotTo(t *testing.T) {
 		require.Zero(t, r.Numbers.Retaken)
 		require.Equal(t, 6, r.Numbers.JobsTaken)
 		require.Empty(t, left(t, srv))
-	})
-}
-
-func TestCtrlCStopsTheWorkersAndLeavesNoKey(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		for _, moment := range []string{"workers started", "start latch", "is killed"} {
-			r := start(t, srv)
-			r.until(moment)
-			require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
-			code, result := r.wait()
-			require.Equal(t, exitInterrupted, code)
-			require.True(t, result.Interrupted)
-			require.False(t, result.OK)
-			require.Empty(t, left(t, srv), moment)
-		}
 	})
 }
 

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -93,13 +94,10 @@ func (c *crew) dismiss() {
 	}
 }
 
-// obituary says how a worker ended: by which signal, or with which last words.
+// obituary says how a worker ended: by which signal, or with which first of its last words.
 func (m *member) obituary() string {
-	words := strings.TrimSpace(m.stderr.String())
-	if words == "" {
-		return m.err.Error()
-	}
-	return words
+	words, _, _ := strings.Cut(strings.TrimSpace(m.stderr.String()), "\n")
+	return cmp.Or(words, m.err.Error())
 }
 
 // numbers are the process numbers, for whoever wants to send a signal to one.

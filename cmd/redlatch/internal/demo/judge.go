@@ -133,7 +133,7 @@ func takeoverChecks(c *Config, f facts) []Check {
 		k := Check{
 			Name:   "a dead holder is replaced",
 			OK:     t.ms <= longestTakeover.Milliseconds(),
-			Detail: fmt.Sprintf("worker %d had it %s after worker %d was killed", t.by, seconds(t.ms), t.dead),
+			Detail: fmt.Sprintf("worker %d had the lock %s after worker %d died (lease %v)", t.by, seconds(t.ms), t.dead, lease),
 		}
 		if !k.OK {
 			k.Detail += fmt.Sprintf("; %v is the limit", longestTakeover)

@@ -45,10 +45,9 @@ func NewScreen(out io.Writer) *Screen {
 // Begin is the heading.
 func (s *Screen) Begin(c *Config, server string) {
 	s.config = c
-	fmt.Fprintf(s.out, "\n  %s  %s, %s, %s\n", s.paint(bold, "redlatch demo"),
-		count(c.Workers, "worker"), count(c.Jobs, "job"), count(c.Permits, "permit"))
-	fmt.Fprintf(s.out, "  server: %s\n", server)
-	fmt.Fprintln(s.out)
+	fmt.Fprintf(s.out, "\n  %s  %s share %s\n", s.paint(bold, "redlatch demo"), count(c.Workers, "worker"), count(c.Jobs, "job"))
+	fmt.Fprintf(s.out, "  One at a time takes a job, under a lock; %d at a time may run one, in a semaphore.\n", c.Permits)
+	fmt.Fprintf(s.out, "  Server: %s\n\n", server)
 }
 
 // Tell adds a line that stays.
@@ -65,7 +64,7 @@ const (
 // Progress draws the live line again.
 func (s *Screen) Progress(st Status) {
 	if !s.live {
-		if st.At-s.told >= plainInterval {
+		if st.At-s.told >= plainInterval && st.Done < s.config.Jobs {
 			s.told = st.At
 			s.Tell(st.At, fmt.Sprintf("%d of %d jobs done", st.Done, s.config.Jobs))
 		}
@@ -80,12 +79,12 @@ func (s *Screen) Progress(st Status) {
 	lock := "free"
 	switch {
 	case st.Dead:
-		lock = s.paint(red, fmt.Sprintf("worker %d, dead", st.Holder))
+		lock = s.paint(red, fmt.Sprintf("dead worker %d", st.Holder))
 	case st.Holder != 0:
 		lock = fmt.Sprintf("worker %d", st.Holder)
 	}
-	line := fmt.Sprintf("  %6.2f s  %s %d/%d  inside %d/%d  lock %s", st.At.Seconds(), bar, st.Done, s.config.Jobs,
-		st.Inside, s.config.Permits, lock)
+	line := fmt.Sprintf("  %6.2f s  %s %d/%d done, %d running, lock: %s", st.At.Seconds(), bar, st.Done, s.config.Jobs,
+		st.Inside, lock)
 	// Without wrapping, for a line that wraps in a narrow terminal cannot be drawn over.
 	fmt.Fprintf(s.out, "\r\x1b[?7l%s\x1b[K\x1b[?7h", line)
 	s.drawn = true

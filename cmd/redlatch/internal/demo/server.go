@@ -25,7 +25,7 @@ func serve(ctx context.Context, url string) (*server, error) {
 		if err := mini.Start(); err != nil {
 			return nil, fmt.Errorf("start the embedded server: %w", err)
 		}
-		return &server{url: "redis://" + mini.Addr(), embedded: true, name: "embedded, on " + mini.Addr(), close: mini.Close}, nil
+		return &server{url: "redis://" + mini.Addr(), embedded: true, name: "embedded, " + mini.Addr() + " (--url redis://host:port uses yours)", close: mini.Close}, nil
 	}
 	options, err := redis.ParseURL(url)
 	if err != nil {
