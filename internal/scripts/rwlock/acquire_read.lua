@@ -1,0 +1,46 @@
+-- acquire_read takes the lock for reading for a fresh owner, if nobody else holds it for writing.
+--
+-- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2]  the owner's first marker
+-- KEYS[3]  announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
+-- ARGV[1]  owner
+-- ARGV[2]  lease in milliseconds
+-- ARGV[3]  field of the write hold within which this is asked; empty: none
+--
+-- Answers -3 when the owner holds the lock, by this execution or by an earlier one of the same command; else the
+-- milliseconds after which to ask again: what the writer's lease still lasts, -1 when the key has no TTL, or the time
+-- until the last announcement of a writer is over. Within a write hold every other answer than -3 says that the write
+-- hold is gone.
+
+local mode = redis.call('hget', KEYS[1], 'mode')
+if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+  return -3
+end
+if ARGV[3] ~= '' then
+  if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then
+    return -1
+  end
+elseif mode == 'write' then
+  return redis.call('pttl', KEYS[1])
+else
+  if not mode and redis.call('exists', KEYS[1]) == 1 then
+    return redis.error_reply('WRONGTYPE the key is a lock of another kind, not a read-write lock; use another name')
+  end
+  local latest = redis.call('zrange', KEYS[3], -1, -1, 'withscores')[2]
+  if latest then
+    local time = redis.call('time')
+    local left = tonumber(latest) - (tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000))
+    if left > 0 then
+      return left
+    end
+  end
+end
+if not mode then
+  redis.call('hset', KEYS[1], 'mode', 'read')
+end
+redis.call('hset', KEYS[1], ARGV[1], '1')
+redis.call('set', KEYS[2], '1', 'px', ARGV[2])
+if redis.call('pttl', KEYS[1]) < tonumber(ARGV[2]) then
+  redis.call('pexpire', KEYS[1], ARGV[2])
+end
+return -3

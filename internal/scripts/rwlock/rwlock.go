@@ -1,0 +1,192 @@
+// Package rwlock holds the scripts of the read-write lock: a hash with a mode, a field for each reader and one for the
+// writer, and beside it one marker key for each hold of a reader, whose TTL is what that hold was promised.
+//
+//	rw                               mode = read, <owner> = 2          TTL: the longest promise
+//	{rw}:<owner>:rwlock_timeout:1    1                                 TTL: the owner's promise
+//	{rw}:<owner>:rwlock_timeout:2    1
+//
+// The markers are the truth about readers: Redisson computes from them what the lock's TTL is to be, and here a reader
+// without a living marker is dead. All markers of one of our owners carry the same promise, its longest, because
+// Redisson deletes the one with the highest number whichever hold ends.
+//
+// No other field may stand in the hash, for Redisson counts them. What writers announce stands in a key of its own
+// that Redisson does not know.
+//
+// Re-entry, partial release and renewal of the write side are those of the plain lock: package scripts/rlock. What is
+// said there about absolute counts and fresh owners holds here.
+package rwlock
+
+import (
+	"embed"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+//go:embed *.lua
+var folder embed.FS
+
+var (
+	readers = prelude("readers.lua")
+
+	acquireRead  = scripts.Load(folder, "rwlock/acquire_read")
+	recountRead  = scripts.Load(folder, "rwlock/recount_read")
+	releaseRead  = scripts.Load(folder, "rwlock/release_read", readers)
+	renewRead    = scripts.Load(folder, "rwlock/renew_read")
+	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", readers)
+	releaseWrite = scripts.Load(folder, "rwlock/release_write", readers)
+	withdraw     = scripts.Load(folder, "rwlock/withdraw")
+	force        = scripts.Load(folder, "rwlock/force")
+	status       = scripts.Load(folder, "rwlock/status", readers)
+)
+
+func prelude(file string) string {
+	source, err := folder.ReadFile(file)
+	if err != nil {
+		panic("redlatch: a prelude is not embedded: " + err.Error())
+	}
+	return string(source)
+}
+
+// The modes, which are also the names of the sides.
+const (
+	Read  = "read"
+	Write = "write"
+)
+
+// WriteSuffix ends the field of a writer; the field of a reader is its owner alone.
+const WriteSuffix = ":write"
+
+// announcements is the key in which waiting writers announce themselves. Redisson does not know it.
+func announcements(key string) string { return keys.Prefixed("redlatch_rwlock_writers", key) }
+
+// withMarkers are the keys of a script about one reader: the hash and its markers 1 to n.
+func withMarkers(key, owner string, n int) []string {
+	all := make([]string, 1, n+1)
+	all[0] = key
+	stem := keys.ReadMarkers(key, owner)
+	for i := 1; i <= n; i++ {
+		all = append(all, stem+strconv.Itoa(i))
+	}
+	return all
+}
+
+// acquired is what the acquiring scripts answer when the owner holds the lock; the other answers are milliseconds.
+const acquired = -3
+
+func attempt(reply scripts.Reply) (scripts.Attempt, error) {
+	if reply.Int == acquired {
+		return scripts.Attempt{Held: true}, nil
+	}
+	return scripts.Attempt{Remaining: time.Duration(reply.Int) * time.Millisecond}, nil
+}
+
+// AcquireRead takes the lock for reading for a fresh owner with one hold, if no writer has it and none has announced
+// itself. An execution that finds the owner reading already is a repetition: it answers that the lock is held and
+// leaves everything alone.
+//
+// within is the field of a write hold on whose behalf this is: then the lock is taken beside it, and only if it is
+// still there. It is empty for everybody else.
+func AcquireRead(key, owner string, lease time.Duration, within string) scripts.Command[scripts.Attempt] {
+	return scripts.Integer(acquireRead, append(withMarkers(key, owner, 1), announcements(key)),
+		[]any{owner, scripts.Milliseconds(lease), within}, attempt)
+}
+
+// RecountRead sets the number of holds of an owner that reads and lengthens its promise to lease. most is the most
+// holds that it ever had, these included. It answers false, and creates nothing, when the owner reads no more.
+func RecountRead(key, owner string, holds, most int, lease time.Duration) scripts.Command[bool] {
+	return scripts.Integer(recountRead, withMarkers(key, owner, most),
+		[]any{owner, holds, scripts.Milliseconds(lease)}, scripts.Bool)
+}
+
+// ReleaseRead ends all holds of a reader, wakes the waiters if nobody else reads, and otherwise takes the lock's TTL to
+// what the others were promised. It answers false when the owner did not read, as it does when it is executed a second
+// time. It needs no memory, so a full server accepts it.
+func ReleaseRead(key, owner string, most int, wake scripts.Wake) scripts.Command[bool] {
+	return scripts.Integer(releaseRead, withMarkers(key, owner, most),
+		[]any{owner, wake.Publish, wake.Channel, keys.Tag(key)}, scripts.Bool)
+}
+
+// A Renewal is one reader that is to be kept alive.
+type Renewal struct {
+	Key, Owner string
+	Most       int           // the most holds that it ever had
+	Lease      time.Duration // what its promise is lengthened to; 0 asserts the promise that it has
+}
+
+// RenewRead lengthens the promises of many readers of one cluster slot and answers for each whether it still reads. It
+// shortens nothing and makes no reader.
+func RenewRead(renewals []Renewal) scripts.Command[[]bool] {
+	var all []string
+	args := make([]any, 0, 3*len(renewals))
+	for _, r := range renewals {
+		all = append(all, withMarkers(r.Key, r.Owner, r.Most)...)
+		args = append(args, r.Most, r.Owner, scripts.Milliseconds(r.Lease))
+	}
+	return scripts.Array(renewRead, all, args, func(reply scripts.Reply) ([]bool, error) {
+		if len(reply.List) != len(renewals) {
+			return nil, fmt.Errorf("answered for %d of %d readers", len(reply.List), len(renewals))
+		}
+		alive := make([]bool, len(renewals))
+		for i, element := range reply.List {
+			one, err := scripts.Number(element)
+			if err != nil {
+				return nil, err
+			}
+			alive[i] = one == 1
+		}
+		return alive, nil
+	})
+}
+
+// An Announcement tells readers to stand back for a writer that waits, until the writer has the lock, withdraws, or
+// has not asked for that long. The zero value announces nothing.
+type Announcement struct {
+	Session string
+	For     time.Duration
+}
+
+// AcquireWrite takes the lock for writing for a fresh owner with one hold, if nobody has it but readers whose promises
+// are over. field is the owner with WriteSuffix. A refusal leaves the announcement, an acquisition takes it back.
+func AcquireWrite(key, field string, lease time.Duration, a Announcement) scripts.Command[scripts.Attempt] {
+	return scripts.Integer(acquireWrite, []string{key, announcements(key)},
+		[]any{field, scripts.Milliseconds(lease), keys.Tag(key), a.Session, scripts.Milliseconds(a.For)}, attempt)
+}
+
+// Withdraw takes back the announcement of a session, and wakes the readers that stood back for it.
+func Withdraw(key, session string, wake scripts.Wake) scripts.Command[bool] {
+	return scripts.Integer(withdraw, []string{announcements(key)}, []any{session, wake.Publish, wake.Channel}, scripts.Bool)
+}
+
+// ReleaseWrite ends all write holds of an owner and wakes the waiters. If the owner reads too, the lock is held for
+// reading from then on. It answers false when the owner did not write. It needs no memory.
+func ReleaseWrite(key, field string, wake scripts.Wake) scripts.Command[bool] {
+	return scripts.Integer(releaseWrite, []string{key}, []any{field, wake.Publish, wake.Channel, keys.Tag(key)}, scripts.Bool)
+}
+
+// messages are what the last reader and the writer send when they leave; their values are Redisson's.
+var messages = map[string]string{Read: "0", Write: "1"}
+
+// Force deletes the lock with all its holders if it is in the mode of that side, and wakes the waiters. It answers
+// whether it was.
+func Force(key, side string, wake scripts.Wake) scripts.Command[bool] {
+	return scripts.Integer(force, []string{key},
+		[]any{side, wake.Publish, wake.Channel, messages[side], keys.Tag(key)}, scripts.Bool)
+}
+
+// Status reads whether a side is held, how long still, and how often by the owner of field.
+func Status(key, field, side string) scripts.Command[scripts.Status] {
+	return scripts.Array(status, []string{key}, []any{field, side, keys.Tag(key)}, func(reply scripts.Reply) (status scripts.Status, err error) {
+		if len(reply.List) != 2 {
+			return status, fmt.Errorf("answered %d elements where a TTL and a count were expected", len(reply.List))
+		}
+		if status.Exists, status.TTL, err = scripts.TTL(reply.List[0]); err != nil {
+			return status, err
+		}
+		status.Holds, err = scripts.Number(reply.List[1])
+		return status, err
+	})
+}

@@ -1,0 +1,397 @@
+package rwlock_test
+
+import (
+	"maps"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/scripts"
+	plain "github.com/redlatch/redlatch/internal/scripts/rlock"
+	"github.com/redlatch/redlatch/internal/scripts/rwlock"
+	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+const (
+	key     = "rw"
+	channel = "redisson_rwlock:{rw}"
+	writers = "redlatch_rwlock_writers:{rw}"
+	u       = "b983c153-7421-469a-addb-44fb92259a1b"
+	a, b    = u + ":1", u + ":2"
+	aw, bw  = a + ":write", b + ":write"
+	short   = 5 * time.Second
+	lease   = 30 * time.Second
+	long    = 60 * time.Second
+	forever = -time.Millisecond // what a reply says of a key without TTL
+)
+
+var (
+	wake    = scripts.Wake{Publish: "PUBLISH", Channel: channel}
+	read0   = []Message{{Channel: channel, Payload: "0"}}
+	write1  = []Message{{Channel: channel, Payload: "1"}}
+	free    = State{}
+	plainly = State{key: {Value: Hash{u + ":9": "1"}, TTL: lease}} // a lock of the plain kind
+	other   = State{key: {Value: "7", TTL: lease}}                 // no lock at all
+	mine    = scripts.Attempt{Held: true}
+	quiet   rwlock.Announcement
+	loud    = rwlock.Announcement{Session: u, For: 6 * time.Second}
+)
+
+// lock is a hash in the given mode, with the markers of its readers.
+func lock(mode string, ttl time.Duration, fields Hash, markers ...State) State {
+	all := Hash{"mode": mode}
+	maps.Copy(all, fields)
+	return with(State{key: {Value: all, TTL: ttl}}, markers...)
+}
+
+func with(state State, more ...State) State {
+	state = maps.Clone(state)
+	for _, m := range more {
+		maps.Copy(state, m)
+	}
+	return state
+}
+
+// marked are the markers of an owner, from number 1 on; 0 stands for one that has expired.
+func marked(owner string, ttls ...time.Duration) State {
+	state := State{}
+	for i, ttl := range ttls {
+		if ttl != 0 {
+			state["{rw}:"+owner+":rwlock_timeout:"+strconv.Itoa(i+1)] = Key{Value: "1", TTL: ttl}
+		}
+	}
+	return state
+}
+
+func announced(d time.Duration) State {
+	return State{writers: {Value: Deadlines{u: d}, TTL: loud.For}}
+}
+
+func TestAcquireRead(t *testing.T) {
+	acquire := func(owner string, lease time.Duration) scripts.Command[scripts.Attempt] {
+		return rwlock.AcquireRead(key, owner, lease, "")
+	}
+	Table(t, []Row{
+		{Name: "A free lock is taken once",
+			Before: free, Call: Answers(acquire(a, lease), mine),
+			After: lock("read", lease, Hash{a: "1"}, marked(a, lease))},
+		{Name: "A second reader with a short lease shortens nobody's protection",
+			Before: lock("read", lease, Hash{a: "1"}, marked(a, lease)), Call: Answers(acquire(b, short), mine),
+			After: lock("read", lease, Hash{a: "1", b: "1"}, marked(a, lease), marked(b, short))},
+		{Name: "A second reader with a long lease lengthens the lock and nobody's marker",
+			Before: lock("read", short, Hash{a: "1"}, marked(a, short)), Call: Answers(acquire(b, lease), mine),
+			After: lock("read", lease, Hash{a: "1", b: "1"}, marked(a, short), marked(b, lease))},
+		{Name: "A repetition leaves everything alone",
+			Before: lock("read", long, Hash{a: "3"}, marked(a, long, long, long)), Call: Answers(acquire(a, lease), mine)},
+		{Name: "A writer keeps readers out",
+			Before: lock("write", lease, Hash{bw: "1"}), Call: Answers(acquire(a, long), scripts.Attempt{Remaining: lease})},
+		{Name: "A writer without TTL keeps readers out",
+			Before: lock("write", 0, Hash{bw: "1"}), Call: Answers(acquire(a, long), scripts.Attempt{Remaining: forever})},
+		{Name: "The writer may read too, and its lease is not shortened",
+			Before: lock("write", long, Hash{aw: "2"}), Call: Answers(rwlock.AcquireRead(key, a, lease, aw), mine),
+			After: lock("write", long, Hash{aw: "2", a: "1"}, marked(a, lease))},
+		{Name: "The writer may read under another identity",
+			Before: lock("write", short, Hash{aw: "1"}), Call: Answers(rwlock.AcquireRead(key, b, lease, aw), mine),
+			After: lock("write", lease, Hash{aw: "1", b: "1"}, marked(b, lease))},
+		{Name: "Within a write hold that is gone nothing is taken",
+			Before: lock("read", lease, Hash{b: "1"}, marked(b, lease)),
+			Call:   Answers(rwlock.AcquireRead(key, a, lease, aw), scripts.Attempt{Remaining: forever})},
+		{Name: "Within a write hold that is gone a free lock is not taken",
+			Before: free, Call: Answers(rwlock.AcquireRead(key, a, lease, aw), scripts.Attempt{Remaining: forever})},
+		// What is left of an announcement is a deadline, which is not halved as TTLs are: hence Lengthens.
+		{Name: "A writer that has announced itself keeps readers out of a free lock",
+			Before: announced(short), Call: Answers(acquire(a, lease), scripts.Attempt{Remaining: short}).Lengthens()},
+		{Name: "A writer that has announced itself keeps further readers out",
+			Before: with(lock("read", lease, Hash{b: "1"}, marked(b, lease)), announced(short)),
+			Call:   Answers(acquire(a, lease), scripts.Attempt{Remaining: short}).Lengthens()},
+		{Name: "An announcement that is over keeps nobody out",
+			Before: announced(-time.Second), Call: Answers(acquire(a, lease), mine),
+			After: with(lock("read", lease, Hash{a: "1"}, marked(a, lease)), announced(-time.Second))},
+		{Name: "An announcement does not keep the writer from reading",
+			Before: with(lock("write", long, Hash{aw: "1"}), announced(short)),
+			Call:   Answers(rwlock.AcquireRead(key, a, lease, aw), mine),
+			After:  with(lock("write", long, Hash{aw: "1", a: "1"}, marked(a, lease)), announced(short))},
+		{Name: "A plain lock of the same name is not taken",
+			Before: plainly, Call: Fails(acquire(a, lease), "WRONGTYPE")},
+		{Name: "A key that is no lock is refused",
+			Before: other, Call: Fails(acquire(a, lease), "WRONGTYPE")},
+	})
+}
+
+func TestRecountRead(t *testing.T) {
+	Table(t, []Row{
+		{Name: "Re-entry with a longer lease lengthens all markers",
+			Before: lock("read", short, Hash{a: "1"}, marked(a, short)),
+			Call:   Answers(rwlock.RecountRead(key, a, 2, 2, lease), true).Lengthens(),
+			After:  lock("read", lease, Hash{a: "2"}, marked(a, lease, lease))},
+		{Name: "Re-entry with a shorter lease has the longer promise too",
+			Before: lock("read", lease, Hash{a: "1"}, marked(a, lease)),
+			Call:   Answers(rwlock.RecountRead(key, a, 2, 2, short), true),
+			After:  lock("read", lease, Hash{a: "2"}, marked(a, lease, lease))},
+		{Name: "A partial release leaves the longest promise on the lowest markers",
+			Before: lock("read", long, Hash{a: "3"}, marked(a, short, lease, long)),
+			Call:   Answers(rwlock.RecountRead(key, a, 1, 3, time.Millisecond), true),
+			After:  lock("read", long, Hash{a: "1"}, marked(a, long))},
+		{Name: "Markers above the count are deleted, whatever was on its way",
+			Before: lock("read", long, Hash{a: "1"}, marked(a, long, long, lease)),
+			Call:   Answers(rwlock.RecountRead(key, a, 1, 3, time.Millisecond), true),
+			After:  lock("read", long, Hash{a: "1"}, marked(a, long))},
+		{Name: "A lock that a Java reader has shortened is as long as the promise again",
+			Before: lock("read", short, Hash{a: "1", b: "1"}, marked(a, lease), marked(b, short)),
+			Call:   Answers(rwlock.RecountRead(key, a, 1, 1, time.Millisecond), true).Lengthens(),
+			After:  lock("read", lease, Hash{a: "1", b: "1"}, marked(a, lease), marked(b, short))},
+		{Name: "Within a write hold the writer's lease is not shortened",
+			Before: lock("write", long, Hash{aw: "1", a: "2"}, marked(a, lease, lease)),
+			Call:   Answers(rwlock.RecountRead(key, a, 1, 2, time.Millisecond), true),
+			After:  lock("write", long, Hash{aw: "1", a: "1"}, marked(a, lease))},
+		{Name: "A reader who is gone is not made anew, and its markers go",
+			Before: lock("read", lease, Hash{b: "1"}, marked(b, lease), marked(a, short, short)),
+			Call:   Answers(rwlock.RecountRead(key, a, 2, 2, lease), false),
+			After:  lock("read", lease, Hash{b: "1"}, marked(b, lease))},
+		{Name: "A free lock is not taken",
+			Before: free, Call: Answers(rwlock.RecountRead(key, a, 1, 1, lease), false)},
+		{Name: "A key that is no lock is refused",
+			Before: other, Call: Fails(rwlock.RecountRead(key, a, 1, 1, lease), "WRONGTYPE")},
+	})
+}
+
+func TestReleaseRead(t *testing.T) {
+	release := func(most int) scripts.Command[bool] { return rwlock.ReleaseRead(key, a, most, wake) }
+	Table(t, []Row{
+		{Name: "The last reader frees the lock and wakes the waiters",
+			Before: lock("read", lease, Hash{a: "1"}, marked(a, lease)), Call: AnswersThen(release(1), true, false),
+			After: free, Messages: read0},
+		{Name: "All holds of the reader end, with all markers that it ever had",
+			Before: lock("read", lease, Hash{a: "2"}, marked(a, lease, lease, lease)), Call: AnswersThen(release(3), true, false),
+			After: free, Messages: read0},
+		{Name: "The lock lasts as long as the others were promised",
+			Before: lock("read", long, Hash{a: "1", b: "2"}, marked(a, long), marked(b, short, lease)),
+			Call:   AnswersThen(release(1), true, false),
+			After:  lock("read", lease, Hash{b: "2"}, marked(b, short, lease))},
+		{Name: "Nobody's protection is cut below what was promised",
+			Before: lock("read", short, Hash{a: "1", b: "1"}, marked(a, short), marked(b, lease)),
+			Call:   AnswersThen(release(1), true, false),
+			After:  lock("read", lease, Hash{b: "1"}, marked(b, lease))},
+		{Name: "A promise without end leaves the TTL alone",
+			Before: with(lock("read", long, Hash{a: "1", b: "1"}, marked(a, long)),
+				State{"{rw}:" + b + ":rwlock_timeout:1": {Value: "1"}}),
+			Call:  AnswersThen(release(1), true, false),
+			After: with(lock("read", long, Hash{b: "1"}), State{"{rw}:" + b + ":rwlock_timeout:1": {Value: "1"}})},
+		{Name: "A dead reader does not keep the lock",
+			Before: lock("read", long, Hash{a: "1", b: "2"}, marked(a, long)), Call: AnswersThen(release(1), true, false),
+			After: free, Messages: read0},
+		{Name: "A dead reader is dropped and the living keep the lock",
+			Before: lock("read", long, Hash{a: "1", b: "2", u + ":3": "1"}, marked(a, long), marked(u+":3", lease)),
+			Call:   AnswersThen(release(1), true, false),
+			After:  lock("read", lease, Hash{u + ":3": "1"}, marked(u+":3", lease))},
+		{Name: "In write mode nothing else is touched",
+			Before: lock("write", long, Hash{aw: "1", a: "1"}, marked(a, short)), Call: AnswersThen(release(1), true, false),
+			After: lock("write", long, Hash{aw: "1"})},
+		{Name: "Another's lock is left alone, and markers that stayed behind go",
+			Before: lock("read", lease, Hash{b: "1"}, marked(b, lease), marked(a, short)), Call: Answers(release(1), false),
+			After: lock("read", lease, Hash{b: "1"}, marked(b, lease))},
+		{Name: "A free lock stays free, and nobody is woken", Before: free, Call: Answers(release(1), false)},
+		{Name: "A key that is no lock is refused", Before: other, Call: Fails(release(1), "WRONGTYPE")},
+	})
+}
+
+func TestRenewRead(t *testing.T) {
+	renew := func(most int, lease time.Duration) scripts.Command[[]bool] {
+		return rwlock.RenewRead([]rwlock.Renewal{{Key: key, Owner: a, Most: most, Lease: lease}})
+	}
+	yes, no := []bool{true}, []bool{false}
+	Table(t, []Row{
+		{Name: "Markers and lock are lengthened, others' markers are not",
+			Before: lock("read", short, Hash{a: "2", b: "1"}, marked(a, short, short), marked(b, short)),
+			Call:   Answers(renew(2, lease), yes).Lengthens(),
+			After:  lock("read", lease, Hash{a: "2", b: "1"}, marked(a, lease, lease), marked(b, short))},
+		{Name: "Nothing is shortened",
+			Before: lock("read", long, Hash{a: "1"}, marked(a, long)), Call: Answers(renew(1, short), yes)},
+		{Name: "A promise longer than the renewal is asserted on the lock",
+			Before: lock("read", lease, Hash{a: "1"}, marked(a, long)), Call: Answers(renew(1, lease), yes).Lengthens(),
+			After: lock("read", long, Hash{a: "1"}, marked(a, long))},
+		{Name: "A check asserts the promise that there is",
+			Before: lock("read", lease, Hash{a: "1", b: "1"}, marked(a, long), marked(b, lease)),
+			Call:   Answers(renew(1, 0), yes).Lengthens(),
+			After:  lock("read", long, Hash{a: "1", b: "1"}, marked(a, long), marked(b, lease))},
+		{Name: "A check of a reader whose promise is over changes nothing",
+			Before: lock("read", lease, Hash{a: "1"}), Call: Answers(renew(1, 0), yes)},
+		{Name: "A marker that is missing is made anew",
+			Before: lock("read", long, Hash{a: "2"}, marked(a, short)), Call: Answers(renew(2, lease), yes).Lengthens(),
+			After: lock("read", long, Hash{a: "2"}, marked(a, lease, lease))},
+		{Name: "No more markers are made than there are holds now",
+			Before: lock("read", short, Hash{a: "1"}, marked(a, short)), Call: Answers(renew(3, lease), yes).Lengthens(),
+			After: lock("read", lease, Hash{a: "1"}, marked(a, lease))},
+		{Name: "In write mode the writer's longer lease stays",
+			Before: lock("write", long, Hash{aw: "1", a: "1"}, marked(a, short)), Call: Answers(renew(1, lease), yes).Lengthens(),
+			After: lock("write", long, Hash{aw: "1", a: "1"}, marked(a, lease))},
+		{Name: "A reader who is gone is not made anew, and its markers go",
+			Before: lock("read", lease, Hash{b: "1"}, marked(b, lease), marked(a, short)), Call: Answers(renew(1, lease), no),
+			After: lock("read", lease, Hash{b: "1"}, marked(b, lease))},
+		{Name: "A free lock stays free", Before: free, Call: Answers(renew(1, lease), no)},
+		{Name: "A key that is no lock is lost", Before: other, Call: Answers(renew(1, lease), no)},
+		{Name: "Each reader is answered for by itself",
+			Before: State{
+				"{rw}x": {Value: Hash{"mode": "read", a: "1"}, TTL: short}, "{rw}x:" + a + ":rwlock_timeout:1": {Value: "1", TTL: short},
+				"{rw}y": {Value: "7"},
+				"{rw}z": {Value: Hash{"mode": "read", b: "1"}, TTL: short}, "{rw}z:" + b + ":rwlock_timeout:1": {Value: "1", TTL: short},
+			},
+			Call: Answers(rwlock.RenewRead([]rwlock.Renewal{
+				{Key: "{rw}none", Owner: a, Most: 2, Lease: lease},
+				{Key: "{rw}x", Owner: a, Most: 2, Lease: lease},
+				{Key: "{rw}y", Owner: a, Most: 1, Lease: lease},
+				{Key: "{rw}z", Owner: b, Most: 1, Lease: lease},
+			}), []bool{false, true, false, true}).Lengthens(),
+			After: State{
+				"{rw}x": {Value: Hash{"mode": "read", a: "1"}, TTL: lease}, "{rw}x:" + a + ":rwlock_timeout:1": {Value: "1", TTL: lease},
+				"{rw}y": {Value: "7"},
+				"{rw}z": {Value: Hash{"mode": "read", b: "1"}, TTL: lease}, "{rw}z:" + b + ":rwlock_timeout:1": {Value: "1", TTL: lease},
+			}},
+	})
+}
+
+func TestAcquireWrite(t *testing.T) {
+	acquire := func(field string, lease time.Duration) scripts.Command[scripts.Attempt] {
+		return rwlock.AcquireWrite(key, field, lease, quiet)
+	}
+	Table(t, []Row{
+		{Name: "A free lock is taken once",
+			Before: free, Call: Answers(acquire(aw, lease), mine), After: lock("write", lease, Hash{aw: "1"})},
+		{Name: "A repetition leaves everything alone",
+			Before: lock("write", long, Hash{aw: "2", a: "1"}, marked(a, long)), Call: Answers(acquire(aw, lease), mine)},
+		{Name: "Another writer keeps it",
+			Before: lock("write", lease, Hash{aw: "1"}), Call: Answers(acquire(bw, long), scripts.Attempt{Remaining: lease})},
+		{Name: "A reader keeps it, also from itself",
+			Before: lock("read", lease, Hash{a: "1"}, marked(a, lease)),
+			Call:   Answers(acquire(aw, long), scripts.Attempt{Remaining: lease})},
+		{Name: "Readers keep it as long as the longest promise, whatever the TTL of the lock",
+			Before: lock("read", long, Hash{a: "2", b: "1"}, marked(a, short, lease), marked(b, short)),
+			Call:   Answers(acquire(bw, long), scripts.Attempt{Remaining: lease})},
+		{Name: "A reader with one live marker of several is alive",
+			Before: lock("read", long, Hash{a: "3"}, marked(a, 0, lease, 0)),
+			Call:   Answers(acquire(bw, long), scripts.Attempt{Remaining: lease})},
+		{Name: "A promise without end keeps it",
+			Before: with(lock("read", long, Hash{a: "1", b: "1"}, marked(a, lease)),
+				State{"{rw}:" + b + ":rwlock_timeout:1": {Value: "1"}}),
+			Call: Answers(acquire(bw, long), scripts.Attempt{Remaining: forever})},
+		{Name: "Dead readers do not keep it",
+			Before: lock("read", long, Hash{a: "1", b: "2"}), Call: Answers(acquire(u+":3:write", lease), mine),
+			After: lock("write", lease, Hash{u + ":3:write": "1"})},
+		{Name: "Dead readers are dropped and the living keep it",
+			Before: lock("read", long, Hash{a: "1", b: "1"}, marked(b, lease)),
+			Call:   Answers(acquire(u+":3:write", lease), scripts.Attempt{Remaining: lease}),
+			After:  lock("read", long, Hash{b: "1"}, marked(b, lease))},
+		{Name: "A writer that waits announces itself to readers",
+			Before: lock("read", lease, Hash{a: "1"}, marked(a, lease)),
+			Call:   Answers(rwlock.AcquireWrite(key, bw, lease, loud), scripts.Attempt{Remaining: lease}).Lengthens(),
+			After:  with(lock("read", lease, Hash{a: "1"}, marked(a, lease)), announced(loud.For))},
+		{Name: "A writer that has the lock does not announce itself any more",
+			Before: announced(short), Call: Answers(rwlock.AcquireWrite(key, bw, lease, loud), mine),
+			After: lock("write", lease, Hash{bw: "1"})},
+		{Name: "A plain lock of the same name is not taken", Before: plainly, Call: Fails(acquire(aw, lease), "WRONGTYPE")},
+		{Name: "A key that is no lock is refused", Before: other, Call: Fails(acquire(aw, lease), "WRONGTYPE")},
+	})
+}
+
+func TestReleaseWrite(t *testing.T) {
+	release := rwlock.ReleaseWrite(key, aw, wake)
+	Table(t, []Row{
+		{Name: "The writer frees the lock and wakes the waiters",
+			Before: lock("write", lease, Hash{aw: "3"}), Call: AnswersThen(release, true, false), After: free, Messages: write1},
+		{Name: "A writer that reads goes on reading, for as long as it was promised, and readers are woken",
+			Before: lock("write", long, Hash{aw: "1", a: "2"}, marked(a, lease, short)), Call: AnswersThen(release, true, false),
+			After: lock("read", lease, Hash{a: "2"}, marked(a, lease, short)), Messages: write1},
+		{Name: "A read hold that is over does not make it a downgrade",
+			Before: lock("write", long, Hash{aw: "1", a: "1"}), Call: AnswersThen(release, true, false), After: free, Messages: write1},
+		{Name: "Another writer's lock is left alone",
+			Before: lock("write", lease, Hash{bw: "1"}), Call: Answers(release, false)},
+		{Name: "A downgraded lock is left alone",
+			Before: lock("read", lease, Hash{a: "1"}, marked(a, lease)), Call: Answers(release, false)},
+		{Name: "A free lock stays free, and nobody is woken", Before: free, Call: Answers(release, false)},
+		{Name: "A key that is no lock is refused", Before: other, Call: Fails(release, "WRONGTYPE")},
+	})
+}
+
+func TestForce(t *testing.T) {
+	readers := lock("read", long, Hash{a: "2", b: "1"}, marked(a, lease, lease), marked(b, lease))
+	writer := lock("write", long, Hash{aw: "2", a: "1"}, marked(a, lease))
+	Table(t, []Row{
+		{Name: "All readers lose it, with their markers",
+			Before: readers, Call: AnswersThen(rwlock.Force(key, rwlock.Read, wake), true, false), After: free, Messages: read0},
+		{Name: "The writer loses it, with its reads",
+			Before: writer, Call: AnswersThen(rwlock.Force(key, rwlock.Write, wake), true, false), After: free, Messages: write1},
+		{Name: "The write side leaves readers alone", Before: readers, Call: Answers(rwlock.Force(key, rwlock.Write, wake), false)},
+		{Name: "The read side leaves a writer alone", Before: writer, Call: Answers(rwlock.Force(key, rwlock.Read, wake), false)},
+		{Name: "A free lock wakes nobody", Before: free, Call: Answers(rwlock.Force(key, rwlock.Write, wake), false)},
+		{Name: "A plain lock is left alone", Before: plainly, Call: Answers(rwlock.Force(key, rwlock.Write, wake), false)},
+		{Name: "A key that is no lock is not deleted", Before: other, Call: Fails(rwlock.Force(key, rwlock.Read, wake), "WRONGTYPE")},
+	})
+}
+
+func TestWithdraw(t *testing.T) {
+	Table(t, []Row{
+		{Name: "An announcement is taken back, and readers are woken",
+			Before: announced(short), Call: AnswersThen(rwlock.Withdraw(key, u, wake), true, false), After: free, Messages: write1},
+		{Name: "Another session's stays",
+			Before: announced(short), Call: Answers(rwlock.Withdraw(key, "somebody", wake), false)},
+	})
+}
+
+func TestStatus(t *testing.T) {
+	writing := lock("write", long, Hash{aw: "2"})
+	both := lock("write", long, Hash{aw: "2", a: "3"}, marked(a, lease, lease, lease))
+	reading := lock("read", long, Hash{a: "3", b: "1"}, marked(a, lease, lease, lease))
+	held := func(holds int64) scripts.Status { return scripts.Status{Exists: true, TTL: long, Holds: holds} }
+	of := rwlock.Status
+	Table(t, []Row{
+		{Name: "A writer is no reader", Before: writing, Call: Answers(of(key, a, rwlock.Read), scripts.Status{})},
+		{Name: "A writer is a writer", Before: writing, Call: Answers(of(key, aw, rwlock.Write), held(2))},
+		{Name: "A writer that reads is a reader", Before: both, Call: Answers(of(key, a, rwlock.Read), held(3))},
+		{Name: "A writer that reads is a writer", Before: both, Call: Answers(of(key, aw, rwlock.Write), held(2))},
+		{Name: "A reader is a reader", Before: reading, Call: Answers(of(key, a, rwlock.Read), held(3))},
+		{Name: "A reader is no writer", Before: reading, Call: Answers(of(key, aw, rwlock.Write), scripts.Status{})},
+		{Name: "A stranger has no holds", Before: reading, Call: Answers(of(key, u+":7", rwlock.Read), held(0))},
+		{Name: "Dead readers hold nothing", Before: lock("read", long, Hash{a: "1"}), Call: Answers(of(key, a, rwlock.Read), scripts.Status{})},
+		{Name: "A free lock is not held", Before: free, Call: Answers(of(key, a, rwlock.Read), scripts.Status{})},
+		{Name: "A plain lock is not this one", Before: plainly, Call: Answers(of(key, aw, rwlock.Write), scripts.Status{})},
+		{Name: "A key that is no lock is refused", Before: other, Call: Fails(of(key, a, rwlock.Read), "WRONGTYPE")},
+	})
+}
+
+// The golden states of the read-write lock, as Redisson leaves them. Where ours differ on purpose the row says so.
+func TestGoldenStates(t *testing.T) {
+	require.Equal(t, channel, keys.ReadWriteChannel(key))
+	require.Equal(t, "{rw}:"+a+":rwlock_timeout:", keys.ReadMarkers(key, a))
+	Sequence(t, []Row{
+		{Name: "read by 1, 30 s", Before: free, Call: Answers(rwlock.AcquireRead(key, a, lease, ""), mine),
+			After: lock("read", lease, Hash{a: "1"}, marked(a, lease))},
+		{Name: "read by 1 again, 60 s; ours lengthens both markers", Call: Answers(rwlock.RecountRead(key, a, 2, 2, long), true),
+			After: lock("read", long, Hash{a: "2"}, marked(a, long, long))},
+		{Name: "read by 2, 5 s", Call: Answers(rwlock.AcquireRead(key, b, short, ""), mine),
+			After: lock("read", long, Hash{a: "2", b: "1"}, marked(a, long, long), marked(b, short))},
+		{Name: "write by 1", Call: Answers(rwlock.AcquireWrite(key, aw, lease, quiet), scripts.Attempt{Remaining: long})},
+		{Name: "unlock by 1; ours keeps the longer promise", Call: Answers(rwlock.RecountRead(key, a, 1, 2, time.Millisecond), true),
+			After: lock("read", long, Hash{a: "1", b: "1"}, marked(a, long), marked(b, short))},
+		{Name: "unlock by 1 again", Call: AnswersThen(rwlock.ReleaseRead(key, a, 2, wake), true, false),
+			After: lock("read", short, Hash{b: "1"}, marked(b, short))},
+		{Name: "unlock by 2", Call: AnswersThen(rwlock.ReleaseRead(key, b, 1, wake), true, false), After: free, Messages: read0},
+		{Name: "unlock by 2 again; ours wakes nobody", Call: Answers(rwlock.ReleaseRead(key, b, 1, wake), false)},
+		{Name: "write by 1, 30 s", Call: Answers(rwlock.AcquireWrite(key, aw, lease, quiet), mine),
+			After: lock("write", lease, Hash{aw: "1"})},
+		{Name: "write by 1 twice more; ours adds no lease to the lease", Call: Answers(plain.Recount(key, aw, 3, lease), true),
+			After: lock("write", lease, Hash{aw: "3"})},
+		{Name: "read by 1", Call: Answers(rwlock.AcquireRead(key, a, lease, aw), mine),
+			After: lock("write", lease, Hash{aw: "3", a: "1"}, marked(a, lease))},
+		{Name: "read by 2", Call: Answers(rwlock.AcquireRead(key, b, lease, ""), scripts.Attempt{Remaining: lease})},
+		{Name: "write unlock twice", Call: Answers(plain.Recount(key, aw, 1, time.Millisecond), true),
+			After: lock("write", lease, Hash{aw: "1", a: "1"}, marked(a, lease))},
+		{Name: "write unlock; ours wakes the readers", Call: AnswersThen(rwlock.ReleaseWrite(key, aw, wake), true, false),
+			After: lock("read", lease, Hash{a: "1"}, marked(a, lease)), Messages: write1},
+	})
+}
