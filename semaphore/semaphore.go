@@ -54,7 +54,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Optio
 	if err != nil {
 		return err
 	}
-	if err := count("Acquire", n); err != nil || n == 0 {
+	if err := s.count("Acquire", n); err != nil || n == 0 {
 		return err
 	}
 	return s.counter.Acquire(ctx, set, s.acquisition(n))
@@ -63,7 +63,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Optio
 // TryAcquire takes n permits if there are that many, and reports whether it did. It does not overtake those of this
 // process who wait. With n of 0 it is true at once.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64) (bool, error) {
-	if err := count("TryAcquire", n); err != nil || n == 0 {
+	if err := s.count("TryAcquire", n); err != nil || n == 0 {
 		return err == nil, err
 	}
 	return s.counter.Try(ctx, s.acquisition(n))
@@ -83,7 +83,7 @@ func (s *Semaphore) acquisition(n int64) counter.Acquisition {
 // matches ErrUncertain. A semaphore that does not exist is made: the program is trusted not to give back what it has
 // not taken. With n of 0 nothing happens.
 func (s *Semaphore) Release(ctx context.Context, n int64) error {
-	if err := count("Release", n); err != nil || n == 0 {
+	if err := s.count("Release", n); err != nil || n == 0 {
 		return err
 	}
 	_, err := counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
@@ -95,7 +95,7 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 // ReleaseIfExists is Release that reports false, and does nothing, when the semaphore does not exist. With n of 0 it
 // is false.
 func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) {
-	if err := count("ReleaseIfExists", n); err != nil || n == 0 {
+	if err := s.count("ReleaseIfExists", n); err != nil || n == 0 {
 		return false, err
 	}
 	return counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
@@ -120,7 +120,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 	if err != nil {
 		return false, err
 	}
-	if err := count("TrySetPermits", n); err != nil {
+	if err := s.count("TrySetPermits", n); err != nil {
 		return false, err
 	}
 	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
@@ -160,8 +160,11 @@ func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	})
 }
 
-// count checks a number of permits.
-func count(call string, n int64) error {
+// count checks a number of permits, and what New was given, which a call for no permits would not come across.
+func (s *Semaphore) count(call string, n int64) error {
+	if _, err := s.counter.Resolve(call, 0, nil); err != nil {
+		return err
+	}
 	if n < 0 || n > script.MaxPermits {
 		return errs.Wrong("%s(%d): the number of permits is from 0 to %d", call, n, int64(script.MaxPermits))
 	}
