@@ -69,7 +69,11 @@ func (h *hold) Unlock(ctx context.Context) error {
 		// An earlier command of this owner has no answer yet. Settling takes the count to what is live now.
 		o.mu.Lock()
 		o.live--
+		left := o.live
 		o.mu.Unlock()
+		if left == 0 { // a re-entry that succeeds after all finds that it came too late
+			o.base.Session.Watchdog.Forget(&o.ticket)
+		}
 		o.pending()
 		err = o.unconfirmed(err, true)
 	}
@@ -214,14 +218,8 @@ func (h *hold) Forgotten() {
 		return
 	}
 	h.dropped = true
-	needed := !o.first.released && !o.first.dropped
-	for _, other := range o.inner {
-		needed = needed || !other.dropped
-	}
 	o.mu.Unlock()
-	if !needed {
-		o.base.Session.Watchdog.Forget(&o.ticket)
-	}
+	o.adjust()
 	logger := o.set.Logger
 	if logger == nil {
 		logger = slog.Default()

@@ -56,6 +56,11 @@ func (b *Base) explain(ctx context.Context, err error) error {
 }
 
 func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
+	if set.Wait > 0 && !try {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, set.Wait)
+		defer cancel()
+	}
 	if o := b.carried(ctx); o != nil {
 		if !b.Kind.Reentrant {
 			return nil, fmt.Errorf("%w: lock %q; use another context, or redlatch.Detach", errs.NotReentrant, b.Name)
@@ -64,11 +69,6 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 		if err != errOver {
 			return h, err
 		}
-	}
-	if set.Wait > 0 && !try {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, set.Wait)
-		defer cancel()
 	}
 	if b.Session.Waiting(b.lineKey()) {
 		if try {
@@ -133,13 +133,15 @@ func (b *Base) attempt(ctx context.Context, set *settings.Settings, try bool) (h
 		o.abandon(delivery.AsFailure(err), cmd)
 		return nil, 0, err
 	}
+	if reply.Held {
+		h, remaining, err = o.accept(receipt.Sent, reply)
+	} else {
+		remaining = reply.Remaining
+	}
 	if receipt.Doubt {
-		o.doubted()
+		o.doubted() // only now: settling takes the count to that of the holds handed out
 	}
-	if !reply.Held {
-		return nil, reply.Remaining, nil
-	}
-	return o.accept(receipt.Sent, reply)
+	return h, remaining, err
 }
 
 // accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.

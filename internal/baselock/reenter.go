@@ -12,7 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// errOver tells that the owner ended before the re-entry began: a fresh owner is to be made.
+// errOver tells that the owner ended before the re-entry did: a fresh owner is to be made.
 var errOver = errors.New("redlatch: the hold in the context is over")
 
 type attemptReply = scripts.Attempt
@@ -72,13 +72,16 @@ func (o *owner) leaseWithin(at time.Time, lease time.Duration) time.Duration {
 func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Duration, token int64) (*hold, error) {
 	h := &hold{owner: o, since: sent, renewed: set.Lease == 0}
 	o.mu.Lock()
-	o.live++
-	if o.lost != nil { // meanwhile, by the clock; the release of this hold is its to make
+	switch {
+	case o.lost != nil: // meanwhile, by the clock; the other holds' releases delete the field
 		loss := o.lost
-		o.live--
 		o.mu.Unlock()
 		return nil, loss
+	case o.live == 0: // the others were given back without waiting for this; settling deletes the field
+		o.mu.Unlock()
+		return nil, errOver
 	}
+	o.live++
 	o.token = max(o.token, token)
 	o.inner = append(o.inner, h)
 	o.renewing = o.renewing || h.renewed
@@ -96,18 +99,29 @@ func (h *hold) overdue() {
 	h.ending.End(&errs.Loss{Name: h.owner.base.Name, Owner: h.owner.id, Reason: watchdog.HoldOver, At: time.Now()})
 }
 
-// adjust stops the extending of the lease when the last hold that needs it was given back.
+// adjust stops the extending of the lease when the last hold that needs it was given back or dropped, and all looking
+// after the owner when every hold that is left was dropped.
 func (o *owner) adjust() {
 	o.mu.Lock()
-	renewing := o.first.renewed && !o.first.released
+	kept, renewing := false, false
+	count := func(h *hold) {
+		kept = kept || !h.dropped
+		renewing = renewing || h.renewed && !h.dropped
+	}
+	if !o.first.released {
+		count(&o.first)
+	}
 	for _, h := range o.inner {
-		renewing = renewing || h.renewed
+		count(h)
 	}
 	changed := renewing != o.renewing
 	o.renewing = renewing
 	terms := o.terms(o.ticket.TrustedUntil())
 	o.mu.Unlock()
-	if changed {
+	switch {
+	case !kept:
+		o.base.Session.Watchdog.Forget(&o.ticket)
+	case changed:
 		o.base.Session.Watchdog.Change(&o.ticket, terms)
 	}
 }

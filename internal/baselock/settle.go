@@ -29,6 +29,9 @@ type doubt struct {
 	confirmed bool      // the release is
 	since     time.Time
 	pause     time.Duration // until the next settling; 0: none is planned
+	due       time.Time     // when that is
+	timer     *time.Timer   // that brings it
+	settling  bool          // one is under way, and plans the next when it is done
 }
 
 // doubted notes that a command of unknown outcome may still execute.
@@ -59,25 +62,50 @@ func (o *owner) leaseEnd(now time.Time) time.Time {
 	return end
 }
 
-// planLocked sees to it that a settling comes soon. It runs on a timer, so nothing waits in between.
+// planLocked sees to it that a settling comes soon, sooner than what an older doubt may have planned. It runs on a
+// timer, so nothing waits in between.
 func (o *owner) planLocked() {
-	if o.doubt.pause == 0 {
-		o.doubt.since = time.Now()
-		time.AfterFunc(firstSettle, o.settle)
+	d, due := &o.doubt, time.Now().Add(firstSettle)
+	planned := d.pause > 0
+	if !planned {
+		d.since = time.Now()
 	}
-	o.doubt.pause = firstSettle
+	d.pause = firstSettle
+	if !d.settling && (!planned || due.Before(d.due)) {
+		o.settleAtLocked(due)
+	}
+}
+
+func (o *owner) settleAtLocked(due time.Time) {
+	o.doubt.due = due
+	if o.doubt.timer == nil {
+		o.doubt.timer = time.AfterFunc(time.Until(due), o.settle)
+	} else {
+		o.doubt.timer.Reset(time.Until(due))
+	}
 }
 
 // settle takes the owner's count in Redis to what it should be, and comes again while there is doubt.
 func (o *owner) settle() {
+	o.mu.Lock()
+	if o.doubt.settling || o.doubt.pause == 0 { // the timer was set anew as it fired
+		o.mu.Unlock()
+		return
+	}
+	o.doubt.settling = true
+	o.mu.Unlock()
+
 	err := o.settleOnce()
+
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.doubt.settling = false
 	now := time.Now()
 	unconfirmed := !o.doubt.confirmed && now.Before(o.doubt.release)
 	if errors.Is(err, redis.ErrClosed) || !now.Before(o.doubt.ghosts) && !unconfirmed {
 		since := o.doubt.since
 		o.doubt.pause = 0
+		o.doubt.timer.Stop()
 		go o.base.observe(o.set, settings.Settled, o.id, now.Sub(since), err)
 		return
 	}
@@ -88,7 +116,7 @@ func (o *owner) settle() {
 	} else {
 		pause = min(pause, o.doubt.ghosts.Sub(now))
 	}
-	time.AfterFunc(pause, o.settle)
+	o.settleAtLocked(now.Add(pause))
 }
 
 func (o *owner) settleOnce() error {

@@ -1,0 +1,251 @@
+package baselock_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+const name = "lock"
+
+var plain = baselock.Plain()
+
+// A kit is a server on fake time, a client of it whose commands a test may harm, and the lock under test.
+type kit struct {
+	*testing.T
+	ctx    context.Context
+	mini   *miniredis.Miniredis
+	honest *redis.Client // its commands are left alone
+	client *redis.Client
+	start  time.Time
+
+	mu     sync.Mutex
+	plan   func(op string) fault // nil: no harm
+	counts map[string]int        // commands sent, by op
+	events []redlatch.Event
+	holds  []*redlatch.Hold
+}
+
+func inBubble(t *testing.T, run func(t *testing.T, k *kit)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		mini, honest := redistest.InMemory(t)
+		client := redis.NewClient(redistest.InMemoryOptions(mini))
+		t.Cleanup(func() { _ = client.Close() })
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		k := &kit{T: t, ctx: ctx, mini: mini, honest: honest, client: client}
+		k.teach()
+		client.AddHook(k)
+		k.counts, k.start = map[string]int{}, time.Now()
+		run(t, k)
+		k.finish()
+	})
+}
+
+// teach has the server know the scripts, so that a test need not count the sends with their source.
+func (k *kit) teach() {
+	k.Helper()
+	b := baselock.New(k.client, name, &plain, []redlatch.Option{redlatch.WithLinger(0)})
+	h, err := b.Lock(k.ctx, nil)
+	require.NoError(k, err)
+	time.Sleep(11 * time.Second) // one renewal
+	require.NoError(k, h.Extend(k.ctx, time.Minute))
+	require.NoError(k, h.Unlock(k.ctx))
+}
+
+// finish gives back what the test has not, and requires that nothing is left when all ghosts have had their time.
+func (k *kit) finish() {
+	k.Helper()
+	k.faults(nil)
+	for _, h := range k.holds {
+		if err := h.Unlock(k.ctx); err != nil && !errors.Is(err, redlatch.ErrReleased) && !errors.Is(err, redlatch.ErrLost) {
+			k.Errorf("give back at the end: %v", err)
+		}
+	}
+	time.Sleep(3 * time.Minute)
+	require.Empty(k, k.mini.Keys(), "left behind")
+}
+
+func (k *kit) lock(opts ...redlatch.Option) *baselock.Base {
+	return baselock.New(k.client, name, &plain, append([]redlatch.Option{
+		redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
+		redlatch.WithObserver(func(e redlatch.Event) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.events = append(k.events, e)
+		}),
+	}, opts...))
+}
+
+// take acquires and keeps the hold reachable: the garbage collector lives outside of the bubble.
+func (k *kit) take(b *baselock.Base, ctx context.Context, opts ...redlatch.Option) *redlatch.Hold {
+	k.Helper()
+	h, err := b.Lock(ctx, opts)
+	require.NoError(k, err)
+	return k.keep(h)
+}
+
+func (k *kit) keep(h *redlatch.Hold) *redlatch.Hold {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.holds = append(k.holds, h)
+	return h
+}
+
+// at sleeps until a moment of the bubble.
+func (k *kit) at(d time.Duration) { time.Sleep(time.Until(k.start.Add(d))) }
+
+// count is the hold count that Redis has for the owner; 0 when it holds nothing.
+func (k *kit) count(owner string) int {
+	k.Helper()
+	n, err := k.honest.HGet(k.ctx, name, owner).Int()
+	if !errors.Is(err, redis.Nil) {
+		require.NoError(k, err)
+	}
+	return n
+}
+
+// trusted is how long after the start the hold is trusted.
+func (k *kit) trusted(h *redlatch.Hold) time.Duration { return h.Until().Sub(k.start) }
+
+func (k *kit) locked() bool { return k.mini.Exists(name) }
+
+func (k *kit) sent(op string) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.counts[op]
+}
+
+func (k *kit) told(kind redlatch.EventKind) (n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, e := range k.events {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// A fault is what happens to one command.
+type fault struct {
+	before  time.Duration // how long it is on its way
+	refused bool          // it is not executed, and the client knows
+	lost    bool          // it is executed, and the client does not learn of it
+	ghost   time.Duration // the client gives up at once, and then it is executed
+	after   time.Duration // how long the answer is on its way
+}
+
+// faults has plan decide about every command from now on. It runs under the kit's mutex.
+func (k *kit) faults(plan func(op string) fault) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.plan = plan
+}
+
+// harm makes the next n commands of one kind suffer.
+func (k *kit) harm(op string, n int, f fault) {
+	k.faults(func(o string) fault {
+		if o != op || n == 0 {
+			return fault{}
+		}
+		n--
+		return f
+	})
+}
+
+var errRefused = &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+
+// op tells by its shape which script a command runs.
+func op(cmd redis.Cmder) string {
+	args := cmd.Args()
+	_, list := cmd.(interface{ Val() []any })
+	switch {
+	case cmd.Name() != "evalsha" && cmd.Name() != "eval":
+		return cmd.Name()
+	case list && len(args) > 5:
+		return "renew"
+	case list:
+		return "query"
+	case len(args) == 6 && args[4] == "PUBLISH":
+		return "force"
+	case len(args) == 6:
+		return "acquire"
+	case args[5] == "PUBLISH":
+		return "release"
+	default:
+		return "recount"
+	}
+}
+
+// process is what happens to a command on its way to the server.
+func (k *kit) process(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	k.mu.Lock()
+	kind := op(cmd)
+	k.counts[kind]++
+	var f fault
+	if k.plan != nil {
+		f = k.plan(kind)
+	}
+	k.mu.Unlock()
+	time.Sleep(f.before)
+	err := io.ErrUnexpectedEOF
+	switch {
+	case f.refused:
+		cmd.SetErr(errRefused)
+		return errRefused
+	case f.ghost > 0:
+		args := cmd.Args()
+		go func() {
+			time.Sleep(f.ghost)
+			_ = k.honest.Do(context.Background(), args...).Err() // nobody is there to hear it
+		}()
+		cmd.SetErr(err)
+		return err
+	}
+	executed := next(ctx, cmd)
+	time.Sleep(f.after)
+	if f.lost {
+		cmd.SetErr(err)
+		return err
+	}
+	return executed
+}
+
+// The hook of the client library.
+
+func (k *kit) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (k *kit) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { return k.process(ctx, cmd, next) }
+}
+
+// ProcessPipelineHook sends the commands of a pipeline one by one, so that each can have a fault of its own.
+func (k *kit) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) (first error) {
+		for _, cmd := range cmds {
+			err := k.process(ctx, cmd, func(ctx context.Context, cmd redis.Cmder) error {
+				return next(ctx, []redis.Cmder{cmd})
+			})
+			if first == nil {
+				first = err
+			}
+		}
+		return first
+	}
+}

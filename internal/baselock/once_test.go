@@ -1,0 +1,248 @@
+package baselock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+)
+
+// Every command whose answer is lost takes effect once.
+
+func TestAnAcquisitionWhoseAnswerIsLostCountsOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		k.harm("acquire", 1, fault{lost: true})
+		h := k.take(k.lock(), k.ctx)
+		require.Equal(t, 1, k.count(h.Owner()))
+		require.Equal(t, 2, k.sent("acquire"))
+		require.NoError(t, h.Unlock(k.ctx))
+		require.False(t, k.locked())
+	})
+}
+
+// The lease runs from the first send, which may be the one that was executed.
+func TestTrustCountsFromTheFirstSendThatMayHaveBeenExecuted(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		k.harm("acquire", 1, fault{lost: true, after: 3 * time.Second})
+		h := k.take(k.lock(), k.ctx, redlatch.WithLease(20*time.Second))
+		require.Equal(t, 20*time.Second-200*time.Millisecond, k.trusted(h))
+		<-h.Context(k.ctx).Done()
+		require.True(t, k.locked())
+	})
+}
+
+func TestAReentryWhoseAnswerIsLostCountsOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		outer := k.take(b, k.ctx)
+		k.harm("recount", 1, fault{lost: true})
+		inner := k.take(b, outer.Context(k.ctx))
+		require.Equal(t, 2, k.count(outer.Owner()))
+		require.NoError(t, inner.Unlock(k.ctx))
+		require.Equal(t, 1, k.count(outer.Owner()))
+		time.Sleep(2 * time.Minute) // settling changes nothing
+		require.Equal(t, 1, k.count(outer.Owner()))
+		require.True(t, outer.Valid())
+		require.NoError(t, outer.Unlock(k.ctx))
+		require.False(t, k.locked())
+	})
+}
+
+func TestAPartialReleaseWhoseAnswerIsLostCountsOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		outer := k.take(b, k.ctx)
+		inner := k.take(b, outer.Context(k.ctx))
+		third := k.take(b, outer.Context(k.ctx))
+		k.harm("recount", 1, fault{lost: true})
+		require.NoError(t, inner.Unlock(k.ctx))
+		require.Equal(t, 2, k.count(outer.Owner()))
+		require.NoError(t, third.Unlock(k.ctx))
+		require.Equal(t, 1, k.count(outer.Owner()))
+		require.NoError(t, outer.Unlock(k.ctx))
+		require.False(t, k.locked())
+	})
+}
+
+func TestAFinalReleaseWhoseAnswerIsLostIsSuccess(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		h := k.take(b, k.ctx)
+		k.harm("release", 1, fault{lost: true})
+		require.NoError(t, h.Unlock(k.ctx))
+		require.False(t, k.locked())
+		next := k.take(b, k.ctx)
+		time.Sleep(2 * time.Minute) // settling the first does not touch the second
+		require.True(t, next.Valid())
+		require.Equal(t, 1, k.count(next.Owner()))
+	})
+}
+
+func TestAFinalReleaseWhoseAnswerIsLostAfterTheLeaseIsALoss(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		h := k.take(k.lock(), k.ctx, redlatch.WithLease(2*time.Second))
+		k.harm("release", 1, fault{lost: true, before: 3 * time.Second})
+		require.ErrorIs(t, h.Unlock(k.ctx), redlatch.ErrLost)
+	})
+}
+
+func TestAnExtensionWhoseAnswerIsLostCountsOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		h := k.take(k.lock(), k.ctx, redlatch.WithLease(5*time.Second))
+		k.harm("recount", 1, fault{lost: true})
+		require.NoError(t, h.Extend(k.ctx, time.Minute))
+		require.Equal(t, 1, k.count(h.Owner()))
+		require.Equal(t, time.Minute-600*time.Millisecond, k.trusted(h), "from before the first send")
+	})
+}
+
+func TestARenewalWhoseAnswerIsLostIsMadeAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		h := k.take(k.lock(), k.ctx)
+		k.harm("renew", 1, fault{lost: true})
+		k.at(10*time.Second + time.Millisecond)
+		require.Equal(t, 1, k.sent("renew"))
+		k.at(12*time.Second + time.Millisecond)
+		require.Equal(t, 2, k.sent("renew"))
+		require.Equal(t, 12*time.Second+29700*time.Millisecond, k.trusted(h))
+	})
+}
+
+// What a caller leaves behind is settled behind its back.
+
+func TestAnAcquisitionInFlightWhenItsCallerLeavesIsGivenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		k.harm("acquire", 1, fault{before: 3 * time.Second, after: time.Second})
+		ctx, cancel := context.WithTimeout(k.ctx, time.Second)
+		defer cancel()
+		_, err := b.Lock(ctx, nil)
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(k.start), "at the deadline, not when the answer comes")
+		k.at(3500 * time.Millisecond)
+		require.True(t, k.locked(), "executed after its caller left")
+		k.at(4*time.Second + time.Millisecond)
+		require.False(t, k.locked(), "given back when the answer came")
+		require.Zero(t, k.sent("renew"))
+	})
+}
+
+func TestAnAbandonedReentryLeavesTheOuterHoldIntact(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		outer := k.take(b, k.ctx)
+		k.harm("recount", 1, fault{before: 2 * time.Second, after: time.Second})
+		ctx, cancel := context.WithTimeout(outer.Context(k.ctx), time.Second)
+		defer cancel()
+		_, err := b.Lock(ctx, nil)
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.Equal(t, time.Second, time.Since(k.start))
+		k.at(2500 * time.Millisecond)
+		require.Equal(t, 2, k.count(outer.Owner()), "executed after its caller left")
+		k.at(3*time.Second + time.Millisecond)
+		require.Equal(t, 1, k.count(outer.Owner()))
+		require.True(t, outer.Valid())
+		require.NoError(t, outer.Unlock(k.ctx))
+		require.False(t, k.locked())
+	})
+}
+
+func TestTheReleaseWaitsForAnAbandonedReentry(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		outer := k.take(b, k.ctx)
+		k.harm("recount", 1, fault{before: 2 * time.Second})
+		ctx, cancel := context.WithTimeout(outer.Context(k.ctx), time.Second)
+		defer cancel()
+		_, err := b.Lock(ctx, nil)
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.NoError(t, outer.Unlock(k.ctx))
+		require.Equal(t, 2*time.Second, time.Since(k.start))
+		require.False(t, k.locked())
+	})
+}
+
+func TestAReentryWaitsNoLongerThanWithWait(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		outer := k.take(b, k.ctx)
+		k.harm("recount", 1, fault{before: 4 * time.Second})
+		_, err := b.Lock(context.WithoutCancel(outer.Context(k.ctx)), []redlatch.Option{redlatch.WithWait(time.Second)})
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(k.start))
+		time.Sleep(time.Minute)
+		require.Equal(t, 1, k.count(outer.Owner()))
+	})
+}
+
+// Ghosts: commands that are executed long after their sender gave up.
+
+func TestTheGhostOfAnAcquisitionIsGivenBackAgain(t *testing.T) {
+	for _, late := range []time.Duration{time.Second, 5 * time.Second, 20 * time.Second, 50 * time.Second} {
+		inBubble(t, func(t *testing.T, k *kit) {
+			k.harm("acquire", 1, fault{ghost: late})
+			h := k.take(k.lock(), k.ctx)
+			require.NoError(t, h.Unlock(k.ctx))
+			k.at(late + time.Millisecond)
+			require.True(t, k.locked(), "the ghost has it")
+			// The pauses double, so the next settling comes after as much time again at most.
+			time.Sleep(late + 250*time.Millisecond)
+			require.False(t, k.locked())
+			require.Zero(t, k.sent("renew"))
+		})
+	}
+}
+
+// The second send answers, but nobody knows about the first.
+func TestTheGhostOfAnEarlierSendIsGivenBackAlthoughTheCallerLeft(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		other := k.take(k.lock(), k.ctx)
+		sends := 0
+		k.faults(func(op string) fault {
+			if op != "acquire" {
+				return fault{}
+			}
+			if sends++; sends == 1 {
+				return fault{ghost: 15 * time.Second}
+			}
+			return fault{after: 3 * time.Second}
+		})
+		ctx, cancel := context.WithTimeout(k.ctx, time.Second)
+		defer cancel()
+		_, err := k.lock().Lock(ctx, nil)
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.NoError(t, other.Unlock(k.ctx))
+		k.at(15*time.Second + time.Millisecond)
+		require.True(t, k.locked(), "the ghost has it")
+		k.at(32 * time.Second)
+		require.False(t, k.locked())
+	})
+}
+
+func TestTheGhostsOfOtherCommandsNeverHold(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		outer := k.take(b, k.ctx)
+		ghost := fault{ghost: 10 * time.Second}
+		k.harm("recount", 1, ghost)
+		inner := k.take(b, outer.Context(k.ctx)) // its first send comes as a ghost and says 2
+		k.harm("recount", 1, ghost)
+		require.NoError(t, inner.Unlock(k.ctx)) // says 1
+		k.at(30 * time.Second)
+		require.Equal(t, 1, k.count(outer.Owner()))
+		k.harm("recount", 1, ghost)
+		require.NoError(t, outer.Extend(k.ctx, time.Minute))
+		k.harm("release", 1, ghost)
+		require.NoError(t, outer.Unlock(k.ctx))
+		require.False(t, k.locked())
+		next := k.take(b, k.ctx)
+		time.Sleep(2 * time.Minute)
+		require.True(t, next.Valid())
+		require.Equal(t, 1, k.count(next.Owner()))
+	})
+}

@@ -1,0 +1,113 @@
+package baselock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+)
+
+func down(string) fault { return fault{refused: true} }
+
+func TestUnlockIsBoundedAndGoesOnInTheBackground(t *testing.T) {
+	for name, ctx := range map[string]func(*kit) context.Context{
+		"cancellable": func(k *kit) context.Context { return k.ctx },
+		"background":  func(*kit) context.Context { return context.Background() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				h := k.take(k.lock(redlatch.WithReleaseTimeout(3*time.Second)), k.ctx)
+				k.faults(down)
+				err := h.Unlock(ctx(k))
+				require.Error(t, err)
+				require.NotErrorIs(t, err, redlatch.ErrLost)
+				require.LessOrEqual(t, time.Since(k.start), 3*time.Second)
+				require.Greater(t, time.Since(k.start), 2*time.Second, "it tried for as long as it may")
+				k.at(10 * time.Second)
+				require.True(t, k.locked())
+				k.faults(nil)
+				time.Sleep(2*time.Second + 100*time.Millisecond)
+				require.False(t, k.locked())
+				require.Zero(t, k.sent("renew"), "nobody renews what is being given back")
+				time.Sleep(3 * time.Minute)
+				require.Equal(t, 1, k.told(redlatch.EventSettled))
+			})
+		})
+	}
+}
+
+func TestUnlockAgainstASilentServerEndsAtItsTimeLimit(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		h := k.take(k.lock(redlatch.WithReleaseTimeout(2*time.Second)), k.ctx)
+		k.at(5 * time.Second)
+		k.harm("release", 1, fault{before: time.Minute})
+		err := h.Unlock(k.ctx)
+		require.ErrorIs(t, err, redlatch.ErrUncertain)
+		require.Equal(t, 7*time.Second, time.Since(k.start))
+		k.at(8 * time.Second)
+		require.False(t, k.locked(), "settled by another connection")
+	})
+}
+
+func TestAReleaseThatIsNotConfirmedIsTriedSoonAlsoAfterAnOlderDoubt(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		k.harm("acquire", 1, fault{lost: true}) // in doubt, and settled at intervals that grow to half a minute
+		h := k.take(k.lock(redlatch.WithReleaseTimeout(time.Second)), k.ctx)
+		k.at(33 * time.Second)
+		k.faults(down)
+		require.Error(t, h.Unlock(k.ctx))
+		k.at(35 * time.Second)
+		k.faults(nil)
+		k.at(37*time.Second + 100*time.Millisecond)
+		require.False(t, k.locked())
+	})
+}
+
+func TestAHoldIsNotRenewedWhileItsReleaseWaitsForItsTurn(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock(redlatch.WithReleaseTimeout(time.Second))
+		outer := k.take(b, k.ctx)
+		k.harm("recount", 1, fault{before: 5 * time.Minute, refused: true})
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(outer.Context(k.ctx)), time.Second)
+		defer cancel()
+		_, err := b.Lock(ctx, nil)
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, outer.Unlock(k.ctx), redlatch.ErrUncertain)
+		require.Equal(t, 2*time.Second, time.Since(k.start))
+		k.at(time.Minute)
+		require.False(t, k.locked(), "the lease has run out")
+		k.at(6 * time.Minute) // when the command ends
+	})
+}
+
+func TestOutstandingHoldsKeepWhatAReleaseCouldNotGiveBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock(redlatch.WithReleaseTimeout(time.Second))
+		outer := k.take(b, k.ctx)
+		inner := k.take(b, outer.Context(k.ctx))
+		k.faults(down)
+		require.Error(t, inner.Unlock(k.ctx))
+		require.Equal(t, 2, k.count(outer.Owner()))
+		k.faults(nil)
+		time.Sleep(10 * time.Second)
+		require.Equal(t, 1, k.count(outer.Owner()))
+		require.True(t, outer.Valid())
+		require.NoError(t, outer.Unlock(k.ctx))
+		require.False(t, k.locked())
+	})
+}
+
+func TestAReleaseAfterALossIsStillSent(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		h := k.take(k.lock(), k.ctx)
+		work := h.Context(k.ctx)
+		k.faults(func(op string) fault { return fault{refused: op == "renew"} })
+		<-work.Done()
+		require.True(t, k.locked(), "by the clock the server still has it")
+		require.ErrorIs(t, h.Unlock(k.ctx), redlatch.ErrLost)
+		require.False(t, k.locked())
+	})
+}
