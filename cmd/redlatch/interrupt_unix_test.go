@@ -13,7 +13,7 @@ import (
 
 // A terminal sends the signal to all processes, workers included.
 func TestCtrlCStopsTheWorkersAndLeavesNoKey(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+	each(t, func(t *testing.T, srv *redistest.Server) {
 		for _, moment := range []string{"workers started", "start latch", "is killed"} {
 			r := prepare(t, srv)
 			r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // binary is the command as users have it.
@@ -49,4 +51,11 @@ func test(m *testing.M) (code int) {
 			return 1
 		}
 	}
+}
+
+// each runs fn on miniredis and on a real server that nobody else uses: the tests look at all keys of demos.
+func each(t *testing.T, fn func(t *testing.T, srv *redistest.Server)) {
+	t.Helper()
+	t.Run("miniredis", func(t *testing.T) { fn(t, redistest.Mini(t)) })
+	t.Run("redis", func(t *testing.T) { fn(t, redistest.Process(t)) })
 }

@@ -16,7 +16,7 @@ import (
 // satisfies the condition.
 func killWhen(t *testing.T, srv *redistest.Server, c Config, condition func(latest entry) bool) (r *Result, victim int) {
 	t.Helper()
-	c.URL = urlOf(t, srv)
+	c.URL = "redis://" + srv.Addr
 	client := srv.Client(t)
 	hire := c.Worker
 	var processes []*exec.Cmd // worker 1 is the first
@@ -59,7 +59,7 @@ func fresh(e entry) bool { return time.Since(time.UnixMilli(e.ms)) < 50*time.Mil
 
 // With the only permit gone, the others would wait for ever.
 func TestThePermitOfAKilledWorkerIsGivenBack(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+	each(t, func(t *testing.T, srv *redistest.Server) {
 		c := small(t, "nothing")
 		c.Workers, c.Jobs, c.Permits = 2, 5, 1
 		r, victim := killWhen(t, srv, c, func(e entry) bool { return e.kind == begin && fresh(e) })
@@ -84,7 +84,7 @@ func TestTheJobOfAWorkerKilledWhileItWaitsIsDoneByAnother(t *testing.T) {
 func TestAWorkerThatLostItsPresenceGivesUpItsJob(t *testing.T) {
 	srv := redistest.Mini(t)
 	c := small(t, "nothing")
-	c.URL = urlOf(t, srv)
+	c.URL = "redis://" + srv.Addr
 	taken := false
 	c.Watch = onProgress{c.Watch, func(s Status) {
 		if taken || s.Done == 0 {

@@ -133,7 +133,7 @@ func takeoverChecks(c *Config, f facts) []Check {
 		k := Check{
 			Name:   "a dead holder is replaced",
 			OK:     t.ms <= longestTakeover.Milliseconds(),
-			Detail: fmt.Sprintf("worker %d had the lock %s after worker %d died (lease %v)", t.by, seconds(t.ms), t.dead, lease),
+			Detail: fmt.Sprintf("worker %d by worker %d after %s; the lease is %v", t.dead, t.by, seconds(t.ms), lease),
 		}
 		if !k.OK {
 			k.Detail += fmt.Sprintf("; %v is the limit", longestTakeover)
@@ -142,7 +142,7 @@ func takeoverChecks(c *Config, f facts) []Check {
 		checks = append(checks, k)
 	}
 	if c.Kill && !planned {
-		checks = append(checks, Check{Name: "a dead holder is replaced", Detail: "nobody had the lock after the kill, or there was none"})
+		checks = append(checks, Check{Name: "a dead holder is replaced", Detail: "nobody was killed, or nobody took over"})
 	}
 	return checks
 }

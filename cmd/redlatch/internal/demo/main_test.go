@@ -42,7 +42,15 @@ func workersWithout(tb testing.TB, what string) func() *exec.Cmd {
 	}
 	return func() *exec.Cmd {
 		cmd := exec.Command(self)
-		cmd.Env = append(os.Environ(), spoilVariable+"="+what)
+		cmd.Env = append(os.Environ(), spoilVariable+"="+what,
+			"GORACE=atexit_sleep_ms=0") // else every worker takes a second to end
 		return cmd
 	}
+}
+
+// each runs fn on miniredis and on a real server that nobody else uses: the tests look at all keys of demos.
+func each(t *testing.T, fn func(t *testing.T, srv *redistest.Server)) {
+	t.Helper()
+	t.Run("miniredis", func(t *testing.T) { fn(t, redistest.Mini(t)) })
+	t.Run("redis", func(t *testing.T) { fn(t, redistest.Process(t)) })
 }

@@ -2,9 +2,7 @@ package demo
 
 import (
 	"context"
-	"net/url"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,20 +11,6 @@ import (
 
 	"github.com/redlatch/redlatch/internal/redistest"
 )
-
-// urlOf is the address of the server in the form that the demo takes.
-func urlOf(tb testing.TB, srv *redistest.Server) string {
-	tb.Helper()
-	o := srv.Client(tb).Options()
-	u := url.URL{Scheme: "redis", Host: o.Addr, Path: "/" + strconv.Itoa(o.DB)}
-	if o.TLSConfig != nil {
-		u.Scheme = "rediss"
-	}
-	if o.Password != "" {
-		u.User = url.UserPassword(o.Username, o.Password)
-	}
-	return u.String()
-}
 
 func small(tb testing.TB, without string) Config {
 	return Config{
@@ -47,10 +31,10 @@ func check(t *testing.T, r *Result, beginning string) Check {
 }
 
 func TestEverythingHoldsAlthoughAHolderIsKilled(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+	each(t, func(t *testing.T, srv *redistest.Server) {
 		c := small(t, "nothing")
 		c.Kill = true
-		c.URL = urlOf(t, srv)
+		c.URL = "redis://" + srv.Addr
 		r, err := Run(t.Context(), c)
 		require.NoError(t, err)
 		require.True(t, r.OK, r.Reasons)
@@ -76,9 +60,9 @@ func TestTheEmbeddedServerIsEnough(t *testing.T) {
 
 // Without the lock the same work must be seen to go wrong, or the verdict is worth nothing.
 func TestWorkersWithoutTheLockAreFoundOut(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+	each(t, func(t *testing.T, srv *redistest.Server) {
 		c := small(t, "lock")
-		c.URL = urlOf(t, srv)
+		c.URL = "redis://" + srv.Addr
 		r, err := Run(t.Context(), c)
 		require.NoError(t, err)
 		require.False(t, r.OK)
@@ -129,7 +113,7 @@ func TestADemoThatTakesTooLongSaysSo(t *testing.T) {
 func TestADemoWhoseContextEndsCleansUp(t *testing.T) {
 	srv := redistest.Mini(t)
 	c := small(t, "nothing")
-	c.URL = urlOf(t, srv)
+	c.URL = "redis://" + srv.Addr
 	ctx, cancel := context.WithCancel(t.Context())
 	c.Watch = onProgress{c.Watch, func(s Status) {
 		if s.Done > 0 {

@@ -46,7 +46,7 @@ func NewScreen(out io.Writer) *Screen {
 func (s *Screen) Begin(c *Config, server string) {
 	s.config = c
 	fmt.Fprintf(s.out, "\n  %s  %s share %s\n", s.paint(bold, "redlatch demo"), count(c.Workers, "worker"), count(c.Jobs, "job"))
-	fmt.Fprintf(s.out, "  One at a time takes a job, under a lock; %d at a time may run one, in a semaphore.\n", c.Permits)
+	fmt.Fprintf(s.out, "  One at a time takes a job, under a lock; %d at a time run one, in a semaphore.\n", c.Permits)
 	fmt.Fprintf(s.out, "  Server: %s\n\n", server)
 }
 
