@@ -1,0 +1,328 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/waiting"
+)
+
+// quick are settings under which nothing lingers.
+func quick() *settings.Settings {
+	s := settings.Defaults()
+	s.Linger, s.LingerSet = 0, true
+	return &s
+}
+
+// eventually collects garbage until done, or fails after a generous time.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("still not seen: %s", what)
+		}
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// An idle client is never asked; it only has to be one.
+func idle(t *testing.T) *redis.Client {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func TestOneClientHasOneSessionAndTwoHaveTwo(t *testing.T) {
+	a, b := idle(t), idle(t)
+	var wg sync.WaitGroup
+	found := make([]*session.Session, 20)
+	for i := range found {
+		wg.Go(func() { found[i] = session.Of(a, quick()) })
+	}
+	wg.Wait()
+	for _, s := range found {
+		require.Same(t, found[0], s)
+	}
+	other := session.Of(b, quick())
+	require.NotSame(t, found[0], other)
+	require.NotEqual(t, found[0].ID, other.ID)
+}
+
+func TestASessionGoesWithItsLastUserAndTheNextIsSomebodyElse(t *testing.T) {
+	srv := redistest.Mini(t)
+	client := srv.Client(t)
+	use := func() (weak.Pointer[session.Session], string) {
+		s := session.Of(client, quick())
+		// Everything that a session starts has been in use: workers, a line, the hub, a lane.
+		require.NoError(t, s.Dispatch.Do(t.Context(), "k", redis.NewIntCmd(context.Background(), "incr", "k"), 0))
+		line, part := s.Join(session.LineKey{Key: "k", Kind: "lock"}, "channel")
+		require.NoError(t, line.Wait(t.Context(), time.Second, done))
+		part()
+		s.ReturnLane("k", s.BorrowLane("k"))
+		return weak.Make(s), s.ID
+	}
+	first, id := use()
+	eventually(t, "the session collected", func() bool { return first.Value() == nil })
+	_, next := use()
+	require.NotEqual(t, id, next)
+}
+
+func done(context.Context) (waiting.Verdict, error) { return waiting.Verdict{Done: true}, nil }
+
+// A wrapper is a client of the user's own. As a value it can be compared; with a list inside it cannot.
+type wrapper struct{ *redis.Client }
+type unhashable struct {
+	*redis.Client
+	hooks []string
+}
+
+func TestAComparableWrapperIsAClient(t *testing.T) {
+	client := idle(t)
+	require.Same(t, session.Of(wrapper{client}, quick()), session.Of(wrapper{client}, quick()))
+}
+
+func TestClientsThatCannotWorkAreRefusedWithASentence(t *testing.T) {
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
+	defer func() { _ = ring.Close() }()
+	for name, test := range map[string]struct {
+		client session.Client
+		say    string
+	}{
+		"nil":                  {nil, "the redis client is nil; pass the result of redis.NewClient"},
+		"a nil pointer":        {(*redis.Client)(nil), "the redis client is nil"},
+		"a ring":               {ring, "use a cluster, or one client per server with redlock"},
+		"one without identity": {unhashable{idle(t), nil}, "unhashable cannot be compared, so its locks could not find each other; pass a pointer to it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() { require.Contains(t, fmt.Sprint(recover()), test.say) }()
+			session.Of(test.client, quick())
+		})
+	}
+	session.Of(&unhashable{idle(t), nil}, quick()) // the advice works
+}
+
+func TestOwnersAreUniqueAndWellFormed(t *testing.T) {
+	s := session.Of(idle(t), quick())
+	uuid := `[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`
+	form := regexp.MustCompile(`^` + uuid + `:[1-9][0-9]*$`)
+	seen := sync.Map{}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				owner := s.NextOwner()
+				if _, twice := seen.LoadOrStore(owner, true); twice || !form.MatchString(owner) {
+					t.Errorf("owner %q: minted twice %v", owner, twice)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestANameIsMappedAndChecked(t *testing.T) {
+	single, cluster := session.Of(idle(t), quick()), quick()
+	cluster.Cluster = true
+	many := session.Of(idle(t), cluster)
+	mapped := quick()
+	mapped.Map = func(name string) string { return "app:" + name }
+	nothing := quick()
+	nothing.Map = func(string) string { return "" }
+	for _, test := range []struct {
+		s    *session.Session
+		set  *settings.Settings
+		name string
+		key  string
+		say  string
+	}{
+		{single, quick(), "orders", "orders", ""},
+		{single, mapped, "orders", "app:orders", ""},
+		{single, quick(), "a{b", "a{b", ""},
+		{many, quick(), "{a}b", "{a}b", ""},
+		{single, quick(), "", "", "the name is empty"},
+		{single, mapped, "", "", "the name is empty"},
+		{single, nothing, "orders", "", `the name mapper made "orders" empty`},
+		{many, quick(), "a{b", "", "use no braces, or {tag} with something inside"},
+	} {
+		key, err := test.s.KeyOf(test.name, test.set)
+		require.Equal(t, test.key, key)
+		if test.say == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, errs.Invalid)
+		require.ErrorContains(t, err, test.say)
+	}
+	require.Zero(t, single.Shard("foo"))
+	require.Equal(t, 12182, many.Shard("foo"))
+}
+
+func TestALineIsOpenAsLongAsSomebodyIsInIt(t *testing.T) {
+	srv := redistest.Mini(t)
+	s := session.Of(srv.Client(t), quick())
+	key := session.LineKey{Key: "k", Kind: "lock"}
+	subscribers := func() int { return srv.Mini.PubSubNumSub("channel")["channel"] }
+	first, partFirst := s.Join(key, "channel")
+	second, partSecond := s.Join(key, "channel")
+	require.Same(t, first, second)
+	other, partOther := s.Join(session.LineKey{Key: "k", Kind: "reader"}, "")
+	require.NotSame(t, first, other)
+	require.False(t, s.Waiting(key), "nobody waits yet")
+	eventually(t, "the subscription", func() bool { return subscribers() == 1 })
+
+	ctx, cancel := context.WithCancel(t.Context())
+	asked, left := make(chan struct{}, 10), make(chan error)
+	go func() {
+		left <- first.Wait(ctx, time.Second, func(context.Context) (waiting.Verdict, error) {
+			asked <- struct{}{}
+			return waiting.Verdict{Sleep: time.Hour}, nil
+		})
+	}()
+	<-asked
+	require.True(t, s.Waiting(key))
+	require.Equal(t, 1, s.Waiters(key))
+	srv.Mini.Publish("channel", "0")
+	<-asked // a message makes the head ask again
+	cancel()
+	require.ErrorIs(t, <-left, context.Canceled)
+	partFirst()
+	require.Equal(t, 1, subscribers(), "the second is still in line")
+	partSecond()
+	partOther()
+	require.False(t, s.Waiting(key))
+	require.Zero(t, s.Waiters(key))
+	eventually(t, "the subscription gone", func() bool { return subscribers() == 0 })
+}
+
+// A probed client counts what it is asked, and answers with err.
+type probed struct {
+	*redis.Client
+	mu    sync.Mutex
+	err   error
+	asked int
+	hang  chan struct{}
+}
+
+func (p *probed) Process(_ context.Context, cmd redis.Cmder) error {
+	p.mu.Lock()
+	p.asked++
+	err, hang := p.err, p.hang
+	p.mu.Unlock()
+	if hang != nil {
+		<-hang
+	}
+	return err
+}
+
+type reply string
+
+func (r reply) Error() string { return string(r) }
+func (reply) RedisError()     {}
+
+func TestThePublishCommandIsAskedForOnlyWhereItIsNotKnown(t *testing.T) {
+	for name, test := range map[string]struct {
+		cluster  bool
+		sharding settings.Sharding
+		err      error
+		want     string
+		asked    int
+	}{
+		"one server":                    {want: session.Classic},
+		"one server, sharding on":       {sharding: settings.ShardingOn, want: session.Classic},
+		"cluster, sharding on":          {cluster: true, sharding: settings.ShardingOn, want: session.Sharded},
+		"cluster, sharding off":         {cluster: true, sharding: settings.ShardingOff, want: session.Classic},
+		"cluster with sharded channels": {cluster: true, want: session.Sharded, asked: 1},
+		"cluster before 7.0":            {cluster: true, err: reply("ERR Unknown subcommand or wrong number of arguments"), want: session.Classic, asked: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := &probed{Client: idle(t), err: test.err}
+			set := quick()
+			set.Cluster, set.Sharding = test.cluster, test.sharding
+			s := session.Of(client, set)
+			for range 3 {
+				got, err := s.Publish(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, test.want, got)
+			}
+			require.Equal(t, test.asked, client.asked, "asked once at most")
+		})
+	}
+}
+
+func TestAClusterThatCannotBeAskedIsAskedAgain(t *testing.T) {
+	client := &probed{Client: idle(t), err: reply("LOADING Redis is loading the dataset in memory")}
+	set := quick()
+	set.Cluster = true
+	s := session.Of(client, set)
+	for _, err := range []error{client.err, errors.New("a read timed out"), redis.ErrClosed} {
+		client.err = err
+		_, got := s.Publish(t.Context())
+		require.ErrorIs(t, got, err)
+	}
+	client.err, client.hang = nil, make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Publish(ctx)
+	require.ErrorIs(t, err, context.Canceled, "a server that hangs does not hold the caller up")
+	close(client.hang)
+	got, err := s.Publish(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, session.Sharded, got)
+}
+
+func TestARealClusterPublishesSharded(t *testing.T) {
+	cluster := redistest.Cluster(t, 3, 0)
+	s := session.Of(cluster.Client(t), quick())
+	got, err := s.Publish(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, session.Sharded, got)
+}
+
+func TestALaneIsLentToOneAtATimeAndItsNumbersAscend(t *testing.T) {
+	s := session.Of(idle(t), quick())
+	first, second := s.BorrowLane("k"), s.BorrowLane("k")
+	require.NotEqual(t, first.Lane, second.Lane)
+	require.Equal(t, first.Key, second.Key)
+	require.NotEqual(t, first.Key, s.BorrowLane("other").Key)
+	s.ReturnLane("k", first)
+	again := s.BorrowLane("k")
+	require.Equal(t, first.Lane, again.Lane)
+	require.GreaterOrEqual(t, again.Seq, first.Seq+2, "the number between is for settling")
+	s.ReturnLane("k", again)
+	s.ReturnLane("k", second)
+	require.Greater(t, s.BorrowLane("k").Seq, second.Seq, "also of a counter that was forgotten: the server may remember")
+}
+
+func TestOnceSendsOneTimeAndOnlyAnUnknownScriptAgain(t *testing.T) {
+	srv := redistest.Mini(t)
+	client := srv.Client(t)
+	fence := lane.Fence("k", lane.Call{Key: "l", Lane: 0, Seq: 2})
+	for range 2 {
+		took, err := session.Once(t.Context(), client, fence)
+		require.NoError(t, err)
+		require.False(t, took)
+	}
+	require.EqualValues(t, 2, srv.CommandStats(t)["evalsha"])
+	require.EqualValues(t, 1, srv.CommandStats(t)["eval"])
+
+	failing := &probed{Client: client, err: errors.New("a read timed out")}
+	_, err := session.Once(t.Context(), failing, fence)
+	require.ErrorIs(t, err, failing.err)
+	require.Equal(t, 1, failing.asked)
+}
