@@ -1,0 +1,111 @@
+package countdownlatch_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/internal/faultproxy"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// long is a poll interval or a time limit that no test waits for.
+const long = time.Hour
+
+// eventually waits for what takes milliseconds unless the machine is busy.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}
+
+// value is the count as the server has it, "" when there is no latch.
+func value(t testing.TB, client *redis.Client, key string) string {
+	t.Helper()
+	v, err := client.Get(context.Background(), key).Result()
+	if err != redis.Nil {
+		require.NoError(t, err)
+	}
+	return v
+}
+
+// set stores a count, or removes the latch when it is "".
+func set(t testing.TB, client *redis.Client, key, count string) {
+	t.Helper()
+	err := client.Del(context.Background(), key).Err()
+	if count != "" {
+		err = client.Set(context.Background(), key, count, 0).Err()
+	}
+	require.NoError(t, err)
+}
+
+func subscribers(t testing.TB, client *redis.Client, key string) int64 {
+	t.Helper()
+	channel := "redisson_countdownlatch__channel__{" + key + "}"
+	counts, err := client.PubSubNumSub(context.Background(), channel).Result()
+	require.NoError(t, err)
+	return counts[channel]
+}
+
+// onCall matches the scripts that work on the key, and leaves connection set-up alone.
+func onCall(key string) func(faultproxy.Command) bool {
+	return func(c faultproxy.Command) bool {
+		return (c.Name == "EVALSHA" || c.Name == "EVAL") && len(c.Args) > 2 && c.Args[2] == key
+	}
+}
+
+// A rig is a server, a client that reaches it through a proxy, and one that reaches it directly.
+type rig struct {
+	srv    *redistest.Server
+	proxy  *faultproxy.Proxy
+	faulty *redis.Client
+	direct *redis.Client
+}
+
+// newRig's faulty client gives up on a reply after patience. The server knows all scripts already, so that the first
+// send of a test is the one that counts.
+func newRig(t testing.TB, srv *redistest.Server, patience time.Duration) *rig {
+	t.Helper()
+	ctx := context.Background()
+	l := countdownlatch.New(srv.Client(t), srv.Key(t, "warm"), redlatch.WithLinger(0))
+	_, err := l.TrySetCount(ctx, 2)
+	require.NoError(t, err)
+	require.NoError(t, l.CountDown(ctx))
+	_, err = l.Count(ctx)
+	require.NoError(t, err)
+	_, err = l.Delete(ctx)
+	require.NoError(t, err)
+	proxy := faultproxy.New(t, srv.Addr)
+	return &rig{srv: srv, proxy: proxy, direct: srv.Client(t), faulty: srv.Client(t, func(o *redis.Options) {
+		o.Addr = proxy.Addr()
+		o.ReadTimeout = patience
+		o.PoolSize = 64
+	})}
+}
+
+// settled counts what was settled in the background.
+type settled struct{ n atomic.Int64 }
+
+func (s *settled) option() redlatch.Option {
+	return redlatch.WithObserver(func(e redlatch.Event) {
+		if e.Kind == redlatch.EventSettled {
+			s.n.Add(1)
+		}
+	})
+}
+
+func (s *settled) await(t testing.TB) {
+	t.Helper()
+	eventually(t, "the operation is settled", func() bool { return s.n.Load() > 0 })
+}
