@@ -1,0 +1,123 @@
+package semaphore_test
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/semaphore"
+)
+
+// The server's memory of what a process did is one key beside the semaphore, as large as the process was busy, and it
+// ends two minutes after the last operation.
+func TestTheMemoryBesideTheSemaphoreStaysSmallAndEnds(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "s")
+		s := semaphore.New(client, key, redlatch.WithLinger(0))
+		_, err := s.TrySetPermits(ctx, 4)
+		require.NoError(t, err)
+		for range 3 {
+			var work sync.WaitGroup
+			for range 8 {
+				work.Go(func() {
+					for range 20 {
+						if err := s.Do(ctx, 1, func(context.Context) error { return nil }); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			work.Wait()
+			lanes := lanesOf(t, srv, key)
+			require.Len(t, lanes, 1)
+			require.LessOrEqual(t, client.HLen(ctx, lanes[0]).Val(), int64(8), "a lane for each of those who were busy at the same time")
+			ttl := client.PTTL(ctx, lanes[0]).Val()
+			require.Greater(t, ttl, time.Minute)
+			require.LessOrEqual(t, ttl, 2*time.Minute)
+		}
+		require.Len(t, srv.Keys(t), 2)
+		eventually(t, "nobody is subscribed", func() bool { return subscribers(t, client, key) == 0 })
+	})
+}
+
+func TestTheMemoryIsGoneTwoMinutesAfterTheLastOperation(t *testing.T) {
+	inBubble(t, 1, func(b *bubble) {
+		require.NoError(b, b.s.Acquire(b.Context(), 1))
+		require.NoError(b, b.s.Release(b.Context(), 1))
+		_, err := b.s.Expire(b.Context(), time.Minute)
+		require.NoError(b, err)
+		require.NotEmpty(b, b.redis.Keys(b.Context(), "redlatch_lanes:*").Val())
+		time.Sleep(2*time.Minute + time.Millisecond)
+		require.Empty(b, b.redis.Keys(b.Context(), "*").Val())
+	})
+}
+
+// With a linger of 0 nothing runs once nobody waits: not in us, and at the server no subscription.
+func TestNothingRunsAfterTheLastWaiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		s := semaphore.New(client, "s", redlatch.WithLinger(0))
+		_, err := s.TrySetPermits(t.Context(), 1)
+		require.NoError(t, err)
+		synctest.Wait()
+		before := stacks()
+		for range 3 {
+			require.NoError(t, s.Acquire(t.Context(), 1))
+			require.ErrorIs(t, s.Acquire(t.Context(), 1, redlatch.WithWait(10*time.Second)), redlatch.ErrNotAcquired)
+			waited := make(chan error, 1)
+			go func() { waited <- s.Acquire(t.Context(), 1) }()
+			time.Sleep(time.Second)
+			require.NoError(t, s.Release(t.Context(), 1))
+			require.NoError(t, <-waited)
+			require.NoError(t, s.Release(t.Context(), 1))
+			time.Sleep(time.Second)
+			synctest.Wait()
+			require.Empty(t, client.PubSubChannels(t.Context(), "*").Val())
+			require.Equal(t, before, stacks())
+		}
+	})
+}
+
+// stacks is how many goroutines run this module's code, tests aside.
+func stacks() int {
+	buffer := make([]byte, 1<<20)
+	n := 0
+	for stack := range strings.SplitSeq(string(buffer[:runtime.Stack(buffer, true)]), "\n\n") {
+		for _, engine := range []string{"/internal/dispatch.", "/internal/wakeup.", "/internal/waiting.", "/internal/counter.", "/internal/session."} {
+			if strings.Contains(stack, "redlatch"+engine) {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+func TestTheObserverIsToldOfEveryAcquisitionAndRefusal(t *testing.T) {
+	inBubble(t, 1, func(b *bubble) {
+		var events []redlatch.Event
+		s := semaphore.New(b.redis, "s", redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) { events = append(events, e) }))
+		require.NoError(b, s.Acquire(b.Context(), 1))
+		_, err := s.TryAcquire(b.Context(), 1)
+		require.NoError(b, err)
+		refused := s.Acquire(b.Context(), 1, redlatch.WithWait(time.Second))
+		require.Error(b, refused)
+		require.NoError(b, s.Release(b.Context(), 1))
+		_, err = s.TryAcquire(b.Context(), 1)
+		require.NoError(b, err)
+		require.Equal(b, []redlatch.Event{
+			{Kind: redlatch.EventAcquired, Name: "s"},
+			{Kind: redlatch.EventRefused, Name: "s", Err: redlatch.ErrNotAcquired},
+			{Kind: redlatch.EventRefused, Name: "s", Err: refused, Duration: time.Second},
+			{Kind: redlatch.EventAcquired, Name: "s"},
+		}, events)
+	})
+}
