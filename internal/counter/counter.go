@@ -73,6 +73,9 @@ func (c *Counter) Wake(ctx context.Context) (scripts.Wake, error) {
 	return scripts.Wake{Publish: publish, Channel: c.channel}, nil
 }
 
+// Broken is an error of the server or the network, with the counter's name.
+func (c *Counter) Broken(err error) error { return c.broken(err) }
+
 func (c *Counter) broken(err error) error {
 	return fmt.Errorf("redlatch: %s %q: %w", c.noun, c.Name, err)
 }
@@ -103,27 +106,41 @@ func Read[R any](ctx context.Context, c *Counter, cmd func(key string) scripts.C
 // Change does something once. When ctx ends before the outcome is known the error matches ErrUncertain, and the
 // operation is fenced in the background: it took effect by then, or never will.
 func Change[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) (reply R, err error) {
-	return run(ctx, c, build, delivery.Limit{Outage: c.defaults.OutageFor(false)}, false)
+	return ChangeThen(ctx, c, build, func() {})
+}
+
+// ChangeThen is Change that calls over when the operation cannot take effect any more: before it returns, unless a copy
+// of its command may still be on its way.
+func ChangeThen[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R],
+	over func()) (reply R, err error) {
+	return run(ctx, c, build, delivery.Limit{Outage: c.defaults.OutageFor(false)}, false, over)
 }
 
 // GiveBack is Change for what has to happen, like the release of permits: it ignores the end of ctx, has the release
 // timeout as its limit, and what is in doubt by then is carried through in the background.
 func GiveBack[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) (reply R, err error) {
 	limit := delivery.Limit{Outage: c.defaults.ReleaseTimeout, Total: c.defaults.ReleaseTimeout, Stubborn: true}
-	return run(ctx, c, build, limit, true)
+	return run(ctx, c, build, limit, true, func() {})
 }
 
-// run sends one operation in a lane. In doubt it is carried through in the background if it is owed, else fenced.
+// run sends one operation in a lane. In doubt it is carried through in the background if it is owed, else fenced; over is
+// called after that.
 func run[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R],
-	limit delivery.Limit, owed bool) (reply R, err error) {
+	limit delivery.Limit, owed bool, over func()) (reply R, err error) {
 	if c.invalid != nil {
+		over()
 		return reply, c.invalid
 	}
 	wake, err := c.Wake(ctx)
 	if err != nil {
+		over()
 		return reply, err
 	}
 	call := c.Session.BorrowLane(c.Key)
+	settled := func() {
+		c.Session.ReturnLane(c.Key, call)
+		over()
+	}
 	cmd := build(wake, call)
 	deliver := delivery.Deliver[R]
 	if limit.Total > 0 {
@@ -131,23 +148,27 @@ func run[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, c
 	}
 	reply, receipt, err := deliver(ctx, c.Session.Dispatch, cmd, limit)
 	if err == nil {
-		c.handBack(call, receipt.Doubt)
+		if receipt.Doubt { // a copy of the command may still be on its way
+			go c.Settle(c.fence(call), settled)
+		} else {
+			settled()
+		}
 		return reply, nil
 	}
 	failure := delivery.AsFailure(err)
 	if !failure.Doubt {
-		c.handBack(call, false)
+		settled()
 		return reply, c.broken(err)
 	}
 	go func() {
 		_, known := delivery.Result(failure, cmd)
 		switch {
 		case owed: // also when it is known: the last send may have ended without being executed
-			c.settle(call, carry(c, cmd, call))
+			c.Settle(carry(c, cmd, call), settled)
 		case known:
-			c.handBack(call, false)
+			settled()
 		default:
-			c.settle(call, c.fence(call))
+			c.Settle(c.fence(call), settled)
 		}
 	}()
 	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.noun, c.Name, err)

@@ -23,9 +23,15 @@ const (
 	maxPause      = 2 * time.Second
 )
 
-// settle calls attempt until it succeeds, with timers in between rather than a goroutine that sleeps, and returns the
-// lane. When the server cannot be reached until it would have forgotten the operation, that is logged and left.
+// settle calls attempt until it succeeds, and returns the lane.
 func (c *Counter) settle(call lane.Call, attempt func(ctx context.Context) error) {
+	c.Settle(attempt, func() { c.Session.ReturnLane(c.Key, call) })
+}
+
+// Settle calls attempt until it succeeds, with timers in between rather than a goroutine that sleeps, and then over.
+// The first call is made here. When the server cannot be reached until it would have forgotten the operation, that is
+// logged and left.
+func (c *Counter) Settle(attempt func(ctx context.Context) error, over func()) {
 	start, pause := time.Now(), firstPause
 	var again func()
 	again = func() {
@@ -43,7 +49,7 @@ func (c *Counter) settle(call lane.Call, attempt func(ctx context.Context) error
 			session.Logger(c.defaults.Logger).Error("redlatch: an operation could not be settled; whether it took effect is unknown",
 				c.noun, c.Name, "error", err)
 		}
-		c.Session.ReturnLane(c.Key, call)
+		over()
 		c.observe(settings.Settled, time.Since(start), err)
 	}
 	again()
