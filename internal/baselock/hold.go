@@ -123,7 +123,7 @@ func (o *owner) giveBack(ctx context.Context) error {
 // giveBackOne lowers the count. The lease stays what it is.
 func (o *owner) giveBackOne(ctx context.Context, left int) error {
 	o.adjust()
-	cmd := o.base.Kind.Recount(o.subject(left, time.Millisecond))
+	cmd := o.base.Kind.Recount(o.subject(left, 0))
 	held, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
 	if err != nil {
 		o.doubted()

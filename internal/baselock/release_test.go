@@ -111,3 +111,23 @@ func TestAReleaseAfterALossIsStillSent(t *testing.T) {
 		require.False(t, k.locked())
 	})
 }
+
+// Somebody made the key persistent. Giving back one hold of several must not end the others.
+func TestAPartialReleaseLeavesAKeyWithoutTTLAlone(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		outer := k.take(b, k.ctx)
+		inner := k.take(b, outer.Context(k.ctx))
+		third := k.take(b, outer.Context(k.ctx))
+		require.NoError(t, k.honest.Persist(k.ctx, name).Err())
+		require.NoError(t, inner.Unlock(k.ctx))
+		time.Sleep(time.Second)
+		require.Equal(t, 2, k.count(outer.Owner()))
+		k.harm("recount", 1, fault{lost: true}) // and neither must settling
+		require.NoError(t, third.Unlock(k.ctx))
+		time.Sleep(5 * time.Second)
+		require.Equal(t, 1, k.count(outer.Owner()))
+		k.at(15 * time.Second)
+		require.Equal(t, 25*time.Second, k.mini.TTL(name), "the renewal gave it an end again")
+	})
+}

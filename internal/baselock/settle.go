@@ -136,7 +136,7 @@ func (o *owner) assert(ctx context.Context) error {
 	o.mu.Unlock()
 	limit := delivery.Limit{Outage: settleAttempt}
 	if live > 0 && !lost {
-		cmd := o.base.Kind.Recount(o.subject(live, time.Millisecond))
+		cmd := o.base.Kind.Recount(o.subject(live, 0))
 		_, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, limit)
 		if receipt.Doubt || err != nil && delivery.AsFailure(err).Doubt {
 			o.doubted() // this one may execute when the count is another
