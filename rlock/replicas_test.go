@@ -1,0 +1,67 @@
+package rlock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/rlock"
+)
+
+func TestWithReplicasHoldsOnlyWhatReplicasHave(t *testing.T) {
+	master, replica := redistest.Replicated(t)
+	ctx, name := cancellable(t), master.Key(t, "lock")
+	lock := rlock.New(master.Client(t), name, with(redlatch.WithReplicas(1, 2*time.Second))...)
+	require.Eventually(t, func() bool { // the first WAIT after a full copy may take a second
+		hold, err := lock.Lock(ctx)
+		if err != nil {
+			require.ErrorIs(t, err, redlatch.ErrNotReplicated)
+			return false
+		}
+		require.NoError(t, hold.Unlock(ctx))
+		return true
+	}, patience, time.Millisecond)
+
+	hold := take(t, lock, ctx)
+	require.Equal(t, 1, count(t, direct(t, replica), name, hold.Owner()), "the replica has it")
+	inner := take(t, lock, hold.Context(ctx))
+	require.NoError(t, inner.Unlock(ctx))
+	require.NoError(t, hold.Unlock(ctx))
+
+	_, err := lock.Lock(ctx, redlatch.WithReplicas(2, 50*time.Millisecond))
+	require.ErrorIs(t, err, redlatch.ErrNotReplicated)
+	require.NotErrorIs(t, err, redlatch.ErrNotAcquired)
+	require.Empty(t, master.Keys(t), "undone")
+
+	replica.Stop()
+	for _, ask := range []func(context.Context, ...redlatch.Option) (*redlatch.Hold, error){lock.Lock, lock.TryLock} {
+		_, err = ask(ctx, redlatch.WithReplicas(1, 100*time.Millisecond))
+		require.ErrorIs(t, err, redlatch.ErrNotReplicated)
+		require.Contains(t, err.Error(), "0 of the 1")
+		require.Empty(t, master.Keys(t), "undone")
+	}
+	plain := rlock.New(master.Client(t), name, quiet...)
+	hold = take(t, plain, ctx) // without the option nobody waits for the replica
+	_, err = lock.TryLock(ctx, redlatch.WithReplicas(1, 100*time.Millisecond))
+	require.ErrorIs(t, err, redlatch.ErrNotAcquired, "held is held, whatever replicas say")
+	require.NoError(t, hold.Unlock(ctx))
+	replica.Continue()
+}
+
+func TestWithReplicasRefusesATimeoutThatTheClientWouldCutShort(t *testing.T) {
+	srv := redistest.Mini(t)
+	client := srv.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Second })
+	for _, timeout := range []time.Duration{time.Second, time.Minute} {
+		_, err := rlock.New(client, "lock", with(redlatch.WithReplicas(1, timeout))...).Lock(t.Context())
+		require.ErrorIs(t, err, redlatch.ErrInvalid)
+		require.ErrorContains(t, err, "read timeout")
+		_, err = rlock.New(client, "lock", quiet...).Lock(t.Context(), redlatch.WithReplicas(1, timeout))
+		require.ErrorIs(t, err, redlatch.ErrInvalid)
+	}
+	require.Empty(t, srv.Keys(t))
+}
