@@ -70,6 +70,20 @@ func WithPoll(d time.Duration) Option {
 	}
 }
 
+// WithPatience sets for how long a waiter of a fair lock keeps its place in the queue without a sign of life. The
+// default is 15 s. A living waiter gives one every third of it, however long it waits. When the lock is free and the
+// process of whoever is next has died, the others wait that long for it, once: a shorter patience lets them go on
+// sooner, asks Redis more often, and takes the places of a process that was suspended for longer.
+func WithPatience(d time.Duration) Option {
+	return func(s *settings.Settings) {
+		if d < settings.MinPatience {
+			s.Fail("WithPatience(%v): at least %v, so that three signs of life fit in", d, settings.MinPatience)
+		}
+		s.Patience = d
+		s.Give(settings.Patience)
+	}
+}
+
 // WithOutage sets how long an operation goes on trying while the server cannot take its commands, before it returns
 // the server's error: 10 s by default, 2 s for Try methods. ctx may end it sooner.
 func WithOutage(d time.Duration) Option {

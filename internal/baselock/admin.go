@@ -69,7 +69,10 @@ func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 			Owner: owner, Holds: holds, Own: strings.HasPrefix(owner, b.Session.ID+":"),
 		})
 	}
-	return info, nil
+	if b.Kind.Queued != nil {
+		info.Queue, err = ask(ctx, b, b.Kind.Queued(b.Key))
+	}
+	return info, err
 }
 
 // ask runs a query, or a command that an administrator gives.

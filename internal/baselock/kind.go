@@ -3,7 +3,9 @@ package baselock
 import (
 	"time"
 
+	"github.com/redlatch/redlatch/internal/fairqueue"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/fairlock"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -25,6 +27,11 @@ type Kind struct {
 	Force   func(Subject) scripts.Command[bool]
 	Status  func(Subject) scripts.Command[scripts.Status]
 
+	// Ask and Queued are for locks whose waiters stand in a queue in Redis; nil for the others. Ask is Acquire for an
+	// owner who waits: it is put into the queue, and the entries of the others are confirmed. Release takes it out.
+	Ask    func(s Subject, others []*fairqueue.Waiter) scripts.Command[fairlock.Answer]
+	Queued func(key string) scripts.Command[[]string]
+
 	Batch string // kinds whose owners may be renewed by one script share it
 	Renew func([]Subject) scripts.Command[[]bool]
 }
@@ -37,6 +44,8 @@ type Subject struct {
 	Most  int           // the most holds it may ever have had in Redis, this script included
 	Lease time.Duration // 0 for renewals that only check
 	Wake  scripts.Wake
+
+	Patience time.Duration // of an owner who waits in a queue in Redis
 }
 
 // LockOptions are the options that every lock takes.

@@ -9,6 +9,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/waiting"
 )
@@ -70,6 +71,9 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 			return h, err
 		}
 	}
+	if b.Kind.Ask != nil && !try {
+		return b.stand(ctx, set)
+	}
 	if b.Session.Waiting(b.lineKey()) {
 		if try {
 			return nil, fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, b.Kind.Noun, b.Name)
@@ -122,15 +126,27 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 // (negative when its key has no TTL), or an error. Whatever it leaves behind is settled in the background.
 func (b *Base) attempt(ctx context.Context, set *settings.Settings, try bool) (h *hold, remaining time.Duration, err error) {
 	o := newOwner(b, set)
-	cmd := b.Kind.Acquire(o.subject(1, set.FirstLease()))
-	limit := delivery.Limit{Outage: set.OutageFor(try)}
-	if set.Replicas > 0 {
-		h, remaining, err = b.attemptSynced(ctx, o, cmd, limit)
-		return h, remaining, err
+	subject := o.subject(1, set.FirstLease())
+	if b.Kind.Ask != nil {
+		subject.Wake, _ = b.wake(ctx) // it may remove a waiter that is gone and wake the next; without, that one polls
+	}
+	cmd := b.Kind.Acquire(subject)
+	h, remaining, err = b.attemptAs(ctx, o, cmd, try)
+	if err != nil {
+		o.abandon(delivery.AsFailure(err), cmd)
+	}
+	return h, remaining, err
+}
+
+// attemptAs is an attempt under an identity that may have been used for earlier ones. What an error leaves behind is
+// the caller's to settle.
+func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scripts.Attempt], try bool) (h *hold, remaining time.Duration, err error) {
+	limit := delivery.Limit{Outage: o.set.OutageFor(try)}
+	if o.set.Replicas > 0 {
+		return b.attemptSynced(ctx, o, cmd, limit)
 	}
 	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, limit)
 	if err != nil {
-		o.abandon(delivery.AsFailure(err), cmd)
 		return nil, 0, err
 	}
 	if reply.Held {

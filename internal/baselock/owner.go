@@ -31,6 +31,7 @@ type owner struct {
 	token    int64
 	lost     *errs.Loss
 	doubt    doubt
+	queued   bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
 }
 
 func newOwner(b *Base, set *settings.Settings) *owner {
@@ -132,7 +133,7 @@ func (o *owner) subject(holds int, lease time.Duration) Subject {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.most = max(o.most, holds)
-	return Subject{Key: o.base.Key, Owner: o.id, Holds: holds, Most: o.most, Lease: lease}
+	return Subject{Key: o.base.Key, Owner: o.id, Holds: holds, Most: o.most, Lease: lease, Patience: o.set.Patience}
 }
 
 // Batch puts the owner with those that are renewed by the same script in the same slot.

@@ -19,7 +19,6 @@ func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[
 	reply, sent, acknowledged, unheard, err := delivery.Synced(ctx, b.Session.Dispatch, cmd, set.Replicas, set.ReplicaTimeout, limit)
 	switch {
 	case err != nil:
-		o.abandon(delivery.AsFailure(err), cmd)
 		return nil, 0, err
 	case !reply.Held:
 		return nil, reply.Remaining, nil

@@ -65,6 +65,9 @@ func (o *owner) leaseEnd(now time.Time) time.Time {
 // planLocked sees to it that a settling comes soon, sooner than what an older doubt may have planned. It runs on a
 // timer, so nothing waits in between.
 func (o *owner) planLocked() {
+	if o.queued {
+		return
+	}
 	d, due := &o.doubt, time.Now().Add(firstSettle)
 	planned := d.pause > 0
 	if !planned {

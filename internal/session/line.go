@@ -20,10 +20,7 @@ type line struct {
 
 // Waiting tells whether somebody of this process waits in line, and must not be overtaken.
 func (s *Session) Waiting(key LineKey) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l := s.lines[key]
-	return l != nil && l.Len() > 0
+	return s.Waiters(key) > 0
 }
 
 // Waiters is how many of this process wait in line.
@@ -32,6 +29,9 @@ func (s *Session) Waiters(key LineKey) int {
 	defer s.mu.Unlock()
 	if l := s.lines[key]; l != nil {
 		return l.Len()
+	}
+	if q := s.queues[key]; q != nil {
+		return q.users
 	}
 	return 0
 }

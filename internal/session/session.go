@@ -48,9 +48,10 @@ type Session struct {
 
 	logger *slog.Logger
 
-	mu    sync.Mutex
-	lines map[LineKey]*line
-	hub   *wakeup.Hub // nil until somebody waits
+	mu     sync.Mutex
+	lines  map[LineKey]*line
+	queues map[LineKey]*queue // nil until somebody takes a fair lock
+	hub    *wakeup.Hub        // nil until somebody waits
 }
 
 // registry finds the session of a client without keeping it.

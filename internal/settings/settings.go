@@ -17,6 +17,7 @@ const (
 	DefaultTryOutage       = 2 * time.Second
 	DefaultReleaseTimeout  = 5 * time.Second
 	DefaultLinger          = 3 * time.Second
+	DefaultPatience        = 15 * time.Second
 )
 
 // The least values that make sense: below them Redis' own resolution, or a round trip, would decide.
@@ -24,6 +25,7 @@ const (
 	MinLease           = time.Millisecond
 	MinWatchdogTimeout = 30 * time.Millisecond
 	MinPoll            = 50 * time.Millisecond
+	MinPatience        = 300 * time.Millisecond
 )
 
 // An Option is named so that a primitive can say which ones it does not take.
@@ -68,7 +70,7 @@ type Settings struct {
 	Outage          time.Duration // 0: the default of the operation
 	ReleaseTimeout  time.Duration
 	Linger          time.Duration
-	Patience        time.Duration // fair locks; 0: their default
+	Patience        time.Duration // fair locks
 	TTL             time.Duration // of a counter's key; 0: none
 	Replicas        int
 	ReplicaTimeout  time.Duration
@@ -110,6 +112,7 @@ func Defaults() Settings {
 		Poll:            DefaultPoll,
 		ReleaseTimeout:  DefaultReleaseTimeout,
 		Linger:          DefaultLinger,
+		Patience:        DefaultPatience,
 	}
 }
 

@@ -1,0 +1,156 @@
+package baselock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/fairqueue"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/fairlock"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/waiting"
+)
+
+// A stand is one call that waits in the queue of a fair lock. Unlike other waiters it has one identity from the first
+// attempt on, for that is what stands in the queue, and a channel of its own.
+type stand struct {
+	owner  *owner
+	queue  *fairqueue.Queue
+	waiter *fairqueue.Waiter // nil until there is an entry in Redis
+
+	failure *delivery.Failure // of the last attempt
+	command scripts.Command[scripts.Attempt]
+}
+
+// stand waits until the lock is held.
+func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error) {
+	queue, part := b.Session.Queue(b.lineKey())
+	defer part()
+	// The hub has to know which family of channels is in use. While it does not, waiters poll.
+	_, _ = b.Session.Publish(ctx)
+	s := &stand{owner: newOwner(b, set), queue: queue}
+	s.owner.queued = true
+	h, err := s.wait(ctx)
+	if h == nil {
+		s.leave()
+		return nil, err
+	}
+	s.owner.dequeued()
+	return h, nil
+}
+
+func (s *stand) wait(ctx context.Context) (*hold, error) {
+	h, err := s.enter(ctx)
+	if h != nil || err != nil {
+		return h, err
+	}
+	b := s.owner.base
+	confirmed, stop := b.Session.Listen(b.channel+":"+s.owner.id, s.waiter.Wake)
+	defer stop()
+	for {
+		task, others, err := s.waiter.Next(ctx, &confirmed)
+		switch {
+		case err != nil:
+			return nil, err
+		case task == fairqueue.Again:
+			h, err = s.enter(ctx)
+		default:
+			h, err = s.ask(ctx, task, others)
+		}
+		if h != nil || err != nil {
+			return h, err
+		}
+	}
+}
+
+// enter is an attempt that makes an entry, in turn with others of this process who do: entries stand in the order in
+// which the calls came.
+func (s *stand) enter(ctx context.Context) (h *hold, err error) {
+	err = s.queue.Door.Wait(ctx, 0, func(ctx context.Context) (waiting.Verdict, error) {
+		h, err = s.ask(ctx, fairqueue.Again, nil)
+		return waiting.Verdict{Done: true, More: true}, err
+	})
+	return h, err
+}
+
+func (s *stand) ask(ctx context.Context, task fairqueue.Task, others []*fairqueue.Waiter) (*hold, error) {
+	o, set := s.owner, s.owner.set
+	subject := o.subject(1, set.FirstLease())
+	subject.Wake, _ = o.base.wake(ctx) // without, whoever is next finds out by polling
+	var answer fairlock.Answer
+	s.command = scripts.Map(o.base.Kind.Ask(subject, others), func(a fairlock.Answer) scripts.Attempt {
+		answer = a
+		return scripts.Attempt{Held: a.Held, Remaining: a.Again}
+	})
+	asked := time.Now()
+	h, again, err := o.base.attemptAs(ctx, o, s.command, false)
+	switch {
+	case err != nil:
+		s.failure = delivery.AsFailure(err)
+		return nil, err
+	case h != nil && s.waiter != nil:
+		s.waiter.Serve(time.Now().Add(idle(set.FirstLease(), set.Poll)))
+	case h != nil:
+	case s.waiter == nil:
+		s.waiter = s.queue.Enter(o.id, set.Patience, idle(again, set.Poll))
+	default:
+		s.waiter.Answer(task, asked, idle(again, set.Poll), answer.Place, others, answer.Places)
+	}
+	return h, nil
+}
+
+// idle is how long to sleep without a message. It is not shorter than poll unless the server said so, for a process
+// asks at most once in that time.
+func idle(again, poll time.Duration) time.Duration {
+	if again < 0 || again >= poll {
+		return poll
+	}
+	return waiting.Bound(again, poll)
+}
+
+// leaveWithin is how long a call whose wait is over stays to see its entry removed. A process that ends right after it
+// leaves nothing behind then. It is short, because the server may be why the wait was in vain.
+const leaveWithin = 10 * time.Millisecond
+
+// leave takes the owner out of the queue, and gives back what an attempt may have brought. The waiter leaves the
+// process's queue first: the script wakes whoever is next, and if that is another of ours who does not hear it yet, it
+// must already know that it is the front.
+func (s *stand) leave() {
+	if s.waiter != nil {
+		s.waiter.Leave()
+	}
+	o := s.owner
+	doubt := s.failure != nil && s.failure.Doubt
+	if s.waiter == nil && !doubt {
+		o.dequeued() // nothing was executed, or it was undone
+		return
+	}
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		if doubt {
+			if _, known := delivery.Result(s.failure, s.command); !known {
+				o.doubted()
+			}
+		}
+		o.dequeued()
+		o.giveUp()
+	}()
+	timer := time.NewTimer(leaveWithin)
+	defer timer.Stop()
+	select {
+	case <-left:
+	case <-timer.C:
+	}
+}
+
+// dequeued says that the owner waits no longer, and has what is in doubt settled.
+func (o *owner) dequeued() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queued = false
+	if time.Now().Before(o.doubt.ghosts) {
+		o.planLocked()
+	}
+}

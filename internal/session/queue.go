@@ -1,0 +1,46 @@
+package session
+
+import (
+	"github.com/redlatch/redlatch/internal/fairqueue"
+)
+
+// A queue is a fairqueue.Queue for as long as somebody is in it.
+type queue struct {
+	*fairqueue.Queue
+	users int // guarded by Session.mu
+}
+
+// Queue returns this process's part of the queue of a fair lock, and a function to call when the caller has left it.
+func (s *Session) Queue(key LineKey) (*fairqueue.Queue, func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.queues[key]
+	if q == nil {
+		q = &queue{Queue: fairqueue.New()}
+		if s.queues == nil {
+			s.queues = map[LineKey]*queue{}
+		}
+		s.queues[key] = q
+	}
+	q.users++
+	return q.Queue, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if q.users--; q.users == 0 {
+			delete(s.queues, key)
+		}
+	}
+}
+
+// Listen has wake called for every message on the channel. confirmed is closed once messages arrive. Where it is not
+// known yet which family of channels is in use, there will be none, and confirmed is nil.
+func (s *Session) Listen(channel string, wake func()) (confirmed <-chan struct{}, stop func()) {
+	s.mu.Lock()
+	hub := s.hubLocked()
+	s.mu.Unlock()
+	if hub == nil {
+		return nil, func() {}
+	}
+	listener := hub.Listen(channel, wake)
+	return listener.Confirmed(), listener.Close
+}
