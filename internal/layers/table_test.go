@@ -51,7 +51,7 @@ var table = map[string][]string{
 
 	".": {"internal/errs", "internal/settings", "internal/holds"},
 
-	"internal/baselock": all(leaves, edge, front, scripts("rlock")),
+	"internal/baselock": all(leaves, edge, front, scripts("rlock", "fairlock")),
 	"internal/counter":  all(leaves, edge, front),
 
 	"rlock":           primitive(),

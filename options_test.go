@@ -1,0 +1,113 @@
+package redlatch_test
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+const everything = ^settings.Option(0)
+
+func applied(opts ...redlatch.Option) settings.Settings {
+	return settings.Apply(settings.Defaults(), opts)
+}
+
+func TestAValueThatMakesNoSenseIsRefusedWithAdvice(t *testing.T) {
+	for _, test := range []struct {
+		opt redlatch.Option
+		say string
+	}{
+		{redlatch.WithLease(0), "WithLease(0s): a lease is at least 1ms; leave it out"},
+		{redlatch.WithLease(-1), "WithLease(-1ns)"},
+		{redlatch.WithLease(time.Millisecond - 1), "WithLease(999.999µs)"},
+		{redlatch.WithMaxHold(0), "WithMaxHold(0s): the limit is at least 1ms"},
+		{redlatch.WithMaxHold(-time.Hour), "WithMaxHold(-1h0m0s)"},
+		{redlatch.WithWait(0), "WithWait(0s): the wait is positive; use a Try method to ask once"},
+		{redlatch.WithWait(-1), "WithWait(-1ns)"},
+		{redlatch.WithWatchdogTimeout(30*time.Millisecond - 1), "at least 30ms, so that three renewals fit in"},
+		{redlatch.WithPoll(50*time.Millisecond - 1), "WithPoll(49.999999ms): at least 50ms"},
+		{redlatch.WithPatience(0), "WithPatience(0s)"},
+		{redlatch.WithOutage(0), "WithOutage(0s): the time is positive"},
+		{redlatch.WithReleaseTimeout(time.Millisecond - 1), "WithReleaseTimeout(999.999µs): at least a millisecond"},
+		{redlatch.WithReplicas(0, time.Second), "at least one replica; leave the option out to wait for none"},
+		{redlatch.WithReplicas(1, 0), "the timeout is at least a millisecond"},
+		{redlatch.WithTTL(0), "WithTTL(0s): at least a millisecond; leave it out for no limit"},
+		{redlatch.WithLinger(-1), "WithLinger(-1ns): zero or more"},
+		{redlatch.WithBackOff(0, time.Second), "WithBackOff(0s, 1s)"},
+		{redlatch.WithBackOff(time.Second, time.Millisecond), "the longest sleep is not shorter"},
+		{redlatch.WithConstantBackOff(-1), "WithConstantBackOff(-1ns)"},
+	} {
+		s := applied(test.opt)
+		err := s.Check("a lock", everything)
+		require.ErrorIs(t, err, redlatch.ErrInvalid, test.say)
+		require.ErrorContains(t, err, test.say)
+	}
+}
+
+func TestTheLeastValuesThatMakeSenseAreTaken(t *testing.T) {
+	s := applied(
+		redlatch.WithLease(time.Millisecond), redlatch.WithMaxHold(time.Millisecond), redlatch.WithWait(1),
+		redlatch.WithWatchdogTimeout(30*time.Millisecond), redlatch.WithPoll(50*time.Millisecond), redlatch.WithOutage(1),
+		redlatch.WithReleaseTimeout(time.Millisecond), redlatch.WithReplicas(1, time.Millisecond), redlatch.WithTTL(time.Millisecond),
+		redlatch.WithLinger(0), redlatch.WithObserver(nil), redlatch.WithNameMapper(nil), redlatch.WithLogger(nil), nil,
+	)
+	require.NoError(t, s.Check("a lock", everything))
+	require.True(t, s.LingerSet)
+	require.Nil(t, s.Observe)
+	require.Nil(t, s.Map)
+}
+
+func TestTheLastValueWinsButABadOneIsNotForgotten(t *testing.T) {
+	s := applied(redlatch.WithLease(time.Second), redlatch.WithLease(2*time.Second))
+	require.NoError(t, s.Check("a lock", everything))
+	require.Equal(t, 2*time.Second, s.Lease)
+	s = applied(redlatch.WithLease(-1), redlatch.WithLease(time.Second))
+	require.ErrorContains(t, s.Check("a lock", everything), "WithLease(-1ns)")
+}
+
+func TestOptionsReachTheirSettings(t *testing.T) {
+	logger := slog.New(slog.DiscardHandler)
+	s := applied(
+		redlatch.WithLease(1*time.Second), redlatch.WithMaxHold(2*time.Second), redlatch.WithWait(3*time.Second),
+		redlatch.WithWatchdogTimeout(4*time.Second), redlatch.WithPoll(5*time.Second), redlatch.WithOutage(6*time.Second),
+		redlatch.WithReleaseTimeout(7*time.Second), redlatch.WithReplicas(2, 8*time.Second), redlatch.WithTTL(9*time.Second),
+		redlatch.WithLinger(10*time.Second), redlatch.WithCluster(), redlatch.WithLogger(logger),
+		redlatch.WithNameMapper(func(name string) string { return "p:" + name }),
+	)
+	require.NoError(t, s.Check("a lock", everything))
+	require.Equal(t, []time.Duration{1e9, 2e9, 3e9, 4e9, 5e9, 6e9, 7e9, 8e9, 9e9, 10e9}, []time.Duration{
+		s.Lease, s.MaxHold, s.Wait, s.WatchdogTimeout, s.Poll, s.Outage, s.ReleaseTimeout, s.ReplicaTimeout, s.TTL, s.Linger,
+	})
+	require.Equal(t, 2, s.Replicas)
+	require.True(t, s.Cluster)
+	require.Same(t, logger, s.Logger)
+	require.Equal(t, "p:x", s.Map("x"))
+	on, off, auto := applied(redlatch.WithShardedPubSub(true)), applied(redlatch.WithShardedPubSub(false)), applied()
+	require.Equal(t, settings.ShardingOn, on.Sharding)
+	require.Equal(t, settings.ShardingOff, off.Sharding)
+	require.Equal(t, settings.ShardingAuto, auto.Sharding)
+}
+
+func TestAnObserverSeesEveryFieldOfAnEvent(t *testing.T) {
+	var seen redlatch.Event
+	s := applied(redlatch.WithObserver(func(e redlatch.Event) { seen = e }))
+	err := errors.New("why")
+	s.Observe(settings.Event{Kind: settings.Lost, Name: "n", Owner: "o", Duration: time.Second, Err: err})
+	require.Equal(t, redlatch.Event{Kind: redlatch.EventLost, Name: "n", Owner: "o", Duration: time.Second, Err: err}, seen)
+}
+
+func TestEveryKindOfEventHasAName(t *testing.T) {
+	for kind, name := range map[redlatch.EventKind]string{
+		0: "unknown", redlatch.EventAcquired: "acquired", redlatch.EventRefused: "refused", redlatch.EventReleased: "released",
+		redlatch.EventLost: "lost", redlatch.EventForgotten: "forgotten", redlatch.EventSettled: "settled",
+		redlatch.EventSettled + 1: "unknown", -1: "unknown",
+	} {
+		require.Equal(t, name, kind.String())
+	}
+}
