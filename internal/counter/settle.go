@@ -42,8 +42,9 @@ func (c *Counter) Settle(attempt func(ctx context.Context) error, over func()) {
 		case err == nil:
 		case errors.Is(err, redis.ErrClosed):
 		case time.Since(start) < settleWithin-settleAttempt:
-			time.AfterFunc(pause, again)
-			pause = min(2*pause, maxPause)
+			soon := pause
+			pause = min(2*pause, maxPause) // before the timer, whose goroutine goes on with it
+			time.AfterFunc(soon, again)
 			return
 		default:
 			session.Logger(c.defaults.Logger).Error("redlatch: an operation could not be settled; whether it took effect is unknown",
