@@ -155,6 +155,30 @@ func TestAGhostOfARefusedOperationHasNoEffectLater(t *testing.T) {
 	})
 }
 
+// The copy is executed after the reply "no", when there is enough, and before anything could bar it: what it took is
+// given back.
+func TestWhatAGhostOfARefusedAcquisitionTakesIsGivenBack(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv, patience)
+		var undone settled
+		key := srv.Key(t, "s")
+		set(t, r.direct, key, 2)
+		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
+		r.proxy.On(onCall(key), 1, faultproxy.Delay(0)) // the second send, which is answered
+		settling := r.proxy.On(onCall(key), 0, faultproxy.Hold)
+		got, err := semaphore.New(r.faulty, key, redlatch.WithLinger(0), undone.option()).TryAcquire(t.Context(), 3)
+		require.NoError(t, err)
+		require.False(t, got)
+		set(t, r.direct, key, 5)
+		ghost.Release()
+		ghost.AwaitExecuted(t, 1)
+		require.Equal(t, "2", value(t, r.direct, key))
+		settling.Release()
+		undone.await(t, 1)
+		require.Equal(t, "5", value(t, r.direct, key))
+	})
+}
+
 // Two sends are on their way when the caller leaves: the first is held, the second answers "no" after the caller has
 // gone. That answer says nothing about the first.
 func TestAnAnswerToTheLastSendDoesNotHideAnEarlierOne(t *testing.T) {

@@ -1,0 +1,132 @@
+package countdownlatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/countdownlatch"
+)
+
+// A report is made when three imports are done, whichever processes they run in.
+func Example() {
+	rdb, stop := start()
+	defer stop()
+	ctx := context.Background()
+
+	done := countdownlatch.New(rdb, "import:7")
+	if _, err := done.TrySetCount(ctx, 3); err != nil { // before the work starts
+		fmt.Println(err)
+		return
+	}
+	for range 3 {
+		go func() { // the work, and then
+			if err := done.CountDown(ctx); err != nil {
+				fmt.Println(err)
+			}
+		}()
+	}
+	if err := done.Await(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("all imports are done")
+	// Output: all imports are done
+}
+
+func ExampleNew() {
+	rdb, stop := start()
+	defer stop()
+
+	done := countdownlatch.New(rdb, "import:7", redlatch.WithTTL(time.Hour)) // no I/O, nothing to close
+	fmt.Println(done.Name())
+	// Output: import:7
+}
+
+func ExampleLatch_Name() {
+	rdb, stop := start()
+	defer stop()
+
+	fmt.Println(countdownlatch.New(rdb, "import:7").Name())
+	// Output: import:7
+}
+
+// The first process to come sets the count; the others find it set.
+func ExampleLatch_TrySetCount() {
+	rdb, stop := start()
+	defer stop()
+	ctx := context.Background()
+	done := countdownlatch.New(rdb, "import:7")
+
+	fmt.Println(done.TrySetCount(ctx, 3, redlatch.WithTTL(time.Hour)))
+	fmt.Println(done.TrySetCount(ctx, 5))
+	fmt.Println(done.Count(ctx))
+	// Output:
+	// true <nil>
+	// false <nil>
+	// 3 <nil>
+}
+
+// CountDown works on a context that has been cancelled, so it can be deferred.
+func ExampleLatch_CountDown() {
+	rdb, stop := start()
+	defer stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := countdownlatch.New(rdb, "import:7")
+	_, _ = done.TrySetCount(ctx, 2)
+
+	cancel()
+	fmt.Println(done.CountDown(ctx))
+	fmt.Println(done.Count(context.Background()))
+	// Output:
+	// <nil>
+	// 1 <nil>
+}
+
+func ExampleLatch_Count() {
+	rdb, stop := start()
+	defer stop()
+	ctx := context.Background()
+	done := countdownlatch.New(rdb, "import:7")
+
+	fmt.Println(done.Count(ctx)) // a latch that does not exist is open
+	_, _ = done.TrySetCount(ctx, 2)
+	fmt.Println(done.Count(ctx))
+	// Output:
+	// 0 <nil>
+	// 2 <nil>
+}
+
+func ExampleLatch_Await() {
+	rdb, stop := start()
+	defer stop()
+	ctx := context.Background()
+	done := countdownlatch.New(rdb, "import:7")
+	_, _ = done.TrySetCount(ctx, 1)
+
+	err := done.Await(ctx, redlatch.WithWait(10*time.Millisecond))
+	fmt.Println(errors.Is(err, redlatch.ErrNotAcquired), errors.Is(err, context.DeadlineExceeded))
+	_ = done.CountDown(ctx)
+	fmt.Println(done.Await(ctx))
+	// Output:
+	// true true
+	// <nil>
+}
+
+// Deleting the latch releases everybody who waits.
+func ExampleLatch_Delete() {
+	rdb, stop := start()
+	defer stop()
+	ctx := context.Background()
+	done := countdownlatch.New(rdb, "import:7")
+	_, _ = done.TrySetCount(ctx, 3)
+
+	fmt.Println(done.Delete(ctx))
+	fmt.Println(done.Await(ctx))
+	// Output:
+	// true <nil>
+	// <nil>
+}
