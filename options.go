@@ -134,6 +134,18 @@ func WithTTL(d time.Duration) Option {
 	}
 }
 
+// WithWriterPreference makes a writer of a read-write lock that waits keep new readers out, so that overlapping readers
+// of many processes cannot keep it waiting for ever. It announces itself beside the lock, where Redisson does not look:
+// readers of this library stand back, whether they have this option or not, and Java readers do not. Readers who hold
+// the lock may re-enter it. Without the option a waiting writer keeps out only the new readers of its own process. The
+// announcement of a writer whose process died is over after twice its poll interval ([WithPoll]).
+func WithWriterPreference() Option {
+	return func(s *settings.Settings) {
+		s.PreferWriters = true
+		s.Give(settings.WriterPreference)
+	}
+}
+
 // WithNameMapper passes every name through fn before it becomes a key, as Redisson's NameMapper does: give it the
 // same mapping when both share objects.
 func WithNameMapper(fn func(name string) string) Option {

@@ -15,7 +15,7 @@ import (
 func (b *Base) Status(ctx context.Context) (scripts.Status, error) {
 	s := Subject{Key: b.Key} // no owner has an empty name
 	if o := b.carried(ctx); o != nil {
-		s.Owner = o.id
+		s.Owner = o.field()
 	}
 	return ask(ctx, b, b.Kind.Status(s))
 }
@@ -65,9 +65,11 @@ func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 		if err != nil {
 			continue // the mode of a read-write lock, not a holder
 		}
-		info.Holders = append(info.Holders, redlatch.Holder{
-			Owner: owner, Holds: holds, Own: strings.HasPrefix(owner, b.Session.ID+":"),
-		})
+		holder := redlatch.Holder{Owner: owner, Holds: holds, Own: strings.HasPrefix(owner, b.Session.ID+":")}
+		if b.Kind.Sides != nil {
+			holder.Owner, holder.Side = b.Kind.Sides(owner)
+		}
+		info.Holders = append(info.Holders, holder)
 	}
 	if b.Kind.Queued != nil {
 		info.Queue, err = ask(ctx, b, b.Kind.Queued(b.Key))

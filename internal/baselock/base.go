@@ -1,8 +1,10 @@
 package baselock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -64,21 +66,22 @@ func (b *Base) check(set *settings.Settings) error {
 	return b.checkReplicas(set)
 }
 
-// carried finds the owner that ctx carries for this lock. Holds that are over do not count.
-func (b *Base) carried(ctx context.Context) *owner {
-	for carried := range holds.Carried(ctx) {
-		if h, ok := carried.(*hold); ok && h.owner.same(b) && h.live() {
-			return h.owner
+// holdsIn are the holds of locks on this base that ctx carries, the innermost first.
+func holdsIn(ctx context.Context) iter.Seq[*hold] {
+	return func(yield func(*hold) bool) {
+		for carried := range holds.Carried(ctx) {
+			if h, ok := carried.(*hold); ok && !yield(h) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // Carries tells whether ctx carries a live hold of this lock.
 func (b *Base) Carries(ctx context.Context) bool { return b.carried(ctx) != nil }
 
 func (b *Base) lineKey() session.LineKey {
-	return session.LineKey{Key: b.Key, Kind: b.Kind.Noun}
+	return session.LineKey{Key: b.Key, Kind: cmp.Or(b.Kind.Line, b.Kind.Noun)}
 }
 
 // wake is the message that a release sends.

@@ -157,6 +157,9 @@ func (o *owner) giveBackAll(ctx context.Context) error {
 	if receipt.Doubt {
 		o.doubted()
 	}
+	if freed {
+		o.moveOut()
+	}
 	if freed || receipt.Doubt && time.Now().Before(o.ticket.TrustedUntil()) {
 		return nil
 	}

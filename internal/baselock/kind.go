@@ -17,6 +17,15 @@ type Kind struct {
 	Reentrant bool
 	Shared    bool // several owners may hold at once, so after one got in the next in line asks at once
 
+	// What a lock with two sides adds; see sides.go.
+	Field    string                                  // what follows the owner in the name of its field
+	Line     string                                  // the line of this process in which the waiters of both sides stand; empty: that of the noun
+	Within   string                                  // the side whose hold, in the context, admits this side beside it
+	Barred   string                                  // the side whose hold, in the context, makes asking hopeless
+	Bar      error                                   // and what is said then
+	Sides    func(field string) (owner, side string) // nil, or tells whose field it is
+	Withdraw func(Subject) scripts.Command[bool]     // nil, or takes back what a waiter has announced
+
 	Channel func(key string) string                       // nil: releases are not announced, waiters poll
 	Pace    func(*settings.Settings) func() time.Duration // nil, or makes the sleeps of one waiter who polls
 
@@ -44,6 +53,10 @@ type Subject struct {
 	Most  int           // the most holds it may ever have had in Redis, this script included
 	Lease time.Duration // 0 for renewals that only check
 	Wake  scripts.Wake
+
+	Host     string        // the field within which an acquisition is made; empty: none
+	Session  string        // who announces that it waits
+	Announce time.Duration // for how long; 0: not at all
 
 	Patience time.Duration // of an owner who waits in a queue in Redis
 }

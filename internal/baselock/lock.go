@@ -44,7 +44,7 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 func (b *Base) explain(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errs.NotAcquired), errors.Is(err, errs.NotReentrant), errors.Is(err, errs.Lost),
-		errors.Is(err, errs.Invalid):
+		errors.Is(err, errs.Upgrade), errors.Is(err, errs.Invalid):
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
@@ -70,6 +70,9 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 		if err != errOver {
 			return h, err
 		}
+	}
+	if h, err := b.beside(ctx, set, try); err != errOver {
+		return h, err
 	}
 	if b.Kind.Ask != nil && !try {
 		return b.stand(ctx, set)
@@ -119,14 +122,21 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 			return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll)}, nil
 		}
 	})
+	if err != nil {
+		b.left(line, set)
+	}
 	return got, err
 }
 
 // attempt asks Redis once, under a fresh identity. It returns the hold, or how long the lock is held by somebody else
 // (negative when its key has no TTL), or an error. Whatever it leaves behind is settled in the background.
 func (b *Base) attempt(ctx context.Context, set *settings.Settings, try bool) (h *hold, remaining time.Duration, err error) {
-	o := newOwner(b, set)
-	subject := o.subject(1, set.FirstLease())
+	return b.ask(ctx, newOwner(b, set), try)
+}
+
+// ask is attempt for an owner that is given.
+func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining time.Duration, err error) {
+	subject := o.asking(try)
 	if b.Kind.Ask != nil {
 		subject.Wake, _ = b.wake(ctx) // it may remove a waiter that is gone and wake the next; without, that one polls
 	}

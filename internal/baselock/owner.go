@@ -20,6 +20,7 @@ type owner struct {
 	end    time.Time          // zero, or where WithMaxHold ends it
 	ticket watchdog.Ticket
 	first  hold
+	host   *owner // nil, or the owner on the other side within which this one is
 
 	mu       sync.Mutex
 	busy     bool            // a count-changing command is under way
@@ -31,18 +32,21 @@ type owner struct {
 	token    int64
 	lost     *errs.Loss
 	doubt    doubt
-	queued   bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
+	guest    *owner // the latest that was given this identity too
+	queued   bool   // it waits in a queue in Redis: what is in doubt is settled when the wait is over
 }
 
 func newOwner(b *Base, set *settings.Settings) *owner {
 	return &owner{base: b, id: b.Session.NextOwner(), set: set}
 }
 
-// same tells whether the owner holds what b locks.
-func (o *owner) same(b *Base) bool {
-	return o.base == b ||
-		o.base.Session == b.Session && o.base.Key == b.Key && o.base.Kind.Side == b.Kind.Side
+// of tells whether the owner holds a side of what b locks.
+func (o *owner) of(b *Base, side string) bool {
+	return o.base.Kind.Side == side && (o.base == b || o.base.Session == b.Session && o.base.Key == b.Key)
 }
+
+// field is where the owner stands in the lock's hash.
+func (o *owner) field() string { return o.id + o.base.Kind.Field }
 
 // enter waits for the turn to send a count-changing command. exit passes it on.
 func (o *owner) enter(ctx context.Context) error {
@@ -133,7 +137,7 @@ func (o *owner) subject(holds int, lease time.Duration) Subject {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.most = max(o.most, holds)
-	return Subject{Key: o.base.Key, Owner: o.id, Holds: holds, Most: o.most, Lease: lease, Patience: o.set.Patience}
+	return Subject{Key: o.base.Key, Owner: o.field(), Holds: holds, Most: o.most, Lease: lease, Patience: o.set.Patience}
 }
 
 // Batch puts the owner with those that are renewed by the same script in the same slot.
@@ -162,6 +166,7 @@ func (o *owner) Lost(reason string, cause error) {
 	o.mu.Unlock()
 	if !over {
 		_ = o.lose(reason, cause) // the holds' contexts carry it
+		o.outlived(reason)
 	}
 }
 

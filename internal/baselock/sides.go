@@ -1,0 +1,170 @@
+package baselock
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/waiting"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// A lock with two sides is two kinds with one key. An owner has one side, one count and one ticket; who writes and
+// reads is two owners, the host and its guest, of one identity. They are renewed, lost and given back each by itself.
+//
+// The guest has an identity that was not minted for it, so a second guest of the same host could be harmed by commands
+// of the first that are executed late. It gets the host's identity only if every command of the one before it was
+// answered, and otherwise one of its own, beside which the host's field is named in the acquisition.
+
+// carriedOn finds the owner on one side of this lock that ctx carries. Holds that are over do not count.
+func (b *Base) carriedOn(ctx context.Context, side string) *owner {
+	for carried := range holdsIn(ctx) {
+		if carried.owner.of(b, side) && carried.live() {
+			return carried.owner
+		}
+	}
+	return nil
+}
+
+// carried finds the owner that re-enters: the one on this side, or the guest of the one that admits this side.
+func (b *Base) carried(ctx context.Context) *owner {
+	o := b.carriedOn(ctx, b.Kind.Side)
+	if o != nil || b.Kind.Within == "" {
+		return o
+	}
+	if host := b.carriedOn(ctx, b.Kind.Within); host != nil {
+		if guest := host.resident(); guest != nil && guest.holds() {
+			return guest
+		}
+	}
+	return nil
+}
+
+// beside is for a context that carries a hold of the other side. It answers errOver where that does not matter.
+func (b *Base) beside(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
+	if b.Kind.Barred != "" && b.carriedOn(ctx, b.Kind.Barred) != nil {
+		return nil, fmt.Errorf("%w (%s %q)", b.Kind.Bar, b.Kind.Noun, b.Name)
+	}
+	if b.Kind.Within == "" {
+		return nil, errOver
+	}
+	for {
+		host := b.carriedOn(ctx, b.Kind.Within)
+		if host == nil {
+			return nil, errOver
+		}
+		h, err := b.admit(ctx, host, set, try)
+		if err != errOver {
+			return h, err
+		}
+	}
+}
+
+// admit acquires within host. It has the host's turn meanwhile, so that the host is not given back before the outcome
+// is known, and it does not stand in line: whoever is there waits for the host. errOver tells to look again.
+func (b *Base) admit(ctx context.Context, host *owner, set *settings.Settings, try bool) (*hold, error) {
+	if err := host.enter(ctx); err != nil {
+		return nil, err
+	}
+	guest := host.resident()
+	switch {
+	case !host.holds():
+		host.exit()
+		return nil, errOver
+	case guest != nil && guest.holds(): // somebody with the same context was faster
+		host.exit()
+		return guest.reenter(ctx, set, try)
+	}
+	defer host.exit()
+	o := newOwner(b, set)
+	o.host = host
+	if guest == nil {
+		o.id = host.id
+		host.mu.Lock()
+		host.guest = o
+		host.mu.Unlock()
+	}
+	h, _, err := b.ask(ctx, o, try)
+	if h == nil && err == nil {
+		return nil, host.lose(watchdog.NotOwned, nil)
+	}
+	return h, err
+}
+
+// resident is the guest that has the host's identity, perhaps no longer as a holder.
+func (o *owner) resident() *owner {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.guest
+}
+
+// holds tells whether the owner has live holds.
+func (o *owner) holds() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.live > 0 && o.lost == nil
+}
+
+// moveOut leaves the host's identity to the next guest, if no command of this one can be executed any more.
+func (o *owner) moveOut() {
+	if o.host == nil {
+		return
+	}
+	o.mu.Lock()
+	settled := o.doubt.since.IsZero()
+	o.mu.Unlock()
+	o.host.mu.Lock()
+	defer o.host.mu.Unlock()
+	if settled && o.host.guest == o {
+		o.host.guest = nil
+	}
+}
+
+// outlived is called when the clock has ended an owner. A guest that is renewed keeps the key, and with it the field of
+// its host, which nobody can be refused by any longer: it is released although its holder has not done so.
+func (o *owner) outlived(reason string) {
+	if reason != watchdog.NotOwned && o.resident() != nil {
+		o.pending()
+	}
+}
+
+// asking is what the first acquisition says.
+func (o *owner) asking(try bool) Subject {
+	s := o.subject(1, o.set.FirstLease())
+	if o.host != nil {
+		s.Host = o.host.field()
+	}
+	if o.set.PreferWriters && !try {
+		// The head of the line asks at least once per poll interval, and a little later when it is delayed.
+		s.Session, s.Announce = o.base.Session.ID, 2*o.set.Poll
+	}
+	return s
+}
+
+// left is called when a waiter has left the line without the lock. What it announced is taken back, and whoever is the
+// head now asks: one side may have what the other could not.
+func (b *Base) left(line *waiting.Line, set *settings.Settings) {
+	switch {
+	case b.Kind.Line == "":
+	case b.Kind.Withdraw == nil || !set.PreferWriters:
+		line.Wake()
+	default:
+		go func() {
+			b.withdraw()
+			line.Wake()
+		}()
+	}
+}
+
+// withdraw does not care for failures: an announcement that stays is over soon.
+func (b *Base) withdraw() {
+	ctx, cancel := context.WithTimeout(context.Background(), settleAttempt)
+	defer cancel()
+	wake, err := b.wake(ctx)
+	if err != nil {
+		return
+	}
+	cmd := b.Kind.Withdraw(Subject{Key: b.Key, Session: b.Session.ID, Wake: wake})
+	_, _, _ = delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt})
+}

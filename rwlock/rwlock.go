@@ -1,0 +1,173 @@
+// Package rwlock is a reentrant read-write lock that processes share by name: many readers or one writer, compatible
+// with Redisson's RReadWriteLock.
+//
+//	lock := rwlock.New(rdb, "catalogue")
+//	hold, err := lock.RLock(ctx) // or Lock, to write
+//	if err != nil {
+//		return err
+//	}
+//	defer hold.Unlock(ctx)
+//	return render(hold.Context(ctx)) // ends the moment the lock may be lost
+//
+//	             RLock of others, or with a hold's context
+//	                       ┌──────┐
+//	        RLock          ▼      │        last reader's Unlock
+//	free ───────────► held for reading ───────────────────────► free
+//	  │                    ▲
+//	  │ Lock               │ Unlock while the writer also reads: a downgrade
+//	  ▼                    │
+//	held for writing ──────┘
+//	  │        ▲   RLock, Lock with the hold's context
+//	  │        └── held again
+//	  └── last Unlock ──► free
+//
+// The methods are named as those of [sync.RWMutex]; [Lock.Reader] and [Lock.Writer] are the two sides as lockers.
+//
+//   - The hold is the holder. With the context of a read hold, RLock re-enters; with that of a write hold, Lock
+//     re-enters and RLock reads beside the write. Each Hold is given back by itself, in any order.
+//   - A writer that reads and gives the write hold back first goes on reading: a downgrade. Readers that wait come in.
+//   - There is no upgrade. Lock with a context that carries a read hold, and no write hold, fails at once with
+//     ErrUpgrade, for it would wait for itself. Without the hold's context it waits, as with sync.
+//   - Waiters of one process are served in the order of their arrival, readers and writers in one line: a reader that
+//     comes while a writer waits stands behind it, and readers behind one another get in together. As with sync, a
+//     program must not take a second read hold without the context of the first, for a writer may wait in between.
+//   - Between processes nothing is promised but that a waiter asks at least once per poll interval. Readers that
+//     overlap all the time keep a writer out, unless it has [redlatch.WithWriterPreference].
+//
+// # Failure
+//
+// A hold that cannot be renewed, or is taken away, is lost as with every lock: its contexts end with ErrLost. The two
+// sides of a writer that reads are renewed and lost each by itself; what deletes the lock ends both, within a third of
+// the watchdog timeout and a second. What was read beside a write that is lost is still protected as a read.
+//
+// Every reader has a lease of its own, however short: it shortens nobody's, and nobody's lengthens it. A reader that
+// dies keeps writers out until its own lease is over and no longer, though other readers keep the lock alive, and the
+// next writer that asks, or the last reader that leaves, removes what is left of it. Inspect may name it until then.
+//
+// A Java reader renews by setting the lock's remaining time to Redisson's watchdog timeout, 30 s by default, even if
+// somebody was promised more. A reader of this package puts that right at each of its own renewals, every third of
+// [redlatch.WithWatchdogTimeout]: where Java processes share the lock, keep that no longer than theirs.
+package rwlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+)
+
+// A Lock is a read-write lock shared by every process that uses the same name on the same Redis. Goroutines that share
+// a Lock are different holders; only code that is given a Hold's context is the same. It is safe for concurrent use,
+// needs no closing, and costs nothing while nobody uses it.
+//
+// As a [redlatch.Locker] it is its writing side.
+type Lock struct {
+	reader, writer Side
+}
+
+// A Side is the reading or the writing side of a Lock.
+type Side struct {
+	base *baselock.Base
+}
+
+var (
+	_ redlatch.Locker = (*Lock)(nil)
+	_ redlatch.Locker = (*Side)(nil)
+)
+
+// New makes a read-write lock. It does no I/O. It panics when the client is nil or of a kind that cannot carry locks; a
+// bad name or option is reported by the calls. Options, for both sides: WithLease, WithMaxHold, WithWait,
+// WithWatchdogTimeout, WithReplicas, WithWriterPreference, and those that every primitive takes.
+func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
+	return &Lock{
+		reader: Side{baselock.New(client, name, &reading, opts)},
+		writer: Side{baselock.New(client, name, &writing, opts)},
+	}
+}
+
+// Name is the name that the lock was made with.
+func (l *Lock) Name() string { return l.writer.Name() }
+
+// Reader is the reading side.
+func (l *Lock) Reader() *Side { return &l.reader }
+
+// Writer is the writing side.
+func (l *Lock) Writer() *Side { return &l.writer }
+
+// Lock waits until the lock is held for writing, ctx ends, or the time of WithWait is over. With a context that carries
+// a live write hold of this lock it re-enters; with one that carries only a read hold it fails at once with
+// ErrUpgrade. ctx governs the wait and nothing else.
+func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return l.writer.Lock(ctx, opts...)
+}
+
+// TryLock asks once to write. The error matches ErrNotAcquired when somebody else holds the lock or others of this
+// process wait for it, and ErrUpgrade when ctx carries only a read hold.
+func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return l.writer.TryLock(ctx, opts...)
+}
+
+// RLock waits until the lock is held for reading, ctx ends, or the time of WithWait is over. With a context that
+// carries a live read hold of this lock it re-enters; with one that carries a write hold it reads beside the write.
+// ctx governs the wait and nothing else.
+func (l *Lock) RLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return l.reader.Lock(ctx, opts...)
+}
+
+// TryRLock asks once to read. The error matches ErrNotAcquired when somebody else writes or others of this process wait
+// for the lock.
+func (l *Lock) TryRLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return l.reader.TryLock(ctx, opts...)
+}
+
+// Do takes the lock for writing, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
+func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
+	return redlatch.Do(ctx, &l.writer, fn, opts...)
+}
+
+// RDo takes the lock for reading, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
+func (l *Lock) RDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
+	return redlatch.Do(ctx, &l.reader, fn, opts...)
+}
+
+// Inspect tells who holds the lock on which side, how often and how long still.
+func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.writer.Inspect(ctx) }
+
+// Name is the name of the lock.
+func (s *Side) Name() string { return s.base.Name }
+
+// Lock waits until this side is held: [Lock.RLock] or [Lock.Lock].
+func (s *Side) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return s.base.Lock(ctx, opts)
+}
+
+// TryLock asks once for this side: [Lock.TryRLock] or [Lock.TryLock].
+func (s *Side) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return s.base.TryLock(ctx, opts)
+}
+
+// Do takes this side, runs fn with the hold's context and gives it back; see [redlatch.Do].
+func (s *Side) Do(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
+	return redlatch.Do(ctx, s, fn, opts...)
+}
+
+// IsLocked tells whether anybody holds this side. A writer that reads holds both; a dead reader holds none.
+func (s *Side) IsLocked(ctx context.Context) (bool, error) { return s.base.IsLocked(ctx) }
+
+// HoldCount is how often the hold that ctx carries has this side; 0 when ctx carries none.
+func (s *Side) HoldCount(ctx context.Context) (int64, error) { return s.base.HoldCount(ctx) }
+
+// RemainingTTL is how long the lock lasts if nobody renews it: 0 when this side is free, negative when its key has no
+// TTL, which only somebody outside can have brought about.
+func (s *Side) RemainingTTL(ctx context.Context) (time.Duration, error) {
+	return s.base.RemainingTTL(ctx)
+}
+
+// ForceUnlock frees the lock whoever holds it on this side, and tells whether somebody did. A writer that reads loses
+// both; a lock that is held for writing is no business of the reading side. Holders learn of it within a third of the
+// watchdog timeout and a second.
+func (s *Side) ForceUnlock(ctx context.Context) (bool, error) { return s.base.ForceUnlock(ctx) }
+
+// Inspect tells who holds the lock, on both sides, how often and how long still.
+func (s *Side) Inspect(ctx context.Context) (redlatch.Info, error) { return s.base.Inspect(ctx) }

@@ -1,0 +1,80 @@
+package rwlock
+
+import (
+	"strings"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/rwlock"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// Both sides stand in one line of their process, so that readers and writers are served in the order of arrival.
+const line = "read-write lock"
+
+var reading = baselock.Kind{
+	Noun:      "read lock",
+	Side:      rwlock.Read,
+	Takes:     baselock.LockOptions | settings.WriterPreference,
+	Reentrant: true,
+	Shared:    true,
+	Line:      line,
+	Within:    rwlock.Write,
+	Sides:     sideOf,
+	Channel:   keys.ReadWriteChannel,
+	Acquire: func(s baselock.Subject) scripts.Command[scripts.Attempt] {
+		return rwlock.AcquireRead(s.Key, s.Owner, s.Lease, s.Host)
+	},
+	Recount: func(s baselock.Subject) scripts.Command[bool] {
+		return rwlock.RecountRead(s.Key, s.Owner, s.Holds, s.Most, s.Lease)
+	},
+	Release: func(s baselock.Subject) scripts.Command[bool] {
+		return rwlock.ReleaseRead(s.Key, s.Owner, s.Most, s.Wake)
+	},
+	Force: func(s baselock.Subject) scripts.Command[bool] { return rwlock.Force(s.Key, rwlock.Read, s.Wake) },
+	Status: func(s baselock.Subject) scripts.Command[scripts.Status] {
+		return rwlock.Status(s.Key, s.Owner, rwlock.Read)
+	},
+	Batch: "read",
+	Renew: func(subjects []baselock.Subject) scripts.Command[[]bool] {
+		renewals := make([]rwlock.Renewal, len(subjects))
+		for i, s := range subjects {
+			renewals[i] = rwlock.Renewal{Key: s.Key, Owner: s.Owner, Most: s.Most, Lease: s.Lease}
+		}
+		return rwlock.RenewRead(renewals)
+	},
+}
+
+// writing counts, and is renewed, as a plain lock whose field has a suffix.
+var writing = func() baselock.Kind {
+	kind := baselock.Plain()
+	kind.Noun = "write lock"
+	kind.Side = rwlock.Write
+	kind.Takes |= settings.WriterPreference
+	kind.Field = rwlock.WriteSuffix
+	kind.Line = line
+	kind.Barred, kind.Bar = rwlock.Read, redlatch.ErrUpgrade
+	kind.Sides = sideOf
+	kind.Channel = keys.ReadWriteChannel
+	kind.Acquire = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
+		return rwlock.AcquireWrite(s.Key, s.Owner, s.Lease, rwlock.Announcement{Session: s.Session, For: s.Announce})
+	}
+	kind.Withdraw = func(s baselock.Subject) scripts.Command[bool] {
+		return rwlock.Withdraw(s.Key, s.Session, s.Wake)
+	}
+	kind.Release = func(s baselock.Subject) scripts.Command[bool] { return rwlock.ReleaseWrite(s.Key, s.Owner, s.Wake) }
+	kind.Force = func(s baselock.Subject) scripts.Command[bool] { return rwlock.Force(s.Key, rwlock.Write, s.Wake) }
+	kind.Status = func(s baselock.Subject) scripts.Command[scripts.Status] {
+		return rwlock.Status(s.Key, s.Owner, rwlock.Write)
+	}
+	return kind
+}()
+
+func sideOf(field string) (owner, side string) {
+	if owner, ok := strings.CutSuffix(field, rwlock.WriteSuffix); ok {
+		return owner, rwlock.Write
+	}
+	return field, rwlock.Read
+}
