@@ -76,9 +76,9 @@ local function scores(key)
 end
 
 -- confirm moves on what is known of our owners. A deadline stays a chain (at least a patience after the one in front,
--- never lowered) and also covers what all in front may subtract before it is confirmed again. What one of ours
--- subtracts is not written anywhere; it is confirmed at least each third of its patience, so that is at most half as
--- much again as the time for which it is known to be alive.
+-- never lowered) and also covers what all in front may subtract before it is confirmed again. What an owner of another
+-- process subtracts is not written anywhere: one of Redisson's its usual patience, one of ours most likely what we do,
+-- and not less than the time for which it is known to be alive.
 local function confirm(ours)
   local places = {}
   local deadlines, alive = scores(KEYS[3]), scores(KEYS[4])
@@ -95,7 +95,7 @@ local function confirm(ours)
       places[member] = i - 1
       sum = sum + mine
     elseif alive[member] then
-      sum = sum + math.ceil(1.5 * math.max(alive[member] - now, 0))
+      sum = sum + math.max(alive[member] - now, patience)
     else
       sum = sum + REDISSON_PATIENCE
     end

@@ -1,0 +1,325 @@
+package fairlock_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/fairlock"
+	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+const (
+	key      = "f"
+	channel  = "redisson_lock__channel:{f}"
+	queue    = "redisson_lock_queue:{f}"
+	timeouts = "redisson_lock_timeout:{f}"
+	waiters  = "redlatch_lock_waiters:{f}"
+
+	u       = "b983c153-7421-469a-addb-44fb92259a1b:"
+	a, b, c = u + "1", u + "2", u + "3"
+	d, e    = u + "4", u + "5"
+
+	lease    = 30 * time.Second
+	patience = 15 * time.Second
+	redisson = 300 * time.Second // the patience of a waiter of Redisson's
+	kept     = time.Hour         // how long what we keep beside the queue outlives us
+)
+
+var (
+	wake = scripts.Wake{Publish: "PUBLISH", Channel: channel}
+	mine = fairlock.Answer{Held: true, Place: -1}
+	free = State{}
+)
+
+func w(owner string) fairlock.Waiter { return fairlock.Waiter{Owner: owner, Patience: patience} }
+
+func acquire(owner string, others ...fairlock.Waiter) scripts.Command[fairlock.Answer] {
+	return fairlock.Acquire(key, w(owner), lease, wake, others)
+}
+
+func try(owner string) scripts.Command[fairlock.Answer] {
+	return fairlock.Acquire(key, fairlock.Waiter{Owner: owner}, lease, wake, nil)
+}
+
+// state is a lock with its queue. Empty parts do not exist.
+func state(holder string, order List, deadlines, alive Deadlines) State {
+	s := State{}
+	if holder != "" {
+		s[key] = Key{Value: Hash{holder: "1"}, TTL: lease}
+	}
+	if len(order) > 0 {
+		s[queue] = Key{Value: order}
+	}
+	if len(deadlines) > 0 {
+		s[timeouts] = Key{Value: deadlines}
+	}
+	if len(alive) > 0 {
+		s[waiters] = Key{Value: alive, TTL: kept}
+	}
+	return s
+}
+
+func woken(owner string) []Message { return []Message{{Channel: channel + ":" + owner, Payload: "0"}} }
+
+func TestTheKeysAreRedissons(t *testing.T) {
+	require.Equal(t, queue, keys.FairQueue(key))
+	require.Equal(t, timeouts, keys.FairTimeouts(key))
+	require.Equal(t, waiters, keys.FairWaiters(key))
+	require.Equal(t, channel, keys.LockChannel(key))
+}
+
+func TestAcquire(t *testing.T) {
+	Table(t, []Row{
+		{Name: "A free lock without a queue is taken, and nothing is left beside it",
+			Before: free, Call: Answers(acquire(a), mine), After: state(a, nil, nil, nil)},
+		{Name: "A repetition changes nothing, whoever waits by now",
+			Before: state(a, List{b}, Deadlines{b: 45 * time.Second}, Deadlines{b: patience}),
+			Call:   Answers(acquire(a), mine)},
+		{Name: "Who finds it taken stands in the queue",
+			Before: state(a, nil, nil, nil),
+			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
+			After:  state(a, List{b}, Deadlines{b: lease + patience}, Deadlines{b: patience})},
+		{Name: "The next one stands behind, its patience later",
+			Before: state(a, List{b}, Deadlines{b: lease + patience}, Deadlines{b: patience}),
+			Call:   Answers(acquire(c), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
+			After: state(a, List{b, c}, Deadlines{b: lease + patience, c: lease + 2*patience},
+				Deadlines{b: patience, c: patience})},
+		{Name: "Behind a waiter of Redisson's too",
+			Before: state(a, List{b}, Deadlines{b: lease + redisson}, nil),
+			Call:   Answers(acquire(c), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
+			After:  state(a, List{b, c}, Deadlines{b: lease + redisson, c: lease + redisson + patience}, Deadlines{c: patience})},
+		{Name: "Behind one of Redisson's that has waited for long, the deadline covers what that will subtract",
+			Before: state(a, List{b}, Deadlines{b: time.Minute}, nil),
+			Call:   Answers(acquire(c), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
+			After:  state(a, List{b, c}, Deadlines{b: time.Minute, c: lease + redisson + patience}, Deadlines{c: patience})},
+		{Name: "A place is confirmed: the deadline and the sign of life move on",
+			Before: state(a, List{b}, Deadlines{b: time.Second}, Deadlines{b: time.Second}),
+			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
+			After:  state(a, List{b}, Deadlines{b: lease + patience}, Deadlines{b: patience})},
+		{Name: "A deadline is never lowered",
+			Before: state(a, List{b}, Deadlines{b: time.Hour}, Deadlines{b: time.Second}),
+			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
+			After:  state(a, List{b}, Deadlines{b: time.Hour}, Deadlines{b: patience})},
+		{Name: "The others of the process are confirmed with it, in a chain that covers all in front",
+			Before: state(a, List{b, d, c, e}, Deadlines{b: 1 * time.Second, d: 2 * time.Second, c: 3 * time.Second, e: time.Second},
+				Deadlines{b: time.Second, c: time.Second, e: 10 * time.Second}),
+			Call: Answers(acquire(b, w(c)), fairlock.Answer{Again: lease, Places: []int{2}}).Lengthens(),
+			After: state(a, List{b, d, c, e}, Deadlines{b: lease + patience, d: 2 * time.Second,
+				c: lease + patience + redisson + patience, e: time.Second},
+				Deadlines{b: patience, c: patience, e: 10 * time.Second})},
+		{Name: "Another that is not in the queue is reported and not put there, for it may have left",
+			Before: state(a, List{b}, Deadlines{b: lease + patience}, Deadlines{b: patience}),
+			Call:   Answers(acquire(b, w(c)), fairlock.Answer{Again: lease, Places: []int{-1}}).Lengthens()},
+		{Name: "Nobody overtakes the one who is next",
+			Before: state("", List{b}, Deadlines{b: patience}, Deadlines{b: patience}),
+			Call:   Answers(try(c), fairlock.Answer{Again: patience, Place: -1}).Lengthens()},
+		{Name: "A try does not stand in the queue",
+			Before: state(a, nil, nil, nil), Call: Answers(try(b), fairlock.Answer{Again: lease, Place: -1})},
+		{Name: "The next one takes it and gives those behind its patience back",
+			Before: state("", List{b, c, d}, Deadlines{b: patience, c: 30 * time.Second, d: 330 * time.Second}, Deadlines{b: patience, c: patience}),
+			Call:   Answers(acquire(b), mine).Lengthens(),
+			After:  state(b, List{c, d}, Deadlines{c: patience, d: 315 * time.Second}, Deadlines{c: patience})},
+		{Name: "A head of ours that is gone is passed over while the lock is free, and the next is woken",
+			Before: state("", List{b, c}, Deadlines{b: time.Hour, c: 2 * time.Hour}, Deadlines{b: -time.Millisecond, c: patience}),
+			Call:   Answers(try(d), fairlock.Answer{Again: patience, Place: -1}).Lengthens(),
+			After:  state("", List{c}, Deadlines{c: 2 * time.Hour}, Deadlines{c: patience}), Messages: woken(c)},
+		{Name: "All heads that are gone are passed over at once",
+			Before: state("", List{b, c, d}, Deadlines{b: time.Hour, c: 2 * time.Hour, d: 3 * time.Hour},
+				Deadlines{b: -time.Second, c: -time.Second, d: -time.Second}),
+			Call: Answers(try(e), mine), After: state(e, nil, nil, nil)},
+		{Name: "While somebody holds, a head of ours that was not heard of keeps its place",
+			Before: state(a, List{b}, Deadlines{b: -time.Second}, Deadlines{b: -time.Second}),
+			Call:   Answers(try(d), fairlock.Answer{Again: lease, Place: -1}).Lengthens()},
+		{Name: "A living head of ours keeps its place although its deadline has passed",
+			Before: state("", List{b}, Deadlines{b: -time.Second}, Deadlines{b: patience}),
+			Call:   Answers(try(d), fairlock.Answer{Again: patience, Place: -1}).Lengthens()},
+		{Name: "A head of Redisson's is judged by its deadline, also while somebody holds",
+			Before: state(a, List{b, c}, Deadlines{b: -time.Second, c: time.Hour}, nil),
+			Call:   Answers(try(d), fairlock.Answer{Again: lease, Place: -1}).Lengthens(),
+			After:  state(a, List{c}, Deadlines{c: time.Hour}, nil)},
+		{Name: "A head of Redisson's that may live is waited for until its deadline",
+			Before: state("", List{b}, Deadlines{b: redisson}, nil),
+			Call:   Answers(try(d), fairlock.Answer{Again: redisson, Place: -1}).Lengthens()},
+		{Name: "A head without a deadline is stale",
+			Before: state("", List{b, c}, Deadlines{c: time.Hour}, nil),
+			Call:   Answers(try(d), fairlock.Answer{Again: time.Hour, Place: -1}).Lengthens(),
+			After:  state("", List{c}, Deadlines{c: time.Hour}, nil), Messages: woken(c)},
+		{Name: "A queue whose deadlines are gone blocks nobody",
+			Before: state("", List{b, c, d}, nil, nil),
+			Call:   Answers(acquire(a), mine), After: state(a, nil, nil, nil)},
+		{Name: "Deadlines without a queue are leftovers",
+			Before: state("", nil, Deadlines{b: time.Hour}, Deadlines{c: time.Hour}),
+			Call:   Answers(acquire(a), mine), After: state(a, nil, nil, nil)},
+		{Name: "Who lost the deadline alone gets it back at the same place",
+			Before: state(a, List{b, c}, Deadlines{c: time.Hour}, Deadlines{b: patience, c: patience}),
+			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
+			After:  state(a, List{b, c}, Deadlines{b: lease + patience, c: time.Hour}, Deadlines{b: patience, c: patience})},
+		{Name: "Who was removed stands at the end again",
+			Before: state(a, List{c}, Deadlines{b: time.Hour, c: lease + patience}, Deadlines{b: patience, c: patience}),
+			Call:   Answers(acquire(b), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
+			After:  state(a, List{c, b}, Deadlines{b: lease + 2*patience, c: lease + patience}, Deadlines{b: patience, c: patience})},
+		{Name: "A lock without TTL does not say when it ends",
+			Before: State{key: {Value: Hash{a: "1"}}},
+			Call:   Answers(try(b), fairlock.Answer{Again: -time.Millisecond, Place: -1})},
+		{Name: "A key that is no lock is refused",
+			Before: State{key: {Value: "7"}}, Call: Fails(acquire(a), "WRONGTYPE")},
+		{Name: "A queue that is none is refused",
+			Before: State{queue: {Value: "7"}}, Call: Fails(acquire(a), "WRONGTYPE")},
+		{Name: "Deadlines that are none are refused",
+			Before: State{timeouts: {Value: "7"}}, Call: Fails(acquire(a), "WRONGTYPE")},
+	})
+}
+
+func TestRelease(t *testing.T) {
+	two := Deadlines{b: lease + patience, c: lease + 2*patience}
+	alive := Deadlines{b: patience, c: patience}
+	release := func(owner string) scripts.Command[bool] { return fairlock.Release(key, w(owner), wake) }
+	Table(t, []Row{
+		{Name: "The holder frees the lock; nobody waits",
+			Before: state(a, nil, nil, nil), Call: AnswersThen(release(a), true, false), After: free},
+		{Name: "All holds end, whatever their number",
+			Before: State{key: {Value: Hash{a: "3"}, TTL: lease}}, Call: AnswersThen(release(a), true, false), After: free},
+		{Name: "Who leaves gives those behind its patience back and nobody else",
+			Before: state(a, List{e, b, c}, Deadlines{e: lease, b: lease + patience, c: lease + 2*patience}, Deadlines{b: patience, c: patience, e: patience}),
+			Call:   Answers(release(b), false).Lengthens(),
+			After:  state(a, List{e, c}, Deadlines{e: lease, c: lease + patience}, Deadlines{c: patience, e: patience})},
+		{Name: "Who is in no queue takes nothing from anybody",
+			Before: state(a, List{b, c}, two, alive), Call: Answers(release(d), false).Lengthens()},
+		{Name: "Who leaves does not create deadlines for those behind who have none",
+			Before: state(a, List{b, c}, Deadlines{b: lease + patience}, alive),
+			Call:   Answers(release(b), false).Lengthens(),
+			After:  state(a, List{c}, nil, Deadlines{c: patience})},
+		{Name: "The last one to leave takes everything along",
+			Before: state("", List{b}, Deadlines{b: patience}, Deadlines{b: patience}), Call: Answers(release(b), false), After: free},
+		{Name: "A stranger's release leaves the holder alone",
+			Before: state(a, nil, nil, nil), Call: Answers(release(d), false)},
+		{Name: "Without a command nobody is woken",
+			Before: state(a, List{b}, Deadlines{b: patience}, Deadlines{b: patience}),
+			Call:   AnswersThen(fairlock.Release(key, w(a), scripts.Wake{}), true, false).Lengthens(),
+			After:  state("", List{b}, Deadlines{b: patience}, Deadlines{b: patience})},
+		{Name: "A key that is no lock is refused",
+			Before: State{key: {Value: "7"}}, Call: Fails(release(a), "WRONGTYPE")},
+	})
+}
+
+// While the lock is free each execution wakes whoever is next: the message before may have gone to one who left.
+func TestAReleaseThatFindsTheLockFreeWakesTheNext(t *testing.T) {
+	ahead := Deadlines{b: time.Hour, c: 2 * time.Hour}
+	alive := Deadlines{b: patience, c: patience}
+	for name, row := range map[string]struct {
+		before State
+		call   scripts.Command[bool]
+		held   bool
+		next   string
+	}{
+		"the holder's":                      {state(a, List{b, c}, ahead, alive), fairlock.Release(key, w(a), wake), true, b},
+		"of one who is next and leaves":     {state("", List{b, c}, ahead, alive), fairlock.Release(key, w(b), wake), false, c},
+		"of one who is not next and leaves": {state("", List{b, c}, ahead, alive), fairlock.Release(key, w(c), wake), false, b},
+		"a stranger's":                      {state("", List{b, c}, ahead, alive), fairlock.Release(key, w(d), wake), false, b},
+		"past a head that is gone":          {state(a, List{b, c}, ahead, Deadlines{b: -time.Second, c: patience}), fairlock.Release(key, w(a), wake), true, c},
+		"to a waiter of Redisson's":         {state(a, List{b, c}, ahead, nil), fairlock.Release(key, w(a), wake), true, b},
+		"an administrator's":                {state(a, List{b, c}, ahead, alive), fairlock.Force(key, wake), true, b},
+	} {
+		t.Run(name, func(t *testing.T) {
+			redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+				client := srv.Client(t)
+				heard := listen(t, client)
+				seed(t, client, row.before)
+				for _, held := range []bool{row.held, false} {
+					got, err := Send(t.Context(), client, row.call)
+					require.NoError(t, err)
+					require.Equal(t, held, got)
+				}
+				require.Equal(t, channel+":"+row.next, heard())
+			})
+		})
+	}
+}
+
+func TestForce(t *testing.T) {
+	Table(t, []Row{
+		{Name: "Whoever holds it loses it",
+			Before: State{key: {Value: Hash{a: "3"}, TTL: lease}}, Call: AnswersThen(fairlock.Force(key, wake), true, false), After: free},
+		{Name: "The queue stays, and the next is woken",
+			Before: state(a, List{b}, Deadlines{b: patience}, Deadlines{b: patience}),
+			Call:   AnswersThen(fairlock.Force(key, wake), true, false).Lengthens(),
+			After:  state("", List{b}, Deadlines{b: patience}, Deadlines{b: patience}), Messages: woken(b)},
+		{Name: "A free lock wakes nobody", Before: free, Call: Answers(fairlock.Force(key, wake), false)},
+		{Name: "A key that is no lock is not deleted",
+			Before: State{key: {Value: "7"}}, Call: Fails(fairlock.Force(key, wake), "WRONGTYPE")},
+	})
+}
+
+func TestQueued(t *testing.T) {
+	Table(t, []Row{
+		{Name: "The owners, the next one first", Before: state("", List{b, c}, nil, nil), Call: Answers(fairlock.Queued(key), []string{b, c})},
+		{Name: "Nobody", Before: free, Call: Answers(fairlock.Queued(key), []string{})},
+	})
+}
+
+// The golden states of the protocol: B waits with Redisson's patience, C and D with five seconds.
+func TestGoldenStates(t *testing.T) {
+	const five = 5 * time.Second
+	take := func(owner string, patience time.Duration) scripts.Command[fairlock.Answer] {
+		return fairlock.Acquire(key, fairlock.Waiter{Owner: owner, Patience: patience}, lease, wake, nil)
+	}
+	onB, onC := lease+redisson, lease+redisson+five
+	ours := func(members ...string) Deadlines {
+		alive := Deadlines{}
+		for _, member := range members {
+			alive[member] = five
+			if member == b {
+				alive[member] = redisson
+			}
+		}
+		return alive
+	}
+	Sequence(t, []Row{
+		{Name: "A acquires", Before: free, Call: Answers(take(a, redisson), mine), After: state(a, nil, nil, nil)},
+		{Name: "B waits", Call: Answers(take(b, redisson), fairlock.Answer{Again: lease}).Lengthens(),
+			After: state(a, List{b}, Deadlines{b: onB}, ours(b))},
+		{Name: "C waits five seconds", Call: Answers(take(c, five), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
+			After: state(a, List{b, c}, Deadlines{b: onB, c: onC}, ours(b, c))},
+		{Name: "B asks again", Call: Answers(take(b, redisson), fairlock.Answer{Again: lease}).Lengthens()},
+		{Name: "a stranger unlocks while A holds", Call: Answers(fairlock.Release(key, w(e), wake), false).Lengthens()},
+	})
+	Sequence(t, []Row{
+		{Name: "C retries while B is away", Before: state("", List{b, c}, Deadlines{b: onB, c: onC}, ours(b, c)),
+			Call: Answers(take(c, five), fairlock.Answer{Again: redisson, Place: 1}).Lengthens()},
+		{Name: "D asks with the lock free", Call: Answers(take(d, five), fairlock.Answer{Again: redisson, Place: 2}).Lengthens(),
+			After: state("", List{b, c, d}, Deadlines{b: onB, c: onC, d: onC + five}, ours(b, c, d))},
+		{Name: "B acquires", Call: Answers(take(b, redisson), mine).Lengthens(),
+			After: state(b, List{c, d}, Deadlines{c: onC - redisson, d: onC + five - redisson}, ours(c, d))},
+		{Name: "C gives up", Call: Answers(fairlock.Release(key, fairlock.Waiter{Owner: c, Patience: five}, wake), false).Lengthens(),
+			After: state(b, List{d}, Deadlines{d: onC - redisson}, ours(d))},
+	})
+}
+
+// What our entry added is what it takes away again, so that deadlines of Redisson's keep Redisson's formula.
+func TestADeadlineOfRedissonsIsWhatItWouldBeWithoutUsOnceWeAreGone(t *testing.T) {
+	for name, gone := range map[string]scripts.Command[bool]{
+		"we leave":   fairlock.Release(key, w(b), wake),
+		"we acquire": scripts.Map(acquire(b), func(fairlock.Answer) bool { return false }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			holder := "" // we acquire a free lock
+			after := state(b, List{c}, Deadlines{c: redisson}, nil)
+			if name == "we leave" {
+				holder = a
+				after = state(a, List{c}, Deadlines{c: redisson}, nil)
+			}
+			Sequence(t, []Row{{
+				Name:   "Redisson's stood behind us",
+				Before: state(holder, List{b, c}, Deadlines{b: patience, c: patience + redisson}, Deadlines{b: patience}),
+				Call:   Answers(gone, false).Lengthens(), After: after,
+			}})
+		})
+	}
+}

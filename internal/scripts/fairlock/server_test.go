@@ -1,0 +1,133 @@
+package fairlock_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/fairlock"
+	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+)
+
+// seed writes a state of the kind that the tables load.
+func seed(t *testing.T, client *redis.Client, s State) {
+	ctx := t.Context()
+	now, err := client.Time(ctx).Result()
+	require.NoError(t, err)
+	for name, key := range s {
+		switch value := key.Value.(type) {
+		case Hash:
+			require.NoError(t, client.HSet(ctx, name, map[string]string(value)).Err())
+		case List:
+			for _, element := range value {
+				require.NoError(t, client.RPush(ctx, name, element).Err())
+			}
+		case Deadlines:
+			for member, later := range value {
+				score := float64(now.Add(later).UnixMilli())
+				require.NoError(t, client.ZAdd(ctx, name, redis.Z{Member: member, Score: score}).Err())
+			}
+		}
+		if key.TTL > 0 {
+			require.NoError(t, client.PExpire(ctx, name, key.TTL).Err())
+		}
+	}
+}
+
+// listen returns a function that waits for the next message on any channel and answers which channel it was.
+func listen(t *testing.T, client *redis.Client) func() string {
+	ear := client.PSubscribe(t.Context(), "*")
+	t.Cleanup(func() { require.NoError(t, ear.Close()) })
+	_, err := ear.ReceiveTimeout(t.Context(), time.Minute)
+	require.NoError(t, err)
+	return func() string {
+		event, err := ear.ReceiveTimeout(t.Context(), time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, "0", event.(*redis.Message).Payload)
+		return event.(*redis.Message).Channel
+	}
+}
+
+func TestAFullServerLetsGoWhoHoldsAndWhoWaits(t *testing.T) {
+	ctx := t.Context()
+	client := redistest.Process(t, "--maxmemory-policy", "noeviction").Client(t)
+	for _, owner := range []string{a, b, c} {
+		_, err := Send(ctx, client, acquire(owner))
+		require.NoError(t, err)
+	}
+	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
+	_, err := Send(ctx, client, acquire(d))
+	require.True(t, redis.HasErrorPrefix(err, "OOM"), "the server should be full, but answered %v", err)
+
+	_, err = Send(ctx, client, fairlock.Release(key, w(b), wake))
+	require.NoError(t, err)
+	require.Equal(t, []string{c}, client.LRange(ctx, queue, 0, -1).Val())
+	held, err := Send(ctx, client, fairlock.Release(key, w(a), wake))
+	require.NoError(t, err)
+	require.True(t, held)
+	_, err = Send(ctx, client, fairlock.Release(key, w(c), wake))
+	require.NoError(t, err)
+	require.Empty(t, client.Keys(ctx, "*").Val())
+}
+
+// The clock of a client cannot do harm if it is never sent: no argument looks like a moment.
+func TestNoScriptIsToldTheTime(t *testing.T) {
+	commands := []redis.Cmder{
+		acquire(a, w(b), w(c)).Cmder(context.Background(), false),
+		try(a).Cmder(context.Background(), false),
+		fairlock.Release(key, w(a), wake).Cmder(context.Background(), false),
+		fairlock.Force(key, wake).Cmder(context.Background(), false),
+		fairlock.Queued(key).Cmder(context.Background(), false),
+	}
+	yearAgo := time.Now().AddDate(-1, 0, 0)
+	for _, cmd := range commands {
+		for _, argument := range cmd.Args() {
+			number, err := strconv.ParseInt(fmt.Sprint(argument), 10, 64)
+			if err == nil {
+				require.Less(t, number, yearAgo.Unix(), "%v", cmd.Args())
+			}
+		}
+	}
+}
+
+// A Redisson client in front of ours acquires: it subtracts its patience from us, and would remove us at its next sweep
+// if our deadline were in the past then.
+func TestADeadlineOfOursSurvivesWhatThoseInFrontSubtract(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		ctx, client := t.Context(), srv.Client(t)
+		// b and d are Redisson's and have waited for so long that little is left; c stands between them, e last.
+		seed(t, client, state(a, List{b, c, d, e},
+			Deadlines{b: time.Second, c: 2 * time.Second, d: 3 * time.Second, e: 4 * time.Second}, Deadlines{c: patience, e: patience}))
+		_, err := Send(ctx, client, acquire(c, w(e)))
+		require.NoError(t, err)
+		deadline := func(owner string) time.Duration {
+			now, err := client.Time(ctx).Result()
+			require.NoError(t, err)
+			return time.UnixMilli(int64(client.ZScore(ctx, timeouts, owner).Val())).Sub(now)
+		}
+		subtract := func(patience time.Duration) { // as whoever acquires does
+			for _, owner := range []string{c, d, e} {
+				require.NoError(t, client.ZIncrBy(ctx, timeouts, -float64(patience.Milliseconds()), owner).Err())
+			}
+		}
+		subtract(redisson) // b acquires
+		require.Greater(t, deadline(c), patience)
+		subtract(patience) // c does
+		subtract(redisson) // d does
+		require.Greater(t, deadline(e), patience)
+	})
+}
+
+func TestPatienceIsRoundedUpToMilliseconds(t *testing.T) {
+	cmd := fairlock.Acquire(key, fairlock.Waiter{Owner: a, Patience: time.Nanosecond}, time.Nanosecond, scripts.Wake{}, nil)
+	args := fmt.Sprint(cmd.Cmder(context.Background(), false).Args()...)
+	require.True(t, strings.Contains(args, "1 1"), args)
+}
