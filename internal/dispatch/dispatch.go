@@ -180,7 +180,7 @@ func (d *Dispatcher) Synced(ctx context.Context, key string, cmd redis.Cmder, re
 		}
 		client = master
 	}
-	wait := redis.NewIntCmd(ctx, "wait", replicas, timeout.Milliseconds())
+	wait := redis.NewIntCmd(ctx, "wait", replicas, (timeout + time.Millisecond - 1).Milliseconds()) // a 0 would wait for ever
 	err := alone(ctx, func(ctx context.Context) {
 		pipe := client.Pipeline()
 		_ = pipe.Process(ctx, cmd)

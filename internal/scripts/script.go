@@ -43,7 +43,11 @@ func (s *Script) Name() string { return s.name }
 // Milliseconds is d as the wire has it: whole milliseconds, rounded up, so that no positive duration becomes 0,
 // which PEXPIRE would take for "delete".
 func Milliseconds(d time.Duration) int64 {
-	return int64((d + time.Millisecond - 1) / time.Millisecond)
+	whole := d / time.Millisecond
+	if d%time.Millisecond > 0 { // rather than adding first, which overflows for "for ever"
+		whole++
+	}
+	return int64(whole)
 }
 
 // A Wake names the message that a script sends to the waiters.
