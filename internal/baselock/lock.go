@@ -102,13 +102,10 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 		// The hub has to know which family of channels is in use. While it does not, the line polls.
 		_, _ = b.Session.Publish(ctx)
 	}
-	var pace func() time.Duration
-	if b.Kind.Pace != nil {
-		pace = b.Kind.Pace(set)
-	}
 	line, part := b.Session.Join(b.lineKey(), b.channel)
 	defer part()
-	err = line.Wait(ctx, set.Poll, func(ctx context.Context) (waiting.Verdict, error) {
+	var pace func() time.Duration
+	attempt := func(ctx context.Context) (waiting.Verdict, error) {
 		h, remaining, err := b.attempt(ctx, set, false)
 		switch {
 		case err != nil:
@@ -121,7 +118,13 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 		default:
 			return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll)}, nil
 		}
-	})
+	}
+	if b.Kind.Pace != nil {
+		pace = b.Kind.Pace(set)
+		err = line.Poll(ctx, pace, attempt)
+	} else {
+		err = line.Wait(ctx, set.Poll, attempt)
+	}
 	if err != nil {
 		b.left(line, set)
 	}

@@ -121,6 +121,13 @@ func (l *Line) schedule(at time.Time) {
 	l.mu.Unlock()
 }
 
+// rest makes the head sleep until then, whatever its predecessor left.
+func (l *Line) rest(until time.Time) {
+	l.mu.Lock()
+	l.due, l.eager = until, false
+	l.mu.Unlock()
+}
+
 // next tells the head whether to ask at once, else how long to sleep.
 func (l *Line) next(now time.Time) (eager bool, sleep time.Duration) {
 	l.mu.Lock()

@@ -17,6 +17,20 @@ type Verdict struct {
 // made on the caller's goroutine while it is the head. patience bounds the wait for the confirmation of wake-ups;
 // without one the line polls.
 func (l *Line) Wait(ctx context.Context, patience time.Duration, attempt func(ctx context.Context) (Verdict, error)) error {
+	return l.wait(ctx, attempt, func() error { return l.confirm(ctx, patience) })
+}
+
+// Poll is Wait in a line without wake-ups: whoever becomes the head sleeps for pause() before its first attempt, for it
+// has asked right before it came, or somebody before it has. What attempts say of the sleep of the next in line is void.
+func (l *Line) Poll(ctx context.Context, pause func() time.Duration, attempt func(ctx context.Context) (Verdict, error)) error {
+	return l.wait(ctx, attempt, func() error {
+		l.rest(time.Now().Add(pause()))
+		return ctx.Err()
+	})
+}
+
+// wait calls begin when the waiter becomes the head, before its first sleep.
+func (l *Line) wait(ctx context.Context, attempt func(ctx context.Context) (Verdict, error), begin func() error) error {
 	w, head := l.join()
 	if !head {
 		select {
@@ -28,7 +42,7 @@ func (l *Line) Wait(ctx context.Context, patience time.Duration, attempt func(ct
 			return l.give(ctx, w)
 		}
 	}
-	if err := l.confirm(ctx, patience); err != nil {
+	if err := begin(); err != nil {
 		l.leave(w, true)
 		return err
 	}
