@@ -18,8 +18,18 @@ func WithLease(d time.Duration) Option {
 		if d < settings.MinLease {
 			s.Fail("WithLease(%v): a lease is at least %v; leave it out to have the watchdog keep the lock", d, settings.MinLease)
 		}
-		s.Lease = d
+		s.Lease, s.NoLease = d, false
 		s.Give(settings.Lease)
+	}
+}
+
+// WithNoLease makes permits that never expire, as Redisson's lease of -1 does: nobody renews them, and those of a
+// process that dies stay taken until somebody releases them by their ids. By default permits are renewed while their
+// process lives.
+func WithNoLease() Option {
+	return func(s *settings.Settings) {
+		s.Lease, s.NoLease = 0, true
+		s.Give(settings.NoLease)
 	}
 }
 
@@ -119,6 +129,37 @@ func WithReplicas(n int, timeout time.Duration) Option {
 		}
 		s.Replicas, s.ReplicaTimeout = n, timeout
 		s.Give(settings.Replicas)
+	}
+}
+
+// WithBackOff sets how a waiter of a spin lock polls: it sleeps for initial, then each time for twice as long, up to
+// max. Of each such time between a half and the whole is slept, at random, so that waiters do not poll in step. The
+// default is 1 ms and 128 ms. A longer max asks Redis less often and notices later that the lock is free.
+func WithBackOff(initial, max time.Duration) Option {
+	return func(s *settings.Settings) {
+		switch {
+		case initial < settings.MinBackOff:
+			s.Fail("WithBackOff(%v, %v): the initial sleep is at least %v", initial, max, settings.MinBackOff)
+		case max < initial:
+			s.Fail("WithBackOff(%v, %v): the longest sleep is not shorter than the initial one", initial, max)
+		}
+		s.BackOff = settings.BackOffPolicy{Initial: initial, Max: max}
+		s.Give(settings.BackOff)
+	}
+}
+
+// WithConstantBackOff makes a waiter of a spin lock sleep for d between two polls, without jitter. A d of 0 stands for
+// 64 ms, as in Redisson. Waiters that began together go on polling together; WithBackOff avoids that.
+func WithConstantBackOff(d time.Duration) Option {
+	return func(s *settings.Settings) {
+		if d == 0 {
+			d = settings.DefaultConstantBackOff
+		}
+		if d < settings.MinBackOff {
+			s.Fail("WithConstantBackOff(%v): at least %v, or 0 for %v", d, settings.MinBackOff, settings.DefaultConstantBackOff)
+		}
+		s.BackOff = settings.BackOffPolicy{Initial: d, Max: d, Constant: true}
+		s.Give(settings.BackOff)
 	}
 }
 

@@ -18,6 +18,10 @@ const (
 	DefaultReleaseTimeout  = 5 * time.Second
 	DefaultLinger          = 3 * time.Second
 	DefaultPatience        = 15 * time.Second
+
+	DefaultBackOffInitial  = time.Millisecond
+	DefaultBackOffMax      = 128 * time.Millisecond
+	DefaultConstantBackOff = 64 * time.Millisecond
 )
 
 // The least values that make sense: below them Redis' own resolution, or a round trip, would decide.
@@ -26,6 +30,7 @@ const (
 	MinWatchdogTimeout = 30 * time.Millisecond
 	MinPoll            = 50 * time.Millisecond
 	MinPatience        = 300 * time.Millisecond
+	MinBackOff         = time.Millisecond
 )
 
 // An Option is named so that a primitive can say which ones it does not take.
@@ -42,12 +47,13 @@ const (
 	Patience
 	BackOff
 	WriterPreference
+	NoLease
 )
 
 var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
-	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "a back-off option",
-	WriterPreference: "WithWriterPreference",
+	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff or WithConstantBackOff",
+	WriterPreference: "WithWriterPreference", NoLease: "WithNoLease",
 }
 
 // Sharding says which family of publish commands a cluster's channels use.
@@ -63,6 +69,7 @@ const (
 // Settings is the outcome of all options of one primitive or one call.
 type Settings struct {
 	Lease           time.Duration // 0: the watchdog keeps the lock
+	NoLease         bool          // permits that never expire; Lease is 0 then
 	MaxHold         time.Duration // 0: no limit
 	Wait            time.Duration // 0: only ctx bounds the wait
 	WatchdogTimeout time.Duration
@@ -72,6 +79,7 @@ type Settings struct {
 	Linger          time.Duration
 	Patience        time.Duration // fair locks
 	TTL             time.Duration // of a counter's key; 0: none
+	BackOff         BackOffPolicy // spin locks
 	Replicas        int
 	ReplicaTimeout  time.Duration
 	Cluster         bool
@@ -84,6 +92,13 @@ type Settings struct {
 
 	given Option
 	err   error // the first option that made no sense
+}
+
+// A BackOffPolicy says how long a spin lock sleeps between two polls: a time that doubles from Initial to Max, with
+// jitter, or always Max and without.
+type BackOffPolicy struct {
+	Initial, Max time.Duration
+	Constant     bool
 }
 
 // The kinds of Event.
@@ -113,6 +128,7 @@ func Defaults() Settings {
 		ReleaseTimeout:  DefaultReleaseTimeout,
 		Linger:          DefaultLinger,
 		Patience:        DefaultPatience,
+		BackOff:         BackOffPolicy{Initial: DefaultBackOffInitial, Max: DefaultBackOffMax},
 	}
 }
 
