@@ -1,0 +1,242 @@
+package spinlock_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/spinlock"
+)
+
+// A witness notes when its client asked.
+type witness struct {
+	mu    sync.Mutex
+	times []time.Time
+	stop  func() // unless nil, called when there were more questions than any test has a use for
+}
+
+func (w *witness) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (w *witness) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		w.note(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (w *witness) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		w.note(cmds...)
+		return next(ctx, cmds)
+	}
+}
+
+func (w *witness) note(cmds ...redis.Cmder) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, cmd := range cmds {
+		if strings.HasPrefix(cmd.Name(), "eval") {
+			w.times = append(w.times, time.Now())
+		}
+		if w.stop != nil && len(w.times) > 5000 {
+			w.stop()
+		}
+	}
+}
+
+// since gives the times of the questions so far, from start on, and forgets them.
+func (w *witness) since(start time.Time) (asked []time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, at := range w.times {
+		asked = append(asked, at.Sub(start))
+	}
+	w.times = nil
+	return asked
+}
+
+// contended is a lock on fake time that somebody else holds, and a witness of what the client under test asks.
+func contended(t *testing.T) (*redis.Client, *redlatch.Hold, *witness) {
+	mini, client := redistest.InMemory(t)
+	other := redis.NewClient(redistest.InMemoryOptions(mini))
+	t.Cleanup(func() { _ = other.Close() })
+	warm := spin(client, "warm") // the server knows the scripts from here on
+	hold, err := warm.Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, hold.Unlock(t.Context()))
+
+	holder, err := spin(other, "lock").Lock(t.Context())
+	require.NoError(t, err)
+	seen := &witness{}
+	client.AddHook(seen)
+	return client, holder, seen
+}
+
+const ms = time.Millisecond
+
+// spin makes a lock whose goroutines do not outlive the bubble.
+func spin(client redlatch.Client, name string, opts ...redlatch.Option) *spinlock.Lock {
+	return spinlock.New(client, name, append(opts, redlatch.WithLinger(0))...)
+}
+
+func TestAConstantBackOffAsksAtExactIntervals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, holder, seen := contended(t)
+		for _, c := range []struct {
+			given, slept time.Duration
+		}{{10 * ms, 10 * ms}, {0, 64 * ms}, {3 * time.Second, 3 * time.Second}} {
+			start := time.Now()
+			lock := spin(client, "lock", redlatch.WithConstantBackOff(c.given))
+			_, err := lock.Lock(t.Context(), redlatch.WithWait(4*c.slept-ms))
+			require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Equal(t, 4*c.slept-ms, time.Since(start), "the end of the wait does not wait for the sleep")
+			require.Equal(t, []time.Duration{0, c.slept, 2 * c.slept, 3 * c.slept}, seen.since(start))
+		}
+		require.NoError(t, holder.Unlock(t.Context()))
+	})
+}
+
+func TestTheBackOffDoublesWithJitterAndNeverExceedsItsMaximum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, holder, seen := contended(t)
+		for _, c := range []struct {
+			opts         []redlatch.Option
+			initial, max time.Duration
+		}{
+			{nil, 1 * ms, 128 * ms},
+			{[]redlatch.Option{redlatch.WithBackOff(5*ms, 40*ms)}, 5 * ms, 40 * ms},
+			{[]redlatch.Option{redlatch.WithBackOff(7*ms, 7*ms)}, 7 * ms, 7 * ms},
+		} {
+			start := time.Now()
+			_, err := spin(client, "lock", c.opts...).Lock(t.Context(), redlatch.WithWait(10*time.Second), redlatch.WithPoll(ms*50))
+			require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+			asked := seen.since(start)
+			whole, longest, shortest := c.initial, time.Duration(0), c.max
+			for i := range len(asked) - 1 {
+				slept := asked[i+1] - asked[i]
+				require.GreaterOrEqual(t, slept, whole/2, "sleep %d", i)
+				require.LessOrEqual(t, slept, whole, "sleep %d", i)
+				if whole == c.max {
+					longest, shortest = max(longest, slept), min(shortest, slept)
+				}
+				whole = min(2*whole, c.max)
+			}
+			require.Greater(t, longest, c.max*9/10, "the whole range is used")
+			require.Less(t, shortest, c.max*6/10)
+		}
+		require.NoError(t, holder.Unlock(t.Context()))
+	})
+}
+
+func TestAnEndlessWaitGoesOnPolling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, holder, seen := contended(t)
+		start := time.Now()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		seen.stop = cancel
+		_, err := spin(client, "lock", redlatch.WithBackOff(ms, 10*time.Second)).
+			Lock(ctx, redlatch.WithWait(time.Hour)) // the library's policies stop after 15 minutes by default
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		asked := seen.since(start)
+		require.Greater(t, asked[len(asked)-1], time.Hour-10*time.Second)
+		require.Less(t, len(asked), 3600/5+20)
+		require.NoError(t, holder.Unlock(t.Context()))
+	})
+}
+
+func TestOneWaiterOfAProcessPollsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, holder, seen := contended(t)
+		lock := spin(client, "lock", redlatch.WithConstantBackOff(10*ms))
+		start := time.Now()
+		granted := make(chan time.Duration, 3)
+		for range 3 {
+			go func() {
+				hold, err := lock.Lock(t.Context())
+				if err == nil {
+					granted <- time.Since(start)
+					time.Sleep(25 * ms)
+					err = hold.Unlock(t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		time.Sleep(95 * ms)
+		// The first asked before it waited, the others found somebody waiting.
+		require.Equal(t, []time.Duration{0, 10 * ms, 20 * ms, 30 * ms, 40 * ms, 50 * ms, 60 * ms, 70 * ms, 80 * ms, 90 * ms}, seen.since(start))
+		require.NoError(t, holder.Unlock(t.Context()))
+		// Who follows somebody of its own process sleeps before it asks, too.
+		require.Equal(t, []time.Duration{100 * ms, 130 * ms, 160 * ms}, []time.Duration{<-granted, <-granted, <-granted})
+		time.Sleep(time.Second)
+	})
+}
+
+func TestAWaitEndsInTheMiddleOfASleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, holder, seen := contended(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		start := time.Now()
+		time.AfterFunc(12345*time.Microsecond, cancel)
+		_, err := spin(client, "lock", redlatch.WithConstantBackOff(time.Hour)).Lock(ctx)
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 12345*time.Microsecond, time.Since(start))
+		require.Equal(t, []time.Duration{0}, seen.since(start))
+		require.NoError(t, holder.Unlock(t.Context()))
+	})
+}
+
+// The last poll may succeed at the very moment at which the wait ends. Held is what is returned, and nothing else.
+func TestAPollThatSucceedsAsTheWaitEndsIsReturnedOrUndone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, holder, _ := contended(t)
+		require.NoError(t, holder.Unlock(t.Context()))
+		lock := spin(client, "lock", redlatch.WithConstantBackOff(10*ms))
+		for range 100 {
+			blocker, err := spin(client, "lock").Lock(t.Context(), redlatch.WithLease(95*ms))
+			require.NoError(t, err)
+			hold, err := lock.Lock(t.Context(), redlatch.WithWait(100*ms), redlatch.WithLease(time.Hour))
+			synctest.Wait()
+			locked, lockedErr := lock.IsLocked(t.Context())
+			require.NoError(t, lockedErr)
+			require.Equal(t, err == nil, locked)
+			if err == nil {
+				require.NoError(t, hold.Unlock(t.Context()))
+			}
+			require.Error(t, blocker.Unlock(t.Context())) // its lease ran out
+		}
+	})
+}
+
+func TestBadBackOffsAreRefused(t *testing.T) {
+	_, client := redistest.InMemory(t)
+	for _, option := range []redlatch.Option{
+		redlatch.WithBackOff(0, time.Second),
+		redlatch.WithBackOff(999*time.Microsecond, time.Second),
+		redlatch.WithBackOff(2*ms, ms),
+		redlatch.WithConstantBackOff(-ms),
+		redlatch.WithConstantBackOff(time.Microsecond),
+	} {
+		for _, lock := range []*spinlock.Lock{spin(client, "lock", option), spin(client, "lock")} {
+			_, err := lock.Lock(t.Context(), option)
+			require.ErrorIs(t, err, redlatch.ErrInvalid)
+			require.ErrorContains(t, err, "BackOff(")
+		}
+	}
+}

@@ -1,0 +1,97 @@
+// Package spinlock is a reentrant mutual exclusion lock whose waiters poll instead of listening, compatible with
+// Redisson's spin lock.
+//
+//	lock := spinlock.New(rdb, "orders:42")
+//	err := lock.Do(ctx, func(ctx context.Context) error {
+//		return charge(ctx) // ctx ends the moment the lock may be lost
+//	})
+//
+//	          taken by somebody else
+//	asking ──────────────────────────► sleeping (1 ms, 2 ms, … 128 ms, with jitter)
+//	  │  ▲                               │   │
+//	  │  └──────────── slept ────────────┘   └── ctx ends ──► not acquired
+//	  ▼
+//	 held ── last Unlock ──► free
+//	  │
+//	  └── not renewed, deleted, force-unlocked ──► lost
+//
+// It is the lock of package rlock without messages: it never subscribes and never publishes, so it needs no
+// connection for wake-ups and no permission on channels. The price is paid in commands and in time. Each process that
+// waits asks Redis about eight to sixteen times a second once its sleeps have grown, and finds out that the lock is
+// free up to 128 ms late. It is the choice for locks that are held for a few milliseconds, and for servers or proxies
+// on which pub/sub does not work; rlock is the choice everywhere else.
+//
+// Waiters of one process are served in the order of their arrival, and only the first of them polls. Between processes
+// nothing is promised. [redlatch.WithBackOff] and [redlatch.WithConstantBackOff] set the sleeps; redlatch.WithPoll has
+// no say here.
+//
+// Holding is as with any lock: a hold without a lease is renewed by the watchdog, and its context ends with ErrLost
+// before the lease can run out at the server. A poll that cannot reach the server is repeated for the time of
+// WithOutage, and then the server's error is returned.
+//
+// A spin lock and a plain lock of the same name exclude each other, but the release of a spin lock does not wake those
+// who wait for the plain one: they notice when they next ask. Use one kind for one name.
+package spinlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+)
+
+// A Lock is a lock shared by every process that uses the same name on the same Redis. Goroutines that share a Lock
+// exclude each other; only code that is given a Hold's context re-enters. It is safe for concurrent use, needs no
+// closing, and costs nothing while nobody uses it.
+type Lock struct {
+	base *baselock.Base
+}
+
+var _ redlatch.Locker = (*Lock)(nil)
+
+// New makes a spin lock. It does no I/O. It panics when the client is nil or of a kind that cannot carry locks; a bad
+// name or option is reported by the calls. Options: WithBackOff or WithConstantBackOff, WithLease, WithMaxHold,
+// WithWait, WithWatchdogTimeout, WithReplicas, and those that every primitive takes.
+func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
+	return &Lock{baselock.New(client, name, &spinning, opts)}
+}
+
+// Name is the name that the lock was made with.
+func (l *Lock) Name() string { return l.base.Name }
+
+// Lock polls until the lock is held, ctx ends, or the time of WithWait is over; neither waits for a sleep to finish.
+// With a context that carries a live hold of this lock it re-enters. ctx governs the wait and nothing else.
+func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return l.base.Lock(ctx, opts)
+}
+
+// TryLock asks once. The error matches ErrNotAcquired when somebody else holds the lock or others of this process
+// wait for it.
+func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return l.base.TryLock(ctx, opts)
+}
+
+// Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
+func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
+	return redlatch.Do(ctx, l, fn, opts...)
+}
+
+// IsLocked tells whether anybody holds the lock.
+func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.base.IsLocked(ctx) }
+
+// HoldCount is how often the hold that ctx carries has the lock; 0 when ctx carries none.
+func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.base.HoldCount(ctx) }
+
+// RemainingTTL is how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no TTL,
+// which only somebody outside can have brought about.
+func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
+	return l.base.RemainingTTL(ctx)
+}
+
+// ForceUnlock frees the lock whoever holds it, and tells whether somebody did. Its holder learns of it within a third
+// of the watchdog timeout and a second; waiters find the lock free at their next poll.
+func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.base.ForceUnlock(ctx) }
+
+// Inspect tells who holds the lock, how often and how long still.
+func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.base.Inspect(ctx) }
