@@ -24,7 +24,7 @@ var commands = strings.Fields(`
 	hset hget hdel hexists hgetall hlen hkeys hmget hincrby
 	pexpire pttl time
 	lpush rpush lpop lrem lindex llen lrange lpos
-	zadd zrem zscore zcard zcount zrange zrangebyscore zrank zincrby
+	zadd zrem zscore zcard zcount zrange zrangebyscore zremrangebyscore zrank zincrby
 	publish spublish`)
 
 var (

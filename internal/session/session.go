@@ -46,6 +46,9 @@ type Session struct {
 	publish  publishCommand
 	lanes    lanes
 
+	// Own finds what this session holds by an identity that any process may name, such as the id of a permit.
+	Own sync.Map
+
 	logger *slog.Logger
 
 	mu     sync.Mutex

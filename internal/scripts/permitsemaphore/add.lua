@@ -1,0 +1,27 @@
+-- add changes the number of permits and wakes the waiters. It follows the preludes lane and permits.
+--
+-- KEYS[1]  semaphore: permits available
+-- KEYS[2]  lanes of the session
+-- KEYS[3]  permits taken
+-- ARGV[1]  lane
+-- ARGV[2]  sequence number
+-- ARGV[3]  permits to add, negative to take away
+-- ARGV[4]  PUBLISH or SPUBLISH
+-- ARGV[5]  wake channel
+--
+-- Answers the new number, available and taken. Publishes the number added if above 0 and some are available. A
+-- semaphore that does not exist is made, and permits that outlived an earlier one count as taken from it.
+
+local more = tonumber(ARGV[3])
+local acquired = redis.call('zcard', KEYS[3])
+if available then
+  add(more)
+else
+  available = more - acquired
+  redis.call('set', KEYS[1], whole(available))
+  follow()
+end
+local total = whole(available + acquired)
+settle(total)
+announce(ARGV[4], ARGV[5], more)
+return total

@@ -1,0 +1,15 @@
+-- delete removes the semaphore and its permits. It follows the preludes lane and permits.
+--
+-- KEYS[1]  semaphore: permits available
+-- KEYS[2]  lanes of the session
+-- KEYS[3]  permits taken
+-- ARGV[1]  lane
+-- ARGV[2]  sequence number
+--
+-- Answers 1, or 0 when there is neither.
+
+if redis.call('del', KEYS[1], KEYS[3]) == 0 then
+  return 0
+end
+settle('1')
+return 1

@@ -1,0 +1,19 @@
+-- give_back releases the permits of one holder, whichever of them are there. It follows the prelude permits.
+--
+-- KEYS[1]  semaphore: permits available
+-- KEYS[2]  permits taken
+-- ARGV[1]  PUBLISH or SPUBLISH
+-- ARGV[2]  wake channel
+-- ARGV[i]  from 3 on: ids
+--
+-- Answers how many were there and had not expired; 0 when there is no semaphore. Publishes, of what it put back, the
+-- new total if that was one permit, and the number of several, as Redisson does.
+--
+-- It needs no lane: an id is never used again, so a second execution finds nothing. Its first write is one that a
+-- server accepts that is out of memory.
+
+local expired = reclaim()
+local removed = giveBack(3)
+local back = expired + removed
+announce(ARGV[1], ARGV[2], (back == 1 or expired > 0) and (available or 0) or removed)
+return available and removed or 0

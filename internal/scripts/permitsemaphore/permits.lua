@@ -1,0 +1,93 @@
+-- permits reads the semaphore for the script that follows it, and has what such scripts share. It is a prelude, joined
+-- in front of the script, behind the prelude lane where that is used.
+--
+-- KEYS[1]      semaphore: permits available
+-- KEYS[#KEYS]  permits taken: sorted set, member = id of 16 bytes, score = deadline in milliseconds by the server's clock
+-- ARGV[i]      from some place on: ids
+--
+-- Answers an error when a key is something else; else the script goes on with available, a number, or false when there
+-- is no semaphore. Permits that are left without one belong to nobody and are not counted.
+
+local taken = KEYS[#KEYS]
+local permanent = 922337203685477 -- the score of a permit without a deadline, to the digit as Redisson has it
+
+local available = redis.call('get', KEYS[1])
+if available then
+  -- Within these bounds Lua is exact, and nothing that is added here can fail after a first write.
+  if not string.match(available, '^-?%d+$') or math.abs(tonumber(available)) > 4503599627370496 then
+    return redis.error_reply('ERR ' .. KEYS[1] .. ' holds something that is not a number of permits; remove it or use another name')
+  end
+  available = tonumber(available)
+end
+redis.call('zcard', taken) -- raises when it is something else, before anything was written
+
+local clock = redis.call('time')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+-- add changes what is available. Behind another write, a server that is out of memory lets it pass.
+local function add(number)
+  if available and number ~= 0 then
+    redis.call('incrby', KEYS[1], whole(number))
+    available = available + number
+  end
+end
+
+-- reclaim puts back all permits whose deadline has passed, by one command whatever their number, and answers how many.
+-- It writes only if there are some: behind a write, a server that is out of memory would let an acquisition pass.
+local function reclaim()
+  if redis.call('zcount', taken, '0', whole(now)) == 0 then
+    return 0
+  end
+  local expired = redis.call('zremrangebyscore', taken, '0', whole(now))
+  add(expired)
+  return expired
+end
+
+-- giveBack puts back the permits that are there of those whose ids are the arguments from first on, and answers how
+-- many.
+local function giveBack(first)
+  local removed = 0
+  for i = first, #ARGV do
+    removed = removed + redis.call('zrem', taken, ARGV[i])
+  end
+  add(removed)
+  return removed
+end
+
+-- complete tells whether all permits are there whose ids are the arguments from first on.
+local function complete(first)
+  for i = first, #ARGV do
+    if not redis.call('zscore', taken, ARGV[i]) then
+      return 0
+    end
+  end
+  return available and 1 or 0
+end
+
+-- deadline is the score that a lease makes, by the clock of the server; a lease of -1 never ends.
+local function deadline(lease)
+  return whole(lease < 0 and permanent or now + lease)
+end
+
+-- follow gives the permits the TTL of the semaphore: without it they would outlive it, and with another one their
+-- number would be lost to the semaphore.
+local function follow()
+  local ttl = redis.call('pttl', KEYS[1])
+  if ttl < 0 then
+    redis.call('persist', taken)
+  else
+    redis.call('pexpire', taken, whole(math.max(ttl, 1)))
+  end
+end
+
+-- announce wakes waiters if there is anything to have. Redisson's take the number for how many of them may try. It
+-- comes last, for a message can be refused.
+local function announce(publish, channel, number)
+  if available and available > 0 and number > 0 then
+    redis.call(publish, channel, whole(number))
+  end
+end

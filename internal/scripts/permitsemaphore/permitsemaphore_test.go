@@ -1,0 +1,391 @@
+package permitsemaphore_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
+	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+const (
+	key       = "s"
+	permits   = "{s}:timeout"
+	lanes     = "redlatch_lanes:{s}:session"
+	keep      = 2 * time.Minute
+	ttl       = time.Hour
+	lease     = 30 * time.Second
+	never     = 922337203685477 // the score of a permit without a deadline
+	noLease   = permitsemaphore.NoLease
+	a, b, c   = "aaaaaaaa\x00\xffaaaaaa", "bbbbbbbbbbbbbbbb", "cccccccccccccccc" // 16 bytes, of any value
+	soon, old = time.Minute, -time.Second
+)
+
+var (
+	wake  = scripts.Wake{Publish: "PUBLISH", Channel: "redisson_sc:{s}"}
+	first = lane.Call{Key: lanes, Lane: 1, Seq: 1}
+	wrong = State{key: {Value: Hash{"owner": "1"}, TTL: ttl}} // a lock
+	text  = State{key: {Value: "many", TTL: ttl}}
+	mixed = State{key: {Value: "1"}, permits: {Value: "text"}}
+)
+
+func has(available string) State { return State{key: {Value: available}} }
+
+// with adds or replaces keys of a state.
+func with(s State, more State) State {
+	all := State{}
+	for name, k := range s {
+		all[name] = k
+	}
+	for name, k := range more {
+		all[name] = k
+	}
+	return all
+}
+
+func taken(available string, value any) State {
+	return State{key: {Value: available}, permits: {Value: value}}
+}
+
+// did is s with the lane in which an operation has stored its number and reply.
+func did(s State, seqAndReply string) State {
+	return with(s, State{lanes: {Value: Hash{"1": seqAndReply}, TTL: keep}})
+}
+
+func said(payloads ...string) (all []Message) {
+	for _, p := range payloads {
+		all = append(all, Message{Channel: wake.Channel, Payload: p})
+	}
+	return all
+}
+
+func held() scripts.Attempt { return scripts.Attempt{Held: true} }
+
+func until(d time.Duration) scripts.Attempt { return scripts.Attempt{Remaining: d} }
+
+func TestAcquire(t *testing.T) {
+	acquire := func(lease time.Duration, ids ...string) scripts.Command[scripts.Attempt] {
+		return permitsemaphore.Acquire(key, ids, lease, wake, first)
+	}
+	Table(t, []Row{
+		{Name: "A permit is taken with a deadline by the server's clock", Before: has("5"),
+			Call: Answers(acquire(lease, a), held()), After: taken("4", Deadlines{a: lease})},
+		{Name: "Or without one", Before: has("1"), Call: Answers(acquire(noLease, a), held()), After: taken("0", Scores{a: never})},
+		{Name: "Several at once", Before: taken("2", Deadlines{c: soon}),
+			Call: Answers(acquire(lease, a, b), held()), After: taken("0", Deadlines{a: lease, b: lease, c: soon})},
+		{Name: "All or none", Before: taken("1", Deadlines{c: soon}), Call: Answers(acquire(lease, a, b), until(soon)).Lengthens()},
+		{Name: "The next deadline is told, not a later one", Before: taken("0", Deadlines{b: 2 * soon, c: soon}),
+			Call: Answers(acquire(lease, a), until(soon)).Lengthens()},
+		{Name: "There is none to be told of permits that never expire", Before: taken("0", Scores{c: never}),
+			Call: Answers(acquire(lease, a), until(-time.Millisecond))},
+		{Name: "Nor where nobody has a permit", Before: has("0"), Call: Answers(acquire(lease, a), until(-time.Millisecond))},
+		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(lease, a), until(-time.Millisecond))},
+		{Name: "What has expired is taken again, without a message if nothing is left", Before: taken("0", Deadlines{c: old}),
+			Call: Answers(acquire(lease, a), held()), After: taken("0", Deadlines{a: lease})},
+		{Name: "More than one may have expired, and what is left is announced", Before: taken("0", Deadlines{b: old, c: old}),
+			Call: Answers(acquire(lease, a), held()), After: taken("1", Deadlines{a: lease}), Messages: said("1")},
+		{Name: "More expired than are wanted may still be too few, and come back all the same",
+			Before: taken("-4", Deadlines{b: old, c: old}), Call: Answers(acquire(lease, a), until(-time.Millisecond)), After: has("-2")},
+		{Name: "Others may take what expired if it is too few for us", Before: taken("0", Deadlines{c: old}),
+			Call: Answers(acquire(lease, a, b), until(-time.Millisecond)), After: has("1"), Messages: said("1")},
+		{Name: "The permits have the TTL of the semaphore", Before: State{key: {Value: "1", TTL: ttl}},
+			Call: Answers(acquire(lease, a), held()), After: State{key: {Value: "0", TTL: ttl}, permits: {Value: Deadlines{a: lease}, TTL: ttl}}},
+		{Name: "And lose it with it", Before: State{key: {Value: "1"}, permits: {Value: Deadlines{c: soon}, TTL: ttl}},
+			Call: Answers(acquire(lease, a), held()), After: taken("0", Deadlines{a: lease, c: soon})},
+		{Name: "A permit that outlived its semaphore is not put back when it expires", Before: State{permits: {Value: Deadlines{c: old}}},
+			Call: Answers(acquire(lease, a), until(-time.Millisecond)), After: State{}},
+		{Name: "A repetition whose semaphore has vanished has nothing", Before: State{permits: {Value: Scores{a: never}}},
+			Call: Answers(acquire(noLease, a), until(-time.Millisecond))},
+		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(lease, a), "WRONGTYPE")},
+		{Name: "Text is no number", Before: text, Call: Fails(acquire(lease, a), "not a number")},
+		{Name: "A number out of range is none either", Before: has("9223372036854775807"), Call: Fails(acquire(lease, a), "not a number")},
+		{Name: "Text is no set of permits, and nothing is taken", Before: mixed, Call: Fails(acquire(lease, a), "WRONGTYPE")},
+	})
+}
+
+func TestAcquireIsRefusedOnceItsLaneWasFenced(t *testing.T) {
+	acquire := permitsemaphore.Acquire(key, []string{a}, lease, wake, first)
+	Table(t, []Row{{Name: "Stale", Before: did(has("5"), "2:0"), Call: Fails(acquire, "REDLATCH-STALE")}})
+}
+
+func TestGiveBack(t *testing.T) {
+	back := func(ids ...string) scripts.Command[int64] { return permitsemaphore.GiveBack(key, ids, wake) }
+	Table(t, []Row{
+		{Name: "A permit comes back and the new total is announced", Before: taken("2", Deadlines{a: lease, b: soon}),
+			Call: AnswersThen(back(a), 1, 0), After: taken("3", Deadlines{b: soon}), Messages: said("3")},
+		{Name: "Of several their number is", Before: taken("2", Scores{a: never, b: never}),
+			Call: AnswersThen(back(a, b), 2, 0), After: has("4"), Messages: said("2")},
+		{Name: "Those that are there come back, and the rest is not counted", Before: taken("0", Scores{a: never}),
+			Call: AnswersThen(back(a, b), 1, 0), After: has("1"), Messages: said("1")},
+		{Name: "An expired one comes back once, and does not count", Before: taken("0", Deadlines{a: old}),
+			Call: Answers(back(a), 0), After: has("1"), Messages: said("1")},
+		{Name: "A total that is not above 0 is not announced", Before: taken("-2", Deadlines{a: lease}),
+			Call: AnswersThen(back(a), 1, 0), After: has("-1")},
+		{Name: "Nothing is put back where there is no semaphore", Before: State{permits: {Value: Scores{a: never, b: never}}},
+			Call: Answers(back(a), 0), After: State{permits: {Value: Scores{b: never}}}},
+		{Name: "The TTLs stay", Before: State{key: {Value: "0", TTL: ttl}, permits: {Value: Scores{a: never, b: never}, TTL: ttl}},
+			Call: AnswersThen(back(a), 1, 0), After: State{key: {Value: "1", TTL: ttl}, permits: {Value: Scores{b: never}, TTL: ttl}}, Messages: said("1")},
+		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(back(a), "WRONGTYPE")},
+	})
+}
+
+func TestRelease(t *testing.T) {
+	release := func(ids ...string) scripts.Command[bool] { return permitsemaphore.Release(key, ids, wake, first) }
+	Table(t, []Row{
+		{Name: "A permit comes back and the new total is announced", Before: taken("2", Deadlines{a: lease, b: soon}),
+			Call: Answers(release(a), true), After: did(taken("3", Deadlines{b: soon}), "1:1"), Messages: said("3")},
+		{Name: "Of several their number is", Before: taken("2", Scores{a: never, b: never, c: never}),
+			Call: Answers(release(a, b), true), After: did(taken("4", Scores{c: never}), "1:1"), Messages: said("2")},
+		{Name: "All or none", Before: taken("0", Scores{a: never}), Call: Answers(release(a, b), false)},
+		{Name: "An expired one comes back once, but none of the others", Before: taken("0", Scores{a: never, b: 1}),
+			Call: Answers(release(a, b), false), After: taken("1", Scores{a: never}), Messages: said("1")},
+		{Name: "None is released where there is no semaphore", Before: State{permits: {Value: Scores{a: never}}}, Call: Answers(release(a), false)},
+		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(release(a), "WRONGTYPE")},
+		{Name: "Text is no set of permits", Before: mixed, Call: Fails(release(a), "WRONGTYPE")},
+	})
+}
+
+func TestRenew(t *testing.T) {
+	renew := func(lease time.Duration, ids ...string) scripts.Command[[][]bool] {
+		return permitsemaphore.Renew([]permitsemaphore.Renewal{{Key: key, IDs: ids, Lease: lease}})
+	}
+	is := func(there ...bool) [][]bool { return [][]bool{there} }
+	Table(t, []Row{
+		{Name: "The deadline moves forward", Before: taken("0", Deadlines{a: time.Second, b: time.Second}),
+			Call: Answers(renew(lease, a), is(true)).Lengthens(), After: taken("0", Deadlines{a: lease, b: time.Second})},
+		{Name: "And never back", Before: taken("0", Deadlines{a: time.Hour}), Call: Answers(renew(lease, a), is(true)).Lengthens()},
+		{Name: "One that never expires stays so", Before: taken("0", Scores{a: never}), Call: Answers(renew(lease, a), is(true))},
+		{Name: "A check moves nothing", Before: taken("0", Deadlines{a: time.Second}), Call: Answers(renew(0, a), is(true))},
+		{Name: "One that is gone is not made, and the others are renewed", Before: taken("0", Deadlines{a: time.Second}),
+			Call: Answers(renew(lease, b, a), is(false, true)).Lengthens(), After: taken("0", Deadlines{a: lease})},
+		{Name: "An expired one is gone", Before: taken("0", Deadlines{a: old}), Call: Answers(renew(lease, a), is(false))},
+		{Name: "So are those of a semaphore that vanished", Before: State{permits: {Value: Scores{a: never}}}, Call: Answers(renew(lease, a), is(false))},
+		{Name: "A key of another type is lost permits and no error", Before: mixed, Call: Answers(renew(lease, a), is(false))},
+		{Name: "Nothing at all", Before: State{}, Call: Answers(renew(lease, a), is(false))},
+		{Name: "Several semaphores at once",
+			Before: State{"x{s}": {Value: "0"}, "x{s}:timeout": {Value: Deadlines{a: time.Second}}, "y{s}": {Value: "0"}, "y{s}:timeout": {Value: Deadlines{b: time.Second, c: time.Second}}},
+			Call: Answers(permitsemaphore.Renew([]permitsemaphore.Renewal{
+				{Key: "x{s}", IDs: []string{a}, Lease: lease}, {Key: "none{s}", IDs: []string{a}}, {Key: "y{s}", IDs: []string{b, c}, Lease: soon},
+			}), [][]bool{{true}, {false}, {true, true}}).Lengthens(),
+			After: State{"x{s}": {Value: "0"}, "x{s}:timeout": {Value: Deadlines{a: lease}}, "y{s}": {Value: "0"}, "y{s}:timeout": {Value: Deadlines{b: soon, c: soon}}}},
+	})
+}
+
+func TestUpdateLease(t *testing.T) {
+	update := func(lease time.Duration, ids ...string) scripts.Command[bool] {
+		return permitsemaphore.UpdateLease(key, ids, lease, wake, first)
+	}
+	Table(t, []Row{
+		{Name: "The deadline moves forward", Before: taken("0", Deadlines{a: time.Second, b: soon}),
+			Call: Answers(update(lease, a), true), After: did(taken("0", Deadlines{a: lease, b: soon}), "1:1")},
+		{Name: "Or back", Before: taken("0", Scores{a: never}), Call: Answers(update(lease, a), true), After: did(taken("0", Deadlines{a: lease}), "1:1")},
+		{Name: "Or away", Before: taken("0", Deadlines{a: soon}), Call: Answers(update(noLease, a), true), After: did(taken("0", Scores{a: never}), "1:1")},
+		{Name: "All or none", Before: taken("0", Scores{a: never}), Call: Answers(update(lease, a, b), false)},
+		{Name: "An expired permit is not brought back to life", Before: taken("0", Deadlines{a: old}),
+			Call: Answers(update(lease, a), false), After: has("1"), Messages: said("1")},
+		{Name: "Nor one whose semaphore has vanished", Before: State{permits: {Value: Scores{a: never}}}, Call: Answers(update(lease, a), false)},
+		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(update(lease, a), "WRONGTYPE")},
+	})
+}
+
+func TestLeaseTime(t *testing.T) {
+	type left = permitsemaphore.Left
+	asked := func() scripts.Command[left] { return permitsemaphore.LeaseTime(key, a, wake) }
+	Table(t, []Row{
+		{Name: "What is left is told", Before: taken("0", Deadlines{a: lease}), Call: Answers(asked(), left{true, lease}).Lengthens()},
+		{Name: "Nothing ends it", Before: taken("0", Scores{a: never}), Call: Answers(asked(), left{true, noLease})},
+		{Name: "An expired one is put back", Before: taken("0", Deadlines{a: old}), Call: Answers(asked(), left{}), After: has("1"), Messages: said("1")},
+		{Name: "It is unknown", Before: has("1"), Call: Answers(asked(), left{})},
+		{Name: "Its semaphore has vanished", Before: State{permits: {Value: Scores{a: never}}}, Call: Answers(asked(), left{})},
+		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(asked(), "WRONGTYPE")},
+	})
+}
+
+func TestStatus(t *testing.T) {
+	type count = permitsemaphore.Count
+	status := permitsemaphore.Status(key, wake)
+	Table(t, []Row{
+		{Name: "Both are counted", Before: taken("-3", Scores{a: never, b: never}), Call: Answers(status, count{-3, 2})},
+		{Name: "What has expired is put back first", Before: taken("-1", Scores{a: never, b: 1, c: 2}),
+			Call: Answers(status, count{1, 1}), After: taken("1", Scores{a: never}), Messages: said("1")},
+		{Name: "Without a message when none are available", Before: taken("-1", Scores{a: 1}), Call: Answers(status, count{0, 0}), After: has("0")},
+		{Name: "Permits without a semaphore do not count", Before: State{permits: {Value: Scores{a: never}}}, Call: Answers(status, count{0, 0})},
+		{Name: "There is nothing", Before: State{}, Call: Answers(status, count{0, 0})},
+		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(status, "WRONGTYPE")},
+	})
+}
+
+func TestTrySet(t *testing.T) {
+	set := func(n int64, ttl time.Duration) scripts.Command[bool] {
+		return permitsemaphore.TrySet(key, n, ttl, wake, first)
+	}
+	Table(t, []Row{
+		{Name: "A semaphore that does not exist is set and announced", Before: State{}, Call: Answers(set(5, 0), true), After: did(has("5"), "1:1"), Messages: said("5")},
+		{Name: "With a TTL", Before: State{}, Call: Answers(set(5, ttl), true), After: did(State{key: {Value: "5", TTL: ttl}}, "1:1"), Messages: said("5")},
+		{Name: "0 permits are not announced", Before: State{}, Call: Answers(set(0, 0), true), After: did(has("0"), "1:1")},
+		{Name: "Only absence means that it was never set", Before: has("0"), Call: Answers(set(5, ttl), false)},
+		{Name: "Permits that outlived an earlier one count, and get its TTL", Before: State{permits: {Value: Scores{a: never, b: 1}}},
+			Call: Answers(set(5, ttl), true), After: did(State{key: {Value: "3", TTL: ttl}, permits: {Value: Scores{a: never, b: 1}, TTL: ttl}}, "1:1"), Messages: said("3")},
+		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(set(5, 0), "WRONGTYPE")},
+	})
+}
+
+func TestSet(t *testing.T) {
+	set := func(n int64) scripts.Command[bool] { return permitsemaphore.Set(key, n, wake, first) }
+	Table(t, []Row{
+		{Name: "A semaphore that does not exist is made", Before: State{}, Call: Answers(set(5), true), After: did(has("5"), "1:1"), Messages: said("5")},
+		{Name: "Those taken are part of the number", Before: taken("1", Scores{a: never, b: never}),
+			Call: Answers(set(5), true), After: did(taken("3", Scores{a: never, b: never}), "1:1"), Messages: said("5")},
+		{Name: "Fewer than are taken are owed", Before: taken("1", Scores{a: never, b: never}),
+			Call: Answers(set(1), true), After: did(taken("-1", Scores{a: never, b: never}), "1:1"), Messages: said("1")},
+		{Name: "An equal number changes nothing", Before: taken("1", Scores{a: never, b: never}), Call: Answers(set(3), false)},
+		{Name: "The TTL stays", Before: State{key: {Value: "1", TTL: ttl}}, Call: Answers(set(5), true),
+			After: did(State{key: {Value: "5", TTL: ttl}}, "1:1"), Messages: said("5")},
+		{Name: "0 is not announced", Before: has("1"), Call: Answers(set(0), true), After: did(has("0"), "1:1")},
+		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(set(5), "WRONGTYPE")},
+	})
+}
+
+func TestAdd(t *testing.T) {
+	add := func(d int64) scripts.Command[int64] { return permitsemaphore.Add(key, d, wake, first) }
+	Table(t, []Row{
+		{Name: "Permits are added, their number is announced, and the TTL stays",
+			Before: State{key: {Value: "2", TTL: ttl}, permits: {Value: Scores{a: never}, TTL: ttl}},
+			Call:   Answers(add(3), 6), After: did(State{key: {Value: "5", TTL: ttl}, permits: {Value: Scores{a: never}, TTL: ttl}}, "1:6"), Messages: said("3")},
+		{Name: "Or taken away, of which nobody is told", Before: has("2"), Call: Answers(add(-3), -1), After: did(has("-1"), "1:-1")},
+		{Name: "A semaphore that does not exist is made", Before: State{permits: {Value: Scores{a: never}}},
+			Call: Answers(add(3), 3), After: did(taken("2", Scores{a: never}), "1:3"), Messages: said("3")},
+		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(add(1), "WRONGTYPE")},
+	})
+}
+
+func TestDeleteExpireAndPersist(t *testing.T) {
+	remove := permitsemaphore.Delete(key, first)
+	expire, persist := permitsemaphore.Expire(key, soon, first), permitsemaphore.Persist(key, first)
+	both := State{key: {Value: "1", TTL: ttl}, permits: {Value: Scores{a: never}, TTL: ttl}}
+	Table(t, []Row{
+		{Name: "Both keys are removed, and nobody is told", Before: both, Call: Answers(remove, true), After: did(State{}, "1:1")},
+		{Name: "There is nothing to remove", Before: State{}, Call: Answers(remove, false)},
+		{Name: "A lock is not removed", Before: wrong, Call: Fails(remove, "WRONGTYPE")},
+		{Name: "Both keys expire together", Before: taken("1", Scores{a: never}), Call: Answers(expire, true),
+			After: did(State{key: {Value: "1", TTL: soon}, permits: {Value: Scores{a: never}, TTL: soon}}, "1:1")},
+		{Name: "There is nothing that could expire", Before: State{}, Call: Answers(expire, false)},
+		{Name: "Both stay", Before: both, Call: Answers(persist, true), After: did(taken("1", Scores{a: never}), "1:1")},
+		{Name: "There is no TTL to remove", Before: taken("1", Scores{a: never}), Call: Answers(persist, false)},
+		{Name: "A lock does not lose its TTL", Before: wrong, Call: Fails(persist, "WRONGTYPE")},
+	})
+}
+
+// The golden states of the expirable permits.
+func TestGoldenStates(t *testing.T) {
+	require.Equal(t, wake.Channel, keys.SemaphoreChannel(key))
+	require.Equal(t, permits, keys.PermitTimeouts(key))
+	seq := int64(0)
+	next := func() lane.Call { seq++; return lane.Call{Key: lanes, Lane: 1, Seq: seq} }
+	Sequence(t, []Row{
+		{Name: "trySet(2)", Before: State{}, Call: Answers(permitsemaphore.TrySet(key, 2, 0, wake, next()), true),
+			After: did(has("2"), "1:1"), Messages: said("2")},
+		{Name: "a permanent permit", Call: Answers(permitsemaphore.Acquire(key, []string{a}, noLease, wake, next()), held()),
+			After: did(taken("1", Scores{a: never}), "1:1")},
+		{Name: "another", Call: Answers(permitsemaphore.Acquire(key, []string{b}, noLease, wake, next()), held()),
+			After: did(taken("0", Scores{a: never, b: never}), "1:1")},
+		{Name: "list release of two", Call: Answers(permitsemaphore.Release(key, []string{a, b}, wake, next()), true),
+			After: did(has("2"), "4:1"), Messages: said("2")},
+	})
+	Sequence(t, []Row{
+		{Name: "the third acquire is told the deadline of the second", Before: taken("0", Deadlines{a: time.Hour, b: lease}),
+			Call: Answers(permitsemaphore.Acquire(key, []string{c}, noLease, wake, next()), until(lease))},
+	})
+	Sequence(t, []Row{
+		{Name: "after expiry availablePermits", Before: taken("0", Scores{a: never, b: 5}),
+			Call: Answers(permitsemaphore.Status(key, wake), permitsemaphore.Count{Available: 1, Acquired: 1}), After: taken("1", Scores{a: never}), Messages: said("1")},
+		{Name: "releasing that id", Call: Answers(permitsemaphore.Release(key, []string{b}, wake, next()), false)},
+	})
+	five := Scores{a: never, b: never, c: never, "d": never, "e": never}
+	call := next()
+	Sequence(t, []Row{
+		{Name: "setPermits(2) with 5 acquired", Before: taken("0", five), Call: Answers(permitsemaphore.Set(key, 2, wake, call), true),
+			After: did(taken("-3", five), fmt.Sprint(call.Seq, ":1")), Messages: said("2")},
+		{Name: "getPermits, acquiredPermits, availablePermits",
+			Call: Answers(permitsemaphore.Status(key, wake), permitsemaphore.Count{Available: -3, Acquired: 5})},
+	})
+}
+
+// Redisson's form of this overflows the stack of Lua at some thousands.
+func TestAnyNumberOfExpiredPermitsComesBackAtOnce(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		ctx, client := t.Context(), server.Client(t)
+		name := server.Key(t, key)
+		const expired = 20_000
+		members := make([]redis.Z, expired)
+		for i := range members {
+			members[i] = redis.Z{Member: fmt.Sprintf("%016d", i), Score: float64(i)}
+		}
+		require.NoError(t, client.Set(ctx, name, 1, 0).Err())
+		require.NoError(t, client.ZAdd(ctx, keys.PermitTimeouts(name), members...).Err())
+		count, err := Send(ctx, client, permitsemaphore.Status(name, wake))
+		require.NoError(t, err)
+		require.Equal(t, permitsemaphore.Count{Available: expired + 1}, count)
+	})
+}
+
+func TestAsManyPermitsAsOneOperationMayHave(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		ctx, client := t.Context(), server.Client(t)
+		name := server.Key(t, key)
+		ids := make([]string, permitsemaphore.MaxIDs)
+		for i := range ids {
+			ids[i] = fmt.Sprintf("%016d", i)
+		}
+		require.NoError(t, client.Set(ctx, name, len(ids), 0).Err())
+		call := lane.Call{Key: keys.Lanes(name, "session"), Lane: 1, Seq: 1}
+		got, err := Send(ctx, client, permitsemaphore.Acquire(name, ids, lease, wake, call))
+		require.NoError(t, err)
+		require.True(t, got.Held)
+		alive, err := Send(ctx, client, permitsemaphore.Renew([]permitsemaphore.Renewal{{Key: name, IDs: ids, Lease: lease}}))
+		require.NoError(t, err)
+		require.Len(t, alive[0], len(ids))
+		back, err := Send(ctx, client, permitsemaphore.GiveBack(name, ids, wake))
+		require.NoError(t, err)
+		require.EqualValues(t, len(ids), back)
+	})
+}
+
+// A full server refuses new permits, but keeps and takes back those that there are.
+func TestAFullServerRenewsAndTakesPermitsBack(t *testing.T) {
+	ctx := t.Context()
+	client := redistest.Process(t, "--maxmemory-policy", "noeviction").Client(t)
+	seq := int64(0)
+	next := func() lane.Call { seq++; return lane.Call{Key: lanes, Lane: 1, Seq: seq} }
+	require.NoError(t, client.Set(ctx, key, 3, 0).Err())
+	_, err := Send(ctx, client, permitsemaphore.Acquire(key, []string{a, b}, lease, wake, next()))
+	require.NoError(t, err)
+	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
+
+	alive, err := Send(ctx, client, permitsemaphore.Renew([]permitsemaphore.Renewal{{Key: key, IDs: []string{a, b}, Lease: time.Hour}}))
+	require.NoError(t, err)
+	require.Equal(t, [][]bool{{true, true}}, alive)
+	require.Greater(t, client.ZScore(ctx, permits, a).Val(), float64(time.Now().Add(lease+time.Minute).UnixMilli()))
+	updated, err := Send(ctx, client, permitsemaphore.UpdateLease(key, []string{a}, lease, wake, next()))
+	require.NoError(t, err)
+	require.True(t, updated)
+	released, err := Send(ctx, client, permitsemaphore.Release(key, []string{a}, wake, next()))
+	require.NoError(t, err)
+	require.True(t, released)
+	back, err := Send(ctx, client, permitsemaphore.GiveBack(key, []string{b}, wake))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, back)
+	_, err = Send(ctx, client, permitsemaphore.Acquire(key, []string{c}, lease, wake, next()))
+	require.True(t, redis.HasErrorPrefix(err, "OOM"), "the server should be full, but answered %v", err)
+	require.Equal(t, "3", client.Get(ctx, key).Val())
+}

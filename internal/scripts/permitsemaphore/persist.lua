@@ -1,0 +1,16 @@
+-- persist removes the TTL of the semaphore and its permits. It follows the preludes lane and permits.
+--
+-- KEYS[1]  semaphore: permits available
+-- KEYS[2]  lanes of the session
+-- KEYS[3]  permits taken
+-- ARGV[1]  lane
+-- ARGV[2]  sequence number
+--
+-- Answers 1, or 0 when there is no semaphore or it has no TTL.
+
+if not available or redis.call('persist', KEYS[1]) == 0 then
+  return 0
+end
+follow()
+settle('1')
+return 1

@@ -1,0 +1,24 @@
+-- release gives back permits by their ids, all or none, whoever has them. It follows the preludes lane and permits.
+--
+-- KEYS[1]  semaphore: permits available
+-- KEYS[2]  lanes of the session
+-- KEYS[3]  permits taken
+-- ARGV[1]  lane
+-- ARGV[2]  sequence number
+-- ARGV[3]  PUBLISH or SPUBLISH
+-- ARGV[4]  wake channel
+-- ARGV[i]  from 5 on: ids, each once
+--
+-- Answers 1 when all were there, 0 when one was not or had expired. What had expired is put back in either case.
+-- Publishes as give_back does.
+
+insist()
+local expired = reclaim()
+local all = complete(5)
+local back = expired
+if all == 1 then
+  back = back + giveBack(5)
+  settle('1')
+end
+announce(ARGV[3], ARGV[4], (back == 1 or expired > 0) and (available or 0) or back)
+return all

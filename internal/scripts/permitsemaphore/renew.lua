@@ -1,0 +1,38 @@
+-- renew moves the deadlines of permits that are still there, never back.
+--
+-- KEYS[i]  in pairs: semaphore, permits taken
+-- ARGV[i]  for each pair: milliseconds from now that the deadlines are moved to, 0 leaves them alone; number of ids; ids
+--
+-- Answers an array with one number for each id: 1 when it is there, has not expired and has a semaphore, 0 when not.
+
+local clock = redis.call('time')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local alive = {}
+local at = 1
+for i = 1, #KEYS, 2 do
+  local lease, last = tonumber(ARGV[at]), at + 1 + tonumber(ARGV[at + 1])
+  local exists = redis.call('exists', KEYS[i])
+  if lease > 0 then
+    -- A server that is out of memory refuses what could be the first write of a script, as ZADD, but never ZREM.
+    redis.pcall('zrem', KEYS[i + 1], '')
+  end
+  for j = at + 2, last do
+    local score = redis.pcall('zscore', KEYS[i + 1], ARGV[j])
+    if type(score) == 'table' then
+      -- An error. A key that is no sorted set any more is lost permits and must not spoil the others. Anything else
+      -- says nothing about them, and nobody may be told that they are lost.
+      if redis.call('type', KEYS[i + 1]).ok == 'zset' then
+        return score
+      end
+      score = false
+    end
+    score = tonumber(score or '0')
+    local held = exists == 1 and score > now
+    if held and lease > 0 and score < now + lease then
+      redis.call('zadd', KEYS[i + 1], string.format('%.0f', now + lease), ARGV[j])
+    end
+    alive[#alive + 1] = held and 1 or 0
+  end
+  at = last + 1
+end
+return alive

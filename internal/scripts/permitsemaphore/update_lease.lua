@@ -1,0 +1,28 @@
+-- update_lease moves the deadlines of permits, forward or back. It follows the preludes lane and permits.
+--
+-- KEYS[1]  semaphore: permits available
+-- KEYS[2]  lanes of the session
+-- KEYS[3]  permits taken
+-- ARGV[1]  lane
+-- ARGV[2]  sequence number
+-- ARGV[3]  lease in milliseconds from now; -1 for none
+-- ARGV[4]  PUBLISH or SPUBLISH
+-- ARGV[5]  wake channel
+-- ARGV[i]  from 6 on: ids
+--
+-- Answers 1 when all were there, 0 when one was not or had expired, and then none is moved. Publishes the permits
+-- available if some had expired.
+
+insist()
+local expired = reclaim()
+local all = complete(6)
+if all == 1 then
+  for i = 6, #ARGV do
+    redis.call('zadd', KEYS[3], deadline(tonumber(ARGV[3])), ARGV[i])
+  end
+  settle('1')
+end
+if expired > 0 then
+  announce(ARGV[4], ARGV[5], available or 0)
+end
+return all

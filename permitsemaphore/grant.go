@@ -1,0 +1,235 @@
+package permitsemaphore
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
+	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
+	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// A grant is the machinery's side of a Permit. The session, the watchdog and parent contexts refer to it alone, so that
+// a Permit the program has dropped can be noticed.
+type grant struct {
+	counter *counter.Counter
+	set     *settings.Settings
+	ending  holds.Ending
+	since   time.Time
+	end     time.Time // zero, or where WithMaxHold ends it
+	ticket  watchdog.Ticket
+	turn    chan struct{} // capacity 1: changes of the lease come one after another
+
+	mu       sync.Mutex
+	ids      []string      // those not given back
+	leaving  []string      // those of them that are being released by id
+	lease    time.Duration // what was asked for last
+	renewing bool          // the watchdog extends the lease
+	released bool
+	lost     *errs.Loss
+}
+
+func newGrant(c *counter.Counter, set *settings.Settings, ids []string) *grant {
+	g := &grant{counter: c, set: set, ids: ids, turn: make(chan struct{}, 1), lease: set.FirstLease()}
+	switch {
+	case set.NoLease:
+		g.lease = NoLease
+	case set.Lease == 0:
+		g.renewing = true
+	}
+	return g
+}
+
+// terms are the watchdog's. Permits that it does not extend it looks at each period, to notice when they are taken away.
+func (g *grant) terms(trusted, end time.Time) watchdog.Terms {
+	t := watchdog.Terms{Trusted: trusted, End: end, Every: g.set.WatchdogTimeout / 3, Margin: margin(g.lease)}
+	if g.renewing {
+		t.Lease = g.set.WatchdogTimeout
+		t.Margin = margin(t.Lease)
+	}
+	return t
+}
+
+// forever is how long a permit without a lease is trusted, unless a check finds it gone.
+const forever = 100 * 365 * 24 * time.Hour
+
+// trust is how long a lease is believed in that was asked for at a moment.
+func trust(sent time.Time, lease time.Duration) time.Time {
+	if lease == NoLease {
+		return sent.Add(forever)
+	}
+	return sent.Add(lease - margin(lease))
+}
+
+// margin is kept off a lease, for the difference between the speeds of the server's clock and ours: as with locks, a
+// hundredth, at least 10 ms, and of very short leases no more than half.
+func margin(lease time.Duration) time.Duration {
+	return min(max(10*time.Millisecond, lease/100), max(lease/2, 0))
+}
+
+// Owner is the first id, as programs see it.
+func (g *grant) Owner() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.ids) == 0 {
+		return ""
+	}
+	return text(g.ids[0])
+}
+
+func (g *grant) names() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	names := make([]string, len(g.ids))
+	for i, id := range g.ids {
+		names[i] = text(id)
+	}
+	return names
+}
+
+func (g *grant) Token() int64          { return 0 }
+func (g *grant) Ending() *holds.Ending { return &g.ending }
+
+func (g *grant) Until() time.Time {
+	now := time.Now()
+	until := now.Add(forever)
+	if !g.since.IsZero() { // else it has no permits, and never loses them
+		until = g.ticket.TrustedUntil()
+	}
+	if g.ending.Cause() != nil && now.Before(until) {
+		return now
+	}
+	return until
+}
+
+// Batch puts the grant with those that are renewed by the same script in the same slot.
+func (g *grant) Batch() watchdog.Batch {
+	return watchdog.Batch{Kind: "permit", Shard: g.counter.Session.Shard(g.counter.Key)}
+}
+
+// idsPerRenewal bounds the work of one script, whatever the number of permits in a batch.
+const idsPerRenewal = 2000
+
+// Renew renews the grants of one batch, in as many scripts as it takes.
+func (g *grant) Renew(ctx context.Context, tickets []*watchdog.Ticket) (alive []bool, err error) {
+	for len(tickets) > 0 {
+		now := time.Now()
+		var renewals []script.Renewal
+		for ids := 0; len(renewals) < len(tickets) && (ids == 0 || ids < idsPerRenewal); {
+			t := tickets[len(renewals)]
+			other := t.Owner().(*grant)
+			other.mu.Lock()
+			r := script.Renewal{Key: other.counter.Key, IDs: slices.Clone(other.ids), Lease: t.Lease(now)}
+			other.mu.Unlock()
+			renewals = append(renewals, r)
+			ids += len(r.IDs)
+		}
+		reply, err := session.Once(ctx, g.counter.Session.Client, script.Renew(renewals))
+		if err != nil {
+			return nil, err
+		}
+		for i, there := range reply {
+			alive = append(alive, tickets[i].Owner().(*grant).whole(renewals[i].IDs, there))
+		}
+		tickets = tickets[len(renewals):]
+	}
+	return alive, nil
+}
+
+// whole tells whether no permit is missing that should be there. One that is being released by its id may be gone.
+func (g *grant) whole(ids []string, there []bool) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, id := range ids {
+		if !there[i] && slices.Contains(g.ids, id) && !slices.Contains(g.leaving, id) {
+			return false
+		}
+	}
+	return true
+}
+
+// gone is why a grant is lost of which a permit is missing.
+const gone = "a permit is not in the semaphore any more: it expired, was released by its id, or went with the semaphore"
+
+// Lost is called by the watchdog. It may come when the permits have just been given back, and is nobody's news then.
+func (g *grant) Lost(reason string, cause error) {
+	g.mu.Lock()
+	over := g.released
+	g.mu.Unlock()
+	if over {
+		return
+	}
+	switch {
+	case reason == watchdog.NotOwned:
+		reason = gone
+	case reason == watchdog.HoldOver && (g.end.IsZero() || g.end.Sub(time.Now()) > margin(g.set.WatchdogTimeout)):
+		reason = watchdog.LeaseOver // the end was that of a lease made shorter
+	}
+	_ = g.lose(reason, cause) // the contexts carry it
+}
+
+// lose ends the grant, once, and returns what is known about the loss.
+func (g *grant) lose(reason string, cause error) error {
+	loss := &errs.Loss{Name: g.counter.Name, Owner: g.Owner(), Reason: reason, At: time.Now(), Cause: cause}
+	g.mu.Lock()
+	if g.lost != nil {
+		defer g.mu.Unlock()
+		return g.lost
+	}
+	g.lost = loss
+	g.mu.Unlock()
+	g.leave()
+	g.ending.End(loss)
+	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "semaphore", g.counter.Name, "permit", loss.Owner,
+		"reason", reason, "cause", cause)
+	g.observe(settings.Lost, loss)
+	return loss
+}
+
+// leave takes the grant out of the watchdog and of what can be found by id.
+func (g *grant) leave() {
+	g.counter.Session.Watchdog.Forget(&g.ticket)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, id := range g.ids {
+		g.counter.Session.Own.Delete(id)
+	}
+}
+
+// Forgotten stops the renewal of permits that the program has dropped. Those that were not renewed may be in use by
+// their ids.
+func (g *grant) Forgotten() {
+	g.mu.Lock()
+	over, renewing := g.released || g.lost != nil || len(g.ids) == 0, g.renewing
+	g.mu.Unlock()
+	if over {
+		return
+	}
+	g.leave()
+	if !renewing {
+		return
+	}
+	logger := g.set.Logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	logger.Error("redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
+		"semaphore", g.counter.Name, "permit", g.Owner())
+	g.observe(settings.Forgotten, nil)
+}
+
+func (g *grant) observe(kind int, err error) {
+	if g.set.Observe != nil {
+		g.set.Observe(settings.Event{Kind: kind, Name: g.counter.Name, Owner: g.Owner(), Duration: time.Since(g.since), Err: err})
+	}
+}
+
+var _ holds.Hold = (*grant)(nil)
+var _ session.Renewer = (*grant)(nil)

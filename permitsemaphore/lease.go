@@ -1,0 +1,150 @@
+package permitsemaphore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// UpdateLease makes the permit end lease from now, later or sooner than it would have, whichever process has it; with
+// NoLease it never ends. When it is unknown, released or expired the error matches ErrNotHeld.
+//
+// A Permit of this process that has this id alone is told, as by its own UpdateLease. Any other goes by the lease that
+// it knows: if that is longer than the new one it is lost at its next check, and if it renews itself it goes on doing so.
+func (s *Semaphore) UpdateLease(ctx context.Context, id string, lease time.Duration) error {
+	if err := checkLease("UpdateLease", lease); err != nil {
+		return err
+	}
+	ids, err := parse("UpdateLease", []string{id})
+	if err != nil {
+		return err
+	}
+	for _, g := range s.own(ids) {
+		if len(g.names()) > 1 {
+			continue
+		}
+		err := g.Extend(ctx, lease)
+		if errors.Is(err, errs.Lost) || errors.Is(err, errs.Released) {
+			err = fmt.Errorf("%w: %w", errs.NotHeld, err)
+		}
+		return err
+	}
+	held, err := s.update(ctx, ids, lease, func() {})
+	if err == nil && !held {
+		return s.notHeld(id)
+	}
+	return err
+}
+
+func (s *Semaphore) update(ctx context.Context, ids []string, lease time.Duration, over func()) (bool, error) {
+	return counter.ChangeThen(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.UpdateLease(s.counter.Key, ids, lease, wake, call)
+	}, over)
+}
+
+func (s *Semaphore) notHeld(id string) error {
+	return fmt.Errorf("%w: permit %s of %q is unknown, was released or has expired", errs.NotHeld, id, s.Name())
+}
+
+// LeaseTime is how long the permit lasts if nobody renews it, NoLease if it never ends. When it is unknown, released or
+// expired the error matches ErrNotHeld.
+func (s *Semaphore) LeaseTime(ctx context.Context, id string) (time.Duration, error) {
+	ids, err := parse("LeaseTime", []string{id})
+	if err != nil {
+		return 0, err
+	}
+	left, err := ask(ctx, s, func(wake scripts.Wake) scripts.Command[script.Left] {
+		return script.LeaseTime(s.counter.Key, ids[0], wake)
+	})
+	if err == nil && !left.Held {
+		return 0, s.notHeld(id)
+	}
+	return left.Time, err
+}
+
+func checkLease(call string, lease time.Duration) error {
+	if lease < settings.MinLease && lease != NoLease {
+		return errs.Wrong("%s: a lease is at least %v, or NoLease for a permit that never ends, not %v", call, settings.MinLease, lease)
+	}
+	return nil
+}
+
+// Extend sets the lease, which the watchdog then extends no more. Changes come one after another: a copy of one that is
+// still on its way would undo the next, so that waits until the copy is barred.
+func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
+	select {
+	case g.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("redlatch: the lease of a permit of %q is unchanged: %w", g.counter.Name, ctx.Err())
+	}
+	over := func() { <-g.turn }
+	g.mu.Lock()
+	ids, lost, released := g.ids, g.lost, g.released
+	g.mu.Unlock()
+	switch {
+	case lost != nil:
+		over()
+		return lost
+	case released:
+		over()
+		return fmt.Errorf("%w: the lease of a permit of %q cannot be updated any more", errs.Released, g.counter.Name)
+	case len(ids) == 0:
+		over()
+		return nil
+	}
+	sent := time.Now()
+	if !g.end.IsZero() && (lease == NoLease || sent.Add(lease).After(g.end)) {
+		lease = max(g.end.Sub(sent), time.Millisecond)
+	}
+	restore := g.trustAtMost(trust(sent, lease))
+	held, err := (&Semaphore{g.counter}).update(ctx, ids, lease, over)
+	switch {
+	case errors.Is(err, errs.Uncertain):
+		return err
+	case err != nil:
+		restore()
+		return err
+	case !held:
+		return g.lose(gone, nil)
+	}
+	g.agree(sent, lease)
+	return nil
+}
+
+// trustAtMost makes the grant end at limit, if it is trusted for longer: from the moment on at which a shorter lease is
+// sent it may be in force, whatever becomes of the answer. It returns what takes that back.
+func (g *grant) trustAtMost(limit time.Time) (restore func()) {
+	before := g.ticket.TrustedUntil()
+	if !limit.Before(before) {
+		return func() {}
+	}
+	g.change(before, limit)
+	return func() { g.change(before, g.end) }
+}
+
+func (g *grant) change(trusted, end time.Time) {
+	g.mu.Lock()
+	terms := g.terms(trusted, end)
+	g.mu.Unlock()
+	g.counter.Session.Watchdog.Change(&g.ticket, terms)
+}
+
+// agree takes over a lease that the server has confirmed.
+func (g *grant) agree(sent time.Time, lease time.Duration) {
+	g.mu.Lock()
+	g.lease, g.renewing = lease, false
+	g.mu.Unlock()
+	trusted, end := trust(sent, lease), g.end
+	if trusted.Before(g.ticket.TrustedUntil()) {
+		end = trusted
+	}
+	g.change(trusted, end)
+}

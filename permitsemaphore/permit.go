@@ -1,0 +1,89 @@
+package permitsemaphore
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/holds"
+)
+
+// A Permit is what one Acquire got: one permit, or several that stand and fall together. Its methods may be called from
+// any goroutine.
+//
+// A Permit that the program drops without Release, while it is renewed, is noticed by the garbage collector: it is
+// reported through the semaphore's logger (or slog.Default), is renewed no longer, and ends with its lease. One with a
+// lease of its own, or with none, may be dropped by a program that keeps the ids.
+type Permit struct {
+	inner   *grant
+	cleanup runtime.Cleanup
+}
+
+func newPermit(inner *grant) *Permit {
+	if inner == nil {
+		return nil
+	}
+	p := &Permit{inner: inner}
+	p.cleanup = runtime.AddCleanup(p, (*grant).Forgotten, inner)
+	return p
+}
+
+// ID is the id of the permit, 32 hexadecimal digits, by which any process may release it; the first one of several, and
+// empty for none.
+func (p *Permit) ID() string {
+	id := p.inner.Owner()
+	runtime.KeepAlive(p)
+	return id
+}
+
+// IDs are the ids of the permits that have not been released by their id in this process.
+func (p *Permit) IDs() []string {
+	ids := p.inner.names()
+	runtime.KeepAlive(p)
+	return ids
+}
+
+// Context returns a child of parent that ends when the Permit does. Then [context.Cause] matches ErrReleased after
+// Release, and ErrLost when one of the permits was lost or may be. The context keeps the Permit alive: work that still
+// has it still holds.
+func (p *Permit) Context(parent context.Context) context.Context {
+	return holds.NewContext(parent, p.inner, p)
+}
+
+// Release gives back the permits. The Permit's contexts end first. It ignores the cancellation of ctx and has a time
+// limit of its own ([redlatch.WithReleaseTimeout]), after which the release is repeated in the background.
+//
+// The error matches ErrReleased when the Permit was given back before, and ErrLost when a permit was lost before or is
+// found lost now; those of the others that are left are given back all the same.
+func (p *Permit) Release(ctx context.Context) error {
+	p.cleanup.Stop()
+	err := p.inner.Unlock(ctx)
+	runtime.KeepAlive(p)
+	return err
+}
+
+// UpdateLease makes the permits end lease from now, later or sooner than they would have, and not be renewed from then
+// on; with NoLease they never end. When the outcome is unknown the error matches ErrUncertain, and the Permit is trusted
+// no longer than either outcome allows.
+func (p *Permit) UpdateLease(ctx context.Context, lease time.Duration) error {
+	if err := checkLease("UpdateLease", lease); err != nil {
+		return err
+	}
+	err := p.inner.Extend(ctx, lease)
+	runtime.KeepAlive(p)
+	return err
+}
+
+// Until is the moment up to which the permits are certainly held, by what is known without asking Redis; a hundred years
+// away for permits without a lease. It moves on as renewals succeed, and is in the past once the Permit is over.
+func (p *Permit) Until() time.Time {
+	until := p.inner.Until()
+	runtime.KeepAlive(p)
+	return until
+}
+
+// Valid reports whether the permits are certainly still held, by the clock alone. It is also false when the process was
+// suspended past Until and nothing had a chance to end the contexts.
+func (p *Permit) Valid() bool {
+	return p.inner.ending.Cause() == nil && time.Now().Before(p.Until())
+}

@@ -1,0 +1,120 @@
+package permitsemaphore
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// TrySetPermits sets the number of permits of a semaphore that does not exist yet, and reports whether it did. One with
+// no permits left exists. With WithTTL the semaphore disappears after that time, and its permits with it. Permits that
+// outlived an earlier semaphore of the name count as taken from the new one.
+func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch.Option) (bool, error) {
+	set, err := s.counter.Resolve("TrySetPermits", settings.TTL, opts)
+	if err != nil {
+		return false, err
+	}
+	if err := number("TrySetPermits", n); err != nil {
+		return false, err
+	}
+	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.TrySet(s.counter.Key, n, set.TTL, wake, call)
+	})
+}
+
+// SetPermits makes the number of permits n, those that are taken included, and makes the semaphore if it does not exist.
+// Nobody loses a permit by it: when more than n are taken, Available is below zero until enough came back.
+func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
+	if err := number("SetPermits", n); err != nil {
+		return err
+	}
+	_, err := counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Set(s.counter.Key, n, wake, call)
+	})
+	return err
+}
+
+// AddPermits changes the number of permits by d, which may be negative, and returns the new number, those that are taken
+// included. It makes the semaphore if it does not exist.
+func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
+	if d > script.MaxPermits || d < -script.MaxPermits {
+		return 0, errs.Wrong("AddPermits(%d): at most %d at once", d, int64(script.MaxPermits))
+	}
+	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		return script.Add(s.counter.Key, d, wake, call)
+	})
+}
+
+// Available is the number of permits that nobody has; 0 when the semaphore does not exist.
+func (s *Semaphore) Available(ctx context.Context) (int64, error) {
+	count, err := s.count(ctx)
+	return count.Available, err
+}
+
+// Acquired is the number of permits that are taken and have not expired; 0 when the semaphore does not exist.
+func (s *Semaphore) Acquired(ctx context.Context) (int64, error) {
+	count, err := s.count(ctx)
+	return count.Acquired, err
+}
+
+// Total is the number of permits, available and taken; 0 when the semaphore does not exist.
+func (s *Semaphore) Total(ctx context.Context) (int64, error) {
+	count, err := s.count(ctx)
+	return count.Available + count.Acquired, err
+}
+
+func (s *Semaphore) count(ctx context.Context) (script.Count, error) {
+	return ask(ctx, s, func(wake scripts.Wake) scripts.Command[script.Count] { return script.Status(s.counter.Key, wake) })
+}
+
+// ask runs a query. It carries a message, for it puts back what has expired.
+func ask[R any](ctx context.Context, s *Semaphore, build func(wake scripts.Wake) scripts.Command[R]) (reply R, err error) {
+	if _, err := s.counter.Resolve("", 0, nil); err != nil {
+		return reply, err
+	}
+	wake, err := s.counter.Wake(ctx)
+	if err != nil {
+		return reply, err
+	}
+	return counter.Ask(ctx, s.counter, func(string) scripts.Command[R] { return build(wake) })
+}
+
+// Delete removes the semaphore and reports whether there was one. Those who have permits lose them when they notice;
+// those who wait go on waiting, for it may be set up again.
+func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
+	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Delete(s.counter.Key, call)
+	})
+}
+
+// Expire makes the semaphore, and all its permits, disappear after ttl, and reports whether there is one.
+func (s *Semaphore) Expire(ctx context.Context, ttl time.Duration) (bool, error) {
+	if ttl < time.Millisecond {
+		return false, errs.Wrong("Expire(%v): at least a millisecond; use Delete to remove the semaphore now", ttl)
+	}
+	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Expire(s.counter.Key, ttl, call)
+	})
+}
+
+// Persist makes the semaphore stay, and reports whether it had a TTL.
+func (s *Semaphore) Persist(ctx context.Context) (bool, error) {
+	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Persist(s.counter.Key, call)
+	})
+}
+
+// number checks a number of permits.
+func number(call string, n int64) error {
+	if n < 0 || n > script.MaxPermits {
+		return errs.Wrong("%s(%d): the number of permits is from 0 to %d", call, n, int64(script.MaxPermits))
+	}
+	return nil
+}

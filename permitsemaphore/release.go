@@ -1,0 +1,181 @@
+package permitsemaphore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// Unlock gives the permits back. The contexts end first, so that the work stops before somebody else's starts.
+func (g *grant) Unlock(ctx context.Context) error {
+	g.mu.Lock()
+	if g.released {
+		g.mu.Unlock()
+		return fmt.Errorf("%w: this permit of %q was released before", errs.Released, g.counter.Name)
+	}
+	g.released = true
+	ids, lost := g.ids, g.lost
+	elsewhere := 0 // are being released by id at this moment
+	for _, id := range ids {
+		if slices.Contains(g.leaving, id) {
+			elsewhere++
+		}
+	}
+	g.mu.Unlock()
+	g.ending.End(errs.Released)
+	g.leave()
+	err := g.giveBack(ctx, ids, elsewhere)
+	if lost != nil {
+		err = lost
+	}
+	g.observe(settings.Released, err)
+	return err
+}
+
+// giveBack sends the release. Permits that are missing were lost, unless an earlier send of this very release may have
+// given them back while the lease was still trusted.
+func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	// On a cluster this may have to ask for the family of channels, which has nothing to do with the end of ctx.
+	limit := delivery.Limit{Outage: g.set.ReleaseTimeout, Total: g.set.ReleaseTimeout, Stubborn: true}
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit.Total)
+	wake, err := g.counter.Wake(asking)
+	cancel()
+	if err != nil {
+		go g.giveBackLater(ids)
+		return g.unconfirmed(err, false)
+	}
+	back, receipt, err := delivery.Within(ctx, g.counter.Session.Dispatch, script.GiveBack(g.counter.Key, ids, wake), limit)
+	switch {
+	case err != nil:
+		go g.giveBackLater(ids)
+		return g.unconfirmed(err, delivery.AsFailure(err).Doubt)
+	case back >= int64(len(ids)-elsewhere):
+		return nil
+	case back == 0 && receipt.Doubt && time.Now().Before(g.ticket.TrustedUntil()):
+		return nil
+	}
+	return g.lose(gone, nil)
+}
+
+// giveBackLater repeats the release until it is confirmed. A late copy of it finds nothing.
+func (g *grant) giveBackLater(ids []string) {
+	g.counter.Settle(func(ctx context.Context) error {
+		wake, err := g.counter.Wake(ctx)
+		if err != nil {
+			return err
+		}
+		_, _, err = delivery.Deliver(ctx, g.counter.Session.Dispatch, script.GiveBack(g.counter.Key, ids, wake),
+			delivery.Limit{Outage: g.set.ReleaseTimeout})
+		return err
+	}, func() {})
+}
+
+func (g *grant) unconfirmed(err error, doubt bool) error {
+	if doubt {
+		err = fmt.Errorf("%w: %w", errs.Uncertain, err)
+	}
+	return fmt.Errorf("redlatch: the release of a permit of %q is not confirmed and goes on in the background: %w", g.counter.Name, err)
+}
+
+// Release gives back permits by their ids, all or none, whichever process has them. When one of them is unknown, or was
+// released before, or has expired, the error matches ErrNotHeld and none is given back; an expired one returns by itself
+// all the same. An id that is named twice is ErrInvalid, and nothing is sent.
+//
+// A Permit of this process that has one of the ids goes on with the others, and is released with the last of them. One
+// of another process is lost, as a whole, when it notices; to hand permits out to processes acquire them one by one.
+//
+// Release ignores the cancellation of ctx and has a time limit of its own ([redlatch.WithReleaseTimeout]); what is in
+// doubt by then is carried through in the background, and the error matches ErrUncertain.
+func (s *Semaphore) Release(ctx context.Context, ids ...string) error {
+	released, err := s.release(ctx, "Release", ids)
+	if err == nil && !released {
+		return fmt.Errorf("%w: a permit of %q is unknown, was released before or has expired; none was released", errs.NotHeld, s.Name())
+	}
+	return err
+}
+
+// TryRelease is Release that reports false instead of ErrNotHeld.
+func (s *Semaphore) TryRelease(ctx context.Context, ids ...string) (bool, error) {
+	return s.release(ctx, "TryRelease", ids)
+}
+
+func (s *Semaphore) release(ctx context.Context, call string, texts []string) (bool, error) {
+	ids, err := parse(call, texts)
+	if err != nil || len(ids) == 0 {
+		return err == nil, err
+	}
+	own := s.own(ids)
+	for _, g := range own {
+		g.letGo(ids)
+	}
+	released, err := counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Release(s.counter.Key, ids, wake, call)
+	})
+	for _, g := range own {
+		g.letGone(ids, released || errors.Is(err, errs.Uncertain)) // what is uncertain is carried through
+	}
+	return released, err
+}
+
+// own finds the grants of this process that have one of the ids.
+func (s *Semaphore) own(ids []string) (own []*grant) {
+	for _, id := range ids {
+		found, _ := s.counter.Session.Own.Load(id)
+		if g, ok := found.(*grant); ok && g.counter.Key == s.counter.Key && !slices.Contains(own, g) {
+			own = append(own, g)
+		}
+	}
+	return own
+}
+
+// letGo expects the ids to be gone, from when the renewals that are under way now may find them so.
+func (g *grant) letGo(ids []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.leaving = append(g.leaving, ids...)
+}
+
+// letGone ends the expectation. If the ids are gone the grant goes on without them, if others are left.
+func (g *grant) letGone(ids []string, are bool) {
+	g.mu.Lock()
+	for _, id := range ids {
+		if at := slices.Index(g.leaving, id); at >= 0 {
+			g.leaving = slices.Delete(g.leaving, at, at+1)
+		}
+	}
+	if !are {
+		g.mu.Unlock()
+		return
+	}
+	left := make([]string, 0, len(g.ids)) // a new list: the old one may be on its way to the server
+	for _, id := range g.ids {
+		if slices.Contains(ids, id) {
+			g.counter.Session.Own.Delete(id)
+		} else {
+			left = append(left, id)
+		}
+	}
+	if len(left) > 0 || g.released {
+		g.ids = left
+		g.mu.Unlock()
+		return
+	}
+	g.released = true // and keeps its last id, to be known by
+	g.mu.Unlock()
+	g.leave()
+	g.ending.End(errs.Released)
+	g.observe(settings.Released, nil)
+}

@@ -1,0 +1,152 @@
+// Package permitsemaphore is a semaphore whose permits have ids and leases, compatible with Redisson's
+// RPermitExpirableSemaphore.
+//
+//	pool := permitsemaphore.New(rdb, "licences")
+//	if _, err := pool.TrySetPermits(ctx, 8); err != nil { // once, by whoever comes first
+//		return err
+//	}
+//	permit, err := pool.Acquire(ctx, 2)
+//	if err != nil {
+//		return err
+//	}
+//	defer permit.Release(ctx) // both
+//	return run(permit.Context(ctx))
+//
+// Unlike the permits of package semaphore, these cannot be lost with their process:
+//
+//   - A permit without a lease is renewed while its Permit lives, so a long job keeps it, and one of a process that
+//     dies comes back within the watchdog timeout (30 s), although nobody sends a message then.
+//   - [redlatch.WithLease] makes permits that end by themselves, [redlatch.WithNoLease] permits that never do.
+//   - Deadlines are set and judged by the server's clock alone. What time it is on a client changes nothing, except
+//     between clients of Redisson, which use their own clocks.
+//   - An id can be passed on: any process may release the permit, or change its lease, by it.
+//   - A permit is taken once and comes back once, whatever happens to the messages: those available and those taken add
+//     up to the number that was set.
+//
+// The life of a Permit:
+//
+//	          Acquire           Release, or all its ids were released here
+//	(nothing) ───────► held ───────────────────────────────────────────────► released
+//	                    │ lease over, or no renewal in time, or released by id
+//	                    │ elsewhere, or semaphore deleted
+//	                    └──────────────► lost ──── Release (gives back what is left) ──► released
+//
+// Failures. [Permit.Context] ends with ErrLost before the lease can run out at the server. A permit that was taken away,
+// by its id, with the semaphore, or with a primary that failed before the write was replicated, is noticed at the next
+// check: at latest a third of the watchdog timeout and a second later. A release that the server does not confirm goes
+// on in the background. A semaphore that does not exist has no permits; those of one that vanished belong to nobody and
+// come back to the next of that name.
+//
+// In Redis the semaphore is a number, of the permits available, and a sorted set of the ids that are taken with their
+// deadlines. Waiters of one process are served in the order of their arrival; between processes there is no order.
+package permitsemaphore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/keys"
+	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// NoLease is the lease of a permit that never expires: what UpdateLease takes and LeaseTime answers for it.
+const NoLease time.Duration = script.NoLease
+
+// A Semaphore is a number of permits shared by every process that uses the same name on the same Redis. It is safe
+// for concurrent use and needs no closing.
+type Semaphore struct {
+	counter *counter.Counter
+}
+
+const noun = "permit semaphore"
+
+// The options of an acquisition, and of New.
+const (
+	tryOptions     = settings.Lease | settings.NoLease | settings.MaxHold | settings.WatchdogTimeout
+	acquireOptions = tryOptions | settings.Wait
+	newOptions     = acquireOptions | settings.TTL
+)
+
+// New makes a semaphore. It does no I/O: the number of permits is set by TrySetPermits, by whichever process. It
+// panics when the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls.
+// Options: WithLease, WithNoLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, and those that every primitive
+// takes.
+func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
+	return &Semaphore{counter.New(client, name, noun, keys.SemaphoreChannel, newOptions, opts)}
+}
+
+// Name is the name that the semaphore was made with.
+func (s *Semaphore) Name() string { return s.counter.Name }
+
+// Acquire takes n permits, all or none, waiting until there are that many, and returns them as one Permit. ctx governs
+// the wait and nothing else. When it ends first, or the time of WithWait is over, the error matches ErrNotAcquired and
+// the reason. n is at most 10 000; a Permit of 0 holds nothing.
+//
+// Options: WithLease, WithNoLease, WithMaxHold, WithWatchdogTimeout, WithWait. Without a lease the permits are renewed
+// while the Permit, or a context made from it, is reachable and not released.
+func (s *Semaphore) Acquire(ctx context.Context, n int, opts ...redlatch.Option) (*Permit, error) {
+	a, err := s.begin("Acquire", n, acquireOptions, opts)
+	if err != nil || n == 0 {
+		return newPermit(a.got), err
+	}
+	if err := s.counter.Acquire(ctx, a.set, a.acquisition()); err != nil {
+		return nil, err
+	}
+	return newPermit(a.got), nil
+}
+
+// TryAcquire takes n permits if there are that many; else the error matches ErrNotAcquired. It does not overtake those
+// of this process who wait. Options: those of Acquire but WithWait.
+func (s *Semaphore) TryAcquire(ctx context.Context, n int, opts ...redlatch.Option) (*Permit, error) {
+	a, err := s.begin("TryAcquire", n, tryOptions, opts)
+	if err != nil || n == 0 {
+		return newPermit(a.got), err
+	}
+	taken, err := s.counter.TryWith(ctx, a.set, a.acquisition())
+	switch {
+	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return nil, fmt.Errorf("%w: %w", errs.NotAcquired, err)
+	case err != nil:
+		return nil, err
+	case !taken:
+		return nil, fmt.Errorf("%w: %s %q has fewer than %d permits left, or others of this process wait for them",
+			errs.NotAcquired, noun, s.Name(), n)
+	}
+	return newPermit(a.got), nil
+}
+
+// Do runs fn with n permits and their context and gives them back, also when fn panics or ends its goroutine. ctx bounds
+// the wait and is the parent of fn's context. The error is fn's, joined with Release's.
+func (s *Semaphore) Do(ctx context.Context, n int, fn func(ctx context.Context) error, opts ...redlatch.Option) (err error) {
+	permit, err := s.Acquire(ctx, n, opts...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, permit.Release(ctx)) }()
+	return fn(permit.Context(ctx))
+}
+
+// begin checks the arguments of an acquisition. Of 0 permits, it is complete with that.
+func (s *Semaphore) begin(call string, n int, takes settings.Option, opts []redlatch.Option) (asking, error) {
+	set, err := s.counter.Resolve(call, takes, opts)
+	switch {
+	case err != nil:
+		return asking{}, err
+	case n < 0 || n > script.MaxIDs:
+		return asking{}, errs.Wrong("%s(%d): the number of permits is from 0 to %d; package semaphore has permits without ids",
+			call, n, script.MaxIDs)
+	case set.NoLease && set.MaxHold > 0:
+		return asking{}, errs.Wrong("WithNoLease and WithMaxHold contradict each other; leave one of them out")
+	}
+	a := asking{counter: s.counter, set: set, n: n}
+	if n == 0 {
+		a.got = newGrant(s.counter, set, nil)
+	}
+	return a, nil
+}
