@@ -16,6 +16,7 @@ import (
 
 // The outer hold is dropped while the inner one still needs the renewal. When that is given back too, nobody does.
 func TestAForgottenOuterHoldEndsWithTheReleaseOfTheInnerOne(t *testing.T) {
+	t.Parallel()
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, name := cancellable(t), srv.Key(t, "lock")
 		var forgotten atomic.Int64
