@@ -2,6 +2,7 @@ package fairlock_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -169,7 +170,7 @@ func TestCancelledWaitersLeaveNothingBehindAndTheOthersKeepTheirOrder(t *testing
 		wg.Go(func() {
 			hold, err := locks[n%len(locks)].Lock(own)
 			if err != nil {
-				if !redlatchNotAcquired(err) {
+				if !errors.Is(err, redlatch.ErrNotAcquired) {
 					t.Error(err)
 				}
 				return
@@ -208,5 +209,3 @@ func TestCancelledWaitersLeaveNothingBehindAndTheOthersKeepTheirOrder(t *testing
 	require.NoError(t, err)
 	require.False(t, free)
 }
-
-var _ = redlatch.ErrNotAcquired

@@ -1,0 +1,30 @@
+package fairlock_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/internal/locktest"
+)
+
+func forceUnlock(ctx context.Context, lock redlatch.Locker) (bool, error) {
+	return lock.(*fairlock.Lock).ForceUnlock(ctx)
+}
+
+func TestReentrantLock(t *testing.T) {
+	locktest.Exercise(t, func(tb testing.TB, client redlatch.Client, name string, opts ...redlatch.Option) redlatch.Locker {
+		return fairlock.New(client, name, opts...)
+	}, locktest.Features{
+		Reentrant: true, Exclusive: true, Watchdog: true, Messages: true, Ordered: true, Owned: true, ForceUnlock: forceUnlock,
+	})
+}
+
+func TestNonReentrantLock(t *testing.T) {
+	locktest.Exercise(t, func(tb testing.TB, client redlatch.Client, name string, opts ...redlatch.Option) redlatch.Locker {
+		return fairlock.NewNonReentrant(client, name, opts...)
+	}, locktest.Features{
+		Exclusive: true, Watchdog: true, Messages: true, Ordered: true, Owned: true, ForceUnlock: forceUnlock,
+	})
+}
