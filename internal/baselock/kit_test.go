@@ -49,6 +49,14 @@ func inBubble(t *testing.T, run func(t *testing.T, k *kit)) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		k := &kit{T: t, ctx: ctx, mini: mini, honest: honest, client: client}
+		t.Cleanup(func() {
+			k.mu.Lock()
+			holds := k.holds
+			k.mu.Unlock()
+			for _, h := range holds { // of a test that failed
+				_ = h.Unlock(ctx)
+			}
+		})
 		k.teach()
 		client.AddHook(k)
 		k.counts, k.start = map[string]int{}, time.Now()

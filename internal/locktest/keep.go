@@ -121,7 +121,7 @@ var lossCases = []trial{
 	{"the holder learns of a force-unlock", forceableAndWatched, func(l *lab) {
 		hold := l.take(l.lock(), l.ctx)
 		work := hold.Context(l.ctx)
-		freed, err := l.has.ForceUnlock(l.ctx, l.stranger())
+		freed, err := l.forceUnlock(l.stranger())
 		require.NoError(l, err)
 		require.True(l, freed)
 		at := time.Now()

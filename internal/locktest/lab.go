@@ -39,8 +39,16 @@ type lab struct {
 
 func newLab(t *testing.T, make Make, features Features, client *redis.Client) *lab {
 	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(cancel)
-	return &lab{T: t, make: make, has: features, client: client, name: "lock", ctx: ctx}
+	l := &lab{T: t, make: make, has: features, client: client, name: "lock", ctx: ctx}
+	t.Cleanup(func() {
+		cancel()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, h := range l.holds { // of a case that failed
+			_ = h.Unlock(ctx)
+		}
+	})
+	return l
 }
 
 // lock makes the lock under test, a new value each time.
@@ -50,13 +58,50 @@ func (l *lab) lock(opts ...redlatch.Option) redlatch.Locker {
 
 func (l *lab) named(name string, opts ...redlatch.Option) redlatch.Locker {
 	l.Helper()
-	return l.make(l, l.client, name, append(defaults(), opts...)...)
+	return l.keeping(l.make(l, l.client, name, append(defaults(), opts...)...))
+}
+
+// keeping has the lab keep every hold of lock. On fake time none may be left to the garbage collector, also not by a
+// case that fails: the collector lives outside of the bubble, and the runtime ends the process for what it touches.
+func (l *lab) keeping(lock redlatch.Locker) redlatch.Locker {
+	if l.mini == nil {
+		return lock
+	}
+	return keeper{lock, l}
+}
+
+type keeper struct {
+	redlatch.Locker
+	lab *lab
+}
+
+func (k keeper) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return k.kept(k.Locker.Lock(ctx, opts...))
+}
+
+func (k keeper) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return k.kept(k.Locker.TryLock(ctx, opts...))
+}
+
+func (k keeper) kept(hold *redlatch.Hold, err error) (*redlatch.Hold, error) {
+	if hold != nil {
+		k.lab.keep(hold)
+	}
+	return hold, err
+}
+
+// forceUnlock frees the lock itself, without what the lab put around it.
+func (l *lab) forceUnlock(lock redlatch.Locker) (bool, error) {
+	if k, ok := lock.(keeper); ok {
+		lock = k.Locker
+	}
+	return l.has.ForceUnlock(l.ctx, lock)
 }
 
 // stranger makes a lock of another process that excludes the one under test.
 func (l *lab) stranger(opts ...redlatch.Option) redlatch.Locker {
 	l.Helper()
-	return l.has.Blocker(l, l.second(), l.name, append(defaults(), opts...)...)
+	return l.keeping(l.has.Blocker(l, l.second(), l.name, append(defaults(), opts...)...))
 }
 
 // second is a client of another process.
@@ -75,8 +120,7 @@ func defaults() []redlatch.Option {
 	return []redlatch.Option{redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler))}
 }
 
-// take acquires and keeps the hold reachable until the end of the case: on fake time none may be left to the garbage
-// collector, which lives outside of the bubble.
+// take acquires, and gives back at the end of the case what the case has not.
 func (l *lab) take(lock redlatch.Locker, ctx context.Context, opts ...redlatch.Option) *redlatch.Hold {
 	l.Helper()
 	hold, err := lock.Lock(ctx, opts...)

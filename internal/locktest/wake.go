@@ -104,7 +104,7 @@ var wakeCases = []trial{
 		lock := l.lock(redlatch.WithPoll(time.Hour))
 		asked := l.asks(lock, l.ctx)
 		time.Sleep(time.Second)
-		freed, err := l.has.ForceUnlock(l.ctx, lock)
+		freed, err := l.forceUnlock(lock)
 		require.NoError(l, err)
 		require.True(l, freed)
 		got := <-asked
@@ -113,7 +113,7 @@ var wakeCases = []trial{
 			require.Less(l, time.Since(got.at), time.Second)
 		}
 		l.give(got.hold)
-		freed, err = l.has.ForceUnlock(l.ctx, lock)
+		freed, err = l.forceUnlock(lock)
 		require.NoError(l, err)
 		require.False(l, freed, "nobody held it")
 	}},
