@@ -27,6 +27,15 @@ func NewHold(inner holds.Hold) *Hold {
 	return h
 }
 
+// Adopt is how the composites of this module take over a hold of one of their members: from then on they answer for it,
+// and it is not reported when the wrapper is dropped.
+func Adopt(h *Hold) holds.Hold {
+	h.cleanup.Stop()
+	inner := h.inner
+	runtime.KeepAlive(h)
+	return inner
+}
+
 // Context returns a child of parent that carries the hold: taking the same lock again with it re-enters. It ends when
 // parent does, and also when the hold does. Then [context.Cause] matches ErrReleased after Unlock, and ErrLost when
 // the lock was lost or may be.

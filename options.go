@@ -163,6 +163,19 @@ func WithConstantBackOff(d time.Duration) Option {
 	}
 }
 
+// WithNodeTimeout sets how long one attempt of a redlock waits for one of its servers. The default is a tenth of the
+// lease, at least 50 ms and at most 500 ms. What a server that is down or hung costs is at most this, and usually
+// nothing, because a quorum is enough. It has to be small beside the lease, and larger than a round trip.
+func WithNodeTimeout(d time.Duration) Option {
+	return func(s *settings.Settings) {
+		if d < time.Millisecond {
+			s.Fail("WithNodeTimeout(%v): at least a millisecond, and more than a round trip", d)
+		}
+		s.NodeTimeout = d
+		s.Give(settings.NodeTimeout)
+	}
+}
+
 // WithTTL makes a semaphore or latch that is set up by this call disappear after d. Every later operation keeps the
 // remaining time.
 func WithTTL(d time.Duration) Option {

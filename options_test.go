@@ -37,6 +37,7 @@ func TestAValueThatMakesNoSenseIsRefusedWithAdvice(t *testing.T) {
 		{redlatch.WithReleaseTimeout(time.Millisecond - 1), "WithReleaseTimeout(999.999µs): at least a millisecond"},
 		{redlatch.WithReplicas(0, time.Second), "at least one replica; leave the option out to wait for none"},
 		{redlatch.WithReplicas(1, 0), "the timeout is at least a millisecond"},
+		{redlatch.WithNodeTimeout(0), "WithNodeTimeout(0s): at least a millisecond"},
 		{redlatch.WithTTL(0), "WithTTL(0s): at least a millisecond; leave it out for no limit"},
 		{redlatch.WithLinger(-1), "WithLinger(-1ns): zero or more"},
 		{redlatch.WithBackOff(0, time.Second), "WithBackOff(0s, 1s)"},

@@ -23,15 +23,18 @@ var (
 // A Loss says of one hold when and why it was lost. It is Lost to errors.Is.
 type Loss struct {
 	Name   string    // the lock
-	Owner  string    // the identity that held it
+	Owner  string    // the identity that held it; empty for a hold of several locks
 	Reason string    // a clause: "the key no longer names this owner"
 	At     time.Time // when this process learned of it
 	Cause  error     // what the last renewals failed with, if they failed
 }
 
 func (l *Loss) Error() string {
-	text := fmt.Sprintf("redlatch: lock %q lost at %s by %s: %s",
-		l.Name, l.At.Format("15:04:05.000"), l.Owner, l.Reason)
+	text := fmt.Sprintf("redlatch: lock %q lost at %s", l.Name, l.At.Format("15:04:05.000"))
+	if l.Owner != "" {
+		text += " by " + l.Owner
+	}
+	text += ": " + l.Reason
 	if l.Cause != nil {
 		text += ": " + l.Cause.Error()
 	}

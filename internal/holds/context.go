@@ -142,6 +142,24 @@ func Carried(ctx context.Context) iter.Seq[Hold] {
 	}
 }
 
+// Lend returns ctx as one that carries hold besides. Unlike NewContext it does not end with it: it is for one call that
+// acts in the name of hold.
+func Lend(ctx context.Context, hold Hold) context.Context {
+	return lent{ctx, &carrier{parent: ctx, hold: hold}}
+}
+
+type lent struct {
+	context.Context
+	entry *carrier // for Carried alone; it has no life
+}
+
+func (l lent) Value(key any) any {
+	if key == (carrierKey{}) {
+		return l.entry
+	}
+	return l.Context.Value(key)
+}
+
 // Detach returns ctx without the holds it carries.
 func Detach(ctx context.Context) context.Context { return detached{ctx} }
 

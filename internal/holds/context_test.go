@@ -217,3 +217,31 @@ func TestEndReachesContextsThatAreMadeAtTheSameTime(t *testing.T) {
 		require.Equal(t, errOver, context.Cause(ctx))
 	}
 }
+
+func TestALentHoldIsCarriedForACallAndDoesNotEndIt(t *testing.T) {
+	outer, lent := &hold{name: "outer"}, &hold{name: "lent"}
+	parent := holds.NewContext(context.WithValue(t.Context(), key("a"), 1), outer, nil)
+	ctx, cancel := context.WithCancel(holds.Lend(parent, lent))
+	defer cancel()
+	require.Equal(t, []holds.Hold{lent, outer}, slices.Collect(holds.Carried(ctx)))
+	require.Equal(t, 1, ctx.Value(key("a")))
+	lent.ending.End(errCause)
+	require.NoError(t, ctx.Err())
+	outer.ending.End(errOver)
+	<-ctx.Done()
+	require.Equal(t, errOver, context.Cause(ctx))
+	require.Empty(t, slices.Collect(holds.Carried(holds.Detach(ctx))))
+}
+
+func TestWhoStandsOnAHoldIsToldOfItsEndBeforeEndReturns(t *testing.T) {
+	h := &hold{}
+	var told []error
+	tell := func(cause error) { told = append(told, cause) }
+	h.ending.OnEnd(tell)
+	require.Empty(t, told)
+	h.ending.End(errOver)
+	h.ending.End(errCause)
+	require.Equal(t, []error{errOver}, told, "once, with the cause")
+	h.ending.OnEnd(tell)
+	require.Equal(t, []error{errOver, errOver}, told, "at once when it has ended")
+}

@@ -14,9 +14,10 @@ type Ending struct {
 	mu       sync.Mutex
 	cause    error // why it is over; nil while it lasts
 	watchers []weak.Pointer[life]
-	prune    int     // length at which dead watchers are swept out
-	pins     []*life // watchers that must not be collected
-	unpin    int     // length at which pins that are over are swept out
+	prune    int                 // length at which dead watchers are swept out
+	pins     []*life             // watchers that must not be collected
+	unpin    int                 // length at which pins that are over are swept out
+	heirs    []func(cause error) // holds that stand on this one
 }
 
 // End ends the hold for cause, unless it has ended already, and reports whether this call did it.
@@ -27,8 +28,8 @@ func (e *Ending) End(cause error) bool {
 		return false
 	}
 	e.cause = cause
-	watchers, pins := e.watchers, e.pins
-	e.watchers, e.pins = nil, nil
+	watchers, pins, heirs := e.watchers, e.pins, e.heirs
+	e.watchers, e.pins, e.heirs = nil, nil, nil
 	e.mu.Unlock()
 	for _, w := range watchers {
 		if l := w.Value(); l != nil {
@@ -36,7 +37,24 @@ func (e *Ending) End(cause error) bool {
 		}
 	}
 	runtime.KeepAlive(pins)
+	for _, tell := range heirs {
+		tell(cause)
+	}
 	return true
+}
+
+// OnEnd has tell called with the cause when the hold ends, at once when it has ended. It is for a hold that stands on
+// this one, and is called on the goroutine that ends it, so that nobody finds this hold over and that one in force.
+func (e *Ending) OnEnd(tell func(cause error)) {
+	e.mu.Lock()
+	cause := e.cause
+	if cause == nil {
+		e.heirs = append(e.heirs, tell)
+	}
+	e.mu.Unlock()
+	if cause != nil {
+		tell(cause)
+	}
 }
 
 // Cause is why the hold is over, nil while it lasts.

@@ -48,12 +48,14 @@ const (
 	BackOff
 	WriterPreference
 	NoLease
+	NodeTimeout
 )
 
 var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
 	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff or WithConstantBackOff",
 	WriterPreference: "WithWriterPreference", NoLease: "WithNoLease",
+	NodeTimeout: "WithNodeTimeout",
 }
 
 // Sharding says which family of publish commands a cluster's channels use.
@@ -80,6 +82,7 @@ type Settings struct {
 	Patience        time.Duration // fair locks
 	TTL             time.Duration // of a counter's key; 0: none
 	BackOff         BackOffPolicy // spin locks
+	NodeTimeout     time.Duration // of one server of a redlock; 0: by the lease
 	Replicas        int
 	ReplicaTimeout  time.Duration
 	Cluster         bool
@@ -137,6 +140,9 @@ func (s *Settings) Give(o Option) { s.given |= o }
 
 // Given tells whether o was used, in New or in the call.
 func (s *Settings) Given(o Option) bool { return s.given&o != 0 }
+
+// Withhold makes Given forget an option. A composite does so with what it sees to itself, before its members look.
+func (s *Settings) Withhold(o Option) { s.given &^= o }
 
 // ForCall is a copy of the defaults to which a call's options are added: what Given and Check then speak of is the
 // call's alone.
