@@ -56,9 +56,13 @@ func run(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	free, err := permitsemaphore.New(server.Client(), site).Available(ctx)
-	fmt.Printf("%d of %d permits are free again\n", free, limit)
-	return err
+	// All of them can be had again, at the latest when the dead process's lease is over.
+	all, err := permitsemaphore.New(server.Client(), site).Acquire(ctx, limit)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("all %d permits are free again, that of the dead process too\n", limit)
+	return all.Release(ctx)
 }
 
 // die takes a permit and is never heard of again: its client is closed, so nothing renews the permit.
