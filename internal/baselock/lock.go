@@ -106,7 +106,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 	defer part()
 	var pace func() time.Duration
 	attempt := func(ctx context.Context) (waiting.Verdict, error) {
-		h, remaining, err := b.attempt(ctx, set, false)
+		h, remaining, err := b.ask(ctx, b.head(set), false)
 		switch {
 		case err != nil:
 			return waiting.Verdict{}, err
@@ -139,7 +139,7 @@ func (b *Base) attempt(ctx context.Context, set *settings.Settings, try bool) (h
 
 // ask is attempt for an owner that is given.
 func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining time.Duration, err error) {
-	subject := o.asking(try)
+	subject := o.asking()
 	if b.Kind.Ask != nil {
 		subject.Wake, _ = b.wake(ctx) // it may remove a waiter that is gone and wake the next; without, that one polls
 	}

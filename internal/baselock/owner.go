@@ -22,6 +22,8 @@ type owner struct {
 	first  hold
 	host   *owner // nil, or the owner on the other side within which this one is
 
+	announces bool // a refusal of its acquisition is announced
+
 	mu       sync.Mutex
 	busy     bool            // a count-changing command is under way
 	queue    []chan struct{} // who waits to send the next one

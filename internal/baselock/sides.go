@@ -130,16 +130,24 @@ func (o *owner) outlived(reason string) {
 }
 
 // asking is what the first acquisition says.
-func (o *owner) asking(try bool) Subject {
+func (o *owner) asking() Subject {
 	s := o.subject(1, o.set.FirstLease())
 	if o.host != nil {
 		s.Host = o.host.field()
 	}
-	if o.set.PreferWriters && !try {
+	if o.announces {
 		// The head of the line asks at least once per poll interval, and a little later when it is delayed.
 		s.Session, s.Announce = o.base.Session.ID, 2*o.set.Poll
 	}
 	return s
+}
+
+// head makes the owner under which the head of the line asks. Nobody else announces that he waits: readers stand back
+// for who is announced, and if one of them were before him in his own line, neither could go on.
+func (b *Base) head(set *settings.Settings) *owner {
+	o := newOwner(b, set)
+	o.announces = set.PreferWriters
+	return o
 }
 
 // left is called when a waiter has left the line without the lock. What it announced is taken back, and whoever is the
