@@ -1,0 +1,14 @@
+// Package interop has no code of its own: its tests put Redisson, the real one, beside the locks of this module and let
+// both share every object.
+//
+// The other side is the Java program in the folder java, which obeys commands that come as lines of JSON on its standard
+// input. The tests build it with Maven when its sources have changed, start it, and drive it beside clients of this
+// module on the same servers: each case once with Java first and once with Go first.
+//
+// The tests need a JDK 17, Maven, redis-server and some minutes, so they are run on request:
+//
+//	REDLATCH_INTEROP=1 go test ./interop
+//
+// Otherwise, and where Java is missing, they are left out with one line that says so. REDLATCH_REQUIRE_REAL=1, which
+// .ci/run sets, is such a request too, and there whatever is missing is a failure.
+package interop

@@ -1,0 +1,77 @@
+package peer;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.redisson.Redisson;
+import org.redisson.api.RedissonClient;
+import org.redisson.client.codec.StringCodec;
+import org.redisson.config.BaseConfig;
+import org.redisson.config.BaseMasterSlaveServersConfig;
+import org.redisson.config.Config;
+import org.redisson.config.NameMapper;
+import org.redisson.config.ReadMode;
+import org.redisson.config.ShardedSubscriptionMode;
+
+/** The Redisson clients of this program, by the names that the commands give them. */
+final class Clients {
+    private final Map<String, RedissonClient> clients = new ConcurrentHashMap<>();
+
+    RedissonClient get(String name) {
+        RedissonClient client = clients.get(name);
+        if (client == null) {
+            throw new IllegalArgumentException("no client " + name + " is open");
+        }
+        return client;
+    }
+
+    /** Opens a client with Redisson's defaults but for what the command says, and returns its uuid. */
+    String open(Command command) {
+        Config config = new Config();
+        config.setThreads(4).setNettyThreads(4); // the defaults are made for larger machines than those of tests
+        if (command.text("codec", "").equals("string")) {
+            config.setCodec(StringCodec.INSTANCE);
+        }
+        if (command.has("watchdog")) {
+            config.setLockWatchdogTimeout(command.number("watchdog", 0));
+        }
+        if (command.has("prefix")) {
+            config.setNameMapper(new Prefix(command.text("prefix")));
+        }
+        String[] addresses = command.texts("addresses").toArray(String[]::new);
+        switch (command.text("mode", "single")) {
+            case "single" -> small(config.useSingleServer().setAddress(addresses[0])
+                    .setConnectionMinimumIdleSize(2).setConnectionPoolSize(32).setSubscriptionConnectionMinimumIdleSize(1));
+            case "cluster" -> small(config.useClusterServers().addNodeAddress(addresses)
+                    .setShardedSubscriptionMode(ShardedSubscriptionMode.valueOf(command.text("sharded", "AUTO"))));
+            case "sentinel" -> small(config.useSentinelServers().addSentinelAddress(addresses)
+                    .setMasterName(command.text("master")));
+            default -> throw new IllegalArgumentException("unknown mode " + command.text("mode"));
+        }
+        RedissonClient client = Redisson.create(config);
+        clients.put(command.text("client"), client);
+        return client.getId();
+    }
+
+    void close(String name) {
+        clients.remove(name).shutdown();
+    }
+
+    private static void small(BaseConfig<?> config) {
+        if (config instanceof BaseMasterSlaveServersConfig<?> nodes) {
+            nodes.setMasterConnectionMinimumIdleSize(2).setSlaveConnectionMinimumIdleSize(2)
+                    .setSubscriptionConnectionMinimumIdleSize(1).setReadMode(ReadMode.MASTER);
+        }
+    }
+
+    private record Prefix(String prefix) implements NameMapper {
+        @Override
+        public String map(String name) {
+            return prefix + name;
+        }
+
+        @Override
+        public String unmap(String name) {
+            return name.substring(prefix.length());
+        }
+    }
+}

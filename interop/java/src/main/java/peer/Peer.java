@@ -1,0 +1,96 @@
+package peer;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.redisson.api.RedissonClient;
+
+/** Reads commands, has them carried out, and answers. */
+public final class Peer {
+    private final Clients clients = new Clients();
+    private final Threads threads = new Threads();
+    private final PrintStream out;
+
+    private Peer(PrintStream out) {
+        this.out = out;
+    }
+
+    public static void main(String[] args) throws IOException {
+        PrintStream out = System.out;
+        System.setOut(System.err); // whatever a library prints must not stand between the answers
+        Peer peer = new Peer(out);
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            peer.take(new Command(Json.read(line)));
+        }
+        Runtime.getRuntime().halt(0); // at once: what is held is left to its lease, as when a process dies
+    }
+
+    private void take(Command command) {
+        if (command.text("op").equals("interrupt")) { // the thread it names is busy
+            answer(command, () -> {
+                threads.interrupt(command.text("thread"));
+                return null;
+            });
+            return;
+        }
+        threads.run(command.text("thread", "main"), () -> answer(command, () -> run(command)));
+    }
+
+    private interface Work {
+        Object run() throws Exception;
+    }
+
+    private void answer(Command command, Work work) {
+        Map<String, Object> reply = new LinkedHashMap<>();
+        reply.put("id", command.number("id", 0));
+        long start = System.nanoTime();
+        try {
+            reply.put("result", work.run());
+        } catch (Throwable failure) { // every one is an answer, errors of the virtual machine too
+            Thread.interrupted();
+            reply.put("error", failure.toString());
+        }
+        reply.put("millis", (System.nanoTime() - start) / 1e6);
+        synchronized (out) {
+            out.println(Json.write(reply));
+            out.flush();
+        }
+    }
+
+    private Object run(Command command) throws Exception {
+        String op = command.text("op");
+        switch (op) {
+            case "open" -> {
+                return clients.open(command);
+            }
+            case "close" -> {
+                clients.close(command.text("client"));
+                return null;
+            }
+            case "storm" -> {
+                return new Storm(clients.get(command.text("client")), command).run();
+            }
+            default -> {
+                return use(op, clients.get(command.text("client")), command);
+            }
+        }
+    }
+
+    private static Object use(String op, RedissonClient client, Command command) throws InterruptedException {
+        long thread = Thread.currentThread().getId();
+        if (op.equals("owner")) {
+            return client.getId() + ":" + thread;
+        }
+        return switch (command.text("kind")) {
+            case "semaphore" -> Counters.run(op, client.getSemaphore(command.text("name")), command);
+            case "permits" -> Counters.run(op, client.getPermitExpirableSemaphore(command.text("name")), command);
+            case "latch" -> Counters.run(op, client.getCountDownLatch(command.text("name")), command);
+            default -> Locks.run(op, Locks.find(client, command), command, thread);
+        };
+    }
+}
