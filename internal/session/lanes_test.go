@@ -2,6 +2,8 @@ package session_test
 
 import (
 	"math/rand/v2"
+	"reflect"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -46,6 +48,20 @@ func TestNumbersAscendByTwoAlsoWhenLanesAreForgotten(t *testing.T) {
 		s.ReturnLane("k", a)
 		s.ReturnLane("other", b)
 	}
+}
+
+// A program may make a counter for each of its customers: those at rest cost nothing.
+func TestACounterWhoseLanesAreAllReturnedIsForgotten(t *testing.T) {
+	s := lender(t)
+	for i := range 100 {
+		key := strconv.Itoa(i)
+		a, b := s.BorrowLane(key), s.BorrowLane(key)
+		s.ReturnLane(key, a)
+		s.ReturnLane(key, b)
+	}
+	busy := s.BorrowLane("busy")
+	require.Equal(t, 1, reflect.ValueOf(s).Elem().FieldByName("lanes").FieldByName("lent").Len())
+	s.ReturnLane("busy", busy)
 }
 
 func TestCountersAndSessionsHaveLanesOfTheirOwn(t *testing.T) {
