@@ -212,7 +212,7 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	return nil
 }
 
-// Forgotten stops the renewal of a hold that the program has dropped, unless others of its owner still need it.
+// Forgotten ends a hold that the program has dropped, and its renewal, unless others of its owner still need that.
 func (h *hold) Forgotten() {
 	o := h.owner
 	o.mu.Lock()
@@ -223,6 +223,8 @@ func (h *hold) Forgotten() {
 	h.dropped = true
 	o.mu.Unlock()
 	o.adjust()
+	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
+	h.ending.End(&errs.Loss{Name: o.base.Name, Owner: o.id, Reason: "it was dropped without Unlock", At: time.Now()})
 	logger := o.set.Logger
 	if logger == nil {
 		logger = slog.Default()
