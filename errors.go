@@ -31,6 +31,9 @@ var (
 	// ErrUncertain: whether the operation took effect could not be found out in time. It is settled in the background.
 	ErrUncertain = errs.Uncertain
 
+	// ErrStale: a write came with a fencing token that is older than one its guard has seen. It was not made.
+	ErrStale = errs.Stale
+
 	// ErrInvalid: an argument or a combination of options that makes no sense; the text says what to do. Nothing was
 	// sent.
 	ErrInvalid = errs.Invalid

@@ -17,7 +17,7 @@ func (b *Base) Status(ctx context.Context) (scripts.Status, error) {
 	if o := b.carried(ctx); o != nil {
 		s.Owner = o.field()
 	}
-	return ask(ctx, b, b.Kind.Status(s))
+	return Ask(ctx, b, b.Kind.Status(s))
 }
 
 // IsLocked tells whether anybody holds the lock.
@@ -50,12 +50,12 @@ func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return ask(ctx, b, b.Kind.Force(Subject{Key: b.Key, Wake: wake}))
+	return Ask(ctx, b, b.Kind.Force(Subject{Key: b.Key, Wake: wake}))
 }
 
 // Inspect tells everything that Redis knows about the lock.
 func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
-	state, err := ask(ctx, b, rlock.Inspect(b.Key))
+	state, err := Ask(ctx, b, rlock.Inspect(b.Key))
 	if err != nil {
 		return redlatch.Info{}, err
 	}
@@ -72,13 +72,13 @@ func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 		info.Holders = append(info.Holders, holder)
 	}
 	if b.Kind.Queued != nil {
-		info.Queue, err = ask(ctx, b, b.Kind.Queued(b.Key))
+		info.Queue, err = Ask(ctx, b, b.Kind.Queued(b.Key))
 	}
 	return info, err
 }
 
-// ask runs a query, or a command that an administrator gives.
-func ask[R any](ctx context.Context, b *Base, cmd scripts.Command[R]) (reply R, err error) {
+// Ask runs a query, or a command that an administrator gives.
+func Ask[R any](ctx context.Context, b *Base, cmd scripts.Command[R]) (reply R, err error) {
 	if b.invalid != nil {
 		return reply, b.invalid
 	}

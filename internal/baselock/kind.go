@@ -51,6 +51,7 @@ type Subject struct {
 	Owner string        // empty where the script is about the lock as such
 	Holds int           // the count that the owner is to have
 	Most  int           // the most holds it may ever have had in Redis, this script included
+	Token int64         // the owner's newest, 0 where there is none
 	Lease time.Duration // 0 for renewals that only check
 	Wake  scripts.Wake
 

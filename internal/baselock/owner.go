@@ -139,7 +139,7 @@ func (o *owner) subject(holds int, lease time.Duration) Subject {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.most = max(o.most, holds)
-	return Subject{Key: o.base.Key, Owner: o.field(), Holds: holds, Most: o.most, Lease: lease, Patience: o.set.Patience}
+	return Subject{Key: o.base.Key, Owner: o.field(), Holds: holds, Most: o.most, Token: o.token, Lease: lease, Patience: o.set.Patience}
 }
 
 // Batch puts the owner with those that are renewed by the same script in the same slot.

@@ -28,7 +28,7 @@ type Counter struct {
 	Session *session.Session
 
 	noun     string // "semaphore", for error texts
-	channel  string
+	channel  string // empty where nobody waits
 	defaults settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
 }
@@ -41,7 +41,9 @@ func New(client redlatch.Client, name, noun string, channel func(key string) str
 	if err := set.Check("a "+noun, takes); err != nil {
 		c.invalid = err
 	}
-	c.channel = channel(c.Key)
+	if channel != nil {
+		c.channel = channel(c.Key)
+	}
 	return c
 }
 
@@ -62,6 +64,9 @@ func (c *Counter) Resolve(call string, takes settings.Option, opts []redlatch.Op
 
 // Wake is the message by which this counter wakes its waiters.
 func (c *Counter) Wake(ctx context.Context) (scripts.Wake, error) {
+	if c.channel == "" {
+		return scripts.Wake{}, nil
+	}
 	publish, err := c.Session.Publish(ctx)
 	if err != nil {
 		return scripts.Wake{}, c.broken(err)

@@ -17,6 +17,7 @@ var (
 	NotReentrant  = errors.New("redlatch: this lock is not reentrant and the hold in the context has it already")
 	NotReplicated = errors.New("redlatch: not acknowledged by enough replicas")
 	Uncertain     = errors.New("redlatch: outcome unknown")
+	Stale         = errors.New("redlatch: stale fencing token")
 	Invalid       = errors.New("redlatch: invalid argument")
 )
 

@@ -35,6 +35,9 @@ func LatchChannel(name string) string { return "redisson_countdownlatch__channel
 // FencingToken is the counter of a fenced lock.
 func FencingToken(name string) string { return Prefixed("redisson_lock_token", name) }
 
+// Guard is the greatest token that the guard of a fenced lock has seen. Redisson does not know it.
+func Guard(name string) string { return Prefixed("redlatch_guard", name) }
+
 // FairQueue is the list of a fair lock's waiters, FairTimeouts the sorted set of their deadlines.
 func FairQueue(name string) string    { return Prefixed("redisson_lock_queue", name) }
 func FairTimeouts(name string) string { return Prefixed("redisson_lock_timeout", name) }

@@ -31,8 +31,8 @@ type Features struct {
 	// Keys are the keys of a lock that is held. Without any of them it is lost. Nil: the name itself.
 	Keys func(name string) []string
 
-	// Leaves are the keys that may stay when nobody holds the lock, such as the counter of fencing tokens. Nil: none.
-	Leaves func(name string) []string
+	// Stays tells the keys that may stay when nobody holds the lock, such as counters of fencing tokens. Nil: none.
+	Stays func(key string) bool
 
 	// ForceUnlock frees a lock whoever holds it. Nil where there is no such thing.
 	ForceUnlock func(ctx context.Context, lock redlatch.Locker) (bool, error)
@@ -56,8 +56,8 @@ func Exercise(t *testing.T, make Make, features Features) {
 	if features.Keys == nil {
 		features.Keys = func(name string) []string { return []string{name} }
 	}
-	if features.Leaves == nil {
-		features.Leaves = func(string) []string { return nil }
+	if features.Stays == nil {
+		features.Stays = func(string) bool { return false }
 	}
 	t.Run("fake time", func(t *testing.T) {
 		for _, c := range fakeTime {

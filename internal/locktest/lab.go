@@ -159,7 +159,7 @@ func (l *lab) finish() {
 func (l *lab) left(name string) []string {
 	l.Helper()
 	return slices.DeleteFunc(l.keys(), func(key string) bool {
-		return !strings.Contains(key, name) || slices.Contains(l.has.Leaves(name), key)
+		return !strings.Contains(key, name) || l.has.Stays(key)
 	})
 }
 
