@@ -1,0 +1,188 @@
+package fencedlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fencedlock"
+)
+
+var rdb *redis.Client
+
+// connect is the unseen setup of the examples: a Redis of their own.
+func connect() func() {
+	server, err := miniredis.Run()
+	if err != nil {
+		panic(err)
+	}
+	rdb = redis.NewClient(&redis.Options{Addr: server.Addr()})
+	return func() {
+		_ = rdb.Close()
+		server.Close()
+	}
+}
+
+func Example() {
+	defer connect()()
+	ctx := context.Background()
+	lock, guard := fencedlock.New(rdb, "orders:42"), fencedlock.NewGuard(rdb, "orders:42")
+
+	hold, err := lock.Lock(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer hold.Unlock(ctx)
+	err = guard.Set(ctx, hold.Token(), "{orders:42}:state", "paid")
+	fmt.Println(hold.Token(), err)
+	// Output: 1 <nil>
+}
+
+func ExampleLock_Lock() {
+	defer connect()()
+	ctx := context.Background()
+	lock := fencedlock.New(rdb, "orders:42")
+
+	for range 3 {
+		hold, err := lock.Lock(ctx)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(hold.Token())
+		_ = hold.Unlock(ctx)
+	}
+	// Output:
+	// 1
+	// 2
+	// 3
+}
+
+func ExampleLock_LastToken() {
+	defer connect()()
+	ctx := context.Background()
+	lock := fencedlock.New(rdb, "orders:42")
+
+	_ = lock.Do(ctx, func(context.Context) error { return nil })
+	token, err := lock.LastToken(ctx)
+	fmt.Println(token, err)
+	// Output: 1 <nil>
+}
+
+func ExampleNewNonReentrant() {
+	defer connect()()
+	ctx := context.Background()
+	lock := fencedlock.NewNonReentrant(rdb, "orders:42")
+
+	err := lock.Do(ctx, func(ctx context.Context) error {
+		_, err := lock.Lock(ctx)
+		return err
+	})
+	fmt.Println(errors.Is(err, redlatch.ErrNotReentrant))
+	// Output: true
+}
+
+// A holder that was suspended for longer than its lease writes too late, and is refused.
+func ExampleGuard() {
+	defer connect()()
+	ctx := context.Background()
+	lock, guard := fencedlock.New(rdb, "orders:42"), fencedlock.NewGuard(rdb, "orders:42")
+	const state = "{orders:42}:state" // in the slot of the guard
+
+	suspended, _ := lock.Lock(ctx)
+	_, _ = lock.ForceUnlock(ctx) // its lease runs out
+	holder, _ := lock.Lock(ctx)
+
+	fmt.Println(guard.Set(ctx, holder.Token(), state, "shipped"))
+	err := guard.Set(ctx, suspended.Token(), state, "cancelled")
+	fmt.Println(errors.Is(err, redlatch.ErrStale))
+	fmt.Println(rdb.Get(ctx, state).Val())
+	_, _ = holder.Unlock(ctx), suspended.Unlock(ctx)
+	// Output:
+	// <nil>
+	// true
+	// shipped
+}
+
+// What is read before it is written is claimed first.
+func ExampleGuard_Claim() {
+	defer connect()()
+	ctx := context.Background()
+	lock, guard := fencedlock.New(rdb, "stock:7"), fencedlock.NewGuard(rdb, "stock:7")
+	const left = "{stock:7}:left"
+	_ = rdb.Set(ctx, left, 10, 0)
+
+	hold, _ := lock.Lock(ctx)
+	if err := guard.Claim(ctx, hold.Token()); err != nil { // no former holder writes from here on
+		fmt.Println(err)
+		return
+	}
+	n, _ := rdb.Get(ctx, left).Int()
+	fmt.Println(guard.Set(ctx, hold.Token(), left, n-3), rdb.Get(ctx, left).Val())
+	_ = hold.Unlock(ctx)
+	// Output: <nil> 7
+}
+
+func ExampleGuard_Do() {
+	defer connect()()
+	ctx := context.Background()
+	lock, guard := fencedlock.New(rdb, "orders:42"), fencedlock.NewGuard(rdb, "orders:42")
+
+	hold, _ := lock.Lock(ctx)
+	err := guard.Do(ctx, hold.Token(), "hset", "{orders:42}", "state", "paid", "by", "card")
+	fmt.Println(err, rdb.HGetAll(ctx, "{orders:42}").Val())
+	_ = hold.Unlock(ctx)
+	// Output: <nil> map[by:card state:paid]
+}
+
+// An orders table of a store that is not Redis. It keeps the token of the last write in the row and compares it in the
+// statement that writes, as a database does with
+//
+//	UPDATE orders SET state = $1, token = $2 WHERE id = $3 AND token <= $2
+//
+// and no row updated means that the writer was stale.
+type orders struct {
+	mu   sync.Mutex
+	rows map[int]row
+}
+
+type row struct {
+	state string
+	token int64
+}
+
+func (o *orders) update(id int, state string, token int64) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if last := o.rows[id].token; last > token {
+		return fmt.Errorf("order %d was written with token %d: %w", id, last, redlatch.ErrStale)
+	}
+	o.rows[id] = row{state, token}
+	return nil
+}
+
+// A store that is not Redis compares the token in the statement that writes.
+func Example_otherStore() {
+	defer connect()()
+	ctx := context.Background()
+	lock, table := fencedlock.New(rdb, "orders:42"), &orders{rows: map[int]row{}}
+
+	suspended, _ := lock.Lock(ctx)
+	_, _ = lock.ForceUnlock(ctx) // its lease runs out
+	holder, _ := lock.Lock(ctx)
+
+	fmt.Println(table.update(42, "shipped", holder.Token()))
+	fmt.Println(table.update(42, "cancelled", suspended.Token()))
+	fmt.Println(table.rows[42].state)
+	_, _ = holder.Unlock(ctx), suspended.Unlock(ctx)
+	// Output:
+	// <nil>
+	// order 42 was written with token 2: redlatch: stale fencing token
+	// shipped
+}

@@ -1,0 +1,119 @@
+// Package fencedlock is a reentrant mutual exclusion lock that hands out a token with every hold: a number that only
+// grows, by which the protected store can refuse a holder that has lost the lock without knowing it. It is compatible
+// with Redisson's fenced lock.
+//
+//	lock := fencedlock.New(rdb, "orders:42")
+//	guard := fencedlock.NewGuard(rdb, "orders:42")
+//	hold, err := lock.Lock(ctx)
+//	if err != nil {
+//		return err
+//	}
+//	defer hold.Unlock(ctx)
+//	return guard.Set(ctx, hold.Token(), "order:42:state", "paid") // refused once a newer holder has written
+//
+//	            Lock: token 7             Lock with the hold's
+//	   free ─────────────────────► held ◄── context: token 8 ──┐
+//	     ▲                          │ │                        │
+//	     └────── last Unlock ───────┘ └────────────────────────┘
+//	                                │
+//	                                └── not renewed, deleted, force-unlocked ──► lost; its token is old
+//	                                                                             when the next holder has 9
+//
+// No lock can stop a process that was suspended, or cut off, for longer than its lease and goes on writing when it
+// comes back: it believes that it holds, and so does its successor. With tokens the store decides. It remembers the
+// greatest token that it has seen and refuses writes with a smaller one. A [Guard] does that for data in the same
+// Redis; a store of another kind does it by comparing in the statement that writes (see the example of a table).
+//
+// Every acquisition is issued a token greater than all before it, across all processes, Java's included; so is a
+// re-entry, as in Redisson. Hold.Token answers the newest token of its holder, for outer and inner holds alike, so a
+// holder does not become old by its own re-entry. A lost reply costs no token and changes none. [Lock.LastToken] is the
+// token issued last, and no proof of holding.
+//
+// The token is a counter of its own beside the lock, without a TTL. Unlocking and force-unlocking leave it, and it stays
+// when the lock is gone: a name that was locked once costs one small key for ever, so names should not be made up
+// without bound. If the counter is lost (the server restarted empty, a failover took a primary that did not have the
+// last write, somebody deleted it) it starts again at 1, and a guard that still knows greater tokens refuses the new
+// holders: better to write nothing than over a newer holder's data. [redlatch.WithReplicas] narrows that gap, for an
+// acquisition then counts only when replicas have its token. A TTL that somebody put on the counter, as Redisson's
+// expire and its multi-lock with a lease do, is removed by the next acquisition here.
+//
+// In everything else the lock is that of package rlock: watchdog, waiting, messages, order. Do not use both kinds on one
+// name, for a plain lock issues no token.
+package fencedlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+)
+
+// A Lock is a lock shared by every process that uses the same name on the same Redis. Goroutines that share a Lock
+// exclude each other; only code that is given a Hold's context re-enters. It is safe for concurrent use, needs no
+// closing, and costs nothing while nobody uses it.
+type Lock struct {
+	base *baselock.Base
+}
+
+var _ redlatch.Locker = (*Lock)(nil)
+
+// New makes a reentrant fenced lock. It does no I/O. It panics when the client is nil or of a kind that cannot carry
+// locks; a bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithWait,
+// WithWatchdogTimeout, WithReplicas, and those that every primitive takes.
+func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
+	return &Lock{baselock.New(client, name, &reentrant, opts)}
+}
+
+// NewNonReentrant makes a fenced lock that its own holder cannot take a second time: asked with a context that carries
+// the hold, it fails at once with ErrNotReentrant.
+func NewNonReentrant(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
+	return &Lock{baselock.New(client, name, &nonReentrant, opts)}
+}
+
+// Name is the name that the lock was made with.
+func (l *Lock) Name() string { return l.base.Name }
+
+// Lock waits until the lock is held, ctx ends, or the time of WithWait is over; the Hold has the token. With a context
+// that carries a live hold of this lock it re-enters. ctx governs the wait and nothing else.
+func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	hold, err := l.base.Lock(ctx, opts)
+	return l.tokened(ctx, hold, err)
+}
+
+// TryLock asks once. The error matches ErrNotAcquired when somebody else holds the lock or others of this process
+// wait for it.
+func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	hold, err := l.base.TryLock(ctx, opts)
+	return l.tokened(ctx, hold, err)
+}
+
+// Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do]. Work that needs the
+// token takes the lock with Lock.
+func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
+	return redlatch.Do(ctx, l, fn, opts...)
+}
+
+// LastToken is the token issued last, to whomever; 0 when none was. It proves nothing about who holds.
+func (l *Lock) LastToken(ctx context.Context) (int64, error) {
+	return baselock.Ask(ctx, l.base, lastToken(l.base.Key))
+}
+
+// IsLocked tells whether anybody holds the lock.
+func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.base.IsLocked(ctx) }
+
+// HoldCount is how often the hold that ctx carries has the lock; 0 when ctx carries none.
+func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.base.HoldCount(ctx) }
+
+// RemainingTTL is how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no TTL,
+// which only somebody outside can have brought about.
+func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
+	return l.base.RemainingTTL(ctx)
+}
+
+// ForceUnlock frees the lock whoever holds it, and tells whether somebody did. The tokens go on from where they are.
+// The holder learns of it within a third of the watchdog timeout and a second.
+func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.base.ForceUnlock(ctx) }
+
+// Inspect tells who holds the lock, how often and how long still.
+func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.base.Inspect(ctx) }

@@ -1,0 +1,100 @@
+package fencedlock
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+)
+
+// A Guard protects data in the same Redis from holders that are not holders any more. It remembers, beside the data, the
+// greatest token that it has seen, and makes a write only when the write's token is not smaller: check and write are
+// one step, so a newer holder cannot come in between. A refused write matches ErrStale.
+//
+// It protects what is written through it, and by nobody past it. All writers of the data use a Guard of the same name
+// and tokens of one lock, usually of that name too. A token may travel to other processes and be used there; the
+// guard does not ask who holds the lock.
+//
+// Every write takes effect once, or not at all, however often the network makes it be sent. When ctx ends before the
+// outcome is known the error matches ErrUncertain, and a write that has not been made by then is prevented.
+type Guard struct {
+	counter *counter.Counter
+	seen    string // the key of the greatest token
+}
+
+// NewGuard makes a guard. It does no I/O. On a cluster the guarded data must share the hash slot of the guard: give the
+// keys its name in braces, as in {orders:42}:state. It takes only options that every primitive takes.
+//
+// The greatest token is kept in redlatch_guard:{name}, without a TTL: like the lock's own counter it is to outlive
+// every holder.
+func NewGuard(client redlatch.Client, name string, opts ...redlatch.Option) *Guard {
+	c := counter.New(client, name, "guard", nil, 0, opts)
+	return &Guard{counter: c, seen: keys.Guard(c.Key)}
+}
+
+// Name is the name that the guard was made with.
+func (g *Guard) Name() string { return g.counter.Name }
+
+// Set writes value to key if token is not stale.
+func (g *Guard) Set(ctx context.Context, token int64, key string, value any) error {
+	return g.Do(ctx, token, "set", key, value)
+}
+
+// Do executes one command that works on key, if token is not stale: Do(ctx, token, "hset", key, "state", "paid"). The
+// command takes the key as its first argument and no other keys. Its reply is not reported; its error is, and then
+// nothing was written.
+func (g *Guard) Do(ctx context.Context, token int64, command, key string, args ...any) error {
+	if err := g.check(token); err != nil {
+		return err
+	}
+	switch session := g.counter.Session; {
+	case command == "" || key == "":
+		return errs.Wrong("guard %q: a guarded write has a command and a key", g.Name())
+	case session.Shard(key) != session.Shard(g.counter.Key):
+		return errs.Wrong("guard %q: the key %q lies in another slot of the cluster, where it cannot be guarded; "+
+			"give it the hash tag of the guard, as in %s:%s", g.Name(), key, keys.Tag(g.counter.Key), key)
+	}
+	above, err := counter.Change(ctx, g.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[int64] {
+		return fencedlock.Write(g.seen, call, token, command, key, args)
+	})
+	return g.judge(token, above, err)
+}
+
+// Claim makes everything older than token stale from now on. A holder that reads the data before it writes claims
+// first: without that, a former holder could still write between its reading and its writing.
+func (g *Guard) Claim(ctx context.Context, token int64) error {
+	if err := g.check(token); err != nil {
+		return err
+	}
+	above, err := counter.Ask(ctx, g.counter, func(string) scripts.Command[int64] { // harmless, however often and late
+		return fencedlock.Claim(g.seen, token)
+	})
+	return g.judge(token, above, err)
+}
+
+// Greatest is the greatest token that the guard has seen, 0 before the first.
+func (g *Guard) Greatest(ctx context.Context) (int64, error) {
+	return counter.Ask(ctx, g.counter, func(string) scripts.Command[int64] { return fencedlock.Last(g.seen) })
+}
+
+func (g *Guard) check(token int64) error {
+	if token < 1 {
+		return errs.Wrong("guard %q: %d is no fencing token; take Hold.Token of a fenced lock", g.Name(), token)
+	}
+	return nil
+}
+
+// judge is the error of an operation that found the greatest token to be above its own, or failed.
+func (g *Guard) judge(token, above int64, err error) error {
+	if err == nil && above != 0 {
+		return fmt.Errorf("%w: guard %q has seen token %d, which is newer than %d; the lock was lost", errs.Stale,
+			g.Name(), above, token)
+	}
+	return err
+}

@@ -1,0 +1,45 @@
+package fencedlock
+
+import (
+	"context"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
+)
+
+// The kinds are the plain one with acquisitions that issue tokens. What does not acquire leaves the token alone.
+var (
+	reentrant = func() baselock.Kind {
+		kind := baselock.Plain()
+		kind.Noun = "fenced lock"
+		kind.Acquire = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
+			return fencedlock.Acquire(s.Key, keys.FencingToken(s.Key), s.Owner, s.Lease)
+		}
+		kind.Reenter = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
+			return fencedlock.Reenter(s.Key, keys.FencingToken(s.Key), s.Owner, s.Holds, s.Lease, s.Token)
+		}
+		return kind
+	}()
+	nonReentrant = func() baselock.Kind {
+		kind := reentrant
+		kind.Reentrant = false
+		return kind
+	}()
+)
+
+func lastToken(key string) scripts.Command[int64] { return fencedlock.Last(keys.FencingToken(key)) }
+
+// tokened refuses a hold without a token. There is only one way to get it: ctx carries a hold of a plain lock of the
+// same name, whose owner was re-entered. Handing it out would have the program write with token 0.
+func (l *Lock) tokened(ctx context.Context, hold *redlatch.Hold, err error) (*redlatch.Hold, error) {
+	if err != nil || hold.Token() != 0 {
+		return hold, err
+	}
+	_ = hold.Unlock(ctx) // the outer hold goes on, and what is wrong with it is its news
+	return nil, errs.Wrong("fenced lock %q: the context holds a lock of another kind by this name, which has no token; "+
+		"use fenced locks only for one name", l.base.Name)
+}

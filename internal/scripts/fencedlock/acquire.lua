@@ -1,0 +1,28 @@
+-- acquire takes the lock for a fresh owner if it is free, and issues the next token.
+--
+-- KEYS[1]  lock hash: field = owner, value = holds
+-- KEYS[2]  token: a string, the token issued last; no TTL
+-- ARGV[1]  owner
+-- ARGV[2]  lease in milliseconds
+--
+-- Answers {1, token as text} when the owner holds the lock, by this execution or by an earlier one of the same command;
+-- else {0, milliseconds that the holder's lease still lasts, 0 or more, or -1 when the key has no TTL}.
+
+local remaining = redis.call('pttl', KEYS[1])
+if remaining == -2 then -- no such key
+  redis.call('incr', KEYS[2]) -- first of the writes, for it is the one that can be refused
+  redis.call('persist', KEYS[2]) -- whoever put a TTL on it would have the tokens start again at 1
+  redis.call('hset', KEYS[1], ARGV[1], '1')
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  return {1, redis.call('get', KEYS[2])}
+end
+if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
+  return {0, remaining}
+end
+-- While the owner holds nobody else is issued a token, so the last one is its own.
+local token = redis.call('get', KEYS[2])
+if not token then -- removed meanwhile
+  token = '1'
+  redis.call('set', KEYS[2], token)
+end
+return {1, token}

@@ -1,0 +1,83 @@
+// Package fencedlock holds what a fenced lock has beside the scripts of the plain layout: the acquisitions, which issue
+// a token, and the guard, which refuses old ones.
+//
+// An acquisition that is executed twice must answer the same token. No memory is needed for that: the token is issued
+// together with the hold, and as long as the owner holds nobody else is issued one.
+package fencedlock
+
+import (
+	"embed"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+)
+
+//go:embed *.lua
+var folder embed.FS
+
+var (
+	acquire = scripts.Load(folder, "fencedlock/acquire")
+	reenter = scripts.Load(folder, "fencedlock/reenter")
+	last    = scripts.Load(folder, "fencedlock/last")
+	claim   = scripts.Load(folder, "fencedlock/claim", admit)
+	write   = scripts.Load(folder, "fencedlock/write", lane.Prelude, admit)
+)
+
+var admit = func() string {
+	source, err := folder.ReadFile("admit.lua")
+	if err != nil {
+		panic("redlatch: a prelude is not embedded: " + err.Error())
+	}
+	return string(source)
+}()
+
+// Acquire takes the lock for a fresh owner if it is free, with one hold, the lease as TTL, and the next token. An
+// execution that finds the owner holding already is a repetition: it answers the token of the first.
+func Acquire(key, tokenKey, owner string, lease time.Duration) scripts.Command[scripts.Attempt] {
+	return scripts.Array(acquire, []string{key, tokenKey}, []any{owner, scripts.Milliseconds(lease)}, attempt)
+}
+
+// Reenter sets the number of holds of an owner, lengthens the TTL to lease and issues a token above newest, the
+// greatest that the owner knows of. It answers that the lock is not held, and creates nothing, when the owner has lost
+// it.
+func Reenter(key, tokenKey, owner string, holds int, lease time.Duration, newest int64) scripts.Command[scripts.Attempt] {
+	args := []any{owner, holds, scripts.Milliseconds(lease), newest + 1}
+	return scripts.Array(reenter, []string{key, tokenKey}, args, attempt)
+}
+
+func attempt(reply scripts.Reply) (a scripts.Attempt, err error) {
+	if len(reply.List) != 2 {
+		return a, fmt.Errorf("answered %d elements where an outcome and a number were expected", len(reply.List))
+	}
+	number, err := scripts.Number(reply.List[1])
+	if err != nil {
+		return a, err
+	}
+	switch reply.List[0] {
+	case int64(1):
+		return scripts.Attempt{Held: true, Token: number}, nil
+	case int64(0):
+		return scripts.Attempt{Remaining: time.Duration(number) * time.Millisecond}, nil
+	}
+	return a, fmt.Errorf("answered the outcome %v where 0 or 1 was expected", reply.List[0])
+}
+
+// Last reads the token issued last, or the greatest that a guard has seen; 0 when there is none.
+func Last(tokenKey string) scripts.Command[int64] {
+	return scripts.Integer(last, []string{tokenKey}, nil, scripts.Int64)
+}
+
+// Claim has a guard refuse tokens below token from now on. It answers 0, or the greatest token seen when that is above.
+func Claim(guardKey string, token int64) scripts.Command[int64] {
+	return scripts.Integer(claim, []string{guardKey}, []any{token}, scripts.Int64)
+}
+
+// Write executes a command on key once, if the guard has seen no token above token. It answers 0, or the greatest token
+// seen when that is above; then nothing was executed.
+func Write(guardKey string, call lane.Call, token int64, command, key string, args []any) scripts.Command[int64] {
+	all := call.Args(append([]any{strconv.FormatInt(token, 10), command}, args...)...)
+	return scripts.Integer(write, append(call.Keys(guardKey), key), all, scripts.Int64)
+}
