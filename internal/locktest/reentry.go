@@ -118,6 +118,17 @@ var reentryCases = []trial{
 		l.refused(l.stranger(), l.ctx)
 		l.give(fresh)
 	}},
+	{"a released hold in a context is ignored also while another of its owner lives", reentrant, func(l *lab) {
+		lock := l.lock()
+		outer := l.take(lock, l.ctx)
+		carrying := context.WithoutCancel(outer.Context(l.ctx))
+		inner := l.take(lock, carrying)
+		l.give(outer)
+		l.refused(lock, carrying)
+		require.True(l, inner.Valid())
+		l.give(inner)
+		l.isFree(lock)
+	}},
 	{"a lost hold in a context is ignored", nil, func(l *lab) {
 		lock := l.lock()
 		hold := l.take(lock, l.ctx)
