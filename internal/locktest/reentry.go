@@ -124,10 +124,16 @@ var reentryCases = []trial{
 		carrying := context.WithoutCancel(outer.Context(l.ctx))
 		inner := l.take(lock, carrying)
 		l.give(outer)
-		l.refused(lock, carrying)
+		if l.has.Exclusive {
+			l.refused(lock, carrying)
+		} else {
+			fresh := l.take(lock, carrying)
+			require.NotEqual(l, inner.Owner(), fresh.Owner())
+			l.give(fresh)
+		}
 		require.True(l, inner.Valid())
 		l.give(inner)
-		l.isFree(lock)
+		l.isFree(l.stranger())
 	}},
 	{"a lost hold in a context is ignored", nil, func(l *lab) {
 		lock := l.lock()
