@@ -77,6 +77,15 @@ func (r *rig) get(t *testing.T, done <-chan result) result {
 	}
 }
 
+// late lets the reply through when the call has returned, so that it cannot be in time.
+func (r *rig) late(t *testing.T, done <-chan result, rule *faultproxy.Rule) <-chan result {
+	t.Helper()
+	got := make(chan result, 1)
+	got <- r.get(t, done)
+	rule.Release()
+	return got
+}
+
 // passes tells that the lock can be had, that is, that nothing in the queue or in the lock stands in the way.
 func (r *rig) passes(t *testing.T) {
 	t.Helper()
@@ -204,8 +213,7 @@ func TestCancellationAtEveryPointLeavesNothingBehind(t *testing.T) {
 			one := wait(r.bad, ctx)
 			rule.AwaitExecuted(t, 1)
 			cancel()
-			defer rule.Release()
-			return one
+			return r.late(t, one, rule)
 		},
 		"in the queue": func(t *testing.T, r *rig, _ *redlatch.Hold, ctx context.Context, cancel func()) <-chan result {
 			one := wait(r.bad, ctx)
@@ -219,8 +227,7 @@ func TestCancellationAtEveryPointLeavesNothingBehind(t *testing.T) {
 			rule := r.proxy.On(r.asks, 1, faultproxy.HoldReply)
 			rule.AwaitExecuted(t, 1)
 			cancel()
-			defer rule.Release()
-			return one
+			return r.late(t, one, rule)
 		},
 		"when it has been granted and does not know": func(t *testing.T, r *rig, holder *redlatch.Hold, ctx context.Context, cancel func()) <-chan result {
 			one := wait(r.bad, ctx)
@@ -230,9 +237,8 @@ func TestCancellationAtEveryPointLeavesNothingBehind(t *testing.T) {
 			require.NoError(t, holder.Unlock(t.Context()))
 			soon(t, "the waiter holds", func() bool { return r.direct.HExists(t.Context(), r.name, waiter).Val() })
 			cancel()
-			defer rule.Release()
-			defer rule.Remove()
-			return one
+			rule.Remove()
+			return r.late(t, one, rule)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -323,7 +329,6 @@ func TestLostKeysOfTheQueueBlockNobody(t *testing.T) {
 				queued(t, r.direct, r.name, n+1)
 			}
 			require.NoError(t, r.direct.Del(t.Context(), lost(r.name)...).Err())
-			_ = holder // its lease ends by itself
 			for len(waiting) > 0 {
 				waiting = slices.DeleteFunc(waiting, func(done <-chan result) bool {
 					select {
@@ -336,6 +341,7 @@ func TestLostKeysOfTheQueueBlockNobody(t *testing.T) {
 					}
 				})
 			}
+			require.ErrorIs(t, holder.Unlock(t.Context()), redlatch.ErrLost, "its lease is over")
 			nothingLeft(t, r.direct, r.name)
 		})
 	}

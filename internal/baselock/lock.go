@@ -87,6 +87,8 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	switch {
 	case err != nil || h != nil:
 		return h, err
+	case try && b.Kind.Ask != nil:
+		return nil, fmt.Errorf("%w: %s %q is held by somebody else, or others wait for it", errs.NotAcquired, b.Kind.Noun, b.Name)
 	case try && remaining >= 0:
 		return nil, fmt.Errorf("%w: %s %q is held by somebody else, for another %v unless renewed",
 			errs.NotAcquired, b.Kind.Noun, b.Name, remaining)

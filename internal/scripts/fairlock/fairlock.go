@@ -73,8 +73,8 @@ func Acquire(key string, w Waiter, lease time.Duration, wake scripts.Wake, other
 
 func answer(reply scripts.Reply, others int) (a Answer, err error) {
 	const before = 3 // elements in front of the places of the others
-	if n := len(reply.List); n != before && n != before+others {
-		return a, fmt.Errorf("answered %d elements where %d or %d were expected", n, before, before+others)
+	if n := len(reply.List); n < before {
+		return a, fmt.Errorf("answered %d elements where at least %d were expected", n, before)
 	}
 	numbers := make([]int64, len(reply.List))
 	for i, element := range reply.List {
@@ -85,6 +85,9 @@ func answer(reply scripts.Reply, others int) (a Answer, err error) {
 	a = Answer{Held: numbers[0] == 1, Again: time.Duration(numbers[1]) * time.Millisecond, Place: int(numbers[2])}
 	for _, place := range numbers[before:] {
 		a.Places = append(a.Places, int(place))
+	}
+	if n := len(a.Places); n != others && !a.Held {
+		return a, fmt.Errorf("answered the places of %d waiters where %d were asked for", n, others)
 	}
 	return a, nil
 }

@@ -1,0 +1,215 @@
+package fairlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
+)
+
+// The examples run against a server of their own. In a program rdb is the client that it has anyway.
+func exampleClient() (rdb *redis.Client, end func()) {
+	server, err := miniredis.Run()
+	if err != nil {
+		panic(err)
+	}
+	rdb = redis.NewClient(&redis.Options{Addr: server.Addr()})
+	return rdb, func() {
+		_ = rdb.Close()
+		server.Close()
+	}
+}
+
+// Whoever asks first is served first, in whichever process.
+func Example() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := fairlock.New(rdb, "printer")
+	hold, err := lock.Lock(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var jobs sync.WaitGroup
+	for _, job := range []string{"first", "second", "third"} {
+		jobs.Go(func() {
+			err := lock.Do(ctx, func(context.Context) error {
+				fmt.Println(job)
+				return nil
+			})
+			if err != nil {
+				fmt.Println(err)
+			}
+		})
+		stands(lock, job)
+	}
+	fmt.Println(hold.Unlock(ctx))
+	jobs.Wait()
+	// Output:
+	// <nil>
+	// first
+	// second
+	// third
+}
+
+// stands waits until as many stand in the queue as have begun by then.
+func stands(lock *fairlock.Lock, job string) {
+	want := map[string]int{"first": 1, "second": 2, "third": 3}[job]
+	for {
+		info, err := lock.Inspect(context.Background())
+		if err != nil || len(info.Queue) >= want {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func ExampleNew() {
+	rdb, end := exampleClient()
+	defer end()
+
+	// The entries of a process that has died are passed over after five seconds instead of fifteen.
+	lock := fairlock.New(rdb, "printer", redlatch.WithPatience(5*time.Second))
+	fmt.Println(lock.Name())
+	// Output: printer
+}
+
+func ExampleNewNonReentrant() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := fairlock.NewNonReentrant(rdb, "printer")
+	hold, err := lock.Lock(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer hold.Unlock(ctx)
+	_, err = lock.Lock(hold.Context(ctx))
+	fmt.Println(errors.Is(err, redlatch.ErrNotReentrant))
+	// Output: true
+}
+
+func ExampleLock_Lock() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := fairlock.New(rdb, "printer")
+	hold, err := lock.Lock(ctx, redlatch.WithWait(10*time.Second))
+	if errors.Is(err, redlatch.ErrNotAcquired) {
+		fmt.Println("too many before us") // and nothing of us is left in the queue
+		return
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer hold.Unlock(ctx)
+	fmt.Println("printing")
+	// Output: printing
+}
+
+func ExampleLock_TryLock() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := fairlock.New(rdb, "printer")
+	hold, err := lock.TryLock(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer hold.Unlock(ctx)
+	_, err = lock.TryLock(ctx) // not with the hold's context: somebody else
+	fmt.Println(errors.Is(err, redlatch.ErrNotAcquired))
+	// Output: true
+}
+
+func ExampleLock_Do() {
+	rdb, end := exampleClient()
+	defer end()
+
+	lock := fairlock.New(rdb, "printer")
+	err := lock.Do(context.Background(), func(ctx context.Context) error {
+		// With ctx the same lock is taken again, whoever waits.
+		return lock.Do(ctx, func(context.Context) error { return nil })
+	})
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+func ExampleLock_Inspect() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := fairlock.New(rdb, "printer")
+	hold, err := lock.Lock(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer hold.Unlock(ctx)
+	info, err := lock.Inspect(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("holders:", len(info.Holders), "own:", info.Holders[0].Own, "waiting:", len(info.Queue))
+	// Output: holders: 1 own: true waiting: 0
+}
+
+func ExampleLock_ForceUnlock() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := fairlock.New(rdb, "printer")
+	hold, err := lock.Lock(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	freed, err := lock.ForceUnlock(ctx)
+	fmt.Println(freed, err)
+	fmt.Println(errors.Is(hold.Unlock(ctx), redlatch.ErrLost))
+	// Output:
+	// true <nil>
+	// true
+}
+
+func ExampleLock_HoldCount() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := fairlock.New(rdb, "printer", redlatch.WithLease(time.Minute))
+	hold, err := lock.Lock(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer hold.Unlock(ctx)
+	count, err := lock.HoldCount(hold.Context(ctx))
+	fmt.Println(count, err)
+	locked, err := lock.IsLocked(ctx)
+	fmt.Println(locked, err)
+	left, err := lock.RemainingTTL(ctx)
+	fmt.Println(left > 50*time.Second, err)
+	// Output:
+	// 1 <nil>
+	// true <nil>
+	// true <nil>
+}

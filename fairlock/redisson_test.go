@@ -1,0 +1,61 @@
+package fairlock_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/keys"
+)
+
+// Redisson's waiter in front takes its five minutes off everybody behind. Ours must have that much to spare, or the
+// next script of Redisson's would remove them.
+func TestAJavaWaiterThatAcquiresDoesNotCostOursTheirPlaces(t *testing.T) {
+	bubble(t, 2, func(w *world) {
+		hold, err := w.lock(0).Lock(w.Context())
+		require.NoError(t, err)
+		w.redisson("java", redissonPatience)
+		var waits []chan error
+		var want []string
+		for n := range 6 {
+			who := fmt.Sprint(n)
+			want = append(want, who)
+			waits = append(waits, w.stands(n%2, who))
+		}
+		time.Sleep(5 * time.Minute) // java has thirty seconds left
+		require.NoError(t, hold.Unlock(w.Context()))
+		w.redissonTakes("java", redissonPatience)
+		w.sweep()
+		require.Len(t, w.clients[0].LRange(w.Context(), keys.FairQueue(name), 0, -1).Val(), 6)
+		w.mini.Del(name) // java's lease is over without a message
+		for _, done := range waits {
+			require.NoError(t, <-done)
+		}
+		require.Equal(t, want, w.served())
+	})
+}
+
+// A dead entry of Redisson's is left to Redisson's rule, and what stood behind it is not changed by its removal.
+func TestAJavaWaiterBehindOursIsServedByOurRelease(t *testing.T) {
+	bubble(t, 1, func(w *world) {
+		hold, err := w.lock(0).Lock(w.Context())
+		require.NoError(t, err)
+		first := w.stands(0, "ours")
+		w.redisson("java", redissonPatience)
+		ear := w.clients[0].Subscribe(w.Context(), keys.LockChannel(name)+":java")
+		defer ear.Close()
+		_, err = ear.Receive(w.Context())
+		require.NoError(t, err)
+		before := w.clients[0].ZScore(w.Context(), keys.FairTimeouts(name), "java").Val()
+		require.NoError(t, hold.Unlock(w.Context()))
+		require.NoError(t, <-first)
+		message, err := ear.ReceiveMessage(w.Context())
+		require.NoError(t, err)
+		require.Equal(t, "0", message.Payload)
+		after := w.clients[0].ZScore(w.Context(), keys.FairTimeouts(name), "java").Val()
+		require.Equal(t, redlatchDefaultPatience, time.Duration(before-after)*time.Millisecond)
+		w.redissonTakes("java", redissonPatience)
+	})
+}
