@@ -162,7 +162,8 @@ func (c *Counter) attempt(ctx context.Context, a Acquisition, outage time.Durati
 		// A copy that is still on its way may find enough by now, and what it takes nobody would give back.
 		go c.settle(call, try.undo)
 	case receipt.Doubt && try.bar:
-		if err := c.fence(call)(ctx); err != nil {
+		bar := lane.Fence(c.Key, next(call))
+		if _, _, err := delivery.Deliver(ctx, c.Session.Dispatch, bar, delivery.Limit{Outage: outage}); err != nil {
 			go c.settle(call, try.undo)
 			return false, 0, err
 		}

@@ -1,0 +1,109 @@
+package permitsemaphore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/permitsemaphore"
+)
+
+// server starts a Redis for an example.
+func server() (*redis.Client, func()) {
+	m := miniredis.NewMiniRedis()
+	m.ClockTTL(true)
+	if err := m.Start(); err != nil {
+		panic(err)
+	}
+	rdb := redis.NewClient(&redis.Options{Addr: m.Addr()})
+	return rdb, func() { _ = rdb.Close(); m.Close() }
+}
+
+func Example() {
+	rdb, stop := server()
+	defer stop()
+	ctx := context.Background()
+
+	pool := permitsemaphore.New(rdb, "licences")
+	if _, err := pool.TrySetPermits(ctx, 3); err != nil {
+		panic(err)
+	}
+	permit, err := pool.Acquire(ctx, 2)
+	if err != nil {
+		panic(err)
+	}
+	free, _ := pool.Available(ctx)
+	fmt.Println("while two are taken:", free)
+	if err := permit.Release(ctx); err != nil {
+		panic(err)
+	}
+	free, _ = pool.Available(ctx)
+	fmt.Println("afterwards:", free)
+	// Output:
+	// while two are taken: 1
+	// afterwards: 3
+}
+
+func ExampleSemaphore_Do() {
+	rdb, stop := server()
+	defer stop()
+	ctx := context.Background()
+
+	pool := permitsemaphore.New(rdb, "licences")
+	_, _ = pool.TrySetPermits(ctx, 1)
+	err := pool.Do(ctx, 1, func(ctx context.Context) error {
+		fmt.Println("the permit is renewed while this runs; lost:", ctx.Err() != nil)
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// the permit is renewed while this runs; lost: false
+	// <nil>
+}
+
+// A permit without a lease of its own can be handed to another process by its id.
+func ExampleSemaphore_Release() {
+	rdb, stop := server()
+	defer stop()
+	ctx := context.Background()
+
+	pool := permitsemaphore.New(rdb, "licences")
+	_, _ = pool.TrySetPermits(ctx, 1)
+	permit, err := pool.TryAcquire(ctx, 1, redlatch.WithNoLease())
+	if err != nil {
+		panic(err)
+	}
+	id := permit.ID() // sent to whoever does the work
+
+	fmt.Println(pool.Release(ctx, id))
+	fmt.Println(errors.Is(pool.Release(ctx, id), redlatch.ErrNotHeld))
+	// Output:
+	// <nil>
+	// true
+}
+
+func ExamplePermit_UpdateLease() {
+	rdb, stop := server()
+	defer stop()
+	ctx := context.Background()
+
+	pool := permitsemaphore.New(rdb, "licences")
+	_, _ = pool.TrySetPermits(ctx, 1)
+	permit, err := pool.Acquire(ctx, 1, redlatch.WithLease(time.Minute))
+	if err != nil {
+		panic(err)
+	}
+	defer permit.Release(ctx)
+	if err := permit.UpdateLease(ctx, time.Hour); err != nil {
+		panic(err)
+	}
+	left, _ := pool.LeaseTime(ctx, permit.ID())
+	fmt.Println(left.Round(time.Minute))
+	// Output:
+	// 1h0m0s
+}

@@ -1,0 +1,140 @@
+package permitsemaphore_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/permitsemaphore"
+)
+
+var discard = slog.New(slog.DiscardHandler)
+
+// result is what an Acquire in the background came to.
+type result struct {
+	permit *permitsemaphore.Permit
+	err    error
+}
+
+func acquiring(ctx context.Context, s *permitsemaphore.Semaphore, n int, opts ...redlatch.Option) <-chan result {
+	done := make(chan result, 1)
+	go func() {
+		p, err := s.Acquire(ctx, n, opts...)
+		done <- result{p, err}
+	}()
+	return done
+}
+
+func receive(t testing.TB, done <-chan result) *permitsemaphore.Permit {
+	t.Helper()
+	select {
+	case r := <-done:
+		require.NoError(t, r.err)
+		return r.permit
+	case <-time.After(30 * time.Second):
+		t.Fatal("still waiting after 30 s")
+		return nil
+	}
+}
+
+// listened returns when n processes listen to the semaphore.
+func listened(t testing.TB, srv *redistest.Server, name string, n int64) {
+	t.Helper()
+	client := srv.Client(t)
+	channel := "redisson_sc:{" + name + "}"
+	eventually(t, "somebody listens", func() bool {
+		return client.PubSubNumSub(context.Background(), channel).Val()[channel] >= n
+	})
+}
+
+func TestAReleaseLetsEverybodyGoWhoFits(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		s, client := fresh(t, srv, 3, redlatch.WithPoll(long), redlatch.WithNoLease())
+		other := permitsemaphore.New(srv.Client(t), s.Name(), redlatch.WithLinger(0), redlatch.WithPoll(long), redlatch.WithNoLease())
+		p := acquire(t, s, 3)
+		waiting := []<-chan result{
+			acquiring(t.Context(), s, 1), acquiring(t.Context(), s, 1), acquiring(t.Context(), other, 1),
+		}
+		listened(t, srv, s.Name(), 2)
+		require.NoError(t, p.Release(t.Context()))
+		for _, w := range waiting {
+			require.NoError(t, receive(t, w).Release(t.Context()))
+		}
+		requireState(t, client, s.Name(), "3", 0)
+	})
+}
+
+func TestAddingPermitsWakesWaiters(t *testing.T) {
+	for name, more := range map[string]func(ctx context.Context, s *permitsemaphore.Semaphore) error{
+		"add":     func(ctx context.Context, s *permitsemaphore.Semaphore) error { return second(s.AddPermits(ctx, 2)) },
+		"set":     func(ctx context.Context, s *permitsemaphore.Semaphore) error { return s.SetPermits(ctx, 2) },
+		"try set": func(ctx context.Context, s *permitsemaphore.Semaphore) error { return second(s.TrySetPermits(ctx, 2)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+				s := permitsemaphore.New(srv.Client(t), srv.Key(t, "s"), redlatch.WithLinger(0), redlatch.WithPoll(long))
+				w := acquiring(t.Context(), s, 2)
+				listened(t, srv, s.Name(), 1)
+				require.NoError(t, more(t.Context(), s))
+				require.NoError(t, receive(t, w).Release(t.Context()))
+			})
+		})
+	}
+}
+
+// Nobody sends a message when a lease runs out. The waiter knows the earliest deadline, by the server's clock.
+func TestAWaiterTakesWhatExpiresWithoutAMessage(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		s, client := fresh(t, srv, 2, redlatch.WithPoll(long))
+		p := acquire(t, s, 1, redlatch.WithLease(100*time.Millisecond))
+		q := acquire(t, s, 1, redlatch.WithLease(300*time.Millisecond))
+		w := receive(t, acquiring(t.Context(), s, 2)) // needs both
+		require.ErrorIs(t, p.Release(t.Context()), redlatch.ErrLost)
+		require.ErrorIs(t, q.Release(t.Context()), redlatch.ErrLost)
+		requireState(t, client, s.Name(), "0", 2)
+		require.NoError(t, w.Release(t.Context()))
+		requireState(t, client, s.Name(), "2", 0)
+	})
+}
+
+func TestAWaiterNeedsNoMessages(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv)
+		s, key := r.semaphore(t, 1, redlatch.WithPoll(60*time.Millisecond))
+		p := acquire(t, s, 1, redlatch.WithNoLease())
+		r.proxy.DropMessages(true)
+		w := acquiring(t.Context(), s, 1)
+		listened(t, srv, key, 1)
+		require.NoError(t, p.Release(t.Context()))
+		require.NoError(t, receive(t, w).Release(t.Context()))
+		requireState(t, r.direct, key, "1", 0)
+	})
+}
+
+func TestAnEndedWaitTakesNothingAndSaysWhy(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		s, client := fresh(t, srv, 1)
+		p := acquire(t, s, 1)
+		_, err := s.Acquire(t.Context(), 1, redlatch.WithWait(20*time.Millisecond))
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		ctx, cancel := context.WithCancel(t.Context())
+		w := acquiring(ctx, s, 1)
+		listened(t, srv, s.Name(), 1)
+		cancel()
+		r := <-w
+		require.ErrorIs(t, r.err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, r.err, context.Canceled)
+		require.Nil(t, r.permit)
+		_, err = s.TryAcquire(ctx, 1)
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, context.Canceled)
+		require.NoError(t, p.Release(t.Context()))
+		requireState(t, client, s.Name(), "1", 0)
+	})
+}
