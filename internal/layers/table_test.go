@@ -63,8 +63,9 @@ var table = map[string][]string{
 	"permitsemaphore": primitive("permitsemaphore"),
 	"countdownlatch":  primitive("countdownlatch"),
 
-	"multilock": all(leaves, front),
-	"redlock":   all(leaves, front),
+	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds"},
+	"multilock":       all(primitive("multilock"), []string{"internal/quorum"}),
+	"redlock":         all(primitive(), []string{"internal/quorum"}),
 
 	"cmd/...":      all(leaves, edge, front, primitives, composites),
 	"examples/...": all(front, primitives, composites), // what a user has
@@ -79,7 +80,7 @@ var table = map[string][]string{
 
 // The scripts of the primitives, which share a prelude at most.
 func init() {
-	for _, name := range []string{"rlock", "fairlock", "rwlock", "spinlock", "fencedlock", "semaphore", "permitsemaphore", "countdownlatch"} {
+	for _, name := range []string{"rlock", "fairlock", "rwlock", "spinlock", "fencedlock", "semaphore", "permitsemaphore", "countdownlatch", "multilock"} {
 		table["internal/scripts/"+name] = []string{"internal/scripts", "internal/scripts/lane", "internal/keys"}
 	}
 }

@@ -1,0 +1,282 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// Grace is how long the members that remain after a loss are kept for Unlock, while the work notices that its context
+// has ended.
+const Grace = 5 * time.Second
+
+// A Member is one of the holds that a Hold stands on.
+type Member struct {
+	Name string // for error texts
+	holds.Hold
+}
+
+// Terms are what a composite says about its holds.
+type Terms struct {
+	Noun  string        // "multi-lock", for error texts
+	Name  string        // of the composite
+	Need  int           // fewer members are a loss
+	Slack time.Duration // kept off the members' trust
+	Set   *settings.Settings
+}
+
+// A Hold is one acquisition of a composite. It implements holds.Hold.
+type Hold struct {
+	terms  Terms
+	since  time.Time
+	ending holds.Ending
+
+	mu      sync.Mutex
+	members []Member
+	over    int         // how many of them have ended by themselves
+	retired bool        // Unlock was called, or the program has dropped the hold
+	given   bool        // the members are given back, or on the way
+	lost    *errs.Loss  // why it was lost; nil while it was not
+	expired bool        // it was lost by its own clock
+	timer   *time.Timer // ends the hold when its trust does, after a loss gives back; nil where nothing is to be done
+}
+
+var _ holds.Hold = (*Hold)(nil)
+
+// New makes a hold of members that were acquired from since on. It may be lost when it is returned.
+func New(terms Terms, since time.Time, members []Member) *Hold {
+	h := &Hold{terms: terms, since: since, members: slices.Clone(members)}
+	if terms.Slack > 0 {
+		// Without slack the members' own watchdogs end it in time.
+		h.mu.Lock()
+		h.timer = time.AfterFunc(time.Until(h.trustLocked()), h.check)
+		h.mu.Unlock()
+	}
+	for _, m := range members {
+		m.Ending().OnEnd(h.ended)
+	}
+	return h
+}
+
+// Add puts one more member under the hold. It reports false when the hold is over; the member is the caller's then.
+func (h *Hold) Add(m Member) bool {
+	h.mu.Lock()
+	if h.retired || h.lost != nil {
+		h.mu.Unlock()
+		return false
+	}
+	h.members = append(h.members, m)
+	h.mu.Unlock()
+	m.Ending().OnEnd(h.ended)
+	return true
+}
+
+// ended is called when a member has ended, by Unlock too.
+func (h *Hold) ended(cause error) {
+	h.mu.Lock()
+	h.over++
+	left := len(h.members) - h.over
+	if h.retired || left >= h.terms.Need {
+		h.mu.Unlock()
+		return
+	}
+	h.loseLocked(h.shortage(left), cause)
+}
+
+func (h *Hold) shortage(left int) string {
+	return fmt.Sprintf("%d of its members are left and it needs %d", left, h.terms.Need)
+}
+
+// check ends a hold whose trust is over by the clock.
+func (h *Hold) check() {
+	h.mu.Lock()
+	if h.retired || h.lost != nil {
+		h.mu.Unlock()
+		return
+	}
+	if left := time.Until(h.trustLocked()); left > 0 {
+		h.timer.Reset(left)
+		h.mu.Unlock()
+		return
+	}
+	h.expired = true
+	h.loseLocked("too few of its members can be trusted any longer", nil)
+}
+
+// loseLocked ends the hold, once, and unlocks h.mu.
+func (h *Hold) loseLocked(reason string, cause error) error {
+	if h.lost != nil {
+		defer h.mu.Unlock()
+		return h.lost
+	}
+	loss := &errs.Loss{Name: h.terms.Name, Reason: reason, At: time.Now(), Cause: cause}
+	h.lost = loss
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	if !h.given {
+		h.timer = time.AfterFunc(Grace, h.giveBackRest)
+	}
+	h.mu.Unlock()
+	h.ending.End(loss)
+	if logger := h.terms.Set.Logger; logger != nil {
+		logger.Warn("redlatch: lock lost", "lock", h.terms.Name, "reason", loss.Reason, "cause", loss.Cause)
+	}
+	h.observe(settings.Lost, time.Since(h.since), loss)
+	return loss
+}
+
+// giveBackRest is for a hold that was lost and is not unlocked.
+func (h *Hold) giveBackRest() {
+	h.mu.Lock()
+	given := h.given
+	h.given = true
+	members := slices.Clone(h.members)
+	h.mu.Unlock()
+	if !given {
+		GiveBack(context.Background(), members)
+	}
+}
+
+// trustLocked is the moment up to which at least as many members as are needed are in force.
+func (h *Hold) trustLocked() time.Time {
+	ends := make([]time.Time, len(h.members))
+	for i, m := range h.members {
+		ends[i] = m.Until()
+	}
+	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
+	return ends[h.terms.Need-1].Add(-h.terms.Slack)
+}
+
+// Until is the trust, or the moment at which the hold ended.
+func (h *Hold) Until() time.Time {
+	h.mu.Lock()
+	until := h.trustLocked()
+	h.mu.Unlock()
+	if now := time.Now(); h.ending.Cause() != nil && now.Before(until) {
+		return now
+	}
+	return until
+}
+
+// Owner and Token are nothing: each member has its own.
+func (h *Hold) Owner() string         { return "" }
+func (h *Hold) Token() int64          { return 0 }
+func (h *Hold) Ending() *holds.Ending { return &h.ending }
+
+// Unlock gives all members back at the same time. It returns when as many have confirmed it as would let the next
+// holder in: for a multi-lock all, for a redlock a majority, so that a server that is hung does not hold it up.
+func (h *Hold) Unlock(ctx context.Context) error {
+	h.mu.Lock()
+	if h.retired {
+		h.mu.Unlock()
+		return fmt.Errorf("%w: %s %q was unlocked before by this hold", errs.Released, h.terms.Noun, h.terms.Name)
+	}
+	given, lost := h.given, h.lost
+	h.retired, h.given = true, true
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	members := slices.Clone(h.members)
+	h.mu.Unlock()
+	h.ending.End(errs.Released)
+
+	var err error
+	if !given {
+		err = h.giveBack(ctx, members)
+	}
+	if lost != nil && (err != nil || given || h.expired) {
+		// Else every member is found to be held: the limit of a re-entry has ended this hold, and no lock was lost.
+		err = lost
+	}
+	h.observe(settings.Released, time.Since(h.since), err)
+	return err
+}
+
+func (h *Hold) giveBack(ctx context.Context, members []Member) error {
+	failures := each(members, h.terms.Need, func(m Member) error { return m.Unlock(ctx) })
+	if failures == nil {
+		return nil
+	}
+	gone := 0
+	for _, err := range failures {
+		if errors.Is(err, errs.Lost) {
+			gone++
+		}
+	}
+	if left := len(members) - gone; left < h.terms.Need {
+		h.mu.Lock()
+		return h.loseLocked(h.shortage(left), errors.Join(failures...))
+	}
+	return fmt.Errorf("redlatch: %s %q: %w", h.terms.Noun, h.terms.Name, errors.Join(failures...))
+}
+
+// Extend lengthens the lease of enough members.
+func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
+	h.mu.Lock()
+	retired, lost := h.retired, h.lost
+	members := slices.Clone(h.members)
+	h.mu.Unlock()
+	switch {
+	case lost != nil:
+		return lost
+	case retired:
+		return fmt.Errorf("%w: %s %q cannot be extended any more", errs.Released, h.terms.Noun, h.terms.Name)
+	}
+	failures := each(members, h.terms.Need, func(m Member) error { return m.Extend(ctx, lease) })
+	h.mu.Lock()
+	lost = h.lost // a member that is found gone tells before it returns
+	h.mu.Unlock()
+	switch {
+	case lost != nil:
+		return lost
+	case failures != nil:
+		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.terms.Noun, h.terms.Name, errors.Join(failures...))
+	}
+	return nil
+}
+
+// Forgotten lets the members end with their leases.
+func (h *Hold) Forgotten() {
+	h.mu.Lock()
+	if h.retired || h.lost != nil {
+		h.mu.Unlock()
+		return
+	}
+	h.retired = true
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	members := slices.Clone(h.members)
+	h.mu.Unlock()
+	logger := h.terms.Set.Logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	logger.Error("redlatch: a hold of several locks was dropped without Unlock", "lock", h.terms.Name)
+	for _, m := range members {
+		m.Forgotten()
+	}
+	h.observe(settings.Forgotten, time.Since(h.since), nil)
+}
+
+// kept reports whether the hold is in force and somebody still has it.
+func (h *Hold) kept() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.retired && h.lost == nil
+}
+
+func (h *Hold) observe(kind int, d time.Duration, err error) {
+	if observe := h.terms.Set.Observe; observe != nil {
+		observe(settings.Event{Kind: kind, Name: h.terms.Name, Duration: d, Err: err})
+	}
+}

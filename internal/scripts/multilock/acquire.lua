@@ -1,0 +1,49 @@
+-- acquire takes all values of a group for a fresh owner, or none.
+--
+-- KEYS[1]      group hash: value = owner, value:owner:expire_time, value:owner:lock_count
+-- ARGV[1]      owner
+-- ARGV[2]      lease in milliseconds
+-- ARGV[i]      from ARGV[3] on the values, as hashed
+--
+-- Answers -3 when the owner has all values, by this execution or by an earlier one of the same command; else the
+-- milliseconds until the last of the others' deadlines.
+
+local now = clock()
+local mine, busy = 0, 0
+local owners = {}
+for i = 3, #ARGV do
+  local owner = redis.call('hget', KEYS[1], ARGV[i])
+  owners[i] = owner
+  if owner then
+    local ends = deadline(KEYS[1], ARGV[i], owner)
+    if ends > now then
+      if owner == ARGV[1] then
+        mine = mine + 1
+      else
+        busy = math.max(busy, ends)
+      end
+    end
+  end
+end
+if busy > 0 then
+  return busy - now
+end
+if mine == #ARGV - 2 then
+  return -3
+end
+
+local ttl = redis.call('pttl', KEYS[1])
+local ends = text(now + tonumber(ARGV[2]))
+for i = 3, #ARGV do
+  local field = ARGV[i] .. ':' .. ARGV[1]
+  redis.call('hset', KEYS[1], ARGV[i], ARGV[1], field .. ':expire_time', ends, field .. ':lock_count', '1')
+  if owners[i] and owners[i] ~= ARGV[1] then
+    -- What is left of an owner whose deadline has passed. It goes last, or the key might go with it, and its TTL.
+    field = ARGV[i] .. ':' .. owners[i]
+    redis.call('hdel', KEYS[1], field .. ':expire_time', field .. ':lock_count')
+  end
+end
+if ttl == -2 or ttl >= 0 and ttl < tonumber(ARGV[2]) then -- never shortened, for other values may need it
+  redis.call('pexpire', KEYS[1], ARGV[2])
+end
+return -3

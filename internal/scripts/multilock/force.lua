@@ -1,0 +1,24 @@
+-- force frees values whoever has them and wakes the waiters.
+--
+-- KEYS[1]      group hash: value = owner, value:owner:expire_time, value:owner:lock_count
+-- ARGV[1]      PUBLISH or SPUBLISH
+-- ARGV[2]      wake channel
+-- ARGV[i]      from ARGV[3] on the values, as hashed
+--
+-- Answers 1, or 0 when nobody had any of them.
+
+local now = clock()
+local had = 0
+for i = 3, #ARGV do
+  local owner = redis.call('hget', KEYS[1], ARGV[i])
+  if owner then
+    if deadline(KEYS[1], ARGV[i], owner) > now then
+      had = 1
+    end
+    forget(KEYS[1], ARGV[i], owner)
+  end
+end
+if had == 1 then
+  redis.call(ARGV[1], ARGV[2], '0')
+end
+return had

@@ -1,0 +1,181 @@
+// Package multilock holds the scripts of the group lock: several values of one group, taken together, in one hash.
+//
+//	g   <value>                              <owner>          TTL: the longest promise
+//	    <value>:<owner>:expire_time          its deadline, by the server's clock
+//	    <value>:<owner>:lock_count           its holds
+//
+// where <value> is the hash of a value; see Field. A value whose deadline has passed is free although its fields are
+// there; whoever takes it removes them. An owner has all of its values or it has lost.
+//
+// What is said of counts and fresh owners in package scripts/rlock holds here.
+package multilock
+
+import (
+	"embed"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/minio/highwayhash"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+//go:embed *.lua
+var folder embed.FS
+
+var (
+	clock = func() string {
+		source, err := folder.ReadFile("clock.lua")
+		if err != nil {
+			panic("redlatch: a prelude is not embedded: " + err.Error())
+		}
+		return string(source)
+	}()
+
+	acquire = scripts.Load(folder, "multilock/acquire", clock)
+	recount = scripts.Load(folder, "multilock/recount", clock)
+	release = scripts.Load(folder, "multilock/release", clock)
+	renew   = scripts.Load(folder, "multilock/renew", clock)
+	force   = scripts.Load(folder, "multilock/force", clock)
+	status  = scripts.Load(folder, "multilock/status", clock)
+	inspect = scripts.Load(folder, "multilock/inspect", clock)
+)
+
+// hashKey is the key with which Redisson hashes values.
+var hashKey = func() (key []byte) {
+	for _, word := range []uint64{0x9e3779b97f4a7c15, 0xf39cc0605cedc834, 0x1082276bf3a27251, 0xf86c6a11d0c18e95} {
+		key = binary.LittleEndian.AppendUint64(key, word)
+	}
+	return key
+}()
+
+// Field is the field of a value: its 128-bit HighwayHash as text of 22 characters. It is that of a Redisson client with
+// a string codec, the only one whose bytes can be known here. Redisson writes both halves of the hash with the high
+// byte first.
+func Field(value string) string {
+	sum := highwayhash.Sum128([]byte(value), hashKey)
+	slices.Reverse(sum[:8])
+	slices.Reverse(sum[8:])
+	return base64.RawStdEncoding.EncodeToString(sum[:])
+}
+
+// FieldLength is the length of every field.
+const FieldLength = 22
+
+// acquired is what acquire.lua answers when the owner has the values.
+const acquired = -3
+
+func arguments(fields []string, first ...any) []any {
+	for _, field := range fields {
+		first = append(first, field)
+	}
+	return first
+}
+
+// Acquire takes all values for a fresh owner with one hold each, if all are free. A repetition changes nothing.
+func Acquire(key, owner string, fields []string, lease time.Duration) scripts.Command[scripts.Attempt] {
+	args := arguments(fields, owner, scripts.Milliseconds(lease))
+	return scripts.Integer(acquire, []string{key}, args, func(reply scripts.Reply) (scripts.Attempt, error) {
+		if reply.Int == acquired {
+			return scripts.Attempt{Held: true}, nil
+		}
+		return scripts.Attempt{Remaining: time.Duration(reply.Int) * time.Millisecond}, nil
+	})
+}
+
+// Recount sets the number of holds of an owner on each value and lengthens its deadlines to lease, never shortens them.
+// It answers false, and changes nothing, when the owner has not all values any more. A lease of 0 leaves them alone.
+func Recount(key, owner string, fields []string, holds int, lease time.Duration) scripts.Command[bool] {
+	args := arguments(fields, owner, holds, scripts.Milliseconds(lease))
+	return scripts.Integer(recount, []string{key}, args, scripts.Bool)
+}
+
+// Release frees the values of an owner, whatever the number of its holds, and wakes the waiters. It answers false when
+// the owner had not all of them any more, as it does when it is executed a second time; what it had is free.
+func Release(key, owner string, fields []string, wake scripts.Wake) scripts.Command[bool] {
+	args := arguments(fields, owner, wake.Publish, wake.Channel)
+	return scripts.Integer(release, []string{key}, args, scripts.Bool)
+}
+
+// A Renewal is one owner that is to be kept alive.
+type Renewal struct {
+	Key, Owner string
+	Lease      time.Duration // what the deadlines are lengthened to; 0 only asks whether the owner still has the values
+}
+
+// Renew lengthens the deadlines of owners of the same values, in groups of one cluster slot, and answers for each
+// whether it still has them all. If not, none of its deadlines is lengthened.
+func Renew(fields []string, renewals []Renewal) scripts.Command[[]bool] {
+	keys := make([]string, len(renewals))
+	args := make([]any, 0, 2*len(renewals)+len(fields))
+	for i, r := range renewals {
+		keys[i] = r.Key
+		args = append(args, r.Owner, scripts.Milliseconds(r.Lease))
+	}
+	return scripts.Array(renew, keys, arguments(fields, args...), func(reply scripts.Reply) ([]bool, error) {
+		if len(reply.List) != len(renewals) {
+			return nil, fmt.Errorf("answered for %d of %d owners", len(reply.List), len(renewals))
+		}
+		alive := make([]bool, len(renewals))
+		for i, element := range reply.List {
+			one, err := scripts.Number(element)
+			if err != nil {
+				return nil, err
+			}
+			alive[i] = one == 1
+		}
+		return alive, nil
+	})
+}
+
+// Force frees the values whoever has them and wakes the waiters. It answers whether anybody had one.
+func Force(key string, fields []string, wake scripts.Wake) scripts.Command[bool] {
+	return scripts.Integer(force, []string{key}, arguments(fields, wake.Publish, wake.Channel), scripts.Bool)
+}
+
+// Status reads whether any value is taken, how long still, and how often all of them are by owner.
+func Status(key, owner string, fields []string) scripts.Command[scripts.Status] {
+	args := arguments(fields, owner)
+	return scripts.Array(status, []string{key}, args, func(reply scripts.Reply) (status scripts.Status, err error) {
+		if len(reply.List) != 2 {
+			return status, fmt.Errorf("answered %d elements where a time and a count were expected", len(reply.List))
+		}
+		if status.Exists, status.TTL, err = scripts.TTL(reply.List[0]); err != nil {
+			return status, err
+		}
+		status.Holds, err = scripts.Number(reply.List[1])
+		return status, err
+	})
+}
+
+// A Holder is who has one value.
+type Holder struct {
+	Owner string // empty when it is free
+	TTL   time.Duration
+	Holds int64
+}
+
+// Inspect reads who has which value, in the order of the fields.
+func Inspect(key string, fields []string) scripts.Command[[]Holder] {
+	return scripts.Array(inspect, []string{key}, arguments(fields), func(reply scripts.Reply) ([]Holder, error) {
+		if len(reply.List) != 3*len(fields) {
+			return nil, fmt.Errorf("answered %d elements for %d values", len(reply.List), len(fields))
+		}
+		holders := make([]Holder, len(fields))
+		for i := range holders {
+			left, err := scripts.Number(reply.List[3*i+1])
+			if err != nil {
+				return nil, err
+			}
+			holds, err := scripts.Number(reply.List[3*i+2])
+			if err != nil {
+				return nil, err
+			}
+			holders[i] = Holder{Owner: fmt.Sprint(reply.List[3*i]), TTL: time.Duration(left) * time.Millisecond, Holds: holds}
+		}
+		return holders, nil
+	})
+}

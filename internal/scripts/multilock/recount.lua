@@ -1,0 +1,29 @@
+-- recount sets the number of holds of an owner of values, for each of them, and lengthens its deadlines.
+--
+-- KEYS[1]      group hash: value = owner, value:owner:expire_time, value:owner:lock_count
+-- ARGV[1]      owner
+-- ARGV[2]      holds that the owner has from now on
+-- ARGV[3]      milliseconds that the deadlines are lengthened to; 0 leaves them alone
+-- ARGV[i]      from ARGV[4] on the values, as hashed
+--
+-- Answers 1, or 0 when the owner has not all of the values any more; then nothing is changed.
+
+local now = clock()
+for i = 4, #ARGV do
+  if redis.call('hget', KEYS[1], ARGV[i]) ~= ARGV[1] or deadline(KEYS[1], ARGV[i], ARGV[1]) <= now then
+    return 0
+  end
+end
+local lease = tonumber(ARGV[3])
+for i = 4, #ARGV do
+  local field = ARGV[i] .. ':' .. ARGV[1]
+  redis.call('hset', KEYS[1], field .. ':lock_count', ARGV[2])
+  if lease > 0 and deadline(KEYS[1], ARGV[i], ARGV[1]) < now + lease then
+    redis.call('hset', KEYS[1], field .. ':expire_time', text(now + lease))
+  end
+end
+local ttl = redis.call('pttl', KEYS[1])
+if ttl >= 0 and ttl < lease then
+  redis.call('pexpire', KEYS[1], ARGV[3])
+end
+return 1

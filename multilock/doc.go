@@ -1,0 +1,30 @@
+// Package multilock holds several locks as one: all of them or none.
+//
+//	lock := multilock.New(rlock.New(rdb, "account:1"), rlock.New(other, "account:2"))
+//	err := lock.Do(ctx, func(ctx context.Context) error {
+//		return transfer(ctx) // ctx ends the moment any of the locks may be lost
+//	})
+//
+//	          all members held
+//	asking ─────────────────────► held ──Unlock──► all given back
+//	  │ ▲                          │
+//	  ▼ │ a member takes long      └── one member lost ──► all lost
+//	 all given back, the wait goes on for that member with nothing held
+//
+// [New] takes any locks, of any kind, on any clients. They are taken in the order of their names, whatever order they
+// are given in, so multi-locks do not wait for each other in a circle. Programs that take the same locks one by one in
+// another order could still close a circle; therefore no member is waited for longer than a moment while others are
+// held. After that moment everything is given back, the one that was busy is waited for with nothing held, and the
+// others follow. The moments differ at random and grow, so two programs do not give way to each other for ever.
+//
+// [NewGroup] locks some of the values of one group, in one key and one round trip, compatible with Redisson's
+// getMultiLock(group, values).
+//
+// # Failures
+//
+// Whatever ends an acquisition (the context, a server, a member that refuses), everything that was taken is given back,
+// and what is not confirmed is repeated in the background until its lease is over. Each member is renewed by its own
+// watchdog. When one is lost the hold is lost: its contexts end at once with an error that names the member, and the
+// other members are given back by Unlock or, without it, five seconds later. A multi-lock over several servers is not a
+// redlock: it needs every one of them.
+package multilock

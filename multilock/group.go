@@ -1,0 +1,157 @@
+package multilock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/scripts/multilock"
+)
+
+// A Group is a lock of some values of one group: all of them or none, in one round trip, because they live in one key.
+// Groups of the same name whose values are disjoint do not touch each other.
+//
+// Code that is given the context of a Hold takes the same values again, or some of them, without waiting; the whole
+// set stays held until the last of these holds is given back. It is refused at once with ErrNotReentrant when it asks
+// for values of which the hold has only some, for it would wait for itself: take the union first.
+//
+// Redisson's getMultiLock(group, values) is the same lock where its client has a string codec. With another codec,
+// which is its default, the two do not see each other.
+type Group struct {
+	base    *baselock.Base
+	values  []string
+	fields  []string // what the values are called in Redis, in the order of values
+	invalid error
+}
+
+var _ redlatch.Locker = (*Group)(nil)
+
+// NewGroup makes a lock of these values of a group; a value that is given twice counts once. It does no I/O. It panics
+// when the client is nil or of a kind that cannot carry locks; a bad name or option, or no values at all, is reported
+// by the calls. Options: WithLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithReplicas, and those that every
+// primitive takes.
+func NewGroup(client redlatch.Client, group string, values []string, opts ...redlatch.Option) *Group {
+	g := &Group{values: slices.Compact(slices.Sorted(slices.Values(values)))}
+	for _, value := range g.values {
+		g.fields = append(g.fields, multilock.Field(value))
+	}
+	if len(values) == 0 {
+		g.invalid = errs.Wrong("the group %q is locked with no values; give it at least one", group)
+	}
+	g.base = baselock.New(client, group, grouped(g.fields), opts)
+	return g
+}
+
+// Name is the name of the group.
+func (g *Group) Name() string { return g.base.Name }
+
+// Values are the values, sorted, each once.
+func (g *Group) Values() []string { return slices.Clone(g.values) }
+
+// Lock waits until all values are held, ctx ends, or the time of WithWait is over. With a context that carries a live
+// hold of them it re-enters. ctx governs the wait and nothing else.
+func (g *Group) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	base, err := g.within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return base.Lock(ctx, opts)
+}
+
+// TryLock asks once. The error matches ErrNotAcquired when somebody else has one of the values, or others of this
+// process wait for the same ones.
+func (g *Group) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	base, err := g.within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return base.TryLock(ctx, opts)
+}
+
+// Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
+func (g *Group) Do(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
+	return redlatch.Do(ctx, g, fn, opts...)
+}
+
+// within is the base by which ctx asks: that of a hold it carries which has all values, else the group's own.
+func (g *Group) within(ctx context.Context) (*baselock.Base, error) {
+	if g.invalid != nil {
+		return nil, g.invalid
+	}
+	partly := false
+	for base := range g.base.Carried(ctx) {
+		switch held := fieldsOf(base.Kind); {
+		case contains(held, g.fields):
+			return base, nil
+		case slices.ContainsFunc(g.fields, func(field string) bool { return slices.Contains(held, field) }):
+			partly = true
+		}
+	}
+	if partly {
+		return nil, fmt.Errorf("%w: group %q: the hold in the context has some of these values but not all; "+
+			"take all of them at once, or use redlatch.Detach", errs.NotReentrant, g.base.Name)
+	}
+	return g.base, nil
+}
+
+func contains(all, some []string) bool {
+	return !slices.ContainsFunc(some, func(field string) bool { return !slices.Contains(all, field) })
+}
+
+// IsLocked tells whether anybody has any of the values.
+func (g *Group) IsLocked(ctx context.Context) (bool, error) {
+	if g.invalid != nil {
+		return false, g.invalid
+	}
+	return g.base.IsLocked(ctx)
+}
+
+// HoldCount is how often the hold that ctx carries has all the values; 0 when it has not.
+func (g *Group) HoldCount(ctx context.Context) (int64, error) {
+	base, err := g.within(ctx)
+	switch {
+	case g.invalid != nil:
+		return 0, g.invalid
+	case err != nil: // it has some
+		return 0, nil
+	}
+	return base.HoldCount(ctx)
+}
+
+// RemainingTTL is how long it takes until all values are free if nobody renews them; 0 when they are free.
+func (g *Group) RemainingTTL(ctx context.Context) (time.Duration, error) {
+	if g.invalid != nil {
+		return 0, g.invalid
+	}
+	return g.base.RemainingTTL(ctx)
+}
+
+// ForceUnlock frees the values whoever has them, and tells whether anybody did. A holder that loses one of its values
+// so loses all, and learns of it within a third of the watchdog timeout and a second.
+func (g *Group) ForceUnlock(ctx context.Context) (bool, error) {
+	if g.invalid != nil {
+		return false, g.invalid
+	}
+	return g.base.ForceUnlock(ctx)
+}
+
+// GroupInfo is what Inspect found out about some values of a group.
+type GroupInfo struct {
+	Name    string
+	Key     string  // the group's name as Redis has it
+	Values  []Value // in the order of Group.Values
+	Waiters int     // calls of this process that wait for the same values through this client
+}
+
+// A Value is one value of a group.
+type Value struct {
+	Value string
+	Owner string        // who has it, "<client uuid>:<number>"; empty when it is free
+	Holds int64         // how often
+	TTL   time.Duration // until it is free if nobody renews it
+	Own   bool          // the owner belongs to this client
+}

@@ -1,0 +1,81 @@
+package multilock
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/multilock"
+)
+
+// grouped is the kind of a set of fields. Sets differ in their side, so a hold of one is not re-entered by another, and
+// in their line, so who waits for one value does not stand behind somebody who waits for another. Owners of the same
+// set are renewed by one script.
+func grouped(fields []string) *baselock.Kind {
+	fields = slices.Sorted(slices.Values(fields)) // the order of values would make two sides of one set
+	set := strings.Join(fields, "")
+	kind := baselock.Kind{
+		Noun:      "group lock",
+		Side:      set,
+		Line:      "group lock " + set,
+		Takes:     baselock.LockOptions,
+		Reentrant: true,
+		Channel:   keys.LockChannel,
+		Acquire: func(s baselock.Subject) scripts.Command[scripts.Attempt] {
+			return multilock.Acquire(s.Key, s.Owner, fields, s.Lease)
+		},
+		Recount: func(s baselock.Subject) scripts.Command[bool] {
+			return multilock.Recount(s.Key, s.Owner, fields, s.Holds, s.Lease)
+		},
+		Release: func(s baselock.Subject) scripts.Command[bool] {
+			return multilock.Release(s.Key, s.Owner, fields, s.Wake)
+		},
+		Force: func(s baselock.Subject) scripts.Command[bool] { return multilock.Force(s.Key, fields, s.Wake) },
+		Status: func(s baselock.Subject) scripts.Command[scripts.Status] {
+			return multilock.Status(s.Key, s.Owner, fields)
+		},
+		Batch: "group lock " + set,
+		Renew: func(subjects []baselock.Subject) scripts.Command[[]bool] {
+			renewals := make([]multilock.Renewal, len(subjects))
+			for i, s := range subjects {
+				renewals[i] = multilock.Renewal{Key: s.Key, Owner: s.Owner, Lease: s.Lease}
+			}
+			return multilock.Renew(fields, renewals)
+		},
+	}
+	return &kind
+}
+
+// fieldsOf are the fields of a kind made by grouped, none of another. A key has locks of one kind only, unless the
+// program mixes them, and then the server refuses.
+func fieldsOf(kind *baselock.Kind) (fields []string) {
+	if !strings.HasPrefix(kind.Batch, "group lock ") {
+		return nil
+	}
+	for field := range slices.Chunk([]byte(kind.Side), multilock.FieldLength) {
+		fields = append(fields, string(field))
+	}
+	return fields
+}
+
+// Inspect tells who has which of the values.
+func (g *Group) Inspect(ctx context.Context) (GroupInfo, error) {
+	if g.invalid != nil {
+		return GroupInfo{}, g.invalid
+	}
+	holders, err := baselock.Ask(ctx, g.base, multilock.Inspect(g.base.Key, g.fields))
+	if err != nil {
+		return GroupInfo{}, err
+	}
+	info := GroupInfo{Name: g.base.Name, Key: g.base.Key, Waiters: g.base.Waiters()}
+	for i, h := range holders {
+		info.Values = append(info.Values, Value{
+			Value: g.values[i], Owner: h.Owner, Holds: h.Holds, TTL: h.TTL,
+			Own: strings.HasPrefix(h.Owner, g.base.Session.ID+":"),
+		})
+	}
+	return info, nil
+}

@@ -1,0 +1,143 @@
+package multilock
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// A Lock is several locks that are held together. The hold is the holder, as with any lock: code that is given the
+// context of its Hold takes the same multi-lock again, or another one that has members in common, without waiting for
+// itself. The context does not open the members one by one: code inside that needs one member makes a multi-lock of it.
+//
+// A Hold has no owner and no token, for each member has its own. It is trusted until the first of its members ends.
+type Lock struct {
+	name     string
+	members  []redlatch.Locker // in the order in which they are taken
+	defaults []redlatch.Option
+}
+
+var _ redlatch.Locker = (*Lock)(nil)
+
+// New makes a lock of all lockers together. It does no I/O. It panics when there are none, or one is nil.
+func New(lockers ...redlatch.Locker) *Lock {
+	if len(lockers) == 0 {
+		panic("redlatch: a multi-lock of no locks would exclude nobody; give it at least one")
+	}
+	l := &Lock{}
+	for _, m := range lockers {
+		if m == nil {
+			panic("redlatch: a member of the multi-lock is nil; pass the result of a New of the lock's package")
+		}
+		if !slices.ContainsFunc(l.members, func(other redlatch.Locker) bool { return same(m, other) }) {
+			l.members = append(l.members, m)
+		}
+	}
+	slices.SortStableFunc(l.members, func(a, b redlatch.Locker) int { return strings.Compare(a.Name(), b.Name()) })
+	var names []string
+	for _, m := range l.members {
+		names = append(names, m.Name())
+	}
+	l.name = strings.Join(slices.Compact(names), "+")
+	return l
+}
+
+// same tells whether two members are one value, which is taken once. Lockers that cannot be compared are different.
+func same(a, b redlatch.Locker) bool {
+	return reflect.TypeOf(a).Comparable() && a == b
+}
+
+// With returns a lock of the same members whose calls have these default options.
+func (l *Lock) With(opts ...redlatch.Option) *Lock {
+	with := *l
+	with.defaults = slices.Concat(l.defaults, opts)
+	return &with
+}
+
+// Name is the names of the members in order, joined with plus signs; a name that several of them have stands once.
+func (l *Lock) Name() string { return l.name }
+
+// Lock waits until all members are held, ctx ends, or the time of WithWait is over. ctx governs the wait and nothing
+// else. Options go to all members, so they must suit each of them; WithWait bounds the whole wait, and an observer is
+// told of the multi-lock, not of its members. With WithLease every member has the whole lease when Lock returns.
+func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return l.take(ctx, opts, false)
+}
+
+// TryLock asks each member once and stops at the first that refuses. The error names it, and nothing is held then.
+func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return l.take(ctx, opts, true)
+}
+
+// Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
+func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
+	return redlatch.Do(ctx, l, fn, opts...)
+}
+
+// A call is one Lock or TryLock with its options.
+type call struct {
+	lock *Lock
+	opts []redlatch.Option
+	set  settings.Settings // what the options say, to the composite
+	try  bool
+}
+
+func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
+	c := &call{lock: l, opts: slices.Concat(l.defaults, opts), try: try}
+	defaults := settings.Apply(settings.Defaults(), l.defaults)
+	c.set = settings.Apply(defaults.ForCall(), opts)
+	if err := c.set.Check("a multi-lock", ^settings.Option(0)); err != nil { // the members say what they take
+		return nil, err
+	}
+	if try && c.set.Given(settings.Wait) {
+		return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
+	}
+	return c, nil
+}
+
+// forMember are the options of the call as a member gets them: without the observer, which is the composite's, and
+// with a wait of its own, 0 for what the member does by default.
+func (c *call) forMember(wait time.Duration) redlatch.Option {
+	return func(s *settings.Settings) {
+		observe, usual := s.Observe, s.Wait
+		for _, option := range c.opts {
+			if option != nil {
+				option(s)
+			}
+		}
+		s.Observe, s.Wait = observe, usual
+		if wait > 0 {
+			s.Wait = wait
+		}
+		s.Withhold(settings.Wait)
+	}
+}
+
+func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*redlatch.Hold, error) {
+	c, err := l.resolve(opts, try)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	inner, err := c.acquire(ctx)
+	if err != nil {
+		err = fmt.Errorf("multi-lock %q: %w", l.name, err)
+		c.observe(settings.Refused, time.Since(start), err)
+		return nil, err
+	}
+	c.observe(settings.Acquired, time.Since(start), nil)
+	return redlatch.NewHold(inner), nil
+}
+
+func (c *call) observe(kind int, d time.Duration, err error) {
+	if c.set.Observe != nil {
+		c.set.Observe(settings.Event{Kind: kind, Name: c.lock.name, Duration: d, Err: err})
+	}
+}

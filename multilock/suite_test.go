@@ -1,0 +1,41 @@
+package multilock_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/locktest"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/multilock"
+	"github.com/redlatch/redlatch/rlock"
+)
+
+// The suite wants a lock with the name it gives, so both members have it; the second has a key of its own.
+func TestMultiLock(t *testing.T) {
+	locktest.Exercise(t, func(tb testing.TB, client redlatch.Client, name string, opts ...redlatch.Option) redlatch.Locker {
+		set := settings.Apply(settings.Defaults(), opts)
+		mapped := set.Map
+		if mapped == nil {
+			mapped = func(name string) string { return name }
+		}
+		first := redlatch.WithNameMapper(mapped)
+		second := redlatch.WithNameMapper(func(name string) string { return mapped(name) + ".second" })
+		linger := redlatch.WithLinger(set.Linger)
+		return multilock.New(rlock.New(client, name, linger, first), rlock.New(client, name, linger, second)).With(opts...)
+	}, locktest.Features{
+		Reentrant: true, Exclusive: true, Watchdog: true, Messages: true, Ordered: true,
+		Keys: func(name string) []string { return []string{name, name + ".second"} },
+	})
+}
+
+func TestGroup(t *testing.T) {
+	locktest.Exercise(t, func(tb testing.TB, client redlatch.Client, name string, opts ...redlatch.Option) redlatch.Locker {
+		return multilock.NewGroup(client, name, []string{"Jack_001", "Mary_002", "Jack_001"}, opts...)
+	}, locktest.Features{
+		Reentrant: true, Exclusive: true, Watchdog: true, Messages: true, Ordered: true, Owned: true,
+		ForceUnlock: func(ctx context.Context, lock redlatch.Locker) (bool, error) {
+			return lock.(*multilock.Group).ForceUnlock(ctx)
+		},
+	})
+}
