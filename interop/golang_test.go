@@ -75,6 +75,12 @@ func (w *world) quickGo(t *testing.T) actor {
 	return &goActor{client: w.client, opts: append([]redlatch.Option{redlatch.WithWatchdogTimeout(shortWatchdog)}, w.opts...)}
 }
 
+// pollingGo makes one that asks again after this time, for waits that no message ends.
+func (w *world) pollingGo(t *testing.T, poll time.Duration) actor {
+	t.Helper()
+	return &goActor{client: w.client, opts: append([]redlatch.Option{redlatch.WithPoll(poll)}, w.opts...)}
+}
+
 func (a *goActor) side() string { return "Go" }
 
 func (a *goActor) locker(o object) redlatch.Locker { return goLocks[o.kind](a.client, o, a.opts...) }

@@ -172,7 +172,7 @@ func (a *javaActor) permits(op string, o object, more fields) ([]string, error) 
 
 func (a *javaActor) release(o object, n int64, ids []string) error {
 	err := a.call("release", o, fields{"n": n, "ids": ids}, nil)
-	if err != nil && o.kind == "permits" && strings.HasPrefix(err.Error(), "java.lang.IllegalArgumentException: Permit") {
+	if err != nil && o.kind == "permits" && strings.Contains(err.Error(), "IllegalArgumentException: Permit") {
 		return fmt.Errorf("%w: %w", errNotOwner, err)
 	}
 	return err

@@ -19,10 +19,12 @@ const (
 	single          // one key: it can be asked, counted and force-unlocked
 )
 
-var kinds = []struct {
+type kind struct {
 	kind string
 	has  trait
-}{
+}
+
+var kinds = []kind{
 	{"lock", reentrant | single},
 	{"nonreentrant", single},
 	{"fair", reentrant | single},

@@ -53,13 +53,22 @@ public final class Peer {
             reply.put("result", work.run());
         } catch (Throwable failure) { // every one is an answer, errors of the virtual machine too
             Thread.interrupted();
-            reply.put("error", failure.toString());
+            reply.put("error", describe(failure));
         }
         reply.put("millis", (System.nanoTime() - start) / 1e6);
         synchronized (out) {
             out.println(Json.write(reply));
             out.flush();
         }
+    }
+
+    /** The exception and what caused it: Redisson wraps some of its own. */
+    private static String describe(Throwable failure) {
+        String text = failure.toString();
+        for (Throwable cause = failure.getCause(); cause != null; cause = cause.getCause()) {
+            text += "; caused by " + cause;
+        }
+        return text;
     }
 
     private Object run(Command command) throws Exception {

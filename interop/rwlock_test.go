@@ -1,0 +1,161 @@
+package interop_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func sides(o object) (read, write object) {
+	return object{kind: "read", name: o.name}, object{kind: "write", name: o.name}
+}
+
+func TestReadersOfBothSidesShareAndTheLastOneWakesTheWriter(t *testing.T) {
+	w := singleWorld(t)
+	bothWays(t, w, func(t *testing.T, first, second actor) {
+		read, write := sides(w.object("read"))
+		require.NoError(t, first.lock(read, how{}))
+		require.NoError(t, second.lock(read, how{}))
+		for _, a := range []actor{w.sameSide(t, first), w.sameSide(t, second)} {
+			require.ErrorIs(t, a.tryLock(write, 0), errBusy)
+		}
+		writer := w.sameSide(t, second)
+		got := start(func() error { return writer.lock(write, how{}) })
+		w.awaitWaiter(t, write)
+		require.NoError(t, second.unlock(read))
+		require.ErrorIs(t, w.sameSide(t, second).tryLock(write, 0), errBusy)
+		released := time.Now()
+		require.NoError(t, first.unlock(read))
+		await(t, "the write lock", got)
+		require.Less(t, time.Since(released), soon)
+		require.ErrorIs(t, first.tryLock(read, 0), errBusy)
+		require.ErrorIs(t, second.tryLock(read, 0), errBusy)
+		require.NoError(t, writer.unlock(write))
+		require.Empty(t, w.keys(t, read))
+	})
+}
+
+func TestAWritersReleaseWakesTheReadersOfBothSides(t *testing.T) {
+	w := singleWorld(t)
+	bothWays(t, w, func(t *testing.T, first, second actor) {
+		read, write := sides(w.object("read"))
+		require.NoError(t, first.lock(write, how{}))
+		var waiting []<-chan error
+		readers := []actor{second, w.sameSide(t, second), w.sameSide(t, first), w.sameSide(t, first)}
+		for _, reader := range readers {
+			waiting = append(waiting, start(func() error { return reader.lock(read, how{}) }))
+		}
+		w.awaitListeners(t, read, 2) // one subscription for all waiters of a client
+		released := time.Now()
+		require.NoError(t, first.unlock(write))
+		for _, got := range waiting {
+			await(t, "the read lock", got)
+		}
+		require.Less(t, time.Since(released), soon)
+		for _, reader := range readers {
+			require.ErrorIs(t, first.tryLock(write, 0), errBusy)
+			require.NoError(t, reader.unlock(read))
+		}
+		require.Empty(t, w.keys(t, read))
+	})
+}
+
+func TestTheOtherSideSeesWhichSideIsHeld(t *testing.T) {
+	w := singleWorld(t)
+	bothWays(t, w, func(t *testing.T, first, second actor) {
+		read, write := sides(w.object("read"))
+		locked := func(o object) bool {
+			is, err := second.isLocked(o)
+			require.NoError(t, err)
+			return is
+		}
+		require.NoError(t, first.lock(read, how{}))
+		require.NoError(t, first.lock(read, how{}))
+		require.True(t, locked(read))
+		require.False(t, locked(write))
+		require.EqualValues(t, 2, w.count(t, read, first.owner(read)))
+		require.NoError(t, second.lock(read, how{}))
+		require.NoError(t, first.unlock(read))
+		require.EqualValues(t, 1, w.count(t, read, first.owner(read)))
+		require.EqualValues(t, 1, w.count(t, read, second.owner(read)))
+		was, err := second.forceUnlock(write)
+		require.NoError(t, err)
+		require.False(t, was, "nobody writes")
+		was, err = second.forceUnlock(read)
+		require.NoError(t, err)
+		require.True(t, was)
+		require.False(t, locked(read))
+		require.ErrorIs(t, first.unlock(read), errNotOwner)
+	})
+}
+
+// A writer that reads and gives back the write hold lets the other side's readers in and its writers not. Java sends no
+// message then, so a Go reader comes in with its next poll; Go sends one.
+func TestADowngradeLetsTheOthersReadersIn(t *testing.T) {
+	w := singleWorld(t)
+	bothWays(t, w, func(t *testing.T, first, second actor) {
+		read, write := sides(w.object("read"))
+		require.NoError(t, first.lock(write, how{}))
+		require.NoError(t, first.lock(read, how{}))
+		if second.side() == "Go" {
+			second = w.pollingGo(t, time.Second)
+		}
+		got := start(func() error { return second.lock(read, how{}) })
+		w.awaitWaiter(t, read)
+		released := time.Now()
+		require.NoError(t, first.unlock(write))
+		await(t, "the read lock", got)
+		require.Less(t, time.Since(released), soon)
+		require.ErrorIs(t, w.sameSide(t, second).tryLock(write, 0), errBusy)
+		require.True(t, first.held(read))
+		require.NoError(t, second.unlock(read))
+		require.ErrorIs(t, w.sameSide(t, second).tryLock(write, 0), errBusy)
+		require.NoError(t, first.unlock(read))
+		require.NoError(t, second.tryLock(write, 0))
+		require.NoError(t, second.unlock(write))
+		require.Empty(t, w.keys(t, read))
+	})
+}
+
+// Java computes the lock's time anew from the marks of all readers whenever one leaves: those of the other side have to
+// be there and alive.
+func TestAReaderKeepsTheLockWhileReadersOfTheOtherSideComeAndGo(t *testing.T) {
+	w := singleWorld(t)
+	quickBothWays(t, w, func(t *testing.T, first, second actor) {
+		read, write := sides(w.object("read"))
+		require.NoError(t, first.lock(read, how{}))
+		writer := w.sameSide(t, second)
+		for until := time.Now().Add(5 * shortWatchdog / 2); time.Now().Before(until); {
+			require.NoError(t, second.lock(read, how{lease: 400 * time.Millisecond}))
+			require.ErrorIs(t, writer.lock(write, how{wait: 300 * time.Millisecond}), errBusy)
+			require.NoError(t, second.unlock(read))
+		}
+		require.True(t, first.held(read))
+		require.NoError(t, first.unlock(read))
+		require.NoError(t, writer.tryLock(write, 0))
+		require.NoError(t, writer.unlock(write))
+		require.Empty(t, w.keys(t, read))
+	})
+}
+
+// A reader that died stays in the hash when its lease is over. The last living reader sweeps it out.
+func TestADeadReaderIsSweptOutByTheLastOneOfTheOtherSide(t *testing.T) {
+	w := singleWorld(t)
+	bothWays(t, w, func(t *testing.T, first, second actor) {
+		read, write := sides(w.object("read"))
+		require.NoError(t, first.lock(read, how{lease: 300 * time.Millisecond})) // and is never given back
+		require.NoError(t, second.lock(read, how{}))
+		eventually(t, "the end of the lease", func() bool {
+			return w.client.Exists(t.Context(), "{"+read.name+"}:"+first.owner(read)+":rwlock_timeout:1").Val() == 0
+		})
+		writer := w.sameSide(t, second)
+		got := start(func() error { return writer.lock(write, how{}) })
+		w.awaitWaiter(t, write)
+		released := time.Now()
+		require.NoError(t, second.unlock(read))
+		await(t, "the write lock", got)
+		require.Less(t, time.Since(released), soon)
+		require.NoError(t, writer.unlock(write))
+	})
+}
