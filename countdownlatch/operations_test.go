@@ -135,7 +135,7 @@ func TestAKeyThatHoldsSomethingElseIsAnErrorAndLeftAlone(t *testing.T) {
 		require.NoError(t, client.Set(ctx, text, "many", time.Hour).Err())
 		for key, want := range map[string]string{lock: "WRONGTYPE", text: "integer"} {
 			before := client.Dump(ctx, key).Val()
-			l := countdownlatch.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(50*time.Millisecond))
+			l := countdownlatch.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(500*time.Millisecond))
 			_, set := l.TrySetCount(ctx, 1)
 			_, count := l.Count(ctx)
 			_, remove := l.Delete(ctx)
@@ -143,7 +143,9 @@ func TestAKeyThatHoldsSomethingElseIsAnErrorAndLeftAlone(t *testing.T) {
 				require.ErrorContains(t, err, want, "call %d", i)
 				require.ErrorContains(t, err, key, "call %d", i)
 				require.NotErrorIs(t, err, redlatch.ErrNotAcquired, "call %d", i)
-				require.NotErrorIs(t, err, redlatch.ErrUncertain, "call %d", i)
+				if i != 3 { // a count-down goes on trying, and the last try may be under way when its time is over
+					require.NotErrorIs(t, err, redlatch.ErrUncertain, "call %d", i)
+				}
 			}
 			require.Equal(t, before, client.Dump(ctx, key).Val())
 		}

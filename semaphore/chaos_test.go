@@ -33,7 +33,7 @@ func (i *inside) enter(n int64) {
 
 func (i *inside) leave(n int64) { i.now.Add(-n) }
 
-// An acquisition is cancelled after a random time between nothing and a few round trips, in competition with others.
+// An acquisition is cancelled after a random time between nothing and several round trips, in competition with others.
 // Whatever the moment, its permits are either held or available.
 func TestAcquisitionsCancelledAtRandomPointsLoseNoPermit(t *testing.T) {
 	const (
@@ -47,6 +47,13 @@ func TestAcquisitionsCancelledAtRandomPointsLoseNoPermit(t *testing.T) {
 		key := srv.Key(t, "s")
 		set(t, r.direct, key, permits)
 		s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithPoll(long))
+		require.NoError(t, s.Do(t.Context(), 1, func(context.Context) error { return nil })) // dials
+		start := time.Now()
+		for range 5 {
+			require.NoError(t, s.Acquire(t.Context(), 1))
+			require.NoError(t, s.Release(t.Context(), 1))
+		}
+		trip := time.Since(start) / 10 // this machine's, as busy as it is now
 		var (
 			work                sync.WaitGroup
 			busy                inside
@@ -57,7 +64,7 @@ func TestAcquisitionsCancelledAtRandomPointsLoseNoPermit(t *testing.T) {
 			work.Go(func() {
 				for range each {
 					n := 1 + random.Int64N(2)
-					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.Int64N(int64(8*time.Millisecond))))
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.Int64N(int64(16*trip))))
 					err := s.Acquire(ctx, n)
 					cancel()
 					switch {

@@ -14,8 +14,12 @@ import (
 	"github.com/redlatch/redlatch/semaphore"
 )
 
-// patience of the faulty client: long enough for a busy machine to answer in, short enough to wait for.
-const patience = 250 * time.Millisecond
+// patience of the faulty client: long enough for a test to step in before it is over, also on a busy machine. Where
+// nobody steps in it is brief: one more send does no harm.
+const (
+	patience = 250 * time.Millisecond
+	brief    = 100 * time.Millisecond
+)
 
 // An operation changes a semaphore that starts with before ("" for none) and is left with after.
 type operation struct {
@@ -79,7 +83,7 @@ var faults = []struct {
 
 func TestEveryOperationTakesEffectOnceWhateverHappensToItsMessages(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv, patience)
+		r := newRig(t, srv, brief)
 		for _, o := range operations {
 			for _, f := range faults {
 				t.Run(o.name+"/"+f.name, func(t *testing.T) {
@@ -101,7 +105,7 @@ func TestEveryOperationTakesEffectOnceWhateverHappensToItsMessages(t *testing.T)
 // A request that is held reaches the server after the client has sent it again and been answered: a ghost.
 func TestAGhostOfASuccessfulOperationHasNoEffect(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv, patience)
+		r := newRig(t, srv, brief)
 		for _, o := range operations {
 			t.Run(o.name, func(t *testing.T) {
 				t.Parallel()
@@ -159,7 +163,7 @@ func TestAGhostOfARefusedOperationHasNoEffectLater(t *testing.T) {
 // given back.
 func TestWhatAGhostOfARefusedAcquisitionTakesIsGivenBack(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv, patience)
+		r := newRig(t, srv, 4*patience)
 		var undone settled
 		key := srv.Key(t, "s")
 		set(t, r.direct, key, 2)
@@ -183,7 +187,7 @@ func TestWhatAGhostOfARefusedAcquisitionTakesIsGivenBack(t *testing.T) {
 // gone. That answer says nothing about the first.
 func TestAnAnswerToTheLastSendDoesNotHideAnEarlierOne(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv, patience)
+		r := newRig(t, srv, 4*patience)
 		var undone settled
 		key := srv.Key(t, "s")
 		set(t, r.direct, key, 2)

