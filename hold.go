@@ -40,7 +40,8 @@ func Adopt(h *Hold) holds.Hold {
 // parent does, and also when the hold does. Then [context.Cause] matches ErrReleased after Unlock, and ErrLost when
 // the lock was lost or may be.
 //
-// The context keeps the Hold alive: work that still has it still holds.
+// The context keeps the Hold alive: work that still has it still holds. So does a context derived from it, or an
+// AfterFunc on it, until it is cancelled or stopped.
 func (h *Hold) Context(parent context.Context) context.Context {
 	return holds.NewContext(parent, h.inner, h)
 }
