@@ -178,7 +178,7 @@ func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 		r := k.take(lock.RLock, k.ctx)
 		ctx := r.Context(k.ctx)
 		before := k.srv.Commands(k)
-		for _, ask := range []lockFunc{lock.Lock, lock.TryLock, lock.Writer().Lock, lock.Writer().TryLock} {
+		for _, ask := range []lockFunc{lock.TryLock, lock.Writer().TryLock, lock.Lock, lock.Writer().Lock} {
 			_, err := ask(ctx)
 			require.ErrorIs(k, err, redlatch.ErrUpgrade)
 			require.NotErrorIs(k, err, redlatch.ErrNotAcquired)

@@ -39,6 +39,7 @@ func TestADeadReaderDoesNotKeepWritersOutBeyondItsLease(t *testing.T) {
 		asked := k.asks(c.Lock, k.ctx)
 		time.Sleep(15 * time.Second) // the renewal has lengthened the lock
 		k.give(renewed)
+		require.Equal(k, 5*time.Second, k.ttl(k.name), "what the dead reader was promised")
 		got := <-asked
 		require.NoError(k, got.err)
 		require.GreaterOrEqual(k, got.at.Sub(start), 20*time.Second)
