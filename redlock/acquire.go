@@ -1,0 +1,237 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/quorum"
+	"github.com/redlatch/redlatch/internal/waiting"
+)
+
+// The pauses between two attempts of a waiter, with jitter of a half. Two who have split the votes go apart so.
+const (
+	firstPause = 20 * time.Millisecond
+	mostPause  = 250 * time.Millisecond
+)
+
+func pauses() func() time.Duration {
+	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(firstPause), backoff.WithMaxInterval(mostPause),
+		backoff.WithMaxElapsedTime(0))
+	return func() time.Duration { return min(policy.NextBackOff(), mostPause) }
+}
+
+// A result is what a round came to.
+type result struct {
+	hold    *quorum.Hold // nil when it failed
+	err     error
+	broken  bool // too few servers answered, so nobody is known to hold the lock
+	instant bool // asking again cannot help
+}
+
+func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
+	if c.set.Wait > 0 && !c.try {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.set.Wait)
+		defer cancel()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, c.ended(ctx, err, nil)
+	}
+	lent, carried := quorum.Lend(ctx)
+	first := c.lock.nodes[0].base
+	again := c.carriedIn(lent)
+	if !again && first.Session.Waiting(c.lock.line()) {
+		if c.try {
+			return nil, fmt.Errorf("%w: redlock %q: others of this process are waiting for it", errs.NotAcquired, c.lock.name)
+		}
+		return c.wait(ctx, lent, carried, nil)
+	}
+	r := c.round(lent, carried)
+	switch {
+	case r.hold != nil:
+		return r.hold, nil
+	case r.instant || c.try:
+		return nil, r.err
+	case ctx.Err() != nil:
+		return nil, c.ended(ctx, ctx.Err(), r.err)
+	}
+	return c.wait(ctx, lent, carried, &r)
+}
+
+// carriedIn tells whether ctx carries the lock, so that waiting behind others would be waiting for itself.
+func (c *call) carriedIn(ctx context.Context) bool {
+	for _, n := range c.lock.nodes {
+		if n.base.Carries(ctx) {
+			return true
+		}
+	}
+	return false
+}
+
+// wait takes a place in this process's line, where the first makes rounds.
+func (c *call) wait(ctx, lent context.Context, carried []*quorum.Hold, last *result) (got *quorum.Hold, err error) {
+	first := c.lock.nodes[0].base
+	pause := pauses()
+	var trouble time.Time // since when too few have answered
+	if last == nil {
+		last = &result{}
+	} else if last.broken {
+		trouble = time.Now()
+	}
+	attempt := func(ctx context.Context) (waiting.Verdict, error) {
+		r := c.round(lent, carried)
+		*last = r
+		switch {
+		case r.hold != nil:
+			got = r.hold
+			return waiting.Verdict{Done: true}, nil
+		case ctx.Err() != nil:
+			return waiting.Verdict{}, ctx.Err()
+		case r.instant:
+			return waiting.Verdict{}, r.err
+		case !r.broken:
+			trouble = time.Time{}
+		case trouble.IsZero():
+			trouble = time.Now()
+		case time.Since(trouble) >= c.set.OutageFor(false):
+			return waiting.Verdict{}, r.err
+		}
+		return waiting.Verdict{Sleep: pause()}, nil
+	}
+	line := waiting.NewLine(nil)
+	if !c.carriedIn(lent) {
+		var part func()
+		line, part = first.Session.Join(c.lock.line(), "")
+		defer part()
+	}
+	if err = line.Poll(ctx, pause, attempt); err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = c.ended(ctx, ctx.Err(), last.err)
+	}
+	return got, err
+}
+
+// An answer is what one node said in a round.
+type answer struct {
+	member quorum.Member
+	err    *NodeError // nil when it granted
+	wrong  error      // the call itself makes no sense
+}
+
+// round asks all nodes at the same time, once, and returns when it is decided. What the others answer then is seen to
+// in the background.
+func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
+	l, start := c.lock, time.Now()
+	answers := make(chan answer, len(l.nodes))
+	for _, n := range l.nodes {
+		go func() { answers <- c.ask(ctx, n) }()
+	}
+	var (
+		granted  []quorum.Member
+		failures []error
+		wrong    error
+		silent   int // nodes that have not answered as a lock does
+		hopeless int
+		pending  = len(l.nodes)
+	)
+	for len(granted) < l.need && len(granted)+pending >= l.need {
+		a := <-answers
+		pending--
+		if a.err == nil {
+			granted = append(granted, a.member)
+			continue
+		}
+		failures = append(failures, a.err)
+		if !a.err.Refused {
+			silent++
+		}
+		if a.err.hopeless() {
+			hopeless++
+		}
+		if a.wrong != nil {
+			wrong = a.wrong
+		}
+	}
+	if len(granted) == l.need {
+		if c.valid(granted) {
+			h := c.hold(start, granted)
+			go late(h, answers, pending)
+			return result{hold: h}
+		}
+		failures = append(failures, errors.New("the answers took longer than the lease lasts; ask for a longer lease"))
+	}
+	go late(nil, answers, pending)
+	c.giveBack(ctx, granted)
+	r := result{
+		broken:  len(l.nodes)-silent < l.need,
+		instant: len(l.nodes)-hopeless < l.need,
+	}
+	lost := quorum.Lost(carried)
+	switch {
+	case wrong != nil:
+		r.err, r.instant = wrong, true
+	case lost != nil:
+		r.err, r.instant = lost, true
+	case r.broken:
+		r.err = fmt.Errorf("redlatch: %s: %w", l.text(len(granted)), errors.Join(failures...))
+	default:
+		r.err = fmt.Errorf("%w: %s: %w", errs.NotAcquired, l.text(len(granted)), errors.Join(failures...))
+	}
+	return r
+}
+
+// ask makes one attempt at one node. It returns in time whatever the node does; what was in flight then is settled by
+// the lock below.
+func (c *call) ask(ctx context.Context, n node) answer {
+	limit := c.nodeTimeout()
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	h, err := n.base.TryLock(within, []redlatch.Option{c.member})
+	if err == nil {
+		return answer{member: quorum.Member{Name: "server " + n.label, Hold: redlatch.Adopt(h)}}
+	}
+	a := answer{err: n.nodeError(err, within.Err() != nil && errors.Is(err, within.Err()), limit)}
+	if errors.Is(err, errs.Invalid) {
+		a.wrong = err
+	}
+	return a
+}
+
+// valid tells whether there is something left of the lease of each member when the last of them is granted. Their trust
+// counts from before they were asked.
+func (c *call) valid(granted []quorum.Member) bool {
+	now := time.Now()
+	return !slices.ContainsFunc(granted, func(m quorum.Member) bool {
+		return m.Ending().Cause() != nil || !now.Before(m.Until().Add(-slack(c.set.FirstLease())))
+	})
+}
+
+func (c *call) hold(start time.Time, granted []quorum.Member) *quorum.Hold {
+	return quorum.New(quorum.Terms{
+		Noun: "redlock", Name: c.lock.name, Need: c.lock.need, Slack: slack(c.set.FirstLease()), Set: &c.set,
+	}, start, granted)
+}
+
+// late puts what is granted after the decision under the hold, or gives it back.
+func late(h *quorum.Hold, answers <-chan answer, pending int) {
+	for range pending {
+		a := <-answers
+		if a.err == nil && (h == nil || !h.Add(a.member)) {
+			// What cannot be confirmed is repeated by the member until its lease is over.
+			go func() { _ = a.member.Unlock(context.Background()) }()
+		}
+	}
+}
+
+// giveBack waits for the nodes no longer than for their answers.
+func (c *call) giveBack(ctx context.Context, granted []quorum.Member) {
+	ctx, cancel := context.WithTimeout(ctx, c.nodeTimeout())
+	defer cancel()
+	quorum.GiveBack(ctx, granted)
+}

@@ -1,0 +1,152 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/quorum"
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+// A told is what one node told in answer to a query.
+type told[R any] struct {
+	reply R
+	err   error
+}
+
+// askAll asks all nodes at the same time, each for as long as an attempt may take.
+func askAll[R any](ctx context.Context, l *Lock, ask func(ctx context.Context, base *baselock.Base) (R, error)) []told[R] {
+	c := &call{lock: l, set: l.defaults}
+	limit := c.nodeTimeout()
+	answers := make([]told[R], len(l.nodes))
+	done := make(chan int, len(l.nodes))
+	for i, n := range l.nodes {
+		go func() {
+			within, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			reply, err := ask(within, n.base)
+			answers[i].reply = reply
+			if err != nil {
+				answers[i].err = n.nodeError(err, within.Err() != nil && errors.Is(err, within.Err()) && ctx.Err() == nil, limit)
+			}
+			done <- i
+		}()
+	}
+	for range l.nodes {
+		<-done
+	}
+	return answers
+}
+
+// enough fails when fewer than a majority answered.
+func enough[R any](l *Lock, answers []told[R]) error {
+	var failures []error
+	for _, a := range answers {
+		if a.err != nil {
+			failures = append(failures, a.err)
+		}
+	}
+	if answered := len(answers) - len(failures); answered < l.need {
+		return fmt.Errorf("redlatch: redlock %q: %d of %d servers answered and %d are needed: %w",
+			l.name, answered, len(answers), l.need, errors.Join(failures...))
+	}
+	return nil
+}
+
+// status asks all nodes, which answer in any order.
+func (l *Lock) status(ctx context.Context) ([]told[scripts.Status], error) {
+	if l.invalid != nil {
+		return nil, l.invalid
+	}
+	lent, _ := quorum.Lend(ctx)
+	answers := askAll(lent, l, func(ctx context.Context, base *baselock.Base) (scripts.Status, error) { return base.Status(ctx) })
+	return answers, enough(l, answers)
+}
+
+// IsLocked tells whether so many servers are locked, by whomever, that nobody else can have a majority of them.
+func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
+	answers, err := l.status(ctx)
+	if err != nil {
+		return false, err
+	}
+	free := 0
+	for _, a := range answers {
+		if a.err == nil && !a.reply.Exists {
+			free++
+		}
+	}
+	return free < l.need, nil
+}
+
+// HoldCount is how often the hold that ctx carries has the lock on a majority; 0 when ctx carries none.
+func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
+	answers, err := l.status(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return majority(l, answers, func(s scripts.Status) int64 { return s.Holds }), nil
+}
+
+// RemainingTTL is how long a majority stays locked if nobody renews it; 0 when no majority is locked.
+func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
+	answers, err := l.status(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return majority(l, answers, func(s scripts.Status) time.Duration { return s.TTL }), nil
+}
+
+// majority is the largest number that a majority of the servers reaches. One that did not answer says 0.
+func majority[N int64 | time.Duration](l *Lock, answers []told[scripts.Status], number func(scripts.Status) N) N {
+	var all []N
+	for _, a := range answers {
+		all = append(all, number(a.reply))
+	}
+	slices.Sort(all)
+	return all[len(all)-l.need]
+}
+
+// ForceUnlock frees the lock on all servers that answer, whoever holds it, and tells whether it was locked on any. Its
+// holder learns of it within a third of the watchdog timeout and a second.
+func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
+	if l.invalid != nil {
+		return false, l.invalid
+	}
+	answers := askAll(ctx, l, func(ctx context.Context, base *baselock.Base) (bool, error) { return base.ForceUnlock(ctx) })
+	freed := slices.ContainsFunc(answers, func(a told[bool]) bool { return a.reply })
+	return freed, enough(l, answers)
+}
+
+// Info is what Inspect found out about a redlock.
+type Info struct {
+	Name    string
+	Need    int // servers that make a majority
+	Waiters int // calls of this process that wait for it
+	Nodes   []NodeInfo
+}
+
+// NodeInfo is what one server told.
+type NodeInfo struct {
+	Node string        // as in NodeError
+	Info redlatch.Info // empty when it did not answer
+	Err  error         // a *NodeError, nil when it answered
+}
+
+// Inspect tells what each server knows about the lock. That some do not answer is in the Info; the error is for an
+// argument of New that makes no sense.
+func (l *Lock) Inspect(ctx context.Context) (Info, error) {
+	if l.invalid != nil {
+		return Info{}, l.invalid
+	}
+	info := Info{Name: l.name, Need: l.need, Waiters: l.nodes[0].base.Session.Waiters(l.line())}
+	answers := askAll(ctx, l, func(ctx context.Context, base *baselock.Base) (redlatch.Info, error) { return base.Inspect(ctx) })
+	for i, a := range answers {
+		info.Nodes = append(info.Nodes, NodeInfo{Node: l.nodes[i].label, Info: a.reply, Err: a.err})
+	}
+	return info, nil
+}

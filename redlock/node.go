@@ -1,0 +1,90 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/outcome"
+)
+
+// A NodeError is what one server of a redlock had against it. The error of a call has one for each server that did not
+// grant it; errors.As finds the first, and errors.Is the server's own errors.
+type NodeError struct {
+	Node    string // "3 (10.0.0.7:6379)": its place among the clients, and its address where the client shows it
+	Refused bool   // it answered that somebody else has the lock; else it failed
+	Err     error
+}
+
+func (e *NodeError) Error() string { return "server " + e.Node + ": " + e.Err.Error() }
+
+// Unwrap is the server's or the network's own error.
+func (e *NodeError) Unwrap() error { return e.Err }
+
+// nodeError is what an attempt's error says of its node. That a server did not answer in time is not the end of the
+// caller's context, and that one refuses is not the refusal of the lock, so neither may look like it.
+func (n node) nodeError(err error, expired bool, limit time.Duration) *NodeError {
+	switch {
+	case expired:
+		return &NodeError{Node: n.label, Err: fmt.Errorf("no answer within %v: %v", limit, err)}
+	case errors.Is(err, errs.NotAcquired):
+		return &NodeError{Node: n.label, Refused: true, Err: errors.New(strings.TrimPrefix(err.Error(), errs.NotAcquired.Error()+": "))}
+	}
+	return &NodeError{Node: n.label, Err: err}
+}
+
+// hopeless tells whether asking again cannot help.
+func (e *NodeError) hopeless() bool {
+	return !e.Refused && outcome.Of(e.Err) == outcome.Hopeless
+}
+
+// label names a node in errors.
+func label(i int, client redlatch.Client) string {
+	if addresses := addressesOf(client); len(addresses) > 0 {
+		return fmt.Sprintf("%d (%s)", i+1, strings.Join(addresses, ", "))
+	}
+	return fmt.Sprint(i + 1)
+}
+
+// addressesOf are the addresses that a client shows. One made for Sentinel shows none.
+func addressesOf(client redlatch.Client) []string {
+	switch c := client.(type) {
+	case interface{ Options() *redis.Options }:
+		if address := c.Options().Addr; address != "FailoverClient" {
+			return []string{address}
+		}
+	case interface{ Options() *redis.ClusterOptions }:
+		return c.Options().Addrs
+	}
+	return nil
+}
+
+// sharing finds two members that are not independent: one client, or two of one server.
+func sharing(clients []redlatch.Client) (i, j int, shared bool) {
+	for j, b := range clients {
+		for i, a := range clients[:j] {
+			if a == b || slices.ContainsFunc(addressesOf(a), func(address string) bool { return slices.Contains(addressesOf(b), address) }) {
+				return i, j, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// ended is the error of a wait that ctx has ended.
+func (c *call) ended(ctx context.Context, err, last error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	if last != nil {
+		return fmt.Errorf("%w: redlock %q: %w (the last attempt: %w)", errs.NotAcquired, c.lock.name, err, last)
+	}
+	return fmt.Errorf("%w: redlock %q: %w", errs.NotAcquired, c.lock.name, err)
+}

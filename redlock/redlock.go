@@ -1,0 +1,172 @@
+package redlock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// A Lock is a lock shared by every process that uses the same name on the same servers. Goroutines that share a Lock
+// exclude each other; only code that is given a Hold's context re-enters, and only this lock, not the lock of that name
+// on one of the servers. It is safe for concurrent use, needs no closing, and costs nothing while nobody uses it.
+//
+// A Hold has no owner and no token, for each server knows it by another identity. It is trusted for as long as a
+// majority of the servers keeps it.
+type Lock struct {
+	name     string
+	nodes    []node
+	need     int
+	defaults settings.Settings
+	invalid  error
+}
+
+// A node is the lock on one server.
+type node struct {
+	label string
+	base  *baselock.Base
+}
+
+var _ redlatch.Locker = (*Lock)(nil)
+
+var member = baselock.Plain()
+
+const takes = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.NodeTimeout
+
+// New makes a lock on these servers. It does no I/O. An odd number is right, five is usual; an even one bears no more
+// failures than the number below it. It panics when there are none, or a client is nil or of a kind that cannot carry
+// locks. Two clients of one server, as far as their addresses tell, are reported by the calls, as is a bad name or
+// option: they would not fail independently. Options: WithNodeTimeout, WithLease, WithMaxHold, WithWait,
+// WithWatchdogTimeout, and those that every primitive takes.
+func New(clients []redlatch.Client, name string, opts ...redlatch.Option) *Lock {
+	if len(clients) == 0 {
+		panic("redlatch: a redlock needs servers; give it the clients of five that are independent of each other")
+	}
+	l := &Lock{name: name, need: len(clients)/2 + 1, defaults: settings.Apply(settings.Defaults(), opts)}
+	l.invalid = l.defaults.Check("a redlock", takes)
+	for i, client := range clients {
+		base := baselock.New(client, name, &member, []redlatch.Option{forMember(opts)})
+		l.nodes = append(l.nodes, node{label(i, client), base})
+	}
+	if i, j, shared := sharing(clients); shared && l.invalid == nil {
+		l.invalid = errs.Wrong("the servers %s and %s are one, so they fail together; give each member a server of its own",
+			l.nodes[i].label, l.nodes[j].label)
+	}
+	return l
+}
+
+// forMember are options as a member gets them: without what the redlock sees to itself.
+func forMember(opts []redlatch.Option) redlatch.Option {
+	opts = slices.Clone(opts)
+	return func(s *settings.Settings) {
+		for _, option := range opts {
+			if option != nil {
+				option(s)
+			}
+		}
+		s.Observe, s.Wait = nil, 0
+		s.Withhold(settings.Wait | settings.NodeTimeout)
+	}
+}
+
+// Name is the name that the lock was made with.
+func (l *Lock) Name() string { return l.name }
+
+// Lock waits until a majority has granted the lock, ctx ends, or the time of WithWait is over. With a context that
+// carries a live hold of this lock it re-enters. ctx governs the wait and nothing else. Waiters of one process are
+// served in the order of their arrival, and only the first of them asks, with pauses of 20 to 250 ms.
+func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return l.take(ctx, opts, false)
+}
+
+// TryLock asks once. The error matches ErrNotAcquired when too few servers granted the lock although enough of them
+// answered, or when others of this process wait for it.
+func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	return l.take(ctx, opts, true)
+}
+
+// Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
+func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
+	return redlatch.Do(ctx, l, fn, opts...)
+}
+
+// A call is one Lock or TryLock with its options.
+type call struct {
+	lock   *Lock
+	set    settings.Settings
+	member redlatch.Option
+	try    bool
+}
+
+func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
+	if l.invalid != nil {
+		return nil, l.invalid
+	}
+	c := &call{lock: l, set: settings.Apply(l.defaults.ForCall(), opts), member: forMember(opts), try: try}
+	if err := c.set.Check("a redlock", takes); err != nil {
+		return nil, err
+	}
+	if try && c.set.Given(settings.Wait) {
+		return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
+	}
+	return c, nil
+}
+
+func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*redlatch.Hold, error) {
+	c, err := l.resolve(opts, try)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	inner, err := c.acquire(ctx)
+	if err != nil {
+		c.observe(settings.Refused, time.Since(start), err)
+		return nil, err
+	}
+	c.observe(settings.Acquired, time.Since(start), nil)
+	return redlatch.NewHold(inner), nil
+}
+
+func (c *call) observe(kind int, d time.Duration, err error) {
+	if c.set.Observe != nil {
+		c.set.Observe(settings.Event{Kind: kind, Name: c.lock.name, Duration: d, Err: err})
+	}
+}
+
+// line is where the callers of this process wait for the lock.
+func (l *Lock) line() session.LineKey {
+	return session.LineKey{Key: l.nodes[0].base.Key, Kind: "redlock"}
+}
+
+// The node timeout, where no option sets it, is a tenth of the lease within these bounds.
+const (
+	leastNodeTimeout = 50 * time.Millisecond
+	mostNodeTimeout  = 500 * time.Millisecond
+)
+
+// nodeTimeout leaves at least half of the lease.
+func (c *call) nodeTimeout() time.Duration {
+	lease := c.set.FirstLease()
+	d := c.set.NodeTimeout
+	if d == 0 {
+		d = max(leastNodeTimeout, min(lease/10, mostNodeTimeout))
+	}
+	return min(d, max(lease/2, time.Millisecond))
+}
+
+// drift is what is kept off the lease for the difference between the clocks.
+func drift(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
+
+// slack is the part of the drift that the members do not keep off by themselves.
+func slack(lease time.Duration) time.Duration { return max(0, drift(lease)-baselock.Margin(lease)) }
+
+// text says how many have granted.
+func (l *Lock) text(granted int) string {
+	return fmt.Sprintf("redlock %q: %d of %d servers granted it and %d are needed", l.name, granted, len(l.nodes), l.need)
+}

@@ -1,0 +1,22 @@
+package redlock_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/locktest"
+	"github.com/redlatch/redlatch/redlock"
+)
+
+// The suite has one server, whose loss is the loss of a majority of one. What several make different is tested beside.
+func TestRedlockOfOne(t *testing.T) {
+	locktest.Exercise(t, func(tb testing.TB, client redlatch.Client, name string, opts ...redlatch.Option) redlatch.Locker {
+		return redlock.New([]redlatch.Client{client}, name, opts...)
+	}, locktest.Features{
+		Reentrant: true, Exclusive: true, Watchdog: true, Ordered: true,
+		ForceUnlock: func(ctx context.Context, lock redlatch.Locker) (bool, error) {
+			return lock.(*redlock.Lock).ForceUnlock(ctx)
+		},
+	})
+}
