@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -150,6 +151,9 @@ func (o *owner) giveBackAll(ctx context.Context) error {
 	s.Wake = wake
 	cmd := o.base.Kind.Release(s)
 	freed, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
+	if outcome.WrongType(err) { // whoever wrote something else there has taken the lock away
+		return o.lose(watchdog.NotOwned, err)
+	}
 	if err != nil {
 		o.pending()
 		return o.unconfirmed(err, delivery.AsFailure(err).Doubt)

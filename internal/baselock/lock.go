@@ -30,6 +30,11 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		return nil, err
 	}
 	start := time.Now()
+	if set.Wait > 0 && !try {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, set.Wait)
+		defer cancel()
+	}
 	h, err := b.acquire(ctx, set, try)
 	if err != nil {
 		err = b.explain(ctx, err)
@@ -46,7 +51,7 @@ func (b *Base) explain(ctx context.Context, err error) error {
 	case errors.Is(err, errs.NotAcquired), errors.Is(err, errs.NotReentrant), errors.Is(err, errs.Lost),
 		errors.Is(err, errs.Upgrade), errors.Is(err, errs.Invalid):
 		return err
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()): // the time-out of a dial also calls itself DeadlineExceeded
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 			err = fmt.Errorf("%w: %w", err, cause)
 		}
@@ -57,11 +62,6 @@ func (b *Base) explain(ctx context.Context, err error) error {
 }
 
 func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
-	if set.Wait > 0 && !try {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, set.Wait)
-		defer cancel()
-	}
 	if o := b.carried(ctx); o != nil {
 		if !b.Kind.Reentrant {
 			return nil, fmt.Errorf("%w: lock %q; use another context, or redlatch.Detach", errs.NotReentrant, b.Name)
@@ -111,7 +111,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 		h, remaining, err := b.ask(ctx, b.head(set), false)
 		switch {
 		case err != nil:
-			return waiting.Verdict{}, err
+			return waiting.Verdict{Down: delivery.Outage(ctx, err)}, err
 		case h != nil:
 			got = h
 			return waiting.Verdict{Done: true, More: b.Kind.Shared, Sleep: waiting.Bound(set.FirstLease(), set.Poll)}, nil

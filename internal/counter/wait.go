@@ -86,7 +86,7 @@ func (c *Counter) acquire(ctx context.Context, set *settings.Settings, a Acquisi
 		taken, again, err := c.attempt(ctx, a, outage)
 		short = err == nil && !taken
 		// After a success there may be enough for the next in line, who asks at once.
-		return waiting.Verdict{Done: taken, More: true, Sleep: waiting.Bound(again, set.Poll)}, err
+		return waiting.Verdict{Done: taken, More: true, Down: delivery.Outage(ctx, err), Sleep: waiting.Bound(again, set.Poll)}, err
 	}
 	return c.wait(ctx, set, ask, func(line *waiting.Line) {
 		if short { // and there may be enough for those behind it, who want less
@@ -104,7 +104,7 @@ func (c *Counter) Await(ctx context.Context, set *settings.Settings, open func(c
 	}
 	err := c.wait(ctx, set, func(ctx context.Context) (waiting.Verdict, error) {
 		is, err := open(ctx)
-		return waiting.Verdict{Done: is, All: true, Sleep: waiting.Bound(-1, set.Poll)}, err
+		return waiting.Verdict{Done: is, All: true, Down: delivery.Outage(ctx, err), Sleep: waiting.Bound(-1, set.Poll)}, err
 	}, func(*waiting.Line) {})
 	return c.explain(ctx, err)
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/outcome"
@@ -84,7 +83,7 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 			}
 			// A proxy, say, that does not know scripts at all. It is not asked in a loop.
 		case outcome.Hopeless:
-			if !limit.Stubborn || errors.Is(err, redis.ErrClosed) {
+			if !limit.Stubborn || outcome.Final(err) {
 				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt}
 			}
 		case outcome.Moved:
@@ -141,6 +140,13 @@ func Result[R any](f *Failure, cmd scripts.Command[R]) (reply R, known bool) {
 		}
 	}
 	return reply, true
+}
+
+// Outage tells whether err is the server's or the network's failure to execute a command for a caller who is still
+// there. Whoever asks next would only find out the same, after as long a time.
+func Outage(ctx context.Context, err error) bool {
+	var f *Failure
+	return ctx.Err() == nil && errors.As(err, &f)
 }
 
 // AsFailure finds the Failure in an error of Deliver.

@@ -94,3 +94,30 @@ func ofReply(text string) Class {
 	}
 	return Hopeless
 }
+
+// final are the refusals that no repetition changes, as parts of their texts.
+var final = []string{"WRONGTYPE ", "CROSSSLOT", "not an integer", "would overflow", "nknown command", "REDLATCH-"}
+
+// Final tells whether a hopeless error will stay. Others may pass: a server that is out of memory gets some, a user
+// gets a permission, a proxy finds its server again.
+func Final(err error) bool {
+	if errors.Is(err, redis.ErrClosed) {
+		return true
+	}
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return false
+	}
+	for _, text := range final {
+		if strings.Contains(reply.Error(), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// WrongType tells whether the server refused because a key is of another type than the script works on.
+func WrongType(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) && strings.Contains(reply.Error(), "WRONGTYPE ")
+}

@@ -28,14 +28,15 @@ type Line struct {
 type waiter struct {
 	number uint64
 	turn   chan turn // capacity 1, one send at most
+	err    error     // what a waiter that is dismissed returns; set before the send
 }
 
 // A turn ends the sleep of a waiter who is not the head.
 type turn int
 
 const (
-	lead   turn = iota // it is the head now
-	served             // the head's attempt was for everybody, and succeeded
+	lead      turn = iota // it is the head now
+	dismissed             // the head's attempt was for everybody
 )
 
 // NewLine makes an empty line. confirmed gives the channel that is closed once wake-ups can arrive.
@@ -92,14 +93,16 @@ func (l *Line) promoteLocked(eager bool) {
 	}
 }
 
-// serveAll lets everybody go who was in line when number was the latest arrival: the head's attempt answered for all.
-func (l *Line) serveAll(number uint64) {
+// dismiss lets everybody go, with err, who was in line when number was the latest arrival: the head's attempt was for
+// all of them.
+func (l *Line) dismiss(number uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0
 	for n < len(l.waiters) && l.waiters[n].number <= number {
 		if n > 0 { // the head knows
-			l.waiters[n].turn <- served
+			l.waiters[n].err = err
+			l.waiters[n].turn <- dismissed
 		}
 		n++
 	}

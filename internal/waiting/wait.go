@@ -10,6 +10,7 @@ type Verdict struct {
 	Done  bool          // the waiter has what it wants
 	More  bool          // and the next in line may be lucky at once
 	All   bool          // and so has everybody who was in line when the attempt began
+	Down  bool          // with an error: everybody who was in line then would only find out the same
 	Sleep time.Duration // otherwise, and for the next in line after Done: when to ask again without a wake-up
 }
 
@@ -35,8 +36,8 @@ func (l *Line) wait(ctx context.Context, attempt func(ctx context.Context) (Verd
 	if !head {
 		select {
 		case t := <-w.turn:
-			if t == served {
-				return nil
+			if t != lead {
+				return w.err
 			}
 		case <-ctx.Done():
 			return l.give(ctx, w)
@@ -54,11 +55,14 @@ func (l *Line) wait(ctx context.Context, attempt func(ctx context.Context) (Verd
 		present := l.latest()
 		v, err := l.ask(ctx, w, attempt)
 		switch {
+		case err != nil && v.Down:
+			l.dismiss(present, err)
+			return err
 		case err != nil:
 			l.leave(w, true)
 			return err
 		case v.Done && v.All:
-			l.serveAll(present)
+			l.dismiss(present, nil)
 			return nil
 		case v.Done:
 			l.schedule(time.Now().Add(v.Sleep))
@@ -89,7 +93,7 @@ func (l *Line) give(ctx context.Context, w *waiter) error {
 	l.leave(w, true)
 	select {
 	case t := <-w.turn:
-		if t == served {
+		if t == dismissed && w.err == nil {
 			return nil
 		}
 	default:
