@@ -33,7 +33,7 @@ func TestADeadHeadCostsOneCommandPerProcessAndPoll(t *testing.T) {
 		before := w.scripts.Load()
 		const intervals = 90
 		time.Sleep(intervals * interval)
-		require.LessOrEqual(t, w.scripts.Load()-before, int64(intervals*processes))
+		require.LessOrEqual(t, w.scripts.Load()-before, int64((intervals+1)*processes)) // one may have just begun
 		require.Empty(t, w.served())
 		for _, done := range waits {
 			require.NoError(t, <-done)

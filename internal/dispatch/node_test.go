@@ -86,7 +86,8 @@ func TestAPipelineCarriesNoMoreThanItsLimit(t *testing.T) {
 		for range more {
 			require.NoError(t, <-results)
 		}
-		require.Equal(t, []int{1, 1, 1, 1, dispatch.MaxBatch, dispatch.MaxBatch, 7}, s.departures())
+		// Leaders that end at the same moment leave in any order.
+		require.ElementsMatch(t, []int{1, 1, 1, 1, dispatch.MaxBatch, dispatch.MaxBatch, 7}, s.departures())
 		synctest.Wait()
 		requireIdle(t, d)
 	})

@@ -143,7 +143,7 @@ func refuse(folder string, may []string, imported string) string {
 	if strings.HasPrefix(imported, redisClient) && slices.Contains(leaves, folder) {
 		return "leaves and engines know nothing of Redis, so that they can be tested on fake time"
 	}
-	if folder == demo && strings.HasPrefix(imported, miniredis) {
+	if (folder == demo || folder == embedded) && strings.HasPrefix(imported, miniredis) {
 		return ""
 	}
 	if !testSupport && slices.ContainsFunc(testModules, func(m string) bool { return strings.HasPrefix(imported, m) }) {

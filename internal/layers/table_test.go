@@ -109,5 +109,6 @@ var (
 	miniredis   = "github.com/alicebob/miniredis/"
 	testModules = []string{miniredis, "github.com/stretchr/testify/", "go.uber.org/goleak"}
 
-	demo = "cmd/redlatch/internal/demo" // shows the library to people who have no server, and brings one along
+	demo     = "cmd/redlatch/internal/demo" // shows the library to people who have no server, and brings one along
+	embedded = "examples/internal/connect"  // so do the examples
 )

@@ -31,7 +31,7 @@ var forgetCases = []trial{
 		})
 	}},
 	{"work that still has the hold's context still holds", nil, func(l *lab) {
-		forgotten, lock := l.forgetful()
+		forgotten, lock := l.forgetful(time.Minute)
 		work := l.acquireOnly(lock).Context(l.ctx)
 		child, cancel := context.WithCancel(work)
 		defer cancel()
@@ -51,7 +51,7 @@ var forgetCases = []trial{
 		runtime.KeepAlive(child)
 	}},
 	{"a hold that was given back is not forgotten", nil, func(l *lab) {
-		forgotten, lock := l.forgetful()
+		forgotten, lock := l.forgetful(time.Minute)
 		func() { require.NoError(l, l.acquireOnly(lock).Unlock(l.ctx)) }()
 		for range 20 {
 			runtime.GC()
@@ -66,9 +66,9 @@ var forgetCases = []trial{
 }
 
 // forgetful makes a lock with a short lease and tells of holds that are found forgotten.
-func (l *lab) forgetful() (<-chan redlatch.Event, redlatch.Locker) {
+func (l *lab) forgetful(watchdog time.Duration) (<-chan redlatch.Event, redlatch.Locker) {
 	events := make(chan redlatch.Event, 100)
-	return events, l.lock(redlatch.WithWatchdogTimeout(600*time.Millisecond), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
+	return events, l.lock(redlatch.WithWatchdogTimeout(watchdog), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
 		redlatch.WithObserver(func(e redlatch.Event) {
 			if e.Kind == redlatch.EventForgotten {
 				events <- e
@@ -86,7 +86,7 @@ func (l *lab) acquireOnly(lock redlatch.Locker) *redlatch.Hold {
 // forgets requires that a hold that drop acquires and drops is noticed, and its lock free a little later.
 func (l *lab) forgets(drop func(redlatch.Locker)) {
 	l.Helper()
-	forgotten, lock := l.forgetful()
+	forgotten, lock := l.forgetful(600 * time.Millisecond)
 	drop(lock)
 	l.eventually("the forgotten hold is reported", func() bool {
 		runtime.GC()
