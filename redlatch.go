@@ -5,7 +5,14 @@
 // Each primitive is a package of its own:
 //
 //   - rlock: a reentrant lock, and the same lock without reentrancy
+//   - fairlock: the same, in the order of arrival over all processes
+//   - rwlock: many readers or one writer
+//   - spinlock: a lock whose waiters poll
+//   - fencedlock: a lock with a growing token, and a guard that refuses stale ones
+//   - multilock: several locks as one
+//   - redlock: a lock on a majority of independent servers
 //   - semaphore: a counter of permits
+//   - permitsemaphore: permits with ids and leases, which come back when their process dies
 //   - countdownlatch: a gate that opens when a count reaches zero
 //
 // This package holds what they share: the [Hold] that a lock hands out, the [Locker] that every lock is, the options
