@@ -246,3 +246,50 @@ func TestALeaseThatWasCertainlyNotUpdatedStaysTrusted(t *testing.T) {
 		require.Greater(t, time.Until(p.Until()), long+time.Minute)
 	})
 }
+
+// Of an acquisition that succeeded by its second send, the first may still be on its way. It is barred before the caller
+// has the permits, for it would take them again when they have been released.
+func TestAnAcquisitionIsBarredBeforeItsPermitsCanBeReleased(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv)
+		s, key := r.semaphore(t, 5)
+		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
+		bar := r.proxy.On(onFence(key), 0, faultproxy.Hold)
+		done := make(chan error, 1)
+		go func() {
+			done <- s.Do(context.Background(), 2, func(context.Context) error { return nil }, redlatch.WithNoLease())
+		}()
+		bar.AwaitHits(t, 1)
+		select {
+		case <-done:
+			t.Error("the permits were handed out before the first send was barred")
+		case <-time.After(2 * patience): // long enough for an acquisition that does not wait for the bar
+		}
+		ghost.Release()
+		ghost.AwaitExecuted(t, 1)
+		bar.Release()
+		require.NoError(t, <-done)
+		requireState(t, r.direct, key, "5", 0)
+	})
+}
+
+// A renewal finds a permit gone whose release by id has not been answered yet. That is no loss of the others.
+func TestARenewalDuringAReleaseByIdIsNoLoss(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv)
+		s, key := r.semaphore(t, 5, redlatch.WithWatchdogTimeout(300*time.Millisecond))
+		p := acquire(t, s, 3)
+		ids := p.IDs()
+		release := r.proxy.On(func(c faultproxy.Command) bool { return onCall(key)(c) && c.Args[1] == "3" }, 0, faultproxy.HoldReply)
+		done := make(chan error, 1)
+		go func() { done <- s.Release(context.Background(), ids[0]) }()
+		release.AwaitExecuted(t, 1)
+		begin := score(t, r.direct, key, ids[1])
+		eventually(t, "three renewals", func() bool { return score(t, r.direct, key, ids[1]) > begin+250 || !p.Valid() })
+		require.True(t, p.Valid())
+		release.Release()
+		require.NoError(t, <-done)
+		require.NoError(t, p.Release(t.Context()))
+		requireState(t, r.direct, key, "5", 0)
+	})
+}

@@ -300,5 +300,5 @@ func TestNoPermitIsLostOrInventedUnderFaults(t *testing.T) {
 		}
 	}()
 	st := storm{calm: func() { close(stop); <-stopped }}
-	st.run(t, clients, srv.Client(t), key, 3000)
+	st.run(t, clients, srv.Client(t), key, 1000)
 }
