@@ -1,0 +1,297 @@
+package multilock_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/internal/faultproxy"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/multilock"
+	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
+	"github.com/redlatch/redlatch/spinlock"
+)
+
+func TestLocksOfAnyKindOnAnyClients(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		other := redistest.Mini(t)
+		ctx, client, far := cancellable(t), srv.Client(t), other.Client(t)
+		members := []redlatch.Locker{
+			spinlock.New(client, "spin", quiet...), rwlock.New(far, "rw", quiet...).Reader(), rlock.New(client, "plain", quiet...),
+			rlock.NewNonReentrant(far, "strict", quiet...), fairlock.New(client, "fair", quiet...),
+			multilock.NewGroup(far, "group", []string{"x", "y"}, quiet...),
+		}
+		members = append(members, multilock.New(rlock.New(far, "nested", quiet...)))
+		lock := multilock.New(members...)
+		require.Equal(t, "fair+group+nested+plain+rw+spin+strict", lock.Name())
+		hold := take(t, lock, ctx)
+		require.Empty(t, hold.Owner())
+		require.Zero(t, hold.Token())
+		require.True(t, hold.Valid())
+		for _, m := range members {
+			if m.Name() != "rw" {
+				refused(t, m, ctx)
+			}
+		}
+		refused(t, rwlock.New(far, "rw", quiet...).Writer(), ctx)
+		require.NoError(t, hold.Unlock(ctx))
+		free(t, members...)
+		require.Empty(t, srv.Keys(t))
+		require.Empty(t, other.Keys(t))
+	})
+}
+
+func TestTheOrderGivenDoesNotMatterAndAMemberGivenTwiceIsTakenOnce(t *testing.T) {
+	srv := redistest.Mini(t)
+	ctx, client := cancellable(t), srv.Client(t)
+	a, b := rlock.NewNonReentrant(client, "a", quiet...), rlock.New(client, "b", quiet...)
+	lock := multilock.New(b, a, a)
+	require.Equal(t, "a+b", lock.Name())
+	require.NoError(t, take(t, lock, ctx).Unlock(ctx))
+
+	same := multilock.New(b, rlock.New(client, "b", quiet...)) // one lock by two values: taken twice, given back twice
+	hold := take(t, same, ctx)
+	count, err := client.HVals(ctx, "b").Result()
+	require.NoError(t, err)
+	require.Equal(t, []string{"2"}, count)
+	require.NoError(t, hold.Unlock(ctx))
+	require.Empty(t, srv.Keys(t))
+
+	_, err = multilock.New(a, rlock.NewNonReentrant(client, "a", quiet...)).Lock(ctx)
+	require.ErrorIs(t, err, redlatch.ErrNotReentrant, "else it would wait for itself")
+	_, err = multilock.New(rwlock.New(client, "rw", quiet...).Reader(), rwlock.New(client, "rw", quiet...).Writer()).Lock(ctx)
+	require.ErrorIs(t, err, redlatch.ErrUpgrade)
+	require.Empty(t, srv.Keys(t))
+}
+
+func TestNoMembersIsAMistake(t *testing.T) {
+	require.Panics(t, func() { multilock.New() })
+	require.Panics(t, func() { multilock.New(nil) })
+}
+
+func TestTheContextOpensWhatMultiLocksHaveInCommonAndNoMemberByItself(t *testing.T) {
+	srv := redistest.Mini(t)
+	ctx, client := cancellable(t), srv.Client(t)
+	a, b, c := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...), rlock.New(client, "c", quiet...)
+	hold := take(t, multilock.New(a, b), ctx)
+	work := hold.Context(ctx)
+
+	refused(t, a, work) // a hold of several locks is no hold of one
+	count, err := a.HoldCount(work)
+	require.NoError(t, err)
+	require.Zero(t, count)
+
+	inner := take(t, multilock.New(b, c), work)
+	just, err := multilock.New(a).TryLock(inner.Context(work))
+	require.NoError(t, err)
+	require.NoError(t, hold.Unlock(ctx))
+	refused(t, a, ctx)
+	refused(t, b, ctx)
+	require.NoError(t, inner.Unlock(ctx))
+	free(t, b, c)
+	refused(t, a, ctx)
+	require.NoError(t, just.Unlock(ctx))
+	require.Empty(t, srv.Keys(t))
+}
+
+func TestAMemberThatTheCallerHoldsIsReentered(t *testing.T) {
+	srv := redistest.Mini(t)
+	ctx, client := cancellable(t), srv.Client(t)
+	a, b := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)
+	outer := take(t, a, ctx)
+	hold, err := multilock.New(a, b).TryLock(outer.Context(ctx))
+	require.NoError(t, err)
+	require.NoError(t, hold.Unlock(ctx))
+	refused(t, a, ctx)
+	require.NoError(t, outer.Unlock(ctx))
+	require.Empty(t, srv.Keys(t))
+}
+
+func TestARefusalNamesTheMemberAndLeavesNothing(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		ctx, client := cancellable(t), srv.Client(t)
+		mine := func(name string) *rlock.Lock { return rlock.New(client, name, quiet...) }
+		busy := take(t, rlock.New(srv.Client(t), "c", quiet...), ctx)
+		lock := multilock.New(mine("a"), mine("b"), mine("c"), mine("d"))
+		_, err := lock.TryLock(ctx)
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorContains(t, err, `"c"`)
+		free(t, mine("a"), mine("b"), mine("d"))
+		// A wait long enough for rounds that begin with the busy one.
+		_, err = lock.Lock(ctx, redlatch.WithWait(1200*time.Millisecond))
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		free(t, mine("a"), mine("b"), mine("d"))
+		require.NoError(t, busy.Unlock(ctx))
+		require.Empty(t, srv.Keys(t))
+	})
+}
+
+// While a member is busy for long, the others are free most of the time, not held by who waits.
+func TestWhoWaitsForLongHoldsNothing(t *testing.T) {
+	srv := redistest.Mini(t)
+	ctx, client := cancellable(t), srv.Client(t)
+	busy := take(t, rlock.New(srv.Client(t), "b", quiet...), ctx)
+	got := make(chan error, 1)
+	go func() {
+		hold, err := multilock.New(rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)).Lock(ctx)
+		if err == nil {
+			err = hold.Unlock(ctx)
+		}
+		got <- err
+	}()
+	a := rlock.New(srv.Client(t), "a", quiet...)
+	eventually(t, "the waiter holds a", func() bool { held, err := a.IsLocked(ctx); return err == nil && held })
+	hold := take(t, a, ctx) // b is not given back meanwhile
+	require.NoError(t, hold.Unlock(ctx))
+	select {
+	case err := <-got:
+		t.Fatalf("b was not free: %v", err)
+	default:
+	}
+	require.NoError(t, busy.Unlock(ctx))
+	require.NoError(t, <-got)
+}
+
+func TestTheLossOfOneIsTheLossOfAll(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		ctx, client := cancellable(t), srv.Client(t)
+		a, b := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)
+		for _, gone := range []string{"a", "b"} {
+			hold := take(t, multilock.New(a, b), ctx, with(redlatch.WithWatchdogTimeout(600*time.Millisecond))...)
+			work := hold.Context(ctx)
+			require.NoError(t, client.Del(ctx, gone).Err())
+			select {
+			case <-work.Done():
+			case <-time.After(patience):
+				t.Fatal("the loss was not noticed")
+			}
+			var loss *redlatch.LossError
+			require.ErrorAs(t, context.Cause(work), &loss)
+			require.Equal(t, "a+b", loss.Name)
+			require.ErrorContains(t, loss, gone)
+			require.False(t, hold.Valid())
+			require.False(t, hold.Until().After(time.Now()))
+			require.ErrorIs(t, hold.Unlock(ctx), redlatch.ErrLost)
+			free(t, a, b)
+			require.Empty(t, srv.Keys(t))
+		}
+	})
+}
+
+// A program that hangs after a loss does not keep the other members.
+func TestAfterALossTheOthersAreGivenBackAlsoWithoutUnlock(t *testing.T) {
+	srv := redistest.Mini(t)
+	ctx, client := cancellable(t), srv.Client(t)
+	a, b := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)
+	hold := take(t, multilock.New(a, b), ctx, with(redlatch.WithWatchdogTimeout(600*time.Millisecond))...)
+	require.NoError(t, client.Del(ctx, "a").Err())
+	eventually(t, "b is given back", func() bool { return len(srv.Keys(t)) == 0 })
+	require.ErrorIs(t, hold.Unlock(ctx), redlatch.ErrLost)
+	runtime.KeepAlive(hold)
+}
+
+func TestUnlockGivesAllBackAndJoinsWhatWentWrong(t *testing.T) {
+	near, far := redistest.Mini(t), redistest.Process(t)
+	ctx := cancellable(t)
+	opts := with(redlatch.WithReleaseTimeout(200 * time.Millisecond))
+	a, b, c := rlock.New(near.Client(t), "a", opts...), rlock.New(far.Client(t), "b", opts...), rlock.New(near.Client(t), "c", opts...)
+	hold := take(t, multilock.New(a, b, c), ctx)
+	far.Stop()
+	err := hold.Unlock(ctx)
+	require.ErrorIs(t, err, redlatch.ErrUncertain)
+	require.ErrorContains(t, err, `"b"`)
+	require.Empty(t, near.Keys(t))
+	far.Continue()
+	eventually(t, "the release is repeated", func() bool { return len(far.Keys(t)) == 0 })
+}
+
+// Each server loses its reply, or fails, in turn. Whatever Lock says, nothing of it stays.
+func TestAnAcquisitionThatFailsLeavesNothingWhateverHappened(t *testing.T) {
+	for name, action := range map[string]faultproxy.Action{
+		"reply lost": faultproxy.DropReply, "closed after": faultproxy.CloseAfter, "closed before": faultproxy.CloseBefore,
+		"request lost": faultproxy.DropRequest,
+	} {
+		t.Run(name, func(t *testing.T) {
+			near, far := redistest.Process(t), redistest.Process(t)
+			ctx := cancellable(t)
+			proxy := faultproxy.New(t, far.Addr)
+			through := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ReadTimeout: 200 * time.Millisecond})
+			t.Cleanup(func() { _ = through.Close() })
+			require.NoError(t, through.Ping(ctx).Err())
+			proxy.On(faultproxy.Named("EVALSHA", "EVAL"), 1, action)
+			lock := multilock.New(rlock.New(near.Client(t), "a", quiet...), rlock.New(through, "b", quiet...),
+				rlock.New(near.Client(t), "c", quiet...))
+			short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+			defer cancel()
+			hold, err := lock.Lock(short)
+			if err == nil {
+				require.NoError(t, hold.Unlock(ctx))
+			} else {
+				require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+			}
+			eventually(t, "nothing is left", func() bool { return len(near.Keys(t))+len(far.Keys(t)) == 0 })
+		})
+	}
+}
+
+func TestAServerThatIsDownIsAnErrorAndLeavesNothingOnTheOthers(t *testing.T) {
+	near, far := redistest.Process(t), redistest.Process(t)
+	ctx := cancellable(t)
+	lock := multilock.New(rlock.New(near.Client(t), "a", quiet...), rlock.New(far.Client(t), "b", quiet...))
+	far.Kill()
+	for _, ask := range []func(context.Context, ...redlatch.Option) (*redlatch.Hold, error){lock.Lock, lock.TryLock} {
+		_, err := ask(ctx, redlatch.WithOutage(100*time.Millisecond))
+		require.Error(t, err)
+		require.NotErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorContains(t, err, "refused")
+		require.Empty(t, near.Keys(t))
+	}
+}
+
+// With a lease the first members have used up some of theirs when the last is held.
+func TestAllMembersHaveTheWholeLeaseHoweverLongTheLastWasWaitedFor(t *testing.T) {
+	srv := redistest.Process(t)
+	ctx, client := cancellable(t), srv.Client(t)
+	busy := take(t, rlock.New(srv.Client(t), "b", quiet...), ctx, redlatch.WithLease(400*time.Millisecond))
+	lock := multilock.New(rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...))
+	const lease = 3 * time.Second
+	hold := take(t, lock, ctx, redlatch.WithLease(lease))
+	a, b := client.PTTL(ctx, "a").Val(), client.PTTL(ctx, "b").Val()
+	require.InDelta(t, a, b, float64(lease/10))
+	require.True(t, hold.Until().Before(time.Now().Add(min(a, b))))
+	require.NoError(t, hold.Unlock(ctx))
+	require.ErrorIs(t, busy.Unlock(ctx), redlatch.ErrLost)
+}
+
+func TestOptionsMustSuitEveryMember(t *testing.T) {
+	srv := redistest.Mini(t)
+	ctx, client := cancellable(t), srv.Client(t)
+	lock := multilock.New(fairlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...))
+	_, err := lock.Lock(ctx, redlatch.WithPatience(time.Second))
+	require.ErrorIs(t, err, redlatch.ErrInvalid)
+	require.Empty(t, srv.Keys(t))
+	require.NoError(t, take(t, lock, ctx).Unlock(ctx))
+}
+
+func TestTheWaitOfAMemberIsNotTheWaitOfAll(t *testing.T) {
+	srv := redistest.Mini(t)
+	ctx, client := cancellable(t), srv.Client(t)
+	lock := multilock.New(rlock.New(client, "a", with(redlatch.WithWait(50*time.Millisecond))...), rlock.New(client, "b", quiet...))
+	busy := take(t, rlock.New(srv.Client(t), "a", quiet...), ctx)
+	_, err := lock.Lock(ctx)
+	require.ErrorIs(t, err, redlatch.ErrNotAcquired, "a member's own limit is kept")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = lock.TryLock(ctx)
+	require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+	require.False(t, errors.Is(err, context.DeadlineExceeded))
+	require.NoError(t, busy.Unlock(ctx))
+}
