@@ -30,6 +30,7 @@ type world struct {
 	nodes  []*redis.Client // those that have keys
 	shards bool            // messages are sharded
 	opts   []redlatch.Option
+	config fields // how Redisson finds the servers
 
 	jvm         *jvm
 	long, short string // names of the Redisson clients: with the usual watchdog timeout, and with the short one
@@ -71,7 +72,7 @@ func sentinelWorld(t *testing.T) *world {
 // multi-lock are Java's alone.
 func openWorld(t *testing.T, w *world, config fields) *world {
 	t.Helper()
-	w.jvm = redisson.start(t)
+	w.jvm, w.config = redisson.start(t), config
 	w.opts = []redlatch.Option{redlatch.WithLinger(500 * time.Millisecond)}
 	number := actors.Add(1)
 	w.long, w.short = fmt.Sprintf("long%d", number), fmt.Sprintf("short%d", number)

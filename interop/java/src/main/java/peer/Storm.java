@@ -24,6 +24,7 @@ import org.redisson.api.RLock;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
+import org.redisson.client.RedisException;
 
 /**
  * Takes and gives back objects as fast as they are given, on several threads, and tells a witness of each grant: who
@@ -35,6 +36,7 @@ final class Storm {
     private final AtomicLong granted = new AtomicLong();
     private final AtomicLong refused = new AtomicLong();
     private final AtomicLong gone = new AtomicLong();
+    private final AtomicLong failures = new AtomicLong();
 
     Storm(RedissonClient client, Command command) {
         this.client = client;
@@ -52,7 +54,7 @@ final class Storm {
         } finally {
             pool.shutdownNow();
         }
-        return Map.of("granted", granted.get(), "refused", refused.get(), "gone", gone.get());
+        return Map.of("granted", granted.get(), "refused", refused.get(), "gone", gone.get(), "failures", failures.get());
     }
 
     /** What was taken: the witness is told of mode and token, and back is how it is given back. */
@@ -69,7 +71,12 @@ final class Storm {
             while (!answer.equals("stop")) {
                 Command object = objects.get(dice.nextInt(objects.size()));
                 say(out, in, "ask " + object.text("name"));
-                Taken taken = take(object, dice);
+                Taken taken = null;
+                try {
+                    taken = take(object, dice);
+                } catch (RedisException failed) { // no answer in time, as after a long sleep of this process
+                    failures.incrementAndGet();
+                }
                 if (taken == null) {
                     refused.incrementAndGet();
                     answer = say(out, in, "refused");
@@ -83,9 +90,10 @@ final class Storm {
                 answer = say(out, in, "exit");
                 try {
                     taken.back().run();
-                } catch (IllegalMonitorStateException | IllegalArgumentException lost) { // while this process stood still
+                } catch (IllegalMonitorStateException | RedisException lost) { // while this process stood still
                     gone.incrementAndGet();
                 }
+                Thread.sleep(dice.nextInt(60)); // as the other side does: a storm is long, not fast
             }
             return null;
         }
