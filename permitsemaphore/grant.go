@@ -49,10 +49,10 @@ func newGrant(c *counter.Counter, set *settings.Settings, ids []string) *grant {
 
 // terms are the watchdog's. Permits that it does not extend it looks at each period, to notice when they are taken away.
 func (g *grant) terms(trusted, end time.Time) watchdog.Terms {
-	t := watchdog.Terms{Trusted: trusted, End: end, Every: g.set.WatchdogTimeout / 3, Margin: margin(g.lease)}
+	t := watchdog.Terms{Trusted: trusted, End: end, Every: g.set.WatchdogTimeout / 3, Margin: watchdog.Margin(g.lease)}
 	if g.renewing {
 		t.Lease = g.set.WatchdogTimeout
-		t.Margin = margin(t.Lease)
+		t.Margin = watchdog.Margin(t.Lease)
 	}
 	return t
 }
@@ -65,13 +65,7 @@ func trust(sent time.Time, lease time.Duration) time.Time {
 	if lease == NoLease {
 		return sent.Add(forever)
 	}
-	return sent.Add(lease - margin(lease))
-}
-
-// margin is kept off a lease, for the difference between the speeds of the server's clock and ours: as with locks, a
-// hundredth, at least 10 ms, and of very short leases no more than half.
-func margin(lease time.Duration) time.Duration {
-	return min(max(10*time.Millisecond, lease/100), max(lease/2, 0))
+	return sent.Add(lease - watchdog.Margin(lease))
 }
 
 // Owner is the first id, as programs see it.
@@ -169,7 +163,7 @@ func (g *grant) Lost(reason string, cause error) {
 	switch {
 	case reason == watchdog.NotOwned:
 		reason = gone
-	case reason == watchdog.HoldOver && (g.end.IsZero() || g.end.Sub(time.Now()) > margin(g.set.WatchdogTimeout)):
+	case reason == watchdog.HoldOver && (g.end.IsZero() || g.end.Sub(time.Now()) > watchdog.Margin(g.set.WatchdogTimeout)):
 		reason = watchdog.LeaseOver // the end was that of a lease made shorter
 	}
 	_ = g.lose(reason, cause) // the contexts carry it

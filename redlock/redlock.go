@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // A Lock is a lock shared by every process that uses the same name on the same servers. Goroutines that share a Lock
@@ -164,7 +165,7 @@ func (c *call) nodeTimeout() time.Duration {
 func drift(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
 
 // slack is the part of the drift that the members do not keep off by themselves.
-func slack(lease time.Duration) time.Duration { return max(0, drift(lease)-baselock.Margin(lease)) }
+func slack(lease time.Duration) time.Duration { return max(0, drift(lease)-watchdog.Margin(lease)) }
 
 // text says how many have granted.
 func (l *Lock) text(granted int) string {

@@ -3,7 +3,6 @@ package baselock
 import (
 	"context"
 	"iter"
-	"time"
 )
 
 // Carried yields, for each live hold that ctx carries of a lock at b's key through b's client, the base on which it was
@@ -21,6 +20,3 @@ func (b *Base) Carried(ctx context.Context) iter.Seq[*Base] {
 
 // Waiters is how many calls of this process wait for the lock.
 func (b *Base) Waiters() int { return b.Session.Waiters(b.lineKey()) }
-
-// Margin is what is kept off a lease, so that a hold ends here before it does at the server.
-func Margin(lease time.Duration) time.Duration { return margin(lease) }

@@ -212,7 +212,7 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	if !held {
 		return o.lose(watchdog.NotOwned, nil)
 	}
-	o.base.Session.Watchdog.Change(&o.ticket, o.terms(receipt.Sent.Add(lease-margin(lease))))
+	o.base.Session.Watchdog.Change(&o.ticket, o.terms(receipt.Sent.Add(lease-watchdog.Margin(lease))))
 	return nil
 }
 

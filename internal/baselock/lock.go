@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/waiting"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // Lock waits until the lock is held.
@@ -178,7 +179,7 @@ func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scri
 // accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
 func (o *owner) accept(sent time.Time, reply attemptReply) (*hold, time.Duration, error) {
 	lease := o.set.FirstLease()
-	if !time.Now().Before(sent.Add(lease - margin(lease))) {
+	if !time.Now().Before(sent.Add(lease - watchdog.Margin(lease))) {
 		go o.giveUp()
 		return nil, 0, fmt.Errorf("%w: %s %q was granted, but the answer took longer than its lease of %v; ask for a longer lease",
 			errs.NotAcquired, o.base.Kind.Noun, o.base.Name, lease)

@@ -113,25 +113,19 @@ func (o *owner) begin(sent time.Time, token int64) *hold {
 	o.renewing = o.set.Lease == 0
 	o.live, o.token = 1, token
 	o.first = hold{owner: o, since: sent, renewed: o.renewing}
-	o.base.Session.Watchdog.Keep(&o.ticket, o, o.terms(sent.Add(lease-margin(lease))))
+	o.base.Session.Watchdog.Keep(&o.ticket, o, o.terms(sent.Add(lease-watchdog.Margin(lease))))
 	return &o.first
 }
 
 // terms are the watchdog's for an owner trusted until then. A fixed lease is not extended, but if it is longer than a
 // renewal period the lock is looked at each period, to notice when it is taken away.
 func (o *owner) terms(trusted time.Time) watchdog.Terms {
-	t := watchdog.Terms{Trusted: trusted, End: o.end, Every: o.set.WatchdogTimeout / 3, Margin: margin(o.set.FirstLease())}
+	t := watchdog.Terms{Trusted: trusted, End: o.end, Every: o.set.WatchdogTimeout / 3, Margin: watchdog.Margin(o.set.FirstLease())}
 	if o.renewing {
 		t.Lease = o.set.WatchdogTimeout
-		t.Margin = margin(t.Lease)
+		t.Margin = watchdog.Margin(t.Lease)
 	}
 	return t
-}
-
-// margin is kept off a lease, for the difference between the server's clock and ours: a hundredth, at least 10 ms, and
-// of very short leases no more than half.
-func margin(lease time.Duration) time.Duration {
-	return min(max(10*time.Millisecond, lease/100), lease/2)
 }
 
 // subject is what a script says about the owner: how many holds it is to have, with which lease.

@@ -88,7 +88,7 @@ func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Dur
 	if set.MaxHold > 0 {
 		h.limit = time.AfterFunc(time.Until(sent.Add(set.MaxHold)), h.overdue)
 	}
-	terms := o.terms(sent.Add(lease - margin(lease)))
+	terms := o.terms(sent.Add(lease - watchdog.Margin(lease)))
 	o.mu.Unlock()
 	o.base.Session.Watchdog.Change(&o.ticket, terms)
 	return h, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // How long and how often an owner in doubt is settled. A command whose connection was cut has been seen to execute up
@@ -56,7 +57,7 @@ func (o *owner) pending() {
 func (o *owner) leaseEnd(now time.Time) time.Time {
 	lease := max(o.set.FirstLease(), o.set.WatchdogTimeout)
 	end := now.Add(lease + leaseOverAfter)
-	if trusted := o.ticket.TrustedUntil().Add(margin(lease) + leaseOverAfter); trusted.After(end) {
+	if trusted := o.ticket.TrustedUntil().Add(watchdog.Margin(lease) + leaseOverAfter); trusted.After(end) {
 		end = trusted
 	}
 	return end

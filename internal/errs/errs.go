@@ -31,7 +31,7 @@ type Loss struct {
 }
 
 func (l *Loss) Error() string {
-	text := fmt.Sprintf("redlatch: lock %q lost at %s", l.Name, l.At.Format("15:04:05.000"))
+	text := fmt.Sprintf("redlatch: %q lost at %s", l.Name, l.At.Format("15:04:05.000"))
 	if l.Owner != "" {
 		text += " by " + l.Owner
 	}

@@ -24,7 +24,7 @@ func TestALossIsLostAndWhatCausedItAndNothingElse(t *testing.T) {
 	var found *errs.Loss
 	require.ErrorAs(t, err, &found)
 	require.Same(t, loss, found)
-	require.Equal(t, `redlatch: lock "orders" lost at 03:04:05.006 by id:1: nobody answered: EOF`, loss.Error())
+	require.Equal(t, `redlatch: "orders" lost at 03:04:05.006 by id:1: nobody answered: EOF`, loss.Error())
 	require.NoError(t, errors.Unwrap(&errs.Loss{}))
 }
 

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 // commands are those that scripts may use: all of them are in Redis 6.2, in this form. What their options allow is up
 // to the reader of the script (PEXPIRE has no GT before 7.0).
 var commands = strings.Fields(`
-	get set incrby decrby decr del exists type persist
+	get set incr incrby decrby decr del exists type persist
 	hset hget hdel hexists hgetall hlen hkeys hmget hincrby
 	pexpire pttl time
 	lpush rpush lpop lrem lindex llen lrange lpos

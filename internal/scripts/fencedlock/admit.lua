@@ -2,7 +2,7 @@
 --
 -- KEYS[1]  the greatest token that the guard has seen: a string, positive decimal integer
 --
--- The function answers the greatest token, as text, when that is above the one given; else nil. The decimals are
+-- Answers of the function: the greatest token, as text, when that is above the one given; else nil. The decimals are
 -- compared as text, the longer being the greater, because the numbers of Lua are exact only to 2^53.
 
 local greatest = redis.call('get', KEYS[1])
