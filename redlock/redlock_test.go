@@ -1,0 +1,457 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/faultproxy"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/multilock"
+	"github.com/redlatch/redlatch/redlock"
+	"github.com/redlatch/redlatch/rlock"
+)
+
+const name = "orders:42"
+
+// servers starts n processes and gives a function that makes clients of them, as one more process of the program would.
+func servers(t *testing.T, n int) (nodes []*redistest.Server, clients func() []redlatch.Client) {
+	for range n {
+		nodes = append(nodes, redistest.Process(t))
+	}
+	return nodes, func() (clients []redlatch.Client) {
+		for _, node := range nodes {
+			clients = append(clients, node.Client(t))
+		}
+		return clients
+	}
+}
+
+// keys counts the nodes that have the lock.
+func keys(t *testing.T, nodes []*redistest.Server) (n int) {
+	t.Helper()
+	for _, node := range nodes {
+		n += len(node.Keys(t))
+	}
+	return n
+}
+
+func nothing(t *testing.T, nodes []*redistest.Server) {
+	t.Helper()
+	eventually(t, "nothing is left on any server", func() bool { return keys(t, nodes) == 0 })
+}
+
+func TestAHoldIsOnAllServersThatAnswer(t *testing.T) {
+	nodes, clients := servers(t, 5)
+	ctx := cancellable(t)
+	lock, other := redlock.New(clients(), name, quiet...), redlock.New(clients(), name, quiet...)
+	hold := take(t, lock, ctx)
+	eventually(t, "all five have it", func() bool { return keys(t, nodes) == 5 })
+	refused(t, other, ctx)
+	require.Empty(t, hold.Owner())
+	require.NoError(t, hold.Unlock(ctx))
+	nothing(t, nodes)
+	free(t, other)
+}
+
+func TestWithTwoOfFiveDownOrHungItStillServes(t *testing.T) {
+	for name, harm := range map[string]func(*redistest.Server){"down": (*redistest.Server).Kill, "hung": (*redistest.Server).Stop} {
+		t.Run(name, func(t *testing.T) {
+			nodes, clients := servers(t, 5)
+			ctx := cancellable(t)
+			lock, other := redlock.New(clients(), name, quiet...), redlock.New(clients(), name, quiet...)
+			harm(nodes[0])
+			harm(nodes[3])
+			up := []*redistest.Server{nodes[1], nodes[2], nodes[4]}
+			for _, l := range []*redlock.Lock{lock, other} {
+				hold, err := l.TryLock(ctx)
+				require.NoError(t, err)
+				refused(t, other, ctx)
+				require.True(t, hold.Valid())
+				require.NoError(t, hold.Unlock(ctx))
+			}
+			nothing(t, up)
+			// Exclusion goes on among processes that wait for each other.
+			exclude(t, ctx, 10, lock, other)
+			nothing(t, up)
+			if name == "hung" {
+				nodes[0].Continue() // and executes what it was sent meanwhile
+				nodes[3].Continue()
+				nothing(t, nodes)
+			}
+		})
+	}
+}
+
+// exclude has four workers per lock enter one after another.
+func exclude(t *testing.T, ctx context.Context, rounds int, locks ...*redlock.Lock) {
+	var (
+		inside atomic.Int64
+		all    sync.WaitGroup
+	)
+	for i := range 4 * len(locks) {
+		all.Go(func() {
+			for range rounds {
+				hold, err := locks[i%len(locks)].Lock(ctx)
+				if err != nil {
+					t.Errorf("lock: %v", err)
+					return
+				}
+				if n := inside.Add(1); n != 1 {
+					t.Errorf("%d inside", n)
+				}
+				inside.Add(-1)
+				if err := hold.Unlock(ctx); err != nil {
+					t.Errorf("unlock: %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestWithThreeOfFiveDownOrHungItSaysSoInItsTimeAndLeavesNothing(t *testing.T) {
+	for state, harm := range map[string]func(*redistest.Server){"down": (*redistest.Server).Kill, "hung": (*redistest.Server).Stop} {
+		t.Run(state, func(t *testing.T) {
+			nodes, clients := servers(t, 5)
+			ctx := cancellable(t)
+			lock := redlock.New(clients(), name, quiet...)
+			up, dead := nodes[:2], nodes[2:]
+			for _, node := range dead {
+				harm(node)
+			}
+			check := func(err error) {
+				t.Helper()
+				var failed *redlock.NodeError
+				require.ErrorAs(t, err, &failed)
+				require.False(t, failed.Refused)
+				for _, node := range dead {
+					require.ErrorContains(t, err, node.Addr)
+				}
+				for _, node := range up {
+					require.NotContains(t, err.Error(), node.Addr)
+				}
+				require.ErrorContains(t, err, "2 of 5 servers granted it and 3 are needed")
+				nothing(t, up)
+			}
+			_, err := lock.TryLock(ctx)
+			require.NotErrorIs(t, err, redlatch.ErrNotAcquired, "nobody has it")
+			require.NotErrorIs(t, err, context.DeadlineExceeded, "nobody's context is over")
+			check(err)
+			_, err = lock.Lock(ctx, redlatch.WithOutage(300*time.Millisecond))
+			require.NotErrorIs(t, err, redlatch.ErrNotAcquired)
+			check(err)
+			_, err = lock.Lock(ctx, redlatch.WithWait(time.Second))
+			require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			nothing(t, up)
+
+			_, err = lock.IsLocked(ctx)
+			require.ErrorContains(t, err, "2 of 5 servers answered and 3 are needed")
+			for _, node := range dead {
+				if state == "down" {
+					node.Restart()
+				} else {
+					node.Continue()
+				}
+			}
+			nothing(t, nodes)
+			free(t, redlock.New(clients(), name, quiet...))
+		})
+	}
+}
+
+// One server is hung when the lock is given back. A majority has confirmed, so Unlock does not wait for it.
+func TestUnlockDoesNotWaitForAServerThatHangs(t *testing.T) {
+	nodes, clients := servers(t, 3)
+	ctx := cancellable(t)
+	lock := redlock.New(clients(), name, with(redlatch.WithReleaseTimeout(time.Hour))...)
+	hold := take(t, lock, ctx)
+	eventually(t, "all have it", func() bool { return keys(t, nodes) == 3 })
+	nodes[1].Stop()
+	require.NoError(t, hold.Unlock(ctx))
+	free(t, lock)
+	nodes[1].Continue()
+	nothing(t, nodes)
+}
+
+func TestAnErrorTellsWhichServerRefusedAndWhichFailed(t *testing.T) {
+	nodes, clients := servers(t, 3)
+	ctx := cancellable(t)
+	busy := take(t, rlock.New(nodes[0].Client(t), name, quiet...), ctx)
+	nodes[2].Kill()
+	_, err := redlock.New(clients(), name, quiet...).TryLock(ctx)
+	require.ErrorIs(t, err, redlatch.ErrNotAcquired, "with the first server it could be had")
+	told := map[string]bool{}
+	for _, e := range nodeErrors(err) {
+		told[e.Node] = e.Refused
+	}
+	require.Equal(t, map[string]bool{"1 (" + nodes[0].Addr + ")": true, "3 (" + nodes[2].Addr + ")": false}, told)
+	require.NoError(t, busy.Unlock(ctx))
+	nothing(t, nodes[:2])
+}
+
+// nodeErrors are all that an error has.
+func nodeErrors(err error) (all []*redlock.NodeError) {
+	if e, ok := err.(*redlock.NodeError); ok {
+		return []*redlock.NodeError{e}
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			all = append(all, nodeErrors(inner)...)
+		}
+	case interface{ Unwrap() error }:
+		return nodeErrors(e.Unwrap())
+	}
+	return all
+}
+
+func TestAHoldLivesWhileAMajorityIsRenewedAndIsLostWithoutIt(t *testing.T) {
+	nodes, clients := servers(t, 5)
+	ctx := cancellable(t)
+	const timeout = 900 * time.Millisecond
+	lock := redlock.New(clients(), name, with(redlatch.WithWatchdogTimeout(timeout))...)
+	hold := take(t, lock, ctx)
+	eventually(t, "all have it", func() bool { return keys(t, nodes) == 5 })
+	work := hold.Context(ctx)
+	nodes[0].Kill()
+	require.NoError(t, nodes[1].Client(t).Del(ctx, name).Err())
+	until := hold.Until().Add(2 * timeout)
+	eventually(t, "renewals by the others", func() bool { return hold.Until().After(until) || work.Err() != nil })
+	require.NoError(t, work.Err())
+	require.True(t, hold.Valid())
+
+	nodes[2].Stop()
+	select {
+	case <-work.Done():
+	case <-time.After(patience):
+		t.Fatal("the loss was not noticed")
+	}
+	require.ErrorIs(t, context.Cause(work), redlatch.ErrLost)
+	require.ErrorContains(t, context.Cause(work), "2 of its members are left and it needs 3")
+	// The servers that are left still keep it, so nobody else was let in before.
+	require.ErrorIs(t, hold.Unlock(ctx), redlatch.ErrLost)
+}
+
+func TestAHoldWhoseKeysAreGoneOnAMajorityIsLost(t *testing.T) {
+	nodes, clients := servers(t, 3)
+	ctx := cancellable(t)
+	hold := take(t, redlock.New(clients(), name, quiet...), ctx)
+	eventually(t, "all have it", func() bool { return keys(t, nodes) == 3 })
+	require.NoError(t, nodes[0].Client(t).Del(ctx, name).Err())
+	nodes[2].Restart() // empty
+	require.ErrorIs(t, hold.Unlock(ctx), redlatch.ErrLost)
+	nothing(t, nodes)
+
+	hold = take(t, redlock.New(clients(), name, quiet...), ctx)
+	eventually(t, "all have it", func() bool { return keys(t, nodes) == 3 })
+	require.NoError(t, nodes[1].Client(t).Del(ctx, name).Err())
+	require.NoError(t, hold.Unlock(ctx), "one of three is no loss")
+	nothing(t, nodes)
+}
+
+// Two clients, each of which is ahead at two servers: both give way and go apart.
+func TestASplitVoteIsResolved(t *testing.T) {
+	nodes, clients := servers(t, 4)
+	ctx := cancellable(t)
+	exclude(t, ctx, 20, redlock.New(clients(), name, quiet...), redlock.New(clients(), name, quiet...),
+		redlock.New(clients(), name, quiet...), redlock.New(clients(), name, quiet...))
+	nothing(t, nodes)
+}
+
+// The reply of one server, or two, is lost, in each way. The lock is had by the others, and what the lost reply would
+// have told is undone or taken over.
+func TestLostRepliesLeaveNothing(t *testing.T) {
+	for what, action := range map[string]faultproxy.Action{
+		"reply lost": faultproxy.DropReply, "closed after": faultproxy.CloseAfter, "request lost": faultproxy.DropRequest,
+		"half a reply": faultproxy.HalfReply, "late": faultproxy.Delay(700 * time.Millisecond),
+	} {
+		for _, harmed := range []int{1, 2} {
+			t.Run(what, func(t *testing.T) {
+				nodes, _ := servers(t, 3)
+				ctx := cancellable(t)
+				var clients []redlatch.Client
+				for i, node := range nodes {
+					address := node.Addr
+					if i < harmed {
+						proxy := faultproxy.New(t, node.Addr)
+						proxy.On(faultproxy.Named("EVALSHA", "EVAL"), 1, action)
+						address = proxy.Addr()
+					}
+					client := redis.NewClient(&redis.Options{Addr: address, ReadTimeout: 300 * time.Millisecond})
+					t.Cleanup(func() { _ = client.Close() })
+					clients = append(clients, client)
+				}
+				lock := redlock.New(clients, name, with(redlatch.WithNodeTimeout(100*time.Millisecond))...)
+				hold, err := lock.TryLock(ctx)
+				if harmed == 1 {
+					require.NoError(t, err)
+				}
+				if err == nil {
+					require.NoError(t, hold.Unlock(ctx))
+				}
+				nothing(t, nodes)
+				hold = take(t, lock, ctx)
+				require.NoError(t, hold.Unlock(ctx))
+				nothing(t, nodes)
+			})
+		}
+	}
+}
+
+// What is left of the lease when the majority has answered is what the hold is trusted for.
+func TestValidityIsTheLeaseLessElapsedTimeAndDrift(t *testing.T) {
+	nodes, _ := servers(t, 3)
+	ctx := cancellable(t)
+	var clients []redlatch.Client
+	for _, node := range nodes {
+		proxy := faultproxy.New(t, node.Addr)
+		proxy.Latency(60 * time.Millisecond)
+		client := redis.NewClient(&redis.Options{Addr: proxy.Addr()})
+		t.Cleanup(func() { _ = client.Close() })
+		require.NoError(t, client.Ping(ctx).Err())
+		clients = append(clients, client)
+	}
+	const lease = 2 * time.Second
+	lock := redlock.New(clients, name, with(redlatch.WithNodeTimeout(time.Second))...)
+	start := time.Now()
+	hold := take(t, lock, ctx, redlatch.WithLease(lease))
+	answered := time.Now()
+	require.GreaterOrEqual(t, answered.Sub(start), 120*time.Millisecond)
+	// Trust counts from before the servers were asked, not from their answers.
+	require.True(t, hold.Until().Before(answered.Add(lease-120*time.Millisecond-22*time.Millisecond)))
+	require.True(t, hold.Until().After(start.Add(lease/2)))
+	require.NoError(t, hold.Unlock(ctx))
+
+	_, err := lock.TryLock(ctx, redlatch.WithLease(100*time.Millisecond), redlatch.WithNodeTimeout(time.Second))
+	require.Error(t, err, "the answers take longer than the lease lasts")
+	nothing(t, nodes)
+}
+
+func TestMembersThatAreNotIndependentAreRefused(t *testing.T) {
+	a, b := redistest.Mini(t), redistest.Mini(t)
+	ctx := cancellable(t)
+	one, two := a.Client(t), b.Client(t)
+	for _, clients := range [][]redlatch.Client{
+		{one, two, one},
+		{one, two, a.Client(t)},
+		{one, two, a.Client(t, func(o *redis.Options) { o.DB = 3 })},
+		{one, two, redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1", b.Addr}})},
+	} {
+		lock := redlock.New(clients, name, quiet...)
+		for _, ask := range []func(context.Context, ...redlatch.Option) (*redlatch.Hold, error){lock.Lock, lock.TryLock} {
+			_, err := ask(ctx)
+			require.ErrorIs(t, err, redlatch.ErrInvalid)
+			require.ErrorContains(t, err, "are one")
+		}
+		_, err := lock.Inspect(ctx)
+		require.ErrorIs(t, err, redlatch.ErrInvalid)
+		_, err = lock.ForceUnlock(ctx)
+		require.ErrorIs(t, err, redlatch.ErrInvalid)
+		_, err = lock.IsLocked(ctx)
+		require.ErrorIs(t, err, redlatch.ErrInvalid)
+		if cluster, ok := clients[2].(*redis.ClusterClient); ok {
+			require.NoError(t, cluster.Close())
+		}
+	}
+	require.Panics(t, func() { redlock.New(nil, name) })
+	require.Panics(t, func() { redlock.New([]redlatch.Client{one, nil}, name) })
+}
+
+func TestQueriesSpeakOfTheMajority(t *testing.T) {
+	nodes, clients := servers(t, 5)
+	ctx := cancellable(t)
+	lock := redlock.New(clients(), name, quiet...)
+	require.Equal(t, name, lock.Name())
+	locked, err := lock.IsLocked(ctx)
+	require.NoError(t, err)
+	require.False(t, locked)
+	minority := take(t, rlock.New(nodes[4].Client(t), name, quiet...), ctx)
+	left, err := lock.RemainingTTL(ctx)
+	require.NoError(t, err)
+	require.Zero(t, left)
+
+	hold := take(t, lock, ctx)
+	eventually(t, "four have it", func() bool { return keys(t, nodes) == 5 })
+	inner := take(t, lock, hold.Context(ctx))
+	locked, err = lock.IsLocked(ctx)
+	require.NoError(t, err)
+	require.True(t, locked)
+	count, err := lock.HoldCount(inner.Context(ctx))
+	require.NoError(t, err)
+	require.EqualValues(t, 2, count)
+	count, err = lock.HoldCount(ctx)
+	require.NoError(t, err)
+	require.Zero(t, count)
+	left, err = lock.RemainingTTL(ctx)
+	require.NoError(t, err)
+	require.Greater(t, left, 20*time.Second)
+
+	nodes[0].Kill()
+	info, err := lock.Inspect(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 3, info.Need)
+	require.Len(t, info.Nodes, 5)
+	require.Error(t, info.Nodes[0].Err)
+	require.True(t, info.Nodes[1].Info.Holders[0].Own)
+	require.False(t, info.Nodes[4].Info.Holders[0].Own)
+	freed, err := lock.ForceUnlock(ctx)
+	require.NoError(t, err)
+	require.True(t, freed)
+	require.ErrorIs(t, inner.Unlock(ctx), redlatch.ErrLost)
+	require.ErrorIs(t, hold.Unlock(ctx), redlatch.ErrLost)
+	require.ErrorIs(t, minority.Unlock(ctx), redlatch.ErrLost)
+}
+
+func TestTheContextOfARedlockDoesNotOpenTheLockOfOneServer(t *testing.T) {
+	nodes, clients := servers(t, 3)
+	ctx, own := cancellable(t), clients()
+	lock := redlock.New(own, name, quiet...)
+	hold := take(t, lock, ctx)
+	eventually(t, "all have it", func() bool { return keys(t, nodes) == 3 })
+	refused(t, rlock.New(own[0], name, quiet...), hold.Context(ctx))
+	again, err := lock.TryLock(hold.Context(ctx))
+	require.NoError(t, err)
+	require.NoError(t, hold.Unlock(ctx))
+	refused(t, redlock.New(clients(), name, quiet...), ctx)
+	require.NoError(t, again.Unlock(ctx))
+	nothing(t, nodes)
+}
+
+func TestARedlockIsAMemberOfAMultiLock(t *testing.T) {
+	nodes, clients := servers(t, 3)
+	ctx := cancellable(t)
+	lock := redlock.New(clients(), name, quiet...)
+	both := multilock.New(lock, rlock.New(nodes[0].Client(t), "plain", quiet...))
+	hold := take(t, both, ctx)
+	refused(t, lock, ctx)
+	inner := take(t, both, hold.Context(ctx))
+	require.NoError(t, inner.Unlock(ctx))
+	require.NoError(t, hold.Unlock(ctx))
+	nothing(t, nodes)
+}
+
+func TestAWaitEndsWithItsContextAlsoWhenServersHang(t *testing.T) {
+	nodes, clients := servers(t, 3)
+	lock := redlock.New(clients(), name, quiet...)
+	nodes[1].Stop()
+	nodes[2].Stop()
+	shutdown := errors.New("shutting down")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(shutdown) })
+	_, err := lock.Lock(ctx, redlatch.WithNodeTimeout(10*time.Second))
+	require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, shutdown)
+	nodes[1].Continue()
+	nodes[2].Continue()
+	nothing(t, nodes)
+}
