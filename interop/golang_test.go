@@ -66,19 +66,19 @@ type held struct {
 // golang makes a Go actor. Its polls are so far apart that a wake-up in time was one by message.
 func (w *world) golang(t *testing.T) actor {
 	t.Helper()
-	return &goActor{client: w.client, opts: append([]redlatch.Option{redlatch.WithPoll(20 * time.Second)}, w.opts...)}
+	return &goActor{client: w.goClient, opts: append([]redlatch.Option{redlatch.WithPoll(20 * time.Second)}, w.opts...)}
 }
 
 // quickGo makes one with the watchdog timeout of quickJava.
 func (w *world) quickGo(t *testing.T) actor {
 	t.Helper()
-	return &goActor{client: w.client, opts: append([]redlatch.Option{redlatch.WithWatchdogTimeout(shortWatchdog)}, w.opts...)}
+	return &goActor{client: w.goClient, opts: append([]redlatch.Option{redlatch.WithWatchdogTimeout(shortWatchdog)}, w.opts...)}
 }
 
 // pollingGo makes one that asks again after this time, for waits that no message ends.
 func (w *world) pollingGo(t *testing.T, poll time.Duration) actor {
 	t.Helper()
-	return &goActor{client: w.client, opts: append([]redlatch.Option{redlatch.WithPoll(poll)}, w.opts...)}
+	return &goActor{client: w.goClient, opts: append([]redlatch.Option{redlatch.WithPoll(poll)}, w.opts...)}
 }
 
 func (a *goActor) side() string { return "Go" }

@@ -11,6 +11,7 @@ import (
 type javaActor struct {
 	jvm    *jvm
 	client string
+	others []string // the clients of a Redlock, each for a server
 	thread string
 	last   int64 // token
 }
@@ -18,7 +19,7 @@ type javaActor struct {
 func (a *javaActor) side() string { return "Java" }
 
 func (a *javaActor) call(op string, o object, more fields, result any) error {
-	command := fields{"op": op, "client": a.client, "thread": a.thread, "kind": o.kind, "name": o.name, "names": o.members()}
+	command := fields{"op": op, "client": a.client, "thread": a.thread, "kind": o.kind, "name": o.name, "names": o.members(), "clients": a.others}
 	for name, value := range more {
 		command[name] = value
 	}
@@ -230,11 +231,11 @@ func (a *javaActor) remove(o object) (was bool, err error) {
 // java makes a Java actor with the client that has the usual watchdog timeout.
 func (w *world) java(t *testing.T) actor {
 	t.Helper()
-	return &javaActor{jvm: w.jvm, client: w.long, thread: fmt.Sprintf("%s-%d", w.long, actors.Add(1))}
+	return &javaActor{jvm: w.jvm, client: w.long, others: w.longs, thread: fmt.Sprintf("%s-%d", w.long, actors.Add(1))}
 }
 
 // quickJava makes one whose client has a short watchdog timeout.
 func (w *world) quickJava(t *testing.T) actor {
 	t.Helper()
-	return &javaActor{jvm: w.jvm, client: w.short, thread: fmt.Sprintf("%s-%d", w.short, actors.Add(1))}
+	return &javaActor{jvm: w.jvm, client: w.short, others: w.shorts, thread: fmt.Sprintf("%s-%d", w.short, actors.Add(1))}
 }

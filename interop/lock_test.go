@@ -190,7 +190,9 @@ func leaseEnd(t *testing.T, w *world, o object, first, second actor) {
 	require.NoError(t, second.lock(o, how{}))
 	require.GreaterOrEqual(t, time.Since(asked), lease-2*time.Millisecond, "before the lease was over")
 	require.Less(t, time.Since(asked), soon)
-	require.ErrorIs(t, first.unlock(o), errNotOwner)
+	if first.side() == "Go" || o.kind != "redlock" { // Redisson ignores what goes wrong when a RedLock is given back
+		require.ErrorIs(t, first.unlock(o), errNotOwner)
+	}
 	require.True(t, second.held(o))
 	require.ErrorIs(t, first.tryLock(o, 0), errBusy)
 	require.NoError(t, second.unlock(o))
@@ -283,7 +285,7 @@ func (w *world) sameSide(t *testing.T, a actor) actor {
 }
 
 // one tells whether the object is a lock with one key, which can be asked.
-func (w *world) one(o object) bool { return o.names == "" }
+func (w *world) one(o object) bool { return o.names == "" && o.kind != "redlock" }
 
 // left are the keys of an object that nobody holds or waits for, but for the token of a fenced lock, which stays.
 func (w *world) left(t *testing.T, o object) []string {

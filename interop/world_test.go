@@ -3,6 +3,7 @@ package interop_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,14 +27,17 @@ var (
 
 // A world is one Redis set-up with clients of both sides.
 type world struct {
-	client redis.UniversalClient
-	nodes  []*redis.Client // those that have keys
-	shards bool            // messages are sharded
-	opts   []redlatch.Option
-	config fields // how Redisson finds the servers
+	client   redis.UniversalClient
+	goClient redlatch.Client // what Go actors use: client, or the several of a Redlock
+	nodes    []*redis.Client // those that have keys
+	shards   bool            // messages are sharded
+	opts     []redlatch.Option
+	config   fields // how Redisson finds the servers
 
 	jvm         *jvm
 	long, short string // names of the Redisson clients: with the usual watchdog timeout, and with the short one
+
+	longs, shorts []string // those of a Redlock
 }
 
 func singleWorld(t *testing.T) *world {
@@ -72,8 +76,11 @@ func sentinelWorld(t *testing.T) *world {
 // multi-lock are Java's alone.
 func openWorld(t *testing.T, w *world, config fields) *world {
 	t.Helper()
-	w.jvm, w.config = redisson.start(t), config
-	w.opts = []redlatch.Option{redlatch.WithLinger(500 * time.Millisecond)}
+	w.jvm, w.config, w.goClient = redisson.start(t), config, w.client
+	w.opts = []redlatch.Option{
+		redlatch.WithLinger(500 * time.Millisecond),
+		redlatch.WithLogger(slog.New(slog.DiscardHandler)), // of losses, and of holds that a case left to their leases
+	}
 	number := actors.Add(1)
 	w.long, w.short = fmt.Sprintf("long%d", number), fmt.Sprintf("short%d", number)
 	w.openClient(t, config, fields{"client": w.long})
@@ -104,7 +111,7 @@ func (w *world) object(kind string) object { return w.objectNamed(kind, "it-%d-x
 func (w *world) objectNamed(kind, form string) object {
 	o := object{kind: kind, name: fmt.Sprintf(form, actors.Add(1))}
 	switch kind {
-	case "multi", "redlock":
+	case "multi":
 		for i := range 3 {
 			o.names += fmt.Sprintf(" %s:%d", o.name, i)
 		}

@@ -2,6 +2,7 @@ package peer;
 
 import java.util.ArrayList;
 import java.util.concurrent.TimeUnit;
+import org.redisson.RedissonRedLock;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
@@ -10,13 +11,24 @@ import org.redisson.api.RedissonClient;
 final class Locks {
     private Locks() {}
 
+    /** A RedLock is over the clients that the command names, each for a server of its own. */
+    static RLock find(Clients clients, Command command) {
+        if (!command.text("kind").equals("redlock")) {
+            return find(clients.get(command.text("client")), command);
+        }
+        return redLock(command.texts("clients").stream()
+                .map(name -> clients.get(name).getLock(command.text("name"))).toArray(RLock[]::new));
+    }
+
+    @SuppressWarnings("deprecation") // it is part of what is on the wire as long as Redisson has it
+    private static RLock redLock(RLock[] members) {
+        return new RedissonRedLock(members);
+    }
+
     static RLock find(RedissonClient client, Command command) {
         String kind = command.text("kind");
         return switch (kind) {
-            case "multi", "redlock" -> {
-                RLock[] members = command.texts("names").stream().map(client::getLock).toArray(RLock[]::new);
-                yield kind.equals("multi") ? client.getMultiLock(members) : redLock(client, members);
-            }
+            case "multi" -> client.getMultiLock(command.texts("names").stream().map(client::getLock).toArray(RLock[]::new));
             case "group" -> client.getMultiLock(command.text("name"), new ArrayList<Object>(command.texts("names")));
             default -> find(client, kind, command.text("name"));
         };
@@ -34,11 +46,6 @@ final class Locks {
             case "write" -> client.getReadWriteLock(name).writeLock();
             default -> throw new IllegalArgumentException("unknown kind of lock " + kind);
         };
-    }
-
-    @SuppressWarnings("deprecation") // it is part of what is on the wire as long as Redisson has it
-    private static RLock redLock(RedissonClient client, RLock[] members) {
-        return client.getRedLock(members);
     }
 
     /** Waits without bound, or as long as "wait" says; without a wait asked for by tryLock, asks once. */

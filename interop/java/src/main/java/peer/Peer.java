@@ -85,12 +85,13 @@ public final class Peer {
                 return new Storm(clients.get(command.text("client")), command).run();
             }
             default -> {
-                return use(op, clients.get(command.text("client")), command);
+                return use(op, command);
             }
         }
     }
 
-    private static Object use(String op, RedissonClient client, Command command) throws InterruptedException {
+    private Object use(String op, Command command) throws InterruptedException {
+        RedissonClient client = clients.get(command.text("client"));
         long thread = Thread.currentThread().getId();
         if (op.equals("owner")) {
             return client.getId() + ":" + thread;
@@ -99,7 +100,7 @@ public final class Peer {
             case "semaphore" -> Counters.run(op, client.getSemaphore(command.text("name")), command);
             case "permits" -> Counters.run(op, client.getPermitExpirableSemaphore(command.text("name")), command);
             case "latch" -> Counters.run(op, client.getCountDownLatch(command.text("name")), command);
-            default -> Locks.run(op, Locks.find(client, command), command, thread);
+            default -> Locks.run(op, Locks.find(clients, command), command, thread);
         };
     }
 }
