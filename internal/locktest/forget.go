@@ -31,7 +31,7 @@ var forgetCases = []trial{
 		})
 	}},
 	{"work that still has the hold's context still holds", nil, func(l *lab) {
-		forgotten, lock := l.forgetful(time.Minute)
+		forgotten, lock := l.forgetful(8 * time.Second)
 		work := l.acquireOnly(lock).Context(l.ctx)
 		child, cancel := context.WithCancel(work)
 		defer cancel()
@@ -51,7 +51,7 @@ var forgetCases = []trial{
 		runtime.KeepAlive(child)
 	}},
 	{"a hold that was given back is not forgotten", nil, func(l *lab) {
-		forgotten, lock := l.forgetful(time.Minute)
+		forgotten, lock := l.forgetful(8 * time.Second)
 		func() { require.NoError(l, l.acquireOnly(lock).Unlock(l.ctx)) }()
 		for range 20 {
 			runtime.GC()
