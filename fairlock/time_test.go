@@ -135,7 +135,7 @@ func TestAnIdleQueueCostsOneCommandPerProcessAndPoll(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		before := w.scripts.Load()
 		time.Sleep(30 * time.Minute)
-		checks := int64(30 * 6) // of the lease, by the watchdog
+		checks := int64(30 * 6)                                                  // of the lease, by the watchdog
 		require.LessOrEqual(t, w.scripts.Load()-before, int64(2*(600+1))+checks) // one may have just begun
 		require.NoError(t, hold.Unlock(w.Context()))
 		for _, done := range waits {
