@@ -1,0 +1,264 @@
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/quorum"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// A fake is a member's hold whose trust and whose answers the test decides.
+type fake struct {
+	ending    holds.Ending
+	until     atomic.Pointer[time.Time]
+	slow      time.Duration // of Unlock and Extend
+	err       error         // of both
+	unlocked  atomic.Int64
+	forgotten atomic.Int64
+}
+
+func (f *fake) Unlock(context.Context) error {
+	time.Sleep(f.slow)
+	f.unlocked.Add(1)
+	f.ending.End(errs.Released)
+	return f.err
+}
+
+func (f *fake) Extend(_ context.Context, lease time.Duration) error {
+	time.Sleep(f.slow)
+	f.trust(time.Now().Add(lease))
+	return f.err
+}
+
+func (f *fake) Owner() string         { return "somebody" }
+func (f *fake) Token() int64          { return 7 }
+func (f *fake) Until() time.Time      { return *f.until.Load() }
+func (f *fake) Ending() *holds.Ending { return &f.ending }
+func (f *fake) Forgotten()            { f.forgotten.Add(1) }
+func (f *fake) trust(until time.Time) { f.until.Store(&until) }
+
+// lose ends the hold by itself; Unlock says so, as that of a lock does.
+func (f *fake) lose() {
+	f.trust(time.Now())
+	f.err = &errs.Loss{Name: "m", Reason: "test"}
+	f.ending.End(f.err)
+}
+func (f *fake) member() quorum.Member { return quorum.Member{Name: `"m"`, Hold: f} }
+
+func members(trust ...time.Duration) (fakes []*fake, all []quorum.Member) {
+	for _, d := range trust {
+		f := &fake{}
+		f.trust(time.Now().Add(d))
+		fakes, all = append(fakes, f), append(all, f.member())
+	}
+	return fakes, all
+}
+
+func hold(need int, slack time.Duration, all []quorum.Member) (*quorum.Hold, *[]settings.Event) {
+	var seen []settings.Event
+	set := settings.Defaults()
+	var mu sync.Mutex
+	set.Logger = slog.New(slog.DiscardHandler)
+	set.Observe = func(e settings.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, e)
+	}
+	return quorum.New(quorum.Terms{Noun: "composite", Name: "c", Need: need, Slack: slack, Set: &set}, time.Now(), all), &seen
+}
+
+func TestTrustIsThatOfTheLastMemberThatIsNeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		fakes, all := members(5*time.Second, time.Second, 3*time.Second, 2*time.Second, 4*time.Second)
+		for need, want := range map[int]time.Duration{1: 5, 2: 4, 3: 3, 4: 2, 5: 1} {
+			h, _ := hold(need, 0, all)
+			require.Equal(t, start.Add(want*time.Second), h.Until())
+		}
+		h, _ := hold(3, 2*time.Millisecond, all)
+		require.Equal(t, start.Add(3*time.Second-2*time.Millisecond), h.Until())
+		fakes[1].trust(start.Add(time.Minute)) // renewed
+		require.Equal(t, start.Add(4*time.Second-2*time.Millisecond), h.Until())
+		require.NoError(t, h.Unlock(t.Context()))
+	})
+}
+
+func TestWithSlackTheHoldEndsItselfAtTheEndOfItsTrust(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		fakes, all := members(time.Second, time.Second, time.Second)
+		h, seen := hold(2, 2*time.Millisecond, all)
+		ctx := holds.NewContext(context.Background(), h, nil)
+		time.Sleep(500 * time.Millisecond)
+		for _, f := range fakes[:2] {
+			f.trust(start.Add(10 * time.Second)) // renewed
+		}
+		<-ctx.Done()
+		require.Equal(t, 10*time.Second-2*time.Millisecond, time.Since(start))
+		require.ErrorIs(t, context.Cause(ctx), errs.Lost)
+		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
+		synctest.Wait()
+		require.Len(t, *seen, 2)
+	})
+}
+
+func TestFewerMembersThanNeededAreALossAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fakes, all := members(time.Minute, time.Minute, time.Minute)
+		h, seen := hold(2, 0, all)
+		fakes[2].lose()
+		require.NoError(t, h.Ending().Cause())
+		fakes[0].lose()
+		require.ErrorIs(t, h.Ending().Cause(), errs.Lost, "before lose returns")
+		require.ErrorContains(t, h.Ending().Cause(), "1 of its members are left and it needs 2")
+		require.False(t, h.Until().After(time.Now()))
+		require.False(t, h.Add((&fake{}).member()), "it is over")
+		fakes[1].lose()
+		require.Len(t, *seen, 1, "once")
+		require.ErrorIs(t, h.Extend(t.Context(), time.Minute), errs.Lost)
+		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
+	})
+}
+
+func TestAMemberThatIsAddedCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fakes, all := members(time.Minute, time.Minute)
+		h, _ := hold(2, 0, all)
+		late, added := members(time.Minute)
+		require.True(t, h.Add(added[0]))
+		fakes[0].lose()
+		require.NoError(t, h.Ending().Cause())
+		late[0].lose()
+		require.ErrorIs(t, h.Ending().Cause(), errs.Lost)
+		_ = h.Unlock(t.Context())
+		require.EqualValues(t, 1, late[0].unlocked.Load())
+	})
+}
+
+func TestAfterALossTheRestIsGivenBackByUnlockOrAfterTheGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fakes, all := members(time.Hour, time.Hour)
+		h, _ := hold(2, 0, all)
+		fakes[0].lose()
+		time.Sleep(quorum.Grace - time.Millisecond)
+		require.Zero(t, fakes[1].unlocked.Load())
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		require.EqualValues(t, 1, fakes[1].unlocked.Load())
+		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
+		require.EqualValues(t, 1, fakes[1].unlocked.Load(), "once")
+
+		fakes, all = members(time.Hour, time.Hour)
+		h, _ = hold(2, 0, all)
+		fakes[0].lose()
+		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
+		time.Sleep(time.Minute)
+		require.EqualValues(t, 1, fakes[1].unlocked.Load(), "once")
+		require.ErrorIs(t, h.Unlock(t.Context()), errs.Released)
+	})
+}
+
+func TestUnlockWaitsForAsManyAsAreNeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fakes, all := members(time.Hour, time.Hour, time.Hour)
+		for i, f := range fakes {
+			f.slow = time.Duration(i+1) * time.Second
+		}
+		h, _ := hold(2, 0, all)
+		start := time.Now()
+		require.NoError(t, h.Unlock(t.Context()))
+		require.Equal(t, 2*time.Second, time.Since(start))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.EqualValues(t, 1, fakes[2].unlocked.Load(), "the third too, behind")
+	})
+}
+
+func TestUnlockJoinsEveryFailureAndTellsALossFromDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken, silent := errors.New("broken"), errors.New("silent")
+		fakes, all := members(time.Hour, time.Hour, time.Hour)
+		fakes[0].err, fakes[2].err = broken, silent
+		h, _ := hold(3, 0, all)
+		err := h.Unlock(t.Context())
+		require.ErrorIs(t, err, broken)
+		require.ErrorIs(t, err, silent)
+		require.NotErrorIs(t, err, errs.Lost)
+		for _, f := range fakes {
+			require.EqualValues(t, 1, f.unlocked.Load())
+		}
+		fakes, all = members(time.Hour, time.Hour, time.Hour)
+		fakes[1].err = &errs.Loss{}
+		h, seen := hold(3, 0, all)
+		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
+		require.Equal(t, settings.Lost, (*seen)[0].Kind)
+		require.Equal(t, settings.Released, (*seen)[1].Kind)
+	})
+}
+
+func TestAForgottenHoldLetsItsMembersEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fakes, all := members(time.Second, time.Second)
+		h, seen := hold(2, time.Millisecond, all)
+		h.Forgotten()
+		for _, f := range fakes {
+			require.EqualValues(t, 1, f.forgotten.Load())
+			require.Zero(t, f.unlocked.Load(), "nothing is released")
+		}
+		time.Sleep(time.Minute)
+		require.Len(t, *seen, 1)
+		require.Equal(t, settings.Forgotten, (*seen)[0].Kind)
+	})
+}
+
+func TestGiveBackDoesNotHoldUpACallerWhoseContextHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fakes, all := members(time.Hour, time.Hour)
+		fakes[0].slow = time.Minute
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		quorum.GiveBack(ctx, all)
+		require.Less(t, time.Since(start), 1050*time.Millisecond)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.EqualValues(t, 1, fakes[0].unlocked.Load())
+	})
+}
+
+func TestOnlyLiveMembersOfHoldsInForceAreLent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fakes, all := members(time.Hour, time.Hour, time.Hour)
+		h, _ := hold(2, 0, all)
+		fakes[1].lose()
+		carrying := holds.NewContext(context.Background(), h, nil)
+		carries := func(ctx context.Context) (found []holds.Hold) {
+			for c := range holds.Carried(ctx) {
+				found = append(found, c)
+			}
+			return found
+		}
+		require.Equal(t, []holds.Hold{h}, carries(carrying), "the program's context has none of the members")
+		lent, carried := quorum.Lend(carrying)
+		require.Equal(t, []*quorum.Hold{h}, carried)
+		require.Equal(t, []holds.Hold{fakes[2], fakes[0], h}, carries(lent))
+		require.NoError(t, quorum.Lost(carried))
+		fakes[0].lose()
+		require.ErrorIs(t, quorum.Lost(carried), errs.Lost)
+		lent, carried = quorum.Lend(context.WithoutCancel(carrying))
+		require.Empty(t, carried)
+		require.Equal(t, []holds.Hold{h}, carries(lent))
+		_ = h.Unlock(t.Context())
+	})
+}
