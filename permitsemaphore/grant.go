@@ -163,7 +163,7 @@ func (g *grant) Lost(reason string, cause error) {
 	switch {
 	case reason == watchdog.NotOwned:
 		reason = gone
-	case reason == watchdog.HoldOver && (g.end.IsZero() || g.end.Sub(time.Now()) > watchdog.Margin(g.set.WatchdogTimeout)):
+	case reason == watchdog.HoldOver && (g.end.IsZero() || time.Until(g.end) > watchdog.Margin(g.set.WatchdogTimeout)):
 		reason = watchdog.LeaseOver // the end was that of a lease made shorter
 	}
 	_ = g.lose(reason, cause) // the contexts carry it

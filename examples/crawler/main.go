@@ -72,7 +72,7 @@ func die(ctx context.Context, server *connect.Server) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Println("a process dies with a permit")
+	fmt.Printf("a process dies with permit %s\n", grave.ID())
 	return rdb.Close()
 }
 

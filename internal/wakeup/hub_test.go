@@ -93,7 +93,7 @@ func TestASubscriptionOutlivesItsLastListenerByLinger(t *testing.T) {
 		again.Close()
 		time.Sleep(7*time.Second - 1)
 		l.wantSubscribers("a", 1)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		l.wantSubscribers("a", 0)
 		l.wantSubscribers("keep", 1)
 		l.server.Publish("keep", "0")
@@ -102,7 +102,7 @@ func TestASubscriptionOutlivesItsLastListenerByLinger(t *testing.T) {
 		keep.Close()
 		time.Sleep(7*time.Second - 1)
 		l.wantSubscribers("keep", 1)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		l.wantSubscribers("keep", 0)
 		select { // with the last subscription goes the connection
 		case <-l.last().closed:

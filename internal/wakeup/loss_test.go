@@ -41,7 +41,7 @@ func TestAHalfOpenConnectionIsNoticedAfterIdleAndPong(t *testing.T) {
 			lastPong := deaf.Truncate(time.Second)
 			time.Sleep(lastPong + 3*time.Second - 1 - time.Since(l.start))
 			l.wantWakes(a, 0)
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			l.wantWakes(a, 1)
 			time.Sleep(100 * time.Millisecond)
 			l.wantWakes(a, 2)
