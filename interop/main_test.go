@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "24")
 	code := m.Run()
 	redisson.stop()
+	fmt.Printf("interop: %d cases, each direction one\n", cases.Load())
 	if code == 0 {
 		if err := leaked(); err != nil {
 			fmt.Fprintln(os.Stderr, "goroutines outlived the tests:", err)
