@@ -10,5 +10,6 @@
 //	REDLATCH_INTEROP=1 go test ./interop
 //
 // Otherwise, and where Java is missing, they are left out with one line that says so. REDLATCH_REQUIRE_REAL=1, which
-// .ci/run sets, is such a request too, and there whatever is missing is a failure.
+// .ci/run sets, is such a request too, and there whatever is missing is a failure. With REDLATCH_INTEROP_LOG=1 the last
+// of what Redisson logged is printed at the end.
 package interop
