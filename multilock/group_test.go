@@ -123,11 +123,11 @@ func TestThePartOfAHeldSetIsReenteredAndAnOverlapIsRefused(t *testing.T) {
 func TestEveryHoldOfAGroupIsRenewedWithExactlyItsValues(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := cancellable(t), srv.Client(t), srv.Key(t, "group")
-		opts := with(redlatch.WithWatchdogTimeout(600 * time.Millisecond))
+		opts := with(redlatch.WithWatchdogTimeout(2400 * time.Millisecond))
 		ab := take(t, multilock.NewGroup(client, key, []string{"a", "b"}, opts...), ctx)
 		c := take(t, multilock.NewGroup(client, key, []string{"c"}, opts...), ctx)
 		fixed := take(t, multilock.NewGroup(client, key, []string{"d"}, opts...), ctx, redlatch.WithLease(300*time.Millisecond))
-		until := ab.Until().Add(1200 * time.Millisecond)
+		until := ab.Until().Add(2400 * time.Millisecond)
 		eventually(t, "renewals", func() bool { return ab.Until().After(until) && c.Until().After(until) })
 		info, err := multilock.NewGroup(client, key, []string{"a", "b", "c", "d"}).Inspect(ctx)
 		require.NoError(t, err)

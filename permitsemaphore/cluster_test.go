@@ -21,7 +21,7 @@ func TestOnAClusterPermitsAreRenewedReleasedAndWaitedFor(t *testing.T) {
 	var held []*permitsemaphore.Permit
 	for i := range 12 {
 		name := fmt.Sprintf("s%d", i)
-		s := permitsemaphore.New(client, name, redlatch.WithLinger(0), redlatch.WithPoll(long), redlatch.WithWatchdogTimeout(900*time.Millisecond))
+		s := permitsemaphore.New(client, name, redlatch.WithLinger(0), redlatch.WithPoll(long), redlatch.WithWatchdogTimeout(3*time.Second))
 		_, err := s.TrySetPermits(ctx, 3)
 		require.NoError(t, err)
 		all, held = append(all, s), append(held, acquire(t, s, 3))

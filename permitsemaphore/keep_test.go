@@ -21,15 +21,15 @@ import (
 func TestALongJobKeepsItsPermits(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx := t.Context()
-		s, client := fresh(t, srv, 2, redlatch.WithWatchdogTimeout(150*time.Millisecond))
+		s, client := fresh(t, srv, 2, redlatch.WithWatchdogTimeout(2*time.Second))
 		p := acquire(t, s, 2)
 		work := p.Context(ctx)
 		begin := score(t, client, s.Name(), p.ID())
-		eventually(t, "six leases have passed", func() bool {
+		eventually(t, "two leases have passed", func() bool {
 			until := float64(p.Until().UnixMilli())
 			deadline := score(t, client, s.Name(), p.IDs()[1]) // read later: it may have been renewed since
 			require.LessOrEqual(t, until, deadline, "trusted for longer than the server holds it")
-			return deadline > begin+6*150
+			return deadline > begin+2*2000
 		})
 		require.NoError(t, work.Err())
 		_, err := s.TryAcquire(ctx, 1)
@@ -43,14 +43,14 @@ func TestALongJobKeepsItsPermits(t *testing.T) {
 func TestPermitsOfOneProcessAreRenewedTogether(t *testing.T) {
 	srv := redistest.Process(t)
 	ctx := t.Context()
-	s, client := fresh(t, srv, 60, redlatch.WithWatchdogTimeout(600*time.Millisecond))
+	s, client := fresh(t, srv, 60, redlatch.WithWatchdogTimeout(3*time.Second))
 	var all []*permitsemaphore.Permit
 	for range 60 {
 		all = append(all, acquire(t, s, 1))
 	}
 	begin := score(t, client, s.Name(), all[59].ID())
 	before := srv.CommandStats(t)["evalsha"]
-	eventually(t, "two renewals", func() bool { return score(t, client, s.Name(), all[59].ID()) > begin+350 })
+	eventually(t, "two renewals", func() bool { return score(t, client, s.Name(), all[59].ID()) > begin+1800 })
 	require.Less(t, srv.CommandStats(t)["evalsha"]-before, int64(40), "a script for each would be 60 a period")
 	for _, p := range all {
 		require.True(t, p.Valid())

@@ -277,7 +277,7 @@ func TestAnAcquisitionIsBarredBeforeItsPermitsCanBeReleased(t *testing.T) {
 func TestARenewalDuringAReleaseByIdIsNoLoss(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		r := newRig(t, srv)
-		s, key := r.semaphore(t, 5, redlatch.WithWatchdogTimeout(300*time.Millisecond))
+		s, key := r.semaphore(t, 5, redlatch.WithWatchdogTimeout(3*time.Second))
 		p := acquire(t, s, 3)
 		ids := p.IDs()
 		release := r.proxy.On(func(c faultproxy.Command) bool { return onCall(key)(c) && c.Args[1] == "3" }, 0, faultproxy.HoldReply)
@@ -285,7 +285,7 @@ func TestARenewalDuringAReleaseByIdIsNoLoss(t *testing.T) {
 		go func() { done <- s.Release(context.Background(), ids[0]) }()
 		release.AwaitExecuted(t, 1)
 		begin := score(t, r.direct, key, ids[1])
-		eventually(t, "three renewals", func() bool { return score(t, r.direct, key, ids[1]) > begin+250 || !p.Valid() })
+		eventually(t, "three renewals", func() bool { return score(t, r.direct, key, ids[1]) > begin+2500 || !p.Valid() })
 		require.True(t, p.Valid())
 		release.Release()
 		require.NoError(t, <-done)

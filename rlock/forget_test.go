@@ -20,7 +20,7 @@ func TestAForgottenOuterHoldEndsWithTheReleaseOfTheInnerOne(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, name := cancellable(t), srv.Key(t, "lock")
 		var forgotten atomic.Int64
-		lock := rlock.New(srv.Client(t), name, with(redlatch.WithWatchdogTimeout(900*time.Millisecond),
+		lock := rlock.New(srv.Client(t), name, with(redlatch.WithWatchdogTimeout(3*time.Second),
 			redlatch.WithObserver(func(e redlatch.Event) {
 				if e.Kind == redlatch.EventForgotten {
 					forgotten.Add(1)
