@@ -261,12 +261,16 @@ func TestAServerThatIsDownIsAnErrorAndLeavesNothingOnTheOthers(t *testing.T) {
 func TestAllMembersHaveTheWholeLeaseHoweverLongTheLastWasWaitedFor(t *testing.T) {
 	srv := redistest.Process(t)
 	ctx, client := cancellable(t), srv.Client(t)
-	busy := take(t, rlock.New(srv.Client(t), "b", quiet...), ctx, redlatch.WithLease(400*time.Millisecond))
+	busy := take(t, rlock.New(srv.Client(t), "b", quiet...), ctx, redlatch.WithLease(200*time.Millisecond))
 	lock := multilock.New(rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...))
-	const lease = 3 * time.Second
-	hold := take(t, lock, ctx, redlatch.WithLease(lease))
-	a, b := client.PTTL(ctx, "a").Val(), client.PTTL(ctx, "b").Val()
-	require.InDelta(t, a, b, float64(lease/10))
+	const lease = 2 * time.Second
+	hold := take(t, lock, ctx, redlatch.WithLease(lease)) // a is held for the 200 ms that b is waited for
+	pipe := client.TxPipeline()
+	ofA, ofB := pipe.PTTL(ctx, "a"), pipe.PTTL(ctx, "b")
+	_, err := pipe.Exec(ctx)
+	require.NoError(t, err)
+	a, b := ofA.Val(), ofB.Val()
+	require.InDelta(t, a, b, float64(lease/20))
 	require.True(t, hold.Until().Before(time.Now().Add(min(a, b))))
 	require.NoError(t, hold.Unlock(ctx))
 	require.ErrorIs(t, busy.Unlock(ctx), redlatch.ErrLost)

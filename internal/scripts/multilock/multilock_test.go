@@ -70,6 +70,8 @@ func TestAGroupFromTheFirstHoldToTheLast(t *testing.T) {
 
 		require.True(t, send(b, multilock.Recount(group, x, ab, 2, 0)))
 		b.has(holding{x, "2", lease}, ab...)
+		require.Equal(t, mine, send(b, multilock.Acquire(group, x, ab, 9*long)), "a first acquisition that is executed late")
+		b.has(holding{x, "2", lease}, ab...)
 		for range 2 {
 			require.True(t, send(b, multilock.Recount(group, x, ab, 2, 0)))
 			require.Equal(t, "2", b.fields()["a:"+x+":lock_count"])
