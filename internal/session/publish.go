@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/keys"
@@ -18,6 +19,7 @@ import (
 // alike: SPUBLISH on a cluster that knows it, PUBLISH everywhere else, as Redisson does.
 type publishCommand struct {
 	chosen atomic.Pointer[string]
+	asking singleflight.Group
 }
 
 // Classic and Sharded are the two families.
@@ -38,31 +40,35 @@ func (p *publishCommand) decide(cluster bool, sharding settings.Sharding) {
 	}
 }
 
-// Publish is the command in force. A cluster is asked once whether it has sharded channels; while it cannot be asked,
-// the error is the server's.
+// Publish is the command in force. A cluster is asked once whether it has sharded channels, however many callers want
+// to know; while it cannot be asked, the error is the server's.
 func (s *Session) Publish(ctx context.Context) (string, error) {
 	if chosen := s.publish.chosen.Load(); chosen != nil {
 		return *chosen, nil
 	}
-	result := make(chan error, 1)
-	go func() { // the client does not honour the end of ctx in flight
-		probe := redis.NewCmd(ctx, "pubsub", "shardnumsub")
-		result <- s.Client.Process(context.WithoutCancel(ctx), probe)
-	}()
+	// The question is nobody's in particular: no caller's context ends it for the others.
+	answer := s.publish.asking.DoChan("", func() (any, error) { return s.publish.ask(s.Client) })
 	select {
-	case err := <-result:
-		if err == nil {
-			s.publish.chosen.Store(&sharded)
-			return sharded, nil
-		}
-		if outcome.Of(err) == outcome.Hopeless && !errors.Is(err, redis.ErrClosed) {
-			s.publish.chosen.Store(&classic) // a server before 7.0 does not know the subcommand
-			return classic, nil
-		}
-		return "", err
+	case a := <-answer:
+		command, _ := a.Val.(string)
+		return command, a.Err
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+}
+
+func (p *publishCommand) ask(client Client) (string, error) {
+	ctx := context.Background()
+	err := client.Process(ctx, redis.NewCmd(ctx, "pubsub", "shardnumsub"))
+	switch {
+	case err == nil:
+		p.chosen.Store(&sharded)
+	case outcome.Of(err) == outcome.Hopeless && !errors.Is(err, redis.ErrClosed):
+		p.chosen.Store(&classic) // a server before 7.0 does not know the subcommand
+	default:
+		return "", err
+	}
+	return *p.chosen.Load(), nil
 }
 
 // hubLocked makes the hub on first use, when it is decided which family of channels it has to listen to. It is nil while
