@@ -20,8 +20,10 @@ func TestMembersThatAreNotIndependentAreRefused(t *testing.T) {
 	a, b := redistest.Mini(t), redistest.Mini(t)
 	ctx := cancellable(t)
 	one, two := a.Client(t), b.Client(t)
+	opaque := &struct{ redlatch.Client }{one} // shows no address
 	for _, clients := range [][]redlatch.Client{
 		{one, two, one},
+		{opaque, two, opaque},
 		{one, two, a.Client(t)},
 		{one, two, a.Client(t, func(o *redis.Options) { o.DB = 3 })},
 		{one, two, redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1", b.Addr}})},
