@@ -23,8 +23,6 @@ type step struct {
 // the longest promise, because Java deletes the newest mark whichever hold is given back. The members of our multi-lock
 // are holds of their own. What is written here was compared with both. A wait in a fair queue is begun and not ended,
 // so the actors of those steps wait on goroutines of their own.
-//
-// This file is long because the traces are one table, to be read at one sitting.
 var traces = []struct {
 	kind  string
 	steps []step
