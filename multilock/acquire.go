@@ -15,8 +15,8 @@ import (
 )
 
 // How long a member is waited for while others are held: at random between a half and the whole of a time that doubles
-// with each round. It is long beside the usual hold of a lock, so that multi-locks among themselves, which cannot close
-// a circle, rarely give up what they have; and it is how long a circle with others lasts.
+// with each round that it ends. Multi-locks among themselves close no circle, so for them it only has to be longer than
+// what locks are usually held for; and it is how long a circle with others lasts.
 const (
 	firstPatience = 500 * time.Millisecond
 	mostPatience  = 8 * time.Second
@@ -25,7 +25,7 @@ const (
 // lostPause is the mean pause after a round whose members did not last until all were held.
 const lostPause = 50 * time.Millisecond
 
-// A blocked error says which member was busy for too long while others were held.
+// A blocked error says which member was busy, for too long or at all, while others were held.
 type blocked struct {
 	member int
 	err    error
@@ -42,10 +42,10 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 		defer cancel()
 	}
 	lent, carried := quorum.Lend(ctx)
-	order, patience := c.lock.order(), firstPatience
+	busy, patience := inOrder, firstPatience
 	for {
 		start := time.Now()
-		members, err := c.round(lent, order, patience)
+		members, err := c.round(lent, busy, patience)
 		var h *quorum.Hold
 		if err == nil {
 			h, err = c.hold(ctx, start, members)
@@ -54,7 +54,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 			return h, nil
 		}
 		quorum.GiveBack(ctx, members)
-		var busy *blocked
+		var b *blocked
 		switch {
 		case quorum.Lost(carried) != nil:
 			return nil, quorum.Lost(carried)
@@ -64,55 +64,82 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 			if failure := pause(ctx, err); failure != nil {
 				return nil, failure
 			}
-			order = c.lock.order()
-		case errors.As(err, &busy):
-			order, patience = c.lock.order(busy.member), min(2*patience, mostPatience)
-		default:
+			busy = inOrder
+		case !errors.As(err, &b):
 			return nil, err
+		case busy == inOrder:
+			busy, patience = b.member, min(2*patience, mostPatience)
+		default:
+			busy = inOrder
 		}
 	}
 }
 
-// order is the members' own order, by index, but for one that was busy: it comes first and is waited for with nothing
-// held.
-func (l *Lock) order(busy ...int) []int {
-	order := busy
-	for i := range l.members {
-		if !slices.Contains(busy, i) {
-			order = append(order, i)
-		}
-	}
-	return order
-}
+// inOrder is a round in which no member is known to be busy.
+const inOrder = -1
 
-// round takes the members in order. Besides an error it returns what it has got, to be given back.
-func (c *call) round(ctx context.Context, order []int, patience time.Duration) (members []quorum.Member, err error) {
-	for at, i := range order {
-		h, err := c.one(ctx, i, at > 0, patience)
+// round takes all members. Besides an error it returns what it has got, to be given back.
+//
+// A member that was busy comes first and is waited for with nothing held. The members that stand before it in the order
+// are then only tried: to wait for them would close circles among multi-locks, each of which ends by patience alone and
+// makes others impatient, until all of them do little else.
+func (c *call) round(ctx context.Context, busy int, patience time.Duration) (members []quorum.Member, err error) {
+	take := func(i int, how manner) error {
+		h, err := c.one(ctx, i, how, patience)
 		if err != nil {
-			return members, err
+			return err
 		}
 		inner := redlatch.Adopt(h)
 		members = append(members, quorum.Member{Name: fmt.Sprintf("%q", c.lock.members[i].Name()), Hold: inner})
 		// A member that is the same lock as an earlier one re-enters, or says at once that it cannot.
 		ctx = holds.Lend(ctx, inner)
+		return nil
+	}
+	if busy != inOrder {
+		if err := take(busy, patiently); err != nil {
+			return members, err
+		}
+	}
+	for i := range c.lock.members {
+		how := awhile
+		switch {
+		case i == busy:
+			continue
+		case c.try || i < busy:
+			how = once
+		case len(members) == 0:
+			how = patiently
+		}
+		if err := take(i, how); err != nil {
+			return members, err
+		}
 	}
 	return members, nil
 }
 
-func (c *call) one(ctx context.Context, i int, holding bool, patience time.Duration) (*redlatch.Hold, error) {
+// A manner is how one member is asked for.
+type manner int
+
+const (
+	patiently manner = iota // with nothing held: as long as the call may take
+	awhile                  // while others are held
+	once
+)
+
+func (c *call) one(ctx context.Context, i int, how manner, patience time.Duration) (h *redlatch.Hold, err error) {
 	m := c.lock.members[i]
-	if c.try {
-		return m.TryLock(ctx, c.forMember(0))
-	}
-	if !holding {
+	switch how {
+	case patiently:
 		return m.Lock(ctx, c.forMember(0))
+	case once:
+		h, err = m.TryLock(ctx, c.forMember(0))
+	case awhile:
+		wait := patience/2 + rand.N(patience/2)
+		if lease := c.set.Lease; lease > 0 {
+			wait = max(time.Millisecond, min(wait, lease/3)) // what is held should not run out meanwhile
+		}
+		h, err = m.Lock(ctx, c.forMember(wait))
 	}
-	wait := patience/2 + rand.N(patience/2)
-	if lease := c.set.Lease; lease > 0 {
-		wait = max(time.Millisecond, min(wait, lease/3)) // what is held should not run out meanwhile
-	}
-	h, err := m.Lock(ctx, c.forMember(wait))
 	if err != nil && ctx.Err() == nil && errors.Is(err, errs.NotAcquired) {
 		err = &blocked{i, err}
 	}

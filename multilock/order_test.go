@@ -1,0 +1,87 @@
+package multilock_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/multilock"
+)
+
+// A script plays the members: it notes how they are asked, in turn, and refuses where the test says so.
+type script struct {
+	calls  []string
+	refuse map[int]bool // by the number of the call
+}
+
+// A scripted is one member.
+type scripted struct {
+	script *script
+	name   string
+}
+
+func (m scripted) Name() string { return m.name }
+
+func (m scripted) Lock(_ context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	how := "waits for"
+	if settings.Apply(settings.Defaults(), opts).Wait > 0 {
+		how = "waits a while for"
+	}
+	return m.answer(how)
+}
+
+func (m scripted) TryLock(context.Context, ...redlatch.Option) (*redlatch.Hold, error) {
+	return m.answer("tries")
+}
+
+func (m scripted) answer(how string) (*redlatch.Hold, error) {
+	m.script.calls = append(m.script.calls, how+" "+m.name)
+	if m.script.refuse[len(m.script.calls)] {
+		return nil, fmt.Errorf("%w: %s", redlatch.ErrNotAcquired, m.name)
+	}
+	return redlatch.NewHold(&scriptedHold{member: m}), nil
+}
+
+type scriptedHold struct {
+	member scripted
+	ending holds.Ending
+}
+
+func (h *scriptedHold) Unlock(context.Context) error {
+	h.ending.End(redlatch.ErrReleased)
+	return nil
+}
+func (h *scriptedHold) Extend(context.Context, time.Duration) error { return nil }
+func (h *scriptedHold) Owner() string                               { return "" }
+func (h *scriptedHold) Token() int64                                { return 0 }
+func (h *scriptedHold) Until() time.Time                            { return time.Now().Add(time.Hour) }
+func (h *scriptedHold) Ending() *holds.Ending                       { return &h.ending }
+func (h *scriptedHold) Forgotten()                                  {}
+
+// What is waited for while something is held always comes later in the order, or circles of multi-locks would close,
+// which nothing but patience ends: under load that is a collapse from which they do not recover.
+func TestNothingIsWaitedForAgainstTheOrderWhileAnythingIsHeld(t *testing.T) {
+	s := &script{refuse: map[int]bool{2: true, 4: true, 6: true}}
+	lock := multilock.New(scripted{s, "c"}, scripted{s, "a"}, scripted{s, "b"})
+	hold := take(t, lock, cancellable(t))
+	require.Equal(t, []string{
+		"waits for a", "waits a while for b", // in vain, and a is given back
+		"waits for b", "tries a", // with b in hand; in vain, and b is given back
+		"waits for a", "waits a while for b", // in order again, in vain again
+		"waits for b", "tries a", "waits a while for c",
+	}, s.calls)
+	require.NoError(t, hold.Unlock(context.Background()))
+}
+
+func TestATryStopsAtTheFirstRefusal(t *testing.T) {
+	s := &script{refuse: map[int]bool{2: true}}
+	_, err := multilock.New(scripted{s, "b"}, scripted{s, "c"}, scripted{s, "a"}).TryLock(cancellable(t))
+	require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+	require.Equal(t, []string{"tries a", "tries b"}, s.calls)
+}
