@@ -23,16 +23,16 @@ type Base struct {
 	Kind    *Kind
 
 	channel  string // where releases are announced; empty where they are not
-	defaults settings.Settings
+	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
 }
 
 // New makes the base of a lock. It does no I/O.
 func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option) *Base {
-	set := settings.Apply(settings.Defaults(), opts)
-	b := &Base{Name: name, Session: session.Of(client, &set), Kind: kind, defaults: set}
-	b.Key, b.invalid = b.Session.KeyOf(name, &set)
-	if err := b.check(&set); err != nil {
+	set := settings.For(opts)
+	b := &Base{Name: name, Session: session.Of(client, set), Kind: kind, defaults: set}
+	b.Key, b.invalid = b.Session.KeyOf(name, set)
+	if err := b.check(set); err != nil {
 		b.invalid = err
 	}
 	if kind.Channel != nil {
@@ -47,7 +47,7 @@ func (b *Base) resolve(opts []redlatch.Option, try bool) (*settings.Settings, er
 		return nil, b.invalid
 	}
 	if len(opts) == 0 {
-		return &b.defaults, nil
+		return b.defaults, nil
 	}
 	set := settings.Apply(b.defaults.ForCall(), opts)
 	if err := b.check(&set); err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// An owner is one identity in Redis and the holds that share it.
+// An owner is one identity in Redis and the holds that share it. A program may have ten thousand of them: what few need
+// is behind a pointer.
 type owner struct {
 	base   *Base
 	id     string
 	set    *settings.Settings // of the first acquisition
-	end    time.Time          // zero, or where WithMaxHold ends it
 	ticket watchdog.Ticket
 	first  hold
 	host   *owner // nil, or the owner on the other side within which this one is
@@ -26,16 +26,16 @@ type owner struct {
 
 	mu       sync.Mutex
 	busy     bool            // a count-changing command is under way
-	queue    []chan struct{} // who waits to send the next one
+	renewing bool            // the watchdog extends the lease, because a live hold has none of its own
+	queued   bool            // it waits in a queue in Redis: what is in doubt is settled when the wait is over
+	queue    []chan struct{} // who waits to send the next count-changing command
 	most     int             // the most holds that a script has ever asked for
 	live     int             // holds handed out and not given back
 	inner    []*hold         // those of re-entries that are not given back
-	renewing bool            // the watchdog extends the lease, because a live hold has none of its own
 	token    int64
 	lost     *errs.Loss
-	doubt    doubt
+	doubt    *doubt // nil if there never was any
 	guest    *owner // the latest that was given this identity too
-	queued   bool   // it waits in a queue in Redis: what is in doubt is settled when the wait is over
 }
 
 func newOwner(b *Base, set *settings.Settings) *owner {
@@ -107,9 +107,6 @@ func (o *owner) exit() {
 // the acquisition was sent.
 func (o *owner) begin(sent time.Time, token int64) *hold {
 	lease := o.set.FirstLease()
-	if o.set.MaxHold > 0 {
-		o.end = sent.Add(o.set.MaxHold)
-	}
 	o.renewing = o.set.Lease == 0
 	o.live, o.token = 1, token
 	o.first = hold{owner: o, since: sent, renewed: o.renewing}
@@ -120,12 +117,20 @@ func (o *owner) begin(sent time.Time, token int64) *hold {
 // terms are the watchdog's for an owner trusted until then. A fixed lease is not extended, but if it is longer than a
 // renewal period the lock is looked at each period, to notice when it is taken away.
 func (o *owner) terms(trusted time.Time) watchdog.Terms {
-	t := watchdog.Terms{Trusted: trusted, End: o.end, Every: o.set.WatchdogTimeout / 3, Margin: watchdog.Margin(o.set.FirstLease())}
+	t := watchdog.Terms{Trusted: trusted, End: o.end(), Every: o.set.WatchdogTimeout / 3, Margin: watchdog.Margin(o.set.FirstLease())}
 	if o.renewing {
 		t.Lease = o.set.WatchdogTimeout
 		t.Margin = watchdog.Margin(t.Lease)
 	}
 	return t
+}
+
+// end is zero, or where WithMaxHold ends the owner.
+func (o *owner) end() time.Time {
+	if o.set.MaxHold == 0 {
+		return time.Time{}
+	}
+	return o.first.since.Add(o.set.MaxHold)
 }
 
 // subject is what a script says about the owner: how many holds it is to have, with which lease.

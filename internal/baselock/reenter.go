@@ -62,10 +62,11 @@ func (o *owner) reentry(holds int, lease time.Duration) scripts.Command[scripts.
 
 // leaseWithin keeps a lease asked for at a moment from reaching past the owner's end.
 func (o *owner) leaseWithin(at time.Time, lease time.Duration) time.Duration {
-	if o.end.IsZero() {
+	end := o.end()
+	if end.IsZero() {
 		return lease
 	}
-	return min(lease, max(o.end.Sub(at), time.Millisecond))
+	return min(lease, max(end.Sub(at), time.Millisecond))
 }
 
 // reentered hands out the hold of a re-entry that the server has confirmed.

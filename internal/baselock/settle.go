@@ -35,11 +35,18 @@ type doubt struct {
 	settling  bool          // one is under way, and plans the next when it is done
 }
 
+func (o *owner) doubtLocked() *doubt {
+	if o.doubt == nil {
+		o.doubt = &doubt{}
+	}
+	return o.doubt
+}
+
 // doubted notes that a command of unknown outcome may still execute.
 func (o *owner) doubted() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.doubt.ghosts = time.Now().Add(ghostsWithin)
+	o.doubtLocked().ghosts = time.Now().Add(ghostsWithin)
 	o.planLocked()
 }
 
@@ -47,9 +54,9 @@ func (o *owner) doubted() {
 func (o *owner) pending() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	now := time.Now()
-	o.doubt.ghosts = now.Add(ghostsWithin)
-	o.doubt.release, o.doubt.confirmed = o.leaseEnd(now), false
+	d, now := o.doubtLocked(), time.Now()
+	d.ghosts = now.Add(ghostsWithin)
+	d.release, d.confirmed = o.leaseEnd(now), false
 	o.planLocked()
 }
 
@@ -69,7 +76,7 @@ func (o *owner) planLocked() {
 	if o.queued {
 		return
 	}
-	d, due := &o.doubt, time.Now().Add(firstSettle)
+	d, due := o.doubtLocked(), time.Now().Add(firstSettle)
 	planned := d.pause > 0
 	if !planned {
 		d.since = time.Now()
@@ -156,7 +163,9 @@ func (o *owner) assert(ctx context.Context) error {
 	s.Wake = wake
 	_, _, err = delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Release(s), limit)
 	o.mu.Lock()
-	o.doubt.confirmed = err == nil
+	if o.doubt != nil {
+		o.doubt.confirmed = err == nil
+	}
 	o.mu.Unlock()
 	return err
 }

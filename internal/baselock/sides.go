@@ -112,7 +112,7 @@ func (o *owner) moveOut() {
 		return
 	}
 	o.mu.Lock()
-	settled := o.doubt.since.IsZero()
+	settled := o.doubt == nil || o.doubt.since.IsZero()
 	o.mu.Unlock()
 	o.host.mu.Lock()
 	defer o.host.mu.Unlock()

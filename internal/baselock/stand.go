@@ -150,7 +150,7 @@ func (o *owner) dequeued() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queued = false
-	if time.Now().Before(o.doubt.ghosts) {
+	if o.doubt != nil && time.Now().Before(o.doubt.ghosts) {
 		o.planLocked()
 	}
 }

@@ -29,15 +29,15 @@ type Counter struct {
 
 	noun     string // "semaphore", for error texts
 	channel  string // empty where nobody waits
-	defaults settings.Settings
+	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
 }
 
 // New makes a counter. takes are the options that make sense in New.
 func New(client redlatch.Client, name, noun string, channel func(key string) string, takes settings.Option, opts []redlatch.Option) *Counter {
-	set := settings.Apply(settings.Defaults(), opts)
-	c := &Counter{Name: name, Session: session.Of(client, &set), noun: noun, defaults: set}
-	c.Key, c.invalid = c.Session.KeyOf(name, &set)
+	set := settings.For(opts)
+	c := &Counter{Name: name, Session: session.Of(client, set), noun: noun, defaults: set}
+	c.Key, c.invalid = c.Session.KeyOf(name, set)
 	if err := set.Check("a "+noun, takes); err != nil {
 		c.invalid = err
 	}
@@ -53,7 +53,7 @@ func (c *Counter) Resolve(call string, takes settings.Option, opts []redlatch.Op
 		return nil, c.invalid
 	}
 	if len(opts) == 0 {
-		return &c.defaults, nil
+		return c.defaults, nil
 	}
 	set := settings.Apply(c.defaults.ForCall(), opts)
 	if err := set.Check(call, takes); err != nil {
@@ -96,7 +96,7 @@ func Ask[R any](ctx context.Context, c *Counter, cmd func(key string) scripts.Co
 	if c.invalid != nil {
 		return reply, c.invalid
 	}
-	if reply, err = Read(ctx, c, cmd, &c.defaults); err != nil {
+	if reply, err = Read(ctx, c, cmd, c.defaults); err != nil {
 		return reply, c.broken(err)
 	}
 	return reply, nil

@@ -34,7 +34,7 @@ type Attempt struct {
 
 // Try asks once. Those of this process who wait already are not overtaken.
 func (c *Counter) Try(ctx context.Context, a Acquisition) (bool, error) {
-	return c.TryWith(ctx, &c.defaults, a)
+	return c.TryWith(ctx, c.defaults, a)
 }
 
 // TryWith is Try with the options of the call.

@@ -10,14 +10,31 @@ import (
 // An Ending is the moment at which a hold is over. Contexts made from the hold are told through weak pointers: a
 // context that nobody can reach any more needs no telling, and must not keep the public Hold alive from here, or a
 // hold that the program forgot would never be noticed. Those that somebody may wait for are pinned besides.
+//
+// A hold that lives long, and perhaps among ten thousand others, has one context as a rule. That one costs nothing
+// beside the Ending; what more there is to be told is an audience.
 type Ending struct {
-	mu       sync.Mutex
-	cause    error // why it is over; nil while it lasts
+	mu     sync.Mutex
+	cause  error              // why it is over; nil while it lasts
+	first  weak.Pointer[life] // the first watcher
+	pinned *life              // the same, if it must not be collected
+	others *audience          // nil until somebody else is to be told
+}
+
+// An audience are those to be told beside the first watcher.
+type audience struct {
 	watchers []weak.Pointer[life]
 	prune    int                 // length at which dead watchers are swept out
 	pins     []*life             // watchers that must not be collected
 	unpin    int                 // length at which pins that are over are swept out
 	heirs    []func(cause error) // holds that stand on this one
+}
+
+func (e *Ending) othersLocked() *audience {
+	if e.others == nil {
+		e.others = &audience{}
+	}
+	return e.others
 }
 
 // End ends the hold for cause, unless it has ended already, and reports whether this call did it.
@@ -28,19 +45,29 @@ func (e *Ending) End(cause error) bool {
 		return false
 	}
 	e.cause = cause
-	watchers, pins, heirs := e.watchers, e.pins, e.heirs
-	e.watchers, e.pins, e.heirs = nil, nil, nil
+	first, pinned, others := e.first, e.pinned, e.others
+	e.first, e.pinned, e.others = weak.Pointer[life]{}, nil, nil
 	e.mu.Unlock()
-	for _, w := range watchers {
+	if l := first.Value(); l != nil {
+		l.release(cause)
+	}
+	runtime.KeepAlive(pinned)
+	if others != nil {
+		others.tell(cause)
+	}
+	return true
+}
+
+func (a *audience) tell(cause error) {
+	for _, w := range a.watchers {
 		if l := w.Value(); l != nil {
 			l.release(cause)
 		}
 	}
-	runtime.KeepAlive(pins)
-	for _, tell := range heirs {
+	runtime.KeepAlive(a.pins)
+	for _, tell := range a.heirs {
 		tell(cause)
 	}
-	return true
 }
 
 // OnEnd has tell called with the cause when the hold ends, at once when it has ended. It is for a hold that stands on
@@ -49,7 +76,8 @@ func (e *Ending) OnEnd(tell func(cause error)) {
 	e.mu.Lock()
 	cause := e.cause
 	if cause == nil {
-		e.heirs = append(e.heirs, tell)
+		others := e.othersLocked()
+		others.heirs = append(others.heirs, tell)
 	}
 	e.mu.Unlock()
 	if cause != nil {
@@ -73,10 +101,31 @@ func (e *Ending) watch(l *life) {
 		return
 	}
 	defer e.mu.Unlock()
-	if len(e.watchers) >= max(e.prune, 16) {
-		e.sweepLocked()
+	if over(e.first) {
+		e.first, e.pinned = weak.Make(l), nil
+		return
 	}
-	e.watchers = append(e.watchers, weak.Make(l))
+	e.othersLocked().watch(l)
+}
+
+// over tells whether nobody needs to be told through w.
+func over(w weak.Pointer[life]) bool {
+	l := w.Value()
+	return l == nil || l.ctx.Err() != nil
+}
+
+func (a *audience) watch(l *life) {
+	if len(a.watchers) >= max(a.prune, 16) {
+		a.sweep()
+	}
+	a.watchers = append(a.watchers, weak.Make(l))
+}
+
+// sweep drops the watchers that are over, so that a hold that lives for days and makes a context per request stays
+// small. The next sweep comes when the list has doubled.
+func (a *audience) sweep() {
+	a.watchers = slices.DeleteFunc(a.watchers, over)
+	a.prune = 2 * len(a.watchers)
 }
 
 // pin keeps l from being collected as long as neither it nor the hold is over. Like the watchers, pins that are over go
@@ -87,24 +136,15 @@ func (e *Ending) pin(l *life) {
 	if e.cause != nil || l.pinned.Load() {
 		return
 	}
-	if len(e.pins) >= max(e.unpin, 16) {
-		e.pins = slices.DeleteFunc(e.pins, func(l *life) bool { return l.ctx.Err() != nil })
-		e.unpin = 2 * len(e.pins)
-	}
-	e.pins = append(e.pins, l)
 	l.pinned.Store(true)
-}
-
-// sweepLocked drops the watchers that are over, so that a hold that lives for days and makes a context per request
-// stays small. The next sweep comes when the list has doubled.
-func (e *Ending) sweepLocked() {
-	kept := e.watchers[:0]
-	for _, w := range e.watchers {
-		if l := w.Value(); l != nil && l.ctx.Err() == nil {
-			kept = append(kept, w)
-		}
+	if e.first.Value() == l {
+		e.pinned = l
+		return
 	}
-	clear(e.watchers[len(kept):])
-	e.watchers = kept
-	e.prune = 2 * len(kept)
+	a := e.othersLocked()
+	if len(a.pins) >= max(a.unpin, 16) {
+		a.pins = slices.DeleteFunc(a.pins, func(l *life) bool { return l.ctx.Err() != nil })
+		a.unpin = 2 * len(a.pins)
+	}
+	a.pins = append(a.pins, l)
 }

@@ -135,6 +135,18 @@ func Defaults() Settings {
 	}
 }
 
+// standard are the settings of everything that is made without options.
+var standard = Defaults()
+
+// For is the outcome of the options of New. It is shared by all that were made without any, and must not be changed.
+func For[O ~func(*Settings)](options []O) *Settings {
+	if len(options) == 0 {
+		return &standard
+	}
+	set := Apply(Defaults(), options)
+	return &set
+}
+
 // Give notes that an option was used.
 func (s *Settings) Give(o Option) { s.given |= o }
 
