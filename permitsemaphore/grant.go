@@ -1,7 +1,6 @@
 package permitsemaphore
 
 import (
-	"context"
 	"log/slog"
 	"slices"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/scripts"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -105,36 +105,32 @@ func (g *grant) Until() time.Time {
 
 // Batch puts the grant with those that are renewed by the same script in the same slot.
 func (g *grant) Batch() watchdog.Batch {
-	return watchdog.Batch{Kind: "permit", Shard: g.counter.Session.Shard(g.counter.Key)}
+	return g.counter.Session.BatchOf("permit", g.counter.Key)
 }
 
 // idsPerRenewal bounds the work of one script, whatever the number of permits in a batch.
 const idsPerRenewal = 2000
 
-// Renew renews the grants of one batch, in as many scripts as it takes.
-func (g *grant) Renew(ctx context.Context, tickets []*watchdog.Ticket) (alive []bool, err error) {
-	for len(tickets) > 0 {
-		now := time.Now()
-		var renewals []script.Renewal
-		for ids := 0; len(renewals) < len(tickets) && (ids == 0 || ids < idsPerRenewal); {
-			t := tickets[len(renewals)]
-			other := t.Owner().(*grant)
-			other.mu.Lock()
-			r := script.Renewal{Key: other.counter.Key, IDs: slices.Clone(other.ids), Lease: t.Lease(now)}
-			other.mu.Unlock()
-			renewals = append(renewals, r)
-			ids += len(r.IDs)
-		}
-		reply, err := session.Once(ctx, g.counter.Session.Client, script.Renew(renewals))
-		if err != nil {
-			return nil, err
-		}
-		for i, there := range reply {
-			alive = append(alive, tickets[i].Owner().(*grant).whole(renewals[i].IDs, there))
-		}
-		tickets = tickets[len(renewals):]
+// Renewal renews the first grants of one batch.
+func (g *grant) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], int) {
+	now := time.Now()
+	var renewals []script.Renewal
+	for ids := 0; len(renewals) < len(tickets) && (ids == 0 || ids < idsPerRenewal); {
+		t := tickets[len(renewals)]
+		other := t.Owner().(*grant)
+		other.mu.Lock()
+		r := script.Renewal{Key: other.counter.Key, IDs: slices.Clone(other.ids), Lease: t.Lease(now)}
+		other.mu.Unlock()
+		renewals = append(renewals, r)
+		ids += len(r.IDs)
 	}
-	return alive, nil
+	return scripts.Map(script.Renew(renewals), func(there [][]bool) []bool {
+		alive := make([]bool, len(renewals))
+		for i, r := range renewals {
+			alive[i] = tickets[i].Owner().(*grant).whole(r.IDs, there[i])
+		}
+		return alive
+	}), len(renewals)
 }
 
 // whole tells whether no permit is missing that should be there. One that is being released by its id may be gone.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -143,11 +144,11 @@ func (o *owner) subject(holds int, lease time.Duration) Subject {
 
 // Batch puts the owner with those that are renewed by the same script in the same slot.
 func (o *owner) Batch() watchdog.Batch {
-	return watchdog.Batch{Kind: o.base.Kind.Batch, Shard: o.base.Session.Shard(o.base.Key)}
+	return o.base.Session.BatchOf(o.base.Kind.Batch, o.base.Key)
 }
 
-// Renew renews the owners of one batch.
-func (o *owner) Renew(ctx context.Context, tickets []*watchdog.Ticket) ([]bool, error) {
+// Renewal renews the owners of one batch.
+func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], int) {
 	now := time.Now()
 	subjects := make([]Subject, len(tickets))
 	for i, t := range tickets {
@@ -157,7 +158,7 @@ func (o *owner) Renew(ctx context.Context, tickets []*watchdog.Ticket) ([]bool, 
 		other.mu.Unlock()
 		subjects[i] = other.subject(live, t.Lease(now))
 	}
-	return session.Once(ctx, o.base.Session.Client, o.base.Kind.Renew(subjects))
+	return o.base.Kind.Renew(subjects), len(tickets)
 }
 
 // Lost is called by the watchdog. It may come when the last hold has just been given back, and is nobody's news then.

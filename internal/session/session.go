@@ -112,7 +112,7 @@ func open(client Client, set *settings.Settings) *Session {
 	s.publish.decide(s.cluster, set.Sharding)
 	s.Dispatch = dispatch.New(client, s.topology, lingerOf(&s.linger))
 	s.Dispatch.OnTrouble(s.suspect)
-	s.Watchdog = watchdog.New(send)
+	s.Watchdog = watchdog.New(s.renew)
 	return s
 }
 
@@ -125,16 +125,6 @@ func (s *Session) NextOwner() string {
 	var buffer [64]byte
 	text := append(append(buffer[:0], s.ID...), ':')
 	return string(strconv.AppendInt(text, s.owners.Add(1), 10))
-}
-
-// A Renewer is an owner of tickets that knows the script by which its kind is renewed.
-type Renewer interface {
-	Renew(ctx context.Context, tickets []*watchdog.Ticket) (alive []bool, err error)
-}
-
-// send renews a batch of tickets, which all are of one kind.
-func send(ctx context.Context, _ watchdog.Batch, tickets []*watchdog.Ticket) ([]bool, error) {
-	return tickets[0].Owner().(Renewer).Renew(ctx, tickets)
 }
 
 // silent is where what nobody wants to read goes.

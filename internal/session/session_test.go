@@ -16,7 +16,6 @@ import (
 
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/redistest"
-	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/waiting"
@@ -309,22 +308,4 @@ func TestALaneIsLentToOneAtATimeAndItsNumbersAscend(t *testing.T) {
 	s.ReturnLane("k", again)
 	s.ReturnLane("k", second)
 	require.Greater(t, s.BorrowLane("k").Seq, second.Seq, "also of a counter that was forgotten: the server may remember")
-}
-
-func TestOnceSendsOneTimeAndOnlyAnUnknownScriptAgain(t *testing.T) {
-	srv := redistest.Mini(t)
-	client := srv.Client(t)
-	fence := lane.Fence("k", lane.Call{Key: "l", Lane: 0, Seq: 2})
-	for range 2 {
-		took, err := session.Once(t.Context(), client, fence)
-		require.NoError(t, err)
-		require.False(t, took)
-	}
-	require.EqualValues(t, 2, srv.CommandStats(t)["evalsha"])
-	require.EqualValues(t, 1, srv.CommandStats(t)["eval"])
-
-	failing := &probed{Client: client, err: errors.New("a read timed out")}
-	_, err := session.Once(t.Context(), failing, fence)
-	require.ErrorIs(t, err, failing.err)
-	require.Equal(t, 1, failing.asked)
 }

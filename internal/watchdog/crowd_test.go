@@ -44,6 +44,77 @@ func TestBatchesHoldOneKindAndShardAndAtMostAHundred(t *testing.T) {
 	})
 }
 
+// Ten thousand holds are a hundred scripts on one server, and thousands on a cluster, one for each slot that has any. A
+// goroutine and a connection for each would be a storm every period.
+func TestTheScriptsOfOneServerLeaveTogether(t *testing.T) {
+	for name, test := range map[string]struct {
+		server func(i int) any
+		shard  func(i int) int
+		sends  int
+	}{
+		"one server":               {func(int) any { return nil }, func(int) int { return 0 }, 1},
+		"three masters":            {func(i int) any { return i % 3 }, func(i int) int { return i % 600 }, 3},
+		"more slots than fit in":   {func(int) any { return 0 }, func(i int) int { return i % 1000 }, 4},
+		"a cluster that is opaque": {func(i int) any { return i % 50 }, func(i int) int { return i % 50 }, 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				var owners []*owner
+				for i := range 2000 {
+					o := w.owner(test.shard(i))
+					o.batch.Server = test.server(i)
+					owners = append(owners, o)
+					w.keep(o, w.renewed())
+				}
+				w.until(every)
+				require.EqualValues(t, test.sends, w.sends.Load())
+				seen := 0
+				for n := range w.sent() {
+					seen += len(w.call(n + 1).owners)
+				}
+				require.Equal(t, 2000, seen)
+				w.forget(owners...)
+			})
+		})
+	}
+}
+
+// One pipeline, but each script is answered for itself, as soon as its answer is there.
+func TestAScriptThatFailsOrHangsTakesNoOtherAlong(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		stuck, failing, healthy := w.owner(1), w.owner(2), w.owner(3)
+		w.answer = func(ctx context.Context, _ int, c *call) ([]bool, error) {
+			switch c.batch.Shard {
+			case 1:
+				return hang(ctx)
+			case 2:
+				return nil, errDown
+			default:
+				return all(true, 1), nil
+			}
+		}
+		for _, o := range []*owner{stuck, failing, healthy} {
+			w.keep(o, w.renewed())
+		}
+		w.until(every)
+		require.EqualValues(t, 1, w.sends.Load())
+		require.Equal(t, every+trust, w.trusted(healthy))
+		require.Equal(t, trust, w.trusted(failing))
+		w.until(every + time.Second)
+		hanging := 1
+		for w.call(hanging).batch.Shard != 1 {
+			hanging++
+		}
+		require.EqualValues(t, -1, w.call(hanging).ended, "the call goes on for the script that hangs")
+		w.forget(stuck)
+		require.Equal(t, every+time.Second, w.call(hanging).ended, "and ends when nobody cares for the rest of it")
+		w.until(65 * time.Second)
+		require.Equal(t, []loss{{trust, watchdog.Unanswered, errDown}}, failing.lost())
+		require.Empty(t, healthy.lost())
+		w.forget(healthy)
+	})
+}
+
 func TestASendTakesAlongWhatIsDueWithinAQuarterOfItsPeriod(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		first, near, far := w.owner(0), w.owner(0), w.owner(0)

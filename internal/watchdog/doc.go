@@ -1,5 +1,6 @@
-// Package watchdog keeps alive what is held. It renews, or only checks, many tickets in few batches, and tells an owner
-// the moment its hold can no longer be trusted. It knows nothing of Redis: it is given a Send.
+// Package watchdog keeps alive what is held. It renews, or only checks, many tickets in few scripts, one pipeline for
+// each server, and tells an owner the moment its hold can no longer be trusted. It knows nothing of Redis: it is given a
+// Send.
 //
 //   - A ticket is trusted until its deadline. Only an answer moves the deadline, and only forward: to the moment just
 //     before the send, plus the lease that the send asked for, minus the margin.

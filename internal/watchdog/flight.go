@@ -10,9 +10,9 @@ const maxInFlight = 3
 
 // A flight is one call of Send.
 type flight struct {
-	before  instant // read before the call
-	seats   []seat  // fixed once boarded
-	waiting int     // seats whose tickets still care; at 0 the call is cancelled
+	before  instant  // read before the call
+	scripts [][]seat // fixed once boarded; emptied as they are answered
+	waiting int      // seats whose tickets still care; at 0 the call is cancelled
 	cancel  context.CancelFunc
 }
 
@@ -26,61 +26,76 @@ type seat struct {
 	upto    instant // how far the lease reaches that is asked for; -never for a check
 }
 
-// fly makes one send and deals with its answer.
-func (w *Watchdog) fly(b Batch, passengers []passenger) {
+// fly makes one send and deals with its answers as they come.
+func (w *Watchdog) fly(load []cargo) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	f := &flight{cancel: cancel, seats: make([]seat, 0, len(passengers))}
-	tickets := w.board(f, passengers)
-	if len(tickets) == 0 {
+	f := &flight{cancel: cancel}
+	due := w.board(f, load)
+	if len(due) == 0 {
 		return
 	}
-	alive, err := w.send(ctx, b, tickets)
-	if err == nil && len(alive) != len(tickets) {
-		err = fmt.Errorf("watchdog: a send of %d tickets answered for %d", len(tickets), len(alive))
-	}
-	w.land(f, alive, err)
+	w.send(ctx, due, func(script int, alive []bool, err error) {
+		if n := len(due[script].Tickets); err == nil && len(alive) != n {
+			err = fmt.Errorf("watchdog: a script of %d tickets answered for %d", n, len(alive))
+		}
+		w.land(f, script, alive, err)
+	})
 }
 
 // board gives a seat to each passenger that is still to be sent. The clock is read here, on the goroutine that sends:
 // whatever delays the send from now on makes trust too short and never too long.
-func (w *Watchdog) board(f *flight, passengers []passenger) (tickets []*Ticket) {
+func (w *Watchdog) board(f *flight, load []cargo) (due []Script) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := clock()
 	f.before = now
-	for _, p := range passengers {
-		t := p.ticket
-		if t.place == 0 || t.keeping != p.keeping {
-			continue // forgotten or lost on the way
-		}
-		if t.trustedUntil() <= now {
-			reason, cause := t.endingLocked()
-			w.loseLocked(t, now, reason, cause)
-			continue
-		}
-		flying := t.flyingLocked()
-		if flying < maxInFlight {
-			s := seat{ticket: t, flight: f, older: t.newest, keeping: t.keeping, version: t.version, upto: -never}
-			if t.lease > 0 {
-				s.upto = min(now+instant(t.lease), t.end)
+	for _, c := range load {
+		seats := make([]seat, 0, len(c.passengers)) // within its capacity: seats do not move
+		var tickets []*Ticket
+		for _, p := range c.passengers {
+			if s, ok := w.seatLocked(f, p, now); ok {
+				seats = append(seats, s)
+				p.ticket.newest = &seats[len(seats)-1]
+				tickets = append(tickets, p.ticket)
 			}
-			f.seats = append(f.seats, s) // within its capacity: seats do not move
-			t.newest = &f.seats[len(f.seats)-1]
-			tickets = append(tickets, t)
-			flying++
+			if p.ticket.place != 0 && p.ticket.flyingLocked() == maxInFlight {
+				p.ticket.due = never // until one of them is answered
+				w.placeLocked(p.ticket)
+			}
 		}
-		if flying == maxInFlight {
-			t.due = never // until one of them is answered
-			w.placeLocked(t)
+		if len(tickets) > 0 {
+			due = append(due, Script{c.batch, tickets})
+			f.scripts = append(f.scripts, seats)
+			f.waiting += len(seats)
 		}
 	}
-	f.waiting = len(tickets)
-	return tickets
+	return due
 }
 
-// land deals with the answer to f.
-func (w *Watchdog) land(f *flight, alive []bool, err error) {
+// seatLocked makes a seat for p, unless it was forgotten or lost on the way or has enough sends in flight.
+func (w *Watchdog) seatLocked(f *flight, p passenger, now instant) (s seat, ok bool) {
+	t := p.ticket
+	if t.place == 0 || t.keeping != p.keeping {
+		return s, false
+	}
+	if t.trustedUntil() <= now {
+		reason, cause := t.endingLocked()
+		w.loseLocked(t, now, reason, cause)
+		return s, false
+	}
+	if t.flyingLocked() == maxInFlight {
+		return s, false
+	}
+	s = seat{ticket: t, flight: f, older: t.newest, keeping: t.keeping, version: t.version, upto: -never}
+	if t.lease > 0 {
+		s.upto = min(now+instant(t.lease), t.end)
+	}
+	return s, true
+}
+
+// land deals with the answer to one script of f.
+func (w *Watchdog) land(f *flight, script int, alive []bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := clock()
@@ -88,8 +103,10 @@ func (w *Watchdog) land(f *flight, alive []bool, err error) {
 	if err != nil {
 		failed = &failure{err}
 	}
-	for i := range f.seats {
-		s := &f.seats[i]
+	seats := f.scripts[script]
+	f.scripts[script] = nil // a second answer finds nothing
+	for i := range seats {
+		s := &seats[i]
 		t := s.ticket
 		switch {
 		case t.place == 0 || t.keeping != s.keeping:
@@ -161,6 +178,7 @@ func (t *Ticket) riseLocked(s *seat, older bool) bool {
 		link = &(*link).older
 	}
 	*link = s.older
+	s.flight.leaveLocked()
 	if older {
 		*link = nil
 		for o := s.older; o != nil; o = o.older {
@@ -178,7 +196,7 @@ func (t *Ticket) flyingLocked() (n int) {
 	return n
 }
 
-// leaveLocked says that one ticket no longer cares for f, and ends the call with the last of them.
+// leaveLocked says that one ticket no longer cares for f, or has its answer, and ends the call with the last of them.
 func (f *flight) leaveLocked() {
 	if f.waiting--; f.waiting == 0 {
 		f.cancel()

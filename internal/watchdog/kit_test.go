@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,7 +71,7 @@ func (o *owner) lost() []loss {
 	return append([]loss(nil), o.losses...)
 }
 
-// A call is one call of Send, with moments counted from the start of the test.
+// A call is one script of a call of Send, with moments counted from the start of the test.
 type call struct {
 	at     time.Duration
 	batch  watchdog.Batch
@@ -79,13 +80,15 @@ type call struct {
 	ended  time.Duration // when its context ended, or -1
 }
 
-// A world is a watchdog, a clock that starts at 0 and a server that notes each call. Its answer says yes to all unless a
+// A world is a watchdog, a clock that starts at 0 and a server that notes each script, answering each by itself. Its answer says yes to all unless a
 // test sets another one; n counts calls from 1.
 type world struct {
 	t      *testing.T
 	dog    *watchdog.Watchdog
 	start  time.Time
 	answer func(ctx context.Context, n int, c *call) ([]bool, error)
+
+	sends atomic.Int64 // calls of Send
 
 	mu    sync.Mutex
 	calls []*call
@@ -103,7 +106,19 @@ func inBubble(t *testing.T, test func(t *testing.T, w *world)) {
 	})
 }
 
-func (w *world) send(ctx context.Context, b watchdog.Batch, tickets []*watchdog.Ticket) ([]bool, error) {
+func (w *world) send(ctx context.Context, due []watchdog.Script, answer func(int, []bool, error)) {
+	w.sends.Add(1)
+	var scripts sync.WaitGroup
+	for i, s := range due {
+		scripts.Go(func() {
+			alive, err := w.script(ctx, s.Batch, s.Tickets)
+			answer(i, alive, err)
+		})
+	}
+	scripts.Wait()
+}
+
+func (w *world) script(ctx context.Context, b watchdog.Batch, tickets []*watchdog.Ticket) ([]bool, error) {
 	c := &call{at: w.now(), batch: b, ended: -1}
 	for _, t := range tickets {
 		c.owners = append(c.owners, t.Owner().(*owner))

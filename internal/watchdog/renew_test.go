@@ -139,7 +139,7 @@ func TestAnAnswerOfTheWrongLengthIsAnError(t *testing.T) {
 		w.keep(o, w.renewed())
 		w.until(time.Minute)
 		require.Len(t, o.lost(), 1)
-		require.EqualError(t, o.lost()[0].cause, "watchdog: a send of 1 tickets answered for 2")
+		require.EqualError(t, o.lost()[0].cause, "watchdog: a script of 1 tickets answered for 2")
 	})
 }
 

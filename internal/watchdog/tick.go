@@ -2,8 +2,12 @@ package watchdog
 
 import "slices"
 
-// batchLimit bounds how many tickets travel in one send, so that no script keeps a server busy for long.
-const batchLimit = 100
+// Bounds of what travels together. One script must not keep a server busy for long, and one pipeline not hold up its
+// first answer for long.
+const (
+	maxTickets = 100 // in a script
+	maxScripts = 256 // in a call of Send
+)
 
 // A passenger is a ticket on its way into a send. It may be forgotten before it gets there.
 type passenger struct {
@@ -21,16 +25,35 @@ func (w *Watchdog) tick() {
 	w.armLocked(now)
 	w.mu.Unlock()
 
-	groups := make(map[Batch][]passenger)
-	for _, p := range leaving {
-		b := p.ticket.owner.Batch() // outside the mutex: owners call Forget with a mutex of their own held
-		groups[b] = append(groups[b], p)
+	for _, load := range loads(leaving) {
+		go w.fly(load)
 	}
-	for b, group := range groups {
-		for chunk := range slices.Chunk(group, batchLimit) {
-			go w.fly(b, chunk)
+}
+
+// A cargo is what leaves in one script.
+type cargo struct {
+	batch      Batch
+	passengers []passenger
+}
+
+// loads sorts what leaves into calls of Send. It asks the owners outside the mutex: they call Forget with a mutex of
+// their own held.
+func loads(leaving []passenger) (calls [][]cargo) {
+	batches := make(map[Batch][]passenger)
+	for _, p := range leaving {
+		b := p.ticket.owner.Batch()
+		batches[b] = append(batches[b], p)
+	}
+	servers := make(map[any][]cargo)
+	for b, group := range batches {
+		for chunk := range slices.Chunk(group, maxTickets) {
+			servers[b.Server] = append(servers[b.Server], cargo{b, chunk})
 		}
 	}
+	for _, load := range servers {
+		calls = slices.AppendSeq(calls, slices.Chunk(load, maxScripts))
+	}
+	return calls
 }
 
 // collectLocked declares lost what the clock has ended and returns what is to be sent. Along with sends that are due it

@@ -6,18 +6,26 @@ import (
 	"time"
 )
 
-// Send renews or checks one batch; alive[i] tells whether tickets[i] is still its owner's. It may block, and several run
-// at once, also for the same tickets. ctx ends when the watchdog no longer cares. An error means that nothing is known
-// about any of them; a ticket that alone spoils its batch (a key of a foreign type, say) is "not alive", not an error,
-// or its companions would be lost with it.
+// Send renews or checks what is due at one server, in one pipeline if it can. It calls answer once for each script, from
+// any goroutine: alive[i] tells whether the script's ticket i is still its owner's. An error means that nothing is known
+// about any of them; a ticket that alone spoils its script (a key of a foreign type, say) is "not alive", not an error,
+// or its companions would be lost with it. Send may block, and several run at once, also for the same tickets. ctx ends
+// when the watchdog no longer cares.
 //
 // A ticket may be forgotten while Send runs, so what Send reads of an owner must stay readable then.
-type Send func(ctx context.Context, b Batch, tickets []*Ticket) (alive []bool, err error)
+type Send func(ctx context.Context, due []Script, answer func(script int, alive []bool, err error))
+
+// A Script is a few tickets that travel together.
+type Script struct {
+	Batch   Batch
+	Tickets []*Ticket
+}
 
 // A Batch says which tickets may travel in one script.
 type Batch struct {
-	Kind  string // the renewal script
-	Shard int    // the cluster slot; 0 elsewhere
+	Kind   string // the renewal script
+	Shard  int    // the cluster slot; 0 elsewhere
+	Server any    // comparable: scripts of one server share round trips, and what becomes of them
 }
 
 // An Owner has a ticket and is told when it is lost.

@@ -1,0 +1,144 @@
+package session
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// A Renewer is an owner of tickets that knows the script by which its kind is renewed.
+type Renewer interface {
+	// Renewal is a script for the first n of the tickets of one batch, for all of them if that is not too much work for
+	// one. It answers for each whether it is still its owner's.
+	Renewal(tickets []*watchdog.Ticket) (cmd scripts.Command[[]bool], n int)
+}
+
+// BatchOf is the batch of a key that is renewed by scripts of a kind. It does not ask the network: what is held was
+// acquired by the topology that is known.
+func (s *Session) BatchOf(kind, key string) watchdog.Batch {
+	b := watchdog.Batch{Kind: kind, Shard: s.Shard(key)}
+	if !s.cluster {
+		return b
+	}
+	b.Server = b.Shard // where a wrapper hides its masters, a hung one must not hold up the slots of the others
+	if s.topology != nil {
+		if master, err := s.topology.MasterForKey(context.Background(), key); err == nil {
+			b.Server = master
+		}
+	}
+	return b
+}
+
+// renew sends what is due at one server, on this goroutine, in one round trip, by a connection of its own: it must not
+// stand in a queue behind a command that hangs. Failures are left to the watchdog, which sends again by its own clock,
+// except for two: a server that does not know a script, and one that has not the slot any more.
+func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(script int, alive []bool, err error)) {
+	var server pipeliner = s.Client
+	if master, ok := due[0].Batch.Server.(*redis.Client); ok {
+		server = master
+	}
+	parts := make([][]*renewal, len(due)) // of each script
+	var all []*renewal
+	for i, d := range due {
+		parts[i] = renewals(d.Tickets)
+		all = append(all, parts[i]...)
+	}
+	flush(ctx, server, all)
+
+	var again []*renewal
+	var open []int
+	moved := false
+	for i := range parts {
+		refused := false
+		for _, r := range parts[i] {
+			switch outcome.Of(r.err) {
+			case outcome.Moved:
+				moved = true
+			case outcome.NoScript:
+			default:
+				continue
+			}
+			refused, r.source = true, true
+			again = append(again, r)
+		}
+		if refused {
+			open = append(open, i)
+			continue
+		}
+		answer(joined(i, parts[i]))
+	}
+	if len(open) == 0 {
+		return
+	}
+	if moved {
+		server = s.Client // which follows redirections
+		s.Dispatch.Reload(ctx)
+	}
+	flush(ctx, server, again)
+	for _, i := range open {
+		answer(joined(i, parts[i]))
+	}
+}
+
+// A renewal is one script on its way.
+type renewal struct {
+	cmd    scripts.Command[[]bool]
+	source bool // it is sent with its source
+	alive  []bool
+	err    error
+}
+
+func renewals(tickets []*watchdog.Ticket) (parts []*renewal) {
+	for len(tickets) > 0 {
+		cmd, n := tickets[0].Owner().(Renewer).Renewal(tickets)
+		parts = append(parts, &renewal{cmd: cmd})
+		tickets = tickets[n:]
+	}
+	return parts
+}
+
+// joined is the answer to a script of the watchdog, which became several if its tickets stand for many permits.
+func joined(script int, parts []*renewal) (int, []bool, error) {
+	if len(parts) == 1 {
+		return script, parts[0].alive, parts[0].err
+	}
+	var alive []bool
+	for _, r := range parts {
+		if r.err != nil {
+			return script, nil, r.err
+		}
+		alive = append(alive, r.alive...)
+	}
+	return script, alive, nil
+}
+
+type pipeliner interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Pipeline() redis.Pipeliner
+}
+
+// flush sends each renewal one time, all in one round trip.
+func flush(ctx context.Context, server pipeliner, all []*renewal) {
+	sends := make([]redis.Cmder, len(all))
+	for i, r := range all {
+		sends[i] = r.cmd.Cmder(ctx, r.source)
+	}
+	if len(sends) == 1 {
+		_ = server.Process(ctx, sends[0])
+	} else {
+		pipe := server.Pipeline()
+		for _, send := range sends {
+			_ = pipe.Process(ctx, send)
+		}
+		_, _ = pipe.Exec(ctx) // every command has its own error
+	}
+	for i, r := range all {
+		if r.err = sends[i].Err(); r.err == nil {
+			r.alive, r.err = r.cmd.Read(sends[i])
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/rlock"
+	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// A holder holds a key, and says by how many of its like a script may be shared.
+type holder struct {
+	watchdog.Ticket
+	session *session.Session
+	key     string
+	share   int
+	lost    atomic.Bool
+}
+
+func (h *holder) Batch() watchdog.Batch { return h.session.BatchOf("test", h.key) }
+func (h *holder) Lost(string, error)    { h.lost.Store(true) }
+
+func (h *holder) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], int) {
+	n := min(h.share, len(tickets))
+	renewals := make([]rlock.Renewal, n)
+	for i, t := range tickets[:n] {
+		renewals[i] = rlock.Renewal{Key: t.Owner().(*holder).key, Owner: "me", Lease: t.Lease(time.Now())}
+	}
+	return rlock.Renew(renewals), n
+}
+
+// A trips client counts what it is sent.
+type trips struct {
+	*redis.Client
+	mu    sync.Mutex
+	sizes []int // commands in each round trip
+}
+
+func (c *trips) Process(ctx context.Context, cmd redis.Cmder) error {
+	c.note(1)
+	return c.Client.Process(ctx, cmd)
+}
+
+func (c *trips) Pipeline() redis.Pipeliner {
+	return &counted{c.Client.Pipeline(), c}
+}
+
+func (c *trips) note(size int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sizes = append(c.sizes, size)
+}
+
+func (c *trips) taken() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]int(nil), c.sizes...)
+}
+
+type counted struct {
+	redis.Pipeliner
+	client *trips
+}
+
+func (p *counted) Exec(ctx context.Context) ([]redis.Cmder, error) {
+	p.client.note(p.Len())
+	return p.Pipeliner.Exec(ctx)
+}
+
+// keep has holders kept whose keys exist, but for those at the places that are gone. Their leases are far off: what
+// moves are the sends.
+func keep(t *testing.T, client *trips, n, share int, gone ...int) []*holder {
+	t.Helper()
+	s := session.Of(client, quick())
+	holders := make([]*holder, n)
+	for i := range holders {
+		holders[i] = &holder{session: s, key: fmt.Sprint("held", i), share: share}
+		require.NoError(t, client.HSet(t.Context(), holders[i].key, "me", 1).Err())
+	}
+	for _, i := range gone {
+		require.NoError(t, client.Del(t.Context(), holders[i].key).Err())
+	}
+	for _, h := range holders {
+		s.Watchdog.Keep(&h.Ticket, h, watchdog.Terms{
+			Lease: time.Hour, Every: time.Second, Trusted: time.Now().Add(time.Hour), Margin: time.Second})
+		t.Cleanup(func() { s.Watchdog.Forget(&h.Ticket) })
+	}
+	return holders
+}
+
+func TestRenewalsOfOneServerAreOneRoundTripAndAnUnknownScriptASecond(t *testing.T) {
+	srv := redistest.Mini(t)
+	client := &trips{Client: srv.Client(t)}
+	holders := keep(t, client, 450, 100, 7, 320)
+	eventually(t, "two rounds", func() bool { return len(client.taken()) >= 3 })
+	require.Equal(t, []int{5, 5, 5}, client.taken()[:3], "450 in five scripts, the first time with their source besides")
+	require.EqualValues(t, 5, srv.CommandStats(t)["eval"])
+	for i, h := range holders {
+		require.Equal(t, i == 7 || i == 320, h.lost.Load(), "holder %d", i)
+		if !h.lost.Load() {
+			require.Greater(t, client.PTTL(t.Context(), h.key).Val(), time.Minute, "holder %d is not renewed", i)
+		}
+	}
+}
+
+// A batch whose tickets stand for more work than one script should have becomes several.
+func TestABatchThatIsTooMuchForOneScriptIsAnsweredAsOne(t *testing.T) {
+	client := &trips{Client: redistest.Mini(t).Client(t)}
+	holders := keep(t, client, 150, 7, 6, 149)
+	eventually(t, "two rounds", func() bool { return len(client.taken()) >= 3 })
+	require.Equal(t, []int{15 + 8, 15 + 8}, client.taken()[:2], "of 100 tickets and of 50, seven in a script")
+	for i, h := range holders {
+		require.Equal(t, i == 6 || i == 149, h.lost.Load(), "holder %d", i)
+	}
+}
+
+func TestALoneRenewalIsNoPipeline(t *testing.T) {
+	client := &trips{Client: redistest.Mini(t).Client(t)}
+	keep(t, client, 1, 100)
+	eventually(t, "a renewal", func() bool { return len(client.taken()) >= 3 })
+	require.Equal(t, []int{1, 1, 1}, client.taken()[:3])
+}
