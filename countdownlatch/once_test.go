@@ -14,10 +14,11 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// patience of the faulty client: long enough for a test to step in before it is over, also on a busy machine. Where
-// nobody steps in it is brief: one more send does no harm.
+// patience of the faulty client: long enough for a test to step in before it is over, also on a busy machine, and twice
+// the release timeout of those who are to leave while their send is under way. Where nobody steps in it is brief: one
+// more send does no harm.
 const (
-	patience = 250 * time.Millisecond
+	patience = time.Second
 	brief    = 100 * time.Millisecond
 )
 
@@ -121,7 +122,7 @@ func TestAfterTheCallerGaveUpAGhostChangesNothing(t *testing.T) {
 				key := srv.Key(t, "l")
 				set(t, r.direct, key, o.before)
 				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-				l := countdownlatch.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/4), done.option())
+				l := countdownlatch.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				result := make(chan error, 1)
@@ -168,7 +169,7 @@ func TestCountDownOfAStoppedServerIsUncertainAndCarriedThroughOnce(t *testing.T)
 	key := srv.Key(t, "l")
 	set(t, r.direct, key, "3")
 	var done settled
-	l := countdownlatch.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/4), done.option())
+	l := countdownlatch.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 	_, err := l.Count(t.Context()) // a connection is there
 	require.NoError(t, err)
 	copies := r.proxy.On(onCall(key), 0, faultproxy.Delay(0))

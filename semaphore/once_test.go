@@ -14,10 +14,11 @@ import (
 	"github.com/redlatch/redlatch/semaphore"
 )
 
-// patience of the faulty client: long enough for a test to step in before it is over, also on a busy machine. Where
-// nobody steps in it is brief: one more send does no harm.
+// patience of the faulty client: long enough for a test to step in before it is over, also on a busy machine, and twice
+// the release timeout of those who are to leave while their send is under way. Where nobody steps in it is brief: one
+// more send does no harm.
 const (
-	patience = 250 * time.Millisecond
+	patience = time.Second
 	brief    = 100 * time.Millisecond
 )
 
@@ -163,7 +164,7 @@ func TestAGhostOfARefusedOperationHasNoEffectLater(t *testing.T) {
 // given back.
 func TestWhatAGhostOfARefusedAcquisitionTakesIsGivenBack(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv, 4*patience)
+		r := newRig(t, srv, patience)
 		var undone settled
 		key := srv.Key(t, "s")
 		set(t, r.direct, key, 2)
@@ -187,7 +188,7 @@ func TestWhatAGhostOfARefusedAcquisitionTakesIsGivenBack(t *testing.T) {
 // gone. That answer says nothing about the first.
 func TestAnAnswerToTheLastSendDoesNotHideAnEarlierOne(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv, 4*patience)
+		r := newRig(t, srv, patience)
 		var undone settled
 		key := srv.Key(t, "s")
 		set(t, r.direct, key, 2)
@@ -223,7 +224,7 @@ func TestAfterTheCallerGaveUpAGhostChangesNothing(t *testing.T) {
 				key := srv.Key(t, "s")
 				o.prepare(t, r, key)
 				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-				s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/4), done.option())
+				s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 				giveUp(t, o, s, ghost)
 				done.await(t, 1)
 				want := o.before
@@ -246,7 +247,7 @@ func TestAfterTheCallerGaveUpAGhostOfARefusedReleaseChangesNothing(t *testing.T)
 		var done settled
 		key := srv.Key(t, "s")
 		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-		s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/4), done.option())
+		s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 		giveUp(t, operations[3], s, ghost)
 		done.await(t, 1)
 		set(t, r.direct, key, 5)
@@ -269,12 +270,13 @@ func TestAfterTheCallerGaveUpOnAReplyTheStateIsOneOrTheOther(t *testing.T) {
 					key := srv.Key(t, "s")
 					o.prepare(t, r, key)
 					rule := r.proxy.On(onCall(key), 1, f)
-					s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/4), done.option())
+					s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 					giveUp(t, o, s, rule)
 					want := o.after
 					if o.name == "acquire" || o.name == "try to acquire" {
 						want = o.before
 					}
+					rule.AwaitExecuted(t, 1) // the state before may be the one that is waited for
 					rule.Release()
 					eventually(t, "the state is "+want, func() bool { return value(t, r.direct, key) == want })
 					if f == faultproxy.DropReply {

@@ -42,7 +42,7 @@ func TestReleaseToAStoppedServerIsUncertainAndCarriedThroughOnce(t *testing.T) {
 	key := srv.Key(t, "s")
 	set(t, r.direct, key, 1)
 	var done settled
-	s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(100*time.Millisecond), done.option())
+	s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 	_, err := s.AvailablePermits(t.Context()) // a connection is there
 	require.NoError(t, err)
 	copies := r.proxy.On(onCall(key), 0, faultproxy.Delay(0))
@@ -66,7 +66,7 @@ func TestReleaseReturnsWithinItsTimeoutHoweverPatientTheClient(t *testing.T) {
 	r := newRig(t, srv, long)
 	key := srv.Key(t, "s")
 	set(t, r.direct, key, 1)
-	s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(50*time.Millisecond))
+	s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(time.Second))
 	srv.Stop()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -138,7 +138,7 @@ func TestAReleaseIsCarriedThroughAlsoWhenItsFirstSendNeverLeft(t *testing.T) {
 		direct := srv.Client(t)
 		set(t, direct, key, 1)
 		var done settled
-		s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(20*time.Millisecond), done.option())
+		s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(time.Second), done.option())
 		gate.closed.Store(true)
 		err := s.Release(t.Context(), 2)
 		require.ErrorIs(t, err, redlatch.ErrUncertain)
@@ -169,7 +169,7 @@ func TestTheEndOfAWaitDuringAnOutageTellsBoth(t *testing.T) {
 	r := newRig(t, srv, patience)
 	r.proxy.Refuse(true)
 	s := semaphore.New(srv.Client(t, func(o *redis.Options) { o.Addr = r.proxy.Addr(); o.DialerRetries = 1 }), "s", redlatch.WithLinger(0))
-	err := s.Acquire(t.Context(), 1, redlatch.WithWait(200*time.Millisecond))
+	err := s.Acquire(t.Context(), 1, redlatch.WithWait(2*time.Second))
 	require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
