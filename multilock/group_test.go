@@ -123,11 +123,12 @@ func TestThePartOfAHeldSetIsReenteredAndAnOverlapIsRefused(t *testing.T) {
 func TestEveryHoldOfAGroupIsRenewedWithExactlyItsValues(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := cancellable(t), srv.Client(t), srv.Key(t, "group")
-		opts := with(redlatch.WithWatchdogTimeout(2400 * time.Millisecond))
+		const timeout = 3 * time.Second
+		opts := with(redlatch.WithWatchdogTimeout(timeout))
 		ab := take(t, multilock.NewGroup(client, key, []string{"a", "b"}, opts...), ctx)
 		c := take(t, multilock.NewGroup(client, key, []string{"c"}, opts...), ctx)
 		fixed := take(t, multilock.NewGroup(client, key, []string{"d"}, opts...), ctx, redlatch.WithLease(300*time.Millisecond))
-		until := ab.Until().Add(2400 * time.Millisecond)
+		until := ab.Until().Add(timeout)
 		eventually(t, "renewals", func() bool { return ab.Until().After(until) && c.Until().After(until) })
 		info, err := multilock.NewGroup(client, key, []string{"a", "b", "c", "d"}).Inspect(ctx)
 		require.NoError(t, err)
@@ -145,7 +146,7 @@ func TestEveryHoldOfAGroupIsRenewedWithExactlyItsValues(t *testing.T) {
 func TestTheLossOfOneValueIsTheLossOfTheHold(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := cancellable(t), srv.Client(t), srv.Key(t, "group")
-		both := multilock.NewGroup(client, key, []string{"a", "b"}, with(redlatch.WithWatchdogTimeout(600*time.Millisecond))...)
+		both := multilock.NewGroup(client, key, []string{"a", "b"}, with(redlatch.WithWatchdogTimeout(3*time.Second))...)
 		hold := take(t, both, ctx)
 		work := hold.Context(ctx)
 		freed, err := multilock.NewGroup(client, key, []string{"b"}, quiet...).ForceUnlock(ctx)
