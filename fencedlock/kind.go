@@ -19,6 +19,9 @@ var (
 		kind.Acquire = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 			return fencedlock.Acquire(s.Key, keys.FencingToken(s.Key), s.Owner, s.Lease)
 		}
+		kind.HandOver = func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
+			return fencedlock.HandOver(from.Key, keys.FencingToken(from.Key), from.Owner, to.Owner, to.Lease)
+		}
 		kind.Reenter = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 			return fencedlock.Reenter(s.Key, keys.FencingToken(s.Key), s.Owner, s.Holds, s.Lease, s.Token)
 		}

@@ -108,7 +108,7 @@ func (c *call) wait(ctx, lent context.Context, carried []*quorum.Hold, last *res
 	line := waiting.NewLine(nil)
 	if !c.carriedIn(lent) {
 		var part func()
-		line, part = first.Session.Join(c.lock.line(), "")
+		line, _, part = first.Session.Join(c.lock.line(), "")
 		defer part()
 	}
 	if err = line.Poll(ctx, pause, attempt); err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {

@@ -55,9 +55,9 @@ func NewNonReentrant(client redlatch.Client, name string, opts ...redlatch.Optio
 }
 
 var (
-	reentrant    = baselock.Plain()
+	reentrant    = baselock.Plain().HandingOver()
 	nonReentrant = func() baselock.Kind {
-		kind := baselock.Plain()
+		kind := reentrant
 		kind.Reentrant = false
 		return kind
 	}()

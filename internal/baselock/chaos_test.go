@@ -81,6 +81,7 @@ func TestRandomFaultsNeverAdmitTwoAndLeaveNothingBehind(t *testing.T) {
 			}
 			all.Wait()
 			require.Empty(t, w.overlaps, "seed %d", seed)
+			met["handed over"] += k.sent("handover")
 		})
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
@@ -88,7 +89,7 @@ func TestRandomFaultsNeverAdmitTwoAndLeaveNothingBehind(t *testing.T) {
 	}
 	t.Logf("met: %v", met)
 	if !testing.Short() {
-		for _, rare := range []string{"acquired", "cancelled", "re-entered", "re-entry failed", "lost", "unconfirmed"} {
+		for _, rare := range []string{"acquired", "cancelled", "re-entered", "re-entry failed", "lost", "unconfirmed", "handed over"} {
 			require.NotZero(t, met[rare], rare)
 		}
 	}
@@ -148,8 +149,12 @@ func (k *kit) work(r *rand.Rand, b *baselock.Base, w *witness) {
 		k.keep(inner)
 		holds = append(holds, inner)
 	}
+	long := time.Duration(r.IntN(5000)) * time.Millisecond
+	if r.IntN(2) == 0 {
+		long = 0 // the lock is handed over only after short work
+	}
 	select { // as work does: until it is done, or must not go on
-	case <-time.After(time.Duration(r.IntN(5000)) * time.Millisecond):
+	case <-time.After(long):
 	case <-work.Done():
 	}
 	w.leave(outer)

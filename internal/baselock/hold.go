@@ -74,6 +74,7 @@ func (h *hold) Unlock(ctx context.Context) error {
 		o.mu.Unlock()
 		if left == 0 { // a re-entry that succeeds after all finds that it came too late
 			o.base.Session.Watchdog.Forget(&o.ticket)
+			o.unannounce()
 		}
 		o.pending()
 		err = o.unconfirmed(err, true)
@@ -113,7 +114,8 @@ func (o *owner) giveBack(ctx context.Context) error {
 	if left == 0 {
 		o.base.Session.Watchdog.Forget(&o.ticket)
 	}
-	err := o.giveBackAll(ctx)
+	err := o.giveBackAll(ctx, lost == nil)
+	o.unannounce()
 	o.exit()
 	if lost != nil {
 		return lost
@@ -140,8 +142,18 @@ func (o *owner) giveBackOne(ctx context.Context, left int) error {
 }
 
 // giveBackAll deletes the owner's field. Its absence is success only when an earlier send of this very release may
-// have deleted it while the lease was still trusted.
-func (o *owner) giveBackAll(ctx context.Context) error {
+// have deleted it while the lease was still trusted. An owner that has not lost the lock may hand it over.
+func (o *owner) giveBackAll(ctx context.Context, held bool) error {
+	limit := o.releaseLimit()
+	if held {
+		if claim, ok := o.successor(); ok {
+			start := time.Now()
+			if err := o.handOver(ctx, claim); err != errNotHandedOver {
+				return err
+			}
+			limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
+		}
+	}
 	wake, err := o.base.wake(ctx)
 	if err != nil {
 		o.pending()
@@ -150,7 +162,12 @@ func (o *owner) giveBackAll(ctx context.Context) error {
 	s := o.subject(0, 0)
 	s.Wake = wake
 	cmd := o.base.Kind.Release(s)
-	freed, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
+	freed, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
+	return o.gaveBack(freed, receipt, err)
+}
+
+// gaveBack is what follows from the answer to a release.
+func (o *owner) gaveBack(freed bool, receipt delivery.Receipt, err error) error {
 	if outcome.WrongType(err) { // whoever wrote something else there has taken the lock away
 		return o.lose(watchdog.NotOwned, err)
 	}

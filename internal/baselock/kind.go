@@ -34,7 +34,11 @@ type Kind struct {
 	Recount func(Subject) scripts.Command[bool]            // re-entry, partial release, settling: never creates
 	Release func(Subject) scripts.Command[bool]            // of all holds of the owner, whatever their number
 	Force   func(Subject) scripts.Command[bool]
-	Status  func(Subject) scripts.Command[scripts.Status]
+
+	// HandOver is Release by the one and Acquire by the other in one; nil: a release is for everybody.
+	HandOver func(from, to Subject) scripts.Command[scripts.Attempt]
+
+	Status func(Subject) scripts.Command[scripts.Status]
 
 	// Ask and Queued are for locks whose waiters stand in a queue in Redis; nil for the others. Ask is Acquire for an
 	// owner who waits: it is put into the queue, and the entries of the others are confirmed. Release takes it out.

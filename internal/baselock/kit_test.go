@@ -22,7 +22,7 @@ import (
 
 const name = "lock"
 
-var plain = baselock.Plain()
+var plain = baselock.Plain().HandingOver()
 
 // A kit is a server on fake time, a client of it whose commands a test may harm, and the lock under test.
 type kit struct {
@@ -59,7 +59,7 @@ func inBubble(t *testing.T, run func(t *testing.T, k *kit)) {
 		})
 		k.teach()
 		client.AddHook(k)
-		k.counts, k.start = map[string]int{}, time.Now()
+		k.counts, k.events, k.start = map[string]int{}, nil, time.Now()
 		run(t, k)
 		k.finish()
 	})
@@ -68,11 +68,18 @@ func inBubble(t *testing.T, run func(t *testing.T, k *kit)) {
 // teach has the server know the scripts, so that a test need not count the sends with their source.
 func (k *kit) teach() {
 	k.Helper()
-	b := baselock.New(k.client, name, &plain, []redlatch.Option{redlatch.WithLinger(0)})
+	b := k.lock()
 	h, err := b.Lock(k.ctx, nil)
 	require.NoError(k, err)
 	time.Sleep(11 * time.Second) // one renewal
 	require.NoError(k, h.Extend(k.ctx, time.Minute))
+	require.NoError(k, h.Unlock(k.ctx))
+	_, err = b.IsLocked(k.ctx)
+	require.NoError(k, err)
+	h = k.take(b, k.ctx)
+	next := k.wait(b, k.ctx)
+	require.NoError(k, h.Unlock(k.ctx))
+	h = (<-next).hold
 	require.NoError(k, h.Unlock(k.ctx))
 }
 
@@ -154,6 +161,7 @@ func (k *kit) told(kind redlatch.EventKind) (n int) {
 type fault struct {
 	before  time.Duration // how long it is on its way
 	refused bool          // it is not executed, and the client knows
+	denied  bool          // the server does not execute it, and would not do so again
 	lost    bool          // it is executed, and the client does not learn of it
 	ghost   time.Duration // the client gives up at once, and then it is executed
 	after   time.Duration // how long the answer is on its way
@@ -177,7 +185,20 @@ func (k *kit) harm(op string, n int, f fault) {
 	})
 }
 
+// hopeless has the server deny every command of one kind.
+func (k *kit) hopeless(op string) {
+	k.faults(func(o string) fault { return fault{denied: o == op} })
+}
+
 var errRefused = &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+
+var errDenied = reply("OOM command not allowed when used memory > 'maxmemory'.")
+
+// A reply is an error that the server has answered.
+type reply string
+
+func (r reply) Error() string { return string(r) }
+func (reply) RedisError()     {}
 
 // op tells by its shape which script a command runs.
 func op(cmd redis.Cmder) string {
@@ -196,9 +217,11 @@ func op(cmd redis.Cmder) string {
 		return "acquire"
 	case args[5] == "PUBLISH":
 		return "release"
-	default:
-		return "recount"
 	}
+	if _, text := args[5].(string); text {
+		return "handover"
+	}
+	return "recount"
 }
 
 // process is what happens to a command on its way to the server.
@@ -217,6 +240,9 @@ func (k *kit) process(ctx context.Context, cmd redis.Cmder, next redis.ProcessHo
 	case f.refused:
 		cmd.SetErr(errRefused)
 		return errRefused
+	case f.denied:
+		cmd.SetErr(errDenied)
+		return errDenied
 	case f.ghost > 0:
 		args := cmd.Args()
 		go func() {

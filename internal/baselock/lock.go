@@ -78,10 +78,10 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	if b.Kind.Ask != nil && !try {
 		return b.stand(ctx, set)
 	}
-	if b.Session.Waiting(b.lineKey()) {
-		if try {
-			return nil, fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, b.Kind.Noun, b.Name)
-		}
+	switch waited, held := b.Session.Busy(b.lineKey()); {
+	case waited && try:
+		return nil, fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, b.Kind.Noun, b.Name)
+	case waited, held && !try:
 		return b.wait(ctx, set)
 	}
 	h, remaining, err := b.attempt(ctx, set, try)
@@ -105,10 +105,17 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 		// The hub has to know which family of channels is in use. While it does not, the line polls.
 		_, _ = b.Session.Publish(ctx)
 	}
-	line, part := b.Session.Join(b.lineKey(), b.channel)
+	line, held, part := b.Session.Join(b.lineKey(), b.channel)
 	defer part()
+	offer := b.offer(set, held)
 	var pace func() time.Duration
 	attempt := func(ctx context.Context) (waiting.Verdict, error) {
+		if line.StandsBack() {
+			if remaining, held := b.standBack(ctx); held {
+				return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll)}, nil
+			}
+			line.Fresh()
+		}
 		h, remaining, err := b.ask(ctx, b.head(set), false)
 		switch {
 		case err != nil:
@@ -126,10 +133,13 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 		pace = b.Kind.Pace(set)
 		err = line.Poll(ctx, pace, attempt)
 	} else {
-		err = line.Wait(ctx, set.Poll, attempt)
+		err = line.WaitFor(ctx, set.Poll, offer, attempt)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		b.left(line, set)
+	case got == nil:
+		got = offer.Gift.(*hold)
 	}
 	return got, err
 }

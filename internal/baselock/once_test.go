@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
 )
 
 // Every command whose answer is lost takes effect once.
@@ -201,7 +202,7 @@ func TestTheGhostOfAnAcquisitionIsGivenBackAgain(t *testing.T) {
 // The second send answers, but nobody knows about the first.
 func TestTheGhostOfAnEarlierSendIsGivenBackAlthoughTheCallerLeft(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		other := k.take(k.lock(), k.ctx)
+		other := k.take(baselock.New(k.honest, name, &plain, []redlatch.Option{redlatch.WithLinger(0)}), k.ctx) // of another process
 		sends := 0
 		k.faults(func(op string) fault {
 			if op != "acquire" {

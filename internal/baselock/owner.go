@@ -23,6 +23,7 @@ type owner struct {
 	first  hold
 	host   *owner // nil, or the owner on the other side within which this one is
 
+	run       *run // nil, or the hand-overs of which it is one end
 	announces bool // a refusal of its acquisition is announced
 
 	mu       sync.Mutex
@@ -111,6 +112,7 @@ func (o *owner) begin(sent time.Time, token int64) *hold {
 	o.renewing = o.set.Lease == 0
 	o.live, o.token = 1, token
 	o.first = hold{owner: o, since: sent, renewed: o.renewing}
+	o.announce()
 	o.base.Session.Watchdog.Keep(&o.ticket, o, o.terms(sent.Add(lease-watchdog.Margin(lease))))
 	return &o.first
 }
@@ -184,6 +186,7 @@ func (o *owner) lose(reason string, cause error) error {
 	inner := slices.Clone(o.inner)
 	o.mu.Unlock()
 	o.base.Session.Watchdog.Forget(&o.ticket)
+	o.unannounce()
 	o.first.ending.End(loss)
 	for _, h := range inner {
 		h.ending.End(loss)

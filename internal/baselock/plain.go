@@ -33,3 +33,11 @@ func Plain() Kind {
 		},
 	}
 }
+
+// HandingOver is a kind of the plain layout whose holders hand the lock over to waiters of their process.
+func (k Kind) HandingOver() Kind {
+	k.HandOver = func(from, to Subject) scripts.Command[scripts.Attempt] {
+		return rlock.HandOver(from.Key, from.Owner, to.Owner, to.Lease)
+	}
+	return k
+}

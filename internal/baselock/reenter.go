@@ -122,6 +122,7 @@ func (o *owner) adjust() {
 	switch {
 	case !kept:
 		o.base.Session.Watchdog.Forget(&o.ticket)
+		o.unannounce()
 	case changed:
 		o.base.Session.Watchdog.Change(&o.ticket, terms)
 	}

@@ -11,7 +11,7 @@ type LineKey struct {
 	Kind string // the primitive, and the side where it has two
 }
 
-// A line is a waiting.Line with its subscription, for as long as somebody is in it.
+// A line is a waiting.Line with its subscription, for as long as somebody is in it or has what it is for.
 type line struct {
 	*waiting.Line
 	users    int // guarded by Session.mu
@@ -23,10 +23,22 @@ func (s *Session) Waiting(key LineKey) bool {
 	return s.Waiters(key) > 0
 }
 
+// Busy tells whether whoever wants key has to stand in line: others of this process wait for it, or one has it and will
+// give it on.
+func (s *Session) Busy(key LineKey) (waited, held bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waitersLocked(key) > 0, s.posts[key] != nil
+}
+
 // Waiters is how many of this process wait in line.
 func (s *Session) Waiters(key LineKey) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.waitersLocked(key)
+}
+
+func (s *Session) waitersLocked(key LineKey) int {
 	if l := s.lines[key]; l != nil {
 		return l.Len()
 	}
@@ -36,9 +48,9 @@ func (s *Session) Waiters(key LineKey) int {
 	return 0
 }
 
-// Join returns the line, subscribed to channel (or polling, without one), and a function to call when the caller has
-// left it.
-func (s *Session) Join(key LineKey, channel string) (*waiting.Line, func()) {
+// Join returns the line, subscribed to channel (or polling, without one), whether somebody of this process has what it
+// is for, and a function to call when the caller has left it.
+func (s *Session) Join(key LineKey, channel string) (_ *waiting.Line, held bool, part func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.lines[key]
@@ -47,7 +59,7 @@ func (s *Session) Join(key LineKey, channel string) (*waiting.Line, func()) {
 		s.lines[key] = l
 	}
 	l.users++
-	return l.Line, func() { s.part(key, l) }
+	return l.Line, s.posts[key] != nil, func() { s.part(key, l) }
 }
 
 func (s *Session) openLineLocked(channel string) *line {
@@ -64,11 +76,51 @@ func (s *Session) part(key LineKey, l *line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.users--
-	if l.users > 0 {
+	s.closeLineLocked(key, l)
+}
+
+func (s *Session) closeLineLocked(key LineKey, l *line) {
+	if l.users > 0 || s.posts[key] != nil {
 		return
 	}
 	delete(s.lines, key)
+	l.Stop()
 	if l.listener != nil {
 		l.listener.Close()
 	}
+}
+
+// Hold notes that holder has key from now on. Until Free, those of this process who come for it wait for what he does,
+// and do not ask.
+func (s *Session) Hold(key LineKey, holder any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.posts[key] = holder
+}
+
+// Free notes that holder has key no more, or not for certain, and that nobody of this process was given it by him. Those
+// in line ask. It does nothing when somebody else holds by now.
+func (s *Session) Free(key LineKey, holder any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.posts[key] != holder {
+		return
+	}
+	delete(s.posts, key)
+	if l := s.lines[key]; l != nil {
+		l.Wake()
+		s.closeLineLocked(key, l)
+	}
+}
+
+// Claim claims the first in line, for holder to give key to; see [waiting.Line.Claim].
+func (s *Session) Claim(key LineKey, holder any) (waiting.Claim, bool) {
+	s.mu.Lock()
+	l := s.lines[key]
+	known := s.posts[key] == holder
+	s.mu.Unlock()
+	if l == nil || !known {
+		return waiting.Claim{}, false
+	}
+	return l.Claim()
 }

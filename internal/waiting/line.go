@@ -4,6 +4,8 @@
 //
 // A wake-up carries no data: it makes the head ask once more. It belongs to the line, not to the waiter who happened
 // to be its head, so a waiter who leaves takes none with it.
+//
+// Whoever of this process has the thing may give it to the first in line without anybody asking: see Line.Claim.
 package waiting
 
 import (
@@ -18,25 +20,36 @@ type Line struct {
 	woken     chan struct{}          // capacity 1: a wake-up that nobody has looked at yet
 
 	mu      sync.Mutex
-	waiters []*waiter // in order of arrival; the first is the head
-	last    uint64    // number of the latest arrival
-	eager   bool      // the next head asks before it sleeps
-	due     time.Time // when the head asks again without a wake-up
+	waiters []*waiter   // in order of arrival
+	headed  bool        // the first of them is the head; else it sleeps until it is given the thing, or made the head
+	last    uint64      // number of the latest arrival
+	called  bool        // the head asks as soon as it can
+	eager   bool        // the head asks as soon as wake-ups are confirmed
+	due     time.Time   // when the head asks again without a wake-up
+	stands  bool        // the head lets others ask first, once
+	alarm   *time.Timer // wakes a line without a head
 }
 
 // A waiter is one call that waits.
 type waiter struct {
 	number uint64
-	turn   chan turn // capacity 1, one send at most
-	err    error     // what a waiter that is dismissed returns; set before the send
+	offer  *Offer    // nil: it cannot be given anything
+	turn   chan turn // capacity 2: it becomes the head, and then is served
+	err    error     // what it returns when it has been served; set before the send
+
+	// Guarded by Line.mu.
+	asking  bool // its attempt is under way
+	claimed bool // somebody may be about to give it the thing
+	served  bool // it has been given the thing, or somebody's attempt was for everybody
+	left    bool // it has gone
 }
 
-// A turn ends the sleep of a waiter who is not the head.
+// A turn ends the sleep of a waiter.
 type turn int
 
 const (
-	lead      turn = iota // it is the head now
-	dismissed             // the head's attempt was for everybody
+	lead   turn = iota // it is the head now
+	served             // it need not wait any longer
 )
 
 // NewLine makes an empty line. confirmed gives the channel that is closed once wake-ups can arrive.
@@ -50,6 +63,11 @@ func (l *Line) Wake() {
 	case l.woken <- struct{}{}:
 	default:
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.headed {
+		l.promoteLocked()
+	}
 }
 
 // Len is the number of waiters.
@@ -59,36 +77,55 @@ func (l *Line) Len() int {
 	return len(l.waiters)
 }
 
-func (l *Line) join() (w *waiter, head bool) {
+// join puts a waiter at the end. It is the head if it is alone, unless it expects to be given the thing and no news have
+// come since it was told so.
+func (l *Line) join(offer *Offer) (w *waiter, head bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last++
-	w = &waiter{number: l.last, turn: make(chan turn, 1)}
+	w = &waiter{number: l.last, offer: offer, turn: make(chan turn, 2)}
 	l.waiters = append(l.waiters, w)
-	return w, len(l.waiters) == 1
+	if len(l.waiters) > 1 {
+		return w, false
+	}
+	l.headed = offer == nil || !offer.Expected || l.newsLocked()
+	if !l.headed {
+		l.alarmLocked(offer.Poll)
+	}
+	return w, l.headed
 }
 
-// leave takes w out and makes its successor the head, if w was it. eager makes the successor ask at once: because a
-// wake-up may have been consumed without an answer, or because there may be more to have. So does eagerness that w has
-// not used.
-func (l *Line) leave(w *waiter, eager bool) {
+// leave takes w out and makes its successor the head, if w was it. call makes the successor ask at once: because a
+// wake-up may have been consumed without an answer, or because there may be more to have. It reports whether w had
+// been served before.
+func (l *Line) leave(w *waiter, call bool) (served bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	w.left = true
 	for i, other := range l.waiters {
 		if other != w {
 			continue
 		}
-		l.waiters = append(l.waiters[:i], l.waiters[i+1:]...)
-		if i == 0 {
-			l.promoteLocked(eager)
+		l.removeLocked(i, i+1)
+		if i == 0 && l.headed {
+			l.called = l.called || call
+			l.promoteLocked()
 		}
-		return
+		break
 	}
+	return w.served
 }
 
-func (l *Line) promoteLocked(eager bool) {
-	l.eager = l.eager || eager
-	if len(l.waiters) > 0 {
+// removeLocked clears what it takes out: the array behind the slice lives as long as somebody waits.
+func (l *Line) removeLocked(from, to int) {
+	n := copy(l.waiters[from:], l.waiters[to:])
+	clear(l.waiters[from+n:])
+	l.waiters = l.waiters[:from+n]
+}
+
+func (l *Line) promoteLocked() {
+	l.headed = len(l.waiters) > 0
+	if l.headed {
 		l.waiters[0].turn <- lead
 	}
 }
@@ -101,42 +138,83 @@ func (l *Line) dismiss(number uint64, err error) {
 	n := 0
 	for n < len(l.waiters) && l.waiters[n].number <= number {
 		if n > 0 { // the head knows
-			l.waiters[n].err = err
-			l.waiters[n].turn <- dismissed
+			l.serveLocked(l.waiters[n], err)
 		}
 		n++
 	}
-	l.waiters = l.waiters[n:]
-	l.promoteLocked(true)
+	l.removeLocked(0, n)
+	l.called = true
+	l.promoteLocked()
 }
 
-// latest is the number of the latest arrival, taken before an attempt.
-func (l *Line) latest() uint64 {
+func (l *Line) serveLocked(w *waiter, err error) {
+	w.served, w.err = true, err
+	w.turn <- served
+}
+
+// answered notes when the head, whoever it is by then, asks again.
+func (l *Line) answered(w *waiter, again time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.last
-}
-
-// schedule sets when the head, whoever it is by then, asks again.
-func (l *Line) schedule(at time.Time) {
-	l.mu.Lock()
-	l.due = at
-	l.mu.Unlock()
+	l.due, w.asking = again, false
 }
 
 // rest makes the head sleep until then, whatever its predecessor left.
 func (l *Line) rest(until time.Time) {
 	l.mu.Lock()
-	l.due, l.eager = until, false
-	l.mu.Unlock()
+	defer l.mu.Unlock()
+	l.due, l.eager, l.called = until, false, false
 }
 
-// next tells the head whether to ask at once, else how long to sleep.
-func (l *Line) next(now time.Time) (eager bool, sleep time.Duration) {
+// call notes that a wake-up was taken from woken, perhaps by a waiter who is served at this moment.
+func (l *Line) call() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	eager, l.eager = l.eager, false
-	return eager, max(0, l.due.Sub(now))
+	l.called = true
+	if !l.headed {
+		l.promoteLocked()
+	}
+}
+
+func (l *Line) drain() {
+	select {
+	case <-l.woken:
+	default:
+	}
+}
+
+// newsLocked tells whether there are wake-ups that no attempt has answered.
+func (l *Line) newsLocked() bool { return l.called || len(l.woken) > 0 }
+
+// A plan is what the head does next.
+type plan struct {
+	served  bool          // nothing
+	ask     bool          // the attempt answers for the wake-ups so far
+	present uint64        // with ask: the latest arrival
+	sleep   time.Duration // else; less than nothing is until further news
+}
+
+// next plans for the head. unconfirmed is how long the confirmation of wake-ups is waited for still.
+func (l *Line) next(w *waiter, now time.Time, unconfirmed time.Duration) plan {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case w.served:
+		return plan{served: true}
+	case w.claimed:
+		return plan{sleep: -1}
+	case l.called:
+	case unconfirmed > 0:
+		return plan{sleep: unconfirmed}
+	case !l.eager && now.Before(l.due):
+		return plan{sleep: l.due.Sub(now)}
+	}
+	l.drain()
+	l.called, w.asking = false, true
+	if unconfirmed <= 0 {
+		l.eager = false
+	}
+	return plan{ask: true, present: l.last}
 }
 
 // minSleep is the least time between two attempts without a wake-up: a server that says "0 ms left" is not asked in

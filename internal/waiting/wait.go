@@ -18,41 +18,47 @@ type Verdict struct {
 // made on the caller's goroutine while it is the head. patience bounds the wait for the confirmation of wake-ups;
 // without one the line polls.
 func (l *Line) Wait(ctx context.Context, patience time.Duration, attempt func(ctx context.Context) (Verdict, error)) error {
-	return l.wait(ctx, attempt, func() error { return l.confirm(ctx, patience) })
+	return l.WaitFor(ctx, patience, nil, attempt)
+}
+
+// WaitFor is Wait for one who may also be given what it waits for: nil is returned then too, and the gift is in offer.
+func (l *Line) WaitFor(ctx context.Context, patience time.Duration, offer *Offer, attempt func(ctx context.Context) (Verdict, error)) error {
+	return l.wait(ctx, offer, attempt, func() announcement {
+		if l.confirmed == nil {
+			return announcement{}
+		}
+		return announcement{l.confirmed(), time.Now().Add(patience)}
+	})
 }
 
 // Poll is Wait in a line without wake-ups: whoever becomes the head sleeps for pause() before its first attempt, for it
 // has asked right before it came, or somebody before it has. What attempts say of the sleep of the next in line is void.
 func (l *Line) Poll(ctx context.Context, pause func() time.Duration, attempt func(ctx context.Context) (Verdict, error)) error {
-	return l.wait(ctx, attempt, func() error {
+	return l.wait(ctx, nil, attempt, func() announcement {
 		l.rest(time.Now().Add(pause()))
-		return ctx.Err()
+		return announcement{}
 	})
 }
 
 // wait calls begin when the waiter becomes the head, before its first sleep.
-func (l *Line) wait(ctx context.Context, attempt func(ctx context.Context) (Verdict, error), begin func() error) error {
-	w, head := l.join()
+func (l *Line) wait(ctx context.Context, offer *Offer, attempt func(ctx context.Context) (Verdict, error), begin func() announcement) error {
+	w, head := l.join(offer)
 	if !head {
 		select {
 		case t := <-w.turn:
-			if t != lead {
+			if t == served {
 				return w.err
 			}
 		case <-ctx.Done():
-			return l.give(ctx, w)
+			return l.part(ctx, w)
 		}
 	}
-	if err := begin(); err != nil {
-		l.leave(w, true)
-		return err
-	}
+	coming := begin()
 	for {
-		if err := l.sleep(ctx); err != nil {
-			l.leave(w, false) // no wake-up was consumed; the successor keeps the head's schedule, and its eagerness
+		present, over, err := l.sleep(ctx, w, &coming)
+		if over {
 			return err
 		}
-		present := l.latest()
 		v, err := l.ask(ctx, w, attempt)
 		switch {
 		case err != nil && v.Down:
@@ -64,12 +70,12 @@ func (l *Line) wait(ctx context.Context, attempt func(ctx context.Context) (Verd
 		case v.Done && v.All:
 			l.dismiss(present, nil)
 			return nil
-		case v.Done:
-			l.schedule(time.Now().Add(v.Sleep))
+		}
+		l.answered(w, time.Now().Add(v.Sleep))
+		if v.Done {
 			l.leave(w, v.More)
 			return nil
 		}
-		l.schedule(time.Now().Add(v.Sleep))
 	}
 }
 
@@ -87,66 +93,67 @@ func (l *Line) ask(ctx context.Context, w *waiter, attempt func(ctx context.Cont
 	return v, err
 }
 
-// give is for a waiter who leaves without having been the head. It may have been made the head, or served, at the
-// same moment; being served counts.
-func (l *Line) give(ctx context.Context, w *waiter) error {
-	l.leave(w, true)
-	select {
-	case t := <-w.turn:
-		if t == dismissed && w.err == nil {
-			return nil
-		}
-	default:
+// part is for a waiter whose ctx has ended. No wake-up was consumed that the line does not know of, so the successor
+// keeps the schedule. The waiter may have been served at the same moment, and that counts.
+func (l *Line) part(ctx context.Context, w *waiter) error {
+	if l.leave(w, false) {
+		return w.err
 	}
 	return ctx.Err()
 }
 
-// confirm waits until wake-ups can arrive: what is released before that moment is found by the attempt that follows
-// it, and what is released after it sends a message.
-func (l *Line) confirm(ctx context.Context, patience time.Duration) error {
-	if l.confirmed == nil {
-		return ctx.Err()
+// An announcement is the confirmation that wake-ups can arrive: what is released before it is found by the attempt
+// that follows it, and what is released after it sends a message. The zero value is one that is not waited for.
+type announcement struct {
+	made <-chan struct{} // nil when it is, or when there will be none
+	by   time.Time       // when not to wait for it any longer
+}
+
+// remaining is how long to wait for it still.
+func (a *announcement) remaining(now time.Time) time.Duration {
+	if a.made != nil {
+		select {
+		case <-a.made:
+			a.made = nil
+		default:
+		}
 	}
-	confirmed := l.confirmed()
-	select {
-	case <-confirmed:
-		return nil
-	default:
+	if a.made == nil {
+		return 0
 	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-confirmed:
-		return nil
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	return max(0, a.by.Sub(now))
+}
+
+// sleep returns when it is time for an attempt, which then has to be made: wake-ups have been consumed for it. It tells
+// who was there at that moment. Or the wait is over: the waiter has been served, or its ctx has ended.
+func (l *Line) sleep(ctx context.Context, w *waiter, coming *announcement) (present uint64, over bool, err error) {
+	for {
+		if ctx.Err() != nil {
+			return 0, true, l.part(ctx, w)
+		}
+		now := time.Now()
+		p := l.next(w, now, coming.remaining(now))
+		if p.ask || p.served {
+			return p.present, p.served, nil
+		}
+		l.doze(ctx, w, p.sleep, coming.made)
 	}
 }
 
-// sleep returns nil when it is time for an attempt, which then has to be made: wake-ups have been consumed for it.
-func (l *Line) sleep(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// doze returns when there may be something new to plan.
+func (l *Line) doze(ctx context.Context, w *waiter, d time.Duration, confirmed <-chan struct{}) {
+	var over <-chan time.Time
+	if d >= 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		over = timer.C
 	}
-	eager, d := l.next(time.Now())
-	if eager {
-		// The attempt answers for the wake-ups so far.
-		select {
-		case <-l.woken:
-		default:
-		}
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-l.woken:
-		return nil
-	case <-timer.C:
-		return nil
+		l.call()
+	case <-confirmed:
+	case <-over:
+	case <-w.turn: // it has been served
 	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -20,6 +20,7 @@ var folder embed.FS
 
 var (
 	acquire = scripts.Load(folder, "fencedlock/acquire")
+	hand    = scripts.Load(folder, "fencedlock/handover")
 	reenter = scripts.Load(folder, "fencedlock/reenter")
 	last    = scripts.Load(folder, "fencedlock/last")
 	claim   = scripts.Load(folder, "fencedlock/claim", admit)
@@ -38,6 +39,12 @@ var admit = func() string {
 // execution that finds the owner holding already is a repetition: it answers the token of the first.
 func Acquire(key, tokenKey, owner string, lease time.Duration) scripts.Command[scripts.Attempt] {
 	return scripts.Array(acquire, []string{key, tokenKey}, []any{owner, scripts.Milliseconds(lease)}, attempt)
+}
+
+// HandOver ends all holds of one owner and has another, fresh one hold in its place, as Acquire does it. It answers that
+// the lock is not held when neither of them held it; then no token is issued.
+func HandOver(key, tokenKey, from, to string, lease time.Duration) scripts.Command[scripts.Attempt] {
+	return scripts.Array(hand, []string{key, tokenKey}, []any{from, to, scripts.Milliseconds(lease)}, attempt)
 }
 
 // Reenter sets the number of holds of an owner, lengthens the TTL to lease and issues a token above newest, the

@@ -75,6 +75,32 @@ func TestAcquire(t *testing.T) {
 	})
 }
 
+func TestHandOver(t *testing.T) {
+	handOver := func(from, to string) scripts.Command[scripts.Attempt] {
+		return fencedlock.HandOver(key, token, from, to, lease)
+	}
+	gone := scripts.Attempt{Remaining: forever}
+	Table(t, []Row{
+		{Name: "The other owner holds, with the next token",
+			Before: held(long, Hash{a: "2"}, "41"), Call: Answers(handOver(a, b), got(42)), After: held(lease, Hash{b: "1"}, "42")},
+		{Name: "A token that was removed starts again",
+			Before: held(long, Hash{a: "1"}, ""), Call: Answers(handOver(a, b), got(1)), After: held(lease, Hash{b: "1"}, "1")},
+		{Name: "A token beyond the exact numbers of Lua is exact",
+			Before: held(lease, Hash{a: "1"}, "9007199254740994"), Call: Answers(handOver(a, b), got(9007199254740995)),
+			After: held(lease, Hash{b: "1"}, huge)},
+		{Name: "A repetition answers the same token and leaves TTL and count alone",
+			Before: held(long, Hash{b: "2"}, "42"), Call: Answers(handOver(a, b), got(42))},
+		{Name: "A repetition without a token issues one",
+			Before: held(long, Hash{b: "1"}, ""), Call: Answers(handOver(a, b), got(1)), After: held(long, Hash{b: "1"}, "1")},
+		{Name: "What was lost is not handed over, and no token is issued",
+			Before: held(0, nil, "41"), Call: Answers(handOver(a, b), gone)},
+		{Name: "Another's lock is left alone",
+			Before: held(lease, Hash{u + ":44": "1"}, "41"), Call: Answers(handOver(a, b), gone)},
+		{Name: "A token that is no number leaves the lock as it is",
+			Before: held(lease, Hash{a: "1"}, "x"), Call: Fails(handOver(a, b), "not an integer")},
+	})
+}
+
 func TestReenter(t *testing.T) {
 	Table(t, []Row{
 		{Name: "Re-entry issues the next token, raises the count and lengthens the TTL",

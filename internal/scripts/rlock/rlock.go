@@ -25,6 +25,7 @@ var (
 	acquire = scripts.Load(folder, "rlock/acquire")
 	recount = scripts.Load(folder, "rlock/recount")
 	release = scripts.Load(folder, "rlock/release")
+	hand    = scripts.Load(folder, "rlock/handover")
 	renew   = scripts.Load(folder, "rlock/renew")
 	force   = scripts.Load(folder, "rlock/force")
 	inspect = scripts.Load(folder, "rlock/inspect")
@@ -59,6 +60,13 @@ func Recount(key, owner string, holds int, lease time.Duration) scripts.Command[
 // A wake without a command, as for spin locks, publishes nothing.
 func Release(key, owner string, wake scripts.Wake) scripts.Command[bool] {
 	return scripts.Integer(release, []string{key}, []any{owner, wake.Publish, wake.Channel}, scripts.Bool)
+}
+
+// HandOver ends all holds of one owner and has another, fresh one hold in its place, with the lease as TTL. It answers
+// that the lock is not held when neither of them held it; then nothing is created. An execution that finds the other
+// holding already is a repetition. It sends no message, for the lock was not free.
+func HandOver(key, from, to string, lease time.Duration) scripts.Command[scripts.Attempt] {
+	return scripts.Integer(hand, []string{key}, []any{from, to, scripts.Milliseconds(lease)}, attempt)
 }
 
 // A Renewal is one owner that is to be kept alive.

@@ -104,6 +104,22 @@ func TestRelease(t *testing.T) {
 	})
 }
 
+func TestHandOver(t *testing.T) {
+	moved, gone := scripts.Attempt{Held: true}, scripts.Attempt{Remaining: forever}
+	Table(t, []Row{
+		{Name: "The one owner gives way to the other, with one hold and the other's lease, also a shorter one, and nobody is woken",
+			Before: held(long, Hash{a: "3"}), Call: Answers(rlock.HandOver(key, a, b, lease), moved), After: held(lease, Hash{b: "1"})},
+		{Name: "A repetition leaves TTL and count alone",
+			Before: held(long, Hash{b: "2"}), Call: Answers(rlock.HandOver(key, a, b, lease), moved)},
+		{Name: "What was lost is not handed over",
+			Before: free, Call: Answers(rlock.HandOver(key, a, b, lease), gone)},
+		{Name: "Another's lock is left alone",
+			Before: held(lease, Hash{u + ":44": "1"}), Call: Answers(rlock.HandOver(key, a, b, long), gone)},
+		{Name: "A key that is no lock is refused",
+			Before: other, Call: Fails(rlock.HandOver(key, a, b, lease), "WRONGTYPE")},
+	})
+}
+
 func TestRenew(t *testing.T) {
 	renew := func(names ...rlock.Renewal) scripts.Command[[]bool] { return rlock.Renew(names) }
 	Table(t, []Row{

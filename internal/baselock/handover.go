@@ -1,0 +1,129 @@
+package baselock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/waiting"
+)
+
+// A release that finds a waiter of its own process hands the lock over: in one script the one owner is removed and the
+// next put in its place, so a lock that many goroutines of a process want costs them one round trip a section.
+//
+//	             claim                       moved
+//	next waits ────────► next is promised ───────────► next holds ── has left meanwhile ──► handed on, or released
+//	     ▲                      │
+//	     └──────────────────────┘ from had lost it, or the answer is not known: next asks, under a new identity
+//
+// No message is sent, for nobody else could have it. So that they can, hand-overs follow one another only for so long:
+// then comes a release with its message, and this process lets the others ask first.
+//
+// While an owner holds, the session knows of it, and those of its process who come for the lock wait for what it does
+// instead of asking a server that would refuse them.
+
+// A run is hand-overs without a release in between.
+type run struct {
+	began time.Time
+	count int
+}
+
+const (
+	longestRun = 10 * time.Millisecond
+	mostInARow = 64
+)
+
+var errNotHandedOver = errors.New("redlatch: the lock was not handed over")
+
+// announce has those of this process who come for the lock wait for what o does.
+func (o *owner) announce() {
+	if o.base.Kind.HandOver != nil {
+		o.base.Session.Hold(o.base.lineKey(), o)
+	}
+}
+
+// unannounce has them ask, unless o has handed the lock over.
+func (o *owner) unannounce() {
+	if o.base.Kind.HandOver != nil {
+		o.base.Session.Free(o.base.lineKey(), o)
+	}
+}
+
+// offer is what a waiter says to whoever may hand the lock over to it: the owner that is to hold. One that wants
+// replicas to acknowledge its acquisition has to make it itself.
+func (b *Base) offer(set *settings.Settings, held bool) *waiting.Offer {
+	if b.Kind.HandOver == nil || set.Replicas > 0 {
+		return nil
+	}
+	return &waiting.Offer{Who: newOwner(b, set), Expected: held, Poll: waiting.Bound(-1, set.Poll)}
+}
+
+// successor claims the waiter to whom o may hand over.
+func (o *owner) successor() (claim waiting.Claim, ok bool) {
+	b := o.base
+	if b.Kind.HandOver == nil {
+		return claim, false
+	}
+	claim, ok = b.Session.Claim(b.lineKey(), o)
+	if !ok {
+		return claim, false
+	}
+	if o.run == nil {
+		o.run = &run{began: o.first.since}
+	}
+	if o.run.count < mostInARow && time.Since(o.run.began) < longestRun {
+		return claim, true
+	}
+	claim.StandBack()
+	return claim, false
+}
+
+// standBack gives others a round trip's time to take the lock: it looks, before it asks. It answers how long somebody
+// else holds the lock still, and whether one does.
+func (b *Base) standBack(ctx context.Context) (remaining time.Duration, held bool) {
+	status, _, err := delivery.Deliver(ctx, b.Session.Dispatch, b.Kind.Status(Subject{Key: b.Key}), delivery.Limit{})
+	return status.TTL, err == nil && status.Exists // an error is the attempt's to find out
+}
+
+// handOver releases the lock and acquires it for the waiter in one. An error that is certain to have changed nothing is
+// errNotHandedOver: the lock is to be released.
+func (o *owner) handOver(ctx context.Context, claim waiting.Claim) error {
+	next := claim.Who().(*owner)
+	cmd := next.base.Kind.HandOver(o.subject(0, 0), next.subject(1, next.set.FirstLease()))
+	limit := o.releaseLimit()
+	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
+	reply, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
+	var given *hold
+	switch {
+	case err != nil:
+		next.abandon(delivery.AsFailure(err), cmd)
+	case reply.Held:
+		o.run.count++
+		next.run = o.run
+		given, _, _ = next.accept(receipt.Sent, reply) // an answer that came too late is the waiter's reason to ask
+	}
+	if receipt.Doubt {
+		next.doubted()
+	}
+	switch {
+	case given == nil:
+		claim.Refuse(newOwner(next.base, next.set))
+	case !claim.Give(given, waiting.Bound(-1, next.set.Poll)):
+		go given.decline()
+	}
+	if err != nil && !delivery.AsFailure(err).Doubt {
+		return errNotHandedOver
+	}
+	return o.gaveBack(reply.Held, receipt, err)
+}
+
+// decline gives back what was handed over to a waiter who had left.
+func (h *hold) decline() {
+	o := h.owner
+	if !h.retire() || o.enterWithin(context.Background(), o.set.ReleaseTimeout) != nil {
+		return
+	}
+	_ = o.giveBack(context.Background()) // what is not confirmed goes on in the background
+}

@@ -1,0 +1,30 @@
+-- handover ends all holds of an owner, takes the lock for a fresh one without its ever being free, and issues the next
+-- token.
+--
+-- KEYS[1]  lock hash: field = owner, value = holds
+-- KEYS[2]  token: a string, the token issued last; no TTL
+-- ARGV[1]  owner who gives
+-- ARGV[2]  owner who is given
+-- ARGV[3]  the latter's lease in milliseconds
+--
+-- Answers {1, token as text} when the latter holds the lock, by this execution or by an earlier one of the same command;
+-- else {0, -1}: the former had lost it.
+
+if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+  redis.call('incr', KEYS[2]) -- first of the writes, for it is the one that can be refused
+  redis.call('persist', KEYS[2])
+  redis.call('hdel', KEYS[1], ARGV[1])
+  redis.call('hset', KEYS[1], ARGV[2], '1')
+  redis.call('pexpire', KEYS[1], ARGV[3])
+  return {1, redis.call('get', KEYS[2])}
+end
+if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
+  return {0, -1}
+end
+-- While the owner holds nobody else is issued a token, so the last one is its own.
+local token = redis.call('get', KEYS[2])
+if not token then -- removed meanwhile
+  token = '1'
+  redis.call('set', KEYS[2], token)
+end
+return {1, token}

@@ -1,0 +1,176 @@
+package waiting_test
+
+import (
+	"context"
+	"math/rand"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/waiting"
+)
+
+// A baton is had by one at a time. Its holder gives it to the first in line, or puts it down and wakes the line.
+type baton struct {
+	l *waiting.Line
+
+	mu      sync.Mutex
+	random  *rand.Rand
+	lying   bool
+	promise bool // somebody holds it, and will give it on or wake the line
+	holders int
+	most    int
+	order   []int // who had it
+	asked   int
+}
+
+func newBaton(seed int64) *baton {
+	return &baton{l: waiting.NewLine(confirmed), random: rand.New(rand.NewSource(seed)), lying: true}
+}
+
+func (b *baton) dice(n int) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.random.Intn(n)
+}
+
+func (b *baton) pause() { time.Sleep(time.Duration(b.dice(3)) * time.Millisecond) }
+
+func (b *baton) attempt(context.Context) (waiting.Verdict, error) {
+	b.pause()
+	b.mu.Lock()
+	b.asked++
+	had := b.lying
+	if had {
+		b.lying, b.promise = false, true
+	}
+	b.mu.Unlock()
+	b.pause()
+	return waiting.Verdict{Done: had, Sleep: 1000 * time.Hour}, nil // only wake-ups move the line
+}
+
+func (b *baton) take(ctx context.Context, who int) bool {
+	b.mu.Lock()
+	offer := &waiting.Offer{Who: who, Expected: b.promise, Poll: 1000 * time.Hour}
+	b.mu.Unlock()
+	if b.dice(4) == 0 {
+		offer = nil
+	}
+	if b.l.WaitFor(ctx, patience, offer, b.attempt) != nil {
+		return false
+	}
+	b.mu.Lock()
+	b.holders++
+	b.most = max(b.most, b.holders)
+	b.order = append(b.order, who)
+	b.mu.Unlock()
+	b.pause()
+	b.put(who)
+	return true
+}
+
+// put passes the baton on, or puts it down.
+func (b *baton) put(who int) {
+	if who >= 0 {
+		b.mu.Lock()
+		b.holders--
+		b.mu.Unlock()
+	}
+	claim, ok := b.l.Claim()
+	b.pause()
+	switch {
+	case ok && b.dice(4) > 0:
+		if !claim.Give(who, 1000*time.Hour) {
+			b.put(-1)
+		}
+		return
+	case ok && b.dice(2) == 0:
+		claim.Refuse(claim.Who())
+	case ok:
+		claim.StandBack()
+	}
+	b.mu.Lock()
+	b.lying = true
+	b.mu.Unlock()
+	b.pause()
+	b.mu.Lock()
+	b.promise = b.promise && !b.lying // somebody may have picked it up
+	b.mu.Unlock()
+	b.l.Wake()
+}
+
+// Whoever comes, leaves, gives and refuses at the same instant: one has the baton, and it does not lie there while
+// somebody waits.
+func TestWhatIsGivenFromHandToHandIsNeverLostNorDoubled(t *testing.T) {
+	rounds := 400
+	if testing.Short() {
+		rounds = 50
+	}
+	given := 0
+	for seed := range rounds {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBaton(int64(seed))
+			var cancels []context.CancelFunc
+			for who := range 60 {
+				ctx, cancel := context.WithCancel(t.Context())
+				cancels = append(cancels, cancel)
+				go b.take(ctx, who)
+				if b.dice(3) == 0 {
+					go cancels[b.dice(len(cancels))]()
+				}
+				b.pause()
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			require.Equal(t, 1, b.most, "seed %d", seed)
+			require.Zero(t, b.l.Len(), "seed %d: they wait", seed)
+			require.True(t, b.lying, "seed %d: it is lost", seed)
+			given += len(b.order) - b.asked
+			for _, cancel := range cancels {
+				cancel()
+			}
+			b.l.Stop()
+		})
+	}
+	require.NotZero(t, given)
+}
+
+func TestWhoExpectsAGiftDoesNotAskUntilItsPatienceIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, r := waiting.NewLine(confirmed), newThing(0)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() {
+			done <- l.WaitFor(ctx, patience, &waiting.Offer{Expected: true, Poll: 7 * time.Second}, r.attempt(t, "a"))
+		}()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []time.Duration{7 * time.Second}, r.times, "it is the head from then on, and its schedule holds")
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	})
+}
+
+func TestAnAttemptUnderWayIsNotClaimedNorOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, r := waiting.NewLine(confirmed), newThing(1)
+		r.during = func() {
+			_, ok := l.Claim()
+			require.False(t, ok)
+		}
+		require.NoError(t, l.WaitFor(t.Context(), patience, &waiting.Offer{}, r.attempt(t, "a")))
+		require.Equal(t, []string{"a"}, r.log())
+	})
+}
+
+func TestANewsBeforeTheWaiterCameIsNotMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, r := waiting.NewLine(confirmed), newThing(1)
+		l.Wake() // the holder has put it down right after the waiter was told of him
+		require.NoError(t, l.WaitFor(t.Context(), patience, &waiting.Offer{Expected: true, Poll: time.Hour}, r.attempt(t, "a")))
+		require.Zero(t, r.times[0])
+	})
+}
