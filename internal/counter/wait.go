@@ -121,7 +121,7 @@ func (c *Counter) wait(ctx context.Context, set *settings.Settings, attempt func
 	left func(line *waiting.Line)) error {
 	// The hub has to know which family of channels is in use. While it does not, the line polls.
 	_, _ = c.Session.Publish(ctx)
-	line, part := c.Session.Join(c.lineKey(), c.channel)
+	line, _, part := c.Session.Join(c.lineKey(), c.channel)
 	defer part()
 	err := line.Wait(ctx, set.Poll, attempt)
 	if err != nil {
