@@ -174,7 +174,7 @@ func TestAGuardedWriteWithALostReplyIsMadeOnce(t *testing.T) {
 
 // The ghost of a write that its caller gave up must not be made over what the same holder wrote after it.
 func TestAGhostOfAGuardedWriteIsNotMadeOverALaterOne(t *testing.T) {
-	client, proxy, guard := harmedGuard(t, 100*time.Millisecond)
+	client, proxy, guard := harmedGuard(t, 2*time.Second)
 	ghost := proxy.On(faultproxy.Named("EVALSHA"), 1, faultproxy.Hold)
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)

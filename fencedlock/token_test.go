@@ -163,7 +163,7 @@ func TestTheTokenOfAPlainHoldIsNotHandedOut(t *testing.T) {
 func harmed(t *testing.T) (*redistest.Server, *faultproxy.Proxy, *fencedlock.Lock) {
 	srv := redistest.Process(t)
 	proxy := faultproxy.New(t, srv.Addr)
-	client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ReadTimeout: 200 * time.Millisecond})
+	client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ReadTimeout: 2 * time.Second})
 	t.Cleanup(func() { _ = client.Close() })
 	lock := fencedlock.New(client, "lock", redlatch.WithLinger(0))
 	require.NoError(t, lock.Do(t.Context(), func(ctx context.Context) error {

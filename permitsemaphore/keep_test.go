@@ -21,7 +21,7 @@ import (
 func TestALongJobKeepsItsPermits(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx := t.Context()
-		s, client := fresh(t, srv, 2, redlatch.WithWatchdogTimeout(2*time.Second))
+		s, client := fresh(t, srv, 2, redlatch.WithWatchdogTimeout(3*time.Second))
 		p := acquire(t, s, 2)
 		work := p.Context(ctx)
 		begin := score(t, client, s.Name(), p.ID())
@@ -29,7 +29,7 @@ func TestALongJobKeepsItsPermits(t *testing.T) {
 			until := float64(p.Until().UnixMilli())
 			deadline := score(t, client, s.Name(), p.IDs()[1]) // read later: it may have been renewed since
 			require.LessOrEqual(t, until, deadline, "trusted for longer than the server holds it")
-			return deadline > begin+2*2000
+			return deadline > begin+2*3000
 		})
 		require.NoError(t, work.Err())
 		_, err := s.TryAcquire(ctx, 1)
@@ -60,8 +60,8 @@ func TestPermitsOfOneProcessAreRenewedTogether(t *testing.T) {
 
 func TestTheContextEndsBeforeTheServerGivesThePermitAway(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv)
-		s, key := r.semaphore(t, 1, redlatch.WithWatchdogTimeout(400*time.Millisecond))
+		r := newRig(t, srv, brief)
+		s, key := r.semaphore(t, 1, redlatch.WithWatchdogTimeout(2*time.Second))
 		p := acquire(t, s, 1)
 		work := p.Context(t.Context())
 		r.proxy.Hole(true, true)
@@ -78,7 +78,7 @@ func TestTheContextEndsBeforeTheServerGivesThePermitAway(t *testing.T) {
 func TestAPermitThatWasTakenAwayIsNoticedAlsoWithoutRenewal(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		for _, lease := range []redlatch.Option{redlatch.WithNoLease(), redlatch.WithLease(long), nil} {
-			s, client := fresh(t, srv, 1, redlatch.WithWatchdogTimeout(150*time.Millisecond))
+			s, client := fresh(t, srv, 1, redlatch.WithWatchdogTimeout(2*time.Second))
 			p := acquire(t, s, 1, lease)
 			require.NoError(t, client.Del(t.Context(), s.Name()).Err())
 			require.ErrorIs(t, ended(t, p.Context(t.Context())), redlatch.ErrLost)
@@ -88,8 +88,8 @@ func TestAPermitThatWasTakenAwayIsNoticedAlsoWithoutRenewal(t *testing.T) {
 
 func TestMaxHoldEndsARenewedPermit(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		s, _ := fresh(t, srv, 1, redlatch.WithWatchdogTimeout(90*time.Millisecond), redlatch.WithPoll(long))
-		p := acquire(t, s, 1, redlatch.WithMaxHold(250*time.Millisecond))
+		s, _ := fresh(t, srv, 1, redlatch.WithWatchdogTimeout(2*time.Second), redlatch.WithPoll(long))
+		p := acquire(t, s, 1, redlatch.WithMaxHold(2500*time.Millisecond))
 		var loss *redlatch.LossError
 		require.ErrorAs(t, ended(t, p.Context(t.Context())), &loss)
 		require.Equal(t, "the maximum hold time is over", loss.Reason)
@@ -103,7 +103,7 @@ const childAddr, childName = "REDLATCH_TEST_PERMIT_ADDR", "REDLATCH_TEST_PERMIT_
 // child is a process that takes permits, says so, and holds them until it is killed.
 func child() {
 	client := redis.NewClient(&redis.Options{Addr: os.Getenv(childAddr)})
-	s := permitsemaphore.New(client, os.Getenv(childName), redlatch.WithWatchdogTimeout(600*time.Millisecond))
+	s := permitsemaphore.New(client, os.Getenv(childName), redlatch.WithWatchdogTimeout(3*time.Second))
 	p, err := s.Acquire(context.Background(), 2)
 	if err != nil {
 		fmt.Println("error:", err)
@@ -128,7 +128,7 @@ func TestAKilledProcessGivesItsPermitsBack(t *testing.T) {
 	ids := strings.Fields(line)
 	require.Len(t, ids, 2, line)
 	begin := score(t, client, s.Name(), ids[0])
-	eventually(t, "it has been renewed past two leases", func() bool { return score(t, client, s.Name(), ids[1]) > begin+2*600 })
+	eventually(t, "it has been renewed past two leases", func() bool { return score(t, client, s.Name(), ids[1]) > begin+2*3000 })
 
 	w := acquiring(t.Context(), s, 2)
 	listened(t, srv, s.Name(), 1)

@@ -126,10 +126,14 @@ type rig struct {
 	direct *redis.Client
 }
 
-// patience of the faulty client: long enough for a busy machine to answer in, short enough to wait for.
-const patience = 150 * time.Millisecond
+// patience of the faulty client: long enough for a test to step in before it is over, also on a busy machine. Where
+// nobody steps in it is brief: one more send does no harm.
+const (
+	patience = time.Second
+	brief    = 150 * time.Millisecond
+)
 
-func newRig(t testing.TB, srv *redistest.Server) *rig {
+func newRig(t testing.TB, srv *redistest.Server, patience time.Duration) *rig {
 	t.Helper()
 	warm(t, srv)
 	proxy := faultproxy.New(t, srv.Addr)

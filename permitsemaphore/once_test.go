@@ -82,7 +82,7 @@ var faults = []struct {
 
 func TestEveryOperationTakesEffectOnceWhateverHappensToItsMessages(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv)
+		r := newRig(t, srv, brief)
 		for _, o := range operations {
 			for _, f := range faults {
 				t.Run(o.name+"/"+f.name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestEveryOperationTakesEffectOnceWhateverHappensToItsMessages(t *testing.T)
 // permits have been given back.
 func TestAGhostOfAnOperationHasNoEffect(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv)
+		r := newRig(t, srv, brief)
 		for _, o := range operations {
 			t.Run(o.name, func(t *testing.T) {
 				t.Parallel()
@@ -129,7 +129,7 @@ func TestAGhostOfAnOperationHasNoEffect(t *testing.T) {
 // that it takes.
 func TestWhatAGhostOfARefusedAcquisitionTakesComesBack(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv)
+		r := newRig(t, srv, brief)
 		s, key := r.semaphore(t, 1)
 		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
 		bar := r.proxy.On(onFence(key), 1, faultproxy.Hold)
@@ -148,7 +148,7 @@ func TestWhatAGhostOfARefusedAcquisitionTakesComesBack(t *testing.T) {
 // The caller leaves while its acquisition is held, or its reply.
 func TestAnAbandonedAcquisitionLeavesNothingBehind(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv)
+		r := newRig(t, srv, patience)
 		for name, action := range map[string]faultproxy.Action{"held": faultproxy.Hold, "reply held": faultproxy.HoldReply, "reply lost": faultproxy.DropReply} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -188,7 +188,7 @@ func lanes(t testing.TB, r *rig, key string) []string {
 
 func TestAReleaseThatIsNotConfirmedGoesOnInTheBackground(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv)
+		r := newRig(t, srv, patience)
 		s, key := r.semaphore(t, 5, redlatch.WithReleaseTimeout(patience/2))
 		p := acquire(t, s, 2, redlatch.WithNoLease())
 		r.proxy.Hole(true, true)
@@ -205,7 +205,7 @@ func TestAReleaseThatIsNotConfirmedGoesOnInTheBackground(t *testing.T) {
 // it on the way must not undo the next one.
 func TestAnUncertainLeaseIsTrustedNoLongerThanEitherOutcomeAllows(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv)
+		r := newRig(t, srv, patience)
 		s, key := r.semaphore(t, 1)
 		p := acquire(t, s, 1, redlatch.WithNoLease())
 		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
@@ -251,7 +251,7 @@ func TestALeaseThatWasCertainlyNotUpdatedStaysTrusted(t *testing.T) {
 // has the permits, for it would take them again when they have been released.
 func TestAnAcquisitionIsBarredBeforeItsPermitsCanBeReleased(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv)
+		r := newRig(t, srv, brief)
 		s, key := r.semaphore(t, 5)
 		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
 		bar := r.proxy.On(onFence(key), 0, faultproxy.Hold)
@@ -263,7 +263,7 @@ func TestAnAcquisitionIsBarredBeforeItsPermitsCanBeReleased(t *testing.T) {
 		select {
 		case <-done:
 			t.Error("the permits were handed out before the first send was barred")
-		case <-time.After(2 * patience): // long enough for an acquisition that does not wait for the bar
+		case <-time.After(2 * brief): // long enough for an acquisition that does not wait for the bar
 		}
 		ghost.Release()
 		ghost.AwaitExecuted(t, 1)
@@ -276,7 +276,7 @@ func TestAnAcquisitionIsBarredBeforeItsPermitsCanBeReleased(t *testing.T) {
 // A renewal finds a permit gone whose release by id has not been answered yet. That is no loss of the others.
 func TestARenewalDuringAReleaseByIdIsNoLoss(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv)
+		r := newRig(t, srv, brief)
 		s, key := r.semaphore(t, 5, redlatch.WithWatchdogTimeout(3*time.Second))
 		p := acquire(t, s, 3)
 		ids := p.IDs()

@@ -122,7 +122,7 @@ func TestAnExpiredPermitComesBackOnceAndItsReleaseSaysSo(t *testing.T) {
 		ctx := t.Context()
 		for _, byID := range []bool{false, true} {
 			s, client := fresh(t, srv, 2)
-			p := acquire(t, s, 1, redlatch.WithLease(30*time.Millisecond))
+			p := acquire(t, s, 1, redlatch.WithLease(time.Second))
 			require.ErrorIs(t, ended(t, p.Context(ctx)), redlatch.ErrLost)
 			eventually(t, "the deadline has passed at the server", func() bool {
 				now, err := client.Time(ctx).Result()
@@ -334,7 +334,7 @@ func TestAPermitThatWasDroppedIsReportedIfItIsRenewed(t *testing.T) {
 
 func TestAContextKeepsThePermitAlive(t *testing.T) {
 	srv := redistest.Mini(t)
-	s, client := fresh(t, srv, 1, redlatch.WithWatchdogTimeout(2*time.Second))
+	s, client := fresh(t, srv, 1, redlatch.WithWatchdogTimeout(3*time.Second))
 	work, id := func() (context.Context, string) {
 		p := acquire(t, s, 1)
 		return p.Context(t.Context()), p.ID()

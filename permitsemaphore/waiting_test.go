@@ -91,8 +91,8 @@ func TestAddingPermitsWakesWaiters(t *testing.T) {
 func TestAWaiterTakesWhatExpiresWithoutAMessage(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		s, client := fresh(t, srv, 2, redlatch.WithPoll(long))
-		p := acquire(t, s, 1, redlatch.WithLease(100*time.Millisecond))
-		q := acquire(t, s, 1, redlatch.WithLease(300*time.Millisecond))
+		p := acquire(t, s, 1, redlatch.WithLease(time.Second))
+		q := acquire(t, s, 1, redlatch.WithLease(2*time.Second))
 		w := receive(t, acquiring(t.Context(), s, 2)) // needs both
 		require.ErrorIs(t, p.Release(t.Context()), redlatch.ErrLost)
 		require.ErrorIs(t, q.Release(t.Context()), redlatch.ErrLost)
@@ -104,7 +104,7 @@ func TestAWaiterTakesWhatExpiresWithoutAMessage(t *testing.T) {
 
 func TestAWaiterNeedsNoMessages(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv)
+		r := newRig(t, srv, brief)
 		s, key := r.semaphore(t, 1, redlatch.WithPoll(60*time.Millisecond))
 		p := acquire(t, s, 1, redlatch.WithNoLease())
 		r.proxy.DropMessages(true)
