@@ -84,6 +84,9 @@ public final class Peer {
             case "storm" -> {
                 return new Storm(clients.get(command.text("client")), command).run();
             }
+            case "bench" -> {
+                return new Bench(clients.get(command.text("client")), command).run();
+            }
             default -> {
                 return use(op, command);
             }

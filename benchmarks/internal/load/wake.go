@@ -1,0 +1,83 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redlatch/redlatch/benchmarks/internal/library"
+)
+
+// Waking measures from the moment at which one client begins to give a key back until another client has it.
+type Waking struct {
+	holder, waiter library.Client
+	give, take     library.Handle
+}
+
+// NewWaking opens two clients of the library.
+func NewWaking(l library.Library, config library.Config, key string) (*Waking, error) {
+	w := &Waking{}
+	var err error
+	if w.holder, err = l.Open(config); err != nil {
+		return nil, err
+	}
+	if w.waiter, err = l.Open(config); err != nil {
+		return nil, errors.Join(err, w.holder.Close())
+	}
+	if w.give, err = w.holder.Handle(key); err == nil {
+		w.take, err = w.waiter.Handle(key)
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// Close closes both.
+func (w *Waking) Close() error { return errors.Join(w.holder.Close(), w.waiter.Close()) }
+
+// asleep is how long a waiter has at least to ask, to subscribe and to ask again. The rest, up to twice as much, is
+// drawn, so that those who poll are met at any moment of their interval.
+const asleep = 20 * time.Millisecond
+
+// Block measures until length is over. What it measured is in the waits.
+func (w *Waking) Block(length time.Duration) (Block, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), length+grace)
+	defer cancel()
+	b := Block{Length: length, Shares: []int64{0}}
+	for end := time.Now().Add(length); time.Now().Before(end); {
+		woken, err := w.once(ctx)
+		if err != nil {
+			return b, err
+		}
+		b.Waits = append(b.Waits, int64(woken))
+		b.Shares[0]++
+		b.Done += 2 // the holder's and the waiter's
+	}
+	return b, nil
+}
+
+func (w *Waking) once(ctx context.Context) (time.Duration, error) {
+	if err := w.give.Lock(ctx); err != nil {
+		return 0, fmt.Errorf("the holder: %w", err)
+	}
+	type taken struct {
+		at  time.Time
+		err error
+	}
+	got := make(chan taken, 1)
+	go func() {
+		err := w.take.Lock(ctx)
+		got <- taken{time.Now(), err}
+	}()
+	time.Sleep(asleep + rand.N(asleep))
+	start := time.Now()
+	err := w.give.Unlock(ctx)
+	t := <-got
+	if err = errors.Join(err, t.err); err != nil {
+		return 0, err
+	}
+	return t.at.Sub(start), w.take.Unlock(ctx)
+}

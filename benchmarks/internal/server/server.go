@@ -1,0 +1,198 @@
+// Package server is the Redis that the benchmarks load, and what it has counted.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// A Server is a redis-server process of our own, or one that was there before.
+type Server struct {
+	Addr  string
+	admin *redis.Client // one connection, no commands beside ours
+	stop  func()
+}
+
+// Start starts a redis-server on a free port of 127.0.0.1 that keeps nothing on disk.
+func Start() (*Server, error) {
+	var problem error
+	for range 5 { // somebody may take the port between our look and the server's bind
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		addr := listener.Addr().String()
+		_ = listener.Close()
+		if s, err := start(addr); err == nil {
+			return s, nil
+		} else if problem = err; errors.Is(err, exec.ErrNotFound) {
+			return nil, fmt.Errorf("put redis-server on PATH, or name a server with -url: %w", err)
+		}
+	}
+	return nil, problem
+}
+
+func start(addr string) (*Server, error) {
+	dir, err := os.MkdirTemp("", "redlatch-benchmarks-")
+	if err != nil {
+		return nil, err
+	}
+	host, port, _ := net.SplitHostPort(addr)
+	cmd := exec.Command("redis-server", "--bind", host, "--port", port, "--dir", dir, "--save", "", "--appendonly", "no")
+	if err := cmd.Start(); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	s := connect(addr)
+	closeAdmin := s.stop
+	s.stop = func() {
+		closeAdmin()
+		_ = cmd.Process.Kill() // fails only when it has ended by itself
+		_ = cmd.Wait()
+		_ = os.RemoveAll(dir)
+	}
+	pid := fmt.Sprintf("process_id:%d\r\n", cmd.Process.Pid)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		// Dialled by hand first: go-redis prints what it cannot dial.
+		conn, err := net.Dial("tcp", addr)
+		info := ""
+		if err == nil {
+			_ = conn.Close()
+			info, err = s.admin.Info(context.Background(), "server").Result()
+		}
+		switch {
+		case err == nil && strings.Contains(info, pid):
+			return s, nil
+		case err == nil:
+			s.Stop()
+			return nil, fmt.Errorf("another server has taken %s", addr)
+		case time.Now().After(deadline):
+			s.Stop()
+			return nil, fmt.Errorf("redis-server on %s does not answer: %w", addr, err)
+		}
+	}
+}
+
+// Use takes a server that is there already. It must be quiet: whatever else it does is counted as ours.
+func Use(url string) (*Server, error) {
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("-url is redis://host:port: %w", err)
+	}
+	if options.Username != "" || options.Password != "" || options.DB != 0 || options.TLSConfig != nil {
+		return nil, errors.New("-url is redis://host:port, without password, database or TLS")
+	}
+	conn, err := net.DialTimeout("tcp", options.Addr, 5*time.Second) // by hand, for go-redis prints what it cannot dial
+	if err != nil {
+		return nil, err
+	}
+	_ = conn.Close()
+	s := connect(options.Addr)
+	if err := s.admin.Ping(context.Background()).Err(); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func connect(addr string) *Server {
+	admin := redis.NewClient(&redis.Options{
+		Addr: addr, PoolSize: 1, DisableIdentity: true, DialerRetries: 1,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	return &Server{Addr: addr, admin: admin, stop: func() { _ = admin.Close() }}
+}
+
+// Stop ends a server that Start has started, and lets go of any other.
+func (s *Server) Stop() { s.stop() }
+
+// Version is what the server says of itself.
+func (s *Server) Version() (string, error) {
+	info, err := s.admin.Info(context.Background(), "server").Result()
+	return fields(info)["redis_version"], err
+}
+
+// Forget deletes the keys of a pattern.
+func (s *Server) Forget(pattern string) error {
+	ctx := context.Background()
+	keys := s.admin.Scan(ctx, 0, pattern, 1000).Iterator()
+	for keys.Next(ctx) {
+		if err := s.admin.Del(ctx, keys.Val()).Err(); err != nil {
+			return err
+		}
+	}
+	return keys.Err()
+}
+
+// Counts are what the server had counted at one moment.
+type Counts struct {
+	Commands map[string]int64 // executions, by name; those inside scripts too
+	In, Out  int64            // bytes
+}
+
+// Counts reads them. The reading itself is counted: see Between.
+func (s *Server) Counts() (Counts, error) {
+	info, err := s.admin.InfoMap(context.Background(), "stats", "commandstats").Result()
+	if err != nil {
+		return Counts{}, err
+	}
+	c := Counts{Commands: map[string]int64{}}
+	for section, lines := range info {
+		for name, value := range lines {
+			command, isCommand := strings.CutPrefix(name, "cmdstat_")
+			switch {
+			case isCommand:
+				calls, _, _ := strings.Cut(strings.TrimPrefix(value, "calls="), ",")
+				if c.Commands[command], err = strconv.ParseInt(calls, 10, 64); err != nil {
+					return Counts{}, fmt.Errorf("%s %s says %q: %w", section, name, value, err)
+				}
+			case name == "total_net_input_bytes":
+				c.In, err = strconv.ParseInt(value, 10, 64)
+			case name == "total_net_output_bytes":
+				c.Out, err = strconv.ParseInt(value, 10, 64)
+			}
+			if err != nil {
+				return Counts{}, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// outer are the commands that clients send and scripts do not call, whatever the library.
+var outer = []string{"evalsha", "eval", "subscribe", "unsubscribe", "ssubscribe", "sunsubscribe", "ping", "script|load"}
+
+// Usage is what happened between two Counts.
+type Usage struct{ Commands, In, Out int64 }
+
+// Between subtracts. also names the commands that are to be counted beside those of scripts and pub/sub: a command
+// that a script calls is counted by the server like one that was sent, so the caller has to know which are not.
+func Between(before, after Counts, also []string) Usage {
+	u := Usage{In: after.In - before.In, Out: after.Out - before.Out}
+	for _, names := range [][]string{outer, also} {
+		for _, name := range names {
+			u.Commands += after.Commands[name] - before.Commands[name]
+		}
+	}
+	return u
+}
+
+func fields(info string) map[string]string {
+	found := map[string]string{}
+	for line := range strings.Lines(info) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			found[name] = value
+		}
+	}
+	return found
+}

@@ -1,0 +1,175 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch/benchmarks/internal/library"
+	"github.com/redlatch/redlatch/benchmarks/internal/load"
+	"github.com/redlatch/redlatch/benchmarks/internal/report"
+	"github.com/redlatch/redlatch/benchmarks/internal/server"
+	"github.com/redlatch/redlatch/benchmarks/internal/stats"
+)
+
+// An entrant is a library in a scenario, and what its blocks have shown so far.
+type entrant struct {
+	name   string
+	sends  []string
+	runner load.Runner
+	close  func() error // of the client that the runner's callers use
+
+	values, ratios, jain, smallest []float64
+	waits                          []int64
+	done, allocs, stuck            int64
+	used                           server.Usage
+}
+
+// frame runs rounds of blocks. Every block stands between two of the floor, A B A C A, and is compared with the mean of
+// these: a machine whose speed drifts is as slow for the one as for the others. Each second round is run backwards.
+// The floor's own blocks are compared with their neighbours in the same way, which shows how far the ratio of equal
+// things strays.
+func (t *Trial) frame(ctx context.Context, s scenario, floor *entrant, others []*entrant) error {
+	length := time.Duration(s.length) * t.Block
+	for _, e := range append([]*entrant{floor}, others...) { // connections, scripts, caches
+		if _, err := e.runner.Block(length / 2); err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+	}
+	overhead, err := t.overhead()
+	if err != nil {
+		return err
+	}
+	var floors []float64
+	for range t.Rounds {
+		before, err := t.block(s, floor, length, overhead)
+		if err != nil {
+			return err
+		}
+		floors = append(floors, before)
+		for _, e := range others {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			value, err := t.block(s, e, length, overhead)
+			if err != nil {
+				return err
+			}
+			after, err := t.block(s, floor, length, overhead)
+			if err != nil {
+				return err
+			}
+			e.ratios = append(e.ratios, value/((before+after)/2))
+			floors = append(floors, after)
+			before = after
+		}
+		slices.Reverse(others)
+	}
+	for i := 1; i < len(floors)-1; i++ {
+		floor.ratios = append(floor.ratios, floors[i]/((floors[i-1]+floors[i+1])/2))
+	}
+	return nil
+}
+
+// block runs one and notes it. Its value is pairs per second, or microseconds to wake up.
+func (t *Trial) block(s scenario, e *entrant, length time.Duration, overhead server.Usage) (float64, error) {
+	before, err := t.Server.Counts()
+	if err != nil {
+		return 0, err
+	}
+	b, err := e.runner.Block(length)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", e.name, err)
+	}
+	after, err := t.Server.Counts()
+	if err != nil {
+		return 0, err
+	}
+	used := server.Between(before, after, e.sends)
+	e.used.Commands += used.Commands
+	e.used.In += used.In - overhead.In
+	e.used.Out += used.Out - overhead.Out
+	e.done += b.Done
+	e.allocs += int64(b.Allocs)
+	e.stuck += int64(b.Stuck)
+	e.waits = append(e.waits, b.Waits...)
+	e.jain = append(e.jain, stats.Jain(b.Shares))
+	e.smallest = append(e.smallest, stats.Smallest(b.Shares))
+	value := b.PerSecond()
+	if s.group == "wake" {
+		value = b.Wait(0.5)
+	}
+	if value == 0 {
+		return 0, fmt.Errorf("%s: nothing was done in %v; give it longer blocks", e.name, length)
+	}
+	e.values = append(e.values, value)
+	return value, nil
+}
+
+// overhead is what reading the counts costs by itself.
+func (t *Trial) overhead() (server.Usage, error) {
+	before, err := t.Server.Counts()
+	if err != nil {
+		return server.Usage{}, err
+	}
+	after, err := t.Server.Counts()
+	return server.Between(before, after, nil), err
+}
+
+func (e *entrant) row(s scenario, network string) report.Row {
+	slices.Sort(e.waits)
+	pairs := float64(max(e.done, 1))
+	return report.Row{
+		Scenario: s.name, Title: s.title, Group: s.group, Network: network, Library: e.name, Floor: e.name == s.floor(),
+		Value: stats.Summarize(e.values), Ratio: stats.Summarize(e.ratios),
+		Jain: stats.Summarize(e.jain).Median, Smallest: stats.Summarize(e.smallest).Median,
+		WaitP50: float64(stats.Quantile(e.waits, 0.5)) / 1e3, WaitP99: float64(stats.Quantile(e.waits, 0.99)) / 1e3,
+		Allocs: float64(e.allocs) / pairs, Commands: float64(e.used.Commands) / pairs,
+		In: float64(e.used.In) / pairs, Out: float64(e.used.Out) / pairs, Stuck: int(e.stuck),
+	}
+}
+
+// enter opens a library for a scenario.
+func (t *Trial) enter(s scenario, l library.Library, network, addr string) (*entrant, error) {
+	e := &entrant{name: l.Name, sends: l.Sends, close: func() error { return nil }}
+	config, key := t.config(addr), s.key(network, l.Name)
+	var err error
+	switch {
+	case s.group == "wake":
+		e.runner, err = load.NewWaking(l, config, key)
+	case s.processes > 0:
+		e.runner, err = load.NewCrowd(s.processes, load.Task{Library: l.Name, Config: config, Key: key, Callers: s.callers})
+	default:
+		var client library.Client
+		if client, err = l.Open(config); err != nil {
+			break
+		}
+		e.close = client.Close
+		handles := make([]library.Handle, s.callers)
+		for i := range handles {
+			name := key
+			if s.group == "own" {
+				name = fmt.Sprintf("%s:%04d", key, i)
+			}
+			if handles[i], err = client.Handle(name); err != nil {
+				return nil, errors.Join(err, client.Close())
+			}
+		}
+		e.runner = load.NewCallers(handles, !s.background)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.Name, err)
+	}
+	return e, nil
+}
+
+// leave closes what enter has opened.
+func leave(entrants []*entrant) error {
+	var errs []error
+	for _, e := range entrants {
+		errs = append(errs, e.runner.Close(), e.close())
+	}
+	return errors.Join(errs...)
+}

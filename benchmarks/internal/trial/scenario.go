@@ -1,0 +1,60 @@
+// Package trial runs the scenarios: it opens the libraries, interleaves their blocks with those of the floor, and
+// makes rows of them.
+package trial
+
+import (
+	"fmt"
+	"hash/fnv"
+
+	"github.com/redlatch/redlatch/benchmarks/internal/library"
+)
+
+// A scenario is a number of callers, and the keys that they want.
+type scenario struct {
+	name       string
+	title      string
+	group      string // own: everybody has a key; one: all want the same; wake: one waits for another
+	callers    int    // of each process
+	processes  int    // 0: this one
+	background bool   // with a context that cannot end
+	java       bool   // Redisson takes part
+	length     int    // of a block, as a multiple of the shortest
+}
+
+var scenarios = []scenario{
+	{name: "own/1/background", title: "1 caller, context without end", group: "own", callers: 1, background: true, java: true, length: 1},
+	{name: "own/1", title: "1 caller", group: "own", callers: 1, length: 1},
+	{name: "own/16", title: "16 callers", group: "own", callers: 16, java: true, length: 1},
+	{name: "own/128", title: "128 callers", group: "own", callers: 128, java: true, length: 1},
+	{name: "own/1024", title: "1024 callers", group: "own", callers: 1024, length: 2},
+	{name: "hot/2", title: "2 callers", group: "one", callers: 2, length: 2},
+	{name: "hot/16", title: "16 callers", group: "one", callers: 16, java: true, length: 2},
+	{name: "hot/128", title: "128 callers", group: "one", callers: 128, length: 4},
+	{name: "hot/4x8", title: "4 processes of 8 callers", group: "one", callers: 8, processes: 4, length: 4},
+	{name: "wake", title: "another client wakes", group: "wake", callers: 1, length: 3},
+}
+
+func (s scenario) floor() string {
+	if s.group == "own" {
+		return library.OwnKeyFloor
+	}
+	return library.OneKeyFloor
+}
+
+// takesPart tells whether a library can do the scenario.
+func (s scenario) takesPart(l library.Library) bool {
+	if s.group == "own" {
+		return l.Name != library.OneKeyFloor // which is for keys that are shared
+	}
+	return l.Contends
+}
+
+// key is of one library in one scenario: they never meet. All are of one length, for it is on the wire.
+func (s scenario) key(network, library string) string {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%s/%s/%s", network, s.name, library)
+	return fmt.Sprintf("%s%08x", prefix, h.Sum32())
+}
+
+// prefix is that of all keys of the benchmarks.
+const prefix = "redlatch-bench:"
