@@ -3,7 +3,7 @@
 //
 // The client library does not honour the cancellation of a command in flight. A caller whose context can end
 // therefore hands its command to a worker and waits for either; a caller whose context cannot end runs its command on
-// its own goroutine, which saves two switches.
+// its own goroutine. A caller that is alone hands over to an express, which costs next to nothing on Linux; see there.
 package dispatch
 
 import (

@@ -1,5 +1,7 @@
 package dispatch
 
+import "time"
+
 // MaxLeaders and MaxBatch are the limits that the tests count against.
 const (
 	MaxLeaders = maxLeaders
@@ -10,5 +12,24 @@ const (
 func (d *Dispatcher) Load() (leaders, queued, parked int) {
 	d.one.mu.Lock()
 	defer d.one.mu.Unlock()
-	return d.one.leaders, len(d.one.queue), len(d.one.idle)
+	parked = len(d.one.idle)
+	if x := d.one.express; x != nil && x.resting {
+		parked++
+	}
+	return d.one.leaders, len(d.one.queue), parked
+}
+
+// HasExpress tells whether lone callers of a single server have an express at hand.
+func (d *Dispatcher) HasExpress() bool {
+	d.one.mu.Lock()
+	defer d.one.mu.Unlock()
+	return d.one.express != nil
+}
+
+// ExpressIsFree tells whether the next lone caller of a single server would be served by an express.
+func (d *Dispatcher) ExpressIsFree() bool {
+	d.one.mu.Lock()
+	defer d.one.mu.Unlock()
+	x := d.one.express
+	return x != nil && x.resting && !x.seated.Load() && !time.Now().Before(x.again)
 }

@@ -17,6 +17,7 @@ const rtt = 10 * time.Millisecond
 
 // A server is a client whose round trips take rtt and whose reply to every command is the command's own number.
 type server struct {
+	rtt    time.Duration
 	mu     sync.Mutex
 	trips  []int         // commands in each round trip, in the order of their departure
 	sent   map[int64]int // how often each command left
@@ -25,7 +26,7 @@ type server struct {
 	before func(cmd redis.Cmder) // on the goroutine that sends
 }
 
-func newServer() *server { return &server{sent: map[int64]int{}} }
+func newServer() *server { return &server{rtt: rtt, sent: map[int64]int{}} }
 
 func (s *server) Process(_ context.Context, cmd redis.Cmder) error {
 	s.trip(cmd)
@@ -48,7 +49,7 @@ func (s *server) trip(cmds ...redis.Cmder) {
 	if before != nil {
 		before(cmds[0])
 	}
-	time.Sleep(rtt)
+	time.Sleep(s.rtt)
 	for _, cmd := range cmds {
 		cmd.(*redis.IntCmd).SetVal(number(cmd))
 	}

@@ -31,6 +31,9 @@ type node struct {
 	sweeps  uint64    // how often the idle ones were looked through
 	planned bool      // the next sweep is
 
+	express   *express // for a caller that is alone; nil when it has not been asked for lately
+	noExpress bool     // the system has none to give
+
 	// spare has requests that are over. It is the node's own: a channel made in a bubble of testing/synctest must not
 	// turn up outside, where the runtime ends the process for it.
 	spare sync.Pool
@@ -41,6 +44,7 @@ type request struct {
 	ctx   context.Context // not cancellable; carries the caller's values to the client's hooks
 	cmd   redis.Cmder
 	done  chan struct{} // receives once, when the command has ended
+	back  *event        // set after done, for a caller that waits for both; nil for the others
 	taken bool          // left the queue; guarded by node.mu
 }
 
@@ -49,13 +53,13 @@ func (n *node) request(ctx context.Context, cmd redis.Cmder) *request {
 	if r == nil {
 		r = &request{done: make(chan struct{}, 1)}
 	}
-	r.ctx, r.cmd, r.taken = ctx, cmd, false
+	r.ctx, r.cmd, r.back, r.taken = ctx, cmd, nil, false
 	return r
 }
 
 // free takes back a request whose done has been received, or that never left.
 func (n *node) free(r *request) {
-	r.ctx, r.cmd = nil, nil
+	r.ctx, r.cmd, r.back = nil, nil, nil
 	n.spare.Put(r)
 }
 
@@ -66,8 +70,16 @@ func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 	r := n.request(context.WithoutCancel(ctx), cmd)
 	n.mu.Lock()
 	if n.leaders < maxLeaders && len(n.queue) == 0 {
+		var x *express
+		if n.leaders == 0 {
+			x = n.expressLocked()
+		}
 		n.leaders++
 		r.taken = true
+		if x != nil {
+			n.mu.Unlock()
+			return x.do(ctx, r)
+		}
 		w := n.unparkLocked()
 		n.mu.Unlock()
 		n.handOver(w, batch{one: r})
@@ -75,13 +87,24 @@ func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 		n.queue = append(n.queue, r)
 		n.mu.Unlock()
 	}
+	return n.await(ctx, r)
+}
+
+// await waits for the end of r or of ctx.
+func (n *node) await(ctx context.Context, r *request) error {
 	select {
 	case <-r.done:
-		n.free(r)
-		return cmd.Err()
+		return n.reply(r)
 	case <-ctx.Done():
 		return n.leave(ctx, r)
 	}
+}
+
+// reply is the error of a request that has ended, whose done has been received.
+func (n *node) reply(r *request) error {
+	cmd := r.cmd
+	n.free(r)
+	return cmd.Err()
 }
 
 // doHere runs cmd on the caller's goroutine, or lets a leader take it along.
@@ -99,8 +122,7 @@ func (n *node) doHere(ctx context.Context, cmd redis.Cmder) error {
 	n.queue = append(n.queue, r)
 	n.mu.Unlock()
 	<-r.done
-	n.free(r)
-	return cmd.Err()
+	return n.reply(r)
 }
 
 // leave is for a caller whose context has ended. A command that is still queued is taken out and was never sent.
@@ -115,9 +137,7 @@ func (n *node) leave(ctx context.Context, r *request) error {
 	n.mu.Unlock()
 	select {
 	case <-r.done: // just in time
-		cmd := r.cmd
-		n.free(r)
-		return cmd.Err()
+		return n.reply(r)
 	default:
 		return &InFlight{cause: ctx.Err(), cmd: r.cmd, done: r.done}
 	}
@@ -178,8 +198,13 @@ func (n *node) note(err error) {
 // send executes the batch and tells its callers.
 func (n *node) send(b batch) {
 	if b.one != nil {
-		n.note(n.client.Process(b.one.ctx, b.one.cmd))
-		b.one.done <- struct{}{}
+		r := b.one
+		n.note(n.client.Process(r.ctx, r.cmd))
+		back := r.back // r may be somebody else's as soon as its caller knows
+		r.done <- struct{}{}
+		if back != nil {
+			back.set()
+		}
 		return
 	}
 	ctx := context.Background()

@@ -54,17 +54,21 @@ func (n *node) takeOrPark(w *worker) (b batch, more bool) {
 		return b, true
 	}
 	n.leaders--
-	linger := n.linger()
-	if linger <= 0 {
+	if n.linger() <= 0 {
 		return batch{}, true
 	}
 	w.parked = n.sweeps
 	n.idle = append(n.idle, w)
+	n.planLocked()
+	return batch{}, false
+}
+
+// planLocked sees to it that there will be a sweep.
+func (n *node) planLocked() {
 	if !n.planned {
 		n.planned = true
-		time.AfterFunc(linger, n.sweep)
+		time.AfterFunc(n.linger(), n.sweep)
 	}
-	return batch{}, false
 }
 
 // sweep ends the workers that have been parked for at least the linger time. One timer for all costs a command
@@ -78,9 +82,10 @@ func (n *node) sweep() {
 		fresh++
 	}
 	n.idle = slices.Delete(n.idle, 0, fresh)
+	none := n.dismissLocked()
 	n.sweeps++
-	n.planned = len(n.idle) > 0
-	if n.planned {
-		time.AfterFunc(n.linger(), n.sweep)
+	n.planned = false
+	if len(n.idle) > 0 || !none {
+		n.planLocked()
 	}
 }
