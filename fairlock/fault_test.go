@@ -26,10 +26,11 @@ type rig struct {
 	bad    *fairlock.Lock
 }
 
-func newRig(t *testing.T) *rig {
+// newRig's faulty client gives up on a reply after a quarter of a second, or after patience.
+func newRig(t *testing.T, patience ...time.Duration) *rig {
 	srv := redistest.Real(t)
 	r := &rig{direct: srv.Client(t), proxy: faultproxy.New(t, srv.Addr), name: srv.Key(t, "fair")}
-	r.faulty = redis.NewClient(&redis.Options{Addr: r.proxy.Addr(), ReadTimeout: 250 * time.Millisecond})
+	r.faulty = redis.NewClient(&redis.Options{Addr: r.proxy.Addr(), ReadTimeout: append(patience, 250*time.Millisecond)[0]})
 	t.Cleanup(func() { require.NoError(t, r.faulty.Close()) })
 	opts := []redlatch.Option{redlatch.WithPoll(100 * time.Millisecond), redlatch.WithLinger(0)}
 	r.good, r.bad = fairlock.New(r.direct, r.name, opts...), fairlock.New(r.faulty, r.name, opts...)
@@ -172,7 +173,7 @@ func TestAnEntryMadeAfterTheWaiterHasLeftIsTakenOutAgain(t *testing.T) {
 
 // The same when the lock is free by then: the ghost takes it, for nobody.
 func TestALockTakenAfterTheWaiterHasLeftIsGivenBack(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, 2*time.Second) // else the lock is taken by a second attempt before the waiter leaves
 	r.warm(t)
 	ghost := r.proxy.On(r.asks, 1, faultproxy.Hold)
 	leaves := r.proxy.On(r.gives, 0, faultproxy.Delay(0))
@@ -321,7 +322,7 @@ func TestLostKeysOfTheQueueBlockNobody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			holder, err := r.good.Lock(t.Context(), redlatch.WithLease(time.Second))
+			holder, err := r.good.Lock(t.Context(), redlatch.WithLease(3*time.Second))
 			require.NoError(t, err)
 			var waiting []<-chan result
 			for n := range 4 {

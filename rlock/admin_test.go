@@ -97,7 +97,7 @@ func TestForceUnlockFreesWhoeverHolds(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, freed)
 
-		hold := take(t, lock, ctx, redlatch.WithWatchdogTimeout(2*time.Second))
+		hold := take(t, lock, ctx, redlatch.WithWatchdogTimeout(3*time.Second))
 		work := hold.Context(ctx)
 		freed, err = admin.ForceUnlock(ctx)
 		require.NoError(t, err)

@@ -26,7 +26,7 @@ func (k *kit) faulty(opts ...redlatch.Option) (*rwlock.Lock, *faultproxy.Proxy) 
 	r := k.take(warm.RLock, w.Context(k.ctx))
 	k.give(k.take(warm.RLock, r.Context(k.ctx)), k.take(warm.Lock, w.Context(k.ctx)), r, w)
 	proxy := faultproxy.New(k, k.srv.Addr)
-	client := k.srv.Client(k, func(o *redis.Options) { o.Addr, o.ReadTimeout = proxy.Addr(), 200*time.Millisecond })
+	client := k.srv.Client(k, func(o *redis.Options) { o.Addr = proxy.Addr() })
 	return rwlock.New(client, k.name, append([]redlatch.Option{
 		redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
 	}, opts...)...), proxy
