@@ -104,9 +104,7 @@ func (o *owner) handOver(ctx context.Context, claim waiting.Claim) error {
 		next.run = o.run
 		given, _, _ = next.accept(receipt.Sent, reply) // an answer that came too late is the waiter's reason to ask
 	}
-	if receipt.Doubt {
-		next.doubted()
-	}
+	// An earlier send of the same that is executed late finds the former owner gone, and does nothing.
 	switch {
 	case given == nil:
 		claim.Refuse(newOwner(next.base, next.set))

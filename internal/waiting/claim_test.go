@@ -166,7 +166,58 @@ func TestAnAttemptUnderWayIsNotClaimedNorOvertaken(t *testing.T) {
 	})
 }
 
-func TestANewsBeforeTheWaiterCameIsNotMissed(t *testing.T) {
+// A waiter that is promised something leaves the thing to whoever has it, and asks as soon as the promise is broken.
+func TestWhoIsPromisedAGiftDoesNotAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, r := waiting.NewLine(confirmed), newThing(0)
+		go func() { _ = l.WaitFor(t.Context(), patience, &waiting.Offer{Who: "a"}, r.attempt(t, "a")) }()
+		time.Sleep(time.Minute)
+		claim, ok := l.Claim()
+		require.True(t, ok)
+		require.Equal(t, "a", claim.Who())
+		_, again := l.Claim()
+		require.False(t, again)
+		l.Wake()
+		time.Sleep(2 * time.Hour)
+		require.Equal(t, []string{"a"}, r.log(), "once, when it came")
+		claim.Refuse("b")
+		synctest.Wait()
+		require.Equal(t, []string{"a", "a"}, r.log())
+		claim, _ = l.Claim()
+		require.Equal(t, "b", claim.Who())
+		claim.Refuse("c")
+		synctest.Wait()
+		require.Equal(t, []string{"a", "a", "a"}, r.log(), "also without other news")
+		claim, _ = l.Claim()
+		require.True(t, claim.Give(nil, time.Hour))
+	})
+}
+
+func TestNewsThatCameBesideAGiftAreForTheNextInLine(t *testing.T) {
+	for what, look := range map[string]func(){"seen": synctest.Wait, "not seen yet": func() {}} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, r := waiting.NewLine(confirmed), newThing(0)
+				first := make(chan error, 1)
+				go func() { first <- l.WaitFor(t.Context(), patience, &waiting.Offer{}, r.attempt(t, "a")) }()
+				synctest.Wait()
+				second := make(chan error, 1)
+				go func() { second <- l.WaitFor(t.Context(), patience, &waiting.Offer{}, r.attempt(t, "b")) }()
+				synctest.Wait()
+				claim, _ := l.Claim()
+				r.give(l, 1)
+				look()
+				require.True(t, claim.Give(nil, time.Hour))
+				require.NoError(t, <-first)
+				require.NoError(t, <-second)
+				require.Equal(t, []string{"a", "b"}, r.log())
+				require.Zero(t, r.times[1], "at once")
+			})
+		})
+	}
+}
+
+func TestNewsThatCameJustBeforeTheWaiterAreNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := waiting.NewLine(confirmed), newThing(1)
 		l.Wake() // the holder has put it down right after the waiter was told of him
