@@ -34,15 +34,21 @@ type Config struct {
 	// its goroutines. It is read each time a channel loses its last listener. Nil means 0.
 	Linger func() time.Duration
 
-	Idle   time.Duration // silence after which a PING goes out; 1 s when 0
+	Idle   time.Duration // silence after which a PING goes out; 10 s when 0
 	Pong   time.Duration // how long to wait for any answer to it before the connection is given up; 2 s when 0
 	Logger *slog.Logger  // nil: silent
 }
 
+// A PING each second would notice a connection that is dead in one direction sooner than the waiters' own polls do, but
+// it would be three times as many commands as those of a waiter who sees nothing change. When the server itself cannot
+// be reached the polls find out, and Suspect.
 const (
-	defaultIdle = time.Second
+	defaultIdle = 10 * time.Second
 	defaultPong = 2 * time.Second
 )
+
+// patience is how long the opening of a connection may take at first.
+func (c *Config) patience() time.Duration { return min(c.Idle, time.Second) + c.Pong }
 
 // Hub is the subscriber of one redis client. Its methods may be called from any goroutine and never wait for the network.
 type Hub struct {

@@ -73,6 +73,7 @@ func inLab(t *testing.T, test func(l *lab)) {
 		l.client = redis.NewClient(options)
 		l.hub = wakeup.New(wakeup.Config{
 			Client: l.client,
+			Idle:   time.Second,
 			Linger: func() time.Duration { return time.Duration(l.linger.Load()) },
 		})
 		// Any command makes the server exist, which is what its hook hangs on.

@@ -142,7 +142,7 @@ func (l *link) reading(ps *redis.PubSub) {
 		return
 	}
 	l.opened = true
-	l.home.patience = h.cfg.Idle + h.cfg.Pong
+	l.home.patience = h.cfg.patience()
 	h.spawnLocked(func() { l.read(ps) })
 	h.poke()
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/wakeup"
 )
 
 func TestSilenceIsProbedEverySecondAndTrafficIsNot(t *testing.T) {
@@ -27,6 +29,20 @@ func TestSilenceIsProbedEverySecondAndTrafficIsNot(t *testing.T) {
 			t.Fatalf("%d pings between messages", n-len(want))
 		}
 		l.wantWakes(a, 100)
+		a.Close()
+	})
+}
+
+// By default the probes are few: a waiter who sees nothing change costs what its poll costs.
+func TestAProbeEveryTenSecondsIsTheDefault(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.hub = wakeup.New(wakeup.Config{Client: l.client})
+		a := l.listen("a")
+		time.Sleep(35 * time.Second)
+		want := []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second}
+		if got := l.saw("ping"); !slices.Equal(got, want) {
+			t.Fatalf("pings at %v, want %v", got, want)
+		}
 		a.Close()
 	})
 }

@@ -105,7 +105,7 @@ func (h *Hub) adoptLocked(ch *channel, master any, via Client) {
 			master:   master,
 			channels: make(map[*channel]struct{}),
 			retry:    newRetry(),
-			patience: h.cfg.Idle + h.cfg.Pong,
+			patience: h.cfg.patience(),
 		}
 		h.homes[master] = m
 	}
