@@ -27,13 +27,13 @@ type owner struct {
 	announces bool // a refusal of its acquisition is announced
 
 	mu       sync.Mutex
-	busy     bool            // a count-changing command is under way
-	renewing bool            // the watchdog extends the lease, because a live hold has none of its own
-	queued   bool            // it waits in a queue in Redis: what is in doubt is settled when the wait is over
-	queue    []chan struct{} // who waits to send the next count-changing command
-	most     int             // the most holds that a script has ever asked for
-	live     int             // holds handed out and not given back
-	inner    []*hold         // those of re-entries that are not given back
+	busy     bool    // a count-changing command is under way
+	renewing bool    // the watchdog extends the lease, because a live hold has none of its own
+	queued   bool    // it waits in a queue in Redis: what is in doubt is settled when the wait is over
+	queue    *turn   // who waits to send the next count-changing command
+	most     int     // the most holds that a script has ever asked for
+	live     int     // holds handed out and not given back
+	inner    []*hold // those of re-entries that are not given back
 	token    int64
 	lost     *errs.Loss
 	doubt    *doubt // nil if there never was any
@@ -60,24 +60,41 @@ func (o *owner) enter(ctx context.Context) error {
 		o.mu.Unlock()
 		return nil
 	}
-	turn := make(chan struct{}, 1)
-	o.queue = append(o.queue, turn)
+	t := &turn{came: make(chan struct{}, 1)}
+	*o.linkLocked(nil) = t
 	o.mu.Unlock()
 	select {
-	case <-turn:
+	case <-t.came:
 		return nil
 	case <-ctx.Done():
 	}
 	o.mu.Lock()
-	at := slices.Index(o.queue, turn)
-	if at >= 0 {
-		o.queue = slices.Delete(o.queue, at, at+1)
+	link := o.linkLocked(t)
+	queued := *link == t
+	if queued {
+		*link = t.next
 	}
 	o.mu.Unlock()
-	if at < 0 { // the turn came at the same moment
+	if !queued { // the turn came at the same moment
 		o.exit()
 	}
 	return ctx.Err()
+}
+
+// A turn is a place in an owner's queue, linked to the one behind it: a slice would take room in every owner, and few
+// are ever waited for.
+type turn struct {
+	next *turn
+	came chan struct{} // capacity 1
+}
+
+// linkLocked is what leads to t, or the end of the queue.
+func (o *owner) linkLocked(t *turn) **turn {
+	link := &o.queue
+	for *link != nil && *link != t {
+		link = &(*link).next
+	}
+	return link
 }
 
 // enterWithin is enter for a release: it does not care for the end of ctx, but has a limit.
@@ -97,12 +114,12 @@ func (o *owner) enterWithin(ctx context.Context, limit time.Duration) error {
 func (o *owner) exit() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.queue) == 0 {
+	if o.queue == nil {
 		o.busy = false
 		return
 	}
-	o.queue[0] <- struct{}{}
-	o.queue = o.queue[1:]
+	o.queue.came <- struct{}{}
+	o.queue = o.queue.next
 }
 
 // begin makes the owner hold: its first hold is handed out and the watchdog looks after it. sent is the moment before

@@ -364,5 +364,5 @@ func TestOwnersMayCallWithTheirMutexHeld(t *testing.T) {
 }
 
 func TestATicketIsSmall(t *testing.T) {
-	require.LessOrEqual(t, unsafe.Sizeof(watchdog.Ticket{}), uintptr(112))
+	require.LessOrEqual(t, unsafe.Sizeof(watchdog.Ticket{}), uintptr(80))
 }

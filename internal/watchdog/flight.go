@@ -88,8 +88,8 @@ func (w *Watchdog) seatLocked(f *flight, p passenger, now instant) (s seat, ok b
 		return s, false
 	}
 	s = seat{ticket: t, flight: f, older: t.newest, keeping: t.keeping, version: t.version, upto: -never}
-	if t.lease > 0 {
-		s.upto = min(now+instant(t.lease), t.end)
+	if t.pace.lease > 0 {
+		s.upto = min(now+instant(t.pace.lease), t.pace.end)
 	}
 	return s, true
 }
@@ -134,16 +134,16 @@ func (w *Watchdog) aliveLocked(s *seat) {
 		return // a later send has said more
 	}
 	if s.version == t.version {
-		t.trustLocked(s.upto - instant(t.margin))
+		t.trustLocked(s.upto - instant(t.pace.margin))
 	} // else Lease may have answered that send by the old terms or by the new, and Change said how far to trust those
 	t.failures, t.cause = 0, nil
 	switch {
-	case t.every == 0:
+	case t.pace.every == 0:
 		t.due = never
 	case t.newest != nil:
 		t.due = t.newest.flight.before + t.doubleAfterLocked()
 	default:
-		t.due = s.flight.before + instant(t.every)
+		t.due = s.flight.before + instant(t.pace.every)
 	}
 	w.placeLocked(t)
 }
@@ -156,7 +156,7 @@ func (w *Watchdog) failLocked(s *seat, now instant, failed *failure) {
 	}
 	t.cause = failed
 	t.failures = min(t.failures+1, maxFailures)
-	if t.every == 0 {
+	if t.pace.every == 0 {
 		return
 	}
 	retry := now + t.pauseLocked()

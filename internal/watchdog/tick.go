@@ -74,7 +74,7 @@ func (w *Watchdog) collectLocked(now instant) (leaving []passenger) {
 			w.loseLocked(t, now, reason, cause)
 			continue
 		}
-		horizon = max(horizon, now+instant(t.every/4))
+		horizon = max(horizon, now+instant(t.pace.every/4))
 		take(t)
 	}
 	if horizon == now {

@@ -68,9 +68,7 @@ type Ticket struct {
 
 	// The rest is guarded by dog.mu.
 
-	lease, every, margin time.Duration
-	end                  instant // never when there is none
-
+	pace   *pace    // nil before the first Keep
 	due    instant  // next send; never when none is planned
 	newest *seat    // sends in flight that are still of interest, newest first, at most maxInFlight
 	cause  *failure // of the last send that was answered, nil when it succeeded
@@ -79,6 +77,13 @@ type Ticket struct {
 	keeping  uint32 // counts Keep and Forget: which registration an answer belongs to
 	version  uint32 // counts changes of lease or end: whether it is known what a send in flight asked for
 	failures uint8  // sends failed in a row, at most maxFailures
+}
+
+// A pace is what terms say but for the present trust. Most holds of a program have the same, so it is shared, and does
+// not change.
+type pace struct {
+	lease, every, margin time.Duration
+	end                  instant // never when there is none
 }
 
 // maxFailures is where the pause between failures stops growing.
@@ -103,7 +108,7 @@ func (t *Ticket) Lease(now time.Time) time.Duration {
 	}
 	t.dog.mu.Lock()
 	defer t.dog.mu.Unlock()
-	return max(0, min(t.lease, time.Duration(t.end-instantOf(now))))
+	return max(0, min(t.pace.lease, time.Duration(t.pace.end-instantOf(now))))
 }
 
 // trustedUntil is TrustedUntil for the machinery.
@@ -111,7 +116,7 @@ func (t *Ticket) trustedUntil() instant { return instant(t.trusted.Load()) }
 
 // trustLocked moves the end of trust forward.
 func (t *Ticket) trustLocked(until instant) {
-	until = min(until, t.end)
+	until = min(until, t.pace.end)
 	if until > t.trustedUntil() {
 		t.trusted.Store(int64(until))
 	}
@@ -120,12 +125,12 @@ func (t *Ticket) trustLocked(until instant) {
 // firstSendLocked is when to send for a ticket of which no send is in flight and none has failed. A third of what is
 // left counts when it is less than the period: the acquisition may have taken most of its lease to answer.
 func (t *Ticket) firstSendLocked(now instant) instant {
-	if t.every == 0 {
+	if t.pace.every == 0 {
 		return never
 	}
-	wait := t.every
-	if t.lease > 0 {
-		left := time.Duration(t.trustedUntil()-now) + t.margin
+	wait := t.pace.every
+	if t.pace.lease > 0 {
+		left := time.Duration(t.trustedUntil()-now) + t.pace.margin
 		wait = max(0, min(wait, left/3))
 	}
 	return now + instant(wait)
@@ -137,24 +142,24 @@ func (t *Ticket) slackLocked() instant {
 	if t.newest != nil || t.failures > 0 {
 		return 0
 	}
-	return instant(t.every / 4)
+	return instant(t.pace.every / 4)
 }
 
 // doubleAfterLocked is how long a send may be unanswered before another is made: a sixth of the lease.
-func (t *Ticket) doubleAfterLocked() instant { return instant(t.every / 2) }
+func (t *Ticket) doubleAfterLocked() instant { return instant(t.pace.every / 2) }
 
 // pauseLocked is how long to wait after the latest failure. With a lease of 30 s and errors at once, sends are made
 // 10, 12, 16, 21 and 26 s after the last success.
 func (t *Ticket) pauseLocked() instant {
-	return instant(min(t.every/5<<(t.failures-1), t.every/2))
+	return instant(min(t.pace.every/5<<(t.failures-1), t.pace.every/2))
 }
 
 // endingLocked says why a ticket whose trust is over by the clock is lost.
 func (t *Ticket) endingLocked() (reason string, cause error) {
 	switch {
-	case t.trustedUntil() >= t.end-instant(t.margin):
+	case t.trustedUntil() >= t.pace.end-instant(t.pace.margin):
 		return HoldOver, nil
-	case t.lease == 0 || t.every == 0:
+	case t.pace.lease == 0 || t.pace.every == 0:
 		return LeaseOver, nil // checks that failed did not shorten it
 	case t.cause != nil:
 		return Unanswered, t.cause.err

@@ -10,6 +10,7 @@ type Watchdog struct {
 	send Send
 
 	mu    sync.Mutex
+	pace  *pace // the latest agreed on, which the next ticket is likely to share
 	kept  deadlines
 	timer *time.Timer // runs tick; nil until first needed
 	armed instant     // when the timer fires; never when it is stopped
@@ -37,7 +38,7 @@ func (w *Watchdog) Keep(t *Ticket, o Owner, terms Terms) {
 	t.keeping++
 	t.failures, t.cause = 0, nil
 	t.agreeLocked(terms)
-	t.trusted.Store(int64(min(instantOf(terms.Trusted), t.end)))
+	t.trusted.Store(int64(min(instantOf(terms.Trusted), t.pace.end)))
 	t.due = t.firstSendLocked(now)
 	w.kept.add(t, min(t.due, t.trustedUntil()))
 	w.armLocked(now)
@@ -54,9 +55,9 @@ func (w *Watchdog) Change(t *Ticket, terms Terms) {
 		return
 	}
 	t.agreeLocked(terms)
-	t.trusted.Store(int64(min(t.trustedUntil(), t.end)))
+	t.trusted.Store(int64(min(t.trustedUntil(), t.pace.end)))
 	t.trustLocked(instantOf(terms.Trusted))
-	if t.every == 0 {
+	if t.pace.every == 0 {
 		t.due = never
 	} else {
 		t.due = min(t.due, t.firstSendLocked(now))
@@ -83,14 +84,18 @@ func (w *Watchdog) forgetLocked(t *Ticket) {
 
 // agreeLocked takes over all terms but the end of trust.
 func (t *Ticket) agreeLocked(terms Terms) {
-	end := never
+	p := pace{terms.Lease, terms.Every, terms.Margin, never}
 	if !terms.End.IsZero() {
-		end = instantOf(terms.End)
+		p.end = instantOf(terms.End)
 	}
-	if t.lease != terms.Lease || t.end != end {
+	if t.pace == nil || t.pace.lease != p.lease || t.pace.end != p.end {
 		t.version++
 	}
-	t.lease, t.every, t.margin, t.end = terms.Lease, terms.Every, terms.Margin, end
+	if t.dog.pace == nil || *t.dog.pace != p {
+		shared := p // p itself stays off the heap
+		t.dog.pace = &shared
+	}
+	t.pace = t.dog.pace
 }
 
 // dropLocked takes t out of the deadlines and out of the sends in flight.
