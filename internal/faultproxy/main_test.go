@@ -45,7 +45,7 @@ func each(t *testing.T, fn func(t *testing.T, r rig)) {
 // impatient is a client like the rig's that waits only briefly for a reply.
 func (r rig) impatient(t *testing.T) *redis.Client {
 	return r.srv.Client(t, func(o *redis.Options) {
-		o.Addr, o.Protocol, o.MaxRetries, o.ReadTimeout = r.proxy.Addr(), r.client.Options().Protocol, -1, 100*time.Millisecond
+		o.Addr, o.Protocol, o.MaxRetries, o.ReadTimeout = r.proxy.Addr(), r.client.Options().Protocol, -1, 500*time.Millisecond
 	})
 }
 

@@ -35,7 +35,7 @@ var cleanCases = []trial{
 			l.give(l.take(lock, work))
 		}
 		l.give(got.hold)
-		lost := l.take(lock, l.ctx, redlatch.WithWatchdogTimeout(300*time.Millisecond))
+		lost := l.take(lock, l.ctx, redlatch.WithWatchdogTimeout(3*time.Second))
 		l.lose()
 		require.ErrorIs(l, lost.Unlock(l.ctx), redlatch.ErrLost)
 

@@ -89,7 +89,7 @@ func (l *lab) acquireOnly(lock redlatch.Locker) *redlatch.Hold {
 // forgets requires that a hold that drop acquires and drops is noticed, and its lock free a little later.
 func (l *lab) forgets(drop func(redlatch.Locker)) {
 	l.Helper()
-	forgotten, lock := l.forgetful(600 * time.Millisecond)
+	forgotten, lock := l.forgetful(1500 * time.Millisecond)
 	drop(lock)
 	l.eventually("the forgotten hold is reported", func() bool {
 		runtime.GC()

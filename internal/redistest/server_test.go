@@ -77,7 +77,7 @@ func TestCommandsCountsCallsOfScriptsToo(t *testing.T) {
 
 func TestStoppedProcessExecutesWhatItWasSentOnceItContinues(t *testing.T) {
 	srv := redistest.Process(t)
-	client := srv.Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = 50*time.Millisecond, -1 })
+	client := srv.Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = time.Second, -1 })
 	ok(t, client.Ping(t.Context()).Err())
 
 	srv.Stop()
