@@ -91,47 +91,57 @@ func BenchmarkHotKey(b *testing.B) {
 	}
 }
 
-// BenchmarkWakeUp measures from the return of one client's Unlock to the return of another client's Lock. Its floor is
-// a bare PUBLISH to a subscriber who then sends one bare command.
+// BenchmarkWakeUp measures from the call of one client's Unlock to the return of another client's Lock, after both have
+// been still for a while. Its floor is the bare release, whose message a subscriber answers with the bare acquisition.
 func BenchmarkWakeUp(b *testing.B) {
 	s := newStage(b)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	name := s.srv.Key(b, "wake")
-	holder, waiter := rlock.New(s.client, name), rlock.New(s.srv.Client(b), name)
+	other := s.srv.Client(b)
+	holder, waiter := rlock.New(s.client, name), rlock.New(other, name)
 	bare := s.bare(s.srv.Key(b, "bare"))
-	heard := s.srv.Client(b).Subscribe(ctx, "bare-wake")
+	bare.wake = "bare-wake"
+	bareWaiter := *bare
+	bareWaiter.client = other
+	heard := other.Subscribe(ctx, bare.wake)
 	_, err := heard.Receive(ctx)
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = heard.Close() })
 
+	wakeUp := func(give, take func()) time.Duration {
+		woken := make(chan time.Time, 1)
+		go func() {
+			take()
+			woken <- time.Now()
+		}()
+		time.Sleep(10 * time.Millisecond) // to subscribe and ask once more
+		start := time.Now()
+		give()
+		return (<-woken).Sub(start)
+	}
 	var ours, floor []time.Duration
 	for b.Loop() {
 		hold, err := holder.Lock(ctx)
 		require.NoError(b, err)
-		woken := make(chan time.Time)
-		go func() {
-			hold, err := waiter.Lock(ctx)
-			woken <- time.Now()
-			if err == nil {
-				_ = hold.Unlock(ctx)
-			}
-		}()
-		for info, _ := waiter.Inspect(ctx); info.Waiters == 0; info, _ = waiter.Inspect(ctx) {
-			time.Sleep(time.Millisecond)
-		}
-		time.Sleep(5 * time.Millisecond) // let the waiter subscribe and ask once more
-		start := time.Now()
-		require.NoError(b, hold.Unlock(ctx))
-		ours = append(ours, (<-woken).Sub(start))
-
-		start = time.Now()
-		require.NoError(b, s.client.Publish(ctx, "bare-wake", "0").Err())
-		_, err = heard.Receive(ctx)
+		ours = append(ours, wakeUp(
+			func() { require.NoError(b, hold.Unlock(ctx)) },
+			func() { hold, err = waiter.Lock(ctx) }))
 		require.NoError(b, err)
+		require.NoError(b, hold.Unlock(ctx))
+
 		bare.take(ctx)
-		floor = append(floor, time.Since(start))
-		bare.give(ctx)
+		floor = append(floor, wakeUp(
+			func() { bare.give(ctx) },
+			func() {
+				if _, err := heard.Receive(ctx); err != nil {
+					panic(err)
+				}
+				bareWaiter.take(ctx)
+			}))
+		bareWaiter.give(ctx)
+		_, err = heard.Receive(ctx) // its message
+		require.NoError(b, err)
 	}
 	b.ReportMetric(float64(median(floor))/float64(median(ours)), "xfloor")
 	b.ReportMetric(float64(median(ours).Microseconds()), "p50-us")
@@ -214,6 +224,7 @@ type bareLock struct {
 	client     *redis.Client
 	key        string
 	taken, put string
+	wake       string // channel
 }
 
 const (
@@ -231,7 +242,7 @@ func (s *stage) bare(key string) *bareLock {
 		}
 		return sha
 	}
-	return &bareLock{client: s.client, key: key, taken: load(bareTake), put: load(bareGive)}
+	return &bareLock{client: s.client, key: key, wake: "nobody", taken: load(bareTake), put: load(bareGive)}
 }
 
 func (l *bareLock) take(ctx context.Context) {
@@ -241,7 +252,7 @@ func (l *bareLock) take(ctx context.Context) {
 }
 
 func (l *bareLock) give(ctx context.Context) {
-	if n, err := l.client.EvalSha(ctx, l.put, []string{l.key}, "me", "nobody").Int(); n != 1 || err != nil {
+	if n, err := l.client.EvalSha(ctx, l.put, []string{l.key}, "me", l.wake).Int(); n != 1 || err != nil {
 		panic(fmt.Sprint("bare give: ", n, err))
 	}
 }
