@@ -104,15 +104,21 @@ func TestAHoldTakesLessThan500BytesOfHeap(t *testing.T) {
 	}
 	take := func(i int) (err error) { holds[i], err = locks[i].Lock(ctx); return err }
 	give := func(i int) error { return holds[i].Unlock(ctx) }
+	among(t, n/5, take) // connections, workers, buffers and scripts are there now
+	among(t, n/5, give)
+	clear(holds)
+
+	before := heap()
 	among(t, n, take)
 	held := heap()
 	among(t, n, give)
 	clear(holds)
 	after := heap()
 	runtime.KeepAlive(locks)
-	each := float64(held-after) / n
-	t.Logf("%.0f bytes for each hold", each)
-	require.Less(t, each, 500.0)
+	// Of what a hold takes, not all is given back at once; and meanwhile other things may have come or gone.
+	taken, given := float64(held-before)/n, float64(held-after)/n
+	t.Logf("%.0f bytes taken for each hold, %.0f given back", taken, given)
+	require.Less(t, max(taken, given), 500.0)
 }
 
 // heap is how much of it is in use.

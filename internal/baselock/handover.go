@@ -40,14 +40,14 @@ var errNotHandedOver = errors.New("redlatch: the lock was not handed over")
 // announce has those of this process who come for the lock wait for what o does.
 func (o *owner) announce() {
 	if o.base.Kind.HandOver != nil {
-		o.base.Session.Hold(o.base.lineKey(), o)
+		o.base.Session.Hold(o.base.lineKey(), &o.post)
 	}
 }
 
 // unannounce has them ask, unless o has handed the lock over.
 func (o *owner) unannounce() {
 	if o.base.Kind.HandOver != nil {
-		o.base.Session.Free(o.base.lineKey(), o)
+		o.base.Session.Free(o.base.lineKey(), &o.post)
 	}
 }
 
@@ -66,12 +66,12 @@ func (o *owner) successor() (claim waiting.Claim, ok bool) {
 	if b.Kind.HandOver == nil {
 		return claim, false
 	}
-	claim, ok = b.Session.Claim(b.lineKey(), o)
+	claim, ok = b.Session.Claim(b.lineKey(), &o.post)
 	if !ok {
 		return claim, false
 	}
 	if o.run == nil {
-		o.run = &run{began: o.first.since}
+		o.run = &run{began: o.first.since.time()}
 	}
 	if o.run.count < mostInARow && time.Since(o.run.began) < longestRun {
 		return claim, true

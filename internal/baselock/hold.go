@@ -20,15 +20,24 @@ import (
 type hold struct {
 	owner  *owner
 	ending holds.Ending
-	since  time.Time
+	since  moment
 
 	// The rest is guarded by owner.mu.
 
-	renewed  bool        // it has no lease of its own, so the watchdog renews the owner while it lives
-	released bool        // given back, or on the way
-	dropped  bool        // unreachable for the program
-	limit    *time.Timer // ends a re-entry with WithMaxHold; the owner's own limit is the watchdog's
+	renewed  bool // it has no lease of its own, so the watchdog renews the owner while it lives
+	released bool // given back, or on the way
+	dropped  bool // unreachable for the program
 }
+
+// A moment is a time of the monotonic clock, in a third of the room that a time.Time takes.
+type moment time.Duration
+
+var epoch = time.Now()
+
+func momentOf(t time.Time) moment { return moment(t.Sub(epoch)) }
+
+func (m moment) time() time.Time      { return epoch.Add(time.Duration(m)) }
+func (m moment) since() time.Duration { return time.Since(epoch) - time.Duration(m) }
 
 // live tells whether the hold can be re-entered.
 func (h *hold) live() bool {
@@ -79,7 +88,7 @@ func (h *hold) Unlock(ctx context.Context) error {
 		o.pending()
 		err = o.unconfirmed(err, true)
 	}
-	o.base.observe(o.set, settings.Released, o.id, time.Since(h.since), err)
+	o.base.observe(o.set, settings.Released, o.id, h.since.since(), err)
 	return err
 }
 
@@ -92,9 +101,6 @@ func (h *hold) retire() bool {
 		return false
 	}
 	h.released = true
-	if h.limit != nil {
-		h.limit.Stop()
-	}
 	if at := slices.Index(o.inner, h); at >= 0 {
 		o.inner = slices.Delete(o.inner, at, at+1)
 	}
@@ -124,7 +130,7 @@ func (o *owner) giveBack(ctx context.Context) error {
 }
 
 // giveBackOne lowers the count. The lease stays what it is.
-func (o *owner) giveBackOne(ctx context.Context, left int) error {
+func (o *owner) giveBackOne(ctx context.Context, left int32) error {
 	o.adjust()
 	cmd := o.base.Kind.Recount(o.subject(left, 0))
 	held, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
@@ -252,7 +258,7 @@ func (h *hold) Forgotten() {
 	}
 	logger.Error("redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
 		"lock", o.base.Name, "owner", o.id)
-	o.base.observe(o.set, settings.Forgotten, o.id, time.Since(h.since), nil)
+	o.base.observe(o.set, settings.Forgotten, o.id, h.since.since(), nil)
 }
 
 var _ holds.Hold = (*hold)(nil)

@@ -27,12 +27,13 @@ type owner struct {
 	announces bool // a refusal of its acquisition is announced
 
 	mu       sync.Mutex
-	busy     bool    // a count-changing command is under way
-	renewing bool    // the watchdog extends the lease, because a live hold has none of its own
-	queued   bool    // it waits in a queue in Redis: what is in doubt is settled when the wait is over
+	busy     bool // a count-changing command is under way
+	renewing bool // the watchdog extends the lease, because a live hold has none of its own
+	queued   bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
+	post     session.Post
 	queue    *turn   // who waits to send the next count-changing command
-	most     int     // the most holds that a script has ever asked for
-	live     int     // holds handed out and not given back
+	most     int32   // the most holds that a script has ever asked for
+	live     int32   // holds handed out and not given back
 	inner    []*hold // those of re-entries that are not given back
 	token    int64
 	lost     *errs.Loss
@@ -128,7 +129,7 @@ func (o *owner) begin(sent time.Time, token int64) *hold {
 	lease := o.set.FirstLease()
 	o.renewing = o.set.Lease == 0
 	o.live, o.token = 1, token
-	o.first = hold{owner: o, since: sent, renewed: o.renewing}
+	o.first = hold{owner: o, since: momentOf(sent), renewed: o.renewing}
 	o.announce()
 	o.base.Session.Watchdog.Keep(&o.ticket, o, o.terms(sent.Add(lease-watchdog.Margin(lease))))
 	return &o.first
@@ -150,15 +151,15 @@ func (o *owner) end() time.Time {
 	if o.set.MaxHold == 0 {
 		return time.Time{}
 	}
-	return o.first.since.Add(o.set.MaxHold)
+	return o.first.since.time().Add(o.set.MaxHold)
 }
 
 // subject is what a script says about the owner: how many holds it is to have, with which lease.
-func (o *owner) subject(holds int, lease time.Duration) Subject {
+func (o *owner) subject(holds int32, lease time.Duration) Subject {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.most = max(o.most, holds)
-	return Subject{Key: o.base.Key, Owner: o.field(), Holds: holds, Most: o.most, Token: o.token, Lease: lease, Patience: o.set.Patience}
+	return Subject{Key: o.base.Key, Owner: o.field(), Holds: int(holds), Most: int(o.most), Token: o.token, Lease: lease, Patience: o.set.Patience}
 }
 
 // Batch puts the owner with those that are renewed by the same script in the same slot.
@@ -215,5 +216,5 @@ func (o *owner) lose(reason string, cause error) error {
 func (o *owner) report(loss *errs.Loss) {
 	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock", o.base.Name, "owner", o.id,
 		"reason", loss.Reason, "cause", loss.Cause)
-	o.base.observe(o.set, settings.Lost, o.id, time.Since(o.first.since), loss)
+	o.base.observe(o.set, settings.Lost, o.id, o.first.since.since(), loss)
 }

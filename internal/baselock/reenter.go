@@ -51,7 +51,7 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 }
 
 // reentry is the script by which this kind re-enters.
-func (o *owner) reentry(holds int, lease time.Duration) scripts.Command[scripts.Attempt] {
+func (o *owner) reentry(holds int32, lease time.Duration) scripts.Command[scripts.Attempt] {
 	if o.base.Kind.Reenter != nil {
 		return o.base.Kind.Reenter(o.subject(holds, lease))
 	}
@@ -71,7 +71,7 @@ func (o *owner) leaseWithin(at time.Time, lease time.Duration) time.Duration {
 
 // reentered hands out the hold of a re-entry that the server has confirmed.
 func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Duration, token int64) (*hold, error) {
-	h := &hold{owner: o, since: sent, renewed: set.Lease == 0}
+	h := &hold{owner: o, since: momentOf(sent), renewed: set.Lease == 0}
 	o.mu.Lock()
 	switch {
 	case o.lost != nil: // meanwhile, by the clock; the other holds' releases delete the field
@@ -87,7 +87,8 @@ func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Dur
 	o.inner = append(o.inner, h)
 	o.renewing = o.renewing || h.renewed
 	if set.MaxHold > 0 {
-		h.limit = time.AfterFunc(time.Until(sent.Add(set.MaxHold)), h.overdue)
+		limit := time.AfterFunc(time.Until(sent.Add(set.MaxHold)), h.overdue)
+		h.ending.OnEnd(func(error) { limit.Stop() })
 	}
 	terms := o.terms(sent.Add(lease - watchdog.Margin(lease)))
 	o.mu.Unlock()

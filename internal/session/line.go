@@ -1,6 +1,8 @@
 package session
 
 import (
+	"hash/maphash"
+
 	"github.com/redlatch/redlatch/internal/waiting"
 	"github.com/redlatch/redlatch/internal/wakeup"
 )
@@ -9,6 +11,20 @@ import (
 type LineKey struct {
 	Key  string
 	Kind string // the primitive, and the side where it has two
+}
+
+// A Post stands for one who has what a line is for. It is a part of him, so that having costs nothing beside.
+type Post struct{ _ byte } // of a size, or two could have one address
+
+// A place is a line's key for the posts. Ten thousand holds are as many posts, in which the names, which the lines need
+// for themselves, would take three times as much room. Two names in one place, out of 2^64, would be mistaken for each
+// other at worst by somebody who comes for the one while the other is held: he asks a poll interval late.
+type place uint64
+
+var seed = maphash.MakeSeed()
+
+func (k LineKey) place() place {
+	return place(maphash.String(seed, k.Key) + 31*maphash.String(seed, k.Kind))
 }
 
 // A line is a waiting.Line with its subscription, for as long as somebody is in it or has what it is for.
@@ -28,7 +44,7 @@ func (s *Session) Waiting(key LineKey) bool {
 func (s *Session) Busy(key LineKey) (waited, held bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.waitersLocked(key) > 0, s.posts[key] != nil
+	return s.waitersLocked(key) > 0, s.posts[key.place()] != nil
 }
 
 // Waiters is how many of this process wait in line.
@@ -59,7 +75,7 @@ func (s *Session) Join(key LineKey, channel string) (_ *waiting.Line, held bool,
 		s.lines[key] = l
 	}
 	l.users++
-	return l.Line, s.posts[key] != nil, func() { s.part(key, l) }
+	return l.Line, s.posts[key.place()] != nil, func() { s.part(key, l) }
 }
 
 func (s *Session) openLineLocked(channel string) *line {
@@ -80,7 +96,7 @@ func (s *Session) part(key LineKey, l *line) {
 }
 
 func (s *Session) closeLineLocked(key LineKey, l *line) {
-	if l.users > 0 || s.posts[key] != nil {
+	if l.users > 0 || s.posts[key.place()] != nil {
 		return
 	}
 	delete(s.lines, key)
@@ -92,21 +108,21 @@ func (s *Session) closeLineLocked(key LineKey, l *line) {
 
 // Hold notes that holder has key from now on. Until Free, those of this process who come for it wait for what he does,
 // and do not ask.
-func (s *Session) Hold(key LineKey, holder any) {
+func (s *Session) Hold(key LineKey, holder *Post) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.posts[key] = holder
+	s.posts[key.place()] = holder
 }
 
 // Free notes that holder has key no more, or not for certain, and that nobody of this process was given it by him. Those
 // in line ask. It does nothing when somebody else holds by now.
-func (s *Session) Free(key LineKey, holder any) {
+func (s *Session) Free(key LineKey, holder *Post) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.posts[key] != holder {
+	if s.posts[key.place()] != holder {
 		return
 	}
-	delete(s.posts, key)
+	delete(s.posts, key.place())
 	if l := s.lines[key]; l != nil {
 		l.Wake()
 		s.closeLineLocked(key, l)
@@ -114,10 +130,10 @@ func (s *Session) Free(key LineKey, holder any) {
 }
 
 // Claim claims the first in line, for holder to give key to; see [waiting.Line.Claim].
-func (s *Session) Claim(key LineKey, holder any) (waiting.Claim, bool) {
+func (s *Session) Claim(key LineKey, holder *Post) (waiting.Claim, bool) {
 	s.mu.Lock()
 	l := s.lines[key]
-	known := s.posts[key] == holder
+	known := s.posts[key.place()] == holder
 	s.mu.Unlock()
 	if l == nil || !known {
 		return waiting.Claim{}, false

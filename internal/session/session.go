@@ -53,7 +53,7 @@ type Session struct {
 
 	mu     sync.Mutex
 	lines  map[LineKey]*line
-	posts  map[LineKey]any    // who of this process has what the line is for, and may give it on
+	posts  map[place]*Post    // who of this process has what a line is for, and may give it on
 	queues map[LineKey]*queue // nil until somebody takes a fair lock
 	hub    *wakeup.Hub        // nil until somebody waits
 }
@@ -106,7 +106,7 @@ func checkClient(client Client) {
 }
 
 func open(client Client, set *settings.Settings) *Session {
-	s := &Session{ID: uuid.NewString(), Client: client, logger: set.Logger, lines: map[LineKey]*line{}, posts: map[LineKey]any{}}
+	s := &Session{ID: uuid.NewString(), Client: client, logger: set.Logger, lines: map[LineKey]*line{}, posts: map[place]*Post{}}
 	s.linger.Store(int64(set.Linger))
 	s.topology, _ = client.(dispatch.Cluster)
 	s.cluster = set.Cluster || s.topology != nil
