@@ -87,11 +87,20 @@ func newRig(t testing.TB, srv *redistest.Server, patience time.Duration) *rig {
 	_, err = l.Delete(ctx)
 	require.NoError(t, err)
 	proxy := faultproxy.New(t, srv.Addr)
-	return &rig{srv: srv, proxy: proxy, direct: srv.Client(t), faulty: srv.Client(t, func(o *redis.Options) {
-		o.Addr = proxy.Addr()
+	r := &rig{srv: srv, proxy: proxy, direct: srv.Client(t)}
+	r.faulty = r.another(t, patience)
+	return r
+}
+
+// another is one more client like the faulty one: of one client only so many commands are under way at a time, and a
+// test that has its own held must not keep others from sending theirs.
+func (r *rig) another(t testing.TB, patience time.Duration) *redis.Client {
+	t.Helper()
+	return r.srv.Client(t, func(o *redis.Options) {
+		o.Addr = r.proxy.Addr()
 		o.ReadTimeout = patience
 		o.PoolSize = 64
-	})}
+	})
 }
 
 // settled counts what was settled in the background.

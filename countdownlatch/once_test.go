@@ -122,7 +122,7 @@ func TestAfterTheCallerGaveUpAGhostChangesNothing(t *testing.T) {
 				key := srv.Key(t, "l")
 				set(t, r.direct, key, o.before)
 				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-				l := countdownlatch.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
+				l := countdownlatch.New(r.another(t, patience), key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				result := make(chan error, 1)

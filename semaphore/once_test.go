@@ -224,7 +224,7 @@ func TestAfterTheCallerGaveUpAGhostChangesNothing(t *testing.T) {
 				key := srv.Key(t, "s")
 				o.prepare(t, r, key)
 				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-				s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
+				s := semaphore.New(r.another(t, patience), key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 				giveUp(t, o, s, ghost)
 				done.await(t, 1)
 				want := o.before
@@ -270,7 +270,7 @@ func TestAfterTheCallerGaveUpOnAReplyTheStateIsOneOrTheOther(t *testing.T) {
 					key := srv.Key(t, "s")
 					o.prepare(t, r, key)
 					rule := r.proxy.On(onCall(key), 1, f)
-					s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
+					s := semaphore.New(r.another(t, patience), key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 					giveUp(t, o, s, rule)
 					want := o.after
 					if o.name == "acquire" || o.name == "try to acquire" {
