@@ -84,9 +84,9 @@ func (f *regexpFlag) String() string {
 func (p *plan) parse(args []string) error {
 	flags := flag.NewFlagSet("benchmarks", flag.ContinueOnError)
 	p.only, p.libraries = regexpFlag{regexp.MustCompile("")}, regexpFlag{regexp.MustCompile("")}
-	flags.IntVar(&p.rounds, "rounds", 9, "`number` of times that every block is run")
-	flags.DurationVar(&p.block, "block", 150*time.Millisecond, "`length` of the shortest block; those with more callers, or one key, are longer")
-	flags.BoolVar(&p.short, "short", false, "3 rounds of 60 ms, unless -rounds and -block say otherwise")
+	flags.IntVar(&p.rounds, "rounds", 7, "`number` of times that every block is run")
+	flags.DurationVar(&p.block, "block", 80*time.Millisecond, "`length` of the shortest block; those with more callers, or one key, are longer")
+	flags.BoolVar(&p.short, "short", false, "2 rounds of 50 ms, unless -rounds and -block say otherwise")
 	flags.Var(&p.only, "only", "`pattern` of what is run: (loopback|latency)/(own/…|hot/…|wake), waiters, holds, stall")
 	flags.Var(&p.libraries, "libraries", "`pattern` of the libraries that are run beside the floor")
 	flags.DurationVar(&p.latency, "latency", time.Millisecond, "what the network with latency adds to a `round trip`")
@@ -108,13 +108,13 @@ func (p *plan) parse(args []string) error {
 	flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
 	if p.short {
 		if !set["rounds"] {
-			p.rounds = 3
+			p.rounds = 2
 		}
 		if !set["block"] {
-			p.block = 60 * time.Millisecond
+			p.block = 50 * time.Millisecond
 		}
 		if !set["idle"] {
-			p.idle = 3 * time.Second
+			p.idle = 3 * time.Second / 2
 		}
 	}
 	if p.rounds < 1 || p.block <= 0 || p.holds < 1 || p.idle <= 0 || p.latency < 0 || p.poll <= 0 {
@@ -138,7 +138,7 @@ func (p *plan) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, proxy.Close()) }()
 	t := &trial.Trial{
 		Server: s, Rounds: p.rounds, Block: p.block, Idle: p.idle, Holds: p.holds, Poll: p.poll, Pool: p.pool,
-		Networks: []trial.Network{{Name: "loopback", Addr: s.Addr}, {Name: "latency", Addr: proxy.Addr}},
+		Networks: []trial.Network{{Name: "loopback", Addr: s.Addr}, {Name: "latency", Addr: proxy.Addr, Slow: true}},
 		Only:     p.only.Regexp, Libraries: p.libraries.Regexp, Log: os.Stderr,
 	}
 	results, err := p.describe(t)

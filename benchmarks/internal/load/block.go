@@ -17,9 +17,9 @@ import (
 // A Block is what callers did in a stretch of time.
 type Block struct {
 	Length time.Duration `json:"length"`
-	Shares []int64       `json:"shares"` // pairs that ended in time, by caller
-	Waits  []int64       `json:"waits"`  // nanoseconds of each acquisition that began in time, however late it ended
-	Done   int64         `json:"done"`   // pairs, with those that ended late
+	Shares []int64       `json:"shares"` // pairs that ended in this time, by caller
+	Waits  []int64       `json:"waits"`  // nanoseconds of each acquisition, however late it ended
+	Done   int64         `json:"done"`   // pairs, with those that ended before and after
 	Allocs uint64        `json:"allocs"` // of all of these; 0 when they are not known
 	Stuck  int           `json:"stuck"`  // callers that got nothing within grace after the end
 }
@@ -78,6 +78,10 @@ func NewCallers(handles []library.Handle, cancellable bool) *Callers {
 // Close leaves the handles' clients to whoever opened them.
 func (c *Callers) Close() error { return nil }
 
+// ramp is how long callers run before their pairs count. A thousand callers that start together end their first pairs
+// together, a while later; a block that began with them would make the slow look slower than they are.
+func ramp(length time.Duration) time.Duration { return length / 4 }
+
 // Block has every caller take and give back until length is over, and then finish what it has begun.
 func (c *Callers) Block(length time.Duration) (Block, error) {
 	ctx := context.Background()
@@ -85,7 +89,7 @@ func (c *Callers) Block(length time.Duration) (Block, error) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
-		defer time.AfterFunc(length+grace, cancel).Stop()
+		defer time.AfterFunc(ramp(length)+length+grace, cancel).Stop()
 	}
 	var (
 		b             = Block{Length: length, Shares: make([]int64, len(c.handles))}
@@ -96,7 +100,8 @@ func (c *Callers) Block(length time.Duration) (Block, error) {
 	)
 	runtime.GC() // or one library's garbage is another's pause
 	runtime.ReadMemStats(&before)
-	end := time.Now().Add(length)
+	from := time.Now().Add(ramp(length))
+	end := from.Add(length)
 	for i, handle := range c.handles {
 		wg.Go(func() {
 			c.waits[i] = c.waits[i][:0]
@@ -109,7 +114,7 @@ func (c *Callers) Block(length time.Duration) (Block, error) {
 					return
 				}
 				done[i]++
-				if begin = time.Now(); begin.Before(end) {
+				if begin = time.Now(); !begin.Before(from) && begin.Before(end) {
 					b.Shares[i]++
 				}
 			}

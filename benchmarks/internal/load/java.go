@@ -120,7 +120,7 @@ type javaRunner struct {
 }
 
 // warming is how long a new runner runs before it is measured, so that what it uses is compiled.
-const warming = 3 * time.Second
+const warming = 2 * time.Second
 
 func (r *javaRunner) Block(length time.Duration) (Block, error) {
 	if !r.warm {
@@ -135,6 +135,7 @@ func (r *javaRunner) Block(length time.Duration) (Block, error) {
 func (r *javaRunner) block(length time.Duration) (b Block, err error) {
 	command := map[string]any{
 		"op": "bench", "client": "bench", "name": r.key, "threads": r.callers, "millis": length.Milliseconds(),
+		"ramp": ramp(length).Milliseconds(),
 	}
 	if r.own {
 		command["own"] = true

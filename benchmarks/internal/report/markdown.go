@@ -135,7 +135,7 @@ func idle(w *text, r Results) {
 	}
 	if len(r.Stalls) > 0 {
 		w.line("\n## A cancelled wait while the server is silent\n")
-		w.line("From the end of the context to the return of the call. After a second the server answers again.\n")
+		w.line("From the end of the context to the return of the call. After half a second the server answers again.\n")
 		w.head("", "median ms", "worst ms", "not before the server")
 		for _, row := range r.Stalls {
 			w.row(label(row.Library), fmt.Sprintf("%.1f", row.Median), fmt.Sprintf("%.1f", row.Max), fmt.Sprintf("%d of %d", row.Never, row.Tries))

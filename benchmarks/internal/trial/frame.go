@@ -31,7 +31,7 @@ type entrant struct {
 // these: a machine whose speed drifts is as slow for the one as for the others. Each second round is run backwards.
 // The floor's own blocks are compared with their neighbours in the same way, which shows how far the ratio of equal
 // things strays.
-func (t *Trial) frame(ctx context.Context, s scenario, floor *entrant, others []*entrant) error {
+func (t *Trial) frame(ctx context.Context, s scenario, rounds int, floor *entrant, others []*entrant) error {
 	length := time.Duration(s.length) * t.Block
 	for _, e := range append([]*entrant{floor}, others...) { // connections, scripts, caches
 		if _, err := e.runner.Block(length / 2); err != nil {
@@ -43,7 +43,7 @@ func (t *Trial) frame(ctx context.Context, s scenario, floor *entrant, others []
 		return err
 	}
 	var floors []float64
-	for range t.Rounds {
+	for range rounds {
 		before, err := t.block(s, floor, length, overhead)
 		if err != nil {
 			return err
@@ -73,21 +73,40 @@ func (t *Trial) frame(ctx context.Context, s scenario, floor *entrant, others []
 	return nil
 }
 
-// block runs one and notes it. Its value is pairs per second, or microseconds to wake up.
+// block runs one and notes it. Its value is pairs per second, or microseconds to wake up. A block in which nothing was
+// done is run again: a machine that stood still for as long says nothing about anybody.
 func (t *Trial) block(s scenario, e *entrant, length time.Duration, overhead server.Usage) (float64, error) {
-	before, err := t.Server.Counts()
-	if err != nil {
-		return 0, err
+	for range 5 {
+		before, err := t.Server.Counts()
+		if err != nil {
+			return 0, err
+		}
+		b, err := e.runner.Block(length)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", e.name, err)
+		}
+		after, err := t.Server.Counts()
+		if err != nil {
+			return 0, err
+		}
+		if value := s.value(b); value > 0 {
+			e.note(b, value, server.Between(before, after, e.sends), overhead)
+			return value, nil
+		}
 	}
-	b, err := e.runner.Block(length)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", e.name, err)
+	return 0, fmt.Errorf("%s: nothing was done in %v; give it longer blocks with -block", e.name, length)
+}
+
+// value is what blocks are compared by.
+func (s scenario) value(b load.Block) float64 {
+	if s.group == "wake" {
+		return b.Wait(0.5)
 	}
-	after, err := t.Server.Counts()
-	if err != nil {
-		return 0, err
-	}
-	used := server.Between(before, after, e.sends)
+	return b.PerSecond()
+}
+
+func (e *entrant) note(b load.Block, value float64, used, overhead server.Usage) {
+	e.values = append(e.values, value)
 	e.used.Commands += used.Commands
 	e.used.In += used.In - overhead.In
 	e.used.Out += used.Out - overhead.Out
@@ -97,15 +116,6 @@ func (t *Trial) block(s scenario, e *entrant, length time.Duration, overhead ser
 	e.waits = append(e.waits, b.Waits...)
 	e.jain = append(e.jain, stats.Jain(b.Shares))
 	e.smallest = append(e.smallest, stats.Smallest(b.Shares))
-	value := b.PerSecond()
-	if s.group == "wake" {
-		value = b.Wait(0.5)
-	}
-	if value == 0 {
-		return 0, fmt.Errorf("%s: nothing was done in %v; give it longer blocks", e.name, length)
-	}
-	e.values = append(e.values, value)
-	return value, nil
 }
 
 // overhead is what reading the counts costs by itself.

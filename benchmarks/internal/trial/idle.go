@@ -16,7 +16,7 @@ import (
 const idleWaiters = 64
 
 // settling is how long waiters have to ask, to subscribe and to ask again, before they are watched.
-const settling = 2 * time.Second
+const settling = time.Second
 
 // waiters counts what many waiters in one process ask for while the key stays taken by another client.
 func (t *Trial) waiters(ctx context.Context, results *report.Results) error {
@@ -76,7 +76,7 @@ func (t *Trial) waitersOf(ctx context.Context, l library.Library) (row report.Wa
 	time.Sleep(t.Idle)
 	after, err := t.Server.Counts()
 	row = report.Waiters{
-		Library: l.Name, Waiters: idleWaiters, Goroutines: runtime.NumGoroutine() - goroutines - idleWaiters,
+		Library: l.Name, Waiters: idleWaiters, Goroutines: max(0, runtime.NumGoroutine()-goroutines-idleWaiters),
 		Commands: float64(server.Between(before, after, l.Sends).Commands) / t.Idle.Seconds(),
 	}
 	cancel()
@@ -90,7 +90,7 @@ func (t *Trial) waitersOf(ctx context.Context, l library.Library) (row report.Wa
 }
 
 // holdLease is short, so that three terms of renewals are soon over.
-const holdLease = 9 * time.Second
+const holdLease = 6 * time.Second
 
 // holds weighs many held keys, and counts what keeping them alive asks of the server in a third of the lease.
 func (t *Trial) holds(ctx context.Context, results *report.Results) error {
@@ -148,7 +148,7 @@ func (t *Trial) holdsOf(ctx context.Context, l library.Library) (row report.Hold
 	}
 	held := weigh()
 	row = report.Holds{
-		Library: l.Name, Holds: len(names), Renews: l.Renews, Goroutines: held.goroutines - bare.goroutines,
+		Library: l.Name, Holds: len(names), Renews: l.Renews, Goroutines: max(0, held.goroutines-bare.goroutines),
 		Bytes: float64(held.bytes-bare.bytes) / float64(len(names)), Handles: float64(bare.bytes-start.bytes) / float64(len(names)),
 	}
 	if l.Renews {

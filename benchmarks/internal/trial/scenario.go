@@ -19,6 +19,7 @@ type scenario struct {
 	background bool   // with a context that cannot end
 	java       bool   // Redisson takes part
 	length     int    // of a block, as a multiple of the shortest
+	slow       int    // how many times longer still with latency, so that every caller has several turns
 }
 
 var scenarios = []scenario{
@@ -26,12 +27,24 @@ var scenarios = []scenario{
 	{name: "own/1", title: "1 caller", group: "own", callers: 1, length: 1},
 	{name: "own/16", title: "16 callers", group: "own", callers: 16, java: true, length: 1},
 	{name: "own/128", title: "128 callers", group: "own", callers: 128, java: true, length: 1},
-	{name: "own/1024", title: "1024 callers", group: "own", callers: 1024, length: 2},
+	{name: "own/1024", title: "1024 callers", group: "own", callers: 1024, length: 6},
 	{name: "hot/2", title: "2 callers", group: "one", callers: 2, length: 2},
-	{name: "hot/16", title: "16 callers", group: "one", callers: 16, java: true, length: 2},
-	{name: "hot/128", title: "128 callers", group: "one", callers: 128, length: 4},
-	{name: "hot/4x8", title: "4 processes of 8 callers", group: "one", callers: 8, processes: 4, length: 4},
+	{name: "hot/16", title: "16 callers", group: "one", callers: 16, java: true, length: 2, slow: 2},
+	{name: "hot/128", title: "128 callers", group: "one", callers: 128, length: 4, slow: 4},
+	{name: "hot/4x8", title: "4 processes of 8 callers", group: "one", callers: 8, processes: 4, length: 4, slow: 2},
 	{name: "wake", title: "another client wakes", group: "wake", callers: 1, length: 3},
+}
+
+// on adapts the scenario to a network, and the number of rounds with it: a block that is much longer is run less often.
+func (s scenario) on(network Network, rounds int) (scenario, int) {
+	if !network.Slow || s.slow == 0 {
+		return s, rounds
+	}
+	s.length *= s.slow
+	if s.slow > 2 {
+		rounds = min(rounds, 3)
+	}
+	return s, rounds
 }
 
 func (s scenario) floor() string {

@@ -14,7 +14,7 @@ import (
 
 const (
 	stallTries = 5
-	stallLimit = time.Second // a call that has not returned by then is given its answer
+	stallLimit = time.Second / 2 // a call that has not returned by then is given its answer
 )
 
 // stalls cancels a wait whose command is on its way to a server that does not answer, and measures until the call

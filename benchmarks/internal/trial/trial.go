@@ -31,7 +31,10 @@ type Trial struct {
 }
 
 // A Network is a way to the server.
-type Network struct{ Name, Addr string }
+type Network struct {
+	Name, Addr string
+	Slow       bool // with latency added
+}
 
 // Redisson is the name of the Java side.
 const Redisson = "Redisson"
@@ -111,7 +114,8 @@ func (t *Trial) scenario(ctx context.Context, s scenario, network Network) (rows
 		}
 		all, others = append(all, e), append(others, e)
 	}
-	if err := t.frame(ctx, s, floor, append([]*entrant(nil), others...)); err != nil {
+	s, rounds := s.on(network, t.Rounds)
+	if err := t.frame(ctx, s, rounds, floor, append([]*entrant(nil), others...)); err != nil {
 		return nil, err
 	}
 	for _, e := range append([]*entrant{floor}, others...) {

@@ -66,7 +66,7 @@ func TestEveryBlockStandsBetweenTwoOfTheFloorSoThatDriftCancels(t *testing.T) {
 	double := &entrant{name: "double", runner: steady{"double", drifting(2), &blocks}}
 	half := &entrant{name: "half", runner: steady{"half", drifting(0.5), &blocks}}
 	s := scenario{group: "own", length: 1}
-	require.NoError(t, trial.frame(t.Context(), s, floor, []*entrant{double, half}))
+	require.NoError(t, trial.frame(t.Context(), s, 2, floor, []*entrant{double, half}))
 	require.Equal(t, []string{
 		"floor", "double", "half", // warm
 		"floor", "double", "floor", "half", "floor",
@@ -81,8 +81,28 @@ func TestAnErrorOfOneLibraryIsToldWithItsName(t *testing.T) {
 	trial := newTrial(t, "", "")
 	var blocks []string
 	fine := steady{"fine", func() float64 { return 1e6 }, &blocks}
-	err := trial.frame(t.Context(), scenario{length: 1}, &entrant{name: "floor", runner: fine}, []*entrant{{name: "bad", runner: failing{}}})
+	err := trial.frame(t.Context(), scenario{length: 1}, 1, &entrant{name: "floor", runner: fine}, []*entrant{{name: "bad", runner: failing{}}})
 	require.EqualError(t, err, "bad: out of order")
+}
+
+func TestABlockInWhichTheMachineStoodStillIsRunAgain(t *testing.T) {
+	trial := newTrial(t, "", "")
+	var blocks []string
+	still := 3
+	e := &entrant{name: "still", runner: steady{"still", func() float64 {
+		if still--; still >= 0 {
+			return 0
+		}
+		return 1e6
+	}, &blocks}}
+	value, err := trial.block(scenario{}, e, time.Second, server.Usage{})
+	require.NoError(t, err)
+	require.InDelta(t, 1e6, value, 1)
+	require.Len(t, e.values, 1)
+
+	still = 100
+	_, err = trial.block(scenario{}, e, time.Second, server.Usage{})
+	require.ErrorContains(t, err, "nothing was done")
 }
 
 type failing struct{}

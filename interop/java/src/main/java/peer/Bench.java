@@ -30,10 +30,11 @@ final class Bench {
         List<Callable<Caller>> work = new ArrayList<>();
         ExecutorService pool = Executors.newFixedThreadPool(callers);
         try {
-            long end = System.nanoTime() + length;
+            long from = System.nanoTime() + command.number("ramp", 0) * 1_000_000; // before that they only run
+            long end = from + length;
             for (int i = 0; i < callers; i++) {
                 RLock lock = client.getLock(command.has("own") ? name + ":" + i : name);
-                work.add(() -> call(lock, end));
+                work.add(() -> call(lock, from, end));
             }
             long done = 0;
             List<Long> shares = new ArrayList<>();
@@ -50,7 +51,7 @@ final class Bench {
         }
     }
 
-    private static Caller call(RLock lock, long end) throws InterruptedException {
+    private static Caller call(RLock lock, long from, long end) throws InterruptedException {
         long share = 0;
         long done = 0;
         List<Long> waits = new ArrayList<>();
@@ -60,7 +61,7 @@ final class Bench {
             lock.unlock();
             done++;
             begin = System.nanoTime();
-            if (begin - end < 0) {
+            if (begin - from >= 0 && begin - end < 0) {
                 share++;
             }
         }
