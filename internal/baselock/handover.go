@@ -44,11 +44,16 @@ func (o *owner) announce() {
 	}
 }
 
-// unannounce has them ask, unless o has handed the lock over.
-func (o *owner) unannounce() {
+// unannounce has them ask, unless o has handed the lock over or they hear of its release.
+func (o *owner) unannounce(heard bool) {
 	if o.base.Kind.HandOver != nil {
-		o.base.Session.Free(o.base.lineKey(), &o.post)
+		o.base.Session.Free(o.base.lineKey(), &o.post, heard)
 	}
+}
+
+// hears tells whether those who wait in this process will hear of a release.
+func (o *owner) hears() bool {
+	return o.base.Kind.HandOver != nil && o.base.Session.Hears(o.base.lineKey())
 }
 
 // offer is what a waiter says to whoever may hand the lock over to it: the owner that is to hold. One that wants

@@ -340,3 +340,23 @@ func TestWhereAHandOverIsRefusedTheLockIsReleased(t *testing.T) {
 		require.Zero(t, got.at, "without trying again")
 	})
 }
+
+// The release's message may pass before the waiter's subscription stands, or after.
+func TestWhoComesWhileTheLockIsBeingReleasedHasItRightAfter(t *testing.T) {
+	for _, early := range []time.Duration{0, 500 * time.Millisecond, 1500 * time.Millisecond} {
+		t.Run(early.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				b := k.lock(redlatch.WithPoll(time.Hour))
+				first := k.take(b, k.ctx)
+				k.harm("release", 1, fault{before: time.Second, after: time.Second})
+				go func() { _ = first.Unlock(k.ctx) }()
+				synctest.Wait()
+				time.Sleep(early)
+				got := <-k.wait(b, k.ctx)
+				require.NoError(t, got.err)
+				require.LessOrEqual(t, got.at, 2*time.Second)
+				require.Equal(t, 2, k.sent("acquire"), "not before it is free, and not twice")
+			})
+		})
+	}
+}

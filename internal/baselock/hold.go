@@ -83,7 +83,7 @@ func (h *hold) Unlock(ctx context.Context) error {
 		o.mu.Unlock()
 		if left == 0 { // a re-entry that succeeds after all finds that it came too late
 			o.base.Session.Watchdog.Forget(&o.ticket)
-			o.unannounce()
+			o.unannounce(false)
 		}
 		o.pending()
 		err = o.unconfirmed(err, true)
@@ -121,7 +121,6 @@ func (o *owner) giveBack(ctx context.Context) error {
 		o.base.Session.Watchdog.Forget(&o.ticket)
 	}
 	err := o.giveBackAll(ctx, lost == nil)
-	o.unannounce()
 	o.exit()
 	if lost != nil {
 		return lost
@@ -155,11 +154,20 @@ func (o *owner) giveBackAll(ctx context.Context, held bool) error {
 		if claim, ok := o.successor(); ok {
 			start := time.Now()
 			if err := o.handOver(ctx, claim); err != errNotHandedOver {
+				o.unannounce(false)
 				return err
 			}
 			limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
 		}
 	}
+	heard := o.hears() // who comes later, or is not subscribed yet, is woken by us
+	err := o.release(ctx, limit)
+	o.unannounce(heard && err == nil)
+	return err
+}
+
+// release frees the lock for everybody.
+func (o *owner) release(ctx context.Context, limit delivery.Limit) error {
 	wake, err := o.base.wake(ctx)
 	if err != nil {
 		o.pending()

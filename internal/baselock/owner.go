@@ -204,7 +204,7 @@ func (o *owner) lose(reason string, cause error) error {
 	inner := slices.Clone(o.inner)
 	o.mu.Unlock()
 	o.base.Session.Watchdog.Forget(&o.ticket)
-	o.unannounce()
+	o.unannounce(false)
 	o.first.ending.End(loss)
 	for _, h := range inner {
 		h.ending.End(loss)

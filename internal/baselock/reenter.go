@@ -123,7 +123,7 @@ func (o *owner) adjust() {
 	switch {
 	case !kept:
 		o.base.Session.Watchdog.Forget(&o.ticket)
-		o.unannounce()
+		o.unannounce(false)
 	case changed:
 		o.base.Session.Watchdog.Change(&o.ticket, terms)
 	}

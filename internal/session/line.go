@@ -114,9 +114,26 @@ func (s *Session) Hold(key LineKey, holder *Post) {
 	s.posts[key.place()] = holder
 }
 
+// Hears tells whether those in line are woken by a message that is sent from now on: it reaches them, or the loss of
+// their subscription does.
+func (s *Session) Hears(key LineKey) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lines[key]
+	if l == nil || l.listener == nil {
+		return false
+	}
+	select {
+	case <-l.listener.Confirmed():
+		return true
+	default:
+		return false
+	}
+}
+
 // Free notes that holder has key no more, or not for certain, and that nobody of this process was given it by him. Those
-// in line ask. It does nothing when somebody else holds by now.
-func (s *Session) Free(key LineKey, holder *Post) {
+// in line ask, unless they hear of it: woken twice they would ask twice. It does nothing when somebody else holds by now.
+func (s *Session) Free(key LineKey, holder *Post, heard bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.posts[key.place()] != holder {
@@ -124,7 +141,9 @@ func (s *Session) Free(key LineKey, holder *Post) {
 	}
 	delete(s.posts, key.place())
 	if l := s.lines[key]; l != nil {
-		l.Wake()
+		if !heard {
+			l.Wake()
+		}
 		s.closeLineLocked(key, l)
 	}
 }
