@@ -118,6 +118,9 @@ func Final(err error) bool {
 
 // WrongType tells whether the server refused because a key is of another type than the script works on.
 func WrongType(err error) bool {
+	if err == nil {
+		return false // most of the time: spare it the allocation
+	}
 	var reply redis.Error
 	return errors.As(err, &reply) && strings.Contains(reply.Error(), "WRONGTYPE ")
 }

@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,6 +23,7 @@ type Script struct {
 	name   string // "rlock/acquire", for error texts
 	source string
 	sha    any // a string, boxed once instead of at each use
+	last   atomic.Pointer[call]
 }
 
 // Load reads the named Lua files of an embedded folder and joins them in order, so that a script can begin with a
@@ -60,7 +62,8 @@ type Wake struct {
 type Command[R any] struct {
 	script *Script
 	args   []any // EVALSHA, sha, number of keys, keys, arguments
-	list   bool  // the reply is an array
+	call   *call
+	list   bool // the reply is an array
 	decode func(Reply) (R, error)
 }
 
@@ -71,25 +74,23 @@ type Reply struct {
 	List []any
 }
 
-// Integer makes a command whose script answers one integer.
+// Integer makes a command whose script answers one integer. Arguments are strings and integers.
 func Integer[R any](s *Script, keys []string, args []any, decode func(Reply) (R, error)) Command[R] {
-	return Command[R]{script: s, args: layout(s, keys, args), decode: decode}
+	c := s.layout(keys, args)
+	return Command[R]{script: s, args: c.args, call: c, decode: decode}
 }
 
-// Array makes a command whose script answers an array.
+// Array makes a command whose script answers an array. Arguments are strings and integers.
 func Array[R any](s *Script, keys []string, args []any, decode func(Reply) (R, error)) Command[R] {
-	return Command[R]{script: s, args: layout(s, keys, args), list: true, decode: decode}
+	c := s.layout(keys, args)
+	return Command[R]{script: s, args: c.args, call: c, list: true, decode: decode}
 }
 
-const fixed = 3 // arguments before the keys
-
-func layout(s *Script, keys []string, args []any) []any {
-	all := make([]any, 0, fixed+len(keys)+len(args))
-	all = append(all, "evalsha", s.sha, len(keys))
-	for _, key := range keys {
-		all = append(all, key)
-	}
-	return append(all, args...)
+// Foreign is Integer with arguments, after those of the script, that are the program's: of any type that the client
+// library knows.
+func Foreign[R any](s *Script, keys []string, args, foreign []any, decode func(Reply) (R, error)) Command[R] {
+	c := s.layout(keys, args)
+	return Command[R]{script: s, args: append(c.args, foreign...), call: c, decode: decode}
 }
 
 // Script is the script that the command runs.
@@ -111,7 +112,10 @@ func (c Command[R]) Cmder(ctx context.Context, withSource bool) redis.Cmder {
 		cmd.SetFirstKeyPos(fixed)
 		return onceSlice{cmd}
 	}
-	cmd := redis.NewIntCmd(ctx, args...)
+	cmd := c.call.first(ctx, args)
+	if cmd == nil {
+		cmd = redis.NewIntCmd(ctx, args...)
+	}
 	cmd.SetFirstKeyPos(fixed)
 	return onceInt{cmd}
 }
@@ -145,7 +149,7 @@ func (onceSlice) NoRetry() bool { return true }
 
 // Map is the command c with its reply turned into something else.
 func Map[R, S any](c Command[R], turn func(R) S) Command[S] {
-	return Command[S]{script: c.script, args: c.args, list: c.list, decode: func(reply Reply) (s S, err error) {
+	return Command[S]{script: c.script, args: c.args, call: c.call, list: c.list, decode: func(reply Reply) (s S, err error) {
 		r, err := c.decode(reply)
 		if err != nil {
 			return s, err

@@ -85,6 +85,6 @@ func Claim(guardKey string, token int64) scripts.Command[int64] {
 // Write executes a command on key once, if the guard has seen no token above token. It answers 0, or the greatest token
 // seen when that is above; then nothing was executed.
 func Write(guardKey string, call lane.Call, token int64, command, key string, args []any) scripts.Command[int64] {
-	all := call.Args(append([]any{strconv.FormatInt(token, 10), command}, args...)...)
-	return scripts.Integer(write, append(call.Keys(guardKey), key), all, scripts.Int64)
+	own := call.Args(strconv.FormatInt(token, 10), command)
+	return scripts.Foreign(write, append(call.Keys(guardKey), key), own, args, scripts.Int64)
 }

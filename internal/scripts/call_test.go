@@ -1,0 +1,77 @@
+package scripts_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+func anyScript() *scripts.Script { return scripts.FromSource("test/any", "return 1") }
+
+// sent is what the command puts on the wire, after the script's hash.
+func sent[R any](c scripts.Command[R]) []any { return c.Cmder(context.Background(), false).Args()[2:] }
+
+func TestACommandHasItsOwnArgumentsWhateverTheLastOneHad(t *testing.T) {
+	s := anyScript()
+	for _, args := range [][]any{
+		{"a", int64(300), 7}, {"a", int64(300), 7}, {"b", int64(300), 7}, {"a", int64(301), 7}, {"a", "300", int64(7)},
+		{}, {"a"}, {int64(1 << 40), "a", "b", "c", "d", "e", "f", "g", "h", "i"}, {"a", int64(300), 7},
+	} {
+		for _, keys := range [][]string{{"k"}, {"k", "l"}, {"l", "k"}} {
+			want := []any{len(keys)}
+			for _, key := range keys {
+				want = append(want, key)
+			}
+			require.Equal(t, append(want, args...), sent(scripts.Integer(s, keys, args, scripts.Int64)))
+		}
+	}
+}
+
+func TestForeignArgumentsKeepTheirType(t *testing.T) {
+	s := anyScript()
+	got := sent(scripts.Foreign(s, []string{"k"}, []any{"own"}, []any{1.5, []byte("b"), true}, scripts.Int64))
+	require.Equal(t, []any{1, "k", "own", 1.5, []byte("b"), true}, got)
+}
+
+func TestAnArgumentOfAnotherTypeIsAMistake(t *testing.T) {
+	require.PanicsWithValue(t, "redlatch: an argument of a script is neither a string nor an int or int64",
+		func() { scripts.Integer(anyScript(), []string{"k"}, []any{1.5}, scripts.Int64) })
+}
+
+func TestEverySendHasItsOwnReply(t *testing.T) {
+	c := scripts.Integer(anyScript(), []string{"k"}, []any{"a"}, scripts.Int64)
+	first, second := c.Cmder(context.Background(), false), c.Cmder(context.Background(), true)
+	first.(interface{ SetVal(int64) }).SetVal(1)
+	second.(interface{ SetVal(int64) }).SetVal(2)
+	for want, cmd := range map[int64]redis.Cmder{1: first, 2: second} {
+		got, err := c.Read(cmd)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	require.Equal(t, "eval", second.Name())
+	require.Equal(t, first.Args()[2:], second.Args()[2:])
+}
+
+func TestCommandsOfOneScriptAreMadeAndSentSideBySide(t *testing.T) {
+	s := anyScript()
+	shared := scripts.Integer(s, []string{"shared"}, nil, scripts.Int64)
+	var wg sync.WaitGroup
+	for n := range 8 {
+		wg.Go(func() {
+			for range 200 {
+				key := fmt.Sprint("k", n)
+				if got := sent(scripts.Integer(s, []string{key}, []any{int64(n)}, scripts.Int64)); got[1] != key || got[2] != int64(n) {
+					t.Errorf("%v was sent for %s", got, key)
+				}
+				_ = shared.Cmder(context.Background(), false)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,4 @@
+package scripts
+
+// FromSource makes a script that is in no folder.
+func FromSource(name, source string) *Script { return &Script{name: name, source: source, sha: "sha"} }
