@@ -32,8 +32,10 @@
 // others wait until its process has given no sign of life for the patience ([redlatch.WithPatience], 15 s unless
 // changed), and then all its entries are passed over. A process that was suspended for longer loses its places in the
 // same way, and its waiters stand at the end again. When the holder dies the lock is free once its lease is over; no
-// message tells of that, so the next in the queue notices at the latest one poll interval later. A Java waiter keeps its
-// place only for as long as Redisson lets it, about five and a half minutes.
+// message tells of that, so the next in the queue notices at the latest one poll interval later. A Java waiter gives no
+// sign of life. When the lock is free and it is next, but does not come although it is told again, it is passed over after
+// 6 s, or 15 s while its connection stands, and stands at the end when it asks again. Where no Go waiter stands before it,
+// it keeps its place only for as long as Redisson lets it, about five and a half minutes.
 //
 // The queue costs what order costs: between two holders there is always a message to the next and its answer. Package
 // rlock is faster where order does not matter.

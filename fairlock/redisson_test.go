@@ -24,7 +24,7 @@ func TestAJavaWaiterThatAcquiresDoesNotCostOursTheirPlaces(t *testing.T) {
 			want = append(want, who)
 			waits = append(waits, w.stands(n%2, who))
 		}
-		time.Sleep(5 * time.Minute) // java has thirty seconds left
+		time.Sleep(5*time.Minute + time.Second) // java has 29 s left, and nobody polls at this moment
 		require.NoError(t, hold.Unlock(w.Context()))
 		w.redissonTakes("java", redissonPatience)
 		w.sweep()
@@ -56,6 +56,25 @@ func TestAJavaWaiterBehindOursIsServedByOurRelease(t *testing.T) {
 		require.Equal(t, "0", message.Payload)
 		after := w.clients[0].ZScore(w.Context(), keys.FairTimeouts(name), "java").Val()
 		require.Equal(t, redlatchDefaultPatience, time.Duration(before-after)*time.Millisecond)
+		w.redissonTakes("java", redissonPatience)
+	})
+}
+
+// Redisson's own would be removed five and a half minutes after it came. Behind a waiter of ours that lives, it is not;
+// and once that is served it has what Redisson gives to one who has just come.
+func TestAJavaWaiterBehindOursKeepsItsPlaceForAsLongAsOursDoes(t *testing.T) {
+	bubble(t, 1, func(w *world) {
+		hold, err := w.lock(0).Lock(w.Context())
+		require.NoError(t, err)
+		first := w.stands(0, "ours")
+		w.redisson("java", redissonPatience)
+		time.Sleep(time.Hour + time.Second)
+		w.sweep()
+		require.NoError(t, hold.Unlock(w.Context()))
+		require.NoError(t, <-first)
+		left := time.Until(time.UnixMilli(int64(w.clients[0].ZScore(w.Context(), keys.FairTimeouts(name), "java").Val())))
+		require.LessOrEqual(t, left, 30*time.Second+redissonPatience)
+		require.Greater(t, left, redissonPatience)
 		w.redissonTakes("java", redissonPatience)
 	})
 }

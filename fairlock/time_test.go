@@ -14,11 +14,13 @@ import (
 )
 
 // The number: while the lock is free and whoever is next is dead, waiting costs at most one command per process
-// and poll interval, and ends when its patience does.
+// and poll interval. Each dead waiter of Redisson's is waited for for six seconds.
 func TestADeadHeadCostsOneCommandPerProcessAndPoll(t *testing.T) {
-	const processes, each = 3, 5
+	const processes, each, dead = 3, 5, 46
 	bubble(t, processes, func(w *world) {
-		w.redisson("dead", redissonPatience)
+		for n := range dead {
+			w.redisson(fmt.Sprint("dead ", n), redissonPatience)
+		}
 		var waits []chan error
 		var want []string
 		for n := range each {
@@ -31,13 +33,15 @@ func TestADeadHeadCostsOneCommandPerProcessAndPoll(t *testing.T) {
 		const interval = 3 * time.Second // the default poll
 		time.Sleep(interval)
 		before := w.scripts.Load()
-		const intervals = 90
+		const intervals = 2*dead - 2
 		time.Sleep(intervals * interval)
 		require.LessOrEqual(t, w.scripts.Load()-before, int64((intervals+1)*processes)) // one may have just begun
 		require.Empty(t, w.served())
+		began := time.Now()
 		for _, done := range waits {
 			require.NoError(t, <-done)
 		}
+		require.Less(t, time.Since(began), 3*interval)
 		require.Equal(t, want, w.served())
 		require.Empty(t, w.mini.Keys())
 	})

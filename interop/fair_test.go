@@ -2,7 +2,10 @@ package interop_test
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -110,4 +113,129 @@ func serverTime(t *testing.T, w *world) time.Time {
 	now, err := w.client.Time(t.Context()).Result()
 	require.NoError(t, err)
 	return now
+}
+
+var scriptCalls = regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+),.*failed_calls=(\d+)`)
+
+// scripts is how many the server has executed.
+func (w *world) scripts(t *testing.T) (n int) {
+	t.Helper()
+	text, err := w.client.Info(t.Context(), "commandstats").Result()
+	require.NoError(t, err)
+	for _, match := range scriptCalls.FindAllStringSubmatch(text, -1) {
+		calls, _ := strconv.Atoi(match[1])
+		failed, _ := strconv.Atoi(match[2]) // the server did not know it, and was sent its text
+		n += calls - failed
+	}
+	return n
+}
+
+// ownJava makes a Java actor in a process of its own, for what would be too much for the others.
+func (w *world) ownJava(t *testing.T) *javaActor {
+	t.Helper()
+	j, err := startJVM()
+	require.NoError(t, err)
+	t.Cleanup(j.kill)
+	command := fields{"op": "open", "codec": "string", "client": "own"}
+	for name, value := range w.config {
+		command[name] = value
+	}
+	require.NoError(t, j.call(command, nil))
+	return &javaActor{jvm: j, client: "own", thread: "first"}
+}
+
+// A waiter of Redisson's has a deadline in minutes. When its process is killed, those of ours behind it wait for seconds
+// instead, and so does everybody of Redisson's behind those.
+func TestWaitersOfAKilledJavaProcessHoldTheQueueUpForSeconds(t *testing.T) {
+	w := singleWorld(t)
+	cases.Add(1)
+	o := w.object("fair")
+	holder, dead := w.golang(t), w.ownJava(t)
+	require.NoError(t, holder.lock(o, how{}))
+	const killed = 3
+	for n := range int64(killed) {
+		thread := *dead
+		thread.thread = fmt.Sprint(n)
+		start(func() error { return thread.lock(o, how{}) })
+		eventually(t, "its place in the queue", func() bool { return w.queued(t, o) == n+1 })
+	}
+	var order []string // written by who holds
+	var all []<-chan error
+	for i, a := range []actor{w.java(t), w.golang(t), w.java(t)} {
+		all = append(all, start(func() error {
+			if err := a.lock(o, how{}); err != nil {
+				return err
+			}
+			order = append(order, fmt.Sprintf("%s %d", a.side(), i))
+			return a.unlock(o)
+		}))
+		eventually(t, "its place in the queue", func() bool { return w.queued(t, o) == int64(killed+i+1) })
+	}
+	dead.jvm.kill()
+	require.NoError(t, holder.unlock(o))
+	free := time.Now()
+	for _, done := range all {
+		await(t, "its turn", done)
+	}
+	t.Logf("the queue went on %v after %d waiters were killed", time.Since(free), killed)
+	require.Equal(t, []string{"Java 0", "Go 1", "Java 2"}, order)
+	require.Empty(t, w.keys(t, o))
+}
+
+// A Java process that stands still is waited for longer than a dead one, for it may come back.
+func TestAJavaWaiterThatStandsStillKeepsItsPlaceForAWhile(t *testing.T) {
+	for name, awaited := range map[string]bool{"it comes back in time": true, "it comes back too late": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cases.Add(1)
+			w := singleWorld(t)
+			o := w.object("fair")
+			holder, sleeper := w.golang(t), w.ownJava(t)
+			require.NoError(t, holder.lock(o, how{}))
+			var order []string // written by who holds
+			turn := func(a actor) <-chan error {
+				return start(func() error {
+					if err := a.lock(o, how{}); err != nil {
+						return err
+					}
+					order = append(order, a.side())
+					return a.unlock(o)
+				})
+			}
+			before := w.scripts(t)
+			slept := turn(sleeper)
+			// It asks, listens, and asks again. What is under way when it falls asleep would time out.
+			eventually(t, "it to sleep", func() bool { return w.scripts(t) == before+2 })
+			other := *sleeper
+			other.thread = "second"
+			require.False(t, other.held(o))
+			require.Equal(t, 1, w.listeners(t, o))
+			second := turn(w.golang(t))
+			eventually(t, "its place in the queue", func() bool { return w.queued(t, o) == 2 })
+			queue, err := w.client.LRange(t.Context(), "redisson_lock_queue:{"+o.name+"}", 0, 0).Result()
+			require.NoError(t, err)
+			deadline := func() time.Duration {
+				ms, err := w.client.ZScore(t.Context(), "redisson_lock_timeout:{"+o.name+"}", queue[0]).Result()
+				require.NoError(t, err)
+				return time.UnixMilli(int64(ms)).Sub(serverTime(t, w))
+			}
+			require.Greater(t, deadline(), 4*time.Minute)
+			require.NoError(t, sleeper.jvm.cmd.Process.Signal(syscall.SIGSTOP))
+			free := time.Now()
+			require.NoError(t, holder.unlock(o))
+			if awaited {
+				eventually(t, "Go to ask for it", func() bool { return deadline() < time.Minute })
+			} else {
+				await(t, "the lock", second)
+				require.Greater(t, time.Since(free), 10*time.Second, "it was not waited for longer than a dead one")
+			}
+			require.NoError(t, sleeper.jvm.cmd.Process.Signal(syscall.SIGCONT))
+			await(t, "the lock", slept)
+			if awaited {
+				await(t, "the lock", second)
+				require.Equal(t, []string{"Java", "Go"}, order)
+			}
+			require.Empty(t, w.keys(t, o))
+		})
+	}
 }

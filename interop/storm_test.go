@@ -39,6 +39,7 @@ var stormKinds = []stormObject{
 	{Kind: "rw", Name: "storm-rw"},
 	{Kind: "spin", Name: "storm-spin"},
 	{Kind: "fenced", Name: "storm-fenced"},
+	{Kind: "fair", Name: "storm-fair"},
 	{Kind: "permits", Name: "storm-permits"},
 }
 
@@ -59,12 +60,11 @@ func TestAStormOnASemaphoreLosesAndInventsNoPermit(t *testing.T) {
 	})
 }
 
-// A Redisson waiter that dies keeps its place in a fair queue for minutes, and the others wait for it. So here only
-// Go processes die.
+// Everybody waits for one lock, so whoever is killed stood in its queue.
 func TestAStormOnAFairLockAdmitsNobodyTwice(t *testing.T) {
 	w := singleWorld(t)
 	blow(t, w, plan{
-		goProcesses: 2, jvms: 1, grants: 1000, events: 6, killGo: true,
+		goProcesses: 4, jvms: 2, grants: 3000, events: 18, killGo: true, killJava: true,
 		objects: []stormObject{{Kind: "fair", Name: "storm-fair"}},
 	})
 }

@@ -20,6 +20,11 @@
 
 -- What a Redisson waiter subtracts from those behind it unless it has a wait time of its own.
 local REDISSON_PATIENCE = 300000
+-- How long a Redisson waiter that is next may take to come when nobody listens on its channel: it is dead, or its
+-- connection is being made. That is two of our usual poll intervals, so who comes back hears a second message.
+local SILENT = 6000
+-- How long it may take when somebody listens: it is suspended, or its machine is gone without a word.
+local SLOW = 15000
 -- How long KEYS[4] outlives the last command of ours. Without it the entries of ours that are left would be judged by
 -- their deadlines.
 local KEEP = 3600000
@@ -35,9 +40,13 @@ if free and (not head or head == owner) then
   redis.call('hset', KEYS[1], owner, '1')
   redis.call('pexpire', KEYS[1], ARGV[2])
   if head then
+    local deadline = tonumber(redis.call('zscore', KEYS[3], owner) or 0)
     redis.call('lpop', KEYS[2])
     drop(owner)
-    subtract(redis.call('zrange', KEYS[3], 0, -1), ARGV[3])
+    -- Besides its patience the owner takes back what it was moved on by, as far as nobody behind needs it.
+    local lowest = tonumber(redis.call('zrange', KEYS[3], 0, 0, 'withscores')[2] or 0)
+    local spare = math.min(deadline, lowest) - now - tonumber(ARGV[2])
+    subtract(redis.call('zrange', KEYS[3], 0, -1), digits(math.max(tonumber(ARGV[3]), spare)))
   end
   return {1, 0, -1}
 end
@@ -76,32 +85,57 @@ local function scores(key)
 end
 
 -- confirm moves on what is known of our owners. A deadline stays a chain (at least a patience after the one in front,
--- never lowered) and also covers what all in front may subtract before it is confirmed again. What an owner of another
--- process subtracts is not written anywhere: one of Redisson's its usual patience, one of ours most likely what we do,
--- and not less than the time for which it is known to be alive.
+-- never lowered) and also covers what all in front may subtract before it is confirmed again. Who stands behind is moved
+-- on by as much, Redisson's too. So everybody keeps its place, and the difference between the deadline of one of
+-- Redisson's and that of the one in front stays what it was when it came: what it will subtract. More than usual is
+-- taken for what somebody between the two has left behind. The first of all has nobody in front to compare with.
+--
+-- What an owner of another process subtracts is not written anywhere: most likely what we do, and not less than the time
+-- for which it is known to be alive.
 local function confirm(ours)
   local places = {}
   local deadlines, alive = scores(KEYS[3]), scores(KEYS[4])
-  local sum, before = over, 0
+  local sum, added, before = over, 0, nil -- before: as it was
   for i, member in ipairs(redis.call('lrange', KEYS[2], 0, -1)) do
-    local mine = ours[member]
+    local mine, deadline = ours[member], deadlines[member]
     if mine then
-      local deadline = math.max(deadlines[member] or 0, sum + mine, before + mine)
-      if deadline ~= deadlines[member] then
-        redis.call('zadd', KEYS[3], digits(deadline), member)
-        deadlines[member] = deadline
-      end
+      sum = sum + mine
+      local least = math.max(sum, (before or 0) + added + mine)
+      deadline = deadline or least - added
+      added = math.max(added, least - deadline)
       redis.call('zadd', KEYS[4], digits(now + mine), member)
       places[member] = i - 1
-      sum = sum + mine
     elseif alive[member] then
       sum = sum + math.max(alive[member] - now, patience)
     else
-      sum = sum + REDISSON_PATIENCE
+      local usual = not before or not deadline or deadline <= before or deadline - before > REDISSON_PATIENCE
+      sum = sum + (usual and REDISSON_PATIENCE or deadline - before)
     end
-    before = deadlines[member] or before
+    if deadline and deadline + added ~= deadlines[member] then
+      redis.call('zadd', KEYS[3], digits(deadline + added), member)
+    end
+    before = deadline or before
   end
   return places
+end
+
+-- offer asks one of Redisson's, who is next and has not taken the free lock, to come, and brings its deadline near: it
+-- may have died with one that is minutes away. Who is late loses its place and nothing else, for it stands at the end
+-- again when it asks. Only who stands in the queue offers. So somebody stands behind, whose deadline is the later one
+-- from which the next to come counts.
+local function offer(waiter)
+  local deadline = tonumber(redis.call('zscore', KEYS[3], waiter))
+  if patience > 0 and ARGV[4] ~= '' then
+    local heard = redis.call(ARGV[4], ARGV[5] .. ':' .. waiter, '0')
+    local near = now + (heard > 0 and SLOW or SILENT)
+    if near < deadline then
+      redis.call('zadd', KEYS[3], digits(near), waiter)
+      deadline = near
+    end
+  elseif removed > 0 and ARGV[4] ~= '' then
+    redis.call(ARGV[4], ARGV[5] .. ':' .. waiter, '0')
+  end
+  return deadline
 end
 
 if patience > 0 then
@@ -129,10 +163,12 @@ if patience > 0 then
 end
 
 if free then
-  local gone = redis.call('zscore', KEYS[4], head) or redis.call('zscore', KEYS[3], head)
-  answer[2] = math.max(tonumber(gone) - now, 1)
-  if removed > 0 and ARGV[4] ~= '' then
+  local gone = tonumber(redis.call('zscore', KEYS[4], head))
+  if not gone then
+    gone = offer(head)
+  elseif removed > 0 and ARGV[4] ~= '' then
     redis.call(ARGV[4], ARGV[5] .. ':' .. head, '0')
   end
+  answer[2] = math.max(gone - now, 1)
 end
 return answer

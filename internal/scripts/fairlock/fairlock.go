@@ -8,7 +8,20 @@
 // takes its patience off those behind. Redisson removes a waiter whose deadline has passed, although it may live and
 // only have waited for long. The deadlines of our own waiters are moved on while they live, and beside the queue we
 // keep until when each of them is known to be alive, a set that Redisson does not look at. By that, and not by
-// deadlines, we judge our own; Redisson's are judged by Redisson's rule.
+// deadlines, we judge our own.
+//
+// Redisson's give no sign of life, and are judged by their deadlines, as Redisson does. A waiter that died may have one
+// that is minutes away, so a deadline is changed in two ways. Behind one of ours it is moved on together with ours: whoever
+// waits behind a living waiter keeps its place. And while the lock is free, for one who is next and does not come, each
+// of our waiters that asks sends the message again, and it has seconds left:
+//
+//	behind ──those in front are gone──► next ──the lock is free, it has its message──► held
+//	   ▲                                  │
+//	   │ it lives and asks again          │ one of ours asks meanwhile: it has 6 s, or 15 s if somebody listens on its
+//	   └──at the end──────── removed ◄────┘ channel, unless its own deadline is sooner
+//
+// Nobody is let in by this who is not next to a free lock. A living waiter that is removed loses its place and nothing
+// else. It costs six seconds for each that died, where Redisson waits for the five minutes of each.
 package fairlock
 
 import (

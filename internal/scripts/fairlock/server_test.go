@@ -103,9 +103,9 @@ func TestNoScriptIsToldTheTime(t *testing.T) {
 func TestADeadlineOfOursSurvivesWhatThoseInFrontSubtract(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client := t.Context(), srv.Client(t)
-		// b and d are Redisson's and have waited for so long that little is left; c stands between them, e last.
-		seed(t, client, state(a, List{b, c, d, e},
-			Deadlines{b: time.Second, c: 2 * time.Second, d: 3 * time.Second, e: 4 * time.Second}, Deadlines{c: patience, e: patience}))
+		// b and d are Redisson's; b has waited for so long that little is left. c stands between them, e last.
+		seed(t, client, state(a, List{b, c, d, e}, Deadlines{b: time.Second, c: time.Second + patience,
+			d: time.Second + patience + redisson, e: time.Second + 2*patience + redisson}, Deadlines{c: patience, e: patience}))
 		_, err := Send(ctx, client, acquire(c, w(e)))
 		require.NoError(t, err)
 		deadline := func(owner string) time.Duration {
@@ -120,9 +120,76 @@ func TestADeadlineOfOursSurvivesWhatThoseInFrontSubtract(t *testing.T) {
 		}
 		subtract(redisson) // b acquires
 		require.Greater(t, deadline(c), patience)
+		require.Greater(t, deadline(d), redisson, "Redisson's that stands behind ours keeps its place too")
 		subtract(patience) // c does
 		subtract(redisson) // d does
 		require.Greater(t, deadline(e), patience)
+	})
+}
+
+// A waiter of Redisson's that died has a deadline that may be minutes away. While the lock is free each of our waiters
+// that asks sends it the message again, and it has seconds to come, more of them when somebody listens to it.
+func TestOneOfRedissonsThatDoesNotComeIsPassedOver(t *testing.T) {
+	for name, listens := range map[string]bool{"nobody listens": false, "somebody listens": true} {
+		near := 6 * time.Second
+		if listens {
+			near = 15 * time.Second
+		}
+		t.Run(name, func(t *testing.T) {
+			redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+				ctx, client := t.Context(), srv.Client(t)
+				heard := func() string { return channel + ":" + b }
+				if listens {
+					heard = listen(t, client)
+				}
+				seed(t, client, state("", List{b, c}, Deadlines{b: time.Hour, c: time.Hour + redisson}, nil))
+				asks := func(owner string) fairlock.Answer {
+					answer, err := Send(ctx, client, acquire(owner))
+					require.NoError(t, err)
+					return answer
+				}
+				first := asks(d)
+				require.InDelta(t, near.Seconds(), first.Again.Seconds(), 0.5)
+				require.Equal(t, channel+":"+b, heard())
+				deadline := client.ZScore(ctx, timeouts, b).Val()
+				require.LessOrEqual(t, asks(e).Again, first.Again)
+				require.Equal(t, channel+":"+b, heard(), "it may have missed the first")
+				require.Equal(t, deadline, client.ZScore(ctx, timeouts, b).Val(), "the time runs from the first")
+				require.InDelta(t, (time.Hour + redisson).Seconds(), client.ZScore(ctx, timeouts, c).Val()/1000-float64(time.Now().Unix()), 10)
+
+				require.NoError(t, client.ZAdd(ctx, timeouts, redis.Z{Member: b, Score: 1}).Err()) // the time is over
+				require.InDelta(t, near.Seconds(), asks(d).Again.Seconds(), 0.5)
+				require.Equal(t, []string{c, d, e}, client.LRange(ctx, queue, 0, -1).Val())
+				if listens {
+					require.Equal(t, channel+":"+c, heard())
+				}
+			})
+		})
+	}
+}
+
+// While somebody holds the lock nobody is late, and who stands in no queue hurries nobody.
+func TestOnlyWhoIsNextToAFreeLockIsHurried(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		ctx, client := t.Context(), srv.Client(t)
+		for name, row := range map[string]struct {
+			before State
+			call   scripts.Command[fairlock.Answer]
+		}{
+			"somebody holds":         {state(a, List{b}, Deadlines{b: time.Hour}, nil), acquire(d)},
+			"a try":                  {state("", List{b}, Deadlines{b: time.Hour}, nil), try(d)},
+			"nobody can be told":     {state("", List{b}, Deadlines{b: time.Hour}, nil), fairlock.Acquire(key, w(d), lease, scripts.Wake{}, nil)},
+			"it is one of ours":      {state("", List{b}, Deadlines{b: time.Hour}, Deadlines{b: patience}), acquire(d)},
+			"it is not next":         {state("", List{c, b}, Deadlines{c: 2 * time.Hour, b: time.Hour}, Deadlines{c: patience}), acquire(d)},
+			"its deadline is nearer": {state("", List{b}, Deadlines{b: time.Second}, nil), acquire(d)},
+		} {
+			require.NoError(t, client.FlushAll(ctx).Err())
+			seed(t, client, row.before)
+			was := client.ZScore(ctx, timeouts, b).Val()
+			_, err := Send(ctx, client, row.call)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, client.ZScore(ctx, timeouts, b).Val(), was, name)
+		}
 	})
 }
 
