@@ -86,6 +86,7 @@ func TestGroupsThatShareNoValueDoNotTouchEachOther(t *testing.T) {
 		stop()
 		require.ErrorIs(t, <-ended, redlatch.ErrNotAcquired)
 		require.NoError(t, ab.Unlock(ctx))
+		eventually(t, "what the waiter asked last is taken back", func() bool { return len(srv.Keys(t)) == 0 })
 		free(t, group("a", "b", "c", "d"))
 	})
 }

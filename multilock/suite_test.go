@@ -3,6 +3,7 @@ package multilock_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/locktest"
@@ -33,7 +34,7 @@ func TestGroup(t *testing.T) {
 	locktest.Exercise(t, func(tb testing.TB, client redlatch.Client, name string, opts ...redlatch.Option) redlatch.Locker {
 		return multilock.NewGroup(client, name, []string{"Jack_001", "Mary_002", "Jack_001"}, opts...)
 	}, locktest.Features{
-		Reentrant: true, Exclusive: true, Watchdog: true, Messages: true, Ordered: true, Owned: true,
+		Reentrant: true, Exclusive: true, Watchdog: true, Messages: true, Ordered: true, Owned: true, Beyond: time.Second,
 		ForceUnlock: func(ctx context.Context, lock redlatch.Locker) (bool, error) {
 			return lock.(*multilock.Group).ForceUnlock(ctx)
 		},

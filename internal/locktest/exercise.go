@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -30,6 +31,9 @@ type Features struct {
 
 	// Keys are the keys of a lock that is held. Without any of them it is lost. Nil: the name itself.
 	Keys func(name string) []string
+
+	// Beyond is by how much the keys of a lock outlive its lease.
+	Beyond time.Duration
 
 	// Stays tells the keys that may stay when nobody holds the lock, such as counters of fencing tokens. Nil: none.
 	Stays func(key string) bool

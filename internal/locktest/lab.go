@@ -178,11 +178,14 @@ func (l *lab) lose() {
 	require.NotZero(l, n, "there was a lock to take away")
 }
 
-// ttl is the time to live of the lock's first key.
+// ttl is how long the lock lasts, by the time to live of its first key.
 func (l *lab) ttl() time.Duration {
 	l.Helper()
 	ttl, err := l.client.PTTL(context.Background(), l.has.Keys(l.name)[0]).Result()
 	require.NoError(l, err)
+	if ttl > 0 {
+		ttl -= l.has.Beyond
+	}
 	return ttl
 }
 

@@ -43,7 +43,5 @@ for i = 3, #ARGV do
     redis.call('hdel', KEYS[1], field .. ':expire_time', field .. ':lock_count')
   end
 end
-if ttl == -2 or ttl >= 0 and ttl < tonumber(ARGV[2]) then -- never shortened, for other values may need it
-  redis.call('pexpire', KEYS[1], ARGV[2])
-end
+outlast(KEYS[1], ttl, tonumber(ARGV[2]))
 return -3

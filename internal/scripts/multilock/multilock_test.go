@@ -100,6 +100,33 @@ func TestAGroupFromTheFirstHoldToTheLast(t *testing.T) {
 	})
 }
 
+// Redisson's waiters ask at the moment when a deadline passes. They lengthen the TTL only where it is more than 0, and
+// would lose their hold with a hash that ends with the deadline.
+func TestTheHashOutlivesTheLastDeadline(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		b := newBench(t, srv)
+		outlives := func(owner, value string) {
+			t.Helper()
+			ends, err := scripts.Number(b.fields()[value+":"+owner+":expire_time"])
+			require.NoError(t, err)
+			ttl := b.client.PTTL(t.Context(), group).Val()
+			beyond := b.now().Add(ttl).Sub(time.UnixMilli(ends))
+			require.InDelta(t, time.Second, beyond, float64(time.Second/2))
+		}
+		send(b, multilock.Acquire(group, x, ab, lease))
+		outlives(x, "a")
+		send(b, multilock.Acquire(group, y, c, lease+time.Minute))
+		outlives(y, "c")
+		send(b, multilock.Recount(group, x, ab, 2, lease+2*time.Minute))
+		outlives(x, "a")
+		send(b, multilock.Renew(c, []multilock.Renewal{{Key: group, Owner: y, Lease: lease + 3*time.Minute}}))
+		outlives(y, "c")
+		b.expire(lease + 3*time.Minute) // as Redisson's renewal leaves it
+		send(b, multilock.Renew(c, []multilock.Renewal{{Key: group, Owner: y, Lease: lease + 3*time.Minute}}))
+		outlives(y, "c")
+	})
+}
+
 // What Redisson leaves of a holder that died: fields whose deadline has passed, kept by the TTL of other values.
 func TestValuesWhoseDeadlineHasPassedAreFree(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {

@@ -22,8 +22,7 @@ for i = 4, #ARGV do
     redis.call('hset', KEYS[1], field .. ':expire_time', text(now + lease))
   end
 end
-local ttl = redis.call('pttl', KEYS[1])
-if ttl >= 0 and ttl < lease then
-  redis.call('pexpire', KEYS[1], ARGV[3])
+if lease > 0 then
+  outlast(KEYS[1], redis.call('pttl', KEYS[1]), lease)
 end
 return 1

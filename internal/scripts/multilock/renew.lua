@@ -29,10 +29,7 @@ for i, key in ipairs(KEYS) do
         redis.call('hset', key, ARGV[j] .. ':' .. owner .. ':expire_time', text(now + lease))
       end
     end
-    local ttl = redis.call('pttl', key)
-    if ttl >= 0 and ttl < lease then
-      redis.call('pexpire', key, text(lease))
-    end
+    outlast(key, redis.call('pttl', key), lease)
   end
 end
 return alive
