@@ -149,10 +149,10 @@ func TestTheDemoKillsNobodyIfAskedNotTo(t *testing.T) {
 // However a worker ends, the rest of them carry on, and the verdict is about what they did.
 func TestAWorkerKilledFromOutsideDoesNotHangTheDemo(t *testing.T) {
 	each(t, func(t *testing.T, srv *redistest.Server) {
-		r := start(t, srv, "--no-kill", "--workers", "3", "--jobs", "12")
+		r := start(t, srv, "--no-kill", "--workers", "3", "--jobs", "30")
 		victims := pids(t, r.until("workers started"))
 		r.until("start latch")
-		moment := rand.N(600 * time.Millisecond) // any before the end: six jobs in a row take longer than that
+		moment := rand.N(600 * time.Millisecond) // any before the end: ten jobs in a row take twice as long
 		t.Logf("one is killed %v after the start", moment)
 		time.Sleep(moment)
 		worker, err := os.FindProcess(victims[rand.N(len(victims))])
@@ -160,7 +160,7 @@ func TestAWorkerKilledFromOutsideDoesNotHangTheDemo(t *testing.T) {
 		require.NoError(t, worker.Kill())
 		code, result := r.wait()
 		require.Zero(t, code, result.Reasons)
-		require.Equal(t, 12, result.Numbers.JobsDone)
+		require.Equal(t, 30, result.Numbers.JobsDone)
 		require.Equal(t, 1, result.Numbers.Died)
 		require.NotEmpty(t, result.Notes)
 		require.Empty(t, left(t, srv))
