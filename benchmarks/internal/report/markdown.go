@@ -24,6 +24,7 @@ func Markdown(r Results) string {
 	for _, left := range r.Left {
 		w.line("Left out: %s.", left)
 	}
+	glance(&w, r)
 	for _, network := range r.networks() {
 		own(&w, r, network)
 		one(&w, r, network)

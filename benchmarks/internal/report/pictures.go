@@ -1,9 +1,6 @@
 package report
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // fairEnough is the Jain index below which speed on one key is not counted.
 const fairEnough = 0.9
@@ -102,11 +99,10 @@ func groups(r Results, rows []Row, draw func(Row) bar) (all []group) {
 }
 
 func (r Results) class(row Row) string {
-	i := slices.IndexFunc(r.Libraries, func(l Library) bool { return l.Name == row.Library })
 	switch {
 	case row.Library == Ours:
 		return "ours"
-	case row.Floor || i >= 0 && !r.Libraries[i].Lock:
+	case row.Floor || !r.lock(row.Library):
 		return "reference"
 	}
 	return "peer"

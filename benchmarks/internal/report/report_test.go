@@ -49,6 +49,8 @@ func TestTheTablesShowWhatWasFound(t *testing.T) {
 		"| peer | 1.30 (1.17–1.43) | 0.50 | 0.50 | 0.10 | 12 | 1 300 | 2.00 | 0 |",
 		"| **redlatch** | 0.3 | 0 |",
 		"| peer | 0 | 0 | 0 | does not renew |",
+		"| own keys, 16 callers | loopback | **1.90** | 0.80 | peer |",
+		"| one key, 2 callers | loopback | **2.20, Jain 0.99, p99 wait 12 ms** | - |  |", // the peer starves somebody
 		"Left out: Redisson (no java).",
 		"Round trip of a `PING`: loopback 0.05 ms, latency 1.20 ms.",
 	} {
