@@ -13,9 +13,11 @@ package redlatch_test
 //	p50/p99-us  latency of one pair
 //	cmds/pair   commands that the server executed for one pair, those inside scripts not counted
 //	allocs/pair allocations in this process for one pair
+//	late-ms     the longest that Lock took to return after its context had been cancelled against a silent server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"runtime"
@@ -30,6 +32,7 @@ import (
 	fifo "golang.org/x/sync/semaphore"
 
 	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/semaphore"
@@ -48,12 +51,43 @@ func BenchmarkUncontended(b *testing.B) {
 			lock := rlock.New(s.client, s.srv.Key(b, "own"))
 			bare := s.bare(s.srv.Key(b, "bare"))
 			s.compare(b, 1, func(int) { lockPair(ctx, b, lock) }, func(int) { bare.pair(ctx) })
+			if ctx.Done() != nil {
+				s.cancelAgainstSilence(b, b.N/1000+1)
+			}
 		})
 	}
 }
 
+// cancelAgainstSilence cancels calls that are under way to a server that has fallen silent, one for every thousand of
+// the benchmark, and reports how long the slowest took to notice. The client has its default time limits, which are
+// of seconds. Between the calls the server answers, so that each begins as those of the benchmark do.
+func (s *stage) cancelAgainstSilence(b *testing.B, calls int) {
+	proxy := faultproxy.New(b, s.srv.Addr)
+	client := s.srv.Client(b, func(o *redis.Options) { o.Addr = proxy.Addr() })
+	lock := rlock.New(client, s.srv.Key(b, "silence"))
+	var worst time.Duration
+	for range calls {
+		for range 10 {
+			lockPair(context.Background(), b, lock)
+		}
+		proxy.Hole(false, true) // commands arrive, replies do not
+		ctx, cancel := context.WithCancel(context.Background())
+		var cancelled time.Time
+		time.AfterFunc(2*time.Millisecond, func() { cancelled = time.Now(); cancel() })
+		hold, err := lock.Lock(ctx)
+		late := time.Since(cancelled)
+		if hold != nil || !errors.Is(err, context.Canceled) {
+			b.Errorf("a silent server, and Lock returned %v, %v", hold, err)
+		}
+		worst = max(worst, late)
+		proxy.Heal()
+		lock = rlock.New(client, s.srv.Key(b, "silence")) // what was in flight is settled behind
+	}
+	b.ReportMetric(float64(worst.Microseconds())/1000, "late-ms")
+}
+
 func BenchmarkOwnKeys(b *testing.B) {
-	for _, callers := range []int{16, 128} {
+	for _, callers := range []int{16, 128, 1024} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
 			s := newStage(b)
 			ctx, cancel := context.WithCancel(context.Background())
