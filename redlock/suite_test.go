@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/locktest"
@@ -12,7 +13,8 @@ import (
 // The suite has one server, whose loss is the loss of a majority of one. What several make different is tested beside.
 func TestRedlockOfOne(t *testing.T) {
 	locktest.Exercise(t, func(tb testing.TB, client redlatch.Client, name string, opts ...redlatch.Option) redlatch.Locker {
-		return redlock.New([]redlatch.Client{client}, name, opts...)
+		// The default of half a second is too short for a machine with more work than cores.
+		return redlock.New([]redlatch.Client{client}, name, append([]redlatch.Option{redlatch.WithNodeTimeout(10 * time.Second)}, opts...)...)
 	}, locktest.Features{
 		Reentrant: true, Exclusive: true, Watchdog: true, Ordered: true,
 		ForceUnlock: func(ctx context.Context, lock redlatch.Locker) (bool, error) {
