@@ -76,7 +76,7 @@ func (o *owner) successor() (claim waiting.Claim, ok bool) {
 		return claim, false
 	}
 	if o.run == nil {
-		o.run = &run{began: o.first.since.time()}
+		o.run = &run{began: o.first.since.Time()}
 	}
 	if o.run.count < mostInARow && time.Since(o.run.began) < longestRun {
 		return claim, true

@@ -20,7 +20,7 @@ import (
 type hold struct {
 	owner  *owner
 	ending holds.Ending
-	since  moment
+	since  watchdog.Moment
 
 	// The rest is guarded by owner.mu.
 
@@ -28,16 +28,6 @@ type hold struct {
 	released bool // given back, or on the way
 	dropped  bool // unreachable for the program
 }
-
-// A moment is a time of the monotonic clock, in a third of the room that a time.Time takes.
-type moment time.Duration
-
-var epoch = time.Now()
-
-func momentOf(t time.Time) moment { return moment(t.Sub(epoch)) }
-
-func (m moment) time() time.Time      { return epoch.Add(time.Duration(m)) }
-func (m moment) since() time.Duration { return time.Since(epoch) - time.Duration(m) }
 
 // live tells whether the hold can be re-entered.
 func (h *hold) live() bool {
@@ -88,7 +78,7 @@ func (h *hold) Unlock(ctx context.Context) error {
 		o.pending()
 		err = o.unconfirmed(err, true)
 	}
-	o.base.observe(o.set, settings.Released, o.id, h.since.since(), err)
+	o.base.observe(o.set, settings.Released, o.id, h.since.Since(), err)
 	return err
 }
 
@@ -266,7 +256,7 @@ func (h *hold) Forgotten() {
 	}
 	logger.Error("redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
 		"lock", o.base.Name, "owner", o.id)
-	o.base.observe(o.set, settings.Forgotten, o.id, h.since.since(), nil)
+	o.base.observe(o.set, settings.Forgotten, o.id, h.since.Since(), nil)
 }
 
 var _ holds.Hold = (*hold)(nil)

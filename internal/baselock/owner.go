@@ -129,7 +129,7 @@ func (o *owner) begin(sent time.Time, token int64) *hold {
 	lease := o.set.FirstLease()
 	o.renewing = o.set.Lease == 0
 	o.live, o.token = 1, token
-	o.first = hold{owner: o, since: momentOf(sent), renewed: o.renewing}
+	o.first = hold{owner: o, since: watchdog.MomentOf(sent), renewed: o.renewing}
 	o.announce()
 	o.base.Session.Watchdog.Keep(&o.ticket, o, o.terms(sent.Add(lease-watchdog.Margin(lease))))
 	return &o.first
@@ -151,7 +151,7 @@ func (o *owner) end() time.Time {
 	if o.set.MaxHold == 0 {
 		return time.Time{}
 	}
-	return o.first.since.time().Add(o.set.MaxHold)
+	return o.first.since.Time().Add(o.set.MaxHold)
 }
 
 // subject is what a script says about the owner: how many holds it is to have, with which lease.
@@ -216,5 +216,5 @@ func (o *owner) lose(reason string, cause error) error {
 func (o *owner) report(loss *errs.Loss) {
 	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock", o.base.Name, "owner", o.id,
 		"reason", loss.Reason, "cause", loss.Cause)
-	o.base.observe(o.set, settings.Lost, o.id, o.first.since.since(), loss)
+	o.base.observe(o.set, settings.Lost, o.id, o.first.since.Since(), loss)
 }

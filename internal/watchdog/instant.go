@@ -20,3 +20,17 @@ func instantOf(t time.Time) instant {
 }
 
 func (i instant) time() time.Time { return epoch.Add(time.Duration(i)) }
+
+// A Moment is a time of the monotonic clock in a third of the room that a time.Time takes. Like all that the watchdog is
+// given it is counted from epoch: on the fake clock of a test, times made by way of another one would be off by what the
+// two real clocks differ.
+type Moment instant
+
+// MomentOf is the moment of t.
+func MomentOf(t time.Time) Moment { return Moment(instantOf(t)) }
+
+// Time is the moment as a time.
+func (m Moment) Time() time.Time { return instant(m).time() }
+
+// Since is how long ago the moment was.
+func (m Moment) Since() time.Duration { return time.Duration(clock() - instant(m)) }
