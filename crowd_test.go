@@ -2,4 +2,7 @@
 
 package redlatch_test
 
-const crowd = 10_000
+const (
+	crowd       = 10_000
+	poolsForget = false
+)

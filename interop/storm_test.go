@@ -325,7 +325,7 @@ func (s *storm) clean() {
 			switch {
 			case strings.HasPrefix(key, "redisson_lock_token:"), counter:
 				require.Negative(s.t, ttl, key)
-			case strings.HasPrefix(key, "redlatch_lanes:") && ttl > 0 && ttl <= 2*time.Minute,
+			case strings.HasPrefix(key, "redlatch_lanes:") && ttl > 0 && ttl <= 150*time.Second,
 				strings.HasPrefix(key, "redisson_unlock_latch:") && ttl > 0 && ttl <= 20*time.Second,
 				strings.Contains(key, ":rwlock_timeout:") && ttl > 0 && ttl <= stormLease:
 				limited = append(limited, key)

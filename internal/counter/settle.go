@@ -14,7 +14,7 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// The server remembers the last operation of a lane for two minutes. Settling has to be over before that, for a
+// The server remembers the last operation of a lane for two minutes at least. Settling has to be over before that, for a
 // command sent later could take effect a second time.
 const (
 	settleWithin  = 100 * time.Second

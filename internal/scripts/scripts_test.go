@@ -28,9 +28,9 @@ var commands = strings.Fields(`
 	publish spublish`)
 
 var (
-	called   = regexp.MustCompile(`redis\.p?call\(\s*'(\w+)'`)
+	called   = regexp.MustCompile(`\b(?:redis\.p?call|insist)\(\s*'(\w+)'`)
 	anyCall  = regexp.MustCompile(`redis\.p?call\(\s*([^,)]+)`)
-	named    = regexp.MustCompile(`^(?:'\w+'|ARGV\[[^\]]*\]|\w+)$`)
+	named    = regexp.MustCompile(`^(?:'\w+'|ARGV\[[^\]]*\]|\w+|\.\.\.)$`) // ...: what insist passes on
 	nothing  = regexp.MustCompile(`(?m)\breturn\s*(?:$|;|--|nil\b|false\b|end\b)`)
 	comments = regexp.MustCompile(`(?m)--.*$`)
 	argument = regexp.MustCompile(`\b(KEYS|ARGV)\[([^\]]+)\]`)

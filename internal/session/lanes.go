@@ -1,8 +1,9 @@
 package session
 
 import (
+	"slices"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
@@ -12,32 +13,60 @@ import (
 // that operation is settled. Sequence numbers ascend over the whole session, so a lane may be forgotten and made anew
 // while the server still remembers its last operation.
 type lanes struct {
-	sequence atomic.Int64
+	opened time.Time
 
-	mu   sync.Mutex
-	lent map[string][]bool // key of the counter -> which of its lanes are lent
+	mu       sync.Mutex
+	sequence int64               // the latest
+	lent     map[string]*lending // by the key of the counter
+	spare    *lending            // the latest that was forgotten: it is the next as a rule, where one at a time is busy
+}
+
+// A lending is the lanes of one counter.
+type lending struct {
+	key   string
+	lanes string // the key of the lanes
+	busy  []bool // which of them are lent
 }
 
 // BorrowLane lends a lane of the counter at key, with the number for its first operation.
 func (s *Session) BorrowLane(key string) lane.Call {
 	s.lanes.mu.Lock()
 	defer s.lanes.mu.Unlock()
-	if s.lanes.lent == nil {
-		s.lanes.lent = map[string][]bool{}
+	l := s.lanes.lendingLocked(key, s.ID)
+	free := slices.Index(l.busy, false)
+	if free < 0 {
+		free = len(l.busy)
+		l.busy = append(l.busy, false)
 	}
-	lent := s.lanes.lent[key]
-	free := 0
-	for free < len(lent) && lent[free] {
-		free++
+	l.busy[free] = true
+	return lane.Call{Key: l.lanes, Lane: int64(free), Seq: s.lanes.nextLocked()}
+}
+
+func (l *lanes) lendingLocked(key, session string) *lending {
+	if lent := l.lent[key]; lent != nil {
+		return lent
 	}
-	if free == len(lent) {
-		lent = append(lent, true)
-		s.lanes.lent[key] = lent
-	} else {
-		lent[free] = true
+	lent := l.spare
+	if lent == nil || lent.key != key {
+		lent = &lending{key: key, lanes: keys.Lanes(key, session)}
 	}
-	// Numbers go up by two: the one between is that of the operation which settles this one, if it comes to that.
-	return lane.Call{Key: keys.Lanes(key, s.ID), Lane: int64(free), Seq: s.lanes.sequence.Add(2)}
+	l.spare = nil
+	if l.lent == nil {
+		l.lent = map[string]*lending{}
+	}
+	l.lent[key] = lent
+	return lent
+}
+
+// nextLocked is the next number, of the round of the present half minute or, after more operations than that has numbers
+// for, of a later one. Numbers go up by two: the one between is that of the operation which settles this one, if it comes
+// to that.
+func (l *lanes) nextLocked() int64 {
+	// Of the two clocks the one stands still while the machine sleeps, and the other may be set back.
+	now := time.Now()
+	round := int64(max(now.Sub(l.opened), now.Round(0).Sub(l.opened.Round(0))) / (30 * time.Second))
+	l.sequence = max(l.sequence+2, round*lane.Round)
+	return l.sequence
 }
 
 // ReturnLane takes back a lane whose last operation is settled.
@@ -45,11 +74,10 @@ func (s *Session) ReturnLane(key string, call lane.Call) {
 	s.lanes.mu.Lock()
 	defer s.lanes.mu.Unlock()
 	lent := s.lanes.lent[key]
-	lent[call.Lane] = false
-	for _, busy := range lent {
-		if busy {
-			return
-		}
+	lent.busy[call.Lane] = false
+	if slices.Contains(lent.busy, true) {
+		return
 	}
 	delete(s.lanes.lent, key)
+	s.lanes.spare = lent
 }

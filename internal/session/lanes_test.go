@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -48,6 +50,26 @@ func TestNumbersAscendByTwoAlsoWhenLanesAreForgotten(t *testing.T) {
 		s.ReturnLane("k", a)
 		s.ReturnLane("other", b)
 	}
+}
+
+// The server keeps the lanes for two minutes and a half from the first operation of a half minute on.
+func TestNumbersOfOneHalfMinuteAreOfOneRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lender(t)
+		next := func() int64 {
+			call := s.BorrowLane("k")
+			s.ReturnLane("k", call)
+			return call.Seq
+		}
+		require.EqualValues(t, 2, next())
+		time.Sleep(30*time.Second - 1)
+		require.EqualValues(t, 4, next())
+		time.Sleep(1)
+		require.EqualValues(t, lane.Round, next())
+		require.EqualValues(t, lane.Round+2, next())
+		time.Sleep(time.Hour)
+		require.EqualValues(t, 121*lane.Round, next())
+	})
 }
 
 // A program may make a counter for each of its customers: those at rest cost nothing.
@@ -104,5 +126,6 @@ func TestALaneIsLentToOneAtATimeWithAscendingNumbersAndThereAreNoMoreThanBorrowe
 		})
 	}
 	work.Wait()
-	require.Equal(t, lane.Call{Key: "redlatch_lanes:{k}:" + s.ID, Seq: 2 * (borrowers*500 + 1)}, s.BorrowLane("k"))
+	after := s.BorrowLane("k")
+	require.Equal(t, []any{"redlatch_lanes:{k}:" + s.ID, int64(0), int64(2 * (borrowers*500 + 1))}, []any{after.Key, after.Lane, after.Seq})
 }

@@ -107,6 +107,7 @@ func checkClient(client Client) {
 
 func open(client Client, set *settings.Settings) *Session {
 	s := &Session{ID: uuid.NewString(), Client: client, logger: set.Logger, lines: map[LineKey]*line{}, posts: map[place]*Post{}}
+	s.lanes.opened = time.Now()
 	s.linger.Store(int64(set.Linger))
 	s.topology, _ = client.(dispatch.Cluster)
 	s.cluster = set.Cluster || s.topology != nil

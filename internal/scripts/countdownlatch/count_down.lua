@@ -14,10 +14,8 @@
 if not value then
   return '0'
 end
-insist()
 if tonumber(value) > 1 then
-  redis.call('decr', KEYS[1])
-  return settle(redis.call('get', KEYS[1])) -- as text; the reply of DECR would be a number of Lua
+  return settle(decimal(insist('decr', KEYS[1])))
 end
 redis.call('del', KEYS[1])
 settle('0')

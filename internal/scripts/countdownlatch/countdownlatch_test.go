@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 const (
 	key   = "l"
 	lanes = "redlatch_lanes:{l}:session"
-	keep  = 2 * time.Minute
+	keep  = 150 * time.Second
 	ttl   = time.Hour
 )
 

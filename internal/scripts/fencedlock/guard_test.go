@@ -37,7 +37,7 @@ func TestClaim(t *testing.T) {
 // after is the state after a write by operation seq, with the lanes' memory of it.
 func after(greatest string, seq string, value any) State {
 	return State{seen: {Value: greatest}, data: {Value: value},
-		lanes: {Value: Hash{"0": seq + ":0"}, TTL: 2 * time.Minute}}
+		lanes: {Value: Hash{"0": seq + ":0"}, TTL: 150 * time.Second}}
 }
 
 func TestWrite(t *testing.T) {

@@ -7,5 +7,4 @@
 --
 -- Answers 1 when that operation took effect, 0 when it did not and never will.
 
-insist()
 return settle(settled == sequence - 1 and '1' or '0')

@@ -15,7 +15,11 @@
 //   - An operation that changed nothing leaves no trace. If one of its sends has an unknown outcome, a copy of it may
 //     still be on its way and would be executed. Fence, or the Cancel of the operation, stores the next number, and the
 //     copy is refused. The lane must not be lent before that.
-//   - The hash is forgotten two minutes after the session last changed the object: everything is to be settled before.
+//   - Numbers of one half minute are of one round, and those of another of another. A lane that enters a round begins the
+//     lifetime of the hash anew, which is half a minute longer than the two minutes that are promised; so that is not
+//     to be done by every operation.
+//   - The hash is forgotten two minutes after the session last changed the object, or half a minute later: everything is
+//     to be settled before.
 package lane
 
 import (
@@ -43,6 +47,10 @@ func prelude(file string) string {
 	}
 	return string(source)
 }
+
+// Round is how many numbers belong to a half minute: more than a session can use in that time, and so few that the numbers
+// of thirty years stay exact in Lua.
+const Round = 1 << 28
 
 // A Call is one operation in a lane.
 type Call struct {

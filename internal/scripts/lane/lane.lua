@@ -1,5 +1,6 @@
 -- lane makes the script that follows it take effect once. It is a prelude, joined in front of the script.
 --
+-- KEYS[1]  counter; only decimal looks at it
 -- KEYS[2]  lanes of a session: field = lane, value = "sequence:reply" of the last operation that changed something
 -- ARGV[1]  lane
 -- ARGV[2]  sequence number of this operation
@@ -7,7 +8,8 @@
 -- Answers the stored reply to the stored sequence number, and an error REDLATCH-STALE to a lower one. For a higher one
 -- the script goes on. Replies are decimal text: the numbers of Lua are exact only to 2^53.
 
-local lifetime = '120000' -- milliseconds; a copy of a command that is older than this finds no memory of it
+local lifetime = '150000' -- milliseconds; a copy of a command that is older than this finds no memory of it
+local round = 268435456 -- sequence numbers in half a minute, lane.Round
 local sequence = tonumber(ARGV[2])
 local settled, answer -- of the lane's last operation, nil when nothing is known
 
@@ -23,15 +25,33 @@ if stored then
   end
 end
 
--- insist lets the writes that follow pass on a server that is out of memory, for giving back must always work. Such a
--- server refuses only what could be the first write of a script, and PEXPIRE is never refused.
-local function insist()
-  redis.call('pexpire', KEYS[2], lifetime)
+-- insist makes a write that has to pass on a server that is out of memory too, for giving back must always work. Such a
+-- server refuses only what could be the first write of a script, and PEXPIRE is never refused. An error of another kind
+-- comes again.
+local function insist(...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then
+    redis.call('pexpire', KEYS[2], lifetime)
+    return redis.call(...)
+  end
+  return reply
 end
 
--- settle stores the reply. It comes right after the change, before any message, for a message can fail.
+-- settle stores the reply. It comes right after the change, before any message, for a message can fail. A lane that is
+-- new in the hash, or was last used in another half minute, begins the lifetime anew; so after each operation at least
+-- two minutes are left of it.
 local function settle(reply)
-  redis.call('hset', KEYS[2], ARGV[1], ARGV[2] .. ':' .. reply)
-  redis.call('pexpire', KEYS[2], lifetime)
+  local new = insist('hset', KEYS[2], ARGV[1], ARGV[2] .. ':' .. reply)
+  if new == 1 or math.floor(sequence / round) ~= math.floor(settled / round) then
+    redis.call('pexpire', KEYS[2], lifetime)
+  end
   return reply
+end
+
+-- decimal is a reply of INCRBY or DECRBY as text. Those that a number of Lua may not have exactly are read again.
+local function decimal(number)
+  if math.abs(number) < 9007199254740992 then
+    return string.format('%.0f', number)
+  end
+  return redis.call('get', KEYS[1])
 end

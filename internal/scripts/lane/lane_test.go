@@ -1,6 +1,7 @@
 package lane_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -20,13 +21,16 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 const (
 	key   = "s"
 	lanes = "redlatch_lanes:{s}:session"
-	keep  = 2 * time.Minute // how long a session's lanes are remembered after its last change
+	keep  = 150 * time.Second // how long a session's lanes are remembered, from a change on or one up to half a minute before
 	short = 20 * time.Second
 )
 
 var wake = scripts.Wake{Publish: "PUBLISH", Channel: "redisson_sc:{s}"}
 
 func call(number, seq int64) lane.Call { return lane.Call{Key: lanes, Lane: number, Seq: seq} }
+
+// round is the number at a place of a round, as text.
+func round(n, place int64) string { return strconv.FormatInt(n*lane.Round+place, 10) }
 
 func give(n int64, call lane.Call) scripts.Command[int64] {
 	return semaphore.Release(key, n, wake, call)
@@ -36,12 +40,21 @@ func TestLane(t *testing.T) {
 	const stale = "REDLATCH-STALE"
 	given := []Message{{Channel: wake.Channel, Payload: "7"}}
 	Table(t, []Row{
-		{Name: "A first operation is executed and remembered for two minutes",
+		{Name: "A first operation is executed and remembered for two and a half minutes",
 			Before: State{key: {Value: "5"}}, Call: Answers(give(2, call(1, 1)), 7),
 			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "1:7"}, TTL: keep}}, Messages: given},
 		{Name: "A higher number is executed and remembered in place of the last",
 			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "9:3"}, TTL: short}}, Call: Answers(give(2, call(1, 10)), 7),
-			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "10:7"}, TTL: keep}}, Messages: given},
+			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "10:7"}, TTL: short}}, Messages: given},
+		{Name: "The first number of a round begins the lifetime anew",
+			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": round(1, -1) + ":3"}, TTL: short}}, Call: Answers(give(2, call(1, lane.Round)), 7),
+			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": round(1, 0) + ":7"}, TTL: keep}}, Messages: given},
+		{Name: "So does a number of a much later round",
+			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": round(1, 5) + ":3"}, TTL: short}}, Call: Answers(give(2, call(1, 1_000_000*lane.Round+7)), 7),
+			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": round(1_000_000, 7) + ":7"}, TTL: keep}}, Messages: given},
+		{Name: "The next number of a round does not",
+			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": round(1, 0) + ":3"}, TTL: short}}, Call: Answers(give(2, call(1, 2*lane.Round-1)), 7),
+			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": round(2, -1) + ":7"}, TTL: short}}, Messages: given},
 		{Name: "The same number is answered from memory and not executed",
 			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "10:3"}, TTL: short}}, Call: Answers(give(2, call(1, 10)), 3)},
 		{Name: "The same number is answered from memory although the key is no counter any more",
@@ -67,10 +80,10 @@ func TestFence(t *testing.T) {
 	Table(t, []Row{
 		{Name: "An operation that took effect is reported and left as it is",
 			Before: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "4:7"}, TTL: short}}, Call: Answers(lane.Fence(key, call(1, 5)), true),
-			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "5:1"}, TTL: keep}}},
+			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "5:1"}, TTL: short}}},
 		{Name: "An operation that did not take effect is barred",
 			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "3:5"}, TTL: short}}, Call: Answers(lane.Fence(key, call(1, 5)), false),
-			After: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "5:0"}, TTL: keep}}},
+			After: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "5:0"}, TTL: short}}},
 		{Name: "A lane of which nothing is known is barred",
 			Before: State{}, Call: Answers(lane.Fence(key, call(1, 2)), false),
 			After: State{lanes: {Value: Hash{"1": "2:0"}, TTL: keep}}},

@@ -22,7 +22,7 @@ const (
 	key       = "s"
 	permits   = "{s}:timeout"
 	lanes     = "redlatch_lanes:{s}:session"
-	keep      = 2 * time.Minute
+	keep      = 150 * time.Second
 	ttl       = time.Hour
 	lease     = 30 * time.Second
 	never     = 922337203685477 // the score of a permit without a deadline

@@ -12,7 +12,6 @@
 -- Answers 1 when all were there, 0 when one was not or had expired. What had expired is put back in either case.
 -- Publishes as give_back does.
 
-insist()
 local expired = reclaim()
 local all = complete(5)
 local back = expired

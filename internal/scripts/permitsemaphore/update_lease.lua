@@ -13,12 +13,11 @@
 -- Answers 1 when all were there, 0 when one was not or had expired, and then none is moved. Publishes the permits
 -- available if some had expired.
 
-insist()
 local expired = reclaim()
 local all = complete(6)
 if all == 1 then
   for i = 6, #ARGV do
-    redis.call('zadd', KEYS[3], deadline(tonumber(ARGV[3])), ARGV[i])
+    insist('zadd', KEYS[3], deadline(tonumber(ARGV[3])), ARGV[i])
   end
   settle('1')
 end

@@ -12,8 +12,7 @@
 --
 -- A server that is out of memory may refuse it: unlike release it gives back nothing that is in use.
 
-redis.call('incrby', KEYS[1], ARGV[3])
-local total = redis.call('get', KEYS[1]) -- as text; the reply of INCRBY would be a number of Lua
+local total = decimal(redis.call('incrby', KEYS[1], ARGV[3]))
 settle(total)
 if tonumber(total) > 0 then
   redis.call(ARGV[4], ARGV[5], total)

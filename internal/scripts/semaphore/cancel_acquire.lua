@@ -13,16 +13,14 @@
 --
 -- An acquisition that was refused is not stored, so a stored one took its permits.
 
-insist()
 if settled ~= sequence - 1 then
   return settle('0')
 end
 if redis.call('exists', KEYS[1]) == 0 then
   return settle('1')
 end
-redis.call('incrby', KEYS[1], ARGV[3])
+local total = decimal(insist('incrby', KEYS[1], ARGV[3]))
 settle('1')
-local total = redis.call('get', KEYS[1])
 if tonumber(total) > 0 then
   redis.call(ARGV[4], ARGV[5], total)
 end

@@ -10,9 +10,7 @@
 --
 -- Answers the new total, which is published too if it is above 0.
 
-insist()
-redis.call('incrby', KEYS[1], ARGV[3])
-local total = redis.call('get', KEYS[1]) -- as text; the reply of INCRBY would be a number of Lua
+local total = decimal(insist('incrby', KEYS[1], ARGV[3]))
 settle(total)
 if tonumber(total) > 0 then
   redis.call(ARGV[4], ARGV[5], total)

@@ -13,10 +13,8 @@
 if redis.call('exists', KEYS[1]) == 0 then
   return '0'
 end
-insist()
-redis.call('incrby', KEYS[1], ARGV[3])
+local total = decimal(insist('incrby', KEYS[1], ARGV[3]))
 settle('1')
-local total = redis.call('get', KEYS[1]) -- as text; the reply of INCRBY would be a number of Lua
 if tonumber(total) > 0 then
   redis.call(ARGV[4], ARGV[5], total)
 end

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 const (
 	key   = "s"
 	lanes = "redlatch_lanes:{s}:session"
-	keep  = 2 * time.Minute
+	keep  = 150 * time.Second
 	ttl   = time.Hour
 	most  = "9223372036854775807"
 )
