@@ -89,7 +89,7 @@ func (p *plan) parse(args []string) error {
 	flags.BoolVar(&p.short, "short", false, "2 rounds of 50 ms, unless -rounds and -block say otherwise")
 	flags.Var(&p.only, "only", "`pattern` of what is run: (loopback|latency)/(own/…|hot/…|wake), waiters, holds, stall")
 	flags.Var(&p.libraries, "libraries", "`pattern` of the libraries that are run beside the floor")
-	flags.DurationVar(&p.latency, "latency", time.Millisecond, "what the network with latency adds to a `round trip`")
+	flags.DurationVar(&p.latency, "latency", time.Millisecond, "what the network with latency adds to a round trip")
 	flags.DurationVar(&p.poll, "poll", 10*time.Millisecond, "`pause` between two questions of libraries whose waiters poll")
 	flags.IntVar(&p.pool, "pool", 0, "`connections` of each go-redis client; 0 leaves the default, 10 for each core")
 	flags.DurationVar(&p.idle, "idle", 6*time.Second, "`time` for which idle waiters are watched")

@@ -28,15 +28,15 @@ func glance(w *text, r Results) {
 		return
 	}
 	w.line("\n## At a glance\n")
-	w.line("Each figure is relative to the floor of its table below. The best of the other locks is the best that starves nobody: " +
-		"on one key, whose Jain index is at least 0.9.\n")
+	w.line("Each figure is relative to the floor of its table below. The best of the other locks is the best fair one: " +
+		"on one key, one whose Jain index is at least 0.9.\n")
 	w.head("", "network", "redlatch", "best other lock", "")
 	for _, line := range lines {
 		w.row(line...)
 	}
 }
 
-var where = map[string]string{"own": "own keys", "one": "one key", "wake": "waking up (less is better)"}
+var where = map[string]string{"own": "own keys", "one": "one key", "wake": "waking up, less is better"}
 
 // score is a ratio, with the fairness that belongs to it.
 func score(row Row) string {

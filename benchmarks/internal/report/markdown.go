@@ -85,7 +85,8 @@ func one(w *text, r Results, network string) {
 		"Jain's index is 1 when all callers get the same; the smallest share is of the fair one. Speed counts only together with them: " +
 		"an empty section rewards whoever keeps the key to himself.\n")
 	for _, title := range titles(rows) {
-		w.line("**%s**\n", title)
+		first, _ := find(rows, title, rows[0].Library) // the floor takes part in all
+		w.line("**%s**, blocks of %s\n", title, first.Block)
 		w.head("", "speed", "Jain", "smallest share", "p50 wait ms", "p99 wait ms", "sections/s", "commands per section", "stuck")
 		for _, name := range r.of(rows) {
 			row, ok := find(rows, title, name)

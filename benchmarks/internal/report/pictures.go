@@ -38,7 +38,7 @@ func ownKeys(r Results, network string) chart {
 func oneKey(r Results, network string) chart {
 	return chart{
 		title:    "One key: sections per second, " + network,
-		subtitle: "times those of a local queue with bare EVALSHA and pub/sub; more is better; hollow bars starve somebody (Jain below 0.9)",
+		subtitle: "times those of a local queue with bare EVALSHA and pub/sub; more is better; hollow bars are unfair (Jain below 0.9)",
 		mark:     1,
 		groups: groups(r, r.rows("one", network), func(row Row) bar {
 			b := relative(row)

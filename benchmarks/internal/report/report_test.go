@@ -50,7 +50,7 @@ func TestTheTablesShowWhatWasFound(t *testing.T) {
 		"| **redlatch** | 0.3 | 0 |",
 		"| peer | 0 | 0 | 0 | does not renew |",
 		"| own keys, 16 callers | loopback | **1.90** | 0.80 | peer |",
-		"| one key, 2 callers | loopback | **2.20, Jain 0.99, p99 wait 12 ms** | - |  |", // the peer starves somebody
+		"| one key, 2 callers | loopback | **2.20, Jain 0.99, p99 wait 12 ms** | - |  |", // the peer is unfair
 		"Left out: Redisson (no java).",
 		"Round trip of a `PING`: loopback 0.05 ms, latency 1.20 ms.",
 	} {
@@ -68,7 +68,7 @@ func fit(text, want string) string {
 	return want
 }
 
-func TestPicturesAreWellFormedAndShowWhoStarvesSomebody(t *testing.T) {
+func TestPicturesAreWellFormedAndShowWhoIsUnfair(t *testing.T) {
 	files := Pictures(results())
 	require.Len(t, files, 4)
 	for name, text := range files {

@@ -45,6 +45,7 @@ type Row struct {
 	Group    string        `json:"group"` // own, one or wake
 	Network  string        `json:"network"`
 	Library  string        `json:"library"`
+	Block    string        `json:"block"`
 	Floor    bool          `json:"floor"` // the ratio is the floor's to itself: the noise
 	Value    stats.Summary `json:"value"` // pairs per second; for wake-ups, microseconds
 	Ratio    stats.Summary `json:"ratio"` // to the floor's blocks before and after

@@ -128,11 +128,12 @@ func (t *Trial) overhead() (server.Usage, error) {
 	return server.Between(before, after, nil), err
 }
 
-func (e *entrant) row(s scenario, network string) report.Row {
+func (e *entrant) row(s scenario, network string, shortest time.Duration) report.Row {
 	slices.Sort(e.waits)
 	pairs := float64(max(e.done, 1))
 	return report.Row{
 		Scenario: s.name, Title: s.title, Group: s.group, Network: network, Library: e.name, Floor: e.name == s.floor(),
+		Block: (time.Duration(s.length) * shortest).String(),
 		Value: stats.Summarize(e.values), Ratio: stats.Summarize(e.ratios),
 		Jain: stats.Summarize(e.jain).Median, Smallest: stats.Summarize(e.smallest).Median,
 		WaitP50: float64(stats.Quantile(e.waits, 0.5)) / 1e3, WaitP99: float64(stats.Quantile(e.waits, 0.99)) / 1e3,

@@ -149,7 +149,7 @@ func (t *Trial) holdsOf(ctx context.Context, l library.Library) (row report.Hold
 	held := weigh()
 	row = report.Holds{
 		Library: l.Name, Holds: len(names), Renews: l.Renews, Goroutines: max(0, held.goroutines-bare.goroutines),
-		Bytes: float64(held.bytes-bare.bytes) / float64(len(names)), Handles: float64(bare.bytes-start.bytes) / float64(len(names)),
+		Bytes: float64(max(0, held.bytes-bare.bytes)) / float64(len(names)), Handles: float64(max(0, bare.bytes-start.bytes)) / float64(len(names)),
 	}
 	if l.Renews {
 		const terms = 3

@@ -27,12 +27,12 @@ var scenarios = []scenario{
 	{name: "own/1", title: "1 caller", group: "own", callers: 1, length: 1},
 	{name: "own/16", title: "16 callers", group: "own", callers: 16, java: true, length: 1},
 	{name: "own/128", title: "128 callers", group: "own", callers: 128, java: true, length: 1},
-	{name: "own/1024", title: "1024 callers", group: "own", callers: 1024, length: 6},
+	{name: "own/1024", title: "1024 callers", group: "own", callers: 1024, length: 3},
 	{name: "hot/2", title: "2 callers", group: "one", callers: 2, length: 2},
 	{name: "hot/16", title: "16 callers", group: "one", callers: 16, java: true, length: 2, slow: 2},
 	{name: "hot/128", title: "128 callers", group: "one", callers: 128, length: 4, slow: 4},
-	{name: "hot/4x8", title: "4 processes of 8 callers", group: "one", callers: 8, processes: 4, length: 4, slow: 2},
-	{name: "wake", title: "another client wakes", group: "wake", callers: 1, length: 3},
+	{name: "hot/4x8", title: "4 processes of 8 callers", group: "one", callers: 8, processes: 4, length: 8},
+	{name: "wake", title: "a waiter of another client", group: "wake", callers: 1, length: 3},
 }
 
 // on adapts the scenario to a network, and the number of rounds with it: a block that is much longer is run less often.

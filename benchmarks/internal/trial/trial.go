@@ -119,7 +119,7 @@ func (t *Trial) scenario(ctx context.Context, s scenario, network Network) (rows
 		return nil, err
 	}
 	for _, e := range append([]*entrant{floor}, others...) {
-		rows = append(rows, e.row(s, network.Name))
+		rows = append(rows, e.row(s, network.Name, t.Block))
 	}
 	return rows, nil
 }

@@ -72,9 +72,9 @@ func TestEveryBlockStandsBetweenTwoOfTheFloorSoThatDriftCancels(t *testing.T) {
 		"floor", "double", "floor", "half", "floor",
 		"floor", "half", "floor", "double", "floor", // backwards
 	}, blocks)
-	require.InDelta(t, 2.0, double.row(s, "").Ratio.Median, 0.03)
-	require.InDelta(t, 0.5, half.row(s, "").Ratio.Median, 0.01)
-	require.InDelta(t, 1.0, floor.row(s, "").Ratio.Median, 0.03)
+	require.InDelta(t, 2.0, double.row(s, "", time.Second).Ratio.Median, 0.03)
+	require.InDelta(t, 0.5, half.row(s, "", time.Second).Ratio.Median, 0.01)
+	require.InDelta(t, 1.0, floor.row(s, "", time.Second).Ratio.Median, 0.03)
 }
 
 func TestAnErrorOfOneLibraryIsToldWithItsName(t *testing.T) {
