@@ -135,7 +135,7 @@ const soon = 8 * time.Second
 func wakeUp(t *testing.T, w *world, o object, first, second actor) {
 	require.NoError(t, first.lock(o, how{}))
 	got := start(func() error { return second.lock(o, how{}) })
-	w.awaitWaiter(t, o)
+	w.awaitSleeper(t, o, second)
 	select {
 	case err := <-got:
 		t.Fatalf("%s has it although %s holds it: %v", second.side(), first.side(), err)
@@ -209,7 +209,7 @@ func forced(t *testing.T, w *world, o object, first, second actor) {
 	third := w.sameSide(t, first)
 	require.NoError(t, first.lock(o, how{}))
 	got := start(func() error { return third.lock(o, how{}) })
-	w.awaitWaiter(t, o)
+	w.awaitSleeper(t, o, third)
 	was, err := second.forceUnlock(o)
 	require.NoError(t, err)
 	require.True(t, was)

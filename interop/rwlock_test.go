@@ -47,6 +47,9 @@ func TestAWritersReleaseWakesTheReadersOfBothSides(t *testing.T) {
 			waiting = append(waiting, start(func() error { return reader.lock(read, how{}) }))
 		}
 		w.awaitListeners(t, read, 2) // one subscription for all waiters of a client
+		for _, reader := range readers {
+			w.awaitSleeper(t, read, reader)
+		}
 		released := time.Now()
 		require.NoError(t, first.unlock(write))
 		for _, got := range waiting {
@@ -102,7 +105,7 @@ func TestADowngradeLetsTheOthersReadersIn(t *testing.T) {
 			second = w.pollingGo(t, time.Second)
 		}
 		got := start(func() error { return second.lock(read, how{}) })
-		w.awaitWaiter(t, read)
+		w.awaitSleeper(t, read, second)
 		released := time.Now()
 		require.NoError(t, first.unlock(write))
 		await(t, "the read lock", got)

@@ -129,6 +129,22 @@ func (w *world) awaitWaiter(t *testing.T, o object) {
 	w.awaitListeners(t, o, 1)
 }
 
+// awaitSleeper is awaitWaiter for one who waits for the message of a writer. Redisson's waiters hear it only while they
+// sleep, not in the moment between asking in vain and going to sleep.
+func (w *world) awaitSleeper(t *testing.T, o object, waiter actor) {
+	t.Helper()
+	w.awaitWaiter(t, o)
+	java, is := waiter.(*javaActor)
+	if !is || o.kind != "read" && o.kind != "write" {
+		return
+	}
+	eventually(t, "it sleeps", func() bool {
+		var sleeps bool
+		require.NoError(t, java.jvm.call(fields{"op": "sleeps", "thread": java.thread}, &sleeps))
+		return sleeps
+	})
+}
+
 func (w *world) awaitListeners(t *testing.T, o object, n int) {
 	t.Helper()
 	if o.kind == "spin" { // listens to nothing: it polls, at once and then often

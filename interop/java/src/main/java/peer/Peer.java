@@ -38,6 +38,10 @@ public final class Peer {
             });
             return;
         }
+        if (command.text("op").equals("sleeps")) { // so is this one
+            answer(command, () -> threads.sleeps(command.text("thread")));
+            return;
+        }
         threads.run(command.text("thread", "main"), () -> answer(command, () -> run(command)));
     }
 

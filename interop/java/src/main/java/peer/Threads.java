@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
 
 /** The threads of this program, by the names that the commands give them. */
 final class Threads {
@@ -18,6 +19,16 @@ final class Threads {
     /** Interrupts what the thread is doing; Redisson's interruptible waits end then. */
     void interrupt(String name) {
         threads.get(name).thread()[0].interrupt();
+    }
+
+    /** Whether the thread waits for a message: Redisson's waiters of locks sleep on a semaphore. */
+    boolean sleeps(String name) {
+        for (StackTraceElement frame : threads.get(name).thread()[0].getStackTrace()) {
+            if (frame.getClassName().equals(Semaphore.class.getName())) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static Named make(String name) {
