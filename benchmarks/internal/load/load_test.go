@@ -91,6 +91,32 @@ func TestACallerWhomNobodyServesIsStuckAndNotLost(t *testing.T) {
 	})
 }
 
+// A deaf library takes a key at once for its first handle, and never for another.
+type deaf struct{ *sync.Mutex }
+
+func (d deaf) Handle(string) (library.Handle, error) {
+	if d.TryLock() {
+		return mutex{mu: new(sync.Mutex)}, nil
+	}
+	taken := true
+	return forgetful{&taken}, nil
+}
+
+func (d deaf) Close() error { return nil }
+
+func TestAWaiterWhomNobodyWakesIsStuckAndNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := deaf{new(sync.Mutex)}
+		l := library.Library{Name: "deaf", Open: func(library.Config) (library.Client, error) { return client, nil }}
+		waking, err := NewWaking(l, library.Config{}, "key")
+		require.NoError(t, err)
+		b, err := waking.Block(50 * time.Millisecond)
+		require.NoError(t, err)
+		require.Equal(t, 1, b.Stuck)
+		require.InDelta(t, float64((50*time.Millisecond + grace).Microseconds()), b.Wait(1), 0)
+	})
+}
+
 func TestAnErrorEndsTheBlock(t *testing.T) {
 	_, err := NewCallers([]library.Handle{broken{}}, true).Block(10 * time.Millisecond)
 	require.ErrorIs(t, err, errBroken)

@@ -48,8 +48,12 @@ func (w *Waking) Block(length time.Duration) (Block, error) {
 	defer cancel()
 	b := Block{Length: length, Shares: []int64{0}}
 	for end := time.Now().Add(length); time.Now().Before(end); {
+		start := time.Now()
 		woken, err := w.once(ctx)
-		if err != nil {
+		if err != nil && ctx.Err() != nil { // nobody woke the waiter
+			b.Stuck++
+			woken = time.Since(start)
+		} else if err != nil {
 			return b, err
 		}
 		b.Waits = append(b.Waits, int64(woken))
