@@ -2,6 +2,7 @@ package baselock_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -267,6 +268,47 @@ func TestHandOversInARowAreFew(t *testing.T) {
 		require.Equal(t, 64, longest)
 		// A release more is due to news that had the next in line ask just when it could have been given the lock.
 		require.Less(t, k.sent("release"), 20)
+	})
+}
+
+func TestHandOversInARowAreFewerWhereOthersWaitToo(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		row, longest, turns := 0, 0, 0
+		k.faults(func(op string) fault {
+			switch op {
+			case "handover":
+				row++
+				longest = max(longest, row)
+			case "release":
+				row = 0
+			case "query": // the round trip by which the others are ahead
+				return fault{before: time.Millisecond}
+			}
+			return fault{}
+		})
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			foreign := k.foreign()
+			for ; ; turns++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				h, err := foreign.Lock(k.ctx, nil)
+				require.NoError(t, err)
+				time.Sleep(2 * time.Millisecond)
+				require.NoError(t, h.Unlock(k.ctx))
+				time.Sleep(time.Microsecond)
+			}
+		})
+		time.Sleep(time.Microsecond)
+		k.serve(k.lock(), 200, 0)
+		close(stop)
+		wg.Wait()
+		require.Equal(t, 32, longest)
+		require.GreaterOrEqual(t, turns, 6)
 	})
 }
 

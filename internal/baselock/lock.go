@@ -110,7 +110,8 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 	offer := b.offer(set, held)
 	var pace func() time.Duration
 	attempt := func(ctx context.Context) (waiting.Verdict, error) {
-		if line.StandsBack() {
+		alone := line.StandsBack()
+		if alone {
 			if remaining, held := b.standBack(ctx); held {
 				return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll)}, nil
 			}
@@ -122,6 +123,9 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 			return waiting.Verdict{Down: delivery.Outage(ctx, err)}, err
 		case h != nil:
 			got = h
+			if alone {
+				h.owner.run = &run{began: h.since.Time(), alone: true}
+			}
 			return waiting.Verdict{Done: true, More: b.Kind.Shared, Sleep: waiting.Bound(set.FirstLease(), set.Poll)}, nil
 		case pace != nil:
 			return waiting.Verdict{Sleep: pace()}, nil
