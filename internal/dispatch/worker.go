@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"runtime"
 	"slices"
 	"time"
 )
@@ -38,6 +39,9 @@ func (n *node) work(b batch) {
 	w := &worker{next: make(chan batch, 1)}
 	for !b.empty() {
 		n.send(b)
+		if b.many != nil {
+			runtime.Gosched() // who has got a reply may have the next command ready, and it leaves with the others
+		}
 		var more bool
 		if b, more = n.takeOrPark(w); !more {
 			b = <-w.next
