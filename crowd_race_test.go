@@ -2,8 +2,5 @@
 
 package redlatch_test
 
-// The race detector knows no more than 8128 goroutines at a time, and makes pools forget at random.
-const (
-	crowd       = 4_000
-	poolsForget = true
-)
+// The race detector knows no more than 8128 goroutines at a time.
+const crowd = 4_000

@@ -2,7 +2,4 @@
 
 package redlatch_test
 
-const (
-	crowd       = 10_000
-	poolsForget = false
-)
+const crowd = 10_000
