@@ -1,0 +1,119 @@
+package baselock_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/baselock"
+)
+
+// serve passes the lock through n waiters of this process, each of whom works for a while.
+func (k *kit) serve(b *baselock.Base, n int, work time.Duration) {
+	k.Helper()
+	hold := k.take(b, k.ctx)
+	var waiters []<-chan result
+	for range n {
+		waiters = append(waiters, k.wait(b, k.ctx))
+	}
+	for _, w := range waiters {
+		time.Sleep(work)
+		require.NoError(k, hold.Unlock(k.ctx))
+		got := <-w
+		require.NoError(k, got.err)
+		hold = got.hold
+	}
+	require.NoError(k, hold.Unlock(k.ctx))
+}
+
+func TestHandOversInARowAreFew(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		row, longest := 0, 0
+		k.faults(func(op string) fault {
+			switch op {
+			case "handover":
+				row++
+				longest = max(longest, row)
+			case "release":
+				row = 0
+			}
+			return fault{}
+		})
+		k.serve(k.lock(), 200, 0)
+		require.Equal(t, 64, longest)
+		// A release more is due to news that had the next in line ask just when it could have been given the lock.
+		require.Less(t, k.sent("release"), 20)
+	})
+}
+
+func TestHandOversInARowAreFewerWhereOthersWaitToo(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		row, longest, turns := 0, 0, 0
+		k.faults(func(op string) fault {
+			switch op {
+			case "handover":
+				row++
+				longest = max(longest, row)
+			case "release":
+				row = 0
+			case "query": // the round trip by which the others are ahead
+				return fault{before: time.Millisecond}
+			}
+			return fault{}
+		})
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			foreign := k.foreign()
+			for ; ; turns++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				h, err := foreign.Lock(k.ctx, nil)
+				require.NoError(t, err)
+				time.Sleep(2 * time.Millisecond)
+				require.NoError(t, h.Unlock(k.ctx))
+				time.Sleep(time.Microsecond)
+			}
+		})
+		time.Sleep(time.Microsecond)
+		k.serve(k.lock(), 200, 0)
+		close(stop)
+		wg.Wait()
+		require.Equal(t, 32, longest)
+		require.GreaterOrEqual(t, turns, 6)
+	})
+}
+
+func TestHandOversInARowAreSoon(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		k.serve(k.lock(), 12, 4*time.Millisecond)
+		require.LessOrEqual(t, k.sent("handover"), 8, "at 4 and 8 ms, not at 12, and so on")
+		require.NotZero(t, k.sent("handover"))
+	})
+}
+
+func TestAfterARunAnotherProcessIsFirst(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		mine := k.take(b, k.ctx)
+		next, foreign := k.wait(b, k.ctx), k.wait(k.foreign(), k.ctx)
+		time.Sleep(10 * time.Millisecond)
+		k.harm("query", 1, fault{before: time.Millisecond}) // the round trip by which this process stands back
+		require.NoError(t, mine.Unlock(k.ctx))
+		theirs := <-foreign
+		require.NoError(t, theirs.err)
+		require.Equal(t, 10*time.Millisecond, theirs.at, "woken by the release's message")
+		select {
+		case <-next:
+			t.Fatal("two hold")
+		case <-time.After(time.Second):
+		}
+		require.NoError(t, theirs.hold.Unlock(k.ctx))
+		require.NoError(t, (<-next).err)
+	})
+}
