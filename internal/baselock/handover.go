@@ -31,8 +31,8 @@ type run struct {
 	alone bool // it began with the lock free, although others had had the time to take it
 }
 
-// Half as many in a row halve the time for which others wait, and cost a tenth of the speed. So it is half as many
-// unless nobody else seems to be there.
+// Half as many in a row halve the time for which others wait, and cost a few hundredths of the speed. So it is half as
+// many unless nobody else seems to be there.
 const (
 	longestRun = 10 * time.Millisecond
 	mostInARow = 32
@@ -111,7 +111,15 @@ func (o *owner) handOver(ctx context.Context, claim waiting.Claim) error {
 	cmd := next.base.Kind.HandOver(o.subject(0, 0), next.subject(1, next.set.FirstLease()))
 	limit := o.releaseLimit()
 	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
+	returned := false
+	defer func() { // a hook of the client may panic on this goroutine, and the waiter would be promised the lock for ever
+		if !returned {
+			claim.Refuse(newOwner(next.base, next.set))
+			next.doubted()
+		}
+	}()
 	reply, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
+	returned = true
 	var given *hold
 	switch {
 	case err != nil:

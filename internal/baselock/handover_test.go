@@ -293,3 +293,19 @@ func TestWhoComesWhileTheLockIsBeingReleasedHasItRightAfter(t *testing.T) {
 		})
 	}
 }
+
+// The release is not made then, and nobody can tell: the lock is free when its lease is over.
+func TestAHookThatPanicsDuringAHandOverLeavesNobodyWaitingForIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		first := k.take(b, k.ctx)
+		second, third := k.wait(b, k.ctx), k.wait(b, k.ctx)
+		k.harm("handover", 1, fault{panics: true})
+		require.Panics(t, func() { _ = first.Unlock(k.ctx) })
+		got := <-second
+		require.NoError(t, got.err)
+		require.Less(t, got.at, 34*time.Second)
+		require.NoError(t, got.hold.Unlock(k.ctx))
+		require.NoError(t, (<-third).err)
+	})
+}

@@ -139,20 +139,21 @@ func (o *owner) giveBackOne(ctx context.Context, left int32) error {
 // giveBackAll deletes the owner's field. Its absence is success only when an earlier send of this very release may
 // have deleted it while the lease was still trusted. An owner that has not lost the lock may hand it over.
 func (o *owner) giveBackAll(ctx context.Context, held bool) error {
+	heard := false
+	defer func() { o.unannounce(heard) }() // also when a hook of the client panics
 	limit := o.releaseLimit()
 	if held {
 		if claim, ok := o.successor(); ok {
 			start := time.Now()
 			if err := o.handOver(ctx, claim); err != errNotHandedOver {
-				o.unannounce(false)
 				return err
 			}
 			limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
 		}
 	}
-	heard := o.hears() // who comes later, or is not subscribed yet, is woken by us
+	hears := o.hears() // who comes later, or is not subscribed yet, is woken by us
 	err := o.release(ctx, limit)
-	o.unannounce(heard && err == nil)
+	heard = hears && err == nil
 	return err
 }
 

@@ -161,6 +161,7 @@ func (k *kit) told(kind redlatch.EventKind) (n int) {
 type fault struct {
 	before  time.Duration // how long it is on its way
 	refused bool          // it is not executed, and the client knows
+	panics  bool          // a hook of the client does
 	denied  bool          // the server does not execute it, and would not do so again
 	lost    bool          // it is executed, and the client does not learn of it
 	ghost   time.Duration // the client gives up at once, and then it is executed
@@ -240,6 +241,8 @@ func (k *kit) process(ctx context.Context, cmd redis.Cmder, next redis.ProcessHo
 	case f.refused:
 		cmd.SetErr(errRefused)
 		return errRefused
+	case f.panics:
+		panic("a hook of the client")
 	case f.denied:
 		cmd.SetErr(errDenied)
 		return errDenied

@@ -14,7 +14,8 @@ type Offer struct {
 	Gift any // what the waiter was given
 }
 
-// A Claim is the right to give the first in line what it waits for. It ends with Give, Refuse or StandBack, one of them. Until then the waiter does not ask, though it may leave.
+// A Claim is the right to give the first in line what it waits for. It ends with Give, Refuse or StandBack, one of them.
+// Until then the waiter does not ask, though it may leave.
 type Claim struct {
 	line *Line
 	w    *waiter
