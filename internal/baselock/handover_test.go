@@ -299,7 +299,9 @@ func TestAHookThatPanicsDuringAHandOverLeavesNobodyWaitingForIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		b := k.lock()
 		first := k.take(b, k.ctx)
-		second, third := k.wait(b, k.ctx), k.wait(b, k.ctx)
+		ctx, cancel := context.WithTimeout(k.ctx, time.Minute)
+		defer cancel()
+		second, third := k.wait(b, ctx), k.wait(b, ctx)
 		k.harm("handover", 1, fault{panics: true})
 		require.Panics(t, func() { _ = first.Unlock(k.ctx) })
 		got := <-second
