@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -85,7 +86,7 @@ func TestWorkersWithoutTheSemaphoreAreFoundOut(t *testing.T) {
 
 func TestWorkersThatCannotStartAreReported(t *testing.T) {
 	c := small(t, "nothing")
-	c.Worker = func() *exec.Cmd { return exec.Command("false") }
+	c.Worker = func() *exec.Cmd { return exec.Command(os.Args[0], "-no-such-flag") } // ends at once, and fails
 	r, err := Run(t.Context(), c)
 	require.NoError(t, err)
 	require.False(t, r.OK)
