@@ -19,21 +19,21 @@ import (
 var folder embed.FS
 
 var (
-	acquire = scripts.Load(folder, "fencedlock/acquire")
-	hand    = scripts.Load(folder, "fencedlock/handover")
+	acquire = scripts.Load(folder, "fencedlock/acquire", prelude("own.lua"))
+	hand    = scripts.Load(folder, "fencedlock/handover", prelude("own.lua"))
 	reenter = scripts.Load(folder, "fencedlock/reenter")
 	last    = scripts.Load(folder, "fencedlock/last")
-	claim   = scripts.Load(folder, "fencedlock/claim", admit)
-	write   = scripts.Load(folder, "fencedlock/write", lane.Prelude, admit)
+	claim   = scripts.Load(folder, "fencedlock/claim", prelude("admit.lua"))
+	write   = scripts.Load(folder, "fencedlock/write", lane.Prelude, prelude("admit.lua"))
 )
 
-var admit = func() string {
-	source, err := folder.ReadFile("admit.lua")
+func prelude(name string) string {
+	source, err := folder.ReadFile(name)
 	if err != nil {
 		panic("redlatch: a prelude is not embedded: " + err.Error())
 	}
 	return string(source)
-}()
+}
 
 // Acquire takes the lock for a fresh owner if it is free, with one hold, the lease as TTL, and the next token. An
 // execution that finds the owner holding already is a repetition: it answers the token of the first.

@@ -21,10 +21,4 @@ end
 if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
   return {0, -1}
 end
--- While the owner holds nobody else is issued a token, so the last one is its own.
-local token = redis.call('get', KEYS[2])
-if not token then -- removed meanwhile
-  token = '1'
-  redis.call('set', KEYS[2], token)
-end
-return {1, token}
+return {1, own()}
