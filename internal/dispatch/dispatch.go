@@ -1,5 +1,6 @@
 // Package dispatch takes commands to the server. Each command is sent once. Callers that come at the same time share
-// round trips: while the leaders of a node are under way, what arrives waits in a queue and leaves as one pipeline.
+// round trips: while the leaders of a node are under way, what arrives waits in a queue, and each leader that comes back
+// takes a share of it as one pipeline. How many leaders there are follows the round-trip time; see pace and late.
 //
 // The client library does not honour the cancellation of a command in flight. A caller whose context can end
 // therefore hands its command to a worker and waits for either; a caller whose context cannot end runs its command on
@@ -45,7 +46,7 @@ type Dispatcher struct {
 // linger tells how long idle workers stay, at least.
 func New(client Client, cluster Cluster, linger func() time.Duration) *Dispatcher {
 	d := &Dispatcher{client: client, cluster: cluster, linger: linger}
-	d.one = &node{client: client, linger: linger}
+	d.one = newNode(client, linger)
 	switch client := client.(type) {
 	case interface{ Options() *redis.Options }:
 		d.read = max(0, client.Options().ReadTimeout)
@@ -118,7 +119,7 @@ func (d *Dispatcher) node(ctx context.Context, key string) (*node, error) {
 	if n, ok := d.nodes.Load(master); ok {
 		return n.(*node), nil
 	}
-	n, _ := d.nodes.LoadOrStore(master, &node{client: master, linger: d.linger})
+	n, _ := d.nodes.LoadOrStore(master, newNode(master, d.linger))
 	return n.(*node), nil
 }
 

@@ -90,11 +90,12 @@ func (x *express) close() {
 	}
 }
 
-// do has the worker lead r and waits for its end or for that of ctx.
-func (x *express) do(ctx context.Context, r *request) error {
+// do has the worker lead b, which is one request, and waits for its end or for that of ctx.
+func (x *express) do(ctx context.Context, b batch) error {
+	r := b.one
 	r.back = x.back
 	x.ctx, x.request, x.ended, x.handed = ctx, r, false, time.Now()
-	x.next <- batch{one: r}
+	x.next <- b
 	x.come.set()
 	stop := context.AfterFunc(ctx, x.wake)
 	_ = x.back.wait(x.over) // an error means an event that does not work: what follows does without
@@ -135,8 +136,8 @@ func (x *express) work() {
 	for x.come.wait(x.arrive) == nil && !x.batch.empty() {
 		x.judge(time.Since(x.handed))
 		for more := true; more; {
-			x.node.send(x.batch)
-			x.batch, more = x.node.takeOrRest(x)
+			took := x.node.send(x.batch)
+			x.batch, more = x.node.takeOrRest(x, x.batch.trip, took)
 		}
 	}
 }
@@ -155,13 +156,12 @@ func (x *express) judge(took time.Duration) {
 }
 
 // takeOrRest takes what is queued for the express that has just led, or lets it rest.
-func (n *node) takeOrRest(x *express) (b batch, more bool) {
+func (n *node) takeOrRest(x *express, t trip, took time.Duration) (b batch, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if b, more = n.takeLocked(); more {
+	if b, more = n.nextLocked(t, took); more {
 		return b, true
 	}
-	n.leaders--
 	x.resting, x.parked = true, n.sweeps
 	n.planLocked()
 	return batch{}, false

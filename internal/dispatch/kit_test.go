@@ -13,7 +13,7 @@ import (
 	"github.com/redlatch/redlatch/internal/dispatch"
 )
 
-const rtt = 10 * time.Millisecond
+const rtt = 200 * time.Microsecond // short enough for few leaders
 
 // A server is a client whose round trips take rtt and whose reply to every command is the command's own number.
 type server struct {
@@ -43,16 +43,25 @@ func (s *server) trip(cmds ...redis.Cmder) {
 	for _, cmd := range cmds {
 		s.sent[number(cmd)]++
 	}
-	before := s.before
+	before, rtt := s.before, s.rtt
 	s.mu.Unlock()
 	defer func() { s.mu.Lock(); s.now--; s.mu.Unlock() }()
 	if before != nil {
 		before(cmds[0])
 	}
-	time.Sleep(s.rtt)
+	time.Sleep(rtt)
 	for _, cmd := range cmds {
 		cmd.(*redis.IntCmd).SetVal(number(cmd))
 	}
+}
+
+// becomes changes the time of the round trips from now on. It returns the most that were under way, to count afresh.
+func (s *server) becomes(rtt time.Duration) (most int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	most = s.most
+	s.rtt, s.most = rtt, s.now
+	return most
 }
 
 func (s *server) departures() []int {
@@ -92,10 +101,10 @@ func start(ctx context.Context, d *dispatch.Dispatcher, cmd redis.Cmder) <-chan 
 	return result
 }
 
-// busy occupies all leaders with commands from -1 downwards and returns where their errors arrive.
+// busy occupies all leaders of a fast server with commands from -1 downwards and returns where their errors arrive.
 func busy(ctx context.Context, d *dispatch.Dispatcher) <-chan error {
-	results := make(chan error, dispatch.MaxLeaders)
-	for i := range int64(dispatch.MaxLeaders) {
+	results := make(chan error, dispatch.FewLeaders)
+	for i := range int64(dispatch.FewLeaders) {
 		go func() { results <- d.Do(ctx, "key", command(-1-i), dispatch.ToMaster) }()
 	}
 	synctest.Wait()

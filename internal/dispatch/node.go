@@ -12,24 +12,29 @@ import (
 	"github.com/redlatch/redlatch/internal/outcome"
 )
 
-const (
-	maxLeaders = 4   // commands or pipelines under way at once; more would wait for the same server
-	maxBatch   = 256 // commands in one pipeline, so that the first reply is not held up by the last command
-)
+const maxBatch = 256 // commands in one pipeline, so that the first reply is not held up by the last command
 
 // A node is the way to one server: a queue, and the leaders that are under way.
 type node struct {
 	client Client
 	linger func() time.Duration
+	most   int // leaders, whatever the pace
 
+	flying   atomic.Int64 // commands under way that have no answer yet
 	answered atomic.Int64 // when the server last executed something, in Unix nanoseconds
 
 	mu      sync.Mutex
-	leaders int
-	queue   []*request
+	leaders int        // on a trip, or between two
+	limit   int        // of leaders whose trips are not late
+	queue   []*request // while there is one, the node ticks
+	pace    pace
 	idle    []*worker // parked, the most recently used last
 	sweeps  uint64    // how often the idle ones were looked through
 	planned bool      // the next sweep is
+
+	ticking            bool
+	ticks              uint64
+	fresh, older, late int // trips that have seen no tick, one, and more
 
 	express   *express // for a caller that is alone; nil when it has not been asked for lately
 	noExpress bool     // the system has none to give
@@ -38,6 +43,18 @@ type node struct {
 	// turn up outside, where the runtime ends the process for it.
 	spare sync.Pool
 }
+
+func newNode(client Client, linger func() time.Duration) *node {
+	n := &node{client: client, linger: linger, most: maxLeaders, limit: fewLeaders}
+	if c, ok := client.(interface{ Options() *redis.Options }); ok {
+		// Half of the connections are for whatever else the program does with its client.
+		n.most = min(max(c.Options().PoolSize/2, fewLeaders), maxLeaders)
+	}
+	return n
+}
+
+// mayLeadLocked tells whether there may be one more leader.
+func (n *node) mayLeadLocked() bool { return n.leaders-n.late < n.limit && n.leaders < n.most }
 
 // A request is one caller's command.
 type request struct {
@@ -69,25 +86,31 @@ func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 	}
 	r := n.request(context.WithoutCancel(ctx), cmd)
 	n.mu.Lock()
-	if n.leaders < maxLeaders && len(n.queue) == 0 {
+	if n.mayLeadLocked() && len(n.queue) == 0 {
 		var x *express
 		if n.leaders == 0 {
 			x = n.expressLocked()
 		}
 		n.leaders++
 		r.taken = true
+		b := batch{one: r, trip: n.departLocked(1)}
 		if x != nil {
 			n.mu.Unlock()
-			return x.do(ctx, r)
+			return x.do(ctx, b)
 		}
 		w := n.unparkLocked()
 		n.mu.Unlock()
-		n.handOver(w, batch{one: r})
+		n.handOver(w, b)
 	} else {
-		n.queue = append(n.queue, r)
+		n.queueLocked(r)
 		n.mu.Unlock()
 	}
 	return n.await(ctx, r)
+}
+
+func (n *node) queueLocked(r *request) {
+	n.queue = append(n.queue, r)
+	n.watchLocked()
 }
 
 // await waits for the end of r or of ctx.
@@ -110,16 +133,22 @@ func (n *node) reply(r *request) error {
 // doHere runs cmd on the caller's goroutine, or lets a leader take it along.
 func (n *node) doHere(ctx context.Context, cmd redis.Cmder) error {
 	n.mu.Lock()
-	if n.leaders < maxLeaders && len(n.queue) == 0 {
+	if n.mayLeadLocked() && len(n.queue) == 0 {
 		n.leaders++
+		t := n.departLocked(1)
 		n.mu.Unlock()
-		defer n.passOn() // also when a hook of the client panics
+		var took time.Duration
+		defer func() { // also when a hook of the client panics
+			n.flying.Add(-1)
+			n.passOn(t, took)
+		}()
+		began := time.Now()
 		err := n.client.Process(ctx, cmd)
-		n.note(err)
+		took = n.note(began, err)
 		return err
 	}
 	r := n.request(ctx, cmd)
-	n.queue = append(n.queue, r)
+	n.queueLocked(r)
 	n.mu.Unlock()
 	<-r.done
 	return n.reply(r)
@@ -145,67 +174,87 @@ func (n *node) leave(ctx context.Context, r *request) error {
 
 // passOn ends the lead of a caller, or hands it to a worker when something is queued: the caller has its reply and
 // goes.
-func (n *node) passOn() {
+func (n *node) passOn(t trip, took time.Duration) {
 	n.mu.Lock()
-	b, ok := n.takeLocked()
-	if !ok {
-		n.leaders--
-		n.mu.Unlock()
-		return
+	defer n.mu.Unlock()
+	if b, more := n.nextLocked(t, took); more {
+		n.handOver(n.unparkLocked(), b)
 	}
-	w := n.unparkLocked()
-	n.mu.Unlock()
-	n.handOver(w, b)
 }
 
 // A batch is what leaves together. The lone request, the common case, needs no slice.
 type batch struct {
 	one  *request
 	many []*request
+	trip trip
 }
 
 func (b batch) empty() bool { return b.one == nil && b.many == nil }
 
-// takeLocked takes what is queued, up to a full pipeline.
-func (n *node) takeLocked() (batch, bool) {
-	switch count := len(n.queue); {
-	case count == 0:
-		return batch{}, false
-	case count == 1:
-		r := n.queue[0]
-		r.taken = true
-		n.queue[0] = nil
-		n.queue = n.queue[:0]
-		return batch{one: r}, true
-	default:
-		count = min(count, maxBatch)
-		many := slices.Clone(n.queue[:count])
-		for _, r := range many {
+// nextLocked ends a leader's trip. It returns the next one, or ends the lead where nothing is queued. Leaders that are
+// too many, as after a fall of the limit, end by themselves: the shares of as many as the limit allows leave nothing.
+func (n *node) nextLocked(t trip, took time.Duration) (b batch, more bool) {
+	n.landLocked(t, took)
+	if more = len(n.queue) > 0; more {
+		b = n.takeLocked()
+	} else {
+		n.leaders--
+	}
+	n.recruitLocked()
+	return b, more
+}
+
+// recruitLocked has workers lead what is queued, as far as there may be more leaders.
+func (n *node) recruitLocked() {
+	for len(n.queue) > 0 && n.mayLeadLocked() {
+		n.leaders++
+		n.handOver(n.unparkLocked(), n.takeLocked())
+	}
+}
+
+// takeLocked takes a leader's share of what is queued: as much as each has if all share what is queued and under way.
+// One who took everything would come back with all the callers at once. The first of them would then leave one by one
+// as the other leaders, and the rest together behind them, for ever.
+func (n *node) takeLocked() batch {
+	share := (int(n.flying.Load()) + len(n.queue) + n.limit - 1) / n.limit
+	count := min(share, len(n.queue), maxBatch)
+	b := batch{trip: n.departLocked(count)}
+	if count == 1 {
+		b.one = n.queue[0]
+		b.one.taken = true
+	} else {
+		b.many = slices.Clone(n.queue[:count])
+		for _, r := range b.many {
 			r.taken = true
 		}
-		n.queue = slices.Delete(n.queue, 0, count)
-		return batch{many: many}, true
 	}
+	n.queue = slices.Delete(n.queue, 0, count)
+	return b
 }
 
-// note remembers that the server answered.
-func (n *node) note(err error) {
-	if err == nil {
-		n.answered.Store(time.Now().UnixNano())
+// note remembers that the server answered, and returns how long it took; 0 if it did not.
+func (n *node) note(began time.Time, err error) time.Duration {
+	if err != nil {
+		return 0
 	}
+	now := time.Now()
+	n.answered.Store(now.UnixNano())
+	return now.Sub(began)
 }
 
-// send executes the batch and tells its callers.
-func (n *node) send(b batch) {
+// send executes the batch and tells its callers. It returns how long the server took to answer.
+func (n *node) send(b batch) time.Duration {
+	began := time.Now()
 	if b.one != nil {
 		r := b.one
-		n.note(n.client.Process(r.ctx, r.cmd))
+		took := n.note(began, n.client.Process(r.ctx, r.cmd))
+		n.flying.Add(-1)
 		back := r.back // r may be somebody else's as soon as its caller knows
 		r.done <- struct{}{}
 		if back != nil {
 			back.set()
 		}
-		return
+		return took
 	}
 	ctx := context.Background()
 	pipe := n.client.Pipeline()
@@ -213,8 +262,10 @@ func (n *node) send(b batch) {
 		_ = pipe.Process(ctx, r.cmd)
 	}
 	_, err := pipe.Exec(ctx) // the first; every command has its own
-	n.note(err)
+	took := n.note(began, err)
+	n.flying.Add(int64(-len(b.many))) // before its callers queue their next commands, or they would count twice
 	for _, r := range b.many {
 		r.done <- struct{}{}
 	}
+	return took
 }

@@ -38,12 +38,10 @@ func (n *node) handOver(w *worker, b batch) {
 func (n *node) work(b batch) {
 	w := &worker{next: make(chan batch, 1)}
 	for !b.empty() {
-		n.send(b)
-		if b.many != nil {
-			runtime.Gosched() // who has got a reply may have the next command ready, and it leaves with the others
-		}
+		took := n.send(b)
+		runtime.Gosched() // who has got a reply may have the next command ready, and it leaves with the others
 		var more bool
-		if b, more = n.takeOrPark(w); !more {
+		if b, more = n.takeOrPark(w, b.trip, took); !more {
 			b = <-w.next
 		}
 	}
@@ -51,13 +49,12 @@ func (n *node) work(b batch) {
 
 // takeOrPark takes what is queued for a worker that has just led. Otherwise it parks the worker, or ends it where
 // nothing is to linger.
-func (n *node) takeOrPark(w *worker) (b batch, more bool) {
+func (n *node) takeOrPark(w *worker, t trip, took time.Duration) (b batch, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if b, more = n.takeLocked(); more {
+	if b, more = n.nextLocked(t, took); more {
 		return b, true
 	}
-	n.leaders--
 	if n.linger() <= 0 {
 		return batch{}, true
 	}
