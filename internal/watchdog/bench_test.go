@@ -18,7 +18,7 @@ func terms() watchdog.Terms {
 	return watchdog.Terms{Lease: lease, Every: every, Margin: margin, Trusted: time.Now().Add(trust)}
 }
 
-// What a hold pays for being kept: alone, where the timer is armed and stopped each time, and among others.
+// What a hold pays for being kept, alone and among others.
 func BenchmarkKeepAndForget(b *testing.B) {
 	for name, others := range map[string]int{"alone": 0, "beside one": 1, "beside 10000": 10_000} {
 		b.Run(name, func(b *testing.B) {

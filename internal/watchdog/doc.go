@@ -9,8 +9,8 @@
 //   - A ticket that is forgotten causes nothing any more: no send includes it, no answer about it is read.
 //   - Sends do not wait for one another. One that fails is repeated after a pause; one that is unanswered for half a
 //     period (a sixth of a lease renewed every third) is doubled, up to three in flight for a ticket.
-//   - While nothing is kept there is no goroutine and no armed timer, except for sends that have not noticed yet that
-//     their context ended.
+//   - A second after the last ticket has gone there is no goroutine and no armed timer, except for sends that have not
+//     noticed yet that their context ended.
 //
 // A ticket's life:
 //

@@ -2,6 +2,16 @@ package watchdog
 
 import "time"
 
+// Rest is how long the timer stays armed when nothing is kept any more.
+const Rest = rest
+
+// Armed returns when the timer fires, counted from start.
+func (w *Watchdog) Armed(start time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.armed.time().Sub(start)
+}
+
 // AtRest reports whether nothing is kept and no timer is armed.
 func (w *Watchdog) AtRest() bool {
 	w.mu.Lock()

@@ -10,22 +10,64 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-func TestForgettingTheLastTicketLeavesNothingArmed(t *testing.T) {
+func TestSoonAfterTheLastTicketNothingIsArmed(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		require.True(t, w.dog.AtRest(), "before anything was kept")
 		o, p := w.owner(0), w.owner(0)
 		w.keep(o, w.renewed())
 		w.keep(p, w.checked(time.Minute))
+		w.until(2 * time.Second)
 		w.forget(o)
-		require.False(t, w.dog.AtRest())
+		require.Equal(t, every, w.dog.Armed(w.start))
 		w.forget(p)
+		w.until(2*time.Second + watchdog.Rest)
 		require.True(t, w.dog.AtRest())
 		w.forget(p) // twice does no harm
 		w.forget(w.owner(0))
+		require.True(t, w.dog.AtRest())
 		w.until(time.Hour)
 		require.Empty(t, w.sent())
 		require.Empty(t, o.lost())
 	})
+}
+
+// Setting a timer is cheap for the caller and costs the process a thread that is woken in vain.
+func TestTicketsThatComeAndGoLeaveTheTimerAlone(t *testing.T) {
+	for name, terms := range map[string]func(w *world) watchdog.Terms{
+		"renewed":       (*world).renewed,
+		"a short lease": func(w *world) watchdog.Terms { return w.checked(watchdog.Rest) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				o := w.owner(0)
+				w.keep(o, terms(w))
+				w.forget(o)
+				armed := w.dog.Armed(w.start)
+				for at := time.Duration(0); at < armed; at += time.Millisecond {
+					w.until(at)
+					w.keep(o, terms(w))
+					require.Equal(t, armed, w.dog.Armed(w.start), "kept at %v", at)
+					w.forget(o)
+					require.Equal(t, armed, w.dog.Armed(w.start), "forgotten at %v", at)
+				}
+			})
+		})
+	}
+}
+
+func TestATicketKeptWhileTheTimerRunsOutIsSentInTime(t *testing.T) {
+	for _, kept := range []time.Duration{watchdog.Rest - 1, watchdog.Rest, watchdog.Rest + 1} {
+		inBubble(t, func(t *testing.T, w *world) {
+			o := w.owner(0)
+			w.keep(o, w.renewed())
+			w.forget(o)
+			w.until(kept)
+			w.keep(o, w.renewed())
+			w.until(kept + 2*every)
+			require.Equal(t, []time.Duration{kept + every, kept + 2*every}, w.sent())
+			w.forget(o)
+		})
+	}
 }
 
 // A send is in flight from 10 s and answers at 12 s; the ticket is forgotten before, with and after the answer.

@@ -94,13 +94,14 @@ type world struct {
 	calls []*call
 }
 
-// inBubble runs test on fake time and checks that the watchdog is at rest once everything is forgotten or lost.
+// inBubble runs test on fake time and checks that the watchdog comes to rest once everything is forgotten or lost.
 func inBubble(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, start: time.Now()}
 		w.dog = watchdog.New(w.send)
 		test(t, w)
+		time.Sleep(watchdog.Rest)
 		synctest.Wait()
 		require.True(t, w.dog.AtRest(), "something is still kept, or the timer is still armed")
 	})

@@ -50,8 +50,9 @@ func TestASendPreparedBeforeTrustEndedIsNotMadeAfterIt(t *testing.T) {
 		o.onBatch = func() { time.Sleep(30 * time.Second) }
 		w.keep(o, w.renewed())
 		w.until(10 * time.Second)
-		w.dog.Suspend()
+		resume := w.dog.Suspend()
 		w.until(time.Hour)
+		resume()
 		require.Equal(t, []loss{{40 * time.Second, watchdog.Unanswered, nil}}, o.lost())
 		require.Empty(t, w.sent())
 	})

@@ -13,7 +13,7 @@ type Watchdog struct {
 	pace  *pace // the latest agreed on, which the next ticket is likely to share
 	kept  deadlines
 	timer *time.Timer // runs tick; nil until first needed
-	armed instant     // when the timer fires; never when it is stopped
+	armed instant     // when the timer fires; never when it has fired
 }
 
 // New returns a watchdog at rest. Nothing is sent before something is kept.
@@ -106,8 +106,7 @@ func (w *Watchdog) dropLocked(t *Ticket) {
 	}
 	t.newest, t.cause = nil, nil
 	if len(w.kept) == 0 && w.armed != never {
-		w.timer.Stop()
-		w.armed = never
+		w.restLocked()
 	}
 }
 
@@ -139,8 +138,24 @@ func (w *Watchdog) armLocked(now instant) {
 	if len(w.kept) == 0 || w.kept[0].at >= w.armed {
 		return
 	}
-	w.armed = w.kept[0].at
-	wait := time.Duration(max(0, w.armed-now))
+	w.setLocked(now, w.kept[0].at)
+}
+
+// rest is how long the timer stays armed when nothing is kept any more.
+const rest = time.Second
+
+// restLocked lets the timer run out instead of stopping it. A program that holds one thing at a time would set it again
+// for the next, and the runtime answers the setting of its earliest timer by waking a thread to wait for it. That thread
+// takes the processor on which the server is about to answer: it cost such a program a fifth of its CPU time.
+func (w *Watchdog) restLocked() {
+	if now := clock(); w.armed > now+instant(rest) {
+		w.setLocked(now, now+instant(rest))
+	}
+}
+
+func (w *Watchdog) setLocked(now, at instant) {
+	w.armed = at
+	wait := time.Duration(max(0, at-now))
 	if w.timer == nil {
 		w.timer = time.AfterFunc(wait, w.tick)
 	} else {
