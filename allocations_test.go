@@ -32,7 +32,7 @@ func TestAPairAllocatesLittle(t *testing.T) {
 	}{
 		"rlock":        {rlock.New(client, srv.Key(t, "plain")), 16, 20},
 		"spinlock":     {spinlock.New(client, srv.Key(t, "spin")), 16, 20},
-		"fencedlock":   {fencedlock.New(client, srv.Key(t, "fenced")), 22, 26},
+		"fencedlock":   {fencedlock.New(client, srv.Key(t, "fenced")), 20, 24},
 		"rwlock write": {rwlock.New(client, srv.Key(t, "rw")).Writer(), 27, 31},
 		"rwlock read":  {rwlock.New(client, srv.Key(t, "rw")).Reader(), 32, 36},
 	} {
@@ -80,7 +80,7 @@ func TestAllocationsPerPairOfOperations(t *testing.T) {
 		pool := semaphore.New(rdb, "pool "+name)
 		_, err := pool.TrySetPermits(ctx, 3)
 		require.NoError(t, err)
-		costs("semaphore: acquire and release", 35, func() error {
+		costs("semaphore: acquire and release", 21, func() error {
 			if err := pool.Acquire(ctx, 1); err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func TestAllocationsPerPairOfOperations(t *testing.T) {
 		permits := permitsemaphore.New(rdb, "permits "+name)
 		_, err = permits.TrySetPermits(ctx, 3)
 		require.NoError(t, err)
-		costs("permitsemaphore: acquire and release", 62, func() error {
+		costs("permitsemaphore: acquire and release", 36, func() error {
 			permit, err := permits.Acquire(ctx, 1)
 			if err != nil {
 				return err
@@ -97,7 +97,7 @@ func TestAllocationsPerPairOfOperations(t *testing.T) {
 			return permit.Release(ctx)
 		})
 		latch := countdownlatch.New(rdb, "latch "+name)
-		costs("countdownlatch: set and count down", 36, func() error {
+		costs("countdownlatch: set and count down", 21, func() error {
 			if _, err := latch.TrySetCount(ctx, 1); err != nil {
 				return err
 			}

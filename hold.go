@@ -70,7 +70,8 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	return err
 }
 
-// Owner is the holder's identity in Redis, "<client uuid>:<number>". It is empty for a hold of several locks.
+// Owner is the holder's identity in Redis, "<client uuid>:<number>". Goroutines of a process that hand a plain lock on
+// among themselves hold as the same owner, one after the other. It is empty for a hold of several locks.
 func (h *Hold) Owner() string { return h.inner.Owner() }
 
 // Token is the fencing token, 0 for locks that issue none.

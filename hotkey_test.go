@@ -14,12 +14,13 @@ import (
 	"github.com/redlatch/redlatch/rlock"
 )
 
-// Goroutines of one process that want the same lock pay one command a section, not two, and nobody is left out. On a
-// machine that does little else it is 1.05 or less; one that is so slow that a run of hand-overs ends after a few of
-// them, because its ten milliseconds are over, pays more.
-func TestAHotKeyCostsAboutOneCommandASection(t *testing.T) {
+// Goroutines of one process that want the same lock pay a few hundredths of a command a section, or one where each is
+// issued a token, not two; and nobody is left out. A machine that is so slow that a run of hand-overs ends after a few of
+// them, because its milliseconds are over, pays more.
+func TestAHotKeyCostsAtMostAboutOneCommandASection(t *testing.T) {
 	srv := redistest.Process(t)
 	rdb := srv.Client(t)
+	limits := map[string]float64{"rlock": 0.5, "fencedlock": 1.6}
 	for name, lock := range map[string]redlatch.Locker{"rlock": rlock.New(rdb, "r"), "fencedlock": fencedlock.New(rdb, "f")} {
 		t.Run(name, func(t *testing.T) {
 			const callers, each = 16, 200
@@ -60,7 +61,7 @@ func TestAHotKeyCostsAboutOneCommandASection(t *testing.T) {
 			sent := after["evalsha"] + after["eval"] - before["evalsha"] - before["eval"]
 			perSection := float64(sent) / (callers * each)
 			t.Logf("%.3f commands a section, %d messages", perSection, after["publish"]-before["publish"])
-			require.Less(t, perSection, 1.6)
+			require.Less(t, perSection, limits[name])
 		})
 	}
 }
@@ -94,12 +95,13 @@ func TestAHotKeyOfOneProcessDoesNotStarveAnother(t *testing.T) {
 	}
 	stranger := rlock.New(srv.Client(t), "hot") // a client of its own is as good as a process
 	const times = 20
+	before := srv.CommandStats(t)["publish"]
 	for range times {
 		hold, err := stranger.Lock(t.Context(), redlatch.WithWait(20*time.Second))
 		require.NoError(t, err)
 		require.NoError(t, hold.Unlock(t.Context()))
 	}
-	perWait := sections.Load() / times
-	t.Logf("%d sections while the other waited once", perWait)
-	require.Less(t, perWait, int64(1000), "runs of 64 at most, and not every race is won")
+	messages := srv.CommandStats(t)["publish"] - before
+	t.Logf("%d sections and %.1f messages while the other waited once", sections.Load()/times, float64(messages)/times)
+	require.Less(t, messages, int64(20*times), "the lock is free every few milliseconds, and not every race is lost")
 }

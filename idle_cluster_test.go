@@ -117,7 +117,7 @@ func TestOnAClusterWaitersHaveOneSubscriberPerMaster(t *testing.T) {
 			require.NoError(t, err)
 			channels += len(list)
 		}
-		return channels == n
+		return channels == 2*n // the lock's, and that for passes
 	})
 	for i, node := range nodes {
 		require.Equal(t, 1, subscribers(t, node), "node %d", i)

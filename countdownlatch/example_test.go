@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -21,12 +22,14 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
+	var imports sync.WaitGroup
+	defer imports.Wait() // the last may still read its answer when the latch is open
 	for range 3 {
-		go func() { // the work, and then
+		imports.Go(func() { // the work, and then
 			if err := done.CountDown(ctx); err != nil {
 				fmt.Println(err)
 			}
-		}()
+		})
 	}
 	if err := done.Await(ctx); err != nil {
 		fmt.Println(err)

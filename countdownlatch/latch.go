@@ -64,9 +64,8 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Optio
 // limit of its own ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and
 // the error matches ErrUncertain. On an open latch nothing happens.
 func (l *Latch) CountDown(ctx context.Context) error {
-	_, err := counter.GiveBack(ctx, l.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-		return script.CountDown(l.counter.Key, wake, call)
-	})
+	op := l.counter.Begin(ctx)
+	_, err := counter.GiveBack(ctx, op, script.CountDown(l.counter.Key, op.Wake, op.Call))
 	return err
 }
 

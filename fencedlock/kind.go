@@ -2,6 +2,7 @@ package fencedlock
 
 import (
 	"context"
+	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
@@ -9,21 +10,30 @@ import (
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 // The kinds are the plain one with acquisitions that issue tokens. What does not acquire leaves the token alone.
 var (
 	reentrant = func() baselock.Kind {
-		kind := baselock.Plain()
+		kind := baselock.Plain().HandingOver()
 		kind.Noun = "fenced lock"
+		kind.Anew = true
+		kind.Tokens = keys.FencingToken
 		kind.Acquire = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
-			return fencedlock.Acquire(s.Key, keys.FencingToken(s.Key), s.Owner, s.Lease)
+			return fencedlock.Acquire(s.Key, s.Tokens, s.Owner, s.Lease)
 		}
 		kind.HandOver = func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
-			return fencedlock.HandOver(from.Key, keys.FencingToken(from.Key), from.Owner, to.Owner, to.Lease)
+			return fencedlock.HandOver(from.Key, from.Tokens, from.Owner, to.Owner, to.Lease)
+		}
+		kind.Enlist = func(s baselock.Subject, line string, patience time.Duration) scripts.Command[row.Sitting] {
+			return fencedlock.Enlist(s.Key, s.Tokens, s.Owner, s.Lease, line, patience)
+		}
+		kind.Pass = func(s baselock.Subject, turn row.Turn) scripts.Command[row.Release] {
+			return fencedlock.Pass(s.Key, s.Tokens, s.Owner, s.Wake, turn)
 		}
 		kind.Reenter = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
-			return fencedlock.Reenter(s.Key, keys.FencingToken(s.Key), s.Owner, s.Holds, s.Lease, s.Token)
+			return fencedlock.Reenter(s.Key, s.Tokens, s.Owner, s.Holds, s.Lease, s.Token)
 		}
 		return kind
 	}()

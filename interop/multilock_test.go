@@ -3,6 +3,8 @@ package interop_test
 import (
 	"context"
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,6 +84,50 @@ func TestAGroupIsLockedByItsValues(t *testing.T) {
 		require.NoError(t, first.unlock(both))
 		require.Empty(t, w.keys(t, both))
 	})
+}
+
+// Whoever takes values from a holder whose deadline has passed writes over its name. Redisson leaves the rest of it, and
+// with that a hash that nobody has any part in, until its TTL is over.
+func TestWhatADeadHolderOfAGroupLeavesGoesWithTheNextHolderInGoOnly(t *testing.T) {
+	w := singleWorld(t)
+	node := w.nodes[0]
+	for _, next := range []actor{w.golang(t), w.java(t)} {
+		cases.Add(1)
+		group := w.object("group")
+		group.names = "Jack_001 Mary_002"
+		dead := map[string]any{}
+		for _, value := range []string{"7pNoDdizVy2xY792MaFv+w", "kIX2DFOX4IWct7G7K6tV9A"} {
+			dead[value] = "dead:1"
+			dead[value+":dead:1:expire_time"] = time.Now().Add(-time.Second).UnixMilli()
+			dead[value+":dead:1:lock_count"] = 1
+		}
+		require.NoError(t, node.HSet(t.Context(), group.name, dead).Err())
+		require.NoError(t, node.PExpire(t.Context(), group.name, time.Minute).Err())
+		require.NoError(t, next.lock(group, how{}))
+		require.NoError(t, next.unlock(group))
+		left := node.HGetAll(t.Context(), group.name).Val()
+		if next.side() == "Go" {
+			require.Empty(t, left)
+			continue
+		}
+		require.Len(t, left, 4)
+		require.True(t, ofTheDead(left, time.Now()), left)
+		require.Positive(t, node.PTTL(t.Context(), group.name).Val())
+	}
+}
+
+// ofTheDead tells whether a group's hash has nothing but what is left of holders whose deadlines have passed.
+func ofTheDead(hash map[string]string, now time.Time) bool {
+	for field, value := range hash {
+		if holder, ok := strings.CutSuffix(field, ":lock_count"); ok {
+			field, value = holder+":expire_time", hash[holder+":expire_time"]
+		}
+		ends, err := strconv.ParseInt(value, 10, 64)
+		if !strings.HasSuffix(field, ":expire_time") || err != nil || ends >= now.UnixMilli() {
+			return false
+		}
+	}
+	return true
 }
 
 // several is the clients of a Redlock, one for each server.

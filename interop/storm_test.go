@@ -19,13 +19,16 @@ import (
 
 const redisNil = redis.Nil
 
-// stormLease is the watchdog timeout and the lease of permits in a storm.
+// stormLease is the watchdog timeout and the lease of permits in most storms.
 const stormLease = 4 * time.Second
+
+const stormThreads = 4 // of each process
 
 // A plan is what a storm is made of.
 type plan struct {
 	goProcesses, jvms int
 	grants            int
+	lease             time.Duration // 0: stormLease
 	objects           []stormObject
 	permits           map[string]int // of the objects that have permits
 	killGo, killJava  bool           // else those only stand still
@@ -69,9 +72,38 @@ func TestAStormOnAFairLockAdmitsNobodyTwice(t *testing.T) {
 	})
 }
 
+// Waiters whose watchdog timeout is shorter than the lease of a pass sit in no row. Here everybody does who can.
+func TestAStormOnLocksThatArePassedAdmitsNobodyTwice(t *testing.T) {
+	w := singleWorld(t)
+	told := w.client.PSubscribe(t.Context(), "redlatch_lock_row:*")
+	_, err := told.Receive(t.Context()) // the server's confirmation
+	require.NoError(t, err)
+	messages := 0
+	all := start(func() error {
+		for range told.Channel() {
+			messages++
+		}
+		return nil
+	})
+	defer told.Close()
+	blow(t, w, plan{
+		goProcesses: 4, jvms: 2, grants: 3000, events: 6, killGo: true, killJava: true, lease: passLease,
+		objects: []stormObject{
+			{Kind: "lock", Name: "storm-lock"}, {Kind: "nonreentrant", Name: "storm-nonreentrant"}, {Kind: "fenced", Name: "storm-fenced"},
+		},
+	})
+	require.NoError(t, told.Close())
+	await(t, "the end of the messages", all)
+	t.Logf("passed %d times", messages)
+	require.Greater(t, messages, 100)
+}
+
 // blow runs the storm, and returns when it is over and everything was looked at.
 func blow(t *testing.T, w *world, p plan) {
 	t.Helper()
+	if p.lease == 0 {
+		p.lease = stormLease
+	}
 	for name, n := range p.permits {
 		done, err := w.golang(t).setUp(permitsObject(p, name), int64(n))
 		require.NoError(t, err)
@@ -135,12 +167,14 @@ type worker struct {
 	errs tail
 	done chan struct{} // closed when the process has ended
 	sum  tally
+
+	slept int // since its last start, for longer than the leases
 }
 
 func (s *storm) order(one *worker) order {
 	o := order{
-		Process: one.name, Witness: s.witness.port(), Threads: 4, Objects: s.p.objects,
-		Lease: stormLease.Milliseconds(), Wait: 3000,
+		Process: one.name, Witness: s.witness.port(), Threads: stormThreads, Objects: s.p.objects,
+		Lease: s.p.lease.Milliseconds(), Wait: 3000,
 		Mode: s.w.config["mode"].(string), Addresses: s.w.config["addresses"].([]string),
 	}
 	o.Master, _ = s.w.config["master"].(string)
@@ -149,7 +183,7 @@ func (s *storm) order(one *worker) order {
 
 func (s *storm) start(one *worker) {
 	one.done = make(chan struct{})
-	one.out, one.errs = tail{}, tail{}
+	one.out, one.errs, one.slept = tail{}, tail{}, 0
 	if one.java {
 		s.startJava(one)
 		return
@@ -174,7 +208,7 @@ func (s *storm) startJava(one *worker) {
 	one.jvm, err = startJVM()
 	require.NoError(s.t, err)
 	one.cmd = one.jvm.cmd
-	command := fields{"op": "open", "client": "storm", "codec": "string", "watchdog": stormLease.Milliseconds()}
+	command := fields{"op": "open", "client": "storm", "codec": "string", "watchdog": s.p.lease.Milliseconds()}
 	for name, value := range s.w.config {
 		command[name] = value
 	}
@@ -210,9 +244,10 @@ func (s *storm) event(number int) {
 		s.kill(s.workers[s.p.goProcesses+rand.IntN(s.p.jvms)])
 	case kind == 5 && (s.p.killGo || s.p.killJava): // for longer than all leases: others get what it has
 		s.slept++
-		s.sleep(anyone, stormLease/2)
+		anyone.slept++
+		s.sleep(anyone, s.p.lease/2)
 		s.witness.void(anyone.name)
-		time.Sleep(stormLease)
+		time.Sleep(s.p.lease)
 		s.wake(anyone)
 	default:
 		s.paused++
@@ -291,6 +326,8 @@ func (s *storm) judge(took time.Duration) {
 	for _, one := range s.workers {
 		s.t.Logf("%s, since its last start: %+v", one.name, one.sum)
 		require.Empty(s.t, one.sum.Odd, one.name)
+		// The time for which a release waits is over when a process wakes that fell asleep during it.
+		require.LessOrEqual(s.t, one.sum.Unconfirmed, one.slept*stormThreads, one.name)
 	}
 }
 
@@ -322,16 +359,19 @@ func (s *storm) clean() {
 		for _, key := range keys {
 			ttl := node.PTTL(ctx, key).Val()
 			_, counter := s.p.permits[key]
+			group := slices.ContainsFunc(s.p.objects, func(o stormObject) bool { return o.Kind == "group" && o.Name == key })
 			switch {
 			case strings.HasPrefix(key, "redisson_lock_token:"), counter:
 				require.Negative(s.t, ttl, key)
 			case strings.HasPrefix(key, "redlatch_lanes:") && ttl > 0 && ttl <= 150*time.Second,
 				strings.HasPrefix(key, "redisson_unlock_latch:") && ttl > 0 && ttl <= 20*time.Second,
-				strings.Contains(key, ":rwlock_timeout:") && ttl > 0 && ttl <= stormLease:
+				strings.HasPrefix(key, "redlatch_lock_row:") && ttl > 0 && ttl <= 6*time.Second, // of who was killed: two polls
+				strings.Contains(key, ":rwlock_timeout:") && ttl > 0 && ttl <= s.p.lease,
+				group && ttl > 0 && ttl <= 31*time.Second && ofTheDead(node.HGetAll(ctx, key).Val(), time.Now()): // Redisson's way
 				limited = append(limited, key)
 			case ttl == -2: // ended meanwhile
 			default:
-				wrong = append(wrong, fmt.Sprintf("%s for %v", key, ttl))
+				wrong = append(wrong, fmt.Sprintf("%s for %v: %v", key, ttl, node.HGetAll(ctx, key).Val()))
 			}
 		}
 	}

@@ -44,10 +44,12 @@ type stormObject struct {
 	Names []string `json:"names,omitempty"`
 }
 
-// A tally is how a worker's asking ended. Odd are errors that nothing in a storm explains.
+// A tally is how a worker's asking ended. Unconfirmed are releases that had no answer in time. Odd are errors that nothing
+// in a storm explains.
 type tally struct {
-	Granted, Refused, Gone, Failures int
-	Odd                              []string
+	Granted, Refused, Gone, Unconfirmed, Failures int
+
+	Odd []string
 }
 
 // work is the main function of a worker. It ends when the witness says so, and then writes its tally.
@@ -73,6 +75,7 @@ func work(in io.Reader) int {
 			sum.Granted += one.Granted
 			sum.Refused += one.Refused
 			sum.Gone += one.Gone
+			sum.Unconfirmed += one.Unconfirmed
 			sum.Odd = append(sum.Odd, one.Odd...)
 			if err != nil {
 				sum.Odd = append(sum.Odd, err.Error())
@@ -134,7 +137,11 @@ func (o *order) run(client redlatch.Client, sum *tally) error {
 		answer = say("exit")
 		if err := back(context.Background()); err != nil {
 			sum.Gone++
-			if !errors.Is(err, redlatch.ErrLost) {
+			switch {
+			case errors.Is(err, redlatch.ErrLost):
+			case errors.Is(err, redlatch.ErrUncertain), errors.Is(err, context.DeadlineExceeded):
+				sum.Unconfirmed++
+			default:
 				sum.Odd = append(sum.Odd, fmt.Sprintf("give back %v: %v", object, err))
 			}
 		}

@@ -28,9 +28,10 @@ var (
 // A world is one Redis set-up with clients of both sides.
 type world struct {
 	client   redis.UniversalClient
-	goClient redlatch.Client // what Go actors use: client, or the several of a Redlock
-	nodes    []*redis.Client // those that have keys
-	shards   bool            // messages are sharded
+	goClient redlatch.Client                        // what Go actors use: client, or the several of a Redlock
+	another  func(testing.TB) redis.UniversalClient // makes one beside it
+	nodes    []*redis.Client                        // those that have keys
+	shards   bool                                   // messages are sharded
 	opts     []redlatch.Option
 	config   fields // how Redisson finds the servers
 
@@ -43,14 +44,16 @@ type world struct {
 func singleWorld(t *testing.T) *world {
 	t.Helper()
 	srv := redistest.Process(t)
-	return openWorld(t, &world{client: srv.Client(t), nodes: []*redis.Client{srv.Client(t)}},
+	another := func(tb testing.TB) redis.UniversalClient { return srv.Client(tb) }
+	return openWorld(t, &world{client: srv.Client(t), another: another, nodes: []*redis.Client{srv.Client(t)}},
 		fields{"mode": "single", "addresses": []string{"redis://" + srv.Addr}})
 }
 
 func clusterWorld(t *testing.T) *world {
 	t.Helper()
 	servers := redistest.Cluster(t, 3, 0)
-	w := &world{client: servers.Client(t), shards: true}
+	another := func(tb testing.TB) redis.UniversalClient { return servers.Client(tb) }
+	w := &world{client: servers.Client(t), another: another, shards: true}
 	for i := range 3 {
 		w.nodes = append(w.nodes, servers.Node(i).Client(t))
 	}
@@ -68,7 +71,8 @@ func sentinelWorld(t *testing.T) *world {
 	for _, addr := range servers.Addrs() {
 		addresses = append(addresses, "redis://"+addr)
 	}
-	w := &world{client: servers.Client(t), nodes: []*redis.Client{servers.Master.Client(t)}}
+	another := func(tb testing.TB) redis.UniversalClient { return servers.Client(tb) }
+	w := &world{client: servers.Client(t), another: another, nodes: []*redis.Client{servers.Master.Client(t)}}
 	return openWorld(t, w, fields{"mode": "sentinel", "addresses": addresses, "master": servers.MasterName})
 }
 

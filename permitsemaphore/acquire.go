@@ -14,31 +14,83 @@ import (
 
 // asking is one call of Acquire.
 type asking struct {
-	counter *counter.Counter
-	set     *settings.Settings
-	n       int
-	got     *grant // when it has succeeded
+	semaphore *Semaphore
+	set       *settings.Settings
+	n         int
+	got       *grant // when it has succeeded
 }
 
-// acquisition makes each attempt with ids of its own: what becomes of those of an attempt in doubt is then no concern of
-// the next.
-func (a *asking) acquisition() counter.Acquisition {
-	return counter.Acquisition{Begin: func(wake scripts.Wake, call lane.Call) counter.Attempt {
-		g := newGrant(a.counter, a.set, mint(a.n))
-		return counter.Attempt{
-			Take: script.Acquire(a.counter.Key, g.ids, g.lease, wake, call),
-			Undo: func(wake scripts.Wake) scripts.Command[bool] {
-				return scripts.Map(script.GiveBack(a.counter.Key, g.ids, wake), func(n int64) bool { return n > 0 })
-			},
-			Took: func(sent time.Time) error {
-				if err := g.begin(sent); err != nil {
-					return err
-				}
-				a.got = g
-				return nil
-			},
+// idsAtOnce is how many ids a script for several waiters has at most, unless the first alone wants more.
+const idsAtOnce = 200
+
+// Begin makes an attempt for those of behind too who want few. Each attempt has ids of its own: what becomes of those of
+// one in doubt is then no concern of the next.
+func (a *asking) Begin(behind []counter.Seeker) counter.Attempt {
+	t := &attempt{semaphore: a.semaphore}
+	t.askings, t.grants = t.room.askings[:0], t.room.grants[:0]
+	t.add(a)
+	ids := a.n
+	for _, other := range behind {
+		o := other.(*asking)
+		if ids += o.n; ids > idsAtOnce {
+			break
 		}
-	}}
+		t.add(o)
+	}
+	return t
+}
+
+// An attempt is to serve several askings in order, with a grant each.
+type attempt struct {
+	semaphore *Semaphore
+	askings   []*asking
+	grants    []*grant
+	room      struct { // for those of one alone
+		askings [1]*asking
+		grants  [1]*grant
+	}
+}
+
+func (t *attempt) add(a *asking) {
+	t.askings = append(t.askings, a)
+	t.grants = append(t.grants, newGrant(a.semaphore, a.set, mint(a.n)))
+}
+
+func (t *attempt) Asks() int      { return len(t.askings) }
+func (t *attempt) Unstored() bool { return true }
+
+func (t *attempt) Take(wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
+	if len(t.grants) == 1 {
+		g := t.grants[0]
+		return script.Acquire(t.semaphore.keys, g.ids, g.lease, wake, call)
+	}
+	wants := make([]script.Want, len(t.grants))
+	for i, g := range t.grants {
+		wants[i] = script.Want{IDs: g.ids, Lease: g.lease}
+	}
+	return script.AcquireInOrder(t.semaphore.keys, wants, wake, call)
+}
+
+func (t *attempt) Undo(wake scripts.Wake, _ lane.Call) scripts.Command[int64] {
+	var ids []string
+	for _, g := range t.grants {
+		ids = append(ids, g.ids...)
+	}
+	return script.GiveBack(t.semaphore.keys, ids, wake)
+}
+
+func (t *attempt) Took(i int, sent time.Time) error {
+	if err := t.grants[i].begin(sent); err != nil {
+		return err
+	}
+	t.askings[i].got = t.grants[i]
+	return nil
+}
+
+func (t *attempt) Decline(which []int) {
+	for _, i := range which {
+		go t.grants[i].giveBackLater(t.grants[i].ids)
+	}
 }
 
 // begin starts the life of a grant that the server has confirmed. sent is a moment before the first send that may have
@@ -55,8 +107,8 @@ func (g *grant) begin(sent time.Time) error {
 		g.end = sent.Add(g.set.MaxHold)
 	}
 	for _, id := range g.ids {
-		g.counter.Session.Own.Store(id, g)
+		g.semaphore.counter.Session.Own.Store(id, g)
 	}
-	g.counter.Session.Watchdog.Keep(&g.ticket, g, g.terms(trusted, g.end))
+	g.semaphore.counter.Session.Watchdog.Keep(&g.ticket, g, g.terms(trusted, g.end))
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -19,13 +18,13 @@ import (
 // A grant is the machinery's side of a Permit. The session, the watchdog and parent contexts refer to it alone, so that
 // a Permit the program has dropped can be noticed.
 type grant struct {
-	counter *counter.Counter
-	set     *settings.Settings
-	ending  holds.Ending
-	since   time.Time
-	end     time.Time // zero, or where WithMaxHold ends it
-	ticket  watchdog.Ticket
-	turn    chan struct{} // capacity 1: changes of the lease come one after another
+	semaphore *Semaphore
+	set       *settings.Settings
+	ending    holds.Ending
+	since     time.Time
+	end       time.Time // zero, or where WithMaxHold ends it
+	ticket    watchdog.Ticket
+	turn      chan struct{} // capacity 1: changes of the lease come one after another
 
 	mu       sync.Mutex
 	ids      []string      // those not given back
@@ -36,8 +35,8 @@ type grant struct {
 	lost     *errs.Loss
 }
 
-func newGrant(c *counter.Counter, set *settings.Settings, ids []string) *grant {
-	g := &grant{counter: c, set: set, ids: ids, turn: make(chan struct{}, 1), lease: set.FirstLease()}
+func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
+	g := &grant{semaphore: s, set: set, ids: ids, turn: make(chan struct{}, 1), lease: set.FirstLease()}
 	switch {
 	case set.NoLease:
 		g.lease = NoLease
@@ -105,7 +104,7 @@ func (g *grant) Until() time.Time {
 
 // Batch puts the grant with those that are renewed by the same script in the same slot.
 func (g *grant) Batch() watchdog.Batch {
-	return g.counter.Session.BatchOf("permit", g.counter.Key)
+	return g.semaphore.counter.Session.BatchOf("permit", g.semaphore.counter.Key)
 }
 
 // idsPerRenewal bounds the work of one script, whatever the number of permits in a batch.
@@ -119,7 +118,7 @@ func (g *grant) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], in
 		t := tickets[len(renewals)]
 		other := t.Owner().(*grant)
 		other.mu.Lock()
-		r := script.Renewal{Key: other.counter.Key, IDs: slices.Clone(other.ids), Lease: t.Lease(now)}
+		r := script.Renewal{Of: other.semaphore.keys, IDs: slices.Clone(other.ids), Lease: t.Lease(now)}
 		other.mu.Unlock()
 		renewals = append(renewals, r)
 		ids += len(r.IDs)
@@ -167,7 +166,7 @@ func (g *grant) Lost(reason string, cause error) {
 
 // lose ends the grant, once, and returns what is known about the loss.
 func (g *grant) lose(reason string, cause error) error {
-	loss := &errs.Loss{Name: g.counter.Name, Owner: g.Owner(), Reason: reason, At: time.Now(), Cause: cause}
+	loss := &errs.Loss{Name: g.semaphore.counter.Name, Owner: g.Owner(), Reason: reason, At: time.Now(), Cause: cause}
 	g.mu.Lock()
 	if g.lost != nil {
 		defer g.mu.Unlock()
@@ -177,7 +176,7 @@ func (g *grant) lose(reason string, cause error) error {
 	g.mu.Unlock()
 	g.leave()
 	g.ending.End(loss)
-	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "semaphore", g.counter.Name, "permit", loss.Owner,
+	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "semaphore", g.semaphore.counter.Name, "permit", loss.Owner,
 		"reason", reason, "cause", cause)
 	g.observe(settings.Lost, loss)
 	return loss
@@ -185,11 +184,11 @@ func (g *grant) lose(reason string, cause error) error {
 
 // leave takes the grant out of the watchdog and of what can be found by id.
 func (g *grant) leave() {
-	g.counter.Session.Watchdog.Forget(&g.ticket)
+	g.semaphore.counter.Session.Watchdog.Forget(&g.ticket)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, id := range g.ids {
-		g.counter.Session.Own.Delete(id)
+		g.semaphore.counter.Session.Own.Delete(id)
 	}
 }
 
@@ -211,13 +210,13 @@ func (g *grant) Forgotten() {
 		logger = slog.Default()
 	}
 	logger.Error("redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
-		"semaphore", g.counter.Name, "permit", g.Owner())
+		"semaphore", g.semaphore.counter.Name, "permit", g.Owner())
 	g.observe(settings.Forgotten, nil)
 }
 
 func (g *grant) observe(kind int, err error) {
 	if g.set.Observe != nil {
-		g.set.Observe(settings.Event{Kind: kind, Name: g.counter.Name, Owner: g.Owner(), Duration: time.Since(g.since), Err: err})
+		g.set.Observe(settings.Event{Kind: kind, Name: g.semaphore.counter.Name, Owner: g.Owner(), Duration: time.Since(g.since), Err: err})
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Semaphore) UpdateLease(ctx context.Context, id string, lease time.Durat
 
 func (s *Semaphore) update(ctx context.Context, ids []string, lease time.Duration, over func()) (bool, error) {
 	return counter.ChangeThen(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.UpdateLease(s.counter.Key, ids, lease, wake, call)
+		return script.UpdateLease(s.keys, ids, lease, wake, call)
 	}, over)
 }
 
@@ -62,7 +62,7 @@ func (s *Semaphore) LeaseTime(ctx context.Context, id string) (time.Duration, er
 		return 0, err
 	}
 	left, err := ask(ctx, s, func(wake scripts.Wake) scripts.Command[script.Left] {
-		return script.LeaseTime(s.counter.Key, ids[0], wake)
+		return script.LeaseTime(s.keys, ids[0], wake)
 	})
 	if err == nil && !left.Held {
 		return 0, s.notHeld(id)
@@ -83,7 +83,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 	select {
 	case g.turn <- struct{}{}:
 	case <-ctx.Done():
-		return fmt.Errorf("redlatch: the lease of a permit of %q is unchanged: %w", g.counter.Name, ctx.Err())
+		return fmt.Errorf("redlatch: the lease of a permit of %q is unchanged: %w", g.semaphore.counter.Name, ctx.Err())
 	}
 	over := func() { <-g.turn }
 	g.mu.Lock()
@@ -95,7 +95,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 		return lost
 	case released:
 		over()
-		return fmt.Errorf("%w: the lease of a permit of %q cannot be updated any more", errs.Released, g.counter.Name)
+		return fmt.Errorf("%w: the lease of a permit of %q cannot be updated any more", errs.Released, g.semaphore.counter.Name)
 	case len(ids) == 0:
 		over()
 		return nil
@@ -105,7 +105,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 		lease = max(g.end.Sub(sent), time.Millisecond)
 	}
 	restore := g.trustAtMost(trust(sent, lease))
-	held, err := (&Semaphore{g.counter}).update(ctx, ids, lease, over)
+	held, err := g.semaphore.update(ctx, ids, lease, over)
 	switch {
 	case errors.Is(err, errs.Uncertain):
 		return err
@@ -134,7 +134,7 @@ func (g *grant) change(trusted, end time.Time) {
 	g.mu.Lock()
 	terms := g.terms(trusted, end)
 	g.mu.Unlock()
-	g.counter.Session.Watchdog.Change(&g.ticket, terms)
+	g.semaphore.counter.Session.Watchdog.Change(&g.ticket, terms)
 }
 
 // agree takes over a lease that the server has confirmed.

@@ -25,7 +25,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 		return false, err
 	}
 	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.TrySet(s.counter.Key, n, set.TTL, wake, call)
+		return script.TrySet(s.keys, n, set.TTL, wake, call)
 	})
 }
 
@@ -36,7 +36,7 @@ func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 		return err
 	}
 	_, err := counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.Set(s.counter.Key, n, wake, call)
+		return script.Set(s.keys, n, wake, call)
 	})
 	return err
 }
@@ -48,7 +48,7 @@ func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 		return 0, errs.Wrong("AddPermits(%d): at most %d at once", d, int64(script.MaxPermits))
 	}
 	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-		return script.Add(s.counter.Key, d, wake, call)
+		return script.Add(s.keys, d, wake, call)
 	})
 }
 
@@ -71,14 +71,11 @@ func (s *Semaphore) Total(ctx context.Context) (int64, error) {
 }
 
 func (s *Semaphore) count(ctx context.Context) (script.Count, error) {
-	return ask(ctx, s, func(wake scripts.Wake) scripts.Command[script.Count] { return script.Status(s.counter.Key, wake) })
+	return ask(ctx, s, func(wake scripts.Wake) scripts.Command[script.Count] { return script.Status(s.keys, wake) })
 }
 
 // ask runs a query. It carries a message, for it puts back what has expired.
 func ask[R any](ctx context.Context, s *Semaphore, build func(wake scripts.Wake) scripts.Command[R]) (reply R, err error) {
-	if _, err := s.counter.Resolve("", 0, nil); err != nil {
-		return reply, err
-	}
 	wake, err := s.counter.Wake(ctx)
 	if err != nil {
 		return reply, err
@@ -90,7 +87,7 @@ func ask[R any](ctx context.Context, s *Semaphore, build func(wake scripts.Wake)
 // those who wait go on waiting, for it may be set up again.
 func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.Delete(s.counter.Key, call)
+		return script.Delete(s.keys, call)
 	})
 }
 
@@ -100,14 +97,14 @@ func (s *Semaphore) Expire(ctx context.Context, ttl time.Duration) (bool, error)
 		return false, errs.Wrong("Expire(%v): at least a millisecond; use Delete to remove the semaphore now", ttl)
 	}
 	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.Expire(s.counter.Key, ttl, call)
+		return script.Expire(s.keys, ttl, call)
 	})
 }
 
 // Persist makes the semaphore stay, and reports whether it had a TTL.
 func (s *Semaphore) Persist(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.Persist(s.counter.Key, call)
+		return script.Persist(s.keys, call)
 	})
 }
 

@@ -10,8 +10,6 @@ import (
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/scripts"
-	"github.com/redlatch/redlatch/internal/scripts/lane"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -21,7 +19,7 @@ func (g *grant) Unlock(ctx context.Context) error {
 	g.mu.Lock()
 	if g.released {
 		g.mu.Unlock()
-		return fmt.Errorf("%w: this permit of %q was released before", errs.Released, g.counter.Name)
+		return fmt.Errorf("%w: this permit of %q was released before", errs.Released, g.semaphore.counter.Name)
 	}
 	g.released = true
 	ids, lost := g.ids, g.lost
@@ -50,14 +48,12 @@ func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) error
 	}
 	// On a cluster this may have to ask for the family of channels, which has nothing to do with the end of ctx.
 	limit := delivery.Limit{Outage: g.set.ReleaseTimeout, Total: g.set.ReleaseTimeout, Stubborn: true}
-	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit.Total)
-	wake, err := g.counter.Wake(asking)
-	cancel()
+	wake, err := g.semaphore.counter.WakeWithin(ctx, limit.Total)
 	if err != nil {
 		go g.giveBackLater(ids)
 		return g.unconfirmed(err, false)
 	}
-	back, receipt, err := delivery.Within(ctx, g.counter.Session.Dispatch, script.GiveBack(g.counter.Key, ids, wake), limit)
+	back, receipt, err := delivery.Within(ctx, g.semaphore.counter.Session.Dispatch, script.GiveBack(g.semaphore.keys, ids, wake), limit)
 	switch {
 	case err != nil:
 		go g.giveBackLater(ids)
@@ -72,12 +68,12 @@ func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) error
 
 // giveBackLater repeats the release until it is confirmed. A late copy of it finds nothing.
 func (g *grant) giveBackLater(ids []string) {
-	g.counter.Settle(func(ctx context.Context) error {
-		wake, err := g.counter.Wake(ctx)
+	g.semaphore.counter.Settle(func(ctx context.Context) error {
+		wake, err := g.semaphore.counter.Wake(ctx)
 		if err != nil {
 			return err
 		}
-		_, _, err = delivery.Deliver(ctx, g.counter.Session.Dispatch, script.GiveBack(g.counter.Key, ids, wake),
+		_, _, err = delivery.Deliver(ctx, g.semaphore.counter.Session.Dispatch, script.GiveBack(g.semaphore.keys, ids, wake),
 			delivery.Limit{Outage: g.set.ReleaseTimeout})
 		return err
 	}, func() {})
@@ -87,7 +83,7 @@ func (g *grant) unconfirmed(err error, doubt bool) error {
 	if doubt {
 		err = fmt.Errorf("%w: %w", errs.Uncertain, err)
 	}
-	return fmt.Errorf("redlatch: the release of a permit of %q is not confirmed and goes on in the background: %w", g.counter.Name, err)
+	return fmt.Errorf("redlatch: the release of a permit of %q is not confirmed and goes on in the background: %w", g.semaphore.counter.Name, err)
 }
 
 // Release gives back permits by their ids, all or none, whichever process has them. When one of them is unknown, or was
@@ -121,9 +117,8 @@ func (s *Semaphore) release(ctx context.Context, call string, texts []string) (b
 	for _, g := range own {
 		g.letGo(ids)
 	}
-	released, err := counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.Release(s.counter.Key, ids, wake, call)
-	})
+	op := s.counter.Begin(ctx)
+	released, err := counter.GiveBack(ctx, op, script.Release(s.keys, ids, op.Wake, op.Call))
 	for _, g := range own {
 		g.letGone(ids, released || errors.Is(err, errs.Uncertain)) // what is uncertain is carried through
 	}
@@ -134,7 +129,7 @@ func (s *Semaphore) release(ctx context.Context, call string, texts []string) (b
 func (s *Semaphore) own(ids []string) (own []*grant) {
 	for _, id := range ids {
 		found, _ := s.counter.Session.Own.Load(id)
-		if g, ok := found.(*grant); ok && g.counter.Key == s.counter.Key && !slices.Contains(own, g) {
+		if g, ok := found.(*grant); ok && g.semaphore.counter.Key == s.counter.Key && !slices.Contains(own, g) {
 			own = append(own, g)
 		}
 	}
@@ -163,7 +158,7 @@ func (g *grant) letGone(ids []string, are bool) {
 	left := make([]string, 0, len(g.ids)) // a new list: the old one may be on its way to the server
 	for _, id := range g.ids {
 		if slices.Contains(ids, id) {
-			g.counter.Session.Own.Delete(id)
+			g.semaphore.counter.Session.Own.Delete(id)
 		} else {
 			left = append(left, id)
 		}

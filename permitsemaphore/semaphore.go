@@ -62,6 +62,7 @@ const NoLease time.Duration = script.NoLease
 // for concurrent use and needs no closing.
 type Semaphore struct {
 	counter *counter.Counter
+	keys    script.Names
 }
 
 const noun = "permit semaphore"
@@ -78,7 +79,8 @@ const (
 // Options: WithLease, WithNoLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, and those that every primitive
 // takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
-	return &Semaphore{counter.New(client, name, noun, keys.SemaphoreChannel, newOptions, opts)}
+	c := counter.New(client, name, noun, keys.SemaphoreChannel, newOptions, opts)
+	return &Semaphore{c, script.NamesOf(c.Key)}
 }
 
 // Name is the name that the semaphore was made with.
@@ -92,10 +94,13 @@ func (s *Semaphore) Name() string { return s.counter.Name }
 // while the Permit, or a context made from it, is reachable and not released.
 func (s *Semaphore) Acquire(ctx context.Context, n int, opts ...redlatch.Option) (*Permit, error) {
 	a, err := s.begin("Acquire", n, acquireOptions, opts)
-	if err != nil || n == 0 {
-		return newPermit(a.got), err
+	if err != nil {
+		return nil, err
 	}
-	if err := s.counter.Acquire(ctx, a.set, a.acquisition()); err != nil {
+	if n == 0 {
+		return newPermit(a.got), nil
+	}
+	if err := s.counter.Acquire(ctx, a.set, a); err != nil {
 		return nil, err
 	}
 	return newPermit(a.got), nil
@@ -105,10 +110,13 @@ func (s *Semaphore) Acquire(ctx context.Context, n int, opts ...redlatch.Option)
 // of this process who wait. Options: those of Acquire but WithWait.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int, opts ...redlatch.Option) (*Permit, error) {
 	a, err := s.begin("TryAcquire", n, tryOptions, opts)
-	if err != nil || n == 0 {
-		return newPermit(a.got), err
+	if err != nil {
+		return nil, err
 	}
-	taken, err := s.counter.TryWith(ctx, a.set, a.acquisition())
+	if n == 0 {
+		return newPermit(a.got), nil
+	}
+	taken, err := s.counter.TryWith(ctx, a.set, a)
 	switch {
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return nil, fmt.Errorf("%w: %w", errs.NotAcquired, err)
@@ -133,20 +141,20 @@ func (s *Semaphore) Do(ctx context.Context, n int, fn func(ctx context.Context) 
 }
 
 // begin checks the arguments of an acquisition. Of 0 permits, it is complete with that.
-func (s *Semaphore) begin(call string, n int, takes settings.Option, opts []redlatch.Option) (asking, error) {
+func (s *Semaphore) begin(call string, n int, takes settings.Option, opts []redlatch.Option) (*asking, error) {
 	set, err := s.counter.Resolve(call, takes, opts)
 	switch {
 	case err != nil:
-		return asking{}, err
+		return nil, err
 	case n < 0 || n > script.MaxIDs:
-		return asking{}, errs.Wrong("%s(%d): the number of permits is from 0 to %d; package semaphore has permits without ids",
+		return nil, errs.Wrong("%s(%d): the number of permits is from 0 to %d; package semaphore has permits without ids",
 			call, n, script.MaxIDs)
 	case set.NoLease && set.MaxHold > 0:
-		return asking{}, errs.Wrong("WithNoLease and WithMaxHold contradict each other; leave one of them out")
+		return nil, errs.Wrong("WithNoLease and WithMaxHold contradict each other; leave one of them out")
 	}
-	a := asking{counter: s.counter, set: set, n: n}
+	a := &asking{semaphore: s, set: set, n: n}
 	if n == 0 {
-		a.got = newGrant(s.counter, set, nil)
+		a.got = newGrant(s, set, nil)
 	}
 	return a, nil
 }

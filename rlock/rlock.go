@@ -17,8 +17,9 @@
 //
 // The lock is a hash at the key of its name: its field is the holder, its value the number of holds. While the hold
 // has no lease of its own, a watchdog renews it every third of the watchdog timeout. Waiters of one process are
-// served in the order of their arrival; between processes nothing is promised but that a free lock is taken at the
-// latest one poll interval later. Package fairlock keeps an order between processes.
+// served in the order of their arrival, and hand the lock on among themselves for some milliseconds at most; then it goes
+// to the process that has waited longest. That is no promise of an order: whoever asks when the lock is free has it. A free
+// lock is taken at the latest one poll interval later. Package fairlock keeps an order between processes.
 //
 // [NewNonReentrant] makes the same lock without reentrancy: it shares keys with the reentrant one, and code that
 // asks again for what its context holds is told so at once.

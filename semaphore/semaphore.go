@@ -57,7 +57,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Optio
 	if err := s.count("Acquire", n); err != nil || n == 0 {
 		return err
 	}
-	return s.counter.Acquire(ctx, set, s.acquisition(n))
+	return s.counter.Acquire(ctx, set, newSeeker(s, n))
 }
 
 // TryAcquire takes n permits if there are that many, and reports whether it did. It does not overtake those of this
@@ -66,16 +66,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64) (bool, error) {
 	if err := s.count("TryAcquire", n); err != nil || n == 0 {
 		return err == nil, err
 	}
-	return s.counter.Try(ctx, s.acquisition(n))
-}
-
-func (s *Semaphore) acquisition(n int64) counter.Acquisition {
-	return counter.Acquisition{
-		Take: func(call lane.Call) scripts.Command[bool] { return script.Acquire(s.counter.Key, n, call) },
-		Undo: func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-			return script.CancelAcquire(s.counter.Key, n, wake, call)
-		},
-	}
+	return s.counter.Try(ctx, newSeeker(s, n))
 }
 
 // Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of its own
@@ -86,9 +77,8 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	if err := s.count("Release", n); err != nil || n == 0 {
 		return err
 	}
-	_, err := counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-		return script.Release(s.counter.Key, n, wake, call)
-	})
+	op := s.counter.Begin(ctx)
+	_, err := counter.GiveBack(ctx, op, script.Release(s.counter.Key, n, op.Wake, op.Call))
 	return err
 }
 
@@ -98,9 +88,8 @@ func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) 
 	if err := s.count("ReleaseIfExists", n); err != nil || n == 0 {
 		return false, err
 	}
-	return counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.ReleaseIfExists(s.counter.Key, n, wake, call)
-	})
+	op := s.counter.Begin(ctx)
+	return counter.GiveBack(ctx, op, script.ReleaseIfExists(s.counter.Key, n, op.Wake, op.Call))
 }
 
 // Do runs fn with n permits and gives them back, also when fn panics or ends its goroutine. The error is fn's, joined

@@ -76,6 +76,7 @@ func (c *traffic) since() (sent, atOnce int) {
 type bubble struct {
 	*testing.T
 	s       *semaphore.Semaphore
+	client  *redis.Client // of s
 	traffic *traffic
 	other   *semaphore.Semaphore // of another client
 	redis   *redis.Client        // the other client
@@ -92,7 +93,7 @@ func inBubble(t *testing.T, permits int64, test func(b *bubble)) {
 		m, client := redistest.InMemory(t)
 		other := redis.NewClient(redistest.InMemoryOptions(m))
 		defer other.Close()
-		b := &bubble{T: t, traffic: &traffic{}, redis: other}
+		b := &bubble{T: t, client: client, traffic: &traffic{}, redis: other}
 		b.s = semaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithPoll(poll))
 		b.other = semaphore.New(other, "s", redlatch.WithLinger(0))
 		warmAcquire(t, client)
@@ -190,7 +191,7 @@ func TestAForeignMessageWakes(t *testing.T) {
 	})
 }
 
-func TestAfterAReleaseOfSeveralEveryoneWhoFitsProceedsInOrderWithOneAttemptAtATime(t *testing.T) {
+func TestAfterAReleaseOfSeveralEveryoneWhoFitsProceedsWithOneAttempt(t *testing.T) {
 	inBubble(t, 0, func(b *bubble) {
 		var results []<-chan error
 		for i := range 6 {
@@ -199,14 +200,13 @@ func TestAfterAReleaseOfSeveralEveryoneWhoFitsProceedsInOrderWithOneAttemptAtATi
 		b.traffic.since()
 		require.NoError(b, b.other.Release(b.Context(), 4))
 		b.settle()
-		require.Equal(b, []string{"0", "1", "2", "3"}, b.order())
-		sent, atOnce := b.traffic.since()
-		require.Equal(b, 1, atOnce)
-		require.Equal(b, 5, sent, "four that succeed, and one that finds nothing")
+		require.ElementsMatch(b, []string{"0", "1", "2", "3"}, b.order(), "those who came first")
+		sent, _ := b.traffic.since()
+		require.Equal(b, 1, sent, "one for all, and none to find out that nothing is left")
 
 		require.NoError(b, b.other.Release(b.Context(), 2))
 		b.settle()
-		require.Equal(b, []string{"0", "1", "2", "3", "4", "5"}, b.order())
+		require.ElementsMatch(b, []string{"4", "5"}, b.order()[4:])
 		require.Less(b, time.Since(b.start), poll, "by messages, not by polling")
 		for _, result := range results {
 			require.NoError(b, <-result)
@@ -246,7 +246,7 @@ func TestALargeWaiterIsNotOvertaken(t *testing.T) {
 		require.Empty(b, b.order())
 		require.NoError(b, b.other.Release(b.Context(), 3))
 		b.settle()
-		require.Equal(b, []string{"large", "small", "late"}, b.order())
+		require.ElementsMatch(b, []string{"large", "small", "late"}, b.order())
 		require.NoError(b, <-large)
 		require.NoError(b, <-small)
 		require.NoError(b, <-late)

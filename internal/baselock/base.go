@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -23,6 +24,8 @@ type Base struct {
 	Kind    *Kind
 
 	channel  string // where releases are announced; empty where they are not
+	tokens   string // the key of the counter of fencing tokens; empty where there is none
+	row      string // of the processes that wait; empty where there is none
 	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
 }
@@ -37,6 +40,12 @@ func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option
 	}
 	if kind.Channel != nil {
 		b.channel = kind.Channel(b.Key)
+	}
+	if kind.Tokens != nil {
+		b.tokens = kind.Tokens(b.Key)
+	}
+	if kind.Enlist != nil {
+		b.row = keys.LockRow(b.Key)
 	}
 	return b
 }
@@ -90,6 +99,15 @@ func (b *Base) wake(ctx context.Context) (scripts.Wake, error) {
 		return scripts.Wake{}, nil
 	}
 	publish, err := b.Session.Publish(ctx)
+	return scripts.Wake{Publish: publish, Channel: b.channel}, err
+}
+
+// wakeWithin is wake for what has to happen although ctx may have ended.
+func (b *Base) wakeWithin(ctx context.Context, d time.Duration) (scripts.Wake, error) {
+	if b.channel == "" {
+		return scripts.Wake{}, nil
+	}
+	publish, err := b.Session.PublishWithin(ctx, d)
 	return scripts.Wake{Publish: publish, Channel: b.channel}, err
 }
 

@@ -68,7 +68,7 @@ func TestRandomFaultsNeverAdmitTwoAndLeaveNothingBehind(t *testing.T) {
 				}
 				return draw(dice, rate)
 			})
-			b := k.lock(redlatch.WithWatchdogTimeout(3*time.Second), redlatch.WithPoll(time.Second),
+			b := k.lockOf(kindOf(seed), redlatch.WithWatchdogTimeout(3*time.Second), redlatch.WithPoll(time.Second),
 				redlatch.WithReleaseTimeout(time.Second), redlatch.WithOutage(2*time.Second))
 			var all sync.WaitGroup
 			for worker := range 4 {
@@ -93,6 +93,79 @@ func TestRandomFaultsNeverAdmitTwoAndLeaveNothingBehind(t *testing.T) {
 			require.NotZero(t, met[rare], rare)
 		}
 	}
+}
+
+// The same with three processes, between which the lock is passed, and with connections that end and messages that get
+// lost.
+func TestRandomFaultsAmongProcessesNeverAdmitTwoAndLeaveNothingBehind(t *testing.T) {
+	seeds := 60
+	if testing.Short() {
+		seeds = 15
+	}
+	met := map[string]int{}
+	for seed := range seeds {
+		inBubble(t, func(t *testing.T, k *kit) {
+			w := &witness{met: met}
+			dice := rand.New(rand.NewPCG(uint64(seed), 1))
+			rate := []float64{0, 0.02, 0.1, 0.3}[seed%4]
+			k.faults(func(string) fault { return draw(dice, rate) })
+			var processes []*process
+			var all sync.WaitGroup
+			for p := range 3 {
+				one := k.anotherOf(kindOf(seed), redlatch.WithWatchdogTimeout(12*time.Second), redlatch.WithPoll(time.Second),
+					redlatch.WithReleaseTimeout(time.Second), redlatch.WithOutage(2*time.Second))
+				processes = append(processes, one)
+				for worker := range 3 {
+					all.Go(func() {
+						r := rand.New(rand.NewPCG(uint64(seed), uint64(3*p+worker)+2))
+						for range 6 {
+							k.work(r, one.Base, w)
+						}
+					})
+				}
+			}
+			done := make(chan struct{})
+			go func() {
+				all.Wait()
+				close(done)
+			}()
+			for r := rand.New(rand.NewPCG(uint64(seed), 99)); ; {
+				select {
+				case <-done:
+				case <-time.After(time.Duration(r.IntN(3000)) * time.Millisecond):
+					switch p := processes[r.IntN(3)]; {
+					case rate == 0:
+					case r.IntN(2) == 0:
+						k.cut(p)
+					default:
+						k.deafen(p)
+					}
+					continue
+				}
+				break
+			}
+			require.Empty(t, w.overlaps, "seed %d", seed)
+			met["handed over"] += k.sent("handover")
+			met["passed"] += k.passes()
+		})
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	t.Logf("met: %v", met)
+	if !testing.Short() {
+		for _, rare := range []string{"acquired", "cancelled", "re-entered", "unconfirmed", "handed over", "passed"} {
+			require.NotZero(t, met[rare], rare)
+		}
+	}
+}
+
+// kindOf has half of the runs use a lock that needs no command to go from hand to hand.
+func kindOf(seed int) *baselock.Kind {
+	if seed%5 < 3 {
+		return &plain
+	}
+	return &heritable
 }
 
 // draw decides what happens to one command.

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/waiting"
 )
 
-// A release that finds a waiter of its own process hands the lock over: in one script the one owner is removed and the
-// next put in its place, so a lock that many goroutines of a process want costs them one round trip a section.
+// A release that finds a waiter of its own process hands the lock over: without a command where that is possible (see
+// heir.go), and else in one script, which removes the one owner and puts the next in its place: one round trip a section.
 //
 //	             claim                       moved
 //	next waits ────────► next is promised ───────────► next holds ── has left meanwhile ──► handed on, or released
@@ -19,7 +20,7 @@ import (
 //	     └──────────────────────┘ from had lost it, or the answer is not known: next asks, under a new identity
 //
 // No message is sent, for nobody else could have it. So that they can, hand-overs follow one another only for so long:
-// then comes a release with its message, and this process lets the others ask first.
+// then comes a release for other processes (see pass.go), which this one lets go first.
 //
 // While an owner holds, the session knows of it, and those of its process who come for the lock wait for what it does
 // instead of asking a server that would refuse them.
@@ -29,22 +30,30 @@ type run struct {
 	began time.Time
 	count int
 	alone bool // it began with the lock free, although others had had the time to take it
+
+	passes int       // how often the lock had gone from process to process by then, without being free in between
+	shut   time.Time // with passes: the first of them
 }
 
-// Half as many in a row halve the time for which others wait, and cost a few hundredths of the speed. So it is half as
-// many unless nobody else seems to be there.
+// Half as many hand-overs by script in a row halve the time for which others wait, and cost a few hundredths of the speed.
+// So it is half as many unless nobody else seems to be there. Those without a command are bounded by time alone.
 const (
-	longestRun = 10 * time.Millisecond
-	mostInARow = 32
-	mostAlone  = 64
+	longestRun   = 2 * time.Millisecond
+	longestAlone = 10 * time.Millisecond
+	mostInARow   = 32
+	mostAlone    = 64
 )
 
-func (r *run) over() bool {
-	most := mostInARow
+// over tells whether it is somebody else's turn. Where each hand-over is a round trip, 2 ms would be over after one.
+func (r *run) over(scripted bool) bool {
+	most, longest := mostInARow, longestRun
+	if scripted || r.alone {
+		longest = longestAlone
+	}
 	if r.alone {
 		most = mostAlone
 	}
-	return r.count >= most || time.Since(r.began) >= longestRun
+	return r.count >= most || time.Since(r.began) >= longest
 }
 
 var errNotHandedOver = errors.New("redlatch: the lock was not handed over")
@@ -77,24 +86,24 @@ func (b *Base) offer(set *settings.Settings, held bool) *waiting.Offer {
 	return &waiting.Offer{Who: newOwner(b, set), Expected: held, Poll: waiting.Bound(-1, set.Poll)}
 }
 
-// successor claims the waiter to whom o may hand over.
-func (o *owner) successor() (claim waiting.Claim, ok bool) {
+// successor claims the waiter to whom o may hand over. There is a line without one when it is somebody else's turn.
+func (o *owner) successor() (claim waiting.Claim, ok bool, line *session.Line) {
 	b := o.base
 	if b.Kind.HandOver == nil {
-		return claim, false
+		return claim, false, nil
 	}
-	claim, ok = b.Session.Claim(b.lineKey(), &o.post)
+	line, claim, ok = b.Session.Claim(b.lineKey(), &o.post)
 	if !ok {
-		return claim, false
+		return claim, false, nil
 	}
 	if o.run == nil {
 		o.run = &run{began: o.first.since.Time()}
 	}
-	if !o.run.over() {
-		return claim, true
+	if !o.run.over(b.Kind.Anew) {
+		return claim, true, line
 	}
-	claim.StandBack()
-	return claim, false
+	claim.StandBack(waiting.Bound(-1, o.set.Poll))
+	return claim, false, line
 }
 
 // standBack gives others a round trip's time to take the lock: it looks, before it asks. It answers how long somebody
@@ -127,7 +136,7 @@ func (o *owner) handOver(ctx context.Context, claim waiting.Claim) error {
 	case reply.Held:
 		o.run.count++
 		next.run = o.run
-		given, _, _ = next.accept(receipt.Sent, reply) // an answer that came too late is the waiter's reason to ask
+		given, _, _ = next.accept(receipt.Sent, next.set.FirstLease(), reply) // an answer that came too late is the waiter's reason to ask
 	}
 	// An earlier send of the same that is executed late finds the former owner gone, and does nothing.
 	switch {

@@ -131,18 +131,18 @@ func TestAWaiterLeavesAtOnceWhateverItWasPromised(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		b := k.lock()
 		first := k.take(b, k.ctx)
-		ctx, cancel := context.WithTimeout(k.ctx, time.Millisecond)
+		ctx, cancel := context.WithTimeout(k.ctx, 500*time.Microsecond)
 		defer cancel()
 		second, third := k.wait(b, ctx), k.wait(b, k.ctx)
-		k.harm("handover", 1, fault{before: 2 * time.Millisecond, after: 2 * time.Millisecond})
+		k.harm("handover", 1, fault{before: 800 * time.Microsecond, after: 800 * time.Microsecond})
 		require.NoError(t, first.Unlock(k.ctx))
 		left := <-second
 		require.ErrorIs(t, left.err, redlatch.ErrNotAcquired)
 		require.ErrorIs(t, left.err, context.DeadlineExceeded)
-		require.Equal(t, time.Millisecond, left.at)
+		require.Equal(t, 500*time.Microsecond, left.at)
 		got := <-third // what the second was given goes on to the third
 		require.NoError(t, got.err)
-		require.Equal(t, 4*time.Millisecond, got.at)
+		require.Equal(t, 1600*time.Microsecond, got.at)
 		require.Equal(t, 1, k.sent("acquire"))
 		require.NoError(t, got.hold.Unlock(k.ctx))
 		require.False(t, k.locked())

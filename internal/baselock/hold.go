@@ -142,16 +142,30 @@ func (o *owner) giveBackAll(ctx context.Context, held bool) error {
 	heard := false
 	defer func() { o.unannounce(heard) }() // also when a hook of the client panics
 	limit := o.releaseLimit()
+	var behind *session.Line
 	if held {
-		if claim, ok := o.successor(); ok {
+		claim, ok, line := o.successor()
+		for ; ok && o.canBequeath(claim); claim, ok, line = o.successor() {
+			if o.bequeath(claim) {
+				return nil
+			}
+		}
+		if ok {
 			start := time.Now()
 			if err := o.handOver(ctx, claim); err != errNotHandedOver {
 				return err
 			}
 			limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
+		} else {
+			behind = line
 		}
 	}
 	hears := o.hears() // who comes later, or is not subscribed yet, is woken by us
+	if held && o.base.row != "" {
+		passed, err := o.pass(ctx, limit, behind)
+		heard = (hears || passed) && err == nil
+		return err
+	}
 	err := o.release(ctx, limit)
 	heard = hears && err == nil
 	return err
@@ -159,7 +173,7 @@ func (o *owner) giveBackAll(ctx context.Context, held bool) error {
 
 // release frees the lock for everybody.
 func (o *owner) release(ctx context.Context, limit delivery.Limit) error {
-	wake, err := o.base.wake(ctx)
+	wake, err := o.base.wakeWithin(ctx, limit.Total)
 	if err != nil {
 		o.pending()
 		return o.unconfirmed(err, false)

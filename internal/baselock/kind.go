@@ -6,6 +6,7 @@ import (
 	"github.com/redlatch/redlatch/internal/fairqueue"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fairlock"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -26,6 +27,7 @@ type Kind struct {
 	Sides    func(field string) (owner, side string) // nil, or tells whose field it is
 	Withdraw func(Subject) scripts.Command[bool]     // nil, or takes back what a waiter has announced
 
+	Tokens  func(key string) string                       // nil, or the key of the counter of fencing tokens
 	Channel func(key string) string                       // nil: releases are not announced, waiters poll
 	Pace    func(*settings.Settings) func() time.Duration // nil, or makes the sleeps of one waiter who polls
 
@@ -35,8 +37,16 @@ type Kind struct {
 	Release func(Subject) scripts.Command[bool]            // of all holds of the owner, whatever their number
 	Force   func(Subject) scripts.Command[bool]
 
-	// HandOver is Release by the one and Acquire by the other in one; nil: a release is for everybody.
+	// Anew says that every acquisition is made in Redis, for it is issued a token. Else a lock may go from hand to hand
+	// within a process without a command.
+	Anew bool
+
+	// For locks that go from hand to hand; nil for those whose release is for everybody. HandOver is Release by the one
+	// and Acquire by the other in one. Enlist is Acquire for an owner who waits in the row, Pass is Release to the first
+	// in it.
 	HandOver func(from, to Subject) scripts.Command[scripts.Attempt]
+	Enlist   func(s Subject, line string, patience time.Duration) scripts.Command[row.Sitting]
+	Pass     func(s Subject, turn row.Turn) scripts.Command[row.Release]
 
 	Status func(Subject) scripts.Command[scripts.Status]
 
@@ -51,13 +61,14 @@ type Kind struct {
 
 // A Subject is what a script is about.
 type Subject struct {
-	Key   string
-	Owner string        // empty where the script is about the lock as such
-	Holds int           // the count that the owner is to have
-	Most  int           // the most holds it may ever have had in Redis, this script included
-	Token int64         // the owner's newest, 0 where there is none
-	Lease time.Duration // 0 for renewals that only check
-	Wake  scripts.Wake
+	Key    string
+	Owner  string        // empty where the script is about the lock as such
+	Holds  int           // the count that the owner is to have
+	Most   int           // the most holds it may ever have had in Redis, this script included
+	Token  int64         // the owner's newest, 0 where there is none
+	Lease  time.Duration // 0 for renewals that only check
+	Tokens string        // the key of their counter, empty where there is none
+	Wake   scripts.Wake
 
 	Host     string        // the field within which an acquisition is made; empty: none
 	Session  string        // who announces that it waits

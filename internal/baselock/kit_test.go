@@ -18,11 +18,22 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 const name = "lock"
 
-var plain = baselock.Plain().HandingOver()
+// plain is a lock each of whose acquisitions is made in Redis; heritable is one that also goes from hand to hand without
+// a command.
+var (
+	heritable = baselock.Plain().HandingOver()
+	plain     = func() baselock.Kind {
+		kind := heritable
+		kind.Anew = true
+		return kind
+	}()
+)
 
 // A kit is a server on fake time, a client of it whose commands a test may harm, and the lock under test.
 type kit struct {
@@ -36,6 +47,7 @@ type kit struct {
 	mu     sync.Mutex
 	plan   func(op string) fault // nil: no harm
 	counts map[string]int        // commands sent, by op
+	passed int                   // releases that passed the lock to another process
 	events []redlatch.Event
 	holds  []*redlatch.Hold
 }
@@ -80,6 +92,9 @@ func (k *kit) teach() {
 	next := k.wait(b, k.ctx)
 	require.NoError(k, h.Unlock(k.ctx))
 	h = (<-next).hold
+	next = k.wait(k.foreign(), k.ctx)
+	require.NoError(k, h.Unlock(k.ctx))
+	h = (<-next).hold
 	require.NoError(k, h.Unlock(k.ctx))
 }
 
@@ -96,8 +111,10 @@ func (k *kit) finish() {
 	require.Empty(k, k.mini.Keys(), "left behind")
 }
 
-func (k *kit) lock(opts ...redlatch.Option) *baselock.Base {
-	return baselock.New(k.client, name, &plain, append([]redlatch.Option{
+func (k *kit) lock(opts ...redlatch.Option) *baselock.Base { return k.lockOf(&plain, opts...) }
+
+func (k *kit) lockOf(kind *baselock.Kind, opts ...redlatch.Option) *baselock.Base {
+	return baselock.New(k.client, name, kind, append([]redlatch.Option{
 		redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
 		redlatch.WithObserver(func(e redlatch.Event) {
 			k.mu.Lock()
@@ -144,6 +161,12 @@ func (k *kit) sent(op string) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.counts[op]
+}
+
+func (k *kit) passes() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.passed
 }
 
 func (k *kit) told(kind redlatch.EventKind) (n int) {
@@ -201,28 +224,26 @@ type reply string
 func (r reply) Error() string { return string(r) }
 func (reply) RedisError()     {}
 
-// op tells by its shape which script a command runs.
+// ops says which operation the hash of a script stands for.
+var ops = func() map[any]string {
+	s := baselock.Subject{Key: name, Owner: "owner"}
+	ops := map[any]string{
+		hash(plain.Acquire(s)): "acquire", hash(plain.Enlist(s, "row", time.Second)): "acquire",
+		hash(plain.Pass(s, row.Turn{})): "release", hash(plain.HandOver(s, s)): "handover",
+		hash(plain.Recount(s)): "recount", hash(plain.Force(s)): "force", hash(plain.Status(s)): "query",
+		hash(plain.Renew([]baselock.Subject{s})): "renew",
+	}
+	return ops
+}()
+
+func hash[R any](c scripts.Command[R]) any { return c.Cmder(context.Background(), false).Args()[1] }
+
+// op tells which script a command runs.
 func op(cmd redis.Cmder) string {
-	args := cmd.Args()
-	_, list := cmd.(interface{ Val() []any })
-	switch {
-	case cmd.Name() != "evalsha" && cmd.Name() != "eval":
+	if cmd.Name() != "evalsha" {
 		return cmd.Name()
-	case list && len(args) > 5:
-		return "renew"
-	case list:
-		return "query"
-	case len(args) == 6 && args[4] == "PUBLISH":
-		return "force"
-	case len(args) == 6:
-		return "acquire"
-	case args[5] == "PUBLISH":
-		return "release"
 	}
-	if _, text := args[5].(string); text {
-		return "handover"
-	}
-	return "recount"
+	return ops[cmd.Args()[1]]
 }
 
 // process is what happens to a command on its way to the server.
@@ -256,6 +277,11 @@ func (k *kit) process(ctx context.Context, cmd redis.Cmder, next redis.ProcessHo
 		return err
 	}
 	executed := next(ctx, cmd)
+	if reply, ok := cmd.(interface{ Val() int64 }); ok && kind == "release" && reply.Val() > 1 {
+		k.mu.Lock()
+		k.passed++
+		k.mu.Unlock()
+	}
 	time.Sleep(f.after)
 	if f.lost {
 		cmd.SetErr(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/waiting"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -78,7 +79,14 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	if b.Kind.Ask != nil && !try {
 		return b.stand(ctx, set)
 	}
-	switch waited, held := b.Session.Busy(b.lineKey()); {
+	waited, held, open := b.Session.Busy(b.lineKey())
+	if open > 0 && !try {
+		if err := pause(ctx, open); err != nil {
+			return nil, err
+		}
+		waited, held, _ = b.Session.Busy(b.lineKey())
+	}
+	switch {
 	case waited && try:
 		return nil, fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, b.Kind.Noun, b.Name)
 	case waited, held && !try:
@@ -99,14 +107,29 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	return b.wait(ctx, set)
 }
 
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // wait takes a place in this process's line.
 func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err error) {
 	if b.channel != "" {
 		// The hub has to know which family of channels is in use. While it does not, the line polls.
 		_, _ = b.Session.Publish(ctx)
 	}
-	line, held, part := b.Session.Join(b.lineKey(), b.channel)
-	defer part()
+	line, held, part := b.Session.JoinRow(b.lineKey(), session.Ears{Channel: b.channel, Row: b.row, Passed: b.passed})
+	defer func() {
+		if left := part(); left != nil {
+			b.settle(line, left, set)
+		}
+	}()
 	offer := b.offer(set, held)
 	var pace func() time.Duration
 	attempt := func(ctx context.Context) (waiting.Verdict, error) {
@@ -117,7 +140,17 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 			}
 			line.Fresh()
 		}
-		h, remaining, err := b.ask(ctx, b.head(set), false)
+		var (
+			h         *hold
+			remaining time.Duration
+			open      bool
+			err       error
+		)
+		if b.row != "" && passable(set) && line.HearsPasses() {
+			h, remaining, open, err = b.sit(ctx, line, set)
+		} else {
+			h, remaining, err = b.ask(ctx, b.head(set), false)
+		}
 		switch {
 		case err != nil:
 			return waiting.Verdict{Down: delivery.Outage(ctx, err)}, err
@@ -127,6 +160,8 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 				h.owner.run = &run{began: h.since.Time(), alone: true}
 			}
 			return waiting.Verdict{Done: true, More: b.Kind.Shared, Sleep: waiting.Bound(set.FirstLease(), set.Poll)}, nil
+		case open:
+			return waiting.Verdict{Sleep: remaining}, nil
 		case pace != nil:
 			return waiting.Verdict{Sleep: pace()}, nil
 		default:
@@ -141,7 +176,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 	}
 	switch {
 	case err != nil:
-		b.left(line, set)
+		b.left(line.Line, set)
 	case got == nil:
 		got = offer.Gift.(*hold)
 	}
@@ -180,7 +215,7 @@ func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scri
 		return nil, 0, err
 	}
 	if reply.Held {
-		h, remaining, err = o.accept(receipt.Sent, reply)
+		h, remaining, err = o.accept(receipt.Sent, o.set.FirstLease(), reply)
 	} else {
 		remaining = reply.Remaining
 	}
@@ -191,12 +226,11 @@ func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scri
 }
 
 // accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
-func (o *owner) accept(sent time.Time, reply attemptReply) (*hold, time.Duration, error) {
-	lease := o.set.FirstLease()
+func (o *owner) accept(sent time.Time, lease time.Duration, reply attemptReply) (*hold, time.Duration, error) {
 	if !time.Now().Before(sent.Add(lease - watchdog.Margin(lease))) {
 		go o.giveUp()
 		return nil, 0, fmt.Errorf("%w: %s %q was granted, but the answer took longer than its lease of %v; ask for a longer lease",
 			errs.NotAcquired, o.base.Kind.Noun, o.base.Name, lease)
 	}
-	return o.begin(sent, reply.Token), 0, nil
+	return o.begin(sent, lease, reply.Token), 0, nil
 }

@@ -42,7 +42,12 @@ type owner struct {
 }
 
 func newOwner(b *Base, set *settings.Settings) *owner {
-	return &owner{base: b, id: b.Session.NextOwner(), set: set}
+	return newOwnerAs(b, set, b.Session.NextOwner())
+}
+
+// newOwnerAs is for an identity that was minted before, and of which there is no owner.
+func newOwnerAs(b *Base, set *settings.Settings, id string) *owner {
+	return &owner{base: b, id: id, set: set}
 }
 
 // of tells whether the owner holds a side of what b locks.
@@ -123,15 +128,19 @@ func (o *owner) exit() {
 	o.queue = o.queue.next
 }
 
-// begin makes the owner hold: its first hold is handed out and the watchdog looks after it. sent is the moment before
-// the acquisition was sent.
-func (o *owner) begin(sent time.Time, token int64) *hold {
-	lease := o.set.FirstLease()
-	o.renewing = o.set.Lease == 0
-	o.live, o.token = 1, token
-	o.first = hold{owner: o, since: watchdog.MomentOf(sent), renewed: o.renewing}
+// begin makes the owner hold: its first hold is handed out and the watchdog looks after it. The lease has run since sent,
+// or later.
+func (o *owner) begin(sent time.Time, lease time.Duration, token int64) *hold {
+	o.token = token
+	return o.beginUntil(sent, sent.Add(lease-watchdog.Margin(lease)))
+}
+
+// beginUntil is begin for an owner that is trusted until then.
+func (o *owner) beginUntil(since, trusted time.Time) *hold {
+	o.renewing, o.live = o.set.Lease == 0, 1
+	o.first = hold{owner: o, since: watchdog.MomentOf(since), renewed: o.renewing}
 	o.announce()
-	o.base.Session.Watchdog.Keep(&o.ticket, o, o.terms(sent.Add(lease-watchdog.Margin(lease))))
+	o.base.Session.Watchdog.Keep(&o.ticket, o, o.terms(trusted))
 	return &o.first
 }
 
@@ -159,7 +168,7 @@ func (o *owner) subject(holds int32, lease time.Duration) Subject {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.most = max(o.most, holds)
-	return Subject{Key: o.base.Key, Owner: o.field(), Holds: int(holds), Most: int(o.most), Token: o.token, Lease: lease, Patience: o.set.Patience}
+	return Subject{Key: o.base.Key, Owner: o.field(), Holds: int(holds), Most: int(o.most), Token: o.token, Tokens: o.base.tokens, Lease: lease, Patience: o.set.Patience}
 }
 
 // Batch puts the owner with those that are renewed by the same script in the same slot.

@@ -1,9 +1,12 @@
 package baselock
 
 import (
+	"time"
+
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rlock"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 // Plain is the kind of the plain layout, a hash of owner and holds, which a primitive takes as it is or changes where
@@ -34,10 +37,21 @@ func Plain() Kind {
 	}
 }
 
-// HandingOver is a kind of the plain layout whose holders hand the lock over to waiters of their process.
+// HandingOver is a kind of the plain layout whose holders hand the lock over: to waiters of their process, and then pass it
+// to another process.
 func (k Kind) HandingOver() Kind {
 	k.HandOver = func(from, to Subject) scripts.Command[scripts.Attempt] {
 		return rlock.HandOver(from.Key, from.Owner, to.Owner, to.Lease)
+	}
+	k.Enlist = func(s Subject, line string, patience time.Duration) scripts.Command[row.Sitting] {
+		return rlock.Enlist(s.Key, s.Owner, s.Lease, line, patience)
+	}
+	k.Pass = func(s Subject, turn row.Turn) scripts.Command[row.Release] {
+		return rlock.Pass(s.Key, s.Owner, s.Wake, turn)
+	}
+	k.Release = func(s Subject) scripts.Command[bool] {
+		cmd := rlock.Pass(s.Key, s.Owner, s.Wake, row.Turn{Row: keys.LockRow(s.Key)})
+		return scripts.Map(cmd, func(r row.Release) bool { return r.Freed })
 	}
 	return k
 }

@@ -1,14 +1,27 @@
-// Package counter is what semaphore and latch share: operations on a number in Redis that nobody owns, so that each
+// Package counter is what semaphores and latch share: operations on a number in Redis that nobody owns, so that each
 // has to take effect exactly once however often its command is executed.
 //
 // An operation borrows a lane (see scripts/lane) and carries a number in it. Resending is then harmless. Of an
 // operation that did not come to a known end the lane stays lent until it is settled in the background: an acquisition
 // is undone, a release is carried through, and anything else is fenced, so that it cannot take effect later.
+//
+// Those of a process who wait for one counter stand in line, and only the first of them asks: for itself and, in the same
+// script, for those behind it. The script serves them in order until one comes for whom there is not enough.
+//
+//	             asked for               served
+//	behind head ───────────► in a batch ────────► served ── has left meanwhile ──► its share is given back
+//	     ▲                       │
+//	     └───────────────────────┘ not served; or it is not known, and then the whole batch is undone
+//
+// Whoever is in a batch waits as before and may leave at any time. The head's context is that of the script: when it ends
+// the batch is undone, whoever is first then asks anew. A batch that a process dies with is as if each had asked alone:
+// what plain permits were granted is gone as if it had been held, and leased ones come back with their leases.
 package counter
 
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -16,7 +29,6 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
-	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -31,6 +43,8 @@ type Counter struct {
 	channel  string // empty where nobody waits
 	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
+
+	lately atomic.Int32 // how many the last attempt served that was not in vain; 0 when there was none
 }
 
 // New makes a counter. takes are the options that make sense in New.
@@ -64,10 +78,21 @@ func (c *Counter) Resolve(call string, takes settings.Option, opts []redlatch.Op
 
 // Wake is the message by which this counter wakes its waiters.
 func (c *Counter) Wake(ctx context.Context) (scripts.Wake, error) {
-	if c.channel == "" {
-		return scripts.Wake{}, nil
+	if c.invalid != nil || c.channel == "" {
+		return scripts.Wake{}, c.invalid
 	}
-	publish, err := c.Session.Publish(ctx)
+	return c.wake(c.Session.Publish(ctx))
+}
+
+// WakeWithin is Wake for what has to happen although ctx may have ended.
+func (c *Counter) WakeWithin(ctx context.Context, d time.Duration) (scripts.Wake, error) {
+	if c.invalid != nil || c.channel == "" {
+		return scripts.Wake{}, c.invalid
+	}
+	return c.wake(c.Session.PublishWithin(ctx, d))
+}
+
+func (c *Counter) wake(publish string, err error) (scripts.Wake, error) {
 	if err != nil {
 		return scripts.Wake{}, c.broken(err)
 	}
@@ -106,84 +131,4 @@ func Ask[R any](ctx context.Context, c *Counter, cmd func(key string) scripts.Co
 func Read[R any](ctx context.Context, c *Counter, cmd func(key string) scripts.Command[R], set *settings.Settings) (R, error) {
 	reply, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd(c.Key), delivery.Limit{Outage: set.OutageFor(false)})
 	return reply, err
-}
-
-// Change does something once. When ctx ends before the outcome is known the error matches ErrUncertain, and the
-// operation is fenced in the background: it took effect by then, or never will.
-func Change[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) (reply R, err error) {
-	return ChangeThen(ctx, c, build, func() {})
-}
-
-// ChangeThen is Change that calls over when the operation cannot take effect any more: before it returns, unless a copy
-// of its command may still be on its way.
-func ChangeThen[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R],
-	over func()) (reply R, err error) {
-	return run(ctx, c, build, delivery.Limit{Outage: c.defaults.OutageFor(false)}, false, over)
-}
-
-// GiveBack is Change for what has to happen, like the release of permits: it ignores the end of ctx, has the release
-// timeout as its limit, and what is in doubt by then is carried through in the background.
-func GiveBack[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) (reply R, err error) {
-	limit := delivery.Limit{Outage: c.defaults.ReleaseTimeout, Total: c.defaults.ReleaseTimeout, Stubborn: true}
-	return run(ctx, c, build, limit, true, func() {})
-}
-
-// run sends one operation in a lane. In doubt it is carried through in the background if it is owed, else fenced; over is
-// called after that.
-func run[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R],
-	limit delivery.Limit, owed bool, over func()) (reply R, err error) {
-	if c.invalid != nil {
-		over()
-		return reply, c.invalid
-	}
-	wake, err := c.Wake(ctx)
-	if err != nil {
-		over()
-		return reply, err
-	}
-	call := c.Session.BorrowLane(c.Key)
-	settled := func() {
-		c.Session.ReturnLane(c.Key, call)
-		over()
-	}
-	cmd := build(wake, call)
-	deliver := delivery.Deliver[R]
-	if limit.Total > 0 {
-		deliver = delivery.Within[R]
-	}
-	reply, receipt, err := deliver(ctx, c.Session.Dispatch, cmd, limit)
-	if err == nil {
-		if receipt.Doubt { // a copy of the command may still be on its way
-			go c.Settle(c.fence(call), settled)
-		} else {
-			settled()
-		}
-		return reply, nil
-	}
-	failure := delivery.AsFailure(err)
-	if !failure.Doubt {
-		settled()
-		return reply, c.broken(err)
-	}
-	go func() {
-		_, known := delivery.Result(failure, cmd)
-		switch {
-		case owed: // also when it is known: the last send may have ended without being executed
-			c.Settle(carry(c, cmd, call), settled)
-		case known:
-			settled()
-		default:
-			c.Settle(c.fence(call), settled)
-		}
-	}()
-	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.noun, c.Name, err)
-}
-
-// handBack returns a lane. If a copy of its last command may still be on its way, it is fenced first.
-func (c *Counter) handBack(call lane.Call, doubt bool) {
-	if !doubt {
-		c.Session.ReturnLane(c.Key, call)
-		return
-	}
-	go c.settle(call, c.fence(call))
 }

@@ -103,20 +103,41 @@ func (l *lab) add(d int64) (int64, error) {
 }
 
 func (l *lab) giveBack(n int64) (int64, error) {
-	return counter.GiveBack(l.Context(), l.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-		return semaphore.Release(l.counter.Key, n, wake, call)
-	})
+	op := l.counter.Begin(l.Context())
+	return counter.GiveBack(l.Context(), op, semaphore.Release(l.counter.Key, n, op.Wake, op.Call))
 }
 
 func (l *lab) acquire(n int64) error {
 	set, err := l.counter.Resolve("acquire", settings.Wait, nil)
 	require.NoError(l, err)
-	return l.counter.Acquire(l.Context(), set, counter.Acquisition{
-		Take: func(call lane.Call) scripts.Command[bool] { return semaphore.Acquire(l.counter.Key, n, call) },
-		Undo: func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-			return semaphore.CancelAcquire(l.counter.Key, n, wake, call)
-		},
-	})
+	return l.counter.Acquire(l.Context(), set, &seeker{l.counter.Key, []int64{n}})
+}
+
+// A seeker is the semaphore's.
+type seeker struct {
+	key   string
+	wants []int64
+}
+
+func (s *seeker) Begin(behind []counter.Seeker) counter.Attempt {
+	wants := s.wants[:1:1]
+	for _, other := range behind {
+		wants = append(wants, other.(*seeker).wants[0])
+	}
+	return &seeker{s.key, wants}
+}
+
+func (s *seeker) Asks() int                 { return len(s.wants) }
+func (s *seeker) Unstored() bool            { return false }
+func (s *seeker) Took(int, time.Time) error { return nil }
+func (s *seeker) Decline([]int)             {}
+
+func (s *seeker) Take(_ scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
+	return semaphore.Acquire(s.key, s.wants, call)
+}
+
+func (s *seeker) Undo(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return semaphore.CancelAcquire(s.key, s.wants, wake, call)
 }
 
 func (l *lab) has(want string) {

@@ -35,6 +35,10 @@ func LatchChannel(name string) string { return "redisson_countdownlatch__channel
 // FencingToken is the counter of a fenced lock.
 func FencingToken(name string) string { return Prefixed("redisson_lock_token", name) }
 
+// LockRow is where the processes of this library sit that wait for a plain or fenced lock. A process hears on the channel
+// of this name, with a colon and its session appended, that the lock was passed to it. Redisson does not know either.
+func LockRow(name string) string { return Prefixed("redlatch_lock_row", name) }
+
 // Guard is the greatest token that the guard of a fenced lock has seen. Redisson does not know it.
 func Guard(name string) string { return Prefixed("redlatch_guard", name) }
 

@@ -14,7 +14,7 @@ var (
 	}
 
 	edge = []string{
-		"internal/outcome", "internal/scripts", "internal/scripts/lane", "internal/dispatch", "internal/delivery", "internal/wakeup",
+		"internal/outcome", "internal/scripts", "internal/scripts/lane", "internal/scripts/row", "internal/dispatch", "internal/delivery", "internal/wakeup",
 		"internal/session",
 	}
 
@@ -44,6 +44,7 @@ var table = map[string][]string{
 	"internal/outcome":      nil,
 	"internal/scripts":      nil,
 	"internal/scripts/lane": {"internal/scripts"},
+	"internal/scripts/row":  {"internal/scripts"},
 	"internal/dispatch":     {"internal/outcome"},
 	"internal/delivery":     {"internal/outcome", "internal/dispatch", "internal/scripts"},
 	"internal/wakeup":       {"internal/keys"},
@@ -81,7 +82,7 @@ var table = map[string][]string{
 // The scripts of the primitives, which share a prelude at most.
 func init() {
 	for _, name := range []string{"rlock", "fairlock", "rwlock", "spinlock", "fencedlock", "semaphore", "permitsemaphore", "countdownlatch", "multilock"} {
-		table["internal/scripts/"+name] = []string{"internal/scripts", "internal/scripts/lane", "internal/keys"}
+		table["internal/scripts/"+name] = []string{"internal/scripts", "internal/scripts/lane", "internal/scripts/row", "internal/keys"}
 	}
 }
 

@@ -75,6 +75,7 @@ func Exercise(t *testing.T, make Make, features Features) {
 					l.mini = mini
 					c.run(l)
 					l.finish()
+					time.Sleep(time.Second) // what an ended wait leaves in Redis is taken back behind it
 				})
 			})
 		}

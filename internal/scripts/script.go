@@ -39,6 +39,15 @@ func Load(folder embed.FS, name string, preludes ...string) *Script {
 	return &Script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
 }
 
+// Prelude reads a Lua file that scripts begin with. It panics when the file is missing: that is a mistake of the build.
+func Prelude(folder embed.FS, file string) string {
+	source, err := folder.ReadFile(file)
+	if err != nil {
+		panic("redlatch: a prelude is not embedded: " + err.Error())
+	}
+	return string(source)
+}
+
 // Name is the folder and the operation, "rlock/acquire".
 func (s *Script) Name() string { return s.name }
 

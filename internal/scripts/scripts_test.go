@@ -24,8 +24,8 @@ var commands = strings.Fields(`
 	hset hget hdel hexists hgetall hlen hkeys hmget hincrby
 	pexpire pttl time
 	lpush rpush lpop lrem lindex llen lrange lpos
-	zadd zrem zscore zcard zcount zrange zrangebyscore zremrangebyscore zrank zincrby
-	publish spublish`)
+	zadd zrem zscore zcard zcount zrange zrangebyscore zremrangebyscore zrank zincrby zpopmin
+	publish spublish pubsub`)
 
 var (
 	called   = regexp.MustCompile(`\b(?:redis\.p?call|insist)\(\s*'(\w+)'`)

@@ -2,6 +2,8 @@ package session
 
 import (
 	"hash/maphash"
+	"maps"
+	"time"
 
 	"github.com/redlatch/redlatch/internal/waiting"
 	"github.com/redlatch/redlatch/internal/wakeup"
@@ -27,11 +29,23 @@ func (k LineKey) place() place {
 	return place(maphash.String(seed, k.Key) + 31*maphash.String(seed, k.Kind))
 }
 
-// A line is a waiting.Line with its subscription, for as long as somebody is in it or has what it is for.
-type line struct {
+// A Line is a waiting.Line with its subscriptions, for as long as somebody is in it or has what it is for.
+type Line struct {
 	*waiting.Line
+	Seat Seat // where there is a row
+
 	users    int // guarded by Session.mu
 	listener *wakeup.Listener
+	row      *wakeup.Listener // nil: there is none
+}
+
+// Ears say what a line listens to.
+type Ears struct {
+	Channel string // whose messages wake it; empty: it polls
+	Row     string // of the processes that wait; empty: there is none
+
+	// Passed is called with each message that says to whom the lock was passed. It must not block.
+	Passed func(l *Line, message string)
 }
 
 // Waiting tells whether somebody of this process waits in line, and must not be overtaken.
@@ -40,11 +54,29 @@ func (s *Session) Waiting(key LineKey) bool {
 }
 
 // Busy tells whether whoever wants key has to stand in line: others of this process wait for it, or one has it and will
-// give it on.
-func (s *Session) Busy(key LineKey) (waited, held bool) {
+// give it on. open is how long this process leaves it to others.
+func (s *Session) Busy(key LineKey) (waited, held bool, open time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.waitersLocked(key) > 0, s.posts[key.place()] != nil
+	place := key.place()
+	if until, left := s.open[place]; left {
+		if open = time.Until(until); open <= 0 {
+			delete(s.open, place)
+		}
+	}
+	return s.waitersLocked(key) > 0, s.posts[place] != nil, open
+}
+
+// Open has this process leave key to others until then.
+func (s *Session) Open(key LineKey, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[place]time.Time{}
+	}
+	now := time.Now()
+	maps.DeleteFunc(s.open, func(_ place, until time.Time) bool { return !now.Before(until) })
+	s.open[key.place()] = until
 }
 
 // Waiters is how many of this process wait in line.
@@ -67,42 +99,71 @@ func (s *Session) waitersLocked(key LineKey) int {
 // Join returns the line, subscribed to channel (or polling, without one), whether somebody of this process has what it
 // is for, and a function to call when the caller has left it.
 func (s *Session) Join(key LineKey, channel string) (_ *waiting.Line, held bool, part func()) {
+	l, held, leave := s.JoinRow(key, Ears{Channel: channel})
+	return l.Line, held, func() { leave() }
+}
+
+// JoinRow is Join for a line that has a seat in a row. The function returns the sitter that has to be settled, if any.
+func (s *Session) JoinRow(key LineKey, ears Ears) (_ *Line, held bool, part func() *Sitter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.lines[key]
 	if l == nil {
-		l = s.openLineLocked(channel)
+		l = s.openLineLocked(ears)
 		s.lines[key] = l
 	}
 	l.users++
-	return l.Line, s.posts[key.place()] != nil, func() { s.part(key, l) }
+	l.Seat.use()
+	return l, s.posts[key.place()] != nil, func() *Sitter { return s.part(key, l) }
 }
 
-func (s *Session) openLineLocked(channel string) *line {
-	if channel == "" || s.hubLocked() == nil {
-		return &line{Line: waiting.NewLine(nil)}
+func (s *Session) openLineLocked(ears Ears) *Line {
+	l := &Line{}
+	if ears.Channel == "" || s.hubLocked() == nil {
+		l.Line = waiting.NewLine(nil)
+		return l
 	}
-	l := &line{}
 	l.Line = waiting.NewLine(func() <-chan struct{} { return l.listener.Confirmed() })
-	l.listener = s.hub.Listen(channel, l.Wake)
+	if ears.Row != "" { // first, so that it stands when the other one does
+		l.row = s.hub.Hear(ears.Row+":"+s.ID, func(message string) { ears.Passed(l, message) })
+	}
+	l.listener = s.hub.Listen(ears.Channel, l.Wake)
 	return l
 }
 
-func (s *Session) part(key LineKey, l *line) {
+// HearsPasses tells whether a pass to this line would be heard of.
+func (l *Line) HearsPasses() bool { return l.row != nil && closed(l.row.Confirmed()) }
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *Session) part(key LineKey, l *Line) (left *Sitter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.users--
+	if l.users == 0 {
+		left = l.Seat.leave()
+	}
 	s.closeLineLocked(key, l)
+	return left
 }
 
-func (s *Session) closeLineLocked(key LineKey, l *line) {
+func (s *Session) closeLineLocked(key LineKey, l *Line) {
 	if l.users > 0 || s.posts[key.place()] != nil {
 		return
 	}
 	delete(s.lines, key)
 	l.Stop()
-	if l.listener != nil {
-		l.listener.Close()
+	for _, listener := range []*wakeup.Listener{l.listener, l.row} {
+		if listener != nil {
+			listener.Close()
+		}
 	}
 }
 
@@ -120,15 +181,7 @@ func (s *Session) Hears(key LineKey) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.lines[key]
-	if l == nil || l.listener == nil {
-		return false
-	}
-	select {
-	case <-l.listener.Confirmed():
-		return true
-	default:
-		return false
-	}
+	return l != nil && l.listener != nil && closed(l.listener.Confirmed())
 }
 
 // Free notes that holder has key no more, or not for certain, and that nobody of this process was given it by him. Those
@@ -149,13 +202,14 @@ func (s *Session) Free(key LineKey, holder *Post, heard bool) {
 }
 
 // Claim claims the first in line, for holder to give key to; see [waiting.Line.Claim].
-func (s *Session) Claim(key LineKey, holder *Post) (waiting.Claim, bool) {
+func (s *Session) Claim(key LineKey, holder *Post) (l *Line, claim waiting.Claim, ok bool) {
 	s.mu.Lock()
-	l := s.lines[key]
+	l = s.lines[key]
 	known := s.posts[key.place()] == holder
 	s.mu.Unlock()
 	if l == nil || !known {
-		return waiting.Claim{}, false
+		return nil, claim, false
 	}
-	return l.Claim()
+	claim, ok = l.Claim()
+	return l, claim, ok
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/singleflight"
@@ -55,6 +56,30 @@ func (s *Session) Publish(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+}
+
+// PublishWithin is Publish for what has to happen although ctx may have ended.
+func (s *Session) PublishWithin(ctx context.Context, d time.Duration) (string, error) {
+	if chosen := s.publish.chosen.Load(); chosen != nil { // the common case needs no timer
+		return *chosen, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
+	defer cancel()
+	return s.Publish(ctx)
+}
+
+// KnowsListeners tells whether a server knows all who listen to a channel: not on a cluster whose channels are not sharded.
+func (s *Session) KnowsListeners() bool {
+	chosen := s.publish.chosen.Load()
+	return !s.cluster || chosen != nil && *chosen == Sharded
+}
+
+// Subscribed tells whether this process is one of those who listen to a channel, be it only that its subscription lingers.
+func (s *Session) Subscribed(channel string) bool {
+	s.mu.Lock()
+	hub := s.hub
+	s.mu.Unlock()
+	return hub != nil && hub.Hears(channel)
 }
 
 func (p *publishCommand) ask(client Client) (string, error) {

@@ -92,7 +92,7 @@ func keep(t *testing.T, client *trips, n, share int, gone ...int) []*holder {
 	}
 	for _, h := range holders {
 		s.Watchdog.Keep(&h.Ticket, h, watchdog.Terms{
-			Lease: time.Hour, Every: time.Second, Trusted: time.Now().Add(time.Hour), Margin: time.Second})
+			Lease: time.Hour, Every: 3 * time.Second, Trusted: time.Now().Add(time.Hour), Margin: time.Second})
 		t.Cleanup(func() { s.Watchdog.Forget(&h.Ticket) })
 	}
 	return holders

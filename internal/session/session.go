@@ -52,10 +52,11 @@ type Session struct {
 	logger *slog.Logger
 
 	mu     sync.Mutex
-	lines  map[LineKey]*line
-	posts  map[place]*Post    // who of this process has what a line is for, and may give it on
-	queues map[LineKey]*queue // nil until somebody takes a fair lock
-	hub    *wakeup.Hub        // nil until somebody waits
+	lines  map[LineKey]*Line
+	posts  map[place]*Post     // who of this process has what a line is for, and may give it on
+	open   map[place]time.Time // what this process leaves to others until then; nil until it has
+	queues map[LineKey]*queue  // nil until somebody takes a fair lock
+	hub    *wakeup.Hub         // nil until somebody waits
 }
 
 // registry finds the session of a client without keeping it.
@@ -106,7 +107,7 @@ func checkClient(client Client) {
 }
 
 func open(client Client, set *settings.Settings) *Session {
-	s := &Session{ID: uuid.NewString(), Client: client, logger: set.Logger, lines: map[LineKey]*line{}, posts: map[place]*Post{}}
+	s := &Session{ID: uuid.NewString(), Client: client, logger: set.Logger, lines: map[LineKey]*Line{}, posts: map[place]*Post{}}
 	s.lanes.opened = time.Now()
 	s.linger.Store(int64(set.Linger))
 	s.topology, _ = client.(dispatch.Cluster)

@@ -72,13 +72,16 @@ func (c Claim) Refuse(who any) {
 	c.line.Wake()
 }
 
-// StandBack is for one who is about to give the thing back to everybody instead, because his process had it for long
-// enough. The next attempt is told to let other processes ask first.
-func (c Claim) StandBack() {
+// StandBack is for one who is about to give the thing to others instead, because his process had it for long enough. The
+// next attempt is told to let them ask first; without news it is made after poll.
+func (c Claim) StandBack(poll time.Duration) {
 	c.line.mu.Lock()
 	defer c.line.mu.Unlock()
 	c.w.claimed = false
 	c.line.stands = true
+	if !c.line.headed {
+		c.line.alarmLocked(poll)
+	}
 }
 
 // StandsBack tells an attempt, once, to let others ask first. It calls Fresh when it has done so.

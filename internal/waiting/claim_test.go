@@ -90,7 +90,7 @@ func (b *baton) put(who int) {
 	case ok && b.dice(2) == 0:
 		claim.Refuse(claim.Who())
 	case ok:
-		claim.StandBack()
+		claim.StandBack(1000 * time.Hour)
 	}
 	b.mu.Lock()
 	b.lying = true

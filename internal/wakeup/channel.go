@@ -34,9 +34,21 @@ func (c *channel) remove(l *Listener) {
 // appendWakes adds the wake functions of all listeners, to be called without the hub's mutex.
 func (c *channel) appendWakes(wakes []func()) []func() {
 	for _, l := range c.listeners {
-		wakes = append(wakes, l.wake)
+		if l.wake != nil {
+			wakes = append(wakes, l.wake)
+		}
 	}
 	return wakes
+}
+
+// appendHears adds what is to be called with a message.
+func (c *channel) appendHears(hears []func(string)) []func(string) {
+	for _, l := range c.listeners {
+		if l.hear != nil {
+			hears = append(hears, l.hear)
+		}
+	}
+	return hears
 }
 
 // confirm records that the server has confirmed the subscription and reports whether that ended a gap.
@@ -68,7 +80,8 @@ func (c *channel) lose(quiet bool) (tell bool) {
 type Listener struct {
 	hub       *Hub
 	ch        *channel
-	wake      func()
+	wake      func() // nil, or hear is
+	hear      func(message string)
 	confirmed chan struct{} // the channel's up at the time of Listen
 	index     int           // in ch.listeners
 	closed    bool

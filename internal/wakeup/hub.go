@@ -114,6 +114,16 @@ func New(cfg Config) *Hub {
 //
 // Messages from before Confirmed may or may not wake.
 func (h *Hub) Listen(name string, wake func()) *Listener {
+	return h.listen(name, &Listener{wake: wake})
+}
+
+// Hear has hear called with every message on the channel, under the rules for wake. It is not told of messages that may
+// have been missed.
+func (h *Hub) Hear(name string, hear func(message string)) *Listener {
+	return h.listen(name, &Listener{hear: hear})
+}
+
+func (h *Hub) listen(name string, l *Listener) *Listener {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ch, known := h.channels[name]
@@ -123,7 +133,7 @@ func (h *Hub) Listen(name string, wake func()) *Listener {
 		h.stray = append(h.stray, ch)
 	}
 	delete(h.idle, ch)
-	l := &Listener{hub: h, ch: ch, wake: wake, confirmed: ch.up}
+	l.hub, l.ch, l.confirmed = h, ch, ch.up
 	ch.add(l)
 	switch {
 	case !h.running:
@@ -135,6 +145,14 @@ func (h *Hub) Listen(name string, wake func()) *Listener {
 		h.poke()
 	}
 	return l
+}
+
+// Hears tells whether a subscription to the channel stands, with a listener or without.
+func (h *Hub) Hears(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ch := h.channels[name]
+	return ch != nil && ch.standing
 }
 
 // Suspect is for whoever saw READONLY, MOVED or a network error on the client's commands: subscriptions may sit on a node

@@ -184,7 +184,7 @@ func (l *link) read(ps *redis.PubSub) {
 		case nil:
 			err = l.refused(err)
 		case *redis.Message:
-			l.message(got.Channel)
+			l.message(got.Channel, got.Payload)
 		case *redis.Subscription:
 			err = l.answer(got)
 		}
@@ -195,18 +195,24 @@ func (l *link) read(ps *redis.PubSub) {
 	}
 }
 
-// message wakes the listeners of a channel.
-func (l *link) message(name string) {
+// message tells the listeners of a channel.
+func (l *link) message(name, payload string) {
 	h := l.home.hub
-	var few [8]func() // most channels have fewer listeners: no allocation
-	wakes := few[:0]
+	var ( // most channels have fewer listeners: no allocation
+		someWakes [8]func()
+		someHears [2]func(string)
+	)
+	wakes, hears := someWakes[:0], someHears[:0]
 	h.mu.Lock()
 	if ch := h.channels[name]; ch != nil {
-		wakes = ch.appendWakes(wakes)
+		wakes, hears = ch.appendWakes(wakes), ch.appendHears(hears)
 	}
 	h.mu.Unlock()
 	for _, wake := range wakes {
 		wake()
+	}
+	for _, hear := range hears {
+		hear(payload)
 	}
 }
 

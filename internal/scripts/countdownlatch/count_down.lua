@@ -12,7 +12,7 @@
 -- A stored count of 0 or less is of another program's making and counts as open: it is removed without a message.
 
 if not value then
-  return '0'
+  return 0
 end
 if tonumber(value) > 1 then
   return settle(decimal(insist('decr', KEYS[1])))
@@ -22,4 +22,4 @@ settle('0')
 if tonumber(value) == 1 then
   redis.call(ARGV[3], ARGV[4], '0')
 end
-return '0'
+return 0

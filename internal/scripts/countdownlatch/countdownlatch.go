@@ -28,14 +28,15 @@ var (
 // TrySetCount sets the count, 1 or more, of a latch that does not exist, with a TTL unless ttl is 0, and answers
 // whether it did.
 func TrySetCount(key string, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(trySetCount, call.Keys(key),
-		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel), scripts.Bool)
+	args := []any{call.Lane, call.Seq, n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel}
+	return scripts.Integer(trySetCount, []string{key, call.Key}, args, scripts.Bool)
 }
 
 // CountDown takes one from the count and answers what remains; at zero the latch opens and is deleted. Nothing
 // happens to a latch that does not exist, and 0 remains.
 func CountDown(key string, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(countDown, call.Keys(key), call.Args(wake.Publish, wake.Channel), scripts.Int64)
+	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel}
+	return scripts.Integer(countDown, []string{key, call.Key}, args, scripts.Int64)
 }
 
 // Count answers what is still to be counted: 0 when the latch is open.

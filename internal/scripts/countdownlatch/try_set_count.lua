@@ -12,7 +12,7 @@
 -- Answers 1, or 0 when there is a latch.
 
 if value then
-  return '0'
+  return 0
 end
 if ARGV[4] == '0' then
   redis.call('set', KEYS[1], ARGV[3])
@@ -21,4 +21,4 @@ else
 end
 settle('1')
 redis.call(ARGV[5], ARGV[6], '1')
-return '1'
+return 1

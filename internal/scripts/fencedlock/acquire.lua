@@ -1,4 +1,5 @@
--- acquire takes the lock for a fresh owner if it is free, and issues the next token.
+-- acquire takes the lock for a fresh owner if it is free, and issues the next token. It follows the
+-- preludes issue and own.
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  token: a string, the token issued last; no TTL
@@ -10,11 +11,13 @@
 
 local remaining = redis.call('pttl', KEYS[1])
 if remaining == -2 then -- no such key
-  redis.call('incr', KEYS[2]) -- first of the writes, for it is the one that can be refused
-  redis.call('persist', KEYS[2]) -- whoever put a TTL on it would have the tokens start again at 1
+  local token = issue() -- first of the writes, for it is the one that can be refused
+  if type(token) == 'table' then
+    return token
+  end
   redis.call('hset', KEYS[1], ARGV[1], '1')
   redis.call('pexpire', KEYS[1], ARGV[2])
-  return {1, redis.call('get', KEYS[2])}
+  return {1, token}
 end
 if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
   return {0, remaining}

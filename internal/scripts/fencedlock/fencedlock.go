@@ -13,27 +13,25 @@ import (
 
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 //go:embed *.lua
 var folder embed.FS
 
 var (
-	acquire = scripts.Load(folder, "fencedlock/acquire", prelude("own.lua"))
-	hand    = scripts.Load(folder, "fencedlock/handover", prelude("own.lua"))
+	issue = scripts.Prelude(folder, "issue.lua")
+	own   = scripts.Prelude(folder, "own.lua")
+	admit = scripts.Prelude(folder, "admit.lua")
+
+	acquire = scripts.Load(folder, "fencedlock/acquire", issue, own)
+	hand    = scripts.Load(folder, "fencedlock/handover", issue, own)
+	inRow   = row.Load(issue, own)
 	reenter = scripts.Load(folder, "fencedlock/reenter")
 	last    = scripts.Load(folder, "fencedlock/last")
-	claim   = scripts.Load(folder, "fencedlock/claim", prelude("admit.lua"))
-	write   = scripts.Load(folder, "fencedlock/write", lane.Prelude, prelude("admit.lua"))
+	claim   = scripts.Load(folder, "fencedlock/claim", admit)
+	write   = scripts.Load(folder, "fencedlock/write", lane.Prelude, admit)
 )
-
-func prelude(name string) string {
-	source, err := folder.ReadFile(name)
-	if err != nil {
-		panic("redlatch: a prelude is not embedded: " + err.Error())
-	}
-	return string(source)
-}
 
 // Acquire takes the lock for a fresh owner if it is free, with one hold, the lease as TTL, and the next token. An
 // execution that finds the owner holding already is a repetition: it answers the token of the first.
@@ -45,6 +43,16 @@ func Acquire(key, tokenKey, owner string, lease time.Duration) scripts.Command[s
 // the lock is not held when neither of them held it; then no token is issued.
 func HandOver(key, tokenKey, from, to string, lease time.Duration) scripts.Command[scripts.Attempt] {
 	return scripts.Array(hand, []string{key, tokenKey}, []any{from, to, scripts.Milliseconds(lease)}, attempt)
+}
+
+// Enlist is Acquire for an owner who waits in the row; see [row.Scripts.Enlist].
+func Enlist(key, tokenKey, owner string, lease time.Duration, line string, patience time.Duration) scripts.Command[row.Sitting] {
+	return inRow.Enlist([]string{key, tokenKey}, owner, lease, line, patience)
+}
+
+// Pass is the release of a lock to the first in the row, who is issued a token; see [row.Scripts.Pass].
+func Pass(key, tokenKey, owner string, wake scripts.Wake, turn row.Turn) scripts.Command[row.Release] {
+	return inRow.Pass([]string{key, tokenKey}, owner, wake, turn)
 }
 
 // Reenter sets the number of holds of an owner, lengthens the TTL to lease and issues a token above newest, the

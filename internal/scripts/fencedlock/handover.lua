@@ -1,5 +1,5 @@
 -- handover ends all holds of an owner, takes the lock for a fresh one without its ever being free, and issues the next
--- token.
+-- token. It follows the preludes issue and own.
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  token: a string, the token issued last; no TTL
@@ -11,12 +11,14 @@
 -- else {0, -1}: the former had lost it.
 
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
-  redis.call('incr', KEYS[2]) -- first of the writes, for it is the one that can be refused
-  redis.call('persist', KEYS[2])
+  local token = issue() -- first of the writes, for it is the one that can be refused
+  if type(token) == 'table' then
+    return token
+  end
   redis.call('hdel', KEYS[1], ARGV[1])
   redis.call('hset', KEYS[1], ARGV[2], '1')
   redis.call('pexpire', KEYS[1], ARGV[3])
-  return {1, redis.call('get', KEYS[2])}
+  return {1, token}
 end
 if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
   return {0, -1}

@@ -24,6 +24,7 @@ package lane
 
 import (
 	"embed"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -36,17 +37,9 @@ var folder embed.FS
 // Prelude begins every script that takes a Call; Value begins those that read the counter. Prelude goes first, so
 // that a repetition is answered without looking at the counter.
 var (
-	Prelude = prelude("lane.lua")
-	Value   = prelude("value.lua")
+	Prelude = scripts.Prelude(folder, "lane.lua")
+	Value   = scripts.Prelude(folder, "value.lua")
 )
-
-func prelude(file string) string {
-	source, err := folder.ReadFile(file)
-	if err != nil {
-		panic("redlatch: a prelude is not embedded: " + err.Error())
-	}
-	return string(source)
-}
 
 // Round is how many numbers belong to a half minute: more than a session can use in that time, and so few that the numbers
 // of thirty years stay exact in Lua.
@@ -64,6 +57,12 @@ func (c Call) Keys(counter string) []string { return []string{counter, c.Key} }
 
 // Args are the arguments of such a script.
 func (c Call) Args(rest ...any) []any { return append([]any{c.Lane, c.Seq}, rest...) }
+
+// Granted is the answer to an acquisition for one caller or for several in order.
+type Granted struct {
+	Served int           // how many got all that they wanted: the first ones
+	Again  time.Duration // to the next: when there may be enough without a message, negative when that is not known
+}
 
 // Stale reports whether a script refused to execute because its lane has gone on.
 func Stale(err error) bool { return redis.HasErrorPrefix(err, "REDLATCH-STALE") }

@@ -27,13 +27,7 @@ import (
 var folder embed.FS
 
 var (
-	clock = func() string {
-		source, err := folder.ReadFile("clock.lua")
-		if err != nil {
-			panic("redlatch: a prelude is not embedded: " + err.Error())
-		}
-		return string(source)
-	}()
+	clock = scripts.Prelude(folder, "clock.lua")
 
 	acquire = scripts.Load(folder, "multilock/acquire", clock)
 	recount = scripts.Load(folder, "multilock/recount", clock)

@@ -1,44 +1,66 @@
--- acquire takes a permit for each id if enough are available. It follows the preludes lane and permits.
+-- acquire serves callers in order, each with a permit for each of its ids, until one comes for whom not enough are
+-- available. It follows the preludes lane and permits.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  lanes of the session
--- KEYS[3]  permits taken
--- ARGV[1]  lane
--- ARGV[2]  sequence number
--- ARGV[3]  lease in milliseconds; -1 for none
--- ARGV[4]  PUBLISH or SPUBLISH
--- ARGV[5]  wake channel
--- ARGV[i]  from 6 on: ids
+-- KEYS[1]      semaphore: permits available
+-- KEYS[2]      lanes of the session
+-- KEYS[3]      permits taken
+-- ARGV[1]      lane
+-- ARGV[2]      sequence number
+-- ARGV[3]      PUBLISH or SPUBLISH
+-- ARGV[4]      wake channel
+-- ARGV[i]      from 5 on, of each caller: lease in milliseconds, -1 for none
+-- ARGV[i + 1]  number of its ids
+-- ARGV[j]      its ids
 --
--- Answers -3 when they were taken; else the milliseconds until the next deadline, -1 when no permit has one. Publishes
--- what is left if permits had expired.
+-- Answers to one caller -3 when it was served; else the milliseconds until the next deadline, -1 when no permit has
+-- one. To several, an array: how many were served, and that of whom is next, -1 also when all were. Publishes what is
+-- left if permits had expired.
 --
 -- The ids are the memory of what was done, so nothing is stored in the lane. A copy that comes after their release is
 -- refused as stale if the lane was fenced.
 
 local expired = reclaim()
-local wanted = #ARGV - 5
-local answer = '-3'
+local served, took, refused, several = 0, false, false, false
 
-local before = false -- an earlier execution has taken them
-for i = 6, #ARGV do
-  before = before or redis.call('zscore', KEYS[3], ARGV[i])
+local i = 5
+while i <= #ARGV and not refused do
+  local count = tonumber(ARGV[i + 1])
+  local last = i + 1 + count
+  several = several or last < #ARGV
+  local before = false -- an earlier execution has taken them
+  for j = i + 2, last do
+    before = before or redis.call('zscore', KEYS[3], ARGV[j])
+  end
+  if not (before and available) then
+    if available and available >= count then
+      add(-count)
+      for j = i + 2, last do
+        redis.call('zadd', KEYS[3], deadline(tonumber(ARGV[i])), ARGV[j])
+      end
+      took = true
+    else
+      refused = true
+    end
+  end
+  if not refused then
+    served = served + 1
+  end
+  i = last + 1
+end
+if took then
+  follow()
 end
 
-if not (before and available) then
-  if available and available >= wanted then
-    add(-wanted)
-    for i = 6, #ARGV do
-      redis.call('zadd', KEYS[3], deadline(tonumber(ARGV[3])), ARGV[i])
-    end
-    follow()
-  else
-    local first = redis.call('zrange', KEYS[3], 0, 0, 'withscores')
-    local next = tonumber(first[2] or permanent)
-    answer = next == permanent and '-1' or whole(next - now)
-  end
+local again = -1
+if refused then
+  local first = redis.call('zrange', KEYS[3], 0, 0, 'withscores')
+  local next = tonumber(first[2] or permanent)
+  again = next == permanent and -1 or next - now
 end
 if expired > 0 then
-  announce(ARGV[4], ARGV[5], available or 0)
+  announce(ARGV[3], ARGV[4], available or 0)
 end
-return tonumber(answer)
+if several then
+  return {served, again}
+end
+return served == 1 and -3 or again

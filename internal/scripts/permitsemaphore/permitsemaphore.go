@@ -34,13 +34,7 @@ const NoLease time.Duration = -1
 var folder embed.FS
 
 // prelude stands in the same folder and is joined in front of the others.
-var prelude = func() string {
-	source, err := folder.ReadFile("permits.lua")
-	if err != nil {
-		panic("redlatch: a prelude is not embedded: " + err.Error())
-	}
-	return string(source)
-}()
+var prelude = scripts.Prelude(folder, "permits.lua")
 
 var (
 	acquire     = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, prelude)
@@ -58,36 +52,84 @@ var (
 	persist     = scripts.Load(folder, "permitsemaphore/persist", lane.Prelude, prelude)
 )
 
-// acquired is what acquire.lua answers when the permits are taken.
+// Names are the keys of one semaphore, which are asked for too often to be put together each time.
+type Names struct {
+	Counter string // of the number of permits available, and the semaphore's own
+	Taken   string // of the permits taken
+}
+
+// NamesOf are the keys of the semaphore at key.
+func NamesOf(key string) Names { return Names{key, keys.PermitTimeouts(key)} }
+
+func (n Names) plain() []string { return []string{n.Counter, n.Taken} }
+
+func (n Names) laned(call lane.Call) []string { return []string{n.Counter, call.Key, n.Taken} }
+
+// acquired is what acquire.lua answers a lone caller when the permits are taken.
 const acquired = -3
 
-// Acquire takes a permit for each id, all or none. The answer's Remaining is the time until the next deadline of a
-// permit that somebody has, negative when there is none. A repetition finds the ids and leaves their deadlines alone.
-func Acquire(key string, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[scripts.Attempt] {
-	return scripts.Integer(acquire, laned(key, call),
-		list(call.Args(milliseconds(lease), wake.Publish, wake.Channel), ids),
-		func(reply scripts.Reply) (scripts.Attempt, error) {
-			if reply.Int == acquired {
-				return scripts.Attempt{Held: true}, nil
-			}
-			return scripts.Attempt{Remaining: time.Duration(reply.Int) * time.Millisecond}, nil
-		})
+// Acquire takes a permit for each id, all or none. A repetition finds the ids and leaves their deadlines alone.
+func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
+	if len(ids) == 1 { // the arguments stay on the stack, if their number is known
+		args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, milliseconds(lease), 1, ids[0]}
+		return scripts.Integer(acquire, of.laned(call), args, alone)
+	}
+	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, milliseconds(lease), len(ids)}
+	return scripts.Integer(acquire, of.laned(call), list(args, ids), alone)
+}
+
+// alone decodes what a lone caller is answered.
+func alone(reply scripts.Reply) (lane.Granted, error) {
+	if reply.Int == acquired {
+		return lane.Granted{Served: 1, Again: -1}, nil
+	}
+	return lane.Granted{Again: time.Duration(reply.Int) * time.Millisecond}, nil
+}
+
+// A Want is the permits of one caller.
+type Want struct {
+	IDs   []string
+	Lease time.Duration
+}
+
+// AcquireInOrder is Acquire for several callers, two at least. It serves them in order until one comes for whom there are
+// not enough. A repetition serves those whom an earlier execution has served, unless their leases have run out since, and
+// perhaps more.
+func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
+	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel}
+	for _, w := range wants {
+		args = list(append(args, milliseconds(w.Lease), len(w.IDs)), w.IDs)
+	}
+	return scripts.Array(acquire, of.laned(call), args, func(reply scripts.Reply) (g lane.Granted, err error) {
+		if len(reply.List) != 2 {
+			return g, fmt.Errorf("answered %d elements where a number of callers and a time were expected", len(reply.List))
+		}
+		served, err := scripts.Number(reply.List[0])
+		if err != nil {
+			return g, err
+		}
+		again, err := scripts.Number(reply.List[1])
+		return lane.Granted{Served: int(served), Again: time.Duration(again) * time.Millisecond}, err
+	})
 }
 
 // GiveBack releases those of the ids that are there, and answers their number.
-func GiveBack(key string, ids []string, wake scripts.Wake) scripts.Command[int64] {
-	return scripts.Integer(giveBack, plain(key), list([]any{wake.Publish, wake.Channel}, ids), scripts.Int64)
+func GiveBack(of Names, ids []string, wake scripts.Wake) scripts.Command[int64] {
+	if len(ids) == 1 {
+		return scripts.Integer(giveBack, of.plain(), []any{wake.Publish, wake.Channel, ids[0]}, scripts.Int64)
+	}
+	return scripts.Integer(giveBack, of.plain(), list([]any{wake.Publish, wake.Channel}, ids), scripts.Int64)
 }
 
 // Release gives back all ids, or none when one of them is unknown or has expired, and answers which. No id may occur
 // twice.
-func Release(key string, ids []string, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(release, laned(key, call), list(call.Args(wake.Publish, wake.Channel), ids), scripts.Bool)
+func Release(of Names, ids []string, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(release, of.laned(call), list(call.Args(wake.Publish, wake.Channel), ids), scripts.Bool)
 }
 
 // A Renewal is the permits of one holder.
 type Renewal struct {
-	Key   string
+	Of    Names
 	IDs   []string
 	Lease time.Duration // what the deadlines are moved to, never back; 0 only asks whether the permits are there
 }
@@ -99,7 +141,7 @@ func Renew(renewals []Renewal) scripts.Command[[][]bool] {
 	var args []any
 	total := 0
 	for _, r := range renewals {
-		names = append(names, plain(r.Key)...)
+		names = append(names, r.Of.Counter, r.Of.Taken)
 		args = list(append(args, scripts.Milliseconds(r.Lease), len(r.IDs)), r.IDs)
 		total += len(r.IDs)
 	}
@@ -124,8 +166,8 @@ func Renew(renewals []Renewal) scripts.Command[[][]bool] {
 }
 
 // UpdateLease sets the deadlines of all ids, or of none when one of them is unknown or has expired, and answers which.
-func UpdateLease(key string, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(updateLease, laned(key, call),
+func UpdateLease(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(updateLease, of.laned(call),
 		list(call.Args(milliseconds(lease), wake.Publish, wake.Channel), ids), scripts.Bool)
 }
 
@@ -136,8 +178,8 @@ type Left struct {
 }
 
 // LeaseTime reads how long a permit lasts.
-func LeaseTime(key, id string, wake scripts.Wake) scripts.Command[Left] {
-	return scripts.Integer(leaseTime, plain(key), []any{wake.Publish, wake.Channel, id}, func(reply scripts.Reply) (Left, error) {
+func LeaseTime(of Names, id string, wake scripts.Wake) scripts.Command[Left] {
+	return scripts.Integer(leaseTime, of.plain(), []any{wake.Publish, wake.Channel, id}, func(reply scripts.Reply) (Left, error) {
 		switch reply.Int {
 		case -2:
 			return Left{}, nil
@@ -152,8 +194,8 @@ func LeaseTime(key, id string, wake scripts.Wake) scripts.Command[Left] {
 type Count struct{ Available, Acquired int64 }
 
 // Status counts the permits, both 0 when there is no semaphore.
-func Status(key string, wake scripts.Wake) scripts.Command[Count] {
-	return scripts.Array(status, plain(key), []any{wake.Publish, wake.Channel}, func(reply scripts.Reply) (c Count, err error) {
+func Status(of Names, wake scripts.Wake) scripts.Command[Count] {
+	return scripts.Array(status, of.plain(), []any{wake.Publish, wake.Channel}, func(reply scripts.Reply) (c Count, err error) {
 		if len(reply.List) != 2 {
 			return c, fmt.Errorf("answered %d elements where two counts were expected", len(reply.List))
 		}
@@ -167,40 +209,34 @@ func Status(key string, wake scripts.Wake) scripts.Command[Count] {
 
 // TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and answers
 // whether it did.
-func TrySet(key string, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(trySet, laned(key, call),
+func TrySet(of Names, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(trySet, of.laned(call),
 		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel), scripts.Bool)
 }
 
 // Set makes the number of permits n, those taken included, and answers whether it was another.
-func Set(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(set, laned(key, call), call.Args(n, wake.Publish, wake.Channel), scripts.Bool)
+func Set(of Names, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(set, of.laned(call), call.Args(n, wake.Publish, wake.Channel), scripts.Bool)
 }
 
 // Add changes the number of permits by d and answers the new number, those taken included.
-func Add(key string, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, laned(key, call), call.Args(d, wake.Publish, wake.Channel), scripts.Int64)
+func Add(of Names, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return scripts.Integer(add, of.laned(call), call.Args(d, wake.Publish, wake.Channel), scripts.Int64)
 }
 
 // Delete removes the semaphore with its permits and answers whether there was one.
-func Delete(key string, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(remove, laned(key, call), call.Args(), scripts.Bool)
+func Delete(of Names, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(remove, of.laned(call), call.Args(), scripts.Bool)
 }
 
 // Expire sets the TTL of the semaphore and answers whether there is one.
-func Expire(key string, ttl time.Duration, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(expire, laned(key, call), call.Args(scripts.Milliseconds(ttl)), scripts.Bool)
+func Expire(of Names, ttl time.Duration, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(expire, of.laned(call), call.Args(scripts.Milliseconds(ttl)), scripts.Bool)
 }
 
 // Persist removes the TTL and answers whether there was one.
-func Persist(key string, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(persist, laned(key, call), call.Args(), scripts.Bool)
-}
-
-func plain(key string) []string { return []string{key, keys.PermitTimeouts(key)} }
-
-func laned(key string, call lane.Call) []string {
-	return append(call.Keys(key), keys.PermitTimeouts(key))
+func Persist(of Names, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(persist, of.laned(call), call.Args(), scripts.Bool)
 }
 
 // milliseconds is a lease as the scripts take it.

@@ -33,6 +33,7 @@ const (
 
 var (
 	wake  = scripts.Wake{Publish: "PUBLISH", Channel: "redisson_sc:{s}"}
+	names = permitsemaphore.NamesOf(key)
 	first = lane.Call{Key: lanes, Lane: 1, Seq: 1}
 	wrong = State{key: {Value: Hash{"owner": "1"}, TTL: ttl}} // a lock
 	text  = State{key: {Value: "many", TTL: ttl}}
@@ -69,57 +70,8 @@ func said(payloads ...string) (all []Message) {
 	return all
 }
 
-func held() scripts.Attempt { return scripts.Attempt{Held: true} }
-
-func until(d time.Duration) scripts.Attempt { return scripts.Attempt{Remaining: d} }
-
-func TestAcquire(t *testing.T) {
-	acquire := func(lease time.Duration, ids ...string) scripts.Command[scripts.Attempt] {
-		return permitsemaphore.Acquire(key, ids, lease, wake, first)
-	}
-	Table(t, []Row{
-		{Name: "A permit is taken with a deadline by the server's clock", Before: has("5"),
-			Call: Answers(acquire(lease, a), held()), After: taken("4", Deadlines{a: lease})},
-		{Name: "Or without one", Before: has("1"), Call: Answers(acquire(noLease, a), held()), After: taken("0", Scores{a: never})},
-		{Name: "Several at once", Before: taken("2", Deadlines{c: soon}),
-			Call: Answers(acquire(lease, a, b), held()), After: taken("0", Deadlines{a: lease, b: lease, c: soon})},
-		{Name: "All or none", Before: taken("1", Deadlines{c: soon}), Call: Answers(acquire(lease, a, b), until(soon)).Lengthens()},
-		{Name: "The next deadline is told, not a later one", Before: taken("0", Deadlines{b: 2 * soon, c: soon}),
-			Call: Answers(acquire(lease, a), until(soon)).Lengthens()},
-		{Name: "There is none to be told of permits that never expire", Before: taken("0", Scores{c: never}),
-			Call: Answers(acquire(lease, a), until(-time.Millisecond))},
-		{Name: "Nor where nobody has a permit", Before: has("0"), Call: Answers(acquire(lease, a), until(-time.Millisecond))},
-		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(lease, a), until(-time.Millisecond))},
-		{Name: "What has expired is taken again, without a message if nothing is left", Before: taken("0", Deadlines{c: old}),
-			Call: Answers(acquire(lease, a), held()), After: taken("0", Deadlines{a: lease})},
-		{Name: "More than one may have expired, and what is left is announced", Before: taken("0", Deadlines{b: old, c: old}),
-			Call: Answers(acquire(lease, a), held()), After: taken("1", Deadlines{a: lease}), Messages: said("1")},
-		{Name: "More expired than are wanted may still be too few, and come back all the same",
-			Before: taken("-4", Deadlines{b: old, c: old}), Call: Answers(acquire(lease, a), until(-time.Millisecond)), After: has("-2")},
-		{Name: "Others may take what expired if it is too few for us", Before: taken("0", Deadlines{c: old}),
-			Call: Answers(acquire(lease, a, b), until(-time.Millisecond)), After: has("1"), Messages: said("1")},
-		{Name: "The permits have the TTL of the semaphore", Before: State{key: {Value: "1", TTL: ttl}},
-			Call: Answers(acquire(lease, a), held()), After: State{key: {Value: "0", TTL: ttl}, permits: {Value: Deadlines{a: lease}, TTL: ttl}}},
-		{Name: "And lose it with it", Before: State{key: {Value: "1"}, permits: {Value: Deadlines{c: soon}, TTL: ttl}},
-			Call: Answers(acquire(lease, a), held()), After: taken("0", Deadlines{a: lease, c: soon})},
-		{Name: "A permit that outlived its semaphore is not put back when it expires", Before: State{permits: {Value: Deadlines{c: old}}},
-			Call: Answers(acquire(lease, a), until(-time.Millisecond)), After: State{}},
-		{Name: "A repetition whose semaphore has vanished has nothing", Before: State{permits: {Value: Scores{a: never}}},
-			Call: Answers(acquire(noLease, a), until(-time.Millisecond))},
-		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(lease, a), "WRONGTYPE")},
-		{Name: "Text is no number", Before: text, Call: Fails(acquire(lease, a), "not a number")},
-		{Name: "A number out of range is none either", Before: has("9223372036854775807"), Call: Fails(acquire(lease, a), "not a number")},
-		{Name: "Text is no set of permits, and nothing is taken", Before: mixed, Call: Fails(acquire(lease, a), "WRONGTYPE")},
-	})
-}
-
-func TestAcquireIsRefusedOnceItsLaneWasFenced(t *testing.T) {
-	acquire := permitsemaphore.Acquire(key, []string{a}, lease, wake, first)
-	Table(t, []Row{{Name: "Stale", Before: did(has("5"), "2:0"), Call: Fails(acquire, "REDLATCH-STALE")}})
-}
-
 func TestGiveBack(t *testing.T) {
-	back := func(ids ...string) scripts.Command[int64] { return permitsemaphore.GiveBack(key, ids, wake) }
+	back := func(ids ...string) scripts.Command[int64] { return permitsemaphore.GiveBack(names, ids, wake) }
 	Table(t, []Row{
 		{Name: "A permit comes back and the new total is announced", Before: taken("2", Deadlines{a: lease, b: soon}),
 			Call: AnswersThen(back(a), 1, 0), After: taken("3", Deadlines{b: soon}), Messages: said("3")},
@@ -140,7 +92,7 @@ func TestGiveBack(t *testing.T) {
 }
 
 func TestRelease(t *testing.T) {
-	release := func(ids ...string) scripts.Command[bool] { return permitsemaphore.Release(key, ids, wake, first) }
+	release := func(ids ...string) scripts.Command[bool] { return permitsemaphore.Release(names, ids, wake, first) }
 	Table(t, []Row{
 		{Name: "A permit comes back and the new total is announced", Before: taken("2", Deadlines{a: lease, b: soon}),
 			Call: Answers(release(a), true), After: did(taken("3", Deadlines{b: soon}), "1:1"), Messages: said("3")},
@@ -157,7 +109,7 @@ func TestRelease(t *testing.T) {
 
 func TestRenew(t *testing.T) {
 	renew := func(lease time.Duration, ids ...string) scripts.Command[[][]bool] {
-		return permitsemaphore.Renew([]permitsemaphore.Renewal{{Key: key, IDs: ids, Lease: lease}})
+		return permitsemaphore.Renew([]permitsemaphore.Renewal{{Of: names, IDs: ids, Lease: lease}})
 	}
 	is := func(there ...bool) [][]bool { return [][]bool{there} }
 	Table(t, []Row{
@@ -175,7 +127,7 @@ func TestRenew(t *testing.T) {
 		{Name: "Several semaphores at once",
 			Before: State{"x{s}": {Value: "0"}, "x{s}:timeout": {Value: Deadlines{a: time.Second}}, "y{s}": {Value: "0"}, "y{s}:timeout": {Value: Deadlines{b: time.Second, c: time.Second}}},
 			Call: Answers(permitsemaphore.Renew([]permitsemaphore.Renewal{
-				{Key: "x{s}", IDs: []string{a}, Lease: lease}, {Key: "none{s}", IDs: []string{a}}, {Key: "y{s}", IDs: []string{b, c}, Lease: soon},
+				{Of: permitsemaphore.NamesOf("x{s}"), IDs: []string{a}, Lease: lease}, {Of: permitsemaphore.NamesOf("none{s}"), IDs: []string{a}}, {Of: permitsemaphore.NamesOf("y{s}"), IDs: []string{b, c}, Lease: soon},
 			}), [][]bool{{true}, {false}, {true, true}}).Lengthens(),
 			After: State{"x{s}": {Value: "0"}, "x{s}:timeout": {Value: Deadlines{a: lease}}, "y{s}": {Value: "0"}, "y{s}:timeout": {Value: Deadlines{b: soon, c: soon}}}},
 	})
@@ -183,7 +135,7 @@ func TestRenew(t *testing.T) {
 
 func TestUpdateLease(t *testing.T) {
 	update := func(lease time.Duration, ids ...string) scripts.Command[bool] {
-		return permitsemaphore.UpdateLease(key, ids, lease, wake, first)
+		return permitsemaphore.UpdateLease(names, ids, lease, wake, first)
 	}
 	Table(t, []Row{
 		{Name: "The deadline moves forward", Before: taken("0", Deadlines{a: time.Second, b: soon}),
@@ -200,7 +152,7 @@ func TestUpdateLease(t *testing.T) {
 
 func TestLeaseTime(t *testing.T) {
 	type left = permitsemaphore.Left
-	asked := func() scripts.Command[left] { return permitsemaphore.LeaseTime(key, a, wake) }
+	asked := func() scripts.Command[left] { return permitsemaphore.LeaseTime(names, a, wake) }
 	Table(t, []Row{
 		{Name: "What is left is told", Before: taken("0", Deadlines{a: lease}), Call: Answers(asked(), left{true, lease}).Lengthens()},
 		{Name: "Nothing ends it", Before: taken("0", Scores{a: never}), Call: Answers(asked(), left{true, noLease})},
@@ -213,7 +165,7 @@ func TestLeaseTime(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	type count = permitsemaphore.Count
-	status := permitsemaphore.Status(key, wake)
+	status := permitsemaphore.Status(names, wake)
 	Table(t, []Row{
 		{Name: "Both are counted", Before: taken("-3", Scores{a: never, b: never}), Call: Answers(status, count{-3, 2})},
 		{Name: "What has expired is put back first", Before: taken("-1", Scores{a: never, b: 1, c: 2}),
@@ -227,7 +179,7 @@ func TestStatus(t *testing.T) {
 
 func TestTrySet(t *testing.T) {
 	set := func(n int64, ttl time.Duration) scripts.Command[bool] {
-		return permitsemaphore.TrySet(key, n, ttl, wake, first)
+		return permitsemaphore.TrySet(names, n, ttl, wake, first)
 	}
 	Table(t, []Row{
 		{Name: "A semaphore that does not exist is set and announced", Before: State{}, Call: Answers(set(5, 0), true), After: did(has("5"), "1:1"), Messages: said("5")},
@@ -241,7 +193,7 @@ func TestTrySet(t *testing.T) {
 }
 
 func TestSet(t *testing.T) {
-	set := func(n int64) scripts.Command[bool] { return permitsemaphore.Set(key, n, wake, first) }
+	set := func(n int64) scripts.Command[bool] { return permitsemaphore.Set(names, n, wake, first) }
 	Table(t, []Row{
 		{Name: "A semaphore that does not exist is made", Before: State{}, Call: Answers(set(5), true), After: did(has("5"), "1:1"), Messages: said("5")},
 		{Name: "Those taken are part of the number", Before: taken("1", Scores{a: never, b: never}),
@@ -257,7 +209,7 @@ func TestSet(t *testing.T) {
 }
 
 func TestAdd(t *testing.T) {
-	add := func(d int64) scripts.Command[int64] { return permitsemaphore.Add(key, d, wake, first) }
+	add := func(d int64) scripts.Command[int64] { return permitsemaphore.Add(names, d, wake, first) }
 	Table(t, []Row{
 		{Name: "Permits are added, their number is announced, and the TTL stays",
 			Before: State{key: {Value: "2", TTL: ttl}, permits: {Value: Scores{a: never}, TTL: ttl}},
@@ -270,8 +222,8 @@ func TestAdd(t *testing.T) {
 }
 
 func TestDeleteExpireAndPersist(t *testing.T) {
-	remove := permitsemaphore.Delete(key, first)
-	expire, persist := permitsemaphore.Expire(key, soon, first), permitsemaphore.Persist(key, first)
+	remove := permitsemaphore.Delete(names, first)
+	expire, persist := permitsemaphore.Expire(names, soon, first), permitsemaphore.Persist(names, first)
 	both := State{key: {Value: "1", TTL: ttl}, permits: {Value: Scores{a: never}, TTL: ttl}}
 	Table(t, []Row{
 		{Name: "Both keys are removed, and nobody is told", Before: both, Call: Answers(remove, true), After: did(State{}, "1:1")},
@@ -293,31 +245,31 @@ func TestGoldenStates(t *testing.T) {
 	seq := int64(0)
 	next := func() lane.Call { seq++; return lane.Call{Key: lanes, Lane: 1, Seq: seq} }
 	Sequence(t, []Row{
-		{Name: "trySet(2)", Before: State{}, Call: Answers(permitsemaphore.TrySet(key, 2, 0, wake, next()), true),
+		{Name: "trySet(2)", Before: State{}, Call: Answers(permitsemaphore.TrySet(names, 2, 0, wake, next()), true),
 			After: did(has("2"), "1:1"), Messages: said("2")},
-		{Name: "a permanent permit", Call: Answers(permitsemaphore.Acquire(key, []string{a}, noLease, wake, next()), held()),
+		{Name: "a permanent permit", Call: Answers(permitsemaphore.Acquire(names, []string{a}, noLease, wake, next()), held()),
 			After: did(taken("1", Scores{a: never}), "1:1")},
-		{Name: "another", Call: Answers(permitsemaphore.Acquire(key, []string{b}, noLease, wake, next()), held()),
+		{Name: "another", Call: Answers(permitsemaphore.Acquire(names, []string{b}, noLease, wake, next()), held()),
 			After: did(taken("0", Scores{a: never, b: never}), "1:1")},
-		{Name: "list release of two", Call: Answers(permitsemaphore.Release(key, []string{a, b}, wake, next()), true),
+		{Name: "list release of two", Call: Answers(permitsemaphore.Release(names, []string{a, b}, wake, next()), true),
 			After: did(has("2"), "4:1"), Messages: said("2")},
 	})
 	Sequence(t, []Row{
 		{Name: "the third acquire is told the deadline of the second", Before: taken("0", Deadlines{a: time.Hour, b: lease}),
-			Call: Answers(permitsemaphore.Acquire(key, []string{c}, noLease, wake, next()), until(lease))},
+			Call: Answers(permitsemaphore.Acquire(names, []string{c}, noLease, wake, next()), until(lease))},
 	})
 	Sequence(t, []Row{
 		{Name: "after expiry availablePermits", Before: taken("0", Scores{a: never, b: 5}),
-			Call: Answers(permitsemaphore.Status(key, wake), permitsemaphore.Count{Available: 1, Acquired: 1}), After: taken("1", Scores{a: never}), Messages: said("1")},
-		{Name: "releasing that id", Call: Answers(permitsemaphore.Release(key, []string{b}, wake, next()), false)},
+			Call: Answers(permitsemaphore.Status(names, wake), permitsemaphore.Count{Available: 1, Acquired: 1}), After: taken("1", Scores{a: never}), Messages: said("1")},
+		{Name: "releasing that id", Call: Answers(permitsemaphore.Release(names, []string{b}, wake, next()), false)},
 	})
 	five := Scores{a: never, b: never, c: never, "d": never, "e": never}
 	call := next()
 	Sequence(t, []Row{
-		{Name: "setPermits(2) with 5 acquired", Before: taken("0", five), Call: Answers(permitsemaphore.Set(key, 2, wake, call), true),
+		{Name: "setPermits(2) with 5 acquired", Before: taken("0", five), Call: Answers(permitsemaphore.Set(names, 2, wake, call), true),
 			After: did(taken("-3", five), fmt.Sprint(call.Seq, ":1")), Messages: said("2")},
 		{Name: "getPermits, acquiredPermits, availablePermits",
-			Call: Answers(permitsemaphore.Status(key, wake), permitsemaphore.Count{Available: -3, Acquired: 5})},
+			Call: Answers(permitsemaphore.Status(names, wake), permitsemaphore.Count{Available: -3, Acquired: 5})},
 	})
 }
 
@@ -333,7 +285,7 @@ func TestAnyNumberOfExpiredPermitsComesBackAtOnce(t *testing.T) {
 		}
 		require.NoError(t, client.Set(ctx, name, 1, 0).Err())
 		require.NoError(t, client.ZAdd(ctx, keys.PermitTimeouts(name), members...).Err())
-		count, err := Send(ctx, client, permitsemaphore.Status(name, wake))
+		count, err := Send(ctx, client, permitsemaphore.Status(permitsemaphore.NamesOf(name), wake))
 		require.NoError(t, err)
 		require.Equal(t, permitsemaphore.Count{Available: expired + 1}, count)
 	})
@@ -349,13 +301,13 @@ func TestAsManyPermitsAsOneOperationMayHave(t *testing.T) {
 		}
 		require.NoError(t, client.Set(ctx, name, len(ids), 0).Err())
 		call := lane.Call{Key: keys.Lanes(name, "session"), Lane: 1, Seq: 1}
-		got, err := Send(ctx, client, permitsemaphore.Acquire(name, ids, lease, wake, call))
+		got, err := Send(ctx, client, permitsemaphore.Acquire(permitsemaphore.NamesOf(name), ids, lease, wake, call))
 		require.NoError(t, err)
-		require.True(t, got.Held)
-		alive, err := Send(ctx, client, permitsemaphore.Renew([]permitsemaphore.Renewal{{Key: name, IDs: ids, Lease: lease}}))
+		require.Equal(t, 1, got.Served)
+		alive, err := Send(ctx, client, permitsemaphore.Renew([]permitsemaphore.Renewal{{Of: permitsemaphore.NamesOf(name), IDs: ids, Lease: lease}}))
 		require.NoError(t, err)
 		require.Len(t, alive[0], len(ids))
-		back, err := Send(ctx, client, permitsemaphore.GiveBack(name, ids, wake))
+		back, err := Send(ctx, client, permitsemaphore.GiveBack(permitsemaphore.NamesOf(name), ids, wake))
 		require.NoError(t, err)
 		require.EqualValues(t, len(ids), back)
 	})
@@ -368,24 +320,24 @@ func TestAFullServerRenewsAndTakesPermitsBack(t *testing.T) {
 	seq := int64(0)
 	next := func() lane.Call { seq++; return lane.Call{Key: lanes, Lane: 1, Seq: seq} }
 	require.NoError(t, client.Set(ctx, key, 3, 0).Err())
-	_, err := Send(ctx, client, permitsemaphore.Acquire(key, []string{a, b}, lease, wake, next()))
+	_, err := Send(ctx, client, permitsemaphore.Acquire(names, []string{a, b}, lease, wake, next()))
 	require.NoError(t, err)
 	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
 
-	alive, err := Send(ctx, client, permitsemaphore.Renew([]permitsemaphore.Renewal{{Key: key, IDs: []string{a, b}, Lease: time.Hour}}))
+	alive, err := Send(ctx, client, permitsemaphore.Renew([]permitsemaphore.Renewal{{Of: names, IDs: []string{a, b}, Lease: time.Hour}}))
 	require.NoError(t, err)
 	require.Equal(t, [][]bool{{true, true}}, alive)
 	require.Greater(t, client.ZScore(ctx, permits, a).Val(), float64(time.Now().Add(lease+time.Minute).UnixMilli()))
-	updated, err := Send(ctx, client, permitsemaphore.UpdateLease(key, []string{a}, lease, wake, next()))
+	updated, err := Send(ctx, client, permitsemaphore.UpdateLease(names, []string{a}, lease, wake, next()))
 	require.NoError(t, err)
 	require.True(t, updated)
-	released, err := Send(ctx, client, permitsemaphore.Release(key, []string{a}, wake, next()))
+	released, err := Send(ctx, client, permitsemaphore.Release(names, []string{a}, wake, next()))
 	require.NoError(t, err)
 	require.True(t, released)
-	back, err := Send(ctx, client, permitsemaphore.GiveBack(key, []string{b}, wake))
+	back, err := Send(ctx, client, permitsemaphore.GiveBack(names, []string{b}, wake))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, back)
-	_, err = Send(ctx, client, permitsemaphore.Acquire(key, []string{c}, lease, wake, next()))
+	_, err = Send(ctx, client, permitsemaphore.Acquire(names, []string{c}, lease, wake, next()))
 	require.True(t, redis.HasErrorPrefix(err, "OOM"), "the server should be full, but answered %v", err)
 	require.Equal(t, "3", client.Get(ctx, key).Val())
 }

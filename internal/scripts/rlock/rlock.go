@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 //go:embed *.lua
@@ -26,6 +27,7 @@ var (
 	recount = scripts.Load(folder, "rlock/recount")
 	release = scripts.Load(folder, "rlock/release")
 	hand    = scripts.Load(folder, "rlock/handover")
+	inRow   = row.Load(row.NoToken)
 	renew   = scripts.Load(folder, "rlock/renew")
 	force   = scripts.Load(folder, "rlock/force")
 	inspect = scripts.Load(folder, "rlock/inspect")
@@ -48,6 +50,11 @@ func attempt(reply scripts.Reply) (scripts.Attempt, error) {
 	return scripts.Attempt{Remaining: time.Duration(reply.Int) * time.Millisecond}, nil
 }
 
+// Enlist is Acquire for an owner who waits in the row; see [row.Scripts.Enlist].
+func Enlist(key, owner string, lease time.Duration, line string, patience time.Duration) scripts.Command[row.Sitting] {
+	return inRow.Enlist([]string{key}, owner, lease, line, patience)
+}
+
 // Recount sets the number of holds of an owner and lengthens the TTL to lease, never shortens it. It serves re-entry,
 // partial release, and an owner that states again what it holds. It answers false, and creates nothing, when the
 // owner holds the lock no more. A lease of 0 leaves the TTL alone.
@@ -67,6 +74,11 @@ func Release(key, owner string, wake scripts.Wake) scripts.Command[bool] {
 // holding already is a repetition. It sends no message, for the lock was not free.
 func HandOver(key, from, to string, lease time.Duration) scripts.Command[scripts.Attempt] {
 	return scripts.Integer(hand, []string{key}, []any{from, to, scripts.Milliseconds(lease)}, attempt)
+}
+
+// Pass is Release to the first in the row; see [row.Scripts.Pass].
+func Pass(key, owner string, wake scripts.Wake, turn row.Turn) scripts.Command[row.Release] {
+	return inRow.Pass([]string{key}, owner, wake, turn)
 }
 
 // A Renewal is one owner that is to be kept alive.

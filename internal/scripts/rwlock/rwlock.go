@@ -30,7 +30,7 @@ import (
 var folder embed.FS
 
 var (
-	readers = prelude("readers.lua")
+	readers = scripts.Prelude(folder, "readers.lua")
 
 	acquireRead  = scripts.Load(folder, "rwlock/acquire_read")
 	recountRead  = scripts.Load(folder, "rwlock/recount_read")
@@ -42,14 +42,6 @@ var (
 	force        = scripts.Load(folder, "rwlock/force")
 	status       = scripts.Load(folder, "rwlock/status", readers)
 )
-
-func prelude(file string) string {
-	source, err := folder.ReadFile(file)
-	if err != nil {
-		panic("redlatch: a prelude is not embedded: " + err.Error())
-	}
-	return string(source)
-}
 
 // The modes, which are also the names of the sides.
 const (

@@ -1,27 +1,34 @@
 -- cancel_acquire gives back what the operation before this one in its lane has taken, if it has, and bars it from
 -- taking effect later. It follows the prelude lane.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  lanes of the session
--- ARGV[1]  lane
--- ARGV[2]  sequence number, one above that of the acquisition
--- ARGV[3]  permits that the acquisition wanted
--- ARGV[4]  PUBLISH or SPUBLISH
--- ARGV[5]  wake channel
+-- KEYS[1]      semaphore: permits available
+-- KEYS[2]      lanes of the session
+-- ARGV[1]      lane
+-- ARGV[2]      sequence number, one above that of the acquisition
+-- ARGV[3]      PUBLISH or SPUBLISH
+-- ARGV[4]      wake channel
+-- ARGV[i]      from 5 on, as the acquisition had them: permits that each caller of a run wanted
+-- ARGV[i + 1]  their number
 --
--- Answers 1 when the acquisition had taken effect, 0 when not.
+-- Answers how many callers the acquisition had served.
 --
--- An acquisition that was refused is not stored, so a stored one took its permits.
+-- An acquisition that served nobody is not stored, so the stored answer of one is how many took their permits.
 
 if settled ~= sequence - 1 then
   return settle('0')
 end
+local served, back = answer, 0
 if redis.call('exists', KEYS[1]) == 0 then
-  return settle('1')
+  return settle(served)
 end
-local total = decimal(insist('incrby', KEYS[1], ARGV[3]))
-settle('1')
+local left = tonumber(served)
+for i = 5, #ARGV, 2 do
+  local run = math.min(left, tonumber(ARGV[i + 1]))
+  left, back = left - run, back + run * tonumber(ARGV[i])
+end
+local total = decimal(insist('incrby', KEYS[1], string.format('%.0f', back)))
+settle(served)
 if tonumber(total) > 0 then
-  redis.call(ARGV[4], ARGV[5], total)
+  redis.call(ARGV[3], ARGV[4], total)
 end
-return '1'
+return served

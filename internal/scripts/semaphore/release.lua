@@ -11,8 +11,8 @@
 -- Answers the new total, which is published too if it is above 0.
 
 local total = decimal(insist('incrby', KEYS[1], ARGV[3]))
-settle(total)
+local answer = settle(total)
 if tonumber(total) > 0 then
   redis.call(ARGV[4], ARGV[5], total)
 end
-return total
+return answer

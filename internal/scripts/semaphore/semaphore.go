@@ -39,26 +39,52 @@ var (
 	cancelAcquire   = scripts.Load(folder, "semaphore/cancel_acquire", lane.Prelude)
 )
 
-// Acquire takes n permits if that many are available, and answers whether it did.
-func Acquire(key string, n int64, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(acquire, call.Keys(key), call.Args(n), scripts.Bool)
+// Acquire serves callers in order, each with the permits that it wants, until one comes for whom not enough are left.
+// Nobody overtakes. wants are one or more, and 1 or more each.
+func Acquire(key string, wants []int64, call lane.Call) scripts.Command[lane.Granted] {
+	if len(wants) == 1 {
+		args := []any{call.Lane, call.Seq, wants[0], int64(1)}
+		return scripts.Integer(acquire, []string{key, call.Key}, args, granted)
+	}
+	return scripts.Integer(acquire, []string{key, call.Key}, runs([]any{call.Lane, call.Seq}, wants), granted)
 }
 
-// CancelAcquire settles an Acquire of n whose outcome is unknown and which has the sequence number before the call's:
-// if it took effect its permits are given back and announced, and it cannot take effect later. It answers whether it
-// had taken effect. A semaphore that was deleted meanwhile took the permits with it and is not brought back.
-func CancelAcquire(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(cancelAcquire, call.Keys(key), call.Args(n, wake.Publish, wake.Channel), scripts.Bool)
+// granted decodes the number of callers that were served. Nothing tells when there will be permits again.
+func granted(reply scripts.Reply) (lane.Granted, error) {
+	return lane.Granted{Served: int(reply.Int), Again: -1}, nil
+}
+
+// runs appends what callers want to arguments, who as a rule all want the same.
+func runs(args []any, wants []int64) []any {
+	for len(wants) > 0 {
+		run := 1
+		for run < len(wants) && wants[run] == wants[0] {
+			run++
+		}
+		args = append(args, wants[0], run)
+		wants = wants[run:]
+	}
+	return args
+}
+
+// CancelAcquire settles an Acquire of wants whose outcome is unknown and which has the sequence number before the call's:
+// if it took effect its permits are given back and announced, and it cannot take effect later. It answers how many
+// callers it had served. A semaphore that was deleted meanwhile took the permits with it and is not brought back.
+func CancelAcquire(key string, wants []int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	args := runs([]any{call.Lane, call.Seq, wake.Publish, wake.Channel}, wants)
+	return scripts.Integer(cancelAcquire, []string{key, call.Key}, args, scripts.Int64)
 }
 
 // Release gives back n permits, creating the semaphore if it does not exist, and answers the new total.
 func Release(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(release, call.Keys(key), call.Args(n, wake.Publish, wake.Channel), scripts.Int64)
+	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel}
+	return scripts.Integer(release, []string{key, call.Key}, args, scripts.Int64)
 }
 
 // ReleaseIfExists gives back n permits and answers whether there is a semaphore to give them to.
 func ReleaseIfExists(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(releaseIfExists, call.Keys(key), call.Args(n, wake.Publish, wake.Channel), scripts.Bool)
+	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel}
+	return scripts.Integer(releaseIfExists, []string{key, call.Key}, args, scripts.Bool)
 }
 
 // TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and answers

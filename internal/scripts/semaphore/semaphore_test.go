@@ -45,17 +45,28 @@ func only(seqAndReply string) State { return State{lanes: {Value: Hash{"1": seqA
 
 func said(payload string) []Message { return []Message{{Channel: wake.Channel, Payload: payload}} }
 
+func served(n int) lane.Granted { return lane.Granted{Served: n, Again: -1} }
+
 func TestAcquire(t *testing.T) {
-	acquire := func(n int64) scripts.Command[bool] { return semaphore.Acquire(key, n, first) }
+	acquire := func(wants ...int64) scripts.Command[lane.Granted] { return semaphore.Acquire(key, wants, first) }
 	Table(t, []Row{
-		{Name: "Permits are taken", Before: has("5"), Call: Answers(acquire(3), true), After: did("2", 0, "1:1")},
+		{Name: "Permits are taken", Before: has("5"), Call: Answers(acquire(3), served(1)), After: did("2", 0, "1:1")},
 		{Name: "The last ones too, and the key keeps its TTL",
-			Before: State{key: {Value: "3", TTL: ttl}}, Call: Answers(acquire(3), true), After: did("0", ttl, "1:1")},
-		{Name: "All or none", Before: has("2"), Call: Answers(acquire(3), false)},
-		{Name: "None are available", Before: has("0"), Call: Answers(acquire(1), false)},
-		{Name: "Fewer than none are available", Before: has("-6"), Call: Answers(acquire(1), false)},
-		{Name: "Numbers are compared, not texts", Before: has("10"), Call: Answers(acquire(9), true), After: did("1", 0, "1:1")},
-		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(1), false)},
+			Before: State{key: {Value: "3", TTL: ttl}}, Call: Answers(acquire(3), served(1)), After: did("0", ttl, "1:1")},
+		{Name: "All or none", Before: has("2"), Call: Answers(acquire(3), served(0))},
+		{Name: "None are available", Before: has("0"), Call: Answers(acquire(1), served(0))},
+		{Name: "Fewer than none are available", Before: has("-6"), Call: Answers(acquire(1), served(0))},
+		{Name: "Numbers are compared, not texts", Before: has("10"), Call: Answers(acquire(9), served(1)), After: did("1", 0, "1:1")},
+		{Name: "Several callers are served at once", Before: has("9"), Call: Answers(acquire(1, 1, 1, 4), served(4)), After: did("2", 0, "1:4")},
+		{Name: "Until there are none left", Before: has("2"), Call: Answers(acquire(1, 1, 1), served(2)), After: did("0", 0, "1:2")},
+		{Name: "One who wants too many is not overtaken by those who want fewer", Before: has("4"), Call: Answers(acquire(5, 1, 1), served(0))},
+		{Name: "Nor in the middle", Before: has("7"), Call: Answers(acquire(2, 2, 4, 1), served(2)), After: did("3", 0, "1:2")},
+		{Name: "The same number may be wanted again behind another",
+			Before: has("6"), Call: Answers(acquire(1, 3, 1, 1, 1), served(4)), After: did("0", 0, "1:4")},
+		{Name: "Nobody is served of fewer than none", Before: has("-6"), Call: Answers(acquire(1, 1), served(0))},
+		{Name: "As many as there can be", Before: has(most), Call: Answers(acquire(semaphore.MaxPermits, semaphore.MaxPermits), served(2)),
+			After: did("9223372032559808513", 0, "1:2")},
+		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(1), served(0))},
 		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(1), "WRONGTYPE")},
 		{Name: "Text is no number", Before: text, Call: Fails(acquire(1), "not an integer")},
 		{Name: "A fraction is none either", Before: has("1.5"), Call: Fails(acquire(1), "not an integer")},
@@ -63,18 +74,25 @@ func TestAcquire(t *testing.T) {
 }
 
 func TestCancelAcquire(t *testing.T) {
-	cancel := semaphore.CancelAcquire(key, 3, wake, lane.Call{Key: lanes, Lane: 1, Seq: 5})
+	call := lane.Call{Key: lanes, Lane: 1, Seq: 5}
+	cancel := semaphore.CancelAcquire(key, []int64{3}, wake, call)
+	several := semaphore.CancelAcquire(key, []int64{1, 1, 1, 5, 2}, wake, call)
 	Table(t, []Row{
 		{Name: "What was taken is given back and announced, and the key keeps its TTL",
-			Before: did("2", ttl, "4:1"), Call: Answers(cancel, true), After: did("5", ttl, "5:1"), Messages: said("5")},
+			Before: did("2", ttl, "4:1"), Call: Answers(cancel, 1), After: did("5", ttl, "5:1"), Messages: said("5")},
 		{Name: "Nobody is told of a total that is not above 0",
-			Before: did("-3", 0, "4:1"), Call: Answers(cancel, true), After: did("0", 0, "5:1")},
+			Before: did("-3", 0, "4:1"), Call: Answers(cancel, 1), After: did("0", 0, "5:1")},
+		{Name: "Of several callers, what those took who were served",
+			Before: did("0", 0, "4:2"), Call: Answers(several, 2), After: did("2", 0, "5:2"), Messages: said("2")},
+		{Name: "Whatever each of them took",
+			Before: did("0", 0, "4:4"), Call: Answers(several, 4), After: did("8", 0, "5:4"), Messages: said("8")},
+		{Name: "All of them", Before: did("0", 0, "4:5"), Call: Answers(several, 5), After: did("10", 0, "5:5"), Messages: said("10")},
 		{Name: "What was not taken is not given back, and cannot be taken later",
-			Before: did("2", 0, "3:1"), Call: Answers(cancel, false), After: did("2", 0, "5:0")},
+			Before: did("2", 0, "3:1"), Call: Answers(cancel, 0), After: did("2", 0, "5:0")},
 		{Name: "Neither in a lane of which nothing is known",
-			Before: has("2"), Call: Answers(cancel, false), After: did("2", 0, "5:0")},
+			Before: has("2"), Call: Answers(cancel, 0), After: did("2", 0, "5:0")},
 		{Name: "A semaphore that was deleted meanwhile stays deleted",
-			Before: only("4:1"), Call: Answers(cancel, true), After: only("5:1")},
+			Before: only("4:1"), Call: Answers(cancel, 1), After: only("5:1")},
 		{Name: "A number out of range changes nothing",
 			Before: did(most, 0, "4:1"), Call: Fails(cancel, "overflow").Lengthens()},
 		{Name: "Nothing is undone where a lock has taken the name",
@@ -209,8 +227,8 @@ func TestGoldenStates(t *testing.T) {
 	Sequence(t, []Row{
 		{Name: "trySet(5)", Before: State{}, Call: Answers(semaphore.TrySet(key, 5, 0, wake, next()), true),
 			After: did("5", 0, "1:1"), Messages: said("5")},
-		{Name: "acquire 3", Call: Answers(semaphore.Acquire(key, 3, next()), true), After: did("2", 0, "2:1")},
-		{Name: "acquire 3 again", Call: Answers(semaphore.Acquire(key, 3, next()), false)},
+		{Name: "acquire 3", Call: Answers(semaphore.Acquire(key, []int64{3}, next()), served(1)), After: did("2", 0, "2:1")},
+		{Name: "acquire 3 again", Call: Answers(semaphore.Acquire(key, []int64{3}, next()), served(0))},
 		{Name: "release(2)", Call: Answers(semaphore.Release(key, 2, wake, next()), 4), After: did("4", 0, "4:4"), Messages: said("4")},
 		{Name: "add(-10)", Call: Answers(semaphore.Add(key, -10, wake, next()), -6), After: did("-6", 0, "5:-6")},
 		{Name: "add(101)", Call: Answers(semaphore.Add(key, 101, wake, next()), 95), After: did("95", 0, "6:95"), Messages: said("95")},
@@ -226,16 +244,18 @@ func TestNoPermitIsLostOrInventedWhicheverWayAnAcquireIsGivenUp(t *testing.T) {
 				name := server.Key(t, key)
 				require.NoError(t, client.Set(ctx, name, "5", 0).Err())
 				call := func(seq int64) lane.Call { return lane.Call{Key: keys.Lanes(name, "session"), Lane: 1, Seq: seq} }
-				acquire := semaphore.Acquire(name, 3, call(1))
+				wants, took := []int64{3, 1, 1, 1}, 0
+				acquire := semaphore.Acquire(name, wants, call(1))
 				if arrives == "before" {
-					took, err := Send(ctx, client, acquire)
+					took = 3
+					got, err := Send(ctx, client, acquire)
 					require.NoError(t, err)
-					require.True(t, took)
+					require.Equal(t, served(took), got)
 				}
 				for range 2 { // its answer too may be lost
-					took, err := Send(ctx, client, semaphore.CancelAcquire(name, 3, wake, call(2)))
+					back, err := Send(ctx, client, semaphore.CancelAcquire(name, wants, wake, call(2)))
 					require.NoError(t, err)
-					require.Equal(t, arrives == "before", took)
+					require.EqualValues(t, took, back)
 				}
 				if arrives != "never" { // a copy of it that was long on its way
 					_, err := Send(ctx, client, acquire)
@@ -253,14 +273,14 @@ func TestAFullServerTakesPermitsBack(t *testing.T) {
 	require.NoError(t, client.Set(ctx, key, "5", 0).Err())
 	seq := int64(0)
 	next := func() lane.Call { seq++; return lane.Call{Key: lanes, Lane: 1, Seq: seq} }
-	took, err := Send(ctx, client, semaphore.Acquire(key, 2, next()))
+	took, err := Send(ctx, client, semaphore.Acquire(key, []int64{1, 1}, next()))
 	require.NoError(t, err)
-	require.True(t, took)
+	require.Equal(t, served(2), took)
 	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
 
-	took, err = Send(ctx, client, semaphore.CancelAcquire(key, 2, wake, next()))
+	back, err := Send(ctx, client, semaphore.CancelAcquire(key, []int64{1, 1}, wake, next()))
 	require.NoError(t, err)
-	require.True(t, took)
+	require.EqualValues(t, 2, back)
 	total, err := Send(ctx, client, semaphore.Release(key, 1, wake, next()))
 	require.NoError(t, err)
 	require.EqualValues(t, 6, total)
@@ -268,7 +288,7 @@ func TestAFullServerTakesPermitsBack(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, gave)
 
-	_, err = Send(ctx, client, semaphore.Acquire(key, 2, next()))
+	_, err = Send(ctx, client, semaphore.Acquire(key, []int64{2}, next()))
 	require.True(t, redis.HasErrorPrefix(err, "OOM"), "the server should be full, but answered %v", err)
 	require.Equal(t, "7", client.Get(ctx, key).Val())
 	require.Equal(t, "4:1", client.HGet(ctx, lanes, "1").Val(), "a refused operation is not remembered")

@@ -1,0 +1,43 @@
+package baselock
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/waiting"
+)
+
+// Within a process a lock can go from hand to hand without a command: to the server the process has it, whichever of its
+// goroutines works. The heir has the identity and the trust of the one before it, and what the watchdog does goes on. So
+// it can only be somebody with the same terms, and nothing of the one before it may be in doubt: what is executed late
+// would be executed on the heir.
+//
+// That somebody has taken the lock away, which a script would find out, is noticed by the release that ends the run, or
+// by the next renewal, as if one had held all the time.
+
+// canBequeath tells whether the claimed waiter can be o's heir.
+func (o *owner) canBequeath(claim waiting.Claim) bool {
+	heir := claim.Who().(*owner)
+	mine, its := o.set, heir.set
+	if o.base.Kind.Anew || mine.Lease != 0 || its.Lease != 0 || mine.MaxHold != 0 || its.MaxHold != 0 ||
+		mine.Replicas != 0 || mine.WatchdogTimeout != its.WatchdogTimeout {
+		return false
+	}
+	o.mu.Lock()
+	doubt := o.doubt != nil
+	o.mu.Unlock()
+	return !doubt && time.Until(o.ticket.TrustedUntil()) >= min(mine.WatchdogTimeout, passLease)/2
+}
+
+// bequeath has the claimed waiter hold as the same owner. It reports whether the waiter was still there.
+func (o *owner) bequeath(claim waiting.Claim) bool {
+	next := claim.Who().(*owner)
+	heir := newOwnerAs(next.base, next.set, o.id)
+	heir.most, heir.run = o.most, o.run
+	given := heir.beginUntil(time.Now(), o.ticket.TrustedUntil())
+	if claim.Give(given, waiting.Bound(-1, next.set.Poll)) {
+		return true
+	}
+	o.base.Session.Watchdog.Forget(&heir.ticket)
+	o.announce()
+	return false
+}

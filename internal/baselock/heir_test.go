@@ -1,0 +1,251 @@
+package baselock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+)
+
+func TestWithinAProcessTheLockGoesFromHandToHandWithoutACommand(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&heritable)
+		hold := k.take(b, k.ctx)
+		owner := hold.Owner()
+		var waiters []<-chan result
+		for range 100 {
+			waiters = append(waiters, k.wait(b, k.ctx))
+		}
+		for _, w := range waiters {
+			require.NoError(t, hold.Unlock(k.ctx))
+			require.ErrorIs(t, hold.Unlock(k.ctx), redlatch.ErrReleased)
+			require.False(t, hold.Valid())
+			got := <-w
+			require.NoError(t, got.err)
+			require.Equal(t, owner, got.hold.Owner())
+			require.Equal(t, 1, k.count(owner))
+			hold = got.hold
+		}
+		require.NoError(t, hold.Unlock(k.ctx))
+		require.Equal(t, []int{1, 0, 1}, []int{k.sent("acquire"), k.sent("handover"), k.sent("release")})
+		require.False(t, k.locked())
+		require.Equal(t, 101, k.told(redlatch.EventAcquired))
+		require.Equal(t, 101, k.told(redlatch.EventReleased))
+	})
+}
+
+func TestAnHeirIsTrustedAsLongAsTheOneBeforeItAndKeptAlive(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&heritable)
+		k.harm("acquire", 1, fault{after: time.Millisecond})
+		first := k.take(b, k.ctx)
+		second := k.wait(b, k.ctx)
+		trusted := k.trusted(first)
+		require.NoError(t, first.Unlock(k.ctx))
+		heir := (<-second).hold
+		require.Equal(t, trusted, k.trusted(heir), "nobody has asked the server")
+		k.at(5 * time.Minute)
+		require.True(t, heir.Valid())
+		require.Equal(t, 1, k.count(heir.Owner()))
+		inner := k.take(b, heir.Context(k.ctx))
+		require.Equal(t, 2, k.count(heir.Owner()))
+		require.NoError(t, heir.Unlock(k.ctx))
+		require.NoError(t, inner.Unlock(k.ctx))
+	})
+}
+
+func TestAnHeirLearnsThatTheLockIsLostInTime(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&heritable)
+		first := k.take(b, k.ctx)
+		second := k.wait(b, k.ctx)
+		k.mini.Del(name)
+		require.NoError(t, first.Unlock(k.ctx))
+		heir := (<-second).hold
+		ctx := heir.Context(k.ctx)
+		<-ctx.Done()
+		require.ErrorIs(t, context.Cause(ctx), redlatch.ErrLost)
+		require.LessOrEqual(t, time.Since(k.start), 11*time.Second, "a third of the watchdog timeout")
+	})
+}
+
+func TestWhoeverEndsARunFindsOutThatTheLockWasTakenAway(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&heritable)
+		first := k.take(b, k.ctx)
+		second, third := k.wait(b, k.ctx), k.wait(b, k.ctx)
+		k.mini.Del(name)
+		require.NoError(t, first.Unlock(k.ctx))
+		heir := (<-second).hold
+		time.Sleep(5 * time.Millisecond)
+		require.ErrorIs(t, heir.Unlock(k.ctx), redlatch.ErrLost)
+		got := <-third
+		require.NoError(t, got.err)
+		require.NotEqual(t, heir.Owner(), got.hold.Owner())
+		require.Equal(t, 1, k.count(got.hold.Owner()))
+	})
+}
+
+func TestWhoHasOtherTermsIsNoHeir(t *testing.T) {
+	for what, terms := range map[string][2][]redlatch.Option{
+		"its lease is fixed":                {nil, {redlatch.WithLease(20 * time.Second)}},
+		"that before it is":                 {{redlatch.WithLease(20 * time.Second)}, nil},
+		"both are":                          {{redlatch.WithLease(20 * time.Second)}, {redlatch.WithLease(20 * time.Second)}},
+		"its watchdog has another timeout":  {nil, {redlatch.WithWatchdogTimeout(time.Minute)}},
+		"its hold may last for a time only": {nil, {redlatch.WithMaxHold(time.Minute)}},
+		"so may that before it":             {{redlatch.WithMaxHold(time.Minute)}, nil},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				b := k.lockOf(&heritable)
+				first := k.take(b, k.ctx, terms[0]...)
+				second := k.wait(b, k.ctx, terms[1]...)
+				require.NoError(t, first.Unlock(k.ctx))
+				got := <-second
+				require.NoError(t, got.err)
+				require.NotEqual(t, first.Owner(), got.hold.Owner())
+				require.Equal(t, 1, k.sent("handover"))
+			})
+		})
+	}
+}
+
+// A command of the one before it that is executed late would be executed on the heir.
+func TestWhoIsInDoubtHasNoHeir(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&heritable)
+		first := k.take(b, k.ctx)
+		second := k.wait(b, k.ctx)
+		k.harm("recount", 1, fault{ghost: time.Second})
+		inner := k.take(b, first.Context(k.ctx)) // sent again 20 ms later
+		require.NoError(t, inner.Unlock(k.ctx))
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		require.NotEqual(t, first.Owner(), got.hold.Owner())
+		time.Sleep(2 * time.Minute)
+		require.True(t, got.hold.Valid())
+		require.Equal(t, 1, k.count(got.hold.Owner()))
+	})
+}
+
+// What was passed to a process has a short lease, of which its message may have taken the most.
+func TestWhoIsTrustedForAShortTimeOnlyHasNoHeir(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		waiter := k.anotherOf(&heritable, redlatch.WithPoll(time.Minute))
+		second, third := k.wait(waiter.Base, k.ctx), k.wait(waiter.Base, k.ctx)
+		k.slow(waiter, 7*time.Second)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		require.Equal(t, 7*time.Second, got.at)
+		require.NoError(t, got.hold.Unlock(k.ctx))
+		last := <-third
+		require.NoError(t, last.err)
+		require.NotEqual(t, got.hold.Owner(), last.hold.Owner())
+		require.Greater(t, k.trusted(last.hold)-last.at, 20*time.Second)
+	})
+}
+
+func TestAnHeirWhoLeavesIsSkipped(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, k *kit) {
+			b := k.lockOf(&heritable)
+			first := k.take(b, k.ctx)
+			ctx, cancel := context.WithCancel(k.ctx)
+			second, third := k.wait(b, ctx), k.wait(b, k.ctx)
+			if early {
+				cancel()
+				require.NoError(t, first.Unlock(k.ctx))
+			} else {
+				require.NoError(t, first.Unlock(k.ctx))
+				cancel()
+			}
+			if got := <-second; got.err == nil {
+				require.NoError(t, got.hold.Unlock(k.ctx))
+			}
+			last := <-third
+			require.NoError(t, last.err)
+			require.NoError(t, last.hold.Unlock(k.ctx))
+			require.False(t, k.locked())
+		})
+	}
+}
+
+// Others get the lock after a few milliseconds, however many wait here.
+func TestARunOfHeirsIsShort(t *testing.T) {
+	for what, work := range map[string]time.Duration{"short work": 100 * time.Microsecond, "long work": 30 * time.Millisecond} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				b := k.lockOf(&heritable)
+				hold := k.take(b, k.ctx)
+				stop := make(chan struct{})
+				for range 8 {
+					go func() {
+						for {
+							select {
+							case <-stop:
+								return
+							default:
+							}
+							h, err := b.Lock(k.ctx, nil)
+							if err != nil {
+								return
+							}
+							time.Sleep(work)
+							_ = h.Unlock(k.ctx)
+						}
+					}()
+				}
+				time.Sleep(time.Microsecond)
+				require.NoError(t, hold.Unlock(k.ctx))
+				for range 20 {
+					start := time.Now()
+					theirs := <-k.wait(k.foreign(), k.ctx)
+					require.NoError(t, theirs.err)
+					require.Less(t, time.Since(start), 11*time.Millisecond+2*work)
+					require.NoError(t, theirs.hold.Unlock(k.ctx))
+				}
+				close(stop)
+				time.Sleep(time.Second)
+			})
+		})
+	}
+}
+
+// The two are not one after the other: the waiter may leave when it has been claimed, and not been given the lock yet.
+func TestAnHeirWhoLeavesAtTheSameMomentLeavesNothingBehind(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&heritable)
+		for round := range 500 {
+			hold := k.take(b, k.ctx)
+			ctx, cancel := context.WithCancel(k.ctx)
+			second := k.wait(b, ctx)
+			var third <-chan result
+			if round%2 == 0 {
+				third = k.wait(b, k.ctx)
+			}
+			done := make(chan error)
+			go cancel()
+			go func() { done <- hold.Unlock(k.ctx) }()
+			if got := <-second; got.err == nil {
+				require.NoError(t, got.hold.Unlock(k.ctx))
+			}
+			require.NoError(t, <-done)
+			if third != nil {
+				last := <-third
+				require.NoError(t, last.err)
+				require.True(t, last.hold.Valid())
+				require.NoError(t, last.hold.Unlock(k.ctx))
+			}
+		}
+		require.Zero(t, time.Since(k.start), "nobody waits for a holder who is not there")
+		time.Sleep(time.Minute)
+		require.Zero(t, k.told(redlatch.EventLost), "nobody holds who does not know it")
+		require.False(t, k.locked())
+	})
+}

@@ -1,0 +1,207 @@
+package baselock
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/row"
+	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/waiting"
+)
+
+// A release that is not for a waiter of its own process is for the first in the row of those that wait elsewhere: the
+// script has that one hold, and a message tells its process, which need not ask. A waiter whose process is woken by a
+// message for everybody needs a round trip more, and all the others ask in vain.
+//
+//	                        message, or asks
+//	sits in the row ──► holds, unknown to its process ──► holds ── has left meanwhile ──► passed on, or released
+//	                        │
+//	                        └── its process is gone ──► free when passLease is over
+//
+// Whoever sits in no row, as Redisson's waiters, has to wait until the lock is free. So passes follow one another only for
+// so long: then comes a release with its message, if more processes listen for one than sit in the row. Those in the row let
+// the others ask first, for they are faster than a JVM.
+
+// passLease is for how long the lock is passed. The watchdog renews it after a third. It is short because it may
+// be passed to a process that has died without the server's notice, and long enough for a server that fails over.
+const passLease = 10 * time.Second
+
+// longestShut is for how long a lock that goes round is passed before it is free for a moment. That may cost four
+// milliseconds, when those who seem to wait for it do not, so it must not be often.
+const (
+	longestShut = 25 * time.Millisecond
+	openFor     = 4 * time.Millisecond
+)
+
+// passable tells whether a waiter can be passed the lock: its lease is the watchdog's, and longer than that of a pass.
+func passable(set *settings.Settings) bool {
+	return set.Lease == 0 && set.Replicas == 0 && set.WatchdogTimeout >= passLease
+}
+
+// patience is for how long a waiter who asks once in a poll interval is known to be there.
+func patience(set *settings.Settings) time.Duration { return 2 * set.Poll }
+
+// sit is ask for the head of the line, who sits down in the row if it is refused. It asks as the line's sitter. open says
+// that the lock is free, but for what remains only for others.
+func (b *Base) sit(ctx context.Context, line *session.Line, set *settings.Settings) (h *hold, remaining time.Duration, open bool, err error) {
+	p := line.Seat.Ask(b.Session.NextOwner)
+	o := newOwnerAs(b, set, p.Owner)
+	returned := false
+	defer func() { // a hook of the client may panic on this goroutine
+		if !returned {
+			line.Seat.Failed(p)
+			o.doubted()
+		}
+	}()
+	cmd := b.Kind.Enlist(o.subject(1, set.FirstLease()), b.row, patience(set))
+	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(false)})
+	returned = true
+	settle := false
+	switch {
+	case err != nil && !delivery.AsFailure(err).Doubt:
+		settle = line.Seat.Unsent(p)
+	case err != nil:
+		line.Seat.Failed(p)
+		go o.forsake(delivery.AsFailure(err), cmd)
+	case reply.Held:
+		line.Seat.Won(p)
+		h, remaining, err = o.accept(receipt.Sent, set.FirstLease(), reply.Attempt)
+		if receipt.Doubt {
+			o.doubted()
+		}
+	case receipt.Doubt: // the one that may still be executed would have it sit when nobody waits
+		line.Seat.Failed(p)
+		remaining = reply.Remaining
+		o.doubted()
+	default:
+		settle = line.Seat.Refused(p, receipt.Sent, reply.At)
+		remaining, open = reply.Remaining, reply.Open
+	}
+	if settle {
+		b.settle(line, p, set)
+	}
+	return h, remaining, open, err
+}
+
+// forsake settles what became of an owner that may sit, or hold.
+func (o *owner) forsake(f *delivery.Failure, cmd scripts.Command[row.Sitting]) {
+	if _, known := delivery.Result(f, cmd); !known {
+		o.doubted()
+	}
+	o.giveUp()
+}
+
+// settle takes a sitter that is over out of the row, and has it release what it was passed.
+func (b *Base) settle(line *session.Line, p *session.Sitter, set *settings.Settings) {
+	o := newOwnerAs(b, set, p.Owner)
+	if line.Seat.Doubt(p) {
+		o.doubted()
+	}
+	go o.giveUp()
+}
+
+// pass releases the lock to the first in the row, or for everybody. With line those behind o in its own process sit down
+// at the end of the row. It reports whether somebody in the row has the lock.
+func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Line) (passed bool, err error) {
+	b := o.base
+	wake, err := b.wakeWithin(ctx, limit.Total)
+	if err != nil {
+		o.pending()
+		return false, o.unconfirmed(err, false)
+	}
+	s := o.subject(0, 0)
+	s.Wake = wake
+	turn := o.turn()
+	var p *session.Sitter
+	if line != nil && line.HearsPasses() && passable(o.set) {
+		p = line.Seat.SitDown(b.Session.NextOwner)
+	}
+	if p != nil { // nil also when all have left meanwhile
+		turn.Seat, turn.Patience, turn.Passes = p.Owner, patience(o.set), cmp.Or(turn.Passes, row.Passes(1, 0))
+	}
+	var reply row.Release
+	known := false
+	defer func() { // also when a hook of the client panics
+		if p != nil && o.sat(line, p, known, reply) {
+			b.settle(line, p, o.set)
+		}
+	}()
+	cmd := b.Kind.Pass(s, turn)
+	reply, receipt, err := delivery.Within(ctx, b.Session.Dispatch, cmd, limit)
+	known = !receipt.Doubt && (err == nil || !delivery.AsFailure(err).Doubt)
+	passed = known && reply.Passed
+	if reply.Open {
+		b.Session.Open(b.lineKey(), time.Now().Add(openFor))
+	}
+	if passed && line != nil {
+		line.StandsBack() // others have it already
+	}
+	return passed, o.gaveBack(reply.Freed, receipt, err)
+}
+
+// turn says whether the lock may be passed once more.
+func (o *owner) turn() row.Turn {
+	turn := row.Turn{Row: o.base.row, Lease: passLease}
+	if r := o.run; r != nil && r.passes > 0 {
+		shut := time.Since(r.shut)
+		turn.Passes = row.Passes(r.passes+1, shut)
+		if shut >= longestShut {
+			turn.Open, turn.Listens = openFor, o.base.Session.Subscribed(o.base.channel)
+			if !o.base.Session.KnowsListeners() {
+				turn.Lease = 0
+			}
+		}
+	}
+	return turn
+}
+
+// sat is what becomes of the one who was to sit down. It reports whether it has to be settled.
+func (o *owner) sat(line *session.Line, p *session.Sitter, known bool, reply row.Release) (settle bool) {
+	if !known {
+		return line.Seat.Lost(p)
+	}
+	return line.Seat.Sat(p, reply.Freed, reply.At)
+}
+
+// passed is called with the message that says whose turn it is.
+func (b *Base) passed(line *session.Line, message string) {
+	p, ok := row.Read(message)
+	if !ok {
+		return
+	}
+	gift, claim, since := line.Given(p.Owner, p.At)
+	switch gift {
+	case session.Declined:
+		b.decline(p.Owner)
+	case session.Claimed:
+		b.give(p, claim, since)
+	}
+}
+
+// decline releases what was passed to nobody.
+func (b *Base) decline(owner string) {
+	go newOwnerAs(b, b.defaults, owner).giveUp()
+}
+
+// give has the claimed waiter hold what was passed to its process.
+func (b *Base) give(p row.Message, claim waiting.Claim, since time.Time) {
+	next := claim.Who().(*owner)
+	if !passable(next.set) {
+		claim.Refuse(next)
+		b.decline(p.Owner)
+		return
+	}
+	now := time.Now()
+	o := &owner{base: next.base, id: p.Owner, set: next.set, run: &run{began: now, passes: p.Count, shut: now.Add(-p.Since)}}
+	given, _, err := o.accept(since, passLease, scripts.Attempt{Held: true, Token: p.Token})
+	switch {
+	case err != nil: // the message took too long
+		claim.Refuse(next)
+	case !claim.Give(given, waiting.Bound(-1, next.set.Poll)):
+		go given.decline()
+	}
+}

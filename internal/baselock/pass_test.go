@@ -1,0 +1,338 @@
+package baselock_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// A process is a client of its own, whose commands may be harmed, and whose connections may be.
+type process struct {
+	*baselock.Base
+	client *redis.Client
+	conns  []net.Conn
+}
+
+// another is the lock under test as another process has it.
+func (k *kit) another(opts ...redlatch.Option) *process { return k.anotherOf(&plain, opts...) }
+
+func (k *kit) anotherOf(kind *baselock.Kind, opts ...redlatch.Option) *process {
+	p := &process{}
+	options := redistest.InMemoryOptions(k.mini)
+	dial := options.Dialer
+	options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err() // as net.Dialer does
+		}
+		conn, err := dial(ctx, network, addr)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		deaf := &deafConn{Conn: conn}
+		p.conns = append(p.conns, deaf)
+		return deaf, err
+	}
+	p.client = redis.NewClient(options)
+	k.Cleanup(func() { _ = p.client.Close() })
+	p.client.AddHook(k)
+	p.Base = baselock.New(p.client, name, kind, append([]redlatch.Option{redlatch.WithLinger(0)}, opts...))
+	return p
+}
+
+// deafen has the process hear no message any more on the subscriptions that it has.
+func (k *kit) deafen(p *process) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, conn := range p.conns {
+		conn.(*deafConn).deaf.Store(true)
+	}
+}
+
+// slow has the process hear messages late.
+func (k *kit) slow(p *process, late time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, conn := range p.conns {
+		conn.(*deafConn).late.Store(int64(late))
+	}
+}
+
+// A deafConn may lose what arrives, if it has subscriptions, or hear it late.
+type deafConn struct {
+	net.Conn
+	subscribes, deaf atomic.Bool
+	late             atomic.Int64 // time.Duration
+}
+
+func (c *deafConn) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("\r\nsubscribe\r\n")) {
+		c.subscribes.Store(true)
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *deafConn) Read(b []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(b)
+		if late := c.late.Load(); late > 0 && c.subscribes.Load() {
+			time.Sleep(time.Duration(late))
+		}
+		if err != nil || !c.deaf.Load() || !c.subscribes.Load() {
+			return n, err
+		}
+	}
+}
+
+// cut ends the connections that the process has.
+func (k *kit) cut(p *process) {
+	k.mu.Lock()
+	conns := p.conns
+	p.conns = nil
+	k.mu.Unlock()
+	for _, conn := range conns {
+		_ = conn.Close()
+	}
+}
+
+// seats is how many processes sit in the row.
+func (k *kit) seats() int64 {
+	k.Helper()
+	n, err := k.honest.ZCard(k.ctx, keys.LockRow(name)).Result()
+	require.NoError(k, err)
+	return n
+}
+
+func TestAReleasePassesTheLockToTheProcessThatHasWaitedLongest(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		var waiters []<-chan result
+		for range 3 {
+			waiters = append(waiters, k.wait(k.another().Base, k.ctx))
+			time.Sleep(time.Microsecond)
+		}
+		require.EqualValues(t, 3, k.seats())
+		asked := k.sent("acquire")
+		next := first
+		for i, w := range waiters {
+			require.NoError(t, next.Unlock(k.ctx))
+			got := <-w
+			require.NoError(t, got.err)
+			require.Equal(t, 1, k.count(got.hold.Owner()))
+			require.EqualValues(t, 2-i, k.seats())
+			next = got.hold
+		}
+		require.Equal(t, asked, k.sent("acquire"), "nobody asks")
+		require.NoError(t, next.Unlock(k.ctx))
+		require.False(t, k.locked())
+		require.Equal(t, 4, k.sent("release"))
+	})
+}
+
+// Others of the process that gives sit down behind those who wait elsewhere, in the same script.
+func TestAProcessThatPassesTheLockWaitsForItsNextTurn(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		mine, theirs := k.lock(), k.another()
+		first := k.take(mine, k.ctx)
+		second, third := k.wait(mine, k.ctx), k.wait(theirs.Base, k.ctx)
+		asked := k.sent("acquire")
+		time.Sleep(10 * time.Millisecond) // the run is over
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-third
+		require.NoError(t, got.err)
+		require.EqualValues(t, 1, k.seats())
+		require.NoError(t, got.hold.Unlock(k.ctx))
+		got = <-second
+		require.NoError(t, got.err)
+		require.Equal(t, 10*time.Millisecond, got.at)
+		require.Equal(t, []int{asked, 0, 2}, []int{k.sent("acquire"), k.sent("handover"), k.sent("release")})
+	})
+}
+
+func TestWhatWasPassedIsKeptAlive(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		second := k.wait(k.another().Base, k.ctx)
+		require.NoError(t, first.Unlock(k.ctx))
+		hold := (<-second).hold
+		require.LessOrEqual(t, k.mini.TTL(name), 10*time.Second, "in case that nobody is there")
+		trusted := k.trusted(hold)
+		require.Greater(t, trusted, 9*time.Second)
+		require.Less(t, trusted, 10*time.Second)
+		time.Sleep(4 * time.Second)
+		require.Greater(t, k.mini.TTL(name), 25*time.Second)
+		time.Sleep(5 * time.Minute)
+		require.True(t, hold.Valid())
+		require.Equal(t, 1, k.count(hold.Owner()))
+	})
+}
+
+// From the answer to the last question on both clocks are known to have gone on; how long the message took is not.
+func TestTrustBeginsWhenTheServerPassedTheLock(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx, redlatch.WithLease(time.Hour))
+		k.harm("acquire", 1, fault{}) // its first question
+		waiter := k.another()
+		second := k.wait(waiter.Base, k.ctx)
+		k.faults(func(op string) fault {
+			if op == "acquire" {
+				return fault{before: 100 * time.Millisecond, after: 400 * time.Millisecond}
+			}
+			return fault{}
+		})
+		k.at(20 * time.Second) // it has asked again a few times
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		late := got.at - 20*time.Second // while it asks it does not believe the message
+		trusted := k.trusted(got.hold) - got.at
+		require.LessOrEqual(t, trusted, 30*time.Second)
+		if late == 0 {
+			require.LessOrEqual(t, trusted, 10*time.Second-200*time.Millisecond)
+			require.GreaterOrEqual(t, trusted, 9*time.Second)
+		}
+	})
+}
+
+// The server says that the lock is the waiter's, and the message does not arrive.
+func TestAPassWithoutItsMessageIsFoundByAsking(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		waiter := k.another()
+		second := k.wait(waiter.Base, k.ctx)
+		k.deafen(waiter)
+		require.NoError(t, first.Unlock(k.ctx))
+		require.True(t, k.locked(), "passed, for the server takes the listener for alive")
+		got := <-second
+		require.NoError(t, got.err)
+		require.Less(t, got.at, 4*time.Second)
+		require.Equal(t, 1, k.count(got.hold.Owner()))
+		time.Sleep(2 * time.Minute)
+		require.True(t, got.hold.Valid())
+	})
+}
+
+func TestAWaiterWhoseConnectionsEndFindsWhatItWasPassed(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		waiter := k.another()
+		second := k.wait(waiter.Base, k.ctx)
+		k.cut(waiter)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		require.Less(t, got.at, 4*time.Second)
+		require.Equal(t, 1, k.count(got.hold.Owner()))
+		time.Sleep(2 * time.Minute)
+		require.True(t, got.hold.Valid())
+	})
+}
+
+// round has three processes take and give back in turn for a second, and tells how often.
+func (k *kit) round() (sections int) {
+	var all sync.WaitGroup
+	stop := make(chan struct{})
+	for range 3 {
+		b := k.another().Base
+		all.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				h, err := b.Lock(k.ctx, nil)
+				if err != nil {
+					k.Error(err)
+					return
+				}
+				sections++ // under the lock
+				time.Sleep(time.Millisecond)
+				_ = h.Unlock(k.ctx)
+			}
+		})
+		time.Sleep(time.Microsecond)
+	}
+	time.Sleep(time.Second)
+	close(stop)
+	all.Wait()
+	return sections
+}
+
+func TestALockThatOnlyTheRowWantsIsNeverFree(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		sections := k.round()
+		t.Logf("%d sections, %d passes, %d released", sections, k.passes(), k.sent("release"))
+		require.Greater(t, sections, 900)
+		require.GreaterOrEqual(t, k.passes(), sections-10)
+	})
+}
+
+// Redisson's waiters sit in no row, and a JVM needs a while from the message to its question.
+func TestWhoSitsInNoRowMeetsTheLockFreeNowAndThen(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		messages := k.honest.Subscribe(k.ctx, keys.LockChannel(name))
+		_, err := messages.Receive(k.ctx)
+		require.NoError(t, err)
+		free, got := 0, 0
+		outsider := k.foreign()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				if _, err := messages.ReceiveMessage(k.ctx); err != nil {
+					return
+				}
+				free++
+				time.Sleep(2 * time.Millisecond)
+				if h, err := outsider.TryLock(k.ctx, nil); err == nil {
+					got++
+					_ = h.Unlock(k.ctx)
+				}
+			}
+		}()
+		sections := k.round()
+		require.NoError(t, messages.Close())
+		<-ended
+		t.Logf("%d sections, free %d times, and got %d times", sections, free, got)
+		require.Greater(t, sections, 500)
+		require.GreaterOrEqual(t, got, 10, "every 40 ms")
+	})
+}
+
+// What became of the release, and who holds now, is not known to the one who released.
+func TestAPassOfUnknownOutcomeHappensOnce(t *testing.T) {
+	for what, f := range map[string]fault{
+		"the answer is lost":     {lost: true},
+		"executed a while later": {ghost: 20 * time.Second},
+		"executed soon":          {ghost: time.Second},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				mine := k.lock()
+				first := k.take(mine, k.ctx)
+				second, third := k.wait(mine, k.ctx), k.wait(k.another().Base, k.ctx)
+				time.Sleep(10 * time.Millisecond)
+				k.harm("release", 1, f)
+				require.NoError(t, first.Unlock(k.ctx))
+				got := <-third
+				require.NoError(t, got.err)
+				time.Sleep(2 * time.Minute)
+				require.True(t, got.hold.Valid())
+				require.Equal(t, 1, k.count(got.hold.Owner()))
+				require.NoError(t, got.hold.Unlock(k.ctx))
+				require.NoError(t, (<-second).err)
+			})
+		})
+	}
+}

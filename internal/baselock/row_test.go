@@ -1,0 +1,249 @@
+package baselock_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/keys"
+)
+
+func TestWhoWaitsNoLongerSitsInNoRow(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		ctx, cancel := context.WithCancel(k.ctx)
+		waiter := k.another()
+		second := k.wait(waiter.Base, ctx)
+		third := k.wait(waiter.Base, k.ctx)
+		cancel()
+		require.ErrorIs(t, (<-second).err, context.Canceled)
+		synctest.Wait()
+		require.EqualValues(t, 1, k.seats(), "another of the process waits")
+		time.Sleep(time.Microsecond) // or the order is that of the names
+		fourth := k.wait(k.another().Base, k.ctx)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-third
+		require.NoError(t, got.err, "in the seat of the one who left")
+		require.NoError(t, got.hold.Unlock(k.ctx))
+		require.NoError(t, (<-fourth).err)
+		require.Zero(t, k.seats())
+
+		ctx, cancel = context.WithCancel(k.ctx)
+		last := k.wait(waiter.Base, ctx)
+		require.EqualValues(t, 1, k.seats())
+		cancel()
+		require.Error(t, (<-last).err)
+		synctest.Wait()
+		require.Zero(t, k.seats())
+	})
+}
+
+// Whoever leaves while the lock is on its way to it gives it back, however the two meet.
+func TestAWaiterWhoLeavesKeepsNobodyFromTheLock(t *testing.T) {
+	for _, delay := range []time.Duration{0, time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond} {
+		for _, slow := range []string{"release", "acquire", "none"} {
+			t.Run(fmt.Sprint(slow, delay), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, k *kit) {
+					first := k.take(k.lock(), k.ctx)
+					ctx, cancel := context.WithCancel(k.ctx)
+					second := k.wait(k.another().Base, ctx)
+					k.faults(func(op string) fault {
+						if op == slow {
+							return fault{before: 2 * time.Millisecond, after: 2 * time.Millisecond}
+						}
+						return fault{}
+					})
+					go func() { _ = first.Unlock(k.ctx) }()
+					time.Sleep(delay)
+					cancel()
+					if got := <-second; got.err == nil {
+						require.NoError(t, got.hold.Unlock(k.ctx))
+					}
+					time.Sleep(50 * time.Millisecond)
+					require.False(t, k.locked())
+					require.Zero(t, k.seats())
+				})
+			})
+		}
+	}
+}
+
+// The waiter may leave when it has been claimed for what its process was passed, and not been given it yet.
+func TestAWaiterWhoLeavesAtTheMomentOfThePassLeavesNothingBehind(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		mine, theirs := k.lock(), k.another().Base
+		for round := range 1000 {
+			first := k.take(mine, k.ctx)
+			ctx, cancel := context.WithCancel(k.ctx)
+			second := k.wait(theirs, ctx)
+			done := make(chan error)
+			go func() { done <- first.Unlock(k.ctx) }()
+			go func() {
+				for range round % 200 { // the message takes a few turns of the scheduler
+					runtime.Gosched()
+				}
+				cancel()
+			}()
+			if got := <-second; got.err == nil {
+				require.NoError(t, got.hold.Unlock(k.ctx))
+			}
+			require.NoError(t, <-done)
+			synctest.Wait()
+			require.False(t, k.locked())
+			require.Zero(t, k.seats())
+		}
+	})
+}
+
+func TestADeadProcessIsPassedNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		k.sit("dead:1", time.Minute) // its connection has ended
+		sat := time.Since(k.start)
+		second := k.wait(k.another().Base, k.ctx)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		require.Equal(t, sat, got.at)
+		require.Zero(t, k.seats())
+	})
+}
+
+func TestAProcessThatHasNotAskedForLongIsPassedNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		k.sit("silent:1", time.Second)
+		k.listen("silent")
+		second := k.wait(k.another().Base, k.ctx)
+		k.at(2 * time.Second)
+		require.NoError(t, first.Unlock(k.ctx))
+		require.Equal(t, 2*time.Second, (<-second).at)
+	})
+}
+
+// The server does not know that the machine is gone.
+func TestAProcessThatDiesUnnoticedStopsTheOthersForTheLeaseOfAPass(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		for i := range 5 {
+			session := fmt.Sprint("dead", i)
+			k.sit(session+":1", 6*time.Second)
+			k.listen(session)
+		}
+		second := k.wait(k.another().Base, k.ctx)
+		require.NoError(t, first.Unlock(k.ctx))
+		require.True(t, k.locked())
+		got := <-second
+		require.NoError(t, got.err)
+		require.Greater(t, got.at, 10*time.Second)
+		require.LessOrEqual(t, got.at, 11*time.Second, "once, not for each of them")
+		require.NoError(t, got.hold.Unlock(k.ctx))
+		require.False(t, k.locked())
+	})
+}
+
+// sit has a process sit in the row that is not one of the test's.
+func (k *kit) sit(owner string, patience time.Duration) {
+	k.Helper()
+	row := keys.LockRow(name)
+	time.Sleep(time.Microsecond) // or the order is that of the names
+	now := time.Now()
+	require.NoError(k, k.honest.ZAdd(k.ctx, row, redis.Z{Member: owner, Score: float64(now.UnixMicro())}).Err())
+	require.NoError(k, k.honest.ZAdd(k.ctx, row+":alive", redis.Z{Member: owner, Score: float64(now.Add(patience).UnixMilli())}).Err())
+	k.honest.PExpire(k.ctx, row, time.Minute)
+	k.honest.PExpire(k.ctx, row+":alive", time.Minute)
+	time.Sleep(time.Microsecond)
+}
+
+// listen keeps the ear of a process that does not react.
+func (k *kit) listen(session string) {
+	k.Helper()
+	ear := k.honest.Subscribe(k.ctx, keys.LockRow(name)+":"+session)
+	_, err := ear.Receive(k.ctx)
+	require.NoError(k, err)
+	go func() {
+		for {
+			if _, err := ear.Receive(k.ctx); err != nil {
+				return
+			}
+		}
+	}()
+	k.Cleanup(func() { _ = ear.Close() })
+}
+
+func TestWhoSitsInNoRowIsWokenAllTheSame(t *testing.T) {
+	for what, opts := range map[string][]redlatch.Option{
+		"a fixed lease":            {redlatch.WithLease(30 * time.Second)},
+		"a short watchdog timeout": {redlatch.WithWatchdogTimeout(5 * time.Second)},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				first := k.take(k.lock(), k.ctx)
+				second := k.wait(k.another(opts...).Base, k.ctx)
+				require.Zero(t, k.seats())
+				require.NoError(t, first.Unlock(k.ctx))
+				got := <-second
+				require.NoError(t, got.err)
+				require.Zero(t, got.at)
+			})
+		})
+	}
+}
+
+// A fixed lease has to be the whole lease, and what was passed has a shorter one.
+func TestAWaiterWithAFixedLeaseIsNotGivenWhatItsProcessWasPassed(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		ctx, cancel := context.WithCancel(k.ctx)
+		waiter := k.another()
+		second := k.wait(waiter.Base, ctx)
+		third := k.wait(waiter.Base, k.ctx, redlatch.WithLease(time.Minute))
+		cancel()
+		require.Error(t, (<-second).err)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-third
+		require.NoError(t, got.err)
+		require.Zero(t, got.at)
+		require.Greater(t, k.trusted(got.hold), 58*time.Second)
+	})
+}
+
+func TestAQuestionOfUnknownOutcomeLeavesNoSeatBehind(t *testing.T) {
+	for what, f := range map[string]fault{
+		"the answer is lost":     {lost: true},
+		"executed a while later": {ghost: 20 * time.Second},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				first := k.take(k.lock(), k.ctx)
+				ctx, cancel := context.WithTimeout(k.ctx, 10*time.Second)
+				defer cancel()
+				asked := 0
+				k.faults(func(op string) fault {
+					if op != "acquire" {
+						return fault{}
+					}
+					if asked++; asked != 2 { // the second is the one that sits down
+						return fault{}
+					}
+					return f
+				})
+				_, err := k.another().Lock(ctx, nil)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				k.faults(nil)
+				time.Sleep(2 * time.Minute)
+				require.Zero(t, k.seats())
+				require.Equal(t, 1, k.count(first.Owner()))
+				require.NoError(t, first.Unlock(k.ctx))
+				require.False(t, k.locked())
+			})
+		})
+	}
+}

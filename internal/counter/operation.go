@@ -1,0 +1,118 @@
+package counter
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+)
+
+// An Operation has a lane and a number for one script.
+type Operation struct {
+	Wake scripts.Wake
+	Call lane.Call
+
+	counter *Counter
+	err     error // why there is no lane: it becomes the error of the call
+}
+
+// Begin begins what GiveBack ends. It minds the end of ctx no more than that does.
+func (c *Counter) Begin(ctx context.Context) Operation {
+	return c.begin(c.WakeWithin(ctx, c.defaults.ReleaseTimeout))
+}
+
+func (c *Counter) begin(wake scripts.Wake, err error) Operation {
+	if err != nil {
+		return Operation{err: err}
+	}
+	return Operation{Wake: wake, Call: c.Session.BorrowLane(c.Key), counter: c}
+}
+
+// Change does something once. When ctx ends before the outcome is known the error matches ErrUncertain, and the
+// operation is fenced in the background: it took effect by then, or never will.
+func Change[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) (R, error) {
+	return ChangeThen(ctx, c, build, nil)
+}
+
+// ChangeThen is Change that calls over when the operation cannot take effect any more: before it returns, unless a copy
+// of its command may still be on its way.
+func ChangeThen[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R],
+	over func()) (reply R, err error) {
+	op := c.begin(c.Wake(ctx))
+	if op.err != nil {
+		if over != nil {
+			over()
+		}
+		return reply, op.err
+	}
+	cmd := build(op.Wake, op.Call)
+	reply, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: c.defaults.OutageFor(false)})
+	return ended(op, cmd, reply, receipt, err, false, over)
+}
+
+// GiveBack is Change for what has to happen, like the release of permits: it ignores the end of ctx, has the release
+// timeout as its limit, and what is in doubt by then is carried through in the background. It is called often, so it takes
+// the command rather than a function that builds it.
+func GiveBack[R any](ctx context.Context, op Operation, cmd scripts.Command[R]) (reply R, err error) {
+	if op.err != nil {
+		return reply, op.err
+	}
+	c := op.counter
+	limit := delivery.Limit{Outage: c.defaults.ReleaseTimeout, Total: c.defaults.ReleaseTimeout, Stubborn: true}
+	reply, receipt, err := delivery.Within(ctx, c.Session.Dispatch, cmd, limit)
+	return ended(op, cmd, reply, receipt, err, true, nil)
+}
+
+// ended is how an operation came out. In doubt it is carried through in the background if it is owed, else fenced. over,
+// if there is one, is called after that.
+func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt delivery.Receipt, err error, owed bool, over func()) (R, error) {
+	c := op.counter
+	if err == nil && !receipt.Doubt {
+		op.settled(over)
+		return reply, nil
+	}
+	if err == nil { // a copy of the command may still be on its way
+		go c.Settle(c.fence(op.Call), func() { op.settled(over) })
+		return reply, nil
+	}
+	failure := delivery.AsFailure(err)
+	if !failure.Doubt {
+		op.settled(over)
+		return reply, c.broken(err)
+	}
+	go resolve(op, cmd, failure, owed, over)
+	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.noun, c.Name, err)
+}
+
+// resolve settles an operation in doubt.
+func resolve[R any](op Operation, cmd scripts.Command[R], failure *delivery.Failure, owed bool, over func()) {
+	c := op.counter
+	_, known := delivery.Result(failure, cmd)
+	switch {
+	case owed: // also when it is known: the last send may have ended without being executed
+		c.Settle(carry(c, cmd, op.Call), func() { op.settled(over) })
+	case known:
+		op.settled(over)
+	default:
+		c.Settle(c.fence(op.Call), func() { op.settled(over) })
+	}
+}
+
+func (op Operation) settled(over func()) {
+	op.counter.Session.ReturnLane(op.counter.Key, op.Call)
+	if over != nil {
+		over()
+	}
+}
+
+// handBack returns a lane. If a copy of its last command may still be on its way, it is fenced first.
+func (c *Counter) handBack(call lane.Call, doubt bool) {
+	if !doubt {
+		c.Session.ReturnLane(c.Key, call)
+		return
+	}
+	go c.settle(call, c.fence(call))
+}

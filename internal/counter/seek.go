@@ -1,0 +1,184 @@
+package counter
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/waiting"
+)
+
+// A Seeker wants something of a counter.
+type Seeker interface {
+	// Begin makes an attempt for the seeker and for those of behind, all or the first of them, that go into one script.
+	Begin(behind []Seeker) Attempt
+}
+
+// An Attempt is one script that serves several seekers in order, the first of whom it is made by.
+type Attempt interface {
+	Asks() int // for how many
+	Take(wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted]
+	Undo(wake scripts.Wake, call lane.Call) scripts.Command[int64] // gives back all that Take has taken
+
+	// Unstored tells that the Take is remembered by what it took and not in the lane. So it is fenced before its Undo, which
+	// then needs no lane, and before a success of which a copy may still be on its way is believed. An attempt whose Take is
+	// stored has its Undo settle it in the lane, and needs no message to take.
+	Unstored() bool
+
+	Took(i int, sent time.Time) error // tells the seeker, on its goroutine, that it was served; an error is the acquisition's
+	Decline(i []int)                  // gives back, without waiting for it, the shares of those who had left
+}
+
+// mostAtOnce bounds how many one script serves. Who stands behind them is asked for at once if all of them are served.
+const mostAtOnce = 32
+
+// enough is for how many to ask: where few were served lately, because the permits are few or other processes are as quick,
+// asking for everybody would be in vain each time.
+func (c *Counter) enough() int {
+	lately := int(c.lately.Load())
+	if lately == 0 {
+		return mostAtOnce
+	}
+	return min(max(2*lately, 3), mostAtOnce)
+}
+
+// A waiter is a seeker in line.
+type waiter struct {
+	counter *Counter
+	set     *settings.Settings
+	seeker  Seeker
+	line    *waiting.Line
+	offer   waiting.Offer
+	short   atomic.Bool // what was found last was less than it wants
+}
+
+// A share is what a waiter is given whom the head's attempt has served.
+type share struct {
+	attempt Attempt
+	i       int
+	sent    time.Time
+}
+
+// seek waits in line.
+func (c *Counter) seek(ctx context.Context, set *settings.Settings, s Seeker) error {
+	line, part := c.join(ctx)
+	defer part()
+	w := &waiter{counter: c, set: set, seeker: s, line: line}
+	w.offer.Who = w
+	err := line.WaitFor(ctx, set.Poll, &w.offer, w.ask)
+	if err != nil {
+		if w.short.Load() { // and there may be enough for those behind it, who want less
+			line.Wake()
+		}
+		return err
+	}
+	if given, ok := w.offer.Gift.(share); ok {
+		return given.attempt.Took(given.i, given.sent)
+	}
+	return nil
+}
+
+// ask is the attempt of the head.
+func (w *waiter) ask(ctx context.Context) (waiting.Verdict, error) {
+	batch := w.line.Behind(w.counter.enough() - 1)
+	var behind []Seeker
+	for i := range batch {
+		behind = append(behind, batch.Who(i).(*waiter).seeker)
+	}
+	try := w.seeker.Begin(behind)
+	got, sent, err := w.counter.attempt(ctx, try, w.set.OutageFor(false))
+	w.short.Store(err == nil && got.Served == 0)
+	v := waiting.Verdict{Down: delivery.Outage(ctx, err), Sleep: waiting.Bound(got.Again, w.set.Poll)}
+	if err != nil || got.Served == 0 {
+		return v, err
+	}
+	w.counter.lately.Store(int32(got.Served))
+	v.Done, v.More = true, w.serve(batch, try, got.Served, sent)
+	return v, try.Took(0, sent)
+}
+
+// serve tells those behind the head what its attempt has come to, and answers whether there may be enough for whoever is
+// next: nobody was refused, or he has left.
+func (w *waiter) serve(batch waiting.Batch, try Attempt, served int, sent time.Time) (more bool) {
+	refused := served < try.Asks()
+	if refused { // said before it is looked whether he is there: if he leaves after that, he knows
+		batch.Who(served - 1).(*waiter).short.Store(true)
+	}
+	left := w.line.Serve(batch, served-1, func(i int) any { return share{try, i + 1, sent} })
+	for i := range left {
+		left[i]++
+	}
+	if left != nil {
+		try.Decline(left)
+	}
+	return !refused || w.line.Left(batch, served-1)
+}
+
+// attempt asks Redis once. What it leaves in doubt is undone in the background. sent is a moment before the first send
+// that may have been executed.
+func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration) (got lane.Granted, sent time.Time, err error) {
+	var wake scripts.Wake
+	if try.Unstored() {
+		if wake, err = c.Wake(ctx); err != nil {
+			return got, sent, err
+		}
+	}
+	call := c.Session.BorrowLane(c.Key)
+	take := try.Take(wake, call)
+	got, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, take, delivery.Limit{Outage: outage})
+	switch {
+	case err != nil:
+		if failure := delivery.AsFailure(err); failure.Doubt {
+			go c.abandon(try, take, call, failure)
+		} else {
+			c.handBack(call, false)
+		}
+		return lane.Granted{}, sent, err
+	case !receipt.Doubt:
+		c.handBack(call, false)
+	case got.Served == 0 || try.Unstored() && got.Served < try.Asks():
+		// A copy that is still on its way may find enough by now, and what it takes nobody would give back. Nor would
+		// anybody what an execution before the one that answered had taken for those who are not served any more.
+		go c.settle(call, c.undo(try, call))
+		return lane.Granted{Again: -1}, sent, nil
+	case try.Unstored():
+		bar := lane.Fence(c.Key, next(call))
+		if _, _, err := delivery.Deliver(ctx, c.Session.Dispatch, bar, delivery.Limit{Outage: outage}); err != nil {
+			go c.settle(call, c.undo(try, call))
+			return lane.Granted{}, sent, err
+		}
+		c.handBack(call, false)
+	default:
+		c.handBack(call, true)
+	}
+	return got, receipt.Sent, nil
+}
+
+// abandon undoes an attempt whose caller has gone.
+func (c *Counter) abandon(try Attempt, take scripts.Command[lane.Granted], call lane.Call, failure *delivery.Failure) {
+	if got, known := delivery.Result(failure, take); known && got.Served == 0 {
+		c.handBack(call, false)
+		return
+	}
+	c.settle(call, c.undo(try, call))
+}
+
+func (c *Counter) undo(try Attempt, call lane.Call) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if try.Unstored() {
+			if err := c.fence(call)(ctx); err != nil {
+				return err
+			}
+		}
+		wake, err := c.Wake(ctx)
+		if err != nil {
+			return err
+		}
+		_, _, err = delivery.Deliver(ctx, c.Session.Dispatch, try.Undo(wake, next(call)), delivery.Limit{Outage: settleAttempt})
+		return err
+	}
+}

@@ -1,0 +1,96 @@
+package permitsemaphore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
+	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+)
+
+func held() lane.Granted { return lane.Granted{Served: 1, Again: -1} }
+
+func until(d time.Duration) lane.Granted { return served(0, d) }
+
+func served(n int, again time.Duration) lane.Granted { return lane.Granted{Served: n, Again: again} }
+
+func TestAcquire(t *testing.T) {
+	acquire := func(lease time.Duration, ids ...string) scripts.Command[lane.Granted] {
+		return permitsemaphore.Acquire(names, ids, lease, wake, first)
+	}
+	Table(t, []Row{
+		{Name: "A permit is taken with a deadline by the server's clock", Before: has("5"),
+			Call: Answers(acquire(lease, a), held()), After: taken("4", Deadlines{a: lease})},
+		{Name: "Or without one", Before: has("1"), Call: Answers(acquire(noLease, a), held()), After: taken("0", Scores{a: never})},
+		{Name: "Several at once", Before: taken("2", Deadlines{c: soon}),
+			Call: Answers(acquire(lease, a, b), held()), After: taken("0", Deadlines{a: lease, b: lease, c: soon})},
+		{Name: "All or none", Before: taken("1", Deadlines{c: soon}), Call: Answers(acquire(lease, a, b), until(soon)).Lengthens()},
+		{Name: "The next deadline is told, not a later one", Before: taken("0", Deadlines{b: 2 * soon, c: soon}),
+			Call: Answers(acquire(lease, a), until(soon)).Lengthens()},
+		{Name: "There is none to be told of permits that never expire", Before: taken("0", Scores{c: never}),
+			Call: Answers(acquire(lease, a), until(-time.Millisecond))},
+		{Name: "Nor where nobody has a permit", Before: has("0"), Call: Answers(acquire(lease, a), until(-time.Millisecond))},
+		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(lease, a), until(-time.Millisecond))},
+		{Name: "What has expired is taken again, without a message if nothing is left", Before: taken("0", Deadlines{c: old}),
+			Call: Answers(acquire(lease, a), held()), After: taken("0", Deadlines{a: lease})},
+		{Name: "More than one may have expired, and what is left is announced", Before: taken("0", Deadlines{b: old, c: old}),
+			Call: Answers(acquire(lease, a), held()), After: taken("1", Deadlines{a: lease}), Messages: said("1")},
+		{Name: "More expired than are wanted may still be too few, and come back all the same",
+			Before: taken("-4", Deadlines{b: old, c: old}), Call: Answers(acquire(lease, a), until(-time.Millisecond)), After: has("-2")},
+		{Name: "Others may take what expired if it is too few for us", Before: taken("0", Deadlines{c: old}),
+			Call: Answers(acquire(lease, a, b), until(-time.Millisecond)), After: has("1"), Messages: said("1")},
+		{Name: "The permits have the TTL of the semaphore", Before: State{key: {Value: "1", TTL: ttl}},
+			Call: Answers(acquire(lease, a), held()), After: State{key: {Value: "0", TTL: ttl}, permits: {Value: Deadlines{a: lease}, TTL: ttl}}},
+		{Name: "And lose it with it", Before: State{key: {Value: "1"}, permits: {Value: Deadlines{c: soon}, TTL: ttl}},
+			Call: Answers(acquire(lease, a), held()), After: taken("0", Deadlines{a: lease, c: soon})},
+		{Name: "A permit that outlived its semaphore is not put back when it expires", Before: State{permits: {Value: Deadlines{c: old}}},
+			Call: Answers(acquire(lease, a), until(-time.Millisecond)), After: State{}},
+		{Name: "A repetition whose semaphore has vanished has nothing", Before: State{permits: {Value: Scores{a: never}}},
+			Call: Answers(acquire(noLease, a), until(-time.Millisecond))},
+		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(lease, a), "WRONGTYPE")},
+		{Name: "Text is no number", Before: text, Call: Fails(acquire(lease, a), "not a number")},
+		{Name: "A number out of range is none either", Before: has("9223372036854775807"), Call: Fails(acquire(lease, a), "not a number")},
+		{Name: "Text is no set of permits, and nothing is taken", Before: mixed, Call: Fails(acquire(lease, a), "WRONGTYPE")},
+	})
+}
+
+func TestAcquireInOrder(t *testing.T) {
+	const none = -time.Millisecond // nothing is known of a next deadline
+	acquire := func(wants ...permitsemaphore.Want) scripts.Command[lane.Granted] {
+		return permitsemaphore.AcquireInOrder(names, wants, wake, first)
+	}
+	one, forever, two := permitsemaphore.Want{IDs: []string{a}, Lease: lease}, permitsemaphore.Want{IDs: []string{b}, Lease: noLease},
+		permitsemaphore.Want{IDs: []string{a, b}, Lease: lease}
+	third, last := permitsemaphore.Want{IDs: []string{c}, Lease: soon}, permitsemaphore.Want{IDs: []string{c}, Lease: noLease}
+	Table(t, []Row{
+		{Name: "Each is served with the lease that it wants", Before: has("5"),
+			Call: Answers(acquire(one, third), served(2, none)), After: taken("3", Deadlines{a: lease, c: soon})},
+		{Name: "Or without one", Before: taken("2", Scores{a: never}),
+			Call: Answers(acquire(forever, last), served(2, none)), After: taken("0", Scores{a: never, b: never, c: never})},
+		{Name: "Until there are none left, and the next is told of a deadline of those who were", Before: has("1"),
+			Call: Answers(acquire(one, third), served(1, lease)).Lengthens(), After: taken("0", Deadlines{a: lease})},
+		{Name: "One who wants too many is not overtaken", Before: has("1"), Call: Answers(acquire(two, third), served(0, none))},
+		{Name: "Nor in the middle", Before: has("2"), Call: Answers(acquire(third, two, forever), served(1, soon)).Lengthens(),
+			After: taken("1", Deadlines{c: soon})},
+		{Name: "Those whom an earlier execution has served stay served", Before: taken("0", Deadlines{a: soon, b: soon}),
+			Call: Answers(acquire(two, third), served(1, soon)).Lengthens()},
+		{Name: "And whoever is next may be served by a later one", Before: taken("1", Deadlines{a: lease, b: lease}),
+			Call: Answers(acquire(two, third), served(2, none)), After: taken("0", Deadlines{a: lease, b: lease, c: soon})},
+		{Name: "What has expired is taken again, and what is left is announced", Before: taken("-1", Scores{"d": 1, "e": 1, "f": 1, "g": 1}),
+			Call: Answers(acquire(one, third), served(2, none)), After: taken("1", Deadlines{a: lease, c: soon}), Messages: said("1")},
+		{Name: "The permits have the TTL of the semaphore", Before: State{key: {Value: "2", TTL: ttl}},
+			Call: Answers(acquire(one, third), served(2, none)), After: State{key: {Value: "0", TTL: ttl}, permits: {Value: Deadlines{a: lease, c: soon}, TTL: ttl}}},
+		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(one, third), served(0, none))},
+		{Name: "Nor has one that has vanished for those whom it served", Before: State{permits: {Value: Scores{a: never}}},
+			Call: Answers(acquire(one, third), served(0, none))},
+		{Name: "Refused once the lane was fenced", Before: did(has("5"), "2:0"), Call: Fails(acquire(one, third), "REDLATCH-STALE")},
+		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(one, third), "WRONGTYPE")},
+	})
+}
+
+func TestAcquireIsRefusedOnceItsLaneWasFenced(t *testing.T) {
+	acquire := permitsemaphore.Acquire(names, []string{a}, lease, wake, first)
+	Table(t, []Row{{Name: "Stale", Before: did(has("5"), "2:0"), Call: Fails(acquire, "REDLATCH-STALE")}})
+}

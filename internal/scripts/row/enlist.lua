@@ -1,0 +1,37 @@
+-- enlist takes the lock for an owner if it is free, and else has it sit down in the row of those who wait. It follows
+-- the preludes row, and one that defines issue and own.
+--
+-- KEYS[1]  lock hash: field = owner, value = holds
+-- KEYS[2]  token, for issue and own
+-- ARGV[1]  owner
+-- ARGV[2]  lease in milliseconds
+-- ARGV[3]  row
+-- ARGV[4]  for how many milliseconds its process is known to be there
+--
+-- Answers {1, token as text, 0} when the owner holds the lock: by this execution, by an earlier one of the same command,
+-- or because the lock was passed to it, for a shorter time perhaps. Else {0, milliseconds that the holder's lease still
+-- lasts, 0 or more, or -1 when the key has no TTL, the time in milliseconds or 0 when the owner does not sit}; or {2,
+-- milliseconds, the time} when the lock is free and for so long only for those who sit in no row.
+
+local remaining = redis.call('pttl', KEYS[1])
+if remaining == -2 then -- no such key
+  local open = redis.pcall('pttl', ARGV[3] .. ':open')
+  if not refused(open) and open > 0 then
+    return {2, open, sit(ARGV[3], ARGV[1], ARGV[4])}
+  end
+  local token = issue() -- first of the writes, for it is the one that can be refused
+  if refused(token) then
+    return token
+  end
+  redis.call('hset', KEYS[1], ARGV[1], '1')
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  rise(ARGV[3], ARGV[1])
+  return {1, token, 0}
+end
+if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+  if remaining < tonumber(ARGV[2]) then
+    redis.call('pexpire', KEYS[1], ARGV[2])
+  end
+  return {1, own(), 0}
+end
+return {0, remaining, sit(ARGV[3], ARGV[1], ARGV[4])}

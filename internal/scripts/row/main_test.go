@@ -1,0 +1,9 @@
+package row_test
+
+import (
+	"testing"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }

@@ -1,0 +1,121 @@
+// Package row is what a lock adds whose holders pass it on: the row, in which each process that waits has a seat, and
+// the message by which a process learns that it is its turn.
+//
+//	        refused                     the first of those who are there
+//	asks ────────────► sits in the row ──────────────────────────────────► holds, and is told so
+//	  ▲                  │         │
+//	  └── asks again ────┘         └── leaves, or has not asked for its patience ──► sits no longer
+//
+// A seat is the owner that is to hold. It is minted for the purpose, so it stands in the lock's hash only when the lock
+// was passed to it, or when it asked and found the lock free.
+//
+// The message is a courtesy. Who does not get it finds itself holding when it asks the next time. Who gets it and has
+// gone releases; a process that has died without the server's notice keeps the others waiting for the lease of a pass.
+package row
+
+import (
+	"embed"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+//go:embed *.lua
+var folder embed.FS
+
+// NoToken is the prelude for locks that issue no tokens.
+var NoToken = scripts.Prelude(folder, "no_token.lua")
+
+// Scripts are those of one kind of lock.
+type Scripts struct{ enlist, pass *scripts.Script }
+
+// Load makes the scripts with preludes that define how tokens are issued, and which one an owner that holds has.
+func Load(token ...string) Scripts {
+	preludes := append(token, scripts.Prelude(folder, "row.lua"))
+	return Scripts{scripts.Load(folder, "row/enlist", preludes...), scripts.Load(folder, "row/pass", preludes...)}
+}
+
+// A Sitting is an answer to somebody who wants the lock, and otherwise a seat.
+type Sitting struct {
+	scripts.Attempt
+	At   int64 // the server's clock in milliseconds when the seat was taken or confirmed; 0: there is none
+	Open bool  // the lock is free, but for Remaining only for those who sit in no row
+}
+
+// Enlist takes the lock for an owner if it is free, with one hold and the lease as TTL. Else the owner sits down in the
+// row, or stays where it sits, and is known to be there for patience. It may ask again and again. The keys are those of
+// the lock and, where there is one, its token.
+func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row string, patience time.Duration) scripts.Command[Sitting] {
+	args := []any{owner, scripts.Milliseconds(lease), row, scripts.Milliseconds(patience)}
+	return scripts.Array(s.enlist, keys, args, func(reply scripts.Reply) (Sitting, error) {
+		var numbers [3]int64
+		if len(reply.List) != len(numbers) {
+			return Sitting{}, fmt.Errorf("answered %d elements where an outcome, a number and a time were expected", len(reply.List))
+		}
+		for i, element := range reply.List {
+			var err error
+			if numbers[i], err = scripts.Number(element); err != nil {
+				return Sitting{}, err
+			}
+		}
+		switch numbers[0] {
+		case 1:
+			return Sitting{Attempt: scripts.Attempt{Held: true, Token: numbers[1]}}, nil
+		case 0, 2:
+			remaining := time.Duration(numbers[1]) * time.Millisecond
+			return Sitting{scripts.Attempt{Remaining: remaining}, numbers[2], numbers[0] == 2}, nil
+		}
+		return Sitting{}, fmt.Errorf("answered the outcome %d where 0, 1 or 2 was expected", numbers[0])
+	})
+}
+
+// A Turn is what a release says of those who wait.
+type Turn struct {
+	Row   string
+	Lease time.Duration // of who is passed the lock; 0 to pass it to nobody
+
+	// The rest may be left out.
+	Passes   string        // from Passes: what was before; the default is nothing
+	Seat     string        // the owner that sits down behind the others
+	Patience time.Duration // for how long its process is known to be there
+	Open     time.Duration // with Passes: if somebody listens who sits in no row, leave it free for those, for so long
+	Listens  bool          // with Open: the giver's own process does
+}
+
+// A Release is what became of a lock that was given back.
+type Release struct {
+	Freed  bool  // the owner held it
+	Passed bool  // it is not free: somebody who sat in the row has it
+	Open   bool  // it is free for those who sit in no row
+	At     int64 // and since when, by the server's clock in milliseconds
+}
+
+// Pass ends all holds of an owner, whatever their number, and has the first in the row hold; when there is none it wakes
+// the waiters. An owner that held nothing leaves the row. It needs no memory, so a full server accepts it.
+func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn) scripts.Command[Release] {
+	lease := scripts.Milliseconds(turn.Lease)
+	if turn.Passes == "" { // told apart because arguments that are appended are allocated
+		return scripts.Integer(s.pass, keys, []any{owner, wake.Publish, wake.Channel, turn.Row, lease}, readRelease)
+	}
+	patience := scripts.Milliseconds(turn.Patience)
+	ears := ""
+	switch {
+	case turn.Open > 0 && turn.Listens:
+		ears = "1"
+	case turn.Open > 0:
+		ears = "0"
+	}
+	args := []any{owner, wake.Publish, wake.Channel, turn.Row, lease, turn.Seat, patience, turn.Passes, ears, scripts.Milliseconds(turn.Open)}
+	return scripts.Integer(s.pass, keys, args, readRelease)
+}
+
+func readRelease(reply scripts.Reply) (Release, error) {
+	switch {
+	case reply.Int < 0:
+		return Release{}, fmt.Errorf("answered %d where 0, 1, 2 or a time was expected", reply.Int)
+	case reply.Int <= 2:
+		return Release{Freed: reply.Int >= 1, Open: reply.Int == 2}, nil
+	}
+	return Release{Freed: true, Passed: true, At: reply.Int}, nil
+}

@@ -1,0 +1,199 @@
+package semaphore_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/faultproxy"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/semaphore"
+)
+
+func TestAReleaseForEverybodyCostsOneAttemptForMany(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		const waiters = 100
+		for i := range waiters {
+			b.acquire(b.Context(), fmt.Sprint(i), 1)
+		}
+		b.traffic.since()
+		require.NoError(b, b.other.Release(b.Context(), waiters))
+		b.settle()
+		require.Len(b, b.order(), waiters)
+		sent, atOnce := b.traffic.since()
+		require.Equal(b, 1, atOnce)
+		require.LessOrEqual(b, sent, 4, "each is for up to 32, and who is left is asked for at once")
+		require.Equal(b, "0", value(b.T, b.redis, "s"))
+	})
+}
+
+func TestOneWhoIsRefusedInABatchIsNotOvertakenAndAsksNoMoreThanOnAPoll(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		b.acquire(b.Context(), "first", 1)
+		large := b.acquire(b.Context(), "large", 3)
+		b.acquire(b.Context(), "small", 1)
+		b.traffic.since()
+		require.NoError(b, b.other.Release(b.Context(), 3))
+		b.settle()
+		require.Equal(b, []string{"first"}, b.order())
+		sent, _ := b.traffic.since()
+		require.Equal(b, 1, sent)
+		require.NoError(b, b.other.Release(b.Context(), 1))
+		require.NoError(b, <-large)
+		require.NoError(b, b.other.Release(b.Context(), 1))
+		b.settle()
+		require.Equal(b, []string{"first", "large", "small"}, b.order())
+	})
+}
+
+// The large one is refused by an attempt that it has not made. It leaves at every quarter of a millisecond around that
+// attempt, and the small one behind it must not wait for the poll.
+func TestWhenOneWhoIsRefusedInABatchLeavesThoseBehindItProceedAtOnce(t *testing.T) {
+	for at := -2 * time.Millisecond; at <= 6*time.Millisecond; at += 250 * time.Microsecond {
+		t.Run(at.String(), func(t *testing.T) {
+			inBubble(t, 0, func(b *bubble) {
+				ctx, cancel := context.WithCancel(b.Context())
+				defer cancel()
+				first := b.acquire(b.Context(), "first", 1)
+				large := b.acquire(ctx, "large", 5)
+				small := b.acquire(b.Context(), "small", 1)
+				release := time.Now().Add(5 * time.Millisecond)
+				time.AfterFunc(time.Until(release)+at, cancel)
+				time.Sleep(time.Until(release))
+				require.NoError(b, b.other.Release(b.Context(), 2))
+				require.NoError(b, <-first)
+				require.ErrorIs(b, <-large, context.Canceled)
+				require.NoError(b, <-small)
+				require.Less(b, time.Since(release), 100*time.Millisecond, "it waited for the poll")
+				b.settle()
+				require.Equal(b, "0", value(b.T, b.redis, "s"))
+			})
+		})
+	}
+}
+
+// One of three who wait is cancelled at every quarter of a millisecond around the release of a permit for each: before
+// the message, while the attempt for all of them is on its way, after it.
+func TestWhoeverOfABatchIsCancelledAtAnyPointLosesNoPermitAndNoWakeUp(t *testing.T) {
+	for who := range 3 {
+		for at := -2 * time.Millisecond; at <= 6*time.Millisecond; at += 250 * time.Microsecond {
+			t.Run(fmt.Sprint(who, " ", at), func(t *testing.T) {
+				inBubble(t, 0, func(b *bubble) {
+					ctx, cancel := context.WithCancel(b.Context())
+					defer cancel()
+					var results []<-chan error
+					for i := range 3 {
+						mine := b.Context()
+						if i == who {
+							mine = ctx
+						}
+						results = append(results, b.acquire(mine, fmt.Sprint(i), int64(1+i)))
+					}
+					release := time.Now().Add(5 * time.Millisecond)
+					time.AfterFunc(time.Until(release)+at, cancel)
+					time.Sleep(time.Until(release))
+					require.NoError(b, b.other.Release(b.Context(), 1+2+3))
+					left := 0
+					for i, result := range results {
+						if err := <-result; err != nil {
+							require.Equal(b, who, i, "only one was cancelled: %v", err)
+							require.ErrorIs(b, err, redlatch.ErrNotAcquired)
+							require.ErrorIs(b, err, context.Canceled)
+							left = 1 + i
+						}
+					}
+					require.Less(b, time.Since(release), 100*time.Millisecond, "somebody waited for the poll")
+					b.settle()
+					require.Equal(b, fmt.Sprint(left), value(b.T, b.redis, "s"), "what nobody has is there")
+				})
+			})
+		}
+	}
+}
+
+func TestEachOfABatchIsObservedAsHavingAcquired(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		var mu sync.Mutex
+		var acquired []time.Duration
+		b.s = semaphore.New(b.client, "s", redlatch.WithLinger(0), redlatch.WithPoll(poll), redlatch.WithObserver(func(e redlatch.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			require.Equal(b, redlatch.EventAcquired, e.Kind)
+			acquired = append(acquired, e.Duration)
+		}))
+		for i := range 3 {
+			b.acquire(b.Context(), fmt.Sprint(i), 1)
+		}
+		require.NoError(b, b.other.Release(b.Context(), 3))
+		b.settle()
+		mu.Lock()
+		defer mu.Unlock()
+		require.Len(b, acquired, 3)
+		for _, d := range acquired {
+			require.Greater(b, d, 50*time.Millisecond, "it waited for longer than one attempt takes")
+		}
+	})
+}
+
+// inLine returns when that many of the client's process wait in line.
+func inLine(t testing.TB, client *redis.Client, key string, n int) {
+	t.Helper()
+	set := settings.Defaults()
+	waiters := func() int {
+		return session.Of(client, &set).Waiters(session.LineKey{Key: key, Kind: "semaphore"})
+	}
+	eventually(t, fmt.Sprint(n, " wait"), func() bool { return waiters() == n })
+}
+
+// The reply to the attempt for several is lost, or its request, or the connection with either. It is sent again, and takes
+// effect once.
+func TestABatchWhoseAnswerIsLostServesEachOnce(t *testing.T) {
+	for name, fault := range map[string]faultproxy.Action{
+		"the reply is lost": faultproxy.DropReply, "half of it": faultproxy.HalfReply, "the request is lost": faultproxy.DropRequest,
+		"cut before it is executed": faultproxy.CloseBefore, "cut after": faultproxy.CloseAfter, "reset after": faultproxy.ResetAfter,
+	} {
+		t.Run(name, func(t *testing.T) {
+			redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+				r := newRig(t, srv, 200*time.Millisecond)
+				key := srv.Key(t, "s")
+				set(t, r.direct, key, 0)
+				s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithPoll(long))
+				const waiters = 5
+				errs := make(chan error, waiters)
+				acquire := func() { errs <- s.Acquire(t.Context(), 1) }
+				before := srv.CommandStats(t)["evalsha"]
+				go acquire()
+				eventually(t, "it has asked once more when it was subscribed", func() bool {
+					return srv.CommandStats(t)["evalsha"]-before == 2 // else that attempt could be hit
+				})
+				for range waiters - 1 {
+					go acquire()
+				}
+				inLine(t, r.faulty, key, waiters)
+				rule := r.proxy.On(func(c faultproxy.Command) bool {
+					return onCall(key)(c) && len(c.Args) > 7 && c.Args[7] == fmt.Sprint(waiters)
+				}, 1, fault)
+				require.NoError(t, r.direct.IncrBy(t.Context(), key, waiters+2).Err())
+				require.NoError(t, r.direct.Publish(t.Context(), "redisson_sc:{"+key+"}", waiters+2).Err())
+				for range waiters {
+					select {
+					case err := <-errs:
+						require.NoError(t, err)
+					case <-time.After(30 * time.Second):
+						t.Fatal("not everybody was served, although there is enough")
+					}
+				}
+				require.EqualValues(t, 1, rule.Hits(), "there was no attempt for five")
+				require.Equal(t, "2", value(t, r.direct, key))
+			})
+		})
+	}
+}

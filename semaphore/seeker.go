@@ -1,0 +1,58 @@
+package semaphore
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	script "github.com/redlatch/redlatch/internal/scripts/semaphore"
+)
+
+// A seeker is a call of Acquire, and at the same time its attempts that are for itself alone: of permits without names,
+// one is like the other.
+type seeker struct {
+	semaphore *Semaphore
+	wants     []int64  // in order; the first is the seeker's own
+	own       [1]int64 // what wants is, of one alone
+}
+
+func newSeeker(s *Semaphore, n int64) *seeker {
+	k := &seeker{semaphore: s, own: [1]int64{n}}
+	k.wants = k.own[:]
+	return k
+}
+
+// Begin makes an attempt for all of behind too.
+func (k *seeker) Begin(behind []counter.Seeker) counter.Attempt {
+	if len(behind) == 0 {
+		return k
+	}
+	wants := append(make([]int64, 0, 1+len(behind)), k.own[0])
+	for _, other := range behind {
+		wants = append(wants, other.(*seeker).own[0])
+	}
+	return &seeker{semaphore: k.semaphore, wants: wants}
+}
+
+func (k *seeker) Asks() int                 { return len(k.wants) }
+func (k *seeker) Unstored() bool            { return false }
+func (k *seeker) Took(int, time.Time) error { return nil }
+
+func (k *seeker) Take(_ scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
+	return script.Acquire(k.semaphore.counter.Key, k.wants, call)
+}
+
+func (k *seeker) Undo(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return script.CancelAcquire(k.semaphore.counter.Key, k.wants, wake, call)
+}
+
+// Decline gives back the permits of several in one. A semaphore that was deleted meanwhile took them with it.
+func (k *seeker) Decline(which []int) {
+	n := int64(0)
+	for _, i := range which {
+		n += k.wants[i]
+	}
+	go func() { _, _ = k.semaphore.ReleaseIfExists(context.Background(), n) }() // what is in doubt is carried through behind it
+}
