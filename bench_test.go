@@ -13,6 +13,8 @@ package redlatch_test
 //	p50/p99-us  latency of one pair
 //	cmds/pair   commands that the server executed for one pair, those inside scripts not counted
 //	allocs/pair allocations in this process for one pair
+//	scripts/op  scripts that the server executed for one turn
+//	jain        how even the shares of the goroutines are; 1 is even
 //	late-ms     the longest that Lock took to return after its context had been cancelled against a silent server
 
 import (
