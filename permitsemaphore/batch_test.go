@@ -22,7 +22,7 @@ func inLine(t testing.TB, client *redis.Client, key string, n int) {
 	t.Helper()
 	set := settings.Defaults()
 	waiters := func() int {
-		return session.Of(client, &set).Waiters(session.LineKey{Key: key, Kind: "permit semaphore"})
+		return session.Of(client, &set).Waiters(session.LineFor(key, "permit semaphore"))
 	}
 	eventually(t, fmt.Sprint(n, " wait"), func() bool { return waiters() == n })
 }

@@ -142,7 +142,7 @@ func (c *call) observe(kind int, d time.Duration, err error) {
 
 // line is where the callers of this process wait for the lock.
 func (l *Lock) line() session.LineKey {
-	return session.LineKey{Key: l.nodes[0].base.Key, Kind: "redlock"}
+	return session.LineFor(l.nodes[0].base.Key, "redlock")
 }
 
 // The node timeout, where no option sets it, is a tenth of the lease within these bounds.

@@ -148,7 +148,7 @@ func inLine(t testing.TB, client *redis.Client, key string, n int) {
 	t.Helper()
 	set := settings.Defaults()
 	waiters := func() int {
-		return session.Of(client, &set).Waiters(session.LineKey{Key: key, Kind: "semaphore"})
+		return session.Of(client, &set).Waiters(session.LineFor(key, "semaphore"))
 	}
 	eventually(t, fmt.Sprint(n, " wait"), func() bool { return waiters() == n })
 }

@@ -59,7 +59,7 @@ func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 	if err != nil {
 		return redlatch.Info{}, err
 	}
-	info := redlatch.Info{Name: b.Name, Key: b.Key, TTL: state.TTL, Waiters: b.Session.Waiters(b.lineKey())}
+	info := redlatch.Info{Name: b.Name, Key: b.Key, TTL: state.TTL, Waiters: b.Session.Waiters(b.line)}
 	for owner, count := range state.Fields {
 		holds, err := scripts.Number(count)
 		if err != nil {

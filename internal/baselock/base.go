@@ -26,6 +26,7 @@ type Base struct {
 	channel  string // where releases are announced; empty where they are not
 	tokens   string // the key of the counter of fencing tokens; empty where there is none
 	row      string // of the processes that wait; empty where there is none
+	line     session.LineKey
 	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
 }
@@ -38,6 +39,7 @@ func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option
 	if err := b.check(set); err != nil {
 		b.invalid = err
 	}
+	b.line = session.LineFor(b.Key, cmp.Or(kind.Line, kind.Noun))
 	if kind.Channel != nil {
 		b.channel = kind.Channel(b.Key)
 	}
@@ -89,10 +91,6 @@ func holdsIn(ctx context.Context) iter.Seq[*hold] {
 // Carries tells whether ctx carries a live hold of this lock.
 func (b *Base) Carries(ctx context.Context) bool { return b.carried(ctx) != nil }
 
-func (b *Base) lineKey() session.LineKey {
-	return session.LineKey{Key: b.Key, Kind: cmp.Or(b.Kind.Line, b.Kind.Noun)}
-}
-
 // wake is the message that a release sends.
 func (b *Base) wake(ctx context.Context) (scripts.Wake, error) {
 	if b.channel == "" {
@@ -111,9 +109,9 @@ func (b *Base) wakeWithin(ctx context.Context, d time.Duration) (scripts.Wake, e
 	return scripts.Wake{Publish: publish, Channel: b.channel}, err
 }
 
-func (b *Base) observe(set *settings.Settings, kind int, owner string, d time.Duration, err error) {
+func (b *Base) observe(set *settings.Settings, kind int, owner string, since time.Time, err error) {
 	if set.Observe != nil {
-		set.Observe(settings.Event{Kind: kind, Name: b.Name, Owner: owner, Duration: d, Err: err})
+		set.Observe(settings.Event{Kind: kind, Name: b.Name, Owner: owner, Duration: time.Since(since), Err: err})
 	}
 }
 

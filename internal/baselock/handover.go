@@ -31,8 +31,7 @@ type run struct {
 	count int
 	alone bool // it began with the lock free, although others had had the time to take it
 
-	passes int       // how often the lock had gone from process to process by then, without being free in between
-	shut   time.Time // with passes: the first of them
+	shut time.Time // since when it had gone from process to process by then, without being free in between; zero: it was free
 }
 
 // Half as many hand-overs by script in a row halve the time for which others wait, and cost a few hundredths of the speed.
@@ -61,20 +60,20 @@ var errNotHandedOver = errors.New("redlatch: the lock was not handed over")
 // announce has those of this process who come for the lock wait for what o does.
 func (o *owner) announce() {
 	if o.base.Kind.HandOver != nil {
-		o.base.Session.Hold(o.base.lineKey(), &o.post)
+		o.base.Session.Hold(o.base.line, &o.post)
 	}
 }
 
 // unannounce has them ask, unless o has handed the lock over or they hear of its release.
 func (o *owner) unannounce(heard bool) {
 	if o.base.Kind.HandOver != nil {
-		o.base.Session.Free(o.base.lineKey(), &o.post, heard)
+		o.base.Session.Free(o.base.line, &o.post, heard)
 	}
 }
 
 // hears tells whether those who wait in this process will hear of a release.
 func (o *owner) hears() bool {
-	return o.base.Kind.HandOver != nil && o.base.Session.Hears(o.base.lineKey())
+	return o.base.Kind.HandOver != nil && o.base.Session.Hears(o.base.line)
 }
 
 // offer is what a waiter says to whoever may hand the lock over to it: the owner that is to hold. One that wants
@@ -87,23 +86,23 @@ func (b *Base) offer(set *settings.Settings, held bool) *waiting.Offer {
 }
 
 // successor claims the waiter to whom o may hand over. There is a line without one when it is somebody else's turn.
-func (o *owner) successor() (claim waiting.Claim, ok bool, line *session.Line) {
+func (o *owner) successor() (line *session.Line, claim waiting.Claim, ok bool) {
 	b := o.base
 	if b.Kind.HandOver == nil {
-		return claim, false, nil
+		return nil, claim, false
 	}
-	line, claim, ok = b.Session.Claim(b.lineKey(), &o.post)
+	line, claim, ok = b.Session.Claim(b.line, &o.post)
 	if !ok {
-		return claim, false, nil
+		return nil, claim, false
 	}
 	if o.run == nil {
 		o.run = &run{began: o.first.since.Time()}
 	}
 	if !o.run.over(b.Kind.Anew) {
-		return claim, true, line
+		return line, claim, true
 	}
 	claim.StandBack(waiting.Bound(-1, o.set.Poll))
-	return claim, false, line
+	return line, claim, false
 }
 
 // standBack gives others a round trip's time to take the lock: it looks, before it asks. It answers how long somebody

@@ -78,7 +78,7 @@ func (h *hold) Unlock(ctx context.Context) error {
 		o.pending()
 		err = o.unconfirmed(err, true)
 	}
-	o.base.observe(o.set, settings.Released, o.id, h.since.Since(), err)
+	o.base.observe(o.set, settings.Released, o.id, h.since.Time(), err)
 	return err
 }
 
@@ -144,8 +144,8 @@ func (o *owner) giveBackAll(ctx context.Context, held bool) error {
 	limit := o.releaseLimit()
 	var behind *session.Line
 	if held {
-		claim, ok, line := o.successor()
-		for ; ok && o.canBequeath(claim); claim, ok, line = o.successor() {
+		line, claim, ok := o.successor()
+		for ; ok && o.canBequeath(claim); line, claim, ok = o.successor() {
 			if o.bequeath(claim) {
 				return nil
 			}
@@ -271,7 +271,7 @@ func (h *hold) Forgotten() {
 	}
 	logger.Error("redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
 		"lock", o.base.Name, "owner", o.id)
-	o.base.observe(o.set, settings.Forgotten, o.id, h.since.Since(), nil)
+	o.base.observe(o.set, settings.Forgotten, o.id, h.since.Time(), nil)
 }
 
 var _ holds.Hold = (*hold)(nil)

@@ -31,7 +31,10 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	if err != nil {
 		return nil, err
 	}
-	start := time.Now()
+	var start time.Time
+	if set.Observe != nil {
+		start = time.Now()
+	}
 	if set.Wait > 0 && !try {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, set.Wait)
@@ -40,10 +43,10 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	h, err := b.acquire(ctx, set, try)
 	if err != nil {
 		err = b.explain(ctx, err)
-		b.observe(set, settings.Refused, "", time.Since(start), err)
+		b.observe(set, settings.Refused, "", start, err)
 		return nil, err
 	}
-	b.observe(set, settings.Acquired, h.owner.id, time.Since(start), nil)
+	b.observe(set, settings.Acquired, h.owner.id, start, nil)
 	return redlatch.NewHold(h), nil
 }
 
@@ -79,12 +82,12 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	if b.Kind.Ask != nil && !try {
 		return b.stand(ctx, set)
 	}
-	waited, held, open := b.Session.Busy(b.lineKey())
+	waited, held, open := b.Session.Busy(b.line)
 	if open > 0 && !try {
 		if err := pause(ctx, open); err != nil {
 			return nil, err
 		}
-		waited, held, _ = b.Session.Busy(b.lineKey())
+		waited, held, _ = b.Session.Busy(b.line)
 	}
 	switch {
 	case waited && try:
@@ -124,7 +127,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 		// The hub has to know which family of channels is in use. While it does not, the line polls.
 		_, _ = b.Session.Publish(ctx)
 	}
-	line, held, part := b.Session.JoinRow(b.lineKey(), session.Ears{Channel: b.channel, Row: b.row, Passed: b.passed})
+	line, held, part := b.Session.JoinRow(b.line, session.Ears{Channel: b.channel, Row: b.row, Passed: b.passed})
 	defer func() {
 		if left := part(); left != nil {
 			b.settle(line, left, set)

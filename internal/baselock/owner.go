@@ -225,5 +225,5 @@ func (o *owner) lose(reason string, cause error) error {
 func (o *owner) report(loss *errs.Loss) {
 	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock", o.base.Name, "owner", o.id,
 		"reason", loss.Reason, "cause", loss.Cause)
-	o.base.observe(o.set, settings.Lost, o.id, o.first.since.Since(), loss)
+	o.base.observe(o.set, settings.Lost, o.id, o.first.since.Time(), loss)
 }

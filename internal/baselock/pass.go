@@ -1,7 +1,6 @@
 package baselock
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -121,7 +120,7 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Li
 		p = line.Seat.SitDown(b.Session.NextOwner)
 	}
 	if p != nil { // nil also when all have left meanwhile
-		turn.Seat, turn.Patience, turn.Passes = p.Owner, patience(o.set), cmp.Or(turn.Passes, row.Passes(1, 0))
+		turn.Seat, turn.Patience = p.Owner, patience(o.set)
 	}
 	var reply row.Release
 	known := false
@@ -135,7 +134,7 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Li
 	known = !receipt.Doubt && (err == nil || !delivery.AsFailure(err).Doubt)
 	passed = known && reply.Passed
 	if reply.Open {
-		b.Session.Open(b.lineKey(), time.Now().Add(openFor))
+		b.Session.Open(b.line, time.Now().Add(openFor))
 	}
 	if passed && line != nil {
 		line.StandsBack() // others have it already
@@ -146,10 +145,9 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Li
 // turn says whether the lock may be passed once more.
 func (o *owner) turn() row.Turn {
 	turn := row.Turn{Row: o.base.row, Lease: passLease}
-	if r := o.run; r != nil && r.passes > 0 {
-		shut := time.Since(r.shut)
-		turn.Passes = row.Passes(r.passes+1, shut)
-		if shut >= longestShut {
+	if r := o.run; r != nil && !r.shut.IsZero() {
+		turn.Shut = time.Since(r.shut)
+		if turn.Shut >= longestShut {
 			turn.Open, turn.Listens = openFor, o.base.Session.Subscribed(o.base.channel)
 			if !o.base.Session.KnowsListeners() {
 				turn.Lease = 0
@@ -196,7 +194,7 @@ func (b *Base) give(p row.Message, claim waiting.Claim, since time.Time) {
 		return
 	}
 	now := time.Now()
-	o := &owner{base: next.base, id: p.Owner, set: next.set, run: &run{began: now, passes: p.Count, shut: now.Add(-p.Since)}}
+	o := &owner{base: next.base, id: p.Owner, set: next.set, run: &run{began: now, shut: now.Add(-p.Shut)}}
 	given, _, err := o.accept(since, passLease, scripts.Attempt{Held: true, Token: p.Token})
 	switch {
 	case err != nil: // the message took too long

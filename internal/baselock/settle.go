@@ -117,7 +117,7 @@ func (o *owner) settle() {
 		since := o.doubt.since
 		o.doubt.pause = 0
 		o.doubt.timer.Stop()
-		go o.base.observe(o.set, settings.Settled, o.id, now.Sub(since), err)
+		go o.base.observe(o.set, settings.Settled, o.id, since, err)
 		return
 	}
 	pause := o.doubt.pause

@@ -25,7 +25,7 @@ type stand struct {
 
 // stand waits until the lock is held.
 func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error) {
-	queue, part := b.Session.Queue(b.lineKey())
+	queue, part := b.Session.Queue(b.line)
 	defer part()
 	// The hub has to know which family of channels is in use. While it does not, waiters poll.
 	_, _ = b.Session.Publish(ctx)

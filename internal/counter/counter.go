@@ -41,6 +41,7 @@ type Counter struct {
 
 	noun     string // "semaphore", for error texts
 	channel  string // empty where nobody waits
+	line     session.LineKey
 	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
 
@@ -55,6 +56,7 @@ func New(client redlatch.Client, name, noun string, channel func(key string) str
 	if err := set.Check("a "+noun, takes); err != nil {
 		c.invalid = err
 	}
+	c.line = session.LineFor(c.Key, noun)
 	if channel != nil {
 		c.channel = channel(c.Key)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/waiting"
 )
@@ -23,7 +22,7 @@ func (c *Counter) TryWith(ctx context.Context, set *settings.Settings, s Seeker)
 	if c.invalid != nil {
 		return false, c.invalid
 	}
-	if c.Session.Waiting(c.lineKey()) {
+	if c.Session.Waiting(c.line) {
 		return false, ctx.Err()
 	}
 	start := time.Now()
@@ -58,7 +57,7 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, s Seeker)
 }
 
 func (c *Counter) acquire(ctx context.Context, set *settings.Settings, s Seeker) error {
-	if !c.Session.Waiting(c.lineKey()) {
+	if !c.Session.Waiting(c.line) {
 		if taken, err := c.once(ctx, s, set.OutageFor(false)); taken || err != nil {
 			return err
 		}
@@ -107,11 +106,9 @@ func bounded(ctx context.Context, wait time.Duration) (context.Context, context.
 func (c *Counter) join(ctx context.Context) (line *waiting.Line, part func()) {
 	// The hub has to know which family of channels is in use. While it does not, the line polls.
 	_, _ = c.Session.Publish(ctx)
-	line, _, part = c.Session.Join(c.lineKey(), c.channel)
+	line, _, part = c.Session.Join(c.line, c.channel)
 	return line, part
 }
-
-func (c *Counter) lineKey() session.LineKey { return session.LineKey{Key: c.Key, Kind: c.noun} }
 
 // explain makes a wait that ctx has ended match ErrNotAcquired as well as its reason. It asks ctx too, for the time-out of
 // a dial also calls itself context.DeadlineExceeded.

@@ -11,8 +11,14 @@ import (
 
 // A LineKey names a line: waiters for the same key that cannot stand in for one another wait in different lines.
 type LineKey struct {
-	Key  string
-	Kind string // the primitive, and the side where it has two
+	key   string
+	kind  string
+	place place
+}
+
+// LineFor is the line for a key of a kind: the primitive, and the side where it has two.
+func LineFor(key, kind string) LineKey {
+	return LineKey{key, kind, place(maphash.String(seed, key) + 31*maphash.String(seed, kind))}
 }
 
 // A Post stands for one who has what a line is for. It is a part of him, so that having costs nothing beside.
@@ -24,10 +30,6 @@ type Post struct{ _ byte } // of a size, or two could have one address
 type place uint64
 
 var seed = maphash.MakeSeed()
-
-func (k LineKey) place() place {
-	return place(maphash.String(seed, k.Key) + 31*maphash.String(seed, k.Kind))
-}
 
 // A Line is a waiting.Line with its subscriptions, for as long as somebody is in it or has what it is for.
 type Line struct {
@@ -58,13 +60,12 @@ func (s *Session) Waiting(key LineKey) bool {
 func (s *Session) Busy(key LineKey) (waited, held bool, open time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	place := key.place()
-	if until, left := s.open[place]; left {
+	if until, left := s.open[key.place]; left {
 		if open = time.Until(until); open <= 0 {
-			delete(s.open, place)
+			delete(s.open, key.place)
 		}
 	}
-	return s.waitersLocked(key) > 0, s.posts[place] != nil, open
+	return s.waitersLocked(key) > 0, s.posts[key.place] != nil, open
 }
 
 // Open has this process leave key to others until then.
@@ -76,7 +77,7 @@ func (s *Session) Open(key LineKey, until time.Time) {
 	}
 	now := time.Now()
 	maps.DeleteFunc(s.open, func(_ place, until time.Time) bool { return !now.Before(until) })
-	s.open[key.place()] = until
+	s.open[key.place] = until
 }
 
 // Waiters is how many of this process wait in line.
@@ -114,7 +115,7 @@ func (s *Session) JoinRow(key LineKey, ears Ears) (_ *Line, held bool, part func
 	}
 	l.users++
 	l.Seat.use()
-	return l, s.posts[key.place()] != nil, func() *Sitter { return s.part(key, l) }
+	return l, s.posts[key.place] != nil, func() *Sitter { return s.part(key, l) }
 }
 
 func (s *Session) openLineLocked(ears Ears) *Line {
@@ -155,7 +156,7 @@ func (s *Session) part(key LineKey, l *Line) (left *Sitter) {
 }
 
 func (s *Session) closeLineLocked(key LineKey, l *Line) {
-	if l.users > 0 || s.posts[key.place()] != nil {
+	if l.users > 0 || s.posts[key.place] != nil {
 		return
 	}
 	delete(s.lines, key)
@@ -172,7 +173,7 @@ func (s *Session) closeLineLocked(key LineKey, l *Line) {
 func (s *Session) Hold(key LineKey, holder *Post) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.posts[key.place()] = holder
+	s.posts[key.place] = holder
 }
 
 // Hears tells whether those in line are woken by a message that is sent from now on: it reaches them, or the loss of
@@ -189,10 +190,10 @@ func (s *Session) Hears(key LineKey) bool {
 func (s *Session) Free(key LineKey, holder *Post, heard bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.posts[key.place()] != holder {
+	if s.posts[key.place] != holder {
 		return
 	}
-	delete(s.posts, key.place())
+	delete(s.posts, key.place)
 	if l := s.lines[key]; l != nil {
 		if !heard {
 			l.Wake()
@@ -205,7 +206,7 @@ func (s *Session) Free(key LineKey, holder *Post, heard bool) {
 func (s *Session) Claim(key LineKey, holder *Post) (l *Line, claim waiting.Claim, ok bool) {
 	s.mu.Lock()
 	l = s.lines[key]
-	known := s.posts[key.place()] == holder
+	known := s.posts[key.place] == holder
 	s.mu.Unlock()
 	if l == nil || !known {
 		return nil, claim, false

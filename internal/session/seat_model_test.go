@@ -336,7 +336,7 @@ func TestWhateverHappensNobodyIsForgottenAndNobodyWhoHoldsIsSettled(t *testing.T
 	met := map[string]int{}
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
-			s, key := bare(), LineKey{Key: "lock"}
+			s, key := bare(), LineFor("lock", "")
 			var post Post
 			s.Hold(key, &post) // keeps the line when nobody uses it
 			w := &world{T: t, dice: rand.New(rand.NewPCG(uint64(seed), 1)), mint: minter(),

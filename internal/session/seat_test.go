@@ -43,7 +43,7 @@ func wait(l *Line, able bool) (cancel context.CancelFunc, offer *waiting.Offer) 
 func inLine(t *testing.T, run func(t *testing.T, l *Line, part func() *Sitter)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l, _, part := bare().JoinRow(LineKey{Key: "lock"}, Ears{})
+		l, _, part := bare().JoinRow(LineFor("lock", ""), Ears{})
 		cancel, _ := wait(l, true)
 		defer l.Stop()
 		defer cancel()
@@ -155,7 +155,7 @@ func TestAMessageIsBelievedOnlyByWhoIsNotAsking(t *testing.T) {
 // A message that is not believed has the line ask once more: the answer to the ask under way may be older than it.
 func TestAMessageThatIsNotBelievedWakesTheLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, _, _ := bare().JoinRow(LineKey{Key: "lock"}, Ears{})
+		l, _, _ := bare().JoinRow(LineFor("lock", ""), Ears{})
 		defer l.Stop()
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -179,7 +179,7 @@ func TestAMessageThatIsNotBelievedWakesTheLine(t *testing.T) {
 func TestAMessageForWhomNobodyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mint := minter()
-		l, _, part := bare().JoinRow(LineKey{Key: "lock"}, Ears{})
+		l, _, part := bare().JoinRow(LineFor("lock", ""), Ears{})
 		defer l.Stop()
 		p := l.Seat.Ask(mint)
 		l.Seat.Refused(p, time.Now(), 7)
@@ -197,7 +197,7 @@ func TestAMessageForWhomNobodyWaits(t *testing.T) {
 }
 
 func TestASeatIsUsedAgainByThoseWhoComeLater(t *testing.T) {
-	s, key, mint := bare(), LineKey{Key: "lock"}, minter()
+	s, key, mint := bare(), LineFor("lock", ""), minter()
 	var post Post
 	s.Hold(key, &post) // keeps the line
 	l, _, part := s.JoinRow(key, Ears{})

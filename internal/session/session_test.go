@@ -70,7 +70,7 @@ func TestASessionGoesWithItsLastUserAndTheNextIsSomebodyElse(t *testing.T) {
 		s := session.Of(client, quick())
 		// Everything that a session starts has been in use: workers, a line, the hub, a lane.
 		require.NoError(t, s.Dispatch.Do(t.Context(), "k", redis.NewIntCmd(context.Background(), "incr", "k"), 0))
-		line, _, part := s.Join(session.LineKey{Key: "k", Kind: "lock"}, "channel")
+		line, _, part := s.Join(session.LineFor("k", "lock"), "channel")
 		require.NoError(t, line.Wait(t.Context(), time.Second, done))
 		part()
 		s.ReturnLane("k", s.BorrowLane("k"))
@@ -175,12 +175,12 @@ func TestANameIsMappedAndChecked(t *testing.T) {
 func TestALineIsOpenAsLongAsSomebodyIsInIt(t *testing.T) {
 	srv := redistest.Mini(t)
 	s := session.Of(srv.Client(t), quick())
-	key := session.LineKey{Key: "k", Kind: "lock"}
+	key := session.LineFor("k", "lock")
 	subscribers := func() int { return srv.Mini.PubSubNumSub("channel")["channel"] }
 	first, _, partFirst := s.Join(key, "channel")
 	second, _, partSecond := s.Join(key, "channel")
 	require.Same(t, first, second)
-	other, _, partOther := s.Join(session.LineKey{Key: "k", Kind: "reader"}, "")
+	other, _, partOther := s.Join(session.LineFor("k", "reader"), "")
 	require.NotSame(t, first, other)
 	require.False(t, s.Waiting(key), "nobody waits yet")
 	eventually(t, "the subscription", func() bool { return subscribers() == 1 })

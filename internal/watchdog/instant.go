@@ -31,6 +31,3 @@ func MomentOf(t time.Time) Moment { return Moment(instantOf(t)) }
 
 // Time is the moment as a time.
 func (m Moment) Time() time.Time { return instant(m).time() }
-
-// Since is how long ago the moment was.
-func (m Moment) Since() time.Duration { return time.Duration(clock() - instant(m)) }

@@ -11,7 +11,7 @@ import (
 
 // enough is a turn after which others are to have the lock, if there are any.
 func enough(listens bool) row.Turn {
-	return row.Turn{Row: line, Lease: brief, Passes: row.Passes(9, 30*time.Millisecond), Open: time.Minute, Listens: listens}
+	return row.Turn{Row: line, Lease: brief, Shut: 30 * time.Millisecond, Open: time.Minute, Listens: listens}
 }
 
 // attend has so many more processes listen for releases.
@@ -32,7 +32,7 @@ func TestWhereOnlyTheRowListensItIsPassedOn(t *testing.T) {
 		require.True(s, send(s, s.enlist(a, lease, patience)).Held)
 		send(s, s.enlist(b, lease, patience))
 		from := s.now()
-		s.passedTo(b, send(s, s.pass(a, wake, enough(true))), from, "9 30")
+		s.passedTo(b, send(s, s.pass(a, wake, enough(true))), from, "30")
 	})
 }
 

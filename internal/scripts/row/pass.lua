@@ -1,5 +1,5 @@
 -- pass ends all holds of an owner and has the first in the row hold. When nobody sits there the lock is free, and the
--- waiters are woken. It follows the preludes row, and one that defines issue.
+-- waiters are woken. It follows the preludes lone, row, and one that defines issue.
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  token, for issue
@@ -10,18 +10,16 @@
 -- ARGV[5]  lease of who is passed the lock, in milliseconds; 0 to pass it to nobody
 -- ARGV[6]  optional: owner that sits down behind the others, whatever becomes of the lock; empty for none
 -- ARGV[7]  optional: for how many milliseconds its process is known to be there
--- ARGV[8]  optional: what the message says of the passes so far
+-- ARGV[8]  optional: for how many milliseconds it has been passed on, without its being free in between
 -- ARGV[9]  optional: how many subscriptions to the wake channel the giver's process has, to pass the lock only if nobody
 --          else listens who sits in no row; empty to pass it whoever does
 -- ARGV[10] optional: for how many milliseconds the lock is then free for those only
 --
 -- Answers 0 when the owner held nothing, which has it leave the row; 1 when the lock is free; 2 when it is free, for a
 -- moment only for those who sit in no row; else the time in milliseconds at which it was passed on.
---
--- HDEL is the first write because it is allowed on a server that is out of memory, and after it the others are.
 
 local row, seat = ARGV[4], ARGV[6] or ''
-if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then
+if had == 0 then
   rise(row, ARGV[1])
   return 0
 end
@@ -36,7 +34,7 @@ if ARGV[5] ~= '0' and not open then
   if token and not refused(token) then
     redis.call('hset', KEYS[1], owner, '1')
     redis.call('pexpire', KEYS[1], ARGV[5])
-    local message = table.concat({owner, digits(now), token, ARGV[8] or '1 0'}, ' ')
+    local message = table.concat({owner, digits(now), token, ARGV[8] or '0'}, ' ')
     if refused(redis.pcall(ARGV[2], channel, message)) then
       redis.call('hdel', KEYS[1], owner)
     else

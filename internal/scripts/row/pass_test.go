@@ -22,7 +22,7 @@ var (
 )
 
 // passedTo requires that the owner holds what was passed just now, and that its process was told so, and nobody else.
-func (s *stage) passedTo(owner string, got row.Release, from time.Time, passes string) {
+func (s *stage) passedTo(owner string, got row.Release, from time.Time, shut string) {
 	s.Helper()
 	require.True(s, got.Freed)
 	require.True(s, got.Passed)
@@ -37,7 +37,7 @@ func (s *stage) passedTo(owner string, got row.Release, from time.Time, passes s
 		require.NoError(s, err)
 	}
 	session, _, _ := strings.Cut(owner, ":")
-	require.Equal(s, []string{fmt.Sprintf("%s:%s %s %d %s %s", line, session, owner, got.At, issued, passes)}, s.heard())
+	require.Equal(s, []string{fmt.Sprintf("%s:%s %s %d %s %s", line, session, owner, got.At, issued, shut)}, s.heard())
 }
 
 // freed requires that nobody holds, and that everybody was told so.
@@ -86,7 +86,7 @@ func TestPassWithNobodyToPassTo(t *testing.T) {
 					Before: with(f.free(), sit(Deadlines{a: time.Minute})), Call: Answers(f.pass(a, wake, toNobody), row.Release{}), After: f.free()},
 				{Name: "and it sits nobody down",
 					Before: f.held(lease, Hash{b: "1"}),
-					Call:   Answers(f.pass(a, wake, row.Turn{Row: line, Lease: brief, Passes: "1 0", Seat: c, Patience: patience}), row.Release{})},
+					Call:   Answers(f.pass(a, wake, row.Turn{Row: line, Lease: brief, Seat: c, Patience: patience}), row.Release{})},
 				{Name: "A key that is no lock is refused",
 					Before: with(f.free(), State{key: {Value: "7", TTL: lease}}), Call: Fails(f.pass(a, wake, turn), "WRONGTYPE")},
 			})
@@ -105,7 +105,7 @@ func TestPassToTheFirstWhoIsThere(t *testing.T) {
 		from := s.now()
 		cmd := s.pass(a, wake, row.Turn{Row: line, Lease: brief})
 		got := send(s, cmd)
-		s.passedTo(b, got, from, "1 0")
+		s.passedTo(b, got, from, "0")
 		require.Equal(s, []string{c}, s.row())
 		if s.fenced {
 			require.Equal(s, "42", s.client.Get(s.Context(), token).Val())
@@ -121,8 +121,8 @@ func TestPassToTheFirstWhoIsThere(t *testing.T) {
 		}
 
 		from = s.now()
-		got = send(s, s.pass(b, wake, row.Turn{Row: line, Lease: brief, Passes: row.Passes(2, 3*time.Millisecond)}))
-		s.passedTo(c, got, from, "2 3")
+		got = send(s, s.pass(b, wake, row.Turn{Row: line, Lease: brief, Shut: 3 * time.Millisecond}))
+		s.passedTo(c, got, from, "3")
 		require.Empty(s, s.row())
 
 		held := send(s, s.enlist(c, lease, patience)) // who has not heard of it finds out
@@ -150,7 +150,7 @@ func TestWhoIsGoneIsPassedOver(t *testing.T) {
 			from := s.now()
 			got := send(s, s.pass(a, wake, row.Turn{Row: line, Lease: brief}))
 			s.Logf("%s", what)
-			s.passedTo(b, got, from, "1 0")
+			s.passedTo(b, got, from, "0")
 			require.Empty(s, s.row(), what)
 			require.Zero(s, s.client.Exists(s.Context(), line, alive).Val(), what)
 		}
@@ -159,7 +159,7 @@ func TestWhoIsGoneIsPassedOver(t *testing.T) {
 
 func TestWhoeverGivesMaySitDownBehindTheOthers(t *testing.T) {
 	onStage(t, func(s *stage) {
-		turn := row.Turn{Row: line, Lease: brief, Passes: row.Passes(1, 0), Seat: u + ":50", Patience: patience}
+		turn := row.Turn{Row: line, Lease: brief, Seat: u + ":50", Patience: patience}
 		s.listen(u, v)
 
 		// Others wait elsewhere, and it sat before them.
@@ -167,7 +167,7 @@ func TestWhoeverGivesMaySitDownBehindTheOthers(t *testing.T) {
 		s.holds(a, 1)
 		from := s.now()
 		got := send(s, s.pass(a, wake, turn))
-		s.passedTo(b, got, from, "1 0")
+		s.passedTo(b, got, from, "0")
 		require.Equal(s, []string{c, turn.Seat}, s.row())
 		until, err := s.client.ZScore(s.Context(), alive, turn.Seat).Result()
 		require.NoError(s, err)
@@ -195,7 +195,7 @@ func TestWhoeverGivesMaySitDownBehindTheOthers(t *testing.T) {
 func TestJunkInTheRowKeepsNobodyFromTheLock(t *testing.T) {
 	onStage(t, func(s *stage) {
 		ctx := s.Context()
-		turn := row.Turn{Row: line, Lease: brief, Passes: row.Passes(1, 0), Seat: u + ":50", Patience: patience}
+		turn := row.Turn{Row: line, Lease: brief, Seat: u + ":50", Patience: patience}
 		for what, spoil := range map[string]func(){
 			"the row is a text":    func() { s.client.Set(ctx, line, "x", 0) },
 			"its other set is":     func() { s.client.Set(ctx, alive, "x", 0) },
@@ -298,7 +298,7 @@ func TestAFullServerAcceptsARelease(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
 			s := full(t, f, func(s *stage) { s.holds(a, 1) })
-			turn := row.Turn{Row: line, Lease: brief, Passes: row.Passes(1, 0), Seat: u + ":50", Patience: patience}
+			turn := row.Turn{Row: line, Lease: brief, Seat: u + ":50", Patience: patience}
 			s.freed(send(s, s.pass(a, wake, turn)))
 
 			// Those who sat before have it passed: what comes after the first write is not refused.
@@ -310,7 +310,7 @@ func TestAFullServerAcceptsARelease(t *testing.T) {
 			require.NoError(t, s.client.ConfigSet(t.Context(), "maxmemory", "1").Err())
 			from := s.now()
 			got := send(s, s.pass(a, wake, turn))
-			s.passedTo(b, got, from, "1 0")
+			s.passedTo(b, got, from, "0")
 		})
 	}
 }

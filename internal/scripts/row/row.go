@@ -33,7 +33,8 @@ type Scripts struct{ enlist, pass *scripts.Script }
 // Load makes the scripts with preludes that define how tokens are issued, and which one an owner that holds has.
 func Load(token ...string) Scripts {
 	preludes := append(token, scripts.Prelude(folder, "row.lua"))
-	return Scripts{scripts.Load(folder, "row/enlist", preludes...), scripts.Load(folder, "row/pass", preludes...)}
+	alone := scripts.Prelude(folder, "lone.lua")
+	return Scripts{scripts.Load(folder, "row/enlist", preludes...), scripts.Load(folder, "row/pass", append([]string{alone}, preludes...)...)}
 }
 
 // A Sitting is an answer to somebody who wants the lock, and otherwise a seat.
@@ -76,10 +77,10 @@ type Turn struct {
 	Lease time.Duration // of who is passed the lock; 0 to pass it to nobody
 
 	// The rest may be left out.
-	Passes   string        // from Passes: what was before; the default is nothing
+	Shut     time.Duration // for which it has been passed on, without its being free in between
 	Seat     string        // the owner that sits down behind the others
 	Patience time.Duration // for how long its process is known to be there
-	Open     time.Duration // with Passes: if somebody listens who sits in no row, leave it free for those, for so long
+	Open     time.Duration // with Shut: if somebody listens who sits in no row, leave it free for those, for so long
 	Listens  bool          // with Open: the giver's own process does
 }
 
@@ -95,7 +96,7 @@ type Release struct {
 // the waiters. An owner that held nothing leaves the row. It needs no memory, so a full server accepts it.
 func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn) scripts.Command[Release] {
 	lease := scripts.Milliseconds(turn.Lease)
-	if turn.Passes == "" { // told apart because arguments that are appended are allocated
+	if turn.Seat == "" && turn.Shut == 0 { // told apart because arguments that are appended are allocated
 		return scripts.Integer(s.pass, keys, []any{owner, wake.Publish, wake.Channel, turn.Row, lease}, readRelease)
 	}
 	patience := scripts.Milliseconds(turn.Patience)
@@ -106,7 +107,7 @@ func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn)
 	case turn.Open > 0:
 		ears = "0"
 	}
-	args := []any{owner, wake.Publish, wake.Channel, turn.Row, lease, turn.Seat, patience, turn.Passes, ears, scripts.Milliseconds(turn.Open)}
+	args := []any{owner, wake.Publish, wake.Channel, turn.Row, lease, turn.Seat, patience, turn.Shut.Milliseconds(), ears, scripts.Milliseconds(turn.Open)}
 	return scripts.Integer(s.pass, keys, args, readRelease)
 }
 
