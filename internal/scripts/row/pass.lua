@@ -23,22 +23,59 @@ if had == 0 then
   rise(row, ARGV[1])
   return 0
 end
+local listeners = ARGV[2] == 'SPUBLISH' and 'shardnumsub' or 'numsub'
+local open = false
+if (ARGV[9] or '') ~= '' then
+  local ears, inside = redis.pcall('pubsub', listeners, ARGV[3]), redis.pcall('zcard', row)
+  if refused(ears) or refused(inside) then
+    open = true
+  else
+    if seat ~= '' and redis.pcall('zscore', row, seat) then
+      inside = inside - 1 -- it is the giver's
+    end
+    open = tonumber(ears[2]) > inside + tonumber(ARGV[9])
+  end
+end
+
 local passed = 1
-local open = (ARGV[9] or '') ~= '' and outsiders(row, seat, ARGV[9], ARGV[2], ARGV[3])
 if ARGV[5] ~= '0' and not open then
   if seat ~= '' then
     rise(row, seat) -- it may have sat down while its own process had the lock
   end
-  local owner, channel, now = call(row, ARGV[2])
-  local token = owner ~= '' and issue()
-  if token and not refused(token) then
-    redis.call('hset', KEYS[1], owner, '1')
-    redis.call('pexpire', KEYS[1], ARGV[5])
-    local message = table.concat({owner, digits(now), token, ARGV[8] or '0'}, ' ')
-    if refused(redis.pcall(ARGV[2], channel, message)) then
-      redis.call('hdel', KEYS[1], owner)
-    else
-      passed = now
+  local now
+  while passed == 1 do -- whoever is not there any more leaves the row
+    first = first or redis.pcall('zpopmin', row)
+    if refused(first) or #first == 0 then
+      break
+    end
+    local owner = first[1]
+    first = nil
+    local alive = redis.pcall('zscore', row .. ':alive', owner)
+    redis.pcall('zrem', row .. ':alive', owner)
+    now = now or clock()
+    if not now then
+      break
+    end
+    local ms = string.sub(now, 1, -4)
+    if alive and not refused(alive) and tonumber(alive) >= tonumber(ms) then
+      -- On a cluster without sharded channels only the subscribers of this node are known, and nobody else is passed the
+      -- lock: a message must not reach a process that was taken for gone.
+      local channel = row .. ':' .. string.sub(owner, 1, 36) -- its session, a UUID
+      local ears = redis.pcall('pubsub', listeners, channel)
+      if not refused(ears) and tonumber(ears[2]) > 0 then
+        local token = issue()
+        if refused(token) then
+          break
+        end
+        redis.call('hset', KEYS[1], owner, '1')
+        redis.call('pexpire', KEYS[1], ARGV[5])
+        local message = table.concat({owner, ms, token, ARGV[8] or '0'}, ' ')
+        if refused(redis.pcall(ARGV[2], channel, message)) then
+          redis.call('hdel', KEYS[1], owner)
+          break
+        end
+        passed = tonumber(ms)
+      end
     end
   end
 end
