@@ -80,23 +80,27 @@ func Exercise(t *testing.T, make Make, features Features) {
 			})
 		}
 	})
-	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		run := func(t *testing.T, c trial) {
-			l := newLab(t, make, features, srv.Client(t))
-			l.srv = srv
-			l.name = srv.Key(t, "lock")
-			c.run(l)
-			l.finish()
-		}
-		for _, c := range alone {
-			if c.when == nil || c.when(features) {
-				t.Run(c.name, func(t *testing.T) { run(t, c) })
+	run := func(t *testing.T, srv *redistest.Server, c trial) {
+		l := newLab(t, make, features, srv.Client(t))
+		l.srv = srv
+		l.name = srv.Key(t, "lock")
+		c.run(l)
+		l.finish()
+	}
+	t.Run("alone", func(t *testing.T) {
+		redistest.EachAlone(t, func(t *testing.T, srv *redistest.Server) {
+			for _, c := range alone {
+				if c.when == nil || c.when(features) {
+					t.Run(c.name, func(t *testing.T) { run(t, srv, c) })
+				}
 			}
-		}
-		t.Run("together", func(t *testing.T) {
+		})
+	})
+	t.Run("together", func(t *testing.T) {
+		redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 			for _, c := range together {
 				if c.when == nil || c.when(features) {
-					t.Run(c.name, func(t *testing.T) { t.Parallel(); run(t, c) })
+					t.Run(c.name, func(t *testing.T) { t.Parallel(); run(t, srv, c) })
 				}
 			}
 		})

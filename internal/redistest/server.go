@@ -28,8 +28,15 @@ type Server struct {
 	keys    atomic.Int64  // names made by Key so far
 }
 
-// Each runs fn as a subtest on miniredis and as another on a real server (see Real for which).
+// Each runs fn as a subtest on miniredis and, at the same time, as another on a real server (see Real for which).
 func Each(t *testing.T, fn func(t *testing.T, srv *Server)) {
+	t.Helper()
+	t.Run("miniredis", func(t *testing.T) { t.Parallel(); fn(t, Mini(t)) })
+	t.Run("redis", func(t *testing.T) { t.Parallel(); fn(t, Real(t)) })
+}
+
+// EachAlone is Each for what looks at the whole process: one after the other.
+func EachAlone(t *testing.T, fn func(t *testing.T, srv *Server)) {
 	t.Helper()
 	t.Run("miniredis", func(t *testing.T) { fn(t, Mini(t)) })
 	t.Run("redis", func(t *testing.T) { fn(t, Real(t)) })
@@ -48,10 +55,11 @@ func (s *Server) Client(tb testing.TB, change ...func(*redis.Options)) *redis.Cl
 }
 
 // Key returns a name that nothing else on this server uses: base, and behind it what tells this test and this call
-// from all others. Names derived from it (queues, channels) contain it, so Keys and Flush find those too.
+// from all others. Names derived from it (queues, channels) contain it, so Keys and Flush find those too. None of the
+// names is the beginning of another.
 func (s *Server) Key(tb testing.TB, base string) string {
 	tb.Helper()
-	return fmt.Sprintf("%s.%s.%d", base, s.token, s.keys.Add(1))
+	return fmt.Sprintf("%s.%s.%06d", base, s.token, s.keys.Add(1))
 }
 
 // Keys returns the keys on the server. On a server that others use as well (REDLATCH_REDIS_URL) these are the keys

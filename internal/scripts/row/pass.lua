@@ -60,7 +60,7 @@ if ARGV[5] ~= '0' and not open then
     if alive and not refused(alive) and tonumber(alive) >= tonumber(ms) then
       -- On a cluster without sharded channels only the subscribers of this node are known, and nobody else is passed the
       -- lock: a message must not reach a process that was taken for gone.
-      local channel = row .. ':' .. string.sub(owner, 1, 36) -- its session, a UUID
+      local channel = row .. ':' .. (string.match(owner, '^(.*):') or '')
       local ears = redis.pcall('pubsub', listeners, channel)
       if not refused(ears) and tonumber(ears[2]) > 0 then
         local token = issue()
