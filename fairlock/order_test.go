@@ -15,6 +15,8 @@ import (
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // patient bounds the wait for something that must come; a wait that runs out is a failure.
@@ -106,21 +108,25 @@ func TestWaitersOfTwoClientsAreServedInTheOrderOfTheirArrival(t *testing.T) {
 	})
 }
 
-// Two hundred calls of a process that begin one after another, without a look at Redis in between.
+// The server stands still while the calls begin, so that their order is known to nobody but their process.
 func TestCallsOfOneProcessEnterInTheOrderInWhichTheyAreMade(t *testing.T) {
-	srv := redistest.Real(t)
+	srv := redistest.Process(t)
 	name := srv.Key(t, "fair")
-	client := srv.Client(t)
+	client := srv.Client(t, func(o *redis.Options) { o.ReadTimeout = patient })
 	lock := fairlock.New(client, name)
 	ctx := t.Context()
 	hold, err := lock.Lock(ctx)
 	require.NoError(t, err)
+	set := settings.Defaults()
+	queue, part := session.Of(client, &set).Queue(session.LineFor(name, "fair lock"))
+	defer part()
 
 	var (
 		r  roll
 		wg sync.WaitGroup
 	)
 	const waiters = 100
+	srv.Stop()
 	for n := range waiters {
 		wg.Go(func() {
 			err := lock.Do(ctx, func(context.Context) error {
@@ -132,11 +138,10 @@ func TestCallsOfOneProcessEnterInTheOrderInWhichTheyAreMade(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		soon(t, "the call has begun", func() bool {
-			info, err := lock.Inspect(ctx)
-			return err == nil && info.Waiters == n+1
-		})
+		soon(t, "the call has taken its place", func() bool { return queue.Door.Len() == n+1 })
 	}
+	srv.Continue()
+	queued(t, client, name, waiters)
 	require.NoError(t, hold.Unlock(ctx))
 	wg.Wait()
 	for n := range waiters {
