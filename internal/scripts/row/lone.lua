@@ -1,6 +1,6 @@
 -- lone ends all holds of an owner. Where nobody sits in the row, and nobody is to sit down, that is the whole release. It is
--- the first prelude of pass, before those that define functions: an execution makes each of them anew, which takes as
--- long as the commands of a lone release.
+-- the first prelude of pass, before those that define functions: an execution makes each of them anew, which is felt where
+-- there is little else to do.
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- ARGV[1]  owner who gives

@@ -13,7 +13,7 @@ local function refused(reply)
 end
 
 -- clock answers the time in microseconds as text, nil when that is not permitted. To make text of a number takes a server
--- that has been idle as long as three commands. Without its last three digits the text is the time in milliseconds.
+-- that has been idle longer than a command does. Without its last three digits the text is the time in milliseconds.
 local function clock()
   local time = redis.pcall('time')
   if not refused(time) then
