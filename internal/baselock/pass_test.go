@@ -159,6 +159,24 @@ func TestAProcessThatPassesTheLockWaitsForItsNextTurn(t *testing.T) {
 	})
 }
 
+// A look before the question is for a lock that was left to others, and these have it.
+func TestWhoSatDownWithAPassAsksForItWithoutALook(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		mine := k.lock()
+		first := k.take(mine, k.ctx)
+		second := k.wait(mine, k.ctx)
+		third := k.wait(k.another().Base, k.ctx)
+		asked, looked := k.sent("acquire"), k.sent("query")
+		time.Sleep(10 * time.Millisecond) // the run is over
+		require.NoError(t, first.Unlock(k.ctx))
+		hold := (<-third).hold
+		time.Sleep(4 * time.Second) // beyond a poll
+		require.Equal(t, []int{asked + 1, looked}, []int{k.sent("acquire"), k.sent("query")})
+		require.NoError(t, hold.Unlock(k.ctx))
+		require.NoError(t, (<-second).hold.Unlock(k.ctx))
+	})
+}
+
 func TestWhatWasPassedIsKeptAlive(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		first := k.take(k.lock(), k.ctx)

@@ -45,6 +45,30 @@ func TestWhoWaitsNoLongerSitsInNoRow(t *testing.T) {
 	})
 }
 
+// The question is on its way when its waiter leaves. Its seat was in the row before, and is passed the lock.
+func TestALockThatCameToAQuestionWhoseWaiterHasLeftIsGivenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		ctx, cancel := context.WithCancel(k.ctx)
+		second := k.wait(k.another().Base, ctx)
+		asked := k.sent("acquire")
+		k.faults(func(op string) fault {
+			if op == "acquire" {
+				return fault{before: 2 * time.Second}
+			}
+			return fault{}
+		})
+		k.at(3500 * time.Millisecond) // beyond a poll
+		require.Greater(t, k.sent("acquire"), asked)
+		cancel()
+		require.ErrorIs(t, (<-second).err, context.Canceled)
+		require.NoError(t, first.Unlock(k.ctx))
+		k.at(6 * time.Second) // within the lease of a pass
+		require.False(t, k.locked())
+		require.Zero(t, k.seats())
+	})
+}
+
 // Whoever leaves while the lock is on its way to it gives it back, however the two meet.
 func TestAWaiterWhoLeavesKeepsNobodyFromTheLock(t *testing.T) {
 	for _, delay := range []time.Duration{0, time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond} {
