@@ -14,8 +14,8 @@ import (
 // pool that could not dial sleeps for a second before it sees that it was closed, and goleak itself gives up sooner.
 const lastBreath = 10 * time.Second
 
-// atOnce is how many parallel tests run at a time. Most of them wait, for leases or time limits; as many as there are
-// processors, which is the default, would leave the processors idle.
+// atOnce is how many parallel tests run at a time unless -parallel says otherwise. Most of them wait, for leases or time
+// limits; as many as there are processors, which is the default of go test, would leave the processors idle.
 const atOnce = "8"
 
 // Main runs a package's tests and fails when a goroutine outlives them. A package's TestMain is
@@ -23,7 +23,11 @@ const atOnce = "8"
 //	func TestMain(m *testing.M) { redistest.Main(m) }
 func Main(m *testing.M) {
 	flag.Parse()
-	_ = flag.Set("test.parallel", atOnce) // fails only for want of such a flag
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", atOnce) // fails only for want of such a flag
+	}
 	code := m.Run()
 	if code == 0 {
 		if err := awaitNoLeak(lastBreath); err != nil {
