@@ -264,3 +264,27 @@ func TestLostMessagesAreMadeUpForByPolling(t *testing.T) {
 		require.Positive(t, r.proxy.DroppedMessages())
 	})
 }
+
+// A force-unlock whose answer is lost may have been executed. Made again, it would take the lock from whoever came next.
+func TestAForceUnlockOfUnknownOutcomeIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		ctx, r := cancellable(t), newRig(t, srv)
+		r.client = srv.Client(t, func(o *redis.Options) { o.Addr = r.proxy.Addr() })
+		others := rlock.New(r.direct, r.name, quiet...)
+		first := take(t, others, ctx)
+		_, err := rlock.New(r.client, srv.Key(t, "another"), quiet...).ForceUnlock(ctx) // the server learns the script
+		require.NoError(t, err)
+
+		lost := r.proxy.On(script, 1, faultproxy.HoldReply)
+		answer := make(chan error, 1)
+		go func() { _, err := r.lock().ForceUnlock(ctx); answer <- err }()
+		lost.AwaitExecuted(t, 1)
+		second := take(t, others, ctx)
+		r.proxy.CutAll()
+		require.ErrorIs(t, <-answer, redlatch.ErrUncertain)
+		require.Equal(t, 1, count(t, r.direct, r.name, second.Owner()), "the next holder was thrown out too")
+		require.NoError(t, second.Unlock(ctx))
+		require.ErrorIs(t, first.Unlock(ctx), redlatch.ErrLost)
+	})
+}

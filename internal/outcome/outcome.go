@@ -124,3 +124,9 @@ func WrongType(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply) && strings.Contains(reply.Error(), "WRONGTYPE ")
 }
+
+// CrossSlot tells whether the server refused because the keys of a script lie in different slots.
+func CrossSlot(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) && strings.Contains(reply.Error(), "CROSSSLOT")
+}

@@ -27,7 +27,7 @@ func (s *Session) KeyOf(name string, set *settings.Settings) (string, error) {
 
 // Shard groups what may travel in one script: the cluster slot of key, or 0 where there is one server.
 func (s *Session) Shard(key string) int {
-	if !s.cluster {
+	if !s.cluster && !s.slotted.Load() {
 		return 0
 	}
 	return keys.Slot(key)

@@ -35,7 +35,8 @@ func (s *Session) BatchOf(kind, key string) watchdog.Batch {
 
 // renew sends what is due at one server, on this goroutine, in one round trip, by a connection of its own: it must not
 // stand in a queue behind a command that hangs. Failures are left to the watchdog, which sends again by its own clock,
-// except for two: a server that does not know a script, and one that has not the slot any more.
+// except for two: a server that does not know a script, and one that has not the slot any more. And a plain client may
+// have the one address of a cluster, as serverless ones and proxies have: what is sent again then has one slot a script.
 func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(script int, alive []bool, err error)) {
 	var server pipeliner = s.Client
 	if master, ok := due[0].Batch.Server.(*redis.Client); ok {
@@ -59,6 +60,11 @@ func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(
 			case outcome.Moved:
 				moved = true
 			case outcome.NoScript:
+			case outcome.Hopeless:
+				if outcome.CrossSlot(r.err) {
+					s.slotted.Store(true)
+				}
+				continue
 			default:
 				continue
 			}

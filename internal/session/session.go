@@ -41,6 +41,7 @@ type Session struct {
 
 	cluster  bool             // several masters: names are checked, channels may be sharded
 	topology dispatch.Cluster // nil unless the client shows what only a cluster client has
+	slotted  atomic.Bool      // the server is a cluster although the client is not
 	owners   atomic.Int64
 	linger   atomic.Int64 // time.Duration
 	publish  publishCommand
