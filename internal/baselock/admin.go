@@ -2,11 +2,13 @@ package baselock
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rlock"
 )
@@ -41,7 +43,8 @@ func (b *Base) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return status.TTL, err
 }
 
-// ForceUnlock frees the lock whoever holds it, and tells whether somebody did. The holder learns of it as of any loss.
+// ForceUnlock frees the lock whoever holds it, and tells whether somebody did. The holder learns of it as of any loss. It
+// is not sent again when its outcome is unknown, for it would throw out whoever came next.
 func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
 	if b.invalid != nil {
 		return false, b.invalid
@@ -50,7 +53,15 @@ func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return Ask(ctx, b, b.Kind.Force(Subject{Key: b.Key, Wake: wake}))
+	limit := delivery.Limit{Outage: b.defaults.OutageFor(false), Once: true}
+	freed, _, err := delivery.Deliver(ctx, b.Session.Dispatch, b.Kind.Force(Subject{Key: b.Key, Wake: wake}), limit)
+	switch {
+	case err == nil:
+		return freed, nil
+	case delivery.AsFailure(err).Doubt:
+		err = fmt.Errorf("%w: %w", errs.Uncertain, err)
+	}
+	return false, b.broken(err)
 }
 
 // Inspect tells everything that Redis knows about the lock.
@@ -77,7 +88,7 @@ func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 	return info, err
 }
 
-// Ask runs a query, or a command that an administrator gives.
+// Ask runs a query.
 func Ask[R any](ctx context.Context, b *Base, cmd scripts.Command[R]) (reply R, err error) {
 	if b.invalid != nil {
 		return reply, b.invalid

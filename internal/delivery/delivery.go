@@ -1,5 +1,5 @@
 // Package delivery brings one script to its end: it resends what was certainly not executed, resends what may have
-// been because every script is idempotent, gives up on what is hopeless, and says what is known when it has to stop.
+// been because nearly every script is idempotent, gives up on what is hopeless, and says what is known when it has to stop.
 package delivery
 
 import (
@@ -20,6 +20,7 @@ type Limit struct {
 	Outage   time.Duration // how long to go on after the first failure
 	Total    time.Duration // how long to go on in all, from the first failure on exactly; 0: as ctx and Outage say
 	Stubborn bool          // also go on after errors that look hopeless: a release is worth it
+	Once     bool          // do not go on after a send of unknown outcome: the script is not idempotent
 }
 
 // A Failure is why a command was not brought to a known end.
@@ -94,6 +95,9 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		case outcome.Unknown:
 			receipt.Doubt = true
 			d.Reload(ctx)
+			if limit.Once {
+				return reply, receipt, &Failure{Err: err, Doubt: true}
+			}
 		}
 		if limit.Total > 0 { // something is wrong, so the next send might hang
 			var cancel context.CancelFunc
