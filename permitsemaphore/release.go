@@ -66,9 +66,18 @@ func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) error
 	return g.lose(gone, nil)
 }
 
-// giveBackLater repeats the release until it is confirmed. A late copy of it finds nothing.
+// releaseWithin is for how long a release is repeated at least, also of permits whose lease is soon over.
+const releaseWithin = time.Minute
+
+// giveBackLater repeats the release until it is confirmed or the lease is over. A late copy of it finds nothing.
 func (g *grant) giveBackLater(ids []string) {
-	g.semaphore.counter.Settle(func(ctx context.Context) error {
+	g.mu.Lock()
+	lease := g.lease
+	g.mu.Unlock()
+	if lease == NoLease {
+		lease = forever
+	}
+	g.semaphore.counter.SettleWithin(max(lease, releaseWithin), func(ctx context.Context) error {
 		wake, err := g.semaphore.counter.Wake(ctx)
 		if err != nil {
 			return err

@@ -32,6 +32,11 @@ func (c *Counter) settle(call lane.Call, attempt func(ctx context.Context) error
 // The first call is made here. When the server cannot be reached until it would have forgotten the operation, that is
 // logged and left.
 func (c *Counter) Settle(attempt func(ctx context.Context) error, over func()) {
+	c.SettleWithin(settleWithin, attempt, over)
+}
+
+// SettleWithin is Settle for an operation that takes effect once however late it is, and is worth so much time.
+func (c *Counter) SettleWithin(limit time.Duration, attempt func(ctx context.Context) error, over func()) {
 	start, pause := time.Now(), firstPause
 	var again func()
 	again = func() {
@@ -41,7 +46,7 @@ func (c *Counter) Settle(attempt func(ctx context.Context) error, over func()) {
 		switch {
 		case err == nil:
 		case errors.Is(err, redis.ErrClosed):
-		case time.Since(start) < settleWithin-settleAttempt:
+		case time.Since(start) < limit-settleAttempt:
 			soon := pause
 			pause = min(2*pause, maxPause) // before the timer, whose goroutine goes on with it
 			time.AfterFunc(soon, again)

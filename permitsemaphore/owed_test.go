@@ -1,0 +1,89 @@
+package permitsemaphore_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/permitsemaphore"
+)
+
+// An outage is a hook of a client of a server that cannot be reached.
+type outage struct {
+	on      atomic.Bool
+	refused atomic.Int64
+}
+
+var errAway = &net.OpError{Op: "dial", Err: errors.New("no route to host")}
+
+func (*outage) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (o *outage) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if o.on.Load() {
+			o.refused.Add(1)
+			cmd.SetErr(errAway)
+			return errAway
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (*outage) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// The ids are never used again, so unlike a number that was to be added they can be given back however late it is.
+func TestAReleaseOfPermitsIsOwedAsLongAsTheyLast(t *testing.T) {
+	for what, lease := range map[string]redlatch.Option{
+		"no lease": redlatch.WithNoLease(), "a long lease": redlatch.WithLease(6 * time.Hour),
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, client := redistest.InMemory(t)
+				o := &outage{}
+				client.AddHook(o)
+				s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
+				_, err := s.TrySetPermits(t.Context(), 3)
+				require.NoError(t, err)
+				p := acquire(t, s, 2, lease)
+				o.on.Store(true)
+				require.ErrorIs(t, p.Release(t.Context()), errAway)
+				time.Sleep(time.Hour)
+				o.on.Store(false)
+				time.Sleep(5 * time.Second)
+				left, err := s.Available(t.Context())
+				require.NoError(t, err)
+				require.EqualValues(t, 3, left)
+			})
+		})
+	}
+}
+
+// After that they have come back by themselves, and nothing is left to be done.
+func TestAReleaseOfPermitsWhoseLeaseIsOverIsOwedNoLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		o := &outage{}
+		client.AddHook(o)
+		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
+		_, err := s.TrySetPermits(t.Context(), 3)
+		require.NoError(t, err)
+		p := acquire(t, s, 2, redlatch.WithLease(10*time.Minute))
+		o.on.Store(true)
+		require.ErrorIs(t, p.Release(t.Context()), errAway)
+		time.Sleep(10*time.Minute + 5*time.Second)
+		before := o.refused.Load()
+		time.Sleep(time.Hour)
+		require.Equal(t, before, o.refused.Load())
+	})
+}
