@@ -8,7 +8,7 @@ import (
 )
 
 // An Option changes how a primitive works. Given to New it is the default of all calls; given to a call it is for
-// that call alone and wins. An option that does not apply, or a value that makes no sense, is reported by the call as
+// that call alone and wins; a few are for New alone. An option that does not apply, or a value that makes no sense, is reported by the call as
 // ErrInvalid before anything is sent.
 type Option func(*settings.Settings)
 
@@ -203,12 +203,18 @@ func WithWriterPreference() Option {
 // WithNameMapper passes every name through fn before it becomes a key, as Redisson's NameMapper does: give it the
 // same mapping when both share objects.
 func WithNameMapper(fn func(name string) string) Option {
-	return func(s *settings.Settings) { s.Map = fn }
+	return func(s *settings.Settings) {
+		s.Map = fn
+		s.Give(settings.NameMapper)
+	}
 }
 
 // WithCluster says that the client is a cluster client although its type does not show it.
 func WithCluster() Option {
-	return func(s *settings.Settings) { s.Cluster = true }
+	return func(s *settings.Settings) {
+		s.Cluster = true
+		s.Give(settings.Cluster)
+	}
 }
 
 // WithShardedPubSub says whether messages on a cluster use SPUBLISH. By default the server is asked, as Redisson
@@ -219,6 +225,7 @@ func WithShardedPubSub(on bool) Option {
 		if on {
 			s.Sharding = settings.ShardingOn
 		}
+		s.Give(settings.ShardedPubSub)
 	}
 }
 
@@ -231,6 +238,7 @@ func WithLinger(d time.Duration) Option {
 			s.Fail("WithLinger(%v): zero or more", d)
 		}
 		s.Linger, s.LingerSet = d, true
+		s.Give(settings.Linger)
 	}
 }
 

@@ -166,7 +166,7 @@ func TestTheLossOfOneIsTheLossOfAll(t *testing.T) {
 		ctx, client := cancellable(t), srv.Client(t)
 		a, b := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)
 		for _, gone := range []string{"a", "b"} {
-			hold := take(t, multilock.New(a, b), ctx, with(redlatch.WithWatchdogTimeout(3*time.Second))...)
+			hold := take(t, multilock.New(a, b), ctx, redlatch.WithWatchdogTimeout(3*time.Second))
 			work := hold.Context(ctx)
 			require.NoError(t, client.Del(ctx, gone).Err())
 			select {
@@ -192,7 +192,7 @@ func TestAfterALossTheOthersAreGivenBackAlsoWithoutUnlock(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, client := cancellable(t), srv.Client(t)
 	a, b := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)
-	hold := take(t, multilock.New(a, b), ctx, with(redlatch.WithWatchdogTimeout(3*time.Second))...)
+	hold := take(t, multilock.New(a, b), ctx, redlatch.WithWatchdogTimeout(3*time.Second))
 	require.NoError(t, client.Del(ctx, "a").Err())
 	eventually(t, "b is given back", func() bool { return len(srv.Keys(t)) == 0 })
 	require.ErrorIs(t, hold.Unlock(ctx), redlatch.ErrLost)

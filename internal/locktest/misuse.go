@@ -36,6 +36,21 @@ var misuseCases = []trial{
 		}
 		require.Empty(l, l.left(l.name))
 	}},
+	{"options of New are refused by a call, which comes too late for them", nil, func(l *lab) {
+		for text, option := range map[string]redlatch.Option{
+			"WithNameMapper":    redlatch.WithNameMapper(func(name string) string { return "app:" + name }),
+			"WithCluster":       redlatch.WithCluster(),
+			"WithShardedPubSub": redlatch.WithShardedPubSub(true),
+			"WithLinger":        redlatch.WithLinger(0),
+		} {
+			_, err := l.lock().Lock(l.ctx, option)
+			require.ErrorIs(l, err, redlatch.ErrInvalid, text)
+			require.ErrorContains(l, err, text+" is an option of New")
+			_, err = l.lock().TryLock(l.ctx, option)
+			require.ErrorIs(l, err, redlatch.ErrInvalid, text)
+		}
+		require.Empty(l, l.left(l.name))
+	}},
 	{"an empty name is refused", nil, func(l *lab) {
 		for _, lock := range []redlatch.Locker{
 			l.named(""),

@@ -49,13 +49,22 @@ const (
 	WriterPreference
 	NoLease
 	NodeTimeout
+
+	// Of New alone: a call comes too late for them.
+	NameMapper
+	Cluster
+	ShardedPubSub
+	Linger
 )
+
+const ofNew = NameMapper | Cluster | ShardedPubSub | Linger
 
 var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
 	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff or WithConstantBackOff",
 	WriterPreference: "WithWriterPreference", NoLease: "WithNoLease",
-	NodeTimeout: "WithNodeTimeout",
+	NodeTimeout: "WithNodeTimeout", NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub",
+	Linger: "WithLinger",
 }
 
 // Sharding says which family of publish commands a cluster's channels use.
@@ -94,6 +103,7 @@ type Settings struct {
 	Observe         func(Event)              // nil: nobody listens
 
 	given Option
+	call  bool  // these are the settings of one call
 	err   error // the first option that made no sense
 }
 
@@ -160,7 +170,7 @@ func (s *Settings) Withhold(o Option) { s.given &^= o }
 // call's alone.
 func (s *Settings) ForCall() Settings {
 	call := *s
-	call.given = 0
+	call.given, call.call = 0, true
 	return call
 }
 
@@ -176,9 +186,13 @@ func (s *Settings) Check(kind string, taken Option) error {
 	if s.err != nil {
 		return s.err
 	}
-	if stray := s.given &^ taken; stray != 0 {
+	if stray := s.given &^ taken &^ ofNew; stray != 0 {
 		first := Option(1) << bits.TrailingZeros32(uint32(stray))
 		return errs.Wrong("%s does not apply to %s; leave it out", names[first], kind)
+	}
+	if late := s.given & ofNew; s.call && late != 0 {
+		first := Option(1) << bits.TrailingZeros32(uint32(late))
+		return errs.Wrong("%s is an option of New and counts for all calls; give it there", names[first])
 	}
 	return nil
 }
