@@ -102,6 +102,46 @@ func engines() []string {
 
 var engine = regexp.MustCompile(`redlatch/internal/(dispatch|wakeup|waiting|counter|session)\.`)
 
+// A call's own options win over those of New, as with locks.
+func TestAnObserverGivenToACallIsToldOfIt(t *testing.T) {
+	inBubble(t, 1, func(b *bubble) {
+		var usual, own []redlatch.Event
+		s := semaphore.New(b.redis, "s", redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) { usual = append(usual, e) }))
+		observed := redlatch.WithObserver(func(e redlatch.Event) { own = append(own, e) })
+		require.NoError(b, s.Acquire(b.Context(), 1, observed))
+		refused := s.Acquire(b.Context(), 1, observed, redlatch.WithWait(time.Second))
+		require.Error(b, refused)
+		require.Equal(b, []redlatch.Event{
+			{Kind: redlatch.EventAcquired, Name: "s"},
+			{Kind: redlatch.EventRefused, Name: "s", Err: refused, Duration: time.Second},
+		}, own)
+		require.Empty(b, usual)
+	})
+}
+
+func TestTheObserverIsToldOfATryThatIsRefusedForThoseWhoWait(t *testing.T) {
+	inBubble(t, 1, func(b *bubble) {
+		var events []redlatch.Event
+		s := semaphore.New(b.redis, "s", redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) { events = append(events, e) }))
+		waits, cancel := context.WithCancel(b.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Acquire(waits, 2) }()
+		synctest.Wait()
+		taken, err := s.TryAcquire(b.Context(), 1)
+		require.NoError(b, err)
+		require.False(b, taken)
+		require.Equal(b, []redlatch.Event{{Kind: redlatch.EventRefused, Name: "s", Err: redlatch.ErrNotAcquired}}, events)
+		over, stop := context.WithCancel(b.Context())
+		stop()
+		_, err = s.TryAcquire(over, 1)
+		require.ErrorIs(b, err, context.Canceled)
+		require.ErrorContains(b, err, `semaphore "s"`)
+		require.Equal(b, redlatch.Event{Kind: redlatch.EventRefused, Name: "s", Err: err}, events[1])
+		cancel()
+		require.ErrorIs(b, <-ended, context.Canceled)
+	})
+}
+
 func TestTheObserverIsToldOfEveryAcquisitionAndRefusal(t *testing.T) {
 	inBubble(t, 1, func(b *bubble) {
 		var events []redlatch.Event

@@ -112,9 +112,9 @@ func (c *Counter) broken(err error) error {
 	return fmt.Errorf("redlatch: %s %q: %w", c.noun, c.Name, err)
 }
 
-func (c *Counter) observe(kind int, d time.Duration, err error) {
-	if c.defaults.Observe != nil {
-		c.defaults.Observe(settings.Event{Kind: kind, Name: c.Name, Duration: d, Err: err})
+func (c *Counter) observe(set *settings.Settings, kind int, d time.Duration, err error) {
+	if set.Observe != nil {
+		set.Observe(settings.Event{Kind: kind, Name: c.Name, Duration: d, Err: err})
 	}
 }
 

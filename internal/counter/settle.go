@@ -56,7 +56,7 @@ func (c *Counter) SettleWithin(limit time.Duration, attempt func(ctx context.Con
 				c.noun, c.Name, "error", err)
 		}
 		over()
-		c.observe(settings.Settled, time.Since(start), err)
+		c.observe(c.defaults, settings.Settled, time.Since(start), err)
 	}
 	again()
 }

@@ -22,19 +22,19 @@ func (c *Counter) TryWith(ctx context.Context, set *settings.Settings, s Seeker)
 	if c.invalid != nil {
 		return false, c.invalid
 	}
-	if c.Session.Waiting(c.line) {
-		return false, ctx.Err()
-	}
 	start := time.Now()
-	taken, err := c.once(ctx, s, set.OutageFor(true))
+	taken, err := false, ctx.Err()
+	if !c.Session.Waiting(c.line) {
+		taken, err = c.once(ctx, s, set.OutageFor(true))
+	}
 	switch {
 	case err != nil:
 		err = c.broken(err)
-		c.observe(settings.Refused, time.Since(start), err)
+		c.observe(set, settings.Refused, time.Since(start), err)
 	case taken:
-		c.observe(settings.Acquired, time.Since(start), nil)
+		c.observe(set, settings.Acquired, time.Since(start), nil)
 	default:
-		c.observe(settings.Refused, time.Since(start), errs.NotAcquired)
+		c.observe(set, settings.Refused, time.Since(start), errs.NotAcquired)
 	}
 	return taken, err
 }
@@ -49,10 +49,10 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, s Seeker)
 	err := c.acquire(ctx, set, s)
 	if err != nil {
 		err = c.explain(ctx, err)
-		c.observe(settings.Refused, time.Since(start), err)
+		c.observe(set, settings.Refused, time.Since(start), err)
 		return err
 	}
-	c.observe(settings.Acquired, time.Since(start), nil)
+	c.observe(set, settings.Acquired, time.Since(start), nil)
 	return nil
 }
 
