@@ -53,7 +53,7 @@ local function front(free)
     removed = removed + 1
     head = redis.call('lindex', KEYS[2], 0)
   end
-  if not head then
+  if not head and redis.call('exists', KEYS[3], KEYS[4]) > 0 then
     redis.call('del', KEYS[3], KEYS[4]) -- without the list they are leftovers
   end
   return head, removed

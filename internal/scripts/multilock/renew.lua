@@ -6,6 +6,8 @@
 -- ARGV[i]          behind those the values, as hashed
 --
 -- Answers an array with one number for each key: 1 when its owner has all values, 0 when not.
+--
+-- A server that is out of memory refuses HSET as the first write of a script, but never HDEL. No field is called that.
 
 local now = clock()
 
@@ -24,6 +26,7 @@ for i, key in ipairs(KEYS) do
   -- A key that is no hash any more is a lost lock and must not spoil the others.
   alive[i] = redis.call('type', key).ok == 'hash' and owns(key, owner) or 0
   if alive[i] == 1 and lease > 0 then
+    redis.call('hdel', key, '')
     for j = 2 * #KEYS + 1, #ARGV do
       if deadline(key, ARGV[j], owner) < now + lease then
         redis.call('hset', key, ARGV[j] .. ':' .. owner .. ':expire_time', text(now + lease))
