@@ -257,6 +257,8 @@ func (h *Hold) Forgotten() {
 	}
 	members := slices.Clone(h.members)
 	h.mu.Unlock()
+	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
+	h.ending.End(&errs.Loss{Name: h.terms.Name, Reason: "it was dropped without Unlock", At: time.Now()})
 	logger := h.terms.Set.Logger
 	if logger == nil {
 		logger = slog.Default()

@@ -211,7 +211,10 @@ func TestAForgottenHoldLetsItsMembersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fakes, all := members(time.Second, time.Second)
 		h, seen := hold(2, time.Millisecond, all)
+		done := holds.NewContext(context.Background(), h, nil).Done() // all that somebody still has of it
 		h.Forgotten()
+		<-done
+		require.ErrorIs(t, h.Ending().Cause(), errs.Lost)
 		for _, f := range fakes {
 			require.EqualValues(t, 1, f.forgotten.Load())
 			require.Zero(t, f.unlocked.Load(), "nothing is released")
