@@ -57,10 +57,12 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	switch {
 	case r.hold != nil:
 		return r.hold, nil
-	case r.instant || c.try:
+	case r.instant:
 		return nil, r.err
 	case ctx.Err() != nil:
 		return nil, c.ended(ctx, ctx.Err(), r.err)
+	case c.try:
+		return nil, r.err
 	}
 	return c.wait(ctx, lent, carried, &r)
 }
