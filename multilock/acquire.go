@@ -10,7 +10,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/quorum"
 )
 
@@ -92,7 +91,7 @@ func (c *call) round(ctx context.Context, busy int, patience time.Duration) (mem
 		inner := redlatch.Adopt(h)
 		members = append(members, quorum.Member{Name: fmt.Sprintf("%q", c.lock.members[i].Name()), Hold: inner})
 		// A member that is the same lock as an earlier one re-enters, or says at once that it cannot.
-		ctx = holds.Lend(ctx, inner)
+		ctx = quorum.LendOne(ctx, inner)
 		return nil
 	}
 	if busy != inOrder {

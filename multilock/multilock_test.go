@@ -102,6 +102,34 @@ func TestTheContextOpensWhatMultiLocksHaveInCommonAndNoMemberByItself(t *testing
 	require.Empty(t, srv.Keys(t))
 }
 
+func TestAMultiLockThatIsAMemberOpensWhatItHas(t *testing.T) {
+	srv := redistest.Mini(t)
+	ctx, client := cancellable(t), srv.Client(t)
+	a, b, c := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...), rlock.New(client, "c", quiet...)
+	for what, lock := range map[string]*multilock.Lock{
+		"one":                   multilock.New(multilock.New(a, b), c),
+		"one of one":            multilock.New(multilock.New(multilock.New(a, b)), c),
+		"with a member twice":   multilock.New(multilock.New(a, b), b, c),
+		"with a common member":  multilock.New(multilock.New(a, b), multilock.New(b, c)),
+		"with all its members":  multilock.New(c, b, multilock.New(b, a), a),
+		"deep and a common one": multilock.New(multilock.New(multilock.New(a, b), b), b, c),
+	} {
+		t.Run(what, func(t *testing.T) {
+			hold, err := lock.TryLock(ctx)
+			require.NoError(t, err)
+			inner, err := multilock.New(b).TryLock(hold.Context(ctx))
+			require.NoError(t, err)
+			again, err := lock.TryLock(inner.Context(hold.Context(ctx)))
+			require.NoError(t, err)
+			refused(t, b, hold.Context(ctx))
+			for _, h := range []*redlatch.Hold{hold, again, inner} {
+				require.NoError(t, h.Unlock(ctx))
+			}
+			require.Empty(t, srv.Keys(t))
+		})
+	}
+}
+
 func TestAMemberThatTheCallerHoldsIsReentered(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, client := cancellable(t), srv.Client(t)

@@ -75,16 +75,29 @@ func Lend(ctx context.Context) (context.Context, []*Hold) {
 		}
 	}
 	for _, h := range slices.Backward(carried) {
-		h.mu.Lock()
-		members := slices.Clone(h.members)
-		h.mu.Unlock()
-		for _, m := range members {
-			if m.Ending().Cause() == nil {
-				ctx = holds.Lend(ctx, m.Hold)
-			}
-		}
+		ctx = h.lendMembers(ctx)
 	}
 	return ctx, carried
+}
+
+// LendOne returns ctx with a hold that the acquisition has got, and with the members of one that has members.
+func LendOne(ctx context.Context, hold holds.Hold) context.Context {
+	if h, ok := hold.(*Hold); ok {
+		ctx = h.lendMembers(ctx)
+	}
+	return holds.Lend(ctx, hold)
+}
+
+func (h *Hold) lendMembers(ctx context.Context) context.Context {
+	h.mu.Lock()
+	members := slices.Clone(h.members)
+	h.mu.Unlock()
+	for _, m := range members {
+		if m.Ending().Cause() == nil {
+			ctx = LendOne(ctx, m.Hold)
+		}
+	}
+	return ctx
 }
 
 // Lost is why one of these holds was lost, nil when none was. An acquisition in their name that finds it out fails, as
