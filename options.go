@@ -34,7 +34,8 @@ func WithNoLease() Option {
 }
 
 // WithMaxHold ends the hold at the latest after d, renewed or not: a bound for work that hangs. The hold's contexts
-// end then, and no lease reaches further.
+// end then, and no lease reaches further. On a re-entry it ends that hold alone: its holder keeps the lock for the others,
+// and for what is left of their lease.
 func WithMaxHold(d time.Duration) Option {
 	return func(s *settings.Settings) {
 		if d < settings.MinLease {

@@ -96,13 +96,22 @@ func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Dur
 	return h, nil
 }
 
-// overdue ends a re-entry whose own limit has passed. The owner holds on for its other holds.
+// overdue ends a re-entry whose own limit has passed. The owner holds on for its other holds; where there is none any
+// more, the lease runs out though the hold is never given back.
 func (h *hold) overdue() {
-	h.ending.End(&errs.Loss{Name: h.owner.base.Name, Owner: h.owner.id, Reason: watchdog.HoldOver, At: time.Now()})
+	o := h.owner
+	h.ending.End(&errs.Loss{Name: o.base.Name, Owner: o.id, Reason: watchdog.HoldOver, At: time.Now()})
+	o.mu.Lock()
+	h.renewed = false
+	released := h.released
+	o.mu.Unlock()
+	if !released {
+		o.adjust()
+	}
 }
 
-// adjust stops the extending of the lease when the last hold that needs it was given back or dropped, and all looking
-// after the owner when every hold that is left was dropped.
+// adjust stops the extending of the lease when the last hold that needs it was given back or dropped or is overdue, and
+// all looking after the owner when every hold that is left was dropped.
 func (o *owner) adjust() {
 	o.mu.Lock()
 	kept, renewing := false, false
@@ -118,13 +127,12 @@ func (o *owner) adjust() {
 	}
 	changed := renewing != o.renewing
 	o.renewing = renewing
-	terms := o.terms(o.ticket.TrustedUntil())
+	if kept && changed { // before a re-entry changes it again
+		o.base.Session.Watchdog.Change(&o.ticket, o.terms(o.ticket.TrustedUntil()))
+	}
 	o.mu.Unlock()
-	switch {
-	case !kept:
+	if !kept {
 		o.base.Session.Watchdog.Forget(&o.ticket)
 		o.unannounce(false)
-	case changed:
-		o.base.Session.Watchdog.Change(&o.ticket, terms)
 	}
 }

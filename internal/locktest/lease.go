@@ -149,6 +149,21 @@ var leaseCases = []trial{
 		l.refused(l.stranger(), l.ctx)
 		l.give(outer)
 	}},
+	{"work of a re-entry that hangs past its WithMaxHold does not keep the lock after the other holds", func(f Features) bool {
+		return f.Reentrant && f.Watchdog
+	}, func(l *lab) {
+		lock := l.lock()
+		outer := l.take(lock, l.ctx)
+		inner := l.take(lock, outer.Context(l.ctx), redlatch.WithMaxHold(15*time.Second))
+		innerWork := inner.Context(l.ctx)
+		l.give(outer)
+		time.Sleep(14 * time.Second)
+		require.True(l, inner.Valid(), "it is renewed until then")
+		<-innerWork.Done()
+		require.ErrorIs(l, context.Cause(innerWork), redlatch.ErrLost)
+		time.Sleep(31 * time.Second)
+		l.isFree(l.stranger())
+	}},
 }
 
 func watched(f Features) bool { return f.Watchdog }
