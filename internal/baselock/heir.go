@@ -25,7 +25,9 @@ func (o *owner) canBequeath(claim waiting.Claim) bool {
 	o.mu.Lock()
 	doubt := o.doubt != nil
 	o.mu.Unlock()
-	return !doubt && time.Until(o.ticket.TrustedUntil()) >= min(mine.WatchdogTimeout, passLease)/2
+	left := time.Until(o.ticket.TrustedUntil())
+	// More than the watchdog's lease was promised to one hold, by Extend or a re-entry, and would outlast the heir's death.
+	return !doubt && left >= min(mine.WatchdogTimeout, passLease)/2 && left <= mine.WatchdogTimeout
 }
 
 // bequeath has the claimed waiter hold as the same owner. It reports whether the waiter was still there.

@@ -113,6 +113,22 @@ func TestWhoHasOtherTermsIsNoHeir(t *testing.T) {
 	}
 }
 
+// What was promised to the one before it, by Extend or a re-entry with a longer lease, would be how long the others wait
+// when the heir's process dies.
+func TestALeaseThatIsLongerThanItsOwnIsNotInherited(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&heritable)
+		first := k.take(b, k.ctx)
+		require.NoError(t, first.Extend(k.ctx, time.Hour))
+		second := k.wait(b, k.ctx)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		require.LessOrEqual(t, k.mini.TTL(name), 30*time.Second)
+		require.NoError(t, got.hold.Unlock(k.ctx))
+	})
+}
+
 // A command of the one before it that is executed late would be executed on the heir.
 func TestWhoIsInDoubtHasNoHeir(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
