@@ -84,7 +84,14 @@ const inOrder = -1
 // makes others impatient, until all of them do little else.
 func (c *call) round(ctx context.Context, busy int, patience time.Duration) (members []quorum.Member, err error) {
 	take := func(i int, how manner) error {
+		returned := false
+		defer func() { // a member may panic, and a program that recovers from it would find the others held for ever
+			if !returned {
+				quorum.GiveBack(ctx, members)
+			}
+		}()
 		h, err := c.one(ctx, i, how, patience)
+		returned = true
 		if err != nil {
 			return err
 		}

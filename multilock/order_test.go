@@ -10,8 +10,10 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/multilock"
+	"github.com/redlatch/redlatch/rlock"
 )
 
 // A script plays the members: it notes how they are asked, in turn, and refuses where the test says so.
@@ -84,4 +86,27 @@ func TestATryStopsAtTheFirstRefusal(t *testing.T) {
 	_, err := multilock.New(scripted{s, "b"}, scripted{s, "c"}, scripted{s, "a"}).TryLock(cancellable(t))
 	require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 	require.Equal(t, []string{"tries a", "tries b"}, s.calls)
+}
+
+// A member may be anybody's Locker, and a hook of its client may panic. A program that recovers from it would find the
+// others held, and renewed, for ever.
+func TestAMemberThatPanicsLeavesNothing(t *testing.T) {
+	srv := redistest.Mini(t)
+	ctx, a := cancellable(t), rlock.New(srv.Client(t), "a", quiet...)
+	lock := multilock.New(a, panicking{"b"})
+	for _, ask := range []func(context.Context, ...redlatch.Option) (*redlatch.Hold, error){lock.Lock, lock.TryLock} {
+		require.PanicsWithValue(t, "b", func() { _, _ = ask(ctx) })
+		free(t, a)
+	}
+	require.Empty(t, srv.Keys(t))
+}
+
+type panicking struct{ name string }
+
+func (m panicking) Name() string { return m.name }
+
+func (m panicking) Lock(context.Context, ...redlatch.Option) (*redlatch.Hold, error) { panic(m.name) }
+
+func (m panicking) TryLock(context.Context, ...redlatch.Option) (*redlatch.Hold, error) {
+	panic(m.name)
 }
