@@ -12,9 +12,9 @@
 //	 all given back, the wait goes on for that member with nothing held
 //
 // [New] takes any locks, of any kind, on any clients. They are taken in the order of their names, whatever order they
-// are given in, so multi-locks do not wait for each other in a circle. Programs that take the same locks one by one in
-// another order could still close a circle; therefore no member is waited for longer than a moment while others are
-// held. After that moment everything is given back, and the one that was busy is waited for with nothing held; then the
+// are given in, so multi-locks do not wait for each other in a circle. Only locks of one name on several servers are taken
+// in the order given, which should be the same everywhere. Programs that take the same locks one by one in another order
+// could still close a circle; therefore no member is waited for longer than a moment while others are held. After that moment everything is given back, and the one that was busy is waited for with nothing held; then the
 // members before it are only tried, and the members behind it waited for. The moments differ at random and grow, so two
 // programs do not give way to each other for ever.
 //
