@@ -162,8 +162,8 @@ func (o *owner) giveBackAll(ctx context.Context, held bool) error {
 	}
 	hears := o.hears() // who comes later, or is not subscribed yet, is woken by us
 	if held && o.base.row != "" {
-		passed, err := o.pass(ctx, limit, behind)
-		heard = (hears || passed) && err == nil
+		err := o.pass(ctx, limit, behind)
+		heard = hears && err == nil
 		return err
 	}
 	err := o.release(ctx, limit)

@@ -50,6 +50,7 @@ type kit struct {
 	passed int                   // releases that passed the lock to another process
 	events []redlatch.Event
 	holds  []*redlatch.Hold
+	dial   time.Duration // how long another process takes to connect
 }
 
 func inBubble(t *testing.T, run func(t *testing.T, k *kit)) {

@@ -104,13 +104,13 @@ func (b *Base) settle(line *session.Line, p *session.Sitter, set *settings.Setti
 }
 
 // pass releases the lock to the first in the row, or for everybody. With line those behind o in its own process sit down
-// at the end of the row. It reports whether somebody in the row has the lock.
-func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Line) (passed bool, err error) {
+// at the end of the row.
+func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Line) error {
 	b := o.base
 	wake, err := b.wakeWithin(ctx, limit.Total)
 	if err != nil {
 		o.pending()
-		return false, o.unconfirmed(err, false)
+		return o.unconfirmed(err, false)
 	}
 	s := o.subject(0, 0)
 	s.Wake = wake
@@ -132,14 +132,13 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Li
 	cmd := b.Kind.Pass(s, turn)
 	reply, receipt, err := delivery.Within(ctx, b.Session.Dispatch, cmd, limit)
 	known = !receipt.Doubt && (err == nil || !delivery.AsFailure(err).Doubt)
-	passed = known && reply.Passed
 	if reply.Open {
 		b.Session.Open(b.line, time.Now().Add(openFor))
 	}
-	if passed && line != nil {
+	if known && reply.Passed && line != nil {
 		line.StandsBack() // others have it already
 	}
-	return passed, o.gaveBack(reply.Freed, receipt, err)
+	return o.gaveBack(reply.Freed, receipt, err)
 }
 
 // turn says whether the lock may be passed once more.

@@ -36,6 +36,10 @@ func (k *kit) anotherOf(kind *baselock.Kind, opts ...redlatch.Option) *process {
 		if ctx.Err() != nil {
 			return nil, ctx.Err() // as net.Dialer does
 		}
+		k.mu.Lock()
+		takes := k.dial
+		k.mu.Unlock()
+		time.Sleep(takes)
 		conn, err := dial(ctx, network, addr)
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -66,6 +70,13 @@ func (k *kit) slow(p *process, late time.Duration) {
 	for _, conn := range p.conns {
 		conn.(*deafConn).late.Store(int64(late))
 	}
+}
+
+// far has the other processes take so long to connect from now on.
+func (k *kit) far(dial time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.dial = dial
 }
 
 // A deafConn may lose what arrives, if it has subscriptions, or hear it late.

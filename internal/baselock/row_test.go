@@ -221,6 +221,28 @@ func TestWhoSitsInNoRowIsWokenAllTheSame(t *testing.T) {
 	}
 }
 
+// The lock is passed on without a message that its waiters could hear, and they are not subscribed yet when it is free.
+func TestWhoComesWhileTheLockIsPassedElsewhereIsNotLeftAsleep(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		mine, theirs := k.another().Base, k.another().Base
+		first := k.take(mine, k.ctx)
+		second := k.wait(theirs, k.ctx)
+		k.harm("release", 1, fault{before: time.Millisecond, after: time.Millisecond})
+		k.far(5 * time.Millisecond)
+		released := make(chan error, 1)
+		go func() { released <- first.Unlock(k.ctx) }()
+		synctest.Wait()
+		third := k.wait(mine, k.ctx)
+		got := <-second
+		require.NoError(t, got.err)
+		require.NoError(t, <-released)
+		require.NoError(t, got.hold.Unlock(k.ctx))
+		got = <-third
+		require.NoError(t, got.err)
+		require.Less(t, got.at, 10*time.Millisecond)
+	})
+}
+
 // A fixed lease has to be the whole lease, and what was passed has a shorter one.
 func TestAWaiterWithAFixedLeaseIsNotGivenWhatItsProcessWasPassed(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
