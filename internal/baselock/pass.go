@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/waiting"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // A release that is not for a waiter of its own process is for the first in the row of those that wait elsewhere: the
@@ -36,9 +37,9 @@ const (
 	openFor     = 4 * time.Millisecond
 )
 
-// passable tells whether a waiter can be passed the lock: its lease is the watchdog's, and longer than that of a pass.
+// passable tells whether a waiter can be passed the lock: its lease is the watchdog's, and no shorter than that of a pass.
 func passable(set *settings.Settings) bool {
-	return set.Lease == 0 && set.Replicas == 0 && set.WatchdogTimeout >= passLease
+	return set.Lease == 0 && set.Replicas == 0 && set.FirstLease() >= passLease
 }
 
 // patience is for how long a waiter who asks once in a poll interval is known to be there.
@@ -192,13 +193,15 @@ func (b *Base) give(p row.Message, claim waiting.Claim, since time.Time) {
 		b.decline(p.Owner)
 		return
 	}
-	now := time.Now()
-	o := &owner{base: next.base, id: p.Owner, set: next.set, run: &run{began: now, shut: now.Add(-p.Shut)}}
-	given, _, err := o.accept(since, passLease, scripts.Attempt{Held: true, Token: p.Token})
-	switch {
-	case err != nil: // the message took too long
+	now, trusted := time.Now(), since.Add(passLease-watchdog.Margin(passLease))
+	o := &owner{base: next.base, id: p.Owner, set: next.set, token: p.Token, run: &run{began: now, shut: now.Add(-p.Shut)}}
+	if !now.Before(trusted) { // the message took too long
+		go o.giveUp()
 		claim.Refuse(next)
-	case !claim.Give(given, waiting.Bound(-1, next.set.Poll)):
+		return
+	}
+	given := o.beginUntil(now, trusted) // since may be long before the pass, and WithMaxHold counts from here
+	if !claim.Give(given, waiting.Bound(-1, next.set.Poll)) {
 		go given.decline()
 	}
 }

@@ -206,6 +206,7 @@ func TestWhoSitsInNoRowIsWokenAllTheSame(t *testing.T) {
 	for what, opts := range map[string][]redlatch.Option{
 		"a fixed lease":            {redlatch.WithLease(30 * time.Second)},
 		"a short watchdog timeout": {redlatch.WithWatchdogTimeout(5 * time.Second)},
+		"a short time to hold":     {redlatch.WithMaxHold(time.Second)},
 	} {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, k *kit) {
@@ -216,6 +217,7 @@ func TestWhoSitsInNoRowIsWokenAllTheSame(t *testing.T) {
 				got := <-second
 				require.NoError(t, got.err)
 				require.Zero(t, got.at)
+				require.LessOrEqual(t, k.mini.TTL(name)-k.trusted(got.hold), 300*time.Millisecond, "no lease reaches further")
 			})
 		})
 	}
@@ -258,6 +260,29 @@ func TestAWaiterWithAFixedLeaseIsNotGivenWhatItsProcessWasPassed(t *testing.T) {
 		require.NoError(t, got.err)
 		require.Zero(t, got.at)
 		require.Greater(t, k.trusted(got.hold), 58*time.Second)
+	})
+}
+
+// The waiter sat down by a release, two seconds before the pass, and has not asked since: its trust counts from then.
+func TestTheTimeToHoldBeginsWithThePass(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		mine := k.lock(redlatch.WithMaxHold(10 * time.Second))
+		first := k.take(mine, k.ctx)
+		second := k.wait(mine, k.ctx)
+		time.Sleep(10 * time.Millisecond) // the run is over
+		k.harm("query", 1, fault{before: time.Millisecond})
+		require.NoError(t, first.Unlock(k.ctx))
+		others, err := k.foreign().TryLock(k.ctx, []redlatch.Option{redlatch.WithLease(time.Hour)})
+		require.NoError(t, err)
+		time.Sleep(2 * time.Second)
+		require.EqualValues(t, 1, k.seats())
+		require.NoError(t, others.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		time.Sleep(9 * time.Second)
+		require.True(t, got.hold.Valid())
+		<-got.hold.Context(k.ctx).Done()
+		require.LessOrEqual(t, time.Since(k.start)-got.at, 10*time.Second)
 	})
 }
 
