@@ -193,6 +193,33 @@ func TestWhoIsPromisedAGiftDoesNotAsk(t *testing.T) {
 	})
 }
 
+// The head's time to ask may come while it is claimed, and news may: it did not ask, and nobody says so again.
+func TestWhoWasPromisedAGiftAsksInTimeWhenOthersAreGivenIt(t *testing.T) {
+	for what, passes := range map[string]func(l *waiting.Line){
+		"its time": func(*waiting.Line) { time.Sleep(2 * time.Hour) },
+		"news":     func(l *waiting.Line) { l.Wake(); synctest.Wait() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, r := waiting.NewLine(confirmed), newThing(0)
+				done := make(chan error, 1)
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() { done <- l.WaitFor(ctx, patience, &waiting.Offer{}, r.attempt(t, "a")) }()
+				synctest.Wait()
+				claim, ok := l.Claim()
+				require.True(t, ok)
+				passes(l)
+				claim.StandBack(time.Minute)
+				time.Sleep(time.Minute)
+				require.Equal(t, []string{"a", "a"}, r.log())
+				cancel()
+				require.ErrorIs(t, <-done, context.Canceled)
+				l.Stop()
+			})
+		})
+	}
+}
+
 func TestNewsThatCameBesideAGiftAreForTheNextInLine(t *testing.T) {
 	for what, look := range map[string]func(){"seen": synctest.Wait, "not seen yet": func() {}} {
 		t.Run(what, func(t *testing.T) {

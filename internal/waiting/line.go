@@ -191,7 +191,7 @@ type plan struct {
 	served  bool          // nothing
 	ask     bool          // the attempt answers for the wake-ups so far
 	present uint64        // with ask: the latest arrival
-	sleep   time.Duration // else; less than nothing is until further news
+	sleep   time.Duration // else
 }
 
 // next plans for the head. unconfirmed is how long the confirmation of wake-ups is waited for still.
@@ -202,7 +202,7 @@ func (l *Line) next(w *waiter, now time.Time, unconfirmed time.Duration) plan {
 	case w.served:
 		return plan{served: true}
 	case w.claimed:
-		return plan{sleep: -1}
+		return plan{sleep: minSleep} // and then it looks again: a claim may end without a word to it
 	case l.called:
 	case unconfirmed > 0:
 		return plan{sleep: unconfirmed}

@@ -142,17 +142,13 @@ func (l *Line) sleep(ctx context.Context, w *waiter, coming *announcement) (pres
 
 // doze returns when there may be something new to plan.
 func (l *Line) doze(ctx context.Context, w *waiter, d time.Duration, confirmed <-chan struct{}) {
-	var over <-chan time.Time
-	if d >= 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		over = timer.C
-	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
 	case <-l.woken:
 		l.call()
 	case <-confirmed:
-	case <-over:
+	case <-timer.C:
 	case <-w.turn: // it has been served
 	case <-ctx.Done():
 	}
