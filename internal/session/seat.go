@@ -206,6 +206,7 @@ func (l *Line) Given(owner string, at int64) (gift Gift, claim waiting.Claim, si
 	}
 	claim, ok := l.Claim()
 	if !ok && l.Len() == 0 {
+		l.Wake() // somebody may be about to stand in line
 		return Ignored, claim, since
 	}
 	since = p.sent

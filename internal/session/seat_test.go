@@ -196,6 +196,31 @@ func TestAMessageForWhomNobodyWaits(t *testing.T) {
 	})
 }
 
+// One has left the line and not the session, and the next is with the session and not in line. Neither settles the sitter.
+func TestAMessageThatComesBetweenTwoWaitersIsForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, key := bare(), LineFor("lock", "")
+		l, _, part := s.JoinRow(key, Ears{})
+		cancel, _ := wait(l, true)
+		l.Wake() // it asks, and is to ask again when far is over
+		synctest.Wait()
+		p := l.Seat.Ask(minter())
+		l.Seat.Refused(p, time.Now(), 7)
+		cancel()
+		synctest.Wait()
+		_, _, partNext := s.JoinRow(key, Ears{})
+		gift, _, _ := l.Given(p.Owner, 8)
+		require.Equal(t, Ignored, gift)
+		require.Nil(t, part())
+		start := time.Now()
+		require.NoError(t, l.WaitFor(t.Context(), 0, &waiting.Offer{Poll: far}, func(context.Context) (waiting.Verdict, error) {
+			return waiting.Verdict{Done: true}, nil
+		}))
+		require.Zero(t, time.Since(start))
+		require.Same(t, p, partNext())
+	})
+}
+
 func TestASeatIsUsedAgainByThoseWhoComeLater(t *testing.T) {
 	s, key, mint := bare(), LineFor("lock", ""), minter()
 	var post Post
