@@ -200,8 +200,13 @@ func (o *owner) gaveBack(freed bool, receipt delivery.Receipt, err error) error 
 	if freed {
 		o.moveOut()
 	}
-	if freed || receipt.Doubt && time.Now().Before(o.ticket.TrustedUntil()) {
+	trusted := time.Now().Before(o.ticket.TrustedUntil())
+	switch {
+	case freed, receipt.Doubt && trusted:
 		return nil
+	case receipt.Refused != nil && trusted:
+		return fmt.Errorf("redlatch: %q is released, but the server refused what goes with it, perhaps the message to its waiters, "+
+			"who poll then: %w", o.base.Name, receipt.Refused)
 	}
 	return o.lose(watchdog.NotOwned, nil)
 }

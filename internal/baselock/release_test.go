@@ -5,9 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 func down(string) fault { return fault{refused: true} }
@@ -36,6 +39,28 @@ func TestUnlockIsBoundedAndGoesOnInTheBackground(t *testing.T) {
 				require.Equal(t, 1, k.told(redlatch.EventSettled))
 			})
 		})
+	}
+}
+
+// The message is the last step of a release. Sent again, that finds nothing to release, which is no loss.
+func TestUnlockByAUserWhoMayNotPublishSaysSo(t *testing.T) {
+	server := redistest.Process(t)
+	admin := server.Client(t)
+	for what, rule := range map[string]string{"on the channel": "resetchannels", "at all": "-publish"} {
+		for kindOf, kind := range map[string]baselock.Kind{"plain": baselock.Plain(), "handing over": heritable} {
+			t.Run(what+", "+kindOf, func(t *testing.T) {
+				ctx := t.Context()
+				require.NoError(t, admin.Do(ctx, "acl", "setuser", "mute", "reset", "on", ">secret", "~*", "&*", "+@all", rule).Err())
+				client := server.Client(t, func(o *redis.Options) { o.Username, o.Password = "mute", "secret" })
+				h, err := baselock.New(client, name, &kind, []redlatch.Option{redlatch.WithLinger(0)}).Lock(ctx, nil)
+				require.NoError(t, err)
+				err = h.Unlock(ctx)
+				var refusal redis.Error // the server's own words differ from version to version
+				require.ErrorAs(t, err, &refusal)
+				require.NotErrorIs(t, err, redlatch.ErrLost)
+				require.Zero(t, admin.Exists(ctx, name).Val())
+			})
+		}
 	}
 }
 

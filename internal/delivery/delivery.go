@@ -44,6 +44,9 @@ type Receipt struct {
 	// Doubt tells that an earlier send may still be executed: the server keeps what a connection had brought even if
 	// its client has given up on it.
 	Doubt bool
+	// Refused is the error with which the server refused the last send before, of a command that goes on all the same; nil
+	// if it did not. It may have been refused in its last step, which is the message of a release.
+	Refused error
 }
 
 // Deliver sends cmd until it is executed or limit is reached. Every error is a *Failure.
@@ -87,6 +90,7 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 			if !limit.Stubborn || outcome.Final(err) {
 				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt}
 			}
+			receipt.Refused = err
 		case outcome.Moved:
 			d.Reload(ctx)
 			route = dispatch.Follow
