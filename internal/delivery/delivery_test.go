@@ -3,6 +3,7 @@ package delivery_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -268,6 +269,71 @@ func TestWithinSendsAlthoughTheContextHasEndedAndIsBoundedByItsLimit(t *testing.
 		require.Equal(t, 5*time.Second, time.Since(begin))
 		require.True(t, f.Doubt)
 		delivery.Result(f, echo()) // the send ends by itself
+	})
+}
+
+// A gone server has just answered, and has closed its connections. New ones are dialled in vain for a long time.
+type gone struct {
+	*play
+	down bool
+}
+
+func (g *gone) Options() *redis.Options { return &redis.Options{ReadTimeout: time.Second} }
+
+func (g *gone) Process(ctx context.Context, cmd redis.Cmder) error {
+	if !g.down {
+		return g.play.Process(ctx, cmd)
+	}
+	select {
+	case <-time.After(time.Minute):
+		cmd.SetErr(unknown)
+	case <-ctx.Done():
+		cmd.SetErr(ctx.Err())
+	}
+	return cmd.Err()
+}
+
+func (g *gone) Pipeline() redis.Pipeliner { return &lost{} }
+
+type lost struct {
+	redis.Pipeliner
+	cmds []redis.Cmder
+}
+
+func (l *lost) Process(_ context.Context, cmd redis.Cmder) error {
+	l.cmds = append(l.cmds, cmd)
+	return nil
+}
+
+func (l *lost) Exec(context.Context) ([]redis.Cmder, error) {
+	time.Sleep(time.Minute)
+	for _, cmd := range l.cmds {
+		cmd.SetErr(unknown)
+	}
+	return l.cmds, unknown
+}
+
+func TestWithinDoesNotWaitForAConnectionLongerThanItsLimit(t *testing.T) {
+	bounded := delivery.Limit{Outage: 5 * time.Second, Total: 5 * time.Second, Stubborn: true}
+	synctest.Test(t, func(t *testing.T) {
+		client := &gone{play: newPlay(step{value: 7})}
+		d := dispatch.New(client, nil, func() time.Duration { return 0 })
+		_, _, err := delivery.Within(t.Context(), d, echo(), bounded)
+		require.NoError(t, err)
+		client.down = true
+		begin := time.Now()
+		var wg sync.WaitGroup
+		for range 40 { // more than leave at once: the others stand in the queue behind them
+			wg.Go(func() {
+				_, _, err := delivery.Within(t.Context(), d, echo(), bounded)
+				f := failure(t, err)
+				require.ErrorIs(t, f, context.DeadlineExceeded)
+				require.LessOrEqual(t, time.Since(begin), 5*time.Second)
+				require.GreaterOrEqual(t, time.Since(begin), 4*time.Second)
+			})
+		}
+		wg.Wait()
+		time.Sleep(2 * time.Minute) // what has left ends by itself
 	})
 }
 

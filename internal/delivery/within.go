@@ -9,14 +9,14 @@ import (
 
 // Within is Deliver for what has to happen although ctx may have ended: ctx lends its values only, and limit.Total is
 // how long it may take. While the server answers promptly the first send runs on the caller's goroutine, which saves
-// two switches; after the first failure, or a silence, no send can hold the caller up.
+// two switches; after the first failure, or a silence, no send can hold the caller up. Nor can a connection that the
+// first one has to wait for.
 func Within[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], limit Limit) (R, Receipt, error) {
-	if ctx.Done() != nil {
-		ctx = context.WithoutCancel(ctx)
-	}
-	if !d.Prompt(cmd.Key(), limit.Total) {
+	if d.Prompt(cmd.Key(), limit.Total) {
+		ctx = d.Limit(ctx, limit.Total)
+	} else {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit.Total)
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), limit.Total)
 		defer cancel()
 		limit.Total = 0
 	}

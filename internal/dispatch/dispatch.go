@@ -3,8 +3,8 @@
 // takes a share of it as one pipeline. How many leaders there are follows the round-trip time; see pace and late.
 //
 // The client library does not honour the cancellation of a command in flight. A caller whose context can end
-// therefore hands its command to a worker and waits for either; a caller whose context cannot end runs its command on
-// its own goroutine. A caller that is alone hands over to an express, which costs next to nothing on Linux; see there.
+// therefore hands its command to a worker and waits for either; a caller whose context cannot end, or is one of Limit,
+// runs its command on its own goroutine. A caller that is alone hands over to an express, which costs next to nothing on Linux; see there.
 package dispatch
 
 import (
@@ -35,11 +35,12 @@ type Dispatcher struct {
 	client  Client
 	cluster Cluster // nil for one server
 	linger  func() time.Duration
-	one     *node         // of a client that is not a cluster
-	nodes   sync.Map      // *redis.Client of a master -> *node
-	trouble func()        // told after an error that may mean that the primary has changed; may be nil
-	read    time.Duration // the client's read timeout; 0 when it is not known or there is none
-	located atomic.Bool   // the cluster's topology has been loaded once
+	one     *node                  // of a client that is not a cluster
+	nodes   sync.Map               // *redis.Client of a master -> *node
+	trouble func()                 // told after an error that may mean that the primary has changed; may be nil
+	read    time.Duration          // the client's read timeout; 0 when it is not known or there is none
+	located atomic.Bool            // the cluster's topology has been loaded once
+	ending  atomic.Pointer[ending] // the latest that limited contexts share
 }
 
 // New makes a dispatcher. cluster is nil where there is one server, or where the client hides that there are more.
@@ -63,8 +64,9 @@ func (d *Dispatcher) OnTrouble(fn func()) { d.trouble = fn }
 // promptWithin is how recent a success has to be for the next command to be expected to succeed.
 const promptWithin = time.Second
 
-// Prompt tells whether a command that is sent now can be expected to end within limit, even if nobody watches it: the
-// server has just answered, so a connection is there, and if it falls silent now the client gives up in time.
+// Prompt tells whether a command that is sent now with a context of Limit can be expected to end within limit, even if
+// nobody watches it: the server has just answered, so a connection is there, and if it falls silent now the client gives
+// up in time.
 func (d *Dispatcher) Prompt(key string, limit time.Duration) bool {
 	if d.read == 0 || d.read > limit {
 		return false

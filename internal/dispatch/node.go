@@ -81,7 +81,7 @@ func (n *node) free(r *request) {
 }
 
 func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
-	if ctx.Done() == nil {
+	if _, here := ctx.(limited); here || ctx.Done() == nil {
 		return n.doHere(ctx, cmd)
 	}
 	r := n.request(context.WithoutCancel(ctx), cmd)
@@ -147,11 +147,14 @@ func (n *node) doHere(ctx context.Context, cmd redis.Cmder) error {
 		took = n.note(began, err)
 		return err
 	}
-	r := n.request(ctx, cmd)
+	values := ctx
+	if ctx.Done() != nil {
+		values = context.WithoutCancel(ctx)
+	}
+	r := n.request(values, cmd)
 	n.queueLocked(r)
 	n.mu.Unlock()
-	<-r.done
-	return n.reply(r)
+	return n.await(ctx, r)
 }
 
 // leave is for a caller whose context has ended. A command that is still queued is taken out and was never sent.
