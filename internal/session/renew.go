@@ -35,8 +35,9 @@ func (s *Session) BatchOf(kind, key string) watchdog.Batch {
 
 // renew sends what is due at one server, on this goroutine, in one round trip, by a connection of its own: it must not
 // stand in a queue behind a command that hangs. Failures are left to the watchdog, which sends again by its own clock,
-// except for two: a server that does not know a script, and one that has not the slot any more. And a plain client may
-// have the one address of a cluster, as serverless ones and proxies have: what is sent again then has one slot a script.
+// to whoever is the master by then, except for two: a server that does not know a script, and one that has not the slot
+// any more. A plain client may have the one address of a cluster, as serverless ones and proxies have: what is sent again
+// then has one slot a script.
 func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(script int, alive []bool, err error)) {
 	var server pipeliner = s.Client
 	if master, ok := due[0].Batch.Server.(*redis.Client); ok {
@@ -52,7 +53,7 @@ func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(
 
 	var again []*renewal
 	var open []int
-	moved := false
+	moved, unreached := false, false
 	for i := range parts {
 		refused := false
 		for _, r := range parts[i] {
@@ -64,6 +65,9 @@ func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(
 				if outcome.CrossSlot(r.err) {
 					s.slotted.Store(true)
 				}
+				continue
+			case outcome.NotYet, outcome.Unknown:
+				unreached = true
 				continue
 			default:
 				continue
@@ -77,12 +81,14 @@ func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(
 		}
 		answer(joined(i, parts[i]))
 	}
+	if moved || unreached { // the next send is to go to the successor, and a process that only holds sends nothing else
+		s.Dispatch.Reload(ctx)
+	}
 	if len(open) == 0 {
 		return
 	}
 	if moved {
 		server = s.Client // which follows redirections
-		s.Dispatch.Reload(ctx)
 	}
 	flush(ctx, server, again)
 	for _, i := range open {

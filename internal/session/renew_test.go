@@ -130,3 +130,31 @@ func TestALoneRenewalIsNoPipeline(t *testing.T) {
 	eventually(t, "a renewal", func() bool { return len(client.taken()) >= 3 })
 	require.Equal(t, []int{1, 1, 1}, client.taken()[:3])
 }
+
+// A shifting client is a cluster's whose only master is dead, until somebody has it look at the topology again.
+type shifting struct {
+	*redis.Client // of the successor
+	dead          *redis.Client
+	looked        atomic.Bool
+}
+
+func (c *shifting) MasterForKey(context.Context, string) (*redis.Client, error) {
+	if c.looked.Load() {
+		return c.Client, nil
+	}
+	return c.dead, nil
+}
+
+func (c *shifting) ReloadState(context.Context) { c.looked.Store(true) }
+
+// A process that only holds sends nothing but renewals: nobody else would find out that the primary has changed.
+func TestARenewalThatDoesNotReachItsMasterLooksForTheSuccessor(t *testing.T) {
+	client := &shifting{Client: redistest.Mini(t).Client(t), dead: idle(t)}
+	s := session.Of(client, quick())
+	h := &holder{session: s, key: "held", share: 100}
+	require.NoError(t, client.HSet(t.Context(), h.key, "me", 1).Err())
+	s.Watchdog.Keep(&h.Ticket, h, watchdog.Terms{
+		Lease: time.Hour, Every: 300 * time.Millisecond, Trusted: time.Now().Add(time.Hour), Margin: time.Second})
+	t.Cleanup(func() { s.Watchdog.Forget(&h.Ticket) })
+	eventually(t, "a renewal by the successor", func() bool { return client.PTTL(t.Context(), h.key).Val() > time.Minute })
+}
