@@ -84,10 +84,11 @@ local function follow()
   end
 end
 
--- announce wakes waiters if there is anything to have. Redisson's take the number for how many of them may try. It
--- comes last, for a message can be refused.
+-- announce wakes waiters if there is anything to have. Redisson's take the number for how many of them may try. A message
+-- that the server refuses, to a user who may not publish, is as good as lost: the waiters poll. An error would say that
+-- nothing was done, and what an acquisition has taken would be nobody's.
 local function announce(publish, channel, number)
   if available and available > 0 and number > 0 then
-    redis.call(publish, channel, whole(number))
+    redis.pcall(publish, channel, whole(number))
   end
 end

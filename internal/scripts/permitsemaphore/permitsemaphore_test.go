@@ -341,3 +341,50 @@ func TestAFullServerRenewsAndTakesPermitsBack(t *testing.T) {
 	require.True(t, redis.HasErrorPrefix(err, "OOM"), "the server should be full, but answered %v", err)
 	require.Equal(t, "3", client.Get(ctx, key).Val())
 }
+
+// A user who may not publish is told all the same what was done. With an error instead, what it takes would be nobody's,
+// and what it gives back would seem to have been lost.
+func TestARefusedMessageIsNoRefusalOfWhatWasDone(t *testing.T) {
+	ctx := t.Context()
+	server := redistest.Process(t)
+	admin := server.Client(t)
+	require.NoError(t, admin.Do(ctx, "acl", "setuser", "mute", "on", ">secret", "~*", "resetchannels", "+@all").Err())
+	client := server.Client(t, func(o *redis.Options) { o.Username, o.Password = "mute", "secret" })
+	seq := int64(0)
+	next := func() lane.Call { seq++; return lane.Call{Key: lanes, Lane: 1, Seq: seq} }
+	expire := func() {
+		require.NoError(t, admin.ZAdd(ctx, permits, redis.Z{Score: 1, Member: c}).Err())
+		require.NoError(t, admin.Decr(ctx, key).Err())
+	}
+	set, err := Send(ctx, client, permitsemaphore.TrySet(names, 3, 0, wake, next()))
+	require.NoError(t, err)
+	require.True(t, set)
+	_, err = Send(ctx, client, permitsemaphore.Set(names, 4, wake, next()))
+	require.NoError(t, err)
+	_, err = Send(ctx, client, permitsemaphore.Add(names, 1, wake, next()))
+	require.NoError(t, err)
+
+	expire()
+	got, err := Send(ctx, client, permitsemaphore.Acquire(names, []string{a, b}, noLease, wake, next()))
+	require.NoError(t, err)
+	require.Equal(t, 1, got.Served)
+	expire()
+	updated, err := Send(ctx, client, permitsemaphore.UpdateLease(names, []string{a}, lease, wake, next()))
+	require.NoError(t, err)
+	require.True(t, updated)
+	expire()
+	count, err := Send(ctx, client, permitsemaphore.Status(names, wake))
+	require.NoError(t, err)
+	require.Equal(t, permitsemaphore.Count{Available: 3, Acquired: 2}, count)
+	expire()
+	left, err := Send(ctx, client, permitsemaphore.LeaseTime(names, a, wake))
+	require.NoError(t, err)
+	require.True(t, left.Held)
+	released, err := Send(ctx, client, permitsemaphore.Release(names, []string{a}, wake, next()))
+	require.NoError(t, err)
+	require.True(t, released)
+	back, err := Send(ctx, client, permitsemaphore.GiveBack(names, []string{b}, wake))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, back)
+	require.Equal(t, "5", admin.Get(ctx, key).Val())
+}

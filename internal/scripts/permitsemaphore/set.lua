@@ -28,6 +28,6 @@ else
 end
 settle('1')
 if wanted > 0 then
-  redis.call(ARGV[4], ARGV[5], whole(wanted))
+  redis.pcall(ARGV[4], ARGV[5], whole(wanted)) -- as in announce
 end
 return 1
