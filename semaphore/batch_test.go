@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -196,4 +197,61 @@ func TestABatchWhoseAnswerIsLostServesEachOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// loading is a hook of a client. When it is armed, the server begins to load its data after the next script, and executes
+// none until it is done.
+type loading struct {
+	armed, down atomic.Bool
+	then        func() // when it begins
+}
+
+func (*loading) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (l *loading) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if l.down.Load() {
+			cmd.SetErr(errLoading{})
+			return cmd.Err()
+		}
+		err := next(ctx, cmd)
+		if cmd.Name() == "evalsha" && l.armed.Swap(false) {
+			l.down.Store(true)
+			l.then()
+		}
+		return err
+	}
+}
+
+func (*loading) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+type errLoading struct{}
+
+func (errLoading) Error() string { return "LOADING Redis is loading the dataset in memory" }
+func (errLoading) RedisError()   {}
+
+// The share of one who has left is nobody's else to give back, so it is not given up with the release timeout, as a release
+// is that certainly was not executed and that its caller may repeat.
+func TestTheShareOfOneWhoHasLeftABatchComesBackAlsoAfterAnOutage(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		ctx, cancel := context.WithCancel(b.Context())
+		server := &loading{}
+		b.client.AddHook(server)
+		first, second := b.acquire(b.Context(), "first", 1), b.acquire(ctx, "second", 2)
+		server.then = func() {
+			cancel()
+			time.Sleep(time.Millisecond) // it leaves
+		}
+		server.armed.Store(true)
+		require.NoError(b, b.other.Release(b.Context(), 3))
+		require.NoError(b, <-first)
+		require.ErrorIs(b, <-second, context.Canceled)
+		time.Sleep(time.Minute)
+		require.Equal(b, "0", value(b.T, b.redis, "s"))
+		server.down.Store(false)
+		time.Sleep(5 * time.Second)
+		require.Equal(b, "2", value(b.T, b.redis, "s"))
+	})
 }

@@ -1,7 +1,6 @@
 package semaphore
 
 import (
-	"context"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/counter"
@@ -54,5 +53,8 @@ func (k *seeker) Decline(which []int) {
 	for _, i := range which {
 		n += k.wants[i]
 	}
-	go func() { _, _ = k.semaphore.ReleaseIfExists(context.Background(), n) }() // what is in doubt is carried through behind it
+	c := k.semaphore.counter
+	go counter.GiveBackLater(c, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.ReleaseIfExists(c.Key, n, wake, call)
+	})
 }

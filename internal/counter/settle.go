@@ -87,3 +87,16 @@ func carry[R any](c *Counter, cmd scripts.Command[R], call lane.Call) func(conte
 		return fence(ctx)
 	}
 }
+
+// GiveBackLater is GiveBack for what no caller waits for, who could repeat it: it is tried again also when it certainly was
+// not executed. It returns after the first attempt.
+func GiveBackLater[R any](c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) {
+	call := c.Session.BorrowLane(c.Key)
+	c.settle(call, func(ctx context.Context) error {
+		wake, err := c.Wake(ctx)
+		if err != nil {
+			return err
+		}
+		return carry(c, build(wake, call), call)(ctx)
+	})
+}
