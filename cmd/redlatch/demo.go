@@ -26,8 +26,8 @@ const demoHelp = `usage: redlatch demo [flags]
 
 Starts worker processes that share numbered jobs: they take them under a lock, run them inside a semaphore and count
 them off on a latch. One worker is killed while it holds the lock. At the end it is verified, from a journal that the
-workers keep in Redis, that every job was done exactly once and nobody was where he should not have been. The exit
-code is 0 if all of it holds, 1 if not, and 130 after Ctrl-C.
+workers keep in Redis, that every job was done exactly once and that nobody was where they should not have been. The
+exit code is 0 if all of it holds, 1 if not, and 130 after Ctrl-C.
 
 Without --url and REDLATCH_URL the server is an embedded one, and nothing needs to be installed. On a server of yours
 all keys begin with a random name of this run, have a TTL, and are removed at the end.
@@ -81,7 +81,10 @@ func runDemo(c call) int {
 	if err != nil {
 		screen.Close()
 		fmt.Fprintf(c.stderr, "redlatch demo: %v\n", err)
-		if result == nil {
+		switch {
+		case result == nil && ctx.Err() != nil:
+			return exitInterrupted
+		case result == nil:
 			return exitFailed
 		}
 	}

@@ -3,6 +3,9 @@
 package main
 
 import (
+	"net"
+	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -38,4 +41,24 @@ func TestSIGTERMIsAnInterruptToo(t *testing.T) {
 	require.Equal(t, exitInterrupted, code)
 	require.True(t, result.Interrupted)
 	require.Empty(t, left(t, srv))
+}
+
+// A server that accepts connections and says nothing would otherwise hold the command up until the client gives up.
+func TestCtrlCEndsTheWaitForASilentServer(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	var stdout, stderr strings.Builder
+	cmd := exec.Command(binary, "demo", "--url", "redis://"+listener.Addr().String())
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(t, cmd.Start())
+	defer cmd.Process.Kill()
+	conn, err := listener.Accept() // it has connected, and waits for the answer
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	require.Error(t, cmd.Wait())
+	require.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
+	require.Empty(t, stdout.String())
+	require.Equal(t, "redlatch demo: interrupted before the server "+listener.Addr().String()+" answered\n", stderr.String())
 }

@@ -1,4 +1,4 @@
-// Command redlatch shows and operates the locks, semaphores and latches of package redlatch.
+// Command redlatch shows the locks, semaphores and latches of package redlatch at work.
 //
 //	redlatch demo    worker processes share jobs under a lock, a semaphore and latches, and one of them is killed
 //

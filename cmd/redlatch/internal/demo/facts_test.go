@@ -159,6 +159,17 @@ func TestWhatTheDeadLeaveBehindIsExcused(t *testing.T) {
 	})
 }
 
+func TestAnUnfinishedTakeoverIsToldFromNoKill(t *testing.T) {
+	c, r := one()
+	c.Workers, c.Kill = 2, true
+	detail := func(journal string) string {
+		checks, _ := judge(c, replay(script(t, journal)), r)
+		return checks[len(checks)-1].Detail
+	}
+	require.Equal(t, "nobody was killed", detail("enter 1\nexit 1"))
+	require.Equal(t, "worker 1 was killed, and nobody has taken over", detail("enter 1\nkilling 1\ndied 1"))
+}
+
 func TestALostWorkerIsExcusedWhenItDidNothingMore(t *testing.T) {
 	f := replay(script(t, "enter 1\nenter 2 1:1\nexit 2\nlost 1\ndied 1"))
 	require.Empty(t, f.overlaps)

@@ -62,7 +62,7 @@ func judge(c *Config, f facts, r remains) ([]Check, Numbers) {
 			fmt.Sprintf("%s within %d ms", count(f.starters, "worker"), f.spread)},
 		latchCheck(c, f, r),
 	}
-	return append(checks, takeoverChecks(c, f)...), n
+	return append(checks, takeoverChecks(c, f, n)...), n
 }
 
 func jobsDetail(c *Config, f facts, n Numbers) string {
@@ -126,23 +126,28 @@ func latchCheck(c *Config, f facts, r remains) Check {
 }
 
 // takeoverChecks has a line for every holder that died: the one killed on purpose, and whoever was killed from outside.
-func takeoverChecks(c *Config, f facts) []Check {
+func takeoverChecks(c *Config, f facts, n Numbers) []Check {
 	var checks []Check
 	planned := false
 	for _, t := range f.takeovers {
 		k := Check{
-			Name:   "a dead holder is replaced",
-			OK:     t.ms <= longestTakeover.Milliseconds(),
-			Detail: fmt.Sprintf("worker %d by worker %d after %s; the lease is %v", t.dead, t.by, seconds(t.ms), lease),
+			Name: "a dead holder is replaced",
+			OK:   t.ms <= longestTakeover.Milliseconds(),
+			Detail: fmt.Sprintf("worker %d by worker %d after %s; the lease is %s", t.dead, t.by, seconds(t.ms),
+				seconds(lease.Milliseconds())),
 		}
 		if !k.OK {
-			k.Detail += fmt.Sprintf("; %v is the limit", longestTakeover)
+			k.Detail += fmt.Sprintf("; %s is the limit", seconds(longestTakeover.Milliseconds()))
 		}
 		planned = planned || t.planned
 		checks = append(checks, k)
 	}
 	if c.Kill && !planned {
-		checks = append(checks, Check{Name: "a dead holder is replaced", Detail: "nobody was killed, or nobody took over"})
+		k := Check{Name: "a dead holder is replaced", Detail: "nobody was killed"}
+		if n.Victim != 0 {
+			k.Detail = fmt.Sprintf("worker %d was killed, and nobody has taken over", n.Victim)
+		}
+		checks = append(checks, k)
 	}
 	return checks
 }

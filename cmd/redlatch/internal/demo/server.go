@@ -37,9 +37,19 @@ func serve(ctx context.Context, url string) (*server, error) {
 		return nil, err
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := client.Ping(ctx).Err(); err != nil {
+	answer := make(chan error, 1)
+	go func() { answer <- client.Ping(limited).Err() }() // which does not look at its context while it waits
+	select {
+	case err = <-answer:
+	case <-limited.Done():
+		err = limited.Err()
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("interrupted before the server %s answered", options.Addr)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("no answer from the server %s: %w; start it, or leave out --url for an embedded one", options.Addr, err)
 	}
 	return s, nil
