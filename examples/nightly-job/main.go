@@ -11,10 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/examples/internal/connect"
@@ -26,16 +26,15 @@ func main() {
 	defer server.Close()
 	night := time.Now().Format(time.DateOnly)
 
-	var replicas sync.WaitGroup
+	var replicas errgroup.Group
 	for replica := range 5 {
 		rdb := server.Client()
-		replicas.Go(func() {
-			if err := run(context.Background(), rdb, replica, night); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-			}
-		})
+		replicas.Go(func() error { return run(context.Background(), rdb, replica, night) })
 	}
-	replicas.Wait()
+	if err := replicas.Wait(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // run is what each replica does at three in the morning.
