@@ -96,7 +96,8 @@ func WithPatience(d time.Duration) Option {
 }
 
 // WithOutage sets how long an operation goes on trying while the server cannot take its commands, before it returns
-// the server's error: 10 s by default, 2 s for Try methods. ctx may end it sooner.
+// the server's error: 10 s by default, 2 s for Try methods. ctx may end it sooner. An operation of a semaphore or latch that
+// may have been executed is not sent again after a minute, for the server does not remember it for much longer.
 func WithOutage(d time.Duration) Option {
 	return func(s *settings.Settings) {
 		if d <= 0 {

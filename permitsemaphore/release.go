@@ -66,18 +66,15 @@ func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) error
 	return g.lose(gone, nil)
 }
 
-// releaseWithin is for how long a release is repeated at least, also of permits whose lease is soon over.
-const releaseWithin = time.Minute
-
 // giveBackLater repeats the release until it is confirmed or the lease is over. A late copy of it finds nothing.
 func (g *grant) giveBackLater(ids []string) {
 	g.mu.Lock()
-	lease := g.lease
+	left := g.lease // at most
 	g.mu.Unlock()
-	if lease == NoLease {
-		lease = forever
+	if left == NoLease {
+		left = forever
 	}
-	g.semaphore.counter.SettleWithin(max(lease, releaseWithin), func(ctx context.Context) error {
+	g.semaphore.counter.SettleFor(left, func(ctx context.Context) error {
 		wake, err := g.semaphore.counter.Wake(ctx)
 		if err != nil {
 			return err

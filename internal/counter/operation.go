@@ -49,7 +49,8 @@ func ChangeThen[R any](ctx context.Context, c *Counter, build func(wake scripts.
 		return reply, op.err
 	}
 	cmd := build(op.Wake, op.Call)
-	reply, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: c.defaults.OutageFor(false)})
+	limit := delivery.Limit{Outage: c.defaults.OutageFor(false), Memory: resendWithin}
+	reply, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, limit)
 	return ended(op, cmd, reply, receipt, err, false, over)
 }
 
@@ -61,7 +62,7 @@ func GiveBack[R any](ctx context.Context, op Operation, cmd scripts.Command[R]) 
 		return reply, op.err
 	}
 	c := op.counter
-	limit := delivery.Limit{Outage: c.defaults.ReleaseTimeout, Total: c.defaults.ReleaseTimeout, Stubborn: true}
+	limit := delivery.Limit{Outage: c.defaults.ReleaseTimeout, Total: c.defaults.ReleaseTimeout, Stubborn: true, Memory: resendWithin}
 	reply, receipt, err := delivery.Within(ctx, c.Session.Dispatch, cmd, limit)
 	return ended(op, cmd, reply, receipt, err, true, nil)
 }
@@ -75,7 +76,7 @@ func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt deliver
 		return reply, nil
 	}
 	if err == nil { // a copy of the command may still be on its way
-		go c.Settle(c.fence(op.Call), func() { op.settled(over) })
+		go c.Settle(receipt.Sent, c.fence(op.Call), func() { op.settled(over) })
 		return reply, nil
 	}
 	failure := delivery.AsFailure(err)
@@ -90,14 +91,14 @@ func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt deliver
 // resolve settles an operation in doubt.
 func resolve[R any](op Operation, cmd scripts.Command[R], failure *delivery.Failure, owed bool, over func()) {
 	c := op.counter
-	_, known := delivery.Result(failure, cmd)
+	_, known := delivery.ResultWithin(failure, cmd, flightWithin)
 	switch {
 	case owed: // also when it is known: the last send may have ended without being executed
-		c.Settle(carry(c, cmd, op.Call), func() { op.settled(over) })
+		c.Settle(failure.Sent, carry(c, cmd, op.Call, failure.Sent), func() { op.settled(over) })
 	case known:
 		op.settled(over)
 	default:
-		c.Settle(c.fence(op.Call), func() { op.settled(over) })
+		c.Settle(failure.Sent, c.fence(op.Call), func() { op.settled(over) })
 	}
 }
 
@@ -106,13 +107,4 @@ func (op Operation) settled(over func()) {
 	if over != nil {
 		over()
 	}
-}
-
-// handBack returns a lane. If a copy of its last command may still be on its way, it is fenced first.
-func (c *Counter) handBack(call lane.Call, doubt bool) {
-	if !doubt {
-		c.Session.ReturnLane(c.Key, call)
-		return
-	}
-	go c.settle(call, c.fence(call))
 }

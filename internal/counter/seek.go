@@ -129,45 +129,51 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 	}
 	call := c.Session.BorrowLane(c.Key)
 	take := try.Take(wake, call)
-	got, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, take, delivery.Limit{Outage: outage})
+	limit := delivery.Limit{Outage: outage}
+	if !try.Unstored() {
+		limit.Memory = resendWithin
+	}
+	got, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, take, limit)
 	switch {
 	case err != nil:
 		if failure := delivery.AsFailure(err); failure.Doubt {
 			go c.abandon(try, take, call, failure)
 		} else {
-			c.handBack(call, false)
+			c.Session.ReturnLane(c.Key, call)
 		}
 		return lane.Granted{}, sent, err
 	case !receipt.Doubt:
-		c.handBack(call, false)
+		c.Session.ReturnLane(c.Key, call)
 	case got.Served == 0 || try.Unstored() && got.Served < try.Asks():
 		// A copy that is still on its way may find enough by now, and what it takes nobody would give back. Nor would
 		// anybody what an execution before the one that answered had taken for those who are not served any more.
-		go c.settle(call, c.undo(try, call))
+		go c.settle(call, receipt.Sent, c.undo(try, call, receipt.Sent))
 		return lane.Granted{Again: -1}, sent, nil
 	case try.Unstored():
 		bar := lane.Fence(c.Key, next(call))
 		if _, _, err := delivery.Deliver(ctx, c.Session.Dispatch, bar, delivery.Limit{Outage: outage}); err != nil {
-			go c.settle(call, c.undo(try, call))
+			go c.settle(call, receipt.Sent, c.undo(try, call, receipt.Sent))
 			return lane.Granted{}, sent, err
 		}
-		c.handBack(call, false)
+		c.Session.ReturnLane(c.Key, call)
 	default:
-		c.handBack(call, true)
+		go c.settle(call, receipt.Sent, c.fence(call))
 	}
 	return got, receipt.Sent, nil
 }
 
 // abandon undoes an attempt whose caller has gone.
 func (c *Counter) abandon(try Attempt, take scripts.Command[lane.Granted], call lane.Call, failure *delivery.Failure) {
-	if got, known := delivery.Result(failure, take); known && got.Served == 0 {
-		c.handBack(call, false)
+	if got, known := delivery.ResultWithin(failure, take, flightWithin); known && got.Served == 0 {
+		c.Session.ReturnLane(c.Key, call)
 		return
 	}
-	c.settle(call, c.undo(try, call))
+	c.settle(call, failure.Sent, c.undo(try, call, failure.Sent))
 }
 
-func (c *Counter) undo(try Attempt, call lane.Call) func(context.Context) error {
+// undo gives back what an attempt has taken that was sent then. In a lane that the server may have forgotten, it would not
+// know what.
+func (c *Counter) undo(try Attempt, call lane.Call, sent time.Time) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if try.Unstored() {
 			if err := c.fence(call)(ctx); err != nil {
@@ -179,6 +185,9 @@ func (c *Counter) undo(try Attempt, call lane.Call) func(context.Context) error 
 			return err
 		}
 		_, _, err = delivery.Deliver(ctx, c.Session.Dispatch, try.Undo(wake, next(call)), delivery.Limit{Outage: settleAttempt})
+		if err == nil && !try.Unstored() && time.Since(sent) > settleWithin {
+			return errForgotten
+		}
 		return err
 	}
 }

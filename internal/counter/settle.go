@@ -15,28 +15,37 @@ import (
 )
 
 // The server remembers the last operation of a lane for two minutes at least. Settling has to be over before that, for a
-// command sent later could take effect a second time.
+// command sent later could take effect a second time, and has to have some of that time for itself.
 const (
+	resendWithin  = time.Minute
+	flightWithin  = 10 * time.Second // how long the reply to a command is waited for whose caller has left
 	settleWithin  = 100 * time.Second
 	settleAttempt = 2 * time.Second
 	firstPause    = 100 * time.Millisecond
 	maxPause      = 2 * time.Second
 )
 
-// settle calls attempt until it succeeds, and returns the lane.
-func (c *Counter) settle(call lane.Call, attempt func(ctx context.Context) error) {
-	c.Settle(attempt, func() { c.Session.ReturnLane(c.Key, call) })
+// errForgotten ends a settling that comes too late.
+var errForgotten = errors.New("the server may have forgotten by now what it executed")
+
+// settle is Settle for the operation in a lane, and returns the lane.
+func (c *Counter) settle(call lane.Call, sent time.Time, attempt func(ctx context.Context) error) {
+	c.Settle(sent, attempt, func() { c.Session.ReturnLane(c.Key, call) })
 }
 
 // Settle calls attempt until it succeeds, with timers in between rather than a goroutine that sleeps, and then over.
-// The first call is made here. When the server cannot be reached until it would have forgotten the operation, that is
-// logged and left.
-func (c *Counter) Settle(attempt func(ctx context.Context) error, over func()) {
-	c.SettleWithin(settleWithin, attempt, over)
+// The first call is made here. When the server cannot be reached until it would have forgotten an operation that was sent
+// at that moment, that is logged and left.
+func (c *Counter) Settle(sent time.Time, attempt func(ctx context.Context) error, over func()) {
+	c.settleUntil(sent.Add(settleWithin), attempt, over)
 }
 
-// SettleWithin is Settle for an operation that takes effect once however late it is, and is worth so much time.
-func (c *Counter) SettleWithin(limit time.Duration, attempt func(ctx context.Context) error, over func()) {
+// SettleFor is Settle for what the server does not forget: it goes on for d if that is longer.
+func (c *Counter) SettleFor(d time.Duration, attempt func(ctx context.Context) error, over func()) {
+	c.settleUntil(time.Now().Add(max(d, settleWithin)), attempt, over)
+}
+
+func (c *Counter) settleUntil(end time.Time, attempt func(ctx context.Context) error, over func()) {
 	start, pause := time.Now(), firstPause
 	var again func()
 	again = func() {
@@ -46,7 +55,7 @@ func (c *Counter) SettleWithin(limit time.Duration, attempt func(ctx context.Con
 		switch {
 		case err == nil:
 		case errors.Is(err, redis.ErrClosed):
-		case time.Since(start) < limit-settleAttempt:
+		case time.Until(end) > settleAttempt:
 			soon := pause
 			pause = min(2*pause, maxPause) // before the timer, whose goroutine goes on with it
 			time.AfterFunc(soon, again)
@@ -75,11 +84,14 @@ func (c *Counter) fence(call lane.Call) func(context.Context) error {
 	}
 }
 
-// carry executes cmd, unless a send of it was executed before, and then fences it: an operation that found nothing to
-// do is not remembered, and a copy of it could do something later.
-func carry[R any](c *Counter, cmd scripts.Command[R], call lane.Call) func(context.Context) error {
+// carry executes cmd, unless a send of it was executed before, the first of them after sent, and then fences it: an
+// operation that found nothing to do is not remembered, and a copy of it could do something later.
+func carry[R any](c *Counter, cmd scripts.Command[R], call lane.Call, sent time.Time) func(context.Context) error {
 	fence := c.fence(call)
 	return func(ctx context.Context) error {
+		if time.Since(sent) > settleWithin {
+			return errForgotten
+		}
 		_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt})
 		if err != nil && !lane.Stale(err) { // stale: fenced by the attempt before, which heard no reply
 			return err
@@ -91,12 +103,12 @@ func carry[R any](c *Counter, cmd scripts.Command[R], call lane.Call) func(conte
 // GiveBackLater is GiveBack for what no caller waits for, who could repeat it: it is tried again also when it certainly was
 // not executed. It returns after the first attempt.
 func GiveBackLater[R any](c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) {
-	call := c.Session.BorrowLane(c.Key)
-	c.settle(call, func(ctx context.Context) error {
+	call, start := c.Session.BorrowLane(c.Key), time.Now()
+	c.settle(call, start, func(ctx context.Context) error {
 		wake, err := c.Wake(ctx)
 		if err != nil {
 			return err
 		}
-		return carry(c, build(wake, call), call)(ctx)
+		return carry(c, build(wake, call), call, start)(ctx)
 	})
 }

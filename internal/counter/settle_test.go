@@ -30,6 +30,7 @@ import (
 // set, they are not even executed, which nobody can know.
 type faults struct {
 	lost, gone atomic.Bool
+	after      atomic.Int64 // how long it takes to find out that a reply is lost
 	sent       atomic.Int64
 }
 
@@ -49,6 +50,7 @@ func (f *faults) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		}
 		err := next(ctx, cmd)
 		if f.lost.Load() && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+			time.Sleep(time.Duration(f.after.Load()))
 			cmd.SetErr(errLost)
 			return errLost
 		}
@@ -72,7 +74,7 @@ type lab struct {
 	log     bytes.Buffer
 }
 
-func inLab(t *testing.T, test func(l *lab)) {
+func inLab(t *testing.T, test func(l *lab), opts ...redlatch.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m, client := redistest.InMemory(t)
@@ -80,7 +82,7 @@ func inLab(t *testing.T, test func(l *lab)) {
 		defer l.redis.Close()
 		require.NoError(t, l.redis.Set(t.Context(), "c", 5, 0).Err())
 		client.AddHook(l.faults)
-		l.counter = counter.New(client, "c", "counter", keys.SemaphoreChannel, 0, []redlatch.Option{
+		l.counter = counter.New(client, "c", "counter", keys.SemaphoreChannel, 0, append([]redlatch.Option{
 			redlatch.WithLinger(0), redlatch.WithOutage(time.Second), redlatch.WithReleaseTimeout(time.Second),
 			redlatch.WithLogger(slog.New(slog.NewTextHandler(&l.log, nil))),
 			redlatch.WithObserver(func(e redlatch.Event) {
@@ -90,7 +92,7 @@ func inLab(t *testing.T, test func(l *lab)) {
 					l.mu.Unlock()
 				}
 			}),
-		})
+		}, opts...))
 		test(l)
 		synctest.Wait()
 	})
@@ -232,6 +234,85 @@ func TestSettlingEndsWhileTheServerStillRemembersAndSaysWhatIsLeftOpen(t *testin
 
 // settleSlack is what the last attempt may take beyond the limit: it begins before, and has retries of its own.
 const settleSlack = 2 * time.Second
+
+// A program may be more patient than the server's memory is long. What may have been executed is not sent again then.
+func TestNothingIsSentAgainThatTheServerMayHaveForgotten(t *testing.T) {
+	for name, run := range map[string]struct {
+		do   func(l *lab) error
+		want string
+	}{
+		"release": {func(l *lab) error { _, err := l.giveBack(2); return err }, "7"},
+		"change":  {func(l *lab) error { _, err := l.add(2); return err }, "7"},
+		"acquire": {func(l *lab) error { return l.acquire(2) }, "5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, func(l *lab) {
+				l.faults.lost.Store(true)
+				require.ErrorIs(t, run.do(l), errLost)
+				l.faults.lost.Store(false)
+				time.Sleep(10 * time.Minute)
+				l.has(run.want)
+				require.NoError(t, l.settledOnce().Err)
+			}, redlatch.WithOutage(5*time.Minute), redlatch.WithReleaseTimeout(5*time.Minute))
+		})
+	}
+}
+
+// So may its client be, whose command is under way for as long as it waits for the reply.
+func TestSettlingDoesNotWaitForACommandThatHangsUntilTheServerHasForgottenIt(t *testing.T) {
+	for name, run := range map[string]struct {
+		do   func(l *lab, ctx context.Context) error
+		want string
+	}{
+		"release": {func(l *lab, _ context.Context) error { _, err := l.giveBack(2); return err }, "7"},
+		"acquire": {func(l *lab, ctx context.Context) error {
+			set, err := l.counter.Resolve("acquire", settings.Wait, nil)
+			require.NoError(l, err)
+			return l.counter.Acquire(ctx, set, &seeker{l.counter.Key, []int64{2}})
+		}, "5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, func(l *lab) {
+				_, err := l.add(0)
+				require.NoError(l, err)
+				time.Sleep(2 * time.Second)
+				l.faults.after.Store(int64(5 * time.Minute))
+				l.faults.lost.Store(true)
+				ctx, cancel := context.WithTimeout(l.Context(), time.Second)
+				defer cancel()
+				require.Error(t, run.do(l, ctx))
+				l.faults.lost.Store(false)
+				time.Sleep(10 * time.Minute)
+				l.has(run.want)
+				require.NoError(t, l.settledOnce().Err)
+			})
+		})
+	}
+}
+
+// A caller who does not leave such a command learns of its failure when nobody can find out any more what became of it.
+func TestWhatTheServerMayHaveForgottenIsLeftAndSaid(t *testing.T) {
+	for name, run := range map[string]struct {
+		do   func(l *lab) error
+		want string
+	}{
+		"release": {func(l *lab) error { _, err := l.giveBack(2); return err }, "7"},
+		"acquire": {func(l *lab) error { return l.acquire(2) }, "3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, func(l *lab) {
+				l.faults.after.Store(int64(5 * time.Minute))
+				l.faults.lost.Store(true)
+				time.AfterFunc(time.Minute, func() { l.faults.lost.Store(false) })
+				require.ErrorIs(t, run.do(l), errLost)
+				time.Sleep(10 * time.Minute)
+				l.has(run.want)
+				require.ErrorContains(t, l.settledOnce().Err, "may have forgotten")
+				require.Contains(t, l.log.String(), "could not be settled")
+			}, redlatch.WithReleaseTimeout(10*time.Minute))
+		})
+	}
+}
 
 // While a lane is not settled nobody else is lent it, so that the settling does not bar somebody else's operation.
 func TestALaneInDoubtIsLentToNobody(t *testing.T) {

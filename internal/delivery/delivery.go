@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/outcome"
@@ -21,12 +22,16 @@ type Limit struct {
 	Total    time.Duration // how long to go on in all, from the first failure on exactly; 0: as ctx and Outage say
 	Stubborn bool          // also go on after errors that look hopeless: a release is worth it
 	Once     bool          // do not go on after a send of unknown outcome: the script is not idempotent
+	Memory   time.Duration // how long after a send that may have been executed another one does no harm; 0: always
 }
 
 // A Failure is why a command was not brought to a known end.
 type Failure struct {
 	Err   error // what the caller is told
 	Doubt bool  // a send may have been executed, or may be executed later
+
+	// Sent is a moment before the first send that is in doubt.
+	Sent time.Time
 
 	flight  *dispatch.InFlight // the send that was under way when the caller left
 	earlier bool               // a send before that one is in doubt
@@ -69,7 +74,7 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		route = dispatch.ToMaster
 
 		if err != nil {
-			if failure := stopped(ctx, err, &pauses, receipt.Doubt); failure != nil {
+			if failure := stopped(ctx, err, &pauses, receipt); failure != nil {
 				return reply, receipt, failure
 			}
 		}
@@ -77,7 +82,7 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		case outcome.Done:
 			reply, err = cmd.Read(send)
 			if err != nil { // executed, but nobody knows with what result
-				return reply, receipt, &Failure{Err: err, Doubt: true}
+				return reply, receipt, &Failure{Err: err, Doubt: true, Sent: receipt.Sent}
 			}
 			return reply, receipt, nil
 		case outcome.NoScript:
@@ -88,7 +93,7 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 			// A proxy, say, that does not know scripts at all. It is not asked in a loop.
 		case outcome.Hopeless:
 			if !limit.Stubborn || outcome.Final(err) {
-				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt}
+				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt, Sent: receipt.Sent}
 			}
 			receipt.Refused = err
 		case outcome.Moved:
@@ -100,7 +105,7 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 			receipt.Doubt = true
 			d.Reload(ctx)
 			if limit.Once {
-				return reply, receipt, &Failure{Err: err, Doubt: true}
+				return reply, receipt, &Failure{Err: err, Doubt: true, Sent: receipt.Sent}
 			}
 		}
 		if limit.Total > 0 { // something is wrong, so the next send might hang
@@ -110,22 +115,25 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 			limit.Total = 0
 		}
 		if stop := pauses.sleep(ctx, err, limit.Outage); stop != nil {
-			return reply, receipt, &Failure{Err: stop, Doubt: receipt.Doubt}
+			return reply, receipt, &Failure{Err: stop, Doubt: receipt.Doubt, Sent: receipt.Sent}
+		}
+		if receipt.Doubt && limit.Memory > 0 && time.Since(receipt.Sent) > limit.Memory {
+			return reply, receipt, &Failure{Err: err, Doubt: true, Sent: receipt.Sent}
 		}
 	}
 }
 
 // stopped is the failure of a caller whose context has ended, nil if err is something else.
-func stopped(ctx context.Context, err error, p *pauses, doubt bool) *Failure {
+func stopped(ctx context.Context, err error, p *pauses, r Receipt) *Failure {
 	var (
 		flight *dispatch.InFlight
 		unsent *outcome.Unsent
 	)
 	switch {
 	case errors.As(err, &flight):
-		return &Failure{Err: p.because(err), Doubt: true, flight: flight, earlier: doubt}
+		return &Failure{Err: p.because(err), Doubt: true, Sent: r.Sent, flight: flight, earlier: r.Doubt}
 	case ctx.Err() != nil && errors.As(err, &unsent) && errors.Is(err, ctx.Err()):
-		return &Failure{Err: p.because(err), Doubt: doubt}
+		return &Failure{Err: p.because(err), Doubt: r.Doubt, Sent: r.Sent}
 	}
 	return nil
 }
@@ -137,7 +145,22 @@ func Result[R any](f *Failure, cmd scripts.Command[R]) (reply R, known bool) {
 	if f.flight == nil {
 		return reply, false
 	}
-	send := f.flight.Wait()
+	return result(f, cmd, f.flight.Wait())
+}
+
+// ResultWithin is Result that does not wait for longer than d, for a client may be more patient than its caller.
+func ResultWithin[R any](f *Failure, cmd scripts.Command[R], d time.Duration) (reply R, known bool) {
+	if f.flight == nil {
+		return reply, false
+	}
+	send, ended := f.flight.WaitFor(d)
+	if !ended {
+		return reply, false
+	}
+	return result(f, cmd, send)
+}
+
+func result[R any](f *Failure, cmd scripts.Command[R], send redis.Cmder) (reply R, known bool) {
 	if f.earlier || outcome.Of(send.Err()) == outcome.Unknown {
 		return reply, false
 	}

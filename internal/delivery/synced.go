@@ -22,18 +22,18 @@ func Synced[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Comm
 		sent = time.Now()
 		wait, err := d.Synced(ctx, cmd.Key(), send, replicas, timeout)
 		if err != nil {
-			if failure := stopped(ctx, err, &pauses, false); failure != nil {
+			if failure := stopped(ctx, err, &pauses, Receipt{Sent: sent}); failure != nil {
 				return reply, sent, 0, nil, failure
 			}
 		}
 		switch outcome.Of(err) {
 		case outcome.Done:
 			if reply, err = cmd.Read(send); err != nil {
-				return reply, sent, 0, nil, &Failure{Err: err, Doubt: true}
+				return reply, sent, 0, nil, &Failure{Err: err, Doubt: true, Sent: sent}
 			}
 			return reply, sent, wait.Val(), wait.Err(), nil
 		case outcome.Unknown:
-			return reply, sent, 0, nil, &Failure{Err: err, Doubt: true}
+			return reply, sent, 0, nil, &Failure{Err: err, Doubt: true, Sent: sent}
 		case outcome.Moved, outcome.NotYet:
 			d.Reload(ctx)
 		default:

@@ -226,3 +226,15 @@ func (f *InFlight) Wait() redis.Cmder {
 	<-f.done
 	return f.cmd
 }
+
+// WaitFor is Wait for no longer than d. It is false if the command has not ended by then.
+func (f *InFlight) WaitFor(d time.Duration) (redis.Cmder, bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-f.done:
+		return f.cmd, true
+	case <-timer.C:
+		return nil, false
+	}
+}
