@@ -20,6 +20,6 @@ end
 redis.call('del', KEYS[1])
 settle('0')
 if tonumber(value) == 1 then
-  redis.call(ARGV[3], ARGV[4], '0')
+  redis.pcall(ARGV[3], ARGV[4], '0')
 end
 return 0

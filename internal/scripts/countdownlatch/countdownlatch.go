@@ -4,7 +4,8 @@
 // Everything that changes the latch carries a lane.Call and takes effect once; lane.Fence settles what was given up.
 // The messages are "1" when a count was set and "0" when the latch opens, by counting or by deletion. Redisson
 // publishes "1" at a deletion too and leaves its waiters asleep; with "0" they look again and find the latch open.
-// The message is the last step: if the server refuses it the script answers that error although the change stands.
+// A message that the server refuses, to a user who may not publish, counts as lost: an error would say that nothing was
+// changed.
 package countdownlatch
 
 import (

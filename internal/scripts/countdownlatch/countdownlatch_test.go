@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/keys"
@@ -130,4 +131,28 @@ func TestAFullServerCountsDown(t *testing.T) {
 		require.EqualValues(t, 2-seq, left)
 	}
 	require.Zero(t, client.Exists(ctx, key).Val())
+}
+
+func TestARefusedMessageIsNoRefusalOfWhatWasDone(t *testing.T) {
+	ctx := t.Context()
+	server := redistest.Process(t)
+	admin := server.Client(t)
+	require.NoError(t, admin.Do(ctx, "acl", "setuser", "mute", "on", ">secret", "~*", "resetchannels", "+@all").Err())
+	client := server.Client(t, func(o *redis.Options) { o.Username, o.Password = "mute", "secret" })
+	seq := int64(0)
+	next := func() lane.Call { seq++; return lane.Call{Key: lanes, Lane: 1, Seq: seq} }
+	set := func() {
+		set, err := Send(ctx, client, countdownlatch.TrySetCount(key, 1, 0, wake, next()))
+		require.NoError(t, err)
+		require.True(t, set)
+	}
+	set()
+	left, err := Send(ctx, client, countdownlatch.CountDown(key, wake, next()))
+	require.NoError(t, err)
+	require.Zero(t, left)
+	set()
+	gone, err := Send(ctx, client, countdownlatch.Delete(key, wake, next()))
+	require.NoError(t, err)
+	require.True(t, gone)
+	require.Zero(t, admin.Exists(ctx, key).Val())
 }

@@ -14,5 +14,5 @@ if not value then
 end
 redis.call('del', KEYS[1])
 settle('1')
-redis.call(ARGV[3], ARGV[4], '0')
+redis.pcall(ARGV[3], ARGV[4], '0')
 return '1'

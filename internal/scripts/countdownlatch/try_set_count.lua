@@ -20,5 +20,5 @@ else
   redis.call('set', KEYS[1], ARGV[3], 'px', ARGV[4])
 end
 settle('1')
-redis.call(ARGV[5], ARGV[6], '1')
+redis.pcall(ARGV[5], ARGV[6], '1')
 return 1

@@ -15,6 +15,6 @@
 local total = decimal(redis.call('incrby', KEYS[1], ARGV[3]))
 settle(total)
 if tonumber(total) > 0 then
-  redis.call(ARGV[4], ARGV[5], total)
+  redis.pcall(ARGV[4], ARGV[5], total)
 end
 return total

@@ -29,6 +29,6 @@ end
 local total = decimal(insist('incrby', KEYS[1], string.format('%.0f', back)))
 settle(served)
 if tonumber(total) > 0 then
-  redis.call(ARGV[3], ARGV[4], total)
+  redis.pcall(ARGV[3], ARGV[4], total)
 end
 return served

@@ -13,6 +13,6 @@
 local total = decimal(insist('incrby', KEYS[1], ARGV[3]))
 local answer = settle(total)
 if tonumber(total) > 0 then
-  redis.call(ARGV[4], ARGV[5], total)
+  redis.pcall(ARGV[4], ARGV[5], total)
 end
 return answer

@@ -16,6 +16,6 @@ end
 local total = decimal(insist('incrby', KEYS[1], ARGV[3]))
 settle('1')
 if tonumber(total) > 0 then
-  redis.call(ARGV[4], ARGV[5], total)
+  redis.pcall(ARGV[4], ARGV[5], total)
 end
 return '1'

@@ -22,6 +22,6 @@ else
 end
 settle('1')
 if tonumber(ARGV[3]) > 0 then
-  redis.call(ARGV[5], ARGV[6], ARGV[3])
+  redis.pcall(ARGV[5], ARGV[6], ARGV[3])
 end
 return '1'
