@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/keys"
 )
 
@@ -242,6 +243,23 @@ func TestWhoComesWhileTheLockIsPassedElsewhereIsNotLeftAsleep(t *testing.T) {
 		got = <-third
 		require.NoError(t, got.err)
 		require.Less(t, got.at, 10*time.Millisecond)
+	})
+}
+
+// Of both names a prefix and braces make the same, and one is in the other's hash slot.
+func TestALockIsNotPassedToWhoWaitsForOneOfASimilarName(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		similar := func(client *redis.Client) *baselock.Base {
+			return baselock.New(client, "{"+name+"}", &plain, []redlatch.Option{redlatch.WithLinger(0)})
+		}
+		first, other := k.take(k.lock(), k.ctx), k.take(similar(k.honest), k.ctx)
+		second := k.wait(similar(k.another().client), k.ctx)
+		require.NoError(t, first.Unlock(k.ctx))
+		synctest.Wait()
+		require.Empty(t, second, "somebody has what it waits for")
+		require.False(t, k.locked())
+		require.NoError(t, other.Unlock(k.ctx))
+		require.NoError(t, (<-second).err)
 	})
 }
 

@@ -37,7 +37,15 @@ func FencingToken(name string) string { return Prefixed("redisson_lock_token", n
 
 // LockRow is where the processes of this library sit that wait for a plain or fenced lock. A process hears on the channel
 // of this name, with a colon and its session appended, that the lock was passed to it. Redisson does not know either.
-func LockRow(name string) string { return Prefixed("redlatch_lock_row", name) }
+//
+// Two locks must not have one row, or the one would be passed to who waits for the other. Prefixed has one name for n and
+// {n}, so a name with a brace of its own gets a second colon.
+func LockRow(name string) string {
+	if strings.Contains(name, "{") {
+		return "redlatch_lock_row::" + name
+	}
+	return Prefixed("redlatch_lock_row", name)
+}
 
 // Guard is the greatest token that the guard of a fenced lock has seen. Redisson does not know it.
 func Guard(name string) string { return Prefixed("redlatch_guard", name) }

@@ -47,6 +47,16 @@ func TestKeysAndChannelsAreNamedAsRedissonNamesThem(t *testing.T) {
 	}
 }
 
+func TestTheRowOfALockIsInItsSlotAndNoOthers(t *testing.T) {
+	rows := map[string]string{}
+	for _, name := range []string{"s", "{s}", ":{s}", "::{s}", "{{s}}", "{s}:x", "a{s}"} {
+		row := keys.LockRow(name)
+		require.Equal(t, keys.Slot(name), keys.Slot(row), name)
+		require.Empty(t, rows[row], name)
+		rows[row] = name
+	}
+}
+
 func TestThePrivateHashOfACounterIsInItsSlotAndDistinctBySession(t *testing.T) {
 	for _, name := range []string{"s", "{g}s", "a{b}c"} {
 		require.Equal(t, keys.Slot(name), keys.Slot(keys.Lanes(name, "one")))
