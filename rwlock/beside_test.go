@@ -2,6 +2,7 @@ package rwlock_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
 
@@ -280,5 +281,31 @@ func TestAWriteLeaseThatIsOverEndsAlthoughItsReaderLives(t *testing.T) {
 		require.True(k, r.Valid())
 		k.give(r)
 		require.Empty(k, k.keys())
+	})
+}
+
+// The program has dropped the write hold and goes on reading. That the reader is renewed must not keep others out as a
+// writer would.
+func TestAWriteHoldThatIsDroppedEndsAlthoughItsReaderLives(t *testing.T) {
+	realTime(t, func(k *kit) {
+		forgotten := make(chan redlatch.Event, 10)
+		lock := k.process(redlatch.WithWatchdogTimeout(time.Second), redlatch.WithObserver(func(e redlatch.Event) {
+			if e.Kind == redlatch.EventForgotten {
+				forgotten <- e
+			}
+		}))
+		reader := func() *redlatch.Hold {
+			writer, err := lock.Lock(k.ctx)
+			require.NoError(k, err)
+			return k.take(lock.RLock, writer.Context(k.ctx))
+		}()
+		k.eventually("the write hold is found forgotten", func() bool {
+			runtime.GC()
+			return len(forgotten) > 0
+		})
+		got := <-k.asks(k.process(redlatch.WithPoll(100*time.Millisecond)).RLock, k.ctx, redlatch.WithWait(30*time.Second))
+		require.NoError(k, got.err)
+		require.True(k, reader.Valid())
+		k.give(got.hold, reader)
 	})
 }

@@ -111,10 +111,11 @@ func (h *hold) overdue() {
 }
 
 // adjust stops the extending of the lease when the last hold that needs it was given back or dropped or is overdue, and
-// all looking after the owner when every hold that is left was dropped.
+// all looking after the owner when every hold that is left was dropped, unless it has a guest.
 func (o *owner) adjust() {
 	o.mu.Lock()
-	kept, renewing := false, false
+	// A guest keeps the key, and with it the field of its host: when the host's lease is over, somebody has to say so.
+	kept, renewing := o.guest != nil, false
 	count := func(h *hold) {
 		kept = kept || !h.dropped
 		renewing = renewing || h.renewed && !h.dropped
