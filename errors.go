@@ -9,20 +9,22 @@ var (
 	// ErrNotAcquired: somebody else has it, and the wait, if there was one, is over.
 	ErrNotAcquired = errs.NotAcquired
 
-	// ErrLost: the lock was held and is not any more, or can no longer be trusted. As a *LossError it says when and
+	// ErrLost: the lock was held and no longer is, or can no longer be trusted to be. As a *LossError it says when and
 	// why.
 	ErrLost = errs.Lost
 
 	// ErrReleased: this hold was given back before.
 	ErrReleased = errs.Released
 
-	// ErrNotHeld: what should be given back or extended is not held, or not any more.
+	// ErrNotHeld: what is to be given back or extended is not held, or no longer.
 	ErrNotHeld = errs.NotHeld
 
-	// ErrUpgrade: the write side was asked for with a context that holds the read side. Waiting would never end.
+	// ErrUpgrade: the write side was asked for with a context that carries a hold of the read side. Waiting would never
+	// end.
 	ErrUpgrade = errs.Upgrade
 
-	// ErrNotReentrant: a lock without reentrancy was asked for with a context that holds it. Waiting would never end.
+	// ErrNotReentrant: a non-reentrant lock was asked for with a context that carries a hold of it. Waiting would never
+	// end.
 	ErrNotReentrant = errs.NotReentrant
 
 	// ErrNotReplicated: fewer replicas than WithReplicas asked for acknowledged in time. The acquisition was undone.
@@ -39,6 +41,6 @@ var (
 	ErrInvalid = errs.Invalid
 )
 
-// A LossError says of one hold when and why it was lost. It matches ErrLost, and the error of the last renewal if
-// that is why.
+// A LossError says when and why one hold was lost. It matches ErrLost, and also the error of the last renewal if that
+// was the reason.
 type LossError = errs.Loss

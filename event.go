@@ -6,7 +6,7 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// EventKind tells what happened.
+// EventKind is the kind of an Event.
 type EventKind int
 
 // What an observer is told.
@@ -19,7 +19,7 @@ const (
 	EventSettled   EventKind = settings.Settled   // an operation of unknown outcome was settled; Duration is how long that took
 )
 
-// String is the kind in one word.
+// String returns the kind in one word.
 func (k EventKind) String() string {
 	if k < EventAcquired || k > EventSettled {
 		return "unknown"

@@ -13,8 +13,8 @@ import (
 // A Hold is one acquisition of a lock, and the proof of holding: only it can give the lock back. Its methods may be
 // called from any goroutine.
 //
-// A Hold that the program drops without Unlock is noticed by the garbage collector: it is reported through the
-// lock's logger (or slog.Default), is renewed no longer, and ends with its lease.
+// A Hold that the program drops without Unlock is noticed by the garbage collector: it is reported through the lock's
+// logger (or slog.Default), is no longer renewed, and ends with its lease.
 type Hold struct {
 	inner   holds.Hold
 	cleanup runtime.Cleanup
@@ -37,16 +37,16 @@ func Adopt(h *Hold) holds.Hold {
 }
 
 // Context returns a child of parent that carries the hold: taking the same lock again with it re-enters. It ends when
-// parent does, and also when the hold does. Then [context.Cause] matches ErrReleased after Unlock, and ErrLost when
-// the lock was lost or may be.
+// parent does, and also when the hold does. Then [context.Cause] matches ErrReleased after Unlock, and ErrLost when the
+// lock was lost or may have been.
 //
-// The context keeps the Hold alive: work that still has it still holds. So does a context derived from it, or an
-// AfterFunc on it, until it is cancelled or stopped.
+// The context keeps the Hold alive: work that still has the context still holds the lock. So does a context derived
+// from it until that is cancelled, and an AfterFunc on it until that is stopped.
 func (h *Hold) Context(parent context.Context) context.Context {
 	return holds.NewContext(parent, h.inner, h)
 }
 
-// Unlock gives back this acquisition; the lock is free when the last acquisition of its holder is given back. The
+// Unlock gives back this acquisition; the lock becomes free when the last acquisition of its holder is given back. The
 // hold's contexts end first. Unlock ignores the cancellation of ctx and has a time limit of its own
 // ([WithReleaseTimeout]), after which the release is repeated in the background until the lease is over.
 //
@@ -59,8 +59,8 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	return err
 }
 
-// Extend makes the lease last at least until lease from now, and the hold trusted accordingly. A lease shorter than
-// what remains changes nothing. A hold kept by the watchdog needs no Extend.
+// Extend makes the lock last for at least lease from now on, and the hold be trusted accordingly. A lease shorter than
+// the time that remains changes nothing. A hold kept by the watchdog needs no Extend.
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	if lease < settings.MinLease {
 		return errs.Wrong("Extend: a lease is at least %v, not %v", settings.MinLease, lease)
@@ -70,24 +70,24 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	return err
 }
 
-// Owner is the holder's identity in Redis, "<client uuid>:<number>". Goroutines of a process that hand a plain lock on
-// among themselves hold as the same owner, one after the other. It is empty for a hold of several locks.
+// Owner returns the holder's identity in Redis, "<client uuid>:<number>". Goroutines of a process that hand a plain
+// lock on to one another hold it in turn as the same owner. It is empty for a hold of several locks.
 func (h *Hold) Owner() string { return h.inner.Owner() }
 
-// Token is the fencing token, 0 for locks that issue none.
+// Token returns the fencing token, 0 for locks that issue none.
 func (h *Hold) Token() int64 { return h.inner.Token() }
 
-// Until is the moment up to which the lock is certainly held, by what is known without asking Redis. It moves on as
-// renewals succeed, and is in the past once the hold is over.
+// Until returns the moment up to which the lock is certainly held, as far as is known without asking Redis. It moves on
+// as renewals succeed, and is in the past once the hold is over.
 func (h *Hold) Until() time.Time {
 	until := h.inner.Until()
 	runtime.KeepAlive(h)
 	return until
 }
 
-// Valid reports whether the hold is certainly still in force, by the clock alone. It is also false when the process
-// was suspended past Until and nothing had a chance to end the contexts: a write that must not come late asks Valid
-// right before.
+// Valid reports whether the hold is certainly still in force, by the clock alone. It is also false when the process was
+// suspended past Until and nothing had a chance to end the contexts: code whose write must not come late calls Valid
+// right before it.
 func (h *Hold) Valid() bool {
 	return h.inner.Ending().Cause() == nil && time.Now().Before(h.Until())
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// An Option changes how a primitive works. Given to New it is the default of all calls; given to a call it is for
-// that call alone and wins; a few are for New alone. An option that does not apply, or a value that makes no sense, is reported by the call as
-// ErrInvalid before anything is sent.
+// An Option changes how a primitive works. Given to New it is the default of all calls; given to a call it is for that
+// call alone, and overrides the default; a few are for New alone. An option that does not apply, or a value that makes
+// no sense, is reported by the call as ErrInvalid before anything is sent.
 type Option func(*settings.Settings)
 
 // WithLease makes the hold last for d and no longer: it is not renewed. Without it the watchdog keeps the lock.
@@ -23,7 +23,7 @@ func WithLease(d time.Duration) Option {
 	}
 }
 
-// WithNoLease makes permits that never expire, as Redisson's lease of -1 does: nobody renews them, and those of a
+// WithNoLease makes permits that never expire, as Redisson's lease of -1 does: they are not renewed, and those of a
 // process that dies stay taken until somebody releases them by their ids. By default permits are renewed while their
 // process lives.
 func WithNoLease() Option {
@@ -33,9 +33,9 @@ func WithNoLease() Option {
 	}
 }
 
-// WithMaxHold ends the hold at the latest after d, renewed or not: a bound for work that hangs. The hold's contexts
-// end then, and no lease reaches further. On a re-entry it ends that hold alone: its holder keeps the lock for the others,
-// and for what is left of their lease.
+// WithMaxHold ends the hold after d at the latest, renewed or not: a limit for work that hangs. The hold's contexts end
+// then, and no lease lasts longer. On a re-entry it ends that hold alone: the lock stays held for the other holds, and
+// for what is left of their lease.
 func WithMaxHold(d time.Duration) Option {
 	return func(s *settings.Settings) {
 		if d < settings.MinLease {
@@ -46,7 +46,7 @@ func WithMaxHold(d time.Duration) Option {
 	}
 }
 
-// WithWait bounds the wait, and only the wait, to d. A wait that ends so matches ErrNotAcquired and
+// WithWait limits the wait, and only the wait, to d. If the time is over, the error matches ErrNotAcquired and
 // context.DeadlineExceeded.
 func WithWait(d time.Duration) Option {
 	return func(s *settings.Settings) {
@@ -58,8 +58,8 @@ func WithWait(d time.Duration) Option {
 	}
 }
 
-// WithWatchdogTimeout sets the lease that the watchdog renews, every third of it. The default is 30 s, as in
-// Redisson. A shorter one frees the lock of a crashed process sooner and asks Redis more often.
+// WithWatchdogTimeout sets the lease that the watchdog asks for; it renews it every third of that time. The default is
+// 30 s, as in Redisson. A shorter one frees the lock of a crashed process sooner and asks Redis more often.
 func WithWatchdogTimeout(d time.Duration) Option {
 	return func(s *settings.Settings) {
 		if d < settings.MinWatchdogTimeout {
@@ -70,7 +70,7 @@ func WithWatchdogTimeout(d time.Duration) Option {
 	}
 }
 
-// WithPoll sets how long a waiter sleeps at most before it asks again, whatever becomes of the wake-up messages. The
+// WithPoll sets how long a waiter sleeps at most before it asks again, whatever happens to the wake-up messages. The
 // default is 3 s.
 func WithPoll(d time.Duration) Option {
 	return func(s *settings.Settings) {
@@ -82,9 +82,9 @@ func WithPoll(d time.Duration) Option {
 }
 
 // WithPatience sets for how long a waiter of a fair lock keeps its place in the queue without a sign of life. The
-// default is 15 s. A living waiter gives one every third of it, however long it waits. When the lock is free and the
-// process of whoever is next has died, the others wait that long for it, once: a shorter patience lets them go on
-// sooner, asks Redis more often, and takes the places of a process that was suspended for longer.
+// default is 15 s. A living waiter gives one at least every third of it, however long it waits. When the lock is free
+// and the process of the next waiter has died, the others wait that long for it, once. A shorter patience lets them go
+// on sooner, but asks Redis more often, and a process that is suspended for longer than the patience loses its places.
 func WithPatience(d time.Duration) Option {
 	return func(s *settings.Settings) {
 		if d < settings.MinPatience {
@@ -95,9 +95,9 @@ func WithPatience(d time.Duration) Option {
 	}
 }
 
-// WithOutage sets how long an operation goes on trying while the server cannot take its commands, before it returns
-// the server's error: 10 s by default, 2 s for Try methods. ctx may end it sooner. An operation of a semaphore or latch that
-// may have been executed is not sent again after a minute, for the server does not remember it for much longer.
+// WithOutage sets how long an operation keeps trying while the server cannot execute its commands, before it returns
+// the server's error: 10 s by default, 2 s for Try methods. ctx may end it sooner. An operation of a semaphore or latch
+// that may have been executed is not sent again after a minute, because the server does not remember it much longer.
 func WithOutage(d time.Duration) Option {
 	return func(s *settings.Settings) {
 		if d <= 0 {
@@ -107,8 +107,8 @@ func WithOutage(d time.Duration) Option {
 	}
 }
 
-// WithReleaseTimeout sets how long Unlock and Release wait for the server. The default is 5 s. What has not been
-// confirmed by then is repeated in the background.
+// WithReleaseTimeout sets how long Unlock, Release and CountDown wait for the server. The default is 5 s. What has not
+// been confirmed by then is repeated in the background.
 func WithReleaseTimeout(d time.Duration) Option {
 	return func(s *settings.Settings) {
 		if d < time.Millisecond {
@@ -135,8 +135,8 @@ func WithReplicas(n int, timeout time.Duration) Option {
 }
 
 // WithBackOff sets how a waiter of a spin lock polls: it sleeps for initial, then each time for twice as long, up to
-// max. Of each such time between a half and the whole is slept, at random, so that waiters do not poll in step. The
-// default is 1 ms and 128 ms. A longer max asks Redis less often and notices later that the lock is free.
+// max. Each sleep is shortened at random, to no less than half, so that waiters do not poll in step. The default is 1
+// ms and 128 ms. A longer max asks Redis less often and notices later that the lock is free.
 func WithBackOff(initial, max time.Duration) Option {
 	return func(s *settings.Settings) {
 		switch {
@@ -151,7 +151,7 @@ func WithBackOff(initial, max time.Duration) Option {
 }
 
 // WithConstantBackOff makes a waiter of a spin lock sleep for d between two polls, without jitter. A d of 0 stands for
-// 64 ms, as in Redisson. Waiters that began together go on polling together; WithBackOff avoids that.
+// 64 ms, as in Redisson. Waiters that begin together keep polling together; WithBackOff avoids that.
 func WithConstantBackOff(d time.Duration) Option {
 	return func(s *settings.Settings) {
 		if d == 0 {
@@ -166,8 +166,9 @@ func WithConstantBackOff(d time.Duration) Option {
 }
 
 // WithNodeTimeout sets how long one attempt of a redlock waits for one of its servers. The default is a tenth of the
-// lease, at least 50 ms and at most 500 ms. What a server that is down or hung costs is at most this, and usually
-// nothing, because a quorum is enough. It has to be small beside the lease, and larger than a round trip.
+// lease, at least 50 ms and at most 500 ms; it is never more than half of the lease. A server that is down or hung
+// costs at most this much time, and usually none, because a majority is enough. It should be small compared with the
+// lease, and longer than a round trip.
 func WithNodeTimeout(d time.Duration) Option {
 	return func(s *settings.Settings) {
 		if d < time.Millisecond {
@@ -178,7 +179,7 @@ func WithNodeTimeout(d time.Duration) Option {
 	}
 }
 
-// WithTTL makes a semaphore or latch that is set up by this call disappear after d. Every later operation keeps the
+// WithTTL makes a semaphore or latch that is set up by this call disappear after d. Later operations do not change the
 // remaining time.
 func WithTTL(d time.Duration) Option {
 	return func(s *settings.Settings) {
@@ -190,11 +191,11 @@ func WithTTL(d time.Duration) Option {
 	}
 }
 
-// WithWriterPreference makes a writer of a read-write lock that waits keep new readers out, so that overlapping readers
-// of many processes cannot keep it waiting for ever. It announces itself beside the lock, where Redisson does not look:
-// readers of this library stand back, whether they have this option or not, and Java readers do not. Readers who hold
-// the lock may re-enter it. Without the option a waiting writer keeps out only the new readers of its own process. The
-// announcement of a writer whose process died is over after twice its poll interval ([WithPoll]).
+// WithWriterPreference makes a waiting writer of a read-write lock keep new readers out, so that overlapping readers of
+// many processes cannot keep it waiting for ever. The writer announces itself beside the lock, where Redisson does not
+// look: readers of this library stand back, whether they have this option or not, and Java readers do not. Readers that
+// hold the lock may re-enter it. Without the option a waiting writer keeps out only new readers of its own process. The
+// announcement of a writer whose process dies expires after twice its poll interval ([WithPoll]).
 func WithWriterPreference() Option {
 	return func(s *settings.Settings) {
 		s.PreferWriters = true
@@ -202,8 +203,8 @@ func WithWriterPreference() Option {
 	}
 }
 
-// WithNameMapper passes every name through fn before it becomes a key, as Redisson's NameMapper does: give it the
-// same mapping when both share objects.
+// WithNameMapper passes every name through fn before it becomes a key, as Redisson's NameMapper does; use the same
+// mapping on both sides if they share objects. It is an option of New alone.
 func WithNameMapper(fn func(name string) string) Option {
 	return func(s *settings.Settings) {
 		s.Map = fn
@@ -211,7 +212,8 @@ func WithNameMapper(fn func(name string) string) Option {
 	}
 }
 
-// WithCluster says that the client is a cluster client although its type does not show it.
+// WithCluster says that the client is a cluster client although its type does not show it. It is taken from the first
+// primitive that is made with a client, and holds for all of them.
 func WithCluster() Option {
 	return func(s *settings.Settings) {
 		s.Cluster = true
@@ -219,8 +221,9 @@ func WithCluster() Option {
 	}
 }
 
-// WithShardedPubSub says whether messages on a cluster use SPUBLISH. By default the server is asked, as Redisson
-// does; it must be what the other processes use.
+// WithShardedPubSub says whether messages on a cluster use SPUBLISH. By default the server is asked, as Redisson does;
+// all processes must use the same. It is taken from the first primitive that is made with a client, and holds for all
+// of them.
 func WithShardedPubSub(on bool) Option {
 	return func(s *settings.Settings) {
 		s.Sharding = settings.ShardingOff
@@ -244,8 +247,8 @@ func WithLinger(d time.Duration) Option {
 	}
 }
 
-// WithLogger sets where losses and failures in the background are logged. By default nothing is, but for a Hold that
-// was dropped without Unlock, which goes to slog.Default.
+// WithLogger sets where losses and failures in the background are logged. By default nothing is logged, except that a
+// Hold was dropped without Unlock, which goes to slog.Default.
 func WithLogger(l *slog.Logger) Option {
 	return func(s *settings.Settings) { s.Logger = l }
 }

@@ -1,14 +1,14 @@
 // Package redlatch is a suite of distributed synchronizers on Redis and Valkey: locks, semaphores and latches that
-// processes on different machines share by name. They speak the wire protocol of Redisson, so a Java process takes
+// processes on different machines share by name. They speak the wire protocol of Redisson, so Java processes can take
 // part in the same locks.
 //
 // Each primitive is a package of its own:
 //
 //   - rlock: a reentrant lock, and the same lock without reentrancy
-//   - fairlock: the same, in the order of arrival over all processes
+//   - fairlock: the same, in the order of arrival across all processes
 //   - rwlock: many readers or one writer
 //   - spinlock: a lock whose waiters poll
-//   - fencedlock: a lock with a growing token, and a guard that refuses stale ones
+//   - fencedlock: a lock with a token that only grows, and a guard that refuses stale ones
 //   - multilock: several locks as one
 //   - redlock: a lock on a majority of independent servers
 //   - semaphore: a counter of permits
@@ -25,20 +25,21 @@
 //
 // # What a lock promises
 //
-// Redis decides who holds; a process only decides when to stop believing that it does. A lock taken without a lease
-// is kept by a watchdog for as long as its Hold lives. The context made by [Hold.Context] ends, with a cause that
-// matches [ErrLost], before the lease can run out at the server, so work that follows its context has stopped when
-// the next holder starts. This stands on one Redis primary that keeps its data. A lock whose key is deleted, or whose
-// primary fails before the write was replicated, is noticed at the next renewal, at latest a third of the watchdog
-// timeout and a second later. For that gap no lock on Redis is enough; a fencing token checked by the protected store is.
+// Redis decides who holds a lock; a process only decides when to stop believing that it does. A lock taken without a
+// lease is kept by a watchdog for as long as its Hold lives. The context made by [Hold.Context] ends, with a cause that
+// matches [ErrLost], before the lease can run out at the server, so work that heeds its context has stopped when the
+// next holder starts. This rests on one Redis primary that keeps its data. If the key of a lock is deleted, or the
+// primary fails before it has replicated the write, that is noticed at the next renewal, at the latest a third of the
+// watchdog timeout plus a second later. No lock on Redis closes that gap; a fencing token that the protected store
+// checks does.
 //
 // # Who holds
 //
-// Go has no thread ids. The Hold is the holder: goroutines that share a lock value exclude each other, and code that
-// is given a Hold's context takes the same lock again without waiting. [Detach] makes a context that does not.
+// Go has no thread ids. The Hold is the holder: goroutines that share a lock value exclude each other, and code that is
+// given a Hold's context takes the same lock again without waiting. [Detach] returns a context with which it does not.
 //
-// Nothing runs while nothing is held or waited for: there is no goroutine to stop and nothing to close. What the
-// primitives of one client share is found by the client and is gone a few seconds after their last use.
+// Nothing runs while nothing is held or waited for: there is no goroutine to stop and nothing to close. The primitives
+// of one client share what they need, and that is gone a few seconds after their last use.
 package redlatch
 
 import (
@@ -52,7 +53,8 @@ import (
 // that hides its type needs [WithCluster]. A *redis.Ring is refused: it moves keys to another server when a node
 // fails, and a lock that moves has two holders.
 //
-// The client's options are left alone, and its defaults are enough. The client stays the program's to close.
+// The client's options are not changed, and its defaults are good enough. Closing the client remains the program's
+// task.
 type Client interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 	Pipeline() redis.Pipeliner
@@ -62,14 +64,14 @@ type Client interface {
 
 // A Locker is any lock of this module, or one side of a read-write lock.
 type Locker interface {
-	// Name is the name that the lock was made with.
+	// Name returns the name that the lock was made with.
 	Name() string
 
 	// Lock waits until the lock is held, ctx ends, or the time of WithWait is over. ctx governs the wait and
 	// nothing else: the Hold outlives it. An ended wait matches ErrNotAcquired and the reason.
 	Lock(ctx context.Context, opts ...Option) (*Hold, error)
 
-	// TryLock asks once. When somebody else holds the lock, or waits for it in this process, the error is
+	// TryLock asks once. When somebody else holds the lock, or waits for it in this process, the error matches
 	// ErrNotAcquired.
 	TryLock(ctx context.Context, opts ...Option) (*Hold, error)
 }

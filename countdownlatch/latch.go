@@ -8,12 +8,12 @@
 //	...
 //	err = done.Await(ctx) // by everybody who has to wait for them
 //
-// The latch is one number in Redis. When it reaches zero it is deleted, and a latch that does not exist is open: one
-// that was never set, has opened, was deleted or whose TTL has run out. It can then be set again. Set the count
-// before the work starts, for a count-down of a latch that does not exist does nothing.
+// The latch is one number in Redis. When it reaches zero it is deleted, and a latch that does not exist is open: it was
+// never set, has opened, was deleted, or its TTL has run out. It can then be set again. Set the count before the work
+// starts, because CountDown does nothing to a latch that does not exist.
 //
-// Every operation takes effect once, whatever happens to its messages. One whose outcome could not be found out in
-// time says ErrUncertain; it is settled in the background, and must not be repeated.
+// Every operation takes effect once, whatever happens to its messages. If the outcome of one cannot be found out in
+// time, its error matches ErrUncertain; it is settled in the background and must not be repeated.
 package countdownlatch
 
 import (
@@ -35,14 +35,14 @@ type Latch struct {
 	counter *counter.Counter
 }
 
-// New makes a latch. It does no I/O: the count is set by TrySetCount, by whichever process. It panics when the client
-// is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options: WithWait, WithTTL,
-// and those that every primitive takes.
+// New makes a latch. It does no I/O: the count is set with TrySetCount, by any process. It panics if the client is nil
+// or of a kind that cannot be used; a bad name or option is reported by the calls. Options: WithWait, WithTTL, and
+// those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Latch {
 	return &Latch{counter.New(client, name, "latch", keys.LatchChannel, settings.Wait|settings.TTL, opts)}
 }
 
-// Name is the name that the latch was made with.
+// Name returns the name that the latch was made with.
 func (l *Latch) Name() string { return l.counter.Name }
 
 // TrySetCount sets the count of a latch that does not exist, and reports whether it did. With WithTTL the latch opens
@@ -69,7 +69,7 @@ func (l *Latch) CountDown(ctx context.Context) error {
 	return err
 }
 
-// Count is what is still to be counted; 0 when the latch is open.
+// Count returns how many count-downs are left until the latch opens, 0 when it is open.
 func (l *Latch) Count(ctx context.Context) (int64, error) {
 	return counter.Ask(ctx, l.counter, script.Count)
 }

@@ -1,5 +1,5 @@
-// Package fairlock is a mutual exclusion lock that is given to processes in the order in which they asked for it,
-// compatible with Redisson's RFairLock.
+// Package fairlock is a reentrant mutual exclusion lock that is granted in the order in which it was asked for, across
+// all processes, compatible with Redisson's RFairLock.
 //
 //	lock := fairlock.New(rdb, "orders:42")
 //	hold, err := lock.Lock(ctx)
@@ -9,7 +9,7 @@
 //	defer hold.Unlock(ctx)
 //	return charge(hold.Context(ctx)) // ends the moment the lock may be lost
 //
-// Whoever finds the lock taken stands at the end of a queue in Redis:
+// Whoever finds the lock taken joins the end of a queue in Redis:
 //
 //	asking ──free, nobody waits───────────────────► held ──last Unlock──► released, the next is woken
 //	  │                                              ▲ │
@@ -20,25 +20,26 @@
 //
 // The order:
 //
-//   - It is that of arrival in Redis, over all processes, in Go and in Java. Calls of one process arrive in the order
+//   - It is that of arrival in Redis, across all processes, in Go and in Java. Calls of one process arrive in the order
 //     in which they were made.
-//   - A waiter keeps its place for as long as it lives. Its process gives the sign of life for all its waiters with one
-//     command per poll interval, and only the first of them asks for the lock.
-//   - A wait that ends otherwise than with the lock leaves nothing behind, and if the lock is free, whoever is next is
-//     woken.
-//   - No clock but the server's is looked at.
+//   - A waiter keeps its place for as long as it lives. Its process gives a sign of life for all its waiters with one
+//     command per poll interval, or more often if their patience is short, and only the first of them asks for the
+//     lock.
+//   - A wait that ends without the lock leaves nothing behind, and if the lock is free, the next waiter is woken.
+//   - Only the server's clock is used.
 //
 // Failures: when a process dies, its waiters stay in the queue. Once the lock is free and one of them is next, the
-// others wait until its process has given no sign of life for the patience ([redlatch.WithPatience], 15 s unless
-// changed), and then all its entries are passed over. A process that was suspended for longer loses its places in the
-// same way, and its waiters stand at the end again. When the holder dies the lock is free once its lease is over; no
-// message tells of that, so the next in the queue notices at the latest one poll interval later. A Java waiter gives no
-// sign of life. When the lock is free and it is next, but does not come although it is told again, it is passed over after
-// 6 s, or 15 s while its connection stands, and stands at the end when it asks again. Where no Go waiter stands before it,
-// it keeps its place only for as long as Redisson lets it, about five and a half minutes.
+// others wait until its process has given no sign of life for the patience ([redlatch.WithPatience], 15 s by default);
+// then all its entries are passed over. A process that was suspended for longer loses its places in the same way, and
+// its waiters join the end of the queue again. When the holder dies the lock becomes free when its lease is over; there
+// is no message then, so the next in the queue notices at the latest one poll interval later. A Java waiter gives no
+// sign of life. If the lock is free and it is next, but it does not take the lock although it is told again, it is
+// passed over after 6 s, or after 15 s while its connection stands, and joins the end of the queue when it asks again.
+// Without a Go waiter in front of it, it keeps its place only for as long as Redisson lets it, about five and a half
+// minutes.
 //
-// The queue costs what order costs: between two holders there is always a message to the next and its answer. Package
-// rlock is faster where order does not matter.
+// Order has its price: between two holders there is always a message to the next waiter, and its answer. Package rlock
+// is faster where order does not matter.
 package fairlock
 
 import (
@@ -49,18 +50,18 @@ import (
 	"github.com/redlatch/redlatch/internal/baselock"
 )
 
-// A Lock is a lock shared by every process that uses the same name on the same Redis, given in the order of arrival.
+// A Lock is a lock shared by every process that uses the same name on the same Redis, granted in the order of arrival.
 // Goroutines that share a Lock exclude each other; only code that is given a Hold's context re-enters, and it does so
-// whoever waits. It is safe for concurrent use, needs no closing, and costs nothing while nobody uses it.
+// no matter who waits. It is safe for concurrent use, needs no closing, and costs nothing while nobody uses it.
 //
-// A name is used for one kind of lock: a plain lock of the same name excludes this one, but does not wake its waiters.
+// Use a name for one kind of lock only: a plain lock of the same name excludes this one, but does not wake its waiters.
 type Lock struct {
 	base *baselock.Base
 }
 
 var _ redlatch.Locker = (*Lock)(nil)
 
-// New makes a fair lock. It does no I/O. It panics when the client is nil or of a kind that cannot carry locks; a bad
+// New makes a fair lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a bad
 // name or option is reported by the calls. Options: WithPatience, WithLease, WithMaxHold, WithWait,
 // WithWatchdogTimeout, WithReplicas, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
@@ -73,7 +74,7 @@ func NewNonReentrant(client redlatch.Client, name string, opts ...redlatch.Optio
 	return &Lock{baselock.New(client, name, &nonReentrant, opts)}
 }
 
-// Name is the name that the lock was made with.
+// Name returns the name that the lock was made with.
 func (l *Lock) Name() string { return l.base.Name }
 
 // Lock waits until the lock is held, ctx ends, or the time of WithWait is over. With a context that carries a live
@@ -82,7 +83,7 @@ func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hol
 	return l.base.Lock(ctx, opts)
 }
 
-// TryLock asks once and stands in no queue. The error matches ErrNotAcquired when somebody else holds the lock or
+// TryLock asks once and does not join the queue. The error matches ErrNotAcquired when somebody else holds the lock or
 // waits for it, in this process or another.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.base.TryLock(ctx, opts)
@@ -93,21 +94,22 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
-// IsLocked tells whether anybody holds the lock.
+// IsLocked reports whether anybody holds the lock.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.base.IsLocked(ctx) }
 
-// HoldCount is how often the hold that ctx carries has the lock; 0 when ctx carries none.
+// HoldCount returns how many times the hold that ctx carries has taken the lock, 0 when ctx carries none.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.base.HoldCount(ctx) }
 
-// RemainingTTL is how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no TTL,
-// which only somebody outside can have brought about.
+// RemainingTTL returns how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no
+// TTL, which can only have been caused from outside.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return l.base.RemainingTTL(ctx)
 }
 
-// ForceUnlock frees the lock whoever holds it, wakes the next waiter, and tells whether somebody held it. Its holder
-// learns of it within a third of the watchdog timeout and a second. The queue stays.
+// ForceUnlock frees the lock, whoever holds it, wakes the next waiter, and reports whether anybody held it. Its holder
+// learns of it within a third of the watchdog timeout plus a second. The queue stays.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.base.ForceUnlock(ctx) }
 
-// Inspect tells who holds the lock, how often and how long still, and who waits for it, the next one first.
+// Inspect returns who holds the lock, how many times, how long it still lasts, and who waits for it, the next one
+// first.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.base.Inspect(ctx) }

@@ -20,25 +20,26 @@
 //	                                                                             when the next holder has 9
 //
 // No lock can stop a process that was suspended, or cut off, for longer than its lease and goes on writing when it
-// comes back: it believes that it holds, and so does its successor. With tokens the store decides. It remembers the
-// greatest token that it has seen and refuses writes with a smaller one. A [Guard] does that for data in the same
-// Redis; a store of another kind does it by comparing in the statement that writes (see the example of a table).
+// comes back: it believes that it still holds the lock, and so does its successor. With tokens the store decides. It
+// remembers the greatest token that it has seen and refuses writes with a smaller one. A [Guard] does that for data in
+// the same Redis; another kind of store does it by comparing tokens in the statement that writes (see the OtherStore
+// example).
 //
-// Every acquisition is issued a token greater than all before it, across all processes, Java's included; so is a
-// re-entry, as in Redisson. Hold.Token answers the newest token of its holder, for outer and inner holds alike, so a
-// holder does not become old by its own re-entry. A lost reply costs no token and changes none. [Lock.LastToken] is the
-// token issued last, and no proof of holding.
+// Every acquisition is issued a token greater than all before it, across all processes, including Java's; so is a
+// re-entry, as in Redisson. Hold.Token returns the newest token of its holder, for outer and inner holds alike, so a
+// holder does not become stale by its own re-entry. A lost reply costs no token and changes none. [Lock.LastToken]
+// returns the token issued last; it is no proof of holding.
 //
-// The token is a counter of its own beside the lock, without a TTL. Unlocking and force-unlocking leave it, and it stays
-// when the lock is gone: a name that was locked once costs one small key for ever, so names should not be made up
-// without bound. If the counter is lost (the server restarted empty, a failover took a primary that did not have the
-// last write, somebody deleted it) it starts again at 1, and a guard that still knows greater tokens refuses the new
-// holders: better to write nothing than over a newer holder's data. [redlatch.WithReplicas] narrows that gap, for an
-// acquisition then counts only when replicas have its token. A TTL that somebody put on the counter, as Redisson's
-// expire and its multi-lock with a lease do, is removed by the next acquisition here.
+// The token is a counter of its own beside the lock, without a TTL. Unlocking and force-unlocking do not touch it, and
+// it stays when the lock is gone: a name that was locked once costs one small key for ever, so do not use an unlimited
+// number of names. If the counter is lost (the server restarted empty, a failover promoted a replica without the last
+// write, somebody deleted it) it starts again at 1, and a guard that still knows greater tokens refuses the new
+// holders: better to write nothing than to overwrite a newer holder's data. [redlatch.WithReplicas] narrows that gap,
+// because an acquisition then counts only when replicas have its token. If somebody put a TTL on the counter, as
+// Redisson's expire and its multi-lock with a lease do, the next acquisition from Go removes it.
 //
-// In everything else the lock is that of package rlock: watchdog, waiting, messages, order. Do not use both kinds on one
-// name, for a plain lock issues no token.
+// In everything else the lock is that of package rlock: watchdog, waiting, messages, order. Do not use both kinds on
+// one name, because a plain lock issues no token.
 package fencedlock
 
 import (
@@ -58,9 +59,9 @@ type Lock struct {
 
 var _ redlatch.Locker = (*Lock)(nil)
 
-// New makes a reentrant fenced lock. It does no I/O. It panics when the client is nil or of a kind that cannot carry
-// locks; a bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithWait,
-// WithWatchdogTimeout, WithReplicas, and those that every primitive takes.
+// New makes a reentrant fenced lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry
+// locks; a bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithWait, WithWatchdogTimeout,
+// WithReplicas, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{baselock.New(client, name, &reentrant, opts)}
 }
@@ -71,7 +72,7 @@ func NewNonReentrant(client redlatch.Client, name string, opts ...redlatch.Optio
 	return &Lock{baselock.New(client, name, &nonReentrant, opts)}
 }
 
-// Name is the name that the lock was made with.
+// Name returns the name that the lock was made with.
 func (l *Lock) Name() string { return l.base.Name }
 
 // Lock waits until the lock is held, ctx ends, or the time of WithWait is over; the Hold has the token. With a context
@@ -81,39 +82,39 @@ func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hol
 	return l.tokened(ctx, hold, err)
 }
 
-// TryLock asks once. The error matches ErrNotAcquired when somebody else holds the lock or others of this process
-// wait for it.
+// TryLock asks once. The error matches ErrNotAcquired when somebody else holds the lock or others in this process wait
+// for it.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	hold, err := l.base.TryLock(ctx, opts)
 	return l.tokened(ctx, hold, err)
 }
 
 // Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do]. Work that needs the
-// token takes the lock with Lock.
+// token uses Lock instead.
 func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
-// LastToken is the token issued last, to whomever; 0 when none was. It proves nothing about who holds.
+// LastToken returns the token issued last, to whomever, 0 when none was. It proves nothing about who holds the lock.
 func (l *Lock) LastToken(ctx context.Context) (int64, error) {
 	return baselock.Ask(ctx, l.base, lastToken(l.base.Key))
 }
 
-// IsLocked tells whether anybody holds the lock.
+// IsLocked reports whether anybody holds the lock.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.base.IsLocked(ctx) }
 
-// HoldCount is how often the hold that ctx carries has the lock; 0 when ctx carries none.
+// HoldCount returns how many times the hold that ctx carries has taken the lock, 0 when ctx carries none.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.base.HoldCount(ctx) }
 
-// RemainingTTL is how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no TTL,
-// which only somebody outside can have brought about.
+// RemainingTTL returns how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no
+// TTL, which can only have been caused from outside.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return l.base.RemainingTTL(ctx)
 }
 
-// ForceUnlock frees the lock whoever holds it, and tells whether somebody did. The tokens go on from where they are.
-// The holder learns of it within a third of the watchdog timeout and a second.
+// ForceUnlock frees the lock, whoever holds it, and reports whether anybody did. The tokens continue from where they
+// are. The holder learns of it within a third of the watchdog timeout plus a second.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.base.ForceUnlock(ctx) }
 
-// Inspect tells who holds the lock, how often and how long still.
+// Inspect returns who holds the lock, how many times, and how long it still lasts.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.base.Inspect(ctx) }

@@ -13,16 +13,16 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 )
 
-// A Guard protects data in the same Redis from holders that are not holders any more. It remembers, beside the data, the
+// A Guard protects data in the same Redis from those who no longer hold the lock. It remembers, beside the data, the
 // greatest token that it has seen, and makes a write only when the write's token is not smaller: check and write are
 // one step, so a newer holder cannot come in between. A refused write matches ErrStale.
 //
-// It protects what is written through it, and by nobody past it. All writers of the data use a Guard of the same name
-// and tokens of one lock, usually of that name too. A token may travel to other processes and be used there; the
+// It protects only against writes that go through it: all writers of the data must use a Guard of the same name, and
+// tokens of one lock, which usually has that name too. A token may be passed to other processes and be used there; the
 // guard does not ask who holds the lock.
 //
-// Every write takes effect once, or not at all, however often the network makes it be sent. When ctx ends before the
-// outcome is known the error matches ErrUncertain, and a write that has not been made by then is prevented.
+// Every write takes effect once or not at all, however often it has to be sent. When ctx ends before the outcome is
+// known the error matches ErrUncertain, and a write that has not been made by then is prevented.
 type Guard struct {
 	counter *counter.Counter
 	seen    string // the key of the greatest token
@@ -31,14 +31,14 @@ type Guard struct {
 // NewGuard makes a guard. It does no I/O. On a cluster the guarded data must share the hash slot of the guard: give the
 // keys its name in braces, as in {orders:42}:state. It takes only options that every primitive takes.
 //
-// The greatest token is kept in redlatch_guard:{name}, without a TTL: like the lock's own counter it is to outlive
-// every holder.
+// The greatest token is kept in redlatch_guard:{name}, without a TTL: like the lock's own counter it must outlive every
+// holder.
 func NewGuard(client redlatch.Client, name string, opts ...redlatch.Option) *Guard {
 	c := counter.New(client, name, "guard", nil, 0, opts)
 	return &Guard{counter: c, seen: keys.Guard(c.Key)}
 }
 
-// Name is the name that the guard was made with.
+// Name returns the name that the guard was made with.
 func (g *Guard) Name() string { return g.counter.Name }
 
 // Set writes value to key if token is not stale.
@@ -78,7 +78,7 @@ func (g *Guard) Claim(ctx context.Context, token int64) error {
 	return g.judge(token, above, err)
 }
 
-// Greatest is the greatest token that the guard has seen, 0 before the first.
+// Greatest returns the greatest token that the guard has seen, 0 before the first.
 func (g *Guard) Greatest(ctx context.Context) (int64, error) {
 	return counter.Ask(ctx, g.counter, func(string) scripts.Command[int64] { return fencedlock.Last(g.seen) })
 }

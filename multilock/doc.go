@@ -11,11 +11,12 @@
 //	  ▼ │ a member takes long      └── one member lost ──► all lost
 //	 all given back, the wait goes on for that member with nothing held
 //
-// [New] takes any locks, of any kind, on any clients. They are taken in the order of their names, whatever order they
-// are given in, so multi-locks do not wait for each other in a circle. Only locks of one name on several servers are taken
-// in the order given, which should be the same everywhere. Programs that take the same locks one by one in another order
-// could still close a circle; therefore no member is waited for longer than a moment while others are held. After that moment everything is given back, and the one that was busy is waited for with nothing held; then the
-// members before it are only tried, and the members behind it waited for. The moments differ at random and grow, so two
+// [New] combines locks of any kind, on any clients. The members are taken in the order of their names, whatever order
+// they are given in, so multi-locks do not wait for each other in a circle. Only locks of one name on several servers
+// are taken in the order given, which should be the same everywhere. Programs that take the same locks one by one in
+// another order could still close a circle; therefore no member is waited for longer than a moment while others are
+// held. After that moment everything is given back, and the member that was busy is waited for with nothing held; then
+// the members before it are only tried, and those behind it are waited for. The moments are random and grow, so two
 // programs do not give way to each other for ever.
 //
 // [NewGroup] locks some of the values of one group, in one key and one round trip, compatible with Redisson's
@@ -23,9 +24,9 @@
 //
 // # Failures
 //
-// Whatever ends an acquisition (the context, a server, a member that refuses), everything that was taken is given back,
-// and what is not confirmed is repeated in the background until its lease is over. Each member is renewed by its own
-// watchdog. When one is lost the hold is lost: its contexts end at once with an error that names the member, and the
-// other members are given back by Unlock or, without it, five seconds later. A multi-lock over several servers is not a
-// redlock: it needs every one of them.
+// Whatever ends an acquisition (the context, a server, a member that refuses), everything that was taken is given back;
+// a release that is not confirmed is repeated in the background until the lease is over. Each member is renewed by its
+// own watchdog. When one is lost the hold is lost: its contexts end at once with an error that names the member, and
+// the other members are given back by Unlock or, without it, five seconds later. A multi-lock over several servers is
+// not a redlock: it needs every one of them.
 package multilock

@@ -15,12 +15,12 @@ import (
 // A Group is a lock of some values of one group: all of them or none, in one round trip, because they live in one key.
 // Groups of the same name whose values are disjoint do not touch each other.
 //
-// Code that is given the context of a Hold takes the same values again, or some of them, without waiting; the whole
-// set stays held until the last of these holds is given back. It is refused at once with ErrNotReentrant when it asks
-// for values of which the hold has only some, for it would wait for itself: take the union first.
+// Code that is given the context of a Hold takes the same values again, or some of them, without waiting; the whole set
+// stays held until the last of these holds is given back. If it asks for values of which the hold has only some, it is
+// refused at once with ErrNotReentrant, because it would wait for itself: take all of them at once instead.
 //
-// Redisson's getMultiLock(group, values) is the same lock where its client has a string codec. With another codec,
-// which is its default, the two do not see each other.
+// Redisson's getMultiLock(group, values) is the same lock if its client has a string codec. With any other codec, as by
+// default, the two do not see each other.
 type Group struct {
 	base    *baselock.Base
 	values  []string
@@ -31,8 +31,8 @@ type Group struct {
 var _ redlatch.Locker = (*Group)(nil)
 
 // NewGroup makes a lock of these values of a group; a value that is given twice counts once. It does no I/O. It panics
-// when the client is nil or of a kind that cannot carry locks; a bad name or option, or no values at all, is reported
-// by the calls. Options: WithLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithReplicas, and those that every
+// if the client is nil or of a kind that cannot carry locks; a bad name or option, or no values at all, is reported by
+// the calls. Options: WithLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithReplicas, and those that every
 // primitive takes.
 func NewGroup(client redlatch.Client, group string, values []string, opts ...redlatch.Option) *Group {
 	g := &Group{values: slices.Compact(slices.Sorted(slices.Values(values)))}
@@ -46,10 +46,10 @@ func NewGroup(client redlatch.Client, group string, values []string, opts ...red
 	return g
 }
 
-// Name is the name of the group.
+// Name returns the name of the group.
 func (g *Group) Name() string { return g.base.Name }
 
-// Values are the values, sorted, each once.
+// Values returns the values, sorted, each once.
 func (g *Group) Values() []string { return slices.Clone(g.values) }
 
 // Lock waits until all values are held, ctx ends, or the time of WithWait is over. With a context that carries a live
@@ -62,7 +62,7 @@ func (g *Group) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Ho
 	return base.Lock(ctx, opts)
 }
 
-// TryLock asks once. The error matches ErrNotAcquired when somebody else has one of the values, or others of this
+// TryLock asks once. The error matches ErrNotAcquired when somebody else has one of the values, or others in this
 // process wait for the same ones.
 func (g *Group) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	base, err := g.within(ctx)
@@ -110,7 +110,7 @@ func (g *Group) IsLocked(ctx context.Context) (bool, error) {
 	return g.base.IsLocked(ctx)
 }
 
-// HoldCount is how often the hold that ctx carries has all the values; 0 when it has not.
+// HoldCount returns how many times the hold that ctx carries has taken all the values, 0 when it has not.
 func (g *Group) HoldCount(ctx context.Context) (int64, error) {
 	base, err := g.within(ctx)
 	switch {
@@ -122,7 +122,7 @@ func (g *Group) HoldCount(ctx context.Context) (int64, error) {
 	return base.HoldCount(ctx)
 }
 
-// RemainingTTL is how long it takes until all values are free if nobody renews them; 0 when they are free.
+// RemainingTTL returns how long it takes until all values are free if nobody renews them, 0 when they are free.
 func (g *Group) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	if g.invalid != nil {
 		return 0, g.invalid
@@ -130,8 +130,8 @@ func (g *Group) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return g.base.RemainingTTL(ctx)
 }
 
-// ForceUnlock frees the values whoever has them, and tells whether anybody did. A holder that loses one of its values
-// so loses all, and learns of it within a third of the watchdog timeout and a second.
+// ForceUnlock frees the values, whoever has them, and reports whether anybody did. A holder that loses one of its
+// values in this way loses all of them, and learns of it within a third of the watchdog timeout plus a second.
 func (g *Group) ForceUnlock(ctx context.Context) (bool, error) {
 	if g.invalid != nil {
 		return false, g.invalid
@@ -139,7 +139,7 @@ func (g *Group) ForceUnlock(ctx context.Context) (bool, error) {
 	return g.base.ForceUnlock(ctx)
 }
 
-// GroupInfo is what Inspect found out about some values of a group.
+// GroupInfo is what Inspect finds out about some values of a group.
 type GroupInfo struct {
 	Name    string
 	Key     string  // the group's name as Redis has it
@@ -151,7 +151,7 @@ type GroupInfo struct {
 type Value struct {
 	Value string
 	Owner string        // who has it, "<client uuid>:<number>"; empty when it is free
-	Holds int64         // how often
-	TTL   time.Duration // until it is free if nobody renews it
-	Own   bool          // the owner belongs to this client
+	Holds int64         // how many times
+	TTL   time.Duration // how long until it is free if nobody renews it
+	Own   bool          // whether the owner belongs to this client
 }

@@ -61,7 +61,7 @@ func fieldsOf(kind *baselock.Kind) (fields []string) {
 	return fields
 }
 
-// Inspect tells who has which of the values.
+// Inspect returns who has which of the values.
 func (g *Group) Inspect(ctx context.Context) (GroupInfo, error) {
 	if g.invalid != nil {
 		return GroupInfo{}, g.invalid

@@ -15,9 +15,9 @@ import (
 
 // A Lock is several locks that are held together. The hold is the holder, as with any lock: code that is given the
 // context of its Hold takes the same multi-lock again, or another one that has members in common, without waiting for
-// itself. The context does not open the members one by one: code inside that needs one member makes a multi-lock of it.
+// itself. The context does not re-enter single members: code inside that needs one member makes a multi-lock of it.
 //
-// A Hold has no owner and no token, for each member has its own. It is trusted until the first of its members ends.
+// A Hold has no owner and no token, because each member has its own. It is trusted until the first of its members ends.
 type Lock struct {
 	name     string
 	members  []redlatch.Locker // in the order in which they are taken
@@ -26,7 +26,7 @@ type Lock struct {
 
 var _ redlatch.Locker = (*Lock)(nil)
 
-// New makes a lock of all lockers together. It does no I/O. It panics when there are none, or one is nil.
+// New makes a lock of all lockers together. It does no I/O. It panics if there are none, or one is nil.
 func New(lockers ...redlatch.Locker) *Lock {
 	if len(lockers) == 0 {
 		panic("redlatch: a multi-lock of no locks would exclude nobody; give it at least one")
@@ -61,12 +61,13 @@ func (l *Lock) With(opts ...redlatch.Option) *Lock {
 	return &with
 }
 
-// Name is the names of the members in order, joined with plus signs; a name that several of them have stands once.
+// Name returns the names of the members in order, joined with plus signs; a name that several of them have appears
+// once.
 func (l *Lock) Name() string { return l.name }
 
 // Lock waits until all members are held, ctx ends, or the time of WithWait is over. ctx governs the wait and nothing
 // else. Options go to all members, so they must suit each of them; WithWait bounds the whole wait, and an observer is
-// told of the multi-lock, not of its members. With WithLease every member has the whole lease when Lock returns.
+// told about the multi-lock, not its members. With WithLease every member has the whole lease when Lock returns.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.take(ctx, opts, false)
 }

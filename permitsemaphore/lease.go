@@ -17,8 +17,9 @@ import (
 // UpdateLease makes the permit end lease from now, later or sooner than it would have, whichever process has it; with
 // NoLease it never ends. When it is unknown, released or expired the error matches ErrNotHeld.
 //
-// A Permit of this process that has this id alone is told, as by its own UpdateLease. Any other goes by the lease that
-// it knows: if that is longer than the new one it is lost at its next check, and if it renews itself it goes on doing so.
+// A Permit of this process that has only this id is told, as by its own UpdateLease. Any other Permit goes by the lease
+// that it knows: if that is longer than the new one, the Permit is lost at its next check; if it is renewed, that goes
+// on.
 func (s *Semaphore) UpdateLease(ctx context.Context, id string, lease time.Duration) error {
 	if err := checkLease("UpdateLease", lease); err != nil {
 		return err
@@ -54,8 +55,8 @@ func (s *Semaphore) notHeld(id string) error {
 	return fmt.Errorf("%w: permit %s of %q is unknown, was released or has expired", errs.NotHeld, id, s.Name())
 }
 
-// LeaseTime is how long the permit lasts if nobody renews it, NoLease if it never ends. When it is unknown, released or
-// expired the error matches ErrNotHeld.
+// LeaseTime returns how long the permit lasts if nobody renews it, NoLease if it never ends. When it is unknown,
+// released or expired the error matches ErrNotHeld.
 func (s *Semaphore) LeaseTime(ctx context.Context, id string) (time.Duration, error) {
 	ids, err := parse("LeaseTime", []string{id})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // any goroutine.
 //
 // A Permit that the program drops without Release, while it is renewed, is noticed by the garbage collector: it is
-// reported through the semaphore's logger (or slog.Default), is renewed no longer, and ends with its lease. One with a
-// lease of its own, or with none, may be dropped by a program that keeps the ids.
+// reported through the semaphore's logger (or slog.Default), is no longer renewed, and ends with its lease. A program
+// that keeps the ids may drop a Permit with a lease of its own, or with none.
 type Permit struct {
 	inner   *grant
 	cleanup runtime.Cleanup
@@ -28,15 +28,15 @@ func newPermit(inner *grant) *Permit {
 	return p
 }
 
-// ID is the id of the permit, 32 hexadecimal digits, by which any process may release it; the first one of several, and
-// empty for none.
+// ID returns the id of the permit, 32 hexadecimal digits, with which any process may release it. Of several permits it
+// is the first id; of none it is empty.
 func (p *Permit) ID() string {
 	id := p.inner.Owner()
 	runtime.KeepAlive(p)
 	return id
 }
 
-// IDs are the ids of the permits that have not been released by their id in this process.
+// IDs returns the ids of the permits that have not been released by their id in this process.
 func (p *Permit) IDs() []string {
 	ids := p.inner.names()
 	runtime.KeepAlive(p)
@@ -44,8 +44,8 @@ func (p *Permit) IDs() []string {
 }
 
 // Context returns a child of parent that ends when the Permit does. Then [context.Cause] matches ErrReleased after
-// Release, and ErrLost when one of the permits was lost or may be. The context keeps the Permit alive: work that still
-// has it still holds.
+// Release, and ErrLost when one of the permits was lost or may have been. The context keeps the Permit alive: work that
+// still has the context still holds the permits.
 func (p *Permit) Context(parent context.Context) context.Context {
 	return holds.NewContext(parent, p.inner, p)
 }
@@ -54,7 +54,7 @@ func (p *Permit) Context(parent context.Context) context.Context {
 // limit of its own ([redlatch.WithReleaseTimeout]), after which the release is repeated in the background.
 //
 // The error matches ErrReleased when the Permit was given back before, and ErrLost when a permit was lost before or is
-// found lost now; those of the others that are left are given back all the same.
+// found lost now; the permits that are left are given back all the same.
 func (p *Permit) Release(ctx context.Context) error {
 	p.cleanup.Stop()
 	err := p.inner.Unlock(ctx)
@@ -74,8 +74,9 @@ func (p *Permit) UpdateLease(ctx context.Context, lease time.Duration) error {
 	return err
 }
 
-// Until is the moment up to which the permits are certainly held, by what is known without asking Redis; a hundred years
-// away for permits without a lease. It moves on as renewals succeed, and is in the past once the Permit is over.
+// Until returns the moment up to which the permits are certainly held, as far as is known without asking Redis; for
+// permits without a lease it is a hundred years away. It moves on as renewals succeed, and is in the past once the
+// Permit is over.
 func (p *Permit) Until() time.Time {
 	until := p.inner.Until()
 	runtime.KeepAlive(p)

@@ -14,8 +14,8 @@ import (
 )
 
 // TrySetPermits sets the number of permits of a semaphore that does not exist yet, and reports whether it did. One with
-// no permits left exists. With WithTTL the semaphore disappears after that time, and its permits with it. Permits that
-// outlived an earlier semaphore of the name count as taken from the new one.
+// no permits left does exist. With WithTTL the semaphore disappears after that time, and its permits with it. Permits
+// that outlived an earlier semaphore of the name count as taken from the new one.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch.Option) (bool, error) {
 	set, err := s.counter.Resolve("TrySetPermits", settings.TTL, opts)
 	if err != nil {
@@ -29,8 +29,9 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 	})
 }
 
-// SetPermits makes the number of permits n, those that are taken included, and makes the semaphore if it does not exist.
-// Nobody loses a permit by it: when more than n are taken, Available is below zero until enough came back.
+// SetPermits sets the total number of permits, including those that are taken, to n, and creates the semaphore if it
+// does not exist. Nobody loses a permit by it: when more than n are taken, Available is below zero until enough have
+// come back.
 func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 	if err := number("SetPermits", n); err != nil {
 		return err
@@ -41,8 +42,8 @@ func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 	return err
 }
 
-// AddPermits changes the number of permits by d, which may be negative, and returns the new number, those that are taken
-// included. It makes the semaphore if it does not exist.
+// AddPermits changes the number of permits by d, which may be negative, and returns the new number, including those
+// that are taken. It creates the semaphore if it does not exist.
 func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	if d > script.MaxPermits || d < -script.MaxPermits {
 		return 0, errs.Wrong("AddPermits(%d): at most %d at once", d, int64(script.MaxPermits))
@@ -52,19 +53,19 @@ func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	})
 }
 
-// Available is the number of permits that nobody has; 0 when the semaphore does not exist.
+// Available returns the number of permits that nobody has, 0 when the semaphore does not exist.
 func (s *Semaphore) Available(ctx context.Context) (int64, error) {
 	count, err := s.count(ctx)
 	return count.Available, err
 }
 
-// Acquired is the number of permits that are taken and have not expired; 0 when the semaphore does not exist.
+// Acquired returns the number of permits that are taken and have not expired, 0 when the semaphore does not exist.
 func (s *Semaphore) Acquired(ctx context.Context) (int64, error) {
 	count, err := s.count(ctx)
 	return count.Acquired, err
 }
 
-// Total is the number of permits, available and taken; 0 when the semaphore does not exist.
+// Total returns the number of permits, available and taken, 0 when the semaphore does not exist.
 func (s *Semaphore) Total(ctx context.Context) (int64, error) {
 	count, err := s.count(ctx)
 	return count.Available + count.Acquired, err
@@ -84,7 +85,7 @@ func ask[R any](ctx context.Context, s *Semaphore, build func(wake scripts.Wake)
 }
 
 // Delete removes the semaphore and reports whether there was one. Those who have permits lose them when they notice;
-// those who wait go on waiting, for it may be set up again.
+// those who wait go on waiting, because it may be set up again.
 func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Delete(s.keys, call)
@@ -101,7 +102,7 @@ func (s *Semaphore) Expire(ctx context.Context, ttl time.Duration) (bool, error)
 	})
 }
 
-// Persist makes the semaphore stay, and reports whether it had a TTL.
+// Persist removes the semaphore's TTL, and reports whether it had one.
 func (s *Semaphore) Persist(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Persist(s.keys, call)

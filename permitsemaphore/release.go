@@ -93,11 +93,12 @@ func (g *grant) unconfirmed(err error, doubt bool) error {
 }
 
 // Release gives back permits by their ids, all or none, whichever process has them. When one of them is unknown, or was
-// released before, or has expired, the error matches ErrNotHeld and none is given back; an expired one returns by itself
-// all the same. An id that is named twice is ErrInvalid, and nothing is sent.
+// released before, or has expired, the error matches ErrNotHeld and none is given back; an expired one comes back by
+// itself all the same. If an id is given twice the error matches ErrInvalid, and nothing is sent.
 //
 // A Permit of this process that has one of the ids goes on with the others, and is released with the last of them. One
-// of another process is lost, as a whole, when it notices; to hand permits out to processes acquire them one by one.
+// of another process is lost, as a whole, when it notices; to hand out permits to other processes, acquire them one by
+// one.
 //
 // Release ignores the cancellation of ctx and has a time limit of its own ([redlatch.WithReleaseTimeout]); what is in
 // doubt by then is carried through in the background, and the error matches ErrUncertain.
@@ -109,7 +110,7 @@ func (s *Semaphore) Release(ctx context.Context, ids ...string) error {
 	return err
 }
 
-// TryRelease is Release that reports false instead of ErrNotHeld.
+// TryRelease is like Release, but returns false instead of ErrNotHeld.
 func (s *Semaphore) TryRelease(ctx context.Context, ids ...string) (bool, error) {
 	return s.release(ctx, "TryRelease", ids)
 }

@@ -14,12 +14,12 @@
 //
 // Unlike the permits of package semaphore, these cannot be lost with their process:
 //
-//   - A permit without a lease is renewed while its Permit lives, so a long job keeps it, and one of a process that
-//     dies comes back within the watchdog timeout (30 s), although nobody sends a message then.
+//   - A permit without a lease is renewed while its Permit lives, so a long job keeps it; that of a process that dies
+//     comes back within the watchdog timeout (30 s), although no message is sent then.
 //   - [redlatch.WithLease] makes permits that end by themselves, [redlatch.WithNoLease] permits that never do.
-//   - Deadlines are set and judged by the server's clock alone. What time it is on a client changes nothing, except
-//     between clients of Redisson, which use their own clocks.
-//   - An id can be passed on: any process may release the permit, or change its lease, by it.
+//   - Deadlines are set and judged by the server's clock alone. The clock of a client does not matter, except between
+//     clients of Redisson, which use their own clocks.
+//   - An id can be passed on: with it any process may release the permit or change its lease.
 //   - A permit is taken once and comes back once, whatever happens to the messages: those available and those taken add
 //     up to the number that was set.
 //
@@ -31,14 +31,14 @@
 //	                    │ elsewhere, or semaphore deleted
 //	                    └──────────────► lost ──── Release (gives back what is left) ──► released
 //
-// Failures. [Permit.Context] ends with ErrLost before the lease can run out at the server. A permit that was taken away,
-// by its id, with the semaphore, or with a primary that failed before the write was replicated, is noticed at the next
-// check: at latest a third of the watchdog timeout and a second later. A release that the server does not confirm goes
-// on in the background. A semaphore that does not exist has no permits; those of one that vanished belong to nobody and
-// come back to the next of that name.
+// Failures. [Permit.Context] ends with ErrLost before the lease can run out at the server. A permit that was taken
+// away, by its id, with the semaphore, or with a primary that failed before the write was replicated, is noticed at the
+// next check, at the latest a third of the watchdog timeout plus a second later. A release that the server does not
+// confirm goes on in the background. A semaphore that does not exist has no permits. Permits of one that vanished
+// belong to nobody, and come back to the next semaphore of that name.
 //
-// In Redis the semaphore is a number, of the permits available, and a sorted set of the ids that are taken with their
-// deadlines. Waiters of one process are served in the order of their arrival; between processes there is no order.
+// In Redis the semaphore is the number of available permits, and a sorted set of the ids that are taken, with their
+// deadlines. Waiters of one process are served in their order of arrival; between processes there is no order.
 package permitsemaphore
 
 import (
@@ -55,7 +55,7 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// NoLease is the lease of a permit that never expires: what UpdateLease takes and LeaseTime answers for it.
+// NoLease is the lease of a permit that never expires: UpdateLease takes it, and LeaseTime returns it.
 const NoLease time.Duration = script.NoLease
 
 // A Semaphore is a number of permits shared by every process that uses the same name on the same Redis. It is safe
@@ -74,16 +74,15 @@ const (
 	newOptions     = acquireOptions | settings.TTL
 )
 
-// New makes a semaphore. It does no I/O: the number of permits is set by TrySetPermits, by whichever process. It
-// panics when the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls.
-// Options: WithLease, WithNoLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, and those that every primitive
-// takes.
+// New makes a semaphore. It does no I/O: the number of permits is set with TrySetPermits, by any process. It panics if
+// the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options:
+// WithLease, WithNoLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, noun, keys.SemaphoreChannel, newOptions, opts)
 	return &Semaphore{c, script.NamesOf(c.Key)}
 }
 
-// Name is the name that the semaphore was made with.
+// Name returns the name that the semaphore was made with.
 func (s *Semaphore) Name() string { return s.counter.Name }
 
 // Acquire takes n permits, all or none, waiting until there are that many, and returns them as one Permit. ctx governs
@@ -106,8 +105,8 @@ func (s *Semaphore) Acquire(ctx context.Context, n int, opts ...redlatch.Option)
 	return newPermit(a.got), nil
 }
 
-// TryAcquire takes n permits if there are that many; else the error matches ErrNotAcquired. It does not overtake those
-// of this process who wait. Options: those of Acquire but WithWait.
+// TryAcquire takes n permits if there are that many; otherwise the error matches ErrNotAcquired. It does not overtake
+// others in this process that wait. Options: those of Acquire except WithWait.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int, opts ...redlatch.Option) (*Permit, error) {
 	a, err := s.begin("TryAcquire", n, tryOptions, opts)
 	if err != nil {

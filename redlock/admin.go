@@ -68,7 +68,7 @@ func (l *Lock) status(ctx context.Context) ([]told[scripts.Status], error) {
 	return answers, enough(l, answers)
 }
 
-// IsLocked tells whether so many servers are locked, by whomever, that nobody else can have a majority of them.
+// IsLocked reports whether so many servers are locked, by whomever, that nobody else can get a majority of them.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
 	answers, err := l.status(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
 	return free < l.need, nil
 }
 
-// HoldCount is how often the hold that ctx carries has the lock on a majority; 0 when ctx carries none.
+// HoldCount returns how many times the hold that ctx carries has taken the lock on a majority, 0 when ctx carries none.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
 	answers, err := l.status(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
 	return majority(l, answers, func(s scripts.Status) int64 { return s.Holds }), nil
 }
 
-// RemainingTTL is how long a majority stays locked if nobody renews it; 0 when no majority is locked.
+// RemainingTTL returns how long a majority stays locked if nobody renews it, 0 when no majority is locked.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	answers, err := l.status(ctx)
 	if err != nil {
@@ -111,8 +111,8 @@ func majority[N int64 | time.Duration](l *Lock, answers []told[scripts.Status], 
 	return all[len(all)-l.need]
 }
 
-// ForceUnlock frees the lock on all servers that answer, whoever holds it, and tells whether it was locked on any. Its
-// holder learns of it within a third of the watchdog timeout and a second.
+// ForceUnlock frees the lock on all servers that answer, whoever holds it, and reports whether it was locked on any.
+// Its holder learns of it within a third of the watchdog timeout plus a second.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
 	if l.invalid != nil {
 		return false, l.invalid
@@ -122,7 +122,7 @@ func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
 	return freed, enough(l, answers)
 }
 
-// Info is what Inspect found out about a redlock.
+// Info is what Inspect finds out about a redlock.
 type Info struct {
 	Name    string
 	Need    int // servers that make a majority
@@ -130,15 +130,15 @@ type Info struct {
 	Nodes   []NodeInfo
 }
 
-// NodeInfo is what one server told.
+// NodeInfo is what one server answered.
 type NodeInfo struct {
 	Node string        // as in NodeError
 	Info redlatch.Info // empty when it did not answer
 	Err  error         // a *NodeError, nil when it answered
 }
 
-// Inspect tells what each server knows about the lock. That some do not answer is in the Info; the error is for an
-// argument of New that makes no sense.
+// Inspect returns what each server knows about the lock. Servers that do not answer are reported in the Info; the error
+// is only for an argument of New that makes no sense.
 func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 	if l.invalid != nil {
 		return Info{}, l.invalid

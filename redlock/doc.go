@@ -1,5 +1,5 @@
 // Package redlock is a lock over several independent Redis servers: it is held when a majority of them has granted it,
-// as the Redlock algorithm says, and it is served while a majority is up.
+// as the Redlock algorithm says, and it can be taken as long as a majority is up.
 //
 //	lock := redlock.New([]redlatch.Client{a, b, c, d, e}, "orders:42") // five servers that know nothing of each other
 //	err := lock.Do(ctx, func(ctx context.Context) error {
@@ -12,11 +12,11 @@
 //	  ▼  │ pause, with jitter                   └── fewer than a majority can be trusted ──► lost
 //	 released on all that granted, or may have
 //
-// All servers are asked at the same time, each for a short time ([redlatch.WithNodeTimeout]). The majority is waited for
-// and no more: a server that is down or hung costs nothing while the others agree, and what it answers later joins the
-// hold or is given back. The hold is valid for the lease, less the time since the moment before the servers were asked,
-// less the drift of their clocks, a hundredth of the lease and 2 ms. Without [redlatch.WithLease] each server's lease is
-// the watchdog timeout and is renewed on its own; the hold goes on while a majority is renewed.
+// All servers are asked at the same time, each for a short time ([redlatch.WithNodeTimeout]). Lock waits for a majority
+// and no longer: a server that is down or hung costs nothing while the others agree, and a grant that it sends later
+// joins the hold or is given back. The hold is valid for the lease, counted from just before the servers were asked,
+// less an allowance for the drift of their clocks: one percent of the lease plus 2 ms. Without [redlatch.WithLease]
+// each server's lease is the watchdog timeout and is renewed on its own; the hold goes on while a majority is renewed.
 //
 // On each server the lock is the lock of package rlock with the same name, as it is for Redisson's RedLock.
 //
@@ -26,16 +26,17 @@
 // long as the servers' clocks run at the same speed, no clock jumps, and a server that has lost its memory stays away
 // for longer than the longest lease, or keeps its memory on disk (appendfsync always). If two of five restart empty at
 // once, two holders are possible. And like every lock with a lease it cannot stop a process that was suspended right
-// after it checked its context. It costs five servers and is slower than one.
+// after it checked its context. It needs five servers and is slower than one.
 //
-// When wrong is worse than slow, let the protected store decide: package fencedlock gives each holder a number that
-// grows, and the store refuses what comes with an older one. That is correct with one server and with any number of
-// suspended processes, and it is what to use when the store can compare a number. A redlock issues none, for the
-// numbers of independent servers have no order.
+// When a wrong result is worse than a slow one, let the protected store decide: package fencedlock gives each holder a
+// number that only grows, and the store refuses writes with an older one. That is correct with one server and with any
+// number of suspended processes; use it when the store can compare numbers. A redlock issues none, because the numbers
+// of independent servers have no order.
 //
 // # Failures
 //
-// When fewer than a majority answer, Lock tries on for [redlatch.WithOutage] and TryLock does not; the error then does
-// not match ErrNotAcquired, for nobody is known to hold the lock. Errors list for each server what it said: [NodeError].
-// Servers that restart empty while the lock is held are not asked again; the hold ends when too few are left.
+// When fewer than a majority answer, Lock keeps trying for the time set by [redlatch.WithOutage], and TryLock does not;
+// the error then does not match ErrNotAcquired, because nobody is known to hold the lock. Errors list for each server
+// what it said: [NodeError]. Servers that restart empty while the lock is held are not asked again; the hold ends when
+// too few are left.
 package redlock

@@ -15,8 +15,8 @@ import (
 	"github.com/redlatch/redlatch/internal/outcome"
 )
 
-// A NodeError is what one server of a redlock had against it. The error of a call has one for each server that did not
-// grant it; errors.As finds the first, and errors.Is the server's own errors.
+// A NodeError is why one server of a redlock did not grant it. The error of a call has one for each such server;
+// errors.As finds the first, and errors.Is finds the servers' own errors.
 type NodeError struct {
 	Node    string // "3 (10.0.0.7:6379)": its place among the clients, and its address where the client shows it
 	Refused bool   // it answered that somebody else has the lock; else it failed
@@ -25,7 +25,7 @@ type NodeError struct {
 
 func (e *NodeError) Error() string { return "server " + e.Node + ": " + e.Err.Error() }
 
-// Unwrap is the server's or the network's own error.
+// Unwrap returns the server's or the network's own error.
 func (e *NodeError) Unwrap() error { return e.Err }
 
 // nodeError is what an attempt's error says of its node. That a server did not answer in time is not the end of the

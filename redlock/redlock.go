@@ -18,7 +18,7 @@ import (
 // exclude each other; only code that is given a Hold's context re-enters, and only this lock, not the lock of that name
 // on one of the servers. It is safe for concurrent use, needs no closing, and costs nothing while nobody uses it.
 //
-// A Hold has no owner and no token, for each server knows it by another identity. It is trusted for as long as a
+// A Hold has no owner and no token, because each server knows it by another identity. It is trusted as long as a
 // majority of the servers keeps it.
 type Lock struct {
 	name     string
@@ -40,10 +40,10 @@ var member = baselock.Plain()
 
 const takes = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.NodeTimeout
 
-// New makes a lock on these servers. It does no I/O. An odd number is right, five is usual; an even one bears no more
-// failures than the number below it. It panics when there are none, or a client is nil or of a kind that cannot carry
-// locks. Two clients of one server, as far as their addresses tell, are reported by the calls, as is a bad name or
-// option: they would not fail independently. Options: WithNodeTimeout, WithLease, WithMaxHold, WithWait,
+// New makes a lock on these servers. It does no I/O. Use an odd number, usually five; an even number survives no more
+// failures than the odd number below it. New panics if there are none, or if a client is nil or of a kind that cannot
+// carry locks. Two clients of one server, as far as their addresses show it, are reported by the calls, because they
+// would not fail independently; so is a bad name or option. Options: WithNodeTimeout, WithLease, WithMaxHold, WithWait,
 // WithWatchdogTimeout, and those that every primitive takes.
 func New(clients []redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	if len(clients) == 0 {
@@ -76,18 +76,19 @@ func forMember(opts []redlatch.Option) redlatch.Option {
 	}
 }
 
-// Name is the name that the lock was made with.
+// Name returns the name that the lock was made with.
 func (l *Lock) Name() string { return l.name }
 
 // Lock waits until a majority has granted the lock, ctx ends, or the time of WithWait is over. With a context that
 // carries a live hold of this lock it re-enters. ctx governs the wait and nothing else. Waiters of one process are
-// served in the order of their arrival, and only the first of them asks, with pauses of 20 to 250 ms.
+// served in their order of arrival, and only the first of them asks, with random pauses that grow from about 20 ms to
+// 250 ms.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.take(ctx, opts, false)
 }
 
 // TryLock asks once. The error matches ErrNotAcquired when too few servers granted the lock although enough of them
-// answered, or when others of this process wait for it.
+// answered, or when others in this process wait for it.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.take(ctx, opts, true)
 }

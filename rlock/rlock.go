@@ -15,14 +15,15 @@
 //	                │
 //	                └── not renewed, deleted, force-unlocked ──► lost
 //
-// The lock is a hash at the key of its name: its field is the holder, its value the number of holds. While the hold
-// has no lease of its own, a watchdog renews it every third of the watchdog timeout. Waiters of one process are
-// served in the order of their arrival, and hand the lock on among themselves for some milliseconds at most; then it goes
-// to the process that has waited longest. That is no promise of an order: whoever asks when the lock is free has it. A free
-// lock is taken at the latest one poll interval later. Package fairlock keeps an order between processes.
+// The lock is a hash at the key of its name: its field is the holder, its value the number of holds. Unless the hold
+// has a lease of its own, a watchdog renews it every third of the watchdog timeout. Waiters of one process are served
+// in their order of arrival. They hand the lock on among themselves for a few milliseconds at most; then it goes to the
+// process that has waited longest. That is not a guaranteed order: whoever asks when the lock is free gets it. If all
+// messages are lost, waiters find a free lock at the latest one poll interval later. Package fairlock keeps an order
+// between processes.
 //
-// [NewNonReentrant] makes the same lock without reentrancy: it shares keys with the reentrant one, and code that
-// asks again for what its context holds is told so at once.
+// [NewNonReentrant] makes the same lock without reentrancy: it shares keys with the reentrant one, and code that asks
+// for a lock that its context already holds gets an error at once.
 package rlock
 
 import (
@@ -42,8 +43,8 @@ type Lock struct {
 
 var _ redlatch.Locker = (*Lock)(nil)
 
-// New makes a reentrant lock. It does no I/O. It panics when the client is nil or of a kind that cannot carry locks;
-// a bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithWait, WithWatchdogTimeout,
+// New makes a reentrant lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a
+// bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithWait, WithWatchdogTimeout,
 // WithReplicas, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{baselock.New(client, name, &reentrant, opts)}
@@ -64,7 +65,7 @@ var (
 	}()
 )
 
-// Name is the name that the lock was made with.
+// Name returns the name that the lock was made with.
 func (l *Lock) Name() string { return l.base.Name }
 
 // Lock waits until the lock is held, ctx ends, or the time of WithWait is over. With a context that carries a live
@@ -73,8 +74,8 @@ func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hol
 	return l.base.Lock(ctx, opts)
 }
 
-// TryLock asks once. The error matches ErrNotAcquired when somebody else holds the lock or others of this process
-// wait for it.
+// TryLock asks once. The error matches ErrNotAcquired when somebody else holds the lock or others in this process wait
+// for it.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.base.TryLock(ctx, opts)
 }
@@ -84,21 +85,21 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
-// IsLocked tells whether anybody holds the lock.
+// IsLocked reports whether anybody holds the lock.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.base.IsLocked(ctx) }
 
-// HoldCount is how often the hold that ctx carries has the lock; 0 when ctx carries none.
+// HoldCount returns how many times the hold that ctx carries has taken the lock, 0 when ctx carries none.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.base.HoldCount(ctx) }
 
-// RemainingTTL is how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no TTL,
-// which only somebody outside can have brought about.
+// RemainingTTL returns how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no
+// TTL, which can only have been caused from outside.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return l.base.RemainingTTL(ctx)
 }
 
-// ForceUnlock frees the lock whoever holds it, and tells whether somebody did. Its holder learns of it within a third
-// of the watchdog timeout and a second.
+// ForceUnlock frees the lock, whoever holds it, and reports whether anybody did. Its holder learns of it within a third
+// of the watchdog timeout plus a second.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.base.ForceUnlock(ctx) }
 
-// Inspect tells who holds the lock, how often and how long still.
+// Inspect returns who holds the lock, how many times, and how long it still lasts.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.base.Inspect(ctx) }

@@ -21,32 +21,32 @@
 //	  │        └── held again
 //	  └── last Unlock ──► free
 //
-// The methods are named as those of [sync.RWMutex]; [Lock.Reader] and [Lock.Writer] are the two sides as lockers.
+// The methods have the names of those of [sync.RWMutex]; [Lock.Reader] and [Lock.Writer] are the two sides as lockers.
 //
 //   - The hold is the holder. With the context of a read hold, RLock re-enters; with that of a write hold, Lock
-//     re-enters and RLock reads beside the write. Each Hold is given back by itself, in any order.
+//     re-enters and RLock reads beside the write. Each Hold is given back separately, in any order.
 //   - A writer that reads and gives the write hold back first goes on reading: a downgrade. Readers that wait come in.
 //   - There is no upgrade. Lock with a context that carries a read hold, and no write hold, fails at once with
-//     ErrUpgrade, for it would wait for itself. Without the hold's context it waits, as with sync.
-//   - Waiters of one process are served in the order of their arrival, readers and writers in one line: a reader that
-//     comes while a writer waits stands behind it, and readers behind one another get in together. As with sync, a
-//     program must not take a second read hold without the context of the first, for a writer may wait in between.
-//   - Between processes nothing is promised but that a waiter asks at least once per poll interval. Readers that
-//     overlap all the time keep a writer out, unless it has [redlatch.WithWriterPreference].
+//     ErrUpgrade, because it would wait for itself. Without the hold's context it waits, as with sync.
+//   - Waiters of one process are served in their order of arrival, readers and writers in one line: a reader that comes
+//     while a writer waits stands behind it, and readers behind one another get in together. As with sync, a program
+//     must not take a second read hold without the context of the first, because a writer may be waiting in between.
+//   - Between processes there is no order; a waiter only asks at least once per poll interval. Readers that overlap all
+//     the time keep a writer out, unless it has [redlatch.WithWriterPreference].
 //
 // # Failure
 //
 // A hold that cannot be renewed, or is taken away, is lost as with every lock: its contexts end with ErrLost. The two
-// sides of a writer that reads are renewed and lost each by itself; what deletes the lock ends both, within a third of
-// the watchdog timeout and a second. What was read beside a write that is lost is still protected as a read.
+// sides of a writer that reads are renewed, and lost, separately; if the lock is deleted both end, within a third of
+// the watchdog timeout plus a second. What was read beside a write that is lost is still protected as a read.
 //
-// Every reader has a lease of its own, however short: it shortens nobody's, and nobody's lengthens it. A reader that
-// dies keeps writers out until its own lease is over and no longer, though other readers keep the lock alive, and the
-// next writer that asks, or the last reader that leaves, removes what is left of it. Inspect may name it until then.
+// Every reader has a lease of its own: it does not shorten that of others, nor do others lengthen it. A reader that
+// dies keeps writers out until its own lease is over and no longer, even if other readers keep the lock alive. The next
+// writer that asks, or the last reader that leaves, removes what is left of it; Inspect may name it until then.
 //
-// A Java reader renews by setting the lock's remaining time to Redisson's watchdog timeout, 30 s by default, even if
-// somebody was promised more. A reader of this package puts that right at each of its own renewals, every third of
-// [redlatch.WithWatchdogTimeout]: where Java processes share the lock, keep that no longer than theirs.
+// A Java reader renews by setting the lock's TTL to Redisson's watchdog timeout, 30 s by default, even if somebody was
+// promised more. A reader of this package corrects that at each of its own renewals, every third of
+// [redlatch.WithWatchdogTimeout]. Where Java processes share the lock, keep that timeout no longer than theirs.
 package rwlock
 
 import (
@@ -61,7 +61,7 @@ import (
 // a Lock are different holders; only code that is given a Hold's context is the same. It is safe for concurrent use,
 // needs no closing, and costs nothing while nobody uses it.
 //
-// As a [redlatch.Locker] it is its writing side.
+// As a [redlatch.Locker] a Lock is its writing side.
 type Lock struct {
 	reader, writer Side
 }
@@ -76,7 +76,7 @@ var (
 	_ redlatch.Locker = (*Side)(nil)
 )
 
-// New makes a read-write lock. It does no I/O. It panics when the client is nil or of a kind that cannot carry locks; a
+// New makes a read-write lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a
 // bad name or option is reported by the calls. Options, for both sides: WithLease, WithMaxHold, WithWait,
 // WithWatchdogTimeout, WithReplicas, WithWriterPreference, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
@@ -86,13 +86,13 @@ func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	}
 }
 
-// Name is the name that the lock was made with.
+// Name returns the name that the lock was made with.
 func (l *Lock) Name() string { return l.writer.Name() }
 
-// Reader is the reading side.
+// Reader returns the reading side.
 func (l *Lock) Reader() *Side { return &l.reader }
 
-// Writer is the writing side.
+// Writer returns the writing side.
 func (l *Lock) Writer() *Side { return &l.writer }
 
 // Lock waits until the lock is held for writing, ctx ends, or the time of WithWait is over. With a context that carries
@@ -102,7 +102,7 @@ func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hol
 	return l.writer.Lock(ctx, opts...)
 }
 
-// TryLock asks once to write. The error matches ErrNotAcquired when somebody else holds the lock or others of this
+// TryLock asks once to write. The error matches ErrNotAcquired when somebody else holds the lock or others in this
 // process wait for it, and ErrUpgrade when ctx carries only a read hold.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.writer.TryLock(ctx, opts...)
@@ -115,8 +115,8 @@ func (l *Lock) RLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Ho
 	return l.reader.Lock(ctx, opts...)
 }
 
-// TryRLock asks once to read. The error matches ErrNotAcquired when somebody else writes or others of this process wait
-// for the lock.
+// TryRLock asks once to read. The error matches ErrNotAcquired when somebody else holds the lock for writing or others
+// in this process wait for it.
 func (l *Lock) TryRLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.reader.TryLock(ctx, opts...)
 }
@@ -131,10 +131,10 @@ func (l *Lock) RDo(ctx context.Context, fn func(ctx context.Context) error, opts
 	return redlatch.Do(ctx, &l.reader, fn, opts...)
 }
 
-// Inspect tells who holds the lock on which side, how often and how long still.
+// Inspect returns who holds the lock on which side, how many times, and how long it still lasts.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.writer.Inspect(ctx) }
 
-// Name is the name of the lock.
+// Name returns the name of the lock.
 func (s *Side) Name() string { return s.base.Name }
 
 // Lock waits until this side is held: [Lock.RLock] or [Lock.Lock].
@@ -152,22 +152,22 @@ func (s *Side) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, s, fn, opts...)
 }
 
-// IsLocked tells whether anybody holds this side. A writer that reads holds both; a dead reader holds none.
+// IsLocked reports whether anybody holds this side. A writer that reads holds both; a dead reader holds none.
 func (s *Side) IsLocked(ctx context.Context) (bool, error) { return s.base.IsLocked(ctx) }
 
-// HoldCount is how often the hold that ctx carries has this side; 0 when ctx carries none.
+// HoldCount returns how many times the hold that ctx carries has taken this side, 0 when ctx carries none.
 func (s *Side) HoldCount(ctx context.Context) (int64, error) { return s.base.HoldCount(ctx) }
 
-// RemainingTTL is how long the lock lasts if nobody renews it: 0 when this side is free, negative when its key has no
-// TTL, which only somebody outside can have brought about.
+// RemainingTTL returns how long the lock lasts if nobody renews it: 0 when this side is free, negative when its key has
+// no TTL, which can only have been caused from outside.
 func (s *Side) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return s.base.RemainingTTL(ctx)
 }
 
-// ForceUnlock frees the lock whoever holds it on this side, and tells whether somebody did. A writer that reads loses
-// both; a lock that is held for writing is no business of the reading side. Holders learn of it within a third of the
-// watchdog timeout and a second.
+// ForceUnlock frees the lock if it is held on this side, whoever holds it, and reports whether it was. A writer that
+// also reads loses both sides; on the reading side ForceUnlock does nothing while the lock is held for writing. Holders
+// learn of it within a third of the watchdog timeout plus a second.
 func (s *Side) ForceUnlock(ctx context.Context) (bool, error) { return s.base.ForceUnlock(ctx) }
 
-// Inspect tells who holds the lock, on both sides, how often and how long still.
+// Inspect returns who holds the lock, on both sides, how many times, and how long it still lasts.
 func (s *Side) Inspect(ctx context.Context) (redlatch.Info, error) { return s.base.Inspect(ctx) }

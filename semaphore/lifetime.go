@@ -21,7 +21,7 @@ func (s *Semaphore) Expire(ctx context.Context, ttl time.Duration) (bool, error)
 	})
 }
 
-// Persist makes the semaphore stay, and reports whether it had a TTL.
+// Persist removes the semaphore's TTL, and reports whether it had one.
 func (s *Semaphore) Persist(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Persist(s.counter.Key, call)

@@ -10,11 +10,11 @@
 // permits takes them with it, and nothing stops a program from releasing more than it acquired; package
 // permitsemaphore gives permits an identity and a lease. A semaphore that was never set up has no permits.
 //
-// Waiters of one process are served in the order of their arrival, as with golang.org/x/sync/semaphore: one that asks
-// for many is not overtaken by one that asks for few. Between processes there is no order.
+// Waiters of one process are served in their order of arrival, as with golang.org/x/sync/semaphore: one that asks for
+// many is not overtaken by one that asks for few. Between processes there is no order.
 //
-// Every operation takes effect once, whatever happens to its messages. One whose outcome could not be found out in
-// time says ErrUncertain; it is settled in the background, and must not be repeated.
+// Every operation takes effect once, whatever happens to its messages. If the outcome of one cannot be found out in
+// time, its error matches ErrUncertain; it is settled in the background and must not be repeated.
 package semaphore
 
 import (
@@ -37,14 +37,14 @@ type Semaphore struct {
 	counter *counter.Counter
 }
 
-// New makes a semaphore. It does no I/O: the number of permits is set by TrySetPermits, by whichever process. It
-// panics when the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls.
-// Options: WithWait, WithTTL, and those that every primitive takes.
+// New makes a semaphore. It does no I/O: the number of permits is set with TrySetPermits, by any process. It panics if
+// the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options: WithWait,
+// WithTTL, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	return &Semaphore{counter.New(client, name, "semaphore", keys.SemaphoreChannel, settings.Wait|settings.TTL, opts)}
 }
 
-// Name is the name that the semaphore was made with.
+// Name returns the name that the semaphore was made with.
 func (s *Semaphore) Name() string { return s.counter.Name }
 
 // Acquire takes n permits, waiting until there are that many. When ctx ends first, or the time of WithWait is over, it
@@ -60,8 +60,8 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Optio
 	return s.counter.Acquire(ctx, set, newSeeker(s, n))
 }
 
-// TryAcquire takes n permits if there are that many, and reports whether it did. It does not overtake those of this
-// process who wait. With n of 0 it is true at once.
+// TryAcquire takes n permits if there are that many, and reports whether it did. It does not overtake others in this
+// process that wait. With n of 0 it returns true at once.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64) (bool, error) {
 	if err := s.count("TryAcquire", n); err != nil || n == 0 {
 		return err == nil, err
@@ -70,9 +70,9 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64) (bool, error) {
 }
 
 // Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of its own
-// ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and the error
-// matches ErrUncertain. A semaphore that does not exist is made: the program is trusted not to give back what it has
-// not taken. With n of 0 nothing happens.
+// ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and the error matches
+// ErrUncertain. A semaphore that does not exist is created: the program is trusted not to give back what it has not
+// taken. With n of 0 nothing happens.
 func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	if err := s.count("Release", n); err != nil || n == 0 {
 		return err
@@ -82,8 +82,8 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	return err
 }
 
-// ReleaseIfExists is Release that reports false, and does nothing, when the semaphore does not exist. With n of 0 it
-// is false.
+// ReleaseIfExists is like Release, but does nothing and returns false when the semaphore does not exist. With n of 0 it
+// returns false.
 func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) {
 	if err := s.count("ReleaseIfExists", n); err != nil || n == 0 {
 		return false, err
@@ -102,8 +102,8 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 	return fn(ctx)
 }
 
-// TrySetPermits sets the number of permits of a semaphore that does not exist yet, and reports whether it did. One
-// with no permits left exists. With WithTTL the semaphore disappears after that time.
+// TrySetPermits sets the number of permits of a semaphore that does not exist yet, and reports whether it did. One with
+// no permits left does exist. With WithTTL the semaphore disappears after that time.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch.Option) (bool, error) {
 	set, err := s.counter.Resolve("TrySetPermits", settings.TTL, opts)
 	if err != nil {
@@ -117,8 +117,8 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 	})
 }
 
-// AddPermits changes the number of permits by d and returns the new number. With a negative d it may fall below zero:
-// then that many have to be released before anybody acquires again.
+// AddPermits changes the number of permits by d and returns the new number. With a negative d it may fall below zero;
+// then that many have to be released before anybody can acquire again.
 func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	if d > script.MaxPermits || d < -script.MaxPermits {
 		return 0, errs.Wrong("AddPermits(%d): at most %d at once", d, int64(script.MaxPermits))
@@ -128,21 +128,21 @@ func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	})
 }
 
-// DrainPermits takes all permits that are available and returns their number. A number below zero is returned too,
-// and forgiven: none are available then, and none are owed.
+// DrainPermits takes all permits that are available and returns their number. If the number is below zero it is
+// returned too, and set to zero.
 func (s *Semaphore) DrainPermits(ctx context.Context) (int64, error) {
 	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[int64] {
 		return script.Drain(s.counter.Key, call)
 	})
 }
 
-// AvailablePermits is the number of permits that nobody has; 0 when the semaphore does not exist.
+// AvailablePermits returns the number of permits that nobody has, 0 when the semaphore does not exist.
 func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
 	return counter.Ask(ctx, s.counter, script.Available)
 }
 
-// Delete removes the semaphore and reports whether there was one. Those who wait go on waiting, for it may be set up
-// again.
+// Delete removes the semaphore and reports whether there was one. Those who wait go on waiting, because it may be set
+// up again.
 func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Delete(s.counter.Key, call)

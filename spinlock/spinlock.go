@@ -15,22 +15,22 @@
 //	  │
 //	  └── not renewed, deleted, force-unlocked ──► lost
 //
-// It is the lock of package rlock without messages: it never subscribes and never publishes, so it needs no
-// connection for wake-ups and no permission on channels. The price is paid in commands and in time. Each process that
-// waits asks Redis about eight to sixteen times a second once its sleeps have grown, and finds out that the lock is
-// free up to 128 ms late. It is the choice for locks that are held for a few milliseconds, and for servers or proxies
-// on which pub/sub does not work; rlock is the choice everywhere else.
+// It is the lock of package rlock without messages: it never subscribes and never publishes, so it needs no connection
+// for wake-ups and no permission on channels. The price is more commands and longer waits. Each process that waits asks
+// Redis about eight to sixteen times a second once its sleeps have grown, and may notice up to 128 ms late that the
+// lock is free. Choose it for locks that are held for a few milliseconds, and for servers or proxies on which pub/sub
+// does not work; choose rlock everywhere else.
 //
-// Waiters of one process are served in the order of their arrival, and only the first of them polls. Between processes
+// Waiters of one process are served in their order of arrival, and only the first of them polls. Between processes
 // nothing is promised. [redlatch.WithBackOff] and [redlatch.WithConstantBackOff] set the sleeps; redlatch.WithPoll has
-// no say here.
+// no effect here.
 //
-// Holding is as with any lock: a hold without a lease is renewed by the watchdog, and its context ends with ErrLost
-// before the lease can run out at the server. A poll that cannot reach the server is repeated for the time of
-// WithOutage, and then the server's error is returned.
+// Holding works as with any lock: a hold without a lease is renewed by the watchdog, and its context ends with ErrLost
+// before the lease can run out at the server. A poll that cannot reach the server is repeated for the time set by
+// WithOutage; then the server's error is returned.
 //
 // A spin lock and a plain lock of the same name exclude each other, but the release of a spin lock does not wake those
-// who wait for the plain one: they notice when they next ask. Use one kind for one name.
+// who wait for the plain one: they notice when they next ask. Use only one kind of lock for a name.
 package spinlock
 
 import (
@@ -50,24 +50,24 @@ type Lock struct {
 
 var _ redlatch.Locker = (*Lock)(nil)
 
-// New makes a spin lock. It does no I/O. It panics when the client is nil or of a kind that cannot carry locks; a bad
+// New makes a spin lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a bad
 // name or option is reported by the calls. Options: WithBackOff or WithConstantBackOff, WithLease, WithMaxHold,
 // WithWait, WithWatchdogTimeout, WithReplicas, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{baselock.New(client, name, &spinning, opts)}
 }
 
-// Name is the name that the lock was made with.
+// Name returns the name that the lock was made with.
 func (l *Lock) Name() string { return l.base.Name }
 
-// Lock polls until the lock is held, ctx ends, or the time of WithWait is over; neither waits for a sleep to finish.
-// With a context that carries a live hold of this lock it re-enters. ctx governs the wait and nothing else.
+// Lock polls until the lock is held, ctx ends, or the time of WithWait is over; the last two cut a sleep short. With a
+// context that carries a live hold of this lock it re-enters. ctx governs the wait and nothing else.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.base.Lock(ctx, opts)
 }
 
-// TryLock asks once. The error matches ErrNotAcquired when somebody else holds the lock or others of this process
-// wait for it.
+// TryLock asks once. The error matches ErrNotAcquired when somebody else holds the lock or others in this process wait
+// for it.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.base.TryLock(ctx, opts)
 }
@@ -77,21 +77,21 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
-// IsLocked tells whether anybody holds the lock.
+// IsLocked reports whether anybody holds the lock.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.base.IsLocked(ctx) }
 
-// HoldCount is how often the hold that ctx carries has the lock; 0 when ctx carries none.
+// HoldCount returns how many times the hold that ctx carries has taken the lock, 0 when ctx carries none.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.base.HoldCount(ctx) }
 
-// RemainingTTL is how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no TTL,
-// which only somebody outside can have brought about.
+// RemainingTTL returns how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no
+// TTL, which can only have been caused from outside.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return l.base.RemainingTTL(ctx)
 }
 
-// ForceUnlock frees the lock whoever holds it, and tells whether somebody did. Its holder learns of it within a third
-// of the watchdog timeout and a second; waiters find the lock free at their next poll.
+// ForceUnlock frees the lock, whoever holds it, and reports whether anybody did. Its holder learns of it within a third
+// of the watchdog timeout plus a second; waiters find the lock free at their next poll.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.base.ForceUnlock(ctx) }
 
-// Inspect tells who holds the lock, how often and how long still.
+// Inspect returns who holds the lock, how many times, and how long it still lasts.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.base.Inspect(ctx) }
