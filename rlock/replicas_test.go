@@ -2,6 +2,7 @@ package rlock_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -42,7 +43,8 @@ func TestWithReplicasHoldsOnlyWhatReplicasHave(t *testing.T) {
 	for _, ask := range []func(context.Context, ...redlatch.Option) (*redlatch.Hold, error){lock.Lock, lock.TryLock} {
 		_, err = ask(ctx, redlatch.WithReplicas(1, 100*time.Millisecond))
 		require.ErrorIs(t, err, redlatch.ErrNotReplicated)
-		require.Contains(t, err.Error(), "0 of the 1")
+		require.EqualError(t, err, fmt.Sprintf("redlatch: not acknowledged by enough replicas: lock %q: 0 of the 1 asked for "+
+			"within 100ms; the acquisition was undone", name))
 		require.Empty(t, master.Keys(t), "undone")
 	}
 	plain := rlock.New(master.Client(t), name, quiet...)

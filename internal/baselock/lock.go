@@ -61,6 +61,8 @@ func (b *Base) explain(ctx context.Context, err error) error {
 			err = fmt.Errorf("%w: %w", err, cause)
 		}
 		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, b.Kind.Noun, b.Name, err)
+	case errors.Is(err, errs.NotReplicated):
+		return err
 	default:
 		return b.broken(err)
 	}

@@ -34,8 +34,8 @@ func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[
 	case <-undone:
 	case <-ctx.Done():
 	}
-	err = fmt.Errorf("%w: lock %q: %d of the %d asked for within %v; the acquisition was undone",
-		errs.NotReplicated, b.Name, acknowledged, set.Replicas, set.ReplicaTimeout)
+	err = fmt.Errorf("%w: %s %q: %d of the %d asked for within %v; the acquisition was undone",
+		errs.NotReplicated, b.Kind.Noun, b.Name, acknowledged, set.Replicas, set.ReplicaTimeout)
 	if unheard != nil {
 		err = fmt.Errorf("%w: %w", err, unheard)
 	}
