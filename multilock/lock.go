@@ -133,8 +133,9 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		c.observe(settings.Refused, time.Since(start), err)
 		return nil, err
 	}
+	hold := redlatch.NewHold(inner) // first: if the observer panics, the hold is found forgotten
 	c.observe(settings.Acquired, time.Since(start), nil)
-	return redlatch.NewHold(inner), nil
+	return hold, nil
 }
 
 func (c *call) observe(kind int, d time.Duration, err error) {

@@ -17,7 +17,7 @@ type asking struct {
 	semaphore *Semaphore
 	set       *settings.Settings
 	n         int
-	got       *grant // when it has succeeded
+	got       *Permit // when it has succeeded
 }
 
 // idsAtOnce is how many ids a script for several waiters has at most, unless the first alone wants more.
@@ -83,7 +83,7 @@ func (t *attempt) Took(i int, sent time.Time) error {
 	if err := t.grants[i].begin(sent); err != nil {
 		return err
 	}
-	t.askings[i].got = t.grants[i]
+	t.askings[i].got = newPermit(t.grants[i]) // now: if the observer panics, it is found forgotten
 	return nil
 }
 

@@ -20,9 +20,6 @@ type Permit struct {
 }
 
 func newPermit(inner *grant) *Permit {
-	if inner == nil {
-		return nil
-	}
 	p := &Permit{inner: inner}
 	p.cleanup = runtime.AddCleanup(p, (*grant).Forgotten, inner)
 	return p

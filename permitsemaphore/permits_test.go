@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -330,6 +331,21 @@ func TestAPermitThatWasDroppedIsReportedIfItIsRenewed(t *testing.T) {
 	requireState(t, client, s.Name(), "2", 1)
 	runtime.GC()
 	require.Equal(t, 1, told.count(redlatch.EventForgotten))
+}
+
+func TestAPermitIsNoticedWhenTheObserverThatIsToldOfItPanics(t *testing.T) {
+	var forgotten atomic.Int64
+	s, _ := fresh(t, redistest.Mini(t), 3, redlatch.WithLogger(discard), redlatch.WithObserver(func(e redlatch.Event) {
+		switch e.Kind {
+		case redlatch.EventAcquired:
+			panic("observer")
+		case redlatch.EventForgotten:
+			forgotten.Add(1)
+		}
+	}))
+	require.PanicsWithValue(t, "observer", func() { _, _ = s.Acquire(t.Context(), 1) })
+	require.PanicsWithValue(t, "observer", func() { _, _ = s.TryAcquire(t.Context(), 1) })
+	eventually(t, "both are reported", func() bool { runtime.GC(); return forgotten.Load() == 2 })
 }
 
 func TestAContextKeepsThePermitAlive(t *testing.T) {

@@ -97,12 +97,12 @@ func (s *Semaphore) Acquire(ctx context.Context, n int, opts ...redlatch.Option)
 		return nil, err
 	}
 	if n == 0 {
-		return newPermit(a.got), nil
+		return a.got, nil
 	}
 	if err := s.counter.Acquire(ctx, a.set, a); err != nil {
 		return nil, err
 	}
-	return newPermit(a.got), nil
+	return a.got, nil
 }
 
 // TryAcquire takes n permits if there are that many; otherwise the error matches ErrNotAcquired. It does not overtake
@@ -113,7 +113,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int, opts ...redlatch.Opti
 		return nil, err
 	}
 	if n == 0 {
-		return newPermit(a.got), nil
+		return a.got, nil
 	}
 	taken, err := s.counter.TryWith(ctx, a.set, a)
 	switch {
@@ -125,7 +125,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int, opts ...redlatch.Opti
 		return nil, fmt.Errorf("%w: %s %q has fewer than %d permits left, or others of this process wait for them",
 			errs.NotAcquired, noun, s.Name(), n)
 	}
-	return newPermit(a.got), nil
+	return a.got, nil
 }
 
 // Do runs fn with n permits and their context and gives them back, also when fn panics or ends its goroutine. ctx bounds
@@ -153,7 +153,7 @@ func (s *Semaphore) begin(call string, n int, takes settings.Option, opts []redl
 	}
 	a := &asking{semaphore: s, set: set, n: n}
 	if n == 0 {
-		a.got = newGrant(s, set, nil)
+		a.got = newPermit(newGrant(s, set, nil))
 	}
 	return a, nil
 }

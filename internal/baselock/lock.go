@@ -46,8 +46,9 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		b.observe(set, settings.Refused, "", start, err)
 		return nil, err
 	}
+	hold := redlatch.NewHold(h) // first: if the observer panics, the hold is found forgotten
 	b.observe(set, settings.Acquired, h.owner.id, start, nil)
-	return redlatch.NewHold(h), nil
+	return hold, nil
 }
 
 // explain tells apart, in an error of an acquisition, that somebody else has the lock from everything else.
