@@ -101,6 +101,7 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 			route = dispatch.Follow
 		case outcome.NotYet:
 			d.Reload(ctx)
+		case outcome.Full: // what is there works, and to build it anew would take connections, and have every waiter ask
 		case outcome.Unknown:
 			receipt.Doubt = true
 			d.Reload(ctx)

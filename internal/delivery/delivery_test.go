@@ -272,6 +272,25 @@ func TestWithinSendsAlthoughTheContextHasEndedAndIsBoundedByItsLimit(t *testing.
 	})
 }
 
+// Whoever is told of trouble builds the subscriptions anew, and then every waiter asks, by the connections that are short.
+func TestALackOfConnectionsIsNoSignThatThePrimaryHasChanged(t *testing.T) {
+	for _, short := range []error{redis.ErrPoolTimeout, reply("ERR max number of clients reached")} {
+		synctest.Test(t, func(t *testing.T) {
+			p, trouble := newPlay(step{err: short}, step{value: 7}), 0
+			d := p.dispatcher()
+			d.OnTrouble(func() { trouble++ })
+			_, receipt, err := delivery.Deliver(t.Context(), d, echo(), limit)
+			require.NoError(t, err)
+			require.False(t, receipt.Doubt)
+			p.sends = nil
+			_, _, _, _, err = delivery.Synced(t.Context(), d, echo(), 2, time.Second, limit)
+			require.NoError(t, err)
+			require.Len(t, p.sends, 2)
+			require.Zero(t, trouble)
+		})
+	}
+}
+
 // A gone server has just answered, and has closed its connections. New ones are dialled in vain for a long time.
 type gone struct {
 	*play

@@ -36,6 +36,7 @@ func Synced[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Comm
 			return reply, sent, 0, nil, &Failure{Err: err, Doubt: true, Sent: sent}
 		case outcome.Moved, outcome.NotYet:
 			d.Reload(ctx)
+		case outcome.Full:
 		default:
 			return reply, sent, 0, nil, &Failure{Err: err}
 		}

@@ -35,7 +35,7 @@ func TestALookUpThatFailsSaysThatTheCommandWasNotSent(t *testing.T) {
 		"no nodes":        {errors.New("redis: cluster has no nodes"), outcome.NotYet},
 		"closed client":   {redis.ErrClosed, outcome.Hopeless},
 		"not permitted":   {redis.ErrCrossSlot, outcome.Hopeless},
-		"pool exhaustion": {redis.ErrPoolTimeout, outcome.NotYet},
+		"pool exhaustion": {redis.ErrPoolTimeout, outcome.Full},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer()

@@ -18,6 +18,7 @@ const (
 	Done     Class = iota // no error: executed
 	Hopeless              // not executed, and asking again will not help
 	NotYet                // not executed: the server cannot take it now
+	Full                  // not executed: no connection was to be had, which says nothing about who the primary is
 	Moved                 // not executed: another node has the key, or this one is no primary any more
 	NoScript              // not executed: the server does not know the script by its hash
 	Unknown               // perhaps executed, perhaps it will be
@@ -38,7 +39,7 @@ var prefixes = []struct {
 	{"MASTERDOWN", NotYet},
 	{"NOREPLICAS", NotYet},
 	{"BUSY ", NotYet}, // a long script is running; BUSYGROUP and the like are other errors
-	{"ERR max number of clients", NotYet},
+	{"ERR max number of clients", Full},
 }
 
 // Unsent is the error of a command that never left this process, whatever Err looks like: the same words from a command
@@ -73,7 +74,7 @@ func ofError(err error) Class {
 	case errors.Is(err, redis.ErrClosed):
 		return Hopeless
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
-		return NotYet
+		return Full
 	case errors.As(err, &reply):
 		return ofReply(reply.Error())
 	case errors.As(err, &op) && op.Op == "dial":

@@ -50,7 +50,7 @@ func TestEveryErrorHasItsClass(t *testing.T) {
 		{reply("NOREPLICAS Not enough good replicas to write."), outcome.NotYet},
 		{reply(wrapped + "NOREPLICAS Not enough good replicas to write."), outcome.NotYet},
 		{reply("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."), outcome.NotYet},
-		{reply("ERR max number of clients reached"), outcome.NotYet},
+		{reply("ERR max number of clients reached"), outcome.Full},
 		{reply("BUSYGROUP Consumer Group name already exists"), outcome.Hopeless},
 		{reply("BUSYKEY Target key name already exists."), outcome.Hopeless},
 		{reply("WRONGTYPE Operation against a key holding the wrong kind of value"), outcome.Hopeless},
@@ -65,8 +65,8 @@ func TestEveryErrorHasItsClass(t *testing.T) {
 		{redis.ErrCrossSlot, outcome.Hopeless},
 		{redis.Nil, outcome.Hopeless},
 		{redis.ErrClosed, outcome.Hopeless},
-		{redis.ErrPoolTimeout, outcome.NotYet},
-		{redis.ErrPoolExhausted, outcome.NotYet},
+		{redis.ErrPoolTimeout, outcome.Full},
+		{redis.ErrPoolExhausted, outcome.Full},
 		{&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}, outcome.NotYet},
 		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host"}}, outcome.NotYet},
 		{&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}, outcome.Unknown},
@@ -125,7 +125,7 @@ func TestAPoolWithoutAFreeConnectionIsNotYetExecuted(t *testing.T) {
 	conn := client.Conn()
 	defer func() { _ = conn.Close() }()
 	require.NoError(t, conn.Ping(context.Background()).Err()) // it has the only connection now
-	require.Equal(t, outcome.NotYet, outcome.Of(run(client, "incr", "k")))
+	require.Equal(t, outcome.Full, outcome.Of(run(client, "incr", "k")))
 }
 
 // silent accepts connections and treats them as end says, after they have asked for something.
@@ -175,7 +175,7 @@ func TestAServersErrorsAsTheyComeThroughTheClient(t *testing.T) {
 		"MOVED 3999 127.0.0.1:6381":                             outcome.Moved,
 		"OOM command not allowed":                               outcome.Hopeless,
 		"NOAUTH Authentication required.":                       outcome.Hopeless,
-		"ERR max number of clients reached":                     outcome.NotYet,
+		"ERR max number of clients reached":                     outcome.Full,
 	} {
 		srv.Mini.SetError(text)
 		require.Equal(t, want, outcome.Of(run(client, "incr", "k")), text)
