@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -83,6 +84,31 @@ func TestFollowGoesThroughTheClusterClientAlone(t *testing.T) {
 		var flight *dispatch.InFlight
 		require.ErrorAs(t, err, &flight)
 		require.EqualValues(t, 2, flight.Wait().(*redis.IntCmd).Val())
+	})
+}
+
+// A restless cluster has another master each time.
+type restless struct{}
+
+func (c restless) ReloadState(context.Context) {}
+
+func (c restless) MasterForKey(context.Context, string) (*redis.Client, error) {
+	client := redis.NewClient(&redis.Options{DialerRetries: 1, Dialer: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("gone")
+	}})
+	return client, client.Close()
+}
+
+func TestMastersThatHaveLeftAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dispatch.New(newServer(), restless{}, linger(0))
+		for range 20 {
+			for range 3 {
+				require.ErrorIs(t, d.Do(context.Background(), "key", command(1), dispatch.ToMaster), redis.ErrClosed)
+			}
+			require.LessOrEqual(t, d.Masters(), 9)
+			time.Sleep(40 * time.Second)
+		}
 	})
 }
 

@@ -121,8 +121,25 @@ func (d *Dispatcher) node(ctx context.Context, key string) (*node, error) {
 	if n, ok := d.nodes.Load(master); ok {
 		return n.(*node), nil
 	}
+	d.forget()
 	n, _ := d.nodes.LoadOrStore(master, newNode(master, d.linger))
 	return n.(*node), nil
+}
+
+// forgetAfter is how long a master may say nothing before its queue is forgotten when another one appears. The queue of
+// one that has not left is made anew.
+const forgetAfter = time.Minute
+
+// forget drops the queues of masters that may have left the cluster, with their closed clients. Who still waits in such a
+// queue is served by it.
+func (d *Dispatcher) forget() {
+	limit := time.Now().Add(-forgetAfter).UnixNano()
+	d.nodes.Range(func(master, n any) bool {
+		if n := n.(*node); max(n.made, n.answered.Load()) < limit {
+			d.nodes.Delete(master)
+		}
+		return true
+	})
 }
 
 func (d *Dispatcher) master(ctx context.Context, key string) (*redis.Client, error) {

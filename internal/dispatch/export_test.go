@@ -42,3 +42,9 @@ func (d *Dispatcher) ExpressIsFree() bool {
 	x := d.one.express
 	return x != nil && x.resting && !x.seated.Load() && !time.Now().Before(x.again)
 }
+
+// Masters is how many servers of a cluster have a queue.
+func (d *Dispatcher) Masters() (n int) {
+	d.nodes.Range(func(any, any) bool { n++; return true })
+	return n
+}

@@ -18,7 +18,8 @@ const maxBatch = 256 // commands in one pipeline, so that the first reply is not
 type node struct {
 	client Client
 	linger func() time.Duration
-	most   int // leaders, whatever the pace
+	most   int   // leaders, whatever the pace
+	made   int64 // in Unix nanoseconds
 
 	flying   atomic.Int64 // commands under way that have no answer yet
 	answered atomic.Int64 // when the server last executed something, in Unix nanoseconds
@@ -45,7 +46,7 @@ type node struct {
 }
 
 func newNode(client Client, linger func() time.Duration) *node {
-	n := &node{client: client, linger: linger, most: maxLeaders, limit: fewLeaders}
+	n := &node{client: client, linger: linger, most: maxLeaders, made: time.Now().UnixNano(), limit: fewLeaders}
 	if c, ok := client.(interface{ Options() *redis.Options }); ok {
 		// Half of the connections are for whatever else the program does with its client.
 		n.most = min(max(c.Options().PoolSize/2, fewLeaders), maxLeaders)
