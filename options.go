@@ -212,8 +212,8 @@ func WithNameMapper(fn func(name string) string) Option {
 	}
 }
 
-// WithCluster says that the client is a cluster client although its type does not show it. It is taken from the first
-// primitive that is made with a client, and holds for all of them.
+// WithCluster says that the client is a cluster client although its type does not show it. It counts for all primitives
+// of the client from the first that says it: give it to all of them, or to the one that is made first.
 func WithCluster() Option {
 	return func(s *settings.Settings) {
 		s.Cluster = true

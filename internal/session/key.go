@@ -18,7 +18,7 @@ func (s *Session) KeyOf(name string, set *settings.Settings) (string, error) {
 	if key == "" {
 		return "", errs.Wrong("the name mapper made %q empty", name)
 	}
-	if s.cluster && !keys.FitsCluster(key) {
+	if s.cluster.Load() && !keys.FitsCluster(key) {
 		return "", errs.Wrong("%q cannot be used on a cluster: its braces do not enclose a hash tag, so the keys of one "+
 			"object would fall into different slots; use no braces, or {tag} with something inside", key)
 	}
@@ -27,7 +27,7 @@ func (s *Session) KeyOf(name string, set *settings.Settings) (string, error) {
 
 // Shard groups what may travel in one script: the cluster slot of key, or 0 where there is one server.
 func (s *Session) Shard(key string) int {
-	if !s.cluster && !s.slotted.Load() {
+	if !s.cluster.Load() && !s.slotted.Load() {
 		return 0
 	}
 	return keys.Slot(key)

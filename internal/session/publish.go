@@ -71,7 +71,7 @@ func (s *Session) PublishWithin(ctx context.Context, d time.Duration) (string, e
 // KnowsListeners tells whether a server knows all who listen to a channel: not on a cluster whose channels are not sharded.
 func (s *Session) KnowsListeners() bool {
 	chosen := s.publish.chosen.Load()
-	return !s.cluster || chosen != nil && *chosen == Sharded
+	return !s.cluster.Load() || chosen != nil && *chosen == Sharded
 }
 
 // Subscribed tells whether this process is one of those who listen to a channel, be it only that its subscription lingers.

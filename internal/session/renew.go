@@ -21,7 +21,7 @@ type Renewer interface {
 // acquired by the topology that is known.
 func (s *Session) BatchOf(kind, key string) watchdog.Batch {
 	b := watchdog.Batch{Kind: kind, Shard: s.Shard(key)}
-	if !s.cluster {
+	if !s.cluster.Load() {
 		return b
 	}
 	b.Server = b.Shard // where a wrapper hides its masters, a hung one must not hold up the slots of the others

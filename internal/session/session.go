@@ -39,7 +39,7 @@ type Session struct {
 	Dispatch *dispatch.Dispatcher
 	Watchdog *watchdog.Watchdog
 
-	cluster  bool             // several masters: names are checked, channels may be sharded
+	cluster  atomic.Bool      // several masters: names are checked, channels may be sharded
 	topology dispatch.Cluster // nil unless the client shows what only a cluster client has
 	slotted  atomic.Bool      // the server is a cluster although the client is not
 	owners   atomic.Int64
@@ -81,7 +81,22 @@ func Of(client Client, set *settings.Settings) *Session {
 	if set.LingerSet {
 		s.linger.Store(int64(set.Linger))
 	}
+	if set.Cluster && s.cluster.CompareAndSwap(false, true) {
+		s.spread(set)
+	}
 	return s
+}
+
+// spread is for a client that turns out to be a cluster's after primitives were made without knowing: what was taken for
+// one server's would be renewed in scripts of many slots, which a cluster refuses, and be lost. The family of channels is
+// decided anew unless somebody listens already.
+func (s *Session) spread(set *settings.Settings) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hub == nil {
+		s.publish.chosen.Store(nil)
+		s.publish.decide(true, set.Sharding)
+	}
 }
 
 // forget drops the registry's entry, unless a new session of the same client has taken its place.
@@ -112,8 +127,8 @@ func open(client Client, set *settings.Settings) *Session {
 	s.lanes.opened = time.Now()
 	s.linger.Store(int64(set.Linger))
 	s.topology, _ = client.(dispatch.Cluster)
-	s.cluster = set.Cluster || s.topology != nil
-	s.publish.decide(s.cluster, set.Sharding)
+	s.cluster.Store(set.Cluster || s.topology != nil)
+	s.publish.decide(s.cluster.Load(), set.Sharding)
 	s.Dispatch = dispatch.New(client, s.topology, lingerOf(&s.linger))
 	s.Dispatch.OnTrouble(s.suspect)
 	s.Watchdog = watchdog.New(s.renew)

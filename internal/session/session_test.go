@@ -63,6 +63,22 @@ func TestOneClientHasOneSessionAndTwoHaveTwo(t *testing.T) {
 	require.NotEqual(t, found[0].ID, other.ID)
 }
 
+func TestAClientIsAClustersAsSoonAsOnePrimitiveSaysSo(t *testing.T) {
+	client, set := idle(t), quick()
+	s := session.Of(client, set)
+	require.Equal(t, s.Shard("a"), s.Shard("b"), "one server")
+	cluster := quick()
+	cluster.Cluster, cluster.Sharding = true, settings.ShardingOn
+	require.Same(t, s, session.Of(client, cluster))
+	require.Same(t, s, session.Of(client, set))
+	require.NotEqual(t, s.Shard("a"), s.Shard("b"), "a script of several slots would be refused")
+	_, err := s.KeyOf("a{}", set)
+	require.ErrorIs(t, err, errs.Invalid)
+	publish, err := s.Publish(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, session.Sharded, publish)
+}
+
 func TestASessionGoesWithItsLastUserAndTheNextIsSomebodyElse(t *testing.T) {
 	srv := redistest.Mini(t)
 	client := srv.Client(t)
