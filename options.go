@@ -41,7 +41,7 @@ func WithMaxHold(d time.Duration) Option {
 		if d < settings.MinLease {
 			s.Fail("WithMaxHold(%v): the limit is at least %v", d, settings.MinLease)
 		}
-		s.MaxHold = d
+		s.MaxHold = d.Truncate(time.Millisecond) // Redis' resolution; a lease that is rounded up would reach further
 		s.Give(settings.MaxHold)
 	}
 }

@@ -95,6 +95,12 @@ func TestOptionsReachTheirSettings(t *testing.T) {
 	require.Equal(t, settings.ShardingAuto, auto.Sharding)
 }
 
+func TestAMaxHoldIsNotRoundedUp(t *testing.T) {
+	s := applied(redlatch.WithMaxHold(2*time.Millisecond - 1))
+	require.Equal(t, time.Millisecond, s.MaxHold)
+	require.Equal(t, time.Millisecond, s.FirstLease())
+}
+
 func TestAnObserverSeesEveryFieldOfAnEvent(t *testing.T) {
 	var seen redlatch.Event
 	s := applied(redlatch.WithObserver(func(e redlatch.Event) { seen = e }))

@@ -257,3 +257,14 @@ func TestChangeAfterForgetOrLossDoesNothing(t *testing.T) {
 		require.Len(t, p.lost(), 1)
 	})
 }
+
+// Redis has whole milliseconds, and what is not one is rounded up on the way there.
+func TestALeaseDoesNotReachPastTheEndByAPartOfAMillisecond(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		o, terms := w.owner(0), w.renewed()
+		terms.End = time.Now().Add(5*time.Second + 900*time.Microsecond)
+		w.keep(o, terms)
+		require.Equal(t, 5*time.Second, o.Lease(time.Now()))
+		w.forget(o)
+	})
+}

@@ -101,14 +101,15 @@ func (t *Ticket) TrustedUntil() time.Time {
 	return instant(t.trusted.Load()).time()
 }
 
-// Lease is the TTL to ask for in a send made now. 0 means to check only. It never reaches past Terms.End.
+// Lease is the TTL to ask for in a send made now. 0 means to check only. It never reaches past Terms.End, to which whole
+// milliseconds are left, the resolution of Redis: a part of one would be rounded up.
 func (t *Ticket) Lease(now time.Time) time.Duration {
 	if t.dog == nil {
 		return 0
 	}
 	t.dog.mu.Lock()
 	defer t.dog.mu.Unlock()
-	return max(0, min(t.pace.lease, time.Duration(t.pace.end-instantOf(now))))
+	return max(0, min(t.pace.lease, time.Duration(t.pace.end-instantOf(now)).Truncate(time.Millisecond)))
 }
 
 // trustedUntil is TrustedUntil for the machinery.
