@@ -55,6 +55,42 @@ func TestWithReplicasHoldsOnlyWhatReplicasHave(t *testing.T) {
 	replica.Continue()
 }
 
+// What the replicas acknowledge matters when a lock is taken. A replica that lags later costs nobody the lock.
+func TestARenewalWaitsForNoReplica(t *testing.T) {
+	master, replica := redistest.Replicated(t)
+	ctx := cancellable(t)
+	lock := rlock.New(master.Client(t), master.Key(t, "lock"),
+		with(redlatch.WithReplicas(1, 2*time.Second), redlatch.WithWatchdogTimeout(3*time.Second))...)
+	var hold *redlatch.Hold
+	eventually(t, "a replica that acknowledges", func() (ok bool) {
+		var err error
+		hold, err = lock.Lock(ctx)
+		return err == nil
+	})
+	replica.Stop()
+	defer replica.Continue()
+	for range 2 {
+		until := time.Now().Add(3 * time.Second)
+		eventually(t, "a renewal", func() bool { return hold.Until().After(until) || hold.Context(ctx).Err() != nil })
+		require.NoError(t, context.Cause(hold.Context(ctx)))
+	}
+	require.NoError(t, hold.Unlock(ctx))
+}
+
+// Some managed servers, and some users, have no WAIT. What it would have said is unknown, so the lock is not taken.
+func TestWhereWaitIsRefusedTheAcquisitionIsUndone(t *testing.T) {
+	srv := redistest.Process(t)
+	ctx, admin := cancellable(t), srv.Client(t)
+	require.NoError(t, admin.Do(ctx, "acl", "setuser", "limited", "on", "nopass", "allkeys", "allchannels", "+@all", "-wait").Err())
+	limited := srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "limited", "x" })
+	lock := rlock.New(limited, "lock", quiet...)
+	_, err := lock.Lock(ctx, redlatch.WithReplicas(1, 100*time.Millisecond))
+	require.ErrorIs(t, err, redlatch.ErrNotReplicated)
+	require.ErrorContains(t, err, "NOPERM")
+	require.Empty(t, srv.Keys(t), "undone")
+	require.NoError(t, take(t, lock, ctx).Unlock(ctx))
+}
+
 func TestWithReplicasRefusesATimeoutThatTheClientWouldCutShort(t *testing.T) {
 	srv := redistest.Mini(t)
 	client := srv.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Second })
