@@ -102,6 +102,26 @@ func engines() []string {
 
 var engine = regexp.MustCompile(`redlatch/internal/(dispatch|wakeup|waiting|counter|session)\.`)
 
+// Redisson names the keys beside n and {n} alike. What the server remembers of the operations on the one must not be taken
+// for what it remembers of the other.
+func TestSemaphoresOfSimilarNamesDoNotDisturbEachOther(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		names, errs := []string{"n", "{n}"}, make(chan error)
+		for _, name := range names {
+			s := semaphore.New(b.redis, name, redlatch.WithLinger(0))
+			for range 10 {
+				go func() { errs <- s.Release(b.Context(), 1) }()
+			}
+		}
+		for range 20 {
+			require.NoError(b, <-errs)
+		}
+		for _, name := range names {
+			require.Equal(b, "10", b.redis.Get(b.Context(), name).Val())
+		}
+	})
+}
+
 // A call's own options win over those of New, as with locks.
 func TestAnObserverGivenToACallIsToldOfIt(t *testing.T) {
 	inBubble(t, 1, func(b *bubble) {

@@ -15,6 +15,15 @@ func Tag(name string) string {
 // Prefixed is the shape prefix:{name}.
 func Prefixed(prefix, name string) string { return prefix + ":" + Tag(name) }
 
+// Own is Prefixed for what Redisson does not know. Prefixed is the same for n and {n}, which are two objects, and the one
+// must not be passed to who waits for the other: a name with a brace of its own gets a second colon.
+func Own(prefix, name string) string {
+	if strings.Contains(name, "{") {
+		return prefix + "::" + name
+	}
+	return Prefixed(prefix, name)
+}
+
 // Suffixed is the shape {name}:suffix.
 func Suffixed(name, suffix string) string { return Tag(name) + ":" + suffix }
 
@@ -36,26 +45,21 @@ func LatchChannel(name string) string { return "redisson_countdownlatch__channel
 func FencingToken(name string) string { return Prefixed("redisson_lock_token", name) }
 
 // LockRow is where the processes of this library sit that wait for a plain or fenced lock. A process hears on the channel
-// of this name, with a colon and its session appended, that the lock was passed to it. Redisson does not know either.
-//
-// Two locks must not have one row, or the one would be passed to who waits for the other. Prefixed has one name for n and
-// {n}, so a name with a brace of its own gets a second colon.
-func LockRow(name string) string {
-	if strings.Contains(name, "{") {
-		return "redlatch_lock_row::" + name
-	}
-	return Prefixed("redlatch_lock_row", name)
-}
+// of this name, with a colon and its session appended, that the lock was passed to it.
+func LockRow(name string) string { return Own("redlatch_lock_row", name) }
 
-// Guard is the greatest token that the guard of a fenced lock has seen. Redisson does not know it.
-func Guard(name string) string { return Prefixed("redlatch_guard", name) }
+// Guard is the greatest token that the guard of a fenced lock has seen.
+func Guard(name string) string { return Own("redlatch_guard", name) }
+
+// Writers is where processes announce writers that wait for a read-write lock.
+func Writers(name string) string { return Own("redlatch_rwlock_writers", name) }
 
 // FairQueue is the list of a fair lock's waiters, FairTimeouts the sorted set of their deadlines.
 func FairQueue(name string) string    { return Prefixed("redisson_lock_queue", name) }
 func FairTimeouts(name string) string { return Prefixed("redisson_lock_timeout", name) }
 
-// FairWaiters is the sorted set in which this library's fair waiters say until when they are known to be alive.
-// Redisson does not know it.
+// FairWaiters is the sorted set in which this library's fair waiters say until when they are known to be alive. It goes
+// with the queue: locks that share that share this.
 func FairWaiters(name string) string { return Prefixed("redlatch_lock_waiters", name) }
 
 // PermitTimeouts is the sorted set of the permits of an expirable semaphore.
@@ -65,8 +69,8 @@ func PermitTimeouts(name string) string { return Suffixed(name, "timeout") }
 func ReadMarkers(name, owner string) string { return Suffixed(name, owner+":rwlock_timeout:") }
 
 // Lanes is the private hash in which one session remembers its last operations on a counter, so that a command that
-// is executed twice takes effect once. Redisson does not know it.
-func Lanes(name, session string) string { return Prefixed("redlatch_lanes", name) + ":" + session }
+// is executed twice takes effect once.
+func Lanes(name, session string) string { return Own("redlatch_lanes", name) + ":" + session }
 
 // FitsCluster reports whether everything derived from name falls into the slot of name. Names with braces that do not
 // enclose a non-empty tag do not, and a server would answer CROSSSLOT half-way.

@@ -47,20 +47,16 @@ func TestKeysAndChannelsAreNamedAsRedissonNamesThem(t *testing.T) {
 	}
 }
 
-func TestTheRowOfALockIsInItsSlotAndNoOthers(t *testing.T) {
-	rows := map[string]string{}
+func TestWhatOnlyThisLibraryKnowsOfAnObjectIsInItsSlotAndNoOthers(t *testing.T) {
+	own := map[string]string{}
 	for _, name := range []string{"s", "{s}", ":{s}", "::{s}", "{{s}}", "{s}:x", "a{s}"} {
-		row := keys.LockRow(name)
-		require.Equal(t, keys.Slot(name), keys.Slot(row), name)
-		require.Empty(t, rows[row], name)
-		rows[row] = name
-	}
-}
-
-func TestThePrivateHashOfACounterIsInItsSlotAndDistinctBySession(t *testing.T) {
-	for _, name := range []string{"s", "{g}s", "a{b}c"} {
-		require.Equal(t, keys.Slot(name), keys.Slot(keys.Lanes(name, "one")))
-		require.NotEqual(t, keys.Lanes(name, "one"), keys.Lanes(name, "two"))
+		for _, key := range []string{
+			keys.LockRow(name), keys.Guard(name), keys.Writers(name), keys.Lanes(name, "one"), keys.Lanes(name, "two"),
+		} {
+			require.Equal(t, keys.Slot(name), keys.Slot(key), name)
+			require.Empty(t, own[key], name)
+			own[key] = name
+		}
 	}
 }
 

@@ -94,7 +94,7 @@ func TestCountersAndSessionsHaveLanesOfTheirOwn(t *testing.T) {
 	require.Equal(t, "redlatch_lanes:{b}:"+s.ID, b.Key)
 	require.Equal(t, "redlatch_lanes:{a}:"+other.ID, c.Key)
 	require.NotEqual(t, s.ID, other.ID)
-	require.Equal(t, "redlatch_lanes:{tag}a:"+s.ID, s.BorrowLane("{tag}a").Key)
+	require.Equal(t, "redlatch_lanes::{tag}a:"+s.ID, s.BorrowLane("{tag}a").Key)
 }
 
 func TestALaneIsLentToOneAtATimeWithAscendingNumbersAndThereAreNoMoreThanBorrowers(t *testing.T) {

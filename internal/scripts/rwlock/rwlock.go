@@ -52,9 +52,6 @@ const (
 // WriteSuffix ends the field of a writer; the field of a reader is its owner alone.
 const WriteSuffix = ":write"
 
-// announcements is the key in which waiting writers announce themselves. Redisson does not know it.
-func announcements(key string) string { return keys.Prefixed("redlatch_rwlock_writers", key) }
-
 // withMarkers are the keys of a script about one reader: the hash and its markers 1 to n.
 func withMarkers(key, owner string, n int) []string {
 	all := make([]string, 1, n+1)
@@ -83,7 +80,7 @@ func attempt(reply scripts.Reply) (scripts.Attempt, error) {
 // within is the field of a write hold on whose behalf this is: then the lock is taken beside it, and only if it is
 // still there. It is empty for everybody else.
 func AcquireRead(key, owner string, lease time.Duration, within string) scripts.Command[scripts.Attempt] {
-	return scripts.Integer(acquireRead, append(withMarkers(key, owner, 1), announcements(key)),
+	return scripts.Integer(acquireRead, append(withMarkers(key, owner, 1), keys.Writers(key)),
 		[]any{owner, scripts.Milliseconds(lease), within}, attempt)
 }
 
@@ -144,13 +141,13 @@ type Announcement struct {
 // AcquireWrite takes the lock for writing for a fresh owner with one hold, if nobody has it but readers whose promises
 // are over. field is the owner with WriteSuffix. A refusal leaves the announcement, an acquisition takes it back.
 func AcquireWrite(key, field string, lease time.Duration, a Announcement) scripts.Command[scripts.Attempt] {
-	return scripts.Integer(acquireWrite, []string{key, announcements(key)},
+	return scripts.Integer(acquireWrite, []string{key, keys.Writers(key)},
 		[]any{field, scripts.Milliseconds(lease), keys.Tag(key), a.Session, scripts.Milliseconds(a.For)}, attempt)
 }
 
 // Withdraw takes back the announcement of a session, and wakes the readers that stood back for it.
 func Withdraw(key, session string, wake scripts.Wake) scripts.Command[bool] {
-	return scripts.Integer(withdraw, []string{announcements(key)}, []any{session, wake.Publish, wake.Channel}, scripts.Bool)
+	return scripts.Integer(withdraw, []string{keys.Writers(key)}, []any{session, wake.Publish, wake.Channel}, scripts.Bool)
 }
 
 // ReleaseWrite ends all write holds of an owner and wakes the waiters. If the owner reads too, the lock is held for
