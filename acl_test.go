@@ -2,7 +2,10 @@ package redlatch_test
 
 import (
 	"context"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +70,26 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 			allowed(t, cluster.Node(i).Client(t))
 		}
 	})
+}
+
+var called = regexp.MustCompile(`(?:call|insist)\('([a-z]+)'`)
+
+// Some commands of scripts are not met in a test of everything: those for what a dead process has left, say.
+func TestEveryCommandOfAScriptIsAmongTheDocumentedRights(t *testing.T) {
+	rights := documented(t)
+	found := 0
+	require.NoError(t, fs.WalkDir(os.DirFS("internal/scripts"), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".lua" {
+			return err
+		}
+		source, err := os.ReadFile(filepath.Join("internal/scripts", path))
+		for _, call := range called.FindAllStringSubmatch(string(source), -1) {
+			require.Contains(t, rights, "+"+call[1], path)
+			found++
+		}
+		return err
+	}))
+	require.Greater(t, found, 100)
 }
 
 // allowed looks at what the server refused. What the client library tells or asks of its own accord is not ours.
