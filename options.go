@@ -120,7 +120,8 @@ func WithReleaseTimeout(d time.Duration) Option {
 
 // WithReplicas makes an acquisition succeed only if n replicas acknowledge it within timeout; otherwise it is undone
 // and the error is ErrNotReplicated. It narrows the gap in which a failover loses the lock, and costs the replicas'
-// round trip. A re-entry asks no replicas: they have the lock by the first acquisition, if that asked for them. The timeout must be shorter than the client's read timeout.
+// round trip. A re-entry asks no replicas: they have the lock by the first acquisition, if that asked for them. The
+// timeout must be shorter than the client's read timeout.
 func WithReplicas(n int, timeout time.Duration) Option {
 	return func(s *settings.Settings) {
 		if n < 1 {

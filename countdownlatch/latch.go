@@ -9,8 +9,9 @@
 //	err = done.Await(ctx) // by everybody who has to wait for them
 //
 // The latch is one number in Redis. When it reaches zero it is deleted, and a latch that does not exist is open: it was
-// never set, has opened, was deleted, or its TTL has run out. It can then be set again. Set the count before the work
-// starts, because CountDown does nothing to a latch that does not exist.
+// never set, has opened, was deleted, or its TTL has run out. It can then be set again, but those who wait look at
+// nothing but the count: if it is set again before they have looked, they wait for that count too. Set the count before
+// the work starts, because CountDown does nothing to a latch that does not exist.
 //
 // Every operation takes effect once, whatever happens to its messages. If the outcome of one cannot be found out in
 // time, its error matches ErrUncertain; it is settled in the background and must not be repeated.

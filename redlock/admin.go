@@ -68,7 +68,8 @@ func (l *Lock) status(ctx context.Context) ([]told[scripts.Status], error) {
 	return answers, enough(l, answers)
 }
 
-// IsLocked reports whether so many servers are locked, by whomever, that nobody else can get a majority of them.
+// IsLocked reports whether nobody else can get a majority of the servers now, because too few of them answer that they
+// are free. A server that does not answer is not free, so it may be true when fewer than a majority are locked.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
 	answers, err := l.status(ctx)
 	if err != nil {

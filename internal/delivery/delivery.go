@@ -1,5 +1,6 @@
 // Package delivery brings one script to its end: it resends what was certainly not executed, resends what may have
-// been because nearly every script is idempotent, gives up on what is hopeless, and says what is known when it has to stop.
+// been because nearly every script is idempotent, gives up on what is hopeless, and says what is known when it has to
+// stop.
 package delivery
 
 import (

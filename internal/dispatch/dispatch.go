@@ -4,7 +4,8 @@
 //
 // The client library does not honour the cancellation of a command in flight. A caller whose context can end
 // therefore hands its command to a worker and waits for either; a caller whose context cannot end, or is one of Limit,
-// runs its command on its own goroutine. A caller that is alone hands over to an express, which costs next to nothing on Linux; see there.
+// runs its command on its own goroutine. A caller that is alone hands over to an express, which costs next to nothing on
+// Linux; see there.
 package dispatch
 
 import (
