@@ -2,6 +2,8 @@ package baselock_test
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +42,20 @@ func TestUnlockIsBoundedAndGoesOnInTheBackground(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWhatCouldNotBeSettledIsLogged(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		var log strings.Builder
+		h := k.take(k.lock(redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))), k.ctx)
+		k.faults(down)
+		require.Error(t, h.Unlock(k.ctx))
+		require.Empty(t, log.String())
+		k.mini.Del(name) // as when its lease is over
+		time.Sleep(3 * time.Minute)
+		require.Contains(t, log.String(), "could not be settled")
+		require.Contains(t, log.String(), h.Owner())
+	})
 }
 
 // The message is the last step of a release. Sent again, that finds nothing to release, which is no loss.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
@@ -117,7 +118,7 @@ func (o *owner) settle() {
 		since := o.doubt.since
 		o.doubt.pause = 0
 		o.doubt.timer.Stop()
-		go o.base.observe(o.set, settings.Settled, o.id, since, err)
+		go o.settled(since, err)
 		return
 	}
 	pause := o.doubt.pause
@@ -128,6 +129,15 @@ func (o *owner) settle() {
 		pause = min(pause, o.doubt.ghosts.Sub(now))
 	}
 	o.settleAtLocked(now.Add(pause))
+}
+
+// settled tells what became of the settling.
+func (o *owner) settled(since time.Time, err error) {
+	if err != nil && !errors.Is(err, redis.ErrClosed) {
+		session.Logger(o.set.Logger).Error("redlatch: what was in doubt could not be settled; the lock may stay taken until its lease is over",
+			"lock", o.base.Name, "owner", o.id, "error", err)
+	}
+	o.base.observe(o.set, settings.Settled, o.id, since, err)
 }
 
 func (o *owner) settleOnce() error {
