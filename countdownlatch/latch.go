@@ -56,9 +56,9 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Optio
 	if n < 1 {
 		return false, errs.Wrong("TrySetCount(%d): the count is at least 1; a latch without a count is open", n)
 	}
-	return counter.Change(ctx, l.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return counter.ChangeThen(ctx, l.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.TrySetCount(l.counter.Key, n, set.TTL, wake, call)
-	})
+	}, nil)
 }
 
 // CountDown takes one from the count; the latch opens at zero. It ignores the cancellation of ctx and has a time

@@ -24,9 +24,9 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 	if err := number("TrySetPermits", n); err != nil {
 		return false, err
 	}
-	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return counter.ChangeThen(ctx, s.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.TrySet(s.keys, n, set.TTL, wake, call)
-	})
+	}, nil)
 }
 
 // SetPermits sets the total number of permits, including those that are taken, to n, and creates the semaphore if it

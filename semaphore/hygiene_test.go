@@ -139,6 +139,18 @@ func TestAnObserverGivenToACallIsToldOfIt(t *testing.T) {
 	})
 }
 
+func TestAnOutageGivenToTrySetPermitsCounts(t *testing.T) {
+	inBubble(t, 0, func(b *bubble) {
+		server := &loading{}
+		b.client.AddHook(server)
+		server.down.Store(true)
+		start := time.Now()
+		_, err := semaphore.New(b.client, "s", redlatch.WithLinger(0)).TrySetPermits(b.Context(), 1, redlatch.WithOutage(time.Second))
+		require.ErrorContains(b, err, "LOADING")
+		require.Less(b, time.Since(start), 2*time.Second)
+	})
+}
+
 func TestTheObserverIsToldOfATryThatIsRefusedForThoseWhoWait(t *testing.T) {
 	inBubble(t, 1, func(b *bubble) {
 		var events []redlatch.Event

@@ -112,9 +112,9 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 	if err := s.count("TrySetPermits", n); err != nil {
 		return false, err
 	}
-	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return counter.ChangeThen(ctx, s.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.TrySet(s.counter.Key, n, set.TTL, wake, call)
-	})
+	}, nil)
 }
 
 // AddPermits changes the number of permits by d and returns the new number. With a negative d it may fall below zero;

@@ -8,6 +8,7 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // An Operation has a lane and a number for one script.
@@ -34,13 +35,13 @@ func (c *Counter) begin(wake scripts.Wake, err error) Operation {
 // Change does something once. When ctx ends before the outcome is known the error matches ErrUncertain, and the
 // operation is fenced in the background: it took effect by then, or never will.
 func Change[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) (R, error) {
-	return ChangeThen(ctx, c, build, nil)
+	return ChangeThen(ctx, c, nil, build, nil)
 }
 
-// ChangeThen is Change that calls over when the operation cannot take effect any more: before it returns, unless a copy
-// of its command may still be on its way.
-func ChangeThen[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R],
-	over func()) (reply R, err error) {
+// ChangeThen is Change with the settings of the call; nil: those of New. If there is an over, it is called when the
+// operation cannot take effect any more: before ChangeThen returns, unless a copy of its command may still be on its way.
+func ChangeThen[R any](ctx context.Context, c *Counter, set *settings.Settings,
+	build func(wake scripts.Wake, call lane.Call) scripts.Command[R], over func()) (reply R, err error) {
 	op := c.begin(c.Wake(ctx))
 	if op.err != nil {
 		if over != nil {
@@ -48,8 +49,11 @@ func ChangeThen[R any](ctx context.Context, c *Counter, build func(wake scripts.
 		}
 		return reply, op.err
 	}
+	if set == nil {
+		set = c.defaults
+	}
 	cmd := build(op.Wake, op.Call)
-	limit := delivery.Limit{Outage: c.defaults.OutageFor(false), Memory: resendWithin}
+	limit := delivery.Limit{Outage: set.OutageFor(false), Memory: resendWithin}
 	reply, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, limit)
 	return ended(op, cmd, reply, receipt, err, false, over)
 }
