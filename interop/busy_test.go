@@ -25,10 +25,10 @@ const (
 	crowdThreads   = 4
 )
 
-func gather(t *testing.T, w *world, o object) *crowd {
+func gather(t *testing.T, w *world, o object, processes int) *crowd {
 	t.Helper()
 	c := &crowd{o: o}
-	for range crowdProcesses {
+	for range processes {
 		process := w.process(t)
 		for range crowdThreads {
 			member := *process
@@ -36,7 +36,7 @@ func gather(t *testing.T, w *world, o object) *crowd {
 		}
 	}
 	t.Cleanup(func() { c.stop.Store(true) })
-	eventually(t, "a row", func() bool { return len(w.row(t, o)) == crowdProcesses-1 && c.sections.Load() > 1000 })
+	eventually(t, "a row", func() bool { return len(w.row(t, o)) == processes-1 && c.sections.Load() > 1000 })
 	return c
 }
 
@@ -73,22 +73,25 @@ func (c *crowd) disperse(t *testing.T) {
 	require.Zero(t, c.wrong.Load())
 }
 
-// A Java waiter sits in no row. It comes in because a row that passes a lock lets it be free after some passes.
-func TestAJavaWaiterComesInBesideGoProcessesThatPass(t *testing.T) {
+// A Java waiter sits in no row. It comes in because a lock that goes round, in a row or in one process, is left to others
+// now and then.
+func TestAJavaWaiterComesInBesideBusyGoProcesses(t *testing.T) {
 	bounded := how{wait: patience * 9 / 10}
 	w := singleWorld(t)
 	for _, kind := range []string{"lock", "fenced"} {
-		t.Run(kind+" without bound", func(t *testing.T) { comesIn(t, w, w.object(kind), how{}) })
-		t.Run(kind+" within a time", func(t *testing.T) { comesIn(t, w, w.object(kind), bounded) })
+		t.Run(kind+" without bound", func(t *testing.T) { comesIn(t, w, w.object(kind), crowdProcesses, how{}) })
+		t.Run(kind+" within a time", func(t *testing.T) { comesIn(t, w, w.object(kind), crowdProcesses, bounded) })
+		t.Run(kind+" beside one process", func(t *testing.T) { comesIn(t, w, w.object(kind), 1, how{}) })
 	}
 	w = clusterWorld(t)
-	t.Run("lock on a cluster", func(t *testing.T) { comesIn(t, w, w.object("lock"), how{}) })
+	t.Run("lock on a cluster", func(t *testing.T) { comesIn(t, w, w.object("lock"), crowdProcesses, how{}) })
+	t.Run("lock on a cluster beside one process", func(t *testing.T) { comesIn(t, w, w.object("lock"), 1, how{}) })
 }
 
 // comesIn has a Java thread take turns beside the crowd for a while, and one turn at least.
-func comesIn(t *testing.T, w *world, o object, way how) {
+func comesIn(t *testing.T, w *world, o object, processes int, way how) {
 	cases.Add(1)
-	c := gather(t, w, o)
+	c := gather(t, w, o, processes)
 	java := w.java(t)
 	var sections []int64
 	var waits []time.Duration

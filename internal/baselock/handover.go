@@ -31,7 +31,18 @@ type run struct {
 	count int
 	alone bool // it began with the lock free, although others had had the time to take it
 
-	shut time.Time // since when it had gone from process to process by then, without being free in between; zero: it was free
+	shut time.Time // since when nobody who sits in no row could have got it by then; zero: it was free
+}
+
+// shutSince is since when nobody who sits in no row could have got the lock that o has.
+func (o *owner) shutSince() time.Time {
+	switch {
+	case o.run == nil:
+		return time.Time{}
+	case o.run.shut.IsZero():
+		return o.run.began
+	}
+	return o.run.shut
 }
 
 // Half as many hand-overs by script in a row halve the time for which others wait, and cost a few hundredths of the speed.

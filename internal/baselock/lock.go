@@ -163,7 +163,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 		case h != nil:
 			got = h
 			if alone {
-				h.owner.run = &run{began: h.since.Time(), alone: true}
+				h.owner.run = &run{began: h.since.Time(), alone: true, shut: line.ShutSince()}
 			}
 			return waiting.Verdict{Done: true, More: b.Kind.Shared, Sleep: waiting.Bound(set.FirstLease(), set.Poll)}, nil
 		case open:

@@ -22,16 +22,17 @@ import (
 //	                        │
 //	                        └── its process is gone ──► free when passLease is over
 //
-// Whoever sits in no row, as Redisson's waiters, has to wait until the lock is free. So passes follow one another only for
-// so long: then comes a release with its message, if more processes listen for one than sit in the row. Those in the row let
-// the others ask first, for they are faster than a JVM.
+// Whoever sits in no row, as Redisson's waiters, has to wait until the lock is free, and for longer than a moment: a
+// process that releases and asks again is faster than a JVM. So passes and runs follow one another only for so long. Then
+// comes a release with its message, if more processes listen for one than sit in the row, and those in the row and the one
+// that released let the others ask first.
 
 // passLease is for how long the lock is passed. The watchdog renews it after a third. It is short because it may
 // be passed to a process that has died without the server's notice, and long enough for a server that fails over.
 const passLease = 10 * time.Second
 
-// longestShut is for how long a lock that goes round is passed before it is free for a moment. That may cost four
-// milliseconds, when those who seem to wait for it do not, so it must not be often.
+// longestShut is for how long a lock goes round, in a process or between them, before it is left to others. That may cost
+// four milliseconds, when those who seem to wait for it do not, so it must not be often.
 const (
 	longestShut = 25 * time.Millisecond
 	openFor     = 4 * time.Millisecond
@@ -123,6 +124,9 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Li
 	if p != nil { // nil also when all have left meanwhile
 		turn.Seat, turn.Patience = p.Owner, patience(o.set)
 	}
+	if line != nil {
+		line.Shut(o.shutSince()) // before the message can wake the next
+	}
 	var reply row.Release
 	known := false
 	defer func() { // also when a hook of the client panics
@@ -135,6 +139,9 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Li
 	known = !receipt.Doubt && (err == nil || !delivery.AsFailure(err).Doubt)
 	if reply.Open {
 		b.Session.Open(b.line, time.Now().Add(openFor))
+		if line != nil {
+			line.Shut(time.Time{})
+		}
 	}
 	if known && reply.Passed && line != nil {
 		line.StandsBack() // others have it already

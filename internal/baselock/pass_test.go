@@ -258,12 +258,11 @@ func TestAPassWithoutItsMessageIsFoundByAsking(t *testing.T) {
 	}
 }
 
-// round has three processes take and give back in turn for a second, and tells how often.
-func (k *kit) round() (sections int) {
+// round has these take and give back in turn for a second, and tells how often.
+func (k *kit) round(busy ...*baselock.Base) (sections int) {
 	var all sync.WaitGroup
 	stop := make(chan struct{})
-	for range 3 {
-		b := k.another().Base
+	for _, b := range busy {
 		all.Go(func() {
 			for {
 				select {
@@ -291,7 +290,7 @@ func (k *kit) round() (sections int) {
 
 func TestALockThatOnlyTheRowWantsIsNeverFree(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		sections := k.round()
+		sections := k.round(k.another().Base, k.another().Base, k.another().Base)
 		t.Logf("%d sections, %d passes, %d released", sections, k.passes(), k.sent("release"))
 		require.Greater(t, sections, 900)
 		require.GreaterOrEqual(t, k.passes(), sections-10)
@@ -300,6 +299,24 @@ func TestALockThatOnlyTheRowWantsIsNeverFree(t *testing.T) {
 
 // Redisson's waiters sit in no row, and a JVM needs a while from the message to its question.
 func TestWhoSitsInNoRowMeetsTheLockFreeNowAndThen(t *testing.T) {
+	for what, busy := range map[string]func(k *kit) []*baselock.Base{
+		"three processes": func(k *kit) []*baselock.Base {
+			return []*baselock.Base{k.another().Base, k.another().Base, k.another().Base}
+		},
+		"three of one process": func(k *kit) []*baselock.Base {
+			b := k.another().Base
+			return []*baselock.Base{b, b, b}
+		},
+		"two of one, two of another": func(k *kit) []*baselock.Base {
+			a, b := k.another().Base, k.another().Base
+			return []*baselock.Base{a, b, a, b}
+		},
+	} {
+		t.Run(what, func(t *testing.T) { meetsTheLockFree(t, busy) })
+	}
+}
+
+func meetsTheLockFree(t *testing.T, busy func(k *kit) []*baselock.Base) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		messages := k.honest.Subscribe(k.ctx, keys.LockChannel(name))
 		_, err := messages.Receive(k.ctx)
@@ -321,7 +338,7 @@ func TestWhoSitsInNoRowMeetsTheLockFreeNowAndThen(t *testing.T) {
 				}
 			}
 		}()
-		sections := k.round()
+		sections := k.round(busy(k)...)
 		require.NoError(t, messages.Close())
 		<-ended
 		t.Logf("%d sections, free %d times, and got %d times", sections, free, got)

@@ -3,6 +3,7 @@ package session
 import (
 	"hash/maphash"
 	"maps"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/waiting"
@@ -39,6 +40,7 @@ type Line struct {
 	users    int // guarded by Session.mu
 	listener *wakeup.Listener
 	row      *wakeup.Listener // nil: there is none
+	shut     atomic.Int64     // see Shut
 }
 
 // Ears say what a line listens to.
@@ -134,6 +136,24 @@ func (s *Session) openLineLocked(ears Ears) *Line {
 
 // HearsPasses tells whether a pass to this line would be heard of.
 func (l *Line) HearsPasses() bool { return l.row != nil && closed(l.row.Confirmed()) }
+
+// Shut notes since when what the line is for has been out of reach of others who need a while to ask, whoever had it and
+// although it was free for a moment; the zero time: it is not.
+func (l *Line) Shut(since time.Time) {
+	if since.IsZero() {
+		l.shut.Store(0)
+		return
+	}
+	l.shut.Store(since.UnixNano())
+}
+
+// ShutSince is what Shut has noted.
+func (l *Line) ShutSince() time.Time {
+	if since := l.shut.Load(); since != 0 {
+		return time.Unix(0, since)
+	}
+	return time.Time{}
+}
 
 func closed(c <-chan struct{}) bool {
 	select {
