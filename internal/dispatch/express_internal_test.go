@@ -38,3 +38,24 @@ func TestAnExpressThatRestsAfterATardyHandOverIsNotUsed(t *testing.T) {
 	require.Same(t, n.express, n.expressLocked())
 	require.Nil(t, n.expressLocked(), "it is under way")
 }
+
+func TestSweepsDoNotSpinForAnExpressThatIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &node{}
+		n.linger = func() time.Duration { // as another primitive of the client has set it meanwhile
+			if n.sweeps > 5000 {
+				return time.Hour
+			}
+			return 0
+		}
+		n.express = &express{node: n}
+		n.mu.Lock()
+		n.planLocked()
+		n.mu.Unlock()
+		time.Sleep(time.Second)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		require.LessOrEqual(t, n.sweeps, uint64(1000))
+		n.express = nil
+	})
+}

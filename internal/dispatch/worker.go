@@ -64,11 +64,12 @@ func (n *node) takeOrPark(w *worker, t trip, took time.Duration) (b batch, more 
 	return batch{}, false
 }
 
-// planLocked sees to it that there will be a sweep.
+// planLocked sees to it that there will be a sweep. The linger time may have become 0 while an express is under way, which
+// no sweep can end.
 func (n *node) planLocked() {
 	if !n.planned {
 		n.planned = true
-		time.AfterFunc(n.linger(), n.sweep)
+		time.AfterFunc(max(n.linger(), time.Millisecond), n.sweep)
 	}
 }
 
