@@ -67,7 +67,9 @@ func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(
 				}
 				continue
 			case outcome.NotYet, outcome.Unknown:
-				unreached = true
+				// A send that waits for a connection fails by the end of ctx too, and that says nothing of the master. Seen
+				// before the answers, the last of which ends it.
+				unreached = unreached || ctx.Err() == nil
 				continue
 			default:
 				continue

@@ -2,10 +2,13 @@ package session_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -157,4 +160,41 @@ func TestARenewalThatDoesNotReachItsMasterLooksForTheSuccessor(t *testing.T) {
 		Lease: time.Hour, Every: 300 * time.Millisecond, Trusted: time.Now().Add(time.Hour), Margin: time.Second})
 	t.Cleanup(func() { s.Watchdog.Forget(&h.Ticket) })
 	eventually(t, "a renewal by the successor", func() bool { return client.PTTL(t.Context(), h.key).Val() > time.Minute })
+}
+
+// A crowded client is a cluster's whose only master gives no connection for a while.
+type crowded struct {
+	*redis.Client
+	asked, looked atomic.Int64
+}
+
+func (c *crowded) MasterForKey(context.Context, string) (*redis.Client, error) { return c.Client, nil }
+func (c *crowded) ReloadState(context.Context)                                 { c.looked.Add(1) }
+
+// What is looked up then is wrong for nobody, and each waiter of the process would have to subscribe and ask anew.
+func TestARenewalThatNobodyWaitsForAnyMoreIsNoSignThatThePrimaryHasChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crowded{}
+		m, _ := redistest.InMemory(t)
+		options := redistest.InMemoryOptions(m)
+		options.DialerRetries = 1
+		options.Dialer = func(context.Context, string, string) (net.Conn, error) {
+			c.asked.Add(1)
+			time.Sleep(time.Minute)
+			return nil, errors.New("gone")
+		}
+		c.Client = redis.NewClient(options)
+		defer c.Close()
+		s := session.Of(c, quick())
+		h := &holder{session: s, key: "held", share: 100}
+		s.Watchdog.Keep(&h.Ticket, h, watchdog.Terms{
+			Lease: 30 * time.Second, Every: 10 * time.Second, Trusted: time.Now().Add(30 * time.Second), Margin: time.Second})
+		time.Sleep(11 * time.Second)
+		require.EqualValues(t, 1, c.asked.Load())
+		s.Watchdog.Forget(&h.Ticket)
+		synctest.Wait()
+		require.Zero(t, c.looked.Load())
+		time.Sleep(2 * time.Minute)
+		require.Zero(t, c.looked.Load())
+	})
 }
