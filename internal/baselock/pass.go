@@ -124,8 +124,12 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Li
 	if p != nil { // nil also when all have left meanwhile
 		turn.Seat, turn.Patience = p.Owner, patience(o.set)
 	}
-	if line != nil {
-		line.Shut(o.shutSince()) // before the message can wake the next
+	switch { // before the message can wake the next
+	case line == nil:
+	case turn.Lease > 0:
+		line.Shut(o.shutSince())
+	default: // set free for everybody: if that went on with each run, a slower process in the row would always come too late
+		line.Shut(time.Time{})
 	}
 	var reply row.Release
 	known := false

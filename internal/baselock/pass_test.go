@@ -347,6 +347,40 @@ func meetsTheLockFree(t *testing.T, busy func(k *kit) []*baselock.Base) {
 	})
 }
 
+// Where it is not known who listens, a lock that has gone round for a while is set free for everybody, but not again and
+// again: whoever sits in the row may be too far away to ask before the busy process does.
+func TestABusyProcessGoesOnToPassALockWhoseListenersAreNotKnown(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		classic := []redlatch.Option{redlatch.WithCluster(), redlatch.WithShardedPubSub(false)}
+		near, far := k.another(classic...), k.another(classic...)
+		stop := make(chan struct{})
+		var all sync.WaitGroup
+		turns := 0
+		all.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				h, err := far.Lock(k.ctx, nil)
+				if err != nil {
+					k.Error(err)
+					return
+				}
+				turns++
+				k.slow(far, 2*time.Millisecond)
+				_ = h.Unlock(k.ctx)
+			}
+		})
+		sections := k.round(near.Base, near.Base, near.Base)
+		close(stop)
+		all.Wait()
+		t.Logf("%d sections, %d turns of the one far away, %d passes", sections, turns, k.passes())
+		require.Greater(t, turns, 30)
+	})
+}
+
 // What became of the release, and who holds now, is not known to the one who released.
 func TestAPassOfUnknownOutcomeHappensOnce(t *testing.T) {
 	for what, f := range map[string]fault{
