@@ -10,6 +10,7 @@ package dispatch
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -206,9 +207,24 @@ func (d *Dispatcher) Synced(ctx context.Context, key string, cmd redis.Cmder, re
 		pipe := client.Pipeline()
 		_ = pipe.Process(ctx, cmd)
 		_ = pipe.Process(ctx, wait)
-		_, _ = pipe.Exec(ctx) // both have their own errors
+		_ = Exec(ctx, pipe) // both have their own errors
 	}, cmd)
 	return wait, err
+}
+
+// Exec sends what is in a pipeline and returns its first error; every command has its own afterwards. The client library
+// leaves the commands without one when the server refuses a new connection by a reply, as it does with a password that
+// is out of date, and when a hook of the program lets none of them through. They were not executed then, and would look
+// as if the server had answered 0 to each.
+func Exec(ctx context.Context, pipe redis.Pipeliner) error {
+	cmds, err := pipe.Exec(ctx)
+	if err == nil || slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return cmd.Err() != nil }) {
+		return err
+	}
+	for _, cmd := range cmds {
+		cmd.SetErr(err)
+	}
+	return err
 }
 
 // alone runs send on a goroutine of its own.

@@ -265,8 +265,7 @@ func (n *node) send(b batch) time.Duration {
 	for _, r := range b.many {
 		_ = pipe.Process(ctx, r.cmd)
 	}
-	_, err := pipe.Exec(ctx) // the first; every command has its own
-	took := n.note(began, err)
+	took := n.note(began, Exec(ctx, pipe))
 	n.flying.Add(int64(-len(b.many))) // before its callers queue their next commands, or they would count twice
 	for _, r := range b.many {
 		r.done <- struct{}{}

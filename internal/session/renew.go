@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -148,7 +149,7 @@ func flush(ctx context.Context, server pipeliner, all []*renewal) {
 		for _, send := range sends {
 			_ = pipe.Process(ctx, send)
 		}
-		_, _ = pipe.Exec(ctx) // every command has its own error
+		_ = dispatch.Exec(ctx, pipe) // every command has its own error
 	}
 	for i, r := range all {
 		if r.err = sends[i].Err(); r.err == nil {
