@@ -20,10 +20,14 @@ import (
 // An outage is a hook of a client of a server that cannot be reached.
 type outage struct {
 	on      atomic.Bool
+	begins  atomic.Bool // with the reply to the next script, which is lost
 	refused atomic.Int64
 }
 
-var errAway = &net.OpError{Op: "dial", Err: errors.New("no route to host")}
+var (
+	errAway = &net.OpError{Op: "dial", Err: errors.New("no route to host")}
+	errCut  = &net.OpError{Op: "read", Err: errors.New("connection reset by peer")}
+)
 
 func (*outage) DialHook(next redis.DialHook) redis.DialHook { return next }
 
@@ -34,7 +38,13 @@ func (o *outage) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			cmd.SetErr(errAway)
 			return errAway
 		}
-		return next(ctx, cmd)
+		err := next(ctx, cmd)
+		if err == nil && o.begins.CompareAndSwap(true, false) {
+			o.on.Store(true)
+			cmd.SetErr(errCut)
+			return errCut
+		}
+		return err
 	}
 }
 
@@ -85,5 +95,28 @@ func TestAReleaseOfPermitsWhoseLeaseIsOverIsOwedNoLonger(t *testing.T) {
 		before := o.refused.Load()
 		time.Sleep(time.Hour)
 		require.Equal(t, before, o.refused.Load())
+	})
+}
+
+// For the same reason an acquisition that nobody waits for any more can be undone, although it was sent long ago.
+func TestAnAcquisitionThatWasPatientForLongIsUndoneAllTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		o := &outage{}
+		client.AddHook(o)
+		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0), redlatch.WithOutage(time.Hour))
+		_, err := s.TrySetPermits(t.Context(), 3)
+		require.NoError(t, err)
+		require.NoError(t, acquire(t, s, 2).Release(t.Context())) // the server knows the scripts
+		o.begins.Store(true)
+		_, err = s.Acquire(t.Context(), 2, redlatch.WithNoLease(), redlatch.WithWait(2*time.Minute))
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, errAway)
+		time.Sleep(30 * time.Second)
+		o.on.Store(false)
+		time.Sleep(5 * time.Second)
+		left, err := s.Available(t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, 3, left)
 	})
 }

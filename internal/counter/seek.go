@@ -147,12 +147,12 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 	case got.Served == 0 || try.Unstored() && got.Served < try.Asks():
 		// A copy that is still on its way may find enough by now, and what it takes nobody would give back. Nor would
 		// anybody what an execution before the one that answered had taken for those who are not served any more.
-		go c.settle(call, receipt.Sent, c.undo(try, call, receipt.Sent))
+		go c.revoke(try, call, receipt.Sent)
 		return lane.Granted{Again: -1}, sent, nil
 	case try.Unstored():
 		bar := lane.Fence(c.Key, next(call))
 		if _, _, err := delivery.Deliver(ctx, c.Session.Dispatch, bar, delivery.Limit{Outage: outage}); err != nil {
-			go c.settle(call, receipt.Sent, c.undo(try, call, receipt.Sent))
+			go c.revoke(try, call, receipt.Sent)
 			return lane.Granted{}, sent, err
 		}
 		c.Session.ReturnLane(c.Key, call)
@@ -168,7 +168,18 @@ func (c *Counter) abandon(try Attempt, take scripts.Command[lane.Granted], call 
 		c.Session.ReturnLane(c.Key, call)
 		return
 	}
-	c.settle(call, failure.Sent, c.undo(try, call, failure.Sent))
+	c.revoke(try, call, failure.Sent)
+}
+
+// revoke undoes an attempt that was sent then, and returns its lane. What an attempt has taken that is not stored there is
+// never forgotten: the caller may have been patient for longer than the server remembers.
+func (c *Counter) revoke(try Attempt, call lane.Call, sent time.Time) {
+	undo := c.undo(try, call, sent)
+	if try.Unstored() {
+		c.SettleFor(0, undo, func() { c.Session.ReturnLane(c.Key, call) })
+		return
+	}
+	c.settle(call, sent, undo)
 }
 
 // undo gives back what an attempt has taken that was sent then. In a lane that the server may have forgotten, it would not
