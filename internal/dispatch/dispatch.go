@@ -37,12 +37,12 @@ type Dispatcher struct {
 	client  Client
 	cluster Cluster // nil for one server
 	linger  func() time.Duration
-	one     *node                  // of a client that is not a cluster
-	nodes   sync.Map               // *redis.Client of a master -> *node
-	trouble func()                 // told after an error that may mean that the primary has changed; may be nil
-	read    time.Duration          // the client's read timeout; 0 when it is not known or there is none
-	located atomic.Bool            // the cluster's topology has been loaded once
-	ending  atomic.Pointer[ending] // the latest that limited contexts share
+	one     *node                     // of a client that is not a cluster
+	nodes   sync.Map                  // *redis.Client of a master -> *node
+	trouble func()                    // told after an error that may mean that the primary has changed; may be nil
+	read    time.Duration             // the client's read timeout; 0 when it is not known or there is none
+	located atomic.Bool               // the cluster's topology has been loaded once
+	endings atomic.Pointer[[]*ending] // the latest that limited contexts share
 }
 
 // New makes a dispatcher. cluster is nil where there is one server, or where the client hides that there are more.

@@ -28,14 +28,29 @@ const sharing = 10
 
 // Limit returns a context that has the values of ctx, but not its end: it ends after limit, or a little sooner.
 func (d *Dispatcher) Limit(ctx context.Context, limit time.Duration) context.Context {
-	e, now := d.ending.Load(), time.Now()
-	if e == nil || e.limit != limit || now.Sub(e.begun) > limit/sharing {
-		e = &ending{begun: now, limit: limit, done: make(chan struct{})}
-		time.AfterFunc(limit, func() { close(e.done) })
-		d.ending.Store(e)
+	now := time.Now()
+	var latest []*ending
+	if l := d.endings.Load(); l != nil {
+		latest = *l
 	}
+	for _, e := range latest {
+		if e.limit == limit && e.shared(now) {
+			return limited{ctx, e}
+		}
+	}
+	e := &ending{begun: now, limit: limit, done: make(chan struct{})}
+	time.AfterFunc(limit, func() { close(e.done) })
+	shared := []*ending{e} // with those of other limits, which the primitives of a client may have
+	for _, other := range latest {
+		if other.shared(now) {
+			shared = append(shared, other)
+		}
+	}
+	d.endings.Store(&shared)
 	return limited{ctx, e}
 }
+
+func (e *ending) shared(now time.Time) bool { return now.Sub(e.begun) <= e.limit/sharing }
 
 func (e *ending) Deadline() (time.Time, bool) { return e.begun.Add(e.limit), true }
 func (e *ending) Done() <-chan struct{}       { return e.done }
