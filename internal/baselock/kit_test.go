@@ -187,6 +187,7 @@ type fault struct {
 	refused bool          // it is not executed, and the client knows
 	panics  bool          // a hook of the client does
 	denied  bool          // the server does not execute it, and would not do so again
+	mute    bool          // it is executed, and the server denies its message
 	lost    bool          // it is executed, and the client does not learn of it
 	ghost   time.Duration // the client gives up at once, and then it is executed
 	after   time.Duration // how long the answer is on its way
@@ -218,6 +219,8 @@ func (k *kit) hopeless(op string) {
 var errRefused = &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 
 var errDenied = reply("OOM command not allowed when used memory > 'maxmemory'.")
+
+var errMute = reply("NOPERM No permissions to access a channel")
 
 // A reply is an error that the server has answered.
 type reply string
@@ -284,6 +287,10 @@ func (k *kit) process(ctx context.Context, cmd redis.Cmder, next redis.ProcessHo
 		k.mu.Unlock()
 	}
 	time.Sleep(f.after)
+	if f.mute {
+		cmd.SetErr(errMute)
+		return errMute
+	}
 	if f.lost {
 		cmd.SetErr(err)
 		return err

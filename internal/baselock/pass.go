@@ -141,6 +141,9 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Li
 	cmd := b.Kind.Pass(s, turn)
 	reply, receipt, err := delivery.Within(ctx, b.Session.Dispatch, cmd, limit)
 	known = !receipt.Doubt && (err == nil || !delivery.AsFailure(err).Doubt)
+	if receipt.Refused != nil && !reply.Freed {
+		known = false // the refused one may have done all but the last step
+	}
 	if reply.Open {
 		b.Session.Open(b.line, time.Now().Add(openFor))
 		if line != nil {

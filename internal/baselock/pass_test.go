@@ -381,6 +381,24 @@ func TestABusyProcessGoesOnToPassALockWhoseListenersAreNotKnown(t *testing.T) {
 	})
 }
 
+// The seat is taken before the message, and the second send finds nothing more to do. If nobody waits by then the lock would
+// be passed to nobody.
+func TestASeatOfAReleaseWhoseMessageIsRefusedIsGivenUp(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		mine := k.lock()
+		first := k.take(mine, k.ctx)
+		ctx, cancel := context.WithCancel(k.ctx)
+		second := k.wait(mine, ctx)
+		time.Sleep(20 * time.Millisecond) // longer than a run
+		k.harm("release", 1, fault{mute: true, before: 10 * time.Millisecond})
+		time.AfterFunc(5*time.Millisecond, cancel)
+		require.ErrorIs(t, first.Unlock(k.ctx), errMute)
+		require.ErrorIs(t, (<-second).err, context.Canceled)
+		time.Sleep(time.Second)
+		require.Zero(t, k.seats())
+	})
+}
+
 // What became of the release, and who holds now, is not known to the one who released.
 func TestAPassOfUnknownOutcomeHappensOnce(t *testing.T) {
 	for what, f := range map[string]fault{
