@@ -11,7 +11,7 @@ type Message struct {
 	Owner string
 	At    int64 // the server's clock in milliseconds
 	Token int64
-	Shut  time.Duration // for which it has been passed on, without its being free in between
+	Shut  time.Duration // for which it has gone round, without its being free for longer than a moment
 }
 
 // Read reads a message. ok is false for one that nobody of this library has sent.

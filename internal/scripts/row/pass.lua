@@ -10,7 +10,7 @@
 -- ARGV[5]  lease of who is passed the lock, in milliseconds; 0 to pass it to nobody
 -- ARGV[6]  optional: owner that sits down behind the others, whatever becomes of the lock; empty for none
 -- ARGV[7]  optional: for how many milliseconds its process is known to be there
--- ARGV[8]  optional: for how many milliseconds it has been passed on, without its being free in between
+-- ARGV[8]  optional: for how many milliseconds it has gone round, without its being free for longer than a moment
 -- ARGV[9]  optional: how many subscriptions to the wake channel the giver's process has, to pass the lock only if nobody
 --          else listens who sits in no row; empty to pass it whoever does
 -- ARGV[10] optional: for how many milliseconds the lock is then free for those only

@@ -77,7 +77,7 @@ type Turn struct {
 	Lease time.Duration // of who is passed the lock; 0 to pass it to nobody
 
 	// The rest may be left out.
-	Shut     time.Duration // for which it has been passed on, without its being free in between
+	Shut     time.Duration // for which it has gone round, without its being free for longer than a moment
 	Seat     string        // the owner that sits down behind the others
 	Patience time.Duration // for how long its process is known to be there
 	Open     time.Duration // with Shut: if somebody listens who sits in no row, leave it free for those, for so long
