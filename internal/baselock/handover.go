@@ -125,10 +125,9 @@ func (b *Base) standBack(ctx context.Context) (remaining time.Duration, held boo
 
 // handOver releases the lock and acquires it for the waiter in one. An error that is certain to have changed nothing is
 // errNotHandedOver: the lock is to be released.
-func (o *owner) handOver(ctx context.Context, claim waiting.Claim) error {
+func (o *owner) handOver(ctx context.Context, limit delivery.Limit, claim waiting.Claim) error {
 	next := claim.Who().(*owner)
 	cmd := next.base.Kind.HandOver(o.subject(0, 0), next.subject(1, next.set.FirstLease()))
-	limit := o.releaseLimit()
 	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
 	returned := false
 	defer func() { // a hook of the client may panic on this goroutine, and the waiter would be promised the lock for ever
@@ -164,8 +163,12 @@ func (o *owner) handOver(ctx context.Context, claim waiting.Claim) error {
 // decline gives back what was handed over to a waiter who had left.
 func (h *hold) decline() {
 	o := h.owner
-	if !h.retire() || o.enterWithin(context.Background(), o.set.ReleaseTimeout) != nil {
+	if !h.retire() {
 		return
 	}
-	_ = o.giveBack(context.Background()) // what is not confirmed goes on in the background
+	limit, err := o.enterToRelease(context.Background())
+	if err != nil {
+		return
+	}
+	_ = o.giveBack(context.Background(), releaseWithin(limit)) // what is not confirmed goes on in the background
 }

@@ -62,9 +62,9 @@ func (h *hold) Unlock(ctx context.Context) error {
 	}
 	h.ending.End(errs.Released)
 
-	err := o.enterWithin(ctx, o.set.ReleaseTimeout)
+	limit, err := o.enterToRelease(ctx)
 	if err == nil {
-		err = o.giveBack(ctx)
+		err = o.giveBack(ctx, releaseWithin(limit))
 	} else {
 		// An earlier command of this owner has no answer yet. Settling takes the count to what is live now.
 		o.mu.Lock()
@@ -98,19 +98,19 @@ func (h *hold) retire() bool {
 }
 
 // giveBack sends the release of one hold. The caller has the turn; giveBack passes it on.
-func (o *owner) giveBack(ctx context.Context) error {
+func (o *owner) giveBack(ctx context.Context, limit delivery.Limit) error {
 	o.mu.Lock()
 	o.live--
 	left, lost := o.live, o.lost
 	o.mu.Unlock()
 	if left > 0 && lost == nil {
 		defer o.exit()
-		return o.giveBackOne(ctx, left)
+		return o.giveBackOne(ctx, limit, left)
 	}
 	if left == 0 {
 		o.base.Session.Watchdog.Forget(&o.ticket)
 	}
-	err := o.giveBackAll(ctx, lost == nil)
+	err := o.giveBackAll(ctx, limit, lost == nil)
 	o.exit()
 	if lost != nil {
 		return lost
@@ -119,10 +119,10 @@ func (o *owner) giveBack(ctx context.Context) error {
 }
 
 // giveBackOne lowers the count. The lease stays what it is.
-func (o *owner) giveBackOne(ctx context.Context, left int32) error {
+func (o *owner) giveBackOne(ctx context.Context, limit delivery.Limit, left int32) error {
 	o.adjust()
 	cmd := o.base.Kind.Recount(o.subject(left, 0))
-	held, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, o.releaseLimit())
+	held, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
 	if err != nil {
 		o.doubted()
 		return o.unconfirmed(err, delivery.AsFailure(err).Doubt)
@@ -138,10 +138,9 @@ func (o *owner) giveBackOne(ctx context.Context, left int32) error {
 
 // giveBackAll deletes the owner's field. Its absence is success only when an earlier send of this very release may
 // have deleted it while the lease was still trusted. An owner that has not lost the lock may hand it over.
-func (o *owner) giveBackAll(ctx context.Context, held bool) error {
+func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool) error {
 	heard := false
 	defer func() { o.unannounce(heard) }() // also when a hook of the client panics
-	limit := o.releaseLimit()
 	var behind *session.Line
 	if held {
 		line, claim, ok := o.successor()
@@ -152,7 +151,7 @@ func (o *owner) giveBackAll(ctx context.Context, held bool) error {
 		}
 		if ok {
 			start := time.Now()
-			if err := o.handOver(ctx, claim); err != errNotHandedOver {
+			if err := o.handOver(ctx, limit, claim); err != errNotHandedOver {
 				return err
 			}
 			limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
@@ -211,8 +210,9 @@ func (o *owner) gaveBack(freed bool, receipt delivery.Receipt, err error) error 
 	return o.lose(watchdog.NotOwned, nil)
 }
 
-func (o *owner) releaseLimit() delivery.Limit {
-	return delivery.Limit{Outage: o.set.ReleaseTimeout, Total: o.set.ReleaseTimeout, Stubborn: true}
+// releaseWithin is the limit of a release that may take so long.
+func releaseWithin(d time.Duration) delivery.Limit {
+	return delivery.Limit{Outage: d, Total: d, Stubborn: true}
 }
 
 // unconfirmed is the error of a release that the server did not confirm in time.

@@ -103,18 +103,22 @@ func (o *owner) linkLocked(t *turn) **turn {
 	return link
 }
 
-// enterWithin is enter for a release: it does not care for the end of ctx, but has a limit.
-func (o *owner) enterWithin(ctx context.Context, limit time.Duration) error {
+// enterToRelease is enter for a release: it does not care for the end of ctx, but has a limit. It answers how much of
+// that is left for the release itself.
+func (o *owner) enterToRelease(ctx context.Context) (left time.Duration, err error) {
+	limit := o.set.ReleaseTimeout
 	o.mu.Lock()
 	if !o.busy { // the common case needs no timer
 		o.busy = true
 		o.mu.Unlock()
-		return nil
+		return limit, nil
 	}
 	o.mu.Unlock()
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	return o.enter(ctx)
+	err = o.enter(ctx)
+	return max(time.Millisecond, limit-time.Since(start)), err
 }
 
 func (o *owner) exit() {

@@ -44,6 +44,26 @@ func TestUnlockIsBoundedAndGoesOnInTheBackground(t *testing.T) {
 	}
 }
 
+// The time in which Unlock waits for an earlier command of the same owner is part of its limit.
+func TestUnlockAfterAReentryWithoutAnAnswerIsBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		h := k.take(k.lock(redlatch.WithReleaseTimeout(3*time.Second)), k.ctx)
+		k.faults(func(op string) fault {
+			if op == "recount" {
+				return fault{before: time.Second, lost: true}
+			}
+			return fault{refused: true}
+		})
+		ctx, cancel := context.WithTimeout(h.Context(k.ctx), time.Millisecond)
+		defer cancel()
+		_, err := k.lock().Lock(ctx, nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		start := time.Now()
+		require.Error(t, h.Unlock(k.ctx))
+		require.LessOrEqual(t, time.Since(start), 3*time.Second)
+	})
+}
+
 func TestWhatCouldNotBeSettledIsLogged(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		var log strings.Builder
