@@ -31,7 +31,15 @@ func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error)
 	_, _ = b.Session.Publish(ctx)
 	s := &stand{owner: newOwner(b, set), queue: queue}
 	s.owner.queued = true
+	returned := false
+	defer func() { // a hook of the client may panic on this goroutine, and nobody comes after one who stands for ever
+		if !returned {
+			s.owner.doubted()
+			s.leave()
+		}
+	}()
 	h, err := s.wait(ctx)
+	returned = true
 	if h == nil {
 		s.leave()
 		return nil, err
