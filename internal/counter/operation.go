@@ -3,6 +3,7 @@ package counter
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
@@ -55,6 +56,9 @@ func ChangeThen[R any](ctx context.Context, c *Counter, set *settings.Settings,
 	cmd := build(op.Wake, op.Call)
 	limit := delivery.Limit{Outage: set.OutageFor(false), Memory: resendWithin}
 	reply, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, limit)
+	if unchanged(reply, receipt, err) {
+		reply, err = bar(ctx, op, reply, receipt, limit.Outage)
+	}
 	return ended(op, cmd, reply, receipt, err, false, over)
 }
 
@@ -68,7 +72,32 @@ func GiveBack[R any](ctx context.Context, op Operation, cmd scripts.Command[R]) 
 	c := op.counter
 	limit := delivery.Limit{Outage: c.defaults.ReleaseTimeout, Total: c.defaults.ReleaseTimeout, Stubborn: true, Memory: resendWithin}
 	reply, receipt, err := delivery.Within(ctx, c.Session.Dispatch, cmd, limit)
+	if unchanged(reply, receipt, err) {
+		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), receipt.Sent.Add(limit.Total))
+		defer cancel()
+		reply, err = bar(ctx, op, reply, receipt, limit.Outage)
+	}
 	return ended(op, cmd, reply, receipt, err, true, nil)
+}
+
+// unchanged tells whether an operation has answered that it found nothing to do while a copy of its command may still be
+// on its way. The server does not remember such an answer, so the copy could do something after it.
+func unchanged[R any](reply R, receipt delivery.Receipt, err error) bool {
+	done, is := any(reply).(bool)
+	return err == nil && receipt.Doubt && is && !done
+}
+
+// bar makes such an answer final, or learns that the copy has been executed meanwhile, and then that is the answer.
+func bar[R any](ctx context.Context, op Operation, reply R, receipt delivery.Receipt, outage time.Duration) (R, error) {
+	c := op.counter
+	took, _, err := delivery.Deliver(ctx, c.Session.Dispatch, lane.Fence(c.Key, next(op.Call)), delivery.Limit{Outage: outage})
+	if err != nil {
+		return reply, &delivery.Failure{Err: err, Doubt: true, Sent: receipt.Sent}
+	}
+	if took {
+		reply = any(true).(R)
+	}
+	return reply, nil
 }
 
 // ended is how an operation came out. In doubt it is carried through in the background if it is owed, else fenced. over,
