@@ -19,8 +19,9 @@ import (
 // A publishCommand is PUBLISH or SPUBLISH. The two families do not hear each other, so every process has to choose
 // alike: SPUBLISH on a cluster that knows it, PUBLISH everywhere else, as Redisson does.
 type publishCommand struct {
-	chosen atomic.Pointer[string]
-	asking singleflight.Group
+	chosen  atomic.Pointer[string]
+	asking  singleflight.Group
+	primary atomic.Bool // chosen for a cluster client that turned out to have one primary
 }
 
 // Classic and Sharded are the two families.
@@ -48,7 +49,7 @@ func (s *Session) Publish(ctx context.Context) (string, error) {
 		return *chosen, nil
 	}
 	// The question is nobody's in particular: no caller's context ends it for the others.
-	answer := s.publish.asking.DoChan("", func() (any, error) { return s.publish.ask(s.Client) })
+	answer := s.publish.asking.DoChan("", func() (any, error) { return s.publish.ask(s.Client, s.topology) })
 	select {
 	case a := <-answer:
 		command, _ := a.Val.(string)
@@ -71,7 +72,7 @@ func (s *Session) PublishWithin(ctx context.Context, d time.Duration) (string, e
 // KnowsListeners tells whether a server knows all who listen to a channel: not on a cluster whose channels are not sharded.
 func (s *Session) KnowsListeners() bool {
 	chosen := s.publish.chosen.Load()
-	return !s.cluster.Load() || chosen != nil && *chosen == Sharded
+	return !s.cluster.Load() || s.publish.primary.Load() || chosen != nil && *chosen == Sharded
 }
 
 // Subscribed tells whether this process is one of those who listen to a channel, be it only that its subscription lingers.
@@ -82,9 +83,18 @@ func (s *Session) Subscribed(channel string) bool {
 	return hub != nil && hub.Hears(channel)
 }
 
-func (p *publishCommand) ask(client Client) (string, error) {
+func (p *publishCommand) ask(client Client, topology dispatch.Cluster) (string, error) {
 	ctx := context.Background()
-	err := client.Process(ctx, redis.NewCmd(ctx, "pubsub", "shardnumsub"))
+	primary, err := onePrimary(ctx, topology)
+	if err != nil {
+		return "", err
+	}
+	if primary {
+		p.primary.Store(true)
+		p.chosen.Store(&classic)
+		return classic, nil
+	}
+	err = client.Process(ctx, redis.NewCmd(ctx, "pubsub", "shardnumsub"))
 	switch {
 	case err == nil:
 		p.chosen.Store(&sharded)
@@ -94,6 +104,31 @@ func (p *publishCommand) ask(client Client) (string, error) {
 		return "", err
 	}
 	return *p.chosen.Load(), nil
+}
+
+// onePrimary tells whether a client has the type of a cluster's, but one primary that is no cluster. So has one for Sentinel
+// that also reads from replicas. It knows its servers by itself, and the others of that primary have plain clients.
+func onePrimary(ctx context.Context, topology dispatch.Cluster) (bool, error) {
+	client, ok := topology.(interface{ Options() *redis.ClusterOptions })
+	if !ok || client.Options().ClusterSlots == nil {
+		return false, nil
+	}
+	slots, err := client.Options().ClusterSlots(ctx)
+	return len(slots) == 1, err
+}
+
+// atPrimary subscribes where messages are published, and listeners counted: not at a replica that the client reads from.
+type atPrimary struct {
+	Client
+	topology dispatch.Cluster
+}
+
+func (p atPrimary) Subscribe(ctx context.Context, channels ...string) *redis.PubSub {
+	primary, err := p.topology.MasterForKey(ctx, "")
+	if err != nil { // the replica hears as much
+		return p.Client.Subscribe(ctx, channels...)
+	}
+	return primary.Subscribe(ctx, channels...)
 }
 
 // hubLocked makes the hub on first use, when it is decided which family of channels it has to listen to. It is nil while
@@ -106,6 +141,9 @@ func (s *Session) hubLocked() *wakeup.Hub {
 	config := wakeup.Config{Client: s.Client, Linger: lingerOf(&s.linger), Logger: s.logger}
 	if *chosen == sharded {
 		config.Shard = shardOf(s.Client, s.topology)
+	}
+	if s.publish.primary.Load() {
+		config.Client = atPrimary{s.Client, s.topology}
 	}
 	if topology := s.topology; topology != nil {
 		config.Reload = func() { topology.ReloadState(context.Background()) }

@@ -325,3 +325,33 @@ func TestALaneIsLentToOneAtATimeAndItsNumbersAscend(t *testing.T) {
 	s.ReturnLane("k", second)
 	require.Greater(t, s.BorrowLane("k").Seq, second.Seq, "also of a counter that was forgotten: the server may remember")
 }
+
+// routed has the form of redis.NewFailoverClusterClient, which asks the sentinels where this one knows.
+func routed(t *testing.T, primary, replica string) *redis.ClusterClient {
+	client := redis.NewClusterClient(&redis.ClusterOptions{
+		RouteRandomly: true,
+		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+			return []redis.ClusterSlot{{End: 16383, Nodes: []redis.ClusterNode{{Addr: primary}, {Addr: replica}}}}, nil
+		},
+	})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func TestAClientThatReadsFromTheReplicasOfOnePrimaryIsHeardByTheOthers(t *testing.T) {
+	primary, replica := redistest.Replicated(t)
+	s := session.Of(routed(t, primary.Addr, replica.Addr), quick())
+	publish, err := s.Publish(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, session.Classic, publish, "as those do who have a plain client of the same server, and Redisson")
+	require.True(t, s.KnowsListeners())
+
+	woken := make(chan struct{}, 10)
+	confirmed, stop := s.Listen("channel", func() { woken <- struct{}{} })
+	defer stop()
+	<-confirmed
+	heard, err := primary.Client(t).Publish(t.Context(), "channel", "0").Result()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, heard, "the primary counts it")
+	<-woken
+}
