@@ -49,11 +49,11 @@ func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
 	if b.invalid != nil {
 		return false, b.invalid
 	}
-	wake, err := b.wake(ctx)
-	if err != nil {
-		return false, err
-	}
 	limit := delivery.Limit{Outage: b.defaults.OutageFor(false), Once: true}
+	wake, err := b.wakeFor(ctx, limit.Outage)
+	if err != nil {
+		return false, b.broken(err)
+	}
 	freed, _, err := delivery.Deliver(ctx, b.Session.Dispatch, b.Kind.Force(Subject{Key: b.Key, Wake: wake}), limit)
 	switch {
 	case err == nil:

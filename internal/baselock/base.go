@@ -92,11 +92,14 @@ func holdsIn(ctx context.Context) iter.Seq[*hold] {
 func (b *Base) Carries(ctx context.Context) bool { return b.carried(ctx) != nil }
 
 // wake is the message that a release sends.
-func (b *Base) wake(ctx context.Context) (scripts.Wake, error) {
+func (b *Base) wake(ctx context.Context) (scripts.Wake, error) { return b.wakeFor(ctx, 0) }
+
+// wakeFor is wake for a call through an outage, in which a cluster may have to be asked which command it is.
+func (b *Base) wakeFor(ctx context.Context, outage time.Duration) (scripts.Wake, error) {
 	if b.channel == "" {
 		return scripts.Wake{}, nil
 	}
-	publish, err := b.Session.Publish(ctx)
+	publish, err := b.Session.PublishFor(ctx, outage)
 	return scripts.Wake{Publish: publish, Channel: b.channel}, err
 }
 

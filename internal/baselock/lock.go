@@ -127,8 +127,9 @@ func pause(ctx context.Context, d time.Duration) error {
 // wait takes a place in this process's line.
 func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err error) {
 	if b.channel != "" {
-		// The hub has to know which family of channels is in use. While it does not, the line polls.
-		_, _ = b.Session.Publish(ctx)
+		// The hub has to know which family of channels is in use. If it does not, the line polls for as long as somebody is
+		// in it; so it is worth asking for as long as a poll takes.
+		_, _ = b.Session.PublishFor(ctx, set.Poll)
 	}
 	line, held, part := b.Session.JoinRow(b.line, session.Ears{Channel: b.channel, Row: b.row, Passed: b.passed})
 	defer func() {

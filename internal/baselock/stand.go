@@ -27,8 +27,8 @@ type stand struct {
 func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error) {
 	queue, part := b.Session.Queue(b.line)
 	defer part()
-	// The hub has to know which family of channels is in use. While it does not, waiters poll.
-	_, _ = b.Session.Publish(ctx)
+	// The hub has to know which family of channels is in use. If it does not, this waiter polls to its end.
+	_, _ = b.Session.PublishFor(ctx, set.Poll)
 	s := &stand{owner: newOwner(b, set), queue: queue}
 	s.owner.queued = true
 	returned := false

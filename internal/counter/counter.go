@@ -80,10 +80,15 @@ func (c *Counter) Resolve(call string, takes settings.Option, opts []redlatch.Op
 
 // Wake is the message by which this counter wakes its waiters.
 func (c *Counter) Wake(ctx context.Context) (scripts.Wake, error) {
+	return c.wakeFor(ctx, c.defaults.OutageFor(false))
+}
+
+// wakeFor is Wake for a call with an outage of its own, through which a cluster may have to be asked which command it is.
+func (c *Counter) wakeFor(ctx context.Context, outage time.Duration) (scripts.Wake, error) {
 	if c.invalid != nil || c.channel == "" {
 		return scripts.Wake{}, c.invalid
 	}
-	return c.wake(c.Session.Publish(ctx))
+	return c.wake(c.Session.PublishFor(ctx, outage))
 }
 
 // WakeWithin is Wake for what has to happen although ctx may have ended.

@@ -43,15 +43,15 @@ func Change[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake
 // operation cannot take effect any more: before ChangeThen returns, unless a copy of its command may still be on its way.
 func ChangeThen[R any](ctx context.Context, c *Counter, set *settings.Settings,
 	build func(wake scripts.Wake, call lane.Call) scripts.Command[R], over func()) (reply R, err error) {
-	op := c.begin(c.Wake(ctx))
+	if set == nil {
+		set = c.defaults
+	}
+	op := c.begin(c.wakeFor(ctx, set.OutageFor(false)))
 	if op.err != nil {
 		if over != nil {
 			over()
 		}
 		return reply, op.err
-	}
-	if set == nil {
-		set = c.defaults
 	}
 	cmd := build(op.Wake, op.Call)
 	limit := delivery.Limit{Outage: set.OutageFor(false), Memory: resendWithin}

@@ -65,7 +65,7 @@ type share struct {
 
 // seek waits in line.
 func (c *Counter) seek(ctx context.Context, set *settings.Settings, s Seeker) error {
-	line, part := c.join(ctx)
+	line, part := c.join(ctx, set.Poll)
 	defer part()
 	w := &waiter{counter: c, set: set, seeker: s, line: line}
 	w.offer.Who = w
@@ -123,7 +123,7 @@ func (w *waiter) serve(batch waiting.Batch, try Attempt, served int, sent time.T
 func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration) (got lane.Granted, sent time.Time, err error) {
 	var wake scripts.Wake
 	if try.Unstored() {
-		if wake, err = c.Wake(ctx); err != nil {
+		if wake, err = c.wakeFor(ctx, outage); err != nil {
 			return got, sent, err
 		}
 	}

@@ -85,7 +85,7 @@ func (c *Counter) Await(ctx context.Context, set *settings.Settings, open func(c
 	if is, err := open(ctx); is || err != nil {
 		return c.explain(ctx, err)
 	}
-	line, part := c.join(ctx)
+	line, part := c.join(ctx, set.Poll)
 	defer part()
 	err := line.Wait(ctx, set.Poll, func(ctx context.Context) (waiting.Verdict, error) {
 		is, err := open(ctx)
@@ -103,9 +103,10 @@ func bounded(ctx context.Context, wait time.Duration) (context.Context, context.
 }
 
 // join takes the way into the line.
-func (c *Counter) join(ctx context.Context) (line *waiting.Line, part func()) {
-	// The hub has to know which family of channels is in use. While it does not, the line polls.
-	_, _ = c.Session.Publish(ctx)
+func (c *Counter) join(ctx context.Context, poll time.Duration) (line *waiting.Line, part func()) {
+	// The hub has to know which family of channels is in use. If it does not, the line polls for as long as somebody is in
+	// it; so it is worth asking for as long as a poll takes.
+	_, _ = c.Session.PublishFor(ctx, poll)
 	line, _, part = c.Session.Join(c.line, c.channel)
 	return line, part
 }

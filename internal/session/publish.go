@@ -3,9 +3,11 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
+	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/singleflight"
 
@@ -59,14 +61,39 @@ func (s *Session) Publish(ctx context.Context) (string, error) {
 	}
 }
 
-// PublishWithin is Publish for what has to happen although ctx may have ended.
+// PublishFor is Publish for a command that cannot do without: while nobody answers the question is asked again, for as
+// long as the outage may last for the command itself.
+func (s *Session) PublishFor(ctx context.Context, outage time.Duration) (string, error) {
+	if chosen := s.publish.chosen.Load(); chosen != nil { // the common case allocates nothing
+		return *chosen, nil
+	}
+	pauses := backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(20*time.Millisecond), backoff.WithMaxInterval(500*time.Millisecond))
+	begin := time.Now()
+	for {
+		command, err := s.Publish(ctx)
+		pause := pauses.NextBackOff()
+		if err == nil || ctx.Err() != nil || outcome.Of(err) == outcome.Hopeless || time.Since(begin)+pause > outage {
+			return command, err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return "", fmt.Errorf("%w (the last attempt failed: %w)", ctx.Err(), err)
+		}
+	}
+}
+
+// PublishWithin is PublishFor for what has to happen although ctx may have ended.
 func (s *Session) PublishWithin(ctx context.Context, d time.Duration) (string, error) {
 	if chosen := s.publish.chosen.Load(); chosen != nil { // the common case needs no timer
 		return *chosen, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
 	defer cancel()
-	return s.Publish(ctx)
+	return s.PublishFor(ctx, d)
 }
 
 // KnowsListeners tells whether a server knows all who listen to a channel: not on a cluster whose channels are not sharded.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
@@ -301,6 +302,34 @@ func TestAClusterThatCannotBeAskedIsAskedAgain(t *testing.T) {
 	got, err := s.Publish(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, session.Sharded, got)
+}
+
+func TestAClusterThatCannotBeAskedIsAskedForAsLongAsTheOutageMayLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := &probed{Client: idle(t), err: reply("CLUSTERDOWN The cluster is down")}
+		set := quick()
+		set.Cluster = true
+		s := session.Of(client, set)
+		begin := time.Now()
+		_, err := s.PublishFor(t.Context(), 5*time.Second)
+		require.ErrorIs(t, err, client.err)
+		require.InDelta(t, 5, time.Since(begin).Seconds(), 1)
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = s.PublishFor(ctx, time.Minute)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "CLUSTERDOWN", "busy and broken are told apart")
+
+		time.AfterFunc(3*time.Second, func() {
+			client.mu.Lock()
+			defer client.mu.Unlock()
+			client.err = nil
+		})
+		got, err := s.PublishWithin(ctx, 5*time.Second)
+		require.NoError(t, err, "although ctx has ended")
+		require.Equal(t, session.Sharded, got)
+	})
 }
 
 func TestARealClusterPublishesSharded(t *testing.T) {
