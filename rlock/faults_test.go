@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/faultproxy"
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
 )
@@ -257,6 +258,8 @@ func TestLostMessagesAreMadeUpForByPolling(t *testing.T) {
 			require.NoError(t, err)
 			return info.Waiters == cap(got)
 		})
+		channel := keys.LockChannel(r.name)
+		eventually(t, "a subscription", func() bool { return r.direct.PubSubNumSub(ctx, channel).Val()[channel] == 1 })
 		require.NoError(t, holder.Unlock(ctx))
 		for range cap(got) {
 			require.NoError(t, <-got)

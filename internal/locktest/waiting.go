@@ -69,6 +69,7 @@ var waitingCases = []trial{
 		require.ErrorIs(l, (<-l.asks(lock, l.ctx)).err, context.DeadlineExceeded)
 		require.Equal(l, time.Second, time.Since(start))
 		l.refused(lock, l.ctx) // and means nothing to a try
+		synctest.Wait()        // it has left the row, or it might be passed the lock and have to decline
 		l.give(holder)
 		l.isFree(lock)
 	}},
