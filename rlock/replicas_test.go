@@ -93,13 +93,18 @@ func TestWhereWaitIsRefusedTheAcquisitionIsUndone(t *testing.T) {
 
 func TestWithReplicasRefusesATimeoutThatTheClientWouldCutShort(t *testing.T) {
 	srv := redistest.Mini(t)
-	client := srv.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Second })
-	for _, timeout := range []time.Duration{time.Second, time.Minute} {
-		_, err := rlock.New(client, "lock", with(redlatch.WithReplicas(1, timeout))...).Lock(t.Context())
-		require.ErrorIs(t, err, redlatch.ErrInvalid)
-		require.ErrorContains(t, err, "read timeout")
-		_, err = rlock.New(client, "lock", quiet...).Lock(t.Context(), redlatch.WithReplicas(1, timeout))
-		require.ErrorIs(t, err, redlatch.ErrInvalid)
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, ReadTimeout: time.Second})
+	defer cluster.Close()
+	for _, client := range []redlatch.Client{
+		srv.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Second }), cluster,
+	} {
+		for _, timeout := range []time.Duration{time.Second, time.Minute} {
+			_, err := rlock.New(client, "lock", with(redlatch.WithReplicas(1, timeout))...).Lock(t.Context())
+			require.ErrorIs(t, err, redlatch.ErrInvalid)
+			require.ErrorContains(t, err, "read timeout")
+			_, err = rlock.New(client, "lock", quiet...).Lock(t.Context(), redlatch.WithReplicas(1, timeout))
+			require.ErrorIs(t, err, redlatch.ErrInvalid)
+		}
 	}
 	require.Empty(t, srv.Keys(t))
 }

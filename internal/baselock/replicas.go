@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -45,11 +43,7 @@ func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[
 // checkReplicas refuses a timeout that the client's read timeout would cut short: the outcome would be unknown each
 // time.
 func (b *Base) checkReplicas(set *settings.Settings) error {
-	client, ok := b.Session.Client.(interface{ Options() *redis.Options })
-	if !ok || set.Replicas == 0 {
-		return nil
-	}
-	if read := client.Options().ReadTimeout; read > 0 && set.ReplicaTimeout >= read {
+	if read := b.Session.Dispatch.ReadTimeout(); set.Replicas > 0 && read > 0 && set.ReplicaTimeout >= read {
 		return errs.Wrong("WithReplicas(%d, %v): the timeout must be shorter than the client's read timeout of %v; "+
 			"shorten the one or lengthen the other", set.Replicas, set.ReplicaTimeout, read)
 	}

@@ -59,6 +59,9 @@ func New(client Client, cluster Cluster, linger func() time.Duration) *Dispatche
 	return d
 }
 
+// ReadTimeout is how long the client waits for a reply; 0 when that is not known, or for ever.
+func (d *Dispatcher) ReadTimeout() time.Duration { return d.read }
+
 // OnTrouble has fn called after errors that may mean that the primary has changed. fn must not block. It is set once,
 // before the first command.
 func (d *Dispatcher) OnTrouble(fn func()) { d.trouble = fn }

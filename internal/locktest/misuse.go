@@ -86,6 +86,7 @@ var misuseCases = []trial{
 		ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
 		defer ring.Close()
 		require.Panics(l, func() { l.make(l, ring, l.name) })
+		require.Panics(l, func() { l.make(l, &struct{ *redis.Ring }{ring}, l.name) })
 		require.Panics(l, func() { l.make(l, nil, l.name) })
 		require.Panics(l, func() { l.make(l, (*redis.Client)(nil), l.name) })
 	}},

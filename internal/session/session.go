@@ -112,7 +112,7 @@ func checkClient(client Client) {
 	if client == nil || reflect.ValueOf(client).Kind() == reflect.Pointer && reflect.ValueOf(client).IsNil() {
 		panic("redlatch: the redis client is nil; pass the result of redis.NewClient or redis.NewClusterClient")
 	}
-	if _, ring := client.(*redis.Ring); ring {
+	if _, ring := client.(interface{ Options() *redis.RingOptions }); ring { // also in a wrapper
 		panic("redlatch: a *redis.Ring cannot carry locks: it moves keys to another server when a node fails, " +
 			"and then a lock has two holders; use a cluster, or one client per server with redlock")
 	}
