@@ -76,8 +76,9 @@ func TestManyWorkersOverRandomSubsetsNeitherDeadlockNorLeaveAnything(t *testing.
 		}
 		return multilock.New(members...)
 	})
-	require.Empty(t, a.Keys(t))
-	require.Empty(t, b.Keys(t))
+	eventually(t, "nothing is left", func() bool { // a lock that was busy may have been left to others for a moment
+		return len(a.Keys(t)) == 0 && len(b.Keys(t)) == 0
+	})
 }
 
 func TestManyWorkersOverRandomValuesOfAGroup(t *testing.T) {
@@ -142,5 +143,5 @@ func TestProgramsThatLockTheMembersInAnotherOrderCloseNoCircle(t *testing.T) {
 	case <-time.After(2 * time.Minute):
 		t.Fatal("a circle of waiters was closed and stays")
 	}
-	require.Empty(t, srv.Keys(t))
+	eventually(t, "nothing is left", func() bool { return len(srv.Keys(t)) == 0 })
 }
