@@ -80,10 +80,8 @@ func TestARenewalWaitsForNoReplica(t *testing.T) {
 // Some managed servers, and some users, have no WAIT. What it would have said is unknown, so the lock is not taken.
 func TestWhereWaitIsRefusedTheAcquisitionIsUndone(t *testing.T) {
 	srv := redistest.Process(t)
-	ctx, admin := cancellable(t), srv.Client(t)
-	require.NoError(t, admin.Do(ctx, "acl", "setuser", "limited", "on", "nopass", "allkeys", "allchannels", "+@all", "-wait").Err())
-	limited := srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "limited", "x" })
-	lock := rlock.New(limited, "lock", quiet...)
+	ctx := cancellable(t)
+	lock := rlock.New(srv.User(t, "-wait"), "lock", quiet...)
 	_, err := lock.Lock(ctx, redlatch.WithReplicas(1, 100*time.Millisecond))
 	require.ErrorIs(t, err, redlatch.ErrNotReplicated)
 	require.ErrorContains(t, err, "NOPERM")

@@ -18,21 +18,10 @@ func (k *kit) round(busy ...*baselock.Base) (sections int) {
 	stop := make(chan struct{})
 	for _, b := range busy {
 		all.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				h, err := b.Lock(k.ctx, nil)
-				if err != nil {
-					k.Error(err)
-					return
-				}
+			k.hog(b, stop, func() {
 				sections++ // under the lock
 				time.Sleep(time.Millisecond)
-				_ = h.Unlock(k.ctx)
-			}
+			})
 		})
 		time.Sleep(time.Microsecond)
 	}
@@ -40,6 +29,24 @@ func (k *kit) round(busy ...*baselock.Base) (sections int) {
 	close(stop)
 	all.Wait()
 	return sections
+}
+
+// hog takes the lock, does its work and gives it back, again and again until stop.
+func (k *kit) hog(b *baselock.Base, stop <-chan struct{}, work func()) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		h, err := b.Lock(k.ctx, nil)
+		if err != nil {
+			k.Error(err)
+			return
+		}
+		work()
+		_ = h.Unlock(k.ctx)
+	}
 }
 
 func TestALockThatOnlyTheRowWantsIsNeverFree(t *testing.T) {
@@ -111,21 +118,10 @@ func TestABusyProcessGoesOnToPassALockWhoseListenersAreNotKnown(t *testing.T) {
 		var all sync.WaitGroup
 		turns := 0
 		all.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				h, err := far.Lock(k.ctx, nil)
-				if err != nil {
-					k.Error(err)
-					return
-				}
+			k.hog(far.Base, stop, func() {
 				turns++
 				k.slow(far, 2*time.Millisecond)
-				_ = h.Unlock(k.ctx)
-			}
+			})
 		})
 		sections := k.round(near.Base, near.Base, near.Base)
 		close(stop)

@@ -201,21 +201,7 @@ func TestARunOfHeirsIsShort(t *testing.T) {
 				hold := k.take(b, k.ctx)
 				stop := make(chan struct{})
 				for range 8 {
-					go func() {
-						for {
-							select {
-							case <-stop:
-								return
-							default:
-							}
-							h, err := b.Lock(k.ctx, nil)
-							if err != nil {
-								return
-							}
-							time.Sleep(work)
-							_ = h.Unlock(k.ctx)
-						}
-					}()
+					go k.hog(b, stop, func() { time.Sleep(work) })
 				}
 				time.Sleep(time.Microsecond)
 				require.NoError(t, hold.Unlock(k.ctx))

@@ -93,8 +93,7 @@ func TestUnlockByAUserWhoMayNotPublishSaysSo(t *testing.T) {
 		for kindOf, kind := range map[string]baselock.Kind{"plain": baselock.Plain(), "handing over": heritable} {
 			t.Run(what+", "+kindOf, func(t *testing.T) {
 				ctx := t.Context()
-				require.NoError(t, admin.Do(ctx, "acl", "setuser", "mute", "reset", "on", ">secret", "~*", "&*", "+@all", rule).Err())
-				client := server.Client(t, func(o *redis.Options) { o.Username, o.Password = "mute", "secret" })
+				client := server.User(t, rule)
 				h, err := baselock.New(client, name, &kind, []redlatch.Option{redlatch.WithLinger(0)}).Lock(ctx, nil)
 				require.NoError(t, err)
 				err = h.Unlock(ctx)

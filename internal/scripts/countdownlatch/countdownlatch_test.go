@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/keys"
@@ -136,9 +135,7 @@ func TestAFullServerCountsDown(t *testing.T) {
 func TestARefusedMessageIsNoRefusalOfWhatWasDone(t *testing.T) {
 	ctx := t.Context()
 	server := redistest.Process(t)
-	admin := server.Client(t)
-	require.NoError(t, admin.Do(ctx, "acl", "setuser", "mute", "on", ">secret", "~*", "resetchannels", "+@all").Err())
-	client := server.Client(t, func(o *redis.Options) { o.Username, o.Password = "mute", "secret" })
+	admin, client := server.Client(t), server.User(t, "resetchannels")
 	seq := int64(0)
 	next := func() lane.Call { seq++; return lane.Call{Key: lanes, Lane: 1, Seq: seq} }
 	set := func() {

@@ -347,9 +347,7 @@ func TestAFullServerRenewsAndTakesPermitsBack(t *testing.T) {
 func TestARefusedMessageIsNoRefusalOfWhatWasDone(t *testing.T) {
 	ctx := t.Context()
 	server := redistest.Process(t)
-	admin := server.Client(t)
-	require.NoError(t, admin.Do(ctx, "acl", "setuser", "mute", "on", ">secret", "~*", "resetchannels", "+@all").Err())
-	client := server.Client(t, func(o *redis.Options) { o.Username, o.Password = "mute", "secret" })
+	admin, client := server.Client(t), server.User(t, "resetchannels")
 	seq := int64(0)
 	next := func() lane.Call { seq++; return lane.Call{Key: lanes, Lane: 1, Seq: seq} }
 	expire := func() {

@@ -42,10 +42,8 @@ func TestAFullServerAcceptsReleaseRenewalAndForce(t *testing.T) {
 func TestRenewalWithoutPermissionIsAnErrorAndNotALoss(t *testing.T) {
 	ctx := t.Context()
 	server := redistest.Process(t)
-	admin := server.Client(t)
+	admin, client := server.Client(t), server.User(t, "-hexists")
 	require.NoError(t, admin.HSet(ctx, key, a, "1").Err())
-	require.NoError(t, admin.Do(ctx, "acl", "setuser", "blind", "on", ">secret", "~*", "&*", "+@all", "-hexists").Err())
-	client := server.Client(t, func(o *redis.Options) { o.Username, o.Password = "blind", "secret" })
 
 	alive, err := Send(ctx, client, rlock.Renew([]rlock.Renewal{{Key: key, Owner: a, Lease: lease}}))
 	var refusal redis.Error // the server's own words differ from version to version

@@ -3,7 +3,6 @@ package row_test
 import (
 	"testing"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -17,7 +16,7 @@ func TestWhatAUserMayNotDoForTheRowCostsNobodyTheLock(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
 			s := newStage(t, f, redistest.Process(t))
-			for _, limits := range [][]any{
+			for _, limits := range [][]string{
 				{"-time"}, {"-zadd"}, {"-zpopmin"}, {"-zscore"}, {"-zrem"}, {"-pubsub"},
 				{"-time", "-zadd", "-zpopmin", "-zscore", "-zrem", "-pubsub"},
 				{"resetchannels", "&" + channel},
@@ -27,9 +26,7 @@ func TestWhatAUserMayNotDoForTheRowCostsNobodyTheLock(t *testing.T) {
 			} {
 				for _, seat := range []string{"", u + ":50"} {
 					s.clear()
-					rules := append([]any{"acl", "setuser", "limited", "reset", "on", "nopass", "~*", "&*", "+@all"}, limits...)
-					require.NoError(t, s.client.Do(t.Context(), rules...).Err())
-					client := s.srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "limited", "x" })
+					client := s.srv.User(t, limits...)
 					s.listen(v)
 					s.sits(patience, b)
 					s.holds(a, 1)

@@ -6,8 +6,8 @@
 // that is not an integer, is an error that changes nothing.
 //
 // Raises are announced with the new total, which is what Redisson's waiters expect; totals of 0 and below are not,
-// for they wake nobody and Redisson's waiters raise at negative ones. A message that the
-// server refuses, to a user who may not publish, counts as lost: an error would say that nothing was changed.
+// for they wake nobody and Redisson's waiters raise at negative ones. A message that the server refuses,
+// to a user who may not publish, counts as lost: an error would say that nothing was changed.
 package semaphore
 
 import (
