@@ -198,10 +198,11 @@ func (o *owner) gaveBack(freed bool, receipt delivery.Receipt, err error) error 
 	}
 	if freed {
 		o.moveOut()
+		return nil
 	}
 	trusted := time.Now().Before(o.ticket.TrustedUntil())
 	switch {
-	case freed, receipt.Doubt && trusted:
+	case receipt.Doubt && trusted:
 		return nil
 	case receipt.Refused != nil && trusted:
 		return fmt.Errorf("redlatch: %q is released, but the server refused what goes with it, perhaps the message to its waiters, "+

@@ -234,10 +234,12 @@ func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scri
 
 // accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
 func (o *owner) accept(sent time.Time, lease time.Duration, reply attemptReply) (*hold, time.Duration, error) {
-	if !time.Now().Before(sent.Add(lease - watchdog.Margin(lease))) {
+	trusted := sent.Add(lease - watchdog.Margin(lease))
+	if !time.Now().Before(trusted) {
 		go o.giveUp()
 		return nil, 0, fmt.Errorf("%w: %s %q was granted, but the answer took longer than its lease of %v; ask for a longer lease",
 			errs.NotAcquired, o.base.Kind.Noun, o.base.Name, lease)
 	}
-	return o.begin(sent, lease, reply.Token), 0, nil
+	o.token = reply.Token
+	return o.begin(sent, trusted), 0, nil
 }

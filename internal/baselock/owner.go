@@ -132,15 +132,8 @@ func (o *owner) exit() {
 	o.queue = o.queue.next
 }
 
-// begin makes the owner hold: its first hold is handed out and the watchdog looks after it. The lease has run since sent,
-// or later.
-func (o *owner) begin(sent time.Time, lease time.Duration, token int64) *hold {
-	o.token = token
-	return o.beginUntil(sent, sent.Add(lease-watchdog.Margin(lease)))
-}
-
-// beginUntil is begin for an owner that is trusted until then.
-func (o *owner) beginUntil(since, trusted time.Time) *hold {
+// begin makes the owner hold, trusted until then: its first hold is handed out and the watchdog looks after it.
+func (o *owner) begin(since, trusted time.Time) *hold {
 	o.renewing, o.live = o.set.Lease == 0, 1
 	o.first = hold{owner: o, since: watchdog.MomentOf(since), renewed: o.renewing}
 	o.announce()

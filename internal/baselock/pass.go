@@ -214,7 +214,7 @@ func (b *Base) give(p row.Message, claim waiting.Claim, since time.Time) {
 		claim.Refuse(next)
 		return
 	}
-	given := o.beginUntil(now, trusted) // since may be long before the pass, and WithMaxHold counts from here
+	given := o.begin(now, trusted) // since may be long before the pass, and WithMaxHold counts from here
 	if !claim.Give(given, waiting.Bound(-1, next.set.Poll)) {
 		go given.decline()
 	}

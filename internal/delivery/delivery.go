@@ -63,13 +63,13 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		pauses     pauses
 		start      time.Time
 	)
-	if limit.Total > 0 {
-		start = time.Now()
-	}
 	for {
 		send := cmd.Cmder(context.Background(), withSource)
 		if !receipt.Doubt {
 			receipt.Sent = time.Now()
+		}
+		if start.IsZero() {
+			start = receipt.Sent
 		}
 		err := d.Do(ctx, cmd.Key(), send, route)
 		route = dispatch.ToMaster

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"time"
 
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -12,8 +13,8 @@ import (
 // two switches; after the first failure, or a silence, no send can hold the caller up. Nor can a connection that the
 // first one has to wait for.
 func Within[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], limit Limit) (R, Receipt, error) {
-	if d.Prompt(cmd.Key(), limit.Total) {
-		ctx = d.Limit(ctx, limit.Total)
+	if now := time.Now(); d.Prompt(cmd.Key(), limit.Total, now) {
+		ctx = d.Limit(ctx, limit.Total, now)
 	} else {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), limit.Total)

@@ -72,7 +72,7 @@ const promptWithin = time.Second
 // Prompt tells whether a command that is sent now with a context of Limit can be expected to end within limit, even if
 // nobody watches it: the server has just answered, so a connection is there, and if it falls silent now the client gives
 // up in time.
-func (d *Dispatcher) Prompt(key string, limit time.Duration) bool {
+func (d *Dispatcher) Prompt(key string, limit time.Duration, now time.Time) bool {
 	if d.read == 0 || d.read > limit {
 		return false
 	}
@@ -86,7 +86,7 @@ func (d *Dispatcher) Prompt(key string, limit time.Duration) bool {
 			return false
 		}
 	}
-	return time.Since(time.Unix(0, n.answered.Load())) < promptWithin
+	return time.Duration(now.UnixNano()-n.answered.Load()) < promptWithin
 }
 
 // A Route says how a command finds its server.

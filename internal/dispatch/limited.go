@@ -27,8 +27,7 @@ type ending struct {
 const sharing = 10
 
 // Limit returns a context that has the values of ctx, but not its end: it ends after limit, or a little sooner.
-func (d *Dispatcher) Limit(ctx context.Context, limit time.Duration) context.Context {
-	now := time.Now()
+func (d *Dispatcher) Limit(ctx context.Context, limit time.Duration, now time.Time) context.Context {
 	var latest []*ending
 	if l := d.endings.Load(); l != nil {
 		latest = *l

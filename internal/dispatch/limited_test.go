@@ -16,15 +16,15 @@ func TestLimitedContextsShareTheirEndsWhateverTheOrderOfTheirLimits(t *testing.T
 	synctest.Test(t, func(t *testing.T) {
 		d := dispatch.New(newServer(), nil, linger(0))
 		begin := time.Now()
-		short, long := d.Limit(context.Background(), 2*time.Second), d.Limit(context.Background(), 5*time.Second)
+		short, long := d.Limit(context.Background(), 2*time.Second, time.Now()), d.Limit(context.Background(), 5*time.Second, time.Now())
 		for range 10 {
-			require.Equal(t, short.Done(), d.Limit(context.Background(), 2*time.Second).Done())
-			require.Equal(t, long.Done(), d.Limit(context.Background(), 5*time.Second).Done())
+			require.Equal(t, short.Done(), d.Limit(context.Background(), 2*time.Second, time.Now()).Done())
+			require.Equal(t, long.Done(), d.Limit(context.Background(), 5*time.Second, time.Now()).Done())
 		}
 		time.Sleep(201 * time.Millisecond)
-		later := d.Limit(context.Background(), 2*time.Second)
+		later := d.Limit(context.Background(), 2*time.Second, time.Now())
 		require.NotEqual(t, short.Done(), later.Done(), "it would end too soon")
-		require.Equal(t, long.Done(), d.Limit(context.Background(), 5*time.Second).Done())
+		require.Equal(t, long.Done(), d.Limit(context.Background(), 5*time.Second, time.Now()).Done())
 		<-short.Done()
 		require.Equal(t, 2*time.Second, time.Since(begin))
 		require.ErrorIs(t, short.Err(), context.DeadlineExceeded)

@@ -241,9 +241,9 @@ func (n *node) note(began time.Time, err error) time.Duration {
 	if err != nil {
 		return 0
 	}
-	now := time.Now()
-	n.answered.Store(now.UnixNano())
-	return now.Sub(began)
+	took := time.Since(began)
+	n.answered.Store(began.Add(took).UnixNano())
+	return took
 }
 
 // send executes the batch and tells its callers. It returns how long the server took to answer.
