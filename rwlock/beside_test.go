@@ -61,6 +61,31 @@ func TestReadingAgainAndAgainBesideAWriteKeepsTheIdentity(t *testing.T) {
 	})
 }
 
+// Goroutines that were given one context are one holder, whoever of them is first.
+func TestGoroutinesReadTogetherBesideTheirWrite(t *testing.T) {
+	realTime(t, func(k *kit) {
+		lock := k.process()
+		for range 20 {
+			w := k.take(lock.Lock, k.ctx)
+			var asked []<-chan grant
+			for range 4 {
+				asked = append(asked, k.asks(lock.RLock, w.Context(k.ctx)))
+			}
+			var readers []*redlatch.Hold
+			for _, a := range asked {
+				got := <-a
+				require.NoError(k, got.err)
+				require.Equal(k, w.Owner(), got.hold.Owner())
+				readers = append(readers, got.hold)
+			}
+			require.Equal(k, map[string]string{"mode": "write", w.Owner() + ":write": "1", w.Owner(): "4"}, k.fields())
+			k.give(readers...)
+			k.give(w)
+		}
+		require.Empty(k, k.keys())
+	})
+}
+
 // FAILURES.md KF-67, KF-68, KF-78.
 func TestADowngradedHoldIsAReader(t *testing.T) {
 	realTime(t, func(k *kit) {

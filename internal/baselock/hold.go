@@ -254,7 +254,9 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	if !held {
 		return o.lose(watchdog.NotOwned, nil)
 	}
-	o.base.Session.Watchdog.Change(&o.ticket, o.terms(receipt.Sent.Add(lease-watchdog.Margin(lease))))
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.agreeLocked(receipt.Sent.Add(lease - watchdog.Margin(lease)))
 	return nil
 }
 

@@ -240,6 +240,5 @@ func (o *owner) accept(sent time.Time, lease time.Duration, reply attemptReply) 
 		return nil, 0, fmt.Errorf("%w: %s %q was granted, but the answer took longer than its lease of %v; ask for a longer lease",
 			errs.NotAcquired, o.base.Kind.Noun, o.base.Name, lease)
 	}
-	o.token = reply.Token
-	return o.begin(sent, trusted), 0, nil
+	return o.begin(sent, trusted, reply.Token), 0, nil
 }

@@ -133,17 +133,26 @@ func (o *owner) exit() {
 }
 
 // begin makes the owner hold, trusted until then: its first hold is handed out and the watchdog looks after it.
-func (o *owner) begin(since, trusted time.Time) *hold {
-	o.renewing, o.live = o.set.Lease == 0, 1
+func (o *owner) begin(since, trusted time.Time, token int64) *hold {
+	o.mu.Lock() // a guest is known before it holds, to whoever else has its host's context
+	o.token, o.renewing, o.live = token, o.set.Lease == 0, 1
 	o.first = hold{owner: o, since: watchdog.MomentOf(since), renewed: o.renewing}
+	terms := o.termsLocked(trusted)
+	o.mu.Unlock()
 	o.announce()
-	o.base.Session.Watchdog.Keep(&o.ticket, o, o.terms(trusted))
+	o.base.Session.Watchdog.Keep(&o.ticket, o, terms)
 	return &o.first
 }
 
-// terms are the watchdog's for an owner trusted until then. A fixed lease is not extended, but if it is longer than a
-// renewal period the lock is looked at each period, to notice when it is taken away.
-func (o *owner) terms(trusted time.Time) watchdog.Terms {
+// agreeLocked tells the watchdog on what terms the owner is kept now. It does so under the mutex: of two who tell it, the
+// one who knows less could otherwise be the last.
+func (o *owner) agreeLocked(trusted time.Time) {
+	o.base.Session.Watchdog.Change(&o.ticket, o.termsLocked(trusted))
+}
+
+// termsLocked are the watchdog's for an owner trusted until then. A fixed lease is not extended, but if it is longer than
+// a renewal period the lock is looked at each period, to notice when it is taken away.
+func (o *owner) termsLocked(trusted time.Time) watchdog.Terms {
 	t := watchdog.Terms{Trusted: trusted, End: o.end(), Every: o.set.WatchdogTimeout / 3, Margin: watchdog.Margin(o.set.FirstLease())}
 	if o.renewing {
 		t.Lease = o.set.WatchdogTimeout

@@ -208,13 +208,13 @@ func (b *Base) give(p row.Message, claim waiting.Claim, since time.Time) {
 		return
 	}
 	now, trusted := time.Now(), since.Add(passLease-watchdog.Margin(passLease))
-	o := &owner{base: next.base, id: p.Owner, set: next.set, token: p.Token, run: &run{began: now, shut: now.Add(-p.Shut)}}
+	o := &owner{base: next.base, id: p.Owner, set: next.set, run: &run{began: now, shut: now.Add(-p.Shut)}}
 	if !now.Before(trusted) { // the message took too long
 		go o.giveUp()
 		claim.Refuse(next)
 		return
 	}
-	given := o.begin(now, trusted) // since may be long before the pass, and WithMaxHold counts from here
+	given := o.begin(now, trusted, p.Token) // since may be long before the pass, and WithMaxHold counts from here
 	if !claim.Give(given, waiting.Bound(-1, next.set.Poll)) {
 		go given.decline()
 	}

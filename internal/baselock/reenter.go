@@ -90,9 +90,8 @@ func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Dur
 		limit := time.AfterFunc(time.Until(sent.Add(set.MaxHold)), h.overdue)
 		h.ending.OnEnd(func(error) { limit.Stop() })
 	}
-	terms := o.terms(sent.Add(lease - watchdog.Margin(lease)))
+	o.agreeLocked(sent.Add(lease - watchdog.Margin(lease)))
 	o.mu.Unlock()
-	o.base.Session.Watchdog.Change(&o.ticket, terms)
 	return h, nil
 }
 
@@ -128,8 +127,8 @@ func (o *owner) adjust() {
 	}
 	changed := renewing != o.renewing
 	o.renewing = renewing
-	if kept && changed { // before a re-entry changes it again
-		o.base.Session.Watchdog.Change(&o.ticket, o.terms(o.ticket.TrustedUntil()))
+	if kept && changed {
+		o.agreeLocked(o.ticket.TrustedUntil())
 	}
 	o.mu.Unlock()
 	if !kept {
