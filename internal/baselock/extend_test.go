@@ -22,3 +22,14 @@ func TestAHoldThatEndsDuringAnExtensionIsRenewedNoLonger(t *testing.T) {
 		require.Equal(t, 30*time.Second, k.mini.TTL(name))
 	})
 }
+
+func TestAnExtensionThatIsAnsweredAfterTheLossSaysSo(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		h := k.take(k.lock(), k.ctx, redlatch.WithLease(10*time.Second))
+		k.at(9 * time.Second)
+		k.harm("recount", 1, fault{after: 2 * time.Second})
+		require.ErrorIs(t, h.Extend(k.ctx, time.Minute), redlatch.ErrLost)
+		require.ErrorIs(t, h.Unlock(k.ctx), redlatch.ErrLost)
+		require.False(t, k.locked())
+	})
+}

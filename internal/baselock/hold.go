@@ -256,6 +256,9 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.lost != nil { // meanwhile, by the clock
+		return o.lost
+	}
 	o.agreeLocked(receipt.Sent.Add(lease - watchdog.Margin(lease)))
 	return nil
 }
