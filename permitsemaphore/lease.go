@@ -116,8 +116,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 	case !held:
 		return g.lose(gone, nil)
 	}
-	g.agree(sent, lease)
-	return nil
+	return g.agree(sent, lease)
 }
 
 // trustAtMost makes the grant end at limit, if it is trusted for longer: from the moment on at which a shorter lease is
@@ -138,14 +137,19 @@ func (g *grant) change(trusted, end time.Time) {
 	g.semaphore.counter.Session.Watchdog.Change(&g.ticket, terms)
 }
 
-// agree takes over a lease that the server has confirmed.
-func (g *grant) agree(sent time.Time, lease time.Duration) {
+// agree takes over a lease that the server has confirmed, if that was in time.
+func (g *grant) agree(sent time.Time, lease time.Duration) error {
 	g.mu.Lock()
 	g.lease, g.renewing = lease, false
+	lost := g.lost
 	g.mu.Unlock()
+	if lost != nil {
+		return lost
+	}
 	trusted, end := trust(sent, lease), g.end
 	if trusted.Before(g.ticket.TrustedUntil()) {
 		end = trusted
 	}
 	g.change(trusted, end)
+	return nil
 }

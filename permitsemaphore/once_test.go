@@ -235,6 +235,22 @@ func TestAnUncertainLeaseIsTrustedNoLongerThanEitherOutcomeAllows(t *testing.T) 
 	})
 }
 
+func TestALeaseThatIsUpdatedAfterThePermitIsLostSaysSo(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		r := newRig(t, srv, long)
+		s, key := r.semaphore(t, 1)
+		p := acquire(t, s, 1, redlatch.WithLease(patience))
+		update := r.proxy.On(onCall(key), 1, faultproxy.HoldReply)
+		done := make(chan error, 1)
+		go func() { done <- p.UpdateLease(context.Background(), long) }()
+		require.ErrorIs(t, ended(t, p.Context(t.Context())), redlatch.ErrLost)
+		update.Release()
+		require.ErrorIs(t, <-done, redlatch.ErrLost)
+		require.ErrorIs(t, p.Release(t.Context()), redlatch.ErrLost)
+		requireState(t, r.direct, key, "1", 0)
+	})
+}
+
 func TestALeaseThatWasCertainlyNotUpdatedStaysTrusted(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		s, client := fresh(t, srv, 1)
