@@ -51,7 +51,7 @@ func New(lockers ...redlatch.Locker) *Lock {
 
 // same tells whether two members are one value, which is taken once. Lockers that cannot be compared are different.
 func same(a, b redlatch.Locker) bool {
-	return reflect.TypeOf(a).Comparable() && a == b
+	return reflect.ValueOf(a).Comparable() && a == b
 }
 
 // With returns a lock of the same members whose calls have these default options.

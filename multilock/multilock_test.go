@@ -77,6 +77,19 @@ func TestNoMembersIsAMistake(t *testing.T) {
 	require.Panics(t, func() { multilock.New(nil) })
 }
 
+// A Locker of the program may be a value in which something cannot be compared.
+func TestAMemberThatCannotBeComparedIsAMember(t *testing.T) {
+	type traced struct {
+		redlatch.Locker
+		tag any
+	}
+	srv := redistest.Mini(t)
+	ctx := cancellable(t)
+	member := traced{rlock.New(srv.Client(t), "a", quiet...), []string{"slow"}}
+	require.NoError(t, take(t, multilock.New(member, member), ctx).Unlock(ctx))
+	require.Empty(t, srv.Keys(t))
+}
+
 func TestTheContextOpensWhatMultiLocksHaveInCommonAndNoMemberByItself(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, client := cancellable(t), srv.Client(t)
