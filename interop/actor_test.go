@@ -46,16 +46,21 @@ type counts interface {
 	setUp(o object, n int64) (bool, error)              // trySetPermits, trySetCount
 	acquire(o object, n int64, h how) ([]string, error) // ids for permits; errBusy
 	tryAcquire(o object, n int64, lease time.Duration) ([]string, error)
-	release(o object, n int64, ids []string) error // errNotOwner for unknown ids
-	available(o object) (int64, error)             // permits, or the count of a latch
-	acquired(o object) (int64, error)              // expirable permits
+	release(o object, n int64, ids []string) error            // errNotOwner for unknown ids
+	tryRelease(o object, n int64, ids []string) (bool, error) // releaseIfExists for plain ones
+	available(o object) (int64, error)                        // permits, or the count of a latch
+	acquired(o object) (int64, error)                         // expirable permits
+	total(o object) (int64, error)                            // expirable permits, available and taken
+	setTotal(o object, n int64) error                         // the same
 	add(o object, d int64) error
 	drain(o object) (int64, error)
-	updateLease(o object, id string, lease time.Duration) error
+	updateLease(o object, id string, lease time.Duration) error // 0 is for ever
 	leaseTime(o object, id string) (time.Duration, error)
 	countDown(object) error
 	await(object, time.Duration) error // errBusy when the time is over; 0 is without bound
 	remove(object) (bool, error)
+	expire(object, time.Duration) (bool, error) // of semaphores
+	persist(object) (bool, error)
 }
 
 var (

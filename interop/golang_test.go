@@ -263,6 +263,13 @@ func (a *goActor) release(o object, n int64, ids []string) error {
 	return a.semaphore(o).Release(context.Background(), n)
 }
 
+func (a *goActor) tryRelease(o object, n int64, ids []string) (bool, error) {
+	if o.kind == "permits" {
+		return a.permits(o).TryRelease(context.Background(), ids...)
+	}
+	return a.semaphore(o).ReleaseIfExists(context.Background(), n)
+}
+
 func (a *goActor) available(o object) (int64, error) {
 	ctx := context.Background()
 	switch o.kind {
@@ -276,6 +283,12 @@ func (a *goActor) available(o object) (int64, error) {
 
 func (a *goActor) acquired(o object) (int64, error) {
 	return a.permits(o).Acquired(context.Background())
+}
+
+func (a *goActor) total(o object) (int64, error) { return a.permits(o).Total(context.Background()) }
+
+func (a *goActor) setTotal(o object, n int64) error {
+	return a.permits(o).SetPermits(context.Background(), n)
 }
 
 func (a *goActor) add(o object, d int64) (err error) {
@@ -292,6 +305,9 @@ func (a *goActor) drain(o object) (int64, error) {
 }
 
 func (a *goActor) updateLease(o object, id string, lease time.Duration) error {
+	if lease == 0 {
+		lease = permitsemaphore.NoLease
+	}
 	return goError(a.permits(o).UpdateLease(context.Background(), id, lease))
 }
 
@@ -306,8 +322,25 @@ func (a *goActor) await(o object, wait time.Duration) error {
 }
 
 func (a *goActor) remove(o object) (bool, error) {
-	if o.kind == "latch" {
+	switch o.kind {
+	case "latch":
 		return a.latch(o).Delete(context.Background())
+	case "permits":
+		return a.permits(o).Delete(context.Background())
 	}
 	return a.semaphore(o).Delete(context.Background())
+}
+
+func (a *goActor) expire(o object, ttl time.Duration) (bool, error) {
+	if o.kind == "permits" {
+		return a.permits(o).Expire(context.Background(), ttl)
+	}
+	return a.semaphore(o).Expire(context.Background(), ttl)
+}
+
+func (a *goActor) persist(o object) (bool, error) {
+	if o.kind == "permits" {
+		return a.permits(o).Persist(context.Background())
+	}
+	return a.semaphore(o).Persist(context.Background())
 }

@@ -179,6 +179,15 @@ func (a *javaActor) release(o object, n int64, ids []string) error {
 	return err
 }
 
+func (a *javaActor) tryRelease(o object, n int64, ids []string) (done bool, err error) {
+	if o.kind == "permits" {
+		err = a.call("tryRelease", o, fields{"ids": ids}, &done)
+	} else {
+		err = a.call("releaseIfExists", o, fields{"n": n}, &done)
+	}
+	return done, err
+}
+
 func (a *javaActor) available(o object) (n int64, err error) {
 	op := "availablePermits"
 	if o.kind == "latch" {
@@ -193,6 +202,15 @@ func (a *javaActor) acquired(o object) (n int64, err error) {
 	return n, err
 }
 
+func (a *javaActor) total(o object) (n int64, err error) {
+	err = a.call("getPermits", o, nil, &n)
+	return n, err
+}
+
+func (a *javaActor) setTotal(o object, n int64) error {
+	return a.call("setPermits", o, fields{"n": n}, nil)
+}
+
 func (a *javaActor) add(o object, d int64) error { return a.call("addPermits", o, fields{"n": d}, nil) }
 
 func (a *javaActor) drain(o object) (n int64, err error) {
@@ -202,7 +220,9 @@ func (a *javaActor) drain(o object) (n int64, err error) {
 
 func (a *javaActor) updateLease(o object, id string, lease time.Duration) error {
 	var done bool
-	if err := a.call("updateLeaseTime", o, fields{"ids": []string{id}, "lease": lease.Milliseconds()}, &done); err != nil {
+	more := how{lease: lease}.fields()
+	more["ids"] = []string{id}
+	if err := a.call("updateLeaseTime", o, more, &done); err != nil {
 		return err
 	}
 	if !done {
@@ -225,6 +245,16 @@ func (a *javaActor) await(o object, wait time.Duration) error {
 
 func (a *javaActor) remove(o object) (was bool, err error) {
 	err = a.call("delete", o, nil, &was)
+	return was, err
+}
+
+func (a *javaActor) expire(o object, ttl time.Duration) (was bool, err error) {
+	err = a.call("expire", o, how{lease: ttl}.fields(), &was)
+	return was, err
+}
+
+func (a *javaActor) persist(o object) (was bool, err error) {
+	err = a.call("clearExpire", o, nil, &was)
 	return was, err
 }
 

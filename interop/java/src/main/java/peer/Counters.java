@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RCountDownLatch;
+import org.redisson.api.RExpirable;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RSemaphore;
 
@@ -42,10 +43,9 @@ final class Counters {
             case "availablePermits" -> {
                 return semaphore.availablePermits();
             }
-            case "delete" -> {
-                return semaphore.delete();
+            default -> {
+                return lifetime(op, semaphore, command);
             }
-            default -> throw new IllegalArgumentException("unknown operation " + op + " of a semaphore");
         }
     }
 
@@ -96,8 +96,19 @@ final class Counters {
             case "getLeaseTime" -> {
                 return semaphore.getLeaseTime(ids.get(0));
             }
-            default -> throw new IllegalArgumentException("unknown operation " + op + " of expirable permits");
+            default -> {
+                return lifetime(op, semaphore, command);
+            }
         }
+    }
+
+    private static Object lifetime(String op, RExpirable object, Command command) {
+        return switch (op) {
+            case "expire" -> object.expire(Duration.ofMillis(command.number("lease", 0)));
+            case "clearExpire" -> object.clearExpire();
+            case "delete" -> object.delete();
+            default -> throw new IllegalArgumentException("unknown operation " + op + " of a semaphore");
+        };
     }
 
     static Object run(String op, RCountDownLatch latch, Command command) throws InterruptedException {
