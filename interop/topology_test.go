@@ -37,9 +37,22 @@ func everywhere(t *testing.T, w *world) {
 			})
 		})
 	}
-	t.Run("semaphore", func(t *testing.T) {
-		t.Parallel()
-		for _, kind := range []string{"semaphore", "permits"} {
+	counterWakeUps(t, w)
+	readersAndWriter(t, w)
+	t.Run("storm", func(t *testing.T) {
+		blow(t, w, plan{
+			goProcesses: 2, jvms: 1, grants: 1500, events: 6, killGo: true, killJava: true,
+			objects: stormKinds, permits: map[string]int{"storm-permits": 3},
+		})
+	})
+}
+
+// counterWakeUps has those who wait for permits and latches of one side woken by the other.
+func counterWakeUps(t *testing.T, w *world) {
+	t.Helper()
+	for _, kind := range []string{"semaphore", "permits"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			bothWays(t, w, func(t *testing.T, first, second actor) {
 				o := w.object(kind)
 				_, err := first.setUp(o, 1)
@@ -54,8 +67,8 @@ func everywhere(t *testing.T, w *world) {
 				require.Less(t, time.Since(released), soon)
 				require.Zero(t, available(t, first, o))
 			})
-		}
-	})
+		})
+	}
 	t.Run("latch", func(t *testing.T) {
 		t.Parallel()
 		bothWays(t, w, func(t *testing.T, first, second actor) {
@@ -70,6 +83,11 @@ func everywhere(t *testing.T, w *world) {
 			require.Zero(t, available(t, first, o))
 		})
 	})
+}
+
+// readersAndWriter has a writer wait for the last of the readers of both sides.
+func readersAndWriter(t *testing.T, w *world) {
+	t.Helper()
 	t.Run("read-write", func(t *testing.T) {
 		t.Parallel()
 		bothWays(t, w, func(t *testing.T, first, second actor) {
@@ -86,12 +104,6 @@ func everywhere(t *testing.T, w *world) {
 			require.Less(t, time.Since(released), soon)
 			require.NoError(t, writer.unlock(write))
 			require.Empty(t, w.keys(t, read))
-		})
-	})
-	t.Run("storm", func(t *testing.T) {
-		blow(t, w, plan{
-			goProcesses: 2, jvms: 1, grants: 1500, events: 6, killGo: true, killJava: true,
-			objects: stormKinds, permits: map[string]int{"storm-permits": 3},
 		})
 	})
 }
