@@ -4,9 +4,11 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.redisson.api.RedissonClient;
 
 /** Reads commands, has them carried out, and answers. */
@@ -84,6 +86,9 @@ public final class Peer {
             case "close" -> {
                 clients.close(command.text("client"));
                 return null;
+            }
+            case "methods" -> {
+                return Stream.of(Class.forName(command.text("name")).getDeclaredMethods()).map(Method::getName).distinct().toList();
             }
             case "storm" -> {
                 return new Storm(clients.get(command.text("client")), command).run();
