@@ -49,6 +49,11 @@ type administered interface {
 	ForceUnlock(ctx context.Context) (bool, error)
 }
 
+// inspected is what those offer of these that are one key for one owner.
+type inspected interface {
+	Inspect(ctx context.Context) (redlatch.Info, error)
+}
+
 // goActor is one holder of this module's locks. Its holds are on a stack for each name, so that it can be told to give
 // back "one hold", as a Java thread is.
 type goActor struct {
