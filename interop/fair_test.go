@@ -239,3 +239,35 @@ func TestAJavaWaiterThatStandsStillKeepsItsPlaceForAWhile(t *testing.T) {
 		})
 	}
 }
+
+// A Java thread that is interrupted while it waits leaves its place in the queue behind, as if its process had died.
+func TestAnInterruptedJavaWaiterHoldsTheQueueUpForSeconds(t *testing.T) {
+	w := singleWorld(t)
+	cases.Add(1)
+	o := w.object("fair")
+	holder, interrupted := w.golang(t), w.java(t).(*javaActor)
+	require.NoError(t, holder.lock(o, how{}))
+	gone := start(func() error { return interrupted.lock(o, how{}) })
+	eventually(t, "its place in the queue", func() bool { return w.queued(t, o) == 1 })
+	w.awaitWaiter(t, o)
+	var all []<-chan error
+	for i, a := range []actor{w.pollingGo(t, 3*time.Second), w.java(t)} {
+		all = append(all, start(func() error {
+			if err := a.lock(o, how{}); err != nil {
+				return err
+			}
+			return a.unlock(o)
+		}))
+		eventually(t, "its place in the queue", func() bool { return w.queued(t, o) == int64(i+2) })
+	}
+	require.NoError(t, interrupted.jvm.call(fields{"op": "interrupt", "thread": interrupted.thread}, nil))
+	require.ErrorContains(t, <-gone, "InterruptedException")
+	require.EqualValues(t, 3, w.queued(t, o), "Redisson leaves it there")
+	require.NoError(t, holder.unlock(o))
+	free := time.Now()
+	for _, done := range all {
+		await(t, "its turn", done)
+	}
+	require.Less(t, time.Since(free), 2*soon) // a poll and 6 s
+	require.Empty(t, w.keys(t, o))
+}
