@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -38,6 +39,7 @@ var traces = []struct {
 	}},
 	{"nonreentrant", []step{
 		{"take", by(0, take), "it {A:1} 30s", ""},
+		{"take again", by(0, refused), "it {A:1} 30s", ""},
 		{"give back", by(0, actor.unlock), "| redisson_lock__channel:{it} 0", ""},
 		{"with a lease", byLease(1, 60), "it {B:1} 60s", ""},
 		{"by force", by(0, force), "| redisson_lock__channel:{it} 0", ""},
@@ -52,6 +54,7 @@ var traces = []struct {
 	}},
 	{"nonreentrantfair", []step{
 		{"take", by(0, take), "it {A:1} 30s", ""},
+		{"take again", by(0, refused), "it {A:1} 30s", ""},
 		{"give back, and nobody waits", by(0, actor.unlock), "", ""},
 	}},
 	{"spin", []step{
@@ -361,6 +364,14 @@ func byLease(i, seconds int) func([]actor, object) error {
 }
 
 func take(a actor, o object) error { return a.lock(o, how{}) }
+
+// refused takes what the actor has and may not take again. To say that somebody else has it would be wrong.
+func refused(a actor, o object) error {
+	if err := a.tryLock(o, 0); err == nil || errors.Is(err, errBusy) {
+		return fmt.Errorf("to take it again: %v", err)
+	}
+	return nil
+}
 
 func force(a actor, o object) error { _, err := a.forceUnlock(o); return err }
 
