@@ -117,8 +117,6 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int, opts ...redlatch.Opti
 	}
 	taken, err := s.counter.TryWith(ctx, a.set, a)
 	switch {
-	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return nil, fmt.Errorf("%w: %w", errs.NotAcquired, err)
 	case err != nil:
 		return nil, err
 	case !taken:

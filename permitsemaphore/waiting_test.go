@@ -2,6 +2,7 @@ package permitsemaphore_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -123,17 +124,18 @@ func TestAnEndedWaitTakesNothingAndSaysWhy(t *testing.T) {
 		_, err := s.Acquire(t.Context(), 1, redlatch.WithWait(20*time.Millisecond))
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancelCause(t.Context())
 		w := acquiring(ctx, s, 1)
 		listened(t, srv, s.Name(), 1)
-		cancel()
+		cancel(io.EOF)
 		r := <-w
-		require.ErrorIs(t, r.err, redlatch.ErrNotAcquired)
-		require.ErrorIs(t, r.err, context.Canceled)
 		require.Nil(t, r.permit)
 		_, err = s.TryAcquire(ctx, 1)
-		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
-		require.ErrorIs(t, err, context.Canceled)
+		for _, err := range []error{r.err, err} {
+			for _, why := range []error{redlatch.ErrNotAcquired, context.Canceled, io.EOF} {
+				require.ErrorIs(t, err, why)
+			}
+		}
 		require.NoError(t, p.Release(t.Context()))
 		requireState(t, client, s.Name(), "1", 0)
 	})

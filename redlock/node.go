@@ -80,9 +80,7 @@ func sharing(clients []redlatch.Client) (i, j int, shared bool) {
 
 // ended is the error of a wait that ctx has ended.
 func (c *call) ended(ctx context.Context, err, last error) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w: %w", err, cause)
-	}
+	err = errs.Ended(ctx, err)
 	if last != nil {
 		return fmt.Errorf("%w: redlock %q: %w (the last attempt: %w)", errs.NotAcquired, c.lock.name, err, last)
 	}

@@ -61,7 +61,8 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Optio
 }
 
 // TryAcquire takes n permits if there are that many, and reports whether it did. It does not overtake others in this
-// process that wait. With n of 0 it returns true at once.
+// process that wait. When ctx has ended the error matches ErrNotAcquired and the reason. With n of 0 it returns true at
+// once.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64) (bool, error) {
 	if err := s.count("TryAcquire", n); err != nil || n == 0 {
 		return err == nil, err

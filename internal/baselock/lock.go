@@ -58,10 +58,7 @@ func (b *Base) explain(ctx context.Context, err error) error {
 		errors.Is(err, errs.Upgrade), errors.Is(err, errs.Invalid):
 		return err
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()): // the time-out of a dial also calls itself DeadlineExceeded
-		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
-			err = fmt.Errorf("%w: %w", err, cause)
-		}
-		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, b.Kind.Noun, b.Name, err)
+		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, b.Kind.Noun, b.Name, errs.Ended(ctx, err))
 	case errors.Is(err, errs.NotReplicated):
 		return err
 	default:

@@ -29,7 +29,7 @@ func (c *Counter) TryWith(ctx context.Context, set *settings.Settings, s Seeker)
 	}
 	switch {
 	case err != nil:
-		err = c.broken(err)
+		err = c.explain(ctx, err)
 		c.observe(set, settings.Refused, time.Since(start), err)
 	case taken:
 		c.observe(set, settings.Acquired, time.Since(start), nil)
@@ -118,10 +118,7 @@ func (c *Counter) explain(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		if cause := context.Cause(ctx); cause != nil && cause != ctx.Err() {
-			err = fmt.Errorf("%w: %w", err, cause)
-		}
-		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, c.noun, c.Name, err)
+		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, c.noun, c.Name, errs.Ended(ctx, err))
 	default:
 		return c.broken(err)
 	}

@@ -2,6 +2,7 @@
 package errs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -47,6 +48,14 @@ func (l *Loss) Is(target error) bool { return target == Lost }
 
 // Unwrap gives the failure of the renewals, so that errors.Is finds it too.
 func (l *Loss) Unwrap() error { return l.Cause }
+
+// Ended is an error that came of the end of ctx, with the cause of that, if it says more.
+func Ended(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}
 
 // Wrong is an error for an argument that the caller can correct; the text says how.
 func Wrong(format string, args ...any) error {
