@@ -229,7 +229,7 @@ func (o *owner) unconfirmed(err error, doubt bool) error {
 func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	o := h.owner
 	if err := o.enter(ctx); err != nil {
-		return err
+		return fmt.Errorf("redlatch: extending the lease of %q: %w", o.base.Name, err)
 	}
 	defer o.exit()
 	o.mu.Lock()

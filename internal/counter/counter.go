@@ -110,9 +110,7 @@ func (c *Counter) wake(publish string, err error) (scripts.Wake, error) {
 	return scripts.Wake{Publish: publish, Channel: c.channel}, nil
 }
 
-// Broken is an error of the server or the network, with the counter's name.
-func (c *Counter) Broken(err error) error { return c.broken(err) }
-
+// broken is an error of the server or the network, with the counter's name.
 func (c *Counter) broken(err error) error {
 	return fmt.Errorf("redlatch: %s %q: %w", c.noun, c.Name, err)
 }

@@ -109,7 +109,7 @@ func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt deliver
 		return reply, nil
 	}
 	if err == nil { // a copy of the command may still be on its way
-		go c.Settle(receipt.Sent, c.fence(op.Call), func() { op.settled(over) })
+		go c.settle(receipt.Sent, c.fence(op.Call), func() { op.settled(over) })
 		return reply, nil
 	}
 	failure := delivery.AsFailure(err)
@@ -127,11 +127,11 @@ func resolve[R any](op Operation, cmd scripts.Command[R], failure *delivery.Fail
 	_, known := delivery.ResultWithin(failure, cmd, flightWithin)
 	switch {
 	case owed: // also when it is known: the last send may have ended without being executed
-		c.Settle(failure.Sent, carry(c, cmd, op.Call, failure.Sent), func() { op.settled(over) })
+		c.settle(failure.Sent, carry(c, cmd, op.Call, failure.Sent), func() { op.settled(over) })
 	case known:
 		op.settled(over)
 	default:
-		c.Settle(failure.Sent, c.fence(op.Call), func() { op.settled(over) })
+		c.settle(failure.Sent, c.fence(op.Call), func() { op.settled(over) })
 	}
 }
 

@@ -157,7 +157,7 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 		}
 		c.Session.ReturnLane(c.Key, call)
 	default:
-		go c.settle(call, receipt.Sent, c.fence(call))
+		go c.settleLane(call, receipt.Sent, c.fence(call))
 	}
 	return got, receipt.Sent, nil
 }
@@ -179,7 +179,7 @@ func (c *Counter) revoke(try Attempt, call lane.Call, sent time.Time) {
 		c.SettleFor(0, undo, func() { c.Session.ReturnLane(c.Key, call) })
 		return
 	}
-	c.settle(call, sent, undo)
+	c.settleLane(call, sent, undo)
 }
 
 // undo gives back what an attempt has taken that was sent then. In a lane that the server may have forgotten, it would not

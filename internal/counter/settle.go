@@ -28,19 +28,19 @@ const (
 // errForgotten ends a settling that comes too late.
 var errForgotten = errors.New("the server may have forgotten by now what it executed")
 
-// settle is Settle for the operation in a lane, and returns the lane.
-func (c *Counter) settle(call lane.Call, sent time.Time, attempt func(ctx context.Context) error) {
-	c.Settle(sent, attempt, func() { c.Session.ReturnLane(c.Key, call) })
+// settleLane is settle for the operation in a lane, and returns the lane.
+func (c *Counter) settleLane(call lane.Call, sent time.Time, attempt func(ctx context.Context) error) {
+	c.settle(sent, attempt, func() { c.Session.ReturnLane(c.Key, call) })
 }
 
-// Settle calls attempt until it succeeds, with timers in between rather than a goroutine that sleeps, and then over.
+// settle calls attempt until it succeeds, with timers in between rather than a goroutine that sleeps, and then over.
 // The first call is made here. When the server cannot be reached until it would have forgotten an operation that was sent
 // at that moment, that is logged and left.
-func (c *Counter) Settle(sent time.Time, attempt func(ctx context.Context) error, over func()) {
+func (c *Counter) settle(sent time.Time, attempt func(ctx context.Context) error, over func()) {
 	c.settleUntil(sent.Add(settleWithin), attempt, over)
 }
 
-// SettleFor is Settle for what the server does not forget: it goes on for d if that is longer.
+// SettleFor is settle for what the server does not forget: it goes on for d if that is longer.
 func (c *Counter) SettleFor(d time.Duration, attempt func(ctx context.Context) error, over func()) {
 	c.settleUntil(time.Now().Add(max(d, settleWithin)), attempt, over)
 }
@@ -104,7 +104,7 @@ func carry[R any](c *Counter, cmd scripts.Command[R], call lane.Call, sent time.
 // not executed. It returns after the first attempt.
 func GiveBackLater[R any](c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) {
 	call, start := c.Session.BorrowLane(c.Key), time.Now()
-	c.settle(call, start, func(ctx context.Context) error {
+	c.settleLane(call, start, func(ctx context.Context) error {
 		wake, err := c.Wake(ctx)
 		if err != nil {
 			return err

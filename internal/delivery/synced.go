@@ -14,7 +14,8 @@ import (
 // count replicas that know nothing of the first. It goes out with its source, for a WAIT behind an unknown script
 // would be as wrong.
 //
-// sent is a moment before the send that was executed, acknowledged is how many replicas did; unheard is why that could not be found out, of a command that was executed.
+// sent is a moment before the send that was executed, acknowledged is how many replicas did; unheard is why that could
+// not be found out, of a command that was executed.
 func Synced[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], replicas int, timeout time.Duration, limit Limit) (reply R, sent time.Time, acknowledged int64, unheard error, err error) {
 	var pauses pauses
 	for {

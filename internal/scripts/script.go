@@ -48,9 +48,6 @@ func Prelude(folder embed.FS, file string) string {
 	return string(source)
 }
 
-// Name is the folder and the operation, "rlock/acquire".
-func (s *Script) Name() string { return s.name }
-
 // Milliseconds is d as the wire has it: whole milliseconds, rounded up, so that no positive duration becomes 0,
 // which PEXPIRE would take for "delete".
 func Milliseconds(d time.Duration) int64 {

@@ -80,8 +80,8 @@ type call struct {
 	ended  time.Duration // when its context ended, or -1
 }
 
-// A world is a watchdog, a clock that starts at 0 and a server that notes each script, answering each by itself. Its answer says yes to all unless a
-// test sets another one; n counts calls from 1.
+// A world is a watchdog, a clock that starts at 0 and a server that notes each script, answering each by itself. Its
+// answer says yes to all unless a test sets another one; n counts calls from 1.
 type world struct {
 	t      *testing.T
 	dog    *watchdog.Watchdog
