@@ -3,6 +3,8 @@ package baselock
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,15 +72,15 @@ func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 	if err != nil {
 		return redlatch.Info{}, err
 	}
-	info := redlatch.Info{Name: b.Name, Key: b.Key, TTL: state.TTL, Waiters: b.Session.Waiters(b.line)}
-	for owner, count := range state.Fields {
-		holds, err := scripts.Number(count)
+	info := redlatch.Info{Name: b.Name, Key: b.Key, TTL: state.TTL, Waiters: b.Waiters()}
+	for _, field := range slices.Sorted(maps.Keys(state.Fields)) {
+		holds, err := scripts.Number(state.Fields[field])
 		if err != nil {
 			continue // the mode of a read-write lock, not a holder
 		}
-		holder := redlatch.Holder{Owner: owner, Holds: holds, Own: strings.HasPrefix(owner, b.Session.ID+":")}
+		holder := redlatch.Holder{Owner: field, Holds: holds, Own: strings.HasPrefix(field, b.Session.ID+":")}
 		if b.Kind.Sides != nil {
-			holder.Owner, holder.Side = b.Kind.Sides(owner)
+			holder.Owner, holder.Side = b.Kind.Sides(field)
 		}
 		info.Holders = append(info.Holders, holder)
 	}
@@ -87,6 +89,9 @@ func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 	}
 	return info, err
 }
+
+// Waiters is how many calls of this process wait for the lock.
+func (b *Base) Waiters() int { return b.Session.Waiters(b.line) }
 
 // Ask runs a query.
 func Ask[R any](ctx context.Context, b *Base, cmd scripts.Command[R]) (reply R, err error) {

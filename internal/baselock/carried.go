@@ -17,6 +17,3 @@ func (b *Base) Carried(ctx context.Context) iter.Seq[*Base] {
 		}
 	}
 }
-
-// Waiters is how many calls of this process wait for the lock.
-func (b *Base) Waiters() int { return b.Session.Waiters(b.line) }
