@@ -15,7 +15,7 @@ import (
 	"github.com/redlatch/redlatch/rlock"
 )
 
-// The plain lock of PROTOCOL.md, section 10: what a Redisson process sees.
+// The plain lock as a Redisson process sees it.
 func TestTheLockLooksAsRedissonMakesIt(t *testing.T) {
 	for name, channel := range map[string]string{
 		"myLock":       "redisson_lock__channel:{myLock}",

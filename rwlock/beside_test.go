@@ -86,7 +86,6 @@ func TestGoroutinesReadTogetherBesideTheirWrite(t *testing.T) {
 	})
 }
 
-// FAILURES.md KF-67, KF-68, KF-78.
 func TestADowngradedHoldIsAReader(t *testing.T) {
 	realTime(t, func(k *kit) {
 		lock, stranger := k.process(), k.process()
@@ -106,7 +105,6 @@ func TestADowngradedHoldIsAReader(t *testing.T) {
 	})
 }
 
-// PROTOCOL.md W3.
 func TestADowngradeWakesReadersOfOtherProcesses(t *testing.T) {
 	fakeTime(t, func(k *kit) {
 		lock := k.process()
@@ -121,7 +119,7 @@ func TestADowngradeWakesReadersOfOtherProcesses(t *testing.T) {
 	})
 }
 
-// KF-70, and W2: the release of one side must not end the renewal of the other.
+// The release of one side must not end the renewal of the other.
 func TestEachSideIsRenewedByItself(t *testing.T) {
 	fakeTime(t, func(k *kit) {
 		lock, stranger := k.process(), k.process()
@@ -142,7 +140,6 @@ func TestEachSideIsRenewedByItself(t *testing.T) {
 	})
 }
 
-// KF-67, W17.
 func TestAReadersUnlockNeverCutsTheWritersLease(t *testing.T) {
 	fakeTime(t, func(k *kit) {
 		lock := k.process()
@@ -184,7 +181,7 @@ func TestAReadHoldThatIsOverDoesNotKeepTheLock(t *testing.T) {
 	})
 }
 
-// W16 of the write side: "write re-entry inflates the TTL".
+// Redisson adds the lease to what is left of it.
 func TestWriteReentryAddsNoLeaseToTheLease(t *testing.T) {
 	fakeTime(t, func(k *kit) {
 		lock := k.process()
@@ -197,7 +194,6 @@ func TestWriteReentryAddsNoLeaseToTheLease(t *testing.T) {
 	})
 }
 
-// KF-77.
 func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 	realTime(t, func(k *kit) {
 		lock := k.process()

@@ -132,7 +132,7 @@ func TestAGhostOfAReaderDoesNotHarmTheNextOneBesideTheSameWrite(t *testing.T) {
 	})
 }
 
-// RELIABILITY.md S9, seen from inside: no writer with a foreign reader, whatever is lost on the way.
+// No writer with a foreign reader, whatever is lost on the way.
 func TestNobodyIsBesideAWriterUnderFaults(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		k := &kit{T: t, ctx: t.Context(), client: srv.Client(t), srv: srv, name: srv.Key(t, "rw")}

@@ -42,7 +42,6 @@ func TestNewReadersStandBehindAWaitingWriterOfTheirProcess(t *testing.T) {
 	})
 }
 
-// KF-73.
 func TestReadersThatWaitGetInTogether(t *testing.T) {
 	fakeTime(t, func(k *kit) {
 		w := k.take(k.process().Lock, k.ctx)
