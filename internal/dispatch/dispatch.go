@@ -86,7 +86,8 @@ func (d *Dispatcher) Prompt(key string, limit time.Duration, now time.Time) bool
 			return false
 		}
 	}
-	return time.Duration(now.UnixNano()-n.answered.Load()) < promptWithin
+	since := time.Duration(now.UnixNano() - n.answered.Load()) // less than 0 if others were answered meanwhile, or the clock was set back
+	return -promptWithin < since && since < promptWithin
 }
 
 // A Route says how a command finds its server.

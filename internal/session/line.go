@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/waiting"
 	"github.com/redlatch/redlatch/internal/wakeup"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // A LineKey names a line: waiters for the same key that cannot stand in for one another wait in different lines.
@@ -40,7 +41,7 @@ type Line struct {
 	users    int // guarded by Session.mu
 	listener *wakeup.Listener
 	row      *wakeup.Listener // nil: there is none
-	shut     atomic.Int64     // see Shut
+	shut     atomic.Int64     // see Shut; a watchdog.Moment
 }
 
 // Ears say what a line listens to.
@@ -144,13 +145,13 @@ func (l *Line) Shut(since time.Time) {
 		l.shut.Store(0)
 		return
 	}
-	l.shut.Store(since.UnixNano())
+	l.shut.Store(int64(watchdog.MomentOf(since)))
 }
 
 // ShutSince is what Shut has noted.
 func (l *Line) ShutSince() time.Time {
 	if since := l.shut.Load(); since != 0 {
-		return time.Unix(0, since)
+		return watchdog.Moment(since).Time()
 	}
 	return time.Time{}
 }

@@ -296,3 +296,14 @@ func TestAServersClockThatWasSetGivesNoTrustInTheFuture(t *testing.T) {
 		})
 	}
 }
+
+// What is counted from it bounds for how long others wait, and the clock on the wall may be set meanwhile.
+func TestALineRemembersAMomentOfTheMonotonicClock(t *testing.T) {
+	l, since := &Line{}, time.Now().Add(-time.Minute)
+	require.Zero(t, l.ShutSince())
+	l.Shut(since)
+	require.Zero(t, l.ShutSince().Sub(since))
+	require.NotEqual(t, l.ShutSince().Round(0), l.ShutSince(), "a time of the wall clock alone")
+	l.Shut(time.Time{})
+	require.Zero(t, l.ShutSince())
+}
