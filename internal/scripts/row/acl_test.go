@@ -55,3 +55,32 @@ func TestWhatAUserMayNotDoForTheRowCostsNobodyTheLock(t *testing.T) {
 		})
 	}
 }
+
+// Where it cannot be told who listens, others are taken to be there.
+func TestAUserWhoMayNotCountSetsTheLockFree(t *testing.T) {
+	for _, f := range forms {
+		t.Run(f.name, func(t *testing.T) {
+			s := newStage(t, f, redistest.Process(t))
+			s.attend(3) // the giver's process, that of the row, and another
+			for _, limits := range [][]string{
+				{"-pubsub"}, {"-zcard"}, {"-zscore"}, {"-pubsub", "-zcard"}, {"-set"},
+				{"resetkeys", "~" + key, "~" + token},
+				{"resetkeys", "~" + key, "~" + token, "~" + line, "~" + alive},
+			} {
+				s.clear()
+				client := s.srv.User(t, limits...)
+				s.listen(v)
+				s.sits(patience, b)
+				s.holds(a, 1)
+				turn := enough(true)
+				turn.Seat, turn.Patience = u+":50", patience
+				got, err := Send(t.Context(), client, f.pass(a, wake, turn))
+				require.NoError(t, err, "%v", limits)
+				require.Equal(t, row.Release{Freed: true, Open: true}, got, "%v", limits)
+				require.Empty(t, s.hash(), "%v", limits)
+				require.Equal(t, []string{woken}, s.heard(), "%v", limits)
+				require.NoError(t, client.Close())
+			}
+		})
+	}
+}

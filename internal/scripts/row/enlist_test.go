@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 	. "github.com/redlatch/redlatch/internal/scripts/statetest"
@@ -153,6 +154,22 @@ func TestWhoSitsDownSitsBehindTheOthersByTheServersClock(t *testing.T) {
 		require.Equal(s, []string{b, a}, s.row(), "it keeps its place")
 		require.Empty(s, s.heard())
 	})
+}
+
+// The server tells microseconds without leading zeros.
+func TestTheBeginningOfASecondIsBeforeTheRestOfIt(t *testing.T) {
+	s := newStage(t, forms[0], redistest.Mini(t))
+	second := time.Unix(1_795_000_000, 0)
+	s.srv.Mini.SetTime(second)
+	s.holds(c, 1)
+	for _, seat := range []struct {
+		owner string
+		after time.Duration
+	}{{a, 7 * time.Microsecond}, {b, 100 * time.Millisecond}} { // by name b would come first
+		s.srv.Mini.SetTime(second.Add(seat.after))
+		require.Equal(s, second.Add(seat.after).UnixMilli(), send(s, s.enlist(seat.owner, lease, patience)).At)
+	}
+	require.Equal(s, []string{a, b}, s.row())
 }
 
 // The row is an extra: a server without memory refuses it, and what it refuses a lock itself is told as by Acquire.

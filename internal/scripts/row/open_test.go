@@ -49,6 +49,18 @@ func TestTheGiverOwnSeatIsNotAnOutsider(t *testing.T) {
 	})
 }
 
+func TestASeatThatTheGiverHasNotTakenYetIsNotAnothers(t *testing.T) {
+	onStage(t, func(s *stage) {
+		s.listen(v)
+		s.attend(2) // the giver's process and that of the row
+		send(s, s.enlist(a, lease, patience))
+		send(s, s.enlist(b, lease, patience))
+		turn := enough(true)
+		turn.Seat, turn.Patience = c, patience
+		require.True(s, send(s, s.pass(a, wake, turn)).Passed)
+	})
+}
+
 func TestWhereOthersListenTheLockIsFreeForThemOnly(t *testing.T) {
 	onStage(t, func(s *stage) {
 		s.listen(v)
