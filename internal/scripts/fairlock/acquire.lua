@@ -153,7 +153,6 @@ if patience > 0 then
   end
   if next(ours) then
     local places = confirm(ours)
-    place = places[owner] or place
     for i = 6, #ARGV, 2 do
       answer[#answer + 1] = places[ARGV[i]] or -1
     end

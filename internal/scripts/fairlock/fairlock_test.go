@@ -48,6 +48,11 @@ func try(owner string) scripts.Command[fairlock.Answer] {
 	return fairlock.Acquire(key, fairlock.Waiter{Owner: owner}, lease, wake, nil)
 }
 
+// quiet is a try of one who does not know which command wakes the next.
+func quiet(owner string) scripts.Command[fairlock.Answer] {
+	return fairlock.Acquire(key, fairlock.Waiter{Owner: owner}, lease, scripts.Wake{}, nil)
+}
+
 // state is a lock with its queue. Empty parts do not exist.
 func state(holder string, order List, deadlines, alive Deadlines) State {
 	s := State{}
@@ -99,6 +104,11 @@ func TestAcquire(t *testing.T) {
 			Before: state(a, List{b}, Deadlines{b: time.Minute}, nil),
 			Call:   Answers(acquire(c), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
 			After:  state(a, List{b, c}, Deadlines{b: time.Minute, c: lease + redisson + patience}, Deadlines{c: patience})},
+		{Name: "Behind two of Redisson's, it is behind both",
+			Before: state(a, List{b, c}, Deadlines{b: lease + redisson, c: lease + 2*redisson}, nil),
+			Call:   Answers(acquire(d), fairlock.Answer{Again: lease, Place: 2}).Lengthens(),
+			After: state(a, List{b, c, d}, Deadlines{b: lease + redisson, c: lease + 2*redisson, d: lease + 2*redisson + patience},
+				Deadlines{d: patience})},
 		{Name: "A place is confirmed: the deadline and the sign of life move on",
 			Before: state(a, List{b}, Deadlines{b: time.Second}, Deadlines{b: time.Second}),
 			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
@@ -126,9 +136,20 @@ func TestAcquire(t *testing.T) {
 			Call:   Answers(acquire(b), fairlock.Answer{Again: lease, Place: 2}).Lengthens(),
 			After: state(a, List{d, e, b}, Deadlines{d: time.Second, e: time.Second + 2*redisson, b: lease + 2*redisson + patience},
 				Deadlines{b: patience})},
+		{Name: "Of one of Redisson's that has no deadline, or none after that of whoever is in front, the usual is expected",
+			Before: state(a, List{d, e, c, b}, Deadlines{d: 10 * time.Second, c: 10 * time.Second, b: 20 * time.Second}, Deadlines{b: time.Second}),
+			Call:   Answers(acquire(b), fairlock.Answer{Again: lease, Place: 3}).Lengthens(),
+			After: state(a, List{d, e, c, b}, Deadlines{d: 10 * time.Second, c: 10 * time.Second, b: lease + 3*redisson + patience},
+				Deadlines{b: patience})},
 		{Name: "Another that is not in the queue is reported and not put there, for it may have left",
-			Before: state(a, List{b}, Deadlines{b: lease + patience}, Deadlines{b: patience}),
-			Call:   Answers(acquire(b, w(c)), fairlock.Answer{Again: lease, Places: []int{-1}}).Lengthens()},
+			Before: state(a, List{b, d}, Deadlines{b: lease + patience, d: lease + 2*patience}, Deadlines{b: patience, d: patience}),
+			Call:   Answers(acquire(b, w(c), w(d)), fairlock.Answer{Again: lease, Places: []int{-1, 1}}).Lengthens()},
+		{Name: "What we keep beside the queue outlives the most patient of us by far",
+			Before: state(a, List{b, c}, Deadlines{b: lease + patience, c: time.Hour}, Deadlines{b: patience, c: patience}),
+			Call:   Answers(acquire(b, fairlock.Waiter{Owner: c, Patience: kept / 3}), fairlock.Answer{Again: lease, Places: []int{1}}).Lengthens(),
+			After: State{key: {Value: Hash{a: "1"}, TTL: lease}, queue: {Value: List{b, c}},
+				timeouts: {Value: Deadlines{b: lease + patience, c: time.Hour}},
+				waiters:  {Value: Deadlines{b: patience, c: kept / 3}, TTL: 4 * kept / 3}}},
 		{Name: "Nobody overtakes the one who is next",
 			Before: state("", List{b}, Deadlines{b: patience}, Deadlines{b: patience}),
 			Call:   Answers(try(c), fairlock.Answer{Again: patience, Place: -1}).Lengthens()},
@@ -171,6 +192,14 @@ func TestAcquire(t *testing.T) {
 			Before: state("", List{b, c}, Deadlines{c: time.Hour}, nil),
 			Call:   Answers(try(d), fairlock.Answer{Again: time.Hour, Place: -1}).Lengthens(),
 			After:  state("", List{c}, Deadlines{c: time.Hour}, nil), Messages: woken(c)},
+		{Name: "Without a command nobody is woken, neither one of Redisson's",
+			Before: state("", List{b, c}, Deadlines{c: time.Hour}, nil),
+			Call:   Answers(quiet(d), fairlock.Answer{Again: time.Hour, Place: -1}).Lengthens(),
+			After:  state("", List{c}, Deadlines{c: time.Hour}, nil)},
+		{Name: "nor one of ours",
+			Before: state("", List{b, c}, Deadlines{c: time.Hour}, Deadlines{c: patience}),
+			Call:   Answers(quiet(d), fairlock.Answer{Again: patience, Place: -1}).Lengthens(),
+			After:  state("", List{c}, Deadlines{c: time.Hour}, Deadlines{c: patience})},
 		{Name: "A queue whose deadlines are gone blocks nobody",
 			Before: state("", List{b, c, d}, nil, nil),
 			Call:   Answers(acquire(a), mine), After: state(a, nil, nil, nil)},
@@ -181,6 +210,11 @@ func TestAcquire(t *testing.T) {
 			Before: state(a, List{b, c}, Deadlines{c: time.Hour}, Deadlines{b: patience, c: patience}),
 			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
 			After:  state(a, List{b, c}, Deadlines{b: lease + patience, c: time.Hour}, Deadlines{b: patience, c: patience})},
+		{Name: "Who lost it stands behind whoever was moved on in front",
+			Before: state(a, List{b, d, c}, Deadlines{b: time.Second, d: time.Second + 2*redisson}, Deadlines{b: time.Second, c: time.Second}),
+			Call:   Answers(acquire(b, w(c)), fairlock.Answer{Again: lease, Places: []int{2}}).Lengthens(),
+			After: state(a, List{b, d, c}, Deadlines{b: lease + patience, d: lease + patience + 2*redisson,
+				c: lease + 2*patience + 2*redisson}, Deadlines{b: patience, c: patience})},
 		{Name: "Who was removed stands at the end again",
 			Before: state(a, List{c}, Deadlines{b: time.Hour, c: lease + patience}, Deadlines{b: patience, c: patience}),
 			Call:   Answers(acquire(b), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
