@@ -37,7 +37,9 @@ if mode then
     local time = redis.call('time')
     local deadline = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + tonumber(ARGV[5])
     redis.call('zadd', KEYS[2], string.format('%.0f', deadline), ARGV[4])
-    redis.call('pexpire', KEYS[2], ARGV[5])
+    if redis.call('pttl', KEYS[2]) < tonumber(ARGV[5]) then -- others may have announced themselves for longer
+      redis.call('pexpire', KEYS[2], ARGV[5])
+    end
   end
   return remaining
 end

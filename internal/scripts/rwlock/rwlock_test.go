@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/keys"
@@ -150,6 +151,13 @@ func TestRecountRead(t *testing.T) {
 			Before: lock("write", long, Hash{aw: "1", a: "2"}, marked(a, lease, lease)),
 			Call:   Answers(rwlock.RecountRead(key, a, 1, 2, time.Millisecond), true),
 			After:  lock("write", long, Hash{aw: "1", a: "1"}, marked(a, lease))},
+		{Name: "A partial release makes no promise where there is none",
+			Before: lock("read", long, Hash{a: "2"}), Call: Answers(rwlock.RecountRead(key, a, 1, 2, 0), true),
+			After: lock("read", long, Hash{a: "1"})},
+		{Name: "nor does it end one without end",
+			Before: with(lock("read", long, Hash{a: "2"}), State{"{rw}:" + a + ":rwlock_timeout:1": {Value: "1"}}),
+			Call:   Answers(rwlock.RecountRead(key, a, 1, 2, 0), true),
+			After:  with(lock("read", long, Hash{a: "1"}), State{"{rw}:" + a + ":rwlock_timeout:1": {Value: "1"}})},
 		{Name: "A reader who is gone is not made anew, and its markers go",
 			Before: lock("read", lease, Hash{b: "1"}, marked(b, lease), marked(a, short, short)),
 			Call:   Answers(rwlock.RecountRead(key, a, 2, 2, lease), false),
@@ -256,6 +264,16 @@ func TestRenewRead(t *testing.T) {
 	})
 }
 
+// A renewal that may not look must not say that a reader is gone.
+func TestRenewalWithoutPermissionIsAnErrorAndNotALoss(t *testing.T) {
+	server := redistest.Process(t)
+	admin, client := server.Client(t), server.User(t, "-hget")
+	require.NoError(t, admin.HSet(t.Context(), key, "mode", "read", a, "1").Err())
+	alive, err := Send(t.Context(), client, rwlock.RenewRead([]rwlock.Renewal{{Key: key, Owner: a, Most: 1, Lease: lease}}))
+	var refusal redis.Error // the server's own words differ from version to version
+	require.ErrorAs(t, err, &refusal, "answered %v", alive)
+}
+
 func TestAcquireWrite(t *testing.T) {
 	acquire := func(field string, lease time.Duration) scripts.Command[scripts.Attempt] {
 		return rwlock.AcquireWrite(key, field, lease, quiet)
@@ -280,6 +298,9 @@ func TestAcquireWrite(t *testing.T) {
 			Before: with(lock("read", long, Hash{a: "1", b: "1"}, marked(a, lease)),
 				State{"{rw}:" + b + ":rwlock_timeout:1": {Value: "1"}}),
 			Call: Answers(acquire(bw, long), scripts.Attempt{Remaining: forever})},
+		{Name: "A promise without end is the longest, whichever is looked at first",
+			Before: with(lock("read", long, Hash{a: "2"}, marked(a, lease)), State{"{rw}:" + a + ":rwlock_timeout:2": {Value: "1"}}),
+			Call:   Answers(acquire(bw, long), scripts.Attempt{Remaining: forever})},
 		{Name: "Dead readers do not keep it",
 			Before: lock("read", long, Hash{a: "1", b: "2"}), Call: Answers(acquire(u+":3:write", lease), mine),
 			After: lock("write", lease, Hash{u + ":3:write": "1"})},
@@ -291,6 +312,15 @@ func TestAcquireWrite(t *testing.T) {
 			Before: lock("read", lease, Hash{a: "1"}, marked(a, lease)),
 			Call:   Answers(rwlock.AcquireWrite(key, bw, lease, loud), scripts.Attempt{Remaining: lease}).Lengthens(),
 			After:  with(lock("read", lease, Hash{a: "1"}, marked(a, lease)), announced(loud.For))},
+		{Name: "A writer that does not announce itself leaves the others' announcements alone",
+			Before: with(lock("read", lease, Hash{a: "1"}, marked(a, lease)), announced(short)),
+			Call:   Answers(acquire(bw, lease), scripts.Attempt{Remaining: lease}).Lengthens()},
+		{Name: "nor does one that announces itself for a shorter time let them end sooner",
+			Before: with(lock("read", lease, Hash{a: "1"}, marked(a, lease)), announced(short)),
+			Call: Answers(rwlock.AcquireWrite(key, bw, lease, rwlock.Announcement{Session: "somebody", For: time.Second}),
+				scripts.Attempt{Remaining: lease}).Lengthens(),
+			After: with(lock("read", lease, Hash{a: "1"}, marked(a, lease)),
+				State{writers: {Value: Deadlines{u: short, "somebody": time.Second}, TTL: loud.For}})},
 		{Name: "A writer that has the lock does not announce itself any more",
 			Before: announced(short), Call: Answers(rwlock.AcquireWrite(key, bw, lease, loud), mine),
 			After: lock("write", lease, Hash{bw: "1"})},
@@ -309,6 +339,13 @@ func TestReleaseWrite(t *testing.T) {
 			After: lock("read", lease, Hash{a: "2"}, marked(a, lease, short)), Messages: write1},
 		{Name: "A read hold that is over does not make it a downgrade",
 			Before: lock("write", long, Hash{aw: "1", a: "1"}), Call: AnswersThen(release, true, false), After: free, Messages: write1},
+		{Name: "Of two read holds within it the dead one is dropped",
+			Before: lock("write", long, Hash{aw: "1", a: "1", b: "1"}, marked(a, lease)), Call: AnswersThen(release, true, false),
+			After: lock("read", lease, Hash{a: "1"}, marked(a, lease)), Messages: write1},
+		{Name: "A writer that was promised to read without end does",
+			Before: with(lock("write", long, Hash{aw: "1", a: "1"}), State{"{rw}:" + a + ":rwlock_timeout:1": {Value: "1"}}),
+			Call:   AnswersThen(release, true, false),
+			After:  with(lock("read", long, Hash{a: "1"}), State{"{rw}:" + a + ":rwlock_timeout:1": {Value: "1"}}), Messages: write1},
 		{Name: "Another writer's lock is left alone",
 			Before: lock("write", lease, Hash{bw: "1"}), Call: Answers(release, false)},
 		{Name: "A downgraded lock is left alone",
