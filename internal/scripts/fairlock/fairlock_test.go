@@ -228,6 +228,8 @@ func TestAcquire(t *testing.T) {
 			Before: State{queue: {Value: "7"}}, Call: Fails(acquire(a), "WRONGTYPE")},
 		{Name: "Deadlines that are none are refused",
 			Before: State{timeouts: {Value: "7"}}, Call: Fails(acquire(a), "WRONGTYPE")},
+		{Name: "What is kept of ours and is something else is refused",
+			Before: State{waiters: {Value: "7"}}, Call: Fails(acquire(a), "WRONGTYPE")},
 	})
 }
 
@@ -250,6 +252,13 @@ func TestRelease(t *testing.T) {
 			Before: state(a, List{b, c}, Deadlines{b: lease + patience}, alive),
 			Call:   Answers(release(b), false).Lengthens(),
 			After:  state(a, List{c}, nil, Deadlines{c: patience})},
+		{Name: "Who leaves without a deadline gives back the same",
+			Before: state(a, List{b, c}, Deadlines{c: lease + 2*patience}, alive),
+			Call:   Answers(release(b), false).Lengthens(),
+			After:  state(a, List{c}, Deadlines{c: lease + patience}, Deadlines{c: patience})},
+		{Name: "Who was removed from the queue leaves nothing else behind",
+			Before: state(a, List{b}, two, alive), Call: Answers(release(c), false).Lengthens(),
+			After: state(a, List{b}, Deadlines{b: lease + patience}, Deadlines{b: patience})},
 		{Name: "The last one to leave takes everything along",
 			Before: state("", List{b}, Deadlines{b: patience}, Deadlines{b: patience}), Call: Answers(release(b), false), After: free},
 		{Name: "A stranger's release leaves the holder alone",
@@ -260,6 +269,12 @@ func TestRelease(t *testing.T) {
 			After:  state("", List{b}, Deadlines{b: patience}, Deadlines{b: patience})},
 		{Name: "A key that is no lock is refused",
 			Before: State{key: {Value: "7"}}, Call: Fails(release(a), "WRONGTYPE")},
+		{Name: "A queue that is none is refused before anything is changed",
+			Before: State{key: {Value: Hash{a: "1"}, TTL: lease}, queue: {Value: "7"}}, Call: Fails(release(a), "WRONGTYPE")},
+		{Name: "so are deadlines",
+			Before: State{key: {Value: Hash{a: "1"}, TTL: lease}, timeouts: {Value: "7"}}, Call: Fails(release(a), "WRONGTYPE")},
+		{Name: "and what is kept of ours",
+			Before: State{key: {Value: Hash{a: "1"}, TTL: lease}, waiters: {Value: "7"}}, Call: Fails(release(a), "WRONGTYPE")},
 	})
 }
 
@@ -305,6 +320,14 @@ func TestForce(t *testing.T) {
 			Before: state(a, List{b}, Deadlines{b: patience}, Deadlines{b: patience}),
 			Call:   AnswersThen(fairlock.Force(key, wake), true, false).Lengthens(),
 			After:  state("", List{b}, Deadlines{b: patience}, Deadlines{b: patience}), Messages: woken(b)},
+		{Name: "The next who is gone is passed over",
+			Before: state(a, List{b, c}, Deadlines{b: time.Hour, c: 2 * time.Hour}, Deadlines{b: -time.Second, c: patience}),
+			Call:   AnswersThen(fairlock.Force(key, wake), true, false).Lengthens(),
+			After:  state("", List{c}, Deadlines{c: 2 * time.Hour}, Deadlines{c: patience}), Messages: woken(c)},
+		{Name: "Without a command nobody is woken",
+			Before: state(a, List{b}, Deadlines{b: patience}, Deadlines{b: patience}),
+			Call:   AnswersThen(fairlock.Force(key, scripts.Wake{}), true, false).Lengthens(),
+			After:  state("", List{b}, Deadlines{b: patience}, Deadlines{b: patience})},
 		{Name: "A free lock wakes nobody", Before: free, Call: Answers(fairlock.Force(key, wake), false)},
 		{Name: "A key that is no lock is not deleted",
 			Before: State{key: {Value: "7"}}, Call: Fails(fairlock.Force(key, wake), "WRONGTYPE")},
