@@ -81,6 +81,7 @@ func TestCount(t *testing.T) {
 	count := countdownlatch.Count(key)
 	Table(t, []Row{
 		{Name: "What remains is answered", Before: has("2"), Call: Answers(count, 2)},
+		{Name: "to the last one", Before: has("1"), Call: Answers(count, 1)},
 		{Name: "The largest count exactly", Before: has("9223372036854775807"), Call: Answers(count, 9223372036854775807)},
 		{Name: "A latch that does not exist is open", Before: State{}, Call: Answers(count, 0)},
 		{Name: "So is one at 0", Before: has("0"), Call: Answers(count, 0)},

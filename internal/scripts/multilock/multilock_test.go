@@ -81,6 +81,7 @@ func TestAGroupFromTheFirstHoldToTheLast(t *testing.T) {
 			require.True(t, send(b, multilock.Recount(group, x, ab, 1, lease)), "lengthens only")
 			b.has(holding{x, "1", 2 * long}, ab...)
 			require.Equal(t, []bool{true}, send(b, multilock.Renew(c, []multilock.Renewal{{Key: group, Owner: y, Lease: long}})))
+			require.Equal(t, []bool{true}, send(b, multilock.Renew(c, []multilock.Renewal{{Key: group, Owner: y, Lease: lease}})), "lengthens only")
 			require.Equal(t, []bool{false}, send(b, multilock.Renew(bc, []multilock.Renewal{{Key: group, Owner: y, Lease: 9 * long}})))
 			require.False(t, send(b, multilock.Recount(group, x, bc, 7, 9*long)), "one of them is another's")
 		}
@@ -94,8 +95,9 @@ func TestAGroupFromTheFirstHoldToTheLast(t *testing.T) {
 		require.False(t, send(b, multilock.Release(group, x, c, wake)), "another's")
 		require.Equal(t, map[string]string{"c": y, "c:" + y + ":lock_count": "1"}, b.undated())
 		require.True(t, send(b, multilock.Force(group, bc, wake)))
-		require.False(t, send(b, multilock.Force(group, bc, wake)))
 		require.Equal(t, 1, len(b.heard()))
+		require.False(t, send(b, multilock.Force(group, bc, wake)))
+		require.Empty(t, b.heard())
 		require.Empty(t, b.undated())
 	})
 }
@@ -139,6 +141,7 @@ func TestValuesWhoseDeadlineHasPassedAreFree(t *testing.T) {
 		}
 		expired(y, "a")
 		require.Equal(t, scripts.Status{}, send(b, multilock.Status(group, y, ab)))
+		require.Equal(t, scripts.Status{}, send(b, multilock.Status(group, y, []string{"a"})))
 		require.Equal(t, []multilock.Holder{{}, {}}, send(b, multilock.Inspect(group, ab)))
 		require.False(t, send(b, multilock.Recount(group, y, []string{"a"}, 1, lease)), "its owner has lost it")
 		require.Equal(t, []bool{false}, send(b, multilock.Renew([]string{"a"}, []multilock.Renewal{{Key: group, Owner: y, Lease: lease}})))
@@ -156,6 +159,57 @@ func TestValuesWhoseDeadlineHasPassedAreFree(t *testing.T) {
 		expired(y, "c")
 		require.False(t, send(b, multilock.Force(group, c, wake)))
 		require.Empty(t, b.undated())
+	})
+}
+
+func TestAnOwnersOwnLeftoversAreTakenAgain(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		b := newBench(t, srv)
+		b.set("a", x, "a:"+x+":expire_time", "1000", "a:"+x+":lock_count", "3")
+		require.Equal(t, mine, send(b, multilock.Acquire(group, x, ab, lease)))
+		b.has(holding{x, "1", lease}, ab...)
+	})
+}
+
+func TestAHashWithoutTTLGetsNone(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		b := newBench(t, srv)
+		send(b, multilock.Acquire(group, x, ab, lease))
+		require.NoError(t, b.client.Persist(t.Context(), group).Err())
+		send(b, multilock.Acquire(group, y, c, long))
+		require.Negative(t, b.client.PTTL(t.Context(), group).Val())
+	})
+}
+
+// The fields of its last hold do not say that a value is still an owner's.
+func TestAValueIsItsOwnersAndNobodyElses(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		b := newBench(t, srv)
+		send(b, multilock.Acquire(group, x, ab, lease))
+		b.set("a", y)
+		require.False(t, send(b, multilock.Recount(group, x, ab, 2, long)))
+		require.Equal(t, []bool{false}, send(b, multilock.Renew(ab, []multilock.Renewal{{Key: group, Owner: x, Lease: long}})))
+		b.has(holding{x, "1", lease}, "b")
+	})
+}
+
+func TestGroupsOfTheSameValuesAreRenewedInOneScript(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		b := newBench(t, srv)
+		const first, second, third = "{g}1", "{g}2", "{g}3"
+		send(b, multilock.Acquire(first, x, ab, lease))
+		send(b, multilock.Acquire(second, y, ab, lease))
+		send(b, multilock.Acquire(third, y, ab, lease))
+		require.Equal(t, []bool{true, false, true}, send(b, multilock.Renew(ab, []multilock.Renewal{
+			{Key: first, Owner: x, Lease: long}, {Key: second, Owner: x, Lease: 9 * long}, {Key: third, Owner: y, Lease: 3 * long},
+		})))
+		for name, left := range map[string]time.Duration{first: long, second: lease, third: 3 * long} {
+			require.EqualValues(t, 6, b.client.HLen(t.Context(), name).Val(), "three fields a value")
+			for _, value := range ab {
+				status := send(b, multilock.Status(name, x, []string{value}))
+				require.InDelta(t, left.Seconds(), status.TTL.Seconds(), 5, name)
+			}
+		}
 	})
 }
 
