@@ -81,6 +81,8 @@ func TestGiveBack(t *testing.T) {
 			Call: AnswersThen(back(a, b), 1, 0), After: has("1"), Messages: said("1")},
 		{Name: "An expired one comes back once, and does not count", Before: taken("0", Deadlines{a: old}),
 			Call: Answers(back(a), 0), After: has("1"), Messages: said("1")},
+		{Name: "With expired ones the new total is announced, however many come back", Before: taken("2", Deadlines{a: lease, b: lease, c: old}),
+			Call: AnswersThen(back(a, b), 2, 0), After: has("5"), Messages: said("5")},
 		{Name: "A total that is not above 0 is not announced", Before: taken("-2", Deadlines{a: lease}),
 			Call: AnswersThen(back(a), 1, 0), After: has("-1")},
 		{Name: "Nothing is put back where there is no semaphore", Before: State{permits: {Value: Scores{a: never, b: never}}},
@@ -205,6 +207,10 @@ func TestSet(t *testing.T) {
 		{Name: "An equal number changes nothing", Before: taken("1", Scores{a: never, b: never}), Call: Answers(set(3), false)},
 		{Name: "The TTL stays", Before: State{key: {Value: "1", TTL: ttl}}, Call: Answers(set(5), true),
 			After: did(State{key: {Value: "5", TTL: ttl}}, "1:1"), Messages: said("5")},
+		{Name: "What is left of an earlier semaphore does not expire", Before: State{permits: {Value: Scores{a: never}, TTL: ttl}},
+			Call: Answers(set(5), true), After: did(taken("4", Scores{a: never}), "1:1"), Messages: said("5")},
+		{Name: "One that does not exist can be set to what is taken", Before: State{permits: {Value: Scores{a: never}}},
+			Call: Answers(set(1), true), After: did(taken("0", Scores{a: never}), "1:1"), Messages: said("1")},
 		{Name: "0 is not announced", Before: has("1"), Call: Answers(set(0), true), After: did(has("0"), "1:1")},
 		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(set(5), "WRONGTYPE")},
 	})
@@ -218,6 +224,8 @@ func TestAdd(t *testing.T) {
 			Call:   Answers(add(3), 6), After: did(State{key: {Value: "5", TTL: ttl}, permits: {Value: Scores{a: never}, TTL: ttl}}, "1:6"), Messages: said("3")},
 		{Name: "Or taken away, of which nobody is told", Before: has("2"), Call: Answers(add(-3), -1), After: did(has("-1"), "1:-1")},
 		{Name: "A semaphore that does not exist is made", Before: State{permits: {Value: Scores{a: never}}},
+			Call: Answers(add(3), 3), After: did(taken("2", Scores{a: never}), "1:3"), Messages: said("3")},
+		{Name: "and what is left of an earlier one does not expire", Before: State{permits: {Value: Scores{a: never}, TTL: ttl}},
 			Call: Answers(add(3), 3), After: did(taken("2", Scores{a: never}), "1:3"), Messages: said("3")},
 		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(add(1), "WRONGTYPE")},
 	})

@@ -8,7 +8,7 @@
 --
 -- Answers 1, or 0 when there is no semaphore or it has no TTL.
 
-if not available or redis.call('persist', KEYS[1]) == 0 then
+if redis.call('persist', KEYS[1]) == 0 then
   return 0
 end
 follow()
