@@ -13,6 +13,8 @@ import (
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
+	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
 )
 
 const (
@@ -164,6 +166,34 @@ func TestTheLossOfOneValueIsTheLossOfTheHold(t *testing.T) {
 		require.ErrorIs(t, context.Cause(work), redlatch.ErrLost)
 		require.ErrorIs(t, hold.Unlock(ctx), redlatch.ErrLost)
 		require.Zero(t, client.Exists(ctx, key).Val(), "the other value is free too")
+	})
+}
+
+// KF-22. The release of the reader would count a deadline of the group down, and the server do nothing else for hours.
+func TestALockOfAnotherKindOfTheSameNameIsNotShared(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		ctx, client := cancellable(t), srv.Client(t)
+		for kind, of := range map[string]func(name string) redlatch.Locker{
+			"plain":   func(name string) redlatch.Locker { return rlock.New(client, name, quiet...) },
+			"reading": func(name string) redlatch.Locker { return rwlock.New(client, name, quiet...).Reader() },
+			"writing": func(name string) redlatch.Locker { return rwlock.New(client, name, quiet...).Writer() },
+		} {
+			name := srv.Key(t, "lock")
+			other, group := of(name), multilock.NewGroup(srv.Client(t), name, []string{"Jack_001"}, quiet...)
+			hold := take(t, other, ctx)
+			for _, ask := range []func(context.Context, ...redlatch.Option) (*redlatch.Hold, error){group.Lock, group.TryLock} {
+				_, err := ask(ctx)
+				require.ErrorContains(t, err, "another kind", kind)
+				require.NotErrorIs(t, err, redlatch.ErrNotAcquired)
+			}
+			require.NoError(t, hold.Unlock(ctx), kind)
+			hold = take(t, group, ctx)
+			_, err := other.TryLock(ctx)
+			require.Error(t, err, kind)
+			require.True(t, hold.Valid())
+			require.NoError(t, hold.Unlock(ctx))
+			require.Empty(t, client.Exists(ctx, name).Val())
+		}
 	})
 }
 

@@ -7,6 +7,10 @@
 --
 -- Answers -3 when the owner has all values, by this execution or by an earlier one of the same command; else the
 -- milliseconds until the last of the others' deadlines.
+--
+-- The hash of a lock of another kind is refused, although its fields are other ones: both locks would be held, and the
+-- scripts of a read-write lock would take a deadline for a number of holds. The hash of a plain lock has one field, a
+-- value of a group has more.
 
 local now = clock()
 local mine, busy = 0, 0
@@ -30,6 +34,10 @@ if busy > 0 then
 end
 if mine == #ARGV - 2 then
   return -3
+end
+
+if redis.call('hlen', KEYS[1]) == 1 or redis.call('hexists', KEYS[1], 'mode') == 1 then
+  return redis.error_reply('WRONGTYPE the key is a lock of another kind, not a group; use another name')
 end
 
 local ttl = redis.call('pttl', KEYS[1])

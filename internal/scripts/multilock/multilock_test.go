@@ -258,3 +258,15 @@ func TestAKeyThatIsNoGroupIsRefused(t *testing.T) {
 			Call: statetest.Answers(multilock.Renew(ab, []multilock.Renewal{{Key: group, Owner: x, Lease: lease}}), []bool{false})},
 	})
 }
+
+func TestALockOfAnotherKindIsRefused(t *testing.T) {
+	plain := statetest.State{group: {Value: statetest.Hash{y: "1"}, TTL: lease}}
+	reading := statetest.State{group: {Value: statetest.Hash{"mode": "read", y: "1"}, TTL: lease}}
+	writing := statetest.State{group: {Value: statetest.Hash{"mode": "write", y + ":write": "1"}, TTL: lease}}
+	acquire := statetest.Fails(multilock.Acquire(group, x, ab, lease), "another kind")
+	statetest.Table(t, []statetest.Row{
+		{Name: "a plain lock", Before: plain, Call: acquire},
+		{Name: "a lock for reading", Before: reading, Call: acquire},
+		{Name: "a lock for writing", Before: writing, Call: acquire},
+	})
+}
