@@ -52,10 +52,11 @@ func Example() {
 		})
 		stands(lock, job)
 	}
-	fmt.Println(hold.Unlock(ctx))
+	if err := hold.Unlock(ctx); err != nil {
+		fmt.Println(err)
+	}
 	jobs.Wait()
 	// Output:
-	// <nil>
 	// first
 	// second
 	// third
