@@ -181,6 +181,39 @@ func TestAReentryWaitsNoLongerThanWithWait(t *testing.T) {
 	})
 }
 
+// A client may have no read timeout, and its connection may have died without a word.
+func TestAnAnswerThatDoesNotComeIsNotWaitedForToGiveBack(t *testing.T) {
+	hour := []redlatch.Option{redlatch.WithLease(time.Hour)}
+	t.Run("acquisition", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, k *kit) {
+			k.harm("acquire", 1, fault{after: 2 * time.Minute})
+			ctx, cancel := context.WithTimeout(k.ctx, time.Second)
+			defer cancel()
+			_, err := k.lock().Lock(ctx, hour)
+			require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+			k.at(2 * time.Second)
+			require.True(t, k.locked())
+			k.at(12 * time.Second)
+			require.False(t, k.locked())
+		})
+	})
+	t.Run("re-entry", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, k *kit) {
+			b := k.lock()
+			outer := k.take(b, k.ctx, hour...)
+			k.harm("recount", 1, fault{after: 2 * time.Minute})
+			ctx, cancel := context.WithTimeout(outer.Context(k.ctx), time.Second)
+			defer cancel()
+			_, err := b.Lock(ctx, nil)
+			require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+			k.at(12 * time.Second)
+			require.Equal(t, 1, k.count(outer.Owner()))
+			require.NoError(t, outer.Unlock(k.ctx))
+			require.False(t, k.locked())
+		})
+	})
+}
+
 // Ghosts: commands that are executed long after their sender gave up.
 
 func TestTheGhostOfAnAcquisitionIsGivenBackAgain(t *testing.T) {

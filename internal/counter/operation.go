@@ -124,7 +124,7 @@ func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt deliver
 // resolve settles an operation in doubt.
 func resolve[R any](op Operation, cmd scripts.Command[R], failure *delivery.Failure, owed bool, over func()) {
 	c := op.counter
-	_, known := delivery.ResultWithin(failure, cmd, flightWithin)
+	_, known := delivery.Result(failure, cmd)
 	switch {
 	case owed: // also when it is known: the last send may have ended without being executed
 		c.settle(failure.Sent, carry(c, cmd, op.Call, failure.Sent), func() { op.settled(over) })

@@ -164,7 +164,7 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 
 // abandon undoes an attempt whose caller has gone.
 func (c *Counter) abandon(try Attempt, take scripts.Command[lane.Granted], call lane.Call, failure *delivery.Failure) {
-	if got, known := delivery.ResultWithin(failure, take, flightWithin); known && got.Served == 0 {
+	if got, known := delivery.Result(failure, take); known && got.Served == 0 {
 		c.Session.ReturnLane(c.Key, call)
 		return
 	}

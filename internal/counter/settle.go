@@ -18,7 +18,6 @@ import (
 // command sent later could take effect a second time, and has to have some of that time for itself.
 const (
 	resendWithin  = time.Minute
-	flightWithin  = 10 * time.Second // how long the reply to a command is waited for whose caller has left
 	settleWithin  = 100 * time.Second
 	settleAttempt = 2 * time.Second
 	firstPause    = 100 * time.Millisecond

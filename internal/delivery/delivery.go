@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
-	"github.com/redis/go-redis/v9"
-
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -140,30 +138,19 @@ func stopped(ctx context.Context, err error, p *pauses, r Receipt) *Failure {
 	return nil
 }
 
+// flightWithin is how long the reply to a command is waited for whose caller has left. A client may be more patient, for
+// ever if it has no read timeout, and what the command has taken cannot be given back meanwhile.
+const flightWithin = 10 * time.Second
+
 // Result waits for a send that was under way when its caller left. It reports the reply, and whether that is all
-// there is to know: not if an earlier send is in doubt too, or if this one had no reply either. Call it once, off the
-// caller's path.
+// there is to know: not if an earlier send is in doubt too, or if this one had no reply either, or none in time. Call it
+// once, off the caller's path.
 func Result[R any](f *Failure, cmd scripts.Command[R]) (reply R, known bool) {
 	if f.flight == nil {
 		return reply, false
 	}
-	return result(f, cmd, f.flight.Wait())
-}
-
-// ResultWithin is Result that does not wait for longer than d, for a client may be more patient than its caller.
-func ResultWithin[R any](f *Failure, cmd scripts.Command[R], d time.Duration) (reply R, known bool) {
-	if f.flight == nil {
-		return reply, false
-	}
-	send, ended := f.flight.WaitFor(d)
-	if !ended {
-		return reply, false
-	}
-	return result(f, cmd, send)
-}
-
-func result[R any](f *Failure, cmd scripts.Command[R], send redis.Cmder) (reply R, known bool) {
-	if f.earlier || outcome.Of(send.Err()) == outcome.Unknown {
+	send, ended := f.flight.Wait(flightWithin)
+	if !ended || f.earlier || outcome.Of(send.Err()) == outcome.Unknown {
 		return reply, false
 	}
 	if send.Err() == nil {

@@ -242,7 +242,7 @@ func TestAContextErrorOfTheClientsOwnDoesNotPassForNeverSent(t *testing.T) {
 
 func TestTheTotalLimitBoundsASendThatHangsAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, begin := newPlay(step{err: notYet}, step{value: 7, took: time.Minute}), time.Now()
+		p, begin := newPlay(step{err: notYet}, step{value: 7, took: 10 * time.Second}), time.Now()
 		_, _, err := delivery.Deliver(context.Background(), p.dispatcher(), echo(), delivery.Limit{Outage: outage, Total: 5 * time.Second})
 		f := failure(t, err)
 		require.Equal(t, 5*time.Second, time.Since(begin))
@@ -264,7 +264,7 @@ func TestWithinSendsAlthoughTheContextHasEndedAndIsBoundedByItsLimit(t *testing.
 	})
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		_, _, err := delivery.Within(context.Background(), newPlay(step{took: time.Minute}).dispatcher(), echo(), bounded)
+		_, _, err := delivery.Within(context.Background(), newPlay(step{took: 10 * time.Second}).dispatcher(), echo(), bounded)
 		f := failure(t, err)
 		require.Equal(t, 5*time.Second, time.Since(begin))
 		require.True(t, f.Doubt)

@@ -83,7 +83,7 @@ func TestFollowGoesThroughTheClusterClientAlone(t *testing.T) {
 		require.Equal(t, rtt/2, time.Since(begin))
 		var flight *dispatch.InFlight
 		require.ErrorAs(t, err, &flight)
-		require.EqualValues(t, 2, flight.Wait().(*redis.IntCmd).Val())
+		require.EqualValues(t, 2, ended(t, flight).Val())
 	})
 }
 

@@ -258,15 +258,9 @@ func (f *InFlight) Error() string { return f.cause.Error() }
 // Unwrap is the reason why the caller left.
 func (f *InFlight) Unwrap() error { return f.cause }
 
-// Wait blocks until the command has ended, which the client's own time limits see to, and returns it. It may be
-// called once.
-func (f *InFlight) Wait() redis.Cmder {
-	<-f.done
-	return f.cmd
-}
-
-// WaitFor is Wait for no longer than d. It is false if the command has not ended by then.
-func (f *InFlight) WaitFor(d time.Duration) (redis.Cmder, bool) {
+// Wait blocks until the command has ended and returns it, or until d has passed, and is false then: only the client's own
+// time limits end a command, and it may have none. It may be called once.
+func (f *InFlight) Wait(d time.Duration) (redis.Cmder, bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

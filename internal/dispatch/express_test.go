@@ -88,7 +88,7 @@ func TestALoneCallerWhoLeavesTheExpressReturnsBeforeItsCommandEnds(t *testing.T)
 	require.NoError(t, d.Do(t.Context(), "key", cmd, dispatch.ToMaster))
 	require.EqualValues(t, 2, cmd.Val())
 	close(release)
-	require.EqualValues(t, 1, flight.Wait().(*redis.IntCmd).Val())
+	require.EqualValues(t, 1, ended(t, flight).Val())
 	require.Eventually(t, func() bool { leaders, _, parked := d.Load(); return leaders+parked == 0 }, patience, 10*time.Millisecond)
 }
 
@@ -120,7 +120,7 @@ func TestAnExpressMixesUpNobody(t *testing.T) {
 		var flight *dispatch.InFlight
 		if errors.As(err, &flight) {
 			left++
-			cmd = flight.Wait().(*redis.IntCmd)
+			cmd = ended(t, flight)
 			err = nil
 		}
 		timer.Stop()

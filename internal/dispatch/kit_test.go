@@ -118,3 +118,11 @@ func requireIdle(t *testing.T, d *dispatch.Dispatcher) {
 	require.Zero(t, queued, "commands that nobody takes")
 	require.Zero(t, parked, "workers that stayed")
 }
+
+// ended is the command of a flight when it has ended.
+func ended(t *testing.T, flight *dispatch.InFlight) *redis.IntCmd {
+	t.Helper()
+	cmd, is := flight.Wait(time.Minute)
+	require.True(t, is)
+	return cmd.(*redis.IntCmd)
+}

@@ -169,7 +169,7 @@ func TestACallerWhoLeavesInFlightReturnsAtOnceAndCanHaveTheReplyLater(t *testing
 				require.ErrorIs(t, err, context.Canceled)
 				var flight *dispatch.InFlight
 				require.ErrorAs(t, err, &flight)
-				require.Same(t, cmd, flight.Wait())
+				require.Same(t, cmd, ended(t, flight))
 				require.EqualValues(t, 1, cmd.Val())
 				require.Equal(t, rtt/2, time.Since(left))
 				require.NoError(t, <-otherResult)
@@ -190,7 +190,7 @@ func TestAReplyThatIsThereIsReturnedAlthoughTheContextHasEnded(t *testing.T) {
 			cancel()
 			var flight *dispatch.InFlight
 			if errors.As(err, &flight) {
-				require.Same(t, cmd, flight.Wait())
+				require.Same(t, cmd, ended(t, flight))
 			} else {
 				require.NoError(t, err)
 			}
@@ -329,7 +329,7 @@ func TestNoInterleavingLosesACommandSendsItTwiceOrMixesUpReplies(t *testing.T) {
 					s.mu.Unlock()
 					continue
 				case errors.As(r.err, &flight):
-					require.Equal(t, n, flight.Wait().(*redis.IntCmd).Val())
+					require.Equal(t, n, ended(t, flight).Val())
 				default:
 					require.NoError(t, r.err)
 					require.Equal(t, n, r.cmd.Val())
