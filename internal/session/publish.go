@@ -70,8 +70,18 @@ func (s *Session) PublishFor(ctx context.Context, outage time.Duration) (string,
 	pauses := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(20*time.Millisecond), backoff.WithMaxInterval(500*time.Millisecond))
 	begin := time.Now()
+	asking := ctx
+	if outage > 0 { // else it is asked once, for as long as ctx lasts
+		var cancel context.CancelFunc
+		asking, cancel = context.WithTimeout(ctx, outage)
+		defer cancel()
+	}
 	for {
-		command, err := s.Publish(ctx)
+		command, err := s.Publish(asking)
+		if err != nil && ctx.Err() == nil && asking.Err() != nil {
+			s.publish.asking.Forget("") // the next may be asked of another server
+			return "", fmt.Errorf("no server has answered within %v whether it has sharded channels", outage)
+		}
 		pause := pauses.NextBackOff()
 		if err == nil || ctx.Err() != nil || outcome.Of(err) == outcome.Hopeless || time.Since(begin)+pause > outage {
 			return command, err

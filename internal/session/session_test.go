@@ -2,13 +2,11 @@ package session_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"runtime"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 	"weak"
 
@@ -226,118 +224,6 @@ func TestALineIsOpenAsLongAsSomebodyIsInIt(t *testing.T) {
 	require.False(t, s.Waiting(key))
 	require.Zero(t, s.Waiters(key))
 	eventually(t, "the subscription gone", func() bool { return subscribers() == 0 })
-}
-
-// A probed client counts what it is asked, and answers with err.
-type probed struct {
-	*redis.Client
-	mu    sync.Mutex
-	err   error
-	asked int
-	hang  chan struct{}
-}
-
-func (p *probed) Process(_ context.Context, cmd redis.Cmder) error {
-	p.mu.Lock()
-	p.asked++
-	err, hang := p.err, p.hang
-	p.mu.Unlock()
-	if hang != nil {
-		<-hang
-	}
-	return err
-}
-
-type reply string
-
-func (r reply) Error() string { return string(r) }
-func (reply) RedisError()     {}
-
-func TestThePublishCommandIsAskedForOnlyWhereItIsNotKnown(t *testing.T) {
-	for name, test := range map[string]struct {
-		cluster  bool
-		sharding settings.Sharding
-		err      error
-		want     string
-		asked    int
-	}{
-		"one server":                    {want: session.Classic},
-		"one server, sharding on":       {sharding: settings.ShardingOn, want: session.Classic},
-		"cluster, sharding on":          {cluster: true, sharding: settings.ShardingOn, want: session.Sharded},
-		"cluster, sharding off":         {cluster: true, sharding: settings.ShardingOff, want: session.Classic},
-		"cluster with sharded channels": {cluster: true, want: session.Sharded, asked: 1},
-		"cluster before 7.0":            {cluster: true, err: reply("ERR Unknown subcommand or wrong number of arguments"), want: session.Classic, asked: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			client := &probed{Client: idle(t), err: test.err}
-			set := quick()
-			set.Cluster, set.Sharding = test.cluster, test.sharding
-			s := session.Of(client, set)
-			for range 3 {
-				got, err := s.Publish(t.Context())
-				require.NoError(t, err)
-				require.Equal(t, test.want, got)
-			}
-			require.Equal(t, test.asked, client.asked, "asked once at most")
-		})
-	}
-}
-
-func TestAClusterThatCannotBeAskedIsAskedAgain(t *testing.T) {
-	client := &probed{Client: idle(t), err: reply("LOADING Redis is loading the dataset in memory")}
-	set := quick()
-	set.Cluster = true
-	s := session.Of(client, set)
-	for _, err := range []error{client.err, errors.New("a read timed out"), redis.ErrClosed} {
-		client.err = err
-		_, got := s.Publish(t.Context())
-		require.ErrorIs(t, got, err)
-	}
-	client.err, client.hang = nil, make(chan struct{})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := s.Publish(ctx)
-	require.ErrorIs(t, err, context.Canceled, "a server that hangs does not hold the caller up")
-	close(client.hang)
-	got, err := s.Publish(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, session.Sharded, got)
-}
-
-func TestAClusterThatCannotBeAskedIsAskedForAsLongAsTheOutageMayLast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := &probed{Client: idle(t), err: reply("CLUSTERDOWN The cluster is down")}
-		set := quick()
-		set.Cluster = true
-		s := session.Of(client, set)
-		begin := time.Now()
-		_, err := s.PublishFor(t.Context(), 5*time.Second)
-		require.ErrorIs(t, err, client.err)
-		require.InDelta(t, 5, time.Since(begin).Seconds(), 1)
-
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err = s.PublishFor(ctx, time.Minute)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorContains(t, err, "CLUSTERDOWN", "busy and broken are told apart")
-
-		time.AfterFunc(3*time.Second, func() {
-			client.mu.Lock()
-			defer client.mu.Unlock()
-			client.err = nil
-		})
-		got, err := s.PublishWithin(ctx, 5*time.Second)
-		require.NoError(t, err, "although ctx has ended")
-		require.Equal(t, session.Sharded, got)
-	})
-}
-
-func TestARealClusterPublishesSharded(t *testing.T) {
-	cluster := redistest.Cluster(t, 3, 0)
-	s := session.Of(cluster.Client(t), quick())
-	got, err := s.Publish(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, session.Sharded, got)
 }
 
 func TestALaneIsLentToOneAtATimeAndItsNumbersAscend(t *testing.T) {
