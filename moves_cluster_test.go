@@ -1,0 +1,172 @@
+package redlatch_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/multilock"
+	"github.com/redlatch/redlatch/permitsemaphore"
+	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
+	"github.com/redlatch/redlatch/semaphore"
+)
+
+// What is held, renewed and waited for stays so while its slot moves to another primary, while that is replaced by its
+// replica, and while that one is killed, as long as the replica has it.
+func TestNothingIsLostWhenAClusterMoves(t *testing.T) {
+	cluster := redistest.Cluster(t, 3, 1)
+	const tag = "x"
+	slot := keys.Slot(tag)
+	first := slot * 3 / keys.Slots
+	second := (first + 1) % 3
+	ours, theirs := cluster.Client(t), cluster.Client(t)
+	ctx := t.Context()
+
+	const lease = 15 * time.Second
+	renewed := redlatch.WithWatchdogTimeout(lease)
+	lockers := func(client redlatch.Client) map[string]redlatch.Locker {
+		return map[string]redlatch.Locker{
+			"rlock": rlock.New(client, "{x}:plain"), "fairlock": fairlock.New(client, "{x}:fair"),
+			"fencedlock": fencedlock.New(client, "{x}:fenced"), "writer": rwlock.New(client, "{x}:write").Writer(),
+			"group": multilock.NewGroup(client, "{x}:group", []string{"a", "b"}),
+		}
+	}
+	holds, next := map[string]*redlatch.Hold{}, map[string]chan *redlatch.Hold{}
+	others := lockers(theirs)
+	for what, lock := range lockers(ours) {
+		hold, err := lock.Lock(ctx, renewed)
+		require.NoError(t, err, what)
+		holds[what], next[what] = hold, make(chan *redlatch.Hold, 1)
+		go func() {
+			got, err := others[what].Lock(ctx, redlatch.WithOutage(time.Minute))
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+			next[what] <- got
+		}()
+	}
+	leased, plain := permitsemaphore.New(ours, "{x}:leased"), semaphore.New(ours, "{x}:permits")
+	yes(t, call(leased.TrySetPermits(ctx, 1)))
+	permit, err := leased.Acquire(ctx, 1, renewed)
+	require.NoError(t, err)
+	yes(t, call(plain.TrySetPermits(ctx, 1)))
+	require.NoError(t, plain.Acquire(ctx, 1))
+	latch := countdownlatch.New(ours, tag)
+	yes(t, call(latch.TrySetCount(ctx, 1)))
+	released := make(chan error, 3)
+	go func() {
+		p, err := permitsemaphore.New(theirs, "{x}:leased").Acquire(ctx, 1, redlatch.WithOutage(time.Minute))
+		if err == nil {
+			err = p.Release(ctx)
+		}
+		released <- err
+	}()
+	go func() {
+		released <- semaphore.New(theirs, "{x}:permits").Acquire(ctx, 1, redlatch.WithOutage(time.Minute))
+	}()
+	go func() { released <- countdownlatch.New(theirs, tag).Await(ctx, redlatch.WithOutage(time.Minute)) }()
+
+	kept := func(when string) {
+		t.Helper()
+		since := time.Now().Add(lease - lease/100) // until when it is trusted what is renewed from now on
+		await(t, "a renewal of everything "+when, func() bool {
+			for what, hold := range holds {
+				require.NoError(t, context.Cause(hold.Context(ctx)), "%s %s", what, when)
+				if hold.Until().Before(since) {
+					return false
+				}
+			}
+			require.NoError(t, context.Cause(permit.Context(ctx)), when)
+			return !permit.Until().Before(since)
+		})
+	}
+	moveSlot(t, cluster.Node(first), cluster.Node(second), slot)
+	kept("after the slot has moved")
+
+	replica := cluster.Node(3 + second)
+	takesOver(t, replica)
+	kept("after a failover")
+	cluster.Node(second).Kill()
+	kept("while a replica is gone")
+	cluster.Node(second).Restart()
+	await(t, "the former primary as a replica", func() bool {
+		info, err := cluster.Node(second).Client(t).Info(ctx, "replication").Result()
+		return err == nil && strings.Contains(info, "role:slave") && strings.Contains(info, "master_link_status:up")
+	})
+	replica.Kill()
+	kept("after the death of the primary")
+
+	for what, hold := range holds {
+		require.NoError(t, hold.Unlock(ctx), what)
+		got := <-next[what]
+		require.NotNil(t, got, what)
+		require.NoError(t, got.Unlock(ctx), what)
+	}
+	require.NoError(t, permit.Release(ctx))
+	require.NoError(t, plain.Release(ctx, 1))
+	require.NoError(t, latch.CountDown(ctx))
+	for range cap(released) {
+		require.NoError(t, <-released)
+	}
+	available, err := plain.AvailablePermits(ctx)
+	require.NoError(t, err)
+	require.Zero(t, available)
+	available, err = leased.Available(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, available)
+}
+
+// moveSlot moves a slot with its keys, in the steps in which redis-cli does it.
+func moveSlot(t *testing.T, from, to *redistest.Server, slot int) {
+	t.Helper()
+	ctx := t.Context()
+	source, target := from.Client(t), to.Client(t)
+	id := func(client *redis.Client) string {
+		id, err := client.ClusterMyID(ctx).Result()
+		require.NoError(t, err)
+		return id
+	}
+	set := func(client *redis.Client, args ...any) {
+		require.NoError(t, client.Do(ctx, append([]any{"cluster", "setslot", slot}, args...)...).Err())
+	}
+	set(target, "importing", id(source))
+	set(source, "migrating", id(target))
+	host, port, err := net.SplitHostPort(to.Addr)
+	require.NoError(t, err)
+	await(t, "the keys to have moved", func() bool {
+		moving, err := source.ClusterGetKeysInSlot(ctx, slot, 1).Result()
+		require.NoError(t, err)
+		for _, key := range moving { // one by one, so that there are moments in which an object has keys on both sides
+			require.NoError(t, source.Migrate(ctx, host, port, key, 0, 5*time.Second).Err())
+		}
+		return len(moving) == 0
+	})
+	set(target, "node", id(target))
+	set(source, "node", id(target))
+}
+
+// takesOver makes a replica the primary while that works.
+func takesOver(t *testing.T, replica *redistest.Server) {
+	t.Helper()
+	client := replica.Client(t)
+	await(t, "the replica to take over", func() bool {
+		role, err := client.Do(t.Context(), "role").Slice()
+		if err == nil && role[0] == "master" {
+			return true
+		}
+		_ = client.ClusterFailover(t.Context()).Err() // refused while one is under way
+		return false
+	})
+}
