@@ -200,6 +200,8 @@ func TestSet(t *testing.T) {
 		{Name: "A semaphore that does not exist is made", Before: State{}, Call: Answers(set(5), true), After: did(has("5"), "1:1"), Messages: said("5")},
 		{Name: "Permits that outlived an earlier one count", Before: State{permits: {Value: Scores{a: never, b: never}}},
 			Call: Answers(set(5), true), After: did(taken("3", Scores{a: never, b: never}), "1:1"), Messages: said("5")},
+		{Name: "and keeps those taken for as long as itself", Before: State{permits: {Value: Scores{a: never}, TTL: ttl}},
+			Call: Answers(set(5), true), After: did(taken("4", Scores{a: never}), "1:1"), Messages: said("5")},
 		{Name: "Those taken are part of the number", Before: taken("1", Scores{a: never, b: never}),
 			Call: Answers(set(5), true), After: did(taken("3", Scores{a: never, b: never}), "1:1"), Messages: said("5")},
 		{Name: "Fewer than are taken are owed", Before: taken("1", Scores{a: never, b: never}),
