@@ -71,6 +71,7 @@ func inBubble(t *testing.T, run func(t *testing.T, k *kit)) {
 			}
 		})
 		k.teach()
+		synctest.Wait() // the messages of its releases have passed: one would have a waiter ask who does not ask by itself
 		client.AddHook(k)
 		k.counts, k.events, k.start = map[string]int{}, nil, time.Now()
 		run(t, k)
