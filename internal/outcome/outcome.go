@@ -3,6 +3,7 @@
 package outcome
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"strings"
@@ -64,6 +65,8 @@ func ofError(err error) Class {
 		unsent *Unsent
 		reply  redis.Error
 		op     *net.OpError
+
+		stranger *tls.CertificateVerificationError
 	)
 	switch {
 	case errors.As(err, &unsent):
@@ -79,6 +82,8 @@ func ofError(err error) Class {
 		return ofReply(reply.Error())
 	case errors.As(err, &op) && op.Op == "dial":
 		return NotYet
+	case errors.As(err, &stranger): // found out before the connection is used
+		return Hopeless
 	default:
 		// Time-outs, closed and reset connections, failed writes: the server may have had the whole command.
 		return Unknown

@@ -2,10 +2,13 @@ package outcome_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http/httptest"
 	"os"
 	"syscall"
 	"testing"
@@ -126,6 +129,16 @@ func TestAPoolWithoutAFreeConnectionIsNotYetExecuted(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	require.NoError(t, conn.Ping(context.Background()).Err()) // it has the only connection now
 	require.Equal(t, outcome.Full, outcome.Of(run(client, "incr", "k")))
+}
+
+func TestAServerWithTheWrongCertificateIsHopeless(t *testing.T) {
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	client := redis.NewClient(&redis.Options{
+		Addr: server.Listener.Addr().String(), TLSConfig: &tls.Config{RootCAs: x509.NewCertPool()}, DialerRetries: 1,
+	})
+	defer func() { _ = client.Close() }()
+	require.Equal(t, outcome.Hopeless, outcome.Of(run(client, "incr", "k")))
 }
 
 // silent accepts connections and treats them as end says, after they have asked for something.
