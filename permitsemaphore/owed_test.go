@@ -120,3 +120,17 @@ func TestAnAcquisitionThatWasPatientForLongIsUndoneAllTheSame(t *testing.T) {
 		require.EqualValues(t, 3, left)
 	})
 }
+
+func TestAReleaseByAClosedClientDoesNotPromiseToGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
+		_, err := s.TrySetPermits(t.Context(), 1)
+		require.NoError(t, err)
+		p := acquire(t, s, 1)
+		require.NoError(t, client.Close())
+		err = p.Release(t.Context())
+		require.ErrorIs(t, err, redis.ErrClosed)
+		require.NotContains(t, err.Error(), "goes on")
+	})
+}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
@@ -88,6 +90,10 @@ func (g *grant) giveBackLater(ids []string) {
 func (g *grant) unconfirmed(err error, doubt bool) error {
 	if doubt {
 		err = fmt.Errorf("%w: %w", errs.Uncertain, err)
+	}
+	if errors.Is(err, redis.ErrClosed) {
+		return fmt.Errorf("redlatch: the release of a permit of %q is not confirmed and cannot go on, so it may stay taken until its lease is "+
+			"over; close a client after the last Release: %w", g.semaphore.counter.Name, err)
 	}
 	return fmt.Errorf("redlatch: the release of a permit of %q is not confirmed and goes on in the background: %w", g.semaphore.counter.Name, err)
 }

@@ -2,10 +2,13 @@ package baselock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
@@ -220,6 +223,10 @@ func releaseWithin(d time.Duration) delivery.Limit {
 func (o *owner) unconfirmed(err error, doubt bool) error {
 	if doubt {
 		err = fmt.Errorf("%w: %w", errs.Uncertain, err)
+	}
+	if errors.Is(err, redis.ErrClosed) {
+		return fmt.Errorf("redlatch: the release of %q is not confirmed and cannot go on, so the lock may stay taken until its lease is over; "+
+			"close a client after the last Unlock: %w", o.base.Name, err)
 	}
 	return fmt.Errorf("redlatch: the release of %q is not confirmed and goes on in the background, at most until its lease is over: %w",
 		o.base.Name, err)

@@ -108,6 +108,20 @@ var misuseCases = []trial{
 		require.ErrorIs(l, await(l, "the waiter's error", asked).err, redis.ErrClosed)
 		l.give(holder)
 	}},
+	{"what cannot be given back by a closed client says so", nil, func(l *lab) {
+		client := l.second()
+		hold := l.take(l.make(l, client, l.name, defaults()...), l.ctx)
+		ctx := hold.Context(l.ctx)
+		require.NoError(l, client.Close())
+		err := hold.Unlock(l.ctx)
+		require.ErrorIs(l, err, redis.ErrClosed)
+		require.NotErrorIs(l, err, redlatch.ErrLost)
+		require.NotContains(l, err.Error(), "goes on")
+		require.ErrorIs(l, context.Cause(ctx), redlatch.ErrReleased)
+		for _, key := range l.has.Keys(l.name) {
+			require.NoError(l, l.client.Del(l.ctx, key).Err())
+		}
+	}},
 }
 
 var nameCases = []trial{
