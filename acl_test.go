@@ -226,3 +226,48 @@ func yes(t *testing.T, a answer) {
 	require.NoError(t, a.err)
 	require.True(t, a.ok)
 }
+
+// Nobody is woken then, but the lock is free, and its waiters poll.
+func TestAUserWhoMayNotPublishFreesALockByForce(t *testing.T) {
+	srv := redistest.Process(t)
+	ctx, client, limited := t.Context(), srv.Client(t), srv.User(t, "-publish")
+	type forceable interface {
+		redlatch.Locker
+		ForceUnlock(ctx context.Context) (bool, error)
+	}
+	poll := redlatch.WithPoll(100 * time.Millisecond)
+	writer := func(c redlatch.Client) forceable { return rwlock.New(c, "rw", poll).Writer() }
+	for kind, of := range map[string]func(redlatch.Client) forceable{
+		"plain": func(c redlatch.Client) forceable { return rlock.New(c, "plain", poll) },
+		"fair":  func(c redlatch.Client) forceable { return fairlock.New(c, "fair", poll) },
+		"read":  func(c redlatch.Client) forceable { return rwlock.New(c, "rw").Reader() },
+		"write": writer,
+		"group": func(c redlatch.Client) forceable { return multilock.NewGroup(c, "group", []string{"a", "b"}, poll) },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			hold, err := of(client).Lock(ctx)
+			require.NoError(t, err)
+			waits := of(srv.Client(t))
+			if kind == "read" {
+				waits = writer(srv.Client(t))
+			}
+			next := make(chan error, 1)
+			go func() {
+				got, err := waits.Lock(ctx)
+				if err == nil {
+					err = got.Unlock(ctx)
+				}
+				next <- err
+			}()
+			if kind == "fair" { // whose message is for who stands in the queue
+				require.Eventually(t, func() bool {
+					info, err := fairlock.New(client, "fair").Inspect(ctx)
+					return err == nil && len(info.Queue) > 0
+				}, time.Minute, time.Millisecond)
+			}
+			yes(t, call(of(limited).ForceUnlock(ctx)))
+			require.NoError(t, <-next)
+			require.ErrorIs(t, hold.Unlock(ctx), redlatch.ErrLost)
+		})
+	}
+}

@@ -13,7 +13,7 @@ local held = redis.call('del', KEYS[1])
 if held == 1 then
   local head = front(true)
   if head and ARGV[1] ~= '' then
-    redis.call(ARGV[1], ARGV[2] .. ':' .. head, '0')
+    redis.pcall(ARGV[1], ARGV[2] .. ':' .. head, '0') -- refused to a user who may not publish: the waiter polls
   end
 end
 return held

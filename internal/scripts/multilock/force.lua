@@ -19,6 +19,6 @@ for i = 3, #ARGV do
   end
 end
 if had == 1 then
-  redis.call(ARGV[1], ARGV[2], '0')
+  redis.pcall(ARGV[1], ARGV[2], '0') -- refused to a user who may not publish: the waiters poll
 end
 return had

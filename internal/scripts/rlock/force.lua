@@ -11,6 +11,6 @@ if redis.call('hlen', KEYS[1]) == 0 then
 end
 redis.call('del', KEYS[1])
 if ARGV[1] ~= '' then
-  redis.call(ARGV[1], ARGV[2], '0')
+  redis.pcall(ARGV[1], ARGV[2], '0') -- refused to a user who may not publish: the waiters poll
 end
 return 1

@@ -20,6 +20,6 @@ for at = 1, #fields, 2 do
   end
 end
 if ARGV[2] ~= '' then
-  redis.call(ARGV[2], ARGV[3], ARGV[4])
+  redis.pcall(ARGV[2], ARGV[3], ARGV[4]) -- refused to a user who may not publish: the waiters poll
 end
 return 1
