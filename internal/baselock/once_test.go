@@ -280,3 +280,19 @@ func TestTheGhostsOfOtherCommandsNeverHold(t *testing.T) {
 		require.Equal(t, 1, k.count(next.Owner()))
 	})
 }
+
+func TestAHookThatPanicsDuringAReEntryHoldsUpNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		h := k.take(b, k.ctx)
+		k.harm("recount", 1, fault{panics: true})
+		ctx := context.WithoutCancel(h.Context(k.ctx)) // else the command runs on a goroutine from which nobody recovers
+		require.Panics(t, func() { _, _ = b.Lock(ctx, nil) })
+		again := k.take(b, ctx)
+		require.NoError(t, again.Unlock(k.ctx))
+		require.Equal(t, 1, k.count(h.Owner()))
+		require.NoError(t, h.Unlock(k.ctx))
+		require.False(t, k.locked())
+		require.Zero(t, time.Since(k.start))
+	})
+}

@@ -31,7 +31,15 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 	}
 	lease := o.leaseWithin(time.Now(), set.FirstLease())
 	cmd := o.reentry(want, lease)
+	returned := false
+	defer func() { // a hook of the client may panic on this goroutine, and nothing else of the owner could be sent
+		if !returned {
+			o.doubted()
+			o.exit()
+		}
+	}()
 	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(try)})
+	returned = true
 	if err != nil {
 		if failure := delivery.AsFailure(err); failure.Doubt {
 			go o.settleReentry(failure, cmd) // passes the turn on
