@@ -49,8 +49,9 @@ type Receipt struct {
 	// Doubt tells that an earlier send may still be executed: the server keeps what a connection had brought even if
 	// its client has given up on it.
 	Doubt bool
-	// Refused is the error with which the server refused the last send before, of a command that goes on all the same; nil
-	// if it did not. It may have been refused in its last step, which is the message of a release.
+	// Refused is the error with which the server refused an earlier send, the last of those, of a command that goes on all
+	// the same; nil if it did not. That send may have been refused in its last step, which is the message of a release, so
+	// nothing that came after it makes this void.
 	Refused error
 }
 
