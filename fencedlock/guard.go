@@ -41,14 +41,15 @@ func NewGuard(client redlatch.Client, name string, opts ...redlatch.Option) *Gua
 // Name returns the name that the guard was made with.
 func (g *Guard) Name() string { return g.counter.Name }
 
-// Set writes value to key if token is not stale.
+// Set writes value to key if token is not stale. The value is of a type that [Guard.Do] takes.
 func (g *Guard) Set(ctx context.Context, token int64, key string, value any) error {
 	return g.Do(ctx, token, "set", key, value)
 }
 
 // Do executes one command that works on key, if token is not stale: Do(ctx, token, "hset", key, "state", "paid"). The
-// command takes the key as its first argument and no other keys. Its reply is not reported; its error is, and then
-// nothing was written.
+// command takes the key as its first argument and no other keys. The arguments are of the types that go-redis sends:
+// strings, numbers, []byte, times and what implements encoding.BinaryMarshaler. The command's reply is not reported; its
+// error is, and then nothing was written.
 func (g *Guard) Do(ctx context.Context, token int64, command, key string, args ...any) error {
 	if err := g.check(token); err != nil {
 		return err
@@ -59,6 +60,10 @@ func (g *Guard) Do(ctx context.Context, token int64, command, key string, args .
 	case session.Shard(key) != session.Shard(g.counter.Key):
 		return errs.Wrong("guard %q: the key %q lies in another slot of the cluster, where it cannot be guarded; "+
 			"give it the hash tag of the guard, as in %s:%s", g.Name(), key, keys.Tag(g.counter.Key), key)
+	}
+	args, err := g.settled(args)
+	if err != nil {
+		return err
 	}
 	above, err := counter.Change(ctx, g.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[int64] {
 		return fencedlock.Write(g.seen, call, token, command, key, args)
