@@ -76,4 +76,9 @@ func TestTheURLOfTheEnvironmentIsUsedAndTheFlagWins(t *testing.T) {
 	code, _, stderr = use("demo", "--url", "redis://127.0.0.1:2")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, stderr, "127.0.0.1:2:")
+
+	t.Setenv(urlVariable, "localhost")
+	code, _, stderr = use("demo")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "REDLATCH_URL: give redis://")
 }

@@ -26,6 +26,8 @@ type Config struct {
 	Watch  Watcher          // is told what happens
 }
 
+const urlForm = "redis://[user:password@]host:port[/database]"
+
 // Check tells what makes no sense, by the name of the flag.
 func (c *Config) Check() error {
 	switch {
@@ -43,7 +45,7 @@ func (c *Config) Check() error {
 	if c.URL != "" {
 		if _, err := redis.ParseURL(c.URL); err != nil {
 			// The error of net/url quotes the URL, which may hold a password.
-			return errors.New("--url: give redis://[user:password@]host:port[/database]")
+			return errors.New("--url or REDLATCH_URL: give " + urlForm)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -143,6 +144,19 @@ func TestAServerThatDoesNotAnswerIsNamed(t *testing.T) {
 	require.Nil(t, r)
 	require.ErrorContains(t, err, "no answer from the server 127.0.0.1:1")
 	require.NotContains(t, err.Error(), "secret")
+}
+
+func TestAServerThatWantsAPasswordIsNotCalledSilent(t *testing.T) {
+	server := miniredis.RunT(t)
+	server.RequireAuth("secret")
+	for url, says := range map[string]string{"redis://": "NOAUTH", "redis://:guess@": "WRONGPASS"} {
+		c := small(t, "nothing")
+		c.URL = url + server.Addr()
+		_, err := Run(t.Context(), c)
+		require.ErrorContains(t, err, "the server "+server.Addr()+" refuses: "+says)
+		require.ErrorContains(t, err, "password")
+		require.NotContains(t, err.Error(), "guess")
+	}
 }
 
 func TestAWorkerStartedByHandSaysWhoStartsIt(t *testing.T) {

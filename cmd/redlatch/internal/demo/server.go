@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -49,8 +50,13 @@ func serve(ctx context.Context, url string) (*server, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("interrupted before the server %s answered", options.Addr)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("no answer from the server %s: %w; start it, or leave out --url for an embedded one", options.Addr, err)
+	var refusal redis.Error
+	switch {
+	case errors.As(err, &refusal):
+		return nil, fmt.Errorf("the server %s refuses: %w; check the user, the password and the database of "+urlForm, options.Addr, err)
+	case err != nil:
+		return nil, fmt.Errorf("no answer from the server %s: %w; start it, or leave out --url and REDLATCH_URL for an embedded one",
+			options.Addr, err)
 	}
 	return s, nil
 }
