@@ -21,8 +21,8 @@ type Server struct {
 func Open() *Server {
 	if url := os.Getenv("REDLATCH_URL"); url != "" {
 		options, err := redis.ParseURL(url)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "set REDLATCH_URL to redis://[user:password@]host:port[/database]:", err)
+		if err != nil { // it quotes the URL, which may hold a password
+			fmt.Fprintln(os.Stderr, "set REDLATCH_URL to redis://[user:password@]host:port[/database]")
 			os.Exit(2)
 		}
 		return &Server{options: options}
