@@ -1,0 +1,113 @@
+package redlatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/rlock"
+)
+
+// The examples run against a server of their own. In a program rdb is the client that it has anyway.
+func exampleClient() (rdb *redis.Client, end func()) {
+	server, err := miniredis.Run()
+	if err != nil {
+		panic(err)
+	}
+	rdb = redis.NewClient(&redis.Options{Addr: server.Addr()})
+	return rdb, func() {
+		_ = rdb.Close()
+		server.Close()
+	}
+}
+
+// What a program tells apart: busy, cancelled, and broken.
+func Example() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	work := func(lock redlatch.Locker) {
+		hold, err := lock.Lock(ctx, redlatch.WithWait(10*time.Millisecond))
+		switch {
+		case errors.Is(err, redlatch.ErrNotAcquired) && ctx.Err() == nil:
+			fmt.Println("somebody else is at it")
+			return
+		case err != nil: // ctx has ended, or it is the server's error
+			fmt.Println(err)
+			return
+		}
+		defer hold.Unlock(ctx) // also when ctx has ended
+		fmt.Println("at work, without a loss so far:", hold.Context(ctx).Err() == nil)
+	}
+
+	lock := rlock.New(rdb, "orders:42")
+	work(lock)
+	_ = redlatch.Do(ctx, lock, func(context.Context) error {
+		work(lock)
+		return nil
+	})
+	// Output:
+	// at work, without a loss so far: true
+	// somebody else is at it
+}
+
+// Any lock goes wherever a Locker does, and the work stops when it is lost.
+func ExampleDo() {
+	rdb, end := exampleClient()
+	defer end()
+
+	var lock redlatch.Locker = rlock.New(rdb, "orders:42")
+	err := redlatch.Do(context.Background(), lock, func(ctx context.Context) error {
+		select {
+		case <-time.After(time.Minute): // the work
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}, redlatch.WithLease(200*time.Millisecond))
+	var loss *redlatch.LossError
+	if errors.As(err, &loss) {
+		fmt.Println(loss.Name, "was lost:", loss.Reason)
+	}
+	// Output: orders:42 was lost: the lease ran out
+}
+
+// With the context of a hold the lock is taken again; a goroutine that must not do that is given another.
+func ExampleDetach() {
+	rdb, end := exampleClient()
+	defer end()
+
+	lock := rlock.New(rdb, "orders:42")
+	err := lock.Do(context.Background(), func(ctx context.Context) error {
+		again, err := lock.TryLock(ctx)
+		if err != nil {
+			return err
+		}
+		defer again.Unlock(ctx)
+		_, err = lock.TryLock(redlatch.Detach(ctx))
+		return err
+	})
+	fmt.Println(errors.Is(err, redlatch.ErrNotAcquired))
+	// Output: true
+}
+
+// A metric has its label from whoever makes the lock.
+func ExampleWithObserver() {
+	rdb, end := exampleClient()
+	defer end()
+
+	observe := func(label string) redlatch.Option {
+		return redlatch.WithObserver(func(e redlatch.Event) { fmt.Println(label, e.Kind, e.Err) })
+	}
+	lock := rlock.New(rdb, "orders:42", observe("orders"))
+	_ = lock.Do(context.Background(), func(context.Context) error { return nil })
+	// Output:
+	// orders acquired <nil>
+	// orders released <nil>
+}
