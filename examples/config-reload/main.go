@@ -68,6 +68,7 @@ func reload(ctx context.Context, rdb *redis.Client) error {
 	if err != nil {
 		return err
 	}
+	defer writing.Unlock(ctx) // for the errors on the way; at the end it has been given back, and nothing happens
 	if err := rdb.Set(ctx, "example:host", "new", time.Hour).Err(); err != nil {
 		return err
 	}
@@ -79,6 +80,7 @@ func reload(ctx context.Context, rdb *redis.Client) error {
 	if err != nil {
 		return err
 	}
+	defer reading.Unlock(ctx)
 	if err := writing.Unlock(ctx); err != nil {
 		return err
 	}
