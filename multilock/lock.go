@@ -129,7 +129,7 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	start := time.Now()
 	inner, err := c.acquire(ctx)
 	if err != nil {
-		err = fmt.Errorf("multi-lock %q: %w", l.name, err)
+		err = fmt.Errorf("redlatch: multi-lock %q: %w", l.name, err)
 		c.observe(settings.Refused, time.Since(start), err)
 		return nil, err
 	}
