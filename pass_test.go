@@ -325,7 +325,7 @@ func TestAUserWithoutRightsToTheRowHasALockWithoutOne(t *testing.T) {
 			c.wg.Wait()
 			require.EqualValues(t, 2*3*20, c.done.Load())
 			require.Zero(t, admin.Exists(t.Context(), "lock").Val())
-			require.NoError(t, admin.Del(t.Context(), keys.LockRow("lock"), keys.LockRow("lock")+":alive").Err())
+			require.NoError(t, admin.Del(t.Context(), "redlatch_lock_row:{lock}", "redlatch_lock_alive:{lock}").Err())
 		})
 	}
 }

@@ -54,7 +54,7 @@ import (
 // fails, and a lock that moves has two holders.
 //
 // The client's options are not changed, and its defaults are good enough. Closing the client remains the program's
-// task.
+// task, after the last release: what is held when it is closed stays taken until its lease is over.
 type Client interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 	Pipeline() redis.Pipeliner

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,12 +179,13 @@ func TestAProcessThatDiesUnnoticedStopsTheOthersForTheLeaseOfAPass(t *testing.T)
 func (k *kit) sit(owner string, patience time.Duration) {
 	k.Helper()
 	row := keys.LockRow(name)
+	alive := strings.Replace(row, "row", "alive", 1)
 	time.Sleep(time.Microsecond) // or the order is that of the names
 	now := time.Now()
 	require.NoError(k, k.honest.ZAdd(k.ctx, row, redis.Z{Member: owner, Score: float64(now.UnixMicro())}).Err())
-	require.NoError(k, k.honest.ZAdd(k.ctx, row+":alive", redis.Z{Member: owner, Score: float64(now.Add(patience).UnixMilli())}).Err())
+	require.NoError(k, k.honest.ZAdd(k.ctx, alive, redis.Z{Member: owner, Score: float64(now.Add(patience).UnixMilli())}).Err())
 	k.honest.PExpire(k.ctx, row, time.Minute)
-	k.honest.PExpire(k.ctx, row+":alive", time.Minute)
+	k.honest.PExpire(k.ctx, alive, time.Minute)
 	time.Sleep(time.Microsecond)
 }
 

@@ -15,7 +15,7 @@
 
 local remaining = redis.call('pttl', KEYS[1])
 if remaining == -2 then -- no such key
-  local open = redis.pcall('pttl', ARGV[3] .. ':open')
+  local open = redis.pcall('pttl', beside(ARGV[3], 'open'))
   if not refused(open) and open > 0 then
     return {2, open, sit(ARGV[3], ARGV[1], ARGV[4])}
   end

@@ -6,8 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/rlock"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 	. "github.com/redlatch/redlatch/internal/scripts/statetest"
 )
@@ -188,5 +190,24 @@ func TestAFullServerRefusesASeatAndNothingElse(t *testing.T) {
 			require.ErrorContains(s, err, "OOM")
 			require.Empty(s, s.srv.Keys(s))
 		})
+	}
+}
+
+// A lock may have the name of another one and a suffix.
+func TestWhatGoesWithARowIsNoOtherLocksRow(t *testing.T) {
+	srv := redistest.Process(t)
+	client, name := srv.Client(t), "{n}"
+	for _, suffix := range []string{"", ":alive", ":open"} {
+		require.NoError(t, client.HSet(t.Context(), name+suffix, a, 1).Err())
+	}
+	sitting, err := Send(t.Context(), client, rlock.Enlist(name, b, lease, keys.LockRow(name), patience))
+	require.NoError(t, err)
+	require.NotZero(t, sitting.At)
+	passed, err := Send(t.Context(), client, rlock.Pass(name, a, wake,
+		row.Turn{Row: keys.LockRow(name), Lease: brief, Seat: c, Patience: patience, Shut: time.Second, Open: time.Minute}))
+	require.NoError(t, err)
+	require.True(t, passed.Freed)
+	for _, suffix := range []string{":alive", ":open"} {
+		require.Zero(t, client.Exists(t.Context(), keys.LockRow(name+suffix)).Val(), suffix)
 	}
 }

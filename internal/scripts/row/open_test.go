@@ -81,7 +81,7 @@ func TestWhereOthersListenTheLockIsFreeForThemOnly(t *testing.T) {
 			require.Greater(s, got.Remaining, 30*time.Second)
 			require.LessOrEqual(s, got.Remaining, time.Minute)
 		}
-		require.NoError(s, s.client.Del(s.Context(), line+":open").Err()) // its time is over
+		require.NoError(s, s.client.Del(s.Context(), open).Err()) // its time is over
 		require.True(s, send(s, s.enlist(c, lease, patience)).Held)
 	})
 }

@@ -50,8 +50,8 @@ if ARGV[5] ~= '0' and not open then
     end
     local owner = first[1]
     first = nil
-    local alive = redis.pcall('zscore', row .. ':alive', owner)
-    redis.pcall('zrem', row .. ':alive', owner)
+    local alive = redis.pcall('zscore', beside(row, 'alive'), owner)
+    redis.pcall('zrem', beside(row, 'alive'), owner)
     now = now or clock()
     if not now then
       break
@@ -84,7 +84,7 @@ if seat ~= '' then
 end
 if open then
   -- Those in the row hear the message too, and are faster than a JVM. They find this when they ask.
-  redis.pcall('set', row .. ':open', '1', 'PX', ARGV[10])
+  redis.pcall('set', beside(row, 'open'), '1', 'PX', ARGV[10])
   passed = 2
 end
 if passed <= 2 and ARGV[2] ~= '' then

@@ -1,8 +1,11 @@
 -- row knows which processes wait for a lock, in the order in which they came. It is a prelude, joined in front of the
 -- script.
 --
--- row        sorted set: owner that is to hold when its process has its turn -> when it sat down, in microseconds
--- row:alive  sorted set: the same owner -> until when its process is known to be there, in milliseconds
+-- row    sorted set: owner that is to hold when its process has its turn -> when it sat down, in microseconds
+-- alive  sorted set: the same owner -> until when its process is known to be there, in milliseconds
+--
+-- What goes with a row has another word in its name, and nothing behind it: a suffix would make of it the row of a lock
+-- whose name ends in that.
 --
 -- Answers of the functions stand beside them. Both times are the server's. The row is an extra: where it cannot be had,
 -- for want of memory or of a permission, nobody sits in it, and a release is for everybody. That is why its commands are
@@ -21,10 +24,15 @@ local function clock()
   end
 end
 
+-- beside is the key of what goes with a row.
+local function beside(row, what)
+  return (string.gsub(row, 'row', what, 1))
+end
+
 -- rise has an owner leave the row.
 local function rise(row, owner)
   redis.pcall('zrem', row, owner)
-  redis.pcall('zrem', row .. ':alive', owner)
+  redis.pcall('zrem', beside(row, 'alive'), owner)
 end
 
 -- sit has an owner sit down at the end of the row, unless it sits already. It is known to be there for patience
@@ -34,12 +42,12 @@ local function sit(row, owner, patience)
   if not now or refused(redis.pcall('zadd', row, 'NX', now, owner)) then
     return 0
   end
-  local ms = tonumber(string.sub(now, 1, -4))
-  if refused(redis.pcall('zadd', row .. ':alive', string.format('%.0f', ms + patience), owner)) then
+  local ms, alive = tonumber(string.sub(now, 1, -4)), beside(row, 'alive')
+  if refused(redis.pcall('zadd', alive, string.format('%.0f', ms + patience), owner)) then
     rise(row, owner) -- or the row would last for ever
     return 0
   end
-  for _, key in ipairs({row, row .. ':alive'}) do
+  for _, key in ipairs({row, alive}) do
     if redis.call('pttl', key) < tonumber(patience) then
       redis.call('pexpire', key, patience)
     end
