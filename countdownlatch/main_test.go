@@ -20,15 +20,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 // long is a poll interval or a time limit that no test waits for.
 const long = time.Hour
 
-// eventually waits for what takes milliseconds unless the machine is busy.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within 30 s: %s", what)
-		}
-	}
-}
+var eventually = redistest.Eventually
 
 // value is the count as the server has it, "" when there is no latch.
 func value(t testing.TB, client *redis.Client, key string) string {
@@ -58,12 +50,7 @@ func subscribers(t testing.TB, client *redis.Client, key string) int64 {
 	return counts[channel]
 }
 
-// onCall matches the scripts that work on the key, and leaves connection set-up alone.
-func onCall(key string) func(faultproxy.Command) bool {
-	return func(c faultproxy.Command) bool {
-		return (c.Name == "EVALSHA" || c.Name == "EVAL") && len(c.Args) > 2 && c.Args[2] == key
-	}
-}
+var onCall = faultproxy.OnKey
 
 // A rig is a server, a client that reaches it through a proxy, and one that reaches it directly.
 type rig struct {

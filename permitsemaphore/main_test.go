@@ -33,15 +33,7 @@ const long = time.Hour
 // never is the score of a permit without a deadline.
 const never = 922337203685477
 
-// eventually waits for what takes milliseconds unless the machine is busy.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within 30 s: %s", what)
-		}
-	}
-}
+var eventually = redistest.Eventually
 
 // ended returns the cause of a context that must end.
 func ended(t testing.TB, ctx context.Context) error {
@@ -104,12 +96,7 @@ func acquire(t testing.TB, s *permitsemaphore.Semaphore, n int, opts ...redlatch
 	return p
 }
 
-// onCall matches the scripts that work on the key, and leaves connection set-up alone.
-func onCall(key string) func(faultproxy.Command) bool {
-	return func(c faultproxy.Command) bool {
-		return (c.Name == "EVALSHA" || c.Name == "EVAL") && len(c.Args) > 2 && c.Args[2] == key
-	}
-}
+var onCall = faultproxy.OnKey
 
 // onFence matches what bars an acquisition: alone of those with a lane it does not touch the permits.
 func onFence(key string) func(faultproxy.Command) bool {

@@ -100,9 +100,9 @@ func TestBothKindsShareTheirKeys(t *testing.T) {
 
 // One command to take, one to re-enter, one to give back, whichever way they are sent.
 func TestEachStepIsOneCommand(t *testing.T) {
-	for name, parent := range map[string]func(*testing.T) context.Context{
+	for name, parent := range map[string]func(testing.TB) context.Context{
 		"cancellable": cancellable,
-		"background":  func(*testing.T) context.Context { return context.Background() },
+		"background":  func(testing.TB) context.Context { return context.Background() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			redistest.Each(t, func(t *testing.T, srv *redistest.Server) {

@@ -33,19 +33,11 @@ func (k *kit) faulty(opts ...redlatch.Option) (*rwlock.Lock, *faultproxy.Proxy) 
 }
 
 // calls are the scripts that work on the lock.
-func (k *kit) calls() func(faultproxy.Command) bool {
-	return func(c faultproxy.Command) bool {
-		return (c.Name == "EVALSHA" || c.Name == "EVAL") && len(c.Args) > 2 && c.Args[2] == k.name
-	}
-}
+func (k *kit) calls() func(faultproxy.Command) bool { return faultproxy.OnKey(k.name) }
 
 func (k *kit) eventually(what string, is func() bool) {
 	k.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			k.Fatalf("not within 30 s: %s", what)
-		}
-	}
+	redistest.Eventually(k, what, is)
 }
 
 // Every command of a reader and a writer, executed while its answer is lost.

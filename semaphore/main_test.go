@@ -22,15 +22,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 // long is a poll interval or a time limit that no test waits for.
 const long = time.Hour
 
-// eventually waits for what takes milliseconds unless the machine is busy.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within 30 s: %s", what)
-		}
-	}
-}
+var eventually = redistest.Eventually
 
 // value is the permits as the server has them, "" when there is no semaphore.
 func value(t testing.TB, client *redis.Client, key string) string {
@@ -47,12 +39,7 @@ func set(t testing.TB, client *redis.Client, key string, permits int64) {
 	require.NoError(t, client.Set(context.Background(), key, permits, 0).Err())
 }
 
-// onCall matches the scripts that work on the key, and leaves connection set-up alone.
-func onCall(key string) func(faultproxy.Command) bool {
-	return func(c faultproxy.Command) bool {
-		return (c.Name == "EVALSHA" || c.Name == "EVAL") && len(c.Args) > 2 && c.Args[2] == key
-	}
-}
+var onCall = faultproxy.OnKey
 
 // warm teaches the server all scripts, so that the first send of a test is the one that counts.
 func warm(t testing.TB, srv *redistest.Server) {

@@ -20,6 +20,13 @@ func Named(names ...string) func(Command) bool {
 	return func(c Command) bool { return slices.Contains(names, c.Name) }
 }
 
+// OnKey matches the scripts whose first key is this one, and leaves connection set-up alone.
+func OnKey(key string) func(Command) bool {
+	return func(c Command) bool {
+		return (c.Name == "EVALSHA" || c.Name == "EVAL") && len(c.Args) > 2 && c.Args[2] == key
+	}
+}
+
 // An Action is what happens to a command that a Rule matches. The other commands of its connection keep their order;
 // those before it are never touched.
 type Action struct {

@@ -94,11 +94,4 @@ func isReset(t *testing.T, err error) {
 	}
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("never came true: " + what)
-		}
-	}
-}
+var eventually = redistest.Eventually

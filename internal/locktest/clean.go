@@ -15,8 +15,8 @@ var cleanCases = []trial{
 		l.keys() // the lab's own connection is open from here on; on miniredis it has goroutines
 		before := goleak.IgnoreCurrent()
 		client, other := l.second(), l.second()
-		lock := l.make(l, client, l.name, defaults()...)
-		stranger := l.has.Blocker(l, other, l.name, defaults()...)
+		lock := l.make(l, client, l.name, Quiet...)
+		stranger := l.has.Blocker(l, other, l.name, Quiet...)
 
 		// Something of everything: a wait that is served, one that ends, a renewed hold, a re-entry, a loss.
 		holder := l.take(stranger, l.ctx)

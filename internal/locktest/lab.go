@@ -3,7 +3,6 @@ package locktest
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -58,7 +57,7 @@ func (l *lab) lock(opts ...redlatch.Option) redlatch.Locker {
 
 func (l *lab) named(name string, opts ...redlatch.Option) redlatch.Locker {
 	l.Helper()
-	return l.keeping(l.make(l, l.client, name, append(defaults(), opts...)...))
+	return l.keeping(l.make(l, l.client, name, With(opts...)...))
 }
 
 // keeping has the lab keep every hold of lock. On fake time none may be left to the garbage collector, also not by a
@@ -101,7 +100,7 @@ func (l *lab) forceUnlock(lock redlatch.Locker) (bool, error) {
 // stranger makes a lock of another process that excludes the one under test.
 func (l *lab) stranger(opts ...redlatch.Option) redlatch.Locker {
 	l.Helper()
-	return l.keeping(l.has.Blocker(l, l.second(), l.name, append(defaults(), opts...)...))
+	return l.keeping(l.has.Blocker(l, l.second(), l.name, With(opts...)...))
 }
 
 // second is a client of another process.
@@ -115,17 +114,10 @@ func (l *lab) second() *redis.Client {
 	return client
 }
 
-// defaults keep a case from leaving something behind for the next one, and its losses out of the test's output.
-func defaults() []redlatch.Option {
-	return []redlatch.Option{redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler))}
-}
-
 // take acquires, and gives back at the end of the case what the case has not.
 func (l *lab) take(lock redlatch.Locker, ctx context.Context, opts ...redlatch.Option) *redlatch.Hold {
 	l.Helper()
-	hold, err := lock.Lock(ctx, opts...)
-	require.NoError(l, err)
-	return l.keep(hold)
+	return l.keep(Take(l, lock, ctx, opts...))
 }
 
 func (l *lab) keep(hold *redlatch.Hold) *redlatch.Hold {
@@ -192,9 +184,7 @@ func (l *lab) ttl() time.Duration {
 // refused requires that the lock cannot be had now.
 func (l *lab) refused(lock redlatch.Locker, ctx context.Context) {
 	l.Helper()
-	hold, err := lock.TryLock(ctx)
-	require.ErrorIs(l, err, redlatch.ErrNotAcquired)
-	require.Nil(l, hold)
+	Refused(l, lock, ctx)
 }
 
 // isFree requires that the lock can be had now.
@@ -207,11 +197,7 @@ func (l *lab) isFree(lock redlatch.Locker) {
 
 func (l *lab) eventually(what string, holds func() bool) {
 	l.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			l.Fatalf("never came true: %s", what)
-		}
-	}
+	redistest.Eventually(l, what, holds)
 }
 
 // await receives from a channel.

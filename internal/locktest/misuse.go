@@ -92,7 +92,7 @@ var misuseCases = []trial{
 	}},
 	{"a closed client is an error at once", nil, func(l *lab) {
 		client := l.second()
-		lock := l.make(l, client, l.name, defaults()...)
+		lock := l.make(l, client, l.name, Quiet...)
 		require.NoError(l, client.Close())
 		for _, ask := range []func(context.Context, ...redlatch.Option) (*redlatch.Hold, error){lock.Lock, lock.TryLock} {
 			_, err := ask(l.ctx)
@@ -103,7 +103,7 @@ var misuseCases = []trial{
 	{"waiters of a client that is closed get its error", nil, func(l *lab) {
 		holder := l.take(l.stranger(), l.ctx)
 		client := l.second()
-		asked := l.asks(l.make(l, client, l.name, append(defaults(), redlatch.WithPoll(100*time.Millisecond))...), l.ctx)
+		asked := l.asks(l.make(l, client, l.name, With(redlatch.WithPoll(100*time.Millisecond))...), l.ctx)
 		require.NoError(l, client.Close())
 		require.ErrorIs(l, await(l, "the waiter's error", asked).err, redis.ErrClosed)
 		l.give(holder)
@@ -143,8 +143,8 @@ var nameCases = []trial{
 	}},
 	{"names that contain each other are different locks", nil, func(l *lab) {
 		first := l.take(l.named(l.name), l.ctx)
-		second := l.take(l.has.Blocker(l, l.client, l.name+":1", defaults()...), l.ctx)
-		third := l.take(l.has.Blocker(l, l.client, "x"+l.name, defaults()...), l.ctx)
+		second := l.take(l.has.Blocker(l, l.client, l.name+":1", Quiet...), l.ctx)
+		third := l.take(l.has.Blocker(l, l.client, "x"+l.name, Quiet...), l.ctx)
 		l.give(first, second, third)
 	}},
 	{"a name mapper makes the key", nil, func(l *lab) {

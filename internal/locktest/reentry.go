@@ -82,7 +82,7 @@ var reentryCases = []trial{
 	{"a hold of one lock makes nobody an owner of another", nil, func(l *lab) {
 		a := l.take(l.named(l.name+".a"), l.ctx)
 		carrying := a.Context(l.ctx)
-		blocker := l.has.Blocker(l, l.client, l.name, defaults()...)
+		blocker := l.has.Blocker(l, l.client, l.name, Quiet...)
 		b := l.take(blocker, carrying)
 		// A second goroutine with the same context is somebody else for this lock.
 		l.refused(l.lock(), carrying)

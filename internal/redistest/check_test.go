@@ -4,7 +4,8 @@ import (
 	"errors"
 	"reflect"
 	"testing"
-	"time"
+
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 func ok(t *testing.T, err error) {
@@ -28,11 +29,4 @@ func equal[T any](t *testing.T, want, got T) {
 	}
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("never came true: " + what)
-		}
-	}
-}
+var eventually = redistest.Eventually

@@ -12,15 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/wakeup"
 )
 
-// eventually polls; on a shared machine any real duration may take long.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within 30 s: %s", what)
-		}
-	}
-}
+var eventually = redistest.Eventually
 
 func awaitConfirmed(t *testing.T, w *waiter) {
 	t.Helper()
