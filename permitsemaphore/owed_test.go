@@ -52,6 +52,17 @@ func (*outage) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	return next
 }
 
+// apart is a semaphore of three permits on a server, and what can keep it from the server.
+func apart(t *testing.T, opts ...redlatch.Option) (*permitsemaphore.Semaphore, *outage) {
+	_, client := redistest.InMemory(t)
+	o := &outage{}
+	client.AddHook(o)
+	s := permitsemaphore.New(client, "pool", append(opts, redlatch.WithLinger(0))...)
+	_, err := s.TrySetPermits(t.Context(), 3)
+	require.NoError(t, err)
+	return s, o
+}
+
 // The ids are never used again, so unlike a number that was to be added they can be given back however late it is.
 func TestAReleaseOfPermitsIsOwedAsLongAsTheyLast(t *testing.T) {
 	for what, lease := range map[string]redlatch.Option{
@@ -59,12 +70,7 @@ func TestAReleaseOfPermitsIsOwedAsLongAsTheyLast(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, client := redistest.InMemory(t)
-				o := &outage{}
-				client.AddHook(o)
-				s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
-				_, err := s.TrySetPermits(t.Context(), 3)
-				require.NoError(t, err)
+				s, o := apart(t)
 				p := acquire(t, s, 2, lease)
 				o.on.Store(true)
 				require.ErrorIs(t, p.Release(t.Context()), errAway)
@@ -82,12 +88,7 @@ func TestAReleaseOfPermitsIsOwedAsLongAsTheyLast(t *testing.T) {
 // After that they have come back by themselves, and nothing is left to be done.
 func TestAReleaseOfPermitsWhoseLeaseIsOverIsOwedNoLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, client := redistest.InMemory(t)
-		o := &outage{}
-		client.AddHook(o)
-		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
-		_, err := s.TrySetPermits(t.Context(), 3)
-		require.NoError(t, err)
+		s, o := apart(t)
 		p := acquire(t, s, 2, redlatch.WithLease(10*time.Minute))
 		o.on.Store(true)
 		require.ErrorIs(t, p.Release(t.Context()), errAway)
@@ -101,15 +102,10 @@ func TestAReleaseOfPermitsWhoseLeaseIsOverIsOwedNoLonger(t *testing.T) {
 // For the same reason an acquisition that nobody waits for any more can be undone, although it was sent long ago.
 func TestAnAcquisitionThatWasPatientForLongIsUndoneAllTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, client := redistest.InMemory(t)
-		o := &outage{}
-		client.AddHook(o)
-		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0), redlatch.WithOutage(time.Hour))
-		_, err := s.TrySetPermits(t.Context(), 3)
-		require.NoError(t, err)
+		s, o := apart(t, redlatch.WithOutage(time.Hour))
 		require.NoError(t, acquire(t, s, 2).Release(t.Context())) // the server knows the scripts
 		o.begins.Store(true)
-		_, err = s.Acquire(t.Context(), 2, redlatch.WithNoLease(), redlatch.WithWait(2*time.Minute))
+		_, err := s.Acquire(t.Context(), 2, redlatch.WithNoLease(), redlatch.WithWait(2*time.Minute))
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 		require.ErrorIs(t, err, errAway)
 		time.Sleep(30 * time.Second)
