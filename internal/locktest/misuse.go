@@ -110,7 +110,7 @@ var misuseCases = []trial{
 	}},
 	{"what cannot be given back by a closed client says so", nil, func(l *lab) {
 		client := l.second()
-		hold := l.take(l.make(l, client, l.name, defaults()...), l.ctx)
+		hold := l.take(l.make(l, client, l.name, Quiet...), l.ctx)
 		ctx := hold.Context(l.ctx)
 		require.NoError(l, client.Close())
 		err := hold.Unlock(l.ctx)
