@@ -194,7 +194,7 @@ func useAll(t *testing.T, client func() redlatch.Client) {
 	_, err = permits.AddPermits(ctx, 1)
 	require.NoError(t, err)
 	require.NoError(t, permits.SetPermits(ctx, 4))
-	for _, number := range []func(context.Context) (int64, error){permits.Total, permits.Available, permits.Acquired} {
+	for _, number := range []func(context.Context) (int64, error){permits.TotalPermits, permits.AvailablePermits, permits.AcquiredPermits} {
 		_, err = number(ctx)
 		require.NoError(t, err)
 	}

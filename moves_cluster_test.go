@@ -123,7 +123,7 @@ func TestNothingIsLostWhenAClusterMoves(t *testing.T) {
 	available, err := plain.AvailablePermits(ctx)
 	require.NoError(t, err)
 	require.Zero(t, available)
-	available, err = leased.Available(ctx)
+	available, err = leased.AvailablePermits(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, available)
 }

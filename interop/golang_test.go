@@ -281,16 +281,16 @@ func (a *goActor) available(o object) (int64, error) {
 	case "latch":
 		return a.latch(o).Count(ctx)
 	case "permits":
-		return a.permits(o).Available(ctx)
+		return a.permits(o).AvailablePermits(ctx)
 	}
 	return a.semaphore(o).AvailablePermits(ctx)
 }
 
 func (a *goActor) acquired(o object) (int64, error) {
-	return a.permits(o).Acquired(context.Background())
+	return a.permits(o).AcquiredPermits(context.Background())
 }
 
-func (a *goActor) total(o object) (int64, error) { return a.permits(o).Total(context.Background()) }
+func (a *goActor) total(o object) (int64, error) { return a.permits(o).TotalPermits(context.Background()) }
 
 func (a *goActor) setTotal(o object, n int64) error {
 	return a.permits(o).SetPermits(context.Background(), n)

@@ -206,7 +206,7 @@ func TestWhatALostAnswerHadServedIsNotKeptForThoseWhomTheNextDoesNotServe(t *tes
 			}
 		}
 		eventually(t, "there is no permit that nobody has", func() bool {
-			_, err := other.Available(t.Context()) // puts back what has expired
+			_, err := other.AvailablePermits(t.Context()) // puts back what has expired
 			require.NoError(t, err)
 			available, taken := state(t, r.direct, key)
 			return available == fmt.Sprint(3-held) && taken == held

@@ -40,7 +40,7 @@ func TestOnAClusterPermitsAreRenewedReleasedAndWaitedFor(t *testing.T) {
 		require.True(t, held[i].Valid())
 		require.NoError(t, s.Release(ctx, held[i].IDs()...))
 		require.NoError(t, receive(t, w).Release(ctx))
-		available, err := s.Available(ctx)
+		available, err := s.AvailablePermits(ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, 3, available)
 	}

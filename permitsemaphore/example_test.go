@@ -37,12 +37,12 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	free, _ := pool.Available(ctx)
+	free, _ := pool.AvailablePermits(ctx)
 	fmt.Println("while two are taken:", free)
 	if err := permit.Release(ctx); err != nil {
 		panic(err)
 	}
-	free, _ = pool.Available(ctx)
+	free, _ = pool.AvailablePermits(ctx)
 	fmt.Println("afterwards:", free)
 	// Output:
 	// while two are taken: 1

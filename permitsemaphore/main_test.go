@@ -150,7 +150,7 @@ func warm(t testing.TB, srv *redistest.Server) {
 	_, err := s.AddPermits(ctx, 1)
 	require.NoError(t, err)
 	require.NoError(t, s.SetPermits(ctx, 3))
-	_, err = s.Available(ctx)
+	_, err = s.AvailablePermits(ctx)
 	require.NoError(t, err)
 	_, err = s.Delete(ctx)
 	require.NoError(t, err)

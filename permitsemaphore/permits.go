@@ -53,20 +53,20 @@ func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	})
 }
 
-// Available returns the number of permits that nobody has, 0 when the semaphore does not exist.
-func (s *Semaphore) Available(ctx context.Context) (int64, error) {
+// AvailablePermits returns the number of permits that nobody has, 0 when the semaphore does not exist.
+func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
 	count, err := s.count(ctx)
 	return count.Available, err
 }
 
-// Acquired returns the number of permits that are taken and have not expired, 0 when the semaphore does not exist.
-func (s *Semaphore) Acquired(ctx context.Context) (int64, error) {
+// AcquiredPermits returns the number of permits that are taken and have not expired, 0 when the semaphore does not exist.
+func (s *Semaphore) AcquiredPermits(ctx context.Context) (int64, error) {
 	count, err := s.count(ctx)
 	return count.Acquired, err
 }
 
-// Total returns the number of permits, available and taken, 0 when the semaphore does not exist.
-func (s *Semaphore) Total(ctx context.Context) (int64, error) {
+// TotalPermits returns the number of permits, available and taken, 0 when the semaphore does not exist.
+func (s *Semaphore) TotalPermits(ctx context.Context) (int64, error) {
 	count, err := s.count(ctx)
 	return count.Available + count.Acquired, err
 }

@@ -149,7 +149,7 @@ func TestNumbersAreSetAddedAndCounted(t *testing.T) {
 		s, client := fresh(t, srv, 0)
 		counts := func(available, acquired, total int64) {
 			t.Helper()
-			for want, ask := range map[*int64]func(context.Context) (int64, error){&available: s.Available, &acquired: s.Acquired, &total: s.Total} {
+			for want, ask := range map[*int64]func(context.Context) (int64, error){&available: s.AvailablePermits, &acquired: s.AcquiredPermits, &total: s.TotalPermits} {
 				got, err := ask(ctx)
 				require.NoError(t, err)
 				require.Equal(t, *want, got)
@@ -214,7 +214,7 @@ func TestPermitsThatOutliveTheirCounterInventNone(t *testing.T) {
 		set, err := s.TrySetPermits(ctx, 5)
 		require.NoError(t, err)
 		require.True(t, set)
-		total, err := s.Total(ctx)
+		total, err := s.TotalPermits(ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, 5, total)
 		require.NoError(t, q.Release(ctx))
@@ -267,7 +267,7 @@ func TestLeasesAreFixedPermanentUpdatedAndTold(t *testing.T) {
 			require.NoError(t, p.Release(ctx))
 			require.ErrorIs(t, p.UpdateLease(ctx, long), redlatch.ErrReleased)
 		}
-		total, err := s.Available(ctx)
+		total, err := s.AvailablePermits(ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, 9, total)
 	})
@@ -283,7 +283,7 @@ func TestMisuseIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		second(s.Acquire(ctx, 1, redlatch.WithTTL(time.Second))), second(s.Acquire(ctx, 1, redlatch.WithNoLease(), redlatch.WithMaxHold(time.Second))),
 		second(s.TrySetPermits(ctx, -1)), s.SetPermits(ctx, -1), second(s.AddPermits(ctx, 1<<40)), second(s.Expire(ctx, 0)),
 		s.UpdateLease(ctx, "00112233445566778899aabbccddeeff", 0), s.UpdateLease(ctx, "x", long), second(s.LeaseTime(ctx, "")),
-		second(permitsemaphore.New(srv.Client(t), "").Available(ctx)),
+		second(permitsemaphore.New(srv.Client(t), "").AvailablePermits(ctx)),
 	} {
 		require.ErrorIs(t, err, redlatch.ErrInvalid)
 	}
@@ -371,7 +371,7 @@ func TestPermitsOfRedissonAreCountedReclaimedAndReleased(t *testing.T) {
 		for member, deadline := range map[string]float64{"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f": never, "expired........!": 1} {
 			require.NoError(t, client.ZAdd(ctx, zset, redis.Z{Member: member, Score: deadline}).Err())
 		}
-		available, err := s.Available(ctx)
+		available, err := s.AvailablePermits(ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, 2, available)
 		require.NoError(t, s.Release(ctx, "000102030405060708090A0B0C0D0E0F"))

@@ -157,7 +157,7 @@ func (st *storm) run(t *testing.T, clients []*redis.Client, direct *redis.Client
 			case <-stop:
 				return
 			case <-time.After(5 * time.Millisecond):
-				if total, err := watch.Total(ctx); err != nil || total != stormPermits {
+				if total, err := watch.TotalPermits(ctx); err != nil || total != stormPermits {
 					t.Errorf("there are %d permits (%v), should be %d", total, err, stormPermits)
 				}
 			}
@@ -178,11 +178,11 @@ func (st *storm) run(t *testing.T, clients []*redis.Client, direct *redis.Client
 	}
 	require.GreaterOrEqual(t, st.acquired.Load(), acquisitions, "in five minutes")
 	eventually(t, "all permits are back", func() bool {
-		available, err := watch.Available(ctx)
+		available, err := watch.AvailablePermits(ctx)
 		require.NoError(t, err)
 		return available == stormPermits
 	})
-	acquired, err := watch.Acquired(ctx)
+	acquired, err := watch.AcquiredPermits(ctx)
 	require.NoError(t, err)
 	require.Zero(t, acquired)
 	require.LessOrEqual(t, st.most(), stormPermits, "more permits were relied on at one moment than there are")
