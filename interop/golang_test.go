@@ -290,7 +290,9 @@ func (a *goActor) acquired(o object) (int64, error) {
 	return a.permits(o).AcquiredPermits(context.Background())
 }
 
-func (a *goActor) total(o object) (int64, error) { return a.permits(o).TotalPermits(context.Background()) }
+func (a *goActor) total(o object) (int64, error) {
+	return a.permits(o).TotalPermits(context.Background())
+}
 
 func (a *goActor) setTotal(o object, n int64) error {
 	return a.permits(o).SetPermits(context.Background(), n)

@@ -43,8 +43,9 @@ func passable(set *settings.Settings) bool {
 	return set.Lease == 0 && set.Replicas == 0 && set.FirstLease() >= passLease
 }
 
-// patience is for how long a waiter who asks once in a poll interval is known to be there.
-func patience(set *settings.Settings) time.Duration { return 2 * set.Poll }
+// patience is for how long a waiter who asks once in a poll interval is known to be there: the head of a line asks that
+// often, and a little later when it is delayed. A day is enough for those who never want to ask.
+func patience(set *settings.Settings) time.Duration { return 2 * min(set.Poll, 12*time.Hour) }
 
 // sit is ask for the head of the line, who sits down in the row if it is refused. It asks as the line's sitter. open says
 // that the lock is free, but for what remains only for others.

@@ -3,6 +3,7 @@ package baselock_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -68,6 +69,18 @@ func TestALockThatCameToAQuestionWhoseWaiterHasLeftIsGivenBack(t *testing.T) {
 		k.at(6 * time.Second) // within the lease of a pass
 		require.False(t, k.locked())
 		require.Zero(t, k.seats())
+	})
+}
+
+func TestWhoNeverAsksAgainSitsInTheRow(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		second := k.wait(k.another().Base, k.ctx, redlatch.WithPoll(math.MaxInt64))
+		require.EqualValues(t, 1, k.seats())
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		require.NoError(t, got.hold.Unlock(k.ctx))
 	})
 }
 

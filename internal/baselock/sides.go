@@ -136,8 +136,7 @@ func (o *owner) asking() Subject {
 		s.Host = o.host.field()
 	}
 	if o.announces {
-		// The head of the line asks at least once per poll interval, and a little later when it is delayed.
-		s.Session, s.Announce = o.base.Session.ID, 2*o.set.Poll
+		s.Session, s.Announce = o.base.Session.ID, patience(o.set)
 	}
 	return s
 }
