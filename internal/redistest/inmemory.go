@@ -15,13 +15,16 @@ import (
 // InMemory returns a miniredis without a socket and a client of it. Both work inside a testing/synctest bubble: keys
 // expire with the bubble's clock and a goroutine that waits for a reply counts as blocked. They are closed with the
 // test, or with the bubble when tb is the bubble's.
-//
-// A subscription must be read as long as it is open: miniredis publishes under its global lock.
 func InMemory(tb testing.TB) (*miniredis.Miniredis, *redis.Client) {
 	tb.Helper()
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
 	tb.Cleanup(m.Close)
+	first, err := m.Dial() // starts it
+	if err != nil {
+		tb.Fatalf("redistest: start miniredis in memory: %v", err)
+	}
+	_ = first.Close()
 	client := redis.NewClient(InMemoryOptions(m))
 	tb.Cleanup(func() { _ = client.Close() })
 	return m, client
@@ -32,11 +35,9 @@ func InMemoryOptions(m *miniredis.Miniredis) *redis.Options {
 	return &redis.Options{
 		Addr: "in-memory", // shown in errors only
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
-			conn, err := m.Dial()
-			if err != nil {
-				return nil, err
-			}
-			return newBufferedConn(conn), nil
+			near, far := net.Pipe()
+			m.Server().ServeConn(newBufferedConn(far))
+			return newBufferedConn(near), nil
 		},
 		// go-redis keeps the timers with which it waits for a free connection in a process-wide pool, and a timer of
 		// one bubble panics in another. With this many connections nobody waits for one.
@@ -47,7 +48,9 @@ func InMemoryOptions(m *miniredis.Miniredis) *redis.Options {
 }
 
 // A bufferedConn never blocks in Write. On the bare net.Pipe, which holds no byte, a pipeline larger than the
-// server's read buffer is a deadlock: the client still writes while the server already waits to be read from.
+// server's read buffer is a deadlock: the client still writes while the server already waits to be read from. So is a
+// message to a subscriber who sleeps: miniredis publishes under its global lock, and who waits for a mutex stops a
+// bubble's clock.
 type bufferedConn struct {
 	net.Conn
 	wake   chan struct{} // of one: there is something to write, or nothing more to come

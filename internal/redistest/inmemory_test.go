@@ -72,6 +72,27 @@ func TestInMemoryDeliversMessages(t *testing.T) {
 	})
 }
 
+// Each message but the first would wait for a reader, and a command beside it for the publisher.
+func TestInMemoryDoesNotWaitForASubscriberWhoDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		sub := client.Subscribe(t.Context(), "ch")
+		_, err := sub.Receive(t.Context())
+		ok(t, err)
+		began := time.Now()
+		for i := range 9 {
+			equal(t, int64(1), client.Publish(t.Context(), "ch", i).Val())
+		}
+		equal(t, 0, time.Since(began))
+		for i := range 9 {
+			msg, err := sub.ReceiveMessage(t.Context())
+			ok(t, err)
+			equal(t, fmt.Sprint(i), msg.Payload)
+		}
+		ok(t, sub.Close())
+	})
+}
+
 func TestInMemoryServesManyCallersInOneBubbleAfterAnother(t *testing.T) {
 	for range 2 {
 		synctest.Test(t, func(t *testing.T) {
