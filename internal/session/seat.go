@@ -63,8 +63,8 @@ func (s *Seat) Refused(p *Sitter, sent time.Time, at int64) (settle bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.asking = false
-	if at > 0 || !p.sits {
-		p.sits, p.sent, p.at = at > 0, sent, at
+	if at > 0 {
+		p.sits, p.sent, p.at = true, sent, at
 	}
 	return p.settleLocked()
 }

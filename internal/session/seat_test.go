@@ -246,7 +246,13 @@ func TestTrustIsCountedFromBeforeThePass(t *testing.T) {
 		sit   func(l *Line, at int64) // at 100 ms by the server's clock
 		since time.Duration           // of a pass 5 s later, when the message has arrived after 3 s more
 	}{
-		"refused":                          {func(l *Line, at int64) { p := l.Seat.Ask(minter()); l.Seat.Refused(p, time.Now(), at) }, 5*time.Second - time.Millisecond},
+		"refused": {func(l *Line, at int64) { p := l.Seat.Ask(minter()); l.Seat.Refused(p, time.Now(), at) }, 5*time.Second - time.Millisecond},
+		"refused twice": {func(l *Line, at int64) { // the clocks do not run alike
+			p := l.Seat.Ask(minter())
+			l.Seat.Refused(p, time.Now().Add(-time.Hour), 1)
+			l.Seat.Ask(nil)
+			l.Seat.Refused(p, time.Now(), at)
+		}, 5*time.Second - time.Millisecond},
 		"by a release that freed it":       {func(l *Line, at int64) { p := l.Seat.SitDown(minter()); l.Seat.Sat(p, true, 0) }, 0},
 		"by a release that passed it":      {func(l *Line, at int64) { p := l.Seat.SitDown(minter()); l.Seat.Sat(p, true, at) }, 5*time.Second - time.Millisecond},
 		"by one that has no answer so far": {func(l *Line, at int64) { l.Seat.SitDown(minter()) }, 0},
