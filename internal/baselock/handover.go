@@ -112,7 +112,7 @@ func (o *owner) successor() (line *session.Line, claim waiting.Claim, ok bool) {
 	if !o.run.over(b.Kind.Anew) {
 		return line, claim, true
 	}
-	claim.StandBack(waiting.Bound(-1, o.set.Poll))
+	claim.StandBack()
 	return line, claim, false
 }
 

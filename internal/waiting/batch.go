@@ -13,9 +13,6 @@ func (l *Line) Behind(most int) Batch {
 	for n < len(l.waiters) && n <= most && l.waiters[n].offer != nil {
 		n++
 	}
-	if n <= 1 {
-		return nil
-	}
 	return append(Batch(nil), l.waiters[1:n]...)
 }
 

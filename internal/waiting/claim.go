@@ -73,15 +73,12 @@ func (c Claim) Refuse(who any) {
 }
 
 // StandBack is for one who is about to give the thing to others instead, because his process had it for long enough. The
-// next attempt is told to let them ask first; without news it is made after poll.
-func (c Claim) StandBack(poll time.Duration) {
+// next attempt is told to let them ask first; without news it is made when it would have been.
+func (c Claim) StandBack() {
 	c.line.mu.Lock()
 	defer c.line.mu.Unlock()
 	c.w.claimed = false
 	c.line.stands = true
-	if !c.line.headed {
-		c.line.alarmLocked(poll)
-	}
 }
 
 // StandsBack tells an attempt, once, to let others ask first. It calls Fresh when it has done so.

@@ -90,7 +90,7 @@ func (b *baton) put(who int) {
 	case ok && b.dice(2) == 0:
 		claim.Refuse(claim.Who())
 	case ok:
-		claim.StandBack(1000 * time.Hour)
+		claim.StandBack()
 	}
 	b.mu.Lock()
 	b.lying = true
@@ -209,7 +209,7 @@ func TestWhoWasPromisedAGiftAsksInTimeWhenOthersAreGivenIt(t *testing.T) {
 				claim, ok := l.Claim()
 				require.True(t, ok)
 				passes(l)
-				claim.StandBack(time.Minute)
+				claim.StandBack()
 				time.Sleep(time.Minute)
 				require.Equal(t, []string{"a", "a"}, r.log())
 				cancel()
@@ -218,6 +218,52 @@ func TestWhoWasPromisedAGiftAsksInTimeWhenOthersAreGivenIt(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestStandingBackIsToldToTheNextAttemptOnceAndDelaysItNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, r := waiting.NewLine(confirmed), newThing(0)
+		var told []bool
+		r.during = func() { told = append(told, l.StandsBack()) }
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			_ = l.WaitFor(ctx, patience, &waiting.Offer{Expected: true, Poll: 7 * time.Second}, r.attempt(t, "a"))
+		}()
+		time.Sleep(3 * time.Second)
+		claim, ok := l.Claim()
+		require.True(t, ok)
+		claim.StandBack()
+		time.Sleep(time.Minute)
+		require.Equal(t, []time.Duration{7 * time.Second}, r.times)
+		l.Wake()
+		synctest.Wait()
+		require.Equal(t, []bool{true, false}, told)
+		cancel()
+	})
+}
+
+func TestAnAttemptThatIsFreshAnswersForTheNewsThatCameDuringIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, r := waiting.NewLine(confirmed), newThing(0)
+		r.during = func() { l.Wake(); l.Fresh() }
+		ctx, cancel := context.WithCancel(t.Context())
+		r.wait(t, l, ctx, "a")
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"a"}, r.log())
+		cancel()
+	})
+}
+
+func TestEachWhoExpectsAGiftInVainAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, r := waiting.NewLine(confirmed), newThing(0)
+		for _, who := range []string{"a", "b"} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			_ = l.WaitFor(ctx, patience, &waiting.Offer{Expected: true, Poll: 7 * time.Second}, r.attempt(t, who))
+			cancel()
+		}
+		require.Equal(t, []time.Duration{7 * time.Second, time.Minute + 7*time.Second}, r.times)
+	})
 }
 
 func TestNewsThatCameBesideAGiftAreForTheNextInLine(t *testing.T) {
