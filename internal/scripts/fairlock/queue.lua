@@ -59,12 +59,12 @@ local function front(free)
   return head, removed
 end
 
--- subtract takes from the deadlines of members what an owner in front of them had added. A full server refuses it, and
--- then they are too long; that the owner goes is worth more.
+-- subtract takes from the deadlines of members what an owner in front of them had added. Behind another write, a server
+-- that is out of memory lets it pass.
 local function subtract(members, patience)
   for _, member in ipairs(members) do
     if redis.call('zscore', KEYS[3], member) then
-      redis.pcall('zincrby', KEYS[3], '-' .. patience, member)
+      redis.call('zincrby', KEYS[3], '-' .. patience, member)
     end
   end
 end

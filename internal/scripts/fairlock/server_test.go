@@ -67,9 +67,11 @@ func TestAFullServerLetsGoWhoHoldsAndWhoWaits(t *testing.T) {
 	_, err := Send(ctx, client, acquire(d))
 	require.ErrorContains(t, err, "OOM", "the server should be full")
 
+	before := client.ZScore(ctx, timeouts, c).Val()
 	_, err = Send(ctx, client, fairlock.Release(key, w(b), wake))
 	require.NoError(t, err)
 	require.Equal(t, []string{c}, client.LRange(ctx, queue, 0, -1).Val())
+	require.Equal(t, before-float64(patience.Milliseconds()), client.ZScore(ctx, timeouts, c).Val())
 	held, err := Send(ctx, client, fairlock.Release(key, w(a), wake))
 	require.NoError(t, err)
 	require.True(t, held)
