@@ -20,18 +20,21 @@ func InMemory(tb testing.TB) (*miniredis.Miniredis, *redis.Client) {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
 	tb.Cleanup(m.Close)
-	first, err := m.Dial() // starts it
-	if err != nil {
-		tb.Fatalf("redistest: start miniredis in memory: %v", err)
-	}
-	_ = first.Close()
 	client := redis.NewClient(InMemoryOptions(m))
 	tb.Cleanup(func() { _ = client.Close() })
 	return m, client
 }
 
-// InMemoryOptions are the options of a client of m that needs no socket: for a second client of InMemory's server.
+// InMemoryOptions are the options of a client of m that needs no socket: for a second client of InMemory's server. They
+// start m if it has not been started.
 func InMemoryOptions(m *miniredis.Miniredis) *redis.Options {
+	if m.Server() == nil {
+		first, err := m.Dial()
+		if err != nil {
+			panic("redistest: start miniredis in memory: " + err.Error())
+		}
+		_ = first.Close()
+	}
 	return &redis.Options{
 		Addr: "in-memory", // shown in errors only
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
