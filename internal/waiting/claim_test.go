@@ -234,6 +234,7 @@ func TestStandingBackIsToldToTheNextAttemptOnceAndDelaysItNot(t *testing.T) {
 		require.True(t, ok)
 		claim.StandBack()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		require.Equal(t, []time.Duration{7 * time.Second}, r.times)
 		l.Wake()
 		synctest.Wait()
