@@ -189,9 +189,10 @@ func TestUnlockJoinsEveryFailureAndTellsALossFromDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken, silent := errors.New("broken"), errors.New("silent")
 		fakes, all := members(time.Hour, time.Hour, time.Hour)
-		fakes[0].err, fakes[2].err = broken, silent
+		fakes[0].err, fakes[2].err, fakes[2].slow = broken, silent, time.Second
 		h, _ := hold(3, 0, all)
 		err := h.Unlock(t.Context())
+		require.EqualError(t, err, "redlatch: composite \"c\": \"m\": broken\n\"m\": silent")
 		require.ErrorIs(t, err, broken)
 		require.ErrorIs(t, err, silent)
 		require.NotErrorIs(t, err, errs.Lost)
@@ -204,6 +205,30 @@ func TestUnlockJoinsEveryFailureAndTellsALossFromDoubt(t *testing.T) {
 		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
 		require.Equal(t, settings.Lost, (*seen)[0].Kind)
 		require.Equal(t, settings.Released, (*seen)[1].Kind)
+	})
+}
+
+func TestExtendLengthensAsManyAsAreNeededAndSaysWhyNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fakes, all := members(time.Hour, time.Hour, time.Hour)
+		h, _ := hold(2, 0, all)
+		broken := errors.New("broken")
+		fakes[0].err = broken
+		require.NoError(t, h.Extend(t.Context(), 2*time.Hour))
+		synctest.Wait()
+		require.Equal(t, time.Now().Add(2*time.Hour), h.Until())
+		fakes[1].err = broken
+		err := h.Extend(t.Context(), 3*time.Hour)
+		require.EqualError(t, err, "redlatch: extending the lease of composite \"c\": \"m\": broken\n\"m\": broken")
+		require.ErrorIs(t, err, broken)
+		synctest.Wait()
+		until := h.Until()
+		require.Error(t, h.Unlock(t.Context()))
+		require.ErrorIs(t, h.Extend(t.Context(), 4*time.Hour), errs.Released)
+		synctest.Wait()
+		for _, f := range fakes {
+			require.Equal(t, until, f.Until(), "no member is extended after Unlock")
+		}
 	})
 }
 
@@ -225,6 +250,26 @@ func TestAForgottenHoldLetsItsMembersEnd(t *testing.T) {
 	})
 }
 
+func TestAHoldThatIsOverIsNotForgottenOnceMore(t *testing.T) {
+	for name, end := range map[string]func(h *quorum.Hold, f *fake){
+		"unlocked":  func(h *quorum.Hold, _ *fake) { _ = h.Unlock(context.Background()) },
+		"lost":      func(_ *quorum.Hold, f *fake) { f.lose() },
+		"forgotten": func(h *quorum.Hold, _ *fake) { h.Forgotten() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				fakes, all := members(time.Hour, time.Hour)
+				h, seen := hold(2, 0, all)
+				end(h, fakes[0])
+				forgotten := fakes[1].forgotten.Load()
+				h.Forgotten()
+				require.Equal(t, forgotten, fakes[1].forgotten.Load())
+				require.Len(t, *seen, 1)
+			})
+		})
+	}
+}
+
 func TestGiveBackDoesNotHoldUpACallerWhoseContextHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fakes, all := members(time.Hour, time.Hour)
@@ -237,6 +282,32 @@ func TestGiveBackDoesNotHoldUpACallerWhoseContextHasEnded(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.EqualValues(t, 1, fakes[0].unlocked.Load())
+	})
+}
+
+func TestGiveBackStaysForAMomentAfterItsContextHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fakes, all := members(time.Hour, time.Hour)
+		fakes[0].slow = 5 * time.Millisecond
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		start := time.Now()
+		quorum.GiveBack(ctx, all)
+		require.Equal(t, 5*time.Millisecond, time.Since(start))
+		require.EqualValues(t, 1, fakes[0].unlocked.Load(), "whoever is told so may take it at once")
+	})
+}
+
+func TestAHoldThatHasMembersIsLentWithThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fakes, all := members(time.Hour, time.Hour)
+		inner, _ := hold(2, 0, all)
+		var found []holds.Hold
+		for c := range holds.Carried(quorum.LendOne(context.Background(), inner)) {
+			found = append(found, c)
+		}
+		require.Equal(t, []holds.Hold{inner, fakes[1], fakes[0]}, found)
+		_ = inner.Unlock(t.Context())
 	})
 }
 
