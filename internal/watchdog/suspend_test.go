@@ -57,3 +57,19 @@ func TestASendPreparedBeforeTrustEndedIsNotMadeAfterIt(t *testing.T) {
 		require.Empty(t, w.sent())
 	})
 }
+
+// What was armed for a later ticket does not fire beside what is armed now, or timers would gather for days.
+func TestThereIsOneTimerHoweverOftenItIsSet(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		later, sooner := w.owner(0), w.owner(0)
+		w.keep(later, w.renewed())
+		w.keep(sooner, watchdog.Terms{Margin: margin, Trusted: w.start.Add(every / 2)})
+		resume := w.dog.Suspend()
+		w.until(2 * every)
+		require.Empty(t, w.sent())
+		require.Empty(t, sooner.lost())
+		resume()
+		require.Len(t, sooner.lost(), 1)
+		w.forget(later)
+	})
+}
