@@ -23,7 +23,7 @@ type seat struct {
 	older   *seat
 	keeping uint32  // the registration it was sent for
 	version uint32  // of the terms it was sent under
-	upto    instant // how far the lease reaches that is asked for; -never for a check
+	upto    instant // how far the lease reaches that is asked for; of a check, the send, past which it is trusted already
 }
 
 // fly makes one send and deals with its answers as they come.
@@ -87,11 +87,8 @@ func (w *Watchdog) seatLocked(f *flight, p passenger, now instant) (s seat, ok b
 	if t.flyingLocked() == maxInFlight {
 		return s, false
 	}
-	s = seat{ticket: t, flight: f, older: t.newest, keeping: t.keeping, version: t.version, upto: -never}
-	if t.pace.lease > 0 {
-		s.upto = min(now+instant(t.pace.lease), t.pace.end)
-	}
-	return s, true
+	upto := min(now+instant(t.pace.lease), t.pace.end)
+	return seat{ticket: t, flight: f, older: t.newest, keeping: t.keeping, version: t.version, upto: upto}, true
 }
 
 // land deals with the answer to one script of f.

@@ -91,6 +91,7 @@ func TestAFixedLeasePastTheEndEndsThere(t *testing.T) {
 		terms.End = w.start.Add(25 * time.Second)
 		w.keep(o, terms)
 		w.until(time.Hour)
+		require.Equal(t, sec(10, 20), w.sent(), "a check has a period, however little is left of the lease")
 		require.Equal(t, []loss{{25 * time.Second, watchdog.HoldOver, nil}}, o.lost())
 	})
 }

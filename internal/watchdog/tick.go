@@ -62,11 +62,6 @@ func loads(leaving []passenger) (calls [][]cargo) {
 // long ones. No ticket leaves the deadlines for that: until it is answered it is due again when the send is to be
 // doubled, and nothing depends on the send's ever being made.
 func (w *Watchdog) collectLocked(now instant) (leaving []passenger) {
-	take := func(t *Ticket) {
-		leaving = append(leaving, passenger{t, t.keeping})
-		t.due = now + t.doubleAfterLocked()
-		w.placeLocked(t)
-	}
 	horizon := now
 	for _, t := range w.kept.until(now, nil) {
 		if t.trustedUntil() <= now {
@@ -75,16 +70,13 @@ func (w *Watchdog) collectLocked(now instant) (leaving []passenger) {
 			continue
 		}
 		horizon = max(horizon, now+instant(t.pace.every/4))
-		take(t)
-	}
-	if horizon == now {
-		return leaving
 	}
 	for _, t := range w.kept.until(horizon, nil) {
-		// What was taken above is due again, but not within its slack; and with others it is the end of trust that is
-		// near, not a send.
+		// With the others it is the end of trust that is near, or a send that is not to be made early.
 		if t.due-t.slackLocked() <= now {
-			take(t)
+			leaving = append(leaving, passenger{t, t.keeping})
+			t.due = now + t.doubleAfterLocked()
+			w.placeLocked(t)
 		}
 	}
 	return leaving
