@@ -242,7 +242,7 @@ func TestAContextErrorOfTheClientsOwnDoesNotPassForNeverSent(t *testing.T) {
 
 func TestTheTotalLimitBoundsASendThatHangsAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, begin := newPlay(step{err: notYet}, step{value: 7, took: 10 * time.Second}), time.Now()
+		p, begin := newPlay(step{err: notYet}, step{err: notYet}, step{value: 7, took: 10 * time.Second}), time.Now()
 		_, _, err := delivery.Deliver(context.Background(), p.dispatcher(), echo(), delivery.Limit{Outage: outage, Total: 5 * time.Second})
 		f := failure(t, err)
 		require.Equal(t, 5*time.Second, time.Since(begin))
