@@ -217,7 +217,7 @@ func TestWithoutMoreTheSuccessorKeepsTheSchedule(t *testing.T) {
 
 func TestOneAttemptCanServeEverybodyWhoWasInLineWhenItBegan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := waiting.NewLine(confirmed)
+		l, start := waiting.NewLine(confirmed), time.Now()
 		open, began := make(chan struct{}), 0
 		attempt := func(context.Context) (waiting.Verdict, error) {
 			began++
@@ -240,6 +240,7 @@ func TestOneAttemptCanServeEverybodyWhoWasInLineWhenItBegan(t *testing.T) {
 			require.NoError(t, <-results)
 		}
 		require.Equal(t, 3, began, "the late one asked for itself, the others did not")
+		require.Zero(t, time.Since(start), "and at once")
 		require.Zero(t, l.Len())
 	})
 }
