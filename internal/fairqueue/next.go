@@ -112,8 +112,8 @@ func (w *Waiter) Answer(task Task, asked time.Time, again time.Duration, place i
 	}
 	q.fresh = asked
 	for _, other := range q.waiters {
-		if other != w && !slices.Contains(others, other) {
-			other.place = last // it entered meanwhile
+		if other != w {
+			other.place = last // unless the answer knows better: it may have entered meanwhile
 		}
 	}
 	for i, other := range others {

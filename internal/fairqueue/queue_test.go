@@ -289,3 +289,15 @@ func TestACancelledWaiterIsToldSoBeforeAnythingElse(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 	})
 }
+
+func TestAWaiterThatIsCancelledWhileItRestsIsToldSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := fairqueue.New()
+		w := q.Enter("w", patience, time.Hour)
+		defer w.Leave()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _, err := w.Next(ctx, new(<-chan struct{}))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
