@@ -93,6 +93,40 @@ func TestEveryErrorHasItsClass(t *testing.T) {
 	}
 }
 
+func TestWhatNoRepetitionChangesIsFinal(t *testing.T) {
+	const wrapped = "ERR Error running script (call to f_2e7bd2f1): @user_script:3: @user_script: 3: -"
+	for _, test := range []struct {
+		err                         error
+		final, wrongType, crossSlot bool
+	}{
+		{err: nil},
+		{err: redis.ErrClosed, final: true},
+		{err: reply("WRONGTYPE Operation against a key holding the wrong kind of value"), final: true, wrongType: true},
+		{err: reply(wrapped + "WRONGTYPE Operation against a key holding the wrong kind of value"), final: true, wrongType: true},
+		{err: redis.ErrCrossSlot, final: true, crossSlot: true},
+		{err: reply("CROSSSLOT Keys in request don't hash to the same slot"), final: true, crossSlot: true},
+		{err: reply("ERR value is not an integer or out of range"), final: true},
+		{err: reply("ERR increment or decrement would overflow"), final: true},
+		{err: reply("ERR unknown command 'evalsha'"), final: true},
+		{err: reply("ERR Unknown command 'evalsha'"), final: true},
+		{err: reply("REDLATCH-STALE operation 7 was given up, its lane is at 9"), final: true},
+		{err: reply("OOM command not allowed when used memory > 'maxmemory'.")},
+		{err: reply("NOPERM User default has no permissions to run the 'evalsha' command")},
+		{err: reply("NOAUTH Authentication required.")},
+		{err: errors.New("WRONGTYPE CROSSSLOT in somebody else's words")},
+	} {
+		errs := []error{test.err}
+		if test.err != nil {
+			errs = append(errs, fmt.Errorf("through a hook: %w", test.err))
+		}
+		for _, err := range errs {
+			require.Equal(t, test.final, outcome.Final(err), "%v", err)
+			require.Equal(t, test.wrongType, outcome.WrongType(err), "%v", err)
+			require.Equal(t, test.crossSlot, outcome.CrossSlot(err), "%v", err)
+		}
+	}
+}
+
 // once is a command that the client does not send again.
 type once struct{ *redis.Cmd }
 

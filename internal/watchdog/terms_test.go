@@ -269,3 +269,12 @@ func TestALeaseDoesNotReachPastTheEndByAPartOfAMillisecond(t *testing.T) {
 		w.forget(o)
 	})
 }
+
+func TestTheMarginIsAHundredthWithinBounds(t *testing.T) {
+	for lease, want := range map[time.Duration]time.Duration{
+		0: 0, 2 * time.Millisecond: time.Millisecond, 20 * time.Millisecond: 10 * time.Millisecond,
+		time.Second: 10 * time.Millisecond, 30 * time.Second: 300 * time.Millisecond, time.Hour: 36 * time.Second,
+	} {
+		require.Equal(t, want, watchdog.Margin(lease), "of %v", lease)
+	}
+}
