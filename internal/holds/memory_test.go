@@ -108,6 +108,21 @@ func TestTheEndOfAHoldReleasesItsContextsFromTheParent(t *testing.T) {
 	runtime.KeepAlive(kept)
 }
 
+func TestTheEndOfAHoldPassesOverTheContextsThatAreGone(t *testing.T) {
+	h := &hold{}
+	drop := func() weak.Pointer[public] {
+		keep := &public{}
+		_ = holds.NewContext(context.Background(), h, keep).Err()
+		return weak.Make(keep)
+	}
+	first := drop()
+	standing := holds.NewContext(context.Background(), h, nil)
+	second := drop()
+	collected(t, "the contexts gone", func() bool { return first.Value() == nil && second.Value() == nil })
+	h.ending.End(errOver)
+	require.Equal(t, errOver, context.Cause(standing))
+}
+
 func TestALongHoldThatMakesAContextPerRequestStaysSmall(t *testing.T) {
 	h := &hold{}
 	ctx, stop := context.WithCancel(t.Context())
@@ -117,7 +132,7 @@ func TestALongHoldThatMakesAContextPerRequestStaysSmall(t *testing.T) {
 	measure := func(m *runtime.MemStats) { runtime.GC(); runtime.GC(); runtime.ReadMemStats(m) }
 	const requests = 50_000
 	request := func() {
-		parent, cancel := context.WithCancel(t.Context())
+		parent, cancel := context.WithTimeout(t.Context(), time.Hour) // whose timer would outlast the request
 		c := holds.NewContext(parent, h, &public{})
 		done := c.Done()
 		cancel()
