@@ -201,7 +201,7 @@ func TestTenThousandTicketsCostAHundredSendsPerPeriod(t *testing.T) {
 	})
 }
 
-// Neither short leases nor deadlines without sends break up the crowds.
+// Neither short leases nor ends of trust break up the crowds.
 func TestACrowdIsNotBrokenUpByOthers(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var others []*owner
@@ -214,7 +214,7 @@ func TestACrowdIsNotBrokenUpByOthers(t *testing.T) {
 		for i := range 500 {
 			o := w.owner(2)
 			others = append(others, o)
-			w.keep(o, watchdog.Terms{Margin: margin, Trusted: w.start.Add(time.Duration(i) * 100 * time.Millisecond).Add(time.Second)})
+			w.keep(o, watchdog.Terms{Every: time.Hour, Margin: margin, Trusted: w.start.Add(time.Duration(i) * 100 * time.Millisecond).Add(time.Second)})
 		}
 		owners, _ := spread(w, 1000, 5, w.renewed)
 		long := 0

@@ -134,12 +134,9 @@ func (w *Watchdog) aliveLocked(s *seat) {
 		t.trustLocked(s.upto - instant(t.pace.margin))
 	} // else Lease may have answered that send by the old terms or by the new, and Change said how far to trust those
 	t.failures, t.cause = 0, nil
-	switch {
-	case t.pace.every == 0:
-		t.due = never
-	case t.newest != nil:
+	if t.newest != nil {
 		t.due = t.newest.flight.before + t.doubleAfterLocked()
-	default:
+	} else {
 		t.due = s.flight.before + instant(t.pace.every)
 	}
 	w.placeLocked(t)
@@ -153,9 +150,6 @@ func (w *Watchdog) failLocked(s *seat, now instant, failed *failure) {
 	}
 	t.cause = failed
 	t.failures = min(t.failures+1, maxFailures)
-	if t.pace.every == 0 {
-		return
-	}
 	retry := now + t.pauseLocked()
 	if t.newest != nil {
 		retry = min(retry, t.due) // others are in flight: keep the time to double them

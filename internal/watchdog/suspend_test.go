@@ -63,7 +63,7 @@ func TestThereIsOneTimerHoweverOftenItIsSet(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		later, sooner := w.owner(0), w.owner(0)
 		w.keep(later, w.renewed())
-		w.keep(sooner, watchdog.Terms{Margin: margin, Trusted: w.start.Add(every / 2)})
+		w.keep(sooner, watchdog.Terms{Every: every, Margin: margin, Trusted: w.start.Add(every / 2)})
 		resume := w.dog.Suspend()
 		w.until(2 * every)
 		require.Empty(t, w.sent())

@@ -50,7 +50,7 @@ const (
 // Terms are the conditions on which a ticket is kept.
 type Terms struct {
 	Lease   time.Duration // what each renewal asks for; 0: only check, do not extend
-	Every   time.Duration // period of sends, at most a third of Lease; 0: no sends, only the trust deadline is watched
+	Every   time.Duration // period of sends, at most a third of Lease
 	Trusted time.Time     // trust ends here unless a renewal moves it; monotonic
 	Margin  time.Duration // kept off each lease: trusted = before the send + Lease - Margin
 
@@ -126,9 +126,6 @@ func (t *Ticket) trustLocked(until instant) {
 // firstSendLocked is when to send for a ticket of which no send is in flight and none has failed. A third of what is
 // left counts when it is less than the period: the acquisition may have taken most of its lease to answer.
 func (t *Ticket) firstSendLocked(now instant) instant {
-	if t.pace.every == 0 {
-		return never
-	}
 	wait := t.pace.every
 	if t.pace.lease > 0 {
 		left := time.Duration(t.trustedUntil()-now) + t.pace.margin
@@ -160,7 +157,7 @@ func (t *Ticket) endingLocked() (reason string, cause error) {
 	switch {
 	case t.trustedUntil() >= t.pace.end-instant(t.pace.margin):
 		return HoldOver, nil
-	case t.pace.lease == 0 || t.pace.every == 0:
+	case t.pace.lease == 0:
 		return LeaseOver, nil // checks that failed did not shorten it
 	case t.cause != nil:
 		return Unanswered, t.cause.err

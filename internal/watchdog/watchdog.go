@@ -57,11 +57,7 @@ func (w *Watchdog) Change(t *Ticket, terms Terms) {
 	t.agreeLocked(terms)
 	t.trusted.Store(int64(min(t.trustedUntil(), t.pace.end)))
 	t.trustLocked(instantOf(terms.Trusted))
-	if t.pace.every == 0 {
-		t.due = never
-	} else {
-		t.due = min(t.due, t.firstSendLocked(now))
-	}
+	t.due = min(t.due, t.firstSendLocked(now))
 	w.placeLocked(t)
 	w.armLocked(now)
 }
