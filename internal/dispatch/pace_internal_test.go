@@ -20,8 +20,8 @@ func TestThePaceIsTheShortestOfTheLastOneOrTwoSeconds(t *testing.T) {
 		{1999 * ms, 6 * ms, 2 * ms},
 		{2000 * ms, 7 * ms, 6 * ms}, // the 2 ms are two intervals old
 		{3000 * ms, 9 * ms, 7 * ms},
-		{9000 * ms, 5 * ms, 5 * ms}, // after a silence nothing of before counts
-		{8000 * ms, 3 * ms, 3 * ms}, // the clock was set back
+		{9000 * ms, 11 * ms, 11 * ms}, // after a silence nothing of before counts
+		{8000 * ms, 3 * ms, 3 * ms},   // the clock was set back
 		{9000 * ms, 4 * ms, 3 * ms},
 	} {
 		p.add(at(step.at), step.took)
