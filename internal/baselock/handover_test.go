@@ -311,3 +311,16 @@ func TestAHookThatPanicsDuringAHandOverLeavesNobodyWaitingForIt(t *testing.T) {
 		require.NoError(t, (<-third).err)
 	})
 }
+
+func TestAHookThatPanicsAfterAHandOverLeavesTheLockToNobody(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		first := k.take(b, k.ctx)
+		second := k.wait(b, k.ctx)
+		k.harm("handover", 1, fault{dies: true})
+		require.Panics(t, func() { _ = first.Unlock(k.ctx) })
+		got := <-second
+		require.NoError(t, got.err)
+		require.Less(t, got.at, 5*time.Second, "who was given it knows nothing of it, and its lease is 30 s")
+	})
+}

@@ -187,6 +187,7 @@ type fault struct {
 	before  time.Duration // how long it is on its way
 	refused bool          // it is not executed, and the client knows
 	panics  bool          // a hook of the client does
+	dies    bool          // it is executed, and then a hook of the client panics
 	denied  bool          // the server does not execute it, and would not do so again
 	mute    bool          // it is executed, and the server denies its message
 	lost    bool          // it is executed, and the client does not learn of it
@@ -288,6 +289,9 @@ func (k *kit) process(ctx context.Context, cmd redis.Cmder, next redis.ProcessHo
 		k.mu.Unlock()
 	}
 	time.Sleep(f.after)
+	if f.dies {
+		panic("a hook of the client")
+	}
 	if f.mute {
 		cmd.SetErr(errMute)
 		return errMute
