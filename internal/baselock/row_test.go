@@ -351,3 +351,45 @@ func TestAQuestionOfUnknownOutcomeLeavesNoSeatBehind(t *testing.T) {
 		})
 	}
 }
+
+func TestAHookThatPanicsAfterAQuestionLeavesNoSeatBehind(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		asked := 0
+		k.faults(func(op string) fault {
+			if op == "acquire" {
+				asked++
+			}
+			return fault{dies: asked == 2} // the one that sits down
+		})
+		require.Panics(t, func() { _, _ = k.another().Lock(context.Background(), nil) })
+		k.faults(nil)
+		time.Sleep(2 * time.Second)
+		require.Zero(t, k.seats(), "the lock would be passed to it")
+		require.NoError(t, first.Unlock(k.ctx))
+		require.False(t, k.locked())
+	})
+}
+
+// What becomes of the seat is settled for a minute, and must not be what the next in line holds by.
+func TestWhoComesAfterAHookThatPanickedDuringAQuestionHasASeatOfItsOwn(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		waiter := k.another(redlatch.WithPoll(10 * time.Second))
+		panicked := make(chan any)
+		go func() {
+			defer func() { panicked <- recover() }()
+			_, _ = waiter.Lock(context.Background(), nil)
+		}()
+		synctest.Wait()
+		second := k.wait(waiter.Base, k.ctx)
+		k.harm("acquire", 1, fault{dies: true})
+		require.NotNil(t, <-panicked)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		time.Sleep(2 * time.Minute)
+		require.True(t, got.hold.Valid())
+		require.Equal(t, 1, k.count(got.hold.Owner()))
+	})
+}
