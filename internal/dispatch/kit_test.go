@@ -2,6 +2,8 @@ package dispatch_test
 
 import (
 	"context"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -125,4 +127,11 @@ func ended(t *testing.T, flight *dispatch.InFlight) *redis.IntCmd {
 	cmd, is := flight.Wait(time.Minute)
 	require.True(t, is)
 	return cmd.(*redis.IntCmd)
+}
+
+// workers is how many goroutines are workers. What else ends meanwhile, of the test before, does not count.
+func workers() int {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return strings.Count(string(stacks), "dispatch.(*node).work(")
 }

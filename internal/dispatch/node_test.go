@@ -237,13 +237,15 @@ func TestAWorkerIsReusedAndEndsAfterLingering(t *testing.T) {
 			require.NoError(t, d.Do(t.Context(), "key", command(n), dispatch.ToMaster))
 			synctest.Wait()
 			_, _, parked := d.Load()
-			require.Equal(t, 1, parked, "a second one would stay for as long as the first")
+			require.Equal(t, 1, parked)
+			require.Equal(t, 1, workers())
 			time.Sleep(2 * time.Second)
 		}
 		// One timer serves all workers, so one that was parked just after the timer was set stays for two lingers.
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		requireIdle(t, d) // the end of the bubble, that nobody is left behind
+		requireIdle(t, d)
+		require.Zero(t, workers())
 	})
 }
 
