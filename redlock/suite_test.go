@@ -16,7 +16,7 @@ func TestRedlockOfOne(t *testing.T) {
 		// The default of half a second is too short for a machine with more work than cores.
 		return redlock.New([]redlatch.Client{client}, name, append([]redlatch.Option{redlatch.WithNodeTimeout(10 * time.Second)}, opts...)...)
 	}, locktest.Features{
-		Reentrant: true, Exclusive: true, Watchdog: true, Ordered: true,
+		Reentrant: true, Exclusive: true, Watchdog: true, Ordered: true, Pause: 250 * time.Millisecond,
 		ForceUnlock: func(ctx context.Context, lock redlatch.Locker) (bool, error) {
 			return lock.(*redlock.Lock).ForceUnlock(ctx)
 		},

@@ -32,6 +32,9 @@ type Features struct {
 	// Keys are the keys of a lock that is held. Without any of them it is lost. Nil: the name itself.
 	Keys func(name string) []string
 
+	// Pause is the longest between two questions of a waiter, where it is known and more than 200 ms.
+	Pause time.Duration
+
 	// Beyond is by how much the keys of a lock outlive its lease.
 	Beyond time.Duration
 
