@@ -141,6 +141,7 @@ func TestAKeyThatHoldsSomethingElseIsAnErrorAndLeftAlone(t *testing.T) {
 			_, remove := l.Delete(ctx)
 			for i, err := range []error{set, count, remove, l.CountDown(ctx), l.Await(ctx)} {
 				require.ErrorContains(t, err, want, "call %d", i)
+				require.ErrorContains(t, err, "use another name", "call %d", i)
 				require.ErrorContains(t, err, key, "call %d", i)
 				require.NotErrorIs(t, err, redlatch.ErrNotAcquired, "call %d", i)
 				if i != 3 { // a count-down goes on trying, and the last try may be under way when its time is over

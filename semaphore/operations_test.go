@@ -266,6 +266,7 @@ func TestAKeyThatHoldsSomethingElseIsAnErrorAndLeftAlone(t *testing.T) {
 			_, expire := s.Expire(ctx, time.Second)
 			for i, err := range []error{s.Acquire(ctx, 1), try, s.Release(ctx, 1), release, set, add, drain, available, remove, expire} {
 				require.ErrorContains(t, err, want, "call %d", i)
+				require.ErrorContains(t, err, "use another name", "call %d", i)
 				require.ErrorContains(t, err, key, "call %d", i)
 				require.NotErrorIs(t, err, redlatch.ErrNotAcquired, "call %d", i)
 				if i != 2 && i != 3 { // releases go on trying, and the last try may be under way when their time is over

@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -120,5 +121,5 @@ func (b *Base) observe(set *settings.Settings, kind int, owner string, since tim
 
 // broken is an error of the server or the network, or of ctx, with the lock's name.
 func (b *Base) broken(err error) error {
-	return fmt.Errorf("redlatch: %s %q: %w", b.Kind.Noun, b.Name, err)
+	return fmt.Errorf("redlatch: %s %q: %w", b.Kind.Noun, b.Name, outcome.Advise(err))
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -112,7 +113,7 @@ func (c *Counter) wake(publish string, err error) (scripts.Wake, error) {
 
 // broken is an error of the server or the network, with the counter's name.
 func (c *Counter) broken(err error) error {
-	return fmt.Errorf("redlatch: %s %q: %w", c.noun, c.Name, err)
+	return fmt.Errorf("redlatch: %s %q: %w", c.noun, c.Name, outcome.Advise(err))
 }
 
 func (c *Counter) observe(set *settings.Settings, kind int, d time.Duration, err error) {

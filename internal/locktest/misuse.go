@@ -75,6 +75,7 @@ var misuseCases = []trial{
 		for _, ask := range []func(context.Context, ...redlatch.Option) (*redlatch.Hold, error){l.lock().Lock, l.lock().TryLock} {
 			_, err := ask(l.ctx)
 			require.ErrorContains(l, err, "WRONGTYPE")
+			require.ErrorContains(l, err, "use another name")
 			require.NotErrorIs(l, err, redlatch.ErrNotAcquired)
 		}
 		for _, key := range l.has.Keys(l.name) {

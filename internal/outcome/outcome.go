@@ -5,6 +5,7 @@ package outcome
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 
@@ -129,6 +130,18 @@ func WrongType(err error) bool {
 	}
 	var reply redis.Error
 	return errors.As(err, &reply) && strings.Contains(reply.Error(), "WRONGTYPE ")
+}
+
+// Advise adds to an error what to do about it, where the server's words leave a user alone with that.
+func Advise(err error) error {
+	var reply redis.Error
+	switch {
+	case !errors.As(err, &reply), strings.Contains(reply.Error(), "use another name"): // as the scripts' own errors say
+		return err
+	case !WrongType(err) && !strings.Contains(reply.Error(), "value is not an integer"):
+		return err
+	}
+	return fmt.Errorf("its key, or one that goes with it, holds something else; use another name, or remove what nobody needs: %w", err)
 }
 
 // CrossSlot tells whether the server refused because the keys of a script lie in different slots.

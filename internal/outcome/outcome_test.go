@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -125,6 +126,26 @@ func TestWhatNoRepetitionChangesIsFinal(t *testing.T) {
 			require.Equal(t, test.crossSlot, outcome.CrossSlot(err), "%v", err)
 		}
 	}
+}
+
+// A server says what it found, not what to do about it.
+func TestAnErrorAboutAKeyThatHoldsSomethingElseSaysWhatToDo(t *testing.T) {
+	for text, advised := range map[string]bool{
+		"WRONGTYPE Operation against a key holding the wrong kind of value":                    true,
+		"ERR value is not an integer or out of range script: e8f6, on @user_script:36.":        true,
+		"ERR hash value is not an integer":                                                     true,
+		"WRONGTYPE the key is a lock of another kind, not a read-write lock; use another name": false,
+		"ERR k holds something that is not an integer; remove it or use another name":          false,
+		"ERR increment or decrement would overflow":                                            false,
+		"OOM command not allowed when used memory > 'maxmemory'.":                              false,
+	} {
+		err := fmt.Errorf("through a hook: %w", reply(text))
+		got := outcome.Advise(err)
+		require.ErrorIs(t, got, err)
+		require.Equal(t, advised, got != err, "%v", got)
+		require.Equal(t, advised || strings.Contains(text, "another name"), strings.Contains(got.Error(), "use another name"), "%v", got)
+	}
+	require.NoError(t, outcome.Advise(nil))
 }
 
 // once is a command that the client does not send again.
