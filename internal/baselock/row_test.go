@@ -352,6 +352,42 @@ func TestAQuestionOfUnknownOutcomeLeavesNoSeatBehind(t *testing.T) {
 	}
 }
 
+// The second send of the question finds the lock free. The first one is executed when it has been given back.
+func TestTheGhostOfAQuestionThatBroughtTheLockIsGivenBackAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		k.take(k.lock(), k.ctx)
+		second := k.wait(k.another().Base, k.ctx)
+		k.mini.Del(name) // without a message
+		k.harm("acquire", 1, fault{ghost: 20 * time.Second})
+		got := <-second
+		require.NoError(t, got.err)
+		require.NoError(t, got.hold.Unlock(k.ctx))
+		require.False(t, k.locked())
+		time.Sleep(20 * time.Second)
+		require.True(t, k.locked(), "the ghost has it")
+		time.Sleep(20*time.Second + 250*time.Millisecond) // the pauses double
+		require.False(t, k.locked())
+	})
+}
+
+// What became of the first send is settled for a minute, and must not be what the waiter holds by.
+func TestWhoseQuestionWasRefusedInDoubtHoldsBySomethingElse(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		second := k.wait(k.another().Base, k.ctx)
+		asked := k.sent("acquire")
+		k.harm("acquire", 1, fault{lost: true})
+		k.at(4 * time.Second) // beyond a poll
+		require.Greater(t, k.sent("acquire"), asked+1)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		time.Sleep(2 * time.Minute)
+		require.True(t, got.hold.Valid())
+		require.Equal(t, 1, k.count(got.hold.Owner()))
+	})
+}
+
 func TestAHookThatPanicsAfterAQuestionLeavesNoSeatBehind(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		first := k.take(k.lock(), k.ctx)

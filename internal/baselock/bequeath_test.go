@@ -1,0 +1,52 @@
+package baselock
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// A waiter may leave when it has been claimed, and has not been given the lock yet. From outside that moment is met by
+// chance only.
+func TestWhoseHeirHasLeftHoldsAsBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		lost := 0
+		kind := Plain().HandingOver()
+		b := New(client, "lock", &kind, []redlatch.Option{redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) {
+			if e.Kind == redlatch.EventLost {
+				lost++
+			}
+		})})
+		hold, err := b.acquire(t.Context(), b.defaults, false)
+		require.NoError(t, err)
+		o := hold.owner
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error)
+		go func() {
+			_, err := b.acquire(ctx, b.defaults, false)
+			left <- err
+		}()
+		synctest.Wait()
+		_, claim, ok := o.successor()
+		require.True(t, ok)
+		require.True(t, o.canBequeath(claim))
+		cancel()
+		require.ErrorIs(t, <-left, context.Canceled)
+		require.False(t, o.bequeath(claim))
+
+		_, held, _ := b.Session.Busy(b.line)
+		require.True(t, held)
+		require.NoError(t, hold.Unlock(t.Context()))
+		_, held, _ = b.Session.Busy(b.line)
+		require.False(t, held, "whoever comes would wait for somebody who is not there")
+		time.Sleep(time.Minute)
+		require.Zero(t, lost, "nobody holds who does not know it")
+	})
+}
