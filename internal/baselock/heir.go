@@ -19,7 +19,7 @@ func (o *owner) canBequeath(claim waiting.Claim) bool {
 	heir := claim.Who().(*owner)
 	mine, its := o.set, heir.set
 	if o.base.Kind.Anew || mine.Lease != 0 || its.Lease != 0 || mine.MaxHold != 0 || its.MaxHold != 0 ||
-		mine.Replicas != 0 || mine.WatchdogTimeout != its.WatchdogTimeout {
+		mine.WatchdogTimeout != its.WatchdogTimeout {
 		return false
 	}
 	o.mu.Lock()
