@@ -218,17 +218,19 @@ func TestTrustBeginsWhenTheServerPassedTheLock(t *testing.T) {
 			}
 			return fault{}
 		})
-		k.at(20 * time.Second) // it has asked again a few times
+		k.at(20 * time.Second)
+		for asked := k.sent("acquire"); k.sent("acquire") == asked; {
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(2 * time.Second) // it has its answer, and is not asking: it would not believe the message
+		passed := time.Since(k.start)
 		require.NoError(t, first.Unlock(k.ctx))
 		got := <-second
 		require.NoError(t, got.err)
-		late := got.at - 20*time.Second // while it asks it does not believe the message
+		require.Equal(t, passed, got.at)
 		trusted := k.trusted(got.hold) - got.at
-		require.LessOrEqual(t, trusted, 30*time.Second)
-		if late == 0 {
-			require.LessOrEqual(t, trusted, 10*time.Second-200*time.Millisecond)
-			require.GreaterOrEqual(t, trusted, 9*time.Second)
-		}
+		require.LessOrEqual(t, trusted, 10*time.Second-200*time.Millisecond)
+		require.GreaterOrEqual(t, trusted, 9*time.Second)
 	})
 }
 
