@@ -352,22 +352,55 @@ func TestAQuestionOfUnknownOutcomeLeavesNoSeatBehind(t *testing.T) {
 	}
 }
 
-// The second send of the question finds the lock free. The first one is executed when it has been given back.
-func TestTheGhostOfAQuestionThatBroughtTheLockIsGivenBackAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kit) {
-		k.take(k.lock(), k.ctx)
-		second := k.wait(k.another().Base, k.ctx)
-		k.mini.Del(name) // without a message
-		k.harm("acquire", 1, fault{ghost: 20 * time.Second})
-		got := <-second
-		require.NoError(t, got.err)
-		require.NoError(t, got.hold.Unlock(k.ctx))
-		require.False(t, k.locked())
-		time.Sleep(20 * time.Second)
-		require.True(t, k.locked(), "the ghost has it")
-		time.Sleep(20*time.Second + 250*time.Millisecond) // the pauses double
-		require.False(t, k.locked())
-	})
+// The first send of a question is executed when nobody thinks of it any more, whatever became of the second.
+func TestTheGhostOfAQuestionIsGivenBackAgain(t *testing.T) {
+	for what, second := range map[string]fault{
+		"the second is answered":   {},
+		"its waiter leaves before": {after: 5 * time.Second},
+	} {
+		for _, free := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, the lock is free: %v", what, free), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, k *kit) {
+					first := k.take(k.lock(), k.ctx)
+					ctx, cancel := context.WithCancel(k.ctx)
+					waiter := k.wait(k.another().Base, ctx)
+					if free {
+						k.mini.Del(name) // without a message
+					}
+					before, sends := k.sent("acquire"), 0
+					k.faults(func(op string) fault {
+						if op != "acquire" {
+							return fault{}
+						}
+						switch sends++; sends {
+						case 1:
+							return fault{ghost: 20 * time.Second}
+						case 2:
+							return second
+						}
+						return fault{}
+					})
+					for k.sent("acquire") < before+2 {
+						time.Sleep(time.Millisecond)
+					}
+					asked := time.Since(k.start)
+					cancel()
+					if got := <-waiter; got.err == nil {
+						require.NoError(t, got.hold.Unlock(k.ctx))
+					}
+					if !free {
+						require.NoError(t, first.Unlock(k.ctx))
+					}
+					k.at(asked + 15*time.Second)
+					require.False(t, k.locked())
+					k.at(asked + 20*time.Second)
+					require.True(t, k.locked(), "the ghost has it")
+					k.at(asked + 45*time.Second) // the pauses double
+					require.False(t, k.locked(), "its lease has 5 s to go")
+				})
+			})
+		}
+	}
 }
 
 // What became of the first send is settled for a minute, and must not be what the waiter holds by.
@@ -381,6 +414,29 @@ func TestWhoseQuestionWasRefusedInDoubtHoldsBySomethingElse(t *testing.T) {
 		require.Greater(t, k.sent("acquire"), asked+1)
 		require.NoError(t, first.Unlock(k.ctx))
 		got := <-second
+		require.NoError(t, got.err)
+		time.Sleep(2 * time.Minute)
+		require.True(t, got.hold.Valid())
+		require.Equal(t, 1, k.count(got.hold.Owner()))
+	})
+}
+
+// The same after a question whose waiter has left: the next in line asks while the first send is being settled.
+func TestWhoComesAfterAQuestionOfUnknownOutcomeHoldsBySomethingElse(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		ctx, cancel := context.WithCancel(k.ctx)
+		waiter := k.another()
+		second, third := k.wait(waiter.Base, ctx), k.wait(waiter.Base, k.ctx)
+		asked := k.sent("acquire")
+		k.harm("acquire", 1, fault{after: 100 * time.Millisecond, lost: true})
+		for k.sent("acquire") == asked {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+		require.ErrorIs(t, (<-second).err, context.Canceled)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-third
 		require.NoError(t, got.err)
 		time.Sleep(2 * time.Minute)
 		require.True(t, got.hold.Valid())
