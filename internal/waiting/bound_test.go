@@ -28,11 +28,14 @@ func TestBoundStaysBetweenItsLeastSleepAndThePollInterval(t *testing.T) {
 
 func TestBoundSleepsNoShorterThanTheRemainingLeaseAndAtMostATenthLonger(t *testing.T) {
 	for _, again := range []time.Duration{60 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second} {
+		seen := map[time.Duration]bool{}
 		for range 300 {
 			got := waiting.Bound(again, time.Minute)
 			require.GreaterOrEqual(t, got, again)
 			require.LessOrEqual(t, got, again+min(again/10, 100*time.Millisecond))
+			seen[got] = true
 		}
+		require.Greater(t, len(seen), 150, "processes that saw the same expiry would ask in the same millisecond")
 	}
 }
 

@@ -267,6 +267,52 @@ func TestEachWhoExpectsAGiftInVainAsks(t *testing.T) {
 	})
 }
 
+// Who was given it may be gone without a word.
+func TestTheNextInLineAsksWhenNobodyGivesOnWhatWasGiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, r := waiting.NewLine(confirmed), newThing(0)
+		first := make(chan error, 1)
+		go func() { first <- l.WaitFor(t.Context(), patience, &waiting.Offer{}, r.attempt(t, "a")) }()
+		synctest.Wait()
+		second := make(chan error, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		go func() { second <- l.WaitFor(ctx, patience, &waiting.Offer{}, r.attempt(t, "b")) }()
+		synctest.Wait()
+		time.Sleep(time.Second)
+		claim, ok := l.Claim()
+		require.True(t, ok)
+		require.True(t, claim.Give(nil, 7*time.Second))
+		require.NoError(t, <-first)
+		require.Error(t, <-second)
+		require.Equal(t, []string{"a", "b"}, r.log())
+		require.Equal(t, 8*time.Second, r.times[1])
+	})
+}
+
+func TestWhoExpectsAGiftDoesNotAskWhenTheOneBeforeLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, r := waiting.NewLine(confirmed), newThing(0)
+		ctx, cancel := context.WithCancel(t.Context())
+		results := make(chan error, 2)
+		for _, ctx := range []context.Context{ctx, t.Context()} {
+			go func() {
+				results <- l.WaitFor(ctx, patience, &waiting.Offer{Expected: true, Poll: time.Hour}, r.attempt(t, "somebody"))
+			}()
+			synctest.Wait()
+		}
+		cancel()
+		require.ErrorIs(t, <-results, context.Canceled)
+		synctest.Wait()
+		require.Empty(t, r.log())
+		claim, ok := l.Claim()
+		require.True(t, ok)
+		require.True(t, claim.Give(nil, time.Hour))
+		require.NoError(t, <-results)
+		l.Stop()
+	})
+}
+
 func TestNewsThatCameBesideAGiftAreForTheNextInLine(t *testing.T) {
 	for what, look := range map[string]func(){"seen": synctest.Wait, "not seen yet": func() {}} {
 		t.Run(what, func(t *testing.T) {

@@ -170,6 +170,25 @@ func TestTheFirstAttemptWaitsForTheConfirmationOfWakeUpsButNotLongerThanPatience
 	})
 }
 
+// What is released between that attempt and the confirmation sends no message that arrives.
+func TestAnAttemptBeforeTheConfirmationOfWakeUpsIsFollowedByOneAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := make(chan struct{})
+		l, r := waiting.NewLine(func() <-chan struct{} { return open }), newThing(0)
+		result := r.wait(t, l, t.Context(), "a")
+		l.Wake() // not by a message
+		synctest.Wait()
+		require.Equal(t, []string{"a"}, r.log())
+		r.mu.Lock()
+		r.units = 1
+		r.mu.Unlock()
+		time.Sleep(time.Second)
+		close(open)
+		require.NoError(t, <-result)
+		require.Equal(t, []time.Duration{0, time.Second}, r.times)
+	})
+}
+
 func TestALineWithoutWakeUpsPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := waiting.NewLine(nil), newThing(0)
@@ -371,6 +390,7 @@ func TestAnAttemptThatPanicsDoesNotBlockTheLine(t *testing.T) {
 				r.give(l, 1)
 				<-over
 				require.NoError(t, <-b)
+				require.Zero(t, time.Since(r.start), "the wake-up has no answer")
 				require.Zero(t, l.Len())
 			})
 		})
