@@ -46,7 +46,6 @@ func (c Claim) Give(gift any, poll time.Duration) bool {
 	l := c.line
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.w.claimed = false
 	if c.w.left {
 		return false
 	}
@@ -110,11 +109,11 @@ func (l *Line) alarmLocked(poll time.Duration) {
 	})
 }
 
-// Stop forgets the alarm, when nobody waits any more.
+// Stop forgets the alarm, when nobody waits any more, nor will.
 func (l *Line) Stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.alarm != nil && l.alarm.Stop() {
-		l.alarm = nil
+	if l.alarm != nil {
+		l.alarm.Stop()
 	}
 }

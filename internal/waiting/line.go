@@ -137,9 +137,7 @@ func (l *Line) dismiss(number uint64, err error) {
 	defer l.mu.Unlock()
 	n := 0
 	for n < len(l.waiters) && l.waiters[n].number <= number {
-		if n > 0 { // the head knows
-			l.serveLocked(l.waiters[n], err)
-		}
+		l.serveLocked(l.waiters[n], err)
 		n++
 	}
 	l.removeLocked(0, n)
