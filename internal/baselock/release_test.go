@@ -43,6 +43,30 @@ func TestUnlockIsBoundedAndGoesOnInTheBackground(t *testing.T) {
 	}
 }
 
+// However long that is.
+func TestAReleaseGoesOnUntilTheLeaseIsOver(t *testing.T) {
+	for what, take := range map[string]func(k *kit) *redlatch.Hold{
+		"fixed": func(k *kit) *redlatch.Hold { return k.take(k.lock(), k.ctx, redlatch.WithLease(time.Hour)) },
+		"extended": func(k *kit) *redlatch.Hold {
+			h := k.take(k.lock(), k.ctx)
+			require.NoError(k, h.Extend(k.ctx, time.Hour))
+			return h
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				h := take(k)
+				k.faults(down)
+				require.Error(t, h.Unlock(k.ctx))
+				k.at(50 * time.Minute)
+				k.faults(nil)
+				time.Sleep(2*time.Second + 100*time.Millisecond)
+				require.False(t, k.locked())
+			})
+		})
+	}
+}
+
 // The time in which Unlock waits for an earlier command of the same owner is part of its limit.
 func TestUnlockAfterAReentryWithoutAnAnswerIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {

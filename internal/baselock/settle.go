@@ -122,7 +122,7 @@ func (o *owner) settle() {
 		return
 	}
 	pause := o.doubt.pause
-	o.doubt.pause = 2 * pause
+	o.doubt.pause = min(2*pause, ghostsWithin) // a lease may be long enough for the double to overflow
 	if unconfirmed {
 		pause = min(pause, pendingPause)
 	} else {
