@@ -151,7 +151,7 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Li
 			line.Shut(time.Time{})
 		}
 	}
-	if known && reply.Passed && line != nil {
+	if reply.Passed && line != nil {
 		line.StandsBack() // others have it already
 	}
 	return o.gaveBack(reply.Freed, receipt, err)

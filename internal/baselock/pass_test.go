@@ -235,6 +235,44 @@ func TestTrustBeginsWhenTheServerPassedTheLock(t *testing.T) {
 	})
 }
 
+// The lock is free again when the message comes. Its waiter asks as if there had been none.
+func TestAMessageThatComesWhenTheLeaseIsOverIsNotBelieved(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		waiter := k.another(redlatch.WithPoll(time.Hour))
+		ctx, cancel := context.WithTimeout(k.ctx, time.Minute)
+		defer cancel()
+		second := k.wait(waiter.Base, ctx)
+		k.slow(waiter, 11*time.Second)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		require.True(t, got.hold.Valid())
+		require.Greater(t, k.trusted(got.hold)-got.at, 29*time.Second)
+		require.Equal(t, 11*time.Second, got.at)
+	})
+}
+
+// It has not asked since: what the server's clock said then is known from the release.
+func TestWhoSatDownLongAgoByAReleaseBelievesTheMessage(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		mine := k.lock(redlatch.WithPoll(time.Hour))
+		first := k.take(mine, k.ctx)
+		second, third := k.wait(mine, k.ctx), k.wait(k.another().Base, k.ctx)
+		time.Sleep(10 * time.Millisecond) // the run is over
+		require.NoError(t, first.Unlock(k.ctx))
+		hold := (<-third).hold
+		time.Sleep(time.Minute)
+		asked, now := k.sent("acquire"), time.Since(k.start)
+		require.NoError(t, hold.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		require.Equal(t, now, got.at)
+		require.Equal(t, asked, k.sent("acquire"))
+		require.Greater(t, k.trusted(got.hold)-got.at, 9*time.Second)
+	})
+}
+
 // The server says that the lock is the waiter's, and the message does not arrive.
 func TestAPassWithoutItsMessageIsFoundByAsking(t *testing.T) {
 	for what, silence := range map[string]func(k *kit, waiter *process){
