@@ -3,8 +3,10 @@ package scripts_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
+	"weak"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -37,6 +39,19 @@ func TestForeignArgumentsKeepTheirType(t *testing.T) {
 	s := anyScript()
 	got := sent(scripts.Foreign(s, []string{"k"}, []any{"own"}, []any{1.5, []byte("b"), true}, scripts.Int64))
 	require.Equal(t, []any{1, "k", "own", 1.5, []byte("b"), true}, got)
+}
+
+// What a script remembers of its last command is its own: others read it, and it stays for as long as the program runs.
+func TestForeignArgumentsAreNotRemembered(t *testing.T) {
+	s := anyScript()
+	foreign := func() weak.Pointer[[1 << 10]byte] {
+		value := new([1 << 10]byte)
+		_ = sent(scripts.Foreign(s, []string{"k"}, []any{"own"}, []any{value[:]}, scripts.Int64))
+		return weak.Make(value)
+	}()
+	runtime.GC()
+	require.True(t, foreign.Value() == nil)
+	require.Equal(t, []any{1, "k", "own"}, sent(scripts.Integer(s, []string{"k"}, []any{"own"}, scripts.Int64)))
 }
 
 func TestAnArgumentOfAnotherTypeIsAMistake(t *testing.T) {

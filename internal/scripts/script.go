@@ -11,6 +11,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -95,8 +96,8 @@ func Array[R any](s *Script, keys []string, args []any, decode func(Reply) (R, e
 // Foreign is Integer with arguments, after those of the script, that are the program's: of any type that the client
 // library knows.
 func Foreign[R any](s *Script, keys []string, args, foreign []any, decode func(Reply) (R, error)) Command[R] {
-	c := s.layout(keys, args)
-	return Command[R]{script: s, args: append(c.args, foreign...), call: c, decode: decode}
+	c := &call{args: slices.Concat(s.layout(keys, args).args, foreign)} // apart from what the script remembers
+	return Command[R]{script: s, args: c.args, call: c, decode: decode}
 }
 
 // Script is the script that the command runs.
