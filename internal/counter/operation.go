@@ -55,10 +55,17 @@ func ChangeThen[R any](ctx context.Context, c *Counter, set *settings.Settings,
 	}
 	cmd := build(op.Wake, op.Call)
 	limit := delivery.Limit{Outage: set.OutageFor(false), Memory: resendWithin}
+	returned, start := false, time.Now()
+	defer func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
+		if !returned {
+			go resolve(op, cmd, inDoubt(start), false, over)
+		}
+	}()
 	reply, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, limit)
 	if unchanged(reply, receipt, err) {
 		reply, err = bar(ctx, op, reply, receipt, limit.Outage)
 	}
+	returned = true
 	return ended(op, cmd, reply, receipt, err, false, over)
 }
 
@@ -71,12 +78,19 @@ func GiveBack[R any](ctx context.Context, op Operation, cmd scripts.Command[R]) 
 	}
 	c := op.counter
 	limit := delivery.Limit{Outage: c.defaults.ReleaseTimeout, Total: c.defaults.ReleaseTimeout, Stubborn: true, Memory: resendWithin}
+	returned, start := false, time.Now()
+	defer func() { // as in ChangeThen
+		if !returned {
+			go resolve(op, cmd, inDoubt(start), true, nil)
+		}
+	}()
 	reply, receipt, err := delivery.Within(ctx, c.Session.Dispatch, cmd, limit)
 	if unchanged(reply, receipt, err) {
 		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), receipt.Sent.Add(limit.Total))
 		defer cancel()
 		reply, err = bar(ctx, op, reply, receipt, limit.Outage)
 	}
+	returned = true
 	return ended(op, cmd, reply, receipt, err, true, nil)
 }
 
@@ -120,6 +134,9 @@ func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt deliver
 	go resolve(op, cmd, failure, owed, over)
 	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.noun, c.Name, err)
 }
+
+// inDoubt is the failure of an operation of which nothing is known but when it began.
+func inDoubt(start time.Time) *delivery.Failure { return &delivery.Failure{Doubt: true, Sent: start} }
 
 // resolve settles an operation in doubt.
 func resolve[R any](op Operation, cmd scripts.Command[R], failure *delivery.Failure, owed bool, over func()) {

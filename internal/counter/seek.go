@@ -127,7 +127,19 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 			return got, sent, err
 		}
 	}
-	call := c.Session.BorrowLane(c.Key)
+	call, start, returned := c.Session.BorrowLane(c.Key), time.Now(), false
+	defer func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
+		if !returned {
+			go c.revoke(try, call, start)
+		}
+	}()
+	got, sent, err = c.take(ctx, try, wake, call, outage)
+	returned = true
+	return got, sent, err
+}
+
+// take is an attempt in a lane, which it returns or has settled.
+func (c *Counter) take(ctx context.Context, try Attempt, wake scripts.Wake, call lane.Call, outage time.Duration) (got lane.Granted, sent time.Time, err error) {
 	take := try.Take(wake, call)
 	limit := delivery.Limit{Outage: outage}
 	if !try.Unstored() {
