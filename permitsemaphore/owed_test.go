@@ -22,6 +22,7 @@ type outage struct {
 	on      atomic.Bool
 	begins  atomic.Bool // with the reply to the next script, which is lost
 	refused atomic.Int64
+	panics  atomic.Bool // once
 }
 
 var (
@@ -33,6 +34,9 @@ func (*outage) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (o *outage) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
+		if o.panics.CompareAndSwap(true, false) {
+			panic("a hook of the client")
+		}
 		if o.on.Load() {
 			o.refused.Add(1)
 			cmd.SetErr(errAway)
@@ -129,4 +133,32 @@ func TestAReleaseByAClosedClientDoesNotPromiseToGoOn(t *testing.T) {
 		require.ErrorIs(t, err, redis.ErrClosed)
 		require.NotContains(t, err.Error(), "goes on")
 	})
+}
+
+// A program may recover from it, and cannot release the same permits a second time.
+func TestAReleaseDuringWhichAHookPanicsGoesThrough(t *testing.T) {
+	for what, release := range map[string]func(s *permitsemaphore.Semaphore, p *permitsemaphore.Permit) error{
+		"by the permit": func(_ *permitsemaphore.Semaphore, p *permitsemaphore.Permit) error {
+			return p.Release(context.Background())
+		},
+		"by its ids": func(s *permitsemaphore.Semaphore, p *permitsemaphore.Permit) error {
+			return s.Release(context.Background(), p.IDs()...)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, o := apart(t)
+				p := acquire(t, s, 2, redlatch.WithNoLease())
+				ctx := p.Context(t.Context())
+				synctest.Wait() // no worker is left that could take the command along
+				o.panics.Store(true)
+				require.Panics(t, func() { _ = release(s, p) })
+				require.ErrorIs(t, context.Cause(ctx), redlatch.ErrReleased)
+				time.Sleep(5 * time.Second)
+				left, err := s.AvailablePermits(t.Context())
+				require.NoError(t, err)
+				require.EqualValues(t, 3, left)
+			})
+		})
+	}
 }

@@ -55,7 +55,14 @@ func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) error
 		go g.giveBackLater(ids)
 		return g.unconfirmed(err, false)
 	}
+	returned := false
+	defer func() { // a hook of the client may panic on this goroutine, and nobody can release the permits again
+		if !returned {
+			go g.giveBackLater(ids)
+		}
+	}()
 	back, receipt, err := delivery.Within(ctx, g.semaphore.counter.Session.Dispatch, script.GiveBack(g.semaphore.keys, ids, wake), limit)
+	returned = true
 	switch {
 	case err != nil:
 		go g.giveBackLater(ids)
@@ -131,10 +138,14 @@ func (s *Semaphore) release(ctx context.Context, call string, texts []string) (b
 		g.letGo(ids)
 	}
 	op := s.counter.Begin(ctx)
+	over := true // what is uncertain is carried through, also when a hook of the client panics
+	defer func() {
+		for _, g := range own {
+			g.letGone(ids, over)
+		}
+	}()
 	released, err := counter.GiveBack(ctx, op, script.Release(s.keys, ids, op.Wake, op.Call))
-	for _, g := range own {
-		g.letGone(ids, released || errors.Is(err, errs.Uncertain)) // what is uncertain is carried through
-	}
+	over = released || errors.Is(err, errs.Uncertain)
 	return released, err
 }
 
