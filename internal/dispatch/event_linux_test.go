@@ -2,7 +2,9 @@ package dispatch
 
 import (
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -48,4 +50,30 @@ func TestAnEventThatIsClosedWakesNobodyAndEndsTheWait(t *testing.T) {
 	require.Error(t, <-ended)
 	e.set() // its number may belong to another file by now
 	require.Error(t, e.wait(func(uintptr) bool { t.Error("asked after the end"); return true }))
+}
+
+// A process that was out of file descriptors for a moment may have some again.
+func TestAnExpressIsTriedAgainLaterWhereThereWasNoEvent(t *testing.T) {
+	n := &node{linger: func() time.Duration { return time.Minute }}
+	var limit syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Max: limit.Max}))
+	begin := time.Now()
+	n.mu.Lock()
+	x := n.expressLocked()
+	n.mu.Unlock()
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
+	require.Nil(t, x)
+	require.WithinRange(t, n.noExpress, begin.Add(longRest), time.Now().Add(longRest))
+
+	n.noExpress = time.Now().Add(time.Hour)
+	require.Nil(t, n.expressLocked())
+	n.noExpress = time.Now()
+	n.mu.Lock()
+	x = n.expressLocked()
+	n.mu.Unlock()
+	require.NotNil(t, x)
+	x.seated.Store(false)
+	x.next <- batch{}
+	x.come.set()
 }

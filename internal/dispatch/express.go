@@ -55,13 +55,13 @@ func (n *node) expressLocked() *express {
 		if !x.resting || x.seated.Load() || now.Before(x.again) {
 			return nil
 		}
-	case n.noExpress || n.linger() <= 0 || now.Year() < clockBegin:
+	case now.Before(n.noExpress) || n.linger() <= 0 || now.Year() < clockBegin:
 		// A goroutine that waits for the poller does not count as blocked in a bubble of testing/synctest, whose fake
 		// clock would stand still for ever. It starts in the year 2000.
 		return nil
 	default:
 		if x = newExpress(n); x == nil {
-			n.noExpress = true
+			n.noExpress = now.Add(longRest) // there may be none, or the process may be out of files for now
 			return nil
 		}
 		n.express = x

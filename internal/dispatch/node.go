@@ -37,8 +37,8 @@ type node struct {
 	ticks              uint64
 	fresh, older, late int // trips that have seen no tick, one, and more
 
-	express   *express // for a caller that is alone; nil when it has not been asked for lately
-	noExpress bool     // the system has none to give
+	express   *express  // for a caller that is alone; nil when it has not been asked for lately
+	noExpress time.Time // the system had none to give, and is not asked before
 
 	// spare has requests that are over. It is the node's own: a channel made in a bubble of testing/synctest must not
 	// turn up outside, where the runtime ends the process for it.
