@@ -17,6 +17,7 @@ type Operation struct {
 	Wake scripts.Wake
 	Call lane.Call
 
+	drawn   time.Time // when Call had its number
 	counter *Counter
 	err     error // why there is no lane: it becomes the error of the call
 }
@@ -30,7 +31,7 @@ func (c *Counter) begin(wake scripts.Wake, err error) Operation {
 	if err != nil {
 		return Operation{err: err}
 	}
-	return Operation{Wake: wake, Call: c.Session.BorrowLane(c.Key), counter: c}
+	return Operation{Wake: wake, Call: c.Session.BorrowLane(c.Key), drawn: time.Now(), counter: c}
 }
 
 // Change does something once. When ctx ends before the outcome is known the error matches ErrUncertain, and the
@@ -55,10 +56,10 @@ func ChangeThen[R any](ctx context.Context, c *Counter, set *settings.Settings,
 	}
 	cmd := build(op.Wake, op.Call)
 	limit := delivery.Limit{Outage: set.OutageFor(false), Memory: resendWithin}
-	returned, start := false, time.Now()
+	returned := false
 	defer func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
 		if !returned {
-			go resolve(op, cmd, inDoubt(start), false, over)
+			go resolve(op, cmd, inDoubt(op), false, over)
 		}
 	}()
 	reply, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, limit)
@@ -78,10 +79,10 @@ func GiveBack[R any](ctx context.Context, op Operation, cmd scripts.Command[R]) 
 	}
 	c := op.counter
 	limit := delivery.Limit{Outage: c.defaults.ReleaseTimeout, Total: c.defaults.ReleaseTimeout, Stubborn: true, Memory: resendWithin}
-	returned, start := false, time.Now()
+	returned := false
 	defer func() { // as in ChangeThen
 		if !returned {
-			go resolve(op, cmd, inDoubt(start), true, nil)
+			go resolve(op, cmd, inDoubt(op), true, nil)
 		}
 	}()
 	reply, receipt, err := delivery.Within(ctx, c.Session.Dispatch, cmd, limit)
@@ -135,8 +136,8 @@ func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt deliver
 	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.noun, c.Name, err)
 }
 
-// inDoubt is the failure of an operation of which nothing is known but when it began.
-func inDoubt(start time.Time) *delivery.Failure { return &delivery.Failure{Doubt: true, Sent: start} }
+// inDoubt is the failure of an operation of which nothing is known but that it has begun.
+func inDoubt(op Operation) *delivery.Failure { return &delivery.Failure{Doubt: true, Sent: op.drawn} }
 
 // resolve settles an operation in doubt.
 func resolve[R any](op Operation, cmd scripts.Command[R], failure *delivery.Failure, owed bool, over func()) {
@@ -144,7 +145,7 @@ func resolve[R any](op Operation, cmd scripts.Command[R], failure *delivery.Fail
 	_, known := delivery.Result(failure, cmd)
 	switch {
 	case owed: // also when it is known: the last send may have ended without being executed
-		c.settle(failure.Sent, carry(c, cmd, op.Call, failure.Sent), func() { op.settled(over) })
+		c.settle(op.drawn, carry(c, cmd, op.Call, op.drawn), func() { op.settled(over) })
 	case known:
 		op.settled(over)
 	default:

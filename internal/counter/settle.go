@@ -14,8 +14,9 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// The server remembers the last operation of a lane for two minutes at least. Settling has to be over before that, for a
-// command sent later could take effect a second time, and has to have some of that time for itself.
+// The server remembers the last operation of a lane until two minutes after its number was drawn at least. Settling has
+// to be over before that, for a command sent later could take effect a second time, and has to have some of that time for
+// itself.
 const (
 	resendWithin  = time.Minute
 	settleWithin  = 100 * time.Second
@@ -83,12 +84,13 @@ func (c *Counter) fence(call lane.Call) func(context.Context) error {
 	}
 }
 
-// carry executes cmd, unless a send of it was executed before, the first of them after sent, and then fences it: an
-// operation that found nothing to do is not remembered, and a copy of it could do something later.
-func carry[R any](c *Counter, cmd scripts.Command[R], call lane.Call, sent time.Time) func(context.Context) error {
+// carry executes cmd, unless a send of it was executed before, and then fences it: an operation that found nothing to do
+// is not remembered, and a copy of it could do something later. It ends by the moment at which the number was drawn, and
+// not by the first send, which may have come long after it: the server's memory is as old as the number.
+func carry[R any](c *Counter, cmd scripts.Command[R], call lane.Call, drawn time.Time) func(context.Context) error {
 	fence := c.fence(call)
 	return func(ctx context.Context) error {
-		if time.Since(sent) > settleWithin {
+		if time.Since(drawn) > settleWithin {
 			return errForgotten
 		}
 		_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt})

@@ -30,9 +30,12 @@ import (
 // set, they are not even executed, which nobody can know.
 type faults struct {
 	lost, gone atomic.Bool
+	refused    atomic.Bool  // they do not leave, and the client knows
 	after      atomic.Int64 // how long it takes to find out that a reply is lost
 	sent       atomic.Int64
 }
+
+var errRefused = &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 
 var errLost = &net.OpError{Op: "read", Err: errors.New("connection reset by peer")}
 
@@ -44,6 +47,10 @@ func (f *faults) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			return next(ctx, cmd)
 		}
 		f.sent.Add(1)
+		if f.refused.Load() {
+			cmd.SetErr(errRefused)
+			return errRefused
+		}
 		if f.gone.Load() {
 			cmd.SetErr(errLost)
 			return errLost

@@ -22,7 +22,7 @@ type Limit struct {
 	Total    time.Duration // how long to go on in all, from the first failure on exactly; 0: as ctx and Outage say
 	Stubborn bool          // also go on after errors that look hopeless: a release is worth it
 	Once     bool          // do not go on after a send of unknown outcome: the script is not idempotent
-	Memory   time.Duration // how long after a send that may have been executed another one does no harm; 0: always
+	Memory   time.Duration // how long after the first send another one does no harm if one may have been executed; 0: always
 }
 
 // A Failure is why a command was not brought to a known end.
@@ -119,7 +119,7 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		if stop := pauses.sleep(ctx, err, limit.Outage); stop != nil {
 			return reply, receipt, &Failure{Err: stop, Doubt: receipt.Doubt, Sent: receipt.Sent}
 		}
-		if receipt.Doubt && limit.Memory > 0 && time.Since(receipt.Sent) > limit.Memory {
+		if receipt.Doubt && limit.Memory > 0 && time.Since(start) > limit.Memory {
 			return reply, receipt, &Failure{Err: err, Doubt: true, Sent: receipt.Sent}
 		}
 	}

@@ -18,8 +18,8 @@
 //   - Numbers of one half minute are of one round, and those of another of another. A lane that enters a round begins the
 //     lifetime of the hash anew, which is half a minute longer than the two minutes that are promised; so that is not
 //     to be done by every operation.
-//   - The hash is forgotten two minutes after the session last changed the object, or half a minute later: everything is
-//     to be settled before.
+//   - An operation may be forgotten two minutes after its number was drawn, however much later it was executed: by then
+//     everything is to be settled that would have to be remembered.
 package lane
 
 import (
