@@ -17,6 +17,8 @@ type lanes struct {
 
 	mu       sync.Mutex
 	sequence int64               // the latest
+	running  time.Duration       // when its round began, from opened on: by the clock that is never set
+	shown    time.Duration       // and by the one that shows the time of day
 	lent     map[string]*lending // by the key of the counter
 	spare    *lending            // the latest that was forgotten: it is the next as a rule, where one at a time is busy
 }
@@ -58,15 +60,26 @@ func (l *lanes) lendingLocked(key, session string) *lending {
 	return lent
 }
 
-// nextLocked is the next number, of the round of the present half minute or, after more operations than that has numbers
-// for, of a later one. Numbers go up by two: the one between is that of the operation which settles this one, if it comes
-// to that.
+// nextLocked is the next number, of the present round; after more operations than a round has numbers for, of a later one.
+// Numbers go up by two: the one between is that of the operation which settles this one, if it comes to that.
 func (l *lanes) nextLocked() int64 {
-	// Of the two clocks the one stands still while the machine sleeps, and the other may be set back.
 	now := time.Now()
-	round := int64(max(now.Sub(l.opened), now.Round(0).Sub(l.opened.Round(0))) / (30 * time.Second))
-	l.sequence = max(l.sequence+2, round*lane.Round)
+	if l.roundOver(now.Sub(l.opened), now.Round(0).Sub(l.opened.Round(0))) {
+		l.sequence = (l.sequence/lane.Round + 1) * lane.Round
+	} else {
+		l.sequence += 2
+	}
 	return l.sequence
+}
+
+// roundOver tells whether the present round began half a minute ago, by one of two clocks, and begins the next one then.
+// One clock stands still while the machine sleeps. The other may be set, forward too and then back again.
+func (l *lanes) roundOver(running, shown time.Duration) bool {
+	if max(running-l.running, shown-l.shown) < 30*time.Second {
+		return false
+	}
+	l.running, l.shown = running, shown
+	return true
 }
 
 // ReturnLane takes back a lane whose last operation is settled.
