@@ -5,8 +5,10 @@ import (
 	"io"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
@@ -138,5 +140,26 @@ func TestAnEndedWaitTakesNothingAndSaysWhy(t *testing.T) {
 		}
 		require.NoError(t, p.Release(t.Context()))
 		requireState(t, client, s.Name(), "1", 0)
+	})
+}
+
+// Those of other processes who wait for what had expired would learn of it at their next question only.
+func TestAnAcquisitionTellsOfWhatHadExpiredAndItDoesNotTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0), redlatch.WithLogger(discard))
+		_, err := s.TrySetPermits(t.Context(), 3)
+		require.NoError(t, err)
+		acquire(t, s, 3, redlatch.WithLease(time.Second))
+		time.Sleep(2 * time.Second)
+		messages := client.Subscribe(t.Context(), "redisson_sc:{pool}")
+		defer messages.Close()
+		_, err = messages.Receive(t.Context())
+		require.NoError(t, err)
+		p := acquire(t, s, 1)
+		message, err := messages.ReceiveTimeout(t.Context(), time.Second)
+		require.NoError(t, err)
+		require.Equal(t, "2", message.(*redis.Message).Payload)
+		require.NoError(t, p.Release(t.Context()))
 	})
 }
