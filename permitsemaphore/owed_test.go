@@ -21,6 +21,7 @@ import (
 type outage struct {
 	on      atomic.Bool
 	begins  atomic.Bool // with the reply to the next script, which is lost
+	heals   bool        // for one script after that
 	refused atomic.Int64
 	panics  atomic.Bool // once
 }
@@ -36,6 +37,10 @@ func (o *outage) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if o.panics.CompareAndSwap(true, false) {
 			panic("a hook of the client")
+		}
+		if o.on.Load() && o.heals {
+			o.heals = false
+			return next(ctx, cmd)
 		}
 		if o.on.Load() {
 			o.refused.Add(1)
@@ -161,4 +166,21 @@ func TestAReleaseDuringWhichAHookPanicsGoesThrough(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Of an acquisition that succeeded by its second send the first has to be barred. If that fails its caller has no permits.
+func TestAnAcquisitionThatCannotBeBarredIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, o := apart(t, redlatch.WithOutage(time.Second))
+		require.NoError(t, acquire(t, s, 1).Release(t.Context())) // the scripts are known
+		o.heals = true
+		o.begins.Store(true)
+		_, err := s.Acquire(t.Context(), 2, redlatch.WithNoLease())
+		require.ErrorIs(t, err, errAway)
+		o.on.Store(false)
+		time.Sleep(5 * time.Second)
+		left, err := s.AvailablePermits(t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, 3, left)
+	})
 }
