@@ -145,7 +145,7 @@ func (o *owner) handOver(ctx context.Context, limit delivery.Limit, claim waitin
 	case reply.Held:
 		o.run.count++
 		next.run = o.run
-		given, _, _ = next.accept(receipt.Sent, next.set.FirstLease(), reply) // an answer that came too late is the waiter's reason to ask
+		given, _, _ = next.accept(receipt, next.set.FirstLease(), reply) // an answer that came too late is the waiter's reason to ask
 	}
 	// An earlier send of the same that is executed late finds the former owner gone, and does nothing.
 	switch {

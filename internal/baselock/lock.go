@@ -41,6 +41,9 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		defer cancel()
 	}
 	h, err := b.acquire(ctx, set, try)
+	for err == errLate {
+		h, err = b.acquire(ctx, set, try)
+	}
 	if err != nil {
 		err = b.explain(ctx, err)
 		b.observe(set, settings.Refused, "", start, err)
@@ -156,6 +159,8 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 			h, remaining, err = b.ask(ctx, b.head(set), false)
 		}
 		switch {
+		case err == errLate: // it keeps its place
+			return waiting.Verdict{Sleep: waiting.Bound(0, set.Poll)}, nil
 		case err != nil:
 			return waiting.Verdict{Down: delivery.Outage(ctx, err)}, err
 		case h != nil:
@@ -219,7 +224,7 @@ func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scri
 		return nil, 0, err
 	}
 	if reply.Held {
-		h, remaining, err = o.accept(receipt.Sent, o.set.FirstLease(), reply)
+		h, remaining, err = o.accept(receipt, o.set.FirstLease(), reply)
 	} else {
 		remaining = reply.Remaining
 	}
@@ -229,13 +234,20 @@ func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scri
 	return h, remaining, err
 }
 
+// errLate tells that the lock may have been acquired by a send that was not answered, so long ago that its lease is no
+// longer trusted. It was given back, and is to be acquired anew: nothing says that the next answer takes as long.
+var errLate = errors.New("redlatch: the outage took longer than the lease")
+
 // accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
-func (o *owner) accept(sent time.Time, lease time.Duration, reply attemptReply) (*hold, time.Duration, error) {
-	trusted := sent.Add(lease - watchdog.Margin(lease))
+func (o *owner) accept(receipt delivery.Receipt, lease time.Duration, reply attemptReply) (*hold, time.Duration, error) {
+	trusted := receipt.Sent.Add(lease - watchdog.Margin(lease))
 	if !time.Now().Before(trusted) {
 		go o.giveUp()
+		if receipt.Doubt {
+			return nil, 0, errLate
+		}
 		return nil, 0, fmt.Errorf("%w: %s %q was granted, but the answer took longer than its lease of %v; ask for a longer lease",
 			errs.NotAcquired, o.base.Kind.Noun, o.base.Name, lease)
 	}
-	return o.begin(sent, trusted, reply.Token), 0, nil
+	return o.begin(receipt.Sent, trusted, reply.Token), 0, nil
 }

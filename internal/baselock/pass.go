@@ -71,7 +71,7 @@ func (b *Base) sit(ctx context.Context, line *session.Line, set *settings.Settin
 		go o.forsake(delivery.AsFailure(err), cmd)
 	case reply.Held:
 		line.Seat.Won(p)
-		h, remaining, err = o.accept(receipt.Sent, set.FirstLease(), reply.Attempt)
+		h, remaining, err = o.accept(receipt, set.FirstLease(), reply.Attempt)
 		if receipt.Doubt {
 			o.doubted()
 		}

@@ -21,7 +21,7 @@ func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[
 	case !reply.Held:
 		return nil, reply.Remaining, nil
 	case unheard == nil && acknowledged >= int64(set.Replicas):
-		return o.accept(sent, o.set.FirstLease(), reply)
+		return o.accept(delivery.Receipt{Sent: sent}, o.set.FirstLease(), reply)
 	}
 	undone := make(chan struct{})
 	go func() {

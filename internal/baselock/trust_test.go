@@ -166,3 +166,31 @@ func TestAWaitThatEndsDuringAnOutageSaysBoth(t *testing.T) {
 		require.Equal(t, 3*time.Second, time.Since(k.start))
 	})
 }
+
+// What was acquired by a send without an answer has to be given back when the server is back so late, and whoever waits
+// acquires anew, in his place.
+func TestAnOutageLongerThanTheLeaseCostsNobodyHisPlace(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock(redlatch.WithLease(3 * time.Second))
+		holder := k.take(k.foreign(), k.ctx)
+		first, second := k.wait(b, k.ctx), k.wait(b, k.ctx)
+		asked := false
+		k.faults(func(op string) fault {
+			if op == "acquire" && !asked {
+				asked = true
+				return fault{lost: true}
+			}
+			return fault{refused: true}
+		})
+		require.NoError(t, holder.Unlock(k.ctx))
+		time.Sleep(4 * time.Second)
+		k.faults(nil)
+		got := <-first
+		require.NoError(t, got.err)
+		require.Equal(t, 1, k.told(redlatch.EventAcquired))
+		require.NoError(t, got.hold.Unlock(k.ctx))
+		got = <-second
+		require.NoError(t, got.err)
+		require.NoError(t, got.hold.Unlock(k.ctx))
+	})
+}

@@ -2,6 +2,7 @@ package counter
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -60,8 +61,20 @@ type waiter struct {
 type share struct {
 	attempt Attempt
 	i       int
-	sent    time.Time
+	receipt delivery.Receipt
 }
+
+// tell says to the i-th seeker of an attempt that it was served. What a send may have brought that was not answered, so
+// long ago that the seeker has no use for it, says nothing about how long the next one takes: the seeker asks anew.
+func tell(try Attempt, i int, receipt delivery.Receipt) error {
+	err := try.Took(i, receipt.Sent)
+	if err != nil && receipt.Doubt {
+		return errLate
+	}
+	return err
+}
+
+var errLate = errors.New("redlatch: the outage took longer than the lease")
 
 // seek waits in line.
 func (c *Counter) seek(ctx context.Context, set *settings.Settings, s Seeker) error {
@@ -77,7 +90,7 @@ func (c *Counter) seek(ctx context.Context, set *settings.Settings, s Seeker) er
 		return err
 	}
 	if given, ok := w.offer.Gift.(share); ok {
-		return given.attempt.Took(given.i, given.sent)
+		return tell(given.attempt, given.i, given.receipt)
 	}
 	return nil
 }
@@ -90,25 +103,25 @@ func (w *waiter) ask(ctx context.Context) (waiting.Verdict, error) {
 		behind = append(behind, batch.Who(i).(*waiter).seeker)
 	}
 	try := w.seeker.Begin(behind)
-	got, sent, err := w.counter.attempt(ctx, try, w.set.OutageFor(false))
+	got, receipt, err := w.counter.attempt(ctx, try, w.set.OutageFor(false))
 	w.short.Store(err == nil && got.Served == 0)
 	v := waiting.Verdict{Down: delivery.Outage(ctx, err), Sleep: waiting.Bound(got.Again, w.set.Poll)}
 	if err != nil || got.Served == 0 {
 		return v, err
 	}
 	w.counter.lately.Store(int32(got.Served))
-	v.Done, v.More = true, w.serve(batch, try, got.Served, sent)
-	return v, try.Took(0, sent)
+	v.Done, v.More = true, w.serve(batch, try, got.Served, receipt)
+	return v, tell(try, 0, receipt)
 }
 
 // serve tells those behind the head what its attempt has come to, and answers whether there may be enough for whoever is
 // next: nobody was refused, or he has left.
-func (w *waiter) serve(batch waiting.Batch, try Attempt, served int, sent time.Time) (more bool) {
+func (w *waiter) serve(batch waiting.Batch, try Attempt, served int, receipt delivery.Receipt) (more bool) {
 	refused := served < try.Asks()
 	if refused { // said before it is looked whether he is there: if he leaves after that, he knows
 		batch.Who(served - 1).(*waiter).short.Store(true)
 	}
-	left := w.line.Serve(batch, served-1, func(i int) any { return share{try, i + 1, sent} })
+	left := w.line.Serve(batch, served-1, func(i int) any { return share{try, i + 1, receipt} })
 	for i := range left {
 		left[i]++
 	}
@@ -118,13 +131,12 @@ func (w *waiter) serve(batch waiting.Batch, try Attempt, served int, sent time.T
 	return !refused || w.line.Left(batch, served-1)
 }
 
-// attempt asks Redis once. What it leaves in doubt is undone in the background. sent is a moment before the first send
-// that may have been executed.
-func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration) (got lane.Granted, sent time.Time, err error) {
+// attempt asks Redis once. What it leaves in doubt is undone in the background.
+func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration) (got lane.Granted, receipt delivery.Receipt, err error) {
 	var wake scripts.Wake
 	if try.Unstored() {
 		if wake, err = c.wakeFor(ctx, outage); err != nil {
-			return got, sent, err
+			return got, receipt, err
 		}
 	}
 	call, start, returned := c.Session.BorrowLane(c.Key), time.Now(), false
@@ -145,7 +157,7 @@ func (c *Counter) take(ctx context.Context, try Attempt, wake scripts.Wake, call
 	if !try.Unstored() {
 		limit.Memory = resendWithin
 	}
-	got, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, take, limit)
+	got, receipt, err = delivery.Deliver(ctx, c.Session.Dispatch, take, limit)
 	switch {
 	case err != nil:
 		if failure := delivery.AsFailure(err); failure.Doubt {
@@ -153,25 +165,25 @@ func (c *Counter) take(ctx context.Context, try Attempt, wake scripts.Wake, call
 		} else {
 			c.Session.ReturnLane(c.Key, call)
 		}
-		return lane.Granted{}, sent, err
+		return lane.Granted{}, receipt, err
 	case !receipt.Doubt:
 		c.Session.ReturnLane(c.Key, call)
 	case got.Served == 0 || try.Unstored() && got.Served < try.Asks():
 		// A copy that is still on its way may find enough by now, and what it takes nobody would give back. Nor would
 		// anybody what an execution before the one that answered had taken for those who are not served any more.
 		go c.revoke(try, call, receipt.Sent)
-		return lane.Granted{Again: -1}, sent, nil
+		return lane.Granted{Again: -1}, receipt, nil
 	case try.Unstored():
 		bar := lane.Fence(c.Key, next(call))
 		if _, _, err := delivery.Deliver(ctx, c.Session.Dispatch, bar, delivery.Limit{Outage: outage}); err != nil {
 			go c.revoke(try, call, receipt.Sent)
-			return lane.Granted{}, sent, err
+			return lane.Granted{}, receipt, err
 		}
 		c.Session.ReturnLane(c.Key, call)
 	default:
 		go c.settleLane(call, receipt.Sent, c.fence(call))
 	}
-	return got, receipt.Sent, nil
+	return got, receipt, nil
 }
 
 // abandon undoes an attempt whose caller has gone.

@@ -26,6 +26,9 @@ func (c *Counter) TryWith(ctx context.Context, set *settings.Settings, s Seeker)
 	taken, err := false, ctx.Err()
 	if !c.Session.Waiting(c.line) {
 		taken, err = c.once(ctx, s, set.OutageFor(true))
+		for err == errLate {
+			taken, err = c.once(ctx, s, set.OutageFor(true))
+		}
 	}
 	switch {
 	case err != nil:
@@ -47,6 +50,9 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, s Seeker)
 		defer cancel()
 	}
 	err := c.acquire(ctx, set, s)
+	for err == errLate {
+		err = c.acquire(ctx, set, s)
+	}
 	if err != nil {
 		err = c.explain(ctx, err)
 		c.observe(set, settings.Refused, time.Since(start), err)
@@ -68,11 +74,11 @@ func (c *Counter) acquire(ctx context.Context, set *settings.Settings, s Seeker)
 // once asks for one who does not wait.
 func (c *Counter) once(ctx context.Context, s Seeker, outage time.Duration) (bool, error) {
 	try := s.Begin(nil)
-	got, sent, err := c.attempt(ctx, try, outage)
+	got, receipt, err := c.attempt(ctx, try, outage)
 	if err != nil || got.Served == 0 {
 		return false, err
 	}
-	err = try.Took(0, sent)
+	err = tell(try, 0, receipt)
 	return err == nil, err
 }
 
