@@ -22,7 +22,7 @@ import (
 	"github.com/redlatch/redlatch/spinlock"
 )
 
-// timeouts counts the commands to which no answer came in time.
+// timeouts counts the commands and pipelines to which no answer came in time.
 type timeouts struct{ n atomic.Int32 }
 
 func (c *timeouts) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -30,7 +30,7 @@ func (c *timeouts) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (c *timeouts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		c.count(1, err)
+		c.count(err)
 		return err
 	}
 }
@@ -38,15 +38,15 @@ func (c *timeouts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func (c *timeouts) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
-		c.count(len(cmds), err)
+		c.count(err)
 		return err
 	}
 }
 
-func (c *timeouts) count(n int, err error) {
+func (c *timeouts) count(err error) {
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		c.n.Add(int32(n))
+		c.n.Add(1)
 	}
 }
 
@@ -57,21 +57,7 @@ func TestAnOutageLongerThanTheLeaseEndsNoWait(t *testing.T) {
 	rdb := srv.Client(t, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond })
 	ctx := t.Context()
 	const lease = 2 * time.Second
-	waits := map[string]func() error{}
-	for what, lock := range map[string]redlatch.Locker{
-		"rlock": rlock.New(rdb, "rlock"), "spinlock": spinlock.New(rdb, "spin"), "fairlock": fairlock.New(rdb, "fair"),
-		"fencedlock": fencedlock.New(rdb, "fenced"), "reader": rwlock.New(rdb, "read").Reader(),
-		"writer": rwlock.New(rdb, "write").Writer(), "group": multilock.NewGroup(rdb, "group", []string{"a", "b"}),
-		"multilock": multilock.New(rlock.New(rdb, "multi a"), rlock.New(rdb, "multi b")),
-	} {
-		waits[what] = func() error {
-			hold, err := lock.Lock(ctx, redlatch.WithLease(lease))
-			if err != nil {
-				return err
-			}
-			return hold.Unlock(ctx)
-		}
-	}
+	waits := sections(ctx, rdb, redlatch.WithLease(lease))
 	permits := permitsemaphore.New(rdb, "permits")
 	_, err := permits.TrySetPermits(ctx, 1)
 	require.NoError(t, err)
@@ -82,10 +68,45 @@ func TestAnOutageLongerThanTheLeaseEndsNoWait(t *testing.T) {
 		}
 		return permit.Release(ctx)
 	}
+	goOn := sitOut(t, srv, rdb, waits)
+	time.Sleep(lease)
+	goOn()
+}
+
+// A send that got no answer cannot be sent again where replicas have to acknowledge: the acquisition is made anew.
+func TestAnOutageEndsNoWaitForReplicas(t *testing.T) {
+	srv, _ := redistest.Replicated(t)
+	rdb := srv.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Second })
+	sitOut(t, srv, rdb, sections(t.Context(), rdb, redlatch.WithReplicas(1, 900*time.Millisecond)))()
+}
+
+// sections take each kind of lock and give it back.
+func sections(ctx context.Context, rdb *redis.Client, opts ...redlatch.Option) map[string]func() error {
+	waits := map[string]func() error{}
+	for what, lock := range map[string]redlatch.Locker{
+		"rlock": rlock.New(rdb, "rlock"), "spinlock": spinlock.New(rdb, "spin"), "fairlock": fairlock.New(rdb, "fair"),
+		"fencedlock": fencedlock.New(rdb, "fenced"), "reader": rwlock.New(rdb, "read").Reader(),
+		"writer": rwlock.New(rdb, "write").Writer(), "group": multilock.NewGroup(rdb, "group", []string{"a", "b"}),
+		"multilock": multilock.New(rlock.New(rdb, "multi a"), rlock.New(rdb, "multi b")),
+	} {
+		waits[what] = func() error {
+			hold, err := lock.Lock(ctx, opts...)
+			if err != nil {
+				return err
+			}
+			return hold.Unlock(ctx)
+		}
+	}
+	return waits
+}
+
+// sitOut stops the server under all waits, until each has sent something that nobody answers. The function that it
+// returns has the server go on, and requires that they all succeed.
+func sitOut(t *testing.T, srv *redistest.Server, rdb *redis.Client, waits map[string]func() error) (goOn func()) {
+	t.Helper()
 	for what, wait := range waits { // the connections are made, and the server knows the scripts
 		require.NoError(t, wait(), what)
 	}
-
 	var unanswered timeouts
 	rdb.AddHook(&unanswered)
 	srv.Stop()
@@ -96,9 +117,11 @@ func TestAnOutageLongerThanTheLeaseEndsNoWait(t *testing.T) {
 		go func() { done <- wait() }()
 	}
 	await(t, "a send of each that nobody answers", func() bool { return int(unanswered.n.Load()) >= len(waits) })
-	time.Sleep(lease)
-	srv.Continue()
-	for what, done := range ended {
-		require.NoError(t, <-done, what)
+	return func() {
+		t.Helper()
+		srv.Continue()
+		for what, done := range ended {
+			require.NoError(t, <-done, what)
+		}
 	}
 }

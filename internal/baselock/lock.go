@@ -40,12 +40,16 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		ctx, cancel = context.WithTimeout(ctx, set.Wait)
 		defer cancel()
 	}
-	h, err := b.acquire(ctx, set, try)
-	for err == errLate {
-		h, err = b.acquire(ctx, set, try)
+	var t trouble
+	h, err := b.acquire(ctx, set, try, &t)
+	for t.passes(ctx, set, try, err) {
+		if err = pause(ctx, troublePause); err != nil {
+			break
+		}
+		h, err = b.acquire(ctx, set, try, &t)
 	}
 	if err != nil {
-		err = b.explain(ctx, err)
+		err = b.explain(ctx, t.because(ctx, err))
 		b.observe(set, settings.Refused, "", start, err)
 		return nil, err
 	}
@@ -69,7 +73,7 @@ func (b *Base) explain(ctx context.Context, err error) error {
 	}
 }
 
-func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
+func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool, t *trouble) (*hold, error) {
 	if o := b.carried(ctx); o != nil {
 		if !b.Kind.Reentrant {
 			return nil, fmt.Errorf("%w: lock %q; use another context, or redlatch.Detach", errs.NotReentrant, b.Name)
@@ -96,7 +100,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	case waited && try:
 		return nil, fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, b.Kind.Noun, b.Name)
 	case waited, held && !try:
-		return b.wait(ctx, set)
+		return b.wait(ctx, set, t)
 	}
 	h, remaining, err := b.attempt(ctx, set, try)
 	switch {
@@ -110,7 +114,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	case try:
 		return nil, fmt.Errorf("%w: %s %q is held by somebody else", errs.NotAcquired, b.Kind.Noun, b.Name)
 	}
-	return b.wait(ctx, set)
+	return b.wait(ctx, set, t)
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -125,7 +129,7 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // wait takes a place in this process's line.
-func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err error) {
+func (b *Base) wait(ctx context.Context, set *settings.Settings, t *trouble) (got *hold, err error) {
 	if b.channel != "" {
 		// The hub has to know which family of channels is in use. If it does not, the line polls for as long as somebody is
 		// in it; so it is worth asking for as long as a poll takes.
@@ -159,7 +163,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings) (got *hold, err
 			h, remaining, err = b.ask(ctx, b.head(set), false)
 		}
 		switch {
-		case err == errLate: // it keeps its place
+		case t.passes(ctx, set, false, err): // it keeps its place
 			return waiting.Verdict{Sleep: waiting.Bound(0, set.Poll)}, nil
 		case err != nil:
 			return waiting.Verdict{Down: delivery.Outage(ctx, err)}, err
@@ -233,10 +237,6 @@ func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scri
 	}
 	return h, remaining, err
 }
-
-// errLate tells that the lock may have been acquired by a send that was not answered, so long ago that its lease is no
-// longer trusted. It was given back, and is to be acquired anew: nothing says that the next answer takes as long.
-var errLate = errors.New("redlatch: the outage took longer than the lease")
 
 // accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
 func (o *owner) accept(receipt delivery.Receipt, lease time.Duration, reply attemptReply) (*hold, time.Duration, error) {
