@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -82,6 +83,9 @@ func ofError(err error) Class {
 	case errors.As(err, &reply):
 		return ofReply(reply.Error())
 	case errors.As(err, &op) && op.Op == "dial":
+		if errors.Is(op, syscall.EMFILE) || errors.Is(op, syscall.ENFILE) { // this process, or machine, has too many files open
+			return Full
+		}
 		return NotYet
 	case errors.As(err, &stranger): // found out before the connection is used
 		return Hopeless

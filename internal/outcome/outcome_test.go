@@ -73,6 +73,8 @@ func TestEveryErrorHasItsClass(t *testing.T) {
 		{redis.ErrPoolExhausted, outcome.Full},
 		{&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}, outcome.NotYet},
 		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host"}}, outcome.NotYet},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", syscall.EMFILE)}, outcome.Full},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", syscall.ENFILE)}, outcome.Full},
 		{&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}, outcome.Unknown},
 		{&net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}, outcome.Unknown},
 		{&net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}, outcome.Unknown},
