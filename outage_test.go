@@ -80,15 +80,21 @@ func TestAnOutageEndsNoWaitForReplicas(t *testing.T) {
 	sitOut(t, srv, rdb, sections(t.Context(), rdb, redlatch.WithReplicas(1, 900*time.Millisecond)))()
 }
 
+// lockers are locks of every kind, whose names begin with prefix.
+func lockers(rdb redlatch.Client, prefix string) map[string]redlatch.Locker {
+	return map[string]redlatch.Locker{
+		"rlock": rlock.New(rdb, prefix+"rlock"), "spinlock": spinlock.New(rdb, prefix+"spin"),
+		"fairlock": fairlock.New(rdb, prefix+"fair"), "fencedlock": fencedlock.New(rdb, prefix+"fenced"),
+		"reader": rwlock.New(rdb, prefix+"read").Reader(), "writer": rwlock.New(rdb, prefix+"write").Writer(),
+		"group":     multilock.NewGroup(rdb, prefix+"group", []string{"a", "b"}),
+		"multilock": multilock.New(rlock.New(rdb, prefix+"multi a"), rlock.New(rdb, prefix+"multi b")),
+	}
+}
+
 // sections take each kind of lock and give it back.
 func sections(ctx context.Context, rdb *redis.Client, opts ...redlatch.Option) map[string]func() error {
 	waits := map[string]func() error{}
-	for what, lock := range map[string]redlatch.Locker{
-		"rlock": rlock.New(rdb, "rlock"), "spinlock": spinlock.New(rdb, "spin"), "fairlock": fairlock.New(rdb, "fair"),
-		"fencedlock": fencedlock.New(rdb, "fenced"), "reader": rwlock.New(rdb, "read").Reader(),
-		"writer": rwlock.New(rdb, "write").Writer(), "group": multilock.NewGroup(rdb, "group", []string{"a", "b"}),
-		"multilock": multilock.New(rlock.New(rdb, "multi a"), rlock.New(rdb, "multi b")),
-	} {
+	for what, lock := range lockers(rdb, "") {
 		waits[what] = func() error {
 			hold, err := lock.Lock(ctx, opts...)
 			if err != nil {
