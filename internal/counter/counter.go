@@ -111,6 +111,16 @@ func (c *Counter) wake(publish string, err error) (scripts.Wake, error) {
 	return scripts.Wake{Publish: publish, Channel: c.channel}, nil
 }
 
+// fits is the error of a name that cannot be used. Who only reads would find nothing there, which is an open latch. It asks
+// nothing of those whose channel and key are in one slot.
+func (c *Counter) fits(ctx context.Context, outage time.Duration) error {
+	if c.channel == "" || keys.Slot(c.channel) == keys.Slot(c.Key) {
+		return nil
+	}
+	_, err := c.wakeFor(ctx, outage)
+	return err
+}
+
 // broken is an error of the server or the network, with the counter's name.
 func (c *Counter) broken(err error) error {
 	return fmt.Errorf("redlatch: %s %q: %w", c.noun, c.Name, outcome.Advise(err))
@@ -126,6 +136,9 @@ func (c *Counter) observe(set *settings.Settings, kind int, d time.Duration, err
 func Ask[R any](ctx context.Context, c *Counter, cmd func(key string) scripts.Command[R]) (reply R, err error) {
 	if c.invalid != nil {
 		return reply, c.invalid
+	}
+	if err := c.fits(ctx, c.defaults.OutageFor(false)); err != nil {
+		return reply, err
 	}
 	if reply, err = Read(ctx, c, cmd, c.defaults); err != nil {
 		return reply, c.broken(err)

@@ -371,6 +371,12 @@ func TestAChannelInAnotherSlotIsRefusedWhereChannelsAreSharded(t *testing.T) {
 		if !c.fits {
 			require.ErrorIs(t, err, errs.Invalid)
 			require.ErrorContains(t, err, "choose a name without")
+			set, err := made.Resolve("Await", 0, nil)
+			require.NoError(t, err)
+			absent := func(context.Context) (bool, error) { return true, nil }
+			require.ErrorIs(t, made.Await(t.Context(), set, absent), errs.Invalid, "as if it were open")
+			_, err = counter.Ask(t.Context(), made, func(string) scripts.Command[int64] { panic("asked") })
+			require.ErrorIs(t, err, errs.Invalid)
 			continue
 		}
 		require.NoError(t, err)

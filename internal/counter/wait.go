@@ -88,6 +88,9 @@ func (c *Counter) Await(ctx context.Context, set *settings.Settings, open func(c
 	if cancel != nil {
 		defer cancel()
 	}
+	if err := c.fits(ctx, set.OutageFor(false)); err != nil {
+		return c.explain(ctx, err)
+	}
 	if is, err := open(ctx); is || err != nil {
 		return c.explain(ctx, err)
 	}
@@ -123,6 +126,8 @@ func (c *Counter) explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, errs.Invalid):
+		return err
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, c.noun, c.Name, errs.Ended(ctx, err))
 	default:
