@@ -17,7 +17,10 @@ local remaining = redis.call('pttl', KEYS[1])
 if remaining == -2 then -- no such key
   local open = redis.pcall('pttl', beside(ARGV[3], 'open'))
   if not refused(open) and open > 0 then
-    return {2, open, sit(ARGV[3], ARGV[1], ARGV[4])}
+    local whole = redis.pcall('get', beside(ARGV[3], 'open'))
+    if open <= (tonumber(not refused(whole) and whole) or 0) then -- else the clock was set back
+      return {2, open, sit(ARGV[3], ARGV[1], ARGV[4])}
+    end
   end
   local token = issue() -- first of the writes, for it is the one that can be refused
   if refused(token) then

@@ -174,6 +174,21 @@ func TestTheBeginningOfASecondIsBeforeTheRestOfIt(t *testing.T) {
 	require.Equal(s, []string{a, b}, s.row())
 }
 
+// Who sits keeps its place when the clock is set back, but not behind everybody who comes until it is where it was.
+func TestWhoSatDownBeforeTheClockWasSetBackIsAheadOfThoseWhoComeAfterItHasAsked(t *testing.T) {
+	s := newStage(t, forms[0], redistest.Mini(t))
+	noon := time.Unix(1_795_000_000, 0)
+	s.holds("x:1", 1)
+	for i, seat := range []struct {
+		owner string
+		at    time.Duration
+	}{{a, 0}, {b, -time.Hour}, {a, time.Second - time.Hour}, {c, 2*time.Second - time.Hour}} {
+		s.srv.Mini.SetTime(noon.Add(seat.at))
+		require.False(s, send(s, s.enlist(seat.owner, lease, patience)).Held, i)
+	}
+	require.Equal(s, []string{b, a, c}, s.row())
+}
+
 // The row is an extra: a server without memory refuses it, and what it refuses a lock itself is told as by Acquire.
 func TestAFullServerRefusesASeatAndNothingElse(t *testing.T) {
 	for _, f := range forms {

@@ -85,3 +85,15 @@ func TestWhereOthersListenTheLockIsFreeForThemOnly(t *testing.T) {
 		require.True(s, send(s, s.enlist(c, lease, patience)).Held)
 	})
 }
+
+func TestAClockThatIsSetBackLeavesTheLockToOthersForNoLonger(t *testing.T) {
+	onStage(t, func(s *stage) {
+		s.listen(v)
+		s.attend(3)
+		send(s, s.enlist(a, lease, patience))
+		send(s, s.enlist(b, lease, patience))
+		require.True(s, send(s, s.pass(a, wake, enough(true))).Open)
+		require.NoError(s, s.client.PExpire(s.Context(), open, time.Hour).Err()) // as it looks then
+		require.True(s, send(s, s.enlist(b, lease, patience)).Held)
+	})
+}

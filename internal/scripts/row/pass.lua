@@ -84,7 +84,7 @@ if seat ~= '' then
 end
 if open then
   -- Those in the row hear the message too, and are faster than a JVM. They find this when they ask.
-  redis.pcall('set', beside(row, 'open'), '1', 'PX', ARGV[10])
+  redis.pcall('set', beside(row, 'open'), ARGV[10], 'PX', ARGV[10])
   passed = 2
 end
 if passed <= 2 and ARGV[2] ~= '' then

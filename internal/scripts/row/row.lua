@@ -35,11 +35,12 @@ local function rise(row, owner)
   redis.pcall('zrem', beside(row, 'alive'), owner)
 end
 
--- sit has an owner sit down at the end of the row, unless it sits already. It is known to be there for patience
+-- sit has an owner sit down at the end of the row. Who sits already keeps its place; only if that is in the future, for the
+-- clock was set back, it sits down anew, or it would be behind all who come until then. It is known to be there for patience
 -- milliseconds from now on. It answers the time in milliseconds, 0 when there is no row.
 local function sit(row, owner, patience)
   local now = clock()
-  if not now or refused(redis.pcall('zadd', row, 'NX', now, owner)) then
+  if not now or refused(redis.pcall('zadd', row, 'LT', now, owner)) then
     return 0
   end
   local ms, alive = tonumber(string.sub(now, 1, -4)), beside(row, 'alive')
