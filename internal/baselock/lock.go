@@ -40,16 +40,9 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		ctx, cancel = context.WithTimeout(ctx, set.Wait)
 		defer cancel()
 	}
-	var t trouble
-	h, err := b.acquire(ctx, set, try, &t)
-	for t.passes(ctx, set, try, err) {
-		if err = pause(ctx, troublePause); err != nil {
-			break
-		}
-		h, err = b.acquire(ctx, set, try, &t)
-	}
+	h, err := b.acquire(ctx, set, try)
 	if err != nil {
-		err = b.explain(ctx, t.because(ctx, err))
+		err = b.explain(ctx, err)
 		b.observe(set, settings.Refused, "", start, err)
 		return nil, err
 	}
@@ -73,7 +66,7 @@ func (b *Base) explain(ctx context.Context, err error) error {
 	}
 }
 
-func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool, t *trouble) (*hold, error) {
+func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
 	if o := b.carried(ctx); o != nil {
 		if !b.Kind.Reentrant {
 			return nil, fmt.Errorf("%w: lock %q; use another context, or redlatch.Detach", errs.NotReentrant, b.Name)
@@ -87,7 +80,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool, t 
 		return h, err
 	}
 	if b.Kind.Ask != nil && !try {
-		return b.stand(ctx, set)
+		return b.standAnew(ctx, set)
 	}
 	waited, held, open := b.Session.Busy(b.line)
 	if open > 0 && !try {
@@ -100,12 +93,17 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool, t 
 	case waited && try:
 		return nil, fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, b.Kind.Noun, b.Name)
 	case waited, held && !try:
-		return b.wait(ctx, set, t)
+		return b.wait(ctx, set, trouble{})
 	}
+	var t trouble
 	h, remaining, err := b.attempt(ctx, set, try)
 	switch {
-	case err != nil || h != nil:
-		return h, err
+	case h != nil:
+		return h, nil
+	case err != nil && !try && t.passes(ctx, set, err):
+		return b.wait(ctx, set, t)
+	case err != nil:
+		return nil, err
 	case try && b.Kind.Ask != nil:
 		return nil, fmt.Errorf("%w: %s %q is held by somebody else, or others wait for it", errs.NotAcquired, b.Kind.Noun, b.Name)
 	case try && remaining >= 0:
@@ -128,8 +126,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// wait takes a place in this process's line.
-func (b *Base) wait(ctx context.Context, set *settings.Settings, t *trouble) (got *hold, err error) {
+// wait takes a place in this process's line. t is the trouble that the wait began with.
+func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble) (got *hold, err error) {
 	if b.channel != "" {
 		// The hub has to know which family of channels is in use. If it does not, the line polls for as long as somebody is
 		// in it; so it is worth asking for as long as a poll takes.
@@ -163,7 +161,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t *trouble) (go
 			h, remaining, err = b.ask(ctx, b.head(set), false)
 		}
 		switch {
-		case t.passes(ctx, set, false, err): // it keeps its place
+		case t.passes(ctx, set, err): // it keeps its place
 			return waiting.Verdict{Sleep: waiting.Bound(0, set.Poll)}, nil
 		case err != nil:
 			return waiting.Verdict{Down: delivery.Outage(ctx, err)}, err
@@ -190,6 +188,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t *trouble) (go
 	switch {
 	case err != nil:
 		b.left(line.Line, set)
+		err = t.because(ctx, err)
 	case got == nil:
 		got = offer.Gift.(*hold)
 	}
@@ -244,7 +243,8 @@ func (o *owner) accept(receipt delivery.Receipt, lease time.Duration, reply atte
 	if !time.Now().Before(trusted) {
 		go o.giveUp()
 		if receipt.Doubt {
-			return nil, 0, errLate
+			return nil, 0, fmt.Errorf("%w: %s %q was granted, but %w than its lease of %v; ask for a longer lease",
+				errs.NotAcquired, o.base.Kind.Noun, o.base.Name, errLate, lease)
 		}
 		return nil, 0, fmt.Errorf("%w: %s %q was granted, but the answer took longer than its lease of %v; ask for a longer lease",
 			errs.NotAcquired, o.base.Kind.Noun, o.base.Name, lease)

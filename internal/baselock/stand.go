@@ -23,7 +23,21 @@ type stand struct {
 	command scripts.Command[scripts.Attempt]
 }
 
-// stand waits until the lock is held.
+// standAnew stands until the lock is held, in a new place after an outage that cost the last one.
+func (b *Base) standAnew(ctx context.Context, set *settings.Settings) (*hold, error) {
+	var t trouble
+	for {
+		h, err := b.stand(ctx, set)
+		if !t.passes(ctx, set, err) {
+			return h, t.because(ctx, err)
+		}
+		if err := pause(ctx, troublePause); err != nil {
+			return nil, t.because(ctx, err)
+		}
+	}
+}
+
+// stand waits in one place.
 func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error) {
 	queue, part := b.Session.Queue(b.line)
 	defer part()

@@ -11,30 +11,27 @@ import (
 )
 
 // errLate tells that the lock may have been acquired by a send that was not answered, so long ago that its lease is no
-// longer trusted. It was given back, and is to be acquired anew: nothing says that the next answer takes as long.
-var errLate = errors.New("redlatch: the outage took longer than the lease")
+// longer trusted. It is given back, and can be acquired anew: nothing says that the next answer takes as long.
+var errLate = errors.New("the outage took longer")
 
 // A trouble is what goes wrong with the acquisitions of one wait that cannot be sent again, but can be made anew: under
-// another identity, while what the last one may have brought is given back.
+// another identity, while what the last one may have brought is given back. Whoever tries only is told of the error: what
+// the one before may have brought would look like somebody else's.
 type trouble struct {
 	since time.Time // when a send got no answer; zero: there is none
 	last  error     // of the latest
 }
 
-// troublePause is how long to wait before an acquisition is made anew.
-const troublePause = 50 * time.Millisecond
-
 // passes tells whether to acquire anew after err. What replicas have to acknowledge is not sent again once a send got no
-// answer, so its outage is counted here. Whoever tries only learns of the error: what the one before may have brought
-// would look like somebody else's.
-func (t *trouble) passes(ctx context.Context, set *settings.Settings, try bool, err error) bool {
+// answer, so its outage is counted here.
+func (t *trouble) passes(ctx context.Context, set *settings.Settings, err error) bool {
 	switch {
 	case err == nil:
 		*t = trouble{}
 		return false
-	case err == errLate:
+	case errors.Is(err, errLate):
 		return true
-	case try || set.Replicas == 0 || ctx.Err() != nil || !delivery.AsFailure(err).Doubt:
+	case set.Replicas == 0 || ctx.Err() != nil || !delivery.AsFailure(err).Doubt:
 		return false
 	case t.since.IsZero():
 		t.since = time.Now()
@@ -50,3 +47,6 @@ func (t *trouble) because(ctx context.Context, err error) error {
 	}
 	return fmt.Errorf("%w (the last attempt failed: %w)", err, t.last)
 }
+
+// troublePause is how long to wait before one who stands alone acquires anew.
+const troublePause = 50 * time.Millisecond

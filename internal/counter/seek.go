@@ -3,6 +3,7 @@ package counter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -69,12 +70,12 @@ type share struct {
 func tell(try Attempt, i int, receipt delivery.Receipt) error {
 	err := try.Took(i, receipt.Sent)
 	if err != nil && receipt.Doubt {
-		return errLate
+		return fmt.Errorf("%w (%w)", err, errLate)
 	}
 	return err
 }
 
-var errLate = errors.New("redlatch: the outage took longer than the lease")
+var errLate = errors.New("there was an outage")
 
 // seek waits in line.
 func (c *Counter) seek(ctx context.Context, set *settings.Settings, s Seeker) error {
@@ -145,13 +146,13 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 			go c.revoke(try, call, start)
 		}
 	}()
-	got, sent, err = c.take(ctx, try, wake, call, outage)
+	got, receipt, err = c.take(ctx, try, wake, call, outage)
 	returned = true
-	return got, sent, err
+	return got, receipt, err
 }
 
 // take is an attempt in a lane, which it returns or has settled.
-func (c *Counter) take(ctx context.Context, try Attempt, wake scripts.Wake, call lane.Call, outage time.Duration) (got lane.Granted, sent time.Time, err error) {
+func (c *Counter) take(ctx context.Context, try Attempt, wake scripts.Wake, call lane.Call, outage time.Duration) (got lane.Granted, receipt delivery.Receipt, err error) {
 	take := try.Take(wake, call)
 	limit := delivery.Limit{Outage: outage}
 	if !try.Unstored() {

@@ -26,9 +26,6 @@ func (c *Counter) TryWith(ctx context.Context, set *settings.Settings, s Seeker)
 	taken, err := false, ctx.Err()
 	if !c.Session.Waiting(c.line) {
 		taken, err = c.once(ctx, s, set.OutageFor(true))
-		for err == errLate {
-			taken, err = c.once(ctx, s, set.OutageFor(true))
-		}
 	}
 	switch {
 	case err != nil:
@@ -50,7 +47,7 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, s Seeker)
 		defer cancel()
 	}
 	err := c.acquire(ctx, set, s)
-	for err == errLate {
+	for errors.Is(err, errLate) {
 		err = c.acquire(ctx, set, s)
 	}
 	if err != nil {
