@@ -6,7 +6,6 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -293,109 +292,6 @@ func TestAPassWithoutItsMessageIsFoundByAsking(t *testing.T) {
 				require.Equal(t, 1, k.count(got.hold.Owner()))
 				time.Sleep(2 * time.Minute)
 				require.True(t, got.hold.Valid())
-			})
-		})
-	}
-}
-
-// The seat is taken by a send of which that is not known: the next one finds nothing more to do, or there is none. If nobody
-// waits by then the lock would be passed to nobody.
-func TestASeatOfAReleaseThatIsNotConfirmedIsGivenUp(t *testing.T) {
-	for what, c := range map[string]struct {
-		fault fault
-		err   error
-	}{
-		"its message is refused": {fault{mute: true}, errMute},
-		"its answer is lost":     {fault{lost: true}, nil},
-		"it is not answered":     {fault{after: 10 * time.Second}, redlatch.ErrUncertain},
-	} {
-		t.Run(what, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, k *kit) {
-				mine := k.lock(redlatch.WithReleaseTimeout(500 * time.Millisecond))
-				first := k.take(mine, k.ctx)
-				ctx, cancel := context.WithCancel(k.ctx)
-				second := k.wait(mine, ctx)
-				time.Sleep(20 * time.Millisecond) // longer than a run
-				c.fault.before = 10 * time.Millisecond
-				k.harm("release", 1, c.fault)
-				time.AfterFunc(5*time.Millisecond, cancel)
-				require.ErrorIs(t, first.Unlock(k.ctx), c.err)
-				require.ErrorIs(t, (<-second).err, context.Canceled)
-				synctest.Wait()
-				require.Zero(t, k.seats())
-			})
-		})
-	}
-}
-
-// The seat is given up at once, and then taken by what was thought to be gone.
-func TestASeatThatAReleaseTakesLateIsGivenUpAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kit) {
-		mine := k.lock(redlatch.WithReleaseTimeout(time.Second))
-		first := k.take(mine, k.ctx)
-		k.wait(mine, k.ctx, redlatch.WithWait(2*time.Second))
-		time.Sleep(20 * time.Millisecond) // longer than a run
-		sends := 0
-		k.faults(func(op string) fault {
-			if op != "release" {
-				return fault{}
-			}
-			switch sends++; sends {
-			case 1:
-				return fault{ghost: 1100 * time.Millisecond}
-			case 2:
-				return fault{before: 5 * time.Second, refused: true}
-			}
-			return fault{}
-		})
-		require.ErrorIs(t, first.Unlock(k.ctx), redlatch.ErrUncertain) // a second later
-		time.Sleep(200 * time.Millisecond)
-		require.EqualValues(t, 1, k.seats())
-		time.Sleep(100 * time.Millisecond)
-		require.Zero(t, k.seats())
-	})
-}
-
-// A cluster is asked which command sends a message, and may not answer.
-func TestAReleaseThatCannotBeSentGoesOnInTheBackground(t *testing.T) {
-	for what, kind := range map[string]baselock.Kind{"handing over": plain, "releasing": baselock.Plain()} {
-		t.Run(what, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, k *kit) {
-				first := k.take(k.anotherOf(&kind, redlatch.WithCluster(), redlatch.WithReleaseTimeout(time.Second)).Base, k.ctx)
-				k.faults(func(op string) fault { return fault{refused: op == "pubsub"} })
-				require.ErrorIs(t, first.Unlock(k.ctx), errRefused)
-				require.True(t, k.locked())
-				time.Sleep(time.Second)
-				k.faults(nil)
-				time.Sleep(2*time.Second + 100*time.Millisecond)
-				require.False(t, k.locked())
-			})
-		})
-	}
-}
-
-// What became of the release, and who holds now, is not known to the one who released.
-func TestAPassOfUnknownOutcomeHappensOnce(t *testing.T) {
-	for what, f := range map[string]fault{
-		"the answer is lost":     {lost: true},
-		"executed a while later": {ghost: 20 * time.Second},
-		"executed soon":          {ghost: time.Second},
-	} {
-		t.Run(what, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, k *kit) {
-				mine := k.lock()
-				first := k.take(mine, k.ctx)
-				second, third := k.wait(mine, k.ctx), k.wait(k.another().Base, k.ctx)
-				time.Sleep(10 * time.Millisecond)
-				k.harm("release", 1, f)
-				require.NoError(t, first.Unlock(k.ctx))
-				got := <-third
-				require.NoError(t, got.err)
-				time.Sleep(2 * time.Minute)
-				require.True(t, got.hold.Valid())
-				require.Equal(t, 1, k.count(got.hold.Owner()))
-				require.NoError(t, got.hold.Unlock(k.ctx))
-				require.NoError(t, (<-second).err)
 			})
 		})
 	}

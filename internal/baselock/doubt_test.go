@@ -1,0 +1,286 @@
+package baselock_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+)
+
+// What becomes of a seat when a command that may have taken it has no answer.
+
+func TestAQuestionOfUnknownOutcomeLeavesNoSeatBehind(t *testing.T) {
+	for what, f := range map[string]fault{
+		"the answer is lost":     {lost: true},
+		"executed a while later": {ghost: 20 * time.Second},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				first := k.take(k.lock(), k.ctx)
+				ctx, cancel := context.WithTimeout(k.ctx, 10*time.Second)
+				defer cancel()
+				asked := 0
+				k.faults(func(op string) fault {
+					if op != "acquire" {
+						return fault{}
+					}
+					if asked++; asked != 2 { // the second is the one that sits down
+						return fault{}
+					}
+					return f
+				})
+				_, err := k.another().Lock(ctx, nil)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				k.faults(nil)
+				time.Sleep(2 * time.Minute)
+				require.Zero(t, k.seats())
+				require.Equal(t, 1, k.count(first.Owner()))
+				require.NoError(t, first.Unlock(k.ctx))
+				require.False(t, k.locked())
+			})
+		})
+	}
+}
+
+// The first send of a question is executed when nobody thinks of it any more, whatever became of the second.
+func TestTheGhostOfAQuestionIsGivenBackAgain(t *testing.T) {
+	for what, second := range map[string]fault{
+		"the second is answered":   {},
+		"its waiter leaves before": {after: 5 * time.Second},
+	} {
+		for _, free := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, the lock is free: %v", what, free), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, k *kit) {
+					first := k.take(k.lock(), k.ctx)
+					ctx, cancel := context.WithCancel(k.ctx)
+					waiter := k.wait(k.another().Base, ctx)
+					if free {
+						k.mini.Del(name) // without a message
+					}
+					before, sends := k.sent("acquire"), 0
+					k.faults(func(op string) fault {
+						if op != "acquire" {
+							return fault{}
+						}
+						switch sends++; sends {
+						case 1:
+							return fault{ghost: 20 * time.Second}
+						case 2:
+							return second
+						}
+						return fault{}
+					})
+					for k.sent("acquire") < before+2 {
+						time.Sleep(time.Millisecond)
+					}
+					asked := time.Since(k.start)
+					cancel()
+					if got := <-waiter; got.err == nil {
+						require.NoError(t, got.hold.Unlock(k.ctx))
+					}
+					if !free {
+						require.NoError(t, first.Unlock(k.ctx))
+					}
+					k.at(asked + 15*time.Second)
+					require.False(t, k.locked())
+					k.at(asked + 20*time.Second)
+					require.True(t, k.locked(), "the ghost has it")
+					k.at(asked + 45*time.Second) // the pauses double
+					require.False(t, k.locked(), "its lease has 5 s to go")
+				})
+			})
+		}
+	}
+}
+
+// What became of the first send is settled for a minute, and must not be what the waiter holds by.
+func TestWhoseQuestionWasRefusedInDoubtHoldsBySomethingElse(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		second := k.wait(k.another().Base, k.ctx)
+		asked := k.sent("acquire")
+		k.harm("acquire", 1, fault{lost: true})
+		k.at(4 * time.Second) // beyond a poll
+		require.Greater(t, k.sent("acquire"), asked+1)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		time.Sleep(2 * time.Minute)
+		require.True(t, got.hold.Valid())
+		require.Equal(t, 1, k.count(got.hold.Owner()))
+	})
+}
+
+// The same after a question whose waiter has left: the next in line asks while the first send is being settled.
+func TestWhoComesAfterAQuestionOfUnknownOutcomeHoldsBySomethingElse(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		ctx, cancel := context.WithCancel(k.ctx)
+		waiter := k.another()
+		second, third := k.wait(waiter.Base, ctx), k.wait(waiter.Base, k.ctx)
+		asked := k.sent("acquire")
+		k.harm("acquire", 1, fault{after: 100 * time.Millisecond, lost: true})
+		for k.sent("acquire") == asked {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+		require.ErrorIs(t, (<-second).err, context.Canceled)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-third
+		require.NoError(t, got.err)
+		time.Sleep(2 * time.Minute)
+		require.True(t, got.hold.Valid())
+		require.Equal(t, 1, k.count(got.hold.Owner()))
+	})
+}
+
+func TestAHookThatPanicsAfterAQuestionLeavesNoSeatBehind(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		asked := 0
+		k.faults(func(op string) fault {
+			if op == "acquire" {
+				asked++
+			}
+			return fault{dies: asked == 2} // the one that sits down
+		})
+		require.Panics(t, func() { _, _ = k.another().Lock(context.Background(), nil) })
+		k.faults(nil)
+		time.Sleep(2 * time.Second)
+		require.Zero(t, k.seats(), "the lock would be passed to it")
+		require.NoError(t, first.Unlock(k.ctx))
+		require.False(t, k.locked())
+	})
+}
+
+// What becomes of the seat is settled for a minute, and must not be what the next in line holds by.
+func TestWhoComesAfterAHookThatPanickedDuringAQuestionHasASeatOfItsOwn(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		waiter := k.another(redlatch.WithPoll(10 * time.Second))
+		panicked := make(chan any)
+		go func() {
+			defer func() { panicked <- recover() }()
+			_, _ = waiter.Lock(context.Background(), nil)
+		}()
+		synctest.Wait()
+		second := k.wait(waiter.Base, k.ctx)
+		k.harm("acquire", 1, fault{dies: true})
+		require.NotNil(t, <-panicked)
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		time.Sleep(2 * time.Minute)
+		require.True(t, got.hold.Valid())
+		require.Equal(t, 1, k.count(got.hold.Owner()))
+	})
+}
+
+// The seat is taken by a send of which that is not known: the next one finds nothing more to do, or there is none. If nobody
+// waits by then the lock would be passed to nobody.
+func TestASeatOfAReleaseThatIsNotConfirmedIsGivenUp(t *testing.T) {
+	for what, c := range map[string]struct {
+		fault fault
+		err   error
+	}{
+		"its message is refused": {fault{mute: true}, errMute},
+		"its answer is lost":     {fault{lost: true}, nil},
+		"it is not answered":     {fault{after: 10 * time.Second}, redlatch.ErrUncertain},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				mine := k.lock(redlatch.WithReleaseTimeout(500 * time.Millisecond))
+				first := k.take(mine, k.ctx)
+				ctx, cancel := context.WithCancel(k.ctx)
+				second := k.wait(mine, ctx)
+				time.Sleep(20 * time.Millisecond) // longer than a run
+				c.fault.before = 10 * time.Millisecond
+				k.harm("release", 1, c.fault)
+				time.AfterFunc(5*time.Millisecond, cancel)
+				require.ErrorIs(t, first.Unlock(k.ctx), c.err)
+				require.ErrorIs(t, (<-second).err, context.Canceled)
+				synctest.Wait()
+				require.Zero(t, k.seats())
+			})
+		})
+	}
+}
+
+// The seat is given up at once, and then taken by what was thought to be gone.
+func TestASeatThatAReleaseTakesLateIsGivenUpAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		mine := k.lock(redlatch.WithReleaseTimeout(time.Second))
+		first := k.take(mine, k.ctx)
+		k.wait(mine, k.ctx, redlatch.WithWait(2*time.Second))
+		time.Sleep(20 * time.Millisecond) // longer than a run
+		sends := 0
+		k.faults(func(op string) fault {
+			if op != "release" {
+				return fault{}
+			}
+			switch sends++; sends {
+			case 1:
+				return fault{ghost: 1100 * time.Millisecond}
+			case 2:
+				return fault{before: 5 * time.Second, refused: true}
+			}
+			return fault{}
+		})
+		require.ErrorIs(t, first.Unlock(k.ctx), redlatch.ErrUncertain) // a second later
+		time.Sleep(200 * time.Millisecond)
+		require.EqualValues(t, 1, k.seats())
+		time.Sleep(100 * time.Millisecond)
+		require.Zero(t, k.seats())
+	})
+}
+
+// A cluster is asked which command sends a message, and may not answer.
+func TestAReleaseThatCannotBeSentGoesOnInTheBackground(t *testing.T) {
+	for what, kind := range map[string]baselock.Kind{"handing over": plain, "releasing": baselock.Plain()} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				first := k.take(k.anotherOf(&kind, redlatch.WithCluster(), redlatch.WithReleaseTimeout(time.Second)).Base, k.ctx)
+				k.faults(func(op string) fault { return fault{refused: op == "pubsub"} })
+				require.ErrorIs(t, first.Unlock(k.ctx), errRefused)
+				require.True(t, k.locked())
+				time.Sleep(time.Second)
+				k.faults(nil)
+				time.Sleep(2*time.Second + 100*time.Millisecond)
+				require.False(t, k.locked())
+			})
+		})
+	}
+}
+
+// What became of the release, and who holds now, is not known to the one who released.
+func TestAPassOfUnknownOutcomeHappensOnce(t *testing.T) {
+	for what, f := range map[string]fault{
+		"the answer is lost":     {lost: true},
+		"executed a while later": {ghost: 20 * time.Second},
+		"executed soon":          {ghost: time.Second},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				mine := k.lock()
+				first := k.take(mine, k.ctx)
+				second, third := k.wait(mine, k.ctx), k.wait(k.another().Base, k.ctx)
+				time.Sleep(10 * time.Millisecond)
+				k.harm("release", 1, f)
+				require.NoError(t, first.Unlock(k.ctx))
+				got := <-third
+				require.NoError(t, got.err)
+				time.Sleep(2 * time.Minute)
+				require.True(t, got.hold.Valid())
+				require.Equal(t, 1, k.count(got.hold.Owner()))
+				require.NoError(t, got.hold.Unlock(k.ctx))
+				require.NoError(t, (<-second).err)
+			})
+		})
+	}
+}
