@@ -29,9 +29,10 @@ func (k EventKind) String() string {
 
 // An Event is something that happened to one primitive, for metrics and traces.
 type Event struct {
-	Kind     EventKind
-	Name     string // of the primitive
-	Owner    string // the holder's identity, where there is one
-	Duration time.Duration
-	Err      error
+	Kind      EventKind
+	Primitive string // what it happened to, as errors call it: "lock", "read lock", "semaphore"
+	Name      string // of the primitive
+	Owner     string // the holder's identity, where there is one
+	Duration  time.Duration
+	Err       error
 }

@@ -105,8 +105,8 @@ func TestAnObserverSeesEveryFieldOfAnEvent(t *testing.T) {
 	var seen redlatch.Event
 	s := applied(redlatch.WithObserver(func(e redlatch.Event) { seen = e }))
 	err := errors.New("why")
-	s.Observe(settings.Event{Kind: settings.Lost, Name: "n", Owner: "o", Duration: time.Second, Err: err})
-	require.Equal(t, redlatch.Event{Kind: redlatch.EventLost, Name: "n", Owner: "o", Duration: time.Second, Err: err}, seen)
+	s.Observe(settings.Event{Kind: settings.Lost, Primitive: "p", Name: "n", Owner: "o", Duration: time.Second, Err: err})
+	require.Equal(t, redlatch.Event{Kind: redlatch.EventLost, Primitive: "p", Name: "n", Owner: "o", Duration: time.Second, Err: err}, seen)
 }
 
 func TestEveryKindOfEventHasAName(t *testing.T) {

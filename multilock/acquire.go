@@ -166,7 +166,7 @@ func (c *call) hold(ctx context.Context, start time.Time, members []quorum.Membe
 		}
 	}
 	return quorum.New(quorum.Terms{
-		Noun: "multi-lock", Name: c.lock.name, Need: len(members), Set: &c.set,
+		Noun: noun, Name: c.lock.name, Need: len(members), Set: &c.set,
 	}, start, members), nil
 }
 

@@ -26,6 +26,8 @@ type Lock struct {
 
 var _ redlatch.Locker = (*Lock)(nil)
 
+const noun = "multi-lock"
+
 // New makes a lock of all lockers together. It does no I/O. It panics if there are none, or one is nil.
 func New(lockers ...redlatch.Locker) *Lock {
 	if len(lockers) == 0 {
@@ -140,6 +142,6 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 
 func (c *call) observe(kind int, d time.Duration, err error) {
 	if c.set.Observe != nil {
-		c.set.Observe(settings.Event{Kind: kind, Name: c.lock.name, Duration: d, Err: err})
+		c.set.Observe(settings.Event{Kind: kind, Primitive: noun, Name: c.lock.name, Duration: d, Err: err})
 	}
 }

@@ -216,7 +216,9 @@ func (g *grant) Forgotten() {
 
 func (g *grant) observe(kind int, err error) {
 	if g.set.Observe != nil {
-		g.set.Observe(settings.Event{Kind: kind, Name: g.semaphore.counter.Name, Owner: g.Owner(), Duration: time.Since(g.since), Err: err})
+		g.set.Observe(settings.Event{
+			Kind: kind, Primitive: noun, Name: g.semaphore.counter.Name, Owner: g.Owner(), Duration: time.Since(g.since), Err: err,
+		})
 	}
 }
 

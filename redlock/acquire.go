@@ -216,7 +216,7 @@ func (c *call) valid(granted []quorum.Member) bool {
 
 func (c *call) hold(start time.Time, granted []quorum.Member) *quorum.Hold {
 	return quorum.New(quorum.Terms{
-		Noun: "redlock", Name: c.lock.name, Need: c.lock.need, Slack: slack(c.set.FirstLease()), Set: &c.set,
+		Noun: noun, Name: c.lock.name, Need: c.lock.need, Slack: slack(c.set.FirstLease()), Set: &c.set,
 	}, start, granted)
 }
 

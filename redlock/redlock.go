@@ -38,6 +38,8 @@ var _ redlatch.Locker = (*Lock)(nil)
 
 var member = baselock.Plain()
 
+const noun = "redlock"
+
 const takes = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.NodeTimeout
 
 // New makes a lock on these servers. It does no I/O. Use an odd number, usually five; an even number survives no more
@@ -138,7 +140,7 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 
 func (c *call) observe(kind int, d time.Duration, err error) {
 	if c.set.Observe != nil {
-		c.set.Observe(settings.Event{Kind: kind, Name: c.lock.name, Duration: d, Err: err})
+		c.set.Observe(settings.Event{Kind: kind, Primitive: noun, Name: c.lock.name, Duration: d, Err: err})
 	}
 }
 

@@ -132,8 +132,8 @@ func TestAnObserverGivenToACallIsToldOfIt(t *testing.T) {
 		refused := s.Acquire(b.Context(), 1, observed, redlatch.WithWait(time.Second))
 		require.Error(b, refused)
 		require.Equal(b, []redlatch.Event{
-			{Kind: redlatch.EventAcquired, Name: "s"},
-			{Kind: redlatch.EventRefused, Name: "s", Err: refused, Duration: time.Second},
+			{Kind: redlatch.EventAcquired, Primitive: "semaphore", Name: "s"},
+			{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: refused, Duration: time.Second},
 		}, own)
 		require.Empty(b, usual)
 	})
@@ -162,13 +162,13 @@ func TestTheObserverIsToldOfATryThatIsRefusedForThoseWhoWait(t *testing.T) {
 		taken, err := s.TryAcquire(b.Context(), 1)
 		require.NoError(b, err)
 		require.False(b, taken)
-		require.Equal(b, []redlatch.Event{{Kind: redlatch.EventRefused, Name: "s", Err: redlatch.ErrNotAcquired}}, events)
+		require.Equal(b, []redlatch.Event{{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: redlatch.ErrNotAcquired}}, events)
 		over, stop := context.WithCancel(b.Context())
 		stop()
 		_, err = s.TryAcquire(over, 1)
 		require.ErrorIs(b, err, context.Canceled)
 		require.ErrorContains(b, err, `semaphore "s"`)
-		require.Equal(b, redlatch.Event{Kind: redlatch.EventRefused, Name: "s", Err: err}, events[1])
+		require.Equal(b, redlatch.Event{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: err}, events[1])
 		cancel()
 		require.ErrorIs(b, <-ended, context.Canceled)
 	})
@@ -187,10 +187,10 @@ func TestTheObserverIsToldOfEveryAcquisitionAndRefusal(t *testing.T) {
 		_, err = s.TryAcquire(b.Context(), 1)
 		require.NoError(b, err)
 		require.Equal(b, []redlatch.Event{
-			{Kind: redlatch.EventAcquired, Name: "s"},
-			{Kind: redlatch.EventRefused, Name: "s", Err: redlatch.ErrNotAcquired},
-			{Kind: redlatch.EventRefused, Name: "s", Err: refused, Duration: time.Second},
-			{Kind: redlatch.EventAcquired, Name: "s"},
+			{Kind: redlatch.EventAcquired, Primitive: "semaphore", Name: "s"},
+			{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: redlatch.ErrNotAcquired},
+			{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: refused, Duration: time.Second},
+			{Kind: redlatch.EventAcquired, Primitive: "semaphore", Name: "s"},
 		}, events)
 	})
 }

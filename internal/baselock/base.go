@@ -115,7 +115,7 @@ func (b *Base) wakeWithin(ctx context.Context, d time.Duration) (scripts.Wake, e
 
 func (b *Base) observe(set *settings.Settings, kind int, owner string, since time.Time, err error) {
 	if set.Observe != nil {
-		set.Observe(settings.Event{Kind: kind, Name: b.Name, Owner: owner, Duration: time.Since(since), Err: err})
+		set.Observe(settings.Event{Kind: kind, Primitive: b.Kind.Noun, Name: b.Name, Owner: owner, Duration: time.Since(since), Err: err})
 	}
 }
 

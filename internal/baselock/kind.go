@@ -12,7 +12,7 @@ import (
 
 // A Kind is what one primitive adds to the base: its scripts, and the few things in which locks differ.
 type Kind struct {
-	Noun      string          // "lock", "write lock", for error texts
+	Noun      string          // "lock", "write lock", for error texts and events
 	Side      string          // tells the two sides of a read-write lock apart; empty for the others
 	Takes     settings.Option // the options that make sense
 	Reentrant bool

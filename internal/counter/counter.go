@@ -40,7 +40,7 @@ type Counter struct {
 	Key     string
 	Session *session.Session
 
-	noun     string // "semaphore", for error texts
+	noun     string // "semaphore", for error texts and events
 	channel  string // empty where nobody waits
 	line     session.LineKey
 	defaults *settings.Settings
@@ -128,7 +128,7 @@ func (c *Counter) broken(err error) error {
 
 func (c *Counter) observe(set *settings.Settings, kind int, d time.Duration, err error) {
 	if set.Observe != nil {
-		set.Observe(settings.Event{Kind: kind, Name: c.Name, Duration: d, Err: err})
+		set.Observe(settings.Event{Kind: kind, Primitive: c.noun, Name: c.Name, Duration: d, Err: err})
 	}
 }
 

@@ -26,7 +26,7 @@ type Member struct {
 
 // Terms are what a composite says about its holds.
 type Terms struct {
-	Noun  string        // "multi-lock", for error texts
+	Noun  string        // "multi-lock", for error texts and events
 	Name  string        // of the composite
 	Need  int           // fewer members are a loss
 	Slack time.Duration // kept off the members' trust
@@ -279,6 +279,6 @@ func (h *Hold) kept() bool {
 
 func (h *Hold) observe(kind int, d time.Duration, err error) {
 	if observe := h.terms.Set.Observe; observe != nil {
-		observe(settings.Event{Kind: kind, Name: h.terms.Name, Duration: d, Err: err})
+		observe(settings.Event{Kind: kind, Primitive: h.terms.Noun, Name: h.terms.Name, Duration: d, Err: err})
 	}
 }

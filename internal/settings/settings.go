@@ -126,11 +126,12 @@ const (
 
 // An Event is what an observer is told; the root package has the documented form of it.
 type Event struct {
-	Kind     int
-	Name     string
-	Owner    string
-	Duration time.Duration
-	Err      error
+	Kind      int
+	Primitive string
+	Name      string
+	Owner     string
+	Duration  time.Duration
+	Err       error
 }
 
 // Defaults are the settings before any option.

@@ -1,0 +1,176 @@
+package redlatch_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/multilock"
+	"github.com/redlatch/redlatch/permitsemaphore"
+	"github.com/redlatch/redlatch/redlock"
+	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
+	"github.com/redlatch/redlatch/semaphore"
+	"github.com/redlatch/redlatch/spinlock"
+)
+
+// happened is what one observer was told that several primitives share, by what each event was about.
+type happened struct {
+	mu     sync.Mutex
+	events map[string][]string
+}
+
+func (h *happened) option() redlatch.Option {
+	return redlatch.WithObserver(func(e redlatch.Event) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.events == nil {
+			h.events = make(map[string][]string)
+		}
+		h.events[e.Primitive] = append(h.events[e.Primitive], e.Kind.String())
+	})
+}
+
+// One observer makes metrics of all that a program uses, also of the two sides of a read-write lock, which are made by
+// one New. Each is refused, acquired, lost and released.
+func TestAnEventSaysWhatKindOfPrimitiveItIsOf(t *testing.T) {
+	everything := []string{"refused", "acquired", "lost", "released"}
+	for want, make := range map[string]func(client *redis.Client, opts ...redlatch.Option) redlatch.Locker{
+		"lock":        func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return rlock.New(c, "x", o...) },
+		"fair lock":   func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return fairlock.New(c, "x", o...) },
+		"fenced lock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return fencedlock.New(c, "x", o...) },
+		"spin lock":   func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return spinlock.New(c, "x", o...) },
+		"read lock":   func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return rwlock.New(c, "x", o...).Reader() },
+		"write lock":  func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return rwlock.New(c, "x", o...).Writer() },
+		"group lock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
+			return multilock.NewGroup(c, "x", []string{"1"}, o...)
+		},
+		"multi-lock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
+			return multilock.New(rlock.New(c, "x", redlatch.WithLinger(0))).With(o...)
+		},
+		"redlock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
+			return redlock.New([]redlatch.Client{c}, "x", o...)
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server, client := redistest.InMemory(t)
+				var seen happened
+				linger := []redlatch.Option{redlatch.WithLinger(0)}
+				if want == "multi-lock" { // whose members have it
+					linger = nil
+				}
+				other := make(client, linger...)
+				if want == "read lock" { // which excludes writers only
+					other = rwlock.New(client, "x", linger...)
+				}
+				lock := make(client, append(linger, redlatch.WithWatchdogTimeout(time.Second), seen.option())...)
+
+				theirs, err := other.Lock(t.Context())
+				require.NoError(t, err)
+				_, err = lock.TryLock(t.Context())
+				require.ErrorContains(t, err, want)
+				require.NoError(t, theirs.Unlock(t.Context()))
+				hold, err := lock.Lock(t.Context())
+				require.NoError(t, err)
+				ctx := hold.Context(t.Context())
+				server.FlushAll()
+				<-ctx.Done()
+				synctest.Wait() // the event comes after the end of the contexts
+				require.ErrorIs(t, hold.Unlock(t.Context()), redlatch.ErrLost)
+				require.Equal(t, map[string][]string{want: everything}, seen.events)
+			})
+		})
+	}
+}
+
+func TestAnEventOfASemaphoreSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		ctx := context.Background()
+		var seen happened
+		plain := semaphore.New(client, "x", redlatch.WithLinger(0), seen.option())
+		require.ErrorIs(t, plain.Acquire(ctx, 1, redlatch.WithWait(time.Second)), redlatch.ErrNotAcquired)
+		leased := permitsemaphore.New(client, "y", redlatch.WithLinger(0), seen.option())
+		require.NoError(t, leased.SetPermits(ctx, 1))
+		permit, err := leased.Acquire(ctx, 1)
+		require.NoError(t, err)
+		_, err = leased.TryAcquire(ctx, 1)
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.NoError(t, permit.Release(ctx))
+		require.Equal(t, map[string][]string{
+			"semaphore":        {"refused"},
+			"permit semaphore": {"acquired", "refused", "released"},
+		}, seen.events)
+	})
+}
+
+// hardOfHearing is a hook of a client that hears none of the first replies to scripts.
+type hardOfHearing struct{ replies int }
+
+func (*hardOfHearing) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *hardOfHearing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if strings.HasPrefix(cmd.Name(), "eval") && !redis.HasErrorPrefix(err, "NOSCRIPT") && h.replies > 0 {
+			h.replies--
+			err = io.EOF
+			cmd.SetErr(err)
+		}
+		return err
+	}
+}
+
+func (*hardOfHearing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// Of latches and guards nothing else is told.
+func TestAnEventOfWhatWasSettledSaysWhatItIsOf(t *testing.T) {
+	for want, change := range map[string]func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error{
+		"lock": func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error {
+			return rlock.New(client, "x", opts...).Do(ctx, func(context.Context) error { return nil })
+		},
+		"semaphore": func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error {
+			return semaphore.New(client, "x", opts...).Release(ctx, 1)
+		},
+		"permit semaphore": func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error {
+			return permitsemaphore.New(client, "x", opts...).SetPermits(ctx, 1)
+		},
+		"latch": func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error {
+			_, err := countdownlatch.New(client, "x", opts...).TrySetCount(ctx, 1)
+			return err
+		},
+		"guard": func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error {
+			return fencedlock.NewGuard(client, "x", opts...).Set(ctx, 1, "y", "z")
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, client := redistest.InMemory(t)
+				client.AddHook(&hardOfHearing{1})
+				settled := make(chan redlatch.Event, 1)
+				require.NoError(t, change(context.Background(), client, redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) {
+					if e.Kind == redlatch.EventSettled {
+						settled <- e
+					}
+				})))
+				e := <-settled
+				require.Equal(t, []string{want, "x"}, []string{e.Primitive, e.Name})
+			})
+		})
+	}
+}
