@@ -208,6 +208,22 @@ func TestUnlockJoinsEveryFailureAndTellsALossFromDoubt(t *testing.T) {
 	})
 }
 
+// A member whose re-entry has come to its limit ends as one that is lost does, but is still held, and its Unlock says so.
+func TestUnlockAfterALossSaysItUnlessEveryMemberIsFoundToBeHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for want, answer := range map[error]error{errs.Lost: errors.New("no answer"), nil: nil} {
+			fakes, all := members(time.Hour, time.Hour, time.Hour)
+			h, _ := hold(2, 0, all)
+			for _, f := range fakes[1:] {
+				f.lose()
+				f.err = answer
+			}
+			require.ErrorIs(t, h.Ending().Cause(), errs.Lost)
+			require.ErrorIs(t, h.Unlock(t.Context()), want)
+		}
+	})
+}
+
 func TestExtendLengthensAsManyAsAreNeededAndSaysWhyNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fakes, all := members(time.Hour, time.Hour, time.Hour)
