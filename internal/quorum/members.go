@@ -12,11 +12,10 @@ import (
 )
 
 // each does something to all members at the same time and returns nil when enough have succeeded, without waiting for
-// the others, else what went wrong. It begins with the last, as things that were taken in turn are given back.
+// the others, else what went wrong.
 func each(members []Member, enough int, do func(Member) error) (failures []error) {
 	results := make(chan error, len(members)) // room for those who are not waited for
-	for i := len(members) - 1; i >= 0; i-- {
-		m := members[i]
+	for _, m := range members {
 		go func() {
 			err := do(m)
 			if err != nil {
