@@ -121,6 +121,7 @@ func (c *call) wait(ctx, lent context.Context, carried []*quorum.Hold, last *res
 
 // An answer is what one node said in a round.
 type answer struct {
+	place  int // of the node
 	member quorum.Member
 	err    *NodeError // nil when it granted
 	wrong  error      // the call itself makes no sense
@@ -131,8 +132,12 @@ type answer struct {
 func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 	l, start := c.lock, time.Now()
 	answers := make(chan answer, len(l.nodes))
-	for _, n := range l.nodes {
-		go func() { answers <- c.ask(ctx, n) }()
+	for i, n := range l.nodes {
+		go func() {
+			a := c.ask(ctx, n)
+			a.place = i
+			answers <- a
+		}()
 	}
 	var (
 		granted  []quorum.Member
@@ -141,10 +146,12 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 		silent   int // nodes that have not answered as a lock does
 		hopeless int
 		pending  = len(l.nodes)
+		heard    = make([]bool, len(l.nodes))
 	)
 	for len(granted) < l.need && len(granted)+pending >= l.need {
 		a := <-answers
 		pending--
+		heard[a.place] = true
 		if a.err == nil {
 			granted = append(granted, a.member)
 			continue
@@ -173,6 +180,11 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 	r := result{
 		broken:  len(l.nodes)-silent < l.need,
 		instant: len(l.nodes)-hopeless < l.need,
+	}
+	for i, n := range l.nodes {
+		if !heard[i] {
+			failures = append(failures, &NodeError{Node: n.label, Err: errors.New("no answer by when the others had decided")})
+		}
 	}
 	lost := quorum.Lost(carried)
 	switch {

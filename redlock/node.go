@@ -15,11 +15,12 @@ import (
 	"github.com/redlatch/redlatch/internal/outcome"
 )
 
-// A NodeError is why one server of a redlock did not grant it. The error of a call has one for each such server;
-// errors.As finds the first, and errors.Is finds the servers' own errors.
+// A NodeError is why one server of a redlock did not grant it. The error of a call has one for each such server, also for
+// those whose answers were not waited for because the others had decided, which come last; errors.As finds the first,
+// and errors.Is finds the servers' own errors.
 type NodeError struct {
 	Node    string // "3 (10.0.0.7:6379)": its place among the clients, and its address where the client shows it
-	Refused bool   // it answered that somebody else has the lock; else it failed
+	Refused bool   // it answered that somebody else has the lock; else it failed, or had not answered
 	Err     error
 }
 

@@ -2,6 +2,8 @@ package redlock_test
 
 import (
 	"context"
+	"regexp"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -164,6 +166,33 @@ func TestWithThreeOfFiveDownOrHungItSaysSoInItsTimeAndLeavesNothing(t *testing.T
 			free(t, redlock.New(clients(), name, quiet...))
 		})
 	}
+}
+
+// Whoever reads the error wants to know about every server, also about those whose answers could not have changed it.
+func TestTheErrorNamesTheServersThatWereNotWaitedFor(t *testing.T) {
+	nodes, clients := servers(t, 5)
+	ctx := cancellable(t)
+	for _, node := range nodes[:3] {
+		take(t, rlock.New(node.Client(t), name, quiet...), ctx)
+	}
+	for _, node := range nodes[3:] {
+		node.Stop()
+		t.Cleanup(node.Continue)
+	}
+	lock := redlock.New(clients(), name, with(redlatch.WithLease(time.Hour), redlatch.WithNodeTimeout(time.Minute))...)
+	_, err := lock.TryLock(ctx)
+	require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+	require.ErrorContains(t, err, "0 of 5 servers granted it and 3 are needed")
+	for i, node := range nodes {
+		said := "is held by somebody else"
+		if i >= 3 {
+			said = "no answer by when the others had decided"
+		}
+		require.Regexp(t, "(?m)server "+strconv.Itoa(i+1)+" .*"+regexp.QuoteMeta(node.Addr)+".*"+said, err.Error())
+	}
+	var first *redlock.NodeError
+	require.ErrorAs(t, err, &first)
+	require.True(t, first.Refused, "those that answered come first")
 }
 
 // One server is hung when the lock is given back. A majority has confirmed, so Unlock does not wait for it.
