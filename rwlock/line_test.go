@@ -101,6 +101,20 @@ func TestAWaitingWriterWithPreferenceKeepsNewReadersOut(t *testing.T) {
 	})
 }
 
+// What keeps the reader out is not the reader that holds the lock, and not for as long as that does.
+func TestATryToReadThatIsRefusedForAWriterWhoWaitsSaysSo(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		held := k.take(k.process().RLock, k.ctx)
+		writer := k.asks(k.process(redlatch.WithWriterPreference(), redlatch.WithPoll(time.Minute)).Lock, k.ctx)
+		k.waits(writer)
+		_, err := k.process().TryRLock(k.ctx)
+		require.EqualError(k, err, `redlatch: not acquired: read lock "`+k.name+
+			`" is held by somebody else, or others wait for it, for another 2m0s unless renewed`)
+		k.give(held)
+		k.give(k.served(writer))
+	})
+}
+
 func TestWithoutPreferenceReadersOfOtherProcessesOvertakeAWriter(t *testing.T) {
 	fakeTime(t, func(k *kit) {
 		readers, writers := k.process(), k.process()

@@ -115,8 +115,8 @@ func (l *Lock) RLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Ho
 	return l.reader.Lock(ctx, opts...)
 }
 
-// TryRLock asks once to read. The error matches ErrNotAcquired when somebody else holds the lock for writing or others
-// in this process wait for it.
+// TryRLock asks once to read. The error matches ErrNotAcquired when somebody else holds the lock for writing, when others
+// in this process wait for it, or when a writer with [redlatch.WithWriterPreference] does so anywhere.
 func (l *Lock) TryRLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.reader.TryLock(ctx, opts...)
 }

@@ -104,15 +104,23 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 		return b.wait(ctx, set, t)
 	case err != nil:
 		return nil, err
-	case try && b.Kind.Ask != nil:
-		return nil, fmt.Errorf("%w: %s %q is held by somebody else, or others wait for it", errs.NotAcquired, b.Kind.Noun, b.Name)
-	case try && remaining >= 0:
-		return nil, fmt.Errorf("%w: %s %q is held by somebody else, for another %v unless renewed",
-			errs.NotAcquired, b.Kind.Noun, b.Name, remaining)
 	case try:
-		return nil, fmt.Errorf("%w: %s %q is held by somebody else", errs.NotAcquired, b.Kind.Noun, b.Name)
+		return nil, b.taken(remaining)
 	}
 	return b.wait(ctx, set, t)
+}
+
+// taken is the error of a try that was refused, where remaining is after which time another may succeed. A fair lock and
+// the reading side also refuse for the sake of those who wait.
+func (b *Base) taken(remaining time.Duration) error {
+	why := "is held by somebody else"
+	if b.Kind.Ask != nil || b.Kind.Shared {
+		why += ", or others wait for it"
+	}
+	if b.Kind.Ask == nil && remaining >= 0 {
+		why += fmt.Sprintf(", for another %v unless renewed", remaining)
+	}
+	return fmt.Errorf("%w: %s %q %s", errs.NotAcquired, b.Kind.Noun, b.Name, why)
 }
 
 func pause(ctx context.Context, d time.Duration) error {
