@@ -44,7 +44,6 @@ package permitsemaphore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -115,13 +114,8 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int, opts ...redlatch.Opti
 	if n == 0 {
 		return a.got, nil
 	}
-	taken, err := s.counter.TryWith(ctx, a.set, a)
-	switch {
-	case err != nil:
+	if _, err := s.counter.Try(ctx, a.set, int64(n), a); err != nil {
 		return nil, err
-	case !taken:
-		return nil, fmt.Errorf("%w: %s %q has fewer than %d permits left, or others of this process wait for them",
-			errs.NotAcquired, noun, s.Name(), n)
 	}
 	return a.got, nil
 }

@@ -163,3 +163,27 @@ func TestAnAcquisitionTellsOfWhatHadExpiredAndItDoesNotTake(t *testing.T) {
 		require.NoError(t, p.Release(t.Context()))
 	})
 }
+
+// The error and the observer tell the same, in the words of every other lock and semaphore.
+func TestATryThatIsRefusedSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		var seen []redlatch.Event
+		s := permitsemaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) { seen = append(seen, e) }))
+		require.NoError(t, s.SetPermits(t.Context(), 1))
+		_, few := s.TryAcquire(t.Context(), 2)
+		require.EqualError(t, few, `redlatch: not acquired: permit semaphore "s" has fewer than 2 permits left`)
+		require.ErrorIs(t, few, redlatch.ErrNotAcquired)
+		require.Equal(t, few, seen[0].Err)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		waiter := acquiring(ctx, s, 2)
+		synctest.Wait()
+		_, behind := s.TryAcquire(t.Context(), 1)
+		require.EqualError(t, behind, `redlatch: not acquired: permit semaphore "s": others of this process are waiting for it`)
+		require.ErrorIs(t, behind, redlatch.ErrNotAcquired)
+		require.Equal(t, behind, seen[1].Err)
+		cancel()
+		require.ErrorIs(t, (<-waiter).err, context.Canceled)
+	})
+}

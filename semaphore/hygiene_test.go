@@ -162,7 +162,9 @@ func TestTheObserverIsToldOfATryThatIsRefusedForThoseWhoWait(t *testing.T) {
 		taken, err := s.TryAcquire(b.Context(), 1)
 		require.NoError(b, err)
 		require.False(b, taken)
-		require.Equal(b, []redlatch.Event{{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: redlatch.ErrNotAcquired}}, events)
+		require.Len(b, events, 1)
+		require.Equal(b, redlatch.EventRefused, events[0].Kind)
+		require.EqualError(b, events[0].Err, `redlatch: not acquired: semaphore "s": others of this process are waiting for it`)
 		over, stop := context.WithCancel(b.Context())
 		stop()
 		_, err = s.TryAcquire(over, 1)
@@ -186,9 +188,12 @@ func TestTheObserverIsToldOfEveryAcquisitionAndRefusal(t *testing.T) {
 		require.NoError(b, s.Release(b.Context(), 1))
 		_, err = s.TryAcquire(b.Context(), 1)
 		require.NoError(b, err)
+		tried := events[1].Err
+		require.EqualError(b, tried, `redlatch: not acquired: semaphore "s" has fewer than 1 permits left`)
+		require.ErrorIs(b, tried, redlatch.ErrNotAcquired)
 		require.Equal(b, []redlatch.Event{
 			{Kind: redlatch.EventAcquired, Primitive: "semaphore", Name: "s"},
-			{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: redlatch.ErrNotAcquired},
+			{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: tried},
 			{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: refused, Duration: time.Second},
 			{Kind: redlatch.EventAcquired, Primitive: "semaphore", Name: "s"},
 		}, events)

@@ -67,7 +67,11 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64) (bool, error) {
 	if err := s.count("TryAcquire", n); err != nil || n == 0 {
 		return err == nil, err
 	}
-	return s.counter.Try(ctx, newSeeker(s, n))
+	refused, err := s.counter.Try(ctx, nil, n, newSeeker(s, n))
+	if refused {
+		return false, nil // the observer is told why
+	}
+	return err == nil, err
 }
 
 // Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of its own

@@ -12,31 +12,31 @@ import (
 	"github.com/redlatch/redlatch/internal/waiting"
 )
 
-// Try asks once. Those of this process who wait already are not overtaken.
-func (c *Counter) Try(ctx context.Context, s Seeker) (bool, error) {
-	return c.TryWith(ctx, c.defaults, s)
-}
-
-// TryWith is Try with the options of the call.
-func (c *Counter) TryWith(ctx context.Context, set *settings.Settings, s Seeker) (bool, error) {
-	if c.invalid != nil {
-		return false, c.invalid
+// Try asks once for n, with the settings of the call; nil: those of New. Those of this process who wait already are not
+// overtaken. When it was not served although nothing failed, refused is true, and the error says why.
+func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Seeker) (refused bool, err error) {
+	if set == nil {
+		set = c.defaults
 	}
 	start := time.Now()
-	taken, err := false, ctx.Err()
-	if !c.Session.Waiting(c.line) {
+	taken, waited, err := false, c.Session.Waiting(c.line), ctx.Err()
+	if !waited {
 		taken, err = c.once(ctx, s, set.OutageFor(true))
 	}
 	switch {
 	case err != nil:
 		err = c.explain(ctx, err)
-		c.observe(set, settings.Refused, time.Since(start), err)
-	case taken:
-		c.observe(set, settings.Acquired, time.Since(start), nil)
-	default:
-		c.observe(set, settings.Refused, time.Since(start), errs.NotAcquired)
+	case waited:
+		refused, err = true, fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, c.noun, c.Name)
+	case !taken:
+		refused, err = true, fmt.Errorf("%w: %s %q has fewer than %d permits left", errs.NotAcquired, c.noun, c.Name, n)
 	}
-	return taken, err
+	if err != nil {
+		c.observe(set, settings.Refused, time.Since(start), err)
+		return refused, err
+	}
+	c.observe(set, settings.Acquired, time.Since(start), nil)
+	return false, nil
 }
 
 // Acquire waits until the seeker has got what it wants.
