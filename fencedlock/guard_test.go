@@ -96,15 +96,16 @@ func TestMisuseOfAGuardSendsNothing(t *testing.T) {
 	before := srv.Commands(t)
 	guard := fencedlock.NewGuard(client, "orders", redlatch.WithCluster())
 	for what, err := range map[string]error{
-		"no token":    guard.Set(ctx, 0, "{orders}:a", 1),
-		"negative":    guard.Claim(ctx, -1),
-		"no key":      guard.Set(ctx, 1, "", 1),
-		"no command":  guard.Do(ctx, 1, "", "{orders}:a"),
-		"other slot":  guard.Set(ctx, 1, "{customers}:a", 1),
-		"no hash tag": guard.Set(ctx, 1, "a", 1),
-		"no name":     fencedlock.NewGuard(client, "").Set(ctx, 1, "a", 1),
-		"lease":       fencedlock.NewGuard(client, "orders", redlatch.WithLease(time.Second)).Set(ctx, 1, "a", 1),
-		"empty tag":   fencedlock.NewGuard(client, "{}a", redlatch.WithCluster()).Claim(ctx, 1),
+		"no token":             guard.Set(ctx, 0, "{orders}:a", 1),
+		"negative":             guard.Claim(ctx, -1),
+		"no key":               guard.Set(ctx, 1, "", 1),
+		"no key, and no slots": fencedlock.NewGuard(srv.Client(t), "orders").Set(ctx, 1, "", 1),
+		"no command":           guard.Do(ctx, 1, "", "{orders}:a"),
+		"other slot":           guard.Set(ctx, 1, "{customers}:a", 1),
+		"no hash tag":          guard.Set(ctx, 1, "a", 1),
+		"no name":              fencedlock.NewGuard(client, "").Set(ctx, 1, "a", 1),
+		"lease":                fencedlock.NewGuard(client, "orders", redlatch.WithLease(time.Second)).Set(ctx, 1, "a", 1),
+		"empty tag":            fencedlock.NewGuard(client, "{}a", redlatch.WithCluster()).Claim(ctx, 1),
 	} {
 		require.ErrorIs(t, err, redlatch.ErrInvalid, what)
 	}
