@@ -1,0 +1,162 @@
+package permitsemaphore_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/permitsemaphore"
+)
+
+// A meddler is a hook of a client that has something else happen to the next script.
+type meddler struct {
+	next func(execute func() error) error // nil: nothing
+}
+
+func (*meddler) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (m *meddler) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		meddle := m.next
+		if meddle == nil || !strings.HasPrefix(cmd.Name(), "eval") {
+			return next(ctx, cmd)
+		}
+		m.next = nil
+		err := meddle(func() error { return next(ctx, cmd) })
+		if err != nil {
+			cmd.SetErr(err)
+		}
+		return err
+	}
+}
+
+func (*meddler) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// A release whose first reply is lost finds fewer permits than it should when it is sent again. It was not the one that
+// took them if it finds some of them, or if it comes too late to know.
+func TestAReleaseThatIsSentAgainTellsALossFromItsOwnEffect(t *testing.T) {
+	for what, c := range map[string]struct {
+		meddle func(execute, steal func() error) error
+		lost   bool
+	}{
+		"the first was executed":                     {func(execute, _ func() error) error { return execute() }, false},
+		"the first was not, and a permit was stolen": {func(_, steal func() error) error { return steal() }, true},
+		"the first was executed, perhaps too late": {func(execute, _ func() error) error {
+			time.Sleep(3 * time.Second)
+			return execute()
+		}, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server, client := redistest.InMemory(t)
+				thief := redis.NewClient(redistest.InMemoryOptions(server))
+				defer thief.Close()
+				m := &meddler{}
+				client.AddHook(m)
+				s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
+				require.NoError(t, s.SetPermits(t.Context(), 3))
+				require.NoError(t, acquire(t, s, 1).Release(t.Context())) // the server knows the scripts
+				p := acquire(t, s, 2, redlatch.WithLease(2*time.Second))
+				m.next = func(execute func() error) error {
+					require.NoError(t, c.meddle(execute, func() error {
+						return permitsemaphore.New(thief, "pool", redlatch.WithLinger(0)).Release(t.Context(), p.ID())
+					}))
+					return errCut
+				}
+				err := p.Release(t.Context())
+				if c.lost {
+					require.ErrorIs(t, err, redlatch.ErrLost)
+				} else {
+					require.NoError(t, err)
+				}
+			})
+		})
+	}
+}
+
+// Whoever releases a permit by its id has it, until its release is over, and the others are not lost with it.
+func TestAPermitOfWhichOneIsBeingReleasedByItsIDIsGivenBackWithoutLoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		m := &meddler{}
+		client.AddHook(m)
+		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
+		require.NoError(t, s.SetPermits(t.Context(), 3))
+		p := acquire(t, s, 2)
+		require.NoError(t, s.Release(t.Context(), acquire(t, s, 1).ID())) // the server knows the scripts
+		heard := make(chan struct{})
+		m.next = func(execute func() error) error {
+			err := execute()
+			<-heard
+			return err
+		}
+		byID := make(chan error)
+		go func() { byID <- s.Release(t.Context(), p.IDs()[1]) }()
+		synctest.Wait()
+		err := p.Release(t.Context())
+		close(heard)
+		require.NoError(t, <-byID)
+		require.NoError(t, err)
+		left, err := s.AvailablePermits(t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, 3, left)
+	})
+}
+
+// What is uncertain is carried through, so the permit will not be there much longer.
+func TestAPermitGoesOnWithoutTheOneWhoseReleaseByItsIDIsUncertain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, o := apart(t, redlatch.WithReleaseTimeout(time.Second))
+		p := acquire(t, s, 2)
+		require.NoError(t, s.Release(t.Context(), acquire(t, s, 1).ID())) // the server knows the scripts
+		ids := p.IDs()
+		o.begins.Store(true)
+		require.ErrorIs(t, s.Release(t.Context(), ids[0]), redlatch.ErrUncertain)
+		require.Equal(t, ids[1:], p.IDs())
+		o.on.Store(false)
+		ctx := p.Context(t.Context())
+		time.Sleep(time.Minute)
+		require.NoError(t, ctx.Err())
+		require.NoError(t, p.Release(t.Context()))
+	})
+}
+
+func TestAnIDIsOfNoUseToAnotherSemaphore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		pool := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
+		other := permitsemaphore.New(client, "other", redlatch.WithLinger(0))
+		for _, s := range []*permitsemaphore.Semaphore{pool, other} {
+			require.NoError(t, s.SetPermits(t.Context(), 1))
+		}
+		p := acquire(t, pool, 1)
+		require.ErrorIs(t, other.UpdateLease(t.Context(), p.ID(), time.Second), redlatch.ErrNotHeld)
+		require.ErrorIs(t, other.Release(t.Context(), p.ID()), redlatch.ErrNotHeld)
+		ctx := p.Context(t.Context())
+		time.Sleep(time.Minute)
+		require.NoError(t, ctx.Err())
+		require.NoError(t, p.Release(t.Context()))
+	})
+}
+
+// The renewals that come before the end do not move it.
+func TestMaxHoldEndsARenewedPermitInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := apart(t, redlatch.WithWatchdogTimeout(900*time.Millisecond))
+		start := time.Now()
+		p := acquire(t, s, 1, redlatch.WithMaxHold(2500*time.Millisecond))
+		<-p.Context(t.Context()).Done()
+		require.LessOrEqual(t, time.Since(start), 2500*time.Millisecond)
+		require.Greater(t, time.Since(start), 2*time.Second)
+		require.ErrorIs(t, p.Release(t.Context()), redlatch.ErrLost)
+	})
+}
