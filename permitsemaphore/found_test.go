@@ -83,32 +83,71 @@ func TestAReleaseThatIsSentAgainTellsALossFromItsOwnEffect(t *testing.T) {
 	}
 }
 
-// Whoever releases a permit by its id has it, until its release is over, and the others are not lost with it.
-func TestAPermitOfWhichOneIsBeingReleasedByItsIDIsGivenBackWithoutLoss(t *testing.T) {
+// Whoever releases a permit by its id has it until that is over; the others are not lost with it, and it is told once.
+func TestAPermitWhoseIDsAreBeingReleasedIsGivenBackWithoutLoss(t *testing.T) {
+	for n := 1; n <= 2; n++ {
+		synctest.Test(t, func(t *testing.T) {
+			_, client := redistest.InMemory(t)
+			m := &meddler{}
+			client.AddHook(m)
+			var told events
+			s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
+			require.NoError(t, s.SetPermits(t.Context(), 3))
+			require.NoError(t, s.Release(t.Context(), acquire(t, s, 1).ID())) // the server knows the scripts
+			p := acquire(t, s, 2, told.option())
+			heard := make(chan struct{})
+			m.next = func(execute func() error) error {
+				err := execute()
+				<-heard
+				return err
+			}
+			byID := make(chan error)
+			go func() { byID <- s.Release(t.Context(), p.IDs()[:n]...) }()
+			synctest.Wait()
+			err := p.Release(t.Context())
+			close(heard)
+			require.NoError(t, <-byID)
+			require.NoError(t, err)
+			require.Equal(t, 1, told.count(redlatch.EventReleased))
+			left, err := s.AvailablePermits(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, 3, left)
+		})
+	}
+}
+
+func TestAPermitWhoseIDsWereAllReleasedIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, client := redistest.InMemory(t)
-		m := &meddler{}
-		client.AddHook(m)
-		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
-		require.NoError(t, s.SetPermits(t.Context(), 3))
+		var told events
+		s, _ := apart(t, told.option())
 		p := acquire(t, s, 2)
-		require.NoError(t, s.Release(t.Context(), acquire(t, s, 1).ID())) // the server knows the scripts
-		heard := make(chan struct{})
-		m.next = func(execute func() error) error {
-			err := execute()
-			<-heard
-			return err
-		}
-		byID := make(chan error)
-		go func() { byID <- s.Release(t.Context(), p.IDs()[1]) }()
-		synctest.Wait()
-		err := p.Release(t.Context())
-		close(heard)
-		require.NoError(t, <-byID)
-		require.NoError(t, err)
-		left, err := s.AvailablePermits(t.Context())
-		require.NoError(t, err)
-		require.EqualValues(t, 3, left)
+		ctx, ids := p.Context(t.Context()), p.IDs()
+		require.NoError(t, s.Release(t.Context(), ids...))
+		require.ErrorIs(t, context.Cause(ctx), redlatch.ErrReleased)
+		require.ErrorIs(t, p.Release(t.Context()), redlatch.ErrReleased)
+		require.Equal(t, 1, told.count(redlatch.EventReleased))
+		require.Equal(t, ids[0], p.ID(), "by which it was known")
+	})
+}
+
+// A release by ids that releases none leaves the Permit as attentive as it was.
+func TestAPermitIsMissedAfterAReleaseByItsIDThatWasRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, client := redistest.InMemory(t)
+		elsewhere := redis.NewClient(redistest.InMemoryOptions(server))
+		defer elsewhere.Close()
+		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
+		require.NoError(t, s.SetPermits(t.Context(), 2))
+		gone := acquire(t, s, 1)
+		require.NoError(t, gone.Release(t.Context()))
+		p := acquire(t, s, 2)
+		require.ErrorIs(t, s.Release(t.Context(), p.ID(), gone.ID()), redlatch.ErrNotHeld)
+		require.NoError(t, permitsemaphore.New(elsewhere, "pool", redlatch.WithLinger(0)).Release(t.Context(), p.ID()))
+		ctx, cancel := context.WithTimeout(p.Context(t.Context()), time.Minute)
+		defer cancel()
+		<-ctx.Done()
+		require.ErrorIs(t, context.Cause(ctx), redlatch.ErrLost)
+		require.ErrorIs(t, p.Release(t.Context()), redlatch.ErrLost)
 	})
 }
 
@@ -159,4 +198,38 @@ func TestMaxHoldEndsARenewedPermitInTime(t *testing.T) {
 		require.Greater(t, time.Since(start), 2*time.Second)
 		require.ErrorIs(t, p.Release(t.Context()), redlatch.ErrLost)
 	})
+}
+
+func TestNoLeaseLastsLongerThanMaxHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := apart(t)
+		for _, lease := range []time.Duration{permitsemaphore.NoLease, time.Hour} {
+			p := acquire(t, s, 1, redlatch.WithMaxHold(time.Minute))
+			time.Sleep(time.Second)
+			require.NoError(t, p.UpdateLease(t.Context(), lease))
+			left, err := s.LeaseTime(t.Context(), p.ID())
+			require.NoError(t, err)
+			require.Equal(t, 59*time.Second, left)
+			require.NoError(t, p.Release(t.Context()))
+		}
+	})
+}
+
+func TestAPermitWhoseLeaseWasUpdatedIsRenewedNoLonger(t *testing.T) {
+	for _, lease := range []time.Duration{10 * time.Second, 2 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			s, _ := apart(t)
+			p := acquire(t, s, 1)
+			ctx, cancel := context.WithTimeout(p.Context(t.Context()), time.Hour)
+			defer cancel()
+			time.Sleep(time.Minute) // it is renewed
+			start := time.Now()
+			require.NoError(t, p.UpdateLease(t.Context(), lease))
+			<-ctx.Done()
+			require.ErrorIs(t, context.Cause(ctx), redlatch.ErrLost)
+			require.LessOrEqual(t, time.Since(start), lease)
+			require.Greater(t, time.Since(start), lease*9/10)
+			require.ErrorIs(t, p.Release(t.Context()), redlatch.ErrLost)
+		})
+	}
 }
