@@ -183,7 +183,7 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 	}
 	for i, n := range l.nodes {
 		if !heard[i] {
-			failures = append(failures, &NodeError{Node: n.label, Err: errors.New("no answer by when the others had decided")})
+			failures = append(failures, &NodeError{Node: n.label, Err: errors.New("not waited for: the others had decided it")})
 		}
 	}
 	lost := quorum.Lost(carried)

@@ -186,7 +186,7 @@ func TestTheErrorNamesTheServersThatWereNotWaitedFor(t *testing.T) {
 	for i, node := range nodes {
 		said := "is held by somebody else"
 		if i >= 3 {
-			said = "no answer by when the others had decided"
+			said = "not waited for: the others had decided it"
 		}
 		require.Regexp(t, "(?m)server "+strconv.Itoa(i+1)+" .*"+regexp.QuoteMeta(node.Addr)+".*"+said, err.Error())
 	}
