@@ -113,6 +113,12 @@ func TestAGhostOfAReaderDoesNotHarmTheNextOneBesideTheSameWrite(t *testing.T) {
 		next := k.take(lock.RLock, w.Context(k.ctx))
 		require.NotEqual(t, w.Owner(), next.Owner())
 		require.Equal(t, map[string]string{"mode": "write", w.Owner() + ":write": "1", next.Owner(): "1"}, k.fields())
+		again := k.take(lock.RLock, w.Context(k.ctx))
+		require.Equal(t, next.Owner(), again.Owner(), "who reads beside the write is one holder, whatever its name")
+		reads, err := lock.Reader().HoldCount(w.Context(k.ctx))
+		require.NoError(t, err)
+		require.EqualValues(t, 2, reads)
+		k.give(again)
 		ghost.Release()
 		ghost.AwaitExecuted(t, 1)
 		k.eventually("what the ghost took is given back", func() bool { return k.fields()[w.Owner()] == "" })
@@ -120,6 +126,31 @@ func TestAGhostOfAReaderDoesNotHarmTheNextOneBesideTheSameWrite(t *testing.T) {
 		k.give(w)
 		require.Equal(t, map[string]string{"mode": "read", next.Owner(): "1"}, k.fields())
 		k.give(next)
+		require.Empty(t, k.fields())
+	})
+}
+
+// A reader who comes beside a write while the one before it is given back has an identity of its own. It keeps the key
+// all the same, and so the field of a writer whose time is over.
+func TestAWriteLeaseThatIsOverEndsBesideAReaderWithAnIdentityOfItsOwn(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		k := &kit{T: t, ctx: t.Context(), client: srv.Client(t), srv: srv, name: srv.Key(t, "rw")}
+		lock, proxy := k.faulty()
+		w := k.take(lock.Lock, k.ctx, redlatch.WithLease(2*time.Second))
+		writing := context.WithoutCancel(w.Context(k.ctx))
+		first := k.take(lock.RLock, writing)
+		release := proxy.On(k.calls(), 1, faultproxy.Hold)
+		given := make(chan error, 1)
+		go func() { given <- first.Unlock(k.ctx) }()
+		release.AwaitHits(t, 1)
+		second := k.take(lock.RLock, writing)
+		require.NotEqual(t, w.Owner(), second.Owner())
+		release.Release()
+		require.NoError(t, <-given)
+		k.eventually("the write side ends", func() bool { return k.fields()["mode"] == "read" })
+		require.Equal(t, map[string]string{"mode": "read", second.Owner(): "1"}, k.fields())
+		k.give(second)
+		require.ErrorIs(t, w.Unlock(k.ctx), redlatch.ErrLost)
 		require.Empty(t, k.fields())
 	})
 }

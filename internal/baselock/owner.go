@@ -38,7 +38,7 @@ type owner struct {
 	token    int64
 	lost     *errs.Loss
 	doubt    *doubt // nil if there never was any
-	guest    *owner // the latest that was given this identity too
+	guest    *owner // the latest within this one, perhaps no longer a holder
 }
 
 func newOwner(b *Base, set *settings.Settings) *owner {

@@ -81,10 +81,10 @@ func (b *Base) admit(ctx context.Context, host *owner, set *settings.Settings, t
 	o.host = host
 	if guest == nil {
 		o.id = host.id
-		host.mu.Lock()
-		host.guest = o
-		host.mu.Unlock()
 	}
+	host.mu.Lock()
+	host.guest = o
+	host.mu.Unlock()
 	h, _, err := b.ask(ctx, o, try)
 	if h == nil && err == nil {
 		return nil, host.lose(watchdog.NotOwned, nil)
@@ -92,7 +92,7 @@ func (b *Base) admit(ctx context.Context, host *owner, set *settings.Settings, t
 	return h, err
 }
 
-// resident is the guest that has the host's identity, perhaps no longer as a holder.
+// resident is the latest guest, perhaps no longer as a holder.
 func (o *owner) resident() *owner {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,13 +106,14 @@ func (o *owner) holds() bool {
 	return o.live > 0 && o.lost == nil
 }
 
-// moveOut leaves the host's identity to the next guest, if no command of this one can be executed any more.
+// moveOut leaves the host's identity to the next guest, if no command of this one can be executed any more. A guest with
+// an identity of its own stays: there was one before it, of which that is not known.
 func (o *owner) moveOut() {
-	if o.host == nil {
+	if o.host == nil || o.id != o.host.id {
 		return
 	}
 	o.mu.Lock()
-	settled := o.doubt == nil || o.doubt.since.IsZero()
+	settled := o.doubt == nil
 	o.mu.Unlock()
 	o.host.mu.Lock()
 	defer o.host.mu.Unlock()
