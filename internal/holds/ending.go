@@ -128,12 +128,18 @@ func (a *audience) sweep() {
 	a.prune = 2 * len(a.watchers)
 }
 
-// pin keeps l from being collected as long as neither it nor the hold is over. Like the watchers, pins that are over go
-// when the list has doubled.
+// pin keeps l from being collected as long as neither it nor the hold is over. When the hold is over it ends l: whoever
+// is telling the end at this moment may find l collected. Like the watchers, pins that are over go when the list has
+// doubled.
 func (e *Ending) pin(l *life) {
 	e.mu.Lock()
+	if cause := e.cause; cause != nil {
+		e.mu.Unlock()
+		l.release(cause)
+		return
+	}
 	defer e.mu.Unlock()
-	if e.cause != nil || l.pinned.Load() {
+	if l.pinned.Load() {
 		return
 	}
 	l.pinned.Store(true)

@@ -30,6 +30,7 @@ func collected(t *testing.T, what string, done func() bool) {
 type parent struct {
 	context.Context
 	registered atomic.Int64
+	onStop     func() // nil, or called when a registration is taken back
 }
 
 func newParent(t *testing.T) (*parent, context.CancelFunc) {
@@ -47,6 +48,9 @@ func (p *parent) AfterFunc(f func()) func() bool {
 	return func() bool {
 		if once.CompareAndSwap(false, true) {
 			p.registered.Add(-1)
+		}
+		if p.onStop != nil {
+			p.onStop()
 		}
 		return stop()
 	}
@@ -208,5 +212,29 @@ func TestAfterFuncRunsAlthoughTheContextWasDropped(t *testing.T) {
 	case <-ran:
 	case <-time.After(10 * time.Second):
 		t.Fatal("the function that was registered for the end did not run")
+	}
+}
+
+// A latecomer asks for the channel, and drops the context, while the end of the hold is being told.
+func TestTheEndReachesWhoComesForTheDoneChannelMeanwhile(t *testing.T) {
+	p, cancel := newParent(t)
+	defer cancel()
+	h := &hold{}
+	first := holds.NewContext(p, h, nil)
+	keep := &public{}
+	late, gone := holds.NewContext(context.Background(), h, keep), weak.Make(keep)
+	keep = nil
+	var done <-chan struct{}
+	p.onStop = func() { // first is told, late is not yet
+		done = late.Done()
+		late = nil
+		collected(t, "the context gone", func() bool { return gone.Value() == nil })
+	}
+	h.ending.End(errOver)
+	require.Error(t, first.Err())
+	select {
+	case <-done:
+	default:
+		t.Fatal("the channel was not closed")
 	}
 }
