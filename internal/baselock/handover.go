@@ -162,13 +162,7 @@ func (o *owner) handOver(ctx context.Context, limit delivery.Limit, claim waitin
 
 // decline gives back what was handed over to a waiter who had left.
 func (h *hold) decline() {
-	o := h.owner
-	if !h.retire() {
-		return
+	if h.retire() {
+		_ = h.giveBack(context.Background()) // what is not confirmed goes on in the background
 	}
-	limit, err := o.enterToRelease(context.Background())
-	if err != nil {
-		return
-	}
-	_ = o.giveBack(context.Background(), releaseWithin(limit)) // what is not confirmed goes on in the background
 }

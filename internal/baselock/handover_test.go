@@ -294,7 +294,7 @@ func TestWhoComesWhileTheLockIsBeingReleasedHasItRightAfter(t *testing.T) {
 	}
 }
 
-// The release is not made then, and nobody can tell: the lock is free when its lease is over.
+// The release is not made then; it is settled behind the panic.
 func TestAHookThatPanicsDuringAHandOverLeavesNobodyWaitingForIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		b := k.lock()
@@ -306,7 +306,7 @@ func TestAHookThatPanicsDuringAHandOverLeavesNobodyWaitingForIt(t *testing.T) {
 		require.Panics(t, func() { _ = first.Unlock(k.ctx) })
 		got := <-second
 		require.NoError(t, got.err)
-		require.Less(t, got.at, 34*time.Second)
+		require.Less(t, got.at, 5*time.Second)
 		require.NoError(t, got.hold.Unlock(k.ctx))
 		require.NoError(t, (<-third).err)
 	})

@@ -63,24 +63,7 @@ func (h *hold) Unlock(ctx context.Context) error {
 	if !h.retire() {
 		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, o.base.Name)
 	}
-	h.ending.End(errs.Released)
-
-	limit, err := o.enterToRelease(ctx)
-	if err == nil {
-		err = o.giveBack(ctx, releaseWithin(limit))
-	} else {
-		// An earlier command of this owner has no answer yet. Settling takes the count to what is live now.
-		o.mu.Lock()
-		o.live--
-		left := o.live
-		o.mu.Unlock()
-		if left == 0 { // a re-entry that succeeds after all finds that it came too late
-			o.base.Session.Watchdog.Forget(&o.ticket)
-			o.unannounce(false)
-		}
-		o.pending()
-		err = o.unconfirmed(err, true)
-	}
+	err := h.giveBack(ctx)
 	o.base.observe(o.set, settings.Released, o.id, h.since.Time(), err)
 	return err
 }
@@ -100,30 +83,57 @@ func (h *hold) retire() bool {
 	return true
 }
 
-// giveBack sends the release of one hold. The caller has the turn; giveBack passes it on.
-func (o *owner) giveBack(ctx context.Context, limit delivery.Limit) error {
+// giveBack ends a hold that is retired, and releases it.
+func (h *hold) giveBack(ctx context.Context) error {
+	o := h.owner
+	h.ending.End(errs.Released)
+	limit, err := o.enterToRelease(ctx)
 	o.mu.Lock()
 	o.live--
 	left, lost := o.live, o.lost
 	o.mu.Unlock()
-	if left > 0 && lost == nil {
-		defer o.exit()
-		return o.giveBackOne(ctx, limit, left)
-	}
-	if left == 0 {
+	if left > 0 {
+		o.adjust()
+	} else {
 		o.base.Session.Watchdog.Forget(&o.ticket)
 	}
-	err := o.giveBackAll(ctx, limit, lost == nil)
-	o.exit()
+	if err == nil {
+		err = o.giveBackTo(ctx, left, lost == nil, releaseWithin(limit))
+	} else {
+		// An earlier command of this owner has no answer yet. Settling takes the count to what is live now.
+		if left == 0 { // a re-entry that succeeds after all finds that it came too late
+			o.unannounce(false)
+		}
+		o.pending()
+		err = o.unconfirmed(err, true)
+	}
 	if lost != nil {
 		return lost
 	}
 	return err
 }
 
+// giveBackTo sends the release of one hold, after which so many are left. The caller has the turn; giveBackTo passes it
+// on.
+func (o *owner) giveBackTo(ctx context.Context, left int32, held bool, limit delivery.Limit) (err error) {
+	returned := false
+	defer func() { // a hook of the client may panic on this goroutine, and nothing else of the owner could be sent
+		if !returned {
+			o.pending()
+		}
+		o.exit()
+	}()
+	if left > 0 && held {
+		err = o.giveBackOne(ctx, limit, left)
+	} else {
+		err = o.giveBackAll(ctx, limit, held)
+	}
+	returned = true
+	return err
+}
+
 // giveBackOne lowers the count. The lease stays what it is.
 func (o *owner) giveBackOne(ctx context.Context, limit delivery.Limit, left int32) error {
-	o.adjust()
 	cmd := o.base.Kind.Recount(o.subject(left, 0))
 	held, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -172,6 +173,69 @@ func TestAHoldIsNotRenewedWhileItsReleaseWaitsForItsTurn(t *testing.T) {
 		require.False(t, k.locked(), "the lease has run out")
 		k.at(6 * time.Minute) // when the command ends
 	})
+}
+
+// A fixed lease is not renewed, whoever needed that before and could not be given back in time.
+func TestAFixedLeaseIsNotRenewedWhileTheReleaseOfARenewedHoldWaitsForItsTurn(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock(redlatch.WithReleaseTimeout(time.Second))
+		outer := k.take(b, k.ctx, redlatch.WithLease(time.Minute))
+		inner := k.take(b, outer.Context(k.ctx))
+		k.harm("recount", 1, fault{before: 5 * time.Second, refused: true})
+		extended := make(chan error)
+		go func() { extended <- outer.Extend(k.ctx, time.Minute) }()
+		synctest.Wait()
+		require.ErrorIs(t, inner.Unlock(k.ctx), redlatch.ErrUncertain)
+		require.NoError(t, <-extended)
+		k.at(70 * time.Second)
+		require.False(t, k.locked())
+		require.ErrorIs(t, outer.Unlock(k.ctx), redlatch.ErrLost)
+	})
+}
+
+func TestUnlockOfALostLockSaysSoAlsoIfItWaitsForItsTurnInVain(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock(redlatch.WithReleaseTimeout(time.Second))
+		h := k.take(b, k.ctx, redlatch.WithLease(10*time.Second))
+		work := h.Context(k.ctx)
+		k.at(9 * time.Second)
+		k.harm("recount", 1, fault{before: 5 * time.Second, refused: true})
+		extended := make(chan error)
+		go func() { extended <- h.Extend(k.ctx, time.Minute) }()
+		<-work.Done()
+		require.ErrorIs(t, h.Unlock(k.ctx), redlatch.ErrLost)
+		require.Error(t, <-extended)
+	})
+}
+
+// Nobody else is to wait for a turn that never comes, and the lock is not to stay taken until its lease is over.
+func TestAHookThatPanicsDuringAReleaseHoldsUpNothing(t *testing.T) {
+	for name, harm := range map[string]fault{
+		"before it": {before: 100 * time.Millisecond, panics: true}, "after it": {after: 100 * time.Millisecond, dies: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				b := k.lock()
+				h := k.take(b, k.ctx)
+				inner := k.take(b, h.Context(k.ctx))
+				k.harm("recount", 1, harm)
+				require.Panics(t, func() { _ = inner.Unlock(k.ctx) })
+				time.Sleep(500 * time.Millisecond)
+				require.Equal(t, 1, k.count(h.Owner()))
+
+				k.harm("release", 1, harm)
+				extended := make(chan error, 1)
+				go func() {
+					time.Sleep(50 * time.Millisecond)
+					extended <- h.Extend(context.Background(), time.Minute)
+				}()
+				require.Panics(t, func() { _ = h.Unlock(k.ctx) })
+				require.ErrorIs(t, <-extended, redlatch.ErrReleased)
+				time.Sleep(time.Second)
+				require.False(t, k.locked())
+			})
+		})
+	}
 }
 
 func TestOutstandingHoldsKeepWhatAReleaseCouldNotGiveBack(t *testing.T) {
