@@ -160,7 +160,7 @@ func (o *owner) handOver(ctx context.Context, limit delivery.Limit, claim waitin
 	return o.gaveBack(reply.Held, receipt, err)
 }
 
-// decline gives back what was handed over to a waiter who had left.
+// decline gives back what nobody takes: it was handed over to a waiter who had left, say.
 func (h *hold) decline() {
 	if h.retire() {
 		_ = h.giveBack(context.Background()) // what is not confirmed goes on in the background

@@ -46,9 +46,20 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		b.observe(set, settings.Refused, "", start, err)
 		return nil, err
 	}
-	hold := redlatch.NewHold(h) // first: if the observer panics, the hold is found forgotten
+	b.tell(set, h, start)
+	return redlatch.NewHold(h), nil
+}
+
+// tell has the observer know of h. If it panics nobody ever gets h, so that is given back.
+func (b *Base) tell(set *settings.Settings, h *hold, start time.Time) {
+	returned := false
+	defer func() {
+		if !returned {
+			h.decline()
+		}
+	}()
 	b.observe(set, settings.Acquired, h.owner.id, start, nil)
-	return hold, nil
+	returned = true
 }
 
 // explain tells apart, in an error of an acquisition, that somebody else has the lock from everything else.

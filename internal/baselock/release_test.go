@@ -3,6 +3,7 @@ package baselock_test
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -232,6 +233,41 @@ func TestAHookThatPanicsDuringAReleaseHoldsUpNothing(t *testing.T) {
 				require.Panics(t, func() { _ = h.Unlock(k.ctx) })
 				require.ErrorIs(t, <-extended, redlatch.ErrReleased)
 				time.Sleep(time.Second)
+				require.False(t, k.locked())
+			})
+		})
+	}
+}
+
+// Who recovers from the panic has no hold that it could give back.
+func TestWhatAnObserverPanicsAtIsGivenBack(t *testing.T) {
+	for how, end := range map[string]func(){"panic": func() { panic("an observer") }, "Goexit": runtime.Goexit} {
+		t.Run(how, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				b := k.lock(redlatch.WithWatchdogTimeout(time.Minute))
+				harmful := redlatch.WithObserver(func(e redlatch.Event) {
+					if e.Kind == redlatch.EventAcquired {
+						end()
+					}
+				})
+				ask := func(ctx context.Context) {
+					over := make(chan any)
+					go func() {
+						defer func() { over <- recover() }()
+						_, _ = b.Lock(ctx, []redlatch.Option{harmful})
+						t.Error("the observer did not end it")
+					}()
+					<-over
+				}
+				ask(k.ctx)
+				require.False(t, k.locked())
+
+				outer := k.take(b, k.ctx, redlatch.WithLease(5*time.Minute))
+				ask(outer.Context(k.ctx))
+				require.Equal(t, 1, k.count(outer.Owner()))
+				time.Sleep(2 * time.Minute)
+				require.Equal(t, 3*time.Minute, k.mini.TTL(name))
+				require.NoError(t, outer.Unlock(k.ctx))
 				require.False(t, k.locked())
 			})
 		})
