@@ -276,8 +276,10 @@ func TestReadingBesideAWriteThatIsGoneFindsTheLoss(t *testing.T) {
 		w := k.take(lock.Lock, k.ctx)
 		ctx := w.Context(k.ctx)
 		k.lose()
+		before := k.srv.Commands(k)
 		_, err := lock.RLock(ctx)
 		require.ErrorIs(k, err, redlatch.ErrLost)
+		require.Less(k, k.srv.Commands(k)-before, int64(20), "it asks once, and does not go on")
 		require.ErrorIs(k, context.Cause(ctx), redlatch.ErrLost)
 		require.Empty(k, k.keys(), "nothing is created")
 		fresh := k.take(lock.RLock, context.WithoutCancel(ctx)) // now the hold does not matter any more

@@ -130,6 +130,27 @@ func TestAGhostOfAReaderDoesNotHarmTheNextOneBesideTheSameWrite(t *testing.T) {
 	})
 }
 
+// The release of a guest may be executed once more when the next one has come.
+func TestAfterAReleaseInDoubtTheNextReaderBesideTheWriteHasAnotherIdentity(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		k := &kit{T: t, ctx: t.Context(), client: srv.Client(t), srv: srv, name: srv.Key(t, "rw")}
+		lock, proxy := k.faulty()
+		w := k.take(lock.Lock, k.ctx)
+		ctx := w.Context(k.ctx)
+		first := k.take(lock.RLock, ctx)
+		require.Equal(t, w.Owner(), first.Owner())
+		proxy.On(k.calls(), 1, faultproxy.CloseBefore)
+		k.give(first)
+		for range 2 { // also after one of whom nothing is in doubt
+			next := k.take(lock.RLock, ctx)
+			require.NotEqual(t, w.Owner(), next.Owner())
+			k.give(next)
+		}
+		k.give(w)
+		require.Empty(t, k.fields())
+	})
+}
+
 // A reader who comes beside a write while the one before it is given back has an identity of its own. It keeps the key
 // all the same, and so the field of a writer whose time is over.
 func TestAWriteLeaseThatIsOverEndsBesideAReaderWithAnIdentityOfItsOwn(t *testing.T) {
