@@ -133,9 +133,15 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		c.observe(settings.Refused, time.Since(start), err)
 		return nil, err
 	}
-	hold := redlatch.NewHold(inner) // first: if the observer panics, the hold is found forgotten
+	told := false
+	defer func() { // if the observer panics nobody ever gets the hold
+		if !told {
+			inner.Decline()
+		}
+	}()
 	c.observe(settings.Acquired, time.Since(start), nil)
-	return hold, nil
+	told = true
+	return redlatch.NewHold(inner), nil
 }
 
 func (c *call) observe(kind int, d time.Duration, err error) {

@@ -30,19 +30,11 @@ var forgetCases = []trial{
 			cancel() // a child that is not cancelled stands for work that goes on
 		})
 	}},
-	{"a hold is forgotten when the observer that is told of it panics", nil, func(l *lab) {
-		forgotten := make(chan redlatch.Event, 100)
-		lock := l.lock(redlatch.WithWatchdogTimeout(1500*time.Millisecond), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
-			redlatch.WithObserver(func(e redlatch.Event) {
-				switch e.Kind {
-				case redlatch.EventAcquired:
-					panic("observer")
-				case redlatch.EventForgotten:
-					forgotten <- e
-				}
-			}))
+	{"a hold is given back when the observer that is told of it panics", nil, func(l *lab) {
+		lock := l.lock(redlatch.WithObserver(func(redlatch.Event) { panic("observer") }))
 		require.PanicsWithValue(l, "observer", func() { _, _ = lock.Lock(l.ctx) })
-		l.endsForgotten(forgotten)
+		require.Empty(l, l.left(l.name))
+		l.isFree(l.stranger())
 	}},
 	{"work that still has the hold's context still holds", nil, func(l *lab) {
 		forgotten, lock := l.forgetful(8 * time.Second)
@@ -105,11 +97,6 @@ func (l *lab) forgets(drop func(redlatch.Locker)) {
 	l.Helper()
 	forgotten, lock := l.forgetful(1500 * time.Millisecond)
 	drop(lock)
-	l.endsForgotten(forgotten)
-}
-
-func (l *lab) endsForgotten(forgotten <-chan redlatch.Event) {
-	l.Helper()
 	l.eventually("the forgotten hold is reported", func() bool {
 		runtime.GC()
 		return len(forgotten) > 0

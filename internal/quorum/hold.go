@@ -134,7 +134,7 @@ func (h *Hold) loseLocked(reason string, cause error) error {
 	return loss
 }
 
-// giveBackRest is for a hold that was lost and is not unlocked.
+// giveBackRest is for a hold that is not unlocked.
 func (h *Hold) giveBackRest() {
 	h.mu.Lock()
 	given := h.given
@@ -144,6 +144,17 @@ func (h *Hold) giveBackRest() {
 	if !given {
 		GiveBack(context.Background(), members)
 	}
+}
+
+// Decline gives back a hold that nobody takes.
+func (h *Hold) Decline() {
+	h.mu.Lock()
+	h.retired = true
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	h.mu.Unlock()
+	h.giveBackRest()
 }
 
 // trustLocked is the moment up to which at least as many members as are needed are in force.
