@@ -227,7 +227,14 @@ func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining 
 		subject.Wake, _ = b.wake(ctx) // it may remove a waiter that is gone and wake the next; without, that one polls
 	}
 	cmd := b.Kind.Acquire(subject)
+	returned := false
+	defer func() { // a hook of the client may panic on this goroutine, after the server has granted the lock
+		if !returned {
+			o.doubted()
+		}
+	}()
 	h, remaining, err = b.attemptAs(ctx, o, cmd, try)
+	returned = true
 	if err != nil {
 		o.abandon(delivery.AsFailure(err), cmd)
 	}
