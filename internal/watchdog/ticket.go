@@ -98,7 +98,11 @@ func (t *Ticket) Owner() Owner { return t.owner }
 // TrustedUntil returns the moment up to which the ticket may be relied on, by the clock alone. A loss before that moment
 // moves it back to the moment of the loss; Forget leaves it. It is in the past for a ticket that was never kept.
 func (t *Ticket) TrustedUntil() time.Time {
-	return instant(t.trusted.Load()).time()
+	until := instant(t.trusted.Load())
+	if until == 0 { // the epoch would do, but a fake clock may be years before it
+		return time.Time{}
+	}
+	return until.time()
 }
 
 // Lease is the TTL to ask for in a send made now. 0 means to check only. It never reaches past Terms.End, to which whole
