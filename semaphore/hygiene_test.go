@@ -163,8 +163,10 @@ func TestTheObserverIsToldOfATryThatIsRefusedForThoseWhoWait(t *testing.T) {
 		require.NoError(b, err)
 		require.False(b, taken)
 		require.Len(b, events, 1)
-		require.Equal(b, redlatch.EventRefused, events[0].Kind)
-		require.EqualError(b, events[0].Err, `redlatch: not acquired: semaphore "s": others of this process are waiting for it`)
+		why := events[0].Err
+		require.Equal(b, redlatch.Event{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: why}, events[0])
+		require.ErrorIs(b, why, redlatch.ErrNotAcquired)
+		require.EqualError(b, why, `redlatch: not acquired: semaphore "s": others of this process are waiting for it`)
 		over, stop := context.WithCancel(b.Context())
 		stop()
 		_, err = s.TryAcquire(over, 1)
