@@ -17,13 +17,20 @@ import (
 // gets it; what the replica has not is lost, and its holder learns of that by a renewal. What replicas acknowledged it
 // has.
 func TestAFailoverKeepsWhatTheReplicaHasAndTellsTheRest(t *testing.T) {
+	var theirs *redis.ClusterClient
+	t.Cleanup(func() { // last, when the sentinels are gone
+		// Close leaves the subscription to a sentinel. It is given up when the sentinel does not say where the master is.
+		_ = theirs.ForEachMaster(context.Background(), func(context.Context, *redis.Client) error { return nil })
+		_ = theirs.Close()
+	})
 	servers := redistest.Sentinel(t)
 	ctx := t.Context()
 	ours := servers.Client(t)
-	theirs := redis.NewFailoverClusterClient(&redis.FailoverOptions{MasterName: servers.MasterName, SentinelAddrs: servers.Addrs()})
-	t.Cleanup(func() { _ = theirs.Close() })
+	theirs = redis.NewFailoverClusterClient(&redis.FailoverOptions{
+		MasterName: servers.MasterName, SentinelAddrs: servers.Addrs(), DialerRetries: 1,
+	})
 	const lease = 15 * time.Second // a failover takes a few seconds, and more on a busy machine
-	renewed, replicated := redlatch.WithWatchdogTimeout(lease), redlatch.WithReplicas(1, time.Second)
+	renewed, replicated := redlatch.WithWatchdogTimeout(lease), redlatch.WithReplicas(1, 2500*time.Millisecond)
 
 	kept, lost := map[string]*redlatch.Hold{}, map[string]*redlatch.Hold{}
 	next := map[string]chan *redlatch.Hold{}

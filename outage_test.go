@@ -76,8 +76,8 @@ func TestAnOutageLongerThanTheLeaseEndsNoWait(t *testing.T) {
 // A send that got no answer cannot be sent again where replicas have to acknowledge: the acquisition is made anew.
 func TestAnOutageEndsNoWaitForReplicas(t *testing.T) {
 	srv, _ := redistest.Replicated(t)
-	rdb := srv.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Second })
-	sitOut(t, srv, rdb, sections(t.Context(), rdb, redlatch.WithReplicas(1, 900*time.Millisecond)))()
+	rdb := srv.Client(t, func(o *redis.Options) { o.ReadTimeout = 4 * time.Second })
+	sitOut(t, srv, rdb, sections(t.Context(), rdb, redlatch.WithReplicas(1, 3900*time.Millisecond)))()
 }
 
 // lockers are locks of every kind, whose names begin with prefix.
@@ -110,8 +110,8 @@ func sections(ctx context.Context, rdb *redis.Client, opts ...redlatch.Option) m
 // returns has the server go on, and requires that they all succeed.
 func sitOut(t *testing.T, srv *redistest.Server, rdb *redis.Client, waits map[string]func() error) (goOn func()) {
 	t.Helper()
-	for what, wait := range waits { // the connections are made, and the server knows the scripts
-		require.NoError(t, wait(), what)
+	for what, wait := range waits { // the connections are made, the server knows the scripts, and a replica is there
+		await(t, what, func() bool { return wait() == nil })
 	}
 	var unanswered timeouts
 	rdb.AddHook(&unanswered)
