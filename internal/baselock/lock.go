@@ -268,12 +268,12 @@ func (o *owner) accept(receipt delivery.Receipt, lease time.Duration, reply atte
 	trusted := receipt.Sent.Add(lease - watchdog.Margin(lease))
 	if !time.Now().Before(trusted) {
 		go o.giveUp()
+		why := errSlow
 		if receipt.Doubt {
-			return nil, 0, fmt.Errorf("%w: %s %q was granted, but %w than its lease of %v; ask for a longer lease",
-				errs.NotAcquired, o.base.Kind.Noun, o.base.Name, errLate, lease)
+			why = errLate
 		}
-		return nil, 0, fmt.Errorf("%w: %s %q was granted, but the answer took longer than its lease of %v; ask for a longer lease",
-			errs.NotAcquired, o.base.Kind.Noun, o.base.Name, lease)
+		return nil, 0, fmt.Errorf("%w: %s %q was granted, but %w than its lease of %v; ask for a longer lease",
+			errs.NotAcquired, o.base.Kind.Noun, o.base.Name, why, lease)
 	}
 	return o.begin(receipt.Sent, trusted, reply.Token), 0, nil
 }

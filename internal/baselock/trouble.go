@@ -14,6 +14,9 @@ import (
 // longer trusted. It is given back, and can be acquired anew: nothing says that the next answer takes as long.
 var errLate = errors.New("the outage took longer")
 
+// errSlow tells that a single answer took so long, as the next one may.
+var errSlow = errors.New("the answer took longer")
+
 // A trouble is what goes wrong with the acquisitions of one wait that cannot be sent again, but can be made anew: under
 // another identity, while what the last one may have brought is given back. Whoever tries only is told of the error: what
 // the one before may have brought would look like somebody else's.

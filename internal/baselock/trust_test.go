@@ -167,6 +167,26 @@ func TestAWaitThatEndsDuringAnOutageSaysBoth(t *testing.T) {
 	})
 }
 
+// Asked again, a try might take what its own first send brought for somebody else's.
+func TestATryWhoseOutageTakesLongerThanItsLeaseSaysSo(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock(redlatch.WithLease(time.Second))
+		asked := 0
+		k.faults(func(op string) fault {
+			if op != "acquire" {
+				return fault{}
+			}
+			asked++
+			return fault{lost: asked == 1, refused: asked > 1 && time.Since(k.start) < 1500*time.Millisecond}
+		})
+		_, err := b.TryLock(k.ctx, nil)
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorContains(t, err, "the outage took longer than its lease of 1s")
+		time.Sleep(time.Second)
+		require.False(t, k.locked())
+	})
+}
+
 // What was acquired by a send without an answer has to be given back when the server is back so late, and whoever waits
 // acquires anew, in his place.
 func TestAnOutageLongerThanTheLeaseCostsNobodyHisPlace(t *testing.T) {

@@ -39,8 +39,8 @@ local function insist(...)
 end
 
 -- settle stores the reply. It comes right after the change, before any message, for a message can fail. A lane that is
--- new in the hash, or was last used in another half minute, begins the lifetime anew; so it lasts until
--- two minutes after the operation's number was drawn at least. It returns what the script is to answer.
+-- new in the hash, or was last used in another half minute, begins the lifetime anew; so it lasts until two minutes after
+-- the operation's number was drawn at least. It returns what the script is to answer.
 local function settle(reply)
   local new = insist('hset', KEYS[2], ARGV[1], ARGV[2] .. ':' .. reply)
   if new == 1 or math.floor(sequence / round) ~= math.floor(settled / round) then
