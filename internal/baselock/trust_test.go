@@ -170,7 +170,7 @@ func TestAWaitThatEndsDuringAnOutageSaysBoth(t *testing.T) {
 // Asked again, a try might take what its own first send brought for somebody else's.
 func TestATryWhoseOutageTakesLongerThanItsLeaseSaysSo(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		b := k.lock(redlatch.WithLease(time.Second))
+		b := k.lock(redlatch.WithLease(time.Second), redlatch.WithOutage(10*time.Second))
 		asked := 0
 		k.faults(func(op string) fault {
 			if op != "acquire" {
