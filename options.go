@@ -262,7 +262,7 @@ func WithObserver(fn func(Event)) Option {
 			return
 		}
 		s.Observe = func(e settings.Event) {
-			fn(Event{Kind: EventKind(e.Kind), Primitive: e.Primitive, Name: e.Name, Owner: e.Owner, Duration: e.Duration, Err: e.Err})
+			fn(Event{Kind: EventKind(e.Kind), Primitive: e.Primitive, Name: e.Name, Owner: e.Owner, Reentry: e.Reentry, Duration: e.Duration, Err: e.Err})
 		}
 	}
 }

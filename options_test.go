@@ -112,7 +112,7 @@ func TestAnObserverSeesEveryFieldOfAnEvent(t *testing.T) {
 func TestEveryKindOfEventHasAName(t *testing.T) {
 	for kind, name := range map[redlatch.EventKind]string{
 		0: "unknown", redlatch.EventAcquired: "acquired", redlatch.EventRefused: "refused", redlatch.EventReleased: "released",
-		redlatch.EventLost: "lost", redlatch.EventForgotten: "forgotten", redlatch.EventSettled: "settled",
+		redlatch.EventLost: "lost", redlatch.EventForgotten: "forgotten", redlatch.EventLeft: "left", redlatch.EventSettled: "settled",
 		redlatch.EventSettled + 1: "unknown", -1: "unknown",
 	} {
 		require.Equal(t, name, kind.String())

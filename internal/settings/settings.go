@@ -121,6 +121,7 @@ const (
 	Released
 	Lost
 	Forgotten
+	Left
 	Settled
 )
 
@@ -130,6 +131,7 @@ type Event struct {
 	Primitive string
 	Name      string
 	Owner     string
+	Reentry   bool
 	Duration  time.Duration
 	Err       error
 }
