@@ -246,7 +246,7 @@ func TestWaitersForOneNameCostACommandPerPollTogether(t *testing.T) {
 	await(t, "everybody in line", func() bool {
 		info, err := lock.Inspect(t.Context())
 		require.NoError(t, err)
-		return info.Waiters == n && subscribers(t, admin) == 1
+		return info.Waiters == int64(n) && subscribers(t, admin) == 1
 	})
 
 	w := open(t, srv)

@@ -157,8 +157,8 @@ func ExampleGroup() {
 	left, _ := seats.RemainingTTL(ctx)
 	fmt.Println(count, locked, left.Round(time.Minute))
 	info, _ := seats.Inspect(ctx)
-	for _, v := range info.Values {
-		fmt.Println(v.Value, v.Owner == hold.Owner(), v.Holds)
+	for _, h := range info.Holders {
+		fmt.Println(h.Side, h.Owner == hold.Owner(), h.Holds)
 	}
 	freed, _ := seats.ForceUnlock(ctx)
 	fmt.Println(freed, errors.Is(inner.Unlock(ctx), redlatch.ErrLost), errors.Is(hold.Unlock(ctx), redlatch.ErrLost))

@@ -139,19 +139,23 @@ func (g *Group) ForceUnlock(ctx context.Context) (bool, error) {
 	return g.base.ForceUnlock(ctx)
 }
 
-// GroupInfo is what Inspect finds out about some values of a group.
-type GroupInfo struct {
-	Name    string
-	Key     string  // the group's name as Redis has it
-	Values  []Value // in the order of Group.Values
-	Waiters int     // calls of this process that wait for the same values through this client
-}
-
-// A Value is one value of a group.
-type Value struct {
-	Value string
-	Owner string        // who has it, "<client uuid>:<number>"; empty when it is free
-	Holds int64         // how many times
-	TTL   time.Duration // how long until it is free if nobody renews it
-	Own   bool          // whether the owner belongs to this client
+// Inspect returns which of the values are held: a Holder for each of them, with the value as its Side, in the order of
+// Values. Values that are free are not among them.
+func (g *Group) Inspect(ctx context.Context) (redlatch.Info, error) {
+	if g.invalid != nil {
+		return redlatch.Info{}, g.invalid
+	}
+	holders, err := baselock.Ask(ctx, g.base, multilock.Inspect(g.base.Key, g.fields))
+	if err != nil {
+		return redlatch.Info{}, err
+	}
+	info, known := g.base.Info(), g.base.Known()
+	for i, h := range holders {
+		if h.Owner == "" {
+			continue
+		}
+		info.Exists, info.TTL = true, max(info.TTL, h.TTL)
+		info.Holders = append(info.Holders, known.Tell(redlatch.Holder{Owner: h.Owner, Holds: h.Holds, Side: g.values[i], TTL: h.TTL}))
+	}
+	return info, nil
 }

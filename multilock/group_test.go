@@ -138,9 +138,11 @@ func TestEveryHoldOfAGroupIsRenewedWithExactlyItsValues(t *testing.T) {
 		eventually(t, "renewals", func() bool { return ab.Until().After(until) && c.Until().After(until) })
 		info, err := multilock.NewGroup(client, key, []string{"a", "b", "c", "d"}).Inspect(ctx)
 		require.NoError(t, err)
-		for i, owner := range []string{ab.Owner(), ab.Owner(), c.Owner(), ""} {
-			require.Equal(t, owner, info.Values[i].Owner)
-			require.Equal(t, owner != "", info.Values[i].Own)
+		require.Len(t, info.Holders, 3, "d is free")
+		for i, owner := range []string{ab.Owner(), ab.Owner(), c.Owner()} {
+			require.Equal(t, owner, info.Holders[i].Owner)
+			require.Equal(t, []string{"a", "b", "c"}[i], info.Holders[i].Side)
+			require.True(t, info.Holders[i].Own)
 		}
 		require.ErrorIs(t, fixed.Unlock(ctx), redlatch.ErrLost)
 		require.NoError(t, ab.Unlock(ctx))

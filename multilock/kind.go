@@ -1,7 +1,6 @@
 package multilock
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -59,23 +58,4 @@ func fieldsOf(kind *baselock.Kind) (fields []string) {
 		fields = append(fields, string(field))
 	}
 	return fields
-}
-
-// Inspect returns who has which of the values.
-func (g *Group) Inspect(ctx context.Context) (GroupInfo, error) {
-	if g.invalid != nil {
-		return GroupInfo{}, g.invalid
-	}
-	holders, err := baselock.Ask(ctx, g.base, multilock.Inspect(g.base.Key, g.fields))
-	if err != nil {
-		return GroupInfo{}, err
-	}
-	info := GroupInfo{Name: g.base.Name, Key: g.base.Key, Waiters: g.base.Waiters()}
-	for i, h := range holders {
-		info.Values = append(info.Values, Value{
-			Value: g.values[i], Owner: h.Owner, Holds: h.Holds, TTL: h.TTL,
-			Own: strings.HasPrefix(h.Owner, g.base.Session.ID+":"),
-		})
-	}
-	return info, nil
 }

@@ -90,7 +90,7 @@ func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return majority(l, answers, func(s scripts.Status) int64 { return s.Holds }), nil
+	return majorityOf(l, answers, func(s scripts.Status) int64 { return s.Holds }), nil
 }
 
 // RemainingTTL returns how long a majority stays locked if nobody renews it, 0 when no majority is locked.
@@ -99,15 +99,19 @@ func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	return majority(l, answers, func(s scripts.Status) time.Duration { return s.TTL }), nil
+	return majorityOf(l, answers, func(s scripts.Status) time.Duration { return s.TTL }), nil
 }
 
-// majority is the largest number that a majority of the servers reaches. One that did not answer says 0.
-func majority[N int64 | time.Duration](l *Lock, answers []told[scripts.Status], number func(scripts.Status) N) N {
+func majorityOf[N int64 | time.Duration](l *Lock, answers []told[scripts.Status], number func(scripts.Status) N) N {
 	var all []N
 	for _, a := range answers {
 		all = append(all, number(a.reply))
 	}
+	return majority(l, all)
+}
+
+// majority is the largest number that a majority of the servers reaches. One that did not answer says 0.
+func majority[N int64 | time.Duration](l *Lock, all []N) N {
 	slices.Sort(all)
 	return all[len(all)-l.need]
 }
@@ -123,31 +127,22 @@ func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
 	return freed, enough(l, answers)
 }
 
-// Info is what Inspect finds out about a redlock.
-type Info struct {
-	Name    string
-	Need    int // servers that make a majority
-	Waiters int // calls of this process that wait for it
-	Nodes   []NodeInfo
-}
-
-// NodeInfo is what one server answered.
-type NodeInfo struct {
-	Node string        // as in NodeError
-	Info redlatch.Info // empty when it did not answer
-	Err  error         // a *NodeError, nil when it answered
-}
-
-// Inspect returns what each server knows about the lock. Servers that do not answer are reported in the Info; the error
-// is only for an argument of New that makes no sense.
-func (l *Lock) Inspect(ctx context.Context) (Info, error) {
+// Inspect returns what each server knows about the lock, as Members with the servers' labels as names ([NodeError.Node]).
+// One that does not answer has its *NodeError there; the error of Inspect is only for an argument of New that makes no
+// sense. The lock exists when a majority has it, and then for the TTL.
+func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
 	if l.invalid != nil {
-		return Info{}, l.invalid
+		return redlatch.Info{}, l.invalid
 	}
-	info := Info{Name: l.name, Need: l.need, Waiters: l.nodes[0].base.Session.Waiters(l.line())}
+	info := redlatch.Info{Name: l.name, Kind: noun, Need: int64(l.need), Waiters: int64(l.nodes[0].base.Session.Waiters(l.line()))}
 	answers := askAll(ctx, l, func(ctx context.Context, base *baselock.Base) (redlatch.Info, error) { return base.Inspect(ctx) })
+	var ttls []time.Duration
 	for i, a := range answers {
-		info.Nodes = append(info.Nodes, NodeInfo{Node: l.nodes[i].label, Info: a.reply, Err: a.err})
+		a.reply.Name = l.nodes[i].label
+		info.Members = append(info.Members, redlatch.Member{Info: a.reply, Err: a.err})
+		ttls = append(ttls, a.reply.TTL)
 	}
+	info.TTL = majority(l, ttls)
+	info.Exists = info.TTL != 0
 	return info, nil
 }

@@ -107,7 +107,7 @@ func ExampleLock_Inspect() {
 	lock := redlock.New(clients, "orders:42")
 	err := lock.Do(ctx, func(ctx context.Context) error {
 		info, err := lock.Inspect(ctx)
-		fmt.Println(info.Need, "of", len(info.Nodes), "are needed; the last says:", info.Nodes[4].Err != nil)
+		fmt.Println(info.Need, "of", len(info.Members), "are needed; the last says:", info.Members[4].Err != nil)
 		return err
 	})
 	fmt.Println(err)

@@ -63,14 +63,19 @@ func TestInspectTellsWhoHolds(t *testing.T) {
 		lock := rlock.New(client, name, with(mapper)...)
 		info, err := lock.Inspect(ctx)
 		require.NoError(t, err)
-		require.Equal(t, redlatch.Info{Name: name, Key: "app:" + name}, info)
+		require.Equal(t, redlatch.Info{Name: name, Key: "app:" + name, Kind: "lock"}, info)
 
+		begin := time.Now()
 		outer := take(t, lock, ctx)
 		inner := take(t, lock, outer.Context(ctx))
 		info, err = lock.Inspect(ctx)
 		require.NoError(t, err)
-		require.Equal(t, []redlatch.Holder{{Owner: outer.Owner(), Holds: 2, Own: true}}, info.Holders)
+		require.True(t, info.Exists)
 		require.Positive(t, info.TTL)
+		require.Len(t, info.Holders, 1)
+		since := info.Holders[0].Since
+		require.False(t, since.Before(begin) || since.After(time.Now()))
+		require.Equal(t, []redlatch.Holder{{Owner: outer.Owner(), Holds: 2, Own: true, TTL: info.TTL, Since: since}}, info.Holders)
 
 		stranger := rlock.New(srv.Client(t), name, with(mapper)...)
 		waits, cancel := context.WithCancel(ctx)
@@ -82,6 +87,7 @@ func TestInspectTellsWhoHolds(t *testing.T) {
 			return info.Waiters == 1
 		})
 		require.False(t, info.Holders[0].Own)
+		require.Zero(t, info.Holders[0].Since, "only its own client knows")
 		cancel()
 		require.ErrorIs(t, <-ended, context.Canceled)
 		require.NoError(t, inner.Unlock(ctx))

@@ -256,7 +256,7 @@ func TestLostMessagesAreMadeUpForByPolling(t *testing.T) {
 		eventually(t, "all wait", func() bool {
 			info, err := lock.Inspect(ctx)
 			require.NoError(t, err)
-			return info.Waiters == cap(got)
+			return info.Waiters == int64(cap(got))
 		})
 		channel := keys.LockChannel(r.name)
 		eventually(t, "a subscription", func() bool { return r.direct.PubSubNumSub(ctx, channel).Val()[channel] == 1 })

@@ -152,7 +152,7 @@ func TestWaitersOfOneProcessAskAsOne(t *testing.T) {
 	eventually(t, "all wait", func() bool {
 		info, err := lock.Inspect(t.Context())
 		require.NoError(t, err)
-		return info.Waiters == cap(done)
+		return info.Waiters == int64(cap(done))
 	})
 	before := calls(srv.CommandStats(t))
 	for range 3 {

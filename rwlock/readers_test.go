@@ -179,13 +179,15 @@ func TestQueriesTellTheSidesApart(t *testing.T) {
 		require.NoError(k, err)
 		require.Equal(k, []redlatch.Holder{
 			{Owner: w.Owner(), Holds: 1, Side: "read", Own: true}, {Owner: w.Owner(), Holds: 1, Side: "write", Own: true},
-		}, info.Holders)
+		}, timeless(info.Holders))
+		require.False(k, info.Holders[0].Since.Before(info.Holders[1].Since), "the write hold came first")
+		require.NotZero(k, info.Holders[1].Since)
 		k.give(w)
 		require.True(k, locked(other.Reader()))
 		require.False(k, locked(other.Writer()))
 		info, err = other.Reader().Inspect(k.ctx)
 		require.NoError(k, err)
-		require.Equal(k, []redlatch.Holder{{Owner: w.Owner(), Holds: 1, Side: "read"}}, info.Holders)
+		require.Equal(k, []redlatch.Holder{{Owner: w.Owner(), Holds: 1, Side: "read"}}, timeless(info.Holders))
 
 		owners := []string{r.Owner()}
 		for range 6 {
@@ -226,4 +228,13 @@ func TestForceUnlockIsPerSideAndForEverybody(t *testing.T) {
 		require.ErrorIs(k, r.Unlock(k.ctx), redlatch.ErrLost)
 		require.ErrorIs(k, w.Unlock(k.ctx), redlatch.ErrLost)
 	})
+}
+
+// timeless are holders without what depends on the moment.
+func timeless(holders []redlatch.Holder) []redlatch.Holder {
+	bare := slices.Clone(holders)
+	for i := range bare {
+		bare[i].TTL, bare[i].Since = 0, time.Time{}
+	}
+	return bare
 }

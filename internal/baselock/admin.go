@@ -13,6 +13,7 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rlock"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // Status asks whether the lock is held, for how long, and how often by the hold that ctx carries.
@@ -72,26 +73,80 @@ func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 	if err != nil {
 		return redlatch.Info{}, err
 	}
-	info := redlatch.Info{Name: b.Name, Key: b.Key, TTL: state.TTL, Waiters: b.Waiters()}
+	info := b.Info()
+	info.Exists, info.TTL = state.Exists, state.TTL
+	known := b.Known()
 	for _, field := range slices.Sorted(maps.Keys(state.Fields)) {
 		holds, err := scripts.Number(state.Fields[field])
 		if err != nil {
 			continue // the mode of a read-write lock, not a holder
 		}
-		holder := redlatch.Holder{Owner: field, Holds: holds, Own: strings.HasPrefix(field, b.Session.ID+":")}
+		holder := redlatch.Holder{Owner: field, Holds: holds, TTL: state.TTL}
 		if b.Kind.Sides != nil {
 			holder.Owner, holder.Side = b.Kind.Sides(field)
 		}
-		info.Holders = append(info.Holders, holder)
+		info.Holders = append(info.Holders, known.Tell(holder))
 	}
 	if b.Kind.Queued != nil {
-		info.Queue, err = Ask(ctx, b, b.Kind.Queued(b.Key))
+		queued, err := Ask(ctx, b, b.Kind.Queued(b.Key))
+		if err != nil {
+			return redlatch.Info{}, err
+		}
+		for _, id := range queued {
+			info.Queue = append(info.Queue, redlatch.Waiter{Owner: id, Own: b.own(id)})
+		}
 	}
-	return info, err
+	return info, nil
 }
 
-// Waiters is how many calls of this process wait for the lock.
-func (b *Base) Waiters() int { return b.Session.Waiters(b.line) }
+// Info is what is known about the lock without asking.
+func (b *Base) Info() redlatch.Info {
+	return redlatch.Info{Name: b.Name, Key: b.Key, Kind: b.Kind.Noun, Waiters: int64(b.Session.Waiters(b.line))}
+}
+
+// Known are the owners of one lock that this client keeps, as Inspect names them.
+type Known struct {
+	base   *Base
+	owners map[ownerOn]*owner
+}
+
+// An ownerOn is an owner on one side of a read-write lock.
+type ownerOn struct{ id, side string }
+
+// Known finds them. It looks at all that the client holds, for nothing else needs them by their key.
+func (b *Base) Known() Known {
+	k := Known{b, map[ownerOn]*owner{}}
+	b.Session.Watchdog.Kept(func(kept watchdog.Owner) {
+		o, ok := kept.(*owner)
+		if !ok || o.base.Key != b.Key {
+			return
+		}
+		side := ""
+		if o.base.Kind.Sides != nil {
+			side = o.base.Kind.Side
+		}
+		k.owners[ownerOn{o.id, side}] = o
+	})
+	return k
+}
+
+// Tell adds to a holder what its own client knows.
+func (k Known) Tell(h redlatch.Holder) redlatch.Holder {
+	h.Own = k.base.own(h.Owner)
+	side := ""
+	if k.base.Kind.Sides != nil {
+		side = h.Side
+	}
+	if o := k.owners[ownerOn{h.Owner, side}]; o != nil {
+		o.mu.Lock()
+		h.Since, h.Token = o.first.since.Time(), o.token
+		o.mu.Unlock()
+	}
+	return h
+}
+
+// own tells whether an identity is one of this client.
+func (b *Base) own(id string) bool { return strings.HasPrefix(id, b.Session.ID+":") }
 
 // Ask runs a query.
 func Ask[R any](ctx context.Context, b *Base, cmd scripts.Command[R]) (reply R, err error) {

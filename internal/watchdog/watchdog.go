@@ -71,6 +71,16 @@ func (w *Watchdog) Forget(t *Ticket) {
 	w.mu.Unlock()
 }
 
+// Kept calls visit for the owner of each ticket that is kept, with the watchdog locked: visit must not block, and must
+// not take a mutex under which an owner calls the watchdog.
+func (w *Watchdog) Kept(visit func(Owner)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, d := range w.kept {
+		visit(d.ticket.owner)
+	}
+}
+
 func (w *Watchdog) forgetLocked(t *Ticket) {
 	t.keeping++
 	if t.place != 0 {
