@@ -149,6 +149,11 @@ func refuse(folder string, may []string, imported string) string {
 	if !testSupport && slices.ContainsFunc(testModules, func(m string) bool { return strings.HasPrefix(imported, m) }) {
 		return "that is for tests only"
 	}
+	host, _, _ := strings.Cut(imported, "/")
+	if !testSupport && strings.Contains(host, ".") &&
+		!slices.ContainsFunc(codeModules, func(m string) bool { return strings.HasPrefix(imported, m) }) {
+		return "a new dependency needs a very good reason: every program that uses the library gets it too"
+	}
 	return ""
 }
 
@@ -210,6 +215,7 @@ func TestEachRuleIsEnforced(t *testing.T) {
 		"test support":               {"rlock/x.go", imports(module + "/internal/redistest"), "_test.go files only"},
 		"an example beneath":         {"examples/cron/x.go", imports(module + "/internal/keys"), "does not allow it"},
 		"Redis in an engine":         {"internal/waiting/x.go", imports(redisClient + "v9"), "know nothing of Redis"},
+		"a new dependency":           {"rlock/x.go", imports("github.com/google/uuid"), "very good reason"},
 		"a test library":             {"rlock/x.go", imports("github.com/stretchr/testify/require"), "for tests only"},
 		"no comment":                 {"rlock/x.go", "package x\n", "no package comment"},
 		"a comment in a test":        {"rlock/x_test.go", "// Package x is.\npackage x\n", ""},

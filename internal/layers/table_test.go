@@ -110,6 +110,9 @@ var (
 	miniredis   = "github.com/alicebob/miniredis/"
 	testModules = []string{miniredis, "github.com/stretchr/testify/", "go.uber.org/goleak"}
 
+	// codeModules is what the library itself may import. Each is a line in the go.mod of every program that uses it.
+	codeModules = []string{redisClient, "github.com/cenkalti/backoff/", "golang.org/x/sync/"}
+
 	demo     = "cmd/redlatch/internal/demo" // shows the library to people who have no server, and brings one along
 	embedded = "examples/internal/connect"  // so do the examples
 )

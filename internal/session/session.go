@@ -5,6 +5,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -15,7 +16,6 @@ import (
 	"time"
 	"weak"
 
-	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/dispatch"
@@ -123,7 +123,7 @@ func checkClient(client Client) {
 }
 
 func open(client Client, set *settings.Settings) *Session {
-	s := &Session{ID: uuid.NewString(), Client: client, logger: set.Logger, lines: map[LineKey]*Line{}, posts: map[place]*Post{}}
+	s := &Session{ID: newID(), Client: client, logger: set.Logger, lines: map[LineKey]*Line{}, posts: map[place]*Post{}}
 	s.lanes.opened = time.Now()
 	s.linger.Store(int64(set.Linger))
 	s.topology, _ = client.(dispatch.Cluster)
@@ -137,6 +137,15 @@ func open(client Client, set *settings.Settings) *Session {
 
 func lingerOf(linger *atomic.Int64) func() time.Duration {
 	return func() time.Duration { return time.Duration(linger.Load()) }
+}
+
+// newID is a random UUID, version 4, as text: Redisson's clients have one too.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // NextOwner mints an identity: "<session>:<number>", as Redisson writes its uuid and thread id.

@@ -15,10 +15,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"time"
-
-	"github.com/minio/highwayhash"
 
 	"github.com/redlatch/redlatch/internal/scripts"
 )
@@ -39,21 +36,15 @@ var (
 )
 
 // hashKey is the key with which Redisson hashes values.
-var hashKey = func() (key []byte) {
-	for _, word := range []uint64{0x9e3779b97f4a7c15, 0xf39cc0605cedc834, 0x1082276bf3a27251, 0xf86c6a11d0c18e95} {
-		key = binary.LittleEndian.AppendUint64(key, word)
-	}
-	return key
-}()
+var hashKey = [4]uint64{0x9e3779b97f4a7c15, 0xf39cc0605cedc834, 0x1082276bf3a27251, 0xf86c6a11d0c18e95}
 
 // Field is the field of a value: its 128-bit HighwayHash as text of 22 characters. It is that of a Redisson client with
 // a string codec, the only one whose bytes can be known here. Redisson writes both halves of the hash with the high
 // byte first.
 func Field(value string) string {
-	sum := highwayhash.Sum128([]byte(value), hashKey)
-	slices.Reverse(sum[:8])
-	slices.Reverse(sum[8:])
-	return base64.RawStdEncoding.EncodeToString(sum[:])
+	low, high := highwayHash128(hashKey, []byte(value))
+	sum := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, low), high)
+	return base64.RawStdEncoding.EncodeToString(sum)
 }
 
 // FieldLength is the length of every field.
