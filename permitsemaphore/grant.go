@@ -1,7 +1,6 @@
 package permitsemaphore
 
 import (
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -29,6 +28,10 @@ type grant struct {
 	mu       sync.Mutex
 	ids      []string      // those not given back
 	leaving  []string      // those of them that are being released by id
+	calls    int           // that are under way by an id
+	told     bool          // the program has been told the ids
+	dropped  bool          // the Permit has become unreachable
+	look     *time.Timer   // for a dropped one that is not reported yet
 	lease    time.Duration // what was asked for last
 	renewing bool          // the watchdog extends the lease
 	released bool
@@ -190,28 +193,6 @@ func (g *grant) leave() {
 	for _, id := range g.ids {
 		g.semaphore.counter.Session.Own.Delete(id)
 	}
-}
-
-// Forgotten stops the renewal of permits that the program has dropped. Those that were not renewed may be in use by
-// their ids.
-func (g *grant) Forgotten() {
-	g.mu.Lock()
-	over, renewing := g.released || g.lost != nil || len(g.ids) == 0, g.renewing
-	g.mu.Unlock()
-	if over {
-		return
-	}
-	g.leave()
-	if !renewing {
-		return
-	}
-	logger := g.set.Logger
-	if logger == nil {
-		logger = slog.Default()
-	}
-	logger.Error("redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
-		"semaphore", g.semaphore.counter.Name, "permit", g.Owner())
-	g.observe(settings.Forgotten, nil)
 }
 
 func (g *grant) observe(kind int, err error) {

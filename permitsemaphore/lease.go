@@ -32,6 +32,8 @@ func (s *Semaphore) UpdateLease(ctx context.Context, id string, lease time.Durat
 		if len(g.names()) > 1 {
 			continue
 		}
+		g.enter()
+		defer g.exit()
 		err := g.Extend(ctx, lease)
 		if errors.Is(err, errs.Lost) || errors.Is(err, errs.Released) {
 			err = fmt.Errorf("%w: %w", errs.NotHeld, err)

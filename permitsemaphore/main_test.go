@@ -170,6 +170,12 @@ func (e *events) option() redlatch.Option {
 	})
 }
 
+func (e *events) clear() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = nil
+}
+
 func (e *events) count(kind redlatch.EventKind) (n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 //
 // A Permit that the program drops without Release, while it is renewed, is noticed by the garbage collector: it is
 // reported through the semaphore's logger (or slog.Default), is no longer renewed, and ends with its lease. A program
-// that keeps the ids may drop a Permit with a lease of its own, or with none.
+// that keeps the ids may drop a Permit with a lease of its own, or with none; and to release a Permit by its ids may be
+// the last use of it.
 type Permit struct {
 	inner   *grant
 	cleanup runtime.Cleanup
@@ -28,6 +29,7 @@ func newPermit(inner *grant) *Permit {
 // ID returns the id of the permit, 32 hexadecimal digits, with which any process may release it. Of several permits it
 // is the first id; of none it is empty.
 func (p *Permit) ID() string {
+	p.inner.tell()
 	id := p.inner.Owner()
 	runtime.KeepAlive(p)
 	return id
@@ -35,6 +37,7 @@ func (p *Permit) ID() string {
 
 // IDs returns the ids of the permits that have not been released by their id in this process.
 func (p *Permit) IDs() []string {
+	p.inner.tell()
 	ids := p.inner.names()
 	runtime.KeepAlive(p)
 	return ids

@@ -135,6 +135,7 @@ func (s *Semaphore) release(ctx context.Context, call string, texts []string) (b
 	}
 	own := s.own(ids)
 	for _, g := range own {
+		g.enter()
 		g.letGo(ids)
 	}
 	op := s.counter.Begin(ctx)
@@ -142,6 +143,7 @@ func (s *Semaphore) release(ctx context.Context, call string, texts []string) (b
 	defer func() {
 		for _, g := range own {
 			g.letGone(ids, over)
+			g.exit()
 		}
 	}()
 	released, err := counter.GiveBack(ctx, op, script.Release(s.keys, ids, op.Wake, op.Call))

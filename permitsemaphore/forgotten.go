@@ -1,0 +1,82 @@
+package permitsemaphore
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// grace is how long the ids of a Permit may be on their way to a call that takes ids, once the Permit itself is unreachable.
+const grace = time.Second
+
+// Forgotten is called when the Permit is unreachable. The last use of a Permit may be to say its ids, to calls that are
+// under way at that moment or about to begin; so what was told its ids is looked at a while after the last of them.
+func (g *grant) Forgotten() {
+	g.mu.Lock()
+	g.dropped = true
+	if g.told {
+		g.lookLaterLocked()
+		g.mu.Unlock()
+		return
+	}
+	g.mu.Unlock()
+	g.report()
+}
+
+func (g *grant) lookLaterLocked() {
+	if g.look == nil {
+		g.look = time.AfterFunc(grace, g.report)
+		return
+	}
+	g.look.Reset(grace)
+}
+
+// report stops the renewal of permits that the program has dropped, unless a call by an id is under way, whose end looks
+// at them again. Those that were not renewed may be in use by their ids.
+func (g *grant) report() {
+	g.mu.Lock()
+	if g.calls > 0 || !g.dropped {
+		g.mu.Unlock()
+		return
+	}
+	g.dropped = false // once
+	over, renewing := g.released || g.lost != nil || len(g.ids) == 0, g.renewing
+	g.mu.Unlock()
+	if over {
+		return
+	}
+	g.leave()
+	if !renewing {
+		return
+	}
+	logger := g.set.Logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	logger.Error("redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
+		"semaphore", g.semaphore.counter.Name, "permit", g.Owner())
+	g.observe(settings.Forgotten, nil)
+}
+
+// tell notes that the program is told the ids.
+func (g *grant) tell() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.told = true
+}
+
+// enter is the beginning of a call by an id, and exit its end.
+func (g *grant) enter() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.calls++
+}
+
+func (g *grant) exit() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.calls--; g.dropped {
+		g.lookLaterLocked()
+	}
+}
