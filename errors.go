@@ -40,13 +40,3 @@ var (
 	// sent.
 	ErrInvalid = errs.Invalid
 )
-
-// A LossError says when and why one hold was lost. It matches ErrLost, and also the error of the last renewal if that
-// was the reason. Its fields:
-//
-//	Name   string    // of the lock or semaphore
-//	Owner  string    // the identity that held it, of a Permit its first id; empty for a hold of several locks
-//	Reason string    // a clause: "the key no longer names this owner"
-//	At     time.Time // when this process learned of it
-//	Cause  error     // what the last renewals failed with, nil if they did not fail
-type LossError = errs.Loss

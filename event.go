@@ -2,22 +2,20 @@ package redlatch
 
 import (
 	"time"
-
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // EventKind is the kind of an Event.
 type EventKind int
 
-// What an observer is told.
+// What an observer is told. The numbers are those of package settings, which a test compares.
 const (
-	EventAcquired  EventKind = settings.Acquired  // a hold was acquired, first or by re-entry; Duration is how long it took
-	EventRefused   EventKind = settings.Refused   // a wait or a try ended without the lock; Err says why
-	EventReleased  EventKind = settings.Released  // a hold was given back; Duration is how long it was held
-	EventLost      EventKind = settings.Lost      // a hold was lost; Err is a *LossError
-	EventForgotten EventKind = settings.Forgotten // a hold became unreachable without Unlock
-	EventLeft      EventKind = settings.Left      // a hold was left to its lease by Leave; Duration is how long it was held
-	EventSettled   EventKind = settings.Settled   // an operation of unknown outcome was settled; Duration is how long that took
+	EventAcquired  EventKind = iota + 1 // a hold was acquired, first or by re-entry; Duration is how long it took
+	EventRefused                        // a wait or a try ended without the lock; Err says why
+	EventReleased                       // a hold was given back; Duration is how long it was held
+	EventLost                           // a hold was lost; Err is a *LossError
+	EventForgotten                      // a hold became unreachable without Unlock
+	EventLeft                           // a hold was left to its lease by Leave; Duration is how long it was held
+	EventSettled                        // an operation of unknown outcome was settled; Duration is how long that took
 )
 
 // String returns the kind in one word.

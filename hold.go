@@ -7,6 +7,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -20,20 +21,24 @@ type Hold struct {
 	cleanup runtime.Cleanup
 }
 
-// NewHold is how the packages of this module hand out what they acquired. Programs get a Hold from Lock.
-func NewHold(inner holds.Hold) *Hold {
+func newHold(inner holds.Hold) *Hold {
 	h := &Hold{inner: inner}
 	h.cleanup = runtime.AddCleanup(h, holds.Hold.Forgotten, inner)
 	return h
 }
 
-// Adopt is how the composites of this module take over a hold of one of their members: from then on they answer for it,
-// and it is not reported when the wrapper is dropped.
-func Adopt(h *Hold) holds.Hold {
+// adopt takes over the hold of a composite's member: from then on the composite answers for it, and it is not reported
+// when the wrapper is dropped.
+func adopt(h *Hold) holds.Hold {
 	h.cleanup.Stop()
 	inner := h.inner
 	runtime.KeepAlive(h)
 	return inner
+}
+
+func init() {
+	rootapi.NewHold = func(inner holds.Hold) any { return newHold(inner) }
+	rootapi.Adopt = func(h any) holds.Hold { return adopt(h.(*Hold)) }
 }
 
 // Context returns a child of parent that carries the hold: taking the same lock again with it re-enters. It ends when

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/rootapi"
 )
 
 // An inner is a hold without Redis.
@@ -53,7 +54,7 @@ func (l locker) Lock(context.Context, ...redlatch.Option) (*redlatch.Hold, error
 	if l.err != nil {
 		return nil, l.err
 	}
-	return redlatch.NewHold(l.inner), nil
+	return rootapi.Hold[*redlatch.Hold](l.inner), nil
 }
 
 func (l locker) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
@@ -64,7 +65,7 @@ var _ redlatch.Locker = locker{}
 
 func TestAHoldTellsWhatItsLockKnows(t *testing.T) {
 	i := &inner{until: time.Now().Add(time.Hour)}
-	h := redlatch.NewHold(i)
+	h := rootapi.Hold[*redlatch.Hold](i)
 	require.Equal(t, "id:1", h.Owner())
 	require.EqualValues(t, 7, h.Token())
 	require.Equal(t, i.until, h.Until())
@@ -78,7 +79,7 @@ func TestAHoldTellsWhatItsLockKnows(t *testing.T) {
 
 func TestAHoldIsValidUntilItsTrustOrItsEndAndNoLonger(t *testing.T) {
 	i := &inner{until: time.Now().Add(time.Hour)}
-	h := redlatch.NewHold(i)
+	h := rootapi.Hold[*redlatch.Hold](i)
 	require.True(t, h.Valid())
 	i.until = time.Now().Add(-1)
 	require.False(t, h.Valid(), "by the clock, although nobody has ended it")
@@ -89,7 +90,7 @@ func TestAHoldIsValidUntilItsTrustOrItsEndAndNoLonger(t *testing.T) {
 }
 
 func TestTheContextOfAHoldEndsWithUnlockAndSaysSo(t *testing.T) {
-	h := redlatch.NewHold(&inner{})
+	h := rootapi.Hold[*redlatch.Hold](&inner{})
 	ctx := h.Context(t.Context())
 	detached := redlatch.Detach(ctx)
 	require.NoError(t, h.Unlock(t.Context()))
@@ -103,9 +104,9 @@ func TestTheContextOfAHoldEndsWithUnlockAndSaysSo(t *testing.T) {
 func TestAHoldThatIsDroppedIsNoticedAndOneThatIsUnlockedIsNot(t *testing.T) {
 	dropped, unlocked, carried := &inner{}, &inner{}, &inner{}
 	ctx := func() context.Context {
-		_ = redlatch.NewHold(dropped)
-		require.NoError(t, redlatch.NewHold(unlocked).Unlock(t.Context()))
-		return redlatch.NewHold(carried).Context(t.Context())
+		_ = rootapi.Hold[*redlatch.Hold](dropped)
+		require.NoError(t, rootapi.Hold[*redlatch.Hold](unlocked).Unlock(t.Context()))
+		return rootapi.Hold[*redlatch.Hold](carried).Context(t.Context())
 	}()
 	await := func(i *inner) {
 		for deadline := time.Now().Add(20 * time.Second); !i.forgotten.Load(); runtime.GC() {

@@ -4,81 +4,98 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // An Option changes how a primitive works. Given to New it is the default of all calls; given to a call it is for that
 // call alone, and overrides the default; a few are for New alone. An option that does not apply, or a value that makes
-// no sense, is reported by the call as ErrInvalid before anything is sent.
-type Option func(*settings.Settings)
+// no sense, is reported by the call as ErrInvalid before anything is sent. A nil Option changes nothing.
+type Option interface {
+	change(s *settings.Settings)
+}
+
+// An option is an Option as the functions of this file make it.
+type option func(*settings.Settings)
+
+func (o option) change(s *settings.Settings) { o(s) }
+
+func init() {
+	rootapi.NewOption = func(change func(*settings.Settings)) any { return option(change) }
+	rootapi.Change = func(o any, s *settings.Settings) {
+		if o, ok := o.(Option); ok {
+			o.change(s)
+		}
+	}
+}
 
 // WithLease makes the hold last for d and no longer: it is not renewed. Without it the watchdog keeps the lock.
 func WithLease(d time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if d < settings.MinLease {
 			s.Fail("WithLease(%v): a lease is at least %v; leave it out to have the watchdog keep the lock", d, settings.MinLease)
 		}
 		s.Lease, s.NoLease = d, false
 		s.Give(settings.Lease)
-	}
+	})
 }
 
 // WithNoLease makes permits that never expire, as Redisson's lease of -1 does: they are not renewed, and those of a
 // process that dies stay taken until somebody releases them by their ids. By default permits are renewed while their
 // process lives.
 func WithNoLease() Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		s.Lease, s.NoLease = 0, true
 		s.Give(settings.NoLease)
-	}
+	})
 }
 
 // WithMaxHold ends the hold after d at the latest, renewed or not: a limit for work that hangs. The hold's contexts end
 // then, and no lease lasts longer. On a re-entry it ends that hold alone: the lock stays held for the other holds, and
 // for what is left of their lease.
 func WithMaxHold(d time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if d < settings.MinLease {
 			s.Fail("WithMaxHold(%v): the limit is at least %v", d, settings.MinLease)
 		}
 		s.MaxHold = d.Truncate(time.Millisecond) // Redis' resolution; a lease that is rounded up would reach further
 		s.Give(settings.MaxHold)
-	}
+	})
 }
 
 // WithWait limits the wait, and only the wait, to d. If the time is over, the error matches ErrNotAcquired and
 // context.DeadlineExceeded.
 func WithWait(d time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if d <= 0 {
 			s.Fail("WithWait(%v): the wait is positive; use a Try method to ask once", d)
 		}
 		s.Wait = d
 		s.Give(settings.Wait)
-	}
+	})
 }
 
 // WithWatchdogTimeout sets the lease that the watchdog asks for; it renews it every third of that time. The default is
 // 30 s, as in Redisson. A shorter one frees the lock of a crashed process sooner and asks Redis more often.
 func WithWatchdogTimeout(d time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if d < settings.MinWatchdogTimeout {
 			s.Fail("WithWatchdogTimeout(%v): at least %v, so that three renewals fit in", d, settings.MinWatchdogTimeout)
 		}
 		s.WatchdogTimeout = d
 		s.Give(settings.WatchdogTimeout)
-	}
+	})
 }
 
 // WithPoll sets how long a waiter sleeps at most before it asks again, whatever happens to the wake-up messages. The
 // default is 3 s.
 func WithPoll(d time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if d < settings.MinPoll {
 			s.Fail("WithPoll(%v): at least %v", d, settings.MinPoll)
 		}
 		s.Poll = d
-	}
+	})
 }
 
 // WithPatience sets for how long a waiter of a fair lock keeps its place in the queue without a sign of life. The
@@ -86,36 +103,36 @@ func WithPoll(d time.Duration) Option {
 // and the process of the next waiter has died, the others wait that long for it, once. A shorter patience lets them go
 // on sooner, but asks Redis more often, and a process that is suspended for longer than the patience loses its places.
 func WithPatience(d time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if d < settings.MinPatience {
 			s.Fail("WithPatience(%v): at least %v, so that three signs of life fit in", d, settings.MinPatience)
 		}
 		s.Patience = d
 		s.Give(settings.Patience)
-	}
+	})
 }
 
 // WithOutage sets how long an operation keeps trying while the server cannot execute its commands, before it returns
 // the server's error: 10 s by default, 2 s for Try methods. ctx may end it sooner. An operation of a semaphore or latch
 // that may have been executed is not sent again after a minute, because the server does not remember it much longer.
 func WithOutage(d time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if d <= 0 {
 			s.Fail("WithOutage(%v): the time is positive", d)
 		}
 		s.Outage = d
-	}
+	})
 }
 
 // WithReleaseTimeout sets how long Unlock, Release and CountDown wait for the server. The default is 5 s. What has not
 // been confirmed by then is repeated in the background.
 func WithReleaseTimeout(d time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if d < time.Millisecond {
 			s.Fail("WithReleaseTimeout(%v): at least a millisecond", d)
 		}
 		s.ReleaseTimeout = d
-	}
+	})
 }
 
 // WithReplicas makes an acquisition succeed only if n replicas acknowledge it within timeout; otherwise it is undone
@@ -123,7 +140,7 @@ func WithReleaseTimeout(d time.Duration) Option {
 // round trip. A re-entry asks no replicas: they have the lock by the first acquisition, if that asked for them. The
 // timeout must be shorter than the client's read timeout.
 func WithReplicas(n int, timeout time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if n < 1 {
 			s.Fail("WithReplicas(%d, ...): at least one replica; leave the option out to wait for none", n)
 		}
@@ -132,14 +149,14 @@ func WithReplicas(n int, timeout time.Duration) Option {
 		}
 		s.Replicas, s.ReplicaTimeout = n, timeout
 		s.Give(settings.Replicas)
-	}
+	})
 }
 
 // WithBackOff sets how a waiter of a spin lock polls: it sleeps for initial, then each time for twice as long, up to
 // max. Each sleep is shortened at random, to no less than half, so that waiters do not poll in step. The default is 1
 // ms and 128 ms. A longer max asks Redis less often and notices later that the lock is free.
 func WithBackOff(initial, max time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		switch {
 		case initial < settings.MinBackOff:
 			s.Fail("WithBackOff(%v, %v): the initial sleep is at least %v", initial, max, settings.MinBackOff)
@@ -148,13 +165,13 @@ func WithBackOff(initial, max time.Duration) Option {
 		}
 		s.BackOff = settings.BackOffPolicy{Initial: initial, Max: max}
 		s.Give(settings.BackOff)
-	}
+	})
 }
 
 // WithConstantBackOff makes a waiter of a spin lock sleep for d between two polls, without jitter. A d of 0 stands for
 // 64 ms, as in Redisson. Waiters that begin together keep polling together; WithBackOff avoids that.
 func WithConstantBackOff(d time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if d == 0 {
 			d = settings.DefaultConstantBackOff
 		}
@@ -163,7 +180,7 @@ func WithConstantBackOff(d time.Duration) Option {
 		}
 		s.BackOff = settings.BackOffPolicy{Initial: d, Max: d, Constant: true}
 		s.Give(settings.BackOff)
-	}
+	})
 }
 
 // WithNodeTimeout sets how long one attempt of a redlock waits for one of its servers. The default is a tenth of the
@@ -171,25 +188,25 @@ func WithConstantBackOff(d time.Duration) Option {
 // costs at most this much time, and usually none, because a majority is enough. It should be small compared with the
 // lease, and longer than a round trip.
 func WithNodeTimeout(d time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if d < time.Millisecond {
 			s.Fail("WithNodeTimeout(%v): at least a millisecond, and more than a round trip", d)
 		}
 		s.NodeTimeout = d
 		s.Give(settings.NodeTimeout)
-	}
+	})
 }
 
 // WithTTL makes a semaphore or latch that is set up by this call disappear after d. Later operations do not change the
 // remaining time.
 func WithTTL(d time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if d < time.Millisecond {
 			s.Fail("WithTTL(%v): at least a millisecond; leave it out for no limit", d)
 		}
 		s.TTL = d
 		s.Give(settings.TTL)
-	}
+	})
 }
 
 // WithWriterPreference makes a waiting writer of a read-write lock keep new readers out, so that overlapping readers of
@@ -198,65 +215,65 @@ func WithTTL(d time.Duration) Option {
 // hold the lock may re-enter it. Without the option a waiting writer keeps out only new readers of its own process. The
 // announcement of a writer whose process dies expires after twice its poll interval ([WithPoll]).
 func WithWriterPreference() Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		s.PreferWriters = true
 		s.Give(settings.WriterPreference)
-	}
+	})
 }
 
 // WithNameMapper passes every name through fn before it becomes a key, as Redisson's NameMapper does; use the same
 // mapping on both sides if they share objects. It is an option of New alone.
 func WithNameMapper(fn func(name string) string) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		s.Map = fn
 		s.Give(settings.NameMapper)
-	}
+	})
 }
 
 // WithCluster says that the client is a cluster client although its type does not show it. It counts for all primitives
 // of the client from the first that says it: give it to all of them, or to the one that is made first.
 func WithCluster() Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		s.Cluster = true
 		s.Give(settings.Cluster)
-	}
+	})
 }
 
 // WithShardedPubSub says whether messages on a cluster use SPUBLISH. By default the server is asked, as Redisson does;
 // all processes must use the same. It is taken from the first primitive that is made with a client, and holds for all
 // of them.
 func WithShardedPubSub(on bool) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		s.Sharding = settings.ShardingOff
 		if on {
 			s.Sharding = settings.ShardingOn
 		}
 		s.Give(settings.ShardedPubSub)
-	}
+	})
 }
 
 // WithLinger sets how long the connection for wake-ups, and the goroutines that the primitives of one client share,
 // stay after their last use. The default is 3 s: the next wait then starts without a subscription. The last value
 // given counts for all primitives of the client.
 func WithLinger(d time.Duration) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if d < 0 {
 			s.Fail("WithLinger(%v): zero or more", d)
 		}
 		s.Linger, s.LingerSet = d, true
 		s.Give(settings.Linger)
-	}
+	})
 }
 
 // WithLogger sets where losses and failures in the background are logged. By default nothing is logged, except that a
 // Hold was dropped without Unlock, which goes to slog.Default.
 func WithLogger(l *slog.Logger) Option {
-	return func(s *settings.Settings) { s.Logger = l }
+	return option(func(s *settings.Settings) { s.Logger = l })
 }
 
 // WithObserver calls fn for every Event, on the goroutine that caused it: fn must be quick and must not lock.
 func WithObserver(fn func(Event)) Option {
-	return func(s *settings.Settings) {
+	return option(func(s *settings.Settings) {
 		if fn == nil {
 			s.Observe = nil
 			return
@@ -264,5 +281,5 @@ func WithObserver(fn func(Event)) Option {
 		s.Observe = func(e settings.Event) {
 			fn(Event{Kind: EventKind(e.Kind), Primitive: e.Primitive, Name: e.Name, Owner: e.Owner, Reentry: e.Reentry, Duration: e.Duration, Err: e.Err})
 		}
-	}
+	})
 }

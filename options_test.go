@@ -2,20 +2,72 @@ package redlatch_test
 
 import (
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"log/slog"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
 const everything = ^settings.Option(0)
 
 func applied(opts ...redlatch.Option) settings.Settings {
-	return settings.Apply(settings.Defaults(), opts)
+	return rootapi.Apply(settings.Defaults(), opts)
+}
+
+func TestOptionsOfACallWinAndLeaveTheDefaultsAlone(t *testing.T) {
+	base := applied(redlatch.WithPoll(time.Second), nil)
+	call := rootapi.Apply(base, []redlatch.Option{redlatch.WithPoll(2 * time.Second), redlatch.WithPoll(4 * time.Second), redlatch.WithLease(0)})
+	require.Equal(t, 4*time.Second, call.Poll)
+	require.Error(t, call.Check("", everything))
+	require.Equal(t, time.Second, base.Poll)
+	require.NoError(t, base.Check("", everything))
+}
+
+// What go doc prints of the package is for programs: no type of it is one that they cannot name.
+func TestNoDeclarationNamesAnInternalType(t *testing.T) {
+	sources, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, source := range sources {
+		if strings.HasSuffix(source, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), source, nil, 0)
+		require.NoError(t, err)
+		ast.FileExports(file)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BlockStmt:
+				return false
+			case *ast.GenDecl:
+				return n.Tok == token.TYPE || n.Tok == token.CONST // the errors of internal/errs are the same values here
+			case *ast.SelectorExpr:
+				if pkg, ok := n.X.(*ast.Ident); ok {
+					require.NotContains(t, []string{"errs", "holds", "settings", "rootapi"}, pkg.Name, "%s: %s.%s", source, pkg.Name, n.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestTheKindsOfEventsAreThoseOfTheMachinery(t *testing.T) {
+	for kind, inner := range map[redlatch.EventKind]int{
+		redlatch.EventAcquired: settings.Acquired, redlatch.EventRefused: settings.Refused, redlatch.EventReleased: settings.Released,
+		redlatch.EventLost: settings.Lost, redlatch.EventForgotten: settings.Forgotten, redlatch.EventLeft: settings.Left,
+		redlatch.EventSettled: settings.Settled,
+	} {
+		require.EqualValues(t, inner, kind, kind)
+	}
 }
 
 func TestAValueThatMakesNoSenseIsRefusedWithAdvice(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/quorum"
+	"github.com/redlatch/redlatch/internal/rootapi"
 )
 
 // How long a member is waited for while others are held: at random between a half and the whole of a time that doubles
@@ -95,7 +96,7 @@ func (c *call) round(ctx context.Context, busy int, patience time.Duration) (mem
 		if err != nil {
 			return err
 		}
-		inner := redlatch.Adopt(h)
+		inner := rootapi.Adopt(h)
 		members = append(members, quorum.Member{Name: fmt.Sprintf("%q", c.lock.members[i].Name()), Hold: inner})
 		// A member that is the same lock as an earlier one re-enters, or says at once that it cannot.
 		ctx = quorum.LendOne(ctx, inner)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -94,8 +95,8 @@ type call struct {
 
 func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 	c := &call{lock: l, opts: slices.Concat(l.defaults, opts), try: try}
-	defaults := settings.Apply(settings.Defaults(), l.defaults)
-	c.set = settings.Apply(defaults.ForCall(), opts)
+	defaults := rootapi.Apply(settings.Defaults(), l.defaults)
+	c.set = rootapi.Apply(defaults.ForCall(), opts)
 	if err := c.set.Check("a multi-lock", ^settings.Option(0)); err != nil { // the members say what they take
 		return nil, err
 	}
@@ -108,19 +109,17 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 // forMember are the options of the call as a member gets them: without the observer, which is the composite's, and
 // with a wait of its own, 0 for what the member does by default.
 func (c *call) forMember(wait time.Duration) redlatch.Option {
-	return func(s *settings.Settings) {
+	return rootapi.Option[redlatch.Option](func(s *settings.Settings) {
 		observe, usual := s.Observe, s.Wait
 		for _, option := range c.opts {
-			if option != nil {
-				option(s)
-			}
+			rootapi.Change(option, s)
 		}
 		s.Observe, s.Wait = observe, usual
 		if wait > 0 {
 			s.Wait = wait
 		}
 		s.Withhold(settings.Wait)
-	}
+	})
 }
 
 func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*redlatch.Hold, error) {
@@ -143,7 +142,7 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	}()
 	c.observe(settings.Acquired, time.Since(start), nil)
 	told = true
-	return redlatch.NewHold(inner), nil
+	return rootapi.Hold[*redlatch.Hold](inner), nil
 }
 
 func (c *call) observe(kind int, d time.Duration, err error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/rlock"
@@ -32,7 +33,7 @@ func (m scripted) Name() string { return m.name }
 
 func (m scripted) Lock(_ context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	how := "waits for"
-	if settings.Apply(settings.Defaults(), opts).Wait > 0 {
+	if rootapi.Apply(settings.Defaults(), opts).Wait > 0 {
 		how = "waits a while for"
 	}
 	return m.answer(how)
@@ -47,7 +48,7 @@ func (m scripted) answer(how string) (*redlatch.Hold, error) {
 	if m.script.refuse[len(m.script.calls)] {
 		return nil, fmt.Errorf("%w: %s", redlatch.ErrNotAcquired, m.name)
 	}
-	return redlatch.NewHold(&scriptedHold{member: m}), nil
+	return rootapi.Hold[*redlatch.Hold](&scriptedHold{member: m}), nil
 }
 
 type scriptedHold struct {

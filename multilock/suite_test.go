@@ -7,6 +7,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/locktest"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/rlock"
@@ -15,7 +16,7 @@ import (
 // The suite wants a lock with the name it gives, so both members have it; the second has a key of its own.
 func TestMultiLock(t *testing.T) {
 	locktest.Exercise(t, func(tb testing.TB, client redlatch.Client, name string, opts ...redlatch.Option) redlatch.Locker {
-		set := settings.Apply(settings.Defaults(), opts)
+		set := rootapi.Apply(settings.Defaults(), opts)
 		mapped := set.Map
 		if mapped == nil {
 			mapped = func(name string) string { return name }
@@ -23,7 +24,7 @@ func TestMultiLock(t *testing.T) {
 		first := redlatch.WithNameMapper(mapped)
 		second := redlatch.WithNameMapper(func(name string) string { return mapped(name) + ".second" })
 		linger := redlatch.WithLinger(set.Linger)
-		rest := func(s *settings.Settings) { s.Withhold(settings.NameMapper | settings.Linger) } // which the members have
+		rest := rootapi.Option[redlatch.Option](func(s *settings.Settings) { s.Withhold(settings.NameMapper | settings.Linger) }) // which the members have
 		return multilock.New(rlock.New(client, name, linger, first), rlock.New(client, name, linger, second)).With(append(opts, rest)...)
 	}, locktest.Features{
 		Reentrant: true, Exclusive: true, Watchdog: true, Messages: true, Ordered: true,

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/scripts"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
@@ -35,7 +35,7 @@ type grant struct {
 	lease    time.Duration // what was asked for last
 	renewing bool          // the watchdog extends the lease
 	released bool
-	lost     *errs.Loss
+	lost     *redlatch.LossError
 }
 
 func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
@@ -169,7 +169,7 @@ func (g *grant) Lost(reason string, cause error) {
 
 // lose ends the grant, once, and returns what is known about the loss.
 func (g *grant) lose(reason string, cause error) error {
-	loss := &errs.Loss{Name: g.semaphore.counter.Name, Owner: g.Owner(), Reason: reason, At: time.Now(), Cause: cause}
+	loss := &redlatch.LossError{Name: g.semaphore.counter.Name, Owner: g.Owner(), Reason: reason, At: time.Now(), Cause: cause}
 	g.mu.Lock()
 	if g.lost != nil {
 		defer g.mu.Unlock()

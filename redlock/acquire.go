@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/quorum"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/waiting"
 )
 
@@ -208,7 +209,7 @@ func (c *call) ask(ctx context.Context, n node) answer {
 	defer cancel()
 	h, err := n.base.TryLock(within, []redlatch.Option{c.member})
 	if err == nil {
-		return answer{member: quorum.Member{Name: "server " + n.label, Hold: redlatch.Adopt(h)}}
+		return answer{member: quorum.Member{Name: "server " + n.label, Hold: rootapi.Adopt(h)}}
 	}
 	a := answer{err: n.nodeError(err, within.Err() != nil && errors.Is(err, within.Err()), limit)}
 	if errors.Is(err, errs.Invalid) {

@@ -9,6 +9,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -51,7 +52,7 @@ func New(clients []redlatch.Client, name string, opts ...redlatch.Option) *Lock 
 	if len(clients) == 0 {
 		panic("redlatch: a redlock needs servers; give it the clients of five that are independent of each other")
 	}
-	l := &Lock{name: name, need: len(clients)/2 + 1, defaults: settings.Apply(settings.Defaults(), opts)}
+	l := &Lock{name: name, need: len(clients)/2 + 1, defaults: rootapi.Apply(settings.Defaults(), opts)}
 	l.invalid = l.defaults.Check("a redlock", takes)
 	for i, client := range clients {
 		base := baselock.New(client, name, &member, []redlatch.Option{forMember(opts)})
@@ -67,15 +68,13 @@ func New(clients []redlatch.Client, name string, opts ...redlatch.Option) *Lock 
 // forMember are options as a member gets them: without what the redlock sees to itself.
 func forMember(opts []redlatch.Option) redlatch.Option {
 	opts = slices.Clone(opts)
-	return func(s *settings.Settings) {
+	return rootapi.Option[redlatch.Option](func(s *settings.Settings) {
 		for _, option := range opts {
-			if option != nil {
-				option(s)
-			}
+			rootapi.Change(option, s)
 		}
 		s.Observe, s.Wait = nil, 0
 		s.Withhold(settings.Wait | settings.NodeTimeout)
-	}
+	})
 }
 
 // Name returns the name that the lock was made with.
@@ -112,7 +111,7 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 	if l.invalid != nil {
 		return nil, l.invalid
 	}
-	c := &call{lock: l, set: settings.Apply(l.defaults.ForCall(), opts), member: forMember(opts), try: try}
+	c := &call{lock: l, set: rootapi.Apply(l.defaults.ForCall(), opts), member: forMember(opts), try: try}
 	if err := c.set.Check("a redlock", takes); err != nil {
 		return nil, err
 	}
@@ -141,7 +140,7 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	}()
 	c.observe(settings.Acquired, time.Since(start), nil)
 	told = true
-	return redlatch.NewHold(inner), nil
+	return rootapi.Hold[*redlatch.Hold](inner), nil
 }
 
 func (c *call) observe(kind int, d time.Duration, err error) {

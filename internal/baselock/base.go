@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -34,7 +35,7 @@ type Base struct {
 
 // New makes the base of a lock. It does no I/O.
 func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option) *Base {
-	set := settings.For(opts)
+	set := rootapi.For(opts)
 	b := &Base{Name: name, Session: session.Of(client, set), Kind: kind, defaults: set}
 	b.Key, b.invalid = b.Session.KeyOf(name, set)
 	if err := b.check(set); err != nil {
@@ -61,7 +62,7 @@ func (b *Base) resolve(opts []redlatch.Option, try bool) (*settings.Settings, er
 	if len(opts) == 0 {
 		return b.defaults, nil
 	}
-	set := settings.Apply(b.defaults.ForCall(), opts)
+	set := rootapi.Apply(b.defaults.ForCall(), opts)
 	if err := b.check(&set); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
@@ -292,7 +293,7 @@ func (h *hold) Forgotten() {
 	o.mu.Unlock()
 	o.adjust()
 	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
-	h.ending.End(&errs.Loss{Name: o.base.Name, Owner: o.id, Reason: "it was dropped without Unlock", At: time.Now()})
+	h.ending.End(&redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: "it was dropped without Unlock", At: time.Now()})
 	logger := o.set.Logger
 	if logger == nil {
 		logger = slog.Default()

@@ -9,6 +9,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -47,7 +48,7 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		return nil, err
 	}
 	b.tell(set, h, start)
-	return redlatch.NewHold(h), nil
+	return rootapi.Hold[*redlatch.Hold](h), nil
 }
 
 // tell has the observer know of h. If it panics nobody ever gets h, so that is given back.

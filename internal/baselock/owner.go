@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -36,7 +36,7 @@ type owner struct {
 	live     int32   // holds handed out and not given back
 	inner    []*hold // those of re-entries that are not given back
 	token    int64
-	lost     *errs.Loss
+	lost     *redlatch.LossError
 	doubt    *doubt // nil if there never was any
 	guest    *owner // the latest within this one, perhaps no longer a holder
 }
@@ -209,7 +209,7 @@ func (o *owner) Lost(reason string, cause error) {
 
 // lose ends all holds of the owner, once, and returns what is known about the loss.
 func (o *owner) lose(reason string, cause error) error {
-	loss := &errs.Loss{Name: o.base.Name, Owner: o.id, Reason: reason, At: time.Now(), Cause: cause}
+	loss := &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: reason, At: time.Now(), Cause: cause}
 	o.mu.Lock()
 	if o.lost != nil {
 		defer o.mu.Unlock()
@@ -228,7 +228,7 @@ func (o *owner) lose(reason string, cause error) error {
 	return loss
 }
 
-func (o *owner) report(loss *errs.Loss) {
+func (o *owner) report(loss *redlatch.LossError) {
 	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock", o.base.Name, "owner", o.id,
 		"reason", loss.Reason, "cause", loss.Cause)
 	o.base.observe(o.set, settings.Lost, o.id, o.first.since.Time(), loss)

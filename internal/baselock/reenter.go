@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/delivery"
-	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -107,7 +107,7 @@ func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Dur
 // more, the lease runs out though the hold is never given back.
 func (h *hold) overdue() {
 	o := h.owner
-	h.ending.End(&errs.Loss{Name: o.base.Name, Owner: o.id, Reason: watchdog.HoldOver, At: time.Now()})
+	h.ending.End(&redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: watchdog.HoldOver, At: time.Now()})
 	o.mu.Lock()
 	h.renewed = false
 	released := h.released

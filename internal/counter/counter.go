@@ -29,6 +29,7 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -51,7 +52,7 @@ type Counter struct {
 
 // New makes a counter. takes are the options that make sense in New.
 func New(client redlatch.Client, name, noun string, channel func(key string) string, takes settings.Option, opts []redlatch.Option) *Counter {
-	set := settings.For(opts)
+	set := rootapi.For(opts)
 	c := &Counter{Name: name, Session: session.Of(client, set), noun: noun, defaults: set}
 	c.Key, c.invalid = c.Session.KeyOf(name, set)
 	if err := set.Check("a "+noun, takes); err != nil {
@@ -72,7 +73,7 @@ func (c *Counter) Resolve(call string, takes settings.Option, opts []redlatch.Op
 	if len(opts) == 0 {
 		return c.defaults, nil
 	}
-	set := settings.Apply(c.defaults.ForCall(), opts)
+	set := rootapi.Apply(c.defaults.ForCall(), opts)
 	if err := set.Check(call, takes); err != nil {
 		return nil, err
 	}

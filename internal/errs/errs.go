@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // The sentinels; package redlatch documents them.
@@ -21,33 +20,6 @@ var (
 	Stale         = errors.New("redlatch: stale fencing token")
 	Invalid       = errors.New("redlatch: invalid argument")
 )
-
-// A Loss says of one hold when and why it was lost. It is Lost to errors.Is.
-type Loss struct {
-	Name   string    // the lock
-	Owner  string    // the identity that held it; empty for a hold of several locks
-	Reason string    // a clause: "the key no longer names this owner"
-	At     time.Time // when this process learned of it
-	Cause  error     // what the last renewals failed with, if they failed
-}
-
-func (l *Loss) Error() string {
-	text := fmt.Sprintf("redlatch: %q lost at %s", l.Name, l.At.Format("15:04:05.000"))
-	if l.Owner != "" {
-		text += " by " + l.Owner
-	}
-	text += ": " + l.Reason
-	if l.Cause != nil {
-		text += ": " + l.Cause.Error()
-	}
-	return text
-}
-
-// Is makes every Loss match the sentinel.
-func (l *Loss) Is(target error) bool { return target == Lost }
-
-// Unwrap gives the failure of the renewals, so that errors.Is finds it too.
-func (l *Loss) Unwrap() error { return l.Cause }
 
 // Ended is an error that came of the end of ctx, with the cause of that, if it says more.
 func Ended(ctx context.Context, err error) error {

@@ -2,10 +2,7 @@ package errs_test
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -14,19 +11,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestALossIsLostAndWhatCausedItAndNothingElse(t *testing.T) {
-	loss := &errs.Loss{Name: "orders", Owner: "id:1", Reason: "nobody answered", At: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC), Cause: io.EOF}
-	err := fmt.Errorf("unlock: %w", loss)
-	require.ErrorIs(t, err, errs.Lost)
-	require.ErrorIs(t, err, io.EOF)
-	require.NotErrorIs(t, err, errs.Released)
-	var found *errs.Loss
-	require.ErrorAs(t, err, &found)
-	require.Same(t, loss, found)
-	require.Equal(t, `redlatch: "orders" lost at 03:04:05.006 by id:1: nobody answered: EOF`, loss.Error())
-	require.NoError(t, errors.Unwrap(&errs.Loss{}))
-}
 
 func TestAWrongArgumentIsInvalidAndSaysWhatToDo(t *testing.T) {
 	err := errs.Wrong("at least %d", 1)

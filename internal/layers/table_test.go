@@ -8,6 +8,9 @@ const module = "github.com/redlatch/redlatch"
 var (
 	front = []string{"."}
 
+	// hidden is what the root package offers to this module alone.
+	hidden = []string{"internal/rootapi"}
+
 	leaves = []string{
 		"internal/errs", "internal/settings", "internal/keys", "internal/holds", "internal/waiting", "internal/watchdog",
 		"internal/fairqueue",
@@ -50,10 +53,11 @@ var table = map[string][]string{
 	"internal/wakeup":       {"internal/keys"},
 	"internal/session":      all(leaves, without(edge, "internal/session")),
 
-	".": {"internal/errs", "internal/settings", "internal/holds"},
+	"internal/rootapi": {"internal/holds", "internal/settings"},
+	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/rootapi"},
 
-	"internal/baselock": all(leaves, edge, front, scripts("rlock", "fairlock")),
-	"internal/counter":  all(leaves, edge, front),
+	"internal/baselock": all(leaves, edge, front, hidden, scripts("rlock", "fairlock")),
+	"internal/counter":  all(leaves, edge, front, hidden),
 
 	"rlock":           primitive(),
 	"fairlock":        primitive("fairlock"),
@@ -64,7 +68,7 @@ var table = map[string][]string{
 	"permitsemaphore": primitive("permitsemaphore"),
 	"countdownlatch":  primitive("countdownlatch"),
 
-	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds"},
+	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "."},
 	"multilock":       all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":         all(primitive(), []string{"internal/quorum"}),
 
@@ -88,7 +92,7 @@ func init() {
 
 // primitive is what a primitive may import: everything below, and its own scripts.
 func primitive(ownScripts ...string) []string {
-	return all(leaves, edge, front, bases, scripts(append(ownScripts, "rlock")...))
+	return all(leaves, edge, front, hidden, bases, scripts(append(ownScripts, "rlock")...))
 }
 
 func scripts(names ...string) (folders []string) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -41,12 +42,12 @@ type Hold struct {
 
 	mu      sync.Mutex
 	members []Member
-	over    int         // how many of them have ended by themselves
-	retired bool        // Unlock was called, or the program has dropped the hold
-	given   bool        // the members are given back, or on the way
-	lost    *errs.Loss  // why it was lost; nil while it was not
-	expired bool        // it was lost by its own clock
-	timer   *time.Timer // ends the hold when its trust does, after a loss gives back; nil where nothing is to be done
+	over    int                 // how many of them have ended by themselves
+	retired bool                // Unlock was called, or the program has dropped the hold
+	given   bool                // the members are given back, or on the way
+	lost    *redlatch.LossError // why it was lost; nil while it was not
+	expired bool                // it was lost by its own clock
+	timer   *time.Timer         // ends the hold when its trust does, after a loss gives back; nil where nothing is to be done
 }
 
 var _ holds.Hold = (*Hold)(nil)
@@ -117,7 +118,7 @@ func (h *Hold) loseLocked(reason string, cause error) error {
 		defer h.mu.Unlock()
 		return h.lost
 	}
-	loss := &errs.Loss{Name: h.terms.Name, Reason: reason, At: time.Now(), Cause: cause}
+	loss := &redlatch.LossError{Name: h.terms.Name, Reason: reason, At: time.Now(), Cause: cause}
 	h.lost = loss
 	if h.timer != nil {
 		h.timer.Stop()
@@ -269,7 +270,7 @@ func (h *Hold) Forgotten() {
 	members := slices.Clone(h.members)
 	h.mu.Unlock()
 	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
-	h.ending.End(&errs.Loss{Name: h.terms.Name, Reason: "it was dropped without Unlock", At: time.Now()})
+	h.ending.End(&redlatch.LossError{Name: h.terms.Name, Reason: "it was dropped without Unlock", At: time.Now()})
 	logger := h.terms.Set.Logger
 	if logger == nil {
 		logger = slog.Default()

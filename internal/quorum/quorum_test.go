@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/quorum"
@@ -51,7 +52,7 @@ func (f *fake) trust(until time.Time) { f.until.Store(&until) }
 // lose ends the hold by itself; Unlock says so, as that of a lock does.
 func (f *fake) lose() {
 	f.trust(time.Now())
-	f.err = &errs.Loss{Name: "m", Reason: "test"}
+	f.err = &redlatch.LossError{Name: "m", Reason: "test"}
 	f.ending.End(f.err)
 }
 func (f *fake) member() quorum.Member { return quorum.Member{Name: `"m"`, Hold: f} }
@@ -200,7 +201,7 @@ func TestUnlockJoinsEveryFailureAndTellsALossFromDoubt(t *testing.T) {
 			require.EqualValues(t, 1, f.unlocked.Load())
 		}
 		fakes, all = members(time.Hour, time.Hour, time.Hour)
-		fakes[1].err = &errs.Loss{}
+		fakes[1].err = &redlatch.LossError{}
 		h, seen := hold(3, 0, all)
 		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
 		require.Equal(t, settings.Lost, (*seen)[0].Kind)

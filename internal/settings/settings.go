@@ -148,18 +148,6 @@ func Defaults() Settings {
 	}
 }
 
-// standard are the settings of everything that is made without options.
-var standard = Defaults()
-
-// For is the outcome of the options of New. It is shared by all that were made without any, and must not be changed.
-func For[O ~func(*Settings)](options []O) *Settings {
-	if len(options) == 0 {
-		return &standard
-	}
-	set := Apply(Defaults(), options)
-	return &set
-}
-
 // Give notes that an option was used.
 func (s *Settings) Give(o Option) { s.given |= o }
 
@@ -198,16 +186,6 @@ func (s *Settings) Check(kind string, taken Option) error {
 		return errs.Wrong("%s is an option of New and counts for all calls; give it there", names[first])
 	}
 	return nil
-}
-
-// Apply adds options to a copy of s.
-func Apply[O ~func(*Settings)](s Settings, options []O) Settings {
-	for _, option := range options {
-		if option != nil {
-			option(&s)
-		}
-	}
-	return s
 }
 
 // OutageFor is how long an operation tries on while the server cannot take its commands.

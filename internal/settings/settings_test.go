@@ -13,8 +13,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-type option func(*settings.Settings)
-
 func TestTheFirstOptionThatMakesNoSenseIsReported(t *testing.T) {
 	s := settings.Defaults()
 	require.NoError(t, s.Check("a lock", 0))
@@ -40,16 +38,6 @@ func TestAnOptionThatDoesNotApplyIsNamed(t *testing.T) {
 		require.ErrorContains(t, err, name)
 		require.ErrorContains(t, err, "does not apply to a thing; leave it out")
 	}
-}
-
-func TestOptionsOfACallWinAndLeaveTheDefaultsAlone(t *testing.T) {
-	poll := func(d time.Duration) option { return func(s *settings.Settings) { s.Poll = d } }
-	base := settings.Apply(settings.Defaults(), []option{poll(time.Second), nil})
-	call := settings.Apply(base, []option{poll(2 * time.Second), poll(4 * time.Second), func(s *settings.Settings) { s.Fail("x") }})
-	require.Equal(t, 4*time.Second, call.Poll)
-	require.Error(t, call.Check("", 0))
-	require.Equal(t, time.Second, base.Poll)
-	require.NoError(t, base.Check("", 0))
 }
 
 func TestAnOutageHasADefaultForEachWayToAsk(t *testing.T) {
