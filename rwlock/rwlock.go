@@ -45,8 +45,10 @@
 // writer that asks, or the last reader that leaves, removes what is left of it; Inspect may name it until then.
 //
 // A Java reader renews by setting the lock's TTL to Redisson's watchdog timeout, 30 s by default, even if somebody was
-// promised more. A reader of this package corrects that at each of its own renewals, every third of
-// [redlatch.WithWatchdogTimeout]. Where Java processes share the lock, keep that timeout no longer than theirs.
+// promised more; up to Redisson 4.3.1 it also does so to what this package's readers were promised. A reader of this
+// package corrects that every third of [redlatch.WithWatchdogTimeout], and one with a fixed lease also every third of
+// that lease, but not more often than once per second. Where Java processes share the lock, keep that timeout no
+// longer than theirs, or a reader can be lost after the last of them died, and learn of it only at its next check.
 package rwlock
 
 import (

@@ -66,7 +66,7 @@ type Subject struct {
 	Holds  int           // the count that the owner is to have
 	Most   int           // the most holds it may ever have had in Redis, this script included
 	Token  int64         // the owner's newest, 0 where there is none
-	Lease  time.Duration // 0 for renewals that only check
+	Lease  time.Duration // 0 for renewals that only check; those of a shared lock check with what is still promised
 	Tokens string        // the key of their counter, empty where there is none
 	Wake   scripts.Wake
 

@@ -151,15 +151,21 @@ func (o *owner) agreeLocked(trusted time.Time) {
 }
 
 // termsLocked are the watchdog's for an owner trusted until then. A fixed lease is not extended, but if it is longer than
-// a renewal period the lock is looked at each period, to notice when it is taken away.
+// a renewal period the lock is looked at each period, to notice when it is taken away. That of a lock with several
+// owners is looked at each third of the lease too, for others may have shortened what it was promised.
 func (o *owner) termsLocked(trusted time.Time) watchdog.Terms {
 	t := watchdog.Terms{Trusted: trusted, End: o.end(), Every: o.set.WatchdogTimeout / 3, Margin: watchdog.Margin(o.set.FirstLease())}
 	if o.renewing {
 		t.Lease = o.set.WatchdogTimeout
 		t.Margin = watchdog.Margin(t.Lease)
+	} else if o.base.Kind.Shared {
+		t.Every = min(t.Every, max(o.set.Lease/3, leastCheck))
 	}
 	return t
 }
+
+// leastCheck is how often a lock is looked at, at most, on which a fixed lease was promised.
+const leastCheck = time.Second
 
 // end is zero, or where WithMaxHold ends the owner.
 func (o *owner) end() time.Time {
@@ -191,7 +197,11 @@ func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], in
 		other.mu.Lock()
 		live := other.live
 		other.mu.Unlock()
-		subjects[i] = other.subject(live, t.Lease(now))
+		lease := t.Lease(now)
+		if lease == 0 && o.base.Kind.Shared {
+			lease = t.Promised(now)
+		}
+		subjects[i] = other.subject(live, lease)
 	}
 	return o.base.Kind.Renew(subjects), len(tickets)
 }

@@ -250,6 +250,24 @@ func TestALeaseDoesNotReachPastTheEndByAPartOfAMillisecond(t *testing.T) {
 	})
 }
 
+func TestWhatIsPromisedEndsWithTheLeaseAndNoLater(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		o := w.owner(0)
+		require.Zero(t, o.Promised(time.Now()), "nothing was agreed on yet")
+		w.keep(o, w.checked(time.Minute))
+		require.Equal(t, time.Minute, o.Promised(w.start))
+		require.Equal(t, 20*time.Second-time.Millisecond, o.Promised(w.start.Add(40*time.Second+time.Microsecond)))
+		require.Zero(t, o.Promised(w.start.Add(2*time.Minute)))
+
+		ends := w.owner(0)
+		terms := w.checked(time.Minute)
+		terms.End = w.start.Add(45 * time.Second)
+		w.keep(ends, terms)
+		require.Equal(t, 5*time.Second, ends.Promised(w.start.Add(40*time.Second)))
+		w.until(time.Hour)
+	})
+}
+
 func TestTheMarginIsAHundredthWithinBounds(t *testing.T) {
 	for lease, want := range map[time.Duration]time.Duration{
 		0: 0, 2 * time.Millisecond: time.Millisecond, 20 * time.Millisecond: 10 * time.Millisecond,

@@ -116,6 +116,18 @@ func (t *Ticket) Lease(now time.Time) time.Duration {
 	return max(0, min(t.pace.lease, time.Duration(t.pace.end-instantOf(now)).Truncate(time.Millisecond)))
 }
 
+// Promised is how long the lease still lasts that the ticket has by now, in whole milliseconds, as Lease. A check may
+// put that right where somebody has shortened it. It is 0 when the lease is over.
+func (t *Ticket) Promised(now time.Time) time.Duration {
+	if t.dog == nil {
+		return 0
+	}
+	t.dog.mu.Lock()
+	defer t.dog.mu.Unlock()
+	until := min(t.trustedUntil()+instant(t.pace.margin), t.pace.end)
+	return max(0, time.Duration(until-instantOf(now)).Truncate(time.Millisecond))
+}
+
 // trustedUntil is TrustedUntil for the machinery.
 func (t *Ticket) trustedUntil() instant { return instant(t.trusted.Load()) }
 

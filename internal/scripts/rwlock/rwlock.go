@@ -103,7 +103,7 @@ func ReleaseRead(key, owner string, most int, wake scripts.Wake) scripts.Command
 type Renewal struct {
 	Key, Owner string
 	Most       int           // the most holds that it ever had
-	Lease      time.Duration // what its promise is lengthened to; 0 asserts the promise that it has
+	Lease      time.Duration // what its promise is lengthened to; 0 asserts the promise that its markers have
 }
 
 // RenewRead lengthens the promises of many readers of one cluster slot and answers for each whether it still reads. It
