@@ -16,7 +16,7 @@
 //   - countdownlatch: a gate that opens when a count reaches zero
 //
 // This package holds what they share: the [Hold] that a lock hands out, the [Locker] that every lock is, the options
-// and the errors.
+// and the errors. Package redlatchtest makes holds for programs whose tests have a Locker of their own.
 //
 //	lock := rlock.New(rdb, "orders:42") // no I/O, nothing to close
 //	err := lock.Do(ctx, func(ctx context.Context) error {
@@ -62,7 +62,8 @@ type Client interface {
 	SSubscribe(ctx context.Context, channels ...string) *redis.PubSub
 }
 
-// A Locker is any lock of this module, or one side of a read-write lock.
+// A Locker is what can be locked: any lock of this module, one side of a read-write lock, or what a program's test puts in
+// its place.
 type Locker interface {
 	// Name returns the name that the lock was made with.
 	Name() string

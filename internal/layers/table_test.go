@@ -56,6 +56,8 @@ var table = map[string][]string{
 	"internal/rootapi": {"internal/holds", "internal/settings"},
 	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/rootapi"},
 
+	"redlatchtest": all(front, hidden, []string{"internal/holds"}),
+
 	"internal/baselock": all(leaves, edge, front, hidden, scripts("rlock", "fairlock")),
 	"internal/counter":  all(leaves, edge, front, hidden),
 

@@ -1,0 +1,174 @@
+// Package redlatchtest makes holds that nobody has in Redis, for unit tests of code that takes a [redlatch.Locker]. The
+// test writes a Locker of its own, which decides whether the lock is had, and hands out what [NewHold] returns:
+//
+//	type lock struct{ err error }
+//
+//	func (l lock) Name() string { return "orders:42" }
+//
+//	func (l lock) Lock(context.Context, ...redlatch.Option) (*redlatch.Hold, error) {
+//		if l.err != nil {
+//			return nil, l.err
+//		}
+//		hold, _ := redlatchtest.NewHold(redlatchtest.Terms{Name: "orders:42"})
+//		return hold, nil
+//	}
+//
+//	func (l lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) { return l.Lock(ctx, opts...) }
+//
+// Such a hold behaves as that of a lock does: its contexts end with it and say why, Unlock works once, a lease runs out,
+// and the test can have it lost at any moment. It excludes nobody. Whether the program locks correctly is not tested in
+// this way; docs/testing.md of the module says how to run the real locks without a server.
+package redlatchtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/rootapi"
+)
+
+// Terms say what a hold is to be. The zero value is a hold that lasts until it is unlocked.
+type Terms struct {
+	Name  string        // of the lock, in errors
+	Owner string        // what Hold.Owner returns
+	Token int64         // what Hold.Token returns, as of a fenced lock
+	Lease time.Duration // the hold is lost after that time unless Extend lengthens it; 0: it lasts, as if it were renewed
+
+	// Unlock is called by the first Unlock of a hold that is not lost, after the contexts have ended, and decides what
+	// that returns. Nil stands for a function that returns nil.
+	Unlock func(ctx context.Context) error
+
+	// Extend is called by each Extend of a hold that is in force. If it returns an error nothing is extended. Nil stands
+	// for a function that returns nil.
+	Extend func(ctx context.Context, lease time.Duration) error
+}
+
+// NewHold makes a hold, and a function that has it lost: the hold's contexts end with a *redlatch.LossError that has the
+// cause, which may be nil, and Unlock returns the same error. On a hold that is over the function does nothing.
+func NewHold(terms Terms) (hold *redlatch.Hold, lose func(cause error)) {
+	f := &fake{terms: terms}
+	if terms.Lease > 0 {
+		f.until = time.Now().Add(terms.Lease)
+		f.timer = time.AfterFunc(terms.Lease, f.expire)
+	}
+	return rootapi.Hold[*redlatch.Hold](f), func(cause error) { f.lose("the test has it lost", cause) }
+}
+
+// renewed is how long a hold without a lease says that it still lasts: as if it had just been renewed.
+const renewed = 30 * time.Second
+
+// A fake is the inner side of a hold.
+type fake struct {
+	terms  Terms
+	ending holds.Ending
+	timer  *time.Timer // runs expire; nil without a lease
+
+	mu       sync.Mutex
+	until    time.Time // end of the lease, or the moment of the loss; zero: neither
+	lost     *redlatch.LossError
+	released bool
+}
+
+func (f *fake) Owner() string         { return f.terms.Owner }
+func (f *fake) Token() int64          { return f.terms.Token }
+func (f *fake) Ending() *holds.Ending { return &f.ending }
+
+func (f *fake) Until() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.until.IsZero() {
+		return time.Now().Add(renewed)
+	}
+	return f.until
+}
+
+// overLocked notes that the hold is not in force from now on.
+func (f *fake) overLocked() {
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+	if now := time.Now(); f.until.IsZero() || now.Before(f.until) {
+		f.until = now
+	}
+}
+
+// Unlock calls Terms.Unlock, once.
+func (f *fake) Unlock(ctx context.Context) error {
+	f.mu.Lock()
+	again, lost := f.released, f.lost
+	f.released = true
+	f.overLocked()
+	f.mu.Unlock()
+	f.ending.End(redlatch.ErrReleased)
+	switch {
+	case again:
+		return fmt.Errorf("%w: lock %q was unlocked before by this hold", redlatch.ErrReleased, f.terms.Name)
+	case lost != nil:
+		return lost
+	case f.terms.Unlock != nil:
+		return f.terms.Unlock(ctx)
+	}
+	return nil
+}
+
+// Extend calls Terms.Extend and moves the end of the lease.
+func (f *fake) Extend(ctx context.Context, lease time.Duration) error {
+	if err := f.over(); err != nil {
+		return err
+	}
+	if f.terms.Extend != nil {
+		if err := f.terms.Extend(ctx, lease); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	until := time.Now().Add(lease)
+	if f.timer != nil && f.lost == nil && !f.released && until.After(f.until) {
+		f.until = until
+		f.timer.Reset(lease)
+	}
+	return nil
+}
+
+// over is why the hold is not in force, nil while it is.
+func (f *fake) over() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.lost != nil:
+		return f.lost
+	case f.released:
+		return fmt.Errorf("%w: lock %q cannot be extended any more", redlatch.ErrReleased, f.terms.Name)
+	}
+	return nil
+}
+
+// expire is run by the timer, perhaps at the moment at which the lease is extended.
+func (f *fake) expire() {
+	f.mu.Lock()
+	over := !time.Now().Before(f.until)
+	f.mu.Unlock()
+	if over {
+		f.lose("the lease ran out", nil)
+	}
+}
+
+func (f *fake) lose(reason string, cause error) {
+	f.mu.Lock()
+	if f.released || f.lost != nil {
+		f.mu.Unlock()
+		return
+	}
+	f.lost = &redlatch.LossError{Name: f.terms.Name, Owner: f.terms.Owner, Reason: reason, At: time.Now(), Cause: cause}
+	f.overLocked()
+	f.mu.Unlock()
+	f.ending.End(f.lost)
+}
+
+// Forgotten ends a hold that the program has dropped. The lock of the test is not told, as Redis is not.
+func (f *fake) Forgotten() { f.lose("it was dropped without Unlock", nil) }
