@@ -2,12 +2,14 @@
 //
 //	go run ./examples/config-reload
 //
-// Readers share; the one who changes the configuration has it alone, and reads it back under the same lock before the
-// others come in: a downgrade.
+// Readers share; the process that changes the configuration has it alone, and reads it back under the same lock before
+// another can change it: a downgrade. A lock ends with its process, but half a change does not. So the writer notes
+// first what it is about to do, and the next process that gets in carries out what it finds noted.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -15,75 +17,184 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/examples/internal/connect"
+	"github.com/redlatch/redlatch/examples/internal/notice"
 	"github.com/redlatch/redlatch/rwlock"
 )
+
+// The host always ends with the number of the port: host-7:7.
+const (
+	hostKey  = "example:host"
+	portKey  = "example:port"
+	noteKey  = "example:config:note" // the port that a writer is changing to; absent when no change is under way
+	keptFor  = time.Hour             // so that the example leaves nothing behind
+	writing  = 20 * time.Millisecond // how long the configuration is neither the old nor the new one
+	watchdog = 3 * time.Second       // how long a process that was killed keeps the lock
+)
+
+// A process is one of those that share the configuration.
+type process struct {
+	name string
+	rdb  *redis.Client
+	lock *rwlock.Lock
+}
+
+func newProcess(name string, rdb *redis.Client) *process {
+	return &process{name, rdb, rwlock.New(rdb, "example:config", redlatch.WithWatchdogTimeout(watchdog))}
+}
 
 func main() {
 	server := connect.Open()
 	defer server.Close()
 
-	first := server.Client()
-	first.MSet(context.Background(), "example:host", "old", "example:port", "1")
-
+	if err := newProcess("the first", server.Client()).setUp(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	group, ctx := errgroup.WithContext(context.Background())
 	for reader := range 4 {
-		rdb := server.Client()
-		group.Go(func() error { return read(ctx, rdb, reader) })
+		p := newProcess(fmt.Sprintf("reader %d", reader), server.Client())
+		group.Go(func() error { return p.readOften(ctx) })
 	}
-	rdb := server.Client()
-	group.Go(func() error { return reload(ctx, rdb) })
+	writer := newProcess("the writer", server.Client())
+	group.Go(func() error { return writer.reload(ctx) })
 	if err := group.Wait(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// read looks at both keys a few times. They always belong together.
-func read(ctx context.Context, rdb *redis.Client, reader int) error {
-	lock := rwlock.New(rdb, "example:config").Reader()
+// setUp makes the first configuration where there is none.
+func (p *process) setUp(ctx context.Context) error {
+	return p.alone(ctx, func(ctx context.Context) error {
+		port, err := p.finish(ctx)
+		if err != nil || port > 0 {
+			return err
+		}
+		return p.change(ctx, 1)
+	})
+}
+
+// alone runs fn under the writer's lock.
+func (p *process) alone(ctx context.Context, fn func(ctx context.Context) error) error {
+	waited := notice.Lock(p.name, p.lock)
+	defer waited()
+	return p.lock.Do(ctx, func(ctx context.Context) error {
+		waited()
+		return fn(ctx)
+	})
+}
+
+// change replaces the configuration. The caller has the writer's lock.
+func (p *process) change(ctx context.Context, port int) error {
+	if err := p.rdb.Set(ctx, noteKey, port, keptFor).Err(); err != nil {
+		return err
+	}
+	return p.carryOut(ctx, port)
+}
+
+// carryOut does what is noted. Doing it again does no harm. It stops when the lock is lost; the note stays then.
+func (p *process) carryOut(ctx context.Context, port int) error {
+	if err := p.rdb.Set(ctx, hostKey, fmt.Sprintf("host-%d", port), keptFor).Err(); err != nil {
+		return err
+	}
+	time.Sleep(writing) // no reader sees the state in between
+	if err := p.rdb.Set(ctx, portKey, port, keptFor).Err(); err != nil {
+		return err
+	}
+	return p.rdb.Del(ctx, noteKey).Err()
+}
+
+// finish carries out what a writer noted that was killed, and returns the port, which is 0 before the first
+// configuration. The caller has the writer's lock.
+func (p *process) finish(ctx context.Context) (port int, err error) {
+	switch noted, err := p.rdb.Get(ctx, noteKey).Int(); {
+	case err == nil:
+		fmt.Printf("%s finishes the change to host-%d:%d\n", p.name, noted, noted)
+		return noted, p.carryOut(ctx, noted)
+	case !errors.Is(err, redis.Nil):
+		return 0, err
+	}
+	port, err = p.rdb.Get(ctx, portKey).Int()
+	if errors.Is(err, redis.Nil) {
+		return 0, nil
+	}
+	return port, err
+}
+
+// read returns the configuration. If it finds a note it does not trust the keys: no writer is at work beside a reader,
+// so the one that made the note was killed, or lost its lock.
+func (p *process) read(ctx context.Context) (host, port string, err error) {
+	for {
+		whole := false
+		waited := notice.Lock(p.name, p.lock)
+		err := p.lock.RDo(ctx, func(ctx context.Context) error {
+			waited()
+			noted, err := p.rdb.Exists(ctx, noteKey).Result()
+			if err != nil || noted > 0 {
+				return err
+			}
+			whole = true
+			if host, err = p.rdb.Get(ctx, hostKey).Result(); err != nil {
+				return err
+			}
+			port, err = p.rdb.Get(ctx, portKey).Result()
+			return err
+		})
+		waited()
+		if err != nil || whole {
+			return host, port, err
+		}
+		if err := p.setUp(ctx); err != nil { // a reader's lock cannot become a writer's, so it was given back before
+			return "", "", err
+		}
+	}
+}
+
+// readOften looks at both keys a few times. They always belong together.
+func (p *process) readOften(ctx context.Context) error {
 	for range 5 {
-		hold, err := lock.Lock(ctx)
+		host, port, err := p.read(ctx)
 		if err != nil {
 			return err
 		}
-		host, port := rdb.Get(ctx, "example:host").Val(), rdb.Get(ctx, "example:port").Val()
-		if err := hold.Unlock(ctx); err != nil {
-			return err
-		}
-		fmt.Printf("reader %d: %s:%s\n", reader, host, port)
-		if (host == "new") != (port == "2") {
-			return fmt.Errorf("reader %d saw half a change: %s:%s", reader, host, port)
+		fmt.Printf("%s: %s:%s\n", p.name, host, port)
+		if host != "host-"+port {
+			return fmt.Errorf("%s saw half a change: %s:%s", p.name, host, port)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	return nil
 }
 
-// reload writes both keys, keeps reading what it wrote, and lets the other readers in meanwhile.
-func reload(ctx context.Context, rdb *redis.Client) error {
+// reload changes to the next configuration, keeps reading what it wrote, and lets the other readers in meanwhile.
+func (p *process) reload(ctx context.Context) error {
 	time.Sleep(30 * time.Millisecond)
-	lock := rwlock.New(rdb, "example:config")
-	writing, err := lock.Lock(ctx)
+	waited := notice.Lock(p.name, p.lock)
+	write, err := p.lock.Lock(ctx)
+	waited()
 	if err != nil {
 		return err
 	}
-	defer writing.Unlock(ctx) // for the errors on the way; at the end it has been given back, and nothing happens
-	if err := rdb.Set(ctx, "example:host", "new", time.Hour).Err(); err != nil {
-		return err
-	}
-	time.Sleep(20 * time.Millisecond) // nobody sees the state in between
-	if err := rdb.Set(ctx, "example:port", "2", time.Hour).Err(); err != nil {
-		return err
-	}
-	reading, err := lock.RLock(writing.Context(ctx))
+	defer write.Unlock(ctx) // for the errors on the way; at the end it has been given back, and nothing happens
+	alone := write.Context(ctx)
+	port, err := p.finish(alone)
 	if err != nil {
 		return err
 	}
-	defer reading.Unlock(ctx)
-	if err := writing.Unlock(ctx); err != nil {
+	if err := p.change(alone, port+1); err != nil {
 		return err
 	}
-	fmt.Println("changed to", rdb.Get(ctx, "example:host").Val()+":"+rdb.Get(ctx, "example:port").Val())
-	return reading.Unlock(ctx)
+	read, err := p.lock.RLock(alone) // with the context of the writer's hold: a downgrade
+	if err != nil {
+		return err
+	}
+	defer read.Unlock(ctx)
+	if err := write.Unlock(ctx); err != nil {
+		return err
+	}
+	shared := read.Context(ctx)
+	fmt.Println("changed to", p.rdb.Get(shared, hostKey).Val()+":"+p.rdb.Get(shared, portKey).Val())
+	return read.Unlock(ctx)
 }

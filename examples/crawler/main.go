@@ -3,7 +3,8 @@
 //	go run ./examples/crawler
 //
 // The permits have leases and are renewed while their process lives. One of the processes here dies with a permit in
-// its hand, and the permit comes back.
+// its hand, and the permit comes back. So do those of the whole example if it is killed: the next one joins the same
+// semaphore, and waits for them.
 package main
 
 import (
@@ -19,6 +20,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/examples/internal/connect"
+	"github.com/redlatch/redlatch/examples/internal/notice"
 	"github.com/redlatch/redlatch/permitsemaphore"
 )
 
@@ -42,7 +44,7 @@ func main() {
 func run(ctx context.Context) error {
 	server := connect.Open()
 	defer server.Close()
-	if _, err := permitsemaphore.New(server.Client(), site).TrySetPermits(ctx, limit); err != nil {
+	if err := setUp(ctx, open(server.Client())); err != nil {
 		return err
 	}
 	if err := die(ctx, server); err != nil {
@@ -57,7 +59,10 @@ func run(ctx context.Context) error {
 		return err
 	}
 	// All of them can be had again, at the latest when the dead process's lease is over.
-	all, err := permitsemaphore.New(server.Client(), site).Acquire(ctx, limit)
+	permits := open(server.Client())
+	waited := waiting("the crawler", permits, limit)
+	all, err := permits.Acquire(ctx, limit)
+	waited()
 	if err != nil {
 		return err
 	}
@@ -65,10 +70,46 @@ func run(ctx context.Context) error {
 	return all.Release(ctx)
 }
 
+// open makes the semaphore of one process. Permits of a process that was killed come back after three seconds.
+func open(rdb *redis.Client) *permitsemaphore.Semaphore {
+	return permitsemaphore.New(rdb, site, redlatch.WithWatchdogTimeout(3*time.Second))
+}
+
+// setUp sets the limit, which the first process to come does. The others check that it is the limit they count on.
+func setUp(ctx context.Context, permits *permitsemaphore.Semaphore) error {
+	switch first, err := permits.TrySetPermits(ctx, limit, redlatch.WithTTL(time.Hour)); {
+	case err != nil || first:
+		return err
+	}
+	total, err := permits.TotalPermits(ctx)
+	if err != nil {
+		return err
+	}
+	if total != limit {
+		return fmt.Errorf("%s is set to %d permits, not %d", site, total, limit)
+	}
+	_, err = permits.Expire(ctx, time.Hour) // it must not end under this run
+	return err
+}
+
+// waiting says how many permits there are while n are waited for.
+func waiting(who string, permits *permitsemaphore.Semaphore, n int) (done func()) {
+	return notice.While(who, func(ctx context.Context) string {
+		free, err := permits.AvailablePermits(ctx)
+		if err != nil {
+			return fmt.Sprintf("permits, of which nothing is known: %v", err)
+		}
+		return fmt.Sprintf("%d of the %d permits (free: %d, the others are in use or those of a dead process)", n, limit, free)
+	})
+}
+
 // die takes a permit and is never heard of again: its client is closed, so nothing renews the permit.
 func die(ctx context.Context, server *connect.Server) (err error) {
 	rdb := server.Client()
-	grave, err = permitsemaphore.New(rdb, site, redlatch.WithWatchdogTimeout(time.Second)).Acquire(ctx, 1)
+	permits := permitsemaphore.New(rdb, site, redlatch.WithWatchdogTimeout(time.Second))
+	waited := waiting("the process that will die", permits, 1)
+	grave, err = permits.Acquire(ctx, 1)
+	waited()
 	if err != nil {
 		return err
 	}
@@ -77,9 +118,11 @@ func die(ctx context.Context, server *connect.Server) (err error) {
 }
 
 func crawl(ctx context.Context, rdb *redis.Client, process int) error {
-	permits := permitsemaphore.New(rdb, site)
+	permits := open(rdb)
 	for page := range 5 {
+		waited := waiting(fmt.Sprintf("process %d", process), permits, 1)
 		err := permits.Do(ctx, 1, func(ctx context.Context) error {
+			waited()
 			now := fetching.Add(1)
 			defer fetching.Add(-1)
 			if now > limit {
@@ -88,6 +131,7 @@ func crawl(ctx context.Context, rdb *redis.Client, process int) error {
 			fmt.Printf("process %d fetches page %d, as one of %d\n", process, page, now)
 			return fetch(ctx)
 		})
+		waited()
 		if err != nil {
 			return err
 		}
@@ -95,7 +139,7 @@ func crawl(ctx context.Context, rdb *redis.Client, process int) error {
 	return nil
 }
 
-// fetch stops when its context ends, for then its permit may be somebody else's.
+// fetch stops when its context ends, for then another process may have its permit.
 func fetch(ctx context.Context) error {
 	select {
 	case <-time.After(20*time.Millisecond + rand.N(100*time.Millisecond)):

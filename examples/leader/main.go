@@ -16,6 +16,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/examples/internal/connect"
+	"github.com/redlatch/redlatch/examples/internal/notice"
 	"github.com/redlatch/redlatch/fencedlock"
 )
 
@@ -37,7 +38,10 @@ func run(ctx context.Context) error {
 	first, second := server.Client(), server.Client()
 
 	// The first leader has a lease of its own, which runs out while the process hangs.
-	hung, err := fencedlock.New(first, name).Lock(ctx, redlatch.WithLease(500*time.Millisecond))
+	lock := fencedlock.New(first, name, redlatch.WithLease(500*time.Millisecond))
+	waited := notice.Lock("the first leader", lock)
+	hung, err := lock.Lock(ctx)
+	waited()
 	if err != nil {
 		return err
 	}
@@ -46,7 +50,11 @@ func run(ctx context.Context) error {
 	}
 	fmt.Printf("the first leader has token %d, writes, and hangs\n", hung.Token())
 
-	leader, err := fencedlock.New(second, name).Lock(ctx)
+	// The second one renews its lock; it is free three seconds after this process was killed.
+	lock = fencedlock.New(second, name, redlatch.WithWatchdogTimeout(3*time.Second))
+	waited = notice.Lock("the second leader", lock)
+	leader, err := lock.Lock(ctx)
+	waited()
 	if err != nil {
 		return err
 	}

@@ -76,6 +76,7 @@ var table = map[string][]string{
 
 	"cmd/...":      all(leaves, edge, front, primitives, composites),
 	"examples/...": all(front, primitives, composites), // what a user has
+	"examples":     nil,                                // only its tests have code
 	"interop":      all(front, primitives, composites), // only its tests have code
 
 	"internal/redistest":         nil,
