@@ -56,7 +56,8 @@ func (h *Hold) Context(parent context.Context) context.Context {
 // ([WithReleaseTimeout]), after which the release is repeated in the background until the lease is over.
 //
 // The error matches ErrReleased when this Hold was given back before, and ErrLost when the lock was lost before or
-// is found lost now. In neither case is the lock of a later holder touched.
+// is found lost now, or when this hold's own lease ([WithLease], [WithMaxHold]) was over before. In no case is the lock
+// of a later holder touched.
 func (h *Hold) Unlock(ctx context.Context) error {
 	h.cleanup.Stop()
 	err := h.inner.Unlock(ctx)
@@ -64,8 +65,9 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	return err
 }
 
-// Extend makes the lock last for at least lease from now on, and the hold be trusted accordingly. A lease shorter than
-// the time that remains changes nothing. A hold kept by the watchdog needs no Extend.
+// Extend makes the lock last for at least lease from now on, and this hold be trusted accordingly; other holds that share
+// the lock with it keep their own leases. A lease shorter than the time that remains changes nothing. A hold kept by the
+// watchdog needs no Extend.
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	if lease < settings.MinLease {
 		return errs.Wrong("Extend: a lease is at least %v, not %v", settings.MinLease, lease)

@@ -30,6 +30,10 @@ func init() {
 }
 
 // WithLease makes the hold last for d and no longer: it is not renewed. Without it the watchdog keeps the lock.
+//
+// A re-entry shares the lock with the hold that it was made within, and each of them ends with its own lease: one with
+// WithLease is over when d is, although another is renewed, and one that is renewed does not prolong it. The lock stays
+// taken for as long as it is promised to any of them.
 func WithLease(d time.Duration) Option {
 	return option(func(s *settings.Settings) {
 		if d < settings.MinLease {
@@ -51,8 +55,8 @@ func WithNoLease() Option {
 }
 
 // WithMaxHold ends the hold after d at the latest, renewed or not: a limit for work that hangs. The hold's contexts end
-// then, and no lease lasts longer. On a re-entry it ends that hold alone: the lock stays held for the other holds, and
-// for what is left of their lease.
+// then, and no lease lasts longer. On a first acquisition it also ends the re-entries made within the hold, which are
+// part of its work. On a re-entry it ends that hold alone: the lock stays held for the other holds.
 func WithMaxHold(d time.Duration) Option {
 	return option(func(s *settings.Settings) {
 		if d < settings.MinLease {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,19 +26,21 @@ type hold struct {
 	owner  *owner
 	ending holds.Ending
 	since  watchdog.Moment
+	limit  atomic.Pointer[limit] // nil while it lasts as long as its owner; see share.go
 
 	// The rest is guarded by owner.mu.
 
 	renewed  bool // it has no lease of its own, so the watchdog renews the owner while it lives
 	released bool // given back, or on the way
 	dropped  bool // unreachable for the program
+	over     bool // its own limit has ended it, and not its owner
 }
 
 // live tells whether the hold can be re-entered.
 func (h *hold) live() bool {
 	h.owner.mu.Lock()
 	defer h.owner.mu.Unlock()
-	return !h.released && h.owner.lost == nil
+	return !h.released && !h.over && h.owner.lost == nil
 }
 
 func (h *hold) Owner() string         { return h.owner.id }
@@ -49,9 +52,14 @@ func (h *hold) Token() int64 {
 	return h.owner.token
 }
 
-// Until is the owner's trust, or the moment at which the hold ended.
+// Until is the owner's trust, or the end of the hold's own if that is sooner, or the moment at which the hold ended.
 func (h *hold) Until() time.Time {
 	until := h.owner.ticket.TrustedUntil()
+	if l := h.limit.Load(); l != nil {
+		if own := l.ticket.TrustedUntil(); own.Before(until) {
+			until = own
+		}
+	}
 	if now := time.Now(); h.ending.Cause() != nil && now.Before(until) {
 		return now
 	}
@@ -78,8 +86,8 @@ func (h *hold) retire() bool {
 		return false
 	}
 	h.released = true
-	if at := slices.Index(o.inner, h); at >= 0 {
-		o.inner = slices.Delete(o.inner, at, at+1)
+	if o.inner != nil {
+		*o.inner = slices.DeleteFunc(*o.inner, func(other *hold) bool { return other == h })
 	}
 	return true
 }
@@ -87,19 +95,23 @@ func (h *hold) retire() bool {
 // giveBack ends a hold that is retired, and releases it.
 func (h *hold) giveBack(ctx context.Context) error {
 	o := h.owner
+	h.unlimit()
 	h.ending.End(errs.Released)
 	limit, err := o.enterToRelease(ctx)
-	o.mu.Lock()
-	o.live--
-	left, lost := o.live, o.lost
-	o.mu.Unlock()
+	left, held, lost, gone := h.part()
+	if gone {
+		if err == nil {
+			o.exit()
+		}
+		return lost
+	}
 	if left > 0 {
 		o.adjust()
 	} else {
 		o.base.Session.Watchdog.Forget(&o.ticket)
 	}
 	if err == nil {
-		err = o.giveBackTo(ctx, left, lost == nil, releaseWithin(limit))
+		err = o.giveBackTo(ctx, left, held, releaseWithin(limit))
 	} else {
 		// An earlier command of this owner has no answer yet. Settling takes the count to what is live now.
 		if left == 0 { // a re-entry that succeeds after all finds that it came too late
@@ -243,7 +255,7 @@ func (o *owner) unconfirmed(err error, doubt bool) error {
 		o.base.Name, err)
 }
 
-// Extend lengthens the lease, of all holds of the owner.
+// Extend lengthens the lease of the owner, and the time for which this hold is promised it.
 func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	o := h.owner
 	if err := o.enter(ctx); err != nil {
@@ -251,7 +263,7 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	}
 	defer o.exit()
 	o.mu.Lock()
-	released, lost, live := h.released, o.lost, o.live
+	released, lost, live := h.released, h.lostLocked(), o.live
 	o.mu.Unlock()
 	switch {
 	case lost != nil:
@@ -259,7 +271,7 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	case released:
 		return fmt.Errorf("%w: lock %q cannot be extended any more", errs.Released, o.base.Name)
 	}
-	lease = o.leaseWithin(time.Now(), lease)
+	lease = h.leaseWithin(time.Now(), lease)
 	cmd := o.base.Kind.Recount(o.subject(live, lease))
 	held, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd,
 		delivery.Limit{Outage: o.set.OutageFor(false)})
@@ -274,10 +286,12 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.lost != nil { // meanwhile, by the clock
-		return o.lost
+	if lost := h.lostLocked(); lost != nil { // meanwhile, by the clock
+		return lost
 	}
-	o.agreeLocked(receipt.Sent.Add(lease - watchdog.Margin(lease)))
+	trusted := receipt.Sent.Add(lease - watchdog.Margin(lease))
+	o.agreeLocked(trusted)
+	h.prolongLocked(trusted)
 	return nil
 }
 
@@ -285,12 +299,13 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 func (h *hold) Forgotten() {
 	o := h.owner
 	o.mu.Lock()
-	if h.released || o.lost != nil {
+	if h.released || h.lostLocked() != nil {
 		o.mu.Unlock()
 		return
 	}
 	h.dropped = true
 	o.mu.Unlock()
+	h.unlimit()
 	o.adjust()
 	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
 	h.ending.End(&redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: "it was dropped without Unlock", At: time.Now()})

@@ -31,10 +31,10 @@ type owner struct {
 	renewing bool // the watchdog extends the lease, because a live hold has none of its own
 	queued   bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
 	post     session.Post
-	queue    *turn   // who waits to send the next count-changing command
-	most     int32   // the most holds that a script has ever asked for
-	live     int32   // holds handed out and not given back
-	inner    []*hold // those of re-entries that are not given back
+	queue    *turn    // who waits to send the next count-changing command
+	most     int32    // the most holds that a script has ever asked for
+	live     int32    // holds handed out and not given back
+	inner    *[]*hold // nil, or those of re-entries that are not given back
 	token    int64
 	lost     *redlatch.LossError
 	doubt    *doubt // nil if there never was any
@@ -226,12 +226,12 @@ func (o *owner) lose(reason string, cause error) error {
 		return o.lost
 	}
 	o.lost = loss
-	inner := slices.Clone(o.inner)
+	shared := slices.Collect(o.sharedLocked())
 	o.mu.Unlock()
 	o.base.Session.Watchdog.Forget(&o.ticket)
 	o.unannounce(false)
-	o.first.ending.End(loss)
-	for _, h := range inner {
+	for _, h := range shared {
+		h.unlimit()
 		h.ending.End(loss)
 	}
 	o.report(loss)

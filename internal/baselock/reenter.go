@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -81,57 +80,34 @@ func (o *owner) leaseWithin(at time.Time, lease time.Duration) time.Duration {
 func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Duration, token int64) (*hold, error) {
 	h := &hold{owner: o, since: watchdog.MomentOf(sent), renewed: set.Lease == 0}
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	switch {
 	case o.lost != nil: // meanwhile, by the clock; the other holds' releases delete the field
-		loss := o.lost
-		o.mu.Unlock()
-		return nil, loss
+		return nil, o.lost
 	case o.live == 0: // the others were given back without waiting for this; settling deletes the field
-		o.mu.Unlock()
 		return nil, errOver
 	}
 	o.live++
 	o.token = max(o.token, token)
-	o.inner = append(o.inner, h)
+	o.addLocked(h)
 	o.renewing = o.renewing || h.renewed
-	if set.MaxHold > 0 {
-		limit := time.AfterFunc(time.Until(sent.Add(set.MaxHold)), h.overdue)
-		h.ending.OnEnd(func(error) { limit.Stop() })
-	}
-	o.agreeLocked(sent.Add(lease - watchdog.Margin(lease)))
-	o.mu.Unlock()
+	o.shareLocked()
+	trusted := sent.Add(lease - watchdog.Margin(lease))
+	h.limitLocked(set, trusted)
+	o.agreeLocked(trusted)
 	return h, nil
 }
 
-// overdue ends a re-entry whose own limit has passed. The owner holds on for its other holds; where there is none any
-// more, the lease runs out though the hold is never given back.
-func (h *hold) overdue() {
-	o := h.owner
-	h.ending.End(&redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: watchdog.HoldOver, At: time.Now()})
-	o.mu.Lock()
-	h.renewed = false
-	released := h.released
-	o.mu.Unlock()
-	if !released {
-		o.adjust()
-	}
-}
-
-// adjust stops the extending of the lease when the last hold that needs it was given back or dropped or is overdue, and
-// all looking after the owner when every hold that is left was dropped, unless it has a guest.
+// adjust stops the extending of the lease when the last hold that needs it was given back or dropped or is over, and all
+// looking after the owner when every hold that is left was dropped or is over, unless it has a guest.
 func (o *owner) adjust() {
 	o.mu.Lock()
 	// A guest keeps the key, and with it the field of its host: when the host's lease is over, somebody has to say so.
 	kept, renewing := o.guest != nil, false
-	count := func(h *hold) {
-		kept = kept || !h.dropped
-		renewing = renewing || h.renewed && !h.dropped
-	}
-	if !o.first.released {
-		count(&o.first)
-	}
-	for _, h := range o.inner {
-		count(h)
+	for h := range o.sharedLocked() {
+		if !h.dropped && !h.over {
+			kept, renewing = true, renewing || h.renewed
+		}
 	}
 	changed := renewing != o.renewing
 	o.renewing = renewing

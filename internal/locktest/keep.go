@@ -52,30 +52,6 @@ var keepCases = []trial{
 		require.True(l, hold.Valid())
 		l.give(hold)
 	}},
-	{"a re-entry without a lease has the watchdog keep a fixed one", bothWatchedAndReentrant, func(l *lab) {
-		lock := l.lock()
-		outer := l.take(lock, l.ctx, redlatch.WithLease(5*time.Second))
-		inner := l.take(lock, outer.Context(l.ctx))
-		time.Sleep(10 * time.Minute)
-		require.True(l, outer.Valid())
-		l.refused(l.stranger(), l.ctx)
-		l.give(inner)
-		time.Sleep(31 * time.Second) // nobody asks for renewal any more
-		require.False(l, outer.Valid())
-		l.isFree(l.stranger())
-	}},
-	{"a re-entry with a fixed lease does not end the renewal", bothWatchedAndReentrant, func(l *lab) {
-		lock := l.lock()
-		outer := l.take(lock, l.ctx)
-		inner := l.take(lock, outer.Context(l.ctx), redlatch.WithLease(time.Second))
-		time.Sleep(time.Minute)
-		require.True(l, outer.Valid())
-		require.True(l, inner.Valid())
-		l.give(inner)
-		time.Sleep(10 * time.Minute)
-		require.True(l, outer.Valid())
-		l.give(outer)
-	}},
 }
 
 // How soon a hold that was taken away is noticed.
@@ -155,5 +131,4 @@ var lossCases = []trial{
 	}},
 }
 
-func bothWatchedAndReentrant(f Features) bool { return f.Watchdog && f.Reentrant }
-func forceableAndWatched(f Features) bool     { return f.Watchdog && f.ForceUnlock != nil }
+func forceableAndWatched(f Features) bool { return f.Watchdog && f.ForceUnlock != nil }
