@@ -18,8 +18,8 @@ func Example() {
 	ctx := context.Background()
 
 	done := countdownlatch.New(rdb, "import:7")
-	if _, err := done.TrySetCount(ctx, 3); err != nil { // before the work starts
-		fmt.Println(err)
+	if set, err := done.TrySetCount(ctx, 3); err != nil || !set { // before the work starts
+		fmt.Println("set by somebody else:", !set, err)
 		return
 	}
 	var imports sync.WaitGroup
@@ -31,7 +31,7 @@ func Example() {
 			}
 		})
 	}
-	if err := done.Await(ctx); err != nil {
+	if err := done.Await(ctx); err != nil { // nil means counted down, and nothing else
 		fmt.Println(err)
 		return
 	}
@@ -95,7 +95,7 @@ func ExampleLatch_Count() {
 	ctx := context.Background()
 	done := countdownlatch.New(rdb, "import:7")
 
-	fmt.Println(done.Count(ctx)) // a latch that does not exist is open
+	fmt.Println(done.Count(ctx)) // there is no latch: nobody need wait, and nothing is done
 	_, _ = done.TrySetCount(ctx, 2)
 	fmt.Println(done.Count(ctx))
 	// Output:
@@ -119,6 +119,28 @@ func ExampleLatch_Await() {
 	// <nil>
 }
 
+// A latch that is gone is not taken for one that was counted down.
+func ExampleLatch_Await_why() {
+	rdb, stop := start()
+	defer stop()
+	ctx := context.Background()
+	done := countdownlatch.New(rdb, "import:7", redlatch.WithTTL(time.Hour))
+	_, _ = done.TrySetCount(ctx, 3)
+	_, _ = done.Delete(ctx) // the import is called off
+
+	switch err := done.Await(ctx); {
+	case err == nil:
+		fmt.Println("all imports are done")
+	case errors.Is(err, countdownlatch.ErrExpired), errors.Is(err, countdownlatch.ErrDeleted):
+		fmt.Println("some imports are missing")
+	case errors.Is(err, countdownlatch.ErrNotSet):
+		fmt.Println("no import has begun")
+	default: // ctx ended, or the server failed
+		fmt.Println(err)
+	}
+	// Output: some imports are missing
+}
+
 // Deleting the latch releases everybody who waits.
 func ExampleLatch_Delete() {
 	rdb, stop := start()
@@ -128,8 +150,8 @@ func ExampleLatch_Delete() {
 	_, _ = done.TrySetCount(ctx, 3)
 
 	fmt.Println(done.Delete(ctx))
-	fmt.Println(done.Await(ctx))
+	fmt.Println(errors.Is(done.Await(ctx), countdownlatch.ErrDeleted))
 	// Output:
 	// true <nil>
-	// <nil>
+	// true
 }

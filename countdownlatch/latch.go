@@ -2,16 +2,27 @@
 // with Redisson's RCountDownLatch.
 //
 //	done := countdownlatch.New(rdb, "import:7")
-//	_, err := done.TrySetCount(ctx, 3) // once, by whoever comes first
+//	set, err := done.TrySetCount(ctx, 3) // false: it is set already, so what it counts is somebody else's work
 //	...
 //	err = done.CountDown(ctx) // in each of three workers
 //	...
-//	err = done.Await(ctx) // by everybody who has to wait for them
+//	err = done.Await(ctx) // by everybody who has to wait for them: nil when all three have counted
 //
-// The latch is one number in Redis. When it reaches zero it is deleted, and a latch that does not exist is open: it was
-// never set, has opened, was deleted, or its TTL has run out. It can then be set again, but those who wait look at
-// nothing but the count: if it is set again before they have looked, they wait for that count too. Set the count before
-// the work starts, because CountDown does nothing to a latch that does not exist.
+// The latch is one number in Redis. When it reaches zero it is deleted, and can be set again. Set the count before the work
+// starts, because CountDown does nothing to a latch that does not exist.
+//
+//	         TrySetCount                the last CountDown
+//	not set ─────────────► counting ─────────────────────────► counted down   Await: nil
+//	ErrNotSet                  │ Delete ─────────────────────► deleted        Await: ErrDeleted
+//	                           └ its TTL runs out ───────────► expired        Await: ErrExpired
+//
+// How the latch ended is kept beside it in Redis for a day. A latch that is set again is a new one: who waits for the old
+// one is told how that ended.
+//
+// Redisson keeps no such record. A latch that is gone before its TTL is over, without a word about it, is taken for one
+// that another program has counted down, because that is how Redisson's count-downs look. So is one that was removed with
+// other means than Delete, or was evicted. Whoever waits while the server loses everything that it had is told
+// ErrExpired.
 //
 // Every operation takes effect once, whatever happens to its messages. If the outcome of one cannot be found out in
 // time, its error matches ErrUncertain; it is settled in the background and must not be repeated.
@@ -34,20 +45,23 @@ import (
 // concurrent use and needs no closing.
 type Latch struct {
 	counter *counter.Counter
+	keys    script.Names
 }
 
 // New makes a latch. It does no I/O: the count is set with TrySetCount, by any process. It panics if the client is nil
 // or of a kind that cannot be used; a bad name or option is reported by the calls. Options: WithWait, WithTTL, and
 // those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Latch {
-	return &Latch{counter.New(client, name, "latch", keys.LatchChannel, settings.Wait|settings.TTL, opts)}
+	c := counter.New(client, name, "latch", keys.LatchChannel, settings.Wait|settings.TTL, opts)
+	return &Latch{c, script.NamesOf(c.Key)}
 }
 
 // Name returns the name that the latch was made with.
 func (l *Latch) Name() string { return l.counter.Name }
 
-// TrySetCount sets the count of a latch that does not exist, and reports whether it did. With WithTTL the latch opens
-// after that time even if nobody counts down.
+// TrySetCount sets the count of a latch that does not exist, and reports whether it did. When it did not, the latch counts
+// already, perhaps what is left of an earlier run: a program that ignores that may wait for too little. With WithTTL the
+// latch is gone after that time, and Await returns ErrExpired then.
 func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Option) (bool, error) {
 	set, err := l.counter.Resolve("TrySetCount", settings.TTL, opts)
 	if err != nil {
@@ -56,41 +70,29 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Optio
 	if n < 1 {
 		return false, errs.Wrong("TrySetCount(%d): the count is at least 1; a latch without a count is open", n)
 	}
+	epoch := script.NewEpoch()
 	return counter.ChangeThen(ctx, l.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.TrySetCount(l.counter.Key, n, set.TTL, wake, call)
+		return script.TrySetCount(l.keys, n, set.TTL, epoch, wake, call)
 	}, nil)
 }
 
 // CountDown takes one from the count; the latch opens at zero. It ignores the cancellation of ctx and has a time
 // limit of its own ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and
-// the error matches ErrUncertain. On an open latch nothing happens.
+// the error matches ErrUncertain. If the latch does not exist nothing happens.
 func (l *Latch) CountDown(ctx context.Context) error {
 	op := l.counter.Begin(ctx)
-	_, err := counter.GiveBack(ctx, op, script.CountDown(l.counter.Key, op.Wake, op.Call))
+	_, err := counter.GiveBack(ctx, op, script.CountDown(l.keys, op.Wake, op.Call))
 	return err
 }
 
-// Count returns how many count-downs are left until the latch opens, 0 when it is open.
+// Count returns how many count-downs are left until the latch opens, 0 when it does not exist: Await says why.
 func (l *Latch) Count(ctx context.Context) (int64, error) {
 	return counter.Ask(ctx, l.counter, script.Count)
 }
 
-// Await waits until the latch is open. When ctx ends first, or the time of WithWait is over, the error matches
-// ErrNotAcquired and the reason.
-func (l *Latch) Await(ctx context.Context, opts ...redlatch.Option) error {
-	set, err := l.counter.Resolve("Await", settings.Wait, opts)
-	if err != nil {
-		return err
-	}
-	return l.counter.Await(ctx, set, func(ctx context.Context) (bool, error) {
-		count, err := counter.Read(ctx, l.counter, script.Count, set)
-		return count == 0, err
-	})
-}
-
-// Delete removes the latch, which releases everybody who waits, and reports whether there was one.
+// Delete removes the latch, and reports whether there was one. Whoever waits for it is told with ErrDeleted.
 func (l *Latch) Delete(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, l.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.Delete(l.counter.Key, wake, call)
+		return script.Delete(l.keys, wake, call)
 	})
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-func TestALatchThatDoesNotExistIsOpen(t *testing.T) {
+func TestALatchThatDoesNotExistIsNotSet(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "l")
 		l := countdownlatch.New(client, key, redlatch.WithLinger(0))
 		require.Equal(t, key, l.Name())
-		require.NoError(t, l.Await(ctx))
+		require.ErrorIs(t, l.Await(ctx), countdownlatch.ErrNotSet)
 		n, err := l.Count(ctx)
 		require.NoError(t, err)
 		require.Zero(t, n)

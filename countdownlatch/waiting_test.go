@@ -62,7 +62,7 @@ func inBubble(t *testing.T, test func(b *bubble)) {
 		b := &bubble{T: t, scripts: &scripts{}, redis: other}
 		b.l = countdownlatch.New(client, "l", redlatch.WithLinger(0), redlatch.WithPoll(poll))
 		b.other = countdownlatch.New(other, "l", redlatch.WithLinger(0))
-		require.NoError(t, b.l.Await(t.Context())) // the script is known now
+		require.ErrorIs(t, b.l.Await(t.Context()), countdownlatch.ErrNotSet) // the script is known now
 		client.AddHook(b.scripts)
 		set(t, other, "l", "1")
 		test(b)
@@ -81,22 +81,25 @@ func (b *bubble) await(ctx context.Context, n int, opts ...redlatch.Option) <-ch
 }
 
 func TestOneMessageAndOneScriptReleaseEveryWaiterOfAProcess(t *testing.T) {
-	for name, open := range map[string]func(b *bubble) error{
-		"count down": func(b *bubble) error { return b.other.CountDown(b.Context()) },
-		"delete":     func(b *bubble) error { _, err := b.other.Delete(b.Context()); return err },
-		"a foreign count-down": func(b *bubble) error {
+	for name, c := range map[string]struct {
+		open func(b *bubble) error
+		want error
+	}{
+		"count down": {func(b *bubble) error { return b.other.CountDown(b.Context()) }, nil},
+		"delete":     {func(b *bubble) error { _, err := b.other.Delete(b.Context()); return err }, countdownlatch.ErrDeleted},
+		"a foreign count-down": {func(b *bubble) error {
 			b.redis.Del(b.Context(), "l")
 			return b.redis.Publish(b.Context(), "redisson_countdownlatch__channel__{l}", "0").Err()
-		},
+		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(b *bubble) {
 				results := b.await(b.Context(), 50)
 				b.scripts.sent.Store(0)
 				opened := time.Now()
-				require.NoError(b, open(b))
+				require.NoError(b, c.open(b))
 				for range 50 {
-					require.NoError(b, <-results)
+					require.ErrorIs(b, <-results, c.want)
 				}
 				require.Less(b, time.Since(opened), 50*time.Millisecond, "the message was not enough")
 				require.Equal(b, int64(1), b.scripts.sent.Load())
@@ -107,9 +110,12 @@ func TestOneMessageAndOneScriptReleaseEveryWaiterOfAProcess(t *testing.T) {
 
 func TestAMessageReleasesAWaiterOfAnotherClient(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		for name, open := range map[string]func(l *countdownlatch.Latch) error{
-			"count down": func(l *countdownlatch.Latch) error { return l.CountDown(t.Context()) },
-			"delete":     func(l *countdownlatch.Latch) error { _, err := l.Delete(t.Context()); return err },
+		for name, c := range map[string]struct {
+			open func(l *countdownlatch.Latch) error
+			want error
+		}{
+			"count down": {func(l *countdownlatch.Latch) error { return l.CountDown(t.Context()) }, nil},
+			"delete":     {func(l *countdownlatch.Latch) error { _, err := l.Delete(t.Context()); return err }, countdownlatch.ErrDeleted},
 		} {
 			t.Run(name, func(t *testing.T) {
 				mine, theirs, key := srv.Client(t), srv.Client(t), srv.Key(t, "l")
@@ -119,10 +125,10 @@ func TestAMessageReleasesAWaiterOfAnotherClient(t *testing.T) {
 					result <- countdownlatch.New(mine, key, redlatch.WithLinger(0), redlatch.WithPoll(long)).Await(t.Context())
 				}()
 				eventually(t, "the waiter has subscribed", func() bool { return subscribers(t, theirs, key) == 1 })
-				require.NoError(t, open(countdownlatch.New(theirs, key, redlatch.WithLinger(0))))
+				require.NoError(t, c.open(countdownlatch.New(theirs, key, redlatch.WithLinger(0))))
 				select {
 				case err := <-result:
-					require.NoError(t, err)
+					require.ErrorIs(t, err, c.want)
 				case <-time.After(30 * time.Second):
 					t.Fatal("no message woke the waiter")
 				}
@@ -171,7 +177,7 @@ func TestALatchWhoseTTLRunsOutReleasesItsWaiters(t *testing.T) {
 		start := time.Now()
 		results := b.await(b.Context(), 3)
 		for range 3 {
-			require.NoError(b, <-results)
+			require.ErrorIs(b, <-results, countdownlatch.ErrExpired)
 			require.GreaterOrEqual(b, time.Since(start), 20*time.Second)
 			require.LessOrEqual(b, time.Since(start), 20*time.Second+poll)
 		}
@@ -240,6 +246,12 @@ func TestNothingStaysBehind(t *testing.T) {
 		}
 		eventually(t, "nobody is subscribed", func() bool { return subscribers(t, client, key) == 0 })
 		for _, k := range srv.Keys(t) {
+			if k == "redlatch_latch:{"+key+"}" {
+				ttl := client.PTTL(ctx, k).Val()
+				require.Greater(t, ttl, time.Duration(0), k)
+				require.LessOrEqual(t, ttl, 24*time.Hour, k)
+				continue
+			}
 			require.True(t, strings.HasPrefix(k, "redlatch_lanes:{"+key+"}:"), k)
 			ttl := client.PTTL(ctx, k).Val()
 			require.Greater(t, ttl, time.Duration(0), k)

@@ -125,8 +125,8 @@ func TestPermitsGoWithTheirSemaphoreWhicheverSideDeletesIt(t *testing.T) {
 	}
 }
 
-// A latch that Go has given a TTL opens by itself, of which nobody is told. Go's waiters look; Java's wait on.
-func TestALatchThatExpiresOpensForGoOnly(t *testing.T) {
+// A latch that Go has given a TTL is gone by itself, of which nobody is told. Go's waiters look; Java's wait on.
+func TestALatchThatExpiresEndsTheWaitOfGoOnly(t *testing.T) {
 	w := singleWorld(t)
 	cases.Add(1)
 	o, java, quick := w.object("latch"), w.java(t), w.pollingGo(t, time.Second).(*goActor)
@@ -135,7 +135,7 @@ func TestALatchThatExpiresOpensForGoOnly(t *testing.T) {
 	require.True(t, set)
 	open := start(func() error { return java.await(o, 0) })
 	w.awaitWaiter(t, o)
-	require.NoError(t, quick.await(o, 0))
+	require.ErrorIs(t, quick.await(o, 0), countdownlatch.ErrExpired)
 	require.Zero(t, available(t, w.java(t), o))
 	select {
 	case err := <-open:

@@ -79,7 +79,7 @@ var errLate = errors.New("there was an outage")
 
 // seek waits in line.
 func (c *Counter) seek(ctx context.Context, set *settings.Settings, s Seeker) error {
-	line, part := c.join(ctx, set.Poll)
+	line, part := c.join(ctx, c.line, set.Poll)
 	defer part()
 	w := &waiter{counter: c, set: set, seeker: s, line: line}
 	w.offer.Who = w

@@ -373,7 +373,7 @@ func TestAChannelInAnotherSlotIsRefusedWhereChannelsAreSharded(t *testing.T) {
 			require.ErrorContains(t, err, "choose a name without")
 			set, err := made.Resolve("Await", 0, nil)
 			require.NoError(t, err)
-			absent := func(context.Context) (bool, error) { return true, nil }
+			absent := func(context.Context) (counter.Sight, error) { return counter.Sight{Open: true}, nil }
 			require.ErrorIs(t, made.Await(t.Context(), set, absent), errs.Invalid, "as if it were open")
 			_, err = counter.Ask(t.Context(), made, func(string) scripts.Command[int64] { panic("asked") })
 			require.ErrorIs(t, err, errs.Invalid)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/waiting"
 )
@@ -79,8 +80,20 @@ func (c *Counter) once(ctx context.Context, s Seeker, outage time.Duration) (boo
 	return err == nil, err
 }
 
-// Await waits until open says so; everybody who waits is released by one answer.
-func (c *Counter) Await(ctx context.Context, set *settings.Settings, open func(ctx context.Context) (bool, error)) error {
+// A Sight is what one look at a counter has found out.
+type Sight struct {
+	Open  bool
+	Err   error  // why it is open although nobody got what he waited for
+	Round string // else: which of several waits for the same key this is
+}
+
+// An opening is the error of a Sight: neither the server nor the context is at fault.
+type opening struct{ error }
+
+func (o *opening) Unwrap() error { return o.error }
+
+// Await waits until look finds it open; everybody who waits in the same round is released by one answer.
+func (c *Counter) Await(ctx context.Context, set *settings.Settings, look func(ctx context.Context) (Sight, error)) error {
 	ctx, cancel := bounded(ctx, set.Wait)
 	if cancel != nil {
 		defer cancel()
@@ -88,15 +101,25 @@ func (c *Counter) Await(ctx context.Context, set *settings.Settings, open func(c
 	if err := c.fits(ctx, set.OutageFor(false)); err != nil {
 		return c.explain(ctx, err)
 	}
-	if is, err := open(ctx); is || err != nil {
+	sight, err := look(ctx)
+	switch {
+	case err != nil:
 		return c.explain(ctx, err)
+	case sight.Open:
+		return sight.Err
 	}
-	line, part := c.join(ctx, set.Poll)
+	line, part := c.join(ctx, session.LineFor(c.Key, c.noun+" "+sight.Round), set.Poll)
 	defer part()
-	err := line.Wait(ctx, set.Poll, func(ctx context.Context) (waiting.Verdict, error) {
-		is, err := open(ctx)
-		return waiting.Verdict{Done: is, All: true, Down: delivery.Outage(ctx, err), Sleep: waiting.Bound(-1, set.Poll)}, err
+	err = line.Wait(ctx, set.Poll, func(ctx context.Context) (waiting.Verdict, error) {
+		sight, err := look(ctx)
+		if err == nil && sight.Err != nil {
+			return waiting.Verdict{Down: true}, &opening{sight.Err}
+		}
+		return waiting.Verdict{Done: sight.Open, All: true, Down: delivery.Outage(ctx, err), Sleep: waiting.Bound(-1, set.Poll)}, err
 	})
+	if why := new(opening); errors.As(err, &why) {
+		return why.error
+	}
 	return c.explain(ctx, err)
 }
 
@@ -109,11 +132,11 @@ func bounded(ctx context.Context, wait time.Duration) (context.Context, context.
 }
 
 // join takes the way into the line.
-func (c *Counter) join(ctx context.Context, poll time.Duration) (line *waiting.Line, part func()) {
+func (c *Counter) join(ctx context.Context, key session.LineKey, poll time.Duration) (line *waiting.Line, part func()) {
 	// The hub has to know which family of channels is in use. If it does not, the line polls for as long as somebody is in
 	// it; so it is worth asking for as long as a poll takes.
 	_, _ = c.Session.PublishFor(ctx, poll)
-	line, _, part = c.Session.Join(c.line, c.channel)
+	line, _, part = c.Session.Join(key, c.channel)
 	return line, part
 }
 

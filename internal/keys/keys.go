@@ -72,6 +72,9 @@ func ReadMarkers(name, owner string) string { return Suffixed(name, owner+":rwlo
 // is executed twice takes effect once.
 func Lanes(name, session string) string { return Own("redlatch_lanes", name) + ":" + session }
 
+// LatchRecord is the hash that says which time a latch is set, and how it ended.
+func LatchRecord(name string) string { return Own("redlatch_latch", name) }
+
 // FitsCluster reports whether everything derived from name falls into the slot of name. Names with braces that do not
 // enclose a non-empty tag do not, and a server would answer CROSSSLOT half-way.
 func FitsCluster(name string) bool {

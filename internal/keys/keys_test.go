@@ -52,6 +52,7 @@ func TestWhatOnlyThisLibraryKnowsOfAnObjectIsInItsSlotAndNoOthers(t *testing.T) 
 	for _, name := range []string{"s", "{s}", ":{s}", "::{s}", "{{s}}", "{s}:x", "a{s}"} {
 		for _, key := range []string{
 			keys.LockRow(name), keys.Guard(name), keys.Writers(name), keys.Lanes(name, "one"), keys.Lanes(name, "two"),
+			keys.LatchRecord(name),
 		} {
 			require.Equal(t, keys.Slot(name), keys.Slot(key), name)
 			require.Empty(t, own[key], name)
@@ -104,6 +105,7 @@ func TestANameFitsAClusterExactlyIfAllItsKeysShareItsSlot(t *testing.T) {
 		}
 		for _, key := range []string{
 			keys.LockChannel(name), keys.FairQueue(name), keys.PermitTimeouts(name), keys.ReadMarkers(name, "o:1") + "1", keys.Lanes(name, "s"),
+			keys.LatchRecord(name),
 		} {
 			require.Equal(t, keys.Slot(name), keys.Slot(key), fmt.Sprintf("%q of %q", key, name))
 		}

@@ -3,6 +3,7 @@ package session
 import (
 	"hash/maphash"
 	"maps"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -88,6 +89,19 @@ func (s *Session) Waiters(key LineKey) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waitersLocked(key)
+}
+
+// WaitersFor is how many of this process wait for a key of a kind, in the line of the kind and in those of parts of it,
+// whose kind has a space and more behind it.
+func (s *Session) WaitersFor(key, kind string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, l := range s.lines {
+		if k.key == key && (k.kind == kind || strings.HasPrefix(k.kind, kind+" ")) {
+			n += l.Len()
+		}
+	}
+	return n
 }
 
 func (s *Session) waitersLocked(key LineKey) int {

@@ -1,7 +1,8 @@
--- count_down takes one from the count and opens the latch at zero. It follows the preludes lane and value.
+-- count_down takes one from the count and opens the latch at zero. It follows the preludes lane, value and rounds.
 --
 -- KEYS[1]  latch: what is still to be counted
 -- KEYS[2]  lanes of the session
+-- KEYS[3]  record of the latch
 -- ARGV[1]  lane
 -- ARGV[2]  sequence number
 -- ARGV[3]  PUBLISH or SPUBLISH
@@ -17,8 +18,10 @@ end
 if tonumber(value) > 1 then
   return settle(decimal(insist('decr', KEYS[1])))
 end
+recall()
 redis.call('del', KEYS[1])
 settle('0')
+finish('counted')
 if tonumber(value) == 1 then
   redis.pcall(ARGV[3], ARGV[4], '0')
 end

@@ -6,12 +6,17 @@
 // publishes "1" at a deletion too and leaves its waiters asleep; with "0" they look again and find the latch open.
 // A message that the server refuses, to a user who may not publish, counts as lost: an error would say that nothing was
 // changed.
+//
+// Why a latch is open, the key of the latch cannot say. A record beside it, which Redisson does not know, says it: see
+// rounds.lua for what it holds, and State.For for what follows from it.
 package countdownlatch
 
 import (
 	"embed"
+	"math/rand/v2"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 )
@@ -19,25 +24,43 @@ import (
 //go:embed *.lua
 var folder embed.FS
 
+// rounds stands in the same folder and is joined in front of the others.
+var rounds = scripts.Prelude(folder, "rounds.lua")
+
 var (
-	trySetCount = scripts.Load(folder, "countdownlatch/try_set_count", lane.Prelude, lane.Value)
-	countDown   = scripts.Load(folder, "countdownlatch/count_down", lane.Prelude, lane.Value)
+	trySetCount = scripts.Load(folder, "countdownlatch/try_set_count", lane.Prelude, lane.Value, rounds)
+	countDown   = scripts.Load(folder, "countdownlatch/count_down", lane.Prelude, lane.Value, rounds)
 	count       = scripts.Load(folder, "countdownlatch/count", lane.Value)
-	remove      = scripts.Load(folder, "countdownlatch/delete", lane.Prelude, lane.Value)
+	await       = scripts.Load(folder, "countdownlatch/await", lane.Value)
+	remove      = scripts.Load(folder, "countdownlatch/delete", lane.Prelude, lane.Value, rounds)
 )
+
+// Names are the keys of one latch, which are asked for too often to be put together each time.
+type Names struct {
+	Latch  string // of the count, and the latch's own
+	Record string
+}
+
+// NamesOf are the keys of the latch at key.
+func NamesOf(key string) Names { return Names{key, keys.LatchRecord(key)} }
+
+func (n Names) laned(call lane.Call) []string { return []string{n.Latch, call.Key, n.Record} }
+
+// NewEpoch draws an epoch for a record that TrySetCount may have to make.
+func NewEpoch() int64 { return rand.Int64() }
 
 // TrySetCount sets the count, 1 or more, of a latch that does not exist, with a TTL unless ttl is 0, and answers
 // whether it did.
-func TrySetCount(key string, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	args := []any{call.Lane, call.Seq, n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel}
-	return scripts.Integer(trySetCount, []string{key, call.Key}, args, scripts.Bool)
+func TrySetCount(of Names, n int64, ttl time.Duration, epoch int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	args := []any{call.Lane, call.Seq, n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel, epoch}
+	return scripts.Integer(trySetCount, of.laned(call), args, scripts.Bool)
 }
 
 // CountDown takes one from the count and answers what remains; at zero the latch opens and is deleted. Nothing
 // happens to a latch that does not exist, and 0 remains.
-func CountDown(key string, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+func CountDown(of Names, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel}
-	return scripts.Integer(countDown, []string{key, call.Key}, args, scripts.Int64)
+	return scripts.Integer(countDown, of.laned(call), args, scripts.Int64)
 }
 
 // Count answers what is still to be counted: 0 when the latch is open.
@@ -45,7 +68,12 @@ func Count(key string) scripts.Command[int64] {
 	return scripts.Integer(count, []string{key}, nil, scripts.Int64)
 }
 
+// Await answers what a waiter has to know.
+func Await(of Names) scripts.Command[State] {
+	return scripts.Array(await, []string{of.Latch, of.Record}, nil, stateOf)
+}
+
 // Delete removes the latch, which opens it for all who wait, and answers whether there was one.
-func Delete(key string, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(remove, call.Keys(key), call.Args(wake.Publish, wake.Channel), scripts.Bool)
+func Delete(of Names, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return scripts.Integer(remove, of.laned(call), call.Args(wake.Publish, wake.Channel), scripts.Bool)
 }

@@ -1,7 +1,8 @@
--- delete removes the latch, which opens it. It follows the preludes lane and value.
+-- delete removes the latch, which opens it. It follows the preludes lane, value and rounds.
 --
 -- KEYS[1]  latch: what is still to be counted
 -- KEYS[2]  lanes of the session
+-- KEYS[3]  record of the latch
 -- ARGV[1]  lane
 -- ARGV[2]  sequence number
 -- ARGV[3]  PUBLISH or SPUBLISH
@@ -12,7 +13,9 @@
 if not value then
   return '0'
 end
+recall()
 redis.call('del', KEYS[1])
 settle('1')
+finish('deleted')
 redis.pcall(ARGV[3], ARGV[4], '0')
 return '1'

@@ -1,24 +1,28 @@
--- try_set_count sets the count of a latch that does not exist. It follows the preludes lane and value.
+-- try_set_count sets the count of a latch that does not exist. It follows the preludes lane, value and rounds.
 --
 -- KEYS[1]  latch: what is still to be counted
 -- KEYS[2]  lanes of the session
+-- KEYS[3]  record of the latch
 -- ARGV[1]  lane
 -- ARGV[2]  sequence number
 -- ARGV[3]  count, 1 or more
 -- ARGV[4]  TTL in milliseconds, 0 for none
 -- ARGV[5]  PUBLISH or SPUBLISH
 -- ARGV[6]  wake channel
+-- ARGV[7]  an epoch for the record, if there is none
 --
 -- Answers 1, or 0 when there is a latch.
 
 if value then
   return 0
 end
+recall()
 if ARGV[4] == '0' then
   redis.call('set', KEYS[1], ARGV[3])
 else
   redis.call('set', KEYS[1], ARGV[3], 'px', ARGV[4])
 end
 settle('1')
+start(ARGV[7], tonumber(ARGV[4]))
 redis.pcall(ARGV[5], ARGV[6], '1')
 return 1

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -47,6 +48,10 @@ func compare(want, got State, within window) string {
 }
 
 func sameValue(want, got any, within window) bool {
+	if fields, ok := want.(Fields); ok {
+		hash, ok := got.(Hash)
+		return ok && sameFields(fields, hash, within)
+	}
 	deadlines, ok := want.(Deadlines)
 	if !ok {
 		return reflect.DeepEqual(want, got)
@@ -60,10 +65,36 @@ func sameValue(want, got any, within window) bool {
 		if !ok {
 			return false
 		}
-		// A script adds what is left of a TTL to the time. Redis stops its clock while a script runs; on miniredis time
-		// passes between reading the one and the other, and the deadline is earlier by that.
-		deadline, took := time.UnixMilli(int64(score)), within.to.Sub(within.from)
-		if deadline.Before(within.from.Add(later-took-rounding)) || deadline.After(within.to.Add(later+rounding)) {
+		if !within.reaches(later, int64(score)) {
+			return false
+		}
+	}
+	return true
+}
+
+// reaches reports whether got, in milliseconds since 1970, can be the moment that much later than one in the window.
+//
+// A script adds what is left of a TTL to the time. Redis stops its clock while a script runs; on miniredis time passes
+// between reading the one and the other, and the moment is earlier by that.
+func (w window) reaches(later time.Duration, got int64) bool {
+	moment, took := time.UnixMilli(got), w.to.Sub(w.from)
+	return !moment.Before(w.from.Add(later-took-rounding)) && !moment.After(w.to.Add(later+rounding))
+}
+
+func sameFields(want Fields, got Hash, within window) bool {
+	if len(want) != len(got) {
+		return false
+	}
+	for field, content := range want {
+		later, is := content.(time.Duration)
+		if !is {
+			if have, ok := got[field]; !ok || have != content {
+				return false
+			}
+			continue
+		}
+		moment, err := strconv.ParseInt(got[field], 10, 64)
+		if err != nil || !within.reaches(later, moment) {
 			return false
 		}
 	}

@@ -15,12 +15,13 @@ type State map[string]Key
 
 // A Key is one key of a State.
 type Key struct {
-	Value any           // string, Hash, List, Scores or Deadlines
+	Value any           // string, Hash, Fields, List, Scores or Deadlines
 	TTL   time.Duration // 0: none
 }
 
 type (
 	Hash      map[string]string
+	Fields    map[string]any // hash; a time.Duration is a moment in milliseconds by the server's clock, that much later
 	List      []string
 	Scores    map[string]float64       // sorted set
 	Deadlines map[string]time.Duration // sorted set whose scores are server time in milliseconds, that much later
@@ -35,6 +36,13 @@ func (s State) load(ctx context.Context, client *redis.Client, now time.Time) er
 				pipe.Set(ctx, name, value, 0)
 			case Hash:
 				pipe.HSet(ctx, name, map[string]string(value))
+			case Fields:
+				for field, content := range value {
+					if later, is := content.(time.Duration); is {
+						content = now.Add(later).UnixMilli()
+					}
+					pipe.HSet(ctx, name, field, content)
+				}
 			case List:
 				pipe.RPush(ctx, name, slices.Collect(anys(value))...)
 			case Scores:

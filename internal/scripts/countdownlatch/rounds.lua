@@ -1,0 +1,85 @@
+-- rounds keeps what the latch itself cannot say: which time it is set, and how that ended. It is a prelude, joined in front
+-- of the script, behind lane and value.
+--
+-- KEYS[3]  record of the latch, a hash:
+--            epoch    drawn when the record was made: another one means that the record was lost meanwhile
+--            round    how often this library has set the latch since then
+--            end      how the last of these rounds ended: counted or deleted; missing while it goes on, as far as is known
+--            until    when the TTL of that round runs out, in milliseconds since 1970; missing without a TTL
+--            foreign  how the latch ended that another program set after that round; missing if there was none, or if
+--                     another program ended it
+--            past     earlier rounds that were not counted down, the latest first, as "7d 4x": d deleted, x expired; 0 is
+--                     the latch of another program that was there before the last round
+--            from     the first round of which past would say so; missing for 1
+--
+-- The record is no longer there when nobody has used the latch for a day.
+
+local day = 86400000
+local most = 16 -- elements of past
+
+local record = {}
+
+-- recall reads the record. It comes before the first write, for it raises when the key is something else.
+local function recall()
+  local fields = redis.call('hgetall', KEYS[3])
+  for i = 1, #fields, 2 do
+    record[fields[i]] = fields[i + 1]
+  end
+end
+
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+-- finish notes how the latch ended. It comes behind the deletion of the latch, so a server that is out of memory lets it
+-- pass.
+local function finish(how)
+  redis.call('hset', KEYS[3], record.round and not record['end'] and 'end' or 'foreign', how)
+  redis.call('pexpire', KEYS[3], whole(day))
+end
+
+-- start begins a round in the record, behind the write that sets the latch. ttl is in milliseconds, 0 for none.
+local function start(epoch, ttl)
+  local clock = redis.call('time')
+  local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+  local past, from = {}, record.from
+  local function add(round, how)
+    if #past < most then
+      past[#past + 1] = round .. how
+    elseif #past == most then
+      from = whole(round + 1)
+      past[#past + 1] = false
+    end
+  end
+  if record.foreign == 'deleted' then
+    add('0', 'd')
+  end
+  if record['end'] == 'deleted' then
+    add(record.round, 'd')
+  elseif record.round and not record['end'] and record['until'] and now >= tonumber(record['until']) then
+    add(record.round, 'x')
+  end
+  for round, how in string.gmatch(record.past or '', '(%d+)(%a)') do
+    if round ~= '0' then
+      add(round, how)
+    end
+  end
+  past[most + 1] = nil
+  local all = { 'epoch', record.epoch or epoch, 'round', whole((record.round or 0) + 1) }
+  local function put(field, value)
+    all[#all + 1] = field
+    all[#all + 1] = value
+  end
+  if ttl > 0 then
+    put('until', whole(now + ttl))
+  end
+  if #past > 0 then
+    put('past', table.concat(past, ' '))
+  end
+  if from then
+    put('from', from)
+  end
+  redis.call('del', KEYS[3])
+  redis.call('hset', KEYS[3], unpack(all))
+  redis.call('pexpire', KEYS[3], whole(ttl + day))
+end
