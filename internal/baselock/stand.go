@@ -68,7 +68,7 @@ func (s *stand) wait(ctx context.Context) (*hold, error) {
 		return h, err
 	}
 	b := s.owner.base
-	confirmed, stop := b.Session.Listen(b.channel+":"+s.owner.id, s.waiter.Wake)
+	confirmed, stop := b.Session.Listen(b.channel+":"+s.owner.id, s.hear, s.waiter.Wake)
 	defer stop()
 	for {
 		task, others, err := s.waiter.Next(ctx, &confirmed)
@@ -112,24 +112,46 @@ func (s *stand) ask(ctx context.Context, task fairqueue.Task, others []*fairqueu
 		s.failure = delivery.AsFailure(err)
 		return nil, err
 	case h != nil && s.waiter != nil:
-		s.waiter.Serve(time.Now().Add(idle(set.FirstLease(), set.Poll)))
+		s.waiter.Serve(time.Now().Add(untilEnd(set.FirstLease(), set.Poll)))
 	case h != nil:
 	case s.waiter == nil:
-		s.waiter = s.queue.Enter(o.id, set.Patience, idle(again, set.Poll))
+		s.waiter = s.queue.Enter(o.id, set.Patience, idle(again, set.Poll, answer.Place))
 	default:
-		s.waiter.Answer(task, asked, idle(again, set.Poll), answer.Place, others, answer.Places)
+		s.waiter.Answer(task, asked, idle(again, set.Poll, answer.Place), answer.Place, others, answer.Places)
 	}
 	return h, nil
 }
 
-// idle is how long to sleep without a message. It is not shorter than poll unless the server said so, for a process
-// asks at most once in that time.
-func idle(again, poll time.Duration) time.Duration {
-	if again < 0 || again >= poll {
+// hear is for a message on the waiter's channel: that the lock may be free, or that the waiter is next and how long the
+// present holder's lease lasts.
+func (s *stand) hear(message string) {
+	if lease := fairlock.LeaseOf(message); lease > 0 {
+		s.waiter.Told(untilEnd(lease, s.owner.set.Poll))
+		return
+	}
+	s.waiter.Wake()
+}
+
+// idle is how long to sleep without a message, at that place in the queue. It is not shorter than poll unless the server
+// said so, for a process asks at most once in that time.
+func idle(again, poll time.Duration, place int) time.Duration {
+	switch {
+	case again < 0 || again >= poll:
 		return poll
+	case place == 0:
+		return untilEnd(again, poll)
 	}
 	return waiting.Bound(again, poll)
 }
+
+// untilEnd is how long whoever is next sleeps where the holder has so much of its lease left. Nobody else may take the
+// lock then, so there is no crowd to be spread. The server counts whole milliseconds.
+func untilEnd(lease, poll time.Duration) time.Duration {
+	return min(max(lease+time.Millisecond, leastUntilEnd), poll)
+}
+
+// leastUntilEnd keeps a waiter from asking without pause when the server and this process count differently.
+const leastUntilEnd = 5 * time.Millisecond
 
 // leaveWithin is how long a call whose wait is over stays to see its entry removed. A process that ends right after it
 // leaves nothing behind then. It is short, because the server may be why the wait was in vain.

@@ -102,11 +102,11 @@ func (w *Waiter) Answer(task Task, asked time.Time, again time.Duration, place i
 		q.arrangeLocked()
 		q.rouseLackingLocked()
 		if q.waiters[0] == w {
-			q.due = time.Now().Add(again)
+			q.dueLocked(asked, again)
 		}
 		return
 	}
-	q.due = time.Now().Add(again)
+	q.dueLocked(asked, again)
 	if task != All {
 		return
 	}

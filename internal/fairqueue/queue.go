@@ -15,11 +15,15 @@ type Queue struct {
 	mu      sync.Mutex
 	waiters []*Waiter // those with an entry, in its order; behind them those who lack theirs
 	due     time.Time // when the front asks again without a message
+	told    told
 	fresh   time.Time // since when no entry is older
 }
 
 // New makes an empty queue.
 func New() *Queue { return &Queue{Door: waiting.NewLine(nil)} }
+
+// told is the latest that a message said of when to ask.
+type told struct{ at, due time.Time }
 
 // A Waiter is one call that waits.
 type Waiter struct {
@@ -91,6 +95,31 @@ func (w *Waiter) confirmedNow() {
 	defer q.mu.Unlock()
 	if q.waiters[0] == w {
 		q.askLocked(Alone)
+	}
+}
+
+// Told is for a message that says when to ask: w is next, and the holder's lease lasts that long. It never blocks. An
+// answer that is under way may be older.
+func (w *Waiter) Told(again time.Duration) {
+	q := w.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !slices.Contains(q.waiters, w) {
+		return
+	}
+	now := time.Now()
+	q.told = told{now, now.Add(again)}
+	if q.waiters[0] == w || q.told.due.Before(q.due) {
+		q.due = q.told.due
+		q.waiters[0].rouse()
+	}
+}
+
+// dueLocked sets when to ask next, by the answer to a question that was asked then.
+func (q *Queue) dueLocked(asked time.Time, again time.Duration) {
+	q.due = time.Now().Add(again)
+	if !q.told.at.Before(asked) && q.told.due.Before(q.due) {
+		q.due = q.told.due
 	}
 }
 

@@ -301,3 +301,65 @@ func TestAWaiterThatIsCancelledWhileItRestsIsToldSo(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
+
+func TestWhoIsToldOfALeaseAsksWhenItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, s := fairqueue.New(), &server{}
+		front := enter(t, q, s, "w0", up(), never)
+		second := enter(t, q, s, "w1", up(), never)
+		s.taken()
+		front.Told(time.Second)
+		require.Empty(t, s.taken(), "there is nothing to ask for yet")
+		time.Sleep(time.Second)
+		require.Equal(t, []string{"w0 all w1"}, s.taken())
+
+		second.Told(time.Second) // its entry is the first in Redis after all
+		time.Sleep(time.Second)
+		require.Equal(t, []string{"w0 all w1"}, s.taken())
+
+		front.Told(time.Hour) // longer than what is known, and it is what is true
+		time.Sleep(patience/3 - time.Second)
+		require.Empty(t, s.taken())
+		time.Sleep(time.Second)
+		require.Equal(t, []string{"w0 all w1"}, s.taken(), "entries are confirmed all the same")
+		second.Told(time.Hour)
+		time.Sleep(poll)
+		require.Equal(t, []string{"w0 all w1"}, s.taken())
+	})
+}
+
+// The answer was written before the message, and comes after it.
+func TestAnAnswerThatIsUnderWayDoesNotPutOffWhatAMessageTold(t *testing.T) {
+	for _, task := range []fairqueue.Task{fairqueue.Alone, fairqueue.All, fairqueue.Again} {
+		synctest.Test(t, func(t *testing.T) {
+			q := fairqueue.New()
+			w := q.Enter("w", patience, poll)
+			defer w.Leave()
+			asked := time.Now()
+			w.Told(time.Second)
+			w.Answer(task, asked, poll, 0, nil, nil)
+			start := time.Now()
+			_, _, err := w.Next(t.Context(), new(<-chan struct{}))
+			require.NoError(t, err)
+			require.Equal(t, time.Second, time.Since(start))
+
+			w.Answer(task, time.Now(), poll, 0, nil, nil) // this one is newer
+			_, _, err = w.Next(t.Context(), new(<-chan struct{}))
+			require.NoError(t, err)
+			require.Equal(t, time.Second+poll, time.Since(start))
+		})
+	}
+}
+
+func TestWhoHasLeftIsToldNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, s := fairqueue.New(), &server{}
+		gone := q.Enter("gone", patience, poll)
+		enter(t, q, s, "w", up(), never)
+		gone.Leave()
+		s.taken()
+		gone.Told(time.Millisecond)
+		time.Sleep(poll / 2)
+		require.Empty(t, s.taken())
+	})
+}

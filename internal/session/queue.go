@@ -32,15 +32,16 @@ func (s *Session) Queue(key LineKey) (*fairqueue.Queue, func()) {
 	}
 }
 
-// Listen has wake called for every message on the channel. confirmed is closed once messages arrive. Where it is not
-// known yet which family of channels is in use, there will be none, and confirmed is nil.
-func (s *Session) Listen(channel string, wake func()) (confirmed <-chan struct{}, stop func()) {
+// Listen has hear called with every message on the channel, and missed when some may have been missed. confirmed is closed
+// once messages arrive. Where it is not known yet which family of channels is in use, there will be none, and confirmed is
+// nil.
+func (s *Session) Listen(channel string, hear func(message string), missed func()) (confirmed <-chan struct{}, stop func()) {
 	s.mu.Lock()
 	hub := s.hubLocked()
 	s.mu.Unlock()
 	if hub == nil {
 		return nil, func() {}
 	}
-	listener := hub.Listen(channel, wake)
+	listener := hub.ListenAndHear(channel, hear, missed)
 	return listener.Confirmed(), listener.Close
 }

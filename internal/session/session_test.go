@@ -262,7 +262,7 @@ func TestAClientThatReadsFromTheReplicasOfOnePrimaryIsHeardByTheOthers(t *testin
 	require.True(t, s.KnowsListeners())
 
 	woken := make(chan struct{}, 10)
-	confirmed, stop := s.Listen("channel", func() { woken <- struct{}{} })
+	confirmed, stop := s.Listen("channel", func(string) { woken <- struct{}{} }, func() {})
 	defer stop()
 	<-confirmed
 	heard, err := primary.Client(t).Publish(t.Context(), "channel", "0").Result()

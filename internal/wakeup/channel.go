@@ -31,7 +31,8 @@ func (c *channel) remove(l *Listener) {
 	c.listeners = c.listeners[:last]
 }
 
-// appendWakes adds the wake functions of all listeners, to be called without the hub's mutex.
+// appendWakes adds the wake functions of all listeners, to be called without the hub's mutex when messages may have been
+// missed.
 func (c *channel) appendWakes(wakes []func()) []func() {
 	for _, l := range c.listeners {
 		if l.wake != nil {
@@ -41,14 +42,16 @@ func (c *channel) appendWakes(wakes []func()) []func() {
 	return wakes
 }
 
-// appendHears adds what is to be called with a message.
-func (c *channel) appendHears(hears []func(string)) []func(string) {
+// appendTold adds what is to be called for a message: the hear function of a listener that has one, else its wake.
+func (c *channel) appendTold(wakes []func(), hears []func(string)) ([]func(), []func(string)) {
 	for _, l := range c.listeners {
 		if l.hear != nil {
 			hears = append(hears, l.hear)
+		} else {
+			wakes = append(wakes, l.wake)
 		}
 	}
-	return hears
+	return wakes, hears
 }
 
 // confirm records that the server has confirmed the subscription and reports whether that ended a gap.
@@ -80,10 +83,10 @@ func (c *channel) lose(quiet bool) (tell bool) {
 type Listener struct {
 	hub       *Hub
 	ch        *channel
-	wake      func() // nil, or hear is
-	hear      func(message string)
-	confirmed chan struct{} // the channel's up at the time of Listen
-	index     int           // in ch.listeners
+	wake      func()               // nil where there is only a hear
+	hear      func(message string) // nil where a message only wakes
+	confirmed chan struct{}        // the channel's up at the time of Listen
+	index     int                  // in ch.listeners
 	closed    bool
 }
 

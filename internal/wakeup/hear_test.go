@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,5 +180,30 @@ func TestTextsAreHeardOnceEachOnARealServer(t *testing.T) {
 		if got := h.heard(); !slices.Equal(got, want) {
 			t.Fatalf("heard %q", got)
 		}
+	})
+}
+
+func TestWhoListensAndHearsIsWokenByALossAndNotByAMessage(t *testing.T) {
+	inLab(t, func(l *lab) {
+		var wakes atomic.Int64
+		h := &hearer{}
+		h.Listener = l.hub.ListenAndHear("a", func(message string) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.texts = append(h.texts, message)
+		}, func() { wakes.Add(1) })
+		defer h.Close()
+		<-h.Confirmed()
+		l.server.Publish("a", "7")
+		l.wantHeard(h, "7")
+		if wakes.Load() != 0 {
+			t.Fatal("woken by a message")
+		}
+		_ = l.last().Close()
+		time.Sleep(time.Minute)
+		if wakes.Load() != 2 {
+			t.Fatalf("woken %d times, want when the connection was lost and when it stood again", wakes.Load())
+		}
+		l.wantHeard(h, "7")
 	})
 }

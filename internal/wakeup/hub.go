@@ -123,6 +123,11 @@ func (h *Hub) Hear(name string, hear func(message string)) *Listener {
 	return h.listen(name, &Listener{hear: hear})
 }
 
+// ListenAndHear has hear called with every message on the channel, and wake when messages may have been missed.
+func (h *Hub) ListenAndHear(name string, hear func(message string), wake func()) *Listener {
+	return h.listen(name, &Listener{hear: hear, wake: wake})
+}
+
 func (h *Hub) listen(name string, l *Listener) *Listener {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -205,7 +205,7 @@ func (l *link) message(name, payload string) {
 	wakes, hears := someWakes[:0], someHears[:0]
 	h.mu.Lock()
 	if ch := h.channels[name]; ch != nil {
-		wakes, hears = ch.appendWakes(wakes), ch.appendHears(hears)
+		wakes, hears = ch.appendTold(wakes, hears)
 	}
 	h.mu.Unlock()
 	for _, wake := range wakes {

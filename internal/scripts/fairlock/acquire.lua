@@ -17,6 +17,8 @@
 -- whoever is next is taken for gone); the owner's place, 0 for the next one, -1 for none; then the places of the other
 -- owners. An owner that is not in the queue is put at its end only by its own command, never as one of the others: it
 -- may have left.
+--
+-- A waiter of ours that becomes the next by this, while another holds, is told for how many milliseconds.
 
 -- What a Redisson waiter subtracts from those behind it unless it has a wait time of its own.
 local REDISSON_PATIENCE = 300000
@@ -47,8 +49,16 @@ if free and (not head or head == owner) then
     local lowest = tonumber(redis.call('zrange', KEYS[3], 0, 0, 'withscores')[2] or 0)
     local spare = math.min(deadline, lowest) - now - tonumber(ARGV[2])
     subtract(redis.call('zrange', KEYS[3], 0, -1), digits(math.max(tonumber(ARGV[3]), spare)))
+    local following = redis.call('lindex', KEYS[2], 0)
+    if following and string.match(following, '.*:') ~= string.match(owner, '.*:') then -- else its process knows
+      tell(following, ARGV[4], ARGV[5], ARGV[2])
+    end
   end
   return {1, 0, -1}
+end
+
+if removed > 0 and not free and head ~= owner then
+  tell(head, ARGV[4], ARGV[5], ttl)
 end
 
 local over = now + math.max(ttl, 0) -- when the lock is free, if nobody renews it

@@ -27,6 +27,8 @@ package fairlock
 import (
 	"embed"
 	"fmt"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/keys"
@@ -103,6 +105,15 @@ func answer(reply scripts.Reply, others int) (a Answer, err error) {
 		return a, fmt.Errorf("answered the places of %d waiters where %d were asked for", n, others)
 	}
 	return a, nil
+}
+
+// LeaseOf is the lease of the present holder that a message to a waiter tells, 0 where it tells that the lock may be free.
+func LeaseOf(message string) time.Duration {
+	lease, err := strconv.ParseInt(message, 10, 64)
+	if err != nil || lease < 0 || lease > int64(math.MaxInt64/time.Millisecond) {
+		return 0
+	}
+	return time.Duration(lease) * time.Millisecond
 }
 
 // Release ends all holds of w and its wait, whichever it has. It answers whether it held. If the lock is free then,

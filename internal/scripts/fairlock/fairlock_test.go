@@ -25,6 +25,7 @@ const (
 	u       = "b983c153-7421-469a-addb-44fb92259a1b:"
 	a, b, c = u + "1", u + "2", u + "3"
 	d, e    = u + "4", u + "5"
+	f       = "1e6ac0a8-8cf1-4a7f-ba23-5d4ff4ba1ad9:1" // of another process
 
 	lease    = 30 * time.Second
 	patience = 15 * time.Second
@@ -70,6 +71,9 @@ func state(holder string, order List, deadlines, alive Deadlines) State {
 	}
 	return s
 }
+
+// told are the messages that say to an owner that has become the next when the lease ends.
+func told(owner string) []Message { return []Message{{Channel: channel + ":" + owner, Left: lease}} }
 
 func woken(owner string) []Message { return []Message{{Channel: channel + ":" + owner, Payload: "0"}} }
 
@@ -159,6 +163,26 @@ func TestAcquire(t *testing.T) {
 			Before: state("", List{b, c, d}, Deadlines{b: patience, c: 30 * time.Second, d: 330 * time.Second}, Deadlines{b: patience, c: patience}),
 			Call:   Answers(acquire(b), mine).Lengthens(),
 			After:  state(b, List{c, d}, Deadlines{c: patience, d: 315 * time.Second}, Deadlines{c: patience})},
+		{Name: "Who becomes the next by that is told of the lease, if it is another process's",
+			Before: state("", List{b, f}, Deadlines{b: patience, f: 30 * time.Second}, Deadlines{b: patience, f: patience}),
+			Call:   Answers(acquire(b), mine).Lengthens(),
+			After:  state(b, List{f}, Deadlines{f: patience}, Deadlines{f: patience}), Messages: told(f)},
+		{Name: "but not one of Redisson's, which would ask at once",
+			Before: state("", List{b, f}, Deadlines{b: patience, f: 30 * time.Second}, Deadlines{b: patience}),
+			Call:   Answers(acquire(b), mine).Lengthens(),
+			After:  state(b, List{f}, Deadlines{f: patience}, nil)},
+		{Name: "nor anybody without a command",
+			Before: state("", List{b, f}, Deadlines{b: patience, f: 30 * time.Second}, Deadlines{b: patience, f: patience}),
+			Call:   Answers(fairlock.Acquire(key, w(b), lease, scripts.Wake{}, nil), mine).Lengthens(),
+			After:  state(b, List{f}, Deadlines{f: patience}, Deadlines{f: patience})},
+		{Name: "Who becomes the next because one of Redisson's is gone is told what is left of it",
+			Before: state(a, List{d, f}, Deadlines{d: -time.Second, f: time.Hour}, Deadlines{f: patience}),
+			Call:   Answers(try(b), fairlock.Answer{Again: lease, Place: -1}).Lengthens(),
+			After:  state(a, List{f}, Deadlines{f: time.Hour}, Deadlines{f: patience}), Messages: told(f)},
+		{Name: "or finds it in the answer",
+			Before: state(a, List{d, f}, Deadlines{d: -time.Second, f: time.Hour}, Deadlines{f: patience}),
+			Call:   Answers(acquire(f), fairlock.Answer{Again: lease}).Lengthens(),
+			After:  state(a, List{f}, Deadlines{f: time.Hour}, Deadlines{f: patience})},
 		{Name: "The next one also takes back what it was moved on by, so those behind last no longer than with Redisson alone",
 			Before: state("", List{b, c, d}, Deadlines{b: time.Hour, c: time.Hour + redisson, d: time.Hour + redisson + patience}, Deadlines{b: patience, d: patience}),
 			Call:   Answers(acquire(b), mine).Lengthens(),
@@ -274,7 +298,7 @@ func TestGoldenStates(t *testing.T) {
 		{Name: "B acquires", Call: Answers(take(b, redisson), mine).Lengthens(),
 			After: state(b, List{c, d}, Deadlines{c: onC - redisson, d: onC + five - redisson}, ours(c, d))},
 		{Name: "C gives up", Call: Answers(fairlock.Release(key, fairlock.Waiter{Owner: c, Patience: five}, wake), false).Lengthens(),
-			After: state(b, List{d}, Deadlines{d: onC - redisson}, ours(d))},
+			After: state(b, List{d}, Deadlines{d: onC - redisson}, ours(d)), Messages: told(d)},
 	})
 }
 
@@ -297,5 +321,13 @@ func TestADeadlineOfRedissonsIsWhatItWouldBeWithoutUsOnceWeAreGone(t *testing.T)
 				Call:   Answers(gone, false).Lengthens(), After: after,
 			}})
 		})
+	}
+}
+
+func TestAMessageTellsTheLeaseOrThatTheLockMayBeFree(t *testing.T) {
+	for text, lease := range map[string]time.Duration{
+		"0": 0, "1": time.Millisecond, "30000": 30 * time.Second, "": 0, "x": 0, "-1": 0, "9223372036854775807": 0,
+	} {
+		require.Equal(t, lease, fairlock.LeaseOf(text), text)
 	}
 }

@@ -59,6 +59,14 @@ local function front(free)
   return head, removed
 end
 
+-- tell lets the owner that has become the next know for how many milliseconds the present holder has the lock, if that
+-- owner is one of ours: nothing else tells it when the lease ends. One of Redisson's would ask at once for nothing.
+local function tell(head, publish, channel, lease)
+  if head and publish ~= '' and tonumber(lease) > 0 and redis.call('zscore', KEYS[4], head) then
+    redis.pcall(publish, channel .. ':' .. head, lease) -- refused to a user who may not publish: the waiter polls
+  end
+end
+
 -- subtract takes from the deadlines of members what an owner in front of them had added. Behind another write, a server
 -- that is out of memory lets it pass.
 local function subtract(members, patience)

@@ -13,7 +13,7 @@
 --
 -- HDEL is the first write because it is allowed on a server that is out of memory. The next is also woken when it was
 -- not this owner who freed the lock: a lease that runs out wakes nobody, and the message before this one may have gone
--- to an owner who left.
+-- to an owner who left. While another holds, a waiter of ours that becomes the next is told for how many milliseconds.
 
 local held = redis.call('hdel', KEYS[1], ARGV[1])
 if drop(ARGV[1]) > 0 then
@@ -22,6 +22,9 @@ if drop(ARGV[1]) > 0 then
     local behind = redis.call('lrange', KEYS[2], place + 1, -1)
     redis.call('lrem', KEYS[2], 1, ARGV[1])
     subtract(behind, ARGV[4])
+    if place == 0 then -- of a lock that is free, its message tells the next
+      tell(behind[1], ARGV[2], ARGV[3], redis.call('pttl', KEYS[1]))
+    end
   end
 end
 if redis.call('exists', KEYS[1]) == 0 then

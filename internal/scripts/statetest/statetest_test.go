@@ -2,6 +2,7 @@ package statetest
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -94,7 +95,15 @@ func TestWhatIsLoadedIsRead(t *testing.T) {
 
 		require.NoError(t, b.client.Publish(t.Context(), "a", "1").Err())
 		require.NoError(t, b.client.Publish(t.Context(), "b", "2").Err())
-		require.Equal(t, []Message{{"a", "1"}, {"b", "2"}}, b.heard(t))
+		require.Equal(t, []Message{{Channel: "a", Payload: "1"}, {Channel: "b", Payload: "2"}}, b.heard(t))
+
+		minute := []Message{{Channel: "a", Left: time.Minute}}
+		for payload, right := range map[string]bool{"59990": true, "60000": true, "61000": false, "59000": false, "0": false, "x": false} {
+			got := []Message{{Channel: "a", Payload: payload}}
+			within := window{b.began, b.began.Add(20 * time.Millisecond)}
+			require.Equal(t, right, slices.Equal(got, said(minute, got, within)), payload)
+		}
+		require.Equal(t, minute, said(minute, nil, window{}))
 	})
 }
 
