@@ -65,6 +65,18 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	return err
 }
 
+// Leave ends the hold and leaves the lock to its lease: nothing is sent, nothing is renewed any longer, and the lock is
+// free when the lease is over, at once for nobody. The hold's contexts end with ErrReleased. It is not reported, except
+// to an observer ([EventLeft]); Unlock returns ErrReleased after it. Other holds that share the lock go on.
+//
+// It is for a lock that is to stay taken for a while although the work is done, whatever becomes of this process; see
+// also [WithAtLeast].
+func (h *Hold) Leave() {
+	h.cleanup.Stop()
+	h.inner.Leave()
+	runtime.KeepAlive(h)
+}
+
 // Extend makes the lock last for at least lease from now on, and this hold be trusted accordingly; other holds that share
 // the lock with it keep their own leases. A lease shorter than the time that remains changes nothing. A hold kept by the
 // watchdog needs no Extend.

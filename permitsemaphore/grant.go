@@ -203,5 +203,8 @@ func (g *grant) observe(kind int, err error) {
 	}
 }
 
+// Leave is not offered by a Permit: its ids may be in use, and Extend sets its lease.
+func (g *grant) Leave() {}
+
 var _ holds.Hold = (*grant)(nil)
 var _ session.Renewer = (*grant)(nil)

@@ -170,5 +170,14 @@ func (f *fake) lose(reason string, cause error) {
 	f.ending.End(f.lost)
 }
 
+// Leave ends the hold. The lock of the test is not told, as Redis is not.
+func (f *fake) Leave() {
+	f.mu.Lock()
+	f.released = true
+	f.overLocked()
+	f.mu.Unlock()
+	f.ending.End(redlatch.ErrReleased)
+}
+
 // Forgotten ends a hold that the program has dropped. The lock of the test is not told, as Redis is not.
 func (f *fake) Forgotten() { f.lose("it was dropped without Unlock", nil) }

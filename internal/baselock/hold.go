@@ -32,7 +32,8 @@ type hold struct {
 
 	renewed  bool // it has no lease of its own, so the watchdog renews the owner while it lives
 	released bool // given back, or on the way
-	dropped  bool // unreachable for the program
+	dropped  bool // unreachable for the program, or left: its lease runs out
+	left     bool // by Leave
 	over     bool // its own limit has ended it, and not its owner
 }
 
@@ -40,7 +41,7 @@ type hold struct {
 func (h *hold) live() bool {
 	h.owner.mu.Lock()
 	defer h.owner.mu.Unlock()
-	return !h.released && !h.over && h.owner.lost == nil
+	return !h.released && !h.over && !h.left && h.owner.lost == nil
 }
 
 func (h *hold) Owner() string         { return h.owner.id }
@@ -82,7 +83,7 @@ func (h *hold) retire() bool {
 	o := h.owner
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if h.released {
+	if h.released || h.left {
 		return false
 	}
 	h.released = true
@@ -263,13 +264,13 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	}
 	defer o.exit()
 	o.mu.Lock()
-	released, lost, live := h.released, h.lostLocked(), o.live
+	released, lost, live := h.released || h.left, h.lostLocked(), o.live
 	o.mu.Unlock()
 	switch {
-	case lost != nil:
-		return lost
 	case released:
 		return fmt.Errorf("%w: lock %q cannot be extended any more", errs.Released, o.base.Name)
+	case lost != nil:
+		return lost
 	}
 	lease = h.leaseWithin(time.Now(), lease)
 	cmd := o.base.Kind.Recount(o.subject(live, lease))
@@ -295,11 +296,30 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	return nil
 }
 
+// Leave ends the hold, and its renewal, unless others of its owner still need that.
+func (h *hold) Leave() {
+	o := h.owner
+	o.mu.Lock()
+	if h.released || h.left {
+		o.mu.Unlock()
+		return
+	}
+	lost := h.lostLocked() != nil
+	h.dropped, h.left = true, true
+	o.mu.Unlock()
+	h.unlimit()
+	h.ending.End(errs.Released)
+	if !lost {
+		o.adjust()
+		o.base.observe(o.set, settings.Left, o.id, h.since.Time(), nil)
+	}
+}
+
 // Forgotten ends a hold that the program has dropped, and its renewal, unless others of its owner still need that.
 func (h *hold) Forgotten() {
 	o := h.owner
 	o.mu.Lock()
-	if h.released || h.lostLocked() != nil {
+	if h.released || h.left || h.lostLocked() != nil {
 		o.mu.Unlock()
 		return
 	}

@@ -16,6 +16,8 @@ type Hold interface {
 	Token() int64
 	Until() time.Time
 	Ending() *Ending
+	// Leave ends the hold without a command: the lock ends with its lease.
+	Leave()
 	// Forgotten is called when the wrapper, and every context made from it, is unreachable without an Unlock.
 	Forgotten()
 }

@@ -256,6 +256,29 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	return nil
 }
 
+// Leave leaves the members to their leases.
+func (h *Hold) Leave() {
+	h.mu.Lock()
+	if h.retired {
+		h.mu.Unlock()
+		return
+	}
+	lost := h.lost != nil
+	h.retired, h.given = true, true
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	members := slices.Clone(h.members)
+	h.mu.Unlock()
+	h.ending.End(errs.Released)
+	for _, m := range members {
+		m.Leave()
+	}
+	if !lost {
+		h.observe(settings.Left, time.Since(h.since), nil)
+	}
+}
+
 // Forgotten lets the members end with their leases.
 func (h *Hold) Forgotten() {
 	h.mu.Lock()

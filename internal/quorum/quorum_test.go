@@ -46,6 +46,7 @@ func (f *fake) Owner() string         { return "somebody" }
 func (f *fake) Token() int64          { return 7 }
 func (f *fake) Until() time.Time      { return *f.until.Load() }
 func (f *fake) Ending() *holds.Ending { return &f.ending }
+func (f *fake) Leave()                {}
 func (f *fake) Forgotten()            { f.forgotten.Add(1) }
 func (f *fake) trust(until time.Time) { f.until.Store(&until) }
 
