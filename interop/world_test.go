@@ -103,6 +103,7 @@ func (w *world) openClient(t *testing.T, config, more fields) {
 	var uuid string
 	require.NoError(t, w.jvm.call(command, &uuid))
 	require.Len(t, uuid, 36)
+	require.Equal(t, "4", uuid[14:15], "the version, by which ours are told from Redisson's")
 	t.Cleanup(func() { // before the servers go, or Redisson would look for them
 		require.NoError(t, w.jvm.call(fields{"op": "close", "client": command["client"]}, nil))
 	})

@@ -1,6 +1,7 @@
 package rwlock_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -37,6 +38,13 @@ func (j javaReader) renew(markers ...string) {
 		j.expire(marker)
 	}
 	j.expire(j.k.name)
+}
+
+// unlock is that of the last reader.
+func (j javaReader) unlock() {
+	j.k.Helper()
+	require.NoError(j.k, j.k.client.Del(j.k.ctx, j.k.name, j.k.marker(j.owner, 1)).Err())
+	require.NoError(j.k, j.k.client.Publish(j.k.ctx, "redisson_rwlock:{"+j.k.name+"}", "0").Err())
 }
 
 func (j javaReader) expire(key string) {
@@ -114,6 +122,81 @@ func TestALongFixedReadLeaseIsRestoredInFull(t *testing.T) {
 		}
 		time.Sleep(time.Until(start.Add(10 * time.Minute)))
 		time.Sleep(10 * time.Millisecond)
+		k.free(w.TryLock)
+	})
+}
+
+// Redisson 3.44 to 3.52 renews the markers of the first of a process's read locks twice, and those of the others never.
+// The hash it renews, and its own writers stay out.
+func TestAJavaReaderWhoseMarkerIsNotRenewedKeepsWritersOut(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		a, w := k.process(), k.process()
+		java := k.javaReader()
+		asked := k.asks(w.Lock, k.ctx)
+		for i := range 100 {
+			time.Sleep(javaWatchdog / 3)
+			java.renew()
+			if i%7 == 3 { // readers of ours come and go, and lengthen the hash, and shorten it
+				r := k.take(a.RLock, k.ctx)
+				time.Sleep(time.Duration(i) * time.Second / 20)
+				java.renew()
+				time.Sleep(time.Second)
+				k.give(r)
+			}
+			locked, err := a.Reader().IsLocked(k.ctx)
+			require.NoError(k, err)
+			require.True(k, locked)
+			k.waits(asked)
+		}
+		java.unlock()
+		k.give(k.served(asked))
+		require.Empty(k, k.keys())
+	})
+}
+
+// A Java reader that died has no marker either. Readers of ours that come and go must not keep it alive.
+func TestADeadJavaReaderDoesNotKeepWritersOutForLong(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		a, w := k.process(), k.process()
+		r := k.take(a.RLock, k.ctx)
+		k.javaReader()
+		time.Sleep(javaWatchdog)
+		died := time.Now()
+		ctx, cancel := context.WithCancel(k.ctx)
+		defer cancel()
+		asked := k.asks(w.Lock, ctx)
+		k.give(r)
+		others := 0
+		for len(asked) == 0 {
+			r, err := a.RLock(ctx, redlatch.WithLease(time.Hour))
+			require.NoError(k, err)
+			time.Sleep(100 * time.Millisecond)
+			k.give(r)
+			time.Sleep(400 * time.Millisecond)
+			others++
+		}
+		got := <-asked
+		require.NoError(k, got.err)
+		require.Less(k, got.at.Sub(died), 31*time.Second)
+		require.Greater(k, others, 50)
+		k.give(got.hold)
+		require.Empty(k, k.keys())
+	})
+}
+
+// Nor does a reader of ours that died beside a Java reader that lives without a marker.
+func TestADeadReaderOfOursIsNoneOfRedissons(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		a, w := k.process(), k.process()
+		java := k.javaReader()
+		r := k.take(a.RLock, k.ctx, redlatch.WithLease(time.Second)) // is never given back
+		for range 10 {
+			time.Sleep(javaWatchdog / 3)
+			java.renew()
+		}
+		k.taken(w.TryLock)
+		require.NotContains(k, k.fields(), r.Owner())
+		java.unlock()
 		k.free(w.TryLock)
 	})
 }

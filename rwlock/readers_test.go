@@ -52,16 +52,17 @@ func TestADeadReaderDoesNotKeepWritersOutBeyondItsLease(t *testing.T) {
 func TestAWriterTakesOverFromDeadReaders(t *testing.T) {
 	realTime(t, func(k *kit) {
 		w := k.process()
-		require.NoError(k, k.client.HSet(k.ctx, k.name, "mode", "read", "6e4d:1", "2", "6e4d:2", "1").Err())
+		const one, two = "0c1a3fd6-5a9b-8b70-9a1f-1d1c35d0c1aa:1", "0c1a3fd6-5a9b-8b70-9a1f-1d1c35d0c1aa:2"
+		require.NoError(k, k.client.HSet(k.ctx, k.name, "mode", "read", one, "2", two, "1").Err())
 		require.NoError(k, k.client.PExpire(k.ctx, k.name, time.Hour).Err())
-		require.NoError(k, k.client.Set(k.ctx, k.marker("6e4d:2", 1), "1", time.Hour).Err())
+		require.NoError(k, k.client.Set(k.ctx, k.marker(two, 1), "1", time.Hour).Err())
 		locked, err := w.Reader().IsLocked(k.ctx)
 		require.NoError(k, err)
 		require.True(k, locked)
 		k.taken(w.TryLock)
-		require.Equal(k, map[string]string{"mode": "read", "6e4d:2": "1"}, k.fields(), "the dead one was dropped")
+		require.Equal(k, map[string]string{"mode": "read", two: "1"}, k.fields(), "the dead one was dropped")
 
-		require.NoError(k, k.client.Del(k.ctx, k.marker("6e4d:2", 1)).Err())
+		require.NoError(k, k.client.Del(k.ctx, k.marker(two, 1)).Err())
 		locked, err = w.Reader().IsLocked(k.ctx)
 		require.NoError(k, err)
 		require.False(k, locked)

@@ -42,7 +42,8 @@
 //
 // Every reader has a lease of its own: it does not shorten that of others, nor do others lengthen it. A reader that
 // dies keeps writers out until its own lease is over and no longer, even if other readers keep the lock alive. The next
-// writer that asks, or the last reader that leaves, removes what is left of it; Inspect may name it until then.
+// writer that asks, or the last reader that leaves, removes what is left of it; Inspect may name it until then. A reader
+// of Redisson may be alive without a lease of its own, so one that died can keep writers out for 30 s more.
 //
 // A Java reader renews by setting the lock's TTL to Redisson's watchdog timeout, 30 s by default, even if somebody was
 // promised more; up to Redisson 4.3.1 it also does so to what this package's readers were promised. A reader of this

@@ -139,11 +139,12 @@ func lingerOf(linger *atomic.Int64) func() time.Duration {
 	return func() time.Duration { return time.Duration(linger.Load()) }
 }
 
-// newID is a random UUID, version 4, as text: Redisson's clients have one too.
+// newID is a random UUID, as text: Redisson's clients have one too. Theirs are of version 4. Ours are of version 8, which
+// is for uses of one's own, so that a script can tell whose owner it sees.
 func newID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
-	b[6] = b[6]&0x0f | 0x40
+	b[6] = b[6]&0x0f | 0x80
 	b[8] = b[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

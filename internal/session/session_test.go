@@ -133,7 +133,7 @@ func TestClientsThatCannotWorkAreRefusedWithASentence(t *testing.T) {
 
 func TestOwnersAreUniqueAndWellFormed(t *testing.T) {
 	s := session.Of(idle(t), quick())
-	uuid := `[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`
+	uuid := `[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`
 	form := regexp.MustCompile(`^` + uuid + `:[1-9][0-9]*$`)
 	seen := sync.Map{}
 	var wg sync.WaitGroup

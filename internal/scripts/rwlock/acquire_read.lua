@@ -40,7 +40,9 @@ if not mode then
 end
 redis.call('hset', KEYS[1], ARGV[1], '1')
 redis.call('set', KEYS[2], '1', 'px', ARGV[2])
-if redis.call('pttl', KEYS[1]) < tonumber(ARGV[2]) then
+if mode then
+  lengthen(KEYS[1], tonumber(ARGV[2]))
+else
   redis.call('pexpire', KEYS[1], ARGV[2])
 end
 return -3

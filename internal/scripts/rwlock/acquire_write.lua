@@ -12,20 +12,20 @@
 -- milliseconds until the lease of the writer or the longest promise of a reader is over, or -1 when it has no end.
 --
 -- Readers whose promises are all over are dead: their fields are dropped, and do not keep a writer out however long
--- the hash would live on. A Java reader that lives keeps its markers alive with the hash, in one script.
+-- the hash would live on.
 
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
   return -3
 end
 local mode, remaining = redis.call('hget', KEYS[1], 'mode'), 0
 if mode == 'read' then
-  local longest, dead = survey(KEYS[1], ARGV[3])
-  if longest == 0 then
-    redis.call('del', KEYS[1])
+  local found = survey(KEYS[1], ARGV[3])
+  if found.longest == 0 then
+    free(KEYS[1])
     mode = false
   else
-    drop(KEYS[1], dead)
-    remaining = longest
+    drop(KEYS[1], found.dead)
+    remaining = found.longest
   end
 elseif mode then
   remaining = redis.call('pttl', KEYS[1])

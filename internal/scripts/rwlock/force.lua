@@ -13,7 +13,7 @@ if redis.call('hget', KEYS[1], 'mode') ~= ARGV[1] then
   return 0
 end
 local fields = redis.call('hgetall', KEYS[1])
-redis.call('del', KEYS[1])
+redis.call('del', KEYS[1], recordOf(KEYS[1]))
 for at = 1, #fields, 2 do
   for i = 1, tonumber(fields[at + 1]) or 0 do -- a writer has no markers, and the mode is no number
     redis.call('del', ARGV[5] .. ':' .. fields[at] .. ':rwlock_timeout:' .. i)

@@ -31,8 +31,6 @@ if longest > 0 then
       redis.call('set', KEYS[i], '1', 'px', string.format('%.0f', longest))
     end
   end
-  if redis.call('pttl', KEYS[1]) < longest then
-    redis.call('pexpire', KEYS[1], string.format('%.0f', longest))
-  end
+  lengthen(KEYS[1], longest)
 end
 return 1

@@ -1,4 +1,4 @@
--- release_read ends all read holds of an owner and wakes the waiters when it was the last reader alive.
+-- release_read ends all read holds of an owner and wakes the waiters when it was the last reader known to be alive.
 --
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
 -- KEYS[i]  the owner's marker i-1, for i = 2 to one more than the most holds it ever had
@@ -9,8 +9,9 @@
 --
 -- Answers 1, or 0 when the owner did not read.
 --
--- The lock lasts from now on as long as the longest promise among the readers who are alive; the dead are dropped. In
--- write mode nothing else is touched: the TTL is the writer's.
+-- The lock lasts from now on as long as the longest promise among the readers who are alive; the dead are dropped. Where
+-- only readers without marker are left the waiters are woken too, to learn how long these may last. In write mode
+-- nothing else is touched: the TTL is the writer's.
 --
 -- HDEL is the first write because it is allowed on a server that is out of memory.
 
@@ -24,16 +25,19 @@ end
 if redis.call('hget', KEYS[1], 'mode') ~= 'read' then
   return 1
 end
-local longest, dead = survey(KEYS[1], ARGV[4])
-if longest == 0 then
-  redis.call('del', KEYS[1])
-  if ARGV[2] ~= '' then
-    redis.call(ARGV[2], ARGV[3], '0')
+local found = survey(KEYS[1], ARGV[4])
+if found.longest == 0 then
+  free(KEYS[1])
+else
+  drop(KEYS[1], found.dead)
+  if found.longest > 0 then
+    redis.call('pexpire', KEYS[1], string.format('%.0f', found.longest))
   end
-  return 1
+  if found.unmarked > 0 then
+    note(KEYS[1])
+  end
 end
-drop(KEYS[1], dead)
-if longest > 0 then
-  redis.call('pexpire', KEYS[1], string.format('%.0f', longest))
+if found.marked == 0 and ARGV[2] ~= '' then
+  redis.call(ARGV[2], ARGV[3], '0')
 end
 return 1

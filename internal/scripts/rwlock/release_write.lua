@@ -18,14 +18,17 @@
 if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then
   return 0
 end
-local longest, dead = survey(KEYS[1], ARGV[4])
-if longest == 0 then
-  redis.call('del', KEYS[1])
+local found = survey(KEYS[1], ARGV[4])
+if found.longest == 0 then
+  free(KEYS[1])
 else
-  drop(KEYS[1], dead)
+  drop(KEYS[1], found.dead)
   redis.call('hset', KEYS[1], 'mode', 'read')
-  if longest > 0 then
-    redis.call('pexpire', KEYS[1], string.format('%.0f', longest))
+  if found.longest > 0 then
+    redis.call('pexpire', KEYS[1], string.format('%.0f', found.longest))
+  end
+  if found.unmarked > 0 then
+    note(KEYS[1])
   end
 end
 if ARGV[2] ~= '' then

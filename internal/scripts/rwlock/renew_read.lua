@@ -30,9 +30,7 @@ for r = 1, #ARGV, 3 do
     end
     if longest > 0 then
       local ttl = string.format('%.0f', longest)
-      if redis.call('pttl', lock) < longest then -- a key without TTL says -1, and gets one
-        redis.call('pexpire', lock, ttl)
-      end
+      lengthen(lock, longest)
       for i = key + 1, last do
         if redis.call('pttl', KEYS[i]) < longest and redis.call('pexpire', KEYS[i], ttl) == 0 then
           redis.call('set', KEYS[i], '1', 'px', ttl)

@@ -6,7 +6,8 @@
 //	{rw}:<owner>:rwlock_timeout:2    1
 //
 // The markers are the truth about readers: Redisson computes from them what the lock's TTL is to be, and here a reader
-// without a living marker is dead. All markers of one of our owners carry the same promise, its longest, because
+// without a living marker is dead, unless it is one of Redisson's and Redisson still renews the hash; what is known of
+// those is in a record beside it (strangers.lua). All markers of one of our owners carry the same promise, its longest, because
 // Redisson deletes the one with the highest number whichever hold ends.
 //
 // No other field may stand in the hash, for Redisson counts them. What writers announce stands in a key of its own
@@ -30,17 +31,18 @@ import (
 var folder embed.FS
 
 var (
-	readers = scripts.Prelude(folder, "readers.lua")
+	strangers = scripts.Prelude(folder, "strangers.lua")
+	readers   = scripts.Prelude(folder, "readers.lua")
 
-	acquireRead  = scripts.Load(folder, "rwlock/acquire_read")
-	recountRead  = scripts.Load(folder, "rwlock/recount_read")
-	releaseRead  = scripts.Load(folder, "rwlock/release_read", readers)
-	renewRead    = scripts.Load(folder, "rwlock/renew_read")
-	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", readers)
-	releaseWrite = scripts.Load(folder, "rwlock/release_write", readers)
+	acquireRead  = scripts.Load(folder, "rwlock/acquire_read", strangers)
+	recountRead  = scripts.Load(folder, "rwlock/recount_read", strangers)
+	releaseRead  = scripts.Load(folder, "rwlock/release_read", strangers, readers)
+	renewRead    = scripts.Load(folder, "rwlock/renew_read", strangers)
+	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", strangers, readers)
+	releaseWrite = scripts.Load(folder, "rwlock/release_write", strangers, readers)
 	withdraw     = scripts.Load(folder, "rwlock/withdraw")
-	force        = scripts.Load(folder, "rwlock/force")
-	status       = scripts.Load(folder, "rwlock/status", readers)
+	force        = scripts.Load(folder, "rwlock/force", strangers)
+	status       = scripts.Load(folder, "rwlock/status", strangers, readers)
 )
 
 // The modes, which are also the names of the sides.

@@ -23,9 +23,11 @@ const (
 	key     = "rw"
 	channel = "redisson_rwlock:{rw}"
 	writers = "redlatch_rwlock_writers:{rw}"
-	u       = "b983c153-7421-469a-addb-44fb92259a1b"
+	record  = "redlatch_rwlock_strangers:{rw}"
+	u       = "b983c153-7421-869a-addb-44fb92259a1b" // a session of ours
 	a, b    = u + ":1", u + ":2"
 	aw, bw  = a + ":write", b + ":write"
+	java    = "b983c153-7421-469a-addb-44fb92259a1b:3" // a reader of Redisson
 	short   = 5 * time.Second
 	lease   = 30 * time.Second
 	long    = 60 * time.Second
@@ -72,6 +74,11 @@ func marked(owner string, ttls ...time.Duration) State {
 
 func announced(d time.Duration) State {
 	return State{writers: {Value: Deadlines{u: d}, TTL: loud.For}}
+}
+
+// recorded is the record of the Java reader, who is to live that long, on a hash that was to end then.
+func recorded(life, ending, ttl time.Duration) State {
+	return State{record: {Value: Deadlines{java: life, "ending": ending}, TTL: ttl}}
 }
 
 func TestAcquireRead(t *testing.T) {

@@ -11,7 +11,7 @@
 local mode = redis.call('hget', KEYS[1], 'mode')
 local held = mode == 'write'
 if ARGV[2] == 'read' then
-  held = mode and survey(KEYS[1], ARGV[3]) ~= 0
+  held = mode and survey(KEYS[1], ARGV[3], true).longest ~= 0
 end
 if not held then
   return {-2, '0'}
