@@ -9,7 +9,7 @@
 //		return err
 //	}
 //	defer hold.Unlock(ctx)
-//	return guard.Set(ctx, hold.Token(), "order:42:state", "paid") // refused once a newer holder has written
+//	return guard.Set(ctx, hold.Token(), "{orders:42}:state", "paid") // refused once a newer holder has written
 //
 //	            Lock: token 7             Lock with the hold's
 //	   free ─────────────────────► held ◄── context: token 8 ──┐
