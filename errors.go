@@ -2,12 +2,17 @@ package redlatch
 
 import "github.com/redlatch/redlatch/internal/errs"
 
-// The errors that a program tells apart with errors.Is. An error may match several: a wait that ctx ended matches
-// ErrNotAcquired and context.Canceled. Anything that matches none of them is the server's or the network's own error,
-// passed on.
+// The errors that a program tells apart with errors.Is. An error may match several: a wait that ctx ended matches the
+// error of ctx, and ErrNotAcquired or ErrUnavailable if the last answer was a refusal or the last attempt failed. If
+// there was no answer yet, it matches the error of ctx alone.
 var (
-	// ErrNotAcquired: somebody else has it, and the wait, if there was one, is over.
+	// ErrNotAcquired: Redis, or the queue of this process, has said that the lock is taken, that there are too few
+	// permits, or that the latch is closed; and the wait, if there was one, is over. An outage never matches it.
 	ErrNotAcquired = errs.NotAcquired
+
+	// ErrUnavailable: the server or the network failed, so nothing is known about the lock. The error also matches what
+	// they said. Where the operation may have taken effect it matches ErrUncertain too.
+	ErrUnavailable = errs.Unavailable
 
 	// ErrLost: the lock was held and no longer is, or can no longer be trusted to be. As a *LossError it says when and
 	// why.
@@ -36,7 +41,7 @@ var (
 	// ErrStale: a write came with a fencing token that is older than one its guard has seen. It was not made.
 	ErrStale = errs.Stale
 
-	// ErrInvalid: an argument or a combination of options that makes no sense; the text says what to do. Nothing was
-	// sent.
+	// ErrInvalid: an argument or a combination of options that makes no sense, or a name under which Redis keeps something
+	// else; the text says what to do. Nothing was changed.
 	ErrInvalid = errs.Invalid
 )

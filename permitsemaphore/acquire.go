@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/counter"
-	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
@@ -99,8 +99,8 @@ func (g *grant) begin(sent time.Time) error {
 	trusted := trust(sent, g.lease)
 	if !time.Now().Before(trusted) {
 		go g.giveBackLater(g.ids)
-		return fmt.Errorf("%w: the permits were granted, but the answer took longer than their lease of %v; ask for a longer lease",
-			errs.NotAcquired, g.lease)
+		return delivery.Unavailable(fmt.Errorf("the permits were granted, but the answer took longer than their lease of %v; ask for a longer lease",
+			g.lease))
 	}
 	g.since = sent
 	if g.set.MaxHold > 0 {

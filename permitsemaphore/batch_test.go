@@ -131,7 +131,7 @@ func TestOneOfABatchWhoseLeaseIsOverBeforeTheAnswerHasNothingAndTheOthersHave(t 
 				for i, w := range all {
 					got := <-w
 					if i == short {
-						require.ErrorIs(t, got.err, redlatch.ErrNotAcquired)
+						require.ErrorIs(t, got.err, redlatch.ErrUnavailable)
 						require.ErrorContains(t, got.err, "longer than their lease")
 						continue
 					}

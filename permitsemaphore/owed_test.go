@@ -115,7 +115,7 @@ func TestAnAcquisitionThatWasPatientForLongIsUndoneAllTheSame(t *testing.T) {
 		require.NoError(t, acquire(t, s, 2).Release(t.Context())) // the server knows the scripts
 		o.begins.Store(true)
 		_, err := s.Acquire(t.Context(), 2, redlatch.WithNoLease(), redlatch.WithWait(2*time.Minute))
-		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, redlatch.ErrUnavailable)
 		require.ErrorIs(t, err, errAway)
 		time.Sleep(30 * time.Second)
 		o.on.Store(false)

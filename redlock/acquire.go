@@ -10,6 +10,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/rootapi"
@@ -144,7 +145,8 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 		granted  []quorum.Member
 		failures []error
 		wrong    error
-		silent   int // nodes that have not answered as a lock does
+		late     error // why the grants are worth nothing any more
+		silent   int   // nodes that have not answered as a lock does
 		hopeless int
 		pending  = len(l.nodes)
 		heard    = make([]bool, len(l.nodes))
@@ -171,12 +173,13 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 	if len(granted) == l.need {
 		if c.valid(granted) {
 			h := c.hold(start, granted)
-			go late(h, answers, pending)
+			go settle(h, answers, pending)
 			return result{hold: h}
 		}
-		failures = append(failures, errors.New("the answers took longer than the lease lasts; ask for a longer lease"))
+		late = delivery.Unavailable(errors.New("the answers took longer than the lease lasts; ask for a longer lease"))
+		failures = append(failures, late)
 	}
-	go late(nil, answers, pending)
+	go settle(nil, answers, pending)
 	c.giveBack(ctx, granted)
 	r := result{
 		broken:  len(l.nodes)-silent < l.need,
@@ -193,10 +196,10 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 		r.err, r.instant = wrong, true
 	case lost != nil:
 		r.err, r.instant = lost, true
-	case r.broken:
+	case r.broken, late != nil:
 		r.err = fmt.Errorf("redlatch: %s: %w", l.text(len(granted)), errors.Join(failures...))
 	default:
-		r.err = fmt.Errorf("%w: %s: %w", errs.NotAcquired, l.text(len(granted)), errors.Join(failures...))
+		r.err = fmt.Errorf("%w: %s: %w", errs.NotAcquired, l.text(len(granted)), errors.Join(aside(failures)...))
 	}
 	return r
 }
@@ -212,7 +215,7 @@ func (c *call) ask(ctx context.Context, n node) answer {
 		return answer{member: quorum.Member{Name: "server " + n.label, Hold: rootapi.Adopt(h)}}
 	}
 	a := answer{err: n.nodeError(err, within.Err() != nil && errors.Is(err, within.Err()), limit)}
-	if errors.Is(err, errs.Invalid) {
+	if errors.Is(err, errs.Invalid) && !delivery.Failed(err) {
 		a.wrong = err
 	}
 	return a
@@ -233,8 +236,8 @@ func (c *call) hold(start time.Time, granted []quorum.Member) *quorum.Hold {
 	}, start, granted)
 }
 
-// late puts what is granted after the decision under the hold, or gives it back.
-func late(h *quorum.Hold, answers <-chan answer, pending int) {
+// settle puts what is granted after the decision under the hold, or gives it back.
+func settle(h *quorum.Hold, answers <-chan answer, pending int) {
 	for range pending {
 		a := <-answers
 		if a.err == nil && (h == nil || !h.Add(a.member)) {

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/outcome"
 )
@@ -34,12 +35,31 @@ func (e *NodeError) Unwrap() error { return e.Err }
 func (n node) nodeError(err error, expired bool, limit time.Duration) *NodeError {
 	switch {
 	case expired:
-		return &NodeError{Node: n.label, Err: fmt.Errorf("no answer within %v: %v", limit, err)}
+		return &NodeError{Node: n.label, Err: delivery.Unavailable(fmt.Errorf("no answer within %v: %v", limit, err))}
 	case errors.Is(err, errs.NotAcquired):
 		return &NodeError{Node: n.label, Refused: true, Err: errors.New(strings.TrimPrefix(err.Error(), errs.NotAcquired.Error()+": "))}
 	}
 	return &NodeError{Node: n.label, Err: err}
 }
+
+// aside is for failures of servers beside which enough others answered to know that the lock is taken: the error of the
+// call is no outage then.
+func aside(failures []error) []error {
+	for _, err := range failures {
+		if e, ok := err.(*NodeError); ok {
+			e.Err = noOutage{e.Err}
+		}
+	}
+	return failures
+}
+
+// A noOutage is an error that does not match ErrUnavailable.
+type noOutage struct{ error }
+
+func (n noOutage) Is(target error) bool {
+	return target != errs.Unavailable && errors.Is(n.error, target)
+}
+func (n noOutage) As(target any) bool { return errors.As(n.error, target) }
 
 // hopeless tells whether asking again cannot help.
 func (e *NodeError) hopeless() bool {

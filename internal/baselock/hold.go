@@ -119,7 +119,7 @@ func (h *hold) giveBack(ctx context.Context) error {
 			o.unannounce(false)
 		}
 		o.pending()
-		err = o.unconfirmed(err, true)
+		err = o.unconfirmed(delivery.Unavailable(err), true)
 	}
 	if lost != nil {
 		return lost

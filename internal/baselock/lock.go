@@ -67,14 +67,14 @@ func (b *Base) tell(set *settings.Settings, h *hold, start time.Time) {
 func (b *Base) explain(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errs.NotAcquired), errors.Is(err, errs.NotReentrant), errors.Is(err, errs.Lost),
-		errors.Is(err, errs.Upgrade), errors.Is(err, errs.Invalid):
+		errors.Is(err, errs.Upgrade), errors.Is(err, errs.NotReplicated):
 		return err
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()): // the time-out of a dial also calls itself DeadlineExceeded
-		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, b.Kind.Noun, b.Name, errs.Ended(ctx, err))
-	case errors.Is(err, errs.NotReplicated):
-		return err
-	default:
+	case ctx.Err() == nil || !errors.Is(err, ctx.Err()):
 		return b.broken(err)
+	case errors.Is(err, errs.Unavailable):
+		return b.broken(errs.Ended(ctx, err))
+	default:
+		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, b.Kind.Noun, b.Name, errs.Ended(ctx, err))
 	}
 }
 
@@ -273,8 +273,7 @@ func (o *owner) accept(receipt delivery.Receipt, lease time.Duration, reply atte
 		if receipt.Doubt {
 			why = errLate
 		}
-		return nil, 0, fmt.Errorf("%w: %s %q was granted, but %w than its lease of %v; ask for a longer lease",
-			errs.NotAcquired, o.base.Kind.Noun, o.base.Name, why, lease)
+		return nil, 0, delivery.Unavailable(fmt.Errorf("it was granted, but %w than its lease of %v; ask for a longer lease", why, lease))
 	}
 	return o.begin(receipt.Sent, trusted, reply.Token), 0, nil
 }

@@ -249,7 +249,7 @@ func TestTheGhostOfAnEarlierSendIsGivenBackAlthoughTheCallerLeft(t *testing.T) {
 		ctx, cancel := context.WithTimeout(k.ctx, time.Second)
 		defer cancel()
 		_, err := k.lock().Lock(ctx, nil)
-		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, redlatch.ErrUnavailable)
 		require.NoError(t, other.Unlock(k.ctx))
 		k.at(15*time.Second + time.Millisecond)
 		require.True(t, k.locked(), "the ghost has it")

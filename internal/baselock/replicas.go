@@ -35,7 +35,7 @@ func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[
 	err = fmt.Errorf("%w: %s %q: %d of the %d asked for within %v; the acquisition was undone",
 		errs.NotReplicated, b.Kind.Noun, b.Name, acknowledged, set.Replicas, set.ReplicaTimeout)
 	if unheard != nil {
-		err = fmt.Errorf("%w: %w", err, unheard)
+		err = fmt.Errorf("%w: %w", err, delivery.Unavailable(unheard))
 	}
 	return nil, 0, err
 }

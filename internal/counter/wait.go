@@ -146,11 +146,13 @@ func (c *Counter) explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errs.Invalid):
+	case errors.Is(err, errs.Invalid) && !delivery.Failed(err):
 		return err
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, c.noun, c.Name, errs.Ended(ctx, err))
-	default:
+	case ctx.Err() == nil || !errors.Is(err, ctx.Err()):
 		return c.broken(err)
+	case errors.Is(err, errs.Unavailable):
+		return c.broken(errs.Ended(ctx, err))
+	default:
+		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, c.noun, c.Name, errs.Ended(ctx, err))
 	}
 }

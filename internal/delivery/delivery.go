@@ -12,6 +12,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/redlatch/redlatch/internal/dispatch"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts"
 )
@@ -35,12 +36,28 @@ type Failure struct {
 
 	flight  *dispatch.InFlight // the send that was under way when the caller left
 	earlier bool               // a send before that one is in doubt
+	left    bool               // the caller has left before any send had failed, so nothing is known about the server
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
 
 // Unwrap is the error itself.
 func (f *Failure) Unwrap() error { return f.Err }
+
+// Is makes every failure of the server or the network match ErrUnavailable, and what the program has to correct
+// ErrInvalid instead. The failure of a caller who has left before any send had failed is neither.
+func (f *Failure) Is(target error) bool {
+	switch target {
+	case errs.Unavailable:
+		return !f.left && !outcome.Wrong(f.Err)
+	case errs.Invalid:
+		return outcome.Wrong(f.Err)
+	}
+	return false
+}
+
+// Unavailable makes an error of the server or the network that did not come of Deliver match what a Failure does.
+func Unavailable(err error) error { return &Failure{Err: err} }
 
 // A Receipt is what is known about the sends of a command that was executed.
 type Receipt struct {
@@ -133,9 +150,9 @@ func stopped(ctx context.Context, err error, p *pauses, r Receipt) *Failure {
 	)
 	switch {
 	case errors.As(err, &flight):
-		return &Failure{Err: p.because(err), Doubt: true, Sent: r.Sent, flight: flight, earlier: r.Doubt}
+		return &Failure{Err: p.because(err), Doubt: true, Sent: r.Sent, flight: flight, earlier: r.Doubt, left: p.last == nil}
 	case ctx.Err() != nil && errors.As(err, &unsent) && errors.Is(err, ctx.Err()):
-		return &Failure{Err: p.because(err), Doubt: r.Doubt, Sent: r.Sent}
+		return &Failure{Err: p.because(err), Doubt: r.Doubt, Sent: r.Sent, left: p.last == nil}
 	}
 	return nil
 }
@@ -166,9 +183,12 @@ func Result[R any](f *Failure, cmd scripts.Command[R]) (reply R, known bool) {
 
 // Outage tells whether err is the server's or the network's failure to execute a command for a caller who is still
 // there. Whoever asks next would only find out the same, after as long a time.
-func Outage(ctx context.Context, err error) bool {
+func Outage(ctx context.Context, err error) bool { return ctx.Err() == nil && Failed(err) }
+
+// Failed tells whether err is a Failure.
+func Failed(err error) bool {
 	var f *Failure
-	return ctx.Err() == nil && errors.As(err, &f)
+	return errors.As(err, &f)
 }
 
 // AsFailure finds the Failure in an error of Deliver.

@@ -21,5 +21,9 @@ func Within[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Comm
 		defer cancel()
 		limit.Total = 0
 	}
-	return Deliver(ctx, d, cmd, limit)
+	reply, receipt, err := Deliver(ctx, d, cmd, limit)
+	if err != nil {
+		AsFailure(err).left = false // what ended was the time that the server has for its answer
+	}
+	return reply, receipt, err
 }

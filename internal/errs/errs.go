@@ -10,6 +10,7 @@ import (
 // The sentinels; package redlatch documents them.
 var (
 	NotAcquired   = errors.New("redlatch: not acquired")
+	Unavailable   = errors.New("redlatch: the server or the network failed")
 	NotHeld       = errors.New("redlatch: not held")
 	Lost          = errors.New("redlatch: lock lost")
 	Released      = errors.New("redlatch: already released")

@@ -20,7 +20,7 @@ func TestAWrongArgumentIsInvalidAndSaysWhatToDo(t *testing.T) {
 
 func TestNoSentinelMatchesAnother(t *testing.T) {
 	all := []error{
-		errs.NotAcquired, errs.NotHeld, errs.Lost, errs.Released, errs.Upgrade, errs.NotReentrant, errs.NotReplicated,
+		errs.NotAcquired, errs.Unavailable, errs.NotHeld, errs.Lost, errs.Released, errs.Upgrade, errs.NotReentrant, errs.NotReplicated,
 		errs.Uncertain, errs.Invalid,
 	}
 	for i, a := range all {

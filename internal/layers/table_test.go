@@ -49,7 +49,7 @@ var table = map[string][]string{
 	"internal/scripts/lane": {"internal/scripts"},
 	"internal/scripts/row":  {"internal/scripts"},
 	"internal/dispatch":     {"internal/outcome"},
-	"internal/delivery":     {"internal/outcome", "internal/dispatch", "internal/scripts"},
+	"internal/delivery":     {"internal/errs", "internal/outcome", "internal/dispatch", "internal/scripts"},
 	"internal/wakeup":       {"internal/keys"},
 	"internal/session":      all(leaves, without(edge, "internal/session")),
 

@@ -107,7 +107,10 @@ func ofReply(text string) Class {
 }
 
 // final are the refusals that no repetition changes, as parts of their texts.
-var final = []string{"WRONGTYPE ", "CROSSSLOT", "not an integer", "would overflow", "nknown command", "REDLATCH-"}
+var final = append([]string{"nknown command", "REDLATCH-"}, wrong...)
+
+// wrong are those of them that blame the name, or what is kept under it.
+var wrong = []string{"WRONGTYPE ", "CROSSSLOT", "not an integer", "would overflow"}
 
 // Final tells whether a hopeless error will stay. Others may pass: a server that is out of memory gets some, a user
 // gets a permission, a proxy finds its server again.
@@ -120,6 +123,21 @@ func Final(err error) bool {
 		return false
 	}
 	for _, text := range final {
+		if strings.Contains(reply.Error(), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// Wrong tells whether the server refused what will never be right, so that the program has to correct it. Unlike Final it
+// does not count what another server, or another version of one, would take.
+func Wrong(err error) bool {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return false
+	}
+	for _, text := range wrong {
 		if strings.Contains(reply.Error(), text) {
 			return true
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/outcome"
@@ -80,18 +81,23 @@ func (s *Session) PublishFor(ctx context.Context, outage time.Duration) (string,
 		command, err := s.Publish(asking)
 		if err != nil && ctx.Err() == nil && asking.Err() != nil {
 			s.publish.asking.Forget("") // the next may be asked of another server
-			return "", fmt.Errorf("no server has answered within %v whether it has sharded channels", outage)
+			return "", delivery.Unavailable(fmt.Errorf("no server has answered within %v whether it has sharded channels", outage))
 		}
 		pause := pauses.NextBackOff()
-		if err == nil || ctx.Err() != nil || outcome.Of(err) == outcome.Hopeless || time.Since(begin)+pause > outage {
-			return command, err
+		switch {
+		case err == nil:
+			return command, nil
+		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+			return "", err
+		case ctx.Err() != nil, outcome.Of(err) == outcome.Hopeless, time.Since(begin)+pause > outage:
+			return "", delivery.Unavailable(err)
 		}
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return "", fmt.Errorf("%w (the last attempt failed: %w)", ctx.Err(), err)
+			return "", delivery.Unavailable(fmt.Errorf("%w (the last attempt failed: %w)", ctx.Err(), err))
 		}
 	}
 }
@@ -103,7 +109,11 @@ func (s *Session) PublishWithin(ctx context.Context, d time.Duration) (string, e
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
 	defer cancel()
-	return s.PublishFor(ctx, d)
+	publish, err := s.PublishFor(ctx, d)
+	if err != nil { // also where its own time is over
+		err = delivery.Unavailable(err)
+	}
+	return publish, err
 }
 
 // KnowsListeners tells whether a server knows all who listen to a channel: not on a cluster whose channels are not sharded.
