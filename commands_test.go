@@ -69,7 +69,7 @@ func TestCommandsPerOperation(t *testing.T) {
 		costs("rwlock, read: take", 1, func() (err error) { hold, err = rw.RLock(ctx); return err })
 		costs("rwlock, read: give back", 1, func() error { return hold.Unlock(ctx) })
 		costs("multilock of three: take", 3, func() (err error) {
-			hold, err = multilock.New(rlock.New(rdb, "1"), rlock.New(rdb, "2"), rlock.New(rdb, "3")).Lock(ctx)
+			hold, err = multilock.New([]redlatch.Locker{rlock.New(rdb, "1"), rlock.New(rdb, "2"), rlock.New(rdb, "3")}).Lock(ctx)
 			return err
 		})
 		costs("multilock of three: give back", 3, func() error { return hold.Unlock(ctx) })

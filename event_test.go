@@ -58,7 +58,7 @@ func TestAnEventSaysWhatKindOfPrimitiveItIsOf(t *testing.T) {
 			return multilock.NewGroup(c, "x", []string{"1"}, o...)
 		},
 		"multi-lock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
-			return multilock.New(rlock.New(c, "x", redlatch.WithLinger(0))).With(o...)
+			return multilock.New([]redlatch.Locker{rlock.New(c, "x", redlatch.WithLinger(0))}, o...)
 		},
 		"redlock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
 			return redlock.New([]redlatch.Client{c}, "x", o...)

@@ -27,7 +27,7 @@ func TestAFullServerRenewsAndTakesBackAndGivesNothing(t *testing.T) {
 		"rlock": rlock.New(rdb, "rlock"), "spinlock": spinlock.New(rdb, "spin"), "fairlock": fairlock.New(rdb, "fair"),
 		"fencedlock": fencedlock.New(rdb, "fenced"), "reader": rwlock.New(rdb, "read").Reader(),
 		"writer": rwlock.New(rdb, "write").Writer(), "group": multilock.NewGroup(rdb, "group", []string{"a", "b"}),
-		"multilock": multilock.New(rlock.New(rdb, "multi a"), rlock.New(rdb, "multi b")),
+		"multilock": multilock.New([]redlatch.Locker{rlock.New(rdb, "multi a"), rlock.New(rdb, "multi b")}),
 	}
 	renewed := redlatch.WithWatchdogTimeout(6 * time.Second)
 	holds, inner := map[string]*redlatch.Hold{}, map[string]*redlatch.Hold{}

@@ -87,7 +87,7 @@ func lockers(rdb redlatch.Client, prefix string) map[string]redlatch.Locker {
 		"fairlock": fairlock.New(rdb, prefix+"fair"), "fencedlock": fencedlock.New(rdb, prefix+"fenced"),
 		"reader": rwlock.New(rdb, prefix+"read").Reader(), "writer": rwlock.New(rdb, prefix+"write").Writer(),
 		"group":     multilock.NewGroup(rdb, prefix+"group", []string{"a", "b"}),
-		"multilock": multilock.New(rlock.New(rdb, prefix+"multi a"), rlock.New(rdb, prefix+"multi b")),
+		"multilock": multilock.New([]redlatch.Locker{rlock.New(rdb, prefix+"multi a"), rlock.New(rdb, prefix+"multi b")}),
 	}
 }
 

@@ -186,3 +186,18 @@ func Example_otherStore() {
 	// order 42 was written with token 2: redlatch: stale fencing token
 	// shipped
 }
+
+// Work inside Do has its token in the context.
+func ExampleTokenFrom() {
+	defer connect()()
+	lock, guard := fencedlock.New(rdb, "orders:42"), fencedlock.NewGuard(rdb, "orders:42")
+	err := lock.Do(context.Background(), func(ctx context.Context) error {
+		token, ok := fencedlock.TokenFrom(ctx)
+		fmt.Println(token, ok)
+		return guard.Set(ctx, token, "{orders:42}:state", "paid")
+	})
+	fmt.Println(err)
+	// Output:
+	// 1 true
+	// <nil>
+}

@@ -57,7 +57,7 @@ type Lock struct {
 	base *baselock.Base
 }
 
-var _ redlatch.Locker = (*Lock)(nil)
+var _ redlatch.Lock = (*Lock)(nil)
 
 // New makes a reentrant fenced lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry
 // locks; a bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithWait, WithWatchdogTimeout,
@@ -89,8 +89,8 @@ func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.
 	return l.tokened(ctx, hold, err)
 }
 
-// Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do]. Work that needs the
-// token uses Lock instead.
+// Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do]. fn gets
+// its token by [TokenFrom].
 func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
 	return redlatch.Do(ctx, l, fn, opts...)
 }
@@ -116,5 +116,15 @@ func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 // are. The holder learns of it within a third of the watchdog timeout plus a second.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.base.ForceUnlock(ctx) }
 
-// Inspect returns who holds the lock, how many times, and how long it still lasts.
-func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.base.Inspect(ctx) }
+// Inspect returns who holds the lock, how many times, how long it still lasts, and the newest token, to whomever it was
+// issued. The token is read last, so it is no older than that of the holder.
+func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
+	info, err := l.base.Inspect(ctx)
+	if err != nil {
+		return redlatch.Info{}, err
+	}
+	if info.Token, err = l.LastToken(ctx); err != nil {
+		return redlatch.Info{}, err
+	}
+	return info, nil
+}

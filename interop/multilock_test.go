@@ -24,7 +24,7 @@ func init() {
 		for _, name := range o.members() {
 			members = append(members, rlock.New(client, name, opts...))
 		}
-		return multilock.New(members...)
+		return multilock.New(members)
 	}
 	goLocks["group"] = func(client redlatch.Client, o object, opts ...redlatch.Option) redlatch.Locker {
 		return multilock.NewGroup(client, o.name, o.members(), opts...)

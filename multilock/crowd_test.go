@@ -74,7 +74,7 @@ func TestManyWorkersOverRandomSubsetsNeitherDeadlockNorLeaveAnything(t *testing.
 		for _, i := range subset { // in random order
 			members = append(members, rlock.New(clients[worker%4][i%2], fmt.Sprint("name:", i), quiet...))
 		}
-		return multilock.New(members...)
+		return multilock.New(members)
 	})
 	eventually(t, "nothing is left", func() bool { // a lock that was busy may have been left to others for a moment
 		return len(a.Keys(t)) == 0 && len(b.Keys(t)) == 0
@@ -106,7 +106,7 @@ func TestProgramsThatLockTheMembersInAnotherOrderCloseNoCircle(t *testing.T) {
 	for range 2 {
 		all.Go(func() {
 			for range 5 {
-				both := multilock.New(rlock.New(ours, "a", quiet...), rlock.New(ours, "b", quiet...))
+				both := multilock.New([]redlatch.Locker{rlock.New(ours, "a", quiet...), rlock.New(ours, "b", quiet...)})
 				hold, err := both.Lock(ctx)
 				if err != nil {
 					t.Errorf("multi-lock: %v", err)

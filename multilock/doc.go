@@ -1,6 +1,6 @@
 // Package multilock holds several locks as one: all of them or none.
 //
-//	lock := multilock.New(rlock.New(rdb, "account:1"), rlock.New(other, "account:2"))
+//	lock := multilock.New([]redlatch.Locker{rlock.New(rdb, "account:1"), rlock.New(other, "account:2")})
 //	err := lock.Do(ctx, func(ctx context.Context) error {
 //		return transfer(ctx) // ctx ends the moment any of the locks may be lost
 //	})

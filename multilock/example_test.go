@@ -32,7 +32,7 @@ func Example() {
 	defer end()
 
 	// The order does not matter: another program may say 2, 1.
-	lock := multilock.New(rlock.New(rdb, "account:1"), rlock.New(rdb, "account:2"))
+	lock := multilock.New([]redlatch.Locker{rlock.New(rdb, "account:1"), rlock.New(rdb, "account:2")})
 	err := lock.Do(context.Background(), func(ctx context.Context) error {
 		fmt.Println("transferring") // ctx ends the moment one of the two may be lost
 		return nil
@@ -47,7 +47,7 @@ func ExampleNew() {
 	rdb, end := exampleClient()
 	defer end()
 
-	fmt.Println(multilock.New(rlock.New(rdb, "b"), rlock.New(rdb, "a")).Name())
+	fmt.Println(multilock.New([]redlatch.Locker{rlock.New(rdb, "b"), rlock.New(rdb, "a")}).Name())
 	// Output: a+b
 }
 
@@ -56,7 +56,7 @@ func ExampleLock_Lock() {
 	defer end()
 	ctx := context.Background()
 
-	lock := multilock.New(rlock.New(rdb, "a"), rlock.New(rdb, "b"))
+	lock := multilock.New([]redlatch.Locker{rlock.New(rdb, "a"), rlock.New(rdb, "b")})
 	hold, err := lock.Lock(ctx, redlatch.WithWait(time.Second))
 	if err != nil {
 		fmt.Println(err)
@@ -65,7 +65,7 @@ func ExampleLock_Lock() {
 	defer hold.Unlock(ctx)
 
 	// Its context takes multi-locks of the same members again.
-	inner, err := multilock.New(rlock.New(rdb, "b")).Lock(hold.Context(ctx))
+	inner, err := multilock.New([]redlatch.Locker{rlock.New(rdb, "b")}).Lock(hold.Context(ctx))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -86,7 +86,7 @@ func ExampleLock_TryLock() {
 	}
 	defer busy.Unlock(ctx)
 	a := rlock.New(rdb, "a")
-	_, err = multilock.New(a, rlock.New(rdb, "b")).TryLock(ctx)
+	_, err = multilock.New([]redlatch.Locker{a, rlock.New(rdb, "b")}).TryLock(ctx)
 	locked, _ := a.IsLocked(ctx)
 	fmt.Println(errors.Is(err, redlatch.ErrNotAcquired), locked)
 	// Output: true false
@@ -96,16 +96,17 @@ func ExampleLock_Do() {
 	rdb, end := exampleClient()
 	defer end()
 
-	lock := multilock.New(rlock.New(rdb, "a"), rlock.New(rdb, "b"))
+	lock := multilock.New([]redlatch.Locker{rlock.New(rdb, "a"), rlock.New(rdb, "b")})
 	fmt.Println(lock.Do(context.Background(), func(context.Context) error { return errors.New("not enough money") }))
 	// Output: not enough money
 }
 
-func ExampleLock_With() {
+// Options are the defaults of all calls, as with any lock.
+func ExampleNew_options() {
 	rdb, end := exampleClient()
 	defer end()
 
-	lock := multilock.New(rlock.New(rdb, "a"), rlock.New(rdb, "b")).With(redlatch.WithWait(time.Second))
+	lock := multilock.New([]redlatch.Locker{rlock.New(rdb, "a"), rlock.New(rdb, "b")}, redlatch.WithWait(time.Second))
 	fmt.Println(lock.Do(context.Background(), func(context.Context) error { return nil }))
 	// Output: <nil>
 }
@@ -114,7 +115,7 @@ func ExampleLock_Name() {
 	rdb, end := exampleClient()
 	defer end()
 
-	fmt.Println(multilock.New(rlock.New(rdb, "a"), rlock.New(rdb, "b")).Name())
+	fmt.Println(multilock.New([]redlatch.Locker{rlock.New(rdb, "a"), rlock.New(rdb, "b")}).Name())
 	// Output: a+b
 }
 
@@ -168,4 +169,49 @@ func ExampleGroup() {
 	// 12A true 2
 	// 12B true 2
 	// true true true
+}
+
+// What administrators ask, and do.
+func ExampleLock_Inspect() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := multilock.New([]redlatch.Locker{rlock.New(rdb, "a"), rlock.New(rdb, "b")})
+	hold, err := rlock.New(rdb, "b").Lock(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	info, err := lock.Inspect(ctx)
+	for _, member := range info.Members {
+		fmt.Println(member.Name, member.Kind, member.Exists, member.Err)
+	}
+	fmt.Println(info.Need, info.Exists, err)
+	freed, err := lock.ForceUnlock(ctx)
+	fmt.Println(freed, err, errors.Is(hold.Unlock(ctx), redlatch.ErrLost))
+	// Output:
+	// a lock false <nil>
+	// b lock true <nil>
+	// 2 true <nil>
+	// true <nil> true
+}
+
+func ExampleLock_RemainingTTL() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := multilock.New([]redlatch.Locker{rlock.New(rdb, "a"), rlock.New(rdb, "b")})
+	err := lock.Do(ctx, func(ctx context.Context) error {
+		locked, _ := lock.IsLocked(ctx)
+		count, _ := lock.HoldCount(ctx)
+		left, err := lock.RemainingTTL(ctx)
+		fmt.Println(locked, count, left.Round(time.Minute))
+		return err
+	}, redlatch.WithLease(time.Minute))
+	fmt.Println(err)
+	// Output:
+	// true 1 1m0s
+	// <nil>
 }

@@ -28,7 +28,7 @@ type Group struct {
 	invalid error
 }
 
-var _ redlatch.Locker = (*Group)(nil)
+var _ redlatch.Lock = (*Group)(nil)
 
 // NewGroup makes a lock of these values of a group; a value that is given twice counts once. It does no I/O. It panics
 // if the client is nil or of a kind that cannot carry locks; a bad name or option, or no values at all, is reported by

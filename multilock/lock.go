@@ -25,16 +25,18 @@ type Lock struct {
 	defaults []redlatch.Option
 }
 
-var _ redlatch.Locker = (*Lock)(nil)
+var _ redlatch.Lock = (*Lock)(nil)
 
 const noun = "multi-lock"
 
-// New makes a lock of all lockers together. It does no I/O. It panics if there are none, or one is nil.
-func New(lockers ...redlatch.Locker) *Lock {
+// New makes a lock of all lockers together. It does no I/O. It panics if there are none, or one is nil. The options are
+// the defaults of its calls: they go to all members, so they must suit each of them. Those that only New takes
+// (WithNameMapper, WithLinger and the like) belong to the members' New.
+func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 	if len(lockers) == 0 {
 		panic("redlatch: a multi-lock of no locks would exclude nobody; give it at least one")
 	}
-	l := &Lock{}
+	l := &Lock{defaults: slices.Clone(opts)}
 	for _, m := range lockers {
 		if m == nil {
 			panic("redlatch: a member of the multi-lock is nil; pass the result of a New of the lock's package")
@@ -55,13 +57,6 @@ func New(lockers ...redlatch.Locker) *Lock {
 // same tells whether two members are one value, which is taken once. Lockers that cannot be compared are different.
 func same(a, b redlatch.Locker) bool {
 	return reflect.ValueOf(a).Comparable() && a == b
-}
-
-// With returns a lock of the same members whose calls have these default options.
-func (l *Lock) With(opts ...redlatch.Option) *Lock {
-	with := *l
-	with.defaults = slices.Concat(l.defaults, opts)
-	return &with
 }
 
 // Name returns the names of the members in order, joined with plus signs; a name that several of them have appears
@@ -100,11 +95,18 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 	if err := c.set.Check("a multi-lock", ^settings.Option(0)); err != nil { // the members say what they take
 		return nil, err
 	}
+	if defaults.Given(ofMembers) {
+		return nil, errs.Wrong("a multi-lock has no client and no key of its own, so WithNameMapper, WithCluster, WithShardedPubSub and " +
+			"WithLinger do not apply; give it to the New of its members")
+	}
 	if try && c.set.Given(settings.Wait) {
 		return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
 	}
 	return c, nil
 }
+
+// ofMembers are options of New that concern a client or a key.
+const ofMembers = settings.NameMapper | settings.Cluster | settings.ShardedPubSub | settings.Linger
 
 // forMember are the options of the call as a member gets them: without the observer, which is the composite's, and
 // with a wait of its own, 0 for what the member does by default.

@@ -29,8 +29,8 @@ func TestLocksOfAnyKindOnAnyClients(t *testing.T) {
 			rlock.NewNonReentrant(far, "strict", quiet...), fairlock.New(client, "fair", quiet...),
 			multilock.NewGroup(far, "group", []string{"x", "y"}, quiet...),
 		}
-		members = append(members, multilock.New(rlock.New(far, "nested", quiet...)))
-		lock := multilock.New(members...)
+		members = append(members, multilock.New([]redlatch.Locker{rlock.New(far, "nested", quiet...)}))
+		lock := multilock.New(members)
 		require.Equal(t, "fair+group+nested+plain+rw+spin+strict", lock.Name())
 		hold := take(t, lock, ctx)
 		require.Empty(t, hold.Owner())
@@ -53,11 +53,11 @@ func TestTheOrderGivenDoesNotMatterAndAMemberGivenTwiceIsTakenOnce(t *testing.T)
 	srv := redistest.Mini(t)
 	ctx, client := cancellable(t), srv.Client(t)
 	a, b := rlock.NewNonReentrant(client, "a", quiet...), rlock.New(client, "b", quiet...)
-	lock := multilock.New(b, a, a)
+	lock := multilock.New([]redlatch.Locker{b, a, a})
 	require.Equal(t, "a+b", lock.Name())
 	require.NoError(t, take(t, lock, ctx).Unlock(ctx))
 
-	same := multilock.New(b, rlock.New(client, "b", quiet...)) // one lock by two values: taken twice, given back twice
+	same := multilock.New([]redlatch.Locker{b, rlock.New(client, "b", quiet...)}) // one lock by two values: taken twice, given back twice
 	hold := take(t, same, ctx)
 	count, err := client.HVals(ctx, "b").Result()
 	require.NoError(t, err)
@@ -65,16 +65,16 @@ func TestTheOrderGivenDoesNotMatterAndAMemberGivenTwiceIsTakenOnce(t *testing.T)
 	require.NoError(t, hold.Unlock(ctx))
 	require.Empty(t, srv.Keys(t))
 
-	_, err = multilock.New(a, rlock.NewNonReentrant(client, "a", quiet...)).Lock(ctx)
+	_, err = multilock.New([]redlatch.Locker{a, rlock.NewNonReentrant(client, "a", quiet...)}).Lock(ctx)
 	require.ErrorIs(t, err, redlatch.ErrNotReentrant, "else it would wait for itself")
-	_, err = multilock.New(rwlock.New(client, "rw", quiet...).Reader(), rwlock.New(client, "rw", quiet...).Writer()).Lock(ctx)
+	_, err = multilock.New([]redlatch.Locker{rwlock.New(client, "rw", quiet...).Reader(), rwlock.New(client, "rw", quiet...).Writer()}).Lock(ctx)
 	require.ErrorIs(t, err, redlatch.ErrUpgrade)
 	require.Empty(t, srv.Keys(t))
 }
 
 func TestNoMembersIsAMistake(t *testing.T) {
-	require.Panics(t, func() { multilock.New() })
-	require.Panics(t, func() { multilock.New(nil) })
+	require.Panics(t, func() { multilock.New([]redlatch.Locker{}) })
+	require.Panics(t, func() { multilock.New([]redlatch.Locker{nil}) })
 }
 
 // A Locker of the program may be a value in which something cannot be compared.
@@ -86,7 +86,7 @@ func TestAMemberThatCannotBeComparedIsAMember(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx := cancellable(t)
 	member := traced{rlock.New(srv.Client(t), "a", quiet...), []string{"slow"}}
-	require.NoError(t, take(t, multilock.New(member, member), ctx).Unlock(ctx))
+	require.NoError(t, take(t, multilock.New([]redlatch.Locker{member, member}), ctx).Unlock(ctx))
 	require.Empty(t, srv.Keys(t))
 }
 
@@ -94,7 +94,7 @@ func TestTheContextOpensWhatMultiLocksHaveInCommonAndNoMemberByItself(t *testing
 	srv := redistest.Mini(t)
 	ctx, client := cancellable(t), srv.Client(t)
 	a, b, c := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...), rlock.New(client, "c", quiet...)
-	hold := take(t, multilock.New(a, b), ctx)
+	hold := take(t, multilock.New([]redlatch.Locker{a, b}), ctx)
 	work := hold.Context(ctx)
 
 	refused(t, a, work) // a hold of several locks is no hold of one
@@ -102,8 +102,8 @@ func TestTheContextOpensWhatMultiLocksHaveInCommonAndNoMemberByItself(t *testing
 	require.NoError(t, err)
 	require.Zero(t, count)
 
-	inner := take(t, multilock.New(b, c), work)
-	just, err := multilock.New(a).TryLock(inner.Context(work))
+	inner := take(t, multilock.New([]redlatch.Locker{b, c}), work)
+	just, err := multilock.New([]redlatch.Locker{a}).TryLock(inner.Context(work))
 	require.NoError(t, err)
 	require.NoError(t, hold.Unlock(ctx))
 	refused(t, a, ctx)
@@ -120,17 +120,17 @@ func TestAMultiLockThatIsAMemberOpensWhatItHas(t *testing.T) {
 	ctx, client := cancellable(t), srv.Client(t)
 	a, b, c := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...), rlock.New(client, "c", quiet...)
 	for what, lock := range map[string]*multilock.Lock{
-		"one":                   multilock.New(multilock.New(a, b), c),
-		"one of one":            multilock.New(multilock.New(multilock.New(a, b)), c),
-		"with a member twice":   multilock.New(multilock.New(a, b), b, c),
-		"with a common member":  multilock.New(multilock.New(a, b), multilock.New(b, c)),
-		"with all its members":  multilock.New(c, b, multilock.New(b, a), a),
-		"deep and a common one": multilock.New(multilock.New(multilock.New(a, b), b), b, c),
+		"one":                   multilock.New([]redlatch.Locker{multilock.New([]redlatch.Locker{a, b}), c}),
+		"one of one":            multilock.New([]redlatch.Locker{multilock.New([]redlatch.Locker{multilock.New([]redlatch.Locker{a, b})}), c}),
+		"with a member twice":   multilock.New([]redlatch.Locker{multilock.New([]redlatch.Locker{a, b}), b, c}),
+		"with a common member":  multilock.New([]redlatch.Locker{multilock.New([]redlatch.Locker{a, b}), multilock.New([]redlatch.Locker{b, c})}),
+		"with all its members":  multilock.New([]redlatch.Locker{c, b, multilock.New([]redlatch.Locker{b, a}), a}),
+		"deep and a common one": multilock.New([]redlatch.Locker{multilock.New([]redlatch.Locker{multilock.New([]redlatch.Locker{a, b}), b}), b, c}),
 	} {
 		t.Run(what, func(t *testing.T) {
 			hold, err := lock.TryLock(ctx)
 			require.NoError(t, err)
-			inner, err := multilock.New(b).TryLock(hold.Context(ctx))
+			inner, err := multilock.New([]redlatch.Locker{b}).TryLock(hold.Context(ctx))
 			require.NoError(t, err)
 			again, err := lock.TryLock(inner.Context(hold.Context(ctx)))
 			require.NoError(t, err)
@@ -148,7 +148,7 @@ func TestAMemberThatTheCallerHoldsIsReentered(t *testing.T) {
 	ctx, client := cancellable(t), srv.Client(t)
 	a, b := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)
 	outer := take(t, a, ctx)
-	hold, err := multilock.New(a, b).TryLock(outer.Context(ctx))
+	hold, err := multilock.New([]redlatch.Locker{a, b}).TryLock(outer.Context(ctx))
 	require.NoError(t, err)
 	require.NoError(t, hold.Unlock(ctx))
 	refused(t, a, ctx)
@@ -161,7 +161,7 @@ func TestARefusalNamesTheMemberAndLeavesNothing(t *testing.T) {
 		ctx, client := cancellable(t), srv.Client(t)
 		mine := func(name string) *rlock.Lock { return rlock.New(client, name, quiet...) }
 		busy := take(t, rlock.New(srv.Client(t), "c", quiet...), ctx)
-		lock := multilock.New(mine("a"), mine("b"), mine("c"), mine("d"))
+		lock := multilock.New([]redlatch.Locker{mine("a"), mine("b"), mine("c"), mine("d")})
 		_, err := lock.TryLock(ctx)
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 		require.ErrorContains(t, err, `redlatch: multi-lock "a+b+c+d": redlatch: not acquired: lock "c"`)
@@ -183,7 +183,7 @@ func TestWhoWaitsForLongHoldsNothing(t *testing.T) {
 	busy := take(t, rlock.New(srv.Client(t), "b", quiet...), ctx)
 	got := make(chan error, 1)
 	go func() {
-		hold, err := multilock.New(rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)).Lock(ctx)
+		hold, err := multilock.New([]redlatch.Locker{rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)}).Lock(ctx)
 		if err == nil {
 			err = hold.Unlock(ctx)
 		}
@@ -207,7 +207,7 @@ func TestTheLossOfOneIsTheLossOfAll(t *testing.T) {
 		ctx, client := cancellable(t), srv.Client(t)
 		a, b := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)
 		for _, gone := range []string{"a", "b"} {
-			hold := take(t, multilock.New(a, b), ctx, redlatch.WithWatchdogTimeout(3*time.Second))
+			hold := take(t, multilock.New([]redlatch.Locker{a, b}), ctx, redlatch.WithWatchdogTimeout(3*time.Second))
 			work := hold.Context(ctx)
 			require.NoError(t, client.Del(ctx, gone).Err())
 			select {
@@ -233,7 +233,7 @@ func TestAfterALossTheOthersAreGivenBackAlsoWithoutUnlock(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, client := cancellable(t), srv.Client(t)
 	a, b := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)
-	hold := take(t, multilock.New(a, b), ctx, redlatch.WithWatchdogTimeout(3*time.Second))
+	hold := take(t, multilock.New([]redlatch.Locker{a, b}), ctx, redlatch.WithWatchdogTimeout(3*time.Second))
 	require.NoError(t, client.Del(ctx, "a").Err())
 	eventually(t, "b is given back", func() bool { return len(srv.Keys(t)) == 0 })
 	require.ErrorIs(t, hold.Unlock(ctx), redlatch.ErrLost)
@@ -245,7 +245,7 @@ func TestUnlockGivesAllBackAndJoinsWhatWentWrong(t *testing.T) {
 	ctx := cancellable(t)
 	opts := with(redlatch.WithReleaseTimeout(time.Second))
 	a, b, c := rlock.New(near.Client(t), "a", opts...), rlock.New(far.Client(t), "b", opts...), rlock.New(near.Client(t), "c", opts...)
-	hold := take(t, multilock.New(a, b, c), ctx)
+	hold := take(t, multilock.New([]redlatch.Locker{a, b, c}), ctx)
 	far.Stop()
 	err := hold.Unlock(ctx)
 	require.ErrorIs(t, err, redlatch.ErrUncertain)
@@ -269,8 +269,8 @@ func TestAnAcquisitionThatFailsLeavesNothingWhateverHappened(t *testing.T) {
 			t.Cleanup(func() { _ = through.Close() })
 			require.NoError(t, through.Ping(ctx).Err())
 			proxy.On(faultproxy.Named("EVALSHA", "EVAL"), 1, action)
-			lock := multilock.New(rlock.New(near.Client(t), "a", quiet...), rlock.New(through, "b", quiet...),
-				rlock.New(near.Client(t), "c", quiet...))
+			lock := multilock.New([]redlatch.Locker{rlock.New(near.Client(t), "a", quiet...), rlock.New(through, "b", quiet...),
+				rlock.New(near.Client(t), "c", quiet...)})
 			short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 			defer cancel()
 			hold, err := lock.Lock(short)
@@ -287,7 +287,7 @@ func TestAnAcquisitionThatFailsLeavesNothingWhateverHappened(t *testing.T) {
 func TestAServerThatIsDownIsAnErrorAndLeavesNothingOnTheOthers(t *testing.T) {
 	near, far := redistest.Process(t), redistest.Process(t)
 	ctx := cancellable(t)
-	lock := multilock.New(rlock.New(near.Client(t), "a", quiet...), rlock.New(far.Client(t), "b", quiet...))
+	lock := multilock.New([]redlatch.Locker{rlock.New(near.Client(t), "a", quiet...), rlock.New(far.Client(t), "b", quiet...)})
 	far.Kill()
 	for _, ask := range []func(context.Context, ...redlatch.Option) (*redlatch.Hold, error){lock.Lock, lock.TryLock} {
 		_, err := ask(ctx, redlatch.WithOutage(100*time.Millisecond))
@@ -314,7 +314,7 @@ func TestAllMembersHaveTheWholeLeaseHoweverLongTheLastWasWaitedFor(t *testing.T)
 	srv := redistest.Process(t)
 	ctx, client := cancellable(t), srv.Client(t)
 	const lease = 20 * time.Second
-	lock := multilock.New(rlock.New(client, "a", quiet...), slow{rlock.New(client, "b", quiet...), lease / 5})
+	lock := multilock.New([]redlatch.Locker{rlock.New(client, "a", quiet...), slow{rlock.New(client, "b", quiet...), lease / 5}})
 	hold := take(t, lock, ctx, redlatch.WithLease(lease))
 	pipe := client.TxPipeline()
 	ofA, ofB := pipe.PTTL(ctx, "a"), pipe.PTTL(ctx, "b")
@@ -329,7 +329,7 @@ func TestAllMembersHaveTheWholeLeaseHoweverLongTheLastWasWaitedFor(t *testing.T)
 func TestOptionsMustSuitEveryMember(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, client := cancellable(t), srv.Client(t)
-	lock := multilock.New(fairlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...))
+	lock := multilock.New([]redlatch.Locker{fairlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)})
 	_, err := lock.Lock(ctx, redlatch.WithPatience(time.Second))
 	require.ErrorIs(t, err, redlatch.ErrInvalid)
 	require.Empty(t, srv.Keys(t))
@@ -339,7 +339,7 @@ func TestOptionsMustSuitEveryMember(t *testing.T) {
 func TestTheWaitOfAMemberIsNotTheWaitOfAll(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, client := cancellable(t), srv.Client(t)
-	lock := multilock.New(rlock.New(client, "a", with(redlatch.WithWait(50*time.Millisecond))...), rlock.New(client, "b", quiet...))
+	lock := multilock.New([]redlatch.Locker{rlock.New(client, "a", with(redlatch.WithWait(50*time.Millisecond))...), rlock.New(client, "b", quiet...)})
 	busy := take(t, rlock.New(srv.Client(t), "a", quiet...), ctx)
 	_, err := lock.Lock(ctx)
 	require.ErrorIs(t, err, redlatch.ErrNotAcquired, "a member's own limit is kept")

@@ -72,7 +72,7 @@ func (h *scriptedHold) Forgotten()                                  {}
 // which nothing but patience ends: under load that is a collapse from which they do not recover.
 func TestNothingIsWaitedForAgainstTheOrderWhileAnythingIsHeld(t *testing.T) {
 	s := &script{refuse: map[int]bool{2: true, 4: true, 6: true}}
-	lock := multilock.New(scripted{s, "c"}, scripted{s, "a"}, scripted{s, "b"})
+	lock := multilock.New([]redlatch.Locker{scripted{s, "c"}, scripted{s, "a"}, scripted{s, "b"}})
 	hold := take(t, lock, cancellable(t))
 	require.Equal(t, []string{
 		"waits for a", "waits a while for b", // in vain, and a is given back
@@ -85,7 +85,7 @@ func TestNothingIsWaitedForAgainstTheOrderWhileAnythingIsHeld(t *testing.T) {
 
 func TestATryStopsAtTheFirstRefusal(t *testing.T) {
 	s := &script{refuse: map[int]bool{2: true}}
-	_, err := multilock.New(scripted{s, "b"}, scripted{s, "c"}, scripted{s, "a"}).TryLock(cancellable(t))
+	_, err := multilock.New([]redlatch.Locker{scripted{s, "b"}, scripted{s, "c"}, scripted{s, "a"}}).TryLock(cancellable(t))
 	require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 	require.Equal(t, []string{"tries a", "tries b"}, s.calls)
 }
@@ -95,7 +95,7 @@ func TestATryStopsAtTheFirstRefusal(t *testing.T) {
 func TestAMemberThatPanicsLeavesNothing(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, a := cancellable(t), rlock.New(srv.Client(t), "a", quiet...)
-	lock := multilock.New(a, panicking{"b"})
+	lock := multilock.New([]redlatch.Locker{a, panicking{"b"}})
 	for _, ask := range []func(context.Context, ...redlatch.Option) (*redlatch.Hold, error){lock.Lock, lock.TryLock} {
 		require.PanicsWithValue(t, "b", func() { _, _ = ask(ctx) })
 		free(t, a)

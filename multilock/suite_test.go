@@ -25,7 +25,7 @@ func TestMultiLock(t *testing.T) {
 		second := redlatch.WithNameMapper(func(name string) string { return mapped(name) + ".second" })
 		linger := redlatch.WithLinger(set.Linger)
 		rest := rootapi.Option[redlatch.Option](func(s *settings.Settings) { s.Withhold(settings.NameMapper | settings.Linger) }) // which the members have
-		return multilock.New(rlock.New(client, name, linger, first), rlock.New(client, name, linger, second)).With(append(opts, rest)...)
+		return multilock.New([]redlatch.Locker{rlock.New(client, name, linger, first), rlock.New(client, name, linger, second)}, append(opts, rest)...)
 	}, locktest.Features{
 		Reentrant: true, Exclusive: true, Watchdog: true, Messages: true, Ordered: true,
 		Keys: func(name string) []string { return []string{name, name + ".second"} },

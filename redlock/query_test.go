@@ -114,7 +114,7 @@ func TestARedlockIsAMemberOfAMultiLock(t *testing.T) {
 	nodes, clients := servers(t, 3)
 	ctx := cancellable(t)
 	lock := redlock.New(clients(), name, quiet...)
-	both := multilock.New(lock, rlock.New(nodes[0].Client(t), "plain", quiet...))
+	both := multilock.New([]redlatch.Locker{lock, rlock.New(nodes[0].Client(t), "plain", quiet...)})
 	hold := take(t, both, ctx)
 	refused(t, lock, ctx)
 	inner := take(t, both, hold.Context(ctx))

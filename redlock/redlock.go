@@ -35,7 +35,7 @@ type node struct {
 	base  *baselock.Base
 }
 
-var _ redlatch.Locker = (*Lock)(nil)
+var _ redlatch.Lock = (*Lock)(nil)
 
 var member = baselock.Plain()
 

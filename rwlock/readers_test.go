@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/rwlock"
 )
@@ -229,6 +230,54 @@ func TestForceUnlockIsPerSideAndForEverybody(t *testing.T) {
 		require.ErrorIs(k, r.Unlock(k.ctx), redlatch.ErrLost)
 		require.ErrorIs(k, w.Unlock(k.ctx), redlatch.ErrLost)
 	})
+}
+
+func TestInspectTellsForHowLongEachReaderHolds(t *testing.T) {
+	srv := redistest.Mini(t)
+	lock, ctx := rwlock.New(srv.Client(t), "rw", redlatch.WithLinger(0)), t.Context()
+	long, err := lock.RLock(ctx, redlatch.WithLease(time.Hour))
+	require.NoError(t, err)
+	short, err := lock.RLock(ctx, redlatch.WithLease(time.Minute))
+	require.NoError(t, err)
+	info, err := lock.Inspect(ctx)
+	require.NoError(t, err)
+	require.Len(t, info.Holders, 2)
+	for _, holder := range info.Holders {
+		want := time.Minute
+		if holder.Owner == long.Owner() {
+			want = time.Hour
+		}
+		require.InDelta(t, want.Seconds(), holder.TTL.Seconds(), 20)
+	}
+	require.Greater(t, info.TTL, 50*time.Minute)
+	require.NoError(t, short.Unlock(ctx))
+	require.NoError(t, long.Unlock(ctx))
+}
+
+func TestALockAnswersForItsWritingSide(t *testing.T) {
+	srv := redistest.Mini(t)
+	lock, ctx := rwlock.New(srv.Client(t), "rw", redlatch.WithLinger(0)), t.Context()
+	reader, err := lock.RLock(ctx)
+	require.NoError(t, err)
+	locked, err := lock.IsLocked(ctx)
+	require.NoError(t, err)
+	require.False(t, locked, "nobody writes")
+	freed, err := lock.ForceUnlock(ctx)
+	require.NoError(t, err)
+	require.False(t, freed)
+	require.NoError(t, reader.Unlock(ctx))
+	writer, err := lock.Lock(ctx, redlatch.WithLease(time.Minute))
+	require.NoError(t, err)
+	count, err := lock.HoldCount(writer.Context(ctx))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, count)
+	left, err := lock.RemainingTTL(ctx)
+	require.NoError(t, err)
+	require.InDelta(t, 60, left.Seconds(), 20)
+	freed, err = lock.ForceUnlock(ctx)
+	require.NoError(t, err)
+	require.True(t, freed)
+	require.ErrorIs(t, writer.Unlock(ctx), redlatch.ErrLost)
 }
 
 // timeless are holders without what depends on the moment.

@@ -64,7 +64,7 @@ import (
 // a Lock are different holders; only code that is given a Hold's context is the same. It is safe for concurrent use,
 // needs no closing, and costs nothing while nobody uses it.
 //
-// As a [redlatch.Locker] a Lock is its writing side.
+// As a [redlatch.Lock] a Lock is its writing side. The methods of both sides are those of a [Side].
 type Lock struct {
 	reader, writer Side
 }
@@ -75,8 +75,8 @@ type Side struct {
 }
 
 var (
-	_ redlatch.Locker = (*Lock)(nil)
-	_ redlatch.Locker = (*Side)(nil)
+	_ redlatch.Lock = (*Lock)(nil)
+	_ redlatch.Lock = (*Side)(nil)
 )
 
 // New makes a read-write lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a
@@ -134,7 +134,24 @@ func (l *Lock) RDo(ctx context.Context, fn func(ctx context.Context) error, opts
 	return redlatch.Do(ctx, &l.reader, fn, opts...)
 }
 
-// Inspect returns who holds the lock on which side, how many times, and how long it still lasts.
+// IsLocked reports whether anybody holds the lock for writing; ask [Lock.Reader] about readers.
+func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.writer.IsLocked(ctx) }
+
+// HoldCount returns how many times the hold that ctx carries has taken the lock for writing, 0 when ctx carries none.
+func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.writer.HoldCount(ctx) }
+
+// RemainingTTL returns how long the lock lasts if nobody renews it: 0 when nobody holds it for writing, negative when
+// its key has no TTL, which can only have been caused from outside.
+func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
+	return l.writer.RemainingTTL(ctx)
+}
+
+// ForceUnlock frees the lock if it is held for writing, whoever holds it, and reports whether it was; see
+// [Side.ForceUnlock].
+func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.writer.ForceUnlock(ctx) }
+
+// Inspect returns who holds the lock on which side, how many times, and how long it still lasts. A reader has a TTL of
+// its own, the longest that was promised to it.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.writer.Inspect(ctx) }
 
 // Name returns the name of the lock.

@@ -37,7 +37,8 @@ var reading = baselock.Kind{
 	Status: func(s baselock.Subject) scripts.Command[scripts.Status] {
 		return rwlock.Status(s.Key, s.Owner, rwlock.Read)
 	},
-	Batch: "read",
+	Inspect: rwlock.Inspect,
+	Batch:   "read",
 	Renew: func(subjects []baselock.Subject) scripts.Command[[]bool] {
 		renewals := make([]rwlock.Renewal, len(subjects))
 		for i, s := range subjects {
@@ -69,6 +70,7 @@ var writing = func() baselock.Kind {
 	kind.Status = func(s baselock.Subject) scripts.Command[scripts.Status] {
 		return rwlock.Status(s.Key, s.Owner, rwlock.Write)
 	}
+	kind.Inspect = rwlock.Inspect
 	return kind
 }()
 

@@ -48,7 +48,7 @@ type Lock struct {
 	base *baselock.Base
 }
 
-var _ redlatch.Locker = (*Lock)(nil)
+var _ redlatch.Lock = (*Lock)(nil)
 
 // New makes a spin lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a bad
 // name or option is reported by the calls. Options: WithBackOff or WithConstantBackOff, WithLease, WithMaxHold,

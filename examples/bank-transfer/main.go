@@ -107,7 +107,7 @@ func transfer(ctx context.Context, rdb *redis.Client, process, from, to, amount 
 	payer, payee := lock(rdb, from), lock(rdb, to)
 	waited := notice.Lock(fmt.Sprintf("process %d", process), payer, payee)
 	defer waited()
-	return multilock.New(payer, payee).Do(ctx, func(ctx context.Context) error {
+	return multilock.New([]redlatch.Locker{payer, payee}).Do(ctx, func(ctx context.Context) error {
 		waited()
 		has, err := rdb.HGet(ctx, bank, strconv.Itoa(from)).Int()
 		if err != nil || has < amount {

@@ -12,7 +12,6 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/scripts"
-	"github.com/redlatch/redlatch/internal/scripts/rlock"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
@@ -69,7 +68,7 @@ func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
 
 // Inspect tells everything that Redis knows about the lock.
 func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
-	state, err := Ask(ctx, b, rlock.Inspect(b.Key))
+	state, err := Ask(ctx, b, b.Kind.Inspect(b.Key))
 	if err != nil {
 		return redlatch.Info{}, err
 	}
@@ -82,6 +81,9 @@ func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 			continue // the mode of a read-write lock, not a holder
 		}
 		holder := redlatch.Holder{Owner: field, Holds: holds, TTL: state.TTL}
+		if ttl, own := state.TTLs[field]; own {
+			holder.TTL = ttl
+		}
 		if b.Kind.Sides != nil {
 			holder.Owner, holder.Side = b.Kind.Sides(field)
 		}

@@ -48,7 +48,8 @@ type Kind struct {
 	Enlist   func(s Subject, line string, patience time.Duration) scripts.Command[row.Sitting]
 	Pass     func(s Subject, turn row.Turn) scripts.Command[row.Release]
 
-	Status func(Subject) scripts.Command[scripts.Status]
+	Status  func(Subject) scripts.Command[scripts.Status]
+	Inspect func(key string) scripts.Command[scripts.State]
 
 	// Ask and Queued are for locks whose waiters stand in a queue in Redis; nil for the others. Ask is Acquire for an
 	// owner who waits: it is put into the queue, and the entries of the others are confirmed. Release takes it out.

@@ -26,6 +26,7 @@ func Plain() Kind {
 		Release: func(s Subject) scripts.Command[bool] { return rlock.Release(s.Key, s.Owner, s.Wake) },
 		Force:   func(s Subject) scripts.Command[bool] { return rlock.Force(s.Key, s.Wake) },
 		Status:  func(s Subject) scripts.Command[scripts.Status] { return rlock.Status(s.Key, s.Owner) },
+		Inspect: rlock.Inspect,
 		Batch:   "plain",
 		Renew: func(subjects []Subject) scripts.Command[[]bool] {
 			renewals := make([]rlock.Renewal, len(subjects))

@@ -18,6 +18,7 @@ type State struct {
 	Exists bool
 	TTL    time.Duration // negative when the key has none; 0 when it does not exist
 	Fields map[string]string
+	TTLs   map[string]time.Duration // of the fields that have one of their own; nil where none can have
 }
 
 // A Status is what the hash of a lock says of one owner, at a price that does not grow with the hash.

@@ -43,6 +43,7 @@ var (
 	withdraw     = scripts.Load(folder, "rwlock/withdraw")
 	force        = scripts.Load(folder, "rwlock/force", strangers)
 	status       = scripts.Load(folder, "rwlock/status", strangers, readers)
+	inspect      = scripts.Load(folder, "rwlock/inspect")
 )
 
 // The modes, which are also the names of the sides.
@@ -179,5 +180,30 @@ func Status(key, field, side string) scripts.Command[scripts.Status] {
 		}
 		status.Holds, err = scripts.Number(reply.List[1])
 		return status, err
+	})
+}
+
+// Inspect reads the whole hash, and how long each reader was promised.
+func Inspect(key string) scripts.Command[scripts.State] {
+	return scripts.Array(inspect, []string{key}, []any{keys.Tag(key)}, func(reply scripts.Reply) (state scripts.State, err error) {
+		if len(reply.List)%3 != 1 {
+			return state, fmt.Errorf("answered %d elements where a TTL and triples were expected", len(reply.List))
+		}
+		if state.Exists, state.TTL, err = scripts.TTL(reply.List[0]); err != nil {
+			return state, err
+		}
+		state.Fields, state.TTLs = map[string]string{}, map[string]time.Duration{}
+		for i := 1; i < len(reply.List); i += 3 {
+			field := fmt.Sprint(reply.List[i])
+			state.Fields[field] = fmt.Sprint(reply.List[i+1])
+			marked, ttl, err := scripts.TTL(reply.List[i+2])
+			if err != nil {
+				return state, err
+			}
+			if marked {
+				state.TTLs[field] = ttl
+			}
+		}
+		return state, nil
 	})
 }

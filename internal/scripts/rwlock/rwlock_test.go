@@ -318,6 +318,24 @@ func TestStatus(t *testing.T) {
 	})
 }
 
+func TestInspect(t *testing.T) {
+	state := func(ttl time.Duration, fields map[string]string, ttls map[string]time.Duration) scripts.State {
+		return scripts.State{Exists: true, TTL: ttl, Fields: fields, TTLs: ttls}
+	}
+	type fields = map[string]string
+	type ttls = map[string]time.Duration
+	Table(t, []Row{
+		{Name: "Each reader has the TTL of its longest marker", Before: lock("read", long, Hash{a: "2", b: "1"}, marked(a, short, lease), marked(b, long)),
+			Call: Answers(rwlock.Inspect(key), state(long, fields{"mode": "read", a: "2", b: "1"}, ttls{a: lease, b: long}))},
+		{Name: "A marker without a TTL has no end", Before: lock("read", lease, Hash{a: "2"}, marked(a, short), State{"{rw}:" + a + ":rwlock_timeout:2": {Value: "1"}}),
+			Call: Answers(rwlock.Inspect(key), state(lease, fields{"mode": "read", a: "2"}, ttls{a: forever}))},
+		{Name: "A writer has none, nor has a dead reader", Before: lock("write", lease, Hash{aw: "2", b: "1"}),
+			Call: Answers(rwlock.Inspect(key), state(lease, fields{"mode": "write", aw: "2", b: "1"}, ttls{}))},
+		{Name: "A free lock", Before: free, Call: Answers(rwlock.Inspect(key), scripts.State{Fields: fields{}, TTLs: ttls{}})},
+		{Name: "A key that is no lock is refused", Before: other, Call: Fails(rwlock.Inspect(key), "WRONGTYPE")},
+	})
+}
+
 // The golden states of the read-write lock, as Redisson leaves them. Where ours differ on purpose the row says so.
 func TestGoldenStates(t *testing.T) {
 	require.Equal(t, channel, keys.ReadWriteChannel(key))

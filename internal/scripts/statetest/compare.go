@@ -101,7 +101,7 @@ func sameFields(want Fields, got Hash, within window) bool {
 	return true
 }
 
-// sameReply compares replies. A positive duration in a struct is what was left of a TTL.
+// sameReply compares replies. A positive duration in a struct, or in a map of one, is what was left of a TTL.
 func sameReply(want, got reflect.Value, within window) bool {
 	if want.Kind() == reflect.Struct {
 		for i := range want.NumField() {
@@ -110,6 +110,11 @@ func sameReply(want, got reflect.Value, within window) bool {
 			}
 		}
 		return true
+	}
+	if ttls, ok := want.Interface().(map[string]time.Duration); ok {
+		return maps.EqualFunc(ttls, got.Interface().(map[string]time.Duration), func(want, got time.Duration) bool {
+			return want == got || want > 0 && within.holds(want, got)
+		})
 	}
 	if duration, ok := want.Interface().(time.Duration); ok && duration > 0 {
 		return within.holds(duration, got.Interface().(time.Duration))
@@ -122,10 +127,24 @@ func halfReply[R any](reply R) R {
 	value := reflect.ValueOf(&reply).Elem()
 	if value.Kind() == reflect.Struct {
 		for i := range value.NumField() {
-			if duration, ok := value.Field(i).Interface().(time.Duration); ok && duration > 0 {
-				value.Field(i).SetInt(int64(duration / 2))
+			switch field := value.Field(i).Interface().(type) {
+			case time.Duration:
+				value.Field(i).SetInt(int64(halved(field)))
+			case map[string]time.Duration:
+				half := maps.Clone(field)
+				for key, ttl := range half {
+					half[key] = halved(ttl)
+				}
+				value.Field(i).Set(reflect.ValueOf(half))
 			}
 		}
 	}
 	return reply
+}
+
+func halved(ttl time.Duration) time.Duration {
+	if ttl > 0 {
+		return ttl / 2
+	}
+	return ttl
 }

@@ -1,0 +1,134 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/quorum"
+)
+
+// The questions to a multi-lock are questions to its members, which are asked one after another: the answers are not of
+// one moment. A member that cannot be asked, because it is a program's own Locker without that method, makes the answer
+// an ErrInvalid.
+
+// ask has do called with each member as a Q, a locker that has the method which is asked for.
+func ask[Q any](l *Lock, method string, do func(member Q) error) error {
+	for _, m := range l.members {
+		q, ok := m.(Q)
+		if !ok {
+			return cannot(m, method)
+		}
+		if err := do(q); err != nil {
+			return fmt.Errorf("redlatch: multi-lock %q: %w", l.name, err)
+		}
+	}
+	return nil
+}
+
+func cannot(m redlatch.Locker, method string) error {
+	return errs.Wrong("the member %q of the multi-lock is a %T, which has no method %s; give it one, as package redlatch's Lock has it",
+		m.Name(), m, method)
+}
+
+// IsLocked reports whether anybody holds any of the members, so that this lock may have to be waited for.
+func (l *Lock) IsLocked(ctx context.Context) (locked bool, err error) {
+	err = ask(l, "IsLocked", func(m interface {
+		IsLocked(ctx context.Context) (bool, error)
+	}) error {
+		held, err := m.IsLocked(ctx)
+		locked = locked || held
+		return err
+	})
+	return locked && err == nil, err
+}
+
+// HoldCount returns how many times the hold that ctx carries has taken all members: the smallest of their counts. It is 0
+// when ctx carries none, or one that has not all of them.
+func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
+	least := int64(math.MaxInt64)
+	ctx, _ = quorum.Lend(ctx)
+	err := ask(l, "HoldCount", func(m interface {
+		HoldCount(ctx context.Context) (int64, error)
+	}) error {
+		count, err := m.HoldCount(ctx)
+		least = min(least, count)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return least, nil
+}
+
+// RemainingTTL returns how long it takes until all members are free if nobody renews them: the longest of their times. It
+// is 0 when all are free, and negative when a member has no TTL.
+func (l *Lock) RemainingTTL(ctx context.Context) (longest time.Duration, err error) {
+	err = ask(l, "RemainingTTL", func(m interface {
+		RemainingTTL(ctx context.Context) (time.Duration, error)
+	}) error {
+		ttl, err := m.RemainingTTL(ctx)
+		longest = longer(longest, ttl)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return longest, nil
+}
+
+// longer of two times of which a negative one has no end.
+func longer(a, b time.Duration) time.Duration {
+	if a < 0 || b < 0 {
+		return min(a, b)
+	}
+	return max(a, b)
+}
+
+// ForceUnlock frees all members, whoever holds them and for whichever purpose, and reports whether any was held. It goes
+// on when one fails; the error has all failures. Before it frees any, it makes sure that all members have the method.
+// Holders learn of it within a third of the watchdog timeout plus a second.
+func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
+	type forcer interface {
+		ForceUnlock(ctx context.Context) (bool, error)
+	}
+	if err := ask(l, "ForceUnlock", func(forcer) error { return nil }); err != nil {
+		return false, err
+	}
+	var failures []error
+	_ = ask(l, "ForceUnlock", func(m forcer) error {
+		held, err := m.ForceUnlock(ctx)
+		freed = freed || held
+		failures = append(failures, err)
+		return nil
+	})
+	if err := errors.Join(failures...); err != nil {
+		return freed, fmt.Errorf("redlatch: multi-lock %q: %w", l.name, err)
+	}
+	return freed, nil
+}
+
+// Inspect returns what each member knows about itself, in the order in which the members are taken. One that cannot be
+// asked, or does not answer, has its error there; the error of Inspect is always nil. The lock exists when any member
+// does, and lasts as long as RemainingTTL says of those that answered.
+func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
+	info := redlatch.Info{Name: l.name, Kind: noun, Need: int64(len(l.members))}
+	for _, m := range l.members {
+		member := redlatch.Member{Info: redlatch.Info{Name: m.Name()}}
+		if inspector, ok := m.(redlatch.Inspector); !ok {
+			member.Err = cannot(m, "Inspect")
+		} else if told, err := inspector.Inspect(ctx); err != nil {
+			member.Err = err
+		} else {
+			member.Info = told
+		}
+		info.Exists = info.Exists || member.Exists
+		info.TTL = longer(info.TTL, member.TTL)
+		info.Members = append(info.Members, member)
+	}
+	return info, nil
+}
