@@ -27,6 +27,14 @@ func (k EventKind) String() string {
 }
 
 // An Event is something that happened to one primitive, for metrics and traces.
+//
+// Each EventAcquired of a hold of a lock, or of a Permit, is followed by exactly one EventReleased, EventLost,
+// EventForgotten or EventLeft of the same, sent to the same observer. So a gauge by Primitive and Name that goes up with
+// the one and down with the others counts the holds, and never goes below zero. A gauge that leaves out the events with
+// Reentry counts the first holds. A hold that was lost sends nothing more when it is unlocked; one that its Unlock finds
+// lost sends EventLost. A Permit with a lease of its own that is dropped sends EventLeft, for its ids may be in use.
+//
+// A plain semaphore has no holds: it tells of acquisitions only, and of no release.
 type Event struct {
 	Kind      EventKind
 	Primitive string // what it happened to, as errors call it: "lock", "read lock", "semaphore"

@@ -136,14 +136,7 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		c.observe(settings.Refused, time.Since(start), err)
 		return nil, err
 	}
-	told := false
-	defer func() { // if the observer panics nobody ever gets the hold
-		if !told {
-			inner.Decline()
-		}
-	}()
-	c.observe(settings.Acquired, time.Since(start), nil)
-	told = true
+	inner.Tell(ctx, start)
 	return rootapi.Hold[*redlatch.Hold](inner), nil
 }
 

@@ -41,13 +41,14 @@ func (g *grant) report() {
 		return
 	}
 	g.dropped = false // once
-	over, renewing := g.released || g.lost != nil || len(g.ids) == 0, g.renewing
+	over, renewing := g.released || g.lost != nil, g.renewing && len(g.ids) > 0
 	g.mu.Unlock()
 	if over {
 		return
 	}
 	g.leave()
 	if !renewing {
+		g.finish(settings.Left, nil)
 		return
 	}
 	logger := g.set.Logger
@@ -56,7 +57,7 @@ func (g *grant) report() {
 	}
 	logger.Error("redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
 		"semaphore", g.semaphore.counter.Name, "permit", g.Owner())
-	g.observe(settings.Forgotten, nil)
+	g.finish(settings.Forgotten, nil)
 }
 
 // tell notes that the program is told the ids.

@@ -1,11 +1,13 @@
 package permitsemaphore
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/scripts"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
@@ -36,6 +38,8 @@ type grant struct {
 	renewing bool          // the watchdog extends the lease
 	released bool
 	lost     *redlatch.LossError
+	known    bool // to the observer
+	ended    bool // and its end too
 }
 
 func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
@@ -181,7 +185,7 @@ func (g *grant) lose(reason string, cause error) error {
 	g.ending.End(loss)
 	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "semaphore", g.semaphore.counter.Name, "permit", loss.Owner,
 		"reason", reason, "cause", cause)
-	g.observe(settings.Lost, loss)
+	g.finish(settings.Lost, loss)
 	return loss
 }
 
@@ -192,6 +196,36 @@ func (g *grant) leave() {
 	defer g.mu.Unlock()
 	for _, id := range g.ids {
 		g.semaphore.counter.Session.Own.Delete(id)
+	}
+}
+
+// finish has the observer know of the end of the grant, once, and not before it knows of the acquisition.
+func (g *grant) finish(kind int, err error) {
+	g.mu.Lock()
+	due := g.known && !g.ended
+	g.ended = g.ended || due
+	g.mu.Unlock()
+	if !due {
+		return
+	}
+	if errors.Is(err, errs.Lost) {
+		kind = settings.Lost
+	}
+	g.observe(kind, err)
+}
+
+// announced is called when the observer knows of the acquisition, unless that failed. The grant may have been lost before.
+func (a *asking) announced(err error) {
+	if err != nil || a.got == nil {
+		return
+	}
+	g := a.got.inner
+	g.mu.Lock()
+	g.known = true
+	lost := g.lost
+	g.mu.Unlock()
+	if lost != nil {
+		g.finish(settings.Lost, lost)
 	}
 }
 

@@ -38,7 +38,7 @@ func (g *grant) Unlock(ctx context.Context) error {
 	if lost != nil {
 		err = lost
 	}
-	g.observe(settings.Released, err)
+	g.finish(settings.Released, err)
 	return err
 }
 
@@ -198,5 +198,5 @@ func (g *grant) letGone(ids []string, are bool) {
 	g.mu.Unlock()
 	g.leave()
 	g.ending.End(errs.Released)
-	g.observe(settings.Released, nil)
+	g.finish(settings.Released, nil)
 }

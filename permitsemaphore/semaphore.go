@@ -98,7 +98,8 @@ func (s *Semaphore) Acquire(ctx context.Context, n int, opts ...redlatch.Option)
 	if n == 0 {
 		return a.got, nil
 	}
-	if err := s.counter.Acquire(ctx, a.set, a); err != nil {
+	defer func() { a.announced(err) }() // also when the observer panics
+	if err = s.counter.Acquire(ctx, a.set, a); err != nil {
 		return nil, err
 	}
 	return a.got, nil
@@ -114,7 +115,8 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int, opts ...redlatch.Opti
 	if n == 0 {
 		return a.got, nil
 	}
-	if _, err := s.counter.Try(ctx, a.set, int64(n), a); err != nil {
+	defer func() { a.announced(err) }()
+	if _, err = s.counter.Try(ctx, a.set, int64(n), a); err != nil {
 		return nil, err
 	}
 	return a.got, nil

@@ -2,7 +2,9 @@ package rwlock_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -330,5 +332,28 @@ func TestAWriteHoldThatIsDroppedEndsAlthoughItsReaderLives(t *testing.T) {
 		require.NoError(k, got.err)
 		require.True(k, reader.Valid())
 		k.give(got.hold, reader)
+	})
+}
+
+// Who reads within its write hold has two holds of two locks: neither is a re-entry of the other.
+func TestTheFirstReadWithinAWriteHoldIsNoReentry(t *testing.T) {
+	realTime(t, func(k *kit) {
+		var (
+			mu  sync.Mutex
+			got []string
+		)
+		lock := k.process(redlatch.WithObserver(func(e redlatch.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, fmt.Sprint(e.Primitive, " ", e.Kind, " ", e.Reentry))
+		}))
+		w := k.take(lock.Lock, k.ctx)
+		r := k.take(lock.RLock, w.Context(k.ctx))
+		again := k.take(lock.RLock, w.Context(k.ctx))
+		k.give(again, r, w)
+		require.Equal(k, []string{
+			"write lock acquired false", "read lock acquired false", "read lock acquired true",
+			"read lock released true", "read lock released false", "write lock released false",
+		}, got)
 	})
 }

@@ -28,6 +28,8 @@ type hold struct {
 	since  watchdog.Moment
 	limit  atomic.Pointer[limit] // nil while it lasts as long as its owner; see share.go
 
+	observer func(settings.Event) // nil: nobody is told; see tell.go
+
 	// The rest is guarded by owner.mu.
 
 	renewed  bool // it has no lease of its own, so the watchdog renews the owner while it lives
@@ -35,6 +37,7 @@ type hold struct {
 	dropped  bool // unreachable for the program, or left: its lease runs out
 	left     bool // by Leave
 	over     bool // its own limit has ended it, and not its owner
+	told     telling
 }
 
 // live tells whether the hold can be re-entered.
@@ -74,7 +77,7 @@ func (h *hold) Unlock(ctx context.Context) error {
 		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, o.base.Name)
 	}
 	err := h.giveBack(ctx)
-	o.base.observe(o.set, settings.Released, o.id, h.since.Time(), err)
+	h.finish(settings.Released, err)
 	return err
 }
 
@@ -311,7 +314,7 @@ func (h *hold) Leave() {
 	h.ending.End(errs.Released)
 	if !lost {
 		o.adjust()
-		o.base.observe(o.set, settings.Left, o.id, h.since.Time(), nil)
+		h.finish(settings.Left, nil)
 	}
 }
 
@@ -335,7 +338,7 @@ func (h *hold) Forgotten() {
 	}
 	logger.Error("redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
 		"lock", o.base.Name, "owner", o.id)
-	o.base.observe(o.set, settings.Forgotten, o.id, h.since.Time(), nil)
+	h.finish(settings.Forgotten, nil)
 }
 
 var _ holds.Hold = (*hold)(nil)

@@ -51,18 +51,6 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	return rootapi.Hold[*redlatch.Hold](h), nil
 }
 
-// tell has the observer know of h. If it panics nobody ever gets h, so that is given back.
-func (b *Base) tell(set *settings.Settings, h *hold, start time.Time) {
-	returned := false
-	defer func() {
-		if !returned {
-			h.decline()
-		}
-	}()
-	b.observe(set, settings.Acquired, h.owner.id, start, nil)
-	returned = true
-}
-
 // explain tells apart, in an error of an acquisition, that somebody else has the lock from everything else.
 func (b *Base) explain(ctx context.Context, err error) error {
 	switch {

@@ -136,7 +136,7 @@ func (o *owner) exit() {
 func (o *owner) begin(since, trusted time.Time, token int64) *hold {
 	o.mu.Lock() // a guest is known before it holds, to whoever else has its host's context
 	o.token, o.renewing, o.live = token, o.set.Lease == 0, 1
-	o.first = hold{owner: o, since: watchdog.MomentOf(since), renewed: o.renewing}
+	o.first = hold{owner: o, observer: o.set.Observe, since: watchdog.MomentOf(since), renewed: o.renewing}
 	terms := o.termsLocked(trusted)
 	o.mu.Unlock()
 	o.announce()
@@ -234,12 +234,10 @@ func (o *owner) lose(reason string, cause error) error {
 		h.unlimit()
 		h.ending.End(loss)
 	}
-	o.report(loss)
-	return loss
-}
-
-func (o *owner) report(loss *redlatch.LossError) {
 	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock", o.base.Name, "owner", o.id,
 		"reason", loss.Reason, "cause", loss.Cause)
-	o.base.observe(o.set, settings.Lost, o.id, o.first.since.Time(), loss)
+	for _, h := range shared {
+		h.finish(settings.Lost, loss)
+	}
+	return loss
 }

@@ -182,7 +182,7 @@ func (h *hold) overdue(reason string) {
 	h.ending.End(loss)
 	switch {
 	case promised:
-		o.base.observe(o.set, settings.Lost, o.id, h.since.Time(), loss)
+		h.finish(settings.Lost, loss)
 		o.adjust()
 	case time.Now().Before(o.ticket.TrustedUntil()): // the server would keep it for longer
 		_ = o.lose(reason, nil)

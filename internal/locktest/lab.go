@@ -34,6 +34,7 @@ type lab struct {
 
 	mu    sync.Mutex
 	holds []*redlatch.Hold
+	gauge gauge
 }
 
 func newLab(t *testing.T, make Make, features Features, client *redis.Client) *lab {
@@ -57,7 +58,12 @@ func (l *lab) lock(opts ...redlatch.Option) redlatch.Locker {
 
 func (l *lab) named(name string, opts ...redlatch.Option) redlatch.Locker {
 	l.Helper()
-	return l.keeping(l.make(l, l.client, name, With(opts...)...))
+	return l.keeping(l.make(l, l.client, name, l.with(opts)...))
+}
+
+// with are the options of a lock of the lab: every one has the gauge, unless the case has an observer of its own.
+func (l *lab) with(opts []redlatch.Option) []redlatch.Option {
+	return append(With(l.gauge.option()), opts...)
 }
 
 // keeping has the lab keep every hold of lock. On fake time none may be left to the garbage collector, also not by a
@@ -100,7 +106,7 @@ func (l *lab) forceUnlock(lock redlatch.Locker) (bool, error) {
 // stranger makes a lock of another process that excludes the one under test.
 func (l *lab) stranger(opts ...redlatch.Option) redlatch.Locker {
 	l.Helper()
-	return l.keeping(l.has.Blocker(l, l.second(), l.name, With(opts...)...))
+	return l.keeping(l.has.Blocker(l, l.second(), l.name, l.with(opts)...))
 }
 
 // second is a client of another process.
@@ -137,6 +143,7 @@ func (l *lab) give(holds ...*redlatch.Hold) {
 // finish gives back what the case has not, and looks for what should not be there.
 func (l *lab) finish() {
 	l.Helper()
+	defer l.gauge.check(l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, h := range l.holds {

@@ -39,8 +39,10 @@ type Hold struct {
 	terms  Terms
 	since  time.Time
 	ending holds.Ending
+	inner  bool // a re-entry; see tell.go
 
 	mu      sync.Mutex
+	told    telling
 	members []Member
 	over    int                 // how many of them have ended by themselves
 	retired bool                // Unlock was called, or the program has dropped the hold
@@ -131,7 +133,7 @@ func (h *Hold) loseLocked(reason string, cause error) error {
 	if logger := h.terms.Set.Logger; logger != nil {
 		logger.Warn("redlatch: lock lost", "lock", h.terms.Name, "reason", loss.Reason, "cause", loss.Cause)
 	}
-	h.observe(settings.Lost, time.Since(h.since), loss)
+	h.finish(settings.Lost, loss)
 	return loss
 }
 
@@ -209,7 +211,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 		// Else every member is found to be held: the limit of a re-entry has ended this hold, and no lock was lost.
 		err = lost
 	}
-	h.observe(settings.Released, time.Since(h.since), err)
+	h.finish(settings.Released, err)
 	return err
 }
 
@@ -275,7 +277,7 @@ func (h *Hold) Leave() {
 		m.Leave()
 	}
 	if !lost {
-		h.observe(settings.Left, time.Since(h.since), nil)
+		h.finish(settings.Left, nil)
 	}
 }
 
@@ -302,7 +304,7 @@ func (h *Hold) Forgotten() {
 	for _, m := range members {
 		m.Forgotten()
 	}
-	h.observe(settings.Forgotten, time.Since(h.since), nil)
+	h.finish(settings.Forgotten, nil)
 }
 
 // kept reports whether the hold is in force and somebody still has it.
@@ -310,10 +312,4 @@ func (h *Hold) kept() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return !h.retired && h.lost == nil
-}
-
-func (h *Hold) observe(kind int, d time.Duration, err error) {
-	if observe := h.terms.Set.Observe; observe != nil {
-		observe(settings.Event{Kind: kind, Primitive: h.terms.Noun, Name: h.terms.Name, Duration: d, Err: err})
-	}
 }

@@ -1,0 +1,70 @@
+package baselock
+
+import (
+	"errors"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// An observer is told of each hold twice: that it was acquired, and how it ended, by the first of the ends that come
+// together when a lost hold is unlocked, say.
+type telling uint8
+
+const (
+	untold   telling = iota // nothing yet
+	acquired                // of the acquisition
+	ended                   // of the end too
+)
+
+// tell has the observer know of h. If it panics nobody ever gets h, so that is given back. A hold that was lost before
+// its acquisition was told is told lost after it.
+func (b *Base) tell(set *settings.Settings, h *hold, start time.Time) {
+	if set.Observe == nil {
+		return
+	}
+	o := h.owner
+	returned := false
+	defer func() {
+		if !returned {
+			h.decline()
+		}
+	}()
+	h.observe(settings.Acquired, start, nil)
+	returned = true
+	o.mu.Lock()
+	h.told = acquired
+	lost := h.lostLocked()
+	o.mu.Unlock()
+	if lost != nil {
+		h.finish(settings.Lost, lost)
+	}
+}
+
+// finish has the observer know of the end of h, once. An error that says that h was lost makes it a loss.
+func (h *hold) finish(kind int, err error) {
+	if h.observer == nil {
+		return
+	}
+	o := h.owner
+	o.mu.Lock()
+	due := h.told == acquired
+	if due {
+		h.told = ended
+	}
+	o.mu.Unlock()
+	if !due {
+		return
+	}
+	if errors.Is(err, errs.Lost) {
+		kind = settings.Lost
+	}
+	h.observe(kind, h.since.Time(), err)
+}
+
+func (h *hold) observe(kind int, since time.Time, err error) {
+	o := h.owner
+	h.observer(settings.Event{Kind: kind, Primitive: o.base.Kind.Noun, Name: o.base.Name, Owner: o.id, Reentry: h != &o.first,
+		Duration: time.Since(since), Err: err})
+}

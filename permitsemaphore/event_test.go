@@ -1,0 +1,82 @@
+package permitsemaphore_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/permitsemaphore"
+)
+
+// However the end of a permit comes about, and whatever comes after it, one event tells it.
+func TestEachAcquisitionOfPermitsIsFollowedByOneEnd(t *testing.T) {
+	for want, end := range map[string]func(t *testing.T, s *permitsemaphore.Semaphore, lose func()){
+		"released": func(t *testing.T, s *permitsemaphore.Semaphore, _ func()) {
+			permit := acquire(t, s, 2)
+			require.NoError(t, s.Release(t.Context(), permit.IDs()[0]))
+			require.NoError(t, permit.Release(t.Context()))
+			require.ErrorIs(t, permit.Release(t.Context()), redlatch.ErrReleased)
+		},
+		"lost": func(t *testing.T, s *permitsemaphore.Semaphore, lose func()) {
+			permit := acquire(t, s, 1)
+			work := permit.Context(context.Background())
+			lose()
+			<-work.Done()
+			require.ErrorIs(t, permit.Release(t.Context()), redlatch.ErrLost)
+		},
+		"lost, as its release finds": func(t *testing.T, s *permitsemaphore.Semaphore, lose func()) {
+			permit := acquire(t, s, 1)
+			lose()
+			require.ErrorIs(t, permit.Release(t.Context()), redlatch.ErrLost)
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mini, client := redistest.InMemory(t)
+				var told events
+				s := permitsemaphore.New(client, "s", redlatch.WithLinger(0), told.option())
+				require.NoError(t, s.SetPermits(t.Context(), 3))
+				end(t, s, func() { mini.FlushAll() })
+				time.Sleep(time.Minute)
+				require.Equal(t, 1, told.count(redlatch.EventAcquired))
+				ends := map[redlatch.EventKind]int{}
+				for _, kind := range []redlatch.EventKind{redlatch.EventReleased, redlatch.EventLost, redlatch.EventForgotten, redlatch.EventLeft} {
+					if n := told.count(kind); n > 0 {
+						ends[kind] = n
+					}
+				}
+				kind := redlatch.EventLost
+				if want == "released" {
+					kind = redlatch.EventReleased
+				}
+				require.Equal(t, map[redlatch.EventKind]int{kind: 1}, ends)
+			})
+		})
+	}
+}
+
+// Its ids may be in use by others until its lease is over.
+func TestAPermitWithALeaseThatIsDroppedIsLeftToIt(t *testing.T) {
+	s, _, told := collected(t)
+	func() {
+		_, err := s.Acquire(t.Context(), 1, redlatch.WithLease(time.Minute))
+		require.NoError(t, err)
+	}()
+	collect()
+	told.await(t, redlatch.EventLeft, 1)
+	require.Zero(t, told.count(redlatch.EventForgotten))
+}
+
+// Nothing is acquired with it, and nothing is told.
+func TestOfAPermitForNothingNobodyIsTold(t *testing.T) {
+	s, _, told := collected(t)
+	permit := acquire(t, s, 0)
+	require.NoError(t, permit.Release(t.Context()))
+	require.Zero(t, told.count(redlatch.EventAcquired))
+	require.Zero(t, told.count(redlatch.EventReleased))
+}
