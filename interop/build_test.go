@@ -11,10 +11,18 @@ import (
 	"strings"
 )
 
-const javaFolder = "java"
+const (
+	javaFolder = "java"
+
+	// versionVariable names the version of Redisson that the Java side runs with. Without it that is the one in pom.xml.
+	versionVariable = "REDLATCH_REDISSON_VERSION"
+)
 
 // build has Maven compile the Java side unless what lies in its target folder was compiled from the same sources. It
 // returns the class path.
+//
+// The Java side is compiled once, with the version of Redisson in pom.xml, and linked when it runs: what an older
+// version has not got is an error of the command that needs it.
 func build() (string, error) {
 	sum, err := sourceSum()
 	if err != nil {
@@ -36,7 +44,32 @@ func build() (string, error) {
 			return "", err
 		}
 	}
-	return filepath.Join(target, "classes") + string(os.PathListSeparator) + filepath.Join(target, "lib", "*"), nil
+	libraries, err := libraries(target)
+	return filepath.Join(target, "classes") + string(os.PathListSeparator) + filepath.Join(libraries, "*"), err
+}
+
+// libraries is the folder with Redisson, in the version that is asked for, and with what that needs. Maven keeps the
+// copies that it makes it from in ~/.m2.
+func libraries(target string) (string, error) {
+	version := os.Getenv(versionVariable)
+	if version == "" {
+		return filepath.Join(target, "lib"), nil
+	}
+	folder := filepath.Join(target, "lib-"+version)
+	if _, err := os.Stat(folder); err == nil {
+		return folder, nil
+	}
+	unfinished, err := filepath.Abs(folder + ".part")
+	if err != nil {
+		return "", err
+	}
+	maven := exec.Command("mvn", "--quiet", "--batch-mode", "-Dredisson.version="+version, "-DincludeScope=runtime",
+		"-DoutputDirectory="+unfinished, "dependency:copy-dependencies")
+	maven.Dir = javaFolder
+	if out, err := maven.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("fetch Redisson %s: %w\n%s", version, err, out)
+	}
+	return folder, os.Rename(unfinished, folder)
 }
 
 // sourceSum is the hash of everything that Maven builds from.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,6 +23,9 @@ func (w *world) queued(t *testing.T, o object) int64 {
 func TestAFairLockKeepsTheOrderOfArrivalAcrossLanguages(t *testing.T) {
 	w := singleWorld(t)
 	for _, kind := range []string{"fair", "nonreentrantfair"} {
+		if absent(kind) {
+			continue
+		}
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			bothWays(t, w, func(t *testing.T, first, second actor) {
@@ -270,4 +274,28 @@ func TestAnInterruptedJavaWaiterHoldsTheQueueUpForSeconds(t *testing.T) {
 	}
 	require.Less(t, time.Since(free), 2*soon) // a poll and 6 s
 	require.Empty(t, w.keys(t, o))
+}
+
+// A Go waiter that died is dropped for its silence by a Go waiter. Java goes by the deadline that it left: where only Java
+// waits, that is the lock's time when the waiter came, and its patience.
+func TestADeadGoWaiterHoldsUpAQueueOfJavaWaitersUntilItsDeadline(t *testing.T) {
+	w := singleWorld(t)
+	cases.Add(1)
+	o := w.object("fair")
+	holder := w.java(t)
+	require.NoError(t, holder.lock(o, how{}))
+	dead := w.process(t)
+	gone := start(func() error { return dead.lock(o, how{wait: 2 * patience}) })
+	eventually(t, "its place in the queue", func() bool { return w.queued(t, o) == 1 })
+	require.NoError(t, dead.client.(redis.UniversalClient).Close())
+	died := time.Now()
+	waiter := w.java(t)
+	got := start(func() error { return waiter.lock(o, how{}) })
+	eventually(t, "the place behind it", func() bool { return w.queued(t, o) == 2 })
+	require.NoError(t, holder.unlock(o))
+	await(t, "its turn", got)
+	t.Logf("the Java waiter came in %v after the Go waiter died", time.Since(died).Round(100*time.Millisecond))
+	require.Less(t, time.Since(died), 46*time.Second+soon)
+	require.NoError(t, waiter.unlock(o))
+	require.Error(t, <-gone)
 }

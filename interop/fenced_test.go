@@ -15,6 +15,9 @@ func init() {
 }
 
 func TestTokensGrowStrictlyAcrossLanguages(t *testing.T) {
+	if absent("fenced") {
+		return
+	}
 	w := singleWorld(t)
 	bothWays(t, w, func(t *testing.T, first, second actor) {
 		o := w.object("fenced")
@@ -46,6 +49,9 @@ func TestTokensGrowStrictlyAcrossLanguages(t *testing.T) {
 
 // Java's methods that hand out no token issue one all the same, and so does whoever takes the lock after waiting.
 func TestEveryAcquisitionIssuesAToken(t *testing.T) {
+	if absent("fenced") {
+		return
+	}
 	w := singleWorld(t)
 	bothWays(t, w, func(t *testing.T, first, second actor) {
 		o := w.object("fenced")

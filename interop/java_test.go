@@ -73,7 +73,7 @@ func (a *javaActor) tryLock(o object, lease time.Duration) error {
 func (a *javaActor) granted(op string, o object, more fields) error {
 	var got bool
 	if err := a.call(op, o, more, &got); err != nil {
-		return err
+		return unsubscribed(err)
 	}
 	if !got {
 		return errBusy
@@ -81,10 +81,19 @@ func (a *javaActor) granted(op string, o object, more fields) error {
 	return nil
 }
 
+// unsubscribed is the error of a wait, which is that somebody else has it where the wait ended before the waiter had
+// subscribed: Redisson up to 4.3.1 can say so.
+func unsubscribed(err error) error {
+	if strings.Contains(err.Error(), "Unable to acquire subscription lock after") {
+		return errBusy
+	}
+	return err
+}
+
 func (a *javaActor) fenced(o object, more fields) error {
 	var token *int64
 	if err := a.call("tryLockAndGetToken", o, more, &token); err != nil {
-		return err
+		return unsubscribed(err)
 	}
 	if token == nil {
 		return errBusy

@@ -51,6 +51,9 @@ var lockCases = []struct {
 func TestALockIsOneLockForBothSides(t *testing.T) {
 	w := singleWorld(t)
 	for _, k := range kinds {
+		if absent(k.kind) {
+			continue
+		}
 		t.Run(k.kind, func(t *testing.T) {
 			t.Parallel()
 			for _, c := range lockCases {
@@ -70,6 +73,9 @@ func TestALockIsOneLockForBothSides(t *testing.T) {
 func TestANameWithBracesIsTheSameForBothSides(t *testing.T) {
 	w := singleWorld(t)
 	for _, k := range kinds {
+		if absent(k.kind) {
+			continue
+		}
 		for _, form := range []string{"{grp}:it-%d-x", "it{-%d-}x"} {
 			t.Run(k.kind+" "+form, func(t *testing.T) {
 				t.Parallel()
@@ -82,6 +88,9 @@ func TestANameWithBracesIsTheSameForBothSides(t *testing.T) {
 func TestTheWatchdogOfEachSideKeepsALockFromTheOther(t *testing.T) {
 	w := singleWorld(t)
 	for _, k := range kinds {
+		if absent(k.kind) {
+			continue
+		}
 		t.Run(k.kind, func(t *testing.T) {
 			t.Parallel()
 			quick := *w // with the short watchdog timeout
@@ -182,6 +191,9 @@ func counting(t *testing.T, w *world, o object, first, second actor) {
 }
 
 func leaseEnd(t *testing.T, w *world, o object, first, second actor) {
+	if o.kind == "fair" && second.side() == "Java" && absent("fair lease") {
+		return
+	}
 	const lease = 700 * time.Millisecond
 	asked := time.Now()
 	require.NoError(t, first.lock(o, how{lease: lease}))
@@ -191,7 +203,9 @@ func leaseEnd(t *testing.T, w *world, o object, first, second actor) {
 	if first.side() == "Go" || o.kind != "redlock" { // Redisson ignores what goes wrong when a RedLock is given back
 		require.ErrorIs(t, first.unlock(o), errNotOwner)
 	}
-	require.True(t, second.held(o))
+	if o.kind != "multi" || second.side() == "Go" || !absent("held multi") {
+		require.True(t, second.held(o))
+	}
 	require.ErrorIs(t, first.tryLock(o, 0), errBusy)
 	require.NoError(t, second.unlock(o))
 }

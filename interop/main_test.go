@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	redisson.stop()
 	fmt.Printf("interop: %d cases, each direction one\n", cases.Load())
+	tellAbsences()
 	if code == 0 {
 		if err := leaked(); err != nil {
 			fmt.Fprintln(os.Stderr, "goroutines outlived the tests:", err)

@@ -33,8 +33,8 @@ final class Bench {
             long from = System.nanoTime() + command.number("ramp", 0) * 1_000_000; // before that they only run
             long end = from + length;
             for (int i = 0; i < callers; i++) {
-                RLock lock = client.getLock(command.has("own") ? name + ":" + i : name);
-                work.add(() -> call(lock, from, end));
+                RLock lock = command.has("kind") ? Locks.find(client, command) : client.getLock(command.has("own") ? name + ":" + i : name);
+                work.add(() -> call(lock, from, end, command.number("section", 0)));
             }
             long done = 0;
             List<Long> shares = new ArrayList<>();
@@ -51,13 +51,16 @@ final class Bench {
         }
     }
 
-    private static Caller call(RLock lock, long from, long end) throws InterruptedException {
+    private static Caller call(RLock lock, long from, long end, long section) throws InterruptedException {
         long share = 0;
         long done = 0;
         List<Long> waits = new ArrayList<>();
         for (long begin = System.nanoTime(); begin - end < 0; ) {
             lock.lockInterruptibly();
             waits.add(System.nanoTime() - begin);
+            if (section > 0) {
+                Thread.sleep(section);
+            }
             lock.unlock();
             done++;
             begin = System.nanoTime();

@@ -1,5 +1,7 @@
 package peer;
 
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.redisson.Redisson;
@@ -8,7 +10,6 @@ import org.redisson.client.codec.StringCodec;
 import org.redisson.config.BaseConfig;
 import org.redisson.config.BaseMasterSlaveServersConfig;
 import org.redisson.config.Config;
-import org.redisson.config.NameMapper;
 import org.redisson.config.ReadMode;
 import org.redisson.config.ShardedSubscriptionMode;
 
@@ -34,18 +35,22 @@ final class Clients {
         if (command.has("watchdog")) {
             config.setLockWatchdogTimeout(command.number("watchdog", 0));
         }
-        if (command.has("prefix")) {
-            config.setNameMapper(new Prefix(command.text("prefix")));
-        }
         String[] addresses = command.texts("addresses").toArray(String[]::new);
-        switch (command.text("mode", "single")) {
-            case "single" -> small(config.useSingleServer().setAddress(addresses[0])
-                    .setConnectionMinimumIdleSize(2).setConnectionPoolSize(32).setSubscriptionConnectionMinimumIdleSize(1));
-            case "cluster" -> small(config.useClusterServers().addNodeAddress(addresses)
-                    .setShardedSubscriptionMode(ShardedSubscriptionMode.valueOf(command.text("sharded", "AUTO"))));
-            case "sentinel" -> small(config.useSentinelServers().addSentinelAddress(addresses)
-                    .setMasterName(command.text("master")));
+        BaseConfig<?> servers = switch (command.text("mode", "single")) {
+            case "single" -> config.useSingleServer().setAddress(addresses[0])
+                    .setConnectionMinimumIdleSize(2).setConnectionPoolSize(32).setSubscriptionConnectionMinimumIdleSize(1);
+            case "cluster" -> config.useClusterServers().addNodeAddress(addresses)
+                    .setShardedSubscriptionMode(ShardedSubscriptionMode.valueOf(command.text("sharded", "AUTO")));
+            case "sentinel" -> config.useSentinelServers().addSentinelAddress(addresses)
+                    .setMasterName(command.text("master"));
             default -> throw new IllegalArgumentException("unknown mode " + command.text("mode"));
+        };
+        if (servers instanceof BaseMasterSlaveServersConfig<?> nodes) {
+            nodes.setMasterConnectionMinimumIdleSize(2).setSlaveConnectionMinimumIdleSize(2)
+                    .setSubscriptionConnectionMinimumIdleSize(1).setReadMode(ReadMode.MASTER);
+        }
+        if (command.has("prefix")) {
+            map(servers, command.text("prefix"));
         }
         RedissonClient client = Redisson.create(config);
         clients.put(command.text("client"), client);
@@ -56,22 +61,23 @@ final class Clients {
         clients.remove(name).shutdown();
     }
 
-    private static void small(BaseConfig<?> config) {
-        if (config instanceof BaseMasterSlaveServersConfig<?> nodes) {
-            nodes.setMasterConnectionMinimumIdleSize(2).setSlaveConnectionMinimumIdleSize(2)
-                    .setSubscriptionConnectionMinimumIdleSize(1).setReadMode(ReadMode.MASTER);
-        }
-    }
-
-    private record Prefix(String prefix) implements NameMapper {
-        @Override
-        public String map(String name) {
-            return prefix + name;
-        }
-
-        @Override
-        public String unmap(String name) {
-            return name.substring(prefix.length());
+    /** Has all names of a client begin with a prefix. The interface for that was in another package before 4.0. */
+    private static void map(BaseConfig<?> servers, String prefix) {
+        for (Method method : BaseConfig.class.getMethods()) {
+            if (method.getName().equals("setNameMapper")) {
+                Class<?> mapper = method.getParameterTypes()[0];
+                Object made = Proxy.newProxyInstance(mapper.getClassLoader(), new Class<?>[] {mapper}, (self, called, args) ->
+                        switch (called.getName()) {
+                            case "map" -> prefix + args[0];
+                            case "unmap" -> ((String) args[0]).substring(prefix.length());
+                            default -> called.invoke(prefix, args);
+                        });
+                try {
+                    method.invoke(servers, made);
+                } catch (ReflectiveOperationException failed) {
+                    throw new IllegalStateException(failed);
+                }
+            }
         }
     }
 }

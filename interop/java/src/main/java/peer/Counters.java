@@ -1,6 +1,7 @@
 package peer;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RCountDownLatch;
@@ -12,6 +13,7 @@ import org.redisson.api.RSemaphore;
 final class Counters {
     private Counters() {}
 
+    @SuppressWarnings("deprecation") // what replaces it is younger than the oldest version that this runs with
     static Object run(String op, RSemaphore semaphore, Command command) throws InterruptedException {
         int n = command.permits();
         switch (op) {
@@ -20,7 +22,7 @@ final class Counters {
                 return null;
             }
             case "tryAcquire" -> {
-                return command.has("wait") ? semaphore.tryAcquire(n, Duration.ofMillis(command.number("wait", 0)))
+                return command.has("wait") ? semaphore.tryAcquire(n, command.number("wait", 0), TimeUnit.MILLISECONDS)
                         : semaphore.tryAcquire(n);
             }
             case "release" -> {
@@ -49,21 +51,51 @@ final class Counters {
         }
     }
 
+    private interface Taking {
+        Object one() throws InterruptedException;
+    }
+
+    /** Versions before 3.23.4 take and give back permits one by one. */
+    private static List<String> oneByOne(int n, Taking taking) throws InterruptedException {
+        List<String> ids = new ArrayList<>();
+        for (int i = 0; i < n; i++) {
+            Object id = taking.one();
+            if (id == null) {
+                return ids;
+            }
+            ids.add(id.toString());
+        }
+        return ids;
+    }
+
     static Object run(String op, RPermitExpirableSemaphore semaphore, Command command) throws InterruptedException {
         int n = command.permits();
         List<String> ids = command.texts("ids");
         switch (op) {
             case "acquire" -> {
-                return semaphore.acquire(n, command.lease(), TimeUnit.MILLISECONDS);
+                try {
+                    return semaphore.acquire(n, command.lease(), TimeUnit.MILLISECONDS);
+                } catch (NoSuchMethodError older) {
+                    return oneByOne(n, () -> semaphore.acquire(command.lease(), TimeUnit.MILLISECONDS));
+                }
             }
             case "tryAcquire" -> {
-                return semaphore.tryAcquire(n, command.number("wait", 0), command.lease(), TimeUnit.MILLISECONDS);
+                long wait = command.number("wait", 0);
+                try {
+                    return semaphore.tryAcquire(n, wait, command.lease(), TimeUnit.MILLISECONDS);
+                } catch (NoSuchMethodError older) {
+                    return oneByOne(n, () -> semaphore.tryAcquire(wait, command.lease(), TimeUnit.MILLISECONDS));
+                }
             }
             case "release" -> { // one and several are different scripts
                 if (ids.size() == 1) {
                     semaphore.release(ids.get(0));
-                } else {
+                    return null;
+                }
+                try {
                     semaphore.release(ids);
+                } catch (NoSuchMethodError older) {
+                    ids.forEach(semaphore::release);
                 }
                 return null;
             }
