@@ -173,3 +173,14 @@ func TestEachExampleSaysWhatItWaitsFor(t *testing.T) {
 		e.keeps(t, p.finish(), rdb)
 	})
 }
+
+// The latch of a worker that died ends with its TTL, and that is no completed barrier.
+func TestABarrierWithADeadWorkerIsNoCompletedOne(t *testing.T) {
+	p := start(t, redistest.Process(t), "start-barrier", "-dead", "2", "-limit", "1500ms")
+	for p.next() {
+	}
+	require.Error(t, p.cmd.Wait())
+	require.Zero(t, count(p.said, "all are"), p.said)
+	require.Equal(t, 1, count(p.said, "the coordinator waits for 1 of 4 workers to get ready"), p.said)
+	require.Equal(t, 1, count(p.said, "not all workers have become ready: redlatch: the latch has expired"), p.said)
+}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -36,8 +37,11 @@ all keys begin with a random name of this run, have a TTL, and are removed at th
   --jobs N       jobs (24)
   --permits N    how many workers may run a job at the same time (2)
   --no-kill      let every worker live
-  --url URL      use the server redis://[user:password@]host:port[/database]
-  --timeout D    give up after this time (60s)
+  --url URL      use a server of yours:
+                   redis://[user:password@]host:port[/database]
+                   rediss://...                                    with TLS
+                   unix://[user:password@]/path/to/socket[?db=1]
+  --timeout D    give up after this time, with its unit: 90s, 2m (60s)
   --json         print the result as JSON on stdout; progress goes to stderr
 `
 
@@ -48,7 +52,11 @@ func runDemo(c call) int {
 	flags.IntVar(&config.Jobs, "jobs", 24, "")
 	flags.IntVar(&config.Permits, "permits", 2, "")
 	flags.StringVar(&config.URL, "url", "", "")
-	flags.DurationVar(&config.Timeout, "timeout", time.Minute, "")
+	config.Timeout = time.Minute
+	flags.Func("timeout", "", func(text string) (err error) {
+		config.Timeout, err = duration(text)
+		return err
+	})
 	noKill := flags.Bool("no-kill", false, "")
 	asJSON := flags.Bool("json", false, "")
 	if code, ok := c.parse(flags, func(w io.Writer) { io.WriteString(w, demoHelp) }); !ok {
@@ -78,15 +86,13 @@ func runDemo(c call) int {
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 
 	result, err := demo.Run(ctx, config)
-	if err != nil {
+	if result == nil { // else the error is one of its reasons
 		screen.Close()
 		fmt.Fprintf(c.stderr, "redlatch demo: %v\n", err)
-		switch {
-		case result == nil && ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return exitInterrupted
-		case result == nil:
-			return exitFailed
 		}
+		return exitFailed
 	}
 	screen.Result(result)
 	if *asJSON {
@@ -105,6 +111,18 @@ func runDemo(c call) int {
 	default:
 		return exitOK
 	}
+}
+
+// duration is time.ParseDuration with a word on units for a number alone, which is what people give.
+func duration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if _, bare := strconv.ParseFloat(text, 64); err != nil && bare == nil {
+		return 0, fmt.Errorf("say the unit, as in %ss for seconds or %sm for minutes", text, text)
+	}
+	if err != nil {
+		return 0, errors.New("give a time with its unit, such as 90s or 2m")
+	}
+	return d, nil
 }
 
 // runWorker is one worker process of a demo. Ctrl-C reaches the whole process group of a terminal; the worker leaves

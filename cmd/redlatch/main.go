@@ -6,11 +6,14 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9/logging"
 )
@@ -62,6 +65,9 @@ func run(c call) int {
 			return exitOK
 		}
 		name, c.args = c.args[0], []string{"--help"} // "redlatch help demo"
+	case "version", "-version", "--version":
+		fmt.Fprintln(c.stdout, version())
+		return exitOK
 	}
 	i := slices.IndexFunc(commands, func(k command) bool { return k.name == name })
 	if i < 0 {
@@ -78,7 +84,28 @@ func usage(w io.Writer) {
 			fmt.Fprintf(w, "  %-8s %s\n", k.name, k.summary)
 		}
 	}
-	fmt.Fprint(w, "\n\"redlatch <command> --help\" shows the flags of a command.\n")
+	fmt.Fprint(w, "\n\"redlatch <command> --help\" shows the flags of a command, \"redlatch --version\" the version.\n")
+}
+
+// version is that of the module, of the client library and of Go, as the binary knows them. A build in a clone knows its
+// commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "redlatch, of a build without version"
+	}
+	text := "redlatch " + cmp.Or(info.Main.Version, "(devel)")
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && !strings.Contains(text, setting.Value[:min(12, len(setting.Value))]) {
+			text += ", commit " + setting.Value
+		}
+	}
+	for _, module := range info.Deps {
+		if module.Path == "github.com/redis/go-redis/v9" {
+			text += ", go-redis " + module.Version
+		}
+	}
+	return text + ", " + info.GoVersion
 }
 
 // parse reads the flags of a command that takes nothing else. When it answers false the command ends with the code.

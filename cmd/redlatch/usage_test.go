@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/demo"
 )
 
 // use runs the command inside the test.
@@ -32,6 +35,38 @@ func TestUsageIsShownWhereItWasAskedFor(t *testing.T) {
 	}
 }
 
+func TestTheVersionIsShown(t *testing.T) {
+	for _, arg := range []string{"--version", "-version", "version"} {
+		code, stdout, stderr := use(arg)
+		require.Zero(t, code)
+		require.Regexp(t, `^redlatch .*, go1\.\d+.*\n$`, stdout)
+		require.Empty(t, stderr)
+	}
+}
+
+func TestTheHelpListsTheFormsOfAURL(t *testing.T) {
+	_, stdout, _ := use("demo", "--help")
+	for _, form := range []string{"redis://", "rediss://", "unix://"} {
+		require.Contains(t, stdout, form)
+		config := demo.Config{Workers: 2, Jobs: 1, Permits: 1, Timeout: time.Minute, URL: form + "localhost/0"}
+		if form == "unix://" {
+			config.URL = form + "/run/redis.sock?db=1"
+		}
+		require.NoError(t, config.Check())
+	}
+}
+
+// What fails is told once: a failed check in the table, an error below it.
+func TestNothingIsPrintedTwice(t *testing.T) {
+	var out bytes.Buffer
+	check := demo.Check{Name: "one at a time", Detail: "2 overlaps"}
+	demo.NewScreen(&out).Result(&demo.Result{
+		Checks: []demo.Check{check}, Reasons: []string{"the server is gone", "one at a time: 2 overlaps"},
+	})
+	require.Equal(t, 1, strings.Count(out.String(), "2 overlaps"), out.String())
+	require.Equal(t, 1, strings.Count(out.String(), "the server is gone"), out.String())
+}
+
 func TestMisuseIsToldInOneLine(t *testing.T) {
 	tests := []struct {
 		args []string
@@ -46,7 +81,8 @@ func TestMisuseIsToldInOneLine(t *testing.T) {
 		{[]string{"demo", "--workers", "1"}, "--no-kill"},
 		{[]string{"demo", "--jobs", "-1"}, "--jobs -1"},
 		{[]string{"demo", "--permits", "0"}, "--permits 0"},
-		{[]string{"demo", "--timeout", "10"}, "timeout"},
+		{[]string{"demo", "--timeout", "10"}, "say the unit, as in 10s for seconds or 10m for minutes"},
+		{[]string{"demo", "--timeout", "soon"}, "give a time with its unit, such as 90s or 2m"},
 		{[]string{"demo", "--timeout", "10ms"}, "--timeout 10ms"},
 		{[]string{"demo", "--url", "http://:secret@localhost"}, "redis://"},
 	}

@@ -88,14 +88,14 @@ func set(ctx context.Context, latch *countdownlatch.Latch, count int64, ttl time
 }
 
 func coordinate(ctx context.Context, run latches) error {
-	if err := await(ctx, run.ready, "the coordinator", "workers to get ready"); err != nil {
+	if err := await(ctx, run.ready, "the coordinator", fmt.Sprintf("of %d workers to get ready", workers)); err != nil {
 		return fmt.Errorf("not all workers have become ready: %w", err)
 	}
 	fmt.Println("all are ready: go")
 	if err := run.start.CountDown(ctx); err != nil {
 		return err
 	}
-	if err := await(ctx, run.done, "the coordinator", "workers to be done"); err != nil {
+	if err := await(ctx, run.done, "the coordinator", fmt.Sprintf("of %d workers to be done", workers)); err != nil {
 		return fmt.Errorf("not all workers are done: %w", err)
 	}
 	fmt.Println("all are done")

@@ -26,7 +26,7 @@ type Config struct {
 	Watch  Watcher          // is told what happens
 }
 
-const urlForm = "redis://[user:password@]host:port[/database]"
+const urlForm = "redis://[user:password@]host:port[/database], rediss:// in its place for TLS, or unix:///path/to/socket"
 
 // Check tells what makes no sense, by the name of the flag.
 func (c *Config) Check() error {

@@ -31,6 +31,8 @@ type Check struct {
 	Detail string `json:"detail"`
 }
 
+func (c Check) reason() string { return c.Name + ": " + c.Detail }
+
 // Numbers are the measurements behind the checks.
 type Numbers struct {
 	JobsDone         int   `json:"jobs_done"`     // recorded exactly once
@@ -61,10 +63,17 @@ func (r *Result) conclude(err error) {
 	}
 	for _, check := range r.Checks {
 		if !check.OK && !r.Interrupted {
-			r.Reasons = append(r.Reasons, check.Name+": "+check.Detail)
+			r.Reasons = append(r.Reasons, check.reason())
 		}
 	}
 	r.OK = len(r.Reasons) == 0
+}
+
+// beside are the reasons that are no check's.
+func (r *Result) beside() []string {
+	return slices.DeleteFunc(slices.Clone(r.Reasons), func(reason string) bool {
+		return slices.ContainsFunc(r.Checks, func(c Check) bool { return c.reason() == reason })
+	})
 }
 
 // notes are what a reader of the verdict should know beside it.

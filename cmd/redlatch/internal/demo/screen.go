@@ -121,8 +121,13 @@ func (s *Screen) Result(r *Result) {
 	case r.OK:
 		fmt.Fprintf(s.out, "  %s in %.1f s.\n", s.paint(bold+green, "All of it holds"), r.Seconds)
 	default:
+		reasons := r.beside()
+		if len(reasons) == 0 { // the checks that failed stand above
+			fmt.Fprintf(s.out, "  %s\n", s.paint(bold+red, "It does not hold."))
+			break
+		}
 		fmt.Fprintf(s.out, "  %s\n", s.paint(bold+red, "It does not hold:"))
-		for _, reason := range r.Reasons {
+		for _, reason := range reasons {
 			fmt.Fprintf(s.out, "%s", wrap(reason, "    ", 76))
 		}
 	}

@@ -52,7 +52,8 @@ func TestAFailedCheckIsNamedAmongTheReasons(t *testing.T) {
 	require.False(t, r.OK)
 	show(NewScreen(&out), r)
 	require.Contains(t, out.String(), "FAILED no update of the ledger lost  3 of 4\n")
-	require.Contains(t, out.String(), "It does not hold:\n    no update of the ledger lost: 3 of 4\n")
+	require.Contains(t, out.String(), "\n  FAILED no update of the ledger lost  3 of 4\n")
+	require.Contains(t, out.String(), "\n  It does not hold.\n", "and not the failed check again")
 	require.NotContains(t, out.String(), "All of it holds")
 }
 

@@ -53,7 +53,7 @@ func serve(ctx context.Context, url string) (*server, error) {
 	var refusal redis.Error
 	switch {
 	case errors.As(err, &refusal):
-		return nil, fmt.Errorf("the server %s refuses: %w; check the user, the password and the database of "+urlForm, options.Addr, err)
+		return nil, fmt.Errorf("the server %s refuses: %w; check the user, the password and the database of the URL", options.Addr, err)
 	case err != nil:
 		return nil, fmt.Errorf("no answer from the server %s: %w; start it, or leave out --url and REDLATCH_URL for an embedded one",
 			options.Addr, err)
