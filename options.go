@@ -81,6 +81,9 @@ func WithWait(d time.Duration) Option {
 
 // WithWatchdogTimeout sets the lease that the watchdog asks for; it renews it every third of that time. The default is
 // 30 s, as in Redisson. A shorter one frees the lock of a crashed process sooner and asks Redis more often.
+//
+// An rlock or a fencedlock that another process passes to a waiter here begins with a lease of 10 s, whatever d is, and
+// has d from its first renewal on, a third of that later. To a waiter whose d is below 10 s a lock is never passed.
 func WithWatchdogTimeout(d time.Duration) Option {
 	return option(func(s *settings.Settings) {
 		if d < settings.MinWatchdogTimeout {

@@ -188,21 +188,23 @@ func TestWhoSatDownWithAPassAsksForItWithoutALook(t *testing.T) {
 }
 
 func TestWhatWasPassedIsKeptAlive(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kit) {
-		first := k.take(k.lock(), k.ctx)
-		second := k.wait(k.another().Base, k.ctx)
-		require.NoError(t, first.Unlock(k.ctx))
-		hold := (<-second).hold
-		require.LessOrEqual(t, k.mini.TTL(name), 10*time.Second, "in case that nobody is there")
-		trusted := k.trusted(hold)
-		require.Greater(t, trusted, 9*time.Second)
-		require.Less(t, trusted, 10*time.Second)
-		time.Sleep(4 * time.Second)
-		require.Greater(t, k.mini.TTL(name), 25*time.Second)
-		time.Sleep(5 * time.Minute)
-		require.True(t, hold.Valid())
-		require.Equal(t, 1, k.count(hold.Owner()))
-	})
+	for _, timeout := range []time.Duration{10 * time.Second, 30 * time.Second, 2 * time.Minute} {
+		inBubble(t, func(t *testing.T, k *kit) {
+			first := k.take(k.lock(), k.ctx)
+			second := k.wait(k.another(redlatch.WithWatchdogTimeout(timeout)).Base, k.ctx)
+			require.NoError(t, first.Unlock(k.ctx))
+			hold := (<-second).hold
+			require.LessOrEqual(t, k.mini.TTL(name), 10*time.Second, "in case that nobody is there")
+			trusted := k.trusted(hold)
+			require.Greater(t, trusted, 9*time.Second)
+			require.Less(t, trusted, 10*time.Second)
+			time.Sleep(4 * time.Second) // a third of the lease, and a little
+			require.Greater(t, k.mini.TTL(name), timeout-time.Second, "the first renewal")
+			time.Sleep(5 * time.Minute)
+			require.True(t, hold.Valid())
+			require.Equal(t, 1, k.count(hold.Owner()))
+		})
+	}
 }
 
 // From the answer to the last question on both clocks are known to have gone on; how long the message took is not.
