@@ -73,7 +73,7 @@ func TestAFullServerRenewsAndTakesBackAndGivesNothing(t *testing.T) {
 	require.NoError(t, latch.CountDown(ctx))
 	require.NoError(t, latch.CountDown(ctx))
 	require.NoError(t, latch.Await(ctx))
-	_, err = plain.TryAcquire(ctx, 1)
+	err = plain.TryAcquire(ctx, 1)
 	require.ErrorContains(t, err, "OOM")
 	_, err = leased.TryAcquire(ctx, 1)
 	require.ErrorContains(t, err, "OOM")

@@ -225,9 +225,9 @@ func (a *goActor) acquire(o object, n int64, h how) ([]string, error) {
 	ctx := context.Background()
 	if o.kind == "permits" {
 		if h.lease == 0 {
-			return a.granted(a.permits(o).Acquire(ctx, int(n), append(options(h), redlatch.WithNoLease())...))
+			return a.granted(a.permits(o).Acquire(ctx, n, append(options(h), redlatch.WithNoLease())...))
 		}
-		return a.granted(a.permits(o).Acquire(ctx, int(n), options(h)...))
+		return a.granted(a.permits(o).Acquire(ctx, n, options(h)...))
 	}
 	return nil, goError(a.semaphore(o).Acquire(ctx, n, options(h)...))
 }
@@ -239,13 +239,9 @@ func (a *goActor) tryAcquire(o object, n int64, lease time.Duration) ([]string, 
 		if lease == 0 {
 			opts = append(opts, redlatch.WithNoLease())
 		}
-		return a.granted(a.permits(o).TryAcquire(ctx, int(n), opts...))
+		return a.granted(a.permits(o).TryAcquire(ctx, n, opts...))
 	}
-	got, err := a.semaphore(o).TryAcquire(ctx, n)
-	if err == nil && !got {
-		err = errBusy
-	}
-	return nil, goError(err)
+	return nil, goError(a.semaphore(o).TryAcquire(ctx, n))
 }
 
 func (a *goActor) granted(permit *permitsemaphore.Permit, err error) ([]string, error) {

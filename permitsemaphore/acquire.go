@@ -16,7 +16,7 @@ import (
 type asking struct {
 	semaphore *Semaphore
 	set       *settings.Settings
-	n         int
+	n         int64
 	got       *Permit // when it has succeeded
 }
 
@@ -40,6 +40,9 @@ func (a *asking) Begin(behind []counter.Seeker) counter.Attempt {
 	return t
 }
 
+// Abandon leaves the Permit to the garbage collector, which reports it.
+func (a *asking) Abandon() {}
+
 // An attempt is to serve several askings in order, with a grant each.
 type attempt struct {
 	semaphore *Semaphore
@@ -53,7 +56,7 @@ type attempt struct {
 
 func (t *attempt) add(a *asking) {
 	t.askings = append(t.askings, a)
-	t.grants = append(t.grants, newGrant(a.semaphore, a.set, mint(a.n)))
+	t.grants = append(t.grants, newGrant(a.semaphore, a.set, mint(int(a.n))))
 }
 
 func (t *attempt) Asks() int      { return len(t.askings) }

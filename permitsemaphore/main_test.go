@@ -89,7 +89,7 @@ func fresh(t testing.TB, srv *redistest.Server, n int64, opts ...redlatch.Option
 }
 
 // acquire takes permits that must be there.
-func acquire(t testing.TB, s *permitsemaphore.Semaphore, n int, opts ...redlatch.Option) *permitsemaphore.Permit {
+func acquire(t testing.TB, s *permitsemaphore.Semaphore, n int64, opts ...redlatch.Option) *permitsemaphore.Permit {
 	t.Helper()
 	p, err := s.TryAcquire(context.Background(), n, opts...)
 	require.NoError(t, err)

@@ -90,7 +90,7 @@ func (s *Semaphore) Name() string { return s.counter.Name }
 //
 // Options: WithLease, WithNoLease, WithMaxHold, WithWatchdogTimeout, WithWait. Without a lease the permits are renewed
 // while the Permit, or a context made from it, is reachable and not released.
-func (s *Semaphore) Acquire(ctx context.Context, n int, opts ...redlatch.Option) (*Permit, error) {
+func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) (*Permit, error) {
 	a, err := s.begin("Acquire", n, acquireOptions, opts)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int, opts ...redlatch.Option)
 		return a.got, nil
 	}
 	defer func() { a.announced(err) }() // also when the observer panics
-	if err = s.counter.Acquire(ctx, a.set, a); err != nil {
+	if err = s.counter.Acquire(ctx, a.set, n, a); err != nil {
 		return nil, err
 	}
 	return a.got, nil
@@ -107,7 +107,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int, opts ...redlatch.Option)
 
 // TryAcquire takes n permits if there are that many; otherwise the error matches ErrNotAcquired. It does not overtake
 // others in this process that wait. Options: those of Acquire except WithWait.
-func (s *Semaphore) TryAcquire(ctx context.Context, n int, opts ...redlatch.Option) (*Permit, error) {
+func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...redlatch.Option) (*Permit, error) {
 	a, err := s.begin("TryAcquire", n, tryOptions, opts)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int, opts ...redlatch.Opti
 		return a.got, nil
 	}
 	defer func() { a.announced(err) }()
-	if _, err = s.counter.Try(ctx, a.set, int64(n), a); err != nil {
+	if err = s.counter.Try(ctx, a.set, n, a); err != nil {
 		return nil, err
 	}
 	return a.got, nil
@@ -124,7 +124,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int, opts ...redlatch.Opti
 
 // Do runs fn with n permits and their context and gives them back, also when fn panics or ends its goroutine. ctx bounds
 // the wait and is the parent of fn's context. The error is fn's, joined with Release's.
-func (s *Semaphore) Do(ctx context.Context, n int, fn func(ctx context.Context) error, opts ...redlatch.Option) (err error) {
+func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context) error, opts ...redlatch.Option) (err error) {
 	permit, err := s.Acquire(ctx, n, opts...)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *Semaphore) Do(ctx context.Context, n int, fn func(ctx context.Context) 
 }
 
 // begin checks the arguments of an acquisition. Of 0 permits, it is complete with that.
-func (s *Semaphore) begin(call string, n int, takes settings.Option, opts []redlatch.Option) (*asking, error) {
+func (s *Semaphore) begin(call string, n int64, takes settings.Option, opts []redlatch.Option) (*asking, error) {
 	set, err := s.counter.Resolve(call, takes, opts)
 	switch {
 	case err != nil:

@@ -97,7 +97,7 @@ func (st *storm) work(t *testing.T, s, other *permitsemaphore.Semaphore) {
 	if rand.N(4) == 0 {
 		time.AfterFunc(rand.N(2*time.Millisecond), cancel)
 	}
-	n := 1 + rand.N(3)
+	n := 1 + rand.N[int64](3)
 	p, err := s.Acquire(ctx, n, lease)
 	if err != nil {
 		st.cancelled.Add(1)

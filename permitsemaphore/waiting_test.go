@@ -24,7 +24,7 @@ type result struct {
 	err    error
 }
 
-func acquiring(ctx context.Context, s *permitsemaphore.Semaphore, n int, opts ...redlatch.Option) <-chan result {
+func acquiring(ctx context.Context, s *permitsemaphore.Semaphore, n int64, opts ...redlatch.Option) <-chan result {
 	done := make(chan result, 1)
 	go func() {
 		p, err := s.Acquire(ctx, n, opts...)
@@ -172,7 +172,7 @@ func TestATryThatIsRefusedSaysWhy(t *testing.T) {
 		s := permitsemaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) { seen = append(seen, e) }))
 		require.NoError(t, s.SetPermits(t.Context(), 1))
 		_, few := s.TryAcquire(t.Context(), 2)
-		require.EqualError(t, few, `redlatch: not acquired: permit semaphore "s" has fewer than 2 permits left`)
+		require.EqualError(t, few, `redlatch: not acquired: permit semaphore "s" has 1 permits in all, which are fewer than the 2 that are wanted; ask for fewer, or call AddPermits`)
 		require.ErrorIs(t, few, redlatch.ErrNotAcquired)
 		require.Equal(t, few, seen[0].Err)
 

@@ -89,10 +89,13 @@ func ExampleSemaphore_TryAcquire() {
 	_, _ = pool.TrySetPermits(ctx, 3)
 
 	fmt.Println(pool.TryAcquire(ctx, 2))
-	fmt.Println(pool.TryAcquire(ctx, 2))
+	err := pool.TryAcquire(ctx, 2)
+	fmt.Println(errors.Is(err, redlatch.ErrNotAcquired))
+	fmt.Println(err)
 	// Output:
-	// true <nil>
-	// false <nil>
+	// <nil>
+	// true
+	// redlatch: not acquired: semaphore "crawler" has 1 permits left, and 2 are wanted
 }
 
 // Release works on a context that has been cancelled, so it can be deferred.
@@ -189,10 +192,10 @@ func ExampleSemaphore_DrainPermits() {
 	_, _ = pool.TrySetPermits(ctx, 3)
 
 	fmt.Println(pool.DrainPermits(ctx))
-	fmt.Println(pool.TryAcquire(ctx, 1))
+	fmt.Println(errors.Is(pool.TryAcquire(ctx, 1), redlatch.ErrNotAcquired))
 	// Output:
 	// 3 <nil>
-	// false <nil>
+	// true
 }
 
 func ExampleSemaphore_AvailablePermits() {

@@ -2,6 +2,7 @@ package semaphore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -35,8 +36,8 @@ var operations = []operation{
 	{name: "acquire", before: "5", after: "2", do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
 		return nil, s.Acquire(ctx, 3)
 	}},
-	{name: "try to acquire", before: "5", after: "2", reply: true, do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
-		return s.TryAcquire(ctx, 3)
+	{name: "try to acquire", before: "5", after: "2", do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
+		return nil, s.TryAcquire(ctx, 3)
 	}},
 	{name: "release", before: "5", after: "7", carried: true, do: func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
 		return nil, s.Release(ctx, 2)
@@ -132,7 +133,12 @@ func TestAGhostOfARefusedOperationHasNoEffectLater(t *testing.T) {
 		before, meantime, after string
 		do                      func(ctx context.Context, s *semaphore.Semaphore) (any, error)
 	}{
-		{"try to acquire", "2", "5", "5", operations[1].do},
+		{"try to acquire", "2", "5", "5", func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
+			if err := s.TryAcquire(ctx, 3); !errors.Is(err, redlatch.ErrNotAcquired) {
+				return nil, fmt.Errorf("not refused: %w", err)
+			}
+			return false, nil
+		}},
 		{"release if exists", "", "5", "5", operations[3].do},
 		{"set", "1", "", "", operations[7].do},
 		{"delete", "", "5", "5", operations[8].do},
@@ -171,9 +177,8 @@ func TestWhatAGhostOfARefusedAcquisitionTakesIsGivenBack(t *testing.T) {
 		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
 		r.proxy.On(onCall(key), 1, faultproxy.Delay(0)) // the second send, which is answered
 		settling := r.proxy.On(onCall(key), 0, faultproxy.Hold)
-		got, err := semaphore.New(r.faulty, key, redlatch.WithLinger(0), undone.option()).TryAcquire(t.Context(), 3)
-		require.NoError(t, err)
-		require.False(t, got)
+		err := semaphore.New(r.faulty, key, redlatch.WithLinger(0), undone.option()).TryAcquire(t.Context(), 3)
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 		set(t, r.direct, key, 5)
 		ghost.Release()
 		ghost.AwaitExecuted(t, 1)
@@ -198,8 +203,7 @@ func TestAnAnswerToTheLastSendDoesNotHideAnEarlierOne(t *testing.T) {
 		defer cancel()
 		result := make(chan error, 1)
 		go func() {
-			_, err := semaphore.New(r.faulty, key, redlatch.WithLinger(0), undone.option()).TryAcquire(ctx, 3)
-			result <- err
+			result <- semaphore.New(r.faulty, key, redlatch.WithLinger(0), undone.option()).TryAcquire(ctx, 3)
 		}()
 		late.AwaitExecuted(t, 1)
 		cancel()

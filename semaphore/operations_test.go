@@ -24,7 +24,7 @@ func TestASemaphoreThatWasNeverSetUpHasNoPermits(t *testing.T) {
 		for name, call := range map[string]func() (any, error){
 			"available": func() (any, error) { n, err := s.AvailablePermits(ctx); return n == 0, err },
 			"drain":     func() (any, error) { n, err := s.DrainPermits(ctx); return n == 0, err },
-			"try":       func() (any, error) { got, err := s.TryAcquire(ctx, 1); return !got, err },
+			"try":       func() (any, error) { return errors.Is(s.TryAcquire(ctx, 1), redlatch.ErrNotAcquired), nil },
 			"release":   func() (any, error) { done, err := s.ReleaseIfExists(ctx, 1); return !done, err },
 			"delete":    func() (any, error) { done, err := s.Delete(ctx); return !done, err },
 			"expire":    func() (any, error) { done, err := s.Expire(ctx, time.Hour); return !done, err },
@@ -51,7 +51,13 @@ func TestOneLife(t *testing.T) {
 			require.Equal(t, want, got)
 		}
 		set := func(n int64) (bool, error) { return s.TrySetPermits(ctx, n) }
-		try := func(n int64) (bool, error) { return s.TryAcquire(ctx, n) }
+		try := func(n int64) (bool, error) {
+			err := s.TryAcquire(ctx, n)
+			if errors.Is(err, redlatch.ErrNotAcquired) {
+				return false, nil
+			}
+			return err == nil, err
+		}
 
 		ok, err := set(5)
 		is(true, ok, err)
@@ -116,7 +122,7 @@ func TestNumbersThatMakeNoSenseAreRefusedBeforeAnythingIsSent(t *testing.T) {
 	ctx, s := t.Context(), semaphore.New(srv.Client(t), "s", redlatch.WithLinger(0))
 	before := srv.Commands(t)
 	for _, n := range []int64{-1, math.MinInt64, math.MaxInt32 + 1, math.MaxInt64} {
-		_, try := s.TryAcquire(ctx, n)
+		try := s.TryAcquire(ctx, n)
 		_, release := s.ReleaseIfExists(ctx, n)
 		_, set := s.TrySetPermits(ctx, n)
 		for _, err := range []error{s.Acquire(ctx, n), try, s.Release(ctx, n), release, set,
@@ -143,9 +149,7 @@ func TestNoPermitsCostNoCommand(t *testing.T) {
 	ctx, s := t.Context(), semaphore.New(srv.Client(t), "s", redlatch.WithLinger(0))
 	before := srv.Commands(t)
 	require.NoError(t, s.Acquire(ctx, 0))
-	got, err := s.TryAcquire(ctx, 0)
-	require.NoError(t, err)
-	require.True(t, got)
+	require.NoError(t, s.TryAcquire(ctx, 0))
 	require.NoError(t, s.Release(ctx, 0))
 	done, err := s.ReleaseIfExists(ctx, 0)
 	require.NoError(t, err)
@@ -166,7 +170,7 @@ func TestABadNameOrOptionIsReportedByEveryCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for n := range int64(2) {
-				_, try := s.TryAcquire(ctx, n)
+				try := s.TryAcquire(ctx, n)
 				_, release := s.ReleaseIfExists(ctx, n)
 				_, set := s.TrySetPermits(ctx, n)
 				_, add := s.AddPermits(ctx, n)
@@ -256,7 +260,7 @@ func TestAKeyThatHoldsSomethingElseIsAnErrorAndLeftAlone(t *testing.T) {
 		for key, want := range map[string]string{lock: "WRONGTYPE", text: "integer"} {
 			before := client.Dump(ctx, key).Val()
 			s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(500*time.Millisecond))
-			_, try := s.TryAcquire(ctx, 1)
+			try := s.TryAcquire(ctx, 1)
 			_, release := s.ReleaseIfExists(ctx, 1)
 			_, set := s.TrySetPermits(ctx, 1)
 			_, add := s.AddPermits(ctx, 1)

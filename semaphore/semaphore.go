@@ -48,7 +48,8 @@ func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphor
 func (s *Semaphore) Name() string { return s.counter.Name }
 
 // Acquire takes n permits, waiting until there are that many. When ctx ends first, or the time of WithWait is over, it
-// takes none, and the error matches ErrNotAcquired and the reason. With n of 0 it returns at once.
+// takes none, and the error matches ErrNotAcquired and the reason; it says what was known of the permits last, also that the
+// semaphore was never set up. With n of 0 it returns at once.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) error {
 	set, err := s.counter.Resolve("Acquire", settings.Wait, opts)
 	if err != nil {
@@ -57,21 +58,16 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Optio
 	if err := s.count("Acquire", n); err != nil || n == 0 {
 		return err
 	}
-	return s.counter.Acquire(ctx, set, newSeeker(s, n))
+	return s.counter.Acquire(ctx, set, n, newSeeker(s, n))
 }
 
-// TryAcquire takes n permits if there are that many, and reports whether it did. It does not overtake others in this
-// process that wait. When ctx has ended the error matches ErrNotAcquired and the reason. With n of 0 it returns true at
-// once.
-func (s *Semaphore) TryAcquire(ctx context.Context, n int64) (bool, error) {
+// TryAcquire takes n permits if there are that many; otherwise the error matches ErrNotAcquired, and says whether there is
+// a semaphore at all. It does not overtake others in this process that wait. With n of 0 it returns at once.
+func (s *Semaphore) TryAcquire(ctx context.Context, n int64) error {
 	if err := s.count("TryAcquire", n); err != nil || n == 0 {
-		return err == nil, err
+		return err
 	}
-	refused, err := s.counter.Try(ctx, nil, n, newSeeker(s, n))
-	if refused {
-		return false, nil // the observer is told why
-	}
-	return err == nil, err
+	return s.counter.Try(ctx, nil, n, newSeeker(s, n))
 }
 
 // Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of its own

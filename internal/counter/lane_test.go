@@ -1,10 +1,13 @@
 package counter_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/errs"
 )
 
 // Lanes that stay lent are more and more keys and memory, at the server too.
@@ -12,8 +15,8 @@ func TestWhateverAnOperationComesToItsLaneIsReturned(t *testing.T) {
 	for what, do := range map[string]func(l *lab) error{
 		"acquire": func(l *lab) error { return l.acquire(2) },
 		"in vain": func(l *lab) error {
-			refused, err := l.counter.Try(l.Context(), nil, 100, &seeker{l.counter.Key, []int64{100}})
-			if refused {
+			err := l.counter.Try(l.Context(), nil, 100, &seeker{l.counter.Key, []int64{100}})
+			if errors.Is(err, errs.NotAcquired) {
 				err = nil
 			}
 			return err

@@ -18,6 +18,10 @@ import (
 type Seeker interface {
 	// Begin makes an attempt for the seeker and for those of behind, all or the first of them, that go into one script.
 	Begin(behind []Seeker) Attempt
+
+	// Abandon gives back what the seeker has got, without waiting for it: its caller does not learn of it. What is found
+	// out to have been dropped need not be given back here.
+	Abandon()
 }
 
 // An Attempt is one script that serves several seekers in order, the first of whom it is made by.
@@ -55,7 +59,8 @@ type waiter struct {
 	seeker  Seeker
 	line    *waiting.Line
 	offer   waiting.Offer
-	short   atomic.Bool // what was found last was less than it wants
+	short   atomic.Bool                  // what was found last was less than it wants
+	last    atomic.Pointer[lane.Granted] // what was granted last, by its own attempt or the head's; nil: it is not known
 }
 
 // A share is what a waiter is given whom the head's attempt has served.
@@ -78,22 +83,24 @@ func tell(try Attempt, i int, receipt delivery.Receipt) error {
 var errLate = errors.New("there was an outage")
 
 // seek waits in line.
-func (c *Counter) seek(ctx context.Context, set *settings.Settings, s Seeker) error {
+// got is what was granted before.
+func (c *Counter) seek(ctx context.Context, set *settings.Settings, s Seeker, got lane.Granted) (lane.Granted, error) {
 	line, part := c.join(ctx, c.line, set.Poll)
 	defer part()
 	w := &waiter{counter: c, set: set, seeker: s, line: line}
 	w.offer.Who = w
+	w.last.Store(&got)
 	err := line.WaitFor(ctx, set.Poll, &w.offer, w.ask)
 	if err != nil {
 		if w.short.Load() { // and there may be enough for those behind it, who want less
 			line.Wake()
 		}
-		return err
+		return *w.last.Load(), err
 	}
 	if given, ok := w.offer.Gift.(share); ok {
-		return tell(given.attempt, given.i, given.receipt)
+		return got, tell(given.attempt, given.i, given.receipt)
 	}
-	return nil
+	return got, nil
 }
 
 // ask is the attempt of the head.
@@ -106,6 +113,9 @@ func (w *waiter) ask(ctx context.Context) (waiting.Verdict, error) {
 	try := w.seeker.Begin(behind)
 	got, receipt, err := w.counter.attempt(ctx, try, w.set.OutageFor(false))
 	w.short.Store(err == nil && got.Served == 0)
+	if err == nil && got.Served == 0 {
+		w.refused(batch, got)
+	}
 	v := waiting.Verdict{Down: delivery.Outage(ctx, err), Sleep: waiting.Bound(got.Again, w.set.Poll)}
 	if err != nil || got.Served == 0 {
 		return v, err
@@ -113,6 +123,17 @@ func (w *waiter) ask(ctx context.Context) (waiting.Verdict, error) {
 	w.counter.lately.Store(int32(got.Served))
 	v.Done, v.More = true, w.serve(batch, try, got.Served, receipt)
 	return v, tell(try, 0, receipt)
+}
+
+// refused notes why the head was not served. Those behind it have not been looked at: what holds for any of them is that
+// there is no semaphore.
+func (w *waiter) refused(batch waiting.Batch, got lane.Granted) {
+	w.last.Store(&got)
+	if got.Short == lane.Missing {
+		for i := range batch {
+			batch.Who(i).(*waiter).last.Store(&got)
+		}
+	}
 }
 
 // serve tells those behind the head what its attempt has come to, and answers whether there may be enough for whoever is

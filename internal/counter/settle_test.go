@@ -119,7 +119,7 @@ func (l *lab) giveBack(n int64) (int64, error) {
 func (l *lab) acquire(n int64) error {
 	set, err := l.counter.Resolve("acquire", settings.Wait, nil)
 	require.NoError(l, err)
-	return l.counter.Acquire(l.Context(), set, &seeker{l.counter.Key, []int64{n}})
+	return l.counter.Acquire(l.Context(), set, n, &seeker{l.counter.Key, []int64{n}})
 }
 
 // A seeker is the semaphore's.
@@ -136,6 +136,7 @@ func (s *seeker) Begin(behind []counter.Seeker) counter.Attempt {
 	return &seeker{s.key, wants}
 }
 
+func (s *seeker) Abandon()                  {}
 func (s *seeker) Asks() int                 { return len(s.wants) }
 func (s *seeker) Unstored() bool            { return false }
 func (s *seeker) Took(int, time.Time) error { return nil }
@@ -275,7 +276,7 @@ func TestSettlingDoesNotWaitForACommandThatHangsUntilTheServerHasForgottenIt(t *
 		"acquire": {func(l *lab, ctx context.Context) error {
 			set, err := l.counter.Resolve("acquire", settings.Wait, nil)
 			require.NoError(l, err)
-			return l.counter.Acquire(ctx, set, &seeker{l.counter.Key, []int64{2}})
+			return l.counter.Acquire(ctx, set, 2, &seeker{l.counter.Key, []int64{2}})
 		}, "5"},
 	} {
 		t.Run(name, func(t *testing.T) {

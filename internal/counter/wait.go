@@ -8,76 +8,105 @@ import (
 
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/waiting"
 )
 
 // Try asks once for n, with the settings of the call; nil: those of New. Those of this process who wait already are not
-// overtaken. When it was not served although nothing failed, refused is true, and the error says why.
-func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Seeker) (refused bool, err error) {
+// overtaken.
+func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
 	if set == nil {
 		set = c.defaults
 	}
 	start := time.Now()
 	taken, waited, err := false, c.Session.Waiting(c.line), ctx.Err()
+	var got lane.Granted
 	if !waited {
-		taken, err = c.once(ctx, s, set.OutageFor(true))
+		got, taken, err = c.once(ctx, s, set.OutageFor(true))
 	}
 	switch {
 	case err != nil:
 		err = c.explain(ctx, err)
 	case waited:
-		refused, err = true, fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, c.noun, c.Name)
+		err = fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, c.noun, c.Name)
 	case !taken:
-		refused, err = true, fmt.Errorf("%w: %s %q has fewer than %d permits left", errs.NotAcquired, c.noun, c.Name, n)
+		err = fmt.Errorf("%w: %s %q %s", errs.NotAcquired, c.noun, c.Name, short(got, n))
 	}
-	if err != nil {
-		c.observe(set, settings.Refused, time.Since(start), err)
-		return refused, err
-	}
-	c.observe(set, settings.Acquired, time.Since(start), nil)
-	return false, nil
+	return c.tell(set, start, s, err)
 }
 
-// Acquire waits until the seeker has got what it wants.
-func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, s Seeker) error {
+// Acquire waits until the seeker has got the n that it wants.
+func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
 	start := time.Now()
 	ctx, cancel := bounded(ctx, set.Wait)
 	if cancel != nil {
 		defer cancel()
 	}
-	err := c.acquire(ctx, set, s)
+	got, err := c.acquire(ctx, set, s)
 	for errors.Is(err, errLate) {
-		err = c.acquire(ctx, set, s)
+		got, err = c.acquire(ctx, set, s)
 	}
 	if err != nil {
 		err = c.explain(ctx, err)
+		if got.Short != lane.Unknown && errors.Is(err, errs.NotAcquired) {
+			err = fmt.Errorf("%w: it %s", err, short(got, n))
+		}
+	}
+	return c.tell(set, start, s, err)
+}
+
+// short is a clause that says why a seeker that wants n was not served.
+func short(got lane.Granted, n int64) string {
+	switch got.Short {
+	case lane.Missing:
+		return "has no permits: it was never set up, has expired or was deleted; call TrySetPermits"
+	case lane.TooFewEver:
+		return fmt.Sprintf("has %d permits in all, which are fewer than the %d that are wanted; ask for fewer, or call AddPermits", got.Have, n)
+	case lane.TooFewNow:
+		return fmt.Sprintf("has %d permits left, and %d are wanted", got.Have, n)
+	}
+	return fmt.Sprintf("has fewer than %d permits left", n)
+}
+
+// tell tells the observer how an acquisition has ended. If it panics the program never learns that it has permits.
+func (c *Counter) tell(set *settings.Settings, start time.Time, s Seeker, err error) error {
+	if err != nil {
 		c.observe(set, settings.Refused, time.Since(start), err)
 		return err
 	}
+	returned := false
+	defer func() {
+		if !returned {
+			s.Abandon()
+		}
+	}()
 	c.observe(set, settings.Acquired, time.Since(start), nil)
+	returned = true
 	return nil
 }
 
-func (c *Counter) acquire(ctx context.Context, set *settings.Settings, s Seeker) error {
+// acquire answers with an error what was granted last.
+func (c *Counter) acquire(ctx context.Context, set *settings.Settings, s Seeker) (got lane.Granted, err error) {
 	if !c.Session.Waiting(c.line) {
-		if taken, err := c.once(ctx, s, set.OutageFor(false)); taken || err != nil {
-			return err
+		var taken bool
+		if got, taken, err = c.once(ctx, s, set.OutageFor(false)); taken || err != nil {
+			return got, err
 		}
 	}
-	return c.seek(ctx, set, s)
+	return c.seek(ctx, set, s, got)
 }
 
 // once asks for one who does not wait.
-func (c *Counter) once(ctx context.Context, s Seeker, outage time.Duration) (bool, error) {
+func (c *Counter) once(ctx context.Context, s Seeker, outage time.Duration) (lane.Granted, bool, error) {
 	try := s.Begin(nil)
 	got, receipt, err := c.attempt(ctx, try, outage)
 	if err != nil || got.Served == 0 {
-		return false, err
+		return got, false, err
 	}
 	err = tell(try, 0, receipt)
-	return err == nil, err
+	return got, err == nil, err
 }
 
 // A Sight is what one look at a counter has found out.

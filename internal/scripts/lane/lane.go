@@ -24,6 +24,7 @@ package lane
 
 import (
 	"embed"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -62,6 +63,42 @@ func (c Call) Args(rest ...any) []any { return append([]any{c.Lane, c.Seq}, rest
 type Granted struct {
 	Served int           // how many got all that they wanted: the first ones
 	Again  time.Duration // to the next: when there may be enough without a message, negative when that is not known
+	Short  Shortage      // why the next was not served, where that is known
+	Have   int64         // how many permits there are, in the sense of Short
+}
+
+// A Shortage is why somebody was not served.
+type Shortage int
+
+// The shortages.
+const (
+	Unknown    Shortage = iota
+	Missing             // there is no semaphore
+	TooFewNow           // not enough are available at the moment
+	TooFewEver          // it wants more than there are, available or not
+)
+
+// A Look is what can be seen of a counter.
+type Look struct {
+	Exists bool
+	Value  int64
+	TTL    time.Duration // negative without one, 0 when it does not exist
+}
+
+var inspect = scripts.Load(folder, "lane/inspect", Value)
+
+// Inspect reads a counter.
+func Inspect(counter string) scripts.Command[Look] {
+	return scripts.Array(inspect, []string{counter}, nil, func(reply scripts.Reply) (l Look, err error) {
+		if len(reply.List) != 2 {
+			return l, fmt.Errorf("answered %d elements where a value and a TTL were expected", len(reply.List))
+		}
+		if l.Exists, l.TTL, err = scripts.TTL(reply.List[1]); err != nil || !l.Exists {
+			return l, err
+		}
+		l.Value, err = scripts.Number(reply.List[0])
+		return l, err
+	})
 }
 
 // Stale reports whether a script refused to execute because its lane has gone on.

@@ -111,3 +111,13 @@ func TestAGhostThatArrivesAfterTheFenceIsRefused(t *testing.T) {
 		require.EqualValues(t, 2, total)
 	})
 }
+
+func TestInspect(t *testing.T) {
+	see := lane.Inspect(key)
+	Table(t, []Row{
+		{Name: "There is none", Before: State{}, Call: Answers(see, lane.Look{})},
+		{Name: "Without a TTL", Before: State{key: {Value: "9223372036854775807"}}, Call: Answers(see, lane.Look{Exists: true, Value: 9223372036854775807, TTL: -time.Millisecond})},
+		{Name: "With a TTL", Before: State{key: {Value: "-5", TTL: short}}, Call: Answers(see, lane.Look{Exists: true, Value: -5, TTL: short})},
+		{Name: "A list is no counter", Before: State{key: {Value: List{"x"}}}, Call: Fails(see, "WRONGTYPE")},
+	})
+}

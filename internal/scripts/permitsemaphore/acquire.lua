@@ -13,14 +13,14 @@
 -- ARGV[j]      its ids
 --
 -- Answers to one caller -3 when it was served; else the milliseconds until the next deadline, -1 when no permit has
--- one. To several, an array: how many were served, and that of whom is next, -1 also when all were. Publishes what is
--- left if permits had expired.
+-- one, -4 when there is no semaphore, and -5 less the permits in all when it wants more than that. To several, an array:
+-- how many were served, and that of whom is next, -1 also when all were. Publishes what is left if permits had expired.
 --
 -- The ids are the memory of what was done, so nothing is stored in the lane. A copy that comes after their release is
 -- refused as stale if the lane was fenced.
 
 local expired = reclaim()
-local served, took, refused, several = 0, false, false, false
+local served, took, refused, several, wanted = 0, false, false, false, 0
 
 local i = 5
 while i <= #ARGV and not refused do
@@ -39,7 +39,7 @@ while i <= #ARGV and not refused do
       end
       took = true
     else
-      refused = true
+      refused, wanted = true, count
     end
   end
   if not refused then
@@ -56,6 +56,12 @@ if refused then
   local first = redis.call('zrange', KEYS[3], 0, 0, 'withscores')
   local next = tonumber(first[2] or permanent)
   again = next == permanent and -1 or next - now
+  local total = (available or 0) + redis.call('zcard', KEYS[3])
+  if not available then
+    again = -4
+  elseif wanted > total then
+    again = -5 - math.max(total, 0)
+  end
 end
 if expired > 0 then
   announce(ARGV[3], ARGV[4], available or 0)

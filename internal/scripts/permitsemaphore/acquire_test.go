@@ -14,6 +14,14 @@ func held() lane.Granted { return lane.Granted{Served: 1, Again: -1} }
 
 func until(d time.Duration) lane.Granted { return served(0, d) }
 
+// missing is nobody served where there is no semaphore.
+func missing() lane.Granted { return lane.Granted{Again: -1, Short: lane.Missing} }
+
+// ever is nobody served where there are so many permits in all, which are too few.
+func ever(have int64) lane.Granted {
+	return lane.Granted{Again: -1, Short: lane.TooFewEver, Have: have}
+}
+
 func served(n int, again time.Duration) lane.Granted { return lane.Granted{Served: n, Again: again} }
 
 func TestAcquire(t *testing.T) {
@@ -31,24 +39,27 @@ func TestAcquire(t *testing.T) {
 			Call: Answers(acquire(lease, a), until(soon)).Lengthens()},
 		{Name: "There is none to be told of permits that never expire", Before: taken("0", Scores{c: never}),
 			Call: Answers(acquire(lease, a), until(-time.Millisecond))},
-		{Name: "Nor where nobody has a permit", Before: has("0"), Call: Answers(acquire(lease, a), until(-time.Millisecond))},
-		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(lease, a), until(-time.Millisecond))},
+		{Name: "Where there are none at all that is said", Before: has("0"), Call: Answers(acquire(lease, a), ever(0))},
+		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(lease, a), missing())},
 		{Name: "What has expired is taken again, without a message if nothing is left", Before: taken("0", Deadlines{c: old}),
 			Call: Answers(acquire(lease, a), held()), After: taken("0", Deadlines{a: lease})},
 		{Name: "More than one may have expired, and what is left is announced", Before: taken("0", Deadlines{b: old, c: old}),
 			Call: Answers(acquire(lease, a), held()), After: taken("1", Deadlines{a: lease}), Messages: said("1")},
 		{Name: "More expired than are wanted may still be too few, and come back all the same",
-			Before: taken("-4", Deadlines{b: old, c: old}), Call: Answers(acquire(lease, a), until(-time.Millisecond)), After: has("-2")},
+			Before: taken("-4", Deadlines{b: old, c: old}), Call: Answers(acquire(lease, a), ever(0)), After: has("-2")},
 		{Name: "Others may take what expired if it is too few for us", Before: taken("0", Deadlines{c: old}),
-			Call: Answers(acquire(lease, a, b), until(-time.Millisecond)), After: has("1"), Messages: said("1")},
+			Call: Answers(acquire(lease, a, b), ever(1)), After: has("1"), Messages: said("1")},
+		{Name: "Those that are taken count among all", Before: taken("1", Scores{c: never}),
+			Call: Answers(acquire(lease, a, b), until(-time.Millisecond))},
+		{Name: "And may be too few too", Before: taken("0", Scores{c: never}), Call: Answers(acquire(lease, a, b), ever(1))},
 		{Name: "The permits have the TTL of the semaphore", Before: State{key: {Value: "1", TTL: ttl}},
 			Call: Answers(acquire(lease, a), held()), After: State{key: {Value: "0", TTL: ttl}, permits: {Value: Deadlines{a: lease}, TTL: ttl}}},
 		{Name: "And lose it with it", Before: State{key: {Value: "1"}, permits: {Value: Deadlines{c: soon}, TTL: ttl}},
 			Call: Answers(acquire(lease, a), held()), After: taken("0", Deadlines{a: lease, c: soon})},
 		{Name: "A permit that outlived its semaphore is not put back when it expires", Before: State{permits: {Value: Deadlines{c: old}}},
-			Call: Answers(acquire(lease, a), until(-time.Millisecond)), After: State{}},
+			Call: Answers(acquire(lease, a), missing()), After: State{}},
 		{Name: "A repetition whose semaphore has vanished has nothing", Before: State{permits: {Value: Scores{a: never}}},
-			Call: Answers(acquire(noLease, a), until(-time.Millisecond))},
+			Call: Answers(acquire(noLease, a), missing())},
 		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(lease, a), "WRONGTYPE")},
 		{Name: "Text is no number", Before: text, Call: Fails(acquire(lease, a), "not a number")},
 		{Name: "A number out of range is none either", Before: has("9223372036854775807"), Call: Fails(acquire(lease, a), "not a number")},
@@ -71,7 +82,7 @@ func TestAcquireInOrder(t *testing.T) {
 			Call: Answers(acquire(forever, last), served(2, none)), After: taken("0", Scores{a: never, b: never, c: never})},
 		{Name: "Until there are none left, and the next is told of a deadline of those who were", Before: has("1"),
 			Call: Answers(acquire(one, third), served(1, lease)).Lengthens(), After: taken("0", Deadlines{a: lease})},
-		{Name: "One who wants too many is not overtaken", Before: has("1"), Call: Answers(acquire(two, third), served(0, none))},
+		{Name: "One who wants too many is not overtaken", Before: has("1"), Call: Answers(acquire(two, third), ever(1))},
 		{Name: "Nor in the middle", Before: has("2"), Call: Answers(acquire(third, two, forever), served(1, soon)).Lengthens(),
 			After: taken("1", Deadlines{c: soon})},
 		{Name: "Those whom an earlier execution has served stay served", Before: taken("0", Deadlines{a: soon, b: soon}),
@@ -82,9 +93,9 @@ func TestAcquireInOrder(t *testing.T) {
 			Call: Answers(acquire(one, third), served(2, none)), After: taken("1", Deadlines{a: lease, c: soon}), Messages: said("1")},
 		{Name: "The permits have the TTL of the semaphore", Before: State{key: {Value: "2", TTL: ttl}},
 			Call: Answers(acquire(one, third), served(2, none)), After: State{key: {Value: "0", TTL: ttl}, permits: {Value: Deadlines{a: lease, c: soon}, TTL: ttl}}},
-		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(one, third), served(0, none))},
+		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(one, third), missing())},
 		{Name: "Nor has one that has vanished for those whom it served", Before: State{permits: {Value: Scores{a: never}}},
-			Call: Answers(acquire(one, third), served(0, none))},
+			Call: Answers(acquire(one, third), missing())},
 		{Name: "Refused once the lane was fenced", Before: did(has("5"), "2:0"), Call: Fails(acquire(one, third), "REDLATCH-STALE")},
 		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(one, third), "WRONGTYPE")},
 	})

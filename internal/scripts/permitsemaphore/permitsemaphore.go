@@ -44,6 +44,7 @@ var (
 	updateLease = scripts.Load(folder, "permitsemaphore/update_lease", lane.Prelude, prelude)
 	leaseTime   = scripts.Load(folder, "permitsemaphore/lease_time", prelude)
 	status      = scripts.Load(folder, "permitsemaphore/status", prelude)
+	inspect     = scripts.Load(folder, "permitsemaphore/inspect", prelude)
 	trySet      = scripts.Load(folder, "permitsemaphore/try_set", lane.Prelude, prelude)
 	set         = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, prelude)
 	add         = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, prelude)
@@ -68,6 +69,9 @@ func (n Names) laned(call lane.Call) []string { return []string{n.Counter, call.
 // acquired is what acquire.lua answers a lone caller when the permits are taken.
 const acquired = -3
 
+// missing is what it answers where there is no semaphore; from there on down it tells how many there are of permits.
+const missing = -4
+
 // Acquire takes a permit for each id, all or none. A repetition finds the ids and leaves their deadlines alone.
 func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
 	if len(ids) == 1 { // the arguments stay on the stack, if their number is known
@@ -83,7 +87,18 @@ func alone(reply scripts.Reply) (lane.Granted, error) {
 	if reply.Int == acquired {
 		return lane.Granted{Served: 1, Again: -1}, nil
 	}
-	return lane.Granted{Again: time.Duration(reply.Int) * time.Millisecond}, nil
+	return refused(0, reply.Int), nil
+}
+
+// refused decodes what is answered of a caller that was not served.
+func refused(served int, again int64) lane.Granted {
+	switch {
+	case again == missing:
+		return lane.Granted{Served: served, Again: -1, Short: lane.Missing}
+	case again < missing:
+		return lane.Granted{Served: served, Again: -1, Short: lane.TooFewEver, Have: missing - 1 - again}
+	}
+	return lane.Granted{Served: served, Again: time.Duration(again) * time.Millisecond}
 }
 
 // A Want is the permits of one caller.
@@ -109,7 +124,7 @@ func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, call lane.Call) s
 			return g, err
 		}
 		again, err := scripts.Number(reply.List[1])
-		return lane.Granted{Served: int(served), Again: time.Duration(again) * time.Millisecond}, err
+		return refused(int(served), again), err
 	})
 }
 

@@ -8,7 +8,8 @@
 -- ARGV[i]      from 3 on, of each run of callers who want the same: permits that each of them wants, 1 or more
 -- ARGV[i + 1]  their number
 --
--- Answers how many callers were served. Each is served wholly or not at all, and none before those in front of it.
+-- Answers how many callers were served. Each is served wholly or not at all, and none before those in front of it. If it
+-- is none, the answer is -1 when there is no semaphore, else -2 less the permits that are available.
 
 local available, served, taken = tonumber(value or '0'), 0, 0
 for i = 3, #ARGV, 2 do
@@ -20,7 +21,7 @@ for i = 3, #ARGV, 2 do
   end
 end
 if served == 0 then
-  return 0
+  return value and -2 - math.min(math.max(available, 0), 4503599627370496) or -1
 end
 redis.call('decrby', KEYS[1], string.format('%.0f', taken))
 return settle(string.format('%.0f', served))

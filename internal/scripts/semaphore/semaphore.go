@@ -49,9 +49,16 @@ func Acquire(key string, wants []int64, call lane.Call) scripts.Command[lane.Gra
 	return scripts.Integer(acquire, []string{key, call.Key}, runs([]any{call.Lane, call.Seq}, wants), granted)
 }
 
-// granted decodes the number of callers that were served. Nothing tells when there will be permits again.
+// granted decodes the number of callers that were served, or why it is none. Nothing tells when there will be permits
+// again.
 func granted(reply scripts.Reply) (lane.Granted, error) {
-	return lane.Granted{Served: int(reply.Int), Again: -1}, nil
+	switch {
+	case reply.Int > 0:
+		return lane.Granted{Served: int(reply.Int), Again: -1}, nil
+	case reply.Int == -1:
+		return lane.Granted{Again: -1, Short: lane.Missing}, nil
+	}
+	return lane.Granted{Again: -1, Short: lane.TooFewNow, Have: -2 - reply.Int}, nil
 }
 
 // runs appends what callers want to arguments, who as a rule all want the same.

@@ -44,6 +44,12 @@ func only(seqAndReply string) State { return State{lanes: {Value: Hash{"1": seqA
 
 func said(payload string) []Message { return []Message{{Channel: wake.Channel, Payload: payload}} }
 
+// none is nobody served where so many permits are available.
+func none(have int64) lane.Granted { return lane.Granted{Again: -1, Short: lane.TooFewNow, Have: have} }
+
+// missing is nobody served where there is no semaphore.
+func missing() lane.Granted { return lane.Granted{Again: -1, Short: lane.Missing} }
+
 func served(n int) lane.Granted { return lane.Granted{Served: n, Again: -1} }
 
 func TestAcquire(t *testing.T) {
@@ -52,20 +58,20 @@ func TestAcquire(t *testing.T) {
 		{Name: "Permits are taken", Before: has("5"), Call: Answers(acquire(3), served(1)), After: did("2", 0, "1:1")},
 		{Name: "The last ones too, and the key keeps its TTL",
 			Before: State{key: {Value: "3", TTL: ttl}}, Call: Answers(acquire(3), served(1)), After: did("0", ttl, "1:1")},
-		{Name: "All or none", Before: has("2"), Call: Answers(acquire(3), served(0))},
-		{Name: "None are available", Before: has("0"), Call: Answers(acquire(1), served(0))},
-		{Name: "Fewer than none are available", Before: has("-6"), Call: Answers(acquire(1), served(0))},
+		{Name: "All or none", Before: has("2"), Call: Answers(acquire(3), none(2))},
+		{Name: "None are available", Before: has("0"), Call: Answers(acquire(1), none(0))},
+		{Name: "Fewer than none are available", Before: has("-6"), Call: Answers(acquire(1), none(0))},
 		{Name: "Numbers are compared, not texts", Before: has("10"), Call: Answers(acquire(9), served(1)), After: did("1", 0, "1:1")},
 		{Name: "Several callers are served at once", Before: has("9"), Call: Answers(acquire(1, 1, 1, 4), served(4)), After: did("2", 0, "1:4")},
 		{Name: "Until there are none left", Before: has("2"), Call: Answers(acquire(1, 1, 1), served(2)), After: did("0", 0, "1:2")},
-		{Name: "One who wants too many is not overtaken by those who want fewer", Before: has("4"), Call: Answers(acquire(5, 1, 1), served(0))},
+		{Name: "One who wants too many is not overtaken by those who want fewer", Before: has("4"), Call: Answers(acquire(5, 1, 1), none(4))},
 		{Name: "Nor in the middle", Before: has("7"), Call: Answers(acquire(2, 2, 4, 1), served(2)), After: did("3", 0, "1:2")},
 		{Name: "The same number may be wanted again behind another",
 			Before: has("6"), Call: Answers(acquire(1, 3, 1, 1, 1), served(4)), After: did("0", 0, "1:4")},
-		{Name: "Nobody is served of fewer than none", Before: has("-6"), Call: Answers(acquire(1, 1), served(0))},
+		{Name: "Nobody is served of fewer than none", Before: has("-6"), Call: Answers(acquire(1, 1), none(0))},
 		{Name: "As many as there can be", Before: has(most), Call: Answers(acquire(semaphore.MaxPermits, semaphore.MaxPermits), served(2)),
 			After: did("9223372032559808513", 0, "1:2")},
-		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(1), served(0))},
+		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(1), missing())},
 		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(1), "WRONGTYPE")},
 		{Name: "Text is no number", Before: text, Call: Fails(acquire(1), "not an integer")},
 		{Name: "A fraction is none either", Before: has("1.5"), Call: Fails(acquire(1), "not an integer")},
@@ -227,7 +233,7 @@ func TestGoldenStates(t *testing.T) {
 		{Name: "trySet(5)", Before: State{}, Call: Answers(semaphore.TrySet(key, 5, 0, wake, next()), true),
 			After: did("5", 0, "1:1"), Messages: said("5")},
 		{Name: "acquire 3", Call: Answers(semaphore.Acquire(key, []int64{3}, next()), served(1)), After: did("2", 0, "2:1")},
-		{Name: "acquire 3 again", Call: Answers(semaphore.Acquire(key, []int64{3}, next()), served(0))},
+		{Name: "acquire 3 again", Call: Answers(semaphore.Acquire(key, []int64{3}, next()), none(2))},
 		{Name: "release(2)", Call: Answers(semaphore.Release(key, 2, wake, next()), 4), After: did("4", 0, "4:4"), Messages: said("4")},
 		{Name: "add(-10)", Call: Answers(semaphore.Add(key, -10, wake, next()), -6), After: did("-6", 0, "5:-6")},
 		{Name: "add(101)", Call: Answers(semaphore.Add(key, 101, wake, next()), 95), After: did("95", 0, "6:95"), Messages: said("95")},

@@ -1,0 +1,7 @@
+-- inspect reads a counter. It follows the prelude value.
+--
+-- KEYS[1]  counter
+--
+-- Answers an array: the value as text, empty when there is no counter; the reply of PTTL.
+
+return { value or '', redis.call('pttl', KEYS[1]) }
