@@ -14,6 +14,7 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/rootapi"
+	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/waiting"
 )
 
@@ -134,9 +135,12 @@ type answer struct {
 func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 	l, start := c.lock, time.Now()
 	answers := make(chan answer, len(l.nodes))
+	// ctx governs the round and not what is late for it: servers that have not answered when the lock is held are to join.
+	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
+	follows := context.AfterFunc(ctx, stop)
 	for i, n := range l.nodes {
 		go func() {
-			a := c.ask(ctx, n)
+			a := c.askInTurn(asking, n, carried)
 			a.place = i
 			answers <- a
 		}()
@@ -172,14 +176,24 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 	}
 	if len(granted) == l.need {
 		if c.valid(granted) {
-			h := c.hold(start, granted)
-			go settle(h, answers, pending)
+			follows()
+			awaited := map[any]chan struct{}{}
+			for i, n := range l.nodes {
+				if !heard[i] {
+					awaited[n.key()] = make(chan struct{})
+				}
+			}
+			h := c.hold(start, granted, awaited)
+			go c.settle(h, answers, awaited, pending, stop)
 			return result{hold: h}
 		}
 		late = delivery.Unavailable(errors.New("the answers took longer than the lease lasts; ask for a longer lease"))
 		failures = append(failures, late)
 	}
-	go settle(nil, answers, pending)
+	go c.settle(nil, answers, nil, pending, func() {
+		follows()
+		stop()
+	})
 	c.giveBack(ctx, granted)
 	r := result{
 		broken:  len(l.nodes)-silent < l.need,
@@ -203,6 +217,35 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 	}
 	return r
 }
+
+// askInTurn is ask for a call that may be a re-entry. The outer hold may still await what a node says to it: the node
+// would refuse the re-entry, or grant it under another identity and refuse the outer hold, and the lower of the two
+// would stand on a bare majority for as long as it lives. So the node is asked when it has answered, and then re-enters
+// if the outer hold has got it. That takes no longer than the outer hold's attempt at the node.
+func (c *call) askInTurn(ctx context.Context, n node, carried []*quorum.Hold) answer {
+	waited := false
+	for _, outer := range carried {
+		if awaits := outer.Awaits(n.key()); awaits != nil {
+			select {
+			case <-awaits:
+			case <-ctx.Done():
+			}
+			waited = true
+		}
+	}
+	if waited {
+		ctx, _ = quorum.Lend(ctx)
+	}
+	return c.ask(ctx, n)
+}
+
+// A nodeKey is the lock on one server, whichever value of Lock it belongs to.
+type nodeKey struct {
+	session *session.Session
+	key     string
+}
+
+func (n node) key() nodeKey { return nodeKey{n.base.Session, n.base.Key} }
 
 // ask makes one attempt at one node. It returns in time whatever the node does; what was in flight then is settled by
 // the lock below.
@@ -230,20 +273,31 @@ func (c *call) valid(granted []quorum.Member) bool {
 	})
 }
 
-func (c *call) hold(start time.Time, granted []quorum.Member) *quorum.Hold {
+func (c *call) hold(start time.Time, granted []quorum.Member, awaited map[any]chan struct{}) *quorum.Hold {
 	return quorum.New(quorum.Terms{
-		Noun: noun, Name: c.lock.name, Need: c.lock.need, Slack: slack(c.set.FirstLease()), Set: &c.set,
+		Noun: noun, Name: c.lock.name, Need: c.lock.need, Slack: slack(c.set.FirstLease()), Set: &c.set, Late: awaited,
 	}, start, granted)
 }
 
-// settle puts what is granted after the decision under the hold, or gives it back.
-func settle(h *quorum.Hold, answers <-chan answer, pending int) {
+// settle puts what is granted after the decision under the hold, or gives it back, and lets those go on who await it.
+func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited map[any]chan struct{}, pending int, stop func()) {
+	defer stop()
 	for range pending {
 		a := <-answers
-		if a.err == nil && (h == nil || !h.Add(a.member)) {
-			// What cannot be confirmed is repeated by the member until its lease is over.
-			go func() { _ = a.member.Unlock(context.Background()) }()
+		answered := func() {
+			if awaits := awaited[c.lock.nodes[a.place].key()]; awaits != nil {
+				close(awaits)
+			}
 		}
+		if a.err != nil || h != nil && h.Add(a.member) {
+			answered()
+			continue
+		}
+		go func() {
+			// What cannot be confirmed is repeated by the member until its lease is over.
+			_ = a.member.Unlock(context.Background())
+			answered()
+		}()
 	}
 }
 

@@ -14,7 +14,8 @@
 //
 // All servers are asked at the same time, each for a short time ([redlatch.WithNodeTimeout]). Lock waits for a majority
 // and no longer: a server that is down or hung costs nothing while the others agree, and a grant that it sends later
-// joins the hold or is given back. The hold is valid for the lease, counted from just before the servers were asked,
+// joins the hold or is given back. A re-entry that is made before then asks that server when it has answered, so that it
+// comes to stand on the same servers. The hold is valid for the lease, counted from just before the servers were asked,
 // less an allowance for the drift of their clocks: one percent of the lease plus 2 ms. Without [redlatch.WithLease]
 // each server's lease is the watchdog timeout and is renewed on its own; the hold goes on while a majority is renewed.
 //

@@ -32,6 +32,10 @@ type Terms struct {
 	Need  int           // fewer members are a loss
 	Slack time.Duration // kept off the members' trust
 	Set   *settings.Settings
+
+	// Late are closed when what they are the keys of has answered, and its member, if it granted, is under the hold or
+	// given back. They are of members that were asked and not waited for; nil where there are none.
+	Late map[any]chan struct{}
 }
 
 // A Hold is one acquisition of a composite. It implements holds.Hold.
@@ -81,6 +85,9 @@ func (h *Hold) Add(m Member) bool {
 	m.Ending().OnEnd(h.ended)
 	return true
 }
+
+// Awaits is closed when what key stands for has answered to this hold; nil when it was not left unanswered.
+func (h *Hold) Awaits(key any) <-chan struct{} { return h.terms.Late[key] }
 
 // ended is called when a member has ended, by Unlock too.
 func (h *Hold) ended(cause error) {
