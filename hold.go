@@ -105,8 +105,8 @@ func (h *Hold) Until() time.Time {
 }
 
 // Valid reports whether the hold is certainly still in force, by the clock alone. It is also false when the process was
-// suspended past Until and nothing had a chance to end the contexts: code whose write must not come late calls Valid
-// right before it.
+// stopped past Until and nothing had a chance to end the contexts: code whose write must not come late calls Valid
+// right before it. On Linux the time for which the system was suspended counts too.
 func (h *Hold) Valid() bool {
 	return h.inner.Ending().Cause() == nil && time.Now().Before(h.Until())
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -100,18 +101,15 @@ func (t *attempt) Decline(which []int) {
 // been executed. An answer that took longer than the lease is no permit any more.
 func (g *grant) begin(sent time.Time) error {
 	trusted := trust(sent, g.lease)
-	if !time.Now().Before(trusted) {
+	if !clock.Now().Before(trusted) {
 		go g.giveBackLater(g.ids)
 		return delivery.Unavailable(fmt.Errorf("the permits were granted, but the answer took longer than their lease of %v; ask for a longer lease",
 			g.lease))
 	}
 	g.since = sent
-	if g.set.MaxHold > 0 {
-		g.end = sent.Add(g.set.MaxHold)
-	}
 	for _, id := range g.ids {
 		g.semaphore.counter.Session.Own.Store(id, g)
 	}
-	g.semaphore.counter.Session.Watchdog.Keep(&g.ticket, g, g.terms(trusted, g.end))
+	g.semaphore.counter.Session.Watchdog.Keep(&g.ticket, g, g.terms(trusted, g.end()))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -23,7 +24,6 @@ type grant struct {
 	set       *settings.Settings
 	ending    holds.Ending
 	since     time.Time
-	end       time.Time // zero, or where WithMaxHold ends it
 	ticket    watchdog.Ticket
 	turn      chan struct{} // capacity 1: changes of the lease come one after another
 
@@ -71,7 +71,15 @@ func trust(sent time.Time, lease time.Duration) time.Time {
 	if lease == NoLease {
 		return sent.Add(forever)
 	}
-	return sent.Add(lease - watchdog.Margin(lease))
+	return watchdog.Trusted(sent, lease)
+}
+
+// end is zero, or where WithMaxHold ends the grant.
+func (g *grant) end() time.Time {
+	if g.set.MaxHold == 0 {
+		return time.Time{}
+	}
+	return clock.Aged(g.since).Add(g.set.MaxHold)
 }
 
 // Owner is the first id, as programs see it.
@@ -98,7 +106,7 @@ func (g *grant) Token() int64          { return 0 }
 func (g *grant) Ending() *holds.Ending { return &g.ending }
 
 func (g *grant) Until() time.Time {
-	now := time.Now()
+	now := clock.Now()
 	until := now.Add(forever)
 	if !g.since.IsZero() { // else it has no permits, and never loses them
 		until = g.ticket.TrustedUntil()
@@ -165,7 +173,7 @@ func (g *grant) Lost(reason string, cause error) {
 	switch {
 	case reason == watchdog.NotOwned:
 		reason = gone
-	case reason == watchdog.HoldOver && (g.end.IsZero() || time.Until(g.end) > watchdog.Margin(g.set.WatchdogTimeout)):
+	case reason == watchdog.HoldOver && (g.set.MaxHold == 0 || time.Until(g.end()) > watchdog.Margin(g.set.WatchdogTimeout)):
 		reason = watchdog.LeaseOver // the end was that of a lease made shorter
 	}
 	_ = g.lose(reason, cause) // the contexts carry it

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // UpdateLease makes the permit end lease from now, later or sooner than it would have, whichever process has it; with
@@ -103,9 +105,9 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 		over()
 		return nil
 	}
-	sent := time.Now()
-	if !g.end.IsZero() && (lease == NoLease || sent.Add(lease).After(g.end)) {
-		lease = max(g.end.Sub(sent), time.Millisecond)
+	sent := clock.Now()
+	if end := g.end(); !end.IsZero() && (lease == NoLease || sent.Add(lease).After(end)) {
+		lease = max(end.Sub(sent), time.Millisecond)
 	}
 	restore := g.trustAtMost(trust(sent, lease))
 	held, err := g.semaphore.update(ctx, ids, lease, over)
@@ -124,12 +126,12 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 // trustAtMost makes the grant end at limit, if it is trusted for longer: from the moment on at which a shorter lease is
 // sent it may be in force, whatever becomes of the answer. It returns what takes that back.
 func (g *grant) trustAtMost(limit time.Time) (restore func()) {
-	before := g.ticket.TrustedUntil()
-	if !limit.Before(before) {
+	before := watchdog.MomentOf(g.ticket.TrustedUntil())
+	if !limit.Before(before.Time()) {
 		return func() {}
 	}
-	g.change(before, limit)
-	return func() { g.change(before, g.end) }
+	g.change(before.Time(), limit)
+	return func() { g.change(before.Time(), g.end()) }
 }
 
 func (g *grant) change(trusted, end time.Time) {
@@ -148,7 +150,7 @@ func (g *grant) agree(sent time.Time, lease time.Duration) error {
 	if lost != nil {
 		return lost
 	}
-	trusted, end := trust(sent, lease), g.end
+	trusted, end := trust(sent, lease), g.end()
 	if trusted.Before(g.ticket.TrustedUntil()) {
 		end = trusted
 	}

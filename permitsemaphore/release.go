@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
@@ -69,7 +69,7 @@ func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) error
 		return g.unconfirmed(err, delivery.AsFailure(err).Doubt)
 	case back >= int64(len(ids)-elsewhere):
 		return nil
-	case back == 0 && receipt.Doubt && time.Now().Before(g.ticket.TrustedUntil()):
+	case back == 0 && receipt.Doubt && clock.Now().Before(g.ticket.TrustedUntil()):
 		return nil
 	}
 	return g.lose(gone, nil)

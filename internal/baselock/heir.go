@@ -3,6 +3,7 @@ package baselock
 import (
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/waiting"
 )
 
@@ -25,7 +26,8 @@ func (o *owner) canBequeath(claim waiting.Claim) bool {
 	o.mu.Lock()
 	doubt := o.doubt != nil
 	o.mu.Unlock()
-	left := time.Until(o.ticket.TrustedUntil())
+	now := clock.Now()
+	left := o.ticket.TrustedUntil().Sub(now)
 	// More than the watchdog's lease was promised to one hold, by Extend or a re-entry, and would outlast the heir's death.
 	return !doubt && left >= min(mine.WatchdogTimeout, passLease)/2 && left <= mine.WatchdogTimeout
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
@@ -58,13 +59,14 @@ func (h *hold) Token() int64 {
 
 // Until is the owner's trust, or the end of the hold's own if that is sooner, or the moment at which the hold ended.
 func (h *hold) Until() time.Time {
+	now := clock.Now() // before the trust is read: a suspension moves it back
 	until := h.owner.ticket.TrustedUntil()
 	if l := h.limit.Load(); l != nil {
 		if own := l.ticket.TrustedUntil(); own.Before(until) {
 			until = own
 		}
 	}
-	if now := time.Now(); h.ending.Cause() != nil && now.Before(until) {
+	if h.ending.Cause() != nil && now.Before(until) {
 		return now
 	}
 	return until
@@ -230,7 +232,7 @@ func (o *owner) gaveBack(freed bool, receipt delivery.Receipt, err error) error 
 		o.moveOut()
 		return nil
 	}
-	trusted := time.Now().Before(o.ticket.TrustedUntil())
+	trusted := clock.Now().Before(o.ticket.TrustedUntil())
 	switch {
 	case receipt.Doubt && trusted:
 		return nil
@@ -293,7 +295,7 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	if lost := h.lostLocked(); lost != nil { // meanwhile, by the clock
 		return lost
 	}
-	trusted := receipt.Sent.Add(lease - watchdog.Margin(lease))
+	trusted := watchdog.Trusted(receipt.Sent, lease)
 	o.agreeLocked(trusted)
 	h.prolongLocked(trusted)
 	return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/rootapi"
@@ -254,8 +255,8 @@ func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scri
 
 // accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
 func (o *owner) accept(receipt delivery.Receipt, lease time.Duration, reply attemptReply) (*hold, time.Duration, error) {
-	trusted := receipt.Sent.Add(lease - watchdog.Margin(lease))
-	if !time.Now().Before(trusted) {
+	trusted := watchdog.Trusted(receipt.Sent, lease)
+	if !clock.Now().Before(trusted) {
 		go o.giveUp()
 		why := errSlow
 		if receipt.Doubt {

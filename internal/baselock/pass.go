@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/row"
@@ -208,7 +209,7 @@ func (b *Base) give(p row.Message, claim waiting.Claim, since time.Time) {
 		b.decline(p.Owner)
 		return
 	}
-	now, trusted := time.Now(), since.Add(passLease-watchdog.Margin(passLease))
+	now, trusted := clock.Now(), since.Add(passLease-watchdog.Margin(passLease))
 	o := &owner{base: next.base, id: p.Owner, set: next.set, run: &run{began: now, shut: now.Add(-p.Shut)}}
 	if !now.Before(trusted) { // the message took too long
 		go o.giveUp()

@@ -92,7 +92,7 @@ func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Dur
 	o.addLocked(h)
 	o.renewing = o.renewing || h.renewed
 	o.shareLocked()
-	trusted := sent.Add(lease - watchdog.Margin(lease))
+	trusted := watchdog.Trusted(sent, lease)
 	h.limitLocked(set, trusted)
 	o.agreeLocked(trusted)
 	return h, nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
@@ -36,7 +37,7 @@ import (
 type limit struct {
 	hold   *hold
 	ticket watchdog.Ticket
-	end    time.Time // zero, or where WithMaxHold of the re-entry ends it
+	most   time.Duration // WithMaxHold, 0: none
 	margin time.Duration
 	loss   *redlatch.LossError // guarded by the owner's mutex: why the hold is over
 }
@@ -51,7 +52,15 @@ func (l *limit) Batch() watchdog.Batch { return watchdog.Batch{} }
 func (l *limit) Lost(reason string, _ error) { l.hold.overdue(reason) }
 
 func (l *limit) terms(trusted time.Time) watchdog.Terms {
-	return watchdog.Terms{Every: unsent, Trusted: trusted, Margin: l.margin, End: l.end}
+	return watchdog.Terms{Every: unsent, Trusted: trusted, Margin: l.margin, End: l.end()}
+}
+
+// end is zero, or where WithMaxHold ends the hold.
+func (l *limit) end() time.Time {
+	if l.most == 0 {
+		return time.Time{}
+	}
+	return l.hold.since.Time().Add(l.most)
 }
 
 // sharedLocked are the holds that were not given back.
@@ -81,7 +90,7 @@ func (o *owner) shareLocked() {
 	if h.renewed || h.released || h.dropped || h.over || h.limit.Load() != nil {
 		return
 	}
-	h.keepLocked(&limit{hold: h, end: o.end(), margin: watchdog.Margin(o.set.FirstLease())}, o.ticket.TrustedUntil())
+	h.keepLocked(&limit{hold: h, most: o.set.MaxHold, margin: watchdog.Margin(o.set.FirstLease())}, o.ticket.TrustedUntil())
 }
 
 // limitLocked gives a re-entry that was acquired with set, and is trusted until then, the limit that it asks for.
@@ -89,12 +98,9 @@ func (h *hold) limitLocked(set *settings.Settings, trusted time.Time) {
 	if set.Lease == 0 && set.MaxHold == 0 {
 		return
 	}
-	l := &limit{hold: h, margin: watchdog.Margin(set.FirstLease())}
-	if set.MaxHold > 0 {
-		l.end = h.since.Time().Add(set.MaxHold)
-	}
+	l := &limit{hold: h, most: set.MaxHold, margin: watchdog.Margin(set.FirstLease())}
 	if set.Lease == 0 {
-		trusted = l.end
+		trusted = l.end()
 	}
 	h.keepLocked(l, trusted)
 }
@@ -121,8 +127,8 @@ func (h *hold) unlimit() {
 // leaseWithin is the owner's, for an extension of this hold.
 func (h *hold) leaseWithin(at time.Time, lease time.Duration) time.Duration {
 	lease = h.owner.leaseWithin(at, lease)
-	if l := h.limit.Load(); l != nil && !l.end.IsZero() {
-		lease = min(lease, max(l.end.Sub(at), time.Millisecond))
+	if l := h.limit.Load(); l != nil && l.most > 0 {
+		lease = min(lease, max(l.end().Sub(at), time.Millisecond))
 	}
 	return lease
 }
@@ -184,7 +190,7 @@ func (h *hold) overdue(reason string) {
 	case promised:
 		h.finish(settings.Lost, loss)
 		o.adjust()
-	case time.Now().Before(o.ticket.TrustedUntil()): // the server would keep it for longer
+	case clock.Now().Before(o.ticket.TrustedUntil()): // the server would keep it for longer
 		_ = o.lose(reason, nil)
 		o.giveUp()
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/outcome"
@@ -83,7 +84,7 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 	for {
 		send := cmd.Cmder(context.Background(), withSource)
 		if !receipt.Doubt {
-			receipt.Sent = time.Now()
+			receipt.Sent = clock.Now()
 		}
 		if start.IsZero() {
 			start = receipt.Sent

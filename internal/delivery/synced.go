@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -20,7 +21,7 @@ func Synced[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Comm
 	var pauses pauses
 	for {
 		send := cmd.Cmder(context.Background(), true)
-		sent = time.Now()
+		sent = clock.Now()
 		wait, err := d.Synced(ctx, cmd.Key(), send, replicas, timeout)
 		if err != nil {
 			if failure := stopped(ctx, err, &pauses, Receipt{Sent: sent}); failure != nil {

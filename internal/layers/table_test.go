@@ -12,7 +12,7 @@ var (
 	hidden = []string{"internal/rootapi"}
 
 	leaves = []string{
-		"internal/errs", "internal/settings", "internal/keys", "internal/holds", "internal/waiting", "internal/watchdog",
+		"internal/errs", "internal/settings", "internal/keys", "internal/holds", "internal/waiting", "internal/clock", "internal/watchdog",
 		"internal/fairqueue",
 	}
 
@@ -41,7 +41,8 @@ var table = map[string][]string{
 	"internal/keys":      nil,
 	"internal/holds":     nil,
 	"internal/waiting":   nil,
-	"internal/watchdog":  nil,
+	"internal/clock":     nil,
+	"internal/watchdog":  {"internal/clock"},
 	"internal/fairqueue": {"internal/waiting"},
 
 	"internal/outcome":      nil,
@@ -49,7 +50,7 @@ var table = map[string][]string{
 	"internal/scripts/lane": {"internal/scripts"},
 	"internal/scripts/row":  {"internal/scripts"},
 	"internal/dispatch":     {"internal/outcome"},
-	"internal/delivery":     {"internal/errs", "internal/outcome", "internal/dispatch", "internal/scripts"},
+	"internal/delivery":     {"internal/errs", "internal/outcome", "internal/dispatch", "internal/scripts", "internal/clock"},
 	"internal/wakeup":       {"internal/keys"},
 	"internal/session":      all(leaves, without(edge, "internal/session")),
 

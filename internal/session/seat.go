@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/waiting"
 )
 
@@ -113,7 +114,7 @@ func (s *Seat) SitDown(mint func() string) *Sitter {
 		return nil
 	}
 	p := s.currentLocked(mint)
-	p.sitting, p.since = true, time.Now()
+	p.sitting, p.since = true, clock.Now()
 	if p.sent.IsZero() { // who sits already may have been passed the lock before now, if the giver has lost it
 		p.sent = p.since
 	}
@@ -209,11 +210,12 @@ func (l *Line) Given(owner string, at int64) (gift Gift, claim waiting.Claim, si
 		l.Wake() // somebody may be about to stand in line
 		return Ignored, claim, since
 	}
-	since = p.sent
+	now := clock.Now()
+	since = clock.Aged(p.sent)
 	if elapsed := at - p.at - 1; p.at > 0 && elapsed > 0 { // both are whole milliseconds
 		since = since.Add(time.Duration(elapsed) * time.Millisecond)
 	}
-	if now := time.Now(); since.After(now) { // the server's clock was set
+	if since.After(now) { // the server's clock was set
 		since = now
 	}
 	l.Seat.wonLocked(p)

@@ -24,5 +24,6 @@
 //
 // Failures. An error of Send says nothing about the tickets, so trust runs on unchanged and the send is tried again.
 // When the process was stopped past a deadline, the clock decides before anything else is done: the ticket is lost, also
-// if its answer arrived meanwhile. A machine that sleeps with its monotonic clock stopped is not noticed here.
+// if its answer arrived meanwhile. So it does when the system was suspended: the watchdog counts the time for which it was,
+// where the system says so, and looks at the clock at least every second while it keeps anything.
 package watchdog

@@ -35,7 +35,7 @@ func (w *Watchdog) Suspend() (resume func()) {
 func (w *Watchdog) LoseAndForget(t *Ticket) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.loseLocked(t, clock(), NotOwned, nil)
+	w.loseLocked(t, read(), NotOwned, nil)
 	w.forgetLocked(t)
 }
 

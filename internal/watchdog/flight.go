@@ -48,7 +48,7 @@ func (w *Watchdog) fly(load []cargo) {
 func (w *Watchdog) board(f *flight, load []cargo) (due []Script) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := clock()
+	now := read()
 	f.before = now
 	for _, c := range load {
 		seats := make([]seat, 0, len(c.passengers)) // within its capacity: seats do not move
@@ -95,7 +95,7 @@ func (w *Watchdog) seatLocked(f *flight, p passenger, now instant) (s seat, ok b
 func (w *Watchdog) land(f *flight, script int, alive []bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := clock()
+	now := read()
 	var failed *failure
 	if err != nil {
 		failed = &failure{err}

@@ -19,7 +19,7 @@ type passenger struct {
 // tick that finds nothing due does no harm.
 func (w *Watchdog) tick() {
 	w.mu.Lock()
-	now := clock()
+	now := read()
 	w.armed = never
 	leaving := w.collectLocked(now)
 	w.armLocked(now)

@@ -3,6 +3,8 @@ package watchdog
 import (
 	"sync"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/clock"
 )
 
 // A Watchdog keeps what is held alive: one per redis client. It needs no closing; it is at rest while nothing is kept.
@@ -24,7 +26,7 @@ func New(send Send) *Watchdog {
 // Keep begins to keep t for o. The first send is due a period from now. Keeping a ticket that is kept already, or one of
 // another owner or watchdog, panics.
 func (w *Watchdog) Keep(t *Ticket, o Owner, terms Terms) {
-	now := clock()
+	now := read()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -48,7 +50,7 @@ func (w *Watchdog) Keep(t *Ticket, o Owner, terms Terms) {
 // is later, and backward only to terms.End. A send planned already is not put off. For a ticket that was forgotten or
 // lost it does nothing.
 func (w *Watchdog) Change(t *Ticket, terms Terms) {
-	now := clock()
+	now := read()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if t.place == 0 {
@@ -154,12 +156,19 @@ const rest = time.Second
 // for the next, and the runtime answers the setting of its earliest timer by waking a thread to wait for it. That thread
 // takes the processor on which the server is about to answer: it cost such a program a fifth of its CPU time.
 func (w *Watchdog) restLocked() {
-	if now := clock(); w.armed > now+instant(rest) {
+	if now := read(); w.armed > now+instant(rest) {
 		w.setLocked(now, now+instant(rest))
 	}
 }
 
+// beat is the longest that the timer waits where the system may be suspended. Timers stand still meanwhile, and nothing
+// else tells of a resume.
+const beat = time.Second
+
 func (w *Watchdog) setLocked(now, at instant) {
+	if at > now+instant(beat) && clock.Stops() {
+		at = now + instant(beat)
+	}
 	w.armed = at
 	wait := time.Duration(max(0, at-now))
 	if w.timer == nil {
