@@ -22,7 +22,7 @@ func Open() *Server {
 	if url := os.Getenv("REDLATCH_URL"); url != "" {
 		options, err := redis.ParseURL(url)
 		if err != nil { // it quotes the URL, which may hold a password
-			fmt.Fprintln(os.Stderr, "set REDLATCH_URL to redis://[user:password@]host:port[/database]")
+			fmt.Fprintln(os.Stderr, "set REDLATCH_URL to redis://[user:password@]host:port[/database], rediss:// for TLS, or unix:///path")
 			os.Exit(2)
 		}
 		return &Server{options: options}
