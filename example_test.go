@@ -29,16 +29,18 @@ func exampleClient() (rdb *redis.Client, end func()) {
 // What a program tells apart: busy, cancelled, and broken.
 func Example() {
 	rdb, end := exampleClient()
-	defer end()
 	ctx := context.Background()
 
 	work := func(lock redlatch.Locker) {
-		hold, err := lock.Lock(ctx, redlatch.WithWait(10*time.Millisecond))
+		hold, err := lock.TryLock(ctx)
 		switch {
-		case errors.Is(err, redlatch.ErrNotAcquired) && ctx.Err() == nil:
+		case errors.Is(err, redlatch.ErrNotAcquired):
 			fmt.Println("somebody else is at it")
 			return
-		case err != nil: // ctx has ended, or it is the server's error
+		case errors.Is(err, redlatch.ErrUnavailable):
+			fmt.Println("Redis does not answer, so nobody knows whether somebody is at it")
+			return
+		case err != nil: // ctx has ended, say
 			fmt.Println(err)
 			return
 		}
@@ -46,15 +48,18 @@ func Example() {
 		fmt.Println("at work, without a loss so far:", hold.Context(ctx).Err() == nil)
 	}
 
-	lock := rlock.New(rdb, "orders:42")
+	lock := rlock.New(rdb, "orders:42", redlatch.WithOutage(100*time.Millisecond))
 	work(lock)
 	_ = redlatch.Do(ctx, lock, func(context.Context) error {
 		work(lock)
 		return nil
 	})
+	end() // from here on there is no server
+	work(lock)
 	// Output:
 	// at work, without a loss so far: true
 	// somebody else is at it
+	// Redis does not answer, so nobody knows whether somebody is at it
 }
 
 // Any lock goes wherever a Locker does, and the work stops when it is lost.

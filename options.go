@@ -67,14 +67,12 @@ func WithMaxHold(d time.Duration) Option {
 	})
 }
 
-// WithWait limits the wait, and only the wait, to d. If the time is over, the error matches ErrNotAcquired and
-// context.DeadlineExceeded.
+// WithWait limits the wait, and only the wait, to d. If the time is over, the error matches context.DeadlineExceeded, and
+// ErrNotAcquired if the last answer was a refusal, ErrUnavailable if the last attempt failed. With d of 0 or less the call
+// asks once, as a Try method does, so time.Until of a deadline is safe.
 func WithWait(d time.Duration) Option {
 	return option(func(s *settings.Settings) {
-		if d <= 0 {
-			s.Fail("WithWait(%v): the wait is positive; use a Try method to ask once", d)
-		}
-		s.Wait = d
+		s.Wait, s.Once = max(d, 0), d <= 0
 		s.Give(settings.Wait)
 	})
 }

@@ -80,8 +80,6 @@ func TestAValueThatMakesNoSenseIsRefusedWithAdvice(t *testing.T) {
 		{redlatch.WithLease(time.Millisecond - 1), "WithLease(999.999µs)"},
 		{redlatch.WithMaxHold(0), "WithMaxHold(0s): the limit is at least 1ms"},
 		{redlatch.WithMaxHold(-time.Hour), "WithMaxHold(-1h0m0s)"},
-		{redlatch.WithWait(0), "WithWait(0s): the wait is positive; use a Try method to ask once"},
-		{redlatch.WithWait(-1), "WithWait(-1ns)"},
 		{redlatch.WithWatchdogTimeout(30*time.Millisecond - 1), "at least 30ms, so that three renewals fit in"},
 		{redlatch.WithPoll(50*time.Millisecond - 1), "WithPoll(49.999999ms): at least 50ms"},
 		{redlatch.WithPatience(0), "WithPatience(0s)"},

@@ -70,7 +70,8 @@ type Locker interface {
 	Name() string
 
 	// Lock waits until the lock is held, ctx ends, or the time of WithWait is over. ctx governs the wait and
-	// nothing else: the Hold outlives it. An ended wait matches ErrNotAcquired and the reason.
+	// nothing else: the Hold outlives it. An ended wait matches the error of ctx, and ErrNotAcquired or ErrUnavailable if
+	// the last answer was a refusal or the last attempt failed.
 	Lock(ctx context.Context, opts ...Option) (*Hold, error)
 
 	// TryLock asks once. When somebody else holds the lock, or waits for it in this process, the error matches

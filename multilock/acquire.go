@@ -147,7 +147,8 @@ func (c *call) one(ctx context.Context, i int, how manner, patience time.Duratio
 		}
 		h, err = m.Lock(ctx, c.forMember(wait))
 	}
-	if err != nil && ctx.Err() == nil && errors.Is(err, errs.NotAcquired) {
+	over := how == awhile && errors.Is(err, context.DeadlineExceeded) // the time of the member, of which nothing may be known
+	if err != nil && ctx.Err() == nil && (over || errors.Is(err, errs.NotAcquired)) {
 		err = &blocked{i, err}
 	}
 	return h, err
@@ -163,7 +164,7 @@ func (c *call) hold(ctx context.Context, start time.Time, members []quorum.Membe
 	}
 	for _, m := range members {
 		if cause := m.Ending().Cause(); cause != nil {
-			return nil, fmt.Errorf("%w: %w: %s: %w", errs.NotAcquired, errPartial, m.Name, cause)
+			return nil, fmt.Errorf("%w: %w: %s: %w", errs.Unavailable, errPartial, m.Name, cause)
 		}
 	}
 	return quorum.New(quorum.Terms{
@@ -194,6 +195,6 @@ func pause(ctx context.Context, why error) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w (%w)", errs.NotAcquired, ctx.Err(), why)
+		return fmt.Errorf("%w (%w)", ctx.Err(), why)
 	}
 }

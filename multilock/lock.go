@@ -2,6 +2,7 @@ package multilock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -102,6 +103,7 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 	if try && c.set.Given(settings.Wait) {
 		return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
 	}
+	c.try = c.try || c.set.Once
 	return c, nil
 }
 
@@ -112,13 +114,13 @@ const ofMembers = settings.NameMapper | settings.Cluster | settings.ShardedPubSu
 // with a wait of its own, 0 for what the member does by default.
 func (c *call) forMember(wait time.Duration) redlatch.Option {
 	return rootapi.Option[redlatch.Option](func(s *settings.Settings) {
-		observe, usual := s.Observe, s.Wait
+		observe, usual, once := s.Observe, s.Wait, s.Once
 		for _, option := range c.opts {
 			rootapi.Change(option, s)
 		}
-		s.Observe, s.Wait = observe, usual
+		s.Observe, s.Wait, s.Once = observe, usual, once
 		if wait > 0 {
-			s.Wait = wait
+			s.Wait, s.Once = wait, false
 		}
 		s.Withhold(settings.Wait)
 	})
@@ -132,6 +134,9 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	start := time.Now()
 	inner, err := c.acquire(ctx)
 	if err != nil {
+		if c.set.Once && !try && errors.Is(err, errs.NotAcquired) && !errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
+		}
 		err = fmt.Errorf("redlatch: multi-lock %q: %w", l.name, err)
 		c.observe(settings.Refused, time.Since(start), err)
 		return nil, err

@@ -52,22 +52,49 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	again := c.carriedIn(lent)
 	if !again && first.Session.Waiting(c.lock.line()) {
 		if c.try {
-			return nil, fmt.Errorf("%w: redlock %q: others of this process are waiting for it", errs.NotAcquired, c.lock.name)
+			if err := c.behind(ctx); err != nil {
+				return nil, err
+			}
+		} else {
+			return c.wait(ctx, lent, carried, nil)
 		}
-		return c.wait(ctx, lent, carried, nil)
 	}
 	r := c.round(lent, carried)
 	switch {
 	case r.hold != nil:
 		return r.hold, nil
-	case r.instant:
+	case r.instant && ctx.Err() == nil:
 		return nil, r.err
 	case ctx.Err() != nil:
-		return nil, c.ended(ctx, ctx.Err(), r.err)
+		return nil, c.ended(ctx, ctx.Err(), r.known())
 	case c.try:
 		return nil, r.err
 	}
 	return c.wait(ctx, lent, carried, &r)
+}
+
+// known is what a round has found out that ctx may have cut off: nil for nothing.
+func (r *result) known() error {
+	if errors.Is(r.err, errs.NotAcquired) || errors.Is(r.err, errs.Unavailable) || errors.Is(r.err, errs.Invalid) {
+		return r.err
+	}
+	return nil
+}
+
+// behind is for a try while others of this process wait, whom it does not overtake. nil says that nobody waits any more.
+func (c *call) behind(ctx context.Context) error {
+	found, err := c.lock.nodes[0].base.Session.Behind(ctx, c.lock.line(), c.set.OutageFor(true))
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return c.ended(ctx, err, nil)
+	case err != nil:
+		return fmt.Errorf("redlatch: redlock %q: %w", c.lock.name, err)
+	case errors.Is(found, errs.NotAcquired):
+		return fmt.Errorf("%w: redlock %q: others of this process are waiting for it", errs.NotAcquired, c.lock.name)
+	case found != nil:
+		return fmt.Errorf("redlatch: redlock %q: others of this process are waiting for it, and their last attempt failed: %w", c.lock.name, found)
+	}
+	return nil
 }
 
 // carriedIn tells whether ctx carries the lock, so that waiting behind others would be waiting for itself.
@@ -85,18 +112,27 @@ func (c *call) wait(ctx, lent context.Context, carried []*quorum.Hold, last *res
 	first := c.lock.nodes[0].base
 	pause := pauses()
 	var trouble time.Time // since when too few have answered
-	if last == nil {
-		last = &result{}
-	} else if last.broken {
+	if last != nil && last.broken {
 		trouble = time.Now()
+	}
+	line := waiting.NewLine(nil)
+	if !c.carriedIn(lent) {
+		var part func()
+		line, _, part = first.Session.Join(c.lock.line(), "")
+		defer part()
+	}
+	if last != nil {
+		line.Note(last.err)
 	}
 	attempt := func(ctx context.Context) (waiting.Verdict, error) {
 		r := c.round(lent, carried)
-		*last = r
+		if found := r.known(); found != nil {
+			line.Note(found)
+		}
 		switch {
 		case r.hold != nil:
 			got = r.hold
-			return waiting.Verdict{Done: true}, nil
+			return waiting.Verdict{Done: true, Found: errs.Refusal("is held by this process")}, nil
 		case ctx.Err() != nil:
 			return waiting.Verdict{}, ctx.Err()
 		case r.instant:
@@ -108,16 +144,10 @@ func (c *call) wait(ctx, lent context.Context, carried []*quorum.Hold, last *res
 		case time.Since(trouble) >= c.set.OutageFor(false):
 			return waiting.Verdict{}, r.err
 		}
-		return waiting.Verdict{Sleep: pause()}, nil
-	}
-	line := waiting.NewLine(nil)
-	if !c.carriedIn(lent) {
-		var part func()
-		line, _, part = first.Session.Join(c.lock.line(), "")
-		defer part()
+		return waiting.Verdict{Sleep: pause(), Found: r.err}, nil
 	}
 	if err = line.Poll(ctx, pause, attempt); err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = c.ended(ctx, ctx.Err(), last.err)
+		err = c.ended(ctx, ctx.Err(), line.Found())
 	}
 	return got, err
 }
@@ -257,7 +287,7 @@ func (c *call) ask(ctx context.Context, n node) answer {
 	if err == nil {
 		return answer{member: quorum.Member{Name: "server " + n.label, Hold: rootapi.Adopt(h)}}
 	}
-	a := answer{err: n.nodeError(err, within.Err() != nil && errors.Is(err, within.Err()), limit)}
+	a := answer{err: n.nodeError(err, within.Err() != nil && ctx.Err() == nil && errors.Is(err, within.Err()), limit)}
 	if errors.Is(err, errs.Invalid) && !delivery.Failed(err) {
 		a.wrong = err
 	}

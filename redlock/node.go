@@ -99,11 +99,20 @@ func sharing(clients []redlatch.Client) (i, j int, shared bool) {
 	return 0, 0, false
 }
 
-// ended is the error of a wait that ctx has ended.
-func (c *call) ended(ctx context.Context, err, last error) error {
-	err = errs.Ended(ctx, err)
-	if last != nil {
-		return fmt.Errorf("%w: redlock %q: %w (the last attempt: %w)", errs.NotAcquired, c.lock.name, err, last)
+// ended is the error of a wait that ctx has ended, with what the last round found out, nil if there was none.
+func (c *call) ended(ctx context.Context, err, found error) error {
+	if errors.Is(found, errs.NotAcquired) {
+		said := strings.TrimPrefix(found.Error(), errs.NotAcquired.Error()+": ")
+		return fmt.Errorf("%w: redlock %q: %w (the last attempt: %w)", errs.NotAcquired, c.lock.name, errs.Ended(ctx, err), saying{found, said})
 	}
-	return fmt.Errorf("%w: redlock %q: %w", errs.NotAcquired, c.lock.name, err)
+	return errs.WaitOver(ctx, fmt.Sprintf("redlock %q", c.lock.name), err, found)
 }
+
+// A saying is an error in other words.
+type saying struct {
+	error
+	text string
+}
+
+func (s saying) Error() string { return s.text }
+func (s saying) Unwrap() error { return s.error }

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -72,7 +73,7 @@ func forMember(opts []redlatch.Option) redlatch.Option {
 		for _, option := range opts {
 			rootapi.Change(option, s)
 		}
-		s.Observe, s.Wait = nil, 0
+		s.Observe, s.Wait, s.Once = nil, 0, false
 		s.Withhold(settings.Wait | settings.NodeTimeout)
 	})
 }
@@ -112,6 +113,7 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 		return nil, l.invalid
 	}
 	c := &call{lock: l, set: rootapi.Apply(l.defaults.ForCall(), opts), member: forMember(opts), try: try}
+	c.try = c.try || c.set.Once
 	if err := c.set.Check("a redlock", takes); err != nil {
 		return nil, err
 	}
@@ -129,6 +131,9 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	start := time.Now()
 	inner, err := c.acquire(ctx)
 	if err != nil {
+		if c.set.Once && !try && errors.Is(err, errs.NotAcquired) {
+			err = fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
+		}
 		c.observe(settings.Refused, time.Since(start), err)
 		return nil, err
 	}

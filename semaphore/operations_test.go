@@ -166,7 +166,6 @@ func TestABadNameOrOptionIsReportedByEveryCall(t *testing.T) {
 		"watchdog":     semaphore.New(client, "s", redlatch.WithWatchdogTimeout(time.Second)),
 		"max hold":     semaphore.New(client, "s", redlatch.WithMaxHold(time.Second)),
 		"replicas":     semaphore.New(client, "s", redlatch.WithReplicas(1, time.Second)),
-		"bad wait":     semaphore.New(client, "s", redlatch.WithWait(-1)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for n := range int64(2) {

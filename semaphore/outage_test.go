@@ -170,7 +170,7 @@ func TestTheEndOfAWaitDuringAnOutageTellsBoth(t *testing.T) {
 	r.proxy.Refuse(true)
 	s := semaphore.New(srv.Client(t, func(o *redis.Options) { o.Addr = r.proxy.Addr(); o.DialerRetries = 1 }), "s", redlatch.WithLinger(0))
 	err := s.Acquire(t.Context(), 1, redlatch.WithWait(2*time.Second))
-	require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+	require.ErrorIs(t, err, redlatch.ErrUnavailable)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 	r.proxy.Refuse(false)

@@ -340,7 +340,9 @@ func TestWithWaitEndsTheWaitExactly(t *testing.T) {
 		err = b.s.Acquire(ctx, 1, redlatch.WithWait(7*time.Second))
 		require.Equal(b, 2*time.Second, time.Since(start))
 		try := b.s.TryAcquire(ctx, 1)
-		for _, why := range []error{redlatch.ErrNotAcquired, context.DeadlineExceeded, cause} {
+		require.ErrorIs(b, err, redlatch.ErrNotAcquired)
+		require.NotErrorIs(b, try, redlatch.ErrNotAcquired, "it has not asked")
+		for _, why := range []error{context.DeadlineExceeded, cause} {
 			require.ErrorIs(b, err, why)
 			require.ErrorIs(b, try, why)
 		}

@@ -70,16 +70,13 @@ var errNotHandedOver = errors.New("redlatch: the lock was not handed over")
 
 // announce has those of this process who come for the lock wait for what o does.
 func (o *owner) announce() {
-	if o.base.Kind.HandOver != nil {
-		o.base.Session.Hold(o.base.line, &o.post)
-	}
+	o.post = session.Post{Since: o.first.since, Gives: o.base.Kind.HandOver != nil}
+	o.base.Session.Hold(o.base.line, &o.post)
 }
 
 // unannounce has them ask, unless o has handed the lock over or they hear of its release.
 func (o *owner) unannounce(heard bool) {
-	if o.base.Kind.HandOver != nil {
-		o.base.Session.Free(o.base.line, &o.post, heard)
-	}
+	o.base.Session.Free(o.base.line, &o.post, heard)
 }
 
 // hears tells whether those who wait in this process will hear of a release.

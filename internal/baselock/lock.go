@@ -42,29 +42,17 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		ctx, cancel = context.WithTimeout(ctx, set.Wait)
 		defer cancel()
 	}
-	h, err := b.acquire(ctx, set, try)
+	h, err := b.acquire(ctx, set, try || set.Once)
 	if err != nil {
 		err = b.explain(ctx, err)
+		if set.Once && !try && errors.Is(err, errs.NotAcquired) {
+			err = fmt.Errorf("%w: %w", err, context.DeadlineExceeded) // as of any wait whose time is over
+		}
 		b.observe(set, settings.Refused, "", start, err)
 		return nil, err
 	}
 	b.tell(set, h, start)
 	return rootapi.Hold[*redlatch.Hold](h), nil
-}
-
-// explain tells apart, in an error of an acquisition, that somebody else has the lock from everything else.
-func (b *Base) explain(ctx context.Context, err error) error {
-	switch {
-	case errors.Is(err, errs.NotAcquired), errors.Is(err, errs.NotReentrant), errors.Is(err, errs.Lost),
-		errors.Is(err, errs.Upgrade), errors.Is(err, errs.NotReplicated):
-		return err
-	case ctx.Err() == nil || !errors.Is(err, ctx.Err()):
-		return b.broken(err)
-	case errors.Is(err, errs.Unavailable):
-		return b.broken(errs.Ended(ctx, err))
-	default:
-		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, b.Kind.Noun, b.Name, errs.Ended(ctx, err))
-	}
 }
 
 func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
@@ -92,9 +80,11 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	}
 	switch {
 	case waited && try:
-		return nil, fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, b.Kind.Noun, b.Name)
+		if err := b.behind(ctx, set); err != errOver {
+			return nil, err
+		}
 	case waited, held && !try:
-		return b.wait(ctx, set, trouble{})
+		return b.wait(ctx, set, trouble{}, nil)
 	}
 	var t trouble
 	h, remaining, err := b.attempt(ctx, set, try)
@@ -102,26 +92,13 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	case h != nil:
 		return h, nil
 	case err != nil && !try && t.passes(ctx, set, err):
-		return b.wait(ctx, set, t)
+		return b.wait(ctx, set, t, delivery.Unavailable(err))
 	case err != nil:
 		return nil, err
 	case try:
 		return nil, b.taken(remaining)
 	}
-	return b.wait(ctx, set, t)
-}
-
-// taken is the error of a try that was refused, where remaining is after which time another may succeed. A fair lock and
-// the reading side also refuse for the sake of those who wait.
-func (b *Base) taken(remaining time.Duration) error {
-	why := "is held by somebody else"
-	if b.Kind.Ask != nil || b.Kind.Shared {
-		why += ", or others wait for it"
-	}
-	if b.Kind.Ask == nil && remaining >= 0 {
-		why += fmt.Sprintf(", for another %v unless renewed", remaining)
-	}
-	return fmt.Errorf("%w: %s %q %s", errs.NotAcquired, b.Kind.Noun, b.Name, why)
+	return b.wait(ctx, set, t, refusal(remaining))
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -135,8 +112,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// wait takes a place in this process's line. t is the trouble that the wait began with.
-func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble) (got *hold, err error) {
+// wait takes a place in this process's line. t is the trouble that the wait began with, found what the attempt before it
+// found out, if there was one.
+func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, found error) (got *hold, err error) {
+	defer b.watchOwn(set)()
 	if b.channel != "" {
 		// The hub has to know which family of channels is in use. If it does not, the line polls for as long as somebody is
 		// in it; so it is worth asking for as long as a poll takes.
@@ -148,13 +127,17 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble) (got
 			b.settle(line, left, set)
 		}
 	}()
+	if found != nil {
+		line.Note(found)
+	}
 	offer := b.offer(set, held)
 	var pace func() time.Duration
 	attempt := func(ctx context.Context) (waiting.Verdict, error) {
+		ctx = delivery.Watched(ctx, line.Note)
 		alone := line.StandsBack()
 		if alone {
 			if remaining, held := b.standBack(ctx); held {
-				return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll)}, nil
+				return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll), Found: refusal(remaining)}, nil
 			}
 			line.Fresh()
 		}
@@ -171,7 +154,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble) (got
 		}
 		switch {
 		case t.passes(ctx, set, err): // it keeps its place
-			return waiting.Verdict{Sleep: waiting.Bound(0, set.Poll)}, nil
+			return waiting.Verdict{Sleep: waiting.Bound(0, set.Poll), Found: delivery.Unavailable(err)}, nil
 		case err != nil:
 			return waiting.Verdict{Down: delivery.Outage(ctx, err)}, err
 		case h != nil:
@@ -179,13 +162,17 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble) (got
 			if alone {
 				h.owner.run = &run{began: h.since.Time(), alone: true, shut: line.ShutSince()}
 			}
-			return waiting.Verdict{Done: true, More: b.Kind.Shared, Sleep: waiting.Bound(set.FirstLease(), set.Poll)}, nil
+			v := waiting.Verdict{Done: true, More: b.Kind.Shared, Sleep: waiting.Bound(set.FirstLease(), set.Poll)}
+			if !v.More {
+				v.Found = refusal(-1)
+			}
+			return v, nil
 		case open:
-			return waiting.Verdict{Sleep: remaining}, nil
+			return waiting.Verdict{Sleep: remaining, Found: refusal(-1)}, nil
 		case pace != nil:
-			return waiting.Verdict{Sleep: pace()}, nil
+			return waiting.Verdict{Sleep: pace(), Found: refusal(remaining)}, nil
 		default:
-			return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll)}, nil
+			return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll), Found: refusal(remaining)}, nil
 		}
 	}
 	if b.Kind.Pace != nil {
@@ -197,7 +184,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble) (got
 	switch {
 	case err != nil:
 		b.left(line.Line, set)
-		err = t.because(ctx, err)
+		err = b.unanswered(ctx, err, line.Found())
 	case got == nil:
 		got = offer.Gift.(*hold)
 	}

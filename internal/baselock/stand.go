@@ -26,13 +26,15 @@ type stand struct {
 // standAnew stands until the lock is held, in a new place after an outage that cost the last one.
 func (b *Base) standAnew(ctx context.Context, set *settings.Settings) (*hold, error) {
 	var t trouble
+	defer b.watchOwn(set)()
 	for {
 		h, err := b.stand(ctx, set)
 		if !t.passes(ctx, set, err) {
-			return h, t.because(ctx, err)
+			return h, err
 		}
+		last := err
 		if err := pause(ctx, troublePause); err != nil {
-			return nil, t.because(ctx, err)
+			return nil, b.unanswered(ctx, err, delivery.Unavailable(last))
 		}
 	}
 }
@@ -52,12 +54,17 @@ func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error)
 			s.leave()
 		}
 	}()
-	h, err := s.wait(ctx)
+	h, err := s.wait(delivery.Watched(ctx, queue.Door.Note))
 	returned = true
 	if h == nil {
 		s.leave()
-		return nil, err
+		found := queue.Door.Found()
+		if found == nil && s.waiter != nil {
+			found = refusal(-1)
+		}
+		return nil, b.unanswered(ctx, err, found)
 	}
+	queue.Door.Note(refusal(-1)) // to the others of this process
 	s.owner.dequeued()
 	return h, nil
 }
@@ -91,7 +98,7 @@ func (s *stand) wait(ctx context.Context) (*hold, error) {
 func (s *stand) enter(ctx context.Context) (h *hold, err error) {
 	err = s.queue.Door.Wait(ctx, 0, func(ctx context.Context) (waiting.Verdict, error) {
 		h, err = s.ask(ctx, fairqueue.Again, nil)
-		return waiting.Verdict{Done: true, More: true}, err
+		return waiting.Verdict{Done: true, More: true, Found: s.queue.Door.Found()}, err
 	})
 	return h, err
 }
@@ -115,8 +122,10 @@ func (s *stand) ask(ctx context.Context, task fairqueue.Task, others []*fairqueu
 		s.waiter.Serve(time.Now().Add(untilEnd(set.FirstLease(), set.Poll)))
 	case h != nil:
 	case s.waiter == nil:
+		defer s.queue.Door.Note(refusal(again))
 		s.waiter = s.queue.Enter(o.id, set.Patience, idle(again, set.Poll, answer.Place))
 	default:
+		defer s.queue.Door.Note(refusal(again))
 		s.waiter.Answer(task, asked, idle(again, set.Poll, answer.Place), answer.Place, others, answer.Places)
 	}
 	return h, nil

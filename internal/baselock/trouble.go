@@ -3,7 +3,6 @@ package baselock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/delivery"
@@ -22,7 +21,6 @@ var errSlow = errors.New("the answer took longer")
 // the one before may have brought would look like somebody else's.
 type trouble struct {
 	since time.Time // when a send got no answer; zero: there is none
-	last  error     // of the latest
 }
 
 // passes tells whether to acquire anew after err. What replicas have to acknowledge is not sent again once a send got no
@@ -39,16 +37,7 @@ func (t *trouble) passes(ctx context.Context, set *settings.Settings, err error)
 	case t.since.IsZero():
 		t.since = time.Now()
 	}
-	t.last = err
 	return time.Since(t.since) < set.OutageFor(false)
-}
-
-// because adds to the end of ctx what the trouble was.
-func (t *trouble) because(ctx context.Context, err error) error {
-	if t.last == nil || ctx.Err() == nil || errors.Is(err, t.last) {
-		return err
-	}
-	return fmt.Errorf("%w (the last attempt failed: %w)", err, t.last)
 }
 
 // troublePause is how long to wait before one who stands alone acquires anew.

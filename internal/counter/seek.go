@@ -82,20 +82,22 @@ func tell(try Attempt, i int, receipt delivery.Receipt) error {
 
 var errLate = errors.New("there was an outage")
 
-// seek waits in line.
-// got is what was granted before.
-func (c *Counter) seek(ctx context.Context, set *settings.Settings, s Seeker, got lane.Granted) (lane.Granted, error) {
+// seek waits in line. got is what was granted before, found what that says; nil if nothing was asked.
+func (c *Counter) seek(ctx context.Context, set *settings.Settings, s Seeker, got lane.Granted, found error) (lane.Granted, error) {
 	line, part := c.join(ctx, c.line, set.Poll)
 	defer part()
 	w := &waiter{counter: c, set: set, seeker: s, line: line}
 	w.offer.Who = w
 	w.last.Store(&got)
+	if found != nil {
+		line.Note(found)
+	}
 	err := line.WaitFor(ctx, set.Poll, &w.offer, w.ask)
 	if err != nil {
 		if w.short.Load() { // and there may be enough for those behind it, who want less
 			line.Wake()
 		}
-		return *w.last.Load(), err
+		return *w.last.Load(), unanswered(ctx, err, line.Found())
 	}
 	if given, ok := w.offer.Gift.(share); ok {
 		return got, tell(given.attempt, given.i, given.receipt)
@@ -111,17 +113,21 @@ func (w *waiter) ask(ctx context.Context) (waiting.Verdict, error) {
 		behind = append(behind, batch.Who(i).(*waiter).seeker)
 	}
 	try := w.seeker.Begin(behind)
-	got, receipt, err := w.counter.attempt(ctx, try, w.set.OutageFor(false))
+	got, receipt, err := w.counter.attempt(delivery.Watched(ctx, w.line.Note), try, w.set.OutageFor(false))
 	w.short.Store(err == nil && got.Served == 0)
 	if err == nil && got.Served == 0 {
 		w.refused(batch, got)
 	}
 	v := waiting.Verdict{Down: delivery.Outage(ctx, err), Sleep: waiting.Bound(got.Again, w.set.Poll)}
 	if err != nil || got.Served == 0 {
+		v.Found = tooFew
 		return v, err
 	}
 	w.counter.lately.Store(int32(got.Served))
 	v.Done, v.More = true, w.serve(batch, try, got.Served, receipt)
+	if !v.More {
+		v.Found = tooFew
+	}
 	return v, tell(try, 0, receipt)
 }
 

@@ -21,9 +21,12 @@ func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Se
 		set = c.defaults
 	}
 	start := time.Now()
-	taken, waited, err := false, c.Session.Waiting(c.line), ctx.Err()
+	taken, waited, err := false, false, ctx.Err()
 	var got lane.Granted
-	if !waited {
+	if err == nil && c.Session.Waiting(c.line) {
+		waited, err = c.behind(ctx, set)
+	}
+	if err == nil && !waited {
 		got, taken, err = c.once(ctx, s, set.OutageFor(true))
 	}
 	switch {
@@ -37,8 +40,36 @@ func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Se
 	return c.tell(set, start, s, err)
 }
 
+// behind is for a try while others of this process wait, whom it does not overtake. It tells whether one of them was refused.
+func (c *Counter) behind(ctx context.Context, set *settings.Settings) (refused bool, err error) {
+	found, err := c.Session.Behind(ctx, c.line, set.OutageFor(true))
+	switch {
+	case err != nil:
+		return false, err
+	case errors.Is(found, errs.NotAcquired):
+		return true, nil
+	case found != nil:
+		return false, fmt.Errorf("others of this process are waiting for it, and their last attempt failed: %w", found)
+	}
+	return false, nil
+}
+
+// untimely is the error of a wait of no time: a refusal ends it as its time would.
+func untimely(err error) error {
+	if errors.Is(err, errs.NotAcquired) {
+		return fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
+	}
+	return err
+}
+
+// tooFew is what an attempt has found out that was not served.
+const tooFew = errs.Refusal("has too few permits left")
+
 // Acquire waits until the seeker has got the n that it wants.
 func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
+	if set.Once {
+		return untimely(c.Try(ctx, set, n, s))
+	}
 	start := time.Now()
 	ctx, cancel := bounded(ctx, set.Wait)
 	if cancel != nil {
@@ -49,10 +80,10 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, 
 		got, err = c.acquire(ctx, set, s)
 	}
 	if err != nil {
-		err = c.explain(ctx, err)
-		if got.Short != lane.Unknown && errors.Is(err, errs.NotAcquired) {
-			err = fmt.Errorf("%w: it %s", err, short(got, n))
+		if u := new(errs.Unanswered); errors.As(err, &u) && u.Found == tooFew && got.Short != lane.Unknown {
+			u.Found = errs.Refusal(short(got, n))
 		}
+		err = c.explain(ctx, err)
 	}
 	return c.tell(set, start, s, err)
 }
@@ -89,13 +120,14 @@ func (c *Counter) tell(set *settings.Settings, start time.Time, s Seeker, err er
 
 // acquire answers with an error what was granted last.
 func (c *Counter) acquire(ctx context.Context, set *settings.Settings, s Seeker) (got lane.Granted, err error) {
-	if !c.Session.Waiting(c.line) {
-		var taken bool
-		if got, taken, err = c.once(ctx, s, set.OutageFor(false)); taken || err != nil {
-			return got, err
-		}
+	if c.Session.Waiting(c.line) {
+		return c.seek(ctx, set, s, got, nil)
 	}
-	return c.seek(ctx, set, s, got)
+	got, taken, err := c.once(ctx, s, set.OutageFor(false))
+	if taken || err != nil {
+		return got, err
+	}
+	return c.seek(ctx, set, s, got, tooFew)
 }
 
 // once asks for one who does not wait.
@@ -127,7 +159,8 @@ func (c *Counter) Await(ctx context.Context, set *settings.Settings, look func(c
 	if cancel != nil {
 		defer cancel()
 	}
-	if err := c.fits(ctx, set.OutageFor(false)); err != nil {
+	outage := set.OutageFor(set.Once)
+	if err := c.fits(ctx, outage); err != nil {
 		return c.explain(ctx, err)
 	}
 	sight, err := look(ctx)
@@ -136,20 +169,34 @@ func (c *Counter) Await(ctx context.Context, set *settings.Settings, look func(c
 		return c.explain(ctx, err)
 	case sight.Open:
 		return sight.Err
+	case set.Once:
+		return untimely(fmt.Errorf("%w: %s %q %w", errs.NotAcquired, c.noun, c.Name, closed))
 	}
 	line, part := c.join(ctx, session.LineFor(c.Key, c.noun+" "+sight.Round), set.Poll)
 	defer part()
+	line.Note(closed)
 	err = line.Wait(ctx, set.Poll, func(ctx context.Context) (waiting.Verdict, error) {
-		sight, err := look(ctx)
+		sight, err := look(delivery.Watched(ctx, line.Note))
 		if err == nil && sight.Err != nil {
 			return waiting.Verdict{Down: true}, &opening{sight.Err}
 		}
-		return waiting.Verdict{Done: sight.Open, All: true, Down: delivery.Outage(ctx, err), Sleep: waiting.Bound(-1, set.Poll)}, err
+		return waiting.Verdict{Done: sight.Open, All: true, Down: delivery.Outage(ctx, err), Sleep: waiting.Bound(-1, set.Poll), Found: closed}, err
 	})
 	if why := new(opening); errors.As(err, &why) {
 		return why.error
 	}
-	return c.explain(ctx, err)
+	return c.explain(ctx, unanswered(ctx, err, line.Found()))
+}
+
+// closed is what a look has found out that did not find the latch open.
+const closed = errs.Refusal("is still closed")
+
+// unanswered keeps, with the end of a wait by ctx, what was found out last. The attempt that ctx has cut off may know more.
+func unanswered(ctx context.Context, err, found error) error {
+	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) || errors.Is(err, errs.Unavailable) {
+		return err
+	}
+	return &errs.Unanswered{Err: err, Found: found}
 }
 
 // bounded is ctx, for no longer than wait if that is above 0; there is something to cancel then.
@@ -169,8 +216,9 @@ func (c *Counter) join(ctx context.Context, key session.LineKey, poll time.Durat
 	return line, part
 }
 
-// explain makes a wait that ctx has ended match ErrNotAcquired as well as its reason. It asks ctx too, for the time-out of
-// a dial also calls itself context.DeadlineExceeded.
+// explain is the error of an acquisition as the program gets it: a refusal, a failure of the server or the network, or the
+// end of ctx with whichever of the two was the last that is known. It asks ctx too, for the time-out of a dial also calls
+// itself context.DeadlineExceeded.
 func (c *Counter) explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -182,6 +230,6 @@ func (c *Counter) explain(ctx context.Context, err error) error {
 	case errors.Is(err, errs.Unavailable):
 		return c.broken(errs.Ended(ctx, err))
 	default:
-		return fmt.Errorf("%w: %s %q: %w", errs.NotAcquired, c.noun, c.Name, errs.Ended(ctx, err))
+		return errs.WaitOver(ctx, fmt.Sprintf("%s %q", c.noun, c.Name), err, errs.FoundOut(err))
 	}
 }

@@ -128,6 +128,7 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 				return reply, receipt, &Failure{Err: err, Doubt: true, Sent: receipt.Sent}
 			}
 		}
+		tellWatcher(ctx, err)
 		if limit.Total > 0 { // something is wrong, so the next send might hang
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithDeadline(ctx, start.Add(limit.Total))
@@ -241,4 +242,18 @@ func (p *pauses) because(ended error) error {
 		return ended
 	}
 	return fmt.Errorf("%w (the last attempt failed: %w)", ended, p.last)
+}
+
+// Watched returns a context whose commands tell watch, while they are still tried, with what they have failed so far. Those
+// who wait behind the caller learn of an outage from it.
+func Watched(ctx context.Context, watch func(error)) context.Context {
+	return context.WithValue(ctx, watcher{}, watch)
+}
+
+type watcher struct{}
+
+func tellWatcher(ctx context.Context, err error) {
+	if watch, ok := ctx.Value(watcher{}).(func(error)); ok {
+		watch(Unavailable(err))
+	}
 }

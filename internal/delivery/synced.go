@@ -42,6 +42,7 @@ func Synced[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Comm
 		default:
 			return reply, sent, 0, nil, &Failure{Err: err}
 		}
+		tellWatcher(ctx, err)
 		if stop := pauses.sleep(ctx, err, limit.Outage); stop != nil {
 			return reply, sent, 0, nil, &Failure{Err: stop}
 		}

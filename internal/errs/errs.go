@@ -34,3 +34,42 @@ func Ended(ctx context.Context, err error) error {
 func Wrong(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", Invalid, fmt.Sprintf(format, args...))
 }
+
+// An Unanswered is the end of a wait by its context, with what was found out last about what it waited for: a refusal, the
+// failure of the last attempt, or nil for nothing yet.
+type Unanswered struct{ Err, Found error }
+
+func (u *Unanswered) Error() string { return u.Err.Error() }
+
+// Unwrap is the context's error.
+func (u *Unanswered) Unwrap() error { return u.Err }
+
+// FoundOut is what an Unanswered in err says, nil if there is none.
+func FoundOut(err error) error {
+	if u := new(Unanswered); errors.As(err, &u) {
+		return u.Found
+	}
+	return nil
+}
+
+// WaitOver is the error of a wait for what that ctx has ended. found is what was found out last: a refusal, which says
+// why, makes it match NotAcquired, and a failure what that matches. With nil it matches the error of ctx alone.
+func WaitOver(ctx context.Context, what string, err, found error) error {
+	err = Ended(ctx, err)
+	switch {
+	case found == nil:
+		return fmt.Errorf("redlatch: %s: %w before any answer, so nothing is known about it", what, err)
+	case errors.Is(found, NotAcquired):
+		return fmt.Errorf("%w: %s: %w; it %s", NotAcquired, what, err, found)
+	default:
+		return fmt.Errorf("redlatch: %s: %w (the last attempt failed: %w)", what, err, found)
+	}
+}
+
+// A Refusal is why something was refused, as a clause without its subject: "is held by somebody else".
+type Refusal string
+
+func (r Refusal) Error() string { return string(r) }
+
+// Is makes every Refusal match the sentinel.
+func (r Refusal) Is(target error) bool { return target == NotAcquired }

@@ -17,7 +17,6 @@ var misuseCases = []trial{
 		for text, option := range map[string]redlatch.Option{
 			"WithLease":           redlatch.WithLease(999 * time.Microsecond),
 			"WithMaxHold":         redlatch.WithMaxHold(-time.Second),
-			"WithWait":            redlatch.WithWait(0),
 			"WithWatchdogTimeout": redlatch.WithWatchdogTimeout(time.Millisecond),
 			"WithPoll":            redlatch.WithPoll(time.Millisecond),
 			"WithOutage":          redlatch.WithOutage(0),

@@ -1,12 +1,15 @@
 package session
 
 import (
+	"context"
+	"fmt"
 	"hash/maphash"
 	"maps"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/waiting"
 	"github.com/redlatch/redlatch/internal/wakeup"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -24,8 +27,11 @@ func LineFor(key, kind string) LineKey {
 	return LineKey{key, kind, place(maphash.String(seed, key) + 31*maphash.String(seed, kind))}
 }
 
-// A Post stands for one who has what a line is for. It is a part of him, so that having costs nothing beside.
-type Post struct{ _ byte } // of a size, or two could have one address
+// A Post stands for the holder of what a line is for. It is a part of the holder, so that holding costs nothing beside.
+type Post struct {
+	Since watchdog.Moment
+	Gives bool // the holder will give it on to the line, so those who come for it do not ask
+}
 
 // A place is a line's key for the posts. Ten thousand holds are as many posts, in which the names, which the lines need
 // for themselves, would take three times as much room. Two names in one place, out of 2^64, would be mistaken for each
@@ -69,7 +75,61 @@ func (s *Session) Busy(key LineKey) (waited, held bool, open time.Duration) {
 			delete(s.open, key.place)
 		}
 	}
-	return s.waitersLocked(key) > 0, s.posts[key.place] != nil, open
+	return s.waitersLocked(key) > 0, s.givesLocked(key), open
+}
+
+func (s *Session) givesLocked(key LineKey) bool {
+	p := s.posts[key.place]
+	return p != nil && p.Gives
+}
+
+// HeldSince tells whether this process holds key, as far as its lines know, and since when.
+func (s *Session) HeldSince(key LineKey) (since time.Time, held bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.posts[key.place]; p != nil {
+		return p.Since.Time(), true
+	}
+	return since, false
+}
+
+// Found is what those of this process who wait for key have found out last, nil for nothing yet.
+func (s *Session) Found(key LineKey) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.lines[key]; l != nil {
+		return l.Found()
+	}
+	if q := s.queues[key]; q != nil {
+		return q.Door.Found()
+	}
+	return nil
+}
+
+// learnEvery is how often Behind looks. It is only for a call that comes while the first attempt of another is under way.
+const learnEvery = 2 * time.Millisecond
+
+// Behind is for a call that asks once while others of this process wait for key, whom it must not overtake: it is told
+// what they have found out. If that is nothing yet it waits for it, for as long as the outage may last. nil without an
+// error says that nobody waits any more, or that this process has got what key is for.
+func (s *Session) Behind(ctx context.Context, key LineKey, outage time.Duration) (found, err error) {
+	until := time.Now().Add(outage)
+	for {
+		if found := s.Found(key); found != nil {
+			return found, nil
+		}
+		if _, held := s.HeldSince(key); held || !s.Waiting(key) {
+			return nil, nil
+		}
+		if !time.Now().Before(until) {
+			return nil, delivery.Unavailable(fmt.Errorf("those of this process who wait for it had no answer within %v", outage))
+		}
+		select {
+		case <-time.After(learnEvery):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // Open has this process leave key to others until then.
@@ -132,7 +192,7 @@ func (s *Session) JoinRow(key LineKey, ears Ears) (_ *Line, held bool, part func
 	}
 	l.users++
 	l.Seat.use()
-	return l, s.posts[key.place] != nil, func() *Sitter { return s.part(key, l) }
+	return l, s.givesLocked(key), func() *Sitter { return s.part(key, l) }
 }
 
 func (s *Session) openLineLocked(ears Ears) *Line {
@@ -191,7 +251,7 @@ func (s *Session) part(key LineKey, l *Line) (left *Sitter) {
 }
 
 func (s *Session) closeLineLocked(key LineKey, l *Line) {
-	if l.users > 0 || s.posts[key.place] != nil {
+	if l.users > 0 || s.givesLocked(key) {
 		return
 	}
 	delete(s.lines, key)
@@ -229,7 +289,7 @@ func (s *Session) Free(key LineKey, holder *Post, heard bool) {
 		return
 	}
 	delete(s.posts, key.place)
-	if l := s.lines[key]; l != nil {
+	if l := s.lines[key]; l != nil && holder.Gives {
 		if !heard {
 			l.Wake()
 		}
@@ -241,7 +301,7 @@ func (s *Session) Free(key LineKey, holder *Post, heard bool) {
 func (s *Session) Claim(key LineKey, holder *Post) (l *Line, claim waiting.Claim, ok bool) {
 	s.mu.Lock()
 	l = s.lines[key]
-	known := s.posts[key.place] == holder
+	known := s.posts[key.place] == holder && holder.Gives
 	s.mu.Unlock()
 	if l == nil || !known {
 		return nil, claim, false

@@ -83,6 +83,7 @@ type Settings struct {
 	NoLease         bool          // permits that never expire; Lease is 0 then
 	MaxHold         time.Duration // 0: no limit
 	Wait            time.Duration // 0: only ctx bounds the wait
+	Once            bool          // a wait of no time: ask once
 	WatchdogTimeout time.Duration
 	Poll            time.Duration
 	Outage          time.Duration // 0: the default of the operation

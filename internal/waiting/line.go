@@ -28,6 +28,7 @@ type Line struct {
 	due     time.Time   // when the head asks again without a wake-up
 	stands  bool        // the head lets others ask first, once
 	alarm   *time.Timer // wakes a line without a head
+	found   error       // what the latest attempt has found out so far: a refusal, or a failure; nil: nothing, or it succeeded
 }
 
 // A waiter is one call that waits.
@@ -68,6 +69,20 @@ func (l *Line) Wake() {
 	if !l.headed {
 		l.promoteLocked()
 	}
+}
+
+// Note has those behind the head know what its attempt has found out, also while that is still under way.
+func (l *Line) Note(found error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.found = found
+}
+
+// Found is what was noted last.
+func (l *Line) Found() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.found
 }
 
 // Len is the number of waiters.
@@ -135,6 +150,7 @@ func (l *Line) promoteLocked() {
 func (l *Line) dismiss(number uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.found = err
 	n := 0
 	for n < len(l.waiters) && l.waiters[n].number <= number {
 		l.serveLocked(l.waiters[n], err)
@@ -151,10 +167,10 @@ func (l *Line) serveLocked(w *waiter, err error) {
 }
 
 // answered notes when the head, whoever it is by then, asks again.
-func (l *Line) answered(w *waiter, again time.Time) {
+func (l *Line) answered(w *waiter, again time.Time, found error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.due, w.asking = again, false
+	l.due, l.found, w.asking = again, found, false
 }
 
 // rest makes the head sleep until then, whatever its predecessor left.

@@ -12,6 +12,7 @@ type Verdict struct {
 	All   bool          // and so has everybody who was in line when the attempt began
 	Down  bool          // with an error: everybody who was in line then would only find out the same
 	Sleep time.Duration // otherwise, and for the next in line after Done: when to ask again without a wake-up
+	Found error         // without an error: what those know whose wait ends before the next attempt; nil: nothing
 }
 
 // Wait takes a place in line and returns nil when attempt says so, or an error of attempt, or ctx's. Attempts are
@@ -71,7 +72,7 @@ func (l *Line) wait(ctx context.Context, offer *Offer, attempt func(ctx context.
 			l.dismiss(present, nil)
 			return nil
 		}
-		l.answered(w, time.Now().Add(v.Sleep))
+		l.answered(w, time.Now().Add(v.Sleep), v.Found)
 		if v.Done {
 			l.leave(w, v.More)
 			return nil

@@ -1,0 +1,152 @@
+package baselock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// explain is the error of an acquisition as the program gets it: a refusal, a failure of the server or the network, or the
+// end of ctx with whichever of the two was the last that is known.
+func (b *Base) explain(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, errs.NotAcquired), errors.Is(err, errs.NotReentrant), errors.Is(err, errs.Lost),
+		errors.Is(err, errs.Upgrade), errors.Is(err, errs.NotReplicated):
+		return err
+	case ctx.Err() == nil || !errors.Is(err, ctx.Err()):
+		return b.broken(err)
+	case errors.Is(err, errs.Unavailable):
+		return b.broken(errs.Ended(ctx, err))
+	}
+	found := errs.FoundOut(err)
+	r, refused := found.(refusal)
+	_, held := b.Session.HeldSince(b.line)
+	switch {
+	case refused:
+		found = errs.Refusal(b.why(time.Duration(r)))
+	case held: // whatever the server says now
+		found = errs.Refusal(b.why(-1))
+	}
+	return errs.WaitOver(ctx, fmt.Sprintf("%s %q", b.Kind.Noun, b.Name), err, found)
+}
+
+// A refusal is what an attempt found out that was refused: after how long another may succeed, negative if that is not
+// known. Its text is made when the wait ends, for most of them are not the last.
+type refusal time.Duration
+
+func (refusal) Error() string        { return "is taken" }
+func (refusal) Is(target error) bool { return target == errs.NotAcquired }
+
+// taken is the error of a try that was refused, where remaining is after which time another may succeed.
+func (b *Base) taken(remaining time.Duration) error {
+	return fmt.Errorf("%w: %s %q %s", errs.NotAcquired, b.Kind.Noun, b.Name, b.why(remaining))
+}
+
+// why says why the lock is refused. A program that waits for a hold of its own process may wait for itself, so that is
+// told. A fair lock and the reading side also refuse for the sake of those who wait.
+func (b *Base) why(remaining time.Duration) string {
+	since, own := b.Session.HeldSince(b.line)
+	why := "is held by somebody else"
+	if own {
+		why = fmt.Sprintf("is held by this process, for %v by now", time.Since(since).Round(time.Millisecond))
+	}
+	if b.Kind.Ask != nil || b.Kind.Shared {
+		why += ", or others wait for it"
+	}
+	if b.Kind.Ask == nil && remaining >= 0 {
+		why += fmt.Sprintf(", for another %v unless renewed", remaining)
+	}
+	switch {
+	case own && b.Kind.Reentrant:
+		why += "; the context of that hold re-enters"
+	case own:
+		why += "; it is not reentrant"
+	}
+	return why
+}
+
+// behind is a try while others of this process wait, whom it does not overtake. errOver says that nobody waits any more.
+func (b *Base) behind(ctx context.Context, set *settings.Settings) error {
+	found, err := b.Session.Behind(ctx, b.line, set.OutageFor(true))
+	_, held := b.Session.HeldSince(b.line)
+	switch {
+	case err != nil:
+		return err
+	case held, errors.Is(found, errs.NotAcquired):
+		return fmt.Errorf("%w: %s %q: others of this process are waiting for it; it %s", errs.NotAcquired, b.Kind.Noun, b.Name, b.why(-1))
+	case found != nil:
+		return fmt.Errorf("others of this process are waiting for it, and their last attempt failed: %w", found)
+	}
+	return errOver
+}
+
+// longBehindOwn is how long a call waits behind one hold of its own process until that is logged.
+const longBehindOwn = 10 * time.Second
+
+// watchOwn logs, once, that a wait has stood behind a hold of its own process for long: it may be that of the caller, who
+// then waits for itself. The function that it returns ends it.
+func (b *Base) watchOwn(set *settings.Settings) (stop func()) {
+	if set.Logger == nil {
+		return func() {}
+	}
+	w := &ownWait{base: b, set: set, began: time.Now()}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(longBehindOwn, w.look)
+	return w.stop
+}
+
+// An ownWait is what watchOwn watches.
+type ownWait struct {
+	base  *Base
+	set   *settings.Settings
+	began time.Time
+
+	mu    sync.Mutex
+	over  bool
+	timer *time.Timer
+}
+
+func (w *ownWait) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	w.timer.Stop()
+}
+
+func (w *ownWait) look() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	b := w.base
+	since, held := b.Session.HeldSince(b.line)
+	if since.Before(w.began) {
+		since = w.began
+	}
+	left := longBehindOwn
+	if held {
+		left -= time.Since(since)
+	}
+	if left > 0 {
+		w.timer.Reset(left)
+		return
+	}
+	w.over = true
+	w.set.Logger.Warn("redlatch: a call waits for a lock that its own process holds; if the caller is the holder, it waits for itself: "+
+		"pass it the context of the hold", "lock", b.Name, "waited", time.Since(w.began).Round(time.Millisecond))
+}
+
+// unanswered keeps, with the end of a wait by ctx, what was found out last. The attempt that ctx has cut off may know more.
+func (b *Base) unanswered(ctx context.Context, err, found error) error {
+	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) || errors.Is(err, errs.Unavailable) {
+		return err
+	}
+	return &errs.Unanswered{Err: err, Found: found}
+}
