@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/rootapi"
 )
@@ -41,11 +42,11 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 		ctx, cancel = context.WithTimeout(ctx, c.set.Wait)
 		defer cancel()
 	}
-	lent, carried := quorum.Lend(ctx)
+	carried := quorum.Carried(ctx)
 	busy, patience := inOrder, firstPatience
 	for {
 		start := time.Now()
-		members, err := c.round(lent, busy, patience)
+		members, err := c.round(ctx, busy, patience)
 		var h *quorum.Hold
 		if err == nil {
 			h, err = c.hold(ctx, start, members)
@@ -99,7 +100,7 @@ func (c *call) round(ctx context.Context, busy int, patience time.Duration) (mem
 		inner := rootapi.Adopt(h)
 		members = append(members, quorum.Member{Name: fmt.Sprintf("%q", c.lock.members[i].Name()), Hold: inner})
 		// A member that is the same lock as an earlier one re-enters, or says at once that it cannot.
-		ctx = quorum.LendOne(ctx, inner)
+		ctx = holds.Lend(ctx, inner)
 		return nil
 	}
 	if busy != inOrder {

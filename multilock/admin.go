@@ -9,7 +9,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/quorum"
 )
 
 // The questions to a multi-lock are questions to its members, which are asked one after another: the answers are not of
@@ -51,7 +50,6 @@ func (l *Lock) IsLocked(ctx context.Context) (locked bool, err error) {
 // when ctx carries none, or one that has not all of them.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
 	least := int64(math.MaxInt64)
-	ctx, _ = quorum.Lend(ctx)
 	err := ask(l, "HoldCount", func(m interface {
 		HoldCount(ctx context.Context) (int64, error)
 	}) error {

@@ -16,8 +16,8 @@ import (
 )
 
 // A Lock is several locks that are held together. The hold is the holder, as with any lock: code that is given the
-// context of its Hold takes the same multi-lock again, or another one that has members in common, without waiting for
-// itself. The context does not re-enter single members: code inside that needs one member makes a multi-lock of it.
+// context of its Hold takes the same multi-lock again, one of its members, or another multi-lock that has members in
+// common, without waiting for itself. A member that is not reentrant answers with ErrNotReentrant at once.
 //
 // A Hold has no owner and no token, because each member has its own. It is trusted until the first of its members ends.
 type Lock struct {

@@ -90,17 +90,12 @@ func TestAMemberThatCannotBeComparedIsAMember(t *testing.T) {
 	require.Empty(t, srv.Keys(t))
 }
 
-func TestTheContextOpensWhatMultiLocksHaveInCommonAndNoMemberByItself(t *testing.T) {
+func TestTheContextOpensWhatMultiLocksHaveInCommon(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, client := cancellable(t), srv.Client(t)
 	a, b, c := rlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...), rlock.New(client, "c", quiet...)
 	hold := take(t, multilock.New([]redlatch.Locker{a, b}), ctx)
 	work := hold.Context(ctx)
-
-	refused(t, a, work) // a hold of several locks is no hold of one
-	count, err := a.HoldCount(work)
-	require.NoError(t, err)
-	require.Zero(t, count)
 
 	inner := take(t, multilock.New([]redlatch.Locker{b, c}), work)
 	just, err := multilock.New([]redlatch.Locker{a}).TryLock(inner.Context(work))
@@ -113,6 +108,43 @@ func TestTheContextOpensWhatMultiLocksHaveInCommonAndNoMemberByItself(t *testing
 	refused(t, a, ctx)
 	require.NoError(t, just.Unlock(ctx))
 	require.Empty(t, srv.Keys(t))
+}
+
+// A member that is taken with the context of its own multi-lock does not wait for that: it is re-entered, or fails at once.
+func TestTheContextOfAMultiLockOpensItsMembers(t *testing.T) {
+	srv := redistest.Mini(t)
+	ctx, client := cancellable(t), srv.Client(t)
+	plain, both := rlock.New(client, "plain", quiet...), rwlock.New(client, "both", quiet...)
+	once := rlock.NewNonReentrant(client, "once", quiet...)
+	for what, lock := range map[string]*multilock.Lock{
+		"its members":           multilock.New([]redlatch.Locker{plain, both, once}),
+		"the members of one":    multilock.New([]redlatch.Locker{multilock.New([]redlatch.Locker{plain, both}), once}),
+		"the members of nested": multilock.New([]redlatch.Locker{multilock.New([]redlatch.Locker{multilock.New([]redlatch.Locker{once, plain}), both})}),
+	} {
+		t.Run(what, func(t *testing.T) {
+			hold := take(t, lock, ctx)
+			work := hold.Context(ctx)
+			inner := take(t, plain, work)
+			count, err := plain.HoldCount(work)
+			require.NoError(t, err)
+			require.EqualValues(t, 2, count)
+			reads, err := both.RLock(work)
+			require.NoError(t, err)
+			_, err = once.Lock(work)
+			require.ErrorIs(t, err, redlatch.ErrNotReentrant)
+			refused(t, plain, ctx) // without the context it is somebody else's
+			refused(t, plain, redlatch.Detach(work))
+
+			require.NoError(t, hold.Unlock(ctx))
+			refused(t, plain, ctx) // the inner hold stays
+			free(t, once)
+			_, err = both.TryRLock(ctx)
+			require.NoError(t, err, "only its reader is left")
+			require.NoError(t, inner.Unlock(ctx))
+			require.NoError(t, reads.Unlock(ctx))
+			free(t, plain)
+		})
+	}
 }
 
 func TestAMultiLockThatIsAMemberOpensWhatItHas(t *testing.T) {
@@ -134,7 +166,7 @@ func TestAMultiLockThatIsAMemberOpensWhatItHas(t *testing.T) {
 			require.NoError(t, err)
 			again, err := lock.TryLock(inner.Context(hold.Context(ctx)))
 			require.NoError(t, err)
-			refused(t, b, hold.Context(ctx))
+			refused(t, b, ctx)
 			for _, h := range []*redlatch.Hold{hold, again, inner} {
 				require.NoError(t, h.Unlock(ctx))
 			}

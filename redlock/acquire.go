@@ -47,19 +47,19 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, c.ended(ctx, err, nil)
 	}
-	lent, carried := quorum.Lend(ctx)
+	carried := quorum.Carried(ctx)
 	first := c.lock.nodes[0].base
-	again := c.carriedIn(lent)
+	again := c.carriedIn(ctx)
 	if !again && first.Session.Waiting(c.lock.line()) {
 		if c.try {
 			if err := c.behind(ctx); err != nil {
 				return nil, err
 			}
 		} else {
-			return c.wait(ctx, lent, carried, nil)
+			return c.wait(ctx, carried, nil)
 		}
 	}
-	r := c.round(lent, carried)
+	r := c.round(ctx, carried)
 	switch {
 	case r.hold != nil:
 		return r.hold, nil
@@ -70,7 +70,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	case c.try:
 		return nil, r.err
 	}
-	return c.wait(ctx, lent, carried, &r)
+	return c.wait(ctx, carried, &r)
 }
 
 // known is what a round has found out that ctx may have cut off: nil for nothing.
@@ -108,7 +108,7 @@ func (c *call) carriedIn(ctx context.Context) bool {
 }
 
 // wait takes a place in this process's line, where the first makes rounds.
-func (c *call) wait(ctx, lent context.Context, carried []*quorum.Hold, last *result) (got *quorum.Hold, err error) {
+func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (got *quorum.Hold, err error) {
 	first := c.lock.nodes[0].base
 	pause := pauses()
 	var trouble time.Time // since when too few have answered
@@ -116,7 +116,7 @@ func (c *call) wait(ctx, lent context.Context, carried []*quorum.Hold, last *res
 		trouble = time.Now()
 	}
 	line := waiting.NewLine(nil)
-	if !c.carriedIn(lent) {
+	if !c.carriedIn(ctx) {
 		var part func()
 		line, _, part = first.Session.Join(c.lock.line(), "")
 		defer part()
@@ -125,7 +125,7 @@ func (c *call) wait(ctx, lent context.Context, carried []*quorum.Hold, last *res
 		line.Note(last.err)
 	}
 	attempt := func(ctx context.Context) (waiting.Verdict, error) {
-		r := c.round(lent, carried)
+		r := c.round(ctx, carried)
 		if found := r.known(); found != nil {
 			line.Note(found)
 		}
@@ -253,18 +253,13 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 // would stand on a bare majority for as long as it lives. So the node is asked when it has answered, and then re-enters
 // if the outer hold has got it. That takes no longer than the outer hold's attempt at the node.
 func (c *call) askInTurn(ctx context.Context, n node, carried []*quorum.Hold) answer {
-	waited := false
 	for _, outer := range carried {
 		if awaits := outer.Awaits(n.key()); awaits != nil {
 			select {
 			case <-awaits:
 			case <-ctx.Done():
 			}
-			waited = true
 		}
-	}
-	if waited {
-		ctx, _ = quorum.Lend(ctx)
 	}
 	return c.ask(ctx, n)
 }

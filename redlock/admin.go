@@ -9,7 +9,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
-	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
@@ -63,8 +62,7 @@ func (l *Lock) status(ctx context.Context) ([]told[scripts.Status], error) {
 	if l.invalid != nil {
 		return nil, l.invalid
 	}
-	lent, _ := quorum.Lend(ctx)
-	answers := askAll(lent, l, func(ctx context.Context, base *baselock.Base) (scripts.Status, error) { return base.Status(ctx) })
+	answers := askAll(ctx, l, func(ctx context.Context, base *baselock.Base) (scripts.Status, error) { return base.Status(ctx) })
 	return answers, enough(l, answers)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -79,15 +80,31 @@ func (b *Base) check(set *settings.Settings) error {
 	return b.checkReplicas(set)
 }
 
-// holdsIn are the holds of locks on this base that ctx carries, the innermost first.
+// holdsIn are the holds of locks on this base that ctx carries, the innermost first. Those of a multi-lock or redlock are
+// among them: a call that did not find them would wait for the hold of its own context.
 func holdsIn(ctx context.Context) iter.Seq[*hold] {
 	return func(yield func(*hold) bool) {
 		for carried := range holds.Carried(ctx) {
-			if h, ok := carried.(*hold); ok && !yield(h) {
+			if !yieldHolds(carried, yield) {
 				return
 			}
 		}
 	}
+}
+
+// yieldHolds yields a hold of this base, or those that a composite stands on, and tells whether to go on.
+func yieldHolds(carried holds.Hold, yield func(*hold) bool) bool {
+	switch h := carried.(type) {
+	case *hold:
+		return yield(h)
+	case holds.Composite:
+		for _, member := range slices.Backward(h.Members()) {
+			if !yieldHolds(member, yield) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Carries tells whether ctx carries a live hold of this lock.

@@ -101,7 +101,8 @@ func TestAnAcquisitionThatAnswersAfterItsLeaseIsNoHold(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		k.harm("acquire", 1, fault{after: 2 * time.Second})
 		_, err := k.lock().Lock(k.ctx, []redlatch.Option{redlatch.WithLease(2 * time.Second)})
-		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, redlatch.ErrUnavailable)
+		require.NotErrorIs(t, err, redlatch.ErrNotAcquired, "nobody else has it")
 		require.ErrorContains(t, err, "longer lease")
 	})
 }
@@ -160,7 +161,8 @@ func TestAWaitThatEndsDuringAnOutageSaysBoth(t *testing.T) {
 		ctx, cancel := context.WithTimeout(k.ctx, 3*time.Second)
 		defer cancel()
 		_, err := k.lock().Lock(ctx, nil)
-		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, redlatch.ErrUnavailable)
+		require.NotErrorIs(t, err, redlatch.ErrNotAcquired, "nobody else has it")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, errRefused)
 		require.Equal(t, 3*time.Second, time.Since(k.start))
@@ -180,7 +182,8 @@ func TestATryWhoseOutageTakesLongerThanItsLeaseSaysSo(t *testing.T) {
 			return fault{lost: asked == 1, refused: asked > 1 && time.Since(k.start) < 1500*time.Millisecond}
 		})
 		_, err := b.TryLock(k.ctx, nil)
-		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, redlatch.ErrUnavailable)
+		require.NotErrorIs(t, err, redlatch.ErrNotAcquired, "nobody else has it")
 		require.ErrorContains(t, err, "the outage took longer than its lease of 1s")
 		time.Sleep(time.Second)
 		require.False(t, k.locked())

@@ -21,3 +21,12 @@ type Hold interface {
 	// Forgotten is called when the wrapper, and every context made from it, is unreachable without an Unlock.
 	Forgotten()
 }
+
+// A Composite is a hold of several locks. A context that carries it re-enters each of them.
+type Composite interface {
+	Hold
+
+	// Members are the holds that it stands on and that are in force, in the order in which they were acquired. A composite
+	// that is over has none.
+	Members() []Hold
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
@@ -63,40 +62,30 @@ func GiveBack(ctx context.Context, members []Member) {
 // leaveWithin is how long a call whose context has ended stays to see its members given back.
 const leaveWithin = 10 * time.Millisecond
 
-// Lend returns ctx with the members' holds of all composites that it carries, for one acquisition by a composite: what
-// the composites have in common re-enters. The context that a program gets never has them, so a hold of several locks
-// does not pass for a hold of one. The holds that were lent are returned too.
-func Lend(ctx context.Context) (context.Context, []*Hold) {
-	var carried []*Hold
+// Carried are the composites in force that ctx carries, the innermost first.
+func Carried(ctx context.Context) (carried []*Hold) {
 	for hold := range holds.Carried(ctx) {
 		if h, ok := hold.(*Hold); ok && h.kept() {
 			carried = append(carried, h)
 		}
 	}
-	for _, h := range slices.Backward(carried) {
-		ctx = h.lendMembers(ctx)
-	}
-	return ctx, carried
+	return carried
 }
 
-// LendOne returns ctx with a hold that the acquisition has got, and with the members of one that has members.
-func LendOne(ctx context.Context, hold holds.Hold) context.Context {
-	if h, ok := hold.(*Hold); ok {
-		ctx = h.lendMembers(ctx)
-	}
-	return holds.Lend(ctx, hold)
-}
-
-func (h *Hold) lendMembers(ctx context.Context) context.Context {
+// Members are the holds that h stands on and that are in force. When h is over there are none: a hold that is being given
+// back opens nothing any more.
+func (h *Hold) Members() (members []holds.Hold) {
 	h.mu.Lock()
-	members := slices.Clone(h.members)
-	h.mu.Unlock()
-	for _, m := range members {
+	defer h.mu.Unlock()
+	if h.retired || h.lost != nil {
+		return nil
+	}
+	for _, m := range h.members {
 		if m.Ending().Cause() == nil {
-			ctx = LendOne(ctx, m.Hold)
+			members = append(members, m.Hold)
 		}
 	}
-	return ctx
+	return members
 }
 
 // Lost is why one of these holds was lost, nil when none was. An acquisition in their name that finds it out fails, as

@@ -322,41 +322,27 @@ func TestGiveBackStaysForAMomentAfterItsContextHasEnded(t *testing.T) {
 	})
 }
 
-func TestAHoldThatHasMembersIsLentWithThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fakes, all := members(time.Hour, time.Hour)
-		inner, _ := hold(2, 0, all)
-		var found []holds.Hold
-		for c := range holds.Carried(quorum.LendOne(context.Background(), inner)) {
-			found = append(found, c)
-		}
-		require.Equal(t, []holds.Hold{inner, fakes[1], fakes[0]}, found)
-		_ = inner.Unlock(t.Context())
-	})
-}
-
-func TestOnlyLiveMembersOfHoldsInForceAreLent(t *testing.T) {
+func TestAHoldShowsItsLiveMembersWhileItIsInForce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fakes, all := members(time.Hour, time.Hour, time.Hour)
 		h, _ := hold(2, 0, all)
+		require.Equal(t, []holds.Hold{fakes[0], fakes[1], fakes[2]}, h.Members())
 		fakes[1].lose()
+		require.Equal(t, []holds.Hold{fakes[0], fakes[2]}, h.Members())
 		carrying := holds.NewContext(context.Background(), h, nil)
-		carries := func(ctx context.Context) (found []holds.Hold) {
-			for c := range holds.Carried(ctx) {
-				found = append(found, c)
-			}
-			return found
-		}
-		require.Equal(t, []holds.Hold{h}, carries(carrying), "the program's context has none of the members")
-		lent, carried := quorum.Lend(carrying)
+		carried := quorum.Carried(carrying)
 		require.Equal(t, []*quorum.Hold{h}, carried)
-		require.Equal(t, []holds.Hold{fakes[2], fakes[0], h}, carries(lent))
 		require.NoError(t, quorum.Lost(carried))
 		fakes[0].lose()
 		require.ErrorIs(t, quorum.Lost(carried), errs.Lost)
-		lent, carried = quorum.Lend(context.WithoutCancel(carrying))
-		require.Empty(t, carried)
-		require.Equal(t, []holds.Hold{h}, carries(lent))
+		require.Empty(t, quorum.Carried(context.WithoutCancel(carrying)))
+		require.Empty(t, h.Members())
 		_ = h.Unlock(t.Context())
+	})
+	synctest.Test(t, func(t *testing.T) {
+		_, all := members(time.Hour, time.Hour)
+		h, _ := hold(2, 0, all)
+		require.NoError(t, h.Unlock(t.Context()))
+		require.Empty(t, h.Members(), "what is given back opens nothing")
 	})
 }

@@ -337,7 +337,7 @@ func TestWhateverHappensNobodyIsForgottenAndNobodyWhoHoldsIsSettled(t *testing.T
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			s, key := bare(), LineFor("lock", "")
-			var post Post
+			post := Post{Gives: true}
 			s.Hold(key, &post) // keeps the line when nobody uses it
 			w := &world{T: t, dice: rand.New(rand.NewPCG(uint64(seed), 1)), mint: minter(),
 				passes: map[string]time.Time{}, owned: map[string]bool{}, met: met}

@@ -223,7 +223,7 @@ func TestAMessageThatComesBetweenTwoWaitersIsForTheNext(t *testing.T) {
 
 func TestASeatIsUsedAgainByThoseWhoComeLater(t *testing.T) {
 	s, key, mint := bare(), LineFor("lock", ""), minter()
-	var post Post
+	post := Post{Gives: true}
 	s.Hold(key, &post) // keeps the line
 	l, _, part := s.JoinRow(key, Ears{})
 	_, _, partOther := s.JoinRow(key, Ears{})

@@ -12,7 +12,8 @@
 --                     the latch of another program that was there before the last round
 --            from     the first round of which past would say so; missing for 1
 --
--- The record is no longer there when nobody has used the latch for a day.
+-- Answers nothing itself: the script behind it does. The record is no longer there when nobody has used the latch for a
+-- day.
 
 local day = 86400000
 local most = 16 -- elements of past
