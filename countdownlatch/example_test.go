@@ -110,7 +110,7 @@ func ExampleLatch_Await() {
 	done := countdownlatch.New(rdb, "import:7")
 	_, _ = done.TrySetCount(ctx, 1)
 
-	err := done.Await(ctx, redlatch.WithWait(10*time.Millisecond))
+	err := done.Await(ctx, redlatch.WithWait(200*time.Millisecond))
 	fmt.Println(errors.Is(err, redlatch.ErrNotAcquired), errors.Is(err, context.DeadlineExceeded))
 	_ = done.CountDown(ctx)
 	fmt.Println(done.Await(ctx))

@@ -1,6 +1,7 @@
 package countdownlatch_test
 
 import (
+	"context"
 	"math"
 	"testing"
 	"time"
@@ -45,7 +46,9 @@ func TestTheLatchOpensAtZeroAndCanBeSetAgain(t *testing.T) {
 			require.NoError(t, err)
 			require.False(t, done)
 			for left := int64(2); left >= 0; left-- {
-				require.ErrorIs(t, l.Await(ctx, redlatch.WithWait(time.Millisecond)), redlatch.ErrNotAcquired)
+				closed := l.Await(ctx, redlatch.WithWait(0))
+				require.ErrorIs(t, closed, redlatch.ErrNotAcquired)
+				require.ErrorIs(t, closed, context.DeadlineExceeded)
 				require.NoError(t, l.CountDown(ctx))
 				n, err := l.Count(ctx)
 				require.NoError(t, err)

@@ -85,8 +85,9 @@ func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphor
 func (s *Semaphore) Name() string { return s.counter.Name }
 
 // Acquire takes n permits, all or none, waiting until there are that many, and returns them as one Permit. ctx governs
-// the wait and nothing else. When it ends first, or the time of WithWait is over, the error matches ErrNotAcquired and
-// the reason. n is at most 10 000; a Permit of 0 holds nothing.
+// the wait and nothing else. When it ends first, or the time of WithWait is over, the error matches the reason. It matches
+// ErrNotAcquired too if the last answer was a refusal, ErrUnavailable instead if the last attempt failed, and the reason
+// alone if there was no answer yet. n is at most 10 000; a Permit of 0 holds nothing.
 //
 // Options: WithLease, WithNoLease, WithMaxHold, WithWatchdogTimeout, WithWait. Without a lease the permits are renewed
 // while the Permit, or a context made from it, is reachable and not released.

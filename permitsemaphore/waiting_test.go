@@ -123,21 +123,38 @@ func TestAnEndedWaitTakesNothingAndSaysWhy(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		s, client := fresh(t, srv, 1)
 		p := acquire(t, s, 1)
-		_, err := s.Acquire(t.Context(), 1, redlatch.WithWait(20*time.Millisecond))
-		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		w := acquiring(ctx, s, 1)
 		listened(t, srv, s.Name(), 1)
 		cancel(io.EOF)
 		r := <-w
 		require.Nil(t, r.permit)
-		_, err = s.TryAcquire(ctx, 1)
-		for _, err := range []error{r.err, err} {
-			for _, why := range []error{redlatch.ErrNotAcquired, context.Canceled, io.EOF} {
-				require.ErrorIs(t, err, why)
-			}
+		require.ErrorIs(t, r.err, redlatch.ErrNotAcquired, "it was refused before it waited")
+		_, try := s.TryAcquire(ctx, 1)
+		_, unasked := s.Acquire(ctx, 1)
+		for _, err := range []error{try, unasked} {
+			require.NotErrorIs(t, err, redlatch.ErrNotAcquired, "it has not asked")
 		}
+		for _, err := range []error{r.err, try, unasked} {
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, io.EOF)
+			require.NotErrorIs(t, err, redlatch.ErrUnavailable)
+		}
+		require.NoError(t, p.Release(t.Context()))
+		requireState(t, client, s.Name(), "1", 0)
+	})
+}
+
+func TestAWaitWhoseTimeIsOverTakesNothingAndSaysThatItWasRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		s := permitsemaphore.New(client, "s", redlatch.WithLinger(0))
+		require.NoError(t, s.SetPermits(t.Context(), 1))
+		p := acquire(t, s, 1)
+		_, err := s.Acquire(t.Context(), 1, redlatch.WithWait(20*time.Millisecond))
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NotErrorIs(t, err, redlatch.ErrUnavailable)
 		require.NoError(t, p.Release(t.Context()))
 		requireState(t, client, s.Name(), "1", 0)
 	})

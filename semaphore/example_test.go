@@ -76,7 +76,7 @@ func ExampleSemaphore_Acquire() {
 		fmt.Println(err)
 		return
 	}
-	err := pool.Acquire(ctx, 2, redlatch.WithWait(10*time.Millisecond))
+	err := pool.Acquire(ctx, 2, redlatch.WithWait(200*time.Millisecond))
 	fmt.Println(errors.Is(err, redlatch.ErrNotAcquired), errors.Is(err, context.DeadlineExceeded))
 	// Output: true true
 }

@@ -329,9 +329,12 @@ func TestDoGivesThePermitsBackHoweverTheWorkEnds(t *testing.T) {
 		require.Equal(t, "5", value(t, client, key))
 
 		err := s.Do(over, 2, func(context.Context) error { panic("fn runs without permits") })
+		require.ErrorIs(t, err, context.Canceled)
+		require.NotErrorIs(t, err, redlatch.ErrNotAcquired, "it has not asked")
+		require.NotErrorIs(t, err, redlatch.ErrUnavailable)
+		err = s.Do(ctx, 6, func(context.Context) error { panic("fn runs without permits") }, redlatch.WithWait(0))
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
-		err = s.Do(ctx, 6, func(context.Context) error { panic("fn runs without permits") }, redlatch.WithWait(time.Millisecond))
-		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, "5", value(t, client, key))
 	})
 }

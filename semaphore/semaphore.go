@@ -48,8 +48,9 @@ func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphor
 func (s *Semaphore) Name() string { return s.counter.Name }
 
 // Acquire takes n permits, waiting until there are that many. When ctx ends first, or the time of WithWait is over, it
-// takes none, and the error matches ErrNotAcquired and the reason; it says what was known of the permits last, also that the
-// semaphore was never set up. With n of 0 it returns at once.
+// takes none, and the error matches the reason. It matches ErrNotAcquired too if the last answer was a refusal, and says
+// what was known of the permits, also that the semaphore was never set up. It matches ErrUnavailable instead if the last
+// attempt failed, and the reason alone if there was no answer yet. With n of 0 it returns at once.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) error {
 	set, err := s.counter.Resolve("Acquire", settings.Wait, opts)
 	if err != nil {
