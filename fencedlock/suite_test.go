@@ -23,8 +23,6 @@ func features() locktest.Features {
 	}
 }
 
-func tokenKey(name string) string { return "redisson_lock_token:{" + name + "}" }
-
 func TestReentrantLock(t *testing.T) {
 	has := features()
 	has.Reentrant = true
