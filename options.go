@@ -81,7 +81,7 @@ func WithWait(d time.Duration) Option {
 // 30 s, as in Redisson. A shorter one frees the lock of a crashed process sooner and asks Redis more often.
 //
 // An rlock or a fencedlock that another process passes to a waiter here begins with a lease of 10 s, whatever d is, and
-// has d from its first renewal on, a third of that later. To a waiter whose d is below 10 s a lock is never passed.
+// has d from its first renewal on, about a third of that later. To a waiter whose d is below 10 s a lock is never passed.
 func WithWatchdogTimeout(d time.Duration) Option {
 	return option(func(s *settings.Settings) {
 		if d < settings.MinWatchdogTimeout {
@@ -169,6 +169,19 @@ func WithBackOff(initial, max time.Duration) Option {
 			s.Fail("WithBackOff(%v, %v): the longest sleep is not shorter than the initial one", initial, max)
 		}
 		s.BackOff = settings.BackOffPolicy{Initial: initial, Max: max}
+		s.Give(settings.BackOff)
+	})
+}
+
+// WithBackOffFunc makes a waiter of a spin lock sleep for fn(n) before its n-th repetition of the question, counted from 1
+// anew for each wait. A sleep below a millisecond is made one. fn is called by one goroutine of a wait at a time, and by
+// several waits at once. Use it for a strategy of your own, such as Redisson's with a multiplier.
+func WithBackOffFunc(fn func(n int64) time.Duration) Option {
+	return option(func(s *settings.Settings) {
+		if fn == nil {
+			s.Fail("WithBackOffFunc(nil): a function is needed; leave the option out for the default")
+		}
+		s.BackOff = settings.BackOffPolicy{Func: fn}
 		s.Give(settings.BackOff)
 	})
 }

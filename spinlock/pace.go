@@ -24,6 +24,13 @@ var spinning = func() baselock.Kind {
 // one of its own.
 func pace(set *settings.Settings) func() time.Duration {
 	policy := set.BackOff
+	if policy.Func != nil {
+		n := int64(0)
+		return func() time.Duration {
+			n++
+			return max(policy.Func(n), settings.MinBackOff)
+		}
+	}
 	if policy.Constant {
 		return backoff.NewConstantBackOff(policy.Max).NextBackOff
 	}

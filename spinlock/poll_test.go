@@ -108,6 +108,22 @@ func TestAConstantBackOffAsksAtExactIntervals(t *testing.T) {
 	})
 }
 
+func TestABackOffOfTheProgramsOwnIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, holder, seen := contended(t)
+		lock := spin(client, "lock", redlatch.WithBackOffFunc(func(n int64) time.Duration {
+			return []time.Duration{5 * ms, -time.Hour, 0, 100 * ms}[min(n, 4)-1]
+		}))
+		for range 2 { // each wait begins anew
+			start := time.Now()
+			_, err := lock.Lock(t.Context(), redlatch.WithWait(300*ms))
+			require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+			require.Equal(t, []time.Duration{0, 5 * ms, 6 * ms, 7 * ms, 107 * ms, 207 * ms}, seen.since(start))
+		}
+		require.NoError(t, holder.Unlock(t.Context()))
+	})
+}
+
 func TestTheBackOffDoublesWithJitterAndNeverExceedsItsMaximum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, holder, seen := contended(t)
@@ -232,11 +248,12 @@ func TestBadBackOffsAreRefused(t *testing.T) {
 		redlatch.WithBackOff(2*ms, ms),
 		redlatch.WithConstantBackOff(-ms),
 		redlatch.WithConstantBackOff(time.Microsecond),
+		redlatch.WithBackOffFunc(nil),
 	} {
 		for _, lock := range []*spinlock.Lock{spin(client, "lock", option), spin(client, "lock")} {
 			_, err := lock.Lock(t.Context(), option)
 			require.ErrorIs(t, err, redlatch.ErrInvalid)
-			require.ErrorContains(t, err, "BackOff(")
+			require.ErrorContains(t, err, "BackOff")
 		}
 	}
 }

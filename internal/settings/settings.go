@@ -61,7 +61,7 @@ const ofNew = NameMapper | Cluster | ShardedPubSub | Linger
 
 var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
-	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff or WithConstantBackOff",
+	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff, WithBackOffFunc or WithConstantBackOff",
 	WriterPreference: "WithWriterPreference", NoLease: "WithNoLease",
 	NodeTimeout: "WithNodeTimeout", NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub",
 	Linger: "WithLinger",
@@ -109,10 +109,11 @@ type Settings struct {
 }
 
 // A BackOffPolicy says how long a spin lock sleeps between two polls: a time that doubles from Initial to Max, with
-// jitter, or always Max and without.
+// jitter, or always Max and without, or what Func says.
 type BackOffPolicy struct {
 	Initial, Max time.Duration
 	Constant     bool
+	Func         func(n int64) time.Duration // nil, or the program's own strategy, which counts instead
 }
 
 // The kinds of Event.
