@@ -1,0 +1,3 @@
+module github.com/redlatch/redlatch/proof
+
+go 1.26.0

@@ -1,0 +1,81 @@
+package judge
+
+import (
+	"fmt"
+
+	"github.com/redlatch/redlatch/proof/internal/history"
+)
+
+// conservation: when everything is over, locks are free, and a semaphore has the permits that it was given. An operation
+// whose outcome nobody knows may have happened or not.
+func conservation(h *history.History, t *history.Thing, _ Terms) (findings []string, _ int) {
+	if t.Final == nil || len(t.Outside) > 0 {
+		return nil, 0
+	}
+	if len(t.Grants(history.Permits)) == 0 && !has(t, history.Permits) && !has(t, history.Add) {
+		if has(t, history.CountDown) || has(t, history.Await) {
+			return latchLeft(t)
+		}
+		if *t.Final != 0 {
+			findings = append(findings, fmt.Sprintf("%d holds are left when all is over", *t.Final))
+		}
+		return findings, 0
+	}
+	least, most := t.N, t.N
+	for _, a := range t.Acts {
+		switch {
+		case a.Mode == history.Add && a.Outcome == history.Got:
+			least, most = least+a.N, most+a.N
+		case a.Mode == history.Add && (a.Outcome == history.Doubt || a.Outcome == ""):
+			least, most = least+min(0, a.N), most+max(0, a.N)
+		case a.Mode == history.Permits && a.Lease == 0 && lostWithItsClient(h, a):
+			least -= a.N // permits without a lease stay taken
+		}
+	}
+	if *t.Final < least || *t.Final > most {
+		findings = append(findings, fmt.Sprintf("%d permits are left when all is over, and there should be %s", *t.Final, between(least, most)))
+	}
+	return findings, 0
+}
+
+// latchLeft compares the count that is left with the operations that can have lowered it.
+func latchLeft(t *history.Thing) (findings []string, _ int) {
+	least, most := t.N, t.N
+	for _, a := range t.Acts {
+		if a.Mode != history.CountDown {
+			continue
+		}
+		switch a.Outcome {
+		case history.Got:
+			least, most = least-1, most-1
+		case history.Doubt, "":
+			least--
+		}
+	}
+	least, most = max(0, least), max(0, most)
+	if *t.Final < least || *t.Final > most {
+		findings = append(findings, fmt.Sprintf("the count is %d when all is over, and should be %s", *t.Final, between(least, most)))
+	}
+	return findings, 0
+}
+
+// lostWithItsClient tells whether permits may be gone because their client was killed before it gave them back.
+func lostWithItsClient(h *history.History, a *history.Act) bool {
+	return h.KilledAt(a.Client) != history.Never && a.Over == history.Never && a.Outcome != history.Refused && a.Outcome != history.Failed
+}
+
+func has(t *history.Thing, mode history.Mode) bool {
+	for _, a := range t.Acts {
+		if a.Mode == mode {
+			return true
+		}
+	}
+	return false
+}
+
+func between(least, most int64) string {
+	if least == most {
+		return fmt.Sprint(least)
+	}
+	return fmt.Sprintf("between %d and %d", least, most)
+}

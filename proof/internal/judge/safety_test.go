@@ -1,0 +1,180 @@
+package judge_test
+
+import (
+	"testing"
+
+	"github.com/redlatch/redlatch/proof/internal/history"
+)
+
+func TestTwoHoldersAtOnce(t *testing.T) {
+	lock := history.Record{}
+	try(t, []trial{
+		{"one nanosecond of overlap", tell(lock, does(
+			act{client: "a", called: 1 * second, valid: 2*second + quick + 1, leave: 2*second + quick + 1},
+			act{client: "b", called: 2 * second, valid: 3 * second, leave: 3 * second},
+		)), "exclusion"},
+		{"the second begins when the first ends", tell(lock, does(
+			act{client: "a", called: 1 * second, valid: 2*second + quick, leave: 2*second + quick},
+			act{client: "b", called: 2 * second, valid: 3 * second, leave: 3 * second},
+		)), ""},
+		{"a reader beside a writer", tell(lock, does(
+			act{client: "a", mode: history.Shared, called: 1 * second, valid: 3 * second, leave: 3 * second},
+			act{client: "b", called: 2 * second, valid: 3 * second, leave: 3 * second},
+		)), "exclusion, late loss"},
+		{"two readers", tell(lock, does(
+			act{client: "a", mode: history.Shared, called: 1 * second, valid: 3 * second, leave: 3 * second},
+			act{client: "b", mode: history.Shared, called: 2 * second, valid: 3 * second, leave: 3 * second},
+		)), ""},
+		{"two goroutines of one client", tell(lock, does(
+			act{called: 1 * second, valid: 3 * second, leave: 3 * second},
+			act{called: 2 * second, valid: 3 * second, leave: 3 * second},
+		)), "exclusion, late loss"},
+		{"a re-entry", tell(lock, does(
+			act{called: 1 * second, valid: 3 * second, leave: 3 * second},
+			act{called: 2 * second, valid: 3 * second, leave: 3 * second, within: 1},
+		)), ""},
+		{"the first was suspended and claims nothing after", tell(lock, does(
+			act{client: "a", called: 1 * second, valid: 2 * second, told: 50 * second},
+			act{client: "b", called: 31 * second, valid: 40 * second, leave: 40 * second},
+		), event(history.Suspend, "a", 3*second), event(history.Resume, "a", 49*second)), ""},
+		{"the first was suspended and claims it after all", tell(lock, does(
+			act{client: "a", called: 1 * second, valid: 49 * second, told: 50 * second},
+			act{client: "b", called: 31 * second, valid: 40 * second, leave: 40 * second},
+		), event(history.Suspend, "a", 3*second), event(history.Resume, "a", 49*second)), "exclusion"},
+		{"the lock was taken away, within the window", tell(lock, does(
+			act{client: "a", called: 1 * second, valid: 6 * second, told: 7 * second},
+			act{client: "b", called: 3 * second, valid: 9 * second, leave: 9 * second},
+		), outside(2*second)), ""},
+		{"the lock was taken away, and believed after the window", tell(lock, does(
+			act{client: "a", called: 1 * second, valid: 8 * second, told: 8 * second},
+			act{client: "b", called: 3 * second, valid: 9 * second, leave: 9 * second},
+		), outside(2*second)), "exclusion, late loss"},
+		{"what was taken away excuses nobody who came later", tell(lock, does(
+			act{client: "a", called: 3 * second, valid: 6 * second, leave: 6 * second},
+			act{client: "b", called: 4 * second, valid: 5 * second, leave: 5 * second},
+		), outside(2*second)), "exclusion, late loss"},
+	})
+}
+
+func TestMorePermitsThanThereAre(t *testing.T) {
+	pool := history.Record{N: 3}
+	use := func(client string, from, to history.Time, n int64) act {
+		return act{client: client, mode: history.Permits, called: from, valid: to, leave: to, n: n}
+	}
+	try(t, []trial{
+		{"all that there are", tell(pool, does(use("a", second, 4*second, 2), use("b", 2*second, 3*second, 1))), ""},
+		{"one more", tell(pool, does(use("a", second, 4*second, 2), use("b", 2*second, 3*second, 2))), "permits"},
+		{"one after the other", tell(pool, does(use("a", second, 2*second+quick, 3), use("b", 2*second, 3*second, 3))), ""},
+		{"one a nanosecond too early", tell(pool, does(use("a", second, 2*second+quick+1, 3), use("b", 2*second, 3*second, 1))), "permits"},
+		{"some were added", tell(pool, does(
+			use("a", second, 4*second, 3), act{mode: history.Add, called: 2 * second, n: 1}, use("b", 3*second, 4*second, 1))), ""},
+		{"some were taken away while in use", tell(pool, does(
+			use("a", second, 4*second, 3), act{mode: history.Add, called: 2 * second, n: -1}, use("b", 5*second, 6*second, 2))), ""},
+		{"one more is granted while in debt", tell(pool, does(
+			use("a", second, 9*second, 3), act{mode: history.Add, called: 2 * second, n: -1}, use("b", 5*second, 6*second, 1))), "permits"},
+		{"some were taken away while it was granted", tell(pool, does(
+			act{mode: history.Permits, called: second, back: 3 * second, valid: 4 * second, leave: 4 * second, n: 3},
+			act{client: "b", mode: history.Add, called: 2 * second, n: -1})), ""},
+		{"more than are left after some were taken away", tell(pool, does(
+			act{mode: history.Add, called: second, n: -1}, use("b", 5*second, 6*second, 3))), "permits"},
+	})
+}
+
+func TestTokensThatDoNotGrow(t *testing.T) {
+	lock := history.Record{}
+	take := func(from history.Time, token int64) act {
+		return act{called: from, leave: from + 2*quick, token: token}
+	}
+	try(t, []trial{
+		{"they grow", tell(lock, does(take(second, 1), take(2*second, 2), take(3*second, 5))), ""},
+		{"the same again", tell(lock, does(take(second, 1), take(2*second, 1))), "tokens"},
+		{"a smaller one", tell(lock, does(take(second, 7), take(2*second, 6))), "tokens"},
+		{"calls at one time may return in any order", tell(lock, does(
+			act{client: "a", called: second, back: 3 * second, token: 1},
+			act{client: "b", called: second, back: 2 * second, token: 2, leave: 2 * second})), ""},
+		{"one token for two calls at one time", tell(lock, does(
+			act{client: "a", called: second, back: 3 * second, token: 2},
+			act{client: "b", called: second, back: 2 * second, token: 2, leave: 2 * second})), "tokens"},
+	})
+}
+
+func TestAGuardThatAcceptsAStaleWrite(t *testing.T) {
+	store := history.Record{}
+	write := func(from history.Time, token int64, outcome history.What) act {
+		return act{mode: history.Write, called: from, token: token, outcome: outcome}
+	}
+	try(t, []trial{
+		{"in their order, some more than once", tell(store, does(write(second, 1, ""), write(2*second, 1, ""), write(3*second, 4, ""))), ""},
+		{"an old one is accepted", tell(store, does(write(second, 4, ""), write(2*second, 3, ""))), "stale write"},
+		{"an old one is accepted long after", tell(store, does(write(second, 4, ""), write(2*second, 5, ""), write(9*second, 4, ""))), "stale write"},
+		{"an old one is refused", tell(store, does(write(second, 4, ""), write(2*second, 3, history.Refused))), ""},
+		{"two at one time", tell(store, does(
+			act{client: "a", mode: history.Write, called: second, back: 3 * second, token: 4},
+			act{client: "b", mode: history.Write, called: 2 * second, back: 4 * second, token: 3})), ""},
+	})
+}
+
+func TestALatchThatOpensEarly(t *testing.T) {
+	latch := history.Record{N: 2}
+	down := func(at history.Time) act { return act{mode: history.CountDown, called: at} }
+	wait := func(from, to history.Time) act { return act{client: "w", mode: history.Await, called: from, back: to} }
+	try(t, []trial{
+		{"when the last has begun to count", tell(latch, does(down(second), down(3*second), wait(2*second, 3*second))), ""},
+		{"before the last has", tell(latch, does(down(second), down(3*second), wait(2*second, 3*second-1))), "early latch"},
+		{"before anybody has", tell(latch, does(wait(2*second, 3*second))), "early latch"},
+		{"it did not open", tell(latch, does(act{client: "w", mode: history.Await, called: second, outcome: history.Refused})), ""},
+	})
+}
+
+func TestALossThatIsToldLate(t *testing.T) {
+	lock := history.Record{}
+	after := act{client: "b", called: 30 * second, leave: 40 * second}
+	try(t, []trial{
+		{"it was told before", tell(lock, does(act{called: second, told: 29 * second}, after)), ""},
+		{"it was told within the slack", tell(lock, does(act{called: second, told: 30*second + 3*quick}, after)), ""},
+		{"it was told after", tell(lock, does(act{called: second, told: 31 * second}, after)), "late loss"},
+		{"it was never told", tell(lock, does(act{called: second}, after)), "late loss"},
+		{"it was suspended then", tell(lock, does(act{called: second, told: 31 * second}, after),
+			event(history.Suspend, "a", 20*second), event(history.Resume, "a", 31*second-1)), ""},
+		{"it was dead by then", tell(lock, does(act{called: second}, after), event(history.Kill, "a", 20*second)), ""},
+		{"it died long after", tell(lock, does(act{called: second}, after), event(history.Kill, "a", 50*second)), "late loss"},
+		{"it was being given back", tell(lock, does(act{called: second, leave: 30 * second, unsure: true}, after)), ""},
+	})
+}
+
+func TestAWaiterThatIsOvertaken(t *testing.T) {
+	fair := history.Record{Fair: true}
+	first := act{client: "a", called: second, queued: 2 * second, back: 9 * second, leave: 10 * second}
+	try(t, []trial{
+		{"by one that came later", tell(fair, does(first, act{client: "b", called: 3 * second, back: 5 * second, leave: 6 * second})), "order"},
+		{"by one that came before it was queued", tell(fair, does(first, act{client: "b", called: 2*second - 1, back: 5 * second, leave: 6 * second})), ""},
+		{"by nobody", tell(fair, does(first, act{client: "b", called: 3 * second, back: 11 * second, leave: 12 * second})), ""},
+		{"while it was suspended", tell(fair, does(first, act{client: "b", called: 3 * second, back: 5 * second, leave: 6 * second}),
+			event(history.Suspend, "a", 4*second), event(history.Resume, "a", 8*second)), ""},
+		{"by two", tell(fair, does(first, act{client: "b", called: 3 * second, back: 4 * second, leave: 5 * second},
+			act{client: "c", called: 3 * second, back: 6 * second, leave: 7 * second})), "order"},
+		{"where nothing is promised", tell(history.Record{}, does(first, act{client: "b", called: 3 * second, back: 5 * second, leave: 6 * second})), ""},
+	})
+}
+
+func TestWhatIsLeftInTheEnd(t *testing.T) {
+	pool, lock, latch := history.Record{N: 3}, history.Record{}, history.Record{N: 2}
+	use := act{mode: history.Permits, called: second, n: 2, leave: 2 * second, lease: 30 * second}
+	kept := act{mode: history.Permits, called: second, n: 2}
+	down := act{mode: history.CountDown, called: second}
+	try(t, []trial{
+		{"all permits", tell(pool, does(use), final(3, 9*second)), ""},
+		{"one is lost", tell(pool, does(use), final(2, 9*second)), "conservation"},
+		{"one is invented", tell(pool, does(use), final(4, 9*second)), "conservation"},
+		{"some were added", tell(pool, does(use, act{mode: history.Add, called: second, n: 2}), final(5, 9*second)), ""},
+		{"some were perhaps added", tell(pool, does(use, act{mode: history.Add, called: second, n: 2, outcome: history.Doubt}), final(4, 9*second)), ""},
+		{"more than were perhaps added", tell(pool, does(use, act{mode: history.Add, called: second, n: 2, outcome: history.Doubt}), final(6, 9*second)), "conservation"},
+		{"without a lease they go with their client", tell(pool, does(kept), event(history.Kill, "a", 3*second), final(1, 9*second)), ""},
+		{"a lock is free", tell(lock, does(act{called: second, leave: 2 * second}), final(0, 9*second)), ""},
+		{"a lock is held by nobody", tell(lock, does(act{called: second, leave: 2 * second}), final(1, 9*second)), "conservation"},
+		{"a latch is open", tell(latch, does(down, down), final(0, 9*second)), ""},
+		{"a latch counted one twice", tell(latch, does(down), final(0, 9*second)), "conservation"},
+		{"a latch perhaps counted", tell(latch, does(down, act{mode: history.CountDown, called: second, outcome: history.Doubt}), final(1, 9*second)), ""},
+		{"a latch missed one", tell(latch, does(down, down), final(1, 9*second)), "conservation"},
+	})
+}

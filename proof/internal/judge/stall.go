@@ -1,0 +1,164 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/redlatch/redlatch/proof/internal/history"
+)
+
+// stall: while somebody waits for an object who can act, the object is not free for longer than its bound. It counts as
+// free when no act can have it: not one that was granted and is not given back, nor one whose outcome is unknown, nor
+// the hold of a client that was killed, until its lease is over.
+func stall(h *history.History, t *history.Thing, terms Terms) (findings []string, _ int) {
+	if t.Bound == 0 {
+		return nil, 0
+	}
+	occupied := occupations(h, t, terms)
+	for _, w := range t.Acts {
+		if w.Try || w.Within != nil || w.Outcome == "" && h.KilledAt(w.Client) != history.Never {
+			continue
+		}
+		until := min(w.Back, h.End)
+		if h.Hindered(w.Client, w.Called, until) {
+			continue
+		}
+		if from, free := longestGap(occupied(w), w.Called, until); free > t.Bound+terms.Slack {
+			findings = append(findings, fmt.Sprintf("%v waited %v for the object while it was free, from %v after its call on", w, span(free), span(from-w.Called)))
+		}
+	}
+	return findings, 0
+}
+
+// A stretch is a time in which a waiter could not be served.
+type stretch struct{ from, to history.Time }
+
+// occupations answers for a waiter when the object may have been taken.
+func occupations(h *history.History, t *history.Thing, terms Terms) func(w *history.Act) []stretch {
+	var locked, shared []stretch
+	type use struct {
+		stretch
+		n int64
+	}
+	var uses []use
+	for _, a := range t.Acts {
+		held, some := possible(h, a, terms)
+		switch {
+		case !some:
+		case a.Mode == history.Exclusive:
+			locked = append(locked, held)
+		case a.Mode == history.Shared:
+			shared = append(shared, held)
+		case a.Mode == history.Permits:
+			uses = append(uses, use{held, a.N})
+		}
+	}
+	return func(w *history.Act) (taken []stretch) {
+		switch w.Mode {
+		case history.Exclusive:
+			return append(slices.Clone(locked), shared...)
+		case history.Shared:
+			taken = slices.Clone(locked)
+			for _, a := range t.Acts {
+				if a.Mode == history.Exclusive && !a.Try {
+					taken = append(taken, stretch{a.Called, min(a.Back, h.End)})
+				}
+			}
+			return taken
+		case history.Permits:
+			var moments []history.Time
+			for _, u := range uses {
+				moments = append(moments, u.from, u.to)
+			}
+			for _, at := range moments { // where too few are left, until the next end of a use
+				left, end := t.N, history.Never
+				for _, u := range uses {
+					if u.from <= at && at < u.to {
+						left, end = left-u.n, min(end, u.to)
+					}
+				}
+				if left < w.N {
+					taken = append(taken, stretch{at, end})
+				}
+			}
+			return taken
+		case history.Await:
+			return []stretch{{0, closedUntil(t)}}
+		}
+		return []stretch{{0, history.Never}} // what does not wait
+	}
+}
+
+// possible is the time in which an act may have its object.
+func possible(h *history.History, a *history.Act, terms Terms) (stretch, bool) {
+	switch a.Outcome {
+	case history.Refused, history.Failed:
+		return stretch{}, false
+	case history.Doubt:
+		return stretch{a.Called, a.Back + terms.Undo}, true
+	case "":
+		if killed := h.KilledAt(a.Client); killed != history.Never {
+			return stretch{a.Called, lastUntil(a, killed)}, true
+		}
+		return stretch{}, false // it still waits
+	}
+	from := a.Back
+	if h.Hindered(a.Client, a.Called, a.Back) { // the server may have granted it long before its client knew
+		from = a.Called
+	}
+	switch killed := h.KilledAt(a.Client); {
+	case a.Over != history.Never:
+		return stretch{from, a.Over}, true
+	case killed != history.Never:
+		return stretch{from, lastUntil(a, killed)}, true
+	case a.Told != history.Never:
+		return stretch{from, a.Told + a.Lease}, true
+	}
+	return stretch{from, history.Never}, true
+}
+
+// lastUntil is when the hold of a client that was killed is over: its last renewal was right before, at the latest.
+func lastUntil(a *history.Act, killed history.Time) history.Time {
+	if a.Lease == 0 {
+		return history.Never
+	}
+	return killed + a.Lease
+}
+
+// closedUntil is when a latch was counted down for certain, or Never.
+func closedUntil(t *history.Thing) history.Time {
+	var ends []history.Time
+	for _, a := range t.Acts {
+		if a.Mode == history.CountDown && a.Outcome == history.Got {
+			ends = append(ends, a.Back)
+		}
+	}
+	slices.Sort(ends)
+	if int64(len(ends)) < t.N {
+		return history.Never
+	}
+	return ends[t.N-1]
+}
+
+// longestGap is the longest time between from and to that no stretch covers, and where it begins.
+func longestGap(taken []stretch, from, to history.Time) (at, free history.Time) {
+	slices.SortFunc(taken, func(x, y stretch) int { return cmp.Compare(x.from, y.from) })
+	at = from
+	for _, s := range taken {
+		if s.from >= to {
+			break
+		}
+		if gap := s.from - from; gap > free {
+			at, free = from, gap
+		}
+		from = max(from, s.to)
+		if from >= to {
+			return at, free
+		}
+	}
+	if gap := to - from; gap > free {
+		at, free = from, gap
+	}
+	return at, free
+}

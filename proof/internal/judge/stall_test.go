@@ -1,0 +1,84 @@
+package judge_test
+
+import (
+	"testing"
+
+	"github.com/redlatch/redlatch/proof/internal/history"
+)
+
+func TestAWaiterThatSleepsWhileTheLockIsFree(t *testing.T) {
+	lock := history.Record{Bound: 3 * second}
+	held := act{client: "a", called: second, leave: 2 * second, lease: 30 * second}
+	waits := func(client string, until history.Time) act {
+		return act{client: client, called: second + quick, back: until, leave: until + second}
+	}
+	try(t, []trial{
+		{"it is granted within the bound", tell(lock, does(held, waits("b", 5*second))), ""},
+		{"it is granted after the bound", tell(lock, does(held, waits("b", 6*second))), "stall"},
+		{"it never returns", tell(lock, does(held, act{client: "b", called: 3 * second, back: never}), event(history.Resume, "c", 20*second)), "stall"},
+		{"it gives up after the bound", tell(lock, does(held, act{client: "b", called: second, back: 6 * second, outcome: history.Refused})), "stall"},
+		{"it gives up within the bound", tell(lock, does(held, act{client: "b", called: second, back: 4 * second, outcome: history.Refused})), ""},
+		{"it was suspended", tell(lock, does(held, waits("b", 6*second)),
+			event(history.Suspend, "b", 3*second), event(history.Resume, "b", 4*second)), ""},
+		{"it was suspended, and gave up", tell(lock, does(held, act{client: "b", called: second, back: 9 * second, outcome: history.Refused}),
+			event(history.Suspend, "b", 3*second), event(history.Resume, "b", 8*second)), ""},
+		{"others have it meanwhile", tell(lock, does(held, waits("c", 4*second), waits("b", 7*second))), ""},
+		{"others have it meanwhile, for too short a time", tell(lock, does(held, waits("c", 3*second), waits("b", 8*second))), "stall"},
+		{"the holder was killed, and its lease is over", tell(lock, does(
+			act{client: "a", called: second, lease: 30 * second}, waits("b", 35*second)), event(history.Kill, "a", 2*second)), ""},
+		{"the holder was killed, and its lease is over for long", tell(lock, does(
+			act{client: "a", called: second, lease: 30 * second}, waits("b", 36*second)), event(history.Kill, "a", 2*second)), "stall"},
+		{"somebody may have got it without knowing", tell(lock, does(held,
+			act{client: "c", called: 2 * second, outcome: history.Doubt}, waits("b", 50*second))), ""},
+		{"nobody can have got it any longer", tell(lock, does(held,
+			act{client: "c", called: 2 * second, outcome: history.Doubt}, waits("b", 66*second))), "stall"},
+		{"a try does not wait", tell(lock, does(held, act{client: "b", called: 3 * second, back: 9 * second, try: true, outcome: history.Failed})), ""},
+	})
+}
+
+func TestAReaderOrWriterThatSleeps(t *testing.T) {
+	lock := history.Record{Bound: 3 * second}
+	reads := func(client string, from, back, leave history.Time) act {
+		return act{client: client, mode: history.Shared, called: from, back: back, leave: leave}
+	}
+	try(t, []trial{
+		{"a reader beside a reader", tell(lock, does(reads("a", second, 0, 20*second), reads("b", 2*second, 8*second, 9*second))), "stall"},
+		{"a reader behind a writer that waits", tell(lock, does(
+			reads("a", second, 0, 20*second), act{client: "w", called: 2 * second, back: 20*second + quick, leave: 21 * second},
+			reads("b", 3*second, 22*second, 23*second))), ""},
+		{"a writer behind readers", tell(lock, does(
+			reads("a", second, 0, 6*second), reads("b", 5*second, 0, 10*second), act{client: "w", called: 2 * second, back: 11 * second, leave: 12 * second})), ""},
+		{"a writer behind a short reader within a long one", tell(lock, does(
+			reads("a", second, 0, 20*second), reads("b", 2*second, 0, 3*second), act{client: "w", called: 2 * second, back: 21 * second, leave: 22 * second})), ""},
+		{"a writer after the last reader", tell(lock, does(
+			reads("a", second, 0, 6*second), act{client: "w", called: 2 * second, back: 11 * second, leave: 12 * second})), "stall"},
+	})
+}
+
+func TestASeekerOfPermitsThatSleeps(t *testing.T) {
+	pool := history.Record{N: 3, Bound: 3 * second}
+	use := func(client string, from, back, leave history.Time, n int64) act {
+		return act{client: client, mode: history.Permits, called: from, back: back, leave: leave, n: n}
+	}
+	try(t, []trial{
+		{"there are enough all the time", tell(pool, does(use("a", second, 0, 20*second, 1), use("b", 2*second, 9*second, 10*second, 2))), "stall"},
+		{"there are too few", tell(pool, does(use("a", second, 0, 20*second, 2), use("b", 2*second, 21*second, 22*second, 2))), ""},
+		{"there are enough after the first is given back", tell(pool, does(
+			use("a", second, 0, 4*second, 2), use("c", second, 0, 20*second, 1), use("b", 2*second, 10*second, 22*second, 2))), "stall"},
+		{"there are too few after the first is given back", tell(pool, does(
+			use("a", second, 0, 4*second, 1), use("c", second, 0, 20*second, 2), use("b", 2*second, 21*second, 22*second, 2))), ""},
+	})
+}
+
+func TestAWaitForAnOpenLatch(t *testing.T) {
+	latch := history.Record{N: 2, Bound: 3 * second}
+	down := func(at history.Time) act { return act{mode: history.CountDown, called: at} }
+	wait := func(to history.Time) act { return act{client: "w", mode: history.Await, called: second, back: to} }
+	try(t, []trial{
+		{"it is told within the bound", tell(latch, does(down(second), down(4*second), wait(7*second))), ""},
+		{"it is told after the bound", tell(latch, does(down(second), down(4*second), wait(8*second))), "stall"},
+		{"it is closed for long", tell(latch, does(down(second), down(50*second), wait(51*second))), ""},
+		{"it sleeps on", tell(latch, does(down(second), down(4*second), act{client: "w", mode: history.Await, called: second, back: never}),
+			event(history.Resume, "c", 20*second)), "stall"},
+	})
+}
