@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -170,6 +171,37 @@ func ExampleLock_Inspect() {
 	}
 	fmt.Println("holders:", len(info.Holders), "own:", info.Holders[0].Own, "waiting:", len(info.Queue))
 	// Output: holders: 1 own: true waiting: 0
+}
+
+// The index of a waiter in the queue is its place. Own tells which of them are of this client.
+func ExampleLock_Inspect_place() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := fairlock.New(rdb, "printer")
+	hold, err := lock.Lock(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	printed := make(chan error)
+	go func() { printed <- lock.Do(ctx, func(context.Context) error { return nil }) }() // it waits
+	for place := 0; place == 0; time.Sleep(time.Millisecond) {
+		info, err := lock.Inspect(ctx)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if i := slices.IndexFunc(info.Queue, func(w redlatch.Waiter) bool { return w.Own }); i >= 0 {
+			place = i + 1
+			fmt.Println("place", place, "of", len(info.Queue))
+		}
+	}
+	fmt.Println(hold.Unlock(ctx), <-printed)
+	// Output:
+	// place 1 of 1
+	// <nil> <nil>
 }
 
 func ExampleLock_ForceUnlock() {
