@@ -138,8 +138,9 @@ func TestTheContextOfAMultiLockOpensItsMembers(t *testing.T) {
 			require.NoError(t, hold.Unlock(ctx))
 			refused(t, plain, ctx) // the inner hold stays
 			free(t, once)
-			_, err = both.TryRLock(ctx)
+			other, err := both.TryRLock(ctx)
 			require.NoError(t, err, "only its reader is left")
+			require.NoError(t, other.Unlock(ctx))
 			require.NoError(t, inner.Unlock(ctx))
 			require.NoError(t, reads.Unlock(ctx))
 			free(t, plain)

@@ -34,8 +34,8 @@ func TestAcquisitionsCancelledAtAnyMomentLeaveNothing(t *testing.T) {
 				require.NoError(t, hold.Unlock(short))
 			default:
 				ended++
-				require.ErrorIs(t, err, redlatch.ErrNotAcquired)
-				require.ErrorIs(t, err, context.Canceled)
+				require.ErrorIs(t, err, context.Canceled) // what the call before took, and gives back, may have refused it
+				require.NotErrorIs(t, err, redlatch.ErrUnavailable)
 			}
 			timer.Stop()
 			cancel()
