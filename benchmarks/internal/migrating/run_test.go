@@ -10,6 +10,7 @@ import (
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -31,7 +32,13 @@ type lab struct {
 
 func newLab(t *testing.T) lab {
 	srv := redistest.Process(t)
-	locker, err := rueidislockOpen(srv.Addr)
+	pages, err := rueidislockOpen(srv.Addr)
+	require.NoError(t, err)
+	pages.Close()
+	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
+		ClientOption: rueidis.ClientOption{InitAddress: []string{srv.Addr}}, KeyMajority: 1, KeyValidity: 10 * time.Second,
+		TryNextAfter: 10 * time.Second, // the 20 ms of the page's locker are too short for a busy machine
+	})
 	require.NoError(t, err)
 	t.Cleanup(locker.Close)
 	rdb := srv.Client(t)
