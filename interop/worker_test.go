@@ -123,7 +123,8 @@ func (o *order) run(client redlatch.Client, sum *tally) error {
 		mode, token, back, err := o.take(client, object)
 		if err != nil {
 			sum.Refused++
-			if !errors.Is(err, redlatch.ErrNotAcquired) {
+			// A worker that was paused for longer than its wait has had no answer when that is over.
+			if !errors.Is(err, redlatch.ErrNotAcquired) && !errors.Is(err, context.DeadlineExceeded) {
 				sum.Odd = append(sum.Odd, fmt.Sprintf("take %v: %v", object, err))
 			}
 			answer = say("refused")
