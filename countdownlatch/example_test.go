@@ -95,7 +95,7 @@ func ExampleLatch_Count() {
 	ctx := context.Background()
 	done := countdownlatch.New(rdb, "import:7")
 
-	fmt.Println(done.Count(ctx)) // there is no latch: nobody need wait, and nothing is done
+	fmt.Println(done.Count(ctx)) // 0: there is no latch, which does not say that the work is done
 	_, _ = done.TrySetCount(ctx, 2)
 	fmt.Println(done.Count(ctx))
 	// Output:

@@ -2,11 +2,11 @@
 // with Redisson's RCountDownLatch.
 //
 //	done := countdownlatch.New(rdb, "import:7")
-//	set, err := done.TrySetCount(ctx, 3) // false: it is set already, so what it counts is somebody else's work
+//	set, err := done.TrySetCount(ctx, 3) // false: it is set already, by another run of the work
 //	...
 //	err = done.CountDown(ctx) // in each of three workers
 //	...
-//	err = done.Await(ctx) // by everybody who has to wait for them: nil when all three have counted
+//	err = done.Await(ctx) // in each process that waits: nil when all three have counted
 //
 // The latch is one number in Redis. When it reaches zero it is deleted, and can be set again. Set the count before the work
 // starts, because CountDown does nothing to a latch that does not exist.
