@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// longestPoll is the longest time between two questions of a waiter: the library's default.
+const longestPoll = 3 * time.Second
+
+// Draw makes the plan of a seed. Of four plans one has no faults, one few and two many.
+func Draw(seed uint64) Plan {
+	d := dice{rand.New(rand.NewPCG(seed, 0))}
+	p := Plan{Seed: seed}
+	kinds := []Kind{Lock, Fenced, Fair, RW, Multi, Redlock, Semaphore, Permits, Latch, Lock, Fenced, Fair, RW}
+	for i := range 1 + d.IntN(2) {
+		o := Object{Name: fmt.Sprintf("o%d", i), Kind: pick(d, kinds...)}
+		switch o.Kind {
+		case Semaphore, Permits:
+			o.N = 1 + d.Int64N(4)
+		case Latch:
+			o.N = 3 + d.Int64N(6)
+		case RW:
+			o.WritersFirst = d.IntN(3) == 0
+		}
+		p.Objects = append(p.Objects, o)
+	}
+	pace := pick(d, paces...)
+	for range 2 + d.IntN(3) {
+		c := Client{Timeout: pick(d, 300*time.Millisecond, time.Second, 3*time.Second), RESP2: d.IntN(4) == 0}
+		for range 1 + d.IntN(3) {
+			var steps []Step
+			for range pace.steps + d.IntN(pace.steps) {
+				steps = append(steps, d.step(p.Objects, pace.most))
+			}
+			c.Workers = append(c.Workers, steps)
+		}
+		p.Clients = append(p.Clients, c)
+	}
+	for range []int{0, 3, 10, 25}[seed%4] {
+		p.Faults = append(p.Faults, d.fault(p))
+	}
+	return p
+}
+
+type dice struct{ *rand.Rand }
+
+func pick[T any](d dice, from ...T) T { return from[d.IntN(len(from))] }
+
+// within is a duration up to most, mostly a short one. No two are equal, so that what they begin has instants of its own.
+func (d dice) within(most time.Duration) time.Duration {
+	f := d.Float64()
+	return time.Duration(f*f*float64(most)) + time.Duration(d.Int64N(int64(time.Millisecond)))
+}
+
+func (d dice) rarely(n int, t time.Duration) time.Duration {
+	if d.IntN(n) == 0 {
+		return t
+	}
+	return 0
+}
+
+// A pace is how many steps a worker takes at least, and how long it thinks and holds at most.
+type pace struct {
+	steps int
+	most  time.Duration
+}
+
+// paces are those of plans: in busy ones a lock goes from hand to hand, in calm ones leases end and watchdogs renew.
+var paces = []pace{{4, 3 * time.Second}, {8, 300 * time.Millisecond}, {20, 3 * time.Millisecond}}
+
+func (d dice) step(objects []Object, most time.Duration) Step {
+	s := Step{Think: d.within(most), Object: d.IntN(len(objects)), Hold: d.within(most)}
+	o := objects[s.Object]
+	s.Way = pick(d, ways[o.Kind]...)
+	s.Try = d.IntN(5) == 0
+	if o.Kind == Semaphore || o.Kind == Permits {
+		s.N = 1 + d.Int64N(o.N)
+	}
+	s.Wait = d.rarely(4, pick(d, time.Millisecond, 50*time.Millisecond, time.Second, 10*time.Second))
+	s.Cancel = d.rarely(6, d.within(5*time.Second))
+	if s.Way != "spin" && s.Way != "redlock" {
+		s.Poll = pick(d, 0, 200*time.Millisecond, 500*time.Millisecond, time.Second, longestPoll)
+	}
+	if o.Kind == Semaphore || o.Kind == Latch {
+		if s.Wait == 0 { // permits may be gone with their client, and those who count down as well
+			s.Wait = time.Minute
+		}
+		return s
+	}
+	switch d.IntN(4) {
+	case 0:
+		s.Lease = pick(d, 300*time.Millisecond, 2*time.Second, 10*time.Second) + d.within(time.Second)
+	default:
+		s.Watchdog = pick(d, 0, 2*time.Second, 6*time.Second, 12*time.Second)
+	}
+	if d.IntN(5) == 0 && most >= time.Second || d.IntN(80) == 0 {
+		s.Hold = d.within(40 * time.Second) // through renewals
+	}
+	s.MaxHold = d.rarely(8, 500*time.Millisecond+d.within(12*time.Second))
+	s.Extend = d.rarely(6, time.Second+d.within(20*time.Second))
+	s.Leave = d.IntN(12) == 0
+	if d.IntN(5) == 0 && reenters(s.Way) {
+		inner := d.step([]Object{o}, most)
+		inner.Object, inner.Inner = s.Object, nil
+		inner.Way, inner.Think = s.Way, d.within(most)
+		if s.Way == "write" && d.IntN(2) == 0 {
+			inner.Way = "read"
+		}
+		s.Inner = &inner
+	}
+	return s
+}
+
+func reenters(way string) bool {
+	switch way {
+	case "rlock", "fenced", "fair", "write", "read", "multi", "redlock":
+		return true
+	}
+	return false
+}
+
+func (d dice) fault(p Plan) Fault {
+	f := Fault{At: d.within(pick(d, time.Second, 10*time.Second, 60*time.Second)), Client: d.IntN(len(p.Clients)), Object: d.IntN(len(p.Objects))}
+	f.Kind = pick(d,
+		LoseRequest, LoseRequestAndCut, LoseReply, LoseReply, LoseReplyAndCut, LateRequest, LateReply, LateCopy, LateCopy,
+		LoseMessages, LoseMessages, LoseMessages, Cut, Silence, Refuse, Freeze, Kill, Vanish, Restart, Stop, Force, Delete)
+	switch f.Kind {
+	case LateRequest, LateReply:
+		f.For = pick(d, d.within(time.Second), d.within(12*time.Second))
+	case LateCopy:
+		f.For = pick(d, d.within(time.Second), d.within(30*time.Second))
+	case LoseMessages:
+		f.For = d.within(20 * time.Second)
+	case Refuse, Freeze, Stop:
+		f.For = pick(d, d.within(time.Second), d.within(15*time.Second))
+	case Kill, Vanish:
+		if d.IntN(2) == 0 { // few clients are left otherwise
+			f.Kind = LoseMessages
+			f.For = d.within(20 * time.Second)
+		}
+	case Force, Delete:
+		if !deletable(p.Objects[f.Object].Kind) {
+			f.Kind = Cut
+		}
+	}
+	return f
+}
+
+// deletable tells whether an object can be taken from its holders without making it another one.
+func deletable(k Kind) bool { return k == Lock || k == Fenced || k == Fair || k == RW }

@@ -1,0 +1,183 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/proof/internal/history"
+	"github.com/redlatch/redlatch/proof/internal/judge"
+)
+
+// A Result is what a run came to.
+type Result struct {
+	Records []history.Record
+	Report  judge.Report
+	Broken  []string // why the run proves nothing: the plan, the simulation or the records are wrong
+}
+
+// Convicts tells whether something was found, and by which checks.
+func (r Result) Convicts() (checks []string) {
+	for _, f := range r.Report.Findings {
+		if !slices.Contains(checks, f.Check) {
+			checks = append(checks, f.Check)
+		}
+	}
+	slices.Sort(checks)
+	return checks
+}
+
+// Terms are what the library is held to here.
+var Terms = judge.Terms{
+	Slack:  history.Time(200 * time.Millisecond),
+	Window: history.Time(11500 * time.Millisecond), // a third of the watchdog timeout, a second, and what the network takes
+	Undo:   history.Time(6 * time.Second),
+}
+
+// patience is when whoever still waits is told to go: some wait for what will never come, because its client was killed.
+// Everything is settled so long afterwards.
+const (
+	patience   = 5 * time.Minute
+	settlement = 4 * time.Minute
+)
+
+// Run carries a plan out, and judges it. It must be called in a bubble of testing/synctest.
+func Run(p Plan, suite Suite) Result {
+	w := newWorld(p, suite)
+	w.prepare()
+	ctx, cancel := context.WithCancel(context.Background())
+	go w.watchQueues(ctx)
+	for _, f := range p.Faults {
+		time.AfterFunc(f.At-time.Since(w.start), func() { w.befall(f) })
+	}
+	var workers sync.WaitGroup
+	for i, c := range p.Clients {
+		one := w.clients[i]
+		for _, steps := range c.Workers {
+			workers.Go(func() {
+				for _, s := range steps {
+					if sleep(one.ctx, s.Think) != nil {
+						return
+					}
+					one.take(one.ctx, s, nil)
+				}
+			})
+		}
+	}
+	stop := time.AfterFunc(patience, func() {
+		for _, c := range w.clients {
+			c.end()
+		}
+	})
+	workers.Wait()
+	stop.Stop()
+	cancel()
+	for _, c := range w.clients {
+		c.network.heal()
+	}
+	time.Sleep(settlement)
+	w.conclude()
+	result := w.judge()
+	w.close()
+	time.Sleep(time.Minute) // the client library looks once a second whether it may stop dialing
+	return result
+}
+
+// prepare declares the objects, and sets up those that need it.
+func (w *world) prepare() {
+	for _, o := range w.plan.Objects {
+		for _, name := range o.things() {
+			w.write(history.Record{At: 1, What: history.Object, Object: name, N: o.N, Bound: bound(o), Fair: o.Kind == Fair})
+		}
+		if err := w.suite.Prepare(w.admin.ctx, w.admin.redis[0], o); err != nil {
+			w.wrong("prepare %s: %v", o.Name, err)
+		}
+	}
+}
+
+// bound is how long an object may be free while somebody waits for it.
+func bound(o Object) history.Time {
+	switch o.Kind {
+	case Multi, Redlock: // a wait holds some of them in between, which is nowhere on record
+		return 0
+	}
+	return history.Time(longestPoll)
+}
+
+// befall carries a fault out.
+func (w *world) befall(f Fault) {
+	switch f.Kind {
+	case Restart:
+		for _, c := range w.clients {
+			c.network.suffer(fault{Kind: Cut})
+		}
+		for _, r := range w.admin.redis {
+			_ = r.ScriptFlush(context.Background()).Err()
+		}
+	case Stop:
+		for _, c := range w.clients {
+			c.network.suffer(fault{Kind: Freeze, For: f.For})
+		}
+	case Force, Delete:
+		o := w.plan.Objects[f.Object]
+		w.outside(o)
+		if f.Kind == Delete {
+			w.servers[0].Del(o.Name)
+		} else if err := w.suite.Force(context.Background(), w.admin.redis[0], o); err != nil {
+			w.wrong("force %s: %v", o.Name, err)
+		}
+		w.outside(o)
+	case Kill, Vanish:
+		w.clients[f.Client].die(f.Kind)
+	default:
+		w.clients[f.Client].network.suffer(f.fault)
+	}
+}
+
+func (w *world) outside(o Object) {
+	for _, name := range o.things() {
+		w.write(history.Record{What: history.Outside, Object: name})
+	}
+}
+
+// conclude asks the server what there is in the end.
+func (w *world) conclude() {
+	for _, o := range w.plan.Objects {
+		for _, name := range o.things() {
+			n, err := w.suite.Final(context.Background(), w.admin.redis, o, name)
+			if err != nil {
+				w.wrong("ask for %s in the end: %v", name, err)
+			}
+			if w.used(name) {
+				w.write(history.Record{What: history.Final, Object: name, N: n})
+			}
+		}
+	}
+}
+
+// used tells whether anybody has called for a thing: what it is, is known from its operations.
+func (w *world) used(thing string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.records, func(r history.Record) bool { return r.What == history.Call && r.Object == thing })
+}
+
+func (w *world) judge() Result {
+	left := w.leftovers()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	result := Result{Records: w.records, Broken: w.broken}
+	h, err := history.Build(w.records)
+	if err != nil {
+		result.Broken = append(result.Broken, err.Error())
+		return result
+	}
+	result.Report = judge.Judge(h, Terms)
+	if len(left) > 0 {
+		result.Report.Verdict = judge.Red
+		result.Report.Findings = append(result.Report.Findings, judge.Finding{Check: "left behind", Text: fmt.Sprint(left)})
+	}
+	return result
+}

@@ -1,0 +1,236 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/proof/internal/history"
+)
+
+// An act is one operation of a client, on record for each thing that it concerns.
+type act struct {
+	client *client
+	ops    []int64
+	lease  history.Time // how long what it brings may outlast its client
+}
+
+func (a *act) record(what history.What, r history.Record) {
+	for _, op := range a.ops {
+		r.What, r.Op = what, op
+		a.client.record(r)
+	}
+}
+
+// take does a step: it acquires, holds, and gives back. The step within another one is made by the context of its hold.
+func (c *client) take(ctx context.Context, s Step, outer *act) {
+	o := c.world.plan.Objects[s.Object]
+	call, stop := ctx, func() {}
+	if s.Cancel > 0 {
+		var cancel context.CancelFunc
+		call, cancel = context.WithCancel(ctx)
+		timer := time.AfterFunc(s.Cancel, cancel)
+		stop = func() { timer.Stop(); cancel() }
+	}
+	a := c.call(o, s, outer)
+	switch s.Way {
+	case "count":
+		a.returned(c.world.suite.Latch(c.redis[0], o).CountDown(call), nil)
+		stop()
+		return
+	case "await":
+		a.returned(c.world.suite.Latch(c.redis[0], o).Await(call, s.options()...), nil)
+		stop()
+		return
+	}
+	h, err := c.acquire(call, o, s)
+	stop()
+	if a.returned(err, h) {
+		c.world.keep(h)
+		c.hold(ctx, o, s, h, a)
+	}
+}
+
+// call puts down what is about to be called.
+func (c *client) call(o Object, s Step, outer *act) *act {
+	r := history.Record{Mode: mode(s.Way), Try: s.Try || s.Wait < 0, N: s.N, Lease: s.longest()}
+	if s.Way == "count" {
+		r.N = 1
+	}
+	if outer != nil {
+		r.Lease = max(r.Lease, outer.lease) // holds of one identity share a lease, which is never cut
+	}
+	a := &act{client: c, lease: r.Lease}
+	for i, thing := range s.things(o) {
+		a.ops = append(a.ops, c.number())
+		r.What, r.Op, r.Object, r.Within = history.Call, a.ops[i], thing, 0
+		if outer != nil {
+			r.Within = outer.ops[i]
+		}
+		c.record(r)
+	}
+	return a
+}
+
+func (s Step) things(o Object) []string {
+	switch s.Way {
+	case "first":
+		return o.things()[:1]
+	case "second":
+		return o.things()[1:]
+	}
+	return o.things()
+}
+
+func mode(way string) history.Mode {
+	switch way {
+	case "read":
+		return history.Shared
+	case "semaphore", "permits":
+		return history.Permits
+	case "count":
+		return history.CountDown
+	case "await":
+		return history.Await
+	}
+	return history.Exclusive
+}
+
+// longest is how long a hold may outlast its client. A lock that another process passed on has ten seconds at first.
+func (s Step) longest() history.Time {
+	if s.Way == "semaphore" {
+		return 0
+	}
+	lease := max(s.Watchdog, 10*time.Second)
+	switch {
+	case s.Lease > 0:
+		lease = s.Lease
+	case s.Watchdog == 0:
+		lease = 30 * time.Second
+	}
+	if s.Inner != nil {
+		lease = max(lease, time.Duration(s.Inner.longest()))
+	}
+	return history.Time(max(lease, s.Extend) + time.Second)
+}
+
+func (c *client) acquire(ctx context.Context, o Object, s Step) (Hold, error) {
+	if mode(s.Way) == history.Permits {
+		counter := c.world.suite.Semaphore(c.redis[0], o)
+		if s.Try {
+			return counter.TryAcquire(ctx, s.N, s.options()...)
+		}
+		return counter.Acquire(ctx, s.N, s.options()...)
+	}
+	lock := c.world.suite.Locker(c.redis, o, s.Way)
+	if s.Try {
+		return lock.TryLock(ctx, s.options()...)
+	}
+	return lock.Lock(ctx, s.options()...)
+}
+
+func (s Step) options() (opts []redlatch.Option) {
+	if s.Wait > 0 && !s.Try {
+		opts = append(opts, redlatch.WithWait(s.Wait))
+	}
+	if s.Lease > 0 {
+		opts = append(opts, redlatch.WithLease(s.Lease))
+	}
+	if s.MaxHold > 0 {
+		opts = append(opts, redlatch.WithMaxHold(s.MaxHold))
+	}
+	if s.Watchdog > 0 {
+		opts = append(opts, redlatch.WithWatchdogTimeout(s.Watchdog))
+	}
+	if s.Poll > 0 && !s.Try {
+		opts = append(opts, redlatch.WithPoll(s.Poll))
+	}
+	return opts
+}
+
+// returned puts down how a call ended, and tells whether it brought what it asked for.
+func (a *act) returned(err error, h Hold) bool {
+	r := history.Record{}
+	if err != nil {
+		r.Text = err.Error()
+	}
+	switch {
+	case err == nil:
+		if h != nil {
+			r.Token, r.Queued = h.Token(), a.client.world.queuedAt(h.Owner())
+		}
+		a.record(history.Got, r)
+		return true
+	case errors.Is(err, redlatch.ErrInvalid):
+		a.client.world.wrong("the plan is wrong: %v", err)
+		a.record(history.Failed, r)
+	case errors.Is(err, redlatch.ErrUncertain), errors.Is(err, redlatch.ErrUnavailable):
+		a.record(history.Doubt, r)
+	case errors.Is(err, redlatch.ErrNotAcquired):
+		a.record(history.Refused, r)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // without any answer
+		a.record(history.Doubt, r)
+	default:
+		a.record(history.Failed, r)
+	}
+	return false
+}
+
+// samples is how often a holder looks whether its hold is still valid.
+const samples = 4
+
+// hold keeps what was acquired for as long as the step says, and gives it back.
+func (c *client) hold(ctx context.Context, o Object, s Step, h Hold, a *act) {
+	held := h.Context(context.Background())
+	stop := context.AfterFunc(held, func() { a.record(history.Told, history.Record{}) })
+	for i := range samples {
+		if sleep(ctx, s.Hold/samples) != nil {
+			break
+		}
+		if c.sample(h, a); i == 0 && s.Inner != nil {
+			if sleep(ctx, s.Inner.Think) == nil {
+				c.take(h.Context(ctx), *s.Inner, a)
+			}
+		}
+		if i == 1 && s.Extend > 0 {
+			_ = h.Extend(ctx, s.Extend) // a loss is told by the context
+		}
+	}
+	c.sample(h, a)
+	a.record(history.Leave, history.Record{})
+	stop()
+	if s.Leave && h.Leave() {
+		a.record(history.Told, history.Record{})
+		return
+	}
+	c.giveBack(h, a)
+}
+
+// sample puts down whether the hold is valid, as of a moment before the question.
+func (c *client) sample(h Hold, a *act) {
+	at := c.world.now()
+	if h.Valid() {
+		a.record(history.Valid, history.Record{At: at})
+	}
+}
+
+// giveBack gives back as a program would: what has certainly not happened is tried again.
+func (c *client) giveBack(h Hold, a *act) {
+	for range 20 {
+		err := h.Release(context.Background())
+		switch {
+		case err == nil:
+			a.record(history.Left, history.Record{})
+			return
+		case errors.Is(err, redlatch.ErrLost), errors.Is(err, redlatch.ErrReleased), errors.Is(err, redlatch.ErrUncertain):
+			a.record(history.Unsure, history.Record{Text: err.Error()})
+			a.record(history.Told, history.Record{})
+			return
+		}
+		if sleep(c.ctx, time.Second) != nil {
+			break
+		}
+	}
+	a.record(history.Unsure, history.Record{Text: "given up"})
+}

@@ -1,0 +1,223 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/redlatch/redlatch/proof/internal/history"
+)
+
+// A world is what exists in one run.
+type world struct {
+	plan    Plan
+	suite   Suite
+	start   time.Time
+	servers []*miniredis.Miniredis
+	clients []*client
+	admin   *client // whom nothing happens to
+
+	mu      sync.Mutex
+	records []history.Record
+	queued  map[string]history.Time // when an owner was first seen in a queue
+	kept    []any                   // holds stay reachable: the garbage collector lives outside of the bubble
+	broken  []string                // what is wrong with the plan or the simulation itself
+}
+
+// A client is one simulated process.
+type client struct {
+	world   *world
+	name    string
+	network *network
+	redis   []*redis.Client // one for each server
+	ctx     context.Context // ends when the process is killed
+	end     context.CancelFunc
+
+	mu   sync.Mutex
+	dead bool
+	ops  int64
+}
+
+// servers is how many there are: the first has everything but redlocks, which stand on all.
+const servers = 3
+
+func newWorld(p Plan, suite Suite) *world {
+	w := &world{plan: p, suite: suite, start: time.Now(), queued: map[string]history.Time{}}
+	for range servers {
+		m := miniredis.NewMiniRedis()
+		m.ClockTTL(true)
+		w.servers = append(w.servers, m)
+		if first, err := m.Dial(); err != nil {
+			w.wrong("start a server: %v", err)
+		} else {
+			_ = first.Close()
+		}
+	}
+	w.admin = w.newClient("admin", Client{Timeout: 3 * time.Second}, 0)
+	for i, c := range p.Clients {
+		w.clients = append(w.clients, w.newClient(fmt.Sprintf("c%d", i), c, uint64(i+1)))
+	}
+	return w
+}
+
+func (w *world) newClient(name string, c Client, number uint64) *client {
+	one := &client{world: w, name: name}
+	one.ctx, one.end = context.WithCancel(context.Background())
+	one.network = &network{seed: w.plan.Seed<<20 + number<<12, timeout: c.Timeout, tell: func(hindered bool) {
+		what := history.Resume
+		if hindered {
+			what = history.Suspend
+		}
+		one.record(history.Record{What: what})
+	}}
+	protocol := 3
+	if c.RESP2 {
+		protocol = 2
+	}
+	for i, m := range w.servers {
+		one.redis = append(one.redis, redis.NewClient(&redis.Options{
+			Addr: fmt.Sprintf("server-%d", i), // nobody looks it up
+			Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return one.network.dial(ctx, m)
+			},
+			Protocol: protocol, ReadTimeout: c.Timeout, DialTimeout: c.Timeout,
+			// The client library keeps the timers with which it waits for a free connection for the whole process, and a
+			// timer of one bubble panics in another. With this many connections nobody waits for one.
+			PoolSize: 1000,
+			// Looks up the host's name, which is real.
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		}))
+	}
+	return one
+}
+
+func (w *world) now() history.Time { return history.Time(time.Since(w.start)) }
+
+func (w *world) wrong(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken = append(w.broken, fmt.Sprintf(format, args...))
+}
+
+func (w *world) keep(hold any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept = append(w.kept, hold)
+}
+
+// write puts a record down as of now.
+func (w *world) write(r history.Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r.At == 0 {
+		r.At = w.now()
+	}
+	w.records = append(w.records, r)
+}
+
+// record puts down what a client has done or seen. The dead record nothing.
+func (c *client) record(r history.Record) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.dead {
+		r.Client = c.name
+		c.world.write(r)
+	}
+}
+
+// die ends the client's process, as far as anybody can see.
+func (c *client) die(kind FaultKind) {
+	c.record(history.Record{What: history.Kill})
+	c.mu.Lock()
+	c.dead = true
+	c.mu.Unlock()
+	c.network.suffer(fault{Kind: kind})
+	c.end()
+}
+
+func (c *client) number() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ops++
+	return c.ops
+}
+
+// watchQueues notes when an owner is first seen in the queue of a fair lock.
+func (w *world) watchQueues(ctx context.Context) {
+	var names []string
+	for _, o := range w.plan.Objects {
+		if o.Kind == Fair {
+			names = append(names, "redisson_lock_queue:{"+o.Name+"}")
+		}
+	}
+	for len(names) > 0 && sleep(ctx, 10*time.Millisecond) == nil {
+		for _, name := range names {
+			owners, _ := w.servers[0].List(name) // an error says that nobody waits
+			w.mu.Lock()
+			for _, owner := range owners {
+				if w.queued[owner] == 0 {
+					w.queued[owner] = w.now()
+				}
+			}
+			w.mu.Unlock()
+		}
+	}
+}
+
+func (w *world) queuedAt(owner string) history.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.queued[owner]
+}
+
+// things are the names under which an object is judged: a multi-lock is its members.
+func (o Object) things() []string {
+	if o.Kind == Multi {
+		return []string{o.Name + "a", o.Name + "b"}
+	}
+	return []string{o.Name}
+}
+
+// leftovers are the keys that should be gone when everything is over.
+func (w *world) leftovers() (left []string) {
+	for i, m := range w.servers {
+		for _, key := range m.Keys() {
+			if !w.stays(key) {
+				left = append(left, fmt.Sprintf("%s on server %d", key, i))
+			}
+		}
+	}
+	slices.Sort(left)
+	return left
+}
+
+// stays tells whether a key may be there for good, or for longer than a run: values, tokens, and records of latches.
+func (w *world) stays(key string) bool {
+	if strings.HasPrefix(key, "redisson_lock_token:") || strings.HasPrefix(key, "redlatch_latch:") {
+		return true
+	}
+	return slices.ContainsFunc(w.plan.Objects, func(o Object) bool {
+		return (o.Kind == Semaphore || o.Kind == Permits || o.Kind == Latch) && strings.Contains(key, o.Name)
+	})
+}
+
+func (w *world) close() {
+	for _, c := range append(w.clients, w.admin) {
+		c.end()
+		for _, r := range c.redis {
+			_ = r.Close()
+		}
+		c.network.close()
+	}
+	for _, m := range w.servers {
+		m.Close()
+	}
+}
