@@ -24,7 +24,7 @@ func exclusion(_ *history.History, t *history.Thing, terms Terms) (findings []st
 			if end <= b.Back {
 				continue // b was never certain for any time
 			}
-			if excusedUntil(t, terms, a.Back, b.Back) >= end {
+			if excusedUntil(t, terms, a.Back, b.Back) >= end || takenAway(t, terms, b, end) {
 				excused++
 				continue
 			}
@@ -33,4 +33,12 @@ func exclusion(_ *history.History, t *history.Thing, terms Terms) (findings []st
 		open = append(open, b)
 	}
 	return findings, excused
+}
+
+// takenAway tells whether an act from outside, while b was asked for, may have taken it away before b's client knew that
+// it had it. Like every loser of such an act the client learns of it within the window.
+func takenAway(t *history.Thing, terms Terms, b *history.Act, end history.Time) bool {
+	return slices.ContainsFunc(t.Outside, func(act history.Time) bool {
+		return b.Called <= act && act <= b.Back && end <= act+terms.Window
+	})
 }

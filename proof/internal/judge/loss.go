@@ -15,11 +15,13 @@ func lateLoss(h *history.History, t *history.Thing, terms Terms) (findings []str
 			if b.Back <= a.Back || a.Root() == b.Root() || a.Mode == history.Shared && b.Mode == history.Shared {
 				continue
 			}
-			heard := min(a.Told, a.Leaving)
+			heard := min(a.Told, a.Leaving, h.KilledAt(a.Client))
 			late := heard - b.Back
 			switch {
 			case late <= terms.Slack, heard == history.Never && h.End-b.Back <= terms.Slack:
 			case h.Hindered(a.Client, a.Back, b.Back+terms.Slack):
+			case takenAway(t, terms, b, b.Back): // it had lost the object itself when it learned of the grant
+				excused++
 			case excusedUntil(t, terms, a.Back, b.Back)+terms.Slack >= min(heard, h.End):
 				excused++
 			case heard == history.Never:

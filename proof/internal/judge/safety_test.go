@@ -49,6 +49,10 @@ func TestTwoHoldersAtOnce(t *testing.T) {
 			act{client: "a", called: 1 * second, valid: 8 * second, told: 8 * second},
 			act{client: "b", called: 3 * second, valid: 9 * second, leave: 9 * second},
 		), outside(2*second)), "exclusion, late loss"},
+		{"the lock was taken away before its holder knew that it had it", tell(lock, does(
+			act{client: "a", called: 3 * second, valid: 9 * second, leave: 9 * second},
+			act{client: "b", called: 1 * second, back: 5 * second, valid: 6 * second, leave: 6 * second},
+		), outside(2*second)), ""},
 		{"what was taken away excuses nobody who came later", tell(lock, does(
 			act{client: "a", called: 3 * second, valid: 6 * second, leave: 6 * second},
 			act{client: "b", called: 4 * second, valid: 5 * second, leave: 5 * second},
@@ -138,6 +142,8 @@ func TestALossThatIsToldLate(t *testing.T) {
 			event(history.Suspend, "a", 20*second), event(history.Resume, "a", 31*second-1)), ""},
 		{"it was dead by then", tell(lock, does(act{called: second}, after), event(history.Kill, "a", 20*second)), ""},
 		{"it died long after", tell(lock, does(act{called: second}, after), event(history.Kill, "a", 50*second)), "late loss"},
+		{"the lock was taken away, and it died within the window", tell(lock, does(act{client: "a", called: second},
+			act{client: "b", called: 3 * second, leave: 20 * second}), outside(2*second), event(history.Kill, "a", 5*second)), ""},
 		{"it was being given back", tell(lock, does(act{called: second, leave: 30 * second, unsure: true}, after)), ""},
 	})
 }

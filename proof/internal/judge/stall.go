@@ -82,6 +82,11 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 					taken = append(taken, stretch{at, end})
 				}
 			}
+			for _, a := range t.Acts { // those of one client are served in the order of their calls
+				if a.Mode == history.Permits && !a.Try && a.Client == w.Client && a.Called < w.Called {
+					taken = append(taken, stretch{a.Called, min(a.Back, h.End)})
+				}
+			}
 			return taken
 		case history.Await:
 			return []stretch{{0, closedUntil(t)}}
@@ -113,7 +118,13 @@ func possible(h *history.History, a *history.Act, terms Terms) (stretch, bool) {
 	case killed != history.Never:
 		return stretch{from, lastUntil(a, killed)}, true
 	case a.Told != history.Never:
-		return stretch{from, a.Told + a.Lease}, true
+		told := a.Told
+		if a.Within != nil && a.Over == history.Never { // what it has left in the server is renewed with the rest
+			if last := min(ended(a.Root()), h.End); last > told {
+				told = last
+			}
+		}
+		return stretch{from, told + a.Lease}, true
 	}
 	return stretch{from, history.Never}, true
 }

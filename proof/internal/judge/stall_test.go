@@ -32,6 +32,12 @@ func TestAWaiterThatSleepsWhileTheLockIsFree(t *testing.T) {
 			act{client: "c", called: 2 * second, outcome: history.Doubt}, waits("b", 50*second))), ""},
 		{"nobody can have got it any longer", tell(lock, does(held,
 			act{client: "c", called: 2 * second, outcome: history.Doubt}, waits("b", 66*second))), "stall"},
+		{"the first one has left a re-entry in the server, and renewed it", tell(lock, does(
+			act{client: "a", called: second, leave: 20 * second, lease: 10 * second},
+			act{client: "a", called: 2 * second, told: 3 * second, lease: 10 * second, within: 1}, waits("b", 32*second))), ""},
+		{"the lease of the re-entry that was left is over", tell(lock, does(
+			act{client: "a", called: second, leave: 20 * second, lease: 10 * second},
+			act{client: "a", called: 2 * second, told: 3 * second, lease: 10 * second, within: 1}, waits("b", 35*second))), "stall"},
 		{"a try does not wait", tell(lock, does(held, act{client: "b", called: 3 * second, back: 9 * second, try: true, outcome: history.Failed})), ""},
 	})
 }
@@ -65,6 +71,10 @@ func TestASeekerOfPermitsThatSleeps(t *testing.T) {
 		{"there are too few", tell(pool, does(use("a", second, 0, 20*second, 2), use("b", 2*second, 21*second, 22*second, 2))), ""},
 		{"there are enough after the first is given back", tell(pool, does(
 			use("a", second, 0, 4*second, 2), use("c", second, 0, 20*second, 1), use("b", 2*second, 10*second, 22*second, 2))), "stall"},
+		{"an earlier one of the same client waits for more", tell(pool, does(
+			use("a", second, 0, 20*second, 1), use("b", 2*second, 21*second, 22*second, 3), use("b", 3*second, 21*second+quick, 23*second, 2))), ""},
+		{"a later one of the same client waits for more", tell(pool, does(
+			use("a", second, 0, 20*second, 1), use("b", 2*second, 21*second, 22*second, 2), use("b", 3*second, 22*second+quick, 23*second, 3))), "stall"},
 		{"there are too few after the first is given back", tell(pool, does(
 			use("a", second, 0, 4*second, 1), use("c", second, 0, 20*second, 2), use("b", 2*second, 21*second, 22*second, 2))), ""},
 	})

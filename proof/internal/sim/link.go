@@ -45,8 +45,10 @@ func (l *link) request(b []byte) {
 		return
 	case LateRequest:
 		after += f.For
+		l.network.late(after)
 	case LateCopy: // the client learns at once that the connection is gone
 		l.up.put(b, after+f.For)
+		l.network.late(after + f.For)
 		l.cut()
 		return
 	case LoseReply, LoseReplyAndCut, LateReply:

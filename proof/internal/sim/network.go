@@ -16,6 +16,7 @@ import (
 type network struct {
 	seed    uint64
 	tell    func(hindered bool) // whether the client cannot act for a while
+	ghost   func()              // a request is executed long after the client gave it up
 	timeout time.Duration       // how long the client waits for an answer
 
 	mu      sync.Mutex
@@ -76,6 +77,13 @@ func (n *network) meet(request []byte) fault {
 
 // aftermath is how long a client may be busy with what has gone wrong after it has noticed.
 const aftermath = 3 * time.Second
+
+// late says that a request will be executed so much later.
+func (n *network) late(after time.Duration) {
+	if after > n.timeout {
+		time.AfterFunc(after, n.ghost)
+	}
+}
 
 // drops tells whether a message to a subscriber is lost.
 func (n *network) drops(answer []byte) bool {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"testing"
@@ -20,7 +22,8 @@ var (
 	seed  = flag.Uint64("seed", 0, "run the plan of this seed alone")
 	first = flag.Uint64("first", 1, "the first seed")
 	seeds = flag.Uint64("seeds", 40, "how many seeds to run")
-	less  = flag.Bool("shrink", false, "make a plan that is convicted smaller, and print it")
+	times = flag.Int("times", 1, "how often to run each plan; one that is made smaller is run as often, and has to be convicted once")
+	less  = flag.Bool("shrink", true, "make the first plan that is convicted smaller, and print it")
 	file  = flag.String("plan", "", "run the plan in this file")
 )
 
@@ -68,25 +71,56 @@ func TestSimulation(t *testing.T) {
 // one runs a plan, and returns how many operations it had.
 func one(t *testing.T, p sim.Plan) (acts int) {
 	t.Helper()
-	result := inBubble(t, p, sim.Library)
-	for _, b := range result.Broken {
-		t.Errorf("seed %d: broken: %s", p.Seed, b)
-	}
-	for _, f := range result.Report.Findings {
-		t.Errorf("seed %d: %v", p.Seed, f)
-	}
-	if checks := result.Convicts(); *less && len(checks) > 0 {
-		smaller := sim.Shrink(p, 3000, func(p sim.Plan) bool {
-			return slices.Contains(inBubble(t, p, sim.Library).Convicts(), checks[0])
-		})
-		print(t, smaller)
-	}
-	for _, r := range result.Records {
-		if r.What == "call" || r.What == "leave" {
-			acts++
+	for range *times {
+		result := inBubble(t, p, sim.Library)
+		for _, b := range result.Broken {
+			t.Errorf("seed %d: broken: %s", p.Seed, b)
+		}
+		for _, f := range result.Report.Findings {
+			t.Errorf("seed %d: %v", p.Seed, f)
+		}
+		for _, r := range result.Records {
+			if r.What == "call" || r.What == "leave" {
+				acts++
+			}
+		}
+		checks := result.Convicts()
+		if len(checks) > 0 {
+			t.Logf("again: go -C proof test ./internal/sim -run TestSimulation -v -args -seed %d -times 20", p.Seed)
+			keep(t, p, result)
+		}
+		if *less && len(checks) > 0 {
+			*less = false // of one
+			smaller := sim.Shrink(p, 3000, func(p sim.Plan) bool {
+				return slices.Contains(repeat(t, p).Convicts(), checks[0])
+			})
+			print(t, smaller)
+			return acts
 		}
 	}
 	return acts
+}
+
+// repeat runs a plan until it is convicted, or as often as was asked for.
+func repeat(t *testing.T, p sim.Plan) (result sim.Result) {
+	t.Helper()
+	for range *times {
+		if result = inBubble(t, p, sim.Library); len(result.Convicts()) > 0 {
+			break
+		}
+	}
+	return result
+}
+
+// keep writes down what a plan that is convicted did, as another run of it may do something else.
+func keep(t *testing.T, p sim.Plan, result sim.Result) {
+	t.Helper()
+	name := filepath.Join(t.ArtifactDir(), fmt.Sprintf("seed%d.json", p.Seed))
+	text, err := json.Marshal(map[string]any{"plan": p, "records": result.Records, "findings": result.Report.Findings})
+	if err == nil {
+		err = os.WriteFile(name, text, 0o644)
+	}
+	t.Logf("%s (kept with -artifacts): %v", name, err)
 }
 
 // print shows a plan and what happened in it.
@@ -97,7 +131,7 @@ func print(t *testing.T, p sim.Plan) {
 		t.Fatal(err)
 	}
 	t.Logf("the plan, made smaller:\n%s", text)
-	result := inBubble(t, p, sim.Library)
+	result := repeat(t, p)
 	for _, r := range result.Records {
 		line, err := json.Marshal(r)
 		if err != nil {

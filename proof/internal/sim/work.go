@@ -109,6 +109,9 @@ func (s Step) longest() history.Time {
 	case s.Watchdog == 0:
 		lease = 30 * time.Second
 	}
+	if s.Way == "fair" { // whoever waits is passed over when it has shown no sign of life for as long
+		lease = max(lease, 15*time.Second)
+	}
 	if s.Inner != nil {
 		lease = max(lease, time.Duration(s.Inner.longest()))
 	}

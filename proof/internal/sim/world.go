@@ -29,6 +29,7 @@ type world struct {
 	records []history.Record
 	queued  map[string]history.Time // when an owner was first seen in a queue
 	kept    []any                   // holds stay reachable: the garbage collector lives outside of the bubble
+	ghosts  int                     // requests that were executed long after their clients gave them up
 	broken  []string                // what is wrong with the plan or the simulation itself
 }
 
@@ -77,7 +78,7 @@ func (w *world) newClient(name string, c Client, number uint64) *client {
 			what = history.Suspend
 		}
 		one.record(history.Record{What: what})
-	}}
+	}, ghost: one.haunt}
 	protocol := 3
 	if c.RESP2 {
 		protocol = 2
@@ -143,6 +144,25 @@ func (c *client) die(kind FaultKind) {
 	c.end()
 }
 
+// haunt puts down that a request was executed which its client had given up long before. It may take an object, or a
+// place in its queue, for as long as a lease: the library says so. It looks like a client that dies as it asks.
+func (c *client) haunt() {
+	w := c.world
+	for _, o := range w.plan.Objects {
+		if mode(ways[o.Kind][0]) != history.Exclusive {
+			continue
+		}
+		for _, thing := range o.things() {
+			w.mu.Lock()
+			w.ghosts++
+			name := fmt.Sprintf("ghost%d", w.ghosts)
+			w.mu.Unlock()
+			w.write(history.Record{What: history.Call, Client: name, Op: 1, Object: thing, Mode: history.Exclusive, Lease: history.Time(31 * time.Second)})
+			w.write(history.Record{What: history.Kill, Client: name})
+		}
+	}
+}
+
 func (c *client) number() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,7 +224,11 @@ func (w *world) stays(key string) bool {
 	if strings.HasPrefix(key, "redisson_lock_token:") || strings.HasPrefix(key, "redlatch_latch:") {
 		return true
 	}
+	killed := slices.ContainsFunc(w.clients, func(c *client) bool { return c.dead })
 	return slices.ContainsFunc(w.plan.Objects, func(o Object) bool {
+		if o.Kind == Fair && killed && strings.HasSuffix(key, "{"+o.Name+"}") { // goes when the lock is used again
+			return true
+		}
 		return (o.Kind == Semaphore || o.Kind == Permits || o.Kind == Latch) && strings.Contains(key, o.Name)
 	})
 }
