@@ -150,6 +150,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 		if b.row != "" && passable(set) && line.HearsPasses() {
 			h, remaining, open, err = b.sit(ctx, line, set)
 		} else {
+			b.getUp(line, set)
 			h, remaining, err = b.ask(ctx, b.head(set), false)
 		}
 		switch {

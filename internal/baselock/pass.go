@@ -108,7 +108,7 @@ func (b *Base) settle(line *session.Line, p *session.Sitter, set *settings.Setti
 }
 
 // pass releases the lock to the first in the row, or for everybody. With line those behind o in its own process sit down
-// at the end of the row.
+// at the end of the row, if the next of them can be passed the lock.
 func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Line) error {
 	b := o.base
 	wake, err := b.wakeWithin(ctx, limit.Total)
@@ -120,11 +120,12 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Li
 	s.Wake = wake
 	turn := o.turn()
 	var p *session.Sitter
-	if line != nil && line.HearsPasses() && passable(o.set) {
-		p = line.Seat.SitDown(b.Session.NextOwner)
-	}
-	if p != nil { // nil also when all have left meanwhile
-		turn.Seat, turn.Patience = p.Owner, patience(o.set)
+	if line != nil && line.HearsPasses() {
+		if next, ok := line.Next().(*owner); ok && passable(next.set) {
+			if p = line.Seat.SitDown(b.Session.NextOwner); p != nil { // nil when all have left meanwhile
+				turn.Seat, turn.Patience = p.Owner, patience(next.set)
+			}
+		}
 	}
 	switch { // before the message can wake the next
 	case line == nil:
@@ -171,6 +172,14 @@ func (o *owner) turn() row.Turn {
 		}
 	}
 	return turn
+}
+
+// getUp takes the process out of the row, because the head of its line cannot be passed the lock. A message that says so
+// may get lost, and this head's questions, which are not the sitter's, would not find the lock until passLease is over.
+func (b *Base) getUp(line *session.Line, set *settings.Settings) {
+	if p := line.Seat.GetUp(); p != nil {
+		b.settle(line, p, set)
+	}
 }
 
 // sat is what becomes of the one who was to sit down. It reports whether it has to be settled.

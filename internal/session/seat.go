@@ -155,11 +155,23 @@ func (s *Seat) use() {
 	s.unused = false
 }
 
+// GetUp is for a head that could not take what is passed to the sitter. It returns the sitter that has to be settled, if
+// any.
+func (s *Seat) GetUp() *Sitter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.endLocked()
+}
+
 // leave is for when nobody waits any more. It returns the sitter that has to be settled, if any.
 func (s *Seat) leave() *Sitter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unused = true
+	return s.endLocked()
+}
+
+func (s *Seat) endLocked() *Sitter {
 	p := s.current
 	if p == nil {
 		return nil

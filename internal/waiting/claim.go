@@ -37,6 +37,16 @@ func (l *Line) Claim() (c Claim, ok bool) {
 	return Claim{l, w}, true
 }
 
+// Next is what the first in line has said of itself, nil when nobody waits or the first cannot be given anything.
+func (l *Line) Next() any {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiters) == 0 || l.waiters[0].offer == nil {
+		return nil
+	}
+	return l.waiters[0].offer.Who
+}
+
 // Who is what the waiter has said of itself.
 func (c Claim) Who() any { return c.w.offer.Who }
 

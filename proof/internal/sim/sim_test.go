@@ -48,15 +48,7 @@ func inBubble(t *testing.T, p sim.Plan, suite sim.Suite) (result sim.Result) {
 func TestSimulation(t *testing.T) {
 	switch {
 	case *file != "":
-		text, err := os.ReadFile(*file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var p sim.Plan
-		if err := json.Unmarshal(text, &p); err != nil {
-			t.Fatal(err)
-		}
-		one(t, p)
+		one(t, read(t, *file))
 	case *seed != 0:
 		one(t, sim.Draw(*seed))
 	default:

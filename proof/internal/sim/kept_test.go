@@ -1,0 +1,44 @@
+package sim_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/redlatch/redlatch/proof/internal/sim"
+)
+
+// Plans that were convicted once, made smaller, and kept. What each has found is in its name.
+func TestPlansThatWereConvictedOnce(t *testing.T) {
+	names, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(names) == 0 {
+		t.Fatal("no plans", err)
+	}
+	for _, name := range names {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			p := read(t, name)
+			for range 5 { // two runs of a plan may differ
+				result := inBubble(t, p, sim.Library)
+				for _, b := range result.Broken {
+					t.Error("broken:", b)
+				}
+				for _, f := range result.Report.Findings {
+					t.Error(f)
+				}
+			}
+		})
+	}
+}
+
+func read(t *testing.T, name string) (p sim.Plan) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
