@@ -224,8 +224,9 @@ func TestCancellationAtEveryPointLeavesNothingBehind(t *testing.T) {
 			return r.late(t, one, rule)
 		},
 		"in the queue": func(t *testing.T, r *rig, _ *redlatch.Hold, ctx context.Context, cancel func()) <-chan result {
+			asks := r.proxy.On(r.asks, 2, faultproxy.Delay(0))
 			one := wait(r.bad, ctx)
-			queued(t, r.direct, r.name, 1)
+			asks.AwaitHits(t, 2) // it asks again, so it knows the first answer
 			cancel()
 			return one
 		},
