@@ -1,0 +1,88 @@
+package sim_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/proof/internal/sim"
+)
+
+// What is wrong is convicted, and of the right thing: otherwise a green simulation says nothing.
+func TestNaivePrimitivesAreConvicted(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		kind  sim.Kind
+		check string
+		suite func(s *sim.Suite)
+	}{
+		{"a lock that nobody renews", sim.Lock, "exclusion", func(s *sim.Suite) {
+			s.Locker = func(rdb []*redis.Client, o sim.Object, _ string) sim.Locker { return naiveLocker{rdb[0], o.Name} }
+		}},
+		{"a queue that nobody looks at", sim.Fair, "order", func(s *sim.Suite) {
+			s.Locker = func(rdb []*redis.Client, o sim.Object, _ string) sim.Locker {
+				return naiveQueue{naiveLocker{rdb[0], o.Name}}
+			}
+		}},
+		{"a waiter that believes in messages", sim.Lock, "stall", func(s *sim.Suite) {
+			s.Locker = func(rdb []*redis.Client, o sim.Object, _ string) sim.Locker {
+				return naiveListener{naiveLocker{rdb[0], o.Name}}
+			}
+		}},
+		{"a semaphore that looks before it takes", sim.Semaphore, "permits", func(s *sim.Suite) {
+			s.Semaphore = func(rdb *redis.Client, o sim.Object) sim.Counter { return naiveCounter{rdb, o.Name} }
+			s.Prepare = func(ctx context.Context, rdb *redis.Client, o sim.Object) error {
+				return rdb.Set(ctx, o.Name, o.N, 0).Err()
+			}
+		}},
+		{"a latch that counts again what it does not know", sim.Latch, "early latch", func(s *sim.Suite) {
+			s.Latch = func(rdb *redis.Client, o sim.Object) sim.Barrier { return naiveBarrier{rdb, o.Name} }
+			s.Prepare = func(ctx context.Context, rdb *redis.Client, o sim.Object) error {
+				return rdb.Set(ctx, o.Name, o.N, 0).Err()
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			suite := sim.Library
+			c.suite(&suite)
+			suite.Force = func(context.Context, *redis.Client, sim.Object) error { return nil }
+			suite.Final = func(ctx context.Context, rdb []*redis.Client, o sim.Object, thing string) (int64, error) {
+				if o.N > 0 {
+					n, err := rdb[0].Get(ctx, thing).Int64()
+					return max(0, n), err
+				}
+				return rdb[0].Exists(ctx, thing).Result()
+			}
+			start := time.Now()
+			for seed := range uint64(400) {
+				p := sim.Draw(seed)
+				if !of(&p, c.kind) {
+					continue
+				}
+				result := inBubble(t, p, suite)
+				for _, b := range result.Broken {
+					t.Fatalf("seed %d: broken: %s", seed, b)
+				}
+				if slices.Contains(result.Convicts(), c.check) {
+					t.Logf("seed %d, after %v: %v", seed, time.Since(start), result.Report.Findings[0])
+					return
+				}
+			}
+			t.Error("it is acquitted")
+		})
+	}
+}
+
+// of leaves in a plan what it does with one kind of object, and tells whether there is anything.
+func of(p *sim.Plan, kind sim.Kind) (some bool) {
+	for i := range p.Clients {
+		for j, steps := range p.Clients[i].Workers {
+			p.Clients[i].Workers[j] = slices.DeleteFunc(steps, func(s sim.Step) bool { return p.Objects[s.Object].Kind != kind })
+			some = some || len(p.Clients[i].Workers[j]) > 0
+		}
+	}
+	return some
+}
