@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/jitter"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/rootapi"
 )
@@ -142,7 +142,7 @@ func (c *call) one(ctx context.Context, i int, how manner, patience time.Duratio
 	case once:
 		h, err = m.TryLock(ctx, c.forMember(0))
 	case awhile:
-		wait := patience/2 + rand.N(patience/2)
+		wait := patience/2 + jitter.Below(patience/2)
 		if lease := c.set.Lease; lease > 0 {
 			wait = max(time.Millisecond, min(wait, lease/3)) // what is held should not run out meanwhile
 		}
@@ -190,7 +190,7 @@ func (c *call) level(ctx context.Context, members []quorum.Member) error {
 }
 
 func pause(ctx context.Context, why error) error {
-	timer := time.NewTimer(lostPause/2 + rand.N(lostPause))
+	timer := time.NewTimer(lostPause/2 + jitter.Below(lostPause))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -12,7 +12,7 @@ var (
 	hidden = []string{"internal/rootapi"}
 
 	leaves = []string{
-		"internal/errs", "internal/settings", "internal/keys", "internal/holds", "internal/waiting", "internal/clock", "internal/watchdog",
+		"internal/errs", "internal/settings", "internal/keys", "internal/holds", "internal/waiting", "internal/clock", "internal/jitter", "internal/watchdog",
 		"internal/fairqueue",
 	}
 
@@ -40,8 +40,9 @@ var table = map[string][]string{
 	"internal/settings":  {"internal/errs"},
 	"internal/keys":      nil,
 	"internal/holds":     nil,
-	"internal/waiting":   nil,
+	"internal/waiting":   {"internal/jitter"},
 	"internal/clock":     nil,
+	"internal/jitter":    nil,
 	"internal/watchdog":  {"internal/clock"},
 	"internal/fairqueue": {"internal/waiting"},
 

@@ -9,9 +9,10 @@
 package waiting
 
 import (
-	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/jitter"
 )
 
 // A Line is the queue. The zero value is not ready; use NewLine.
@@ -240,11 +241,11 @@ const minSleep = 50 * time.Millisecond
 // millisecond. again is negative when the server could not tell.
 func Bound(again, poll time.Duration) time.Duration {
 	if again > 0 && again < poll {
-		again += rand.N(min(again/10, 100*time.Millisecond) + 1)
+		again += jitter.Below(min(again/10, 100*time.Millisecond) + 1)
 		return max(minSleep, min(again, poll))
 	}
 	if again == 0 {
-		return min(minSleep+rand.N(minSleep), max(minSleep, poll))
+		return min(minSleep+jitter.Below(minSleep), max(minSleep, poll))
 	}
-	return max(minSleep, poll-rand.N(poll/10+1))
+	return max(minSleep, poll-jitter.Below(poll/10+1))
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -68,7 +69,7 @@ type pace struct {
 }
 
 // paces are those of plans: in busy ones a lock goes from hand to hand, in calm ones leases end and watchdogs renew.
-var paces = []pace{{4, 3 * time.Second}, {8, 300 * time.Millisecond}, {20, 3 * time.Millisecond}}
+var paces = []pace{{4, 3 * time.Second}, {8, 300 * time.Millisecond}, {40, 3 * time.Millisecond}}
 
 func (d dice) step(objects []Object, most time.Duration) Step {
 	s := Step{Think: d.within(most), Object: d.IntN(len(objects)), Hold: d.within(most)}
@@ -80,12 +81,14 @@ func (d dice) step(objects []Object, most time.Duration) Step {
 	}
 	s.Wait = d.rarely(4, pick(d, time.Millisecond, 50*time.Millisecond, time.Second, 10*time.Second))
 	s.Cancel = d.rarely(6, d.within(5*time.Second))
-	if s.Way != "spin" && s.Way != "redlock" {
+	if s.Way == "spin" || s.Way == "redlock" { // they poll often
+		s.Wait = cmp.Or(s.Wait, 15*time.Second)
+	} else {
 		s.Poll = pick(d, 0, 200*time.Millisecond, 500*time.Millisecond, time.Second, longestPoll)
 	}
 	if o.Kind == Semaphore || o.Kind == Latch {
 		if s.Wait == 0 { // permits may be gone with their client, and those who count down as well
-			s.Wait = time.Minute
+			s.Wait = 20 * time.Second
 		}
 		return s
 	}

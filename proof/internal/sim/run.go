@@ -3,10 +3,12 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/jitter"
 	"github.com/redlatch/redlatch/proof/internal/history"
 	"github.com/redlatch/redlatch/proof/internal/judge"
 )
@@ -15,6 +17,7 @@ import (
 type Result struct {
 	Records []history.Record
 	Report  judge.Report
+	Calls   int64    // of the library, by the clients' workers
 	Broken  []string // why the run proves nothing: the plan, the simulation or the records are wrong
 }
 
@@ -39,13 +42,14 @@ var Terms = judge.Terms{
 // patience is when whoever still waits is told to go: some wait for what will never come, because its client was killed.
 // Everything is settled so long afterwards.
 const (
-	patience   = 5 * time.Minute
+	patience   = 2 * time.Minute
 	settlement = 4 * time.Minute
 )
 
 // Run carries a plan out, and judges it. It must be called in a bubble of testing/synctest.
 func Run(p Plan, suite Suite) Result {
 	w := newWorld(p, suite)
+	defer jitter.Replace(w.chance())()
 	w.prepare()
 	ctx, cancel := context.WithCancel(context.Background())
 	go w.watchQueues(ctx)
@@ -83,6 +87,17 @@ func Run(p Plan, suite Suite) Result {
 	w.close()
 	time.Sleep(time.Minute) // the client library looks once a second whether it may stop dialing
 	return result
+}
+
+// chance is by how much waits of the library differ.
+func (w *world) chance() func(n int64) int64 {
+	var mu sync.Mutex
+	dice := rand.New(rand.NewPCG(w.plan.Seed, 3))
+	return func(n int64) int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return dice.Int64N(n)
+	}
 }
 
 // prepare declares the objects, and sets up those that need it.
@@ -168,7 +183,7 @@ func (w *world) judge() Result {
 	left := w.leftovers()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	result := Result{Records: w.records, Broken: w.broken}
+	result := Result{Records: w.records, Calls: w.calls.Load(), Broken: w.broken}
 	h, err := history.Build(w.records)
 	if err != nil {
 		result.Broken = append(result.Broken, err.Error())

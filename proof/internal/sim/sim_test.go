@@ -21,7 +21,8 @@ import (
 var (
 	seed  = flag.Uint64("seed", 0, "run the plan of this seed alone")
 	first = flag.Uint64("first", 1, "the first seed")
-	seeds = flag.Uint64("seeds", 40, "how many seeds to run")
+	seeds = flag.Uint64("seeds", 12, "how many seeds to run")
+	spend = flag.Duration("for", 0, "run one seed after the other for so long")
 	times = flag.Int("times", 1, "how often to run each plan; one that is made smaller is run as often, and has to be convicted once")
 	less  = flag.Bool("shrink", true, "make the first plan that is convicted smaller, and print it")
 	file  = flag.String("plan", "", "run the plan in this file")
@@ -51,17 +52,23 @@ func TestSimulation(t *testing.T) {
 		one(t, read(t, *file))
 	case *seed != 0:
 		one(t, sim.Draw(*seed))
-	default:
-		start, acts := time.Now(), 0
-		for s := *first; s < *first+*seeds; s++ {
-			acts += one(t, sim.Draw(s))
+	case *spend > 0:
+		start, calls, run := time.Now(), int64(0), uint64(0)
+		for ; time.Since(start) < *spend; run++ {
+			calls += one(t, sim.Draw(*first+run))
 		}
-		t.Logf("%d seeds, %d operations, %.0f a second", *seeds, acts, float64(acts)/time.Since(start).Seconds())
+		t.Logf("%d seeds from %d on, %d calls of the library, %.0f a second", run, *first, calls, float64(calls)/time.Since(start).Seconds())
+	default:
+		start, calls := time.Now(), int64(0)
+		for s := *first; s < *first+*seeds; s++ {
+			calls += one(t, sim.Draw(s))
+		}
+		t.Logf("%d seeds, %d calls of the library, %.0f a second", *seeds, calls, float64(calls)/time.Since(start).Seconds())
 	}
 }
 
-// one runs a plan, and returns how many operations it had.
-func one(t *testing.T, p sim.Plan) (acts int) {
+// one runs a plan, and returns how many calls of the library it had.
+func one(t *testing.T, p sim.Plan) (calls int64) {
 	t.Helper()
 	for range *times {
 		result := inBubble(t, p, sim.Library)
@@ -71,11 +78,7 @@ func one(t *testing.T, p sim.Plan) (acts int) {
 		for _, f := range result.Report.Findings {
 			t.Errorf("seed %d: %v", p.Seed, f)
 		}
-		for _, r := range result.Records {
-			if r.What == "call" || r.What == "leave" {
-				acts++
-			}
-		}
+		calls += result.Calls
 		checks := result.Convicts()
 		if len(checks) > 0 {
 			t.Logf("again: go -C proof test ./internal/sim -run TestSimulation -v -args -seed %d -times 20", p.Seed)
@@ -87,10 +90,10 @@ func one(t *testing.T, p sim.Plan) (acts int) {
 				return slices.Contains(repeat(t, p).Convicts(), checks[0])
 			})
 			print(t, smaller)
-			return acts
+			return calls
 		}
 	}
-	return acts
+	return calls
 }
 
 // repeat runs a plan until it is convicted, or as often as was asked for.
@@ -112,7 +115,7 @@ func keep(t *testing.T, p sim.Plan, result sim.Result) {
 	if err == nil {
 		err = os.WriteFile(name, text, 0o644)
 	}
-	t.Logf("%s (kept with -artifacts): %v", name, err)
+	t.Logf("%s (kept with -artifcalls): %v", name, err)
 }
 
 // print shows a plan and what happened in it.

@@ -33,6 +33,7 @@ func (c *client) take(ctx context.Context, s Step, outer *act) {
 		timer := time.AfterFunc(s.Cancel, cancel)
 		stop = func() { timer.Stop(); cancel() }
 	}
+	c.world.calls.Add(1)
 	a := c.call(o, s, outer)
 	switch s.Way {
 	case "count":
@@ -197,12 +198,14 @@ func (c *client) hold(ctx context.Context, o Object, s Step, h Hold, a *act) {
 			}
 		}
 		if i == 1 && s.Extend > 0 {
+			c.world.calls.Add(1)
 			_ = h.Extend(ctx, s.Extend) // a loss is told by the context
 		}
 	}
 	c.sample(h, a)
 	a.record(history.Leave, history.Record{})
 	stop()
+	c.world.calls.Add(1)
 	if s.Leave && h.Leave() {
 		a.record(history.Told, history.Record{})
 		return

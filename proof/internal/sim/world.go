@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -24,6 +25,8 @@ type world struct {
 	servers []*miniredis.Miniredis
 	clients []*client
 	admin   *client // whom nothing happens to
+
+	calls atomic.Int64 // of the library by the clients' workers
 
 	mu      sync.Mutex
 	records []history.Record
@@ -178,7 +181,7 @@ func (w *world) watchQueues(ctx context.Context) {
 			names = append(names, "redisson_lock_queue:{"+o.Name+"}")
 		}
 	}
-	for len(names) > 0 && sleep(ctx, 10*time.Millisecond) == nil {
+	for len(names) > 0 && sleep(ctx, 25*time.Millisecond) == nil {
 		for _, name := range names {
 			owners, _ := w.servers[0].List(name) // an error says that nobody waits
 			w.mu.Lock()
