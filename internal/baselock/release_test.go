@@ -239,20 +239,27 @@ func TestAHookThatPanicsDuringAReleaseHoldsUpNothing(t *testing.T) {
 	}
 }
 
-// The lock is not to stay taken until its lease is over.
+// The lock is not to stay taken until its lease is over, on whichever goroutine the command runs.
 func TestWhatWasGrantedWhileAHookPanickedIsGivenBack(t *testing.T) {
-	inBubble(t, func(t *testing.T, k *kit) {
-		b := k.lock()
-		ctx := context.Background() // else the command runs on a goroutine from which nobody recovers
-		warm, err := b.Lock(ctx, nil)
-		require.NoError(t, err)
-		require.NoError(t, warm.Unlock(ctx))
-		k.harm("acquire", 1, fault{after: 100 * time.Millisecond, dies: true})
-		require.Panics(t, func() { _, _ = b.Lock(ctx, nil) })
-		require.True(t, k.locked())
-		time.Sleep(time.Second)
-		require.False(t, k.locked())
-	})
+	for name, mayEnd := range map[string]bool{"a context that ends": true, "one that does not": false} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				b := k.lock()
+				ctx := context.Background()
+				if mayEnd {
+					ctx = k.ctx
+				}
+				warm, err := b.Lock(ctx, nil)
+				require.NoError(t, err)
+				require.NoError(t, warm.Unlock(ctx))
+				k.harm("acquire", 1, fault{after: 100 * time.Millisecond, dies: true})
+				require.Panics(t, func() { _, _ = b.Lock(ctx, nil) })
+				require.True(t, k.locked())
+				time.Sleep(time.Second)
+				require.False(t, k.locked())
+			})
+		})
+	}
 }
 
 // Who recovers from the panic has no hold that it could give back.

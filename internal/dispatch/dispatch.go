@@ -155,14 +155,24 @@ func (d *Dispatcher) master(ctx context.Context, key string) (*redis.Client, err
 	type found struct {
 		master *redis.Client
 		err    error
+		raised *Panic
 	}
 	result := make(chan found, 1)
 	go func() {
-		master, err := d.locate(context.WithoutCancel(ctx), key)
-		result <- found{master, err}
+		f := found{err: errHook}
+		defer func() {
+			if f.err == errHook {
+				f.err, f.raised = &outcome.Unsent{Err: errHook}, caught(recover())
+			}
+			result <- f
+		}()
+		f.master, f.err = d.locate(context.WithoutCancel(ctx), key)
 	}()
 	select {
 	case f := <-result:
+		if f.raised != nil {
+			panic(f.raised)
+		}
 		return f.master, f.err
 	case <-ctx.Done():
 		return nil, &outcome.Unsent{Err: ctx.Err()}
@@ -234,12 +244,24 @@ func Exec(ctx context.Context, pipe redis.Pipeliner) error {
 // alone runs send on a goroutine of its own.
 func alone(ctx context.Context, send func(ctx context.Context), cmd redis.Cmder) error {
 	done := make(chan struct{}, 1)
+	var raised *Panic // set before done
 	go func() {
+		returned := false
+		defer func() {
+			if !returned {
+				raised = caught(recover())
+				undone(cmd)
+			}
+			done <- struct{}{}
+		}()
 		send(context.WithoutCancel(ctx))
-		done <- struct{}{}
+		returned = true
 	}()
 	select {
 	case <-done:
+		if raised != nil {
+			panic(raised)
+		}
 		return cmd.Err()
 	case <-ctx.Done():
 		return &InFlight{cause: ctx.Err(), cmd: cmd, done: done}

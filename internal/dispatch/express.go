@@ -133,12 +133,22 @@ func (x *express) take(uintptr) bool {
 // work leads what it is handed, and what has queued meanwhile, until it is told to end.
 func (x *express) work() {
 	defer x.close()
+	defer x.leave()
 	for x.come.wait(x.arrive) == nil && !x.batch.empty() {
 		x.judge(time.Since(x.handed))
 		for more := true; more; {
 			took := x.node.send(x.batch)
 			x.batch, more = x.node.takeOrRest(x, x.batch.trip, took)
 		}
+	}
+}
+
+// leave has the node do without the express, if a hook of the client has ended its goroutine.
+func (x *express) leave() {
+	x.node.mu.Lock()
+	defer x.node.mu.Unlock()
+	if x.node.express == x {
+		x.node.express = nil
 	}
 }
 

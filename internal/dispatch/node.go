@@ -64,6 +64,7 @@ type request struct {
 	done  chan struct{} // receives once, when the command has ended
 	back  *event        // set after done, for a caller that waits for both; nil for the others
 	taken bool          // left the queue; guarded by node.mu
+	panic *Panic        // to be raised by its caller; set before done
 }
 
 func (n *node) request(ctx context.Context, cmd redis.Cmder) *request {
@@ -77,7 +78,7 @@ func (n *node) request(ctx context.Context, cmd redis.Cmder) *request {
 
 // free takes back a request whose done has been received, or that never left.
 func (n *node) free(r *request) {
-	r.ctx, r.cmd, r.back = nil, nil, nil
+	r.ctx, r.cmd, r.back, r.panic = nil, nil, nil, nil
 	n.spare.Put(r)
 }
 
@@ -126,8 +127,11 @@ func (n *node) await(ctx context.Context, r *request) error {
 
 // reply is the error of a request that has ended, whose done has been received.
 func (n *node) reply(r *request) error {
-	cmd := r.cmd
+	cmd, raised := r.cmd, r.panic
 	n.free(r)
+	if raised != nil {
+		panic(raised)
+	}
 	return cmd.Err()
 }
 
@@ -193,6 +197,34 @@ type batch struct {
 	trip trip
 }
 
+// raise has the first caller raise what a hook did, and gives the others an error.
+func (b batch) raise(p *Panic) {
+	if b.one != nil {
+		b.one.panic = p
+		undone(b.one.cmd)
+		return
+	}
+	b.many[0].panic = p
+	for _, r := range b.many {
+		undone(r.cmd)
+	}
+}
+
+// tell says to the callers that their commands have ended.
+func (b batch) tell() {
+	if b.one != nil {
+		back := b.one.back // the request may be somebody else's as soon as its caller knows
+		b.one.done <- struct{}{}
+		if back != nil {
+			back.set()
+		}
+		return
+	}
+	for _, r := range b.many {
+		r.done <- struct{}{}
+	}
+}
+
 func (b batch) empty() bool { return b.one == nil && b.many == nil }
 
 // nextLocked ends a leader's trip. It returns the next one, or ends the lead where nothing is queued. Leaders that are
@@ -246,29 +278,33 @@ func (n *node) note(began time.Time, err error) time.Duration {
 	return took
 }
 
-// send executes the batch and tells its callers. It returns how long the server took to answer.
-func (n *node) send(b batch) time.Duration {
+// send executes the batch and tells its callers, also when a hook of the client does not return. It returns how long the
+// server took to answer. A hook that ends the goroutine ends a worker with it, whose lead is passed on.
+func (n *node) send(b batch) (took time.Duration) {
 	began := time.Now()
-	if b.one != nil {
-		r := b.one
-		took := n.note(began, n.client.Process(r.ctx, r.cmd))
-		n.flying.Add(-1)
-		back := r.back // r may be somebody else's as soon as its caller knows
-		r.done <- struct{}{}
-		if back != nil {
-			back.set()
+	err := errHook
+	defer func() {
+		gone := false
+		if err == errHook {
+			raised := caught(recover())
+			gone = raised.Value == nil
+			b.raise(raised)
 		}
-		return took
+		took = n.note(began, err)
+		n.flying.Add(int64(-b.trip.commands)) // before its callers queue their next commands, or they would count twice
+		b.tell()
+		if gone {
+			n.passOn(b.trip, 0)
+		}
+	}()
+	if b.one != nil {
+		err = n.client.Process(b.one.ctx, b.one.cmd)
+		return 0 // replaced above
 	}
-	ctx := context.Background()
 	pipe := n.client.Pipeline()
 	for _, r := range b.many {
-		_ = pipe.Process(ctx, r.cmd)
+		_ = pipe.Process(context.Background(), r.cmd)
 	}
-	took := n.note(began, Exec(ctx, pipe))
-	n.flying.Add(int64(-len(b.many))) // before its callers queue their next commands, or they would count twice
-	for _, r := range b.many {
-		r.done <- struct{}{}
-	}
-	return took
+	err = Exec(context.Background(), pipe)
+	return 0
 }

@@ -113,6 +113,9 @@ func (s Step) longest() history.Time {
 	if s.Way == "fair" { // whoever waits is passed over when it has shown no sign of life for as long
 		lease = max(lease, 15*time.Second)
 	}
+	if s.Inner != nil && s.Inner.Lease == 0 && s.Watchdog == 0 { // which is renewed with the outer one's time-out
+		lease = max(lease, 30*time.Second)
+	}
 	if s.Inner != nil {
 		lease = max(lease, time.Duration(s.Inner.longest()))
 	}
