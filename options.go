@@ -67,6 +67,21 @@ func WithMaxHold(d time.Duration) Option {
 	})
 }
 
+// WithAtLeast keeps the lock taken for at least d after it was acquired: a job that is over in a moment is then not run
+// once more by a machine whose clock is a little behind. An Unlock before that ends the hold and its contexts at once and
+// returns, and the lock is freed when d has passed. If the process ends meanwhile, the lock stays taken for about as long,
+// or for what is left of its lease if that is longer. ForceUnlock frees it at once. The time counts from the first
+// acquisition; a re-entry's own is not looked at. Neither [WithLease] nor [WithMaxHold] may be shorter.
+func WithAtLeast(d time.Duration) Option {
+	return option(func(s *settings.Settings) {
+		if d < settings.MinLease {
+			s.Fail("WithAtLeast(%v): the time is at least %v", d, settings.MinLease)
+		}
+		s.AtLeast = d
+		s.Give(settings.AtLeast)
+	})
+}
+
 // WithWait limits the wait, and only the wait, to d. If the time is over, the error matches context.DeadlineExceeded, and
 // ErrNotAcquired if the last answer was a refusal, ErrUnavailable if the last attempt failed. With d of 0 or less the call
 // asks once, as a Try method does, so time.Until of a deadline is safe.

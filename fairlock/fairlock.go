@@ -62,7 +62,7 @@ type Lock struct {
 var _ redlatch.Lock = (*Lock)(nil)
 
 // New makes a fair lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a bad
-// name or option is reported by the calls. Options: WithPatience, WithLease, WithMaxHold, WithWait,
+// name or option is reported by the calls. Options: WithPatience, WithLease, WithMaxHold, WithAtLeast, WithWait,
 // WithWatchdogTimeout, WithReplicas, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{baselock.New(client, name, &reentrant, opts)}

@@ -32,8 +32,8 @@ var _ redlatch.Lock = (*Group)(nil)
 
 // NewGroup makes a lock of these values of a group; a value that is given twice counts once. It does no I/O. It panics
 // if the client is nil or of a kind that cannot carry locks; a bad name or option, or no values at all, is reported by
-// the calls. Options: WithLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithReplicas, and those that every
-// primitive takes.
+// the calls. Options: WithLease, WithMaxHold, WithAtLeast, WithWait, WithWatchdogTimeout, WithReplicas, and those that
+// every primitive takes.
 func NewGroup(client redlatch.Client, group string, values []string, opts ...redlatch.Option) *Group {
 	g := &Group{values: slices.Compact(slices.Sorted(slices.Values(values)))}
 	for _, value := range g.values {

@@ -96,6 +96,9 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 	if err := c.set.Check("a multi-lock", ^settings.Option(0)); err != nil { // the members say what they take
 		return nil, err
 	}
+	if c.set.AtLeast > 0 { // a member that is given back because another one is taken would stay taken as well
+		return nil, errs.Wrong("WithAtLeast does not apply to a multi-lock; leave it out")
+	}
 	if defaults.Given(ofMembers) {
 		return nil, errs.Wrong("a multi-lock has no client and no key of its own, so WithNameMapper, WithCluster, WithShardedPubSub and " +
 			"WithLinger do not apply; give it to the New of its members")

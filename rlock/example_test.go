@@ -51,6 +51,29 @@ func ExampleNew() {
 	// Output: orders:42
 }
 
+// A job that several machines start at the same time by the clock, and that is over in a moment.
+func ExampleLock_TryLock_atLeast() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := rlock.New(rdb, "report:2026-11-23", redlatch.WithAtLeast(time.Minute))
+	hold, err := lock.TryLock(ctx)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("the report is sent")
+	if err := hold.Unlock(ctx); err != nil {
+		panic(err)
+	}
+
+	_, err = lock.TryLock(ctx) // of a machine whose clock is a second late
+	fmt.Println(errors.Is(err, redlatch.ErrNotAcquired))
+	// Output:
+	// the report is sent
+	// true
+}
+
 func ExampleNewNonReentrant() {
 	rdb, end := exampleClient()
 	defer end()

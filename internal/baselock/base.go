@@ -77,6 +77,9 @@ func (b *Base) check(set *settings.Settings) error {
 	if err := set.Check("a "+b.Kind.Noun, b.Kind.Takes); err != nil {
 		return err
 	}
+	if err := checkAtLeast(set); err != nil {
+		return err
+	}
 	return b.checkReplicas(set)
 }
 

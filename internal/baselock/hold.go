@@ -75,6 +75,9 @@ func (h *hold) Until() time.Time {
 // Unlock gives the hold back. Its contexts end first, so that the work stops before somebody else starts.
 func (h *hold) Unlock(ctx context.Context) error {
 	o := h.owner
+	if rest := h.rest(); rest > 0 {
+		return h.unlockIn(ctx, rest)
+	}
 	if !h.retire() {
 		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, o.base.Name)
 	}
@@ -91,11 +94,16 @@ func (h *hold) retire() bool {
 	if h.released || h.left {
 		return false
 	}
+	h.retireLocked()
+	return true
+}
+
+func (h *hold) retireLocked() {
+	o := h.owner
 	h.released = true
 	if o.inner != nil {
 		*o.inner = slices.DeleteFunc(*o.inner, func(other *hold) bool { return other == h })
 	}
-	return true
 }
 
 // giveBack ends a hold that is retired, and releases it.
@@ -269,18 +277,25 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	}
 	defer o.exit()
 	o.mu.Lock()
-	released, lost, live := h.released || h.left, h.lostLocked(), o.live
+	released := h.released || h.left
 	o.mu.Unlock()
-	switch {
-	case released:
+	if released {
 		return fmt.Errorf("%w: lock %q cannot be extended any more", errs.Released, o.base.Name)
-	case lost != nil:
+	}
+	return h.lengthen(ctx, h.leaseWithin(time.Now(), lease), delivery.Limit{Outage: o.set.OutageFor(false)})
+}
+
+// lengthen is Extend for a caller who has the turn.
+func (h *hold) lengthen(ctx context.Context, lease time.Duration, limit delivery.Limit) error {
+	o := h.owner
+	o.mu.Lock()
+	lost, live := h.lostLocked(), o.live
+	o.mu.Unlock()
+	if lost != nil {
 		return lost
 	}
-	lease = h.leaseWithin(time.Now(), lease)
 	cmd := o.base.Kind.Recount(o.subject(live, lease))
-	held, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd,
-		delivery.Limit{Outage: o.set.OutageFor(false)})
+	held, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, limit)
 	if receipt.Doubt || err != nil {
 		o.doubted()
 	}

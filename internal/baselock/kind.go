@@ -79,4 +79,4 @@ type Subject struct {
 }
 
 // LockOptions are the options that every lock takes.
-const LockOptions = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.Replicas
+const LockOptions = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.Replicas | settings.AtLeast

@@ -113,7 +113,7 @@ func Exercise(t *testing.T, make Make, features Features) {
 // The cases by where they run. Those alone look at what is the whole server's or the whole process's: the number of
 // commands, the goroutines.
 var (
-	fakeTime = join(waitingCases, orderCases, wakeCases, leaseCases, sharedCases, leaveCases, keepCases, lossCases, clockContextCases,
+	fakeTime = join(waitingCases, orderCases, wakeCases, leaseCases, sharedCases, leaveCases, atLeastCases, keepCases, lossCases, clockContextCases,
 		clockEventCases)
 	alone    = join(quietCases, cleanCases)
 	together = join(exclusionCases, reentryCases, refusalCases, releaseCases, doCases, contextCases, forgetCases,

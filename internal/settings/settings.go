@@ -49,6 +49,7 @@ const (
 	WriterPreference
 	NoLease
 	NodeTimeout
+	AtLeast
 
 	// Of New alone: a call comes too late for them.
 	NameMapper
@@ -63,7 +64,7 @@ var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
 	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff, WithBackOffFunc or WithConstantBackOff",
 	WriterPreference: "WithWriterPreference", NoLease: "WithNoLease",
-	NodeTimeout: "WithNodeTimeout", NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub",
+	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub",
 	Linger: "WithLinger",
 }
 
@@ -82,6 +83,7 @@ type Settings struct {
 	Lease           time.Duration // 0: the watchdog keeps the lock
 	NoLease         bool          // permits that never expire; Lease is 0 then
 	MaxHold         time.Duration // 0: no limit
+	AtLeast         time.Duration // 0: free as soon as it is given back
 	Wait            time.Duration // 0: only ctx bounds the wait
 	Once            bool          // a wait of no time: ask once
 	WatchdogTimeout time.Duration

@@ -102,11 +102,14 @@ func (d dice) step(objects []Object, most time.Duration) Step {
 		s.Hold = d.within(40 * time.Second) // through renewals
 	}
 	s.MaxHold = d.rarely(8, 500*time.Millisecond+d.within(12*time.Second))
+	if s.Lease == 0 && s.MaxHold == 0 && o.Kind != Permits && o.Kind != Redlock && s.Way != "multi" {
+		s.AtLeast = d.rarely(8, pick(d, 100*time.Millisecond, 2*time.Second, 12*time.Second, 40*time.Second)+d.within(time.Second))
+	}
 	s.Extend = d.rarely(6, time.Second+d.within(20*time.Second))
 	s.Leave = d.IntN(12) == 0
 	if d.IntN(5) == 0 && reenters(s.Way) {
 		inner := d.step([]Object{o}, most)
-		inner.Object, inner.Inner = s.Object, nil
+		inner.Object, inner.Inner, inner.AtLeast = s.Object, nil, 0
 		inner.Way, inner.Think = s.Way, d.within(most)
 		if s.Way == "write" && d.IntN(2) == 0 {
 			inner.Way = "read"

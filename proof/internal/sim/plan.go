@@ -69,6 +69,7 @@ type Step struct {
 	Lease    time.Duration `json:"lease,omitempty"`
 	MaxHold  time.Duration `json:"maxHold,omitempty"`
 	Watchdog time.Duration `json:"watchdog,omitempty"`
+	AtLeast  time.Duration `json:"atLeast,omitempty"`
 	Poll     time.Duration `json:"poll,omitempty"`
 	Hold     time.Duration `json:"hold"`
 	Extend   time.Duration `json:"extend,omitempty"` // a new lease, in the middle of the hold

@@ -82,6 +82,7 @@ var simplify = []func(s *Step){
 	func(s *Step) { s.Inner = nil },
 	func(s *Step) { s.Extend = 0 },
 	func(s *Step) { s.Leave = false },
+	func(s *Step) { s.AtLeast = 0 },
 	func(s *Step) { s.Cancel = 0 },
 	func(s *Step) { s.Wait = 0 },
 	func(s *Step) { s.MaxHold = 0 },

@@ -119,7 +119,7 @@ func (s Step) longest() history.Time {
 	if s.Inner != nil {
 		lease = max(lease, time.Duration(s.Inner.longest()))
 	}
-	return history.Time(max(lease, s.Extend) + time.Second)
+	return history.Time(max(lease, s.Extend, s.AtLeast+s.AtLeast/50) + time.Second)
 }
 
 func (c *client) acquire(ctx context.Context, o Object, s Step) (Hold, error) {
@@ -146,6 +146,9 @@ func (s Step) options() (opts []redlatch.Option) {
 	}
 	if s.MaxHold > 0 {
 		opts = append(opts, redlatch.WithMaxHold(s.MaxHold))
+	}
+	if s.AtLeast > 0 {
+		opts = append(opts, redlatch.WithAtLeast(s.AtLeast))
 	}
 	if s.Watchdog > 0 {
 		opts = append(opts, redlatch.WithWatchdogTimeout(s.Watchdog))
@@ -213,7 +216,7 @@ func (c *client) hold(ctx context.Context, o Object, s Step, h Hold, a *act) {
 		a.record(history.Told, history.Record{})
 		return
 	}
-	c.giveBack(h, a)
+	c.giveBack(h, a, s.AtLeast > 0)
 }
 
 // sample puts down whether the hold is valid, as of a moment before the question.
@@ -225,10 +228,13 @@ func (c *client) sample(h Hold, a *act) {
 }
 
 // giveBack gives back as a program would: what has certainly not happened is tried again.
-func (c *client) giveBack(h Hold, a *act) {
+func (c *client) giveBack(h Hold, a *act, kept bool) {
 	for range 20 {
 		err := h.Release(context.Background())
 		switch {
+		case err == nil && kept: // the lock stays taken for a while
+			a.record(history.Told, history.Record{})
+			return
 		case err == nil:
 			a.record(history.Left, history.Record{})
 			return

@@ -1,0 +1,100 @@
+package baselock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// WithAtLeast keeps the lock taken after the last Unlock until its time has passed. The hold is over for the program, as
+// after Leave: its contexts have ended and nothing is renewed. It still counts in Redis, where its lease is made to reach
+// as far, and a timer gives it back. If the process is gone by then, the lease frees the lock.
+//
+//	holds ── Unlock before the time ──► kept: it counts in Redis, and for nobody else ── the time has passed ──► given back
+
+func checkAtLeast(set *settings.Settings) error {
+	switch {
+	case set.AtLeast == 0:
+	case set.Lease > 0 && set.Lease < set.AtLeast:
+		return errs.Wrong("WithLease(%v) ends the hold before WithAtLeast(%v) has passed; give a longer lease, or leave one of them out", set.Lease, set.AtLeast)
+	case set.MaxHold > 0 && set.MaxHold < set.AtLeast:
+		return errs.Wrong("WithMaxHold(%v) ends the hold before WithAtLeast(%v) has passed; give a longer limit, or leave one of them out", set.MaxHold, set.AtLeast)
+	}
+	return nil
+}
+
+// rest is for how long the lock has to stay taken after an Unlock of h that is called now. When that is some time, h is
+// kept: nobody else can give it back, extend it or re-enter it. It is none while another hold of the owner is in use: its
+// Unlock sees to it.
+func (h *hold) rest() time.Duration {
+	o := h.owner
+	if o.set.AtLeast == 0 {
+		return 0
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if h.released || h.left || h.lostLocked() != nil {
+		return 0
+	}
+	for other := range o.sharedLocked() {
+		if other != h && !other.dropped && !other.over {
+			return 0
+		}
+	}
+	rest := o.first.since.Time().Add(o.set.AtLeast).Sub(clock.Now())
+	if rest > 0 {
+		h.dropped, h.left = true, true
+	}
+	return max(0, rest)
+}
+
+// spare is by how much a lease outlasts the time for which the lock is kept, so that the release comes while the lease is
+// trusted.
+func spare(rest time.Duration) time.Duration { return rest/50 + 100*time.Millisecond }
+
+// unlockIn ends a hold that is kept, and has it given back when rest has passed. An error says that the lock may be free
+// before.
+func (h *hold) unlockIn(ctx context.Context, rest time.Duration) error {
+	o := h.owner
+	h.unlimit()
+	h.ending.End(errs.Released)
+	err := h.reach(ctx, rest)
+	o.adjust()
+	time.AfterFunc(rest, h.letGo)
+	h.finish(settings.Released, err)
+	return err
+}
+
+// reach has the lease in Redis last until rest has passed.
+func (h *hold) reach(ctx context.Context, rest time.Duration) error {
+	o := h.owner
+	if o.ticket.TrustedUntil().Sub(clock.Now()) >= rest+spare(rest) {
+		return nil
+	}
+	limit, err := o.enterToRelease(ctx)
+	if err == nil {
+		defer o.exit()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+		defer cancel()
+		err = h.lengthen(ctx, rest+spare(rest), delivery.Limit{Outage: limit})
+	}
+	if err != nil {
+		return fmt.Errorf("redlatch: %q is unlocked, and may be free before the %v of WithAtLeast have passed: %w", o.base.Name, o.set.AtLeast, err)
+	}
+	return nil
+}
+
+// letGo gives back a hold that was kept. What fails goes on in the background, or ends with the lease.
+func (h *hold) letGo() {
+	o := h.owner
+	o.mu.Lock()
+	h.dropped, h.left = false, false
+	h.retireLocked()
+	o.mu.Unlock()
+	_ = h.giveBack(context.Background())
+}
