@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,10 +106,10 @@ func TestAHookThatPanicsAtAPipelineLeavesNobodyWithoutAnAnswer(t *testing.T) {
 					}()
 				}
 				synctest.Wait()
-				hurt := 0
+				var hurt atomic.Bool
 				s.mu.Lock()
 				s.before = func(redis.Cmder) {
-					if hurt++; hurt == 1 {
+					if !hurt.Swap(true) {
 						c.hook()
 					}
 				}
