@@ -97,13 +97,14 @@ func TestAHookThatPanicsAtAPipelineLeavesNobodyWithoutAnAnswer(t *testing.T) {
 				first := busy(t.Context(), d)
 				var mu sync.Mutex
 				var fates []fate
+				var all sync.WaitGroup
 				for n := range int64(6) {
-					go func() {
+					all.Go(func() {
 						f := call(t.Context(), d, 1+n)
 						mu.Lock()
 						defer mu.Unlock()
 						fates = append(fates, f)
-					}()
+					})
 				}
 				synctest.Wait()
 				var hurt atomic.Bool
@@ -117,7 +118,7 @@ func TestAHookThatPanicsAtAPipelineLeavesNobodyWithoutAnAnswer(t *testing.T) {
 				for range dispatch.FewLeaders {
 					require.NoError(t, <-first)
 				}
-				time.Sleep(time.Second)
+				all.Wait()
 				raised, failed := 0, 0
 				for _, f := range fates {
 					switch {
