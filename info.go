@@ -38,7 +38,8 @@ type Info struct {
 type Holder struct {
 	Owner string        // "<client uuid>:<number>"; of a permit its id
 	Holds int64         // how many times
-	Side  string        // of a read-write lock "read" or "write", of a group the value
+	Side  string        // of a read-write lock: "read" or "write"
+	Value string        // of a group: the value that is held
 	Own   bool          // whether it belongs to this client
 	Since time.Time     // when it was acquired; zero where only its own client knows
 	TTL   time.Duration // its own lease where Redis keeps one for each holder, else that of the key

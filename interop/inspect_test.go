@@ -84,7 +84,7 @@ func TestGoTellsWhoHoldsAndWaitsInJava(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, info.Holders, 1, "Zoë is free")
 		require.Equal(t, java.owner(o), info.Holders[0].Owner)
-		require.Equal(t, "Mary_002", info.Holders[0].Side)
+		require.Equal(t, "Mary_002", info.Holders[0].Value)
 		require.EqualValues(t, 2, info.Holders[0].Holds)
 		require.InDelta(t, 30, info.Holders[0].TTL.Seconds(), 5)
 	})

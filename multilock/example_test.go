@@ -159,7 +159,7 @@ func ExampleGroup() {
 	fmt.Println(count, locked, left.Round(time.Minute))
 	info, _ := seats.Inspect(ctx)
 	for _, h := range info.Holders {
-		fmt.Println(h.Side, h.Owner == hold.Owner(), h.Holds)
+		fmt.Println(h.Value, h.Owner == hold.Owner(), h.Holds)
 	}
 	freed, _ := seats.ForceUnlock(ctx)
 	fmt.Println(freed, errors.Is(inner.Unlock(ctx), redlatch.ErrLost), errors.Is(hold.Unlock(ctx), redlatch.ErrLost))

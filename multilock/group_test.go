@@ -141,7 +141,7 @@ func TestEveryHoldOfAGroupIsRenewedWithExactlyItsValues(t *testing.T) {
 		require.Len(t, info.Holders, 3, "d is free")
 		for i, owner := range []string{ab.Owner(), ab.Owner(), c.Owner()} {
 			require.Equal(t, owner, info.Holders[i].Owner)
-			require.Equal(t, []string{"a", "b", "c"}[i], info.Holders[i].Side)
+			require.Equal(t, []string{"a", "b", "c"}[i], info.Holders[i].Value)
 			require.True(t, info.Holders[i].Own)
 		}
 		require.ErrorIs(t, fixed.Unlock(ctx), redlatch.ErrLost)
