@@ -21,7 +21,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"runtime"
 	"slices"
 	"sync"
@@ -36,6 +35,7 @@ import (
 	"github.com/redlatch/redlatch/countdownlatch"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/servers"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -250,7 +250,7 @@ type stage struct {
 
 func newStage(b *testing.B) *stage {
 	srv := redistest.Mini
-	if _, err := exec.LookPath("redis-server"); err == nil {
+	if err := servers.Look(); err == nil {
 		srv = redistest.Real
 	}
 	s := &stage{srv: srv(b), block: 200}

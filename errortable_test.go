@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -247,7 +246,7 @@ func TestTheTableOfErrors(t *testing.T) {
 
 // inTrouble is what the error of one call matches.
 func inTrouble(t *testing.T, met trouble, name string, call func(ctx context.Context, c cell) error) (got string) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		m, other := redistest.InMemory(t)
 		options := redistest.InMemoryOptions(m)
 		options.MaxRetries = -1

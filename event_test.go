@@ -65,7 +65,7 @@ func TestAnEventSaysWhatKindOfPrimitiveItIsOf(t *testing.T) {
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			redistest.Bubble(t, func(t *testing.T) {
 				server, client := redistest.InMemory(t)
 				var seen happened
 				linger := []redlatch.Option{redlatch.WithLinger(0)}
@@ -97,7 +97,7 @@ func TestAnEventSaysWhatKindOfPrimitiveItIsOf(t *testing.T) {
 }
 
 func TestAnEventOfASemaphoreSaysSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		ctx := context.Background()
 		var seen happened
@@ -159,7 +159,7 @@ func TestAnEventOfWhatWasSettledSaysWhatItIsOf(t *testing.T) {
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			redistest.Bubble(t, func(t *testing.T) {
 				_, client := redistest.InMemory(t)
 				client.AddHook(&hardOfHearing{1})
 				settled := make(chan redlatch.Event, 1)

@@ -15,7 +15,8 @@ import (
 // called from any goroutine.
 //
 // A Hold that the program drops without Unlock is noticed by the garbage collector: it is reported through the lock's
-// logger (or slog.Default), is no longer renewed, and ends with its lease.
+// logger (or slog.Default) with the place in the program where it was acquired, is no longer renewed, and ends with its
+// lease.
 type Hold struct {
 	inner   holds.Hold
 	cleanup runtime.Cleanup
@@ -23,7 +24,7 @@ type Hold struct {
 
 func newHold(inner holds.Hold) *Hold {
 	h := &Hold{inner: inner}
-	h.cleanup = runtime.AddCleanup(h, holds.Hold.Forgotten, inner)
+	h.cleanup = holds.OnDrop(h, inner)
 	return h
 }
 

@@ -36,12 +36,12 @@ func (i *inner) Extend(_ context.Context, lease time.Duration) error {
 	return i.err
 }
 
-func (i *inner) Owner() string         { return "id:1" }
-func (i *inner) Token() int64          { return 7 }
-func (i *inner) Until() time.Time      { return i.until }
-func (i *inner) Ending() *holds.Ending { return &i.ending }
-func (i *inner) Leave()                {}
-func (i *inner) Forgotten()            { i.forgotten.Store(true) }
+func (i *inner) Owner() string          { return "id:1" }
+func (i *inner) Token() int64           { return 7 }
+func (i *inner) Until() time.Time       { return i.until }
+func (i *inner) Ending() *holds.Ending  { return &i.ending }
+func (i *inner) Leave()                 {}
+func (i *inner) Forgotten(*holds.Place) { i.forgotten.Store(true) }
 
 // A locker hands out one inner.
 type locker struct {

@@ -2,6 +2,7 @@ package redlatch_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/servers"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/rlock"
@@ -92,7 +94,11 @@ func TestNothingIsLostWhenAClusterMoves(t *testing.T) {
 			return !permit.Until().Before(since)
 		})
 	}
-	moveSlot(t, cluster.Node(first), cluster.Node(second), slot)
+	move := moveSlot
+	if cluster.Node(first).Has(t, servers.SlotsAtOnce) {
+		move = moveSlotAtOnce
+	}
+	move(t, cluster.Node(first), cluster.Node(second), slot)
 	kept("after the slot has moved")
 
 	replica := cluster.Node(3 + second)
@@ -155,6 +161,21 @@ func moveSlot(t *testing.T, from, to *redistest.Server, slot int) {
 	})
 	set(target, "node", id(target))
 	set(source, "node", id(target))
+}
+
+// moveSlotAtOnce has the server move a slot.
+func moveSlotAtOnce(t *testing.T, from, to *redistest.Server, slot int) {
+	t.Helper()
+	ctx := t.Context()
+	source := from.Client(t)
+	id, err := to.Client(t).ClusterMyID(ctx).Result()
+	require.NoError(t, err)
+	require.NoError(t, source.Do(ctx, "cluster", "migrateslots", "slotsrange", slot, slot, "node", id).Err())
+	await(t, "the slot to have moved", func() bool {
+		migrations, err := source.Do(ctx, "cluster", "getslotmigrations").Result()
+		require.NoError(t, err)
+		return strings.Contains(fmt.Sprint(migrations), "success")
+	})
 }
 
 // takesOver makes a replica the primary while that works.

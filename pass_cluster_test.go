@@ -13,11 +13,13 @@ import (
 	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/servers"
 	"github.com/redlatch/redlatch/rlock"
 )
 
 func TestOnAClusterALockIsPassedOn(t *testing.T) {
 	cluster := redistest.Cluster(t, 3, 0)
+	cluster.Node(0).Needs(t, servers.ShardedChannels)
 	hold, err := rlock.New(cluster.Client(t), "lock").Lock(t.Context())
 	require.NoError(t, err)
 	rdb := cluster.Client(t)

@@ -3,7 +3,6 @@ package countdownlatch_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -63,7 +62,7 @@ func TestALateCallerIsToldHowTheLatchEnded(t *testing.T) {
 
 // The record is there for a day after the latch is over, and while it is there.
 func TestTheRecordLastsADayLongerThanTheLatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		ctx := t.Context()
 		l := countdownlatch.New(client, "l", redlatch.WithLinger(0), redlatch.WithPoll(time.Minute))

@@ -55,10 +55,10 @@ type bubble struct {
 
 func inBubble(t *testing.T, test func(b *bubble)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		m, client := redistest.InMemory(t)
 		other := redis.NewClient(redistest.InMemoryOptions(m))
-		defer other.Close()
+		t.Cleanup(func() { _ = other.Close() })
 		b := &bubble{T: t, scripts: &scripts{}, redis: other}
 		b.l = countdownlatch.New(client, "l", redlatch.WithLinger(0), redlatch.WithPoll(poll))
 		b.other = countdownlatch.New(other, "l", redlatch.WithLinger(0))

@@ -176,7 +176,7 @@ func TestEachExampleSaysWhatItWaitsFor(t *testing.T) {
 
 // The latch of a worker that died ends with its TTL, and that is no completed barrier.
 func TestABarrierWithADeadWorkerIsNoCompletedOne(t *testing.T) {
-	p := start(t, redistest.Process(t), "start-barrier", "-dead", "2", "-limit", "1500ms")
+	p := start(t, redistest.Process(t), "start-barrier", "-dead", "2", "-limit", "4s")
 	for p.next() {
 	}
 	require.Error(t, p.cmd.Wait())

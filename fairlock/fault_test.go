@@ -211,10 +211,12 @@ func TestCancellationAtEveryPointLeavesNothingBehind(t *testing.T) {
 			two := wait(r.bad, ctx)
 			soon(t, "the call waits", func() bool { info, err := r.bad.Inspect(t.Context()); return err == nil && info.Waiters == 2 })
 			cancel()
+			got := make(chan result, 1)
+			got <- r.get(t, two) // before the first call's answer, which the second may hear of as well
 			leave()
 			first.Release()
 			require.ErrorIs(t, r.get(t, one).err, context.Canceled)
-			return two
+			return got
 		},
 		"while the first attempt is under way": func(t *testing.T, r *rig, _ *redlatch.Hold, ctx context.Context, cancel func()) <-chan result {
 			rule := r.proxy.On(r.asks, 1, faultproxy.HoldReply)

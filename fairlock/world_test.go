@@ -33,7 +33,7 @@ type world struct {
 const name = "fair"
 
 func bubble(t *testing.T, processes int, run func(w *world)) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		mini, client := redistest.InMemory(t)
 		w := &world{T: t, mini: mini, clients: []*redis.Client{client}}
 		for len(w.clients) < processes {

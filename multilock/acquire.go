@@ -12,7 +12,9 @@ import (
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/jitter"
 	"github.com/redlatch/redlatch/internal/quorum"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
+	"github.com/redlatch/redlatch/internal/session"
 )
 
 // How long a member is waited for while others are held: at random between a half and the whole of a time that doubles
@@ -54,7 +56,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 		if err == nil {
 			return h, nil
 		}
-		quorum.GiveBack(ctx, members)
+		quorum.GiveBack(ctx, c.set.Logger, members)
 		var b *blocked
 		switch {
 		case quorum.Lost(carried) != nil:
@@ -89,7 +91,8 @@ func (c *call) round(ctx context.Context, busy int, patience time.Duration) (mem
 		returned := false
 		defer func() { // a member may panic, and a program that recovers from it would find the others held for ever
 			if !returned {
-				quorum.GiveBack(ctx, members)
+				log := session.Logger(c.set.Logger).With("lock", c.lock.name)
+				quorum.GiveBack(raise.Background(ctx, log), log, members)
 			}
 		}()
 		h, err := c.one(ctx, i, how, patience)
@@ -186,7 +189,7 @@ func (c *call) level(ctx context.Context, members []quorum.Member) error {
 			short = append(short, m)
 		}
 	}
-	return quorum.Extend(ctx, short, lease)
+	return quorum.Extend(ctx, c.set.Logger, short, lease)
 }
 
 func pause(ctx context.Context, why error) error {

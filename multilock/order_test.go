@@ -66,7 +66,7 @@ func (h *scriptedHold) Token() int64                                { return 0 }
 func (h *scriptedHold) Until() time.Time                            { return time.Now().Add(time.Hour) }
 func (h *scriptedHold) Ending() *holds.Ending                       { return &h.ending }
 func (h *scriptedHold) Leave()                                      {}
-func (h *scriptedHold) Forgotten()                                  {}
+func (h *scriptedHold) Forgotten(*holds.Place)                      {}
 
 // What is waited for while something is held always comes later in the order, or circles of multi-locks would close,
 // which nothing but patience ends: under load that is a collapse from which they do not recover.

@@ -44,6 +44,9 @@ func (a *asking) Begin(behind []counter.Seeker) counter.Attempt {
 // Abandon leaves the Permit to the garbage collector, which reports it.
 func (a *asking) Abandon() {}
 
+// Owner is by which its events call what was acquired.
+func (a *asking) Owner() string { return text(a.got.inner.first) }
+
 // An attempt is to serve several askings in order, with a grant each.
 type attempt struct {
 	semaphore *Semaphore

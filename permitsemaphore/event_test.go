@@ -3,7 +3,6 @@ package permitsemaphore_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -36,7 +35,7 @@ func TestEachAcquisitionOfPermitsIsFollowedByOneEnd(t *testing.T) {
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			redistest.Bubble(t, func(t *testing.T) {
 				mini, client := redistest.InMemory(t)
 				var told events
 				s := permitsemaphore.New(client, "s", redlatch.WithLinger(0), told.option())
@@ -55,6 +54,9 @@ func TestEachAcquisitionOfPermitsIsFollowedByOneEnd(t *testing.T) {
 					kind = redlatch.EventReleased
 				}
 				require.Equal(t, map[redlatch.EventKind]int{kind: 1}, ends)
+				owners := told.owners(redlatch.EventAcquired)
+				require.NotEmpty(t, owners[0])
+				require.Equal(t, owners, told.owners(kind), "an end can be matched with its acquisition")
 			})
 		})
 	}

@@ -1,9 +1,9 @@
 package permitsemaphore
 
 import (
-	"log/slog"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -12,10 +12,10 @@ const grace = time.Second
 
 // Forgotten is called when the Permit is unreachable. The last use of a Permit may be to say its ids, to calls that are
 // under way at that moment or about to begin; so what was told its ids is looked at a while after the last of them.
-func (g *grant) Forgotten() {
+func (g *grant) Forgotten(there *holds.Place) {
 	g.mu.Lock()
-	g.dropped = true
-	if g.told {
+	g.dropped, g.there = true, there
+	if g.shown {
 		g.lookLaterLocked()
 		g.mu.Unlock()
 		return
@@ -41,6 +41,7 @@ func (g *grant) report() {
 		return
 	}
 	g.dropped = false // once
+	there := g.there
 	over, renewing := g.released || g.lost != nil, g.renewing && len(g.ids) > 0
 	g.mu.Unlock()
 	if over {
@@ -51,12 +52,8 @@ func (g *grant) report() {
 		g.finish(settings.Left, nil)
 		return
 	}
-	logger := g.set.Logger
-	if logger == nil {
-		logger = slog.Default()
-	}
-	logger.Error("redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
-		"semaphore", g.semaphore.counter.Name, "permit", g.Owner())
+	holds.Report(g.set.Logger, "redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
+		there, "semaphore", g.semaphore.counter.Name, "permit", g.Owner())
 	g.finish(settings.Forgotten, nil)
 }
 
@@ -64,7 +61,7 @@ func (g *grant) report() {
 func (g *grant) tell() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.told = true
+	g.shown = true
 }
 
 // enter is the beginning of a call by an id, and exit its end.

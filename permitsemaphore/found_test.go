@@ -56,10 +56,10 @@ func TestAReleaseThatIsSentAgainTellsALossFromItsOwnEffect(t *testing.T) {
 		}, true},
 	} {
 		t.Run(what, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			redistest.Bubble(t, func(t *testing.T) {
 				server, client := redistest.InMemory(t)
 				thief := redis.NewClient(redistest.InMemoryOptions(server))
-				defer thief.Close()
+				t.Cleanup(func() { _ = thief.Close() })
 				m := &meddler{}
 				client.AddHook(m)
 				s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
@@ -86,7 +86,7 @@ func TestAReleaseThatIsSentAgainTellsALossFromItsOwnEffect(t *testing.T) {
 // Whoever releases a permit by its id has it until that is over; the others are not lost with it, and it is told once.
 func TestAPermitWhoseIDsAreBeingReleasedIsGivenBackWithoutLoss(t *testing.T) {
 	for n := 1; n <= 2; n++ {
-		synctest.Test(t, func(t *testing.T) {
+		redistest.Bubble(t, func(t *testing.T) {
 			_, client := redistest.InMemory(t)
 			m := &meddler{}
 			client.AddHook(m)
@@ -117,7 +117,7 @@ func TestAPermitWhoseIDsAreBeingReleasedIsGivenBackWithoutLoss(t *testing.T) {
 }
 
 func TestAPermitWhoseIDsWereAllReleasedIsReleased(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		var told events
 		s, _ := apart(t, told.option())
 		p := acquire(t, s, 2)
@@ -132,10 +132,10 @@ func TestAPermitWhoseIDsWereAllReleasedIsReleased(t *testing.T) {
 
 // A release by ids that releases none leaves the Permit as attentive as it was.
 func TestAPermitIsMissedAfterAReleaseByItsIDThatWasRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		server, client := redistest.InMemory(t)
 		elsewhere := redis.NewClient(redistest.InMemoryOptions(server))
-		defer elsewhere.Close()
+		t.Cleanup(func() { _ = elsewhere.Close() })
 		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
 		require.NoError(t, s.SetPermits(t.Context(), 2))
 		gone := acquire(t, s, 1)
@@ -153,7 +153,7 @@ func TestAPermitIsMissedAfterAReleaseByItsIDThatWasRefused(t *testing.T) {
 
 // What is uncertain is carried through, so the permit will not be there much longer.
 func TestAPermitGoesOnWithoutTheOneWhoseReleaseByItsIDIsUncertain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		s, o := apart(t, redlatch.WithReleaseTimeout(time.Second))
 		p := acquire(t, s, 2)
 		require.NoError(t, s.Release(t.Context(), acquire(t, s, 1).ID())) // the server knows the scripts
@@ -170,7 +170,7 @@ func TestAPermitGoesOnWithoutTheOneWhoseReleaseByItsIDIsUncertain(t *testing.T) 
 }
 
 func TestAnIDIsOfNoUseToAnotherSemaphore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		pool := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
 		other := permitsemaphore.New(client, "other", redlatch.WithLinger(0))
@@ -189,7 +189,7 @@ func TestAnIDIsOfNoUseToAnotherSemaphore(t *testing.T) {
 
 // The renewals that come before the end do not move it.
 func TestMaxHoldEndsARenewedPermitInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		s, _ := apart(t, redlatch.WithWatchdogTimeout(900*time.Millisecond))
 		start := time.Now()
 		p := acquire(t, s, 1, redlatch.WithMaxHold(2500*time.Millisecond))
@@ -201,7 +201,7 @@ func TestMaxHoldEndsARenewedPermitInTime(t *testing.T) {
 }
 
 func TestNoLeaseLastsLongerThanMaxHold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		s, _ := apart(t)
 		for _, lease := range []time.Duration{permitsemaphore.NoLease, time.Hour} {
 			p := acquire(t, s, 1, redlatch.WithMaxHold(time.Minute))
@@ -217,7 +217,7 @@ func TestNoLeaseLastsLongerThanMaxHold(t *testing.T) {
 
 func TestAPermitWhoseLeaseWasUpdatedIsRenewedNoLonger(t *testing.T) {
 	for _, lease := range []time.Duration{10 * time.Second, 2 * time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
+		redistest.Bubble(t, func(t *testing.T) {
 			s, _ := apart(t)
 			p := acquire(t, s, 1)
 			ctx, cancel := context.WithTimeout(p.Context(t.Context()), time.Hour)

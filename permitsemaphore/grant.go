@@ -2,6 +2,7 @@ package permitsemaphore
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ import (
 type grant struct {
 	semaphore *Semaphore
 	set       *settings.Settings
+	first     string // of the ids, also when it has been released: what events call it by
 	ending    holds.Ending
 	since     time.Time
 	ticket    watchdog.Ticket
@@ -31,19 +33,23 @@ type grant struct {
 	ids      []string      // those not given back
 	leaving  []string      // those of them that are being released by id
 	calls    int           // that are under way by an id
-	told     bool          // the program has been told the ids
+	shown    bool          // the program has been told the ids
 	dropped  bool          // the Permit has become unreachable
+	there    *holds.Place  // where a dropped one was acquired
 	look     *time.Timer   // for a dropped one that is not reported yet
 	lease    time.Duration // what was asked for last
 	renewing bool          // the watchdog extends the lease
 	released bool
 	lost     *redlatch.LossError
-	known    bool // to the observer
-	ended    bool // and its end too
+	told     holds.Telling
 }
 
 func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
-	g := &grant{semaphore: s, set: set, ids: ids, turn: make(chan struct{}, 1), lease: set.FirstLease()}
+	first := ""
+	if len(ids) > 0 {
+		first = ids[0]
+	}
+	g := &grant{semaphore: s, set: set, ids: ids, first: first, turn: make(chan struct{}, 1), lease: set.FirstLease()}
 	switch {
 	case set.NoLease:
 		g.lease = NoLease
@@ -120,6 +126,11 @@ func (g *grant) Until() time.Time {
 // Batch puts the grant with those that are renewed by the same script in the same slot.
 func (g *grant) Batch() watchdog.Batch {
 	return g.semaphore.counter.Session.BatchOf("permit", g.semaphore.counter.Key)
+}
+
+// Log is where trouble with the renewal is told.
+func (g *grant) Log() *slog.Logger {
+	return session.Logger(g.set.Logger).With("permit semaphore", g.semaphore.Name())
 }
 
 // idsPerRenewal bounds the work of one script, whatever the number of permits in a batch.
@@ -210,8 +221,7 @@ func (g *grant) leave() {
 // finish has the observer know of the end of the grant, once, and not before it knows of the acquisition.
 func (g *grant) finish(kind int, err error) {
 	g.mu.Lock()
-	due := g.known && !g.ended
-	g.ended = g.ended || due
+	due := g.told.End()
 	g.mu.Unlock()
 	if !due {
 		return
@@ -229,7 +239,7 @@ func (a *asking) announced(err error) {
 	}
 	g := a.got.inner
 	g.mu.Lock()
-	g.known = true
+	g.told.Acquired()
 	lost := g.lost
 	g.mu.Unlock()
 	if lost != nil {
@@ -240,7 +250,7 @@ func (a *asking) announced(err error) {
 func (g *grant) observe(kind int, err error) {
 	if g.set.Observe != nil {
 		g.set.Observe(settings.Event{
-			Kind: kind, Primitive: noun, Name: g.semaphore.counter.Name, Owner: g.Owner(), Duration: time.Since(g.since), Err: err,
+			Kind: kind, Primitive: noun, Name: g.semaphore.counter.Name, Owner: text(g.first), Duration: time.Since(g.since), Err: err,
 		})
 	}
 }

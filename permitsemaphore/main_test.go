@@ -187,6 +187,17 @@ func (e *events) count(kind redlatch.EventKind) (n int) {
 	return n
 }
 
+func (e *events) owners(kind redlatch.EventKind) (owners []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, event := range e.all {
+		if event.Kind == kind {
+			owners = append(owners, event.Owner)
+		}
+	}
+	return owners
+}
+
 func (e *events) await(t testing.TB, kind redlatch.EventKind, n int) {
 	t.Helper()
 	eventually(t, kind.String(), func() bool { return e.count(kind) >= n })

@@ -78,7 +78,7 @@ func TestAReleaseOfPermitsIsOwedAsLongAsTheyLast(t *testing.T) {
 		"no lease": redlatch.WithNoLease(), "a long lease": redlatch.WithLease(6 * time.Hour),
 	} {
 		t.Run(what, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			redistest.Bubble(t, func(t *testing.T) {
 				s, o := apart(t)
 				p := acquire(t, s, 2, lease)
 				o.on.Store(true)
@@ -96,7 +96,7 @@ func TestAReleaseOfPermitsIsOwedAsLongAsTheyLast(t *testing.T) {
 
 // After that they have come back by themselves, and nothing is left to be done.
 func TestAReleaseOfPermitsWhoseLeaseIsOverIsOwedNoLonger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		s, o := apart(t)
 		p := acquire(t, s, 2, redlatch.WithLease(10*time.Minute))
 		o.on.Store(true)
@@ -110,7 +110,7 @@ func TestAReleaseOfPermitsWhoseLeaseIsOverIsOwedNoLonger(t *testing.T) {
 
 // For the same reason an acquisition that nobody waits for any more can be undone, although it was sent long ago.
 func TestAnAcquisitionThatWasPatientForLongIsUndoneAllTheSame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		s, o := apart(t, redlatch.WithOutage(time.Hour))
 		require.NoError(t, acquire(t, s, 2).Release(t.Context())) // the server knows the scripts
 		o.begins.Store(true)
@@ -127,7 +127,7 @@ func TestAnAcquisitionThatWasPatientForLongIsUndoneAllTheSame(t *testing.T) {
 }
 
 func TestAReleaseByAClosedClientDoesNotPromiseToGoOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
 		_, err := s.TrySetPermits(t.Context(), 1)
@@ -151,7 +151,7 @@ func TestAReleaseDuringWhichAHookPanicsGoesThrough(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			redistest.Bubble(t, func(t *testing.T) {
 				s, o := apart(t)
 				p := acquire(t, s, 2, redlatch.WithNoLease())
 				ctx := p.Context(t.Context())
@@ -170,7 +170,7 @@ func TestAReleaseDuringWhichAHookPanicsGoesThrough(t *testing.T) {
 
 // Of an acquisition that succeeded by its second send the first has to be barred. If that fails its caller has no permits.
 func TestAnAcquisitionThatCannotBeBarredIsGivenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		s, o := apart(t, redlatch.WithOutage(time.Second))
 		require.NoError(t, acquire(t, s, 1).Release(t.Context())) // the scripts are known
 		o.heals = true

@@ -12,9 +12,9 @@ import (
 // any goroutine.
 //
 // A Permit that the program drops without Release, while it is renewed, is noticed by the garbage collector: it is
-// reported through the semaphore's logger (or slog.Default), is no longer renewed, and ends with its lease. A program
-// that keeps the ids may drop a Permit with a lease of its own, or with none; and to release a Permit by its ids may be
-// the last use of it.
+// reported through the semaphore's logger (or slog.Default) with the place where it was acquired, is no longer renewed,
+// and ends with its lease. A program that keeps the ids may drop a Permit with a lease of its own, or with none; and to
+// release a Permit by its ids may be the last use of it.
 type Permit struct {
 	inner   *grant
 	cleanup runtime.Cleanup
@@ -22,7 +22,7 @@ type Permit struct {
 
 func newPermit(inner *grant) *Permit {
 	p := &Permit{inner: inner}
-	p.cleanup = runtime.AddCleanup(p, (*grant).Forgotten, inner)
+	p.cleanup = holds.OnDrop(p, inner)
 	return p
 }
 

@@ -146,7 +146,7 @@ func TestAnEndedWaitTakesNothingAndSaysWhy(t *testing.T) {
 }
 
 func TestAWaitWhoseTimeIsOverTakesNothingAndSaysThatItWasRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		s := permitsemaphore.New(client, "s", redlatch.WithLinger(0))
 		require.NoError(t, s.SetPermits(t.Context(), 1))
@@ -162,7 +162,7 @@ func TestAWaitWhoseTimeIsOverTakesNothingAndSaysThatItWasRefused(t *testing.T) {
 
 // Those of other processes who wait for what had expired would learn of it at their next question only.
 func TestAnAcquisitionTellsOfWhatHadExpiredAndItDoesNotTake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0), redlatch.WithLogger(discard))
 		_, err := s.TrySetPermits(t.Context(), 3)
@@ -183,7 +183,7 @@ func TestAnAcquisitionTellsOfWhatHadExpiredAndItDoesNotTake(t *testing.T) {
 
 // The error and the observer tell the same, in the words of every other lock and semaphore.
 func TestATryThatIsRefusedSaysWhy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		var seen []redlatch.Event
 		s := permitsemaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) { seen = append(seen, e) }))

@@ -180,4 +180,4 @@ func (f *fake) Leave() {
 }
 
 // Forgotten ends a hold that the program has dropped. The lock of the test is not told, as Redis is not.
-func (f *fake) Forgotten() { f.lose("it was dropped without Unlock", nil) }
+func (f *fake) Forgotten(*holds.Place) { f.lose("it was dropped without Unlock", nil) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/quorum"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/waiting"
@@ -156,12 +158,13 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 type answer struct {
 	place  int // of the node
 	member quorum.Member
-	err    *NodeError // nil when it granted
-	wrong  error      // the call itself makes no sense
+	err    *NodeError   // nil when it granted
+	wrong  error        // the call itself makes no sense
+	raised *raise.Panic // what the attempt has panicked with
 }
 
 // round asks all nodes at the same time, once, and returns when it is decided. What the others answer then is seen to
-// in the background.
+// in the background. It raises what an attempt has panicked with by then, when the nodes that granted are given back.
 func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 	l, start := c.lock, time.Now()
 	answers := make(chan answer, len(l.nodes))
@@ -169,11 +172,14 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
 	follows := context.AfterFunc(ctx, stop)
 	for i, n := range l.nodes {
-		go func() {
-			a := c.askInTurn(asking, n, carried)
+		var a answer
+		raise.Go(func() { a = c.askInTurn(asking, n, carried) }, func(raised *raise.Panic) {
+			if a.raised = raised; raised != nil {
+				a.err = &NodeError{Node: n.label, Err: raised}
+			}
 			a.place = i
 			answers <- a
-		}()
+		})
 	}
 	var (
 		granted  []quorum.Member
@@ -184,8 +190,9 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 		hopeless int
 		pending  = len(l.nodes)
 		heard    = make([]bool, len(l.nodes))
+		raised   *raise.Panic
 	)
-	for len(granted) < l.need && len(granted)+pending >= l.need {
+	for raised == nil && len(granted) < l.need && len(granted)+pending >= l.need {
 		a := <-answers
 		pending--
 		heard[a.place] = true
@@ -193,7 +200,7 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 			granted = append(granted, a.member)
 			continue
 		}
-		failures = append(failures, a.err)
+		failures, raised = append(failures, a.err), a.raised
 		if !a.err.Refused {
 			silent++
 		}
@@ -224,6 +231,10 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 		follows()
 		stop()
 	})
+	if raised != nil {
+		c.giveBack(raise.Background(ctx, c.log()), granted)
+		panic(raised)
+	}
 	c.giveBack(ctx, granted)
 	r := result{
 		broken:  len(l.nodes)-silent < l.need,
@@ -251,7 +262,9 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 // askInTurn is ask for a call that may be a re-entry. The outer hold may still await what a node says to it: the node
 // would refuse the re-entry, or grant it under another identity and refuse the outer hold, and the lower of the two
 // would stand on a bare majority for as long as it lives. So the node is asked when it has answered, and then re-enters
-// if the outer hold has got it. That takes no longer than the outer hold's attempt at the node.
+// if the outer hold has got it. If the outer hold is over by then, what it got is given back first, for the node would
+// refuse the re-entry otherwise. So the wait takes up to two node timeouts of each outer hold that the node has not
+// answered: one for its attempt and one for giving back.
 func (c *call) askInTurn(ctx context.Context, n node, carried []*quorum.Hold) answer {
 	for _, outer := range carried {
 		if awaits := outer.Awaits(n.key()); awaits != nil {
@@ -309,6 +322,7 @@ func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited map[any]cha
 	defer stop()
 	for range pending {
 		a := <-answers
+		a.raised.Log(c.log())
 		answered := func() {
 			if awaits := awaited[c.lock.nodes[a.place].key()]; awaits != nil {
 				close(awaits)
@@ -319,16 +333,22 @@ func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited map[any]cha
 			continue
 		}
 		go func() {
+			giveUp := time.AfterFunc(c.nodeTimeout(), answered) // a release may take longer than anybody should wait for it
 			// What cannot be confirmed is repeated by the member until its lease is over.
-			_ = a.member.Unlock(context.Background())
-			answered()
+			_ = a.member.Unlock(raise.Background(context.Background(), c.log()))
+			if giveUp.Stop() {
+				answered()
+			}
 		}()
 	}
 }
+
+// log is where trouble of the background is told.
+func (c *call) log() *slog.Logger { return session.Logger(c.set.Logger).With("lock", c.lock.name) }
 
 // giveBack waits for the nodes no longer than for their answers.
 func (c *call) giveBack(ctx context.Context, granted []quorum.Member) {
 	ctx, cancel := context.WithTimeout(ctx, c.nodeTimeout())
 	defer cancel()
-	quorum.GiveBack(ctx, granted)
+	quorum.GiveBack(ctx, c.log(), granted)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
@@ -18,14 +19,15 @@ type told[R any] struct {
 	err   error
 }
 
-// askAll asks all nodes at the same time, each for as long as an attempt may take.
+// askAll asks all nodes at the same time, each for as long as an attempt may take. It raises what one of the questions
+// has panicked with.
 func askAll[R any](ctx context.Context, l *Lock, ask func(ctx context.Context, base *baselock.Base) (R, error)) []told[R] {
 	c := &call{lock: l, set: l.defaults}
 	limit := c.nodeTimeout()
 	answers := make([]told[R], len(l.nodes))
-	done := make(chan int, len(l.nodes))
+	done := make(chan *raise.Panic, len(l.nodes))
 	for i, n := range l.nodes {
-		go func() {
+		raise.Go(func() {
 			within, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			reply, err := ask(within, n.base)
@@ -33,12 +35,17 @@ func askAll[R any](ctx context.Context, l *Lock, ask func(ctx context.Context, b
 			if err != nil {
 				answers[i].err = n.nodeError(err, within.Err() != nil && errors.Is(err, within.Err()) && ctx.Err() == nil, limit)
 			}
-			done <- i
-		}()
+		}, func(raised *raise.Panic) { done <- raised })
 	}
+	var raised *raise.Panic
 	for range l.nodes {
-		<-done
+		if r := <-done; raised == nil {
+			raised = r
+		} else {
+			r.Log(c.log())
+		}
 	}
+	raised.Raise(ctx)
 	return answers
 }
 

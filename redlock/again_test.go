@@ -2,7 +2,9 @@ package redlock_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -101,4 +103,81 @@ func TestAServerThatAnswersLateJoinsAlthoughTheContextOfTheCallHasEnded(t *testi
 		time.Sleep(time.Minute)
 		require.Equal(b, [3]string{}, b.holds())
 	})
+}
+
+// A re-entry that needs the server which has not answered the outer hold waits for that answer, and if the outer hold is
+// over by then also for the release of what it got. A server that hangs then takes one more node timeout, and not the
+// time that a release may take.
+func TestAReentryWaitsForAServerNoLongerThanNodeTimeouts(t *testing.T) {
+	const nodeTimeout = 100 * time.Millisecond
+	inBubble(t, func(b *trio) {
+		lock, ctx := b.lock(redlatch.WithNodeTimeout(nodeTimeout), redlatch.WithReleaseTimeout(time.Minute)), b.Context()
+		warm, err := lock.Lock(ctx)
+		require.NoError(b, err)
+		time.Sleep(time.Second)
+		require.NoError(b, warm.Unlock(ctx)) // the servers know the scripts
+		time.Sleep(time.Second)
+		synctest.Wait()
+		var delay atomic.Int64
+		delay.Store(int64(50 * time.Millisecond))
+		b.harm[2] = func() error { time.Sleep(time.Duration(delay.Load())); return nil }
+		outer, err := lock.Lock(ctx)
+		require.NoError(b, err)
+		synctest.Wait()
+		b.harm[1] = forbidden
+		start, inner := time.Now(), make(chan error)
+		go func() {
+			_, err := lock.TryLock(context.WithoutCancel(outer.Context(ctx))) // which does not end with the outer hold
+			inner <- err
+		}()
+		time.Sleep(10 * time.Millisecond)
+		go func() { _ = outer.Unlock(ctx) }() // so that what the slow server grants is given back
+		synctest.Wait()
+		delay.Store(int64(30 * time.Second))
+		require.Error(b, <-inner, "one of the three has granted it")
+		require.LessOrEqual(b, time.Since(start), 3*nodeTimeout, "the outer hold's attempt, the release, the attempt")
+		delay.Store(0)
+		time.Sleep(3 * time.Minute)
+		require.Equal(b, [3]string{}, b.holds())
+	})
+}
+
+// A server that answers after the decision counts like the others: two of three may be lost only after it is.
+func TestAServerThatJoinedLateMayBeLostAgain(t *testing.T) {
+	for what, test := range map[string]struct {
+		lost []int // servers, one after another
+		ends bool
+	}{
+		"the late one alone":                {[]int{2}, false},
+		"another one, the late one is left": {[]int{0}, false},
+		"the late one and another":          {[]int{2, 0}, true},
+		"another one and the late one":      {[]int{1, 2}, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(b *trio) {
+				b.slow(5 * time.Millisecond)
+				ctx := b.Context()
+				hold, err := b.lock().Lock(ctx)
+				require.NoError(b, err)
+				time.Sleep(time.Second)
+				require.Equal(b, [3]string{"1", "1", "1"}, b.holds(), "the late one has joined")
+				work := hold.Context(ctx)
+				for _, i := range test.lost {
+					require.True(b, hold.Valid())
+					b.servers[i].Del(name)
+					time.Sleep(12 * time.Second) // a renewal finds it out, before the trust of the hold ends
+				}
+				require.Equal(b, !test.ends, hold.Valid())
+				require.Equal(b, !test.ends, work.Err() == nil)
+				err = hold.Unlock(ctx)
+				if test.ends {
+					require.ErrorIs(b, err, redlatch.ErrLost)
+				} else {
+					require.NoError(b, err)
+				}
+				time.Sleep(time.Minute)
+				require.Equal(b, [3]string{}, b.holds())
+			})
+		})
+	}
 }

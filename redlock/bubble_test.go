@@ -27,7 +27,7 @@ type trio struct {
 
 func inBubble(t *testing.T, test func(b *trio)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		b := &trio{T: t}
 		for i := range b.servers {
 			b.servers[i], _ = redistest.InMemory(t)
@@ -43,7 +43,6 @@ func inBubble(t *testing.T, test func(b *trio)) {
 			}))
 		}
 		test(b)
-		synctest.Wait()
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -33,7 +32,7 @@ func (s *sleeper) suspend(d time.Duration) {
 }
 
 func sleeping(t *testing.T, test func(t *testing.T, s *sleeper)) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		s := &sleeper{}
 		s.mini, s.client = redistest.InMemory(t)
 		defer clock.Fake(func() time.Duration { return time.Duration(s.total.Load()) })()

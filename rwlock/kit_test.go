@@ -35,7 +35,7 @@ type kit struct {
 
 // fakeTime runs a test in a bubble, where exact times can be asserted.
 func fakeTime(t *testing.T, run func(k *kit)) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		mini, client := redistest.InMemory(t)

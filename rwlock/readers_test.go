@@ -1,10 +1,14 @@
 package rwlock_test
 
 import (
+	"context"
+	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
@@ -287,4 +291,44 @@ func timeless(holders []redlatch.Holder) []redlatch.Holder {
 		bare[i].TTL, bare[i].Since = 0, time.Time{}
 	}
 	return bare
+}
+
+// slow delays all commands while it is on.
+type slow struct{ on atomic.Bool }
+
+func (s *slow) wait() {
+	if s.on.Load() {
+		time.Sleep(time.Second)
+	}
+}
+
+func (s *slow) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { s.wait(); return next(ctx, cmd) }
+}
+
+func (s *slow) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error { s.wait(); return next(ctx, cmds) }
+}
+
+// That another reader of the process has the lock is no reason to refuse it: as long as Redis has said nothing, nothing is
+// known.
+func TestAReaderBesideItsOwnProcessIsNotRefusedBeforeAnybodyHasAnswered(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		client := redis.NewClient(redistest.InMemoryOptions(k.mini))
+		defer client.Close()
+		var slowly slow
+		client.AddHook(&slowly)
+		l := rwlock.New(client, k.name, redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
+		first := k.take(l.RLock, k.ctx)
+		slowly.on.Store(true)
+		_, err := l.RLock(k.ctx, redlatch.WithWait(time.Millisecond))
+		require.ErrorIs(k, err, context.DeadlineExceeded)
+		require.NotErrorIs(k, err, redlatch.ErrNotAcquired)
+		slowly.on.Store(false)
+		time.Sleep(10 * time.Second) // what was under way is undone
+		k.give(first)
+		k.free(l.TryLock)
+	})
 }

@@ -64,7 +64,7 @@ func TestTheMemoryIsGoneTwoAndAHalfMinutesAfterTheLastOperation(t *testing.T) {
 
 // With a linger of 0 nothing runs once nobody waits: not in us, and at the server no subscription.
 func TestNothingRunsAfterTheLastWaiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		s := semaphore.New(client, "s", redlatch.WithLinger(0))
 		_, err := s.TrySetPermits(t.Context(), 1)

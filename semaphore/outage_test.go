@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -80,7 +79,7 @@ func TestReleaseReturnsWithinItsTimeoutHoweverPatientTheClient(t *testing.T) {
 func TestErrorsOfCommandsThatWereNeverExecutedAreCertain(t *testing.T) {
 	for _, o := range operations {
 		t.Run(o.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			redistest.Bubble(t, func(t *testing.T) {
 				server, direct := redistest.InMemory(t)
 				if o.before != "" {
 					require.NoError(t, direct.Set(t.Context(), "s", o.before, 0).Err())
@@ -93,7 +92,7 @@ func TestErrorsOfCommandsThatWereNeverExecutedAreCertain(t *testing.T) {
 					return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 				}
 				client := redis.NewClient(options)
-				defer client.Close()
+				t.Cleanup(func() { _ = client.Close() })
 				var done settled
 				s := semaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithOutage(time.Second),
 					redlatch.WithReleaseTimeout(time.Second), done.option())

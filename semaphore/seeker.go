@@ -38,6 +38,9 @@ func (k *seeker) Begin(behind []counter.Seeker) counter.Attempt {
 // Abandon gives back the seeker's own permits: nobody can tell them from others later.
 func (k *seeker) Abandon() { k.Begin(nil).Decline([]int{0}) }
 
+// Owner is nothing: a permit has no owner.
+func (k *seeker) Owner() string { return "" }
+
 func (k *seeker) Asks() int                 { return len(k.wants) }
 func (k *seeker) Unstored() bool            { return false }
 func (k *seeker) Took(int, time.Time) error { return nil }

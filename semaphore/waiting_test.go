@@ -89,10 +89,10 @@ const poll = 3 * time.Second
 
 func inBubble(t *testing.T, permits int64, test func(b *bubble)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		m, client := redistest.InMemory(t)
 		other := redis.NewClient(redistest.InMemoryOptions(m))
-		defer other.Close()
+		t.Cleanup(func() { _ = other.Close() })
 		b := &bubble{T: t, client: client, traffic: &traffic{}, redis: other}
 		b.s = semaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithPoll(poll))
 		b.other = semaphore.New(other, "s", redlatch.WithLinger(0))

@@ -91,7 +91,7 @@ func spin(client redlatch.Client, name string, opts ...redlatch.Option) *spinloc
 }
 
 func TestAConstantBackOffAsksAtExactIntervals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		client, holder, seen := contended(t)
 		for _, c := range []struct {
 			given, slept time.Duration
@@ -109,7 +109,7 @@ func TestAConstantBackOffAsksAtExactIntervals(t *testing.T) {
 }
 
 func TestABackOffOfTheProgramsOwnIsFollowed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		client, holder, seen := contended(t)
 		lock := spin(client, "lock", redlatch.WithBackOffFunc(func(n int64) time.Duration {
 			return []time.Duration{5 * ms, -time.Hour, 0, 100 * ms}[min(n, 4)-1]
@@ -125,7 +125,7 @@ func TestABackOffOfTheProgramsOwnIsFollowed(t *testing.T) {
 }
 
 func TestTheBackOffDoublesWithJitterAndNeverExceedsItsMaximum(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		client, holder, seen := contended(t)
 		for _, c := range []struct {
 			opts         []redlatch.Option
@@ -157,7 +157,7 @@ func TestTheBackOffDoublesWithJitterAndNeverExceedsItsMaximum(t *testing.T) {
 }
 
 func TestAnEndlessWaitGoesOnPolling(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		client, holder, seen := contended(t)
 		start := time.Now()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -174,7 +174,7 @@ func TestAnEndlessWaitGoesOnPolling(t *testing.T) {
 }
 
 func TestOneWaiterOfAProcessPollsForAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		client, holder, seen := contended(t)
 		lock := spin(client, "lock", redlatch.WithConstantBackOff(10*ms))
 		start := time.Now()
@@ -204,7 +204,7 @@ func TestOneWaiterOfAProcessPollsForAll(t *testing.T) {
 }
 
 func TestAWaitEndsInTheMiddleOfASleep(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		client, holder, seen := contended(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		start := time.Now()
@@ -220,7 +220,7 @@ func TestAWaitEndsInTheMiddleOfASleep(t *testing.T) {
 
 // The last poll may succeed at the very moment at which the wait ends. Held is what is returned, and nothing else.
 func TestAPollThatSucceedsAsTheWaitEndsIsReturnedOrUndone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		client, holder, _ := contended(t)
 		require.NoError(t, holder.Unlock(t.Context()))
 		lock := spin(client, "lock", redlatch.WithConstantBackOff(10*ms))

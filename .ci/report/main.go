@@ -3,6 +3,8 @@
 // there was any of that, and appends a few lines about each to the file -failures, for the end of the log.
 //
 //	go test -json ./... 2>&1 | go run ./.ci/report -failures /tmp/failures
+//
+// A skip is a failure, unless the test is excused by a feature of -lacks: see Needs in internal/redistest.
 package main
 
 import (
@@ -34,8 +36,10 @@ type report struct {
 	show     *regexp.Regexp      // what is printed in any case
 	packages map[string][]*test  // those under way
 	builds   map[string][]string // what the compiler says
+	lacks    []string            // features that the server does not have
 	failures []string            // for the end of the log
 	passed   int                 // tests and subtests
+	excused  int                 // tests that a feature in lacks excuses
 }
 
 var (
@@ -43,6 +47,8 @@ var (
 	chatter = regexp.MustCompile(`^=== (RUN|PAUSE|CONT|NAME)|^redis: \S+ \S+ pool\.go:|^(PASS|FAIL)$`)
 	// alarm is what may be said in the name of a test that has passed before.
 	alarm = regexp.MustCompile(`^(panic:|fatal error:|WARNING: DATA RACE|SIG[A-Z]+:)`)
+	// excuse is what redistest says of a test that the server lacks a feature for.
+	excuse = regexp.MustCompile(`^\s+\S+\.go:\d+: excused: the server lacks (.+)$`)
 	// cause is the first line of an error.
 	cause = regexp.MustCompile(alarm.String() + `|^\s+\S+\.go:\d+:|^goleak: |^goroutines outlived`)
 	// frame is what testing and testify put around an error.
@@ -52,8 +58,9 @@ var (
 func main() {
 	failures := flag.String("failures", os.DevNull, "append a few lines for each failure to this `file`")
 	show := flag.String("show", "^$", "print also lines that match this `expression`")
+	lacks := flag.String("lacks", "", "features that the server lacks, with a comma between")
 	flag.Parse()
-	r := report{show: regexp.MustCompile(*show), packages: map[string][]*test{}, builds: map[string][]string{}}
+	r := report{show: regexp.MustCompile(*show), lacks: strings.Split(*lacks, ","), packages: map[string][]*test{}, builds: map[string][]string{}}
 	in := bufio.NewReader(os.Stdin)
 	for {
 		line, err := in.ReadString('\n')
@@ -66,6 +73,9 @@ func main() {
 	}
 	for name := range r.packages { // go test itself was ended
 		r.end(name, "fail", 0, false)
+	}
+	if r.excused > 0 {
+		fmt.Printf("%d excused, for the server lacks %s\n", r.excused, *lacks)
 	}
 	fmt.Printf("%d tests and subtests passed\n", r.passed)
 	file, err := os.OpenFile(*failures, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -143,6 +153,11 @@ func (r *report) end(name, result string, seconds float64, unbuilt bool) {
 		switch {
 		case t.name == "":
 			outside = t.lines
+			if slices.Contains(t.lines, "testing: warning: no tests to run") {
+				r.tell("no test has such a name: "+name, t.lines)
+			}
+		case t.result == "skip" && r.excuses(t.lines):
+			r.excused++
 		case t.result == "skip":
 			r.tell("skipped, and here all have to run: "+name+" "+t.name, t.lines)
 		case t.result == "fail", result == "fail" && (t.result == "" || len(t.lines) > 0):
@@ -160,6 +175,14 @@ func (r *report) end(name, result string, seconds float64, unbuilt bool) {
 	if result == "fail" && !unbuilt && (len(r.failures) == told || slices.ContainsFunc(outside, cause.MatchString)) {
 		r.tell(name+", outside its tests", outside)
 	}
+}
+
+// excuses tells whether a feature is named for want of which a test may be skipped.
+func (r *report) excuses(lines []string) bool {
+	return slices.ContainsFunc(lines, func(line string) bool {
+		found := excuse.FindStringSubmatch(line)
+		return found != nil && slices.Contains(r.lacks, found[1])
+	})
 }
 
 // Of very long output, like that of a time-out with thousands of goroutines, the beginning and the end are printed.

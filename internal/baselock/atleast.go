@@ -96,5 +96,5 @@ func (h *hold) letGo() {
 	h.dropped, h.left = false, false
 	h.retireLocked()
 	o.mu.Unlock()
-	_ = h.giveBack(context.Background())
+	_ = h.giveBack(o.base.background(o.set))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
@@ -138,6 +140,16 @@ func (b *Base) observe(set *settings.Settings, kind int, owner string, since tim
 	if set.Observe != nil {
 		set.Observe(settings.Event{Kind: kind, Primitive: b.Kind.Noun, Name: b.Name, Owner: owner, Duration: time.Since(since), Err: err})
 	}
+}
+
+// background is a context for what no call waits for.
+func (b *Base) background(set *settings.Settings) context.Context {
+	return raise.Background(context.Background(), b.log(set))
+}
+
+// log is the logger of set, with the lock's name.
+func (b *Base) log(set *settings.Settings) *slog.Logger {
+	return session.Logger(set.Logger).With("lock", b.Name)
 }
 
 // broken is an error of the server or the network, or of ctx, with the lock's name.

@@ -15,7 +15,7 @@ import (
 // A waiter may leave when it has been claimed, and has not been given the lock yet. From outside that moment is met by
 // chance only.
 func TestWhoseHeirHasLeftHoldsAsBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		lost := 0
 		kind := Plain().HandingOver()

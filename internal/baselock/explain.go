@@ -29,7 +29,7 @@ func (b *Base) explain(ctx context.Context, err error) error {
 	switch {
 	case refused:
 		found = errs.Refusal(b.why(time.Duration(r)))
-	case held: // whatever the server says now
+	case held && !b.Kind.Shared: // whatever the server says now
 		found = errs.Refusal(b.why(-1))
 	}
 	return errs.WaitOver(ctx, fmt.Sprintf("%s %q", b.Kind.Noun, b.Name), err, found)

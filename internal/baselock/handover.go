@@ -113,11 +113,13 @@ func (o *owner) successor() (line *session.Line, claim waiting.Claim, ok bool) {
 	return line, claim, false
 }
 
-// standBack gives others a round trip's time to take the lock: it looks, before it asks. It answers how long somebody
-// else holds the lock still, and whether one does.
-func (b *Base) standBack(ctx context.Context) (remaining time.Duration, held bool) {
-	status, _, err := delivery.Deliver(ctx, b.Session.Dispatch, b.Kind.Status(Subject{Key: b.Key}), delivery.Limit{})
-	return status.TTL, err == nil && status.Exists // an error is the attempt's to find out
+// standBack gives other processes a round trip's time to take the lock: the head of the line looks at the lock before it
+// asks for it. The answer is whether another owner holds the lock, and for how long still. The sitter of the head's own
+// line does not count as another owner: the lock may have been passed to that sitter by a message that was lost.
+func (b *Base) standBack(ctx context.Context, line *session.Line) (remaining time.Duration, held bool) {
+	cmd := b.Kind.Status(Subject{Key: b.Key, Owner: line.Seat.Owner()})
+	status, _, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{})
+	return status.TTL, err == nil && status.Exists && status.Holds == 0 // an error is the attempt's to find out
 }
 
 // handOver releases the lock and acquires it for the waiter in one. An error that is certain to have changed nothing is
@@ -160,6 +162,6 @@ func (o *owner) handOver(ctx context.Context, limit delivery.Limit, claim waitin
 // decline gives back what nobody takes: it was handed over to a waiter who had left, say.
 func (h *hold) decline() {
 	if h.retire() {
-		_ = h.giveBack(context.Background()) // what is not confirmed goes on in the background
+		_ = h.giveBack(h.owner.base.background(h.owner.set)) // what is not confirmed goes on in the background
 	}
 }

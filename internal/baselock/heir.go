@@ -38,6 +38,7 @@ func (o *owner) bequeath(claim waiting.Claim) bool {
 	heir := newOwnerAs(next.base, next.set, o.id)
 	heir.most, heir.run = o.most, o.run
 	given := heir.begin(time.Now(), o.ticket.TrustedUntil(), 0)
+	given.inherited = true
 	if claim.Give(given, waiting.Bound(-1, next.set.Poll)) {
 		return true
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -31,6 +30,8 @@ type hold struct {
 
 	observer func(settings.Event) // nil: nobody is told; see tell.go
 
+	inherited bool // from a hold of this process, without a command
+
 	// The rest is guarded by owner.mu.
 
 	renewed  bool // it has no lease of its own, so the watchdog renews the owner while it lives
@@ -38,7 +39,7 @@ type hold struct {
 	dropped  bool // unreachable for the program, or left: its lease runs out
 	left     bool // by Leave
 	over     bool // its own limit has ended it, and not its owner
-	told     telling
+	told     holds.Telling
 }
 
 // live tells whether the hold can be re-entered.
@@ -47,6 +48,9 @@ func (h *hold) live() bool {
 	defer h.owner.mu.Unlock()
 	return !h.released && !h.over && !h.left && h.owner.lost == nil
 }
+
+// Inherited tells whether the lock came from another hold of this process without a command.
+func (h *hold) Inherited() bool { return h.inherited }
 
 func (h *hold) Owner() string         { return h.owner.id }
 func (h *hold) Ending() *holds.Ending { return &h.ending }
@@ -336,7 +340,7 @@ func (h *hold) Leave() {
 }
 
 // Forgotten ends a hold that the program has dropped, and its renewal, unless others of its owner still need that.
-func (h *hold) Forgotten() {
+func (h *hold) Forgotten(there *holds.Place) {
 	o := h.owner
 	o.mu.Lock()
 	if h.released || h.left || h.lostLocked() != nil {
@@ -349,12 +353,8 @@ func (h *hold) Forgotten() {
 	o.adjust()
 	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
 	h.ending.End(&redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: "it was dropped without Unlock", At: time.Now()})
-	logger := o.set.Logger
-	if logger == nil {
-		logger = slog.Default()
-	}
-	logger.Error("redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
-		"lock", o.base.Name, "owner", o.id)
+	holds.Report(o.set.Logger, "redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
+		there, "lock", o.base.Name, "owner", o.id)
 	h.finish(settings.Forgotten, nil)
 }
 

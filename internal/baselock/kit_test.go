@@ -55,7 +55,7 @@ type kit struct {
 
 func inBubble(t *testing.T, run func(t *testing.T, k *kit)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		mini, honest := redistest.InMemory(t)
 		client := redis.NewClient(redistest.InMemoryOptions(mini))
 		t.Cleanup(func() { _ = client.Close() })

@@ -136,7 +136,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 		ctx = delivery.Watched(ctx, line.Note)
 		alone := line.StandsBack()
 		if alone {
-			if remaining, held := b.standBack(ctx); held {
+			if remaining, held := b.standBack(ctx, line); held {
 				return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll), Found: refusal(remaining)}, nil
 			}
 			line.Fresh()

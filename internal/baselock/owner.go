@@ -2,6 +2,7 @@ package baselock
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -205,6 +206,9 @@ func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], in
 	}
 	return o.base.Kind.Renew(subjects), len(tickets)
 }
+
+// Log is where trouble with the renewal is told.
+func (o *owner) Log() *slog.Logger { return o.base.log(o.set) }
 
 // Lost is called by the watchdog. It may come when the last hold has just been given back, and is nobody's news then.
 func (o *owner) Lost(reason string, cause error) {

@@ -141,7 +141,7 @@ func (o *owner) settled(since time.Time, err error) {
 }
 
 func (o *owner) settleOnce() error {
-	ctx, cancel := context.WithTimeout(context.Background(), settleAttempt)
+	ctx, cancel := context.WithTimeout(o.base.background(o.set), settleAttempt)
 	defer cancel()
 	if err := o.enter(ctx); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (o *owner) settleReentry(f *delivery.Failure, cmd scripts.Command[scripts.A
 	if _, known := delivery.Result(f, cmd); !known {
 		o.doubted()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), settleAttempt)
+	ctx, cancel := context.WithTimeout(o.base.background(o.set), settleAttempt)
 	defer cancel()
 	if o.assert(ctx) != nil {
 		o.doubted()

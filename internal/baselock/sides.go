@@ -167,7 +167,7 @@ func (b *Base) left(line *waiting.Line, set *settings.Settings) {
 
 // withdraw does not care for failures: an announcement that stays is over soon.
 func (b *Base) withdraw() {
-	ctx, cancel := context.WithTimeout(context.Background(), settleAttempt)
+	ctx, cancel := context.WithTimeout(b.background(b.defaults), settleAttempt)
 	defer cancel()
 	wake, err := b.wake(ctx)
 	if err != nil {

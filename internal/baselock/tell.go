@@ -8,16 +8,6 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// An observer is told of each hold twice: that it was acquired, and how it ended, by the first of the ends that come
-// together when a lost hold is unlocked, say.
-type telling uint8
-
-const (
-	untold   telling = iota // nothing yet
-	acquired                // of the acquisition
-	ended                   // of the end too
-)
-
 // tell has the observer know of h. If it panics nobody ever gets h, so that is given back. A hold that was lost before
 // its acquisition was told is told lost after it.
 func (b *Base) tell(set *settings.Settings, h *hold, start time.Time) {
@@ -34,7 +24,7 @@ func (b *Base) tell(set *settings.Settings, h *hold, start time.Time) {
 	h.observe(settings.Acquired, start, nil)
 	returned = true
 	o.mu.Lock()
-	h.told = acquired
+	h.told.Acquired()
 	lost := h.lostLocked()
 	o.mu.Unlock()
 	if lost != nil {
@@ -49,10 +39,7 @@ func (h *hold) finish(kind int, err error) {
 	}
 	o := h.owner
 	o.mu.Lock()
-	due := h.told == acquired
-	if due {
-		h.told = ended
-	}
+	due := h.told.End()
 	o.mu.Unlock()
 	if !due {
 		return

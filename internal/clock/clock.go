@@ -1,5 +1,5 @@
-// Package clock notices that the system was suspended. Go's monotonic clock stands still meanwhile on Linux, and a lease
-// at the server does not.
+// Package clock notices that the system was suspended. Go's monotonic clock stands still meanwhile on Linux and macOS,
+// and a lease at the server does not.
 //
 // Times stay what time.Now says, so they compare and subtract as ever. A moment from before a suspension lies further
 // back than its monotonic reading says: Aged puts it where it belongs, and Moment is a reading that counts the

@@ -127,9 +127,9 @@ func (c *Counter) broken(err error) error {
 	return fmt.Errorf("redlatch: %s %q: %w", c.noun, c.Name, outcome.Advise(err))
 }
 
-func (c *Counter) observe(set *settings.Settings, kind int, d time.Duration, err error) {
+func (c *Counter) observe(set *settings.Settings, kind int, owner string, d time.Duration, err error) {
 	if set.Observe != nil {
-		set.Observe(settings.Event{Kind: kind, Primitive: c.noun, Name: c.Name, Duration: d, Err: err})
+		set.Observe(settings.Event{Kind: kind, Primitive: c.noun, Name: c.Name, Owner: owner, Duration: d, Err: err})
 	}
 }
 

@@ -22,6 +22,9 @@ type Seeker interface {
 	// Abandon gives back what the seeker has got, without waiting for it: its caller does not learn of it. What is found
 	// out to have been dropped need not be given back here.
 	Abandon()
+
+	// Owner is how the events call what the seeker has got; empty where that has no identity.
+	Owner() string
 }
 
 // An Attempt is one script that serves several seekers in order, the first of whom it is made by.

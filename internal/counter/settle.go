@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/session"
@@ -47,9 +48,10 @@ func (c *Counter) SettleFor(d time.Duration, attempt func(ctx context.Context) e
 
 func (c *Counter) settleUntil(end time.Time, attempt func(ctx context.Context) error, over func()) {
 	start, pause := time.Now(), firstPause
+	log := session.Logger(c.defaults.Logger).With(c.noun, c.Name)
 	var again func()
 	again = func() {
-		ctx, cancel := context.WithTimeout(context.Background(), settleAttempt)
+		ctx, cancel := context.WithTimeout(raise.Background(context.Background(), log), settleAttempt)
 		err := attempt(ctx)
 		cancel()
 		switch {
@@ -61,11 +63,10 @@ func (c *Counter) settleUntil(end time.Time, attempt func(ctx context.Context) e
 			time.AfterFunc(soon, again)
 			return
 		default:
-			session.Logger(c.defaults.Logger).Error("redlatch: an operation could not be settled; whether it took effect is unknown",
-				c.noun, c.Name, "error", err)
+			log.Error("redlatch: an operation could not be settled; whether it took effect is unknown", "error", err)
 		}
 		over()
-		c.observe(c.defaults, settings.Settled, time.Since(start), err)
+		c.observe(c.defaults, settings.Settled, "", time.Since(start), err)
 	}
 	again()
 }

@@ -83,10 +83,10 @@ type lab struct {
 
 func inLab(t *testing.T, test func(l *lab), opts ...redlatch.Option) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		m, client := redistest.InMemory(t)
 		l := &lab{T: t, faults: &faults{}, redis: redis.NewClient(redistest.InMemoryOptions(m))}
-		defer l.redis.Close()
+		t.Cleanup(func() { _ = l.redis.Close() })
 		require.NoError(t, l.redis.Set(t.Context(), "c", 5, 0).Err())
 		client.AddHook(l.faults)
 		l.counter = counter.New(client, "c", "counter", keys.SemaphoreChannel, 0, append([]redlatch.Option{
@@ -137,6 +137,7 @@ func (s *seeker) Begin(behind []counter.Seeker) counter.Attempt {
 }
 
 func (s *seeker) Abandon()                  {}
+func (s *seeker) Owner() string             { return "" }
 func (s *seeker) Asks() int                 { return len(s.wants) }
 func (s *seeker) Unstored() bool            { return false }
 func (s *seeker) Took(int, time.Time) error { return nil }

@@ -104,7 +104,7 @@ func short(got lane.Granted, n int64) string {
 // tell tells the observer how an acquisition has ended. If it panics the program never learns that it has permits.
 func (c *Counter) tell(set *settings.Settings, start time.Time, s Seeker, err error) error {
 	if err != nil {
-		c.observe(set, settings.Refused, time.Since(start), err)
+		c.observe(set, settings.Refused, "", time.Since(start), err)
 		return err
 	}
 	returned := false
@@ -113,7 +113,7 @@ func (c *Counter) tell(set *settings.Settings, start time.Time, s Seeker, err er
 			s.Abandon()
 		}
 	}()
-	c.observe(set, settings.Acquired, time.Since(start), nil)
+	c.observe(set, settings.Acquired, s.Owner(), time.Since(start), nil)
 	returned = true
 	return nil
 }

@@ -3,7 +3,6 @@ package dispatch_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -27,7 +26,7 @@ func TestDispatchersShareNoChannels(t *testing.T) {
 		}
 	}
 	for range 5 { // under the race detector a sync.Pool drops some of what it is given
-		synctest.Test(t, use)
+		redistest.Bubble(t, use)
 		use(t)
 	}
 }

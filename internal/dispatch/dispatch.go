@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
 // Client is what the dispatcher needs of a redis client.
@@ -39,6 +40,7 @@ type Dispatcher struct {
 	linger  func() time.Duration
 	one     *node                     // of a client that is not a cluster
 	nodes   sync.Map                  // *redis.Client of a master -> *node
+	stray   *strays                   // takes the panics that no caller can raise
 	trouble func()                    // told after an error that may mean that the primary has changed; may be nil
 	read    time.Duration             // the client's read timeout; 0 when it is not known or there is none
 	located atomic.Bool               // the cluster's topology has been loaded once
@@ -48,8 +50,9 @@ type Dispatcher struct {
 // New makes a dispatcher. cluster is nil where there is one server, or where the client hides that there are more.
 // linger tells how long idle workers stay, at least.
 func New(client Client, cluster Cluster, linger func() time.Duration) *Dispatcher {
-	d := &Dispatcher{client: client, cluster: cluster, linger: linger}
+	d := &Dispatcher{client: client, cluster: cluster, linger: linger, stray: new(strays)}
 	d.one = newNode(client, linger)
+	d.one.stray = d.stray
 	switch client := client.(type) {
 	case interface{ Options() *redis.Options }:
 		d.read = max(0, client.Options().ReadTimeout)
@@ -65,6 +68,10 @@ func (d *Dispatcher) ReadTimeout() time.Duration { return d.read }
 // OnTrouble has fn called after errors that may mean that the primary has changed. fn must not block. It is set once,
 // before the first command.
 func (d *Dispatcher) OnTrouble(fn func()) { d.trouble = fn }
+
+// OnStray sets the function that is called with each panic of a hook for which no caller waits any more. The function must
+// not block. It is to be set once, before the first command.
+func (d *Dispatcher) OnStray(fn func(*raise.Panic)) { d.stray.tell = fn }
 
 // promptWithin is how recent a success has to be for the next command to be expected to succeed.
 const promptWithin = time.Second
@@ -99,8 +106,23 @@ const (
 )
 
 // Do sends cmd, whose first key is key, and waits for its reply or for the end of ctx. The error is the command's own,
-// or ctx's: as *InFlight when the command had left, as *outcome.Unsent when it was never sent.
-func (d *Dispatcher) Do(ctx context.Context, key string, cmd redis.Cmder, route Route) error {
+// or ctx's: as *InFlight when the command had left, as *outcome.Unsent when it was never sent. Do panics when a hook of
+// the client does, unless ctx is one of raise.Background.
+func (d *Dispatcher) Do(ctx context.Context, key string, cmd redis.Cmder, route Route) (err error) {
+	returned := false
+	defer func() {
+		if !returned && raise.Unattended(ctx) {
+			raise.Caught(recover()).Raise(ctx)
+			undone(cmd)
+			err = cmd.Err()
+		}
+	}()
+	err = d.do(ctx, key, cmd, route)
+	returned = true
+	return err
+}
+
+func (d *Dispatcher) do(ctx context.Context, key string, cmd redis.Cmder, route Route) error {
 	if err := ctx.Err(); err != nil {
 		return &outcome.Unsent{Err: err}
 	}
@@ -108,7 +130,7 @@ func (d *Dispatcher) Do(ctx context.Context, key string, cmd redis.Cmder, route 
 		return d.one.do(ctx, cmd)
 	}
 	if route == Follow {
-		return alone(ctx, func(ctx context.Context) { _ = d.client.Process(ctx, cmd) }, cmd)
+		return d.alone(ctx, func(ctx context.Context) { _ = d.client.Process(ctx, cmd) }, cmd)
 	}
 	n, err := d.node(ctx, key)
 	if err != nil {
@@ -128,7 +150,9 @@ func (d *Dispatcher) node(ctx context.Context, key string) (*node, error) {
 		return n.(*node), nil
 	}
 	d.forget()
-	n, _ := d.nodes.LoadOrStore(master, newNode(master, d.linger))
+	made := newNode(master, d.linger)
+	made.stray = d.stray
+	n, _ := d.nodes.LoadOrStore(master, made)
 	return n.(*node), nil
 }
 
@@ -155,19 +179,20 @@ func (d *Dispatcher) master(ctx context.Context, key string) (*redis.Client, err
 	type found struct {
 		master *redis.Client
 		err    error
-		raised *Panic
+		raised *raise.Panic
 	}
 	result := make(chan found, 1)
-	go func() {
-		f := found{err: errHook}
-		defer func() {
-			if f.err == errHook {
-				f.err, f.raised = &outcome.Unsent{Err: errHook}, caught(recover())
-			}
-			result <- f
-		}()
+	var f found
+	var parted atomic.Bool
+	raise.Go(func() {
 		f.master, f.err = d.locate(context.WithoutCancel(ctx), key)
-	}()
+	}, func(raised *raise.Panic) {
+		f.raised = raised
+		if raised != nil && parted.Swap(true) {
+			d.stray.take(ctx, raised)
+		}
+		result <- f
+	})
 	select {
 	case f := <-result:
 		if f.raised != nil {
@@ -175,6 +200,9 @@ func (d *Dispatcher) master(ctx context.Context, key string) (*redis.Client, err
 		}
 		return f.master, f.err
 	case <-ctx.Done():
+		if parted.Swap(true) {
+			panic((<-result).raised)
+		}
 		return nil, &outcome.Unsent{Err: ctx.Err()}
 	}
 }
@@ -217,7 +245,7 @@ func (d *Dispatcher) Synced(ctx context.Context, key string, cmd redis.Cmder, re
 		client = master
 	}
 	wait := redis.NewIntCmd(ctx, "wait", replicas, (timeout + time.Millisecond - 1).Milliseconds()) // a 0 would wait for ever
-	err := alone(ctx, func(ctx context.Context) {
+	err := d.alone(ctx, func(ctx context.Context) {
 		pipe := client.Pipeline()
 		_ = pipe.Process(ctx, cmd)
 		_ = pipe.Process(ctx, wait)
@@ -242,21 +270,19 @@ func Exec(ctx context.Context, pipe redis.Pipeliner) error {
 }
 
 // alone runs send on a goroutine of its own.
-func alone(ctx context.Context, send func(ctx context.Context), cmd redis.Cmder) error {
+func (d *Dispatcher) alone(ctx context.Context, send func(ctx context.Context), cmd redis.Cmder) error {
 	done := make(chan struct{}, 1)
-	var raised *Panic // set before done
-	go func() {
-		returned := false
-		defer func() {
-			if !returned {
-				raised = caught(recover())
-				undone(cmd)
+	var raised *raise.Panic // set before done
+	var parted atomic.Bool
+	raise.Go(func() { send(context.WithoutCancel(ctx)) }, func(p *raise.Panic) {
+		if raised = p; p != nil {
+			undone(cmd)
+			if parted.Swap(true) {
+				d.stray.take(ctx, p)
 			}
-			done <- struct{}{}
-		}()
-		send(context.WithoutCancel(ctx))
-		returned = true
-	}()
+		}
+		done <- struct{}{}
+	})
 	select {
 	case <-done:
 		if raised != nil {
@@ -264,6 +290,10 @@ func alone(ctx context.Context, send func(ctx context.Context), cmd redis.Cmder)
 		}
 		return cmd.Err()
 	case <-ctx.Done():
+		if parted.Swap(true) {
+			<-done
+			panic(raised)
+		}
 		return &InFlight{cause: ctx.Err(), cmd: cmd, done: done}
 	}
 }

@@ -1,42 +1,37 @@
 package dispatch
 
 import (
+	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// The hooks of the client are the program's, and may panic. On the caller's goroutine the panic is the caller's. On a
-// goroutine of ours nobody could recover it, and the process would end; so it is caught there, the command gets an error
-// that says that nobody knows what became of it, and the caller raises the panic again. Of the callers of a pipeline one
-// does, the first, and the others have the error. A caller that has left finds the error as it would any other.
+// The hooks of the client are code of the program, and may panic. Package raise says what becomes of a panic. The command
+// gets an error, and its outcome counts as unknown. Where the commands of several callers share a pipeline, the first
+// caller that still waits raises the panic, and the other callers get the error. If no caller waits any more, the panic
+// is a stray: the dispatcher hands it to the function that OnStray was given.
 
-// A Panic is what a caller raises in the place of a goroutine of ours.
-type Panic struct {
-	Value any    // what the hook panicked with; nil when it ended its goroutine by runtime.Goexit
-	Stack []byte // of the goroutine on which it did
-}
-
-func (p *Panic) Error() string {
-	if p.Value == nil {
-		return fmt.Sprintf("a hook of the Redis client has ended its goroutine\n\n%s", p.Stack)
-	}
-	return fmt.Sprintf("a hook of the Redis client has panicked: %v\n\n%s", p.Value, p.Stack)
-}
-
-// Unwrap is what the hook panicked with, if that was an error.
-func (p *Panic) Unwrap() error {
-	err, _ := p.Value.(error)
-	return err
-}
-
-// errHook is the error of a command whose hook did not return. The hook may have run after the server had executed it.
+// errHook is the error of a command whose hook did not return. The hook may have panicked after the server had executed
+// the command.
 var errHook = errors.New("a hook of the Redis client has panicked")
 
-// caught is for a deferred function that finds that a hook has not returned. value is what it has recovered.
-func caught(value any) *Panic { return &Panic{value, debug.Stack()} }
+// strays takes each panic of a hook for which no caller waits any more.
+type strays struct {
+	tell func(*raise.Panic) // may be nil
+}
+
+// take tells of a panic that would have been raised in a call with ctx.
+func (s *strays) take(ctx context.Context, p *raise.Panic) {
+	switch {
+	case raise.Unattended(ctx):
+		p.Raise(ctx)
+	case s.tell != nil:
+		s.tell(p)
+	}
+}
 
 // undone gives commands whose hook did not return an error, unless they have one.
 func undone(cmds ...redis.Cmder) {
@@ -45,4 +40,24 @@ func undone(cmds ...redis.Cmder) {
 			cmd.SetErr(errHook)
 		}
 	}
+}
+
+// Direct sends commands to one server now, in one round trip, and waits for their answers. A panic of a hook leaves them
+// with errors, and is returned.
+func Direct(ctx context.Context, client Client, cmds []redis.Cmder) *raise.Panic {
+	raised := raise.Run(func() {
+		if len(cmds) == 1 {
+			_ = client.Process(ctx, cmds[0])
+			return
+		}
+		pipe := client.Pipeline()
+		for _, cmd := range cmds {
+			_ = pipe.Process(ctx, cmd)
+		}
+		_ = Exec(ctx, pipe) // every command has its own error
+	})
+	if raised != nil {
+		undone(cmds...)
+	}
+	return raised
 }

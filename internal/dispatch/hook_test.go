@@ -14,17 +14,18 @@ import (
 
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
 // A fate is how a call ended: by an error, perhaps nil, or by a panic.
 type fate struct {
 	err    error
-	raised *dispatch.Panic
+	raised *raise.Panic
 }
 
 // call sends a command, and recovers.
 func call(ctx context.Context, d *dispatch.Dispatcher, n int64) (f fate) {
-	defer func() { f.raised, _ = recover().(*dispatch.Panic) }()
+	defer func() { f.raised, _ = recover().(*raise.Panic) }()
 	f.err = d.Do(ctx, "key", command(n), dispatch.ToMaster)
 	return f
 }
@@ -140,18 +141,75 @@ func TestAHookThatPanicsAtAPipelineLeavesNobodyWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// Its caller has gone, and whoever settles for it must not take the command for answered.
+// Its caller has gone, and whoever settles for it must not take the command for answered. Nobody raises the panic, so it is
+// told once.
 func TestACommandOfOneWhoHasLeftIsUnknownAfterAHooksPanic(t *testing.T) {
+	for name, c := range hooks {
+		for way, cluster := range map[string]dispatch.Cluster{
+			"by a worker": nil,
+			"alone":       &topology{}, // which is not asked
+		} {
+			do := func(ctx context.Context, d *dispatch.Dispatcher) error {
+				return d.Do(ctx, "key", command(1), dispatch.Follow)
+			}
+			t.Run(name+" "+way, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					d := dispatch.New(hooked(1, func() { time.Sleep(time.Second); c.hook() }), cluster, linger(0))
+					var told []*raise.Panic
+					d.OnStray(func(p *raise.Panic) { told = append(told, p) })
+					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+					defer cancel()
+					var flight *dispatch.InFlight
+					require.ErrorAs(t, do(ctx, d), &flight)
+					require.Equal(t, outcome.Unknown, outcome.Of(ended(t, flight).Err()))
+					synctest.Wait()
+					require.Len(t, told, 1)
+					require.Equal(t, c.value, told[0].Value)
+
+					background, cancel := context.WithTimeout(raise.Background(t.Context(), nil), time.Millisecond)
+					defer cancel()
+					require.ErrorAs(t, do(background, d), &flight)
+					ended(t, flight)
+					synctest.Wait()
+					require.Len(t, told, 1, "the logger of background work has it")
+					requireIdle(t, d)
+				})
+			})
+		}
+	}
+}
+
+// Of a pipeline's callers the first that is still there raises it.
+func TestAPanicThatOneCallerHasLeftIsRaisedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := dispatch.New(hooked(1, func() { time.Sleep(time.Second); panic("a hook") }), nil, linger(0))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		f := call(ctx, d, 1)
-		require.Nil(t, f.raised)
-		var flight *dispatch.InFlight
-		require.ErrorAs(t, f.err, &flight)
-		require.Equal(t, outcome.Unknown, outcome.Of(ended(t, flight).Err()))
-		synctest.Wait()
-		requireIdle(t, d)
+		s := newServer()
+		d := dispatch.New(s, nil, linger(0))
+		d.OnStray(func(*raise.Panic) { t.Error("a caller is there") })
+		first := busy(t.Context(), d)
+		leaving, leave := context.WithCancel(t.Context())
+		fates := make(chan fate, 6)
+		for n := range int64(6) {
+			ctx := leaving
+			if n%2 == 1 { // each leader's share begins with one who leaves, and has one who stays
+				ctx = t.Context()
+			}
+			go func() { fates <- call(ctx, d, 1+n) }()
+			synctest.Wait()
+		}
+		s.mu.Lock()
+		s.before = func(redis.Cmder) { time.Sleep(time.Hour); panic("a hook") }
+		s.mu.Unlock()
+		for range dispatch.FewLeaders {
+			require.NoError(t, <-first)
+		}
+		time.Sleep(time.Second)
+		leave()
+		raised := 0
+		for range 6 {
+			if (<-fates).raised != nil {
+				raised++
+			}
+		}
+		require.NotZero(t, raised)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
 const maxBatch = 256 // commands in one pipeline, so that the first reply is not held up by the last command
@@ -18,6 +19,7 @@ const maxBatch = 256 // commands in one pipeline, so that the first reply is not
 type node struct {
 	client Client
 	linger func() time.Duration
+	stray  *strays
 	most   int   // leaders, whatever the pace
 	made   int64 // in Unix nanoseconds
 
@@ -64,7 +66,11 @@ type request struct {
 	done  chan struct{} // receives once, when the command has ended
 	back  *event        // set after done, for a caller that waits for both; nil for the others
 	taken bool          // left the queue; guarded by node.mu
-	panic *Panic        // to be raised by its caller; set before done
+	panic *raise.Panic  // to be raised by its caller; set before done
+
+	// parted is set by the first of two: the caller, when it leaves, and the worker, when a hook has panicked. The second
+	// learns by it that the caller will not raise the panic, or that it has to.
+	parted atomic.Bool
 }
 
 func (n *node) request(ctx context.Context, cmd redis.Cmder) *request {
@@ -73,6 +79,7 @@ func (n *node) request(ctx context.Context, cmd redis.Cmder) *request {
 		r = &request{done: make(chan struct{}, 1)}
 	}
 	r.ctx, r.cmd, r.back, r.taken = ctx, cmd, nil, false
+	r.parted.Store(false)
 	return r
 }
 
@@ -176,6 +183,10 @@ func (n *node) leave(ctx context.Context, r *request) error {
 	case <-r.done: // just in time
 		return n.reply(r)
 	default:
+		if r.parted.Swap(true) {
+			<-r.done // a hook has panicked, and its worker is about to say so
+			return n.reply(r)
+		}
 		return &InFlight{cause: ctx.Err(), cmd: r.cmd, done: r.done}
 	}
 }
@@ -197,16 +208,20 @@ type batch struct {
 	trip trip
 }
 
-// raise has the first caller raise what a hook did, and gives the others an error.
-func (b batch) raise(p *Panic) {
+// raise has the first caller that has not left raise what a hook did, and gives the others an error.
+func (b batch) raise(p *raise.Panic, stray *strays) {
 	if b.one != nil {
-		b.one.panic = p
-		undone(b.one.cmd)
-		return
+		b.many = []*request{b.one}
 	}
-	b.many[0].panic = p
+	raised := false
 	for _, r := range b.many {
 		undone(r.cmd)
+		if !raised && !r.parted.Swap(true) {
+			r.panic, raised = p, true
+		}
+	}
+	if !raised {
+		stray.take(b.many[0].ctx, p)
 	}
 }
 
@@ -286,9 +301,9 @@ func (n *node) send(b batch) (took time.Duration) {
 	defer func() {
 		gone := false
 		if err == errHook {
-			raised := caught(recover())
+			raised := raise.Caught(recover())
 			gone = raised.Value == nil
-			b.raise(raised)
+			b.raise(raised, n.stray)
 		}
 		took = n.note(began, err)
 		n.flying.Add(int64(-b.trip.commands)) // before its callers queue their next commands, or they would count twice

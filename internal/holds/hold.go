@@ -18,8 +18,9 @@ type Hold interface {
 	Ending() *Ending
 	// Leave ends the hold without a command: the lock ends with its lease.
 	Leave()
-	// Forgotten is called when the wrapper, and every context made from it, is unreachable without an Unlock.
-	Forgotten()
+	// Forgotten is called when the wrapper, and every context made from it, is unreachable without an Unlock. The lock was
+	// acquired there.
+	Forgotten(there *Place)
 }
 
 // A Composite is a hold of several locks. A context that carries it re-enters each of them.

@@ -13,7 +13,7 @@ var (
 
 	leaves = []string{
 		"internal/errs", "internal/settings", "internal/keys", "internal/holds", "internal/waiting", "internal/clock", "internal/jitter", "internal/watchdog",
-		"internal/fairqueue",
+		"internal/fairqueue", "internal/raise",
 	}
 
 	edge = []string{
@@ -29,8 +29,10 @@ var (
 
 	composites = []string{"multilock", "redlock"}
 
-	// support is for tests; nothing else may import it.
-	support = []string{"internal/redistest", "internal/faultproxy", "internal/locktest", "internal/scripts/statetest"}
+	// support is for tests, and for the modules that judge the library; nothing else may import it.
+	support = []string{
+		"internal/servers", "internal/redistest", "internal/proxy", "internal/faultproxy", "internal/locktest", "internal/scripts/statetest",
+	}
 )
 
 // table says for each package what it may import of this module. A row that ends in /... is for all packages below it
@@ -43,6 +45,7 @@ var table = map[string][]string{
 	"internal/waiting":   {"internal/jitter"},
 	"internal/clock":     nil,
 	"internal/jitter":    nil,
+	"internal/raise":     nil,
 	"internal/watchdog":  {"internal/clock"},
 	"internal/fairqueue": {"internal/waiting"},
 
@@ -50,9 +53,9 @@ var table = map[string][]string{
 	"internal/scripts":      nil,
 	"internal/scripts/lane": {"internal/scripts"},
 	"internal/scripts/row":  {"internal/scripts"},
-	"internal/dispatch":     {"internal/outcome"},
+	"internal/dispatch":     {"internal/outcome", "internal/raise"},
 	"internal/delivery":     {"internal/errs", "internal/outcome", "internal/dispatch", "internal/scripts", "internal/clock"},
-	"internal/wakeup":       {"internal/keys"},
+	"internal/wakeup":       {"internal/keys", "internal/raise"},
 	"internal/session":      all(leaves, without(edge, "internal/session")),
 
 	"internal/rootapi": {"internal/holds", "internal/settings"},
@@ -72,7 +75,7 @@ var table = map[string][]string{
 	"permitsemaphore": primitive("permitsemaphore"),
 	"countdownlatch":  primitive("countdownlatch"),
 
-	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "."},
+	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "."},
 	"multilock":       all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":         all(primitive(), []string{"internal/quorum"}),
 
@@ -81,8 +84,10 @@ var table = map[string][]string{
 	"examples":     nil,                                // only its tests have code
 	"interop":      all(front, primitives, composites), // only its tests have code
 
-	"internal/redistest":         nil,
-	"internal/faultproxy":        nil,
+	"internal/servers":           nil,
+	"internal/redistest":         {"internal/servers"},
+	"internal/proxy":             nil,
+	"internal/faultproxy":        {"internal/proxy"},
 	"internal/locktest":          all(front, []string{"internal/redistest", "internal/faultproxy"}),
 	"internal/scripts/statetest": {"internal/scripts", "internal/redistest"},
 	"internal/layers":            nil,

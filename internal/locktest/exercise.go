@@ -3,7 +3,6 @@ package locktest
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -72,7 +71,7 @@ func Exercise(t *testing.T, make Make, features Features) {
 				continue
 			}
 			t.Run(c.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				redistest.Bubble(t, func(t *testing.T) {
 					mini, client := redistest.InMemory(t)
 					l := newLab(t, make, features, client)
 					l.mini = mini

@@ -20,6 +20,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/servers"
 )
 
 type reply string
@@ -263,7 +264,9 @@ func TestARealServersErrors(t *testing.T) {
 
 	require.NoError(t, client.Set(ctx, "text", "x", 0).Err())
 	wrongType := run(client, "eval", "return redis.call('hget', KEYS[1], 'f')", 1, "text")
-	require.True(t, redis.HasErrorPrefix(wrongType, "WRONGTYPE"), "%v", wrongType)
+	require.Equal(t, srv.Has(t, servers.CodesInScripts), redis.HasErrorPrefix(wrongType, "WRONGTYPE"), "%v", wrongType)
+	require.True(t, outcome.WrongType(wrongType), "%v", wrongType)
+	require.True(t, outcome.Wrong(wrongType), "%v", wrongType)
 	require.Equal(t, outcome.Hopeless, outcome.Of(wrongType))
 
 	write := func() error { return run(client, "eval", "return redis.call('set', KEYS[1], '1')", 1, "k") }
@@ -271,8 +274,12 @@ func TestARealServersErrors(t *testing.T) {
 	require.Equal(t, outcome.Hopeless, outcome.Of(write()))
 	set("maxmemory", "0")
 
+	want := outcome.Done
+	if srv.Has(t, servers.ReplicasForScripts) {
+		want = outcome.NotYet
+	}
 	set("min-replicas-to-write", "1")
-	require.Equal(t, outcome.NotYet, outcome.Of(write()))
+	require.Equal(t, want, outcome.Of(write()))
 	set("min-replicas-to-write", "0")
 
 	require.NoError(t, client.Do(ctx, "acl", "setuser", "reader", "on", ">secret", "~*", "+get").Err())

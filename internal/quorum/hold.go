@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -46,7 +47,7 @@ type Hold struct {
 	inner  bool // a re-entry; see tell.go
 
 	mu      sync.Mutex
-	told    telling
+	told    holds.Telling
 	members []Member
 	over    int                 // how many of them have ended by themselves
 	retired bool                // Unlock was called, or the program has dropped the hold
@@ -152,7 +153,7 @@ func (h *Hold) giveBackRest() {
 	members := slices.Clone(h.members)
 	h.mu.Unlock()
 	if !given {
-		GiveBack(context.Background(), members)
+		GiveBack(raise.Background(context.Background(), h.log()), h.log(), members)
 	}
 }
 
@@ -165,6 +166,14 @@ func (h *Hold) Decline() {
 	}
 	h.mu.Unlock()
 	h.giveBackRest()
+}
+
+// log is nil where the program wants none.
+func (h *Hold) log() *slog.Logger {
+	if h.terms.Set.Logger == nil {
+		return nil
+	}
+	return h.terms.Set.Logger.With("lock", h.terms.Name)
 }
 
 // trustLocked is the moment up to which at least as many members as are needed are in force.
@@ -223,7 +232,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 }
 
 func (h *Hold) giveBack(ctx context.Context, members []Member) error {
-	failures := each(members, h.terms.Need, func(m Member) error { return m.Unlock(ctx) })
+	failures := each(h.log(), members, h.terms.Need, func(m Member) error { return m.Unlock(ctx) })
 	if failures == nil {
 		return nil
 	}
@@ -252,7 +261,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	case retired:
 		return fmt.Errorf("%w: %s %q cannot be extended any more", errs.Released, h.terms.Noun, h.terms.Name)
 	}
-	failures := each(members, h.terms.Need, func(m Member) error { return m.Extend(ctx, lease) })
+	failures := each(h.log(), members, h.terms.Need, func(m Member) error { return m.Extend(ctx, lease) })
 	h.mu.Lock()
 	lost = h.lost // a member that is found gone tells before it returns
 	h.mu.Unlock()
@@ -289,7 +298,7 @@ func (h *Hold) Leave() {
 }
 
 // Forgotten lets the members end with their leases.
-func (h *Hold) Forgotten() {
+func (h *Hold) Forgotten(there *holds.Place) {
 	h.mu.Lock()
 	if h.retired || h.lost != nil {
 		h.mu.Unlock()
@@ -303,13 +312,10 @@ func (h *Hold) Forgotten() {
 	h.mu.Unlock()
 	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
 	h.ending.End(&redlatch.LossError{Name: h.terms.Name, Reason: "it was dropped without Unlock", At: time.Now()})
-	logger := h.terms.Set.Logger
-	if logger == nil {
-		logger = slog.Default()
-	}
-	logger.Error("redlatch: a hold of several locks was dropped without Unlock", "lock", h.terms.Name)
+	holds.Report(h.terms.Set.Logger, "redlatch: a hold of several locks was dropped without Unlock",
+		there, "lock", h.terms.Name)
 	for _, m := range members {
-		m.Forgotten()
+		m.Forgotten(there)
 	}
 	h.finish(settings.Forgotten, nil)
 }

@@ -4,59 +4,94 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
 // each does something to all members at the same time and returns nil when enough have succeeded, without waiting for
-// the others, else what went wrong.
-func each(members []Member, enough int, do func(Member) error) (failures []error) {
-	results := make(chan error, len(members)) // room for those who are not waited for
-	for _, m := range members {
-		go func() {
-			err := do(m)
-			if err != nil {
-				err = fmt.Errorf("%s: %w", m.Name, err)
-			}
-			results <- err
-		}()
+// the others, else what went wrong. It raises what a member has panicked with, when the others are no longer waited for.
+// The panic of a member that is not waited for goes to log.
+func each(log *slog.Logger, members []Member, enough int, do func(Member) error) (failures []error) {
+	type result struct {
+		err    error
+		raised *raise.Panic
 	}
+	results, over := make(chan result), make(chan struct{})
+	defer close(over)
+	for _, m := range members {
+		var r result
+		raise.Go(func() {
+			if err := do(m); err != nil {
+				r.err = fmt.Errorf("%s: %w", m.Name, err)
+			}
+		}, func(raised *raise.Panic) {
+			if r.raised = raised; raised != nil {
+				r.err = raised
+			}
+			select {
+			case results <- r:
+			case <-over:
+				raised.Log(log)
+			}
+		})
+	}
+	var raised *raise.Panic
 	for range members {
-		err := <-results
-		if err != nil {
-			failures = append(failures, err)
-		} else if enough--; enough == 0 {
-			return nil
+		r := <-results
+		if r.err == nil {
+			if enough--; enough == 0 {
+				failures = nil
+				break
+			}
+			continue
 		}
+		failures = append(failures, r.err)
+		if raised == nil {
+			raised = r.raised
+		} else {
+			r.raised.Log(log)
+		}
+	}
+	if raised != nil {
+		panic(raised)
 	}
 	return failures
 }
 
 // GiveBack gives back what an acquisition that failed has got, and does not wait for long when ctx has ended: what is
 // not confirmed by then goes on in the background.
-func GiveBack(ctx context.Context, members []Member) {
+func GiveBack(ctx context.Context, log *slog.Logger, members []Member) {
 	if len(members) == 0 {
 		return
 	}
-	done := make(chan struct{})
-	go func() {
+	done, over := make(chan *raise.Panic), make(chan struct{})
+	defer close(over)
+	raise.Go(func() {
 		// What a failure leaves is repeated by the member itself until its lease is over, and told to its observer.
-		_ = each(members, len(members), func(m Member) error { return m.Unlock(ctx) })
-		close(done)
-	}()
+		_ = each(log, members, len(members), func(m Member) error { return m.Unlock(ctx) })
+	}, func(raised *raise.Panic) {
+		select {
+		case done <- raised:
+		case <-over:
+			raised.Log(log)
+		}
+	})
+	var raised *raise.Panic
 	select {
-	case <-done:
-		return
+	case raised = <-done:
 	case <-ctx.Done():
+		timer := time.NewTimer(leaveWithin)
+		defer timer.Stop()
+		select {
+		case raised = <-done:
+		case <-timer.C:
+		}
 	}
-	timer := time.NewTimer(leaveWithin)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	}
+	raised.Raise(ctx)
 }
 
 // leaveWithin is how long a call whose context has ended stays to see its members given back.
@@ -100,6 +135,6 @@ func Lost(carried []*Hold) error {
 }
 
 // Extend lengthens the lease of all members.
-func Extend(ctx context.Context, members []Member, lease time.Duration) error {
-	return errors.Join(each(members, len(members), func(m Member) error { return m.Extend(ctx, lease) })...)
+func Extend(ctx context.Context, log *slog.Logger, members []Member, lease time.Duration) error {
+	return errors.Join(each(log, members, len(members), func(m Member) error { return m.Extend(ctx, lease) })...)
 }

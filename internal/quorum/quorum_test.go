@@ -42,13 +42,13 @@ func (f *fake) Extend(_ context.Context, lease time.Duration) error {
 	return f.err
 }
 
-func (f *fake) Owner() string         { return "somebody" }
-func (f *fake) Token() int64          { return 7 }
-func (f *fake) Until() time.Time      { return *f.until.Load() }
-func (f *fake) Ending() *holds.Ending { return &f.ending }
-func (f *fake) Leave()                {}
-func (f *fake) Forgotten()            { f.forgotten.Add(1) }
-func (f *fake) trust(until time.Time) { f.until.Store(&until) }
+func (f *fake) Owner() string          { return "somebody" }
+func (f *fake) Token() int64           { return 7 }
+func (f *fake) Until() time.Time       { return *f.until.Load() }
+func (f *fake) Ending() *holds.Ending  { return &f.ending }
+func (f *fake) Leave()                 {}
+func (f *fake) Forgotten(*holds.Place) { f.forgotten.Add(1) }
+func (f *fake) trust(until time.Time)  { f.until.Store(&until) }
 
 // lose ends the hold by itself; Unlock says so, as that of a lock does.
 func (f *fake) lose() {
@@ -261,7 +261,7 @@ func TestAForgottenHoldLetsItsMembersEnd(t *testing.T) {
 		fakes, all := members(time.Second, time.Second)
 		h, seen := hold(2, time.Millisecond, all)
 		done := holds.NewContext(context.Background(), h, nil).Done() // all that somebody still has of it
-		h.Forgotten()
+		h.Forgotten(nil)
 		<-done
 		require.ErrorIs(t, h.Ending().Cause(), errs.Lost)
 		for _, f := range fakes {
@@ -278,7 +278,7 @@ func TestAHoldThatIsOverIsNotForgottenOnceMore(t *testing.T) {
 	for name, end := range map[string]func(h *quorum.Hold, f *fake){
 		"unlocked":  func(h *quorum.Hold, _ *fake) { _ = h.Unlock(context.Background()) },
 		"lost":      func(_ *quorum.Hold, f *fake) { f.lose() },
-		"forgotten": func(h *quorum.Hold, _ *fake) { h.Forgotten() },
+		"forgotten": func(h *quorum.Hold, _ *fake) { h.Forgotten(nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestAHoldThatIsOverIsNotForgottenOnceMore(t *testing.T) {
 				h, seen := hold(2, 0, all)
 				end(h, fakes[0])
 				forgotten := fakes[1].forgotten.Load()
-				h.Forgotten()
+				h.Forgotten(nil)
 				require.Equal(t, forgotten, fakes[1].forgotten.Load())
 				require.Len(t, *seen, 1)
 			})
@@ -301,7 +301,7 @@ func TestGiveBackDoesNotHoldUpACallerWhoseContextHasEnded(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		quorum.GiveBack(ctx, all)
+		quorum.GiveBack(ctx, nil, all)
 		require.Less(t, time.Since(start), 1050*time.Millisecond)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -316,7 +316,7 @@ func TestGiveBackStaysForAMomentAfterItsContextHasEnded(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		start := time.Now()
-		quorum.GiveBack(ctx, all)
+		quorum.GiveBack(ctx, nil, all)
 		require.Equal(t, 5*time.Millisecond, time.Since(start))
 		require.EqualValues(t, 1, fakes[0].unlocked.Load(), "whoever is told so may take it at once")
 	})

@@ -10,15 +10,6 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A telling is how far the observer knows of a hold: of its acquisition, and then of its end, once each.
-type telling uint8
-
-const (
-	untold telling = iota
-	acquired
-	ended
-)
-
 // Tell has the observer know that h was acquired, by a call with ctx that began at start. If the observer panics nobody
 // ever gets h, so that is given back. A hold that was lost before its acquisition was told is told lost after it.
 func (h *Hold) Tell(ctx context.Context, start time.Time) {
@@ -38,7 +29,7 @@ func (h *Hold) Tell(ctx context.Context, start time.Time) {
 	h.observe(settings.Acquired, time.Since(start), nil)
 	returned = true
 	h.mu.Lock()
-	h.told = acquired
+	h.told.Acquired()
 	lost := h.lost
 	h.mu.Unlock()
 	if lost != nil {
@@ -49,10 +40,7 @@ func (h *Hold) Tell(ctx context.Context, start time.Time) {
 // finish has the observer know of the end of h, once. An error that says that h was lost makes it a loss.
 func (h *Hold) finish(kind int, err error) {
 	h.mu.Lock()
-	due := h.told == acquired
-	if due {
-		h.told = ended
-	}
+	due := h.told.End()
 	h.mu.Unlock()
 	if !due {
 		return

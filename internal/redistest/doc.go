@@ -6,8 +6,8 @@
 //   - InMemory is miniredis without a socket, for use inside a testing/synctest bubble.
 //   - Main is the TestMain of every package: it fails when a goroutine outlives the tests.
 //
-// A real server is a redis-server process of the test's own: it starts in about 15 ms, so nothing is shared and
-// no test has to leave room for another. REDLATCH_REDIS_URL names a server to use in its place where one server
+// A real server is a process of the test's own, started by package servers: that takes about 15 ms, so nothing is shared
+// and no test has to leave room for another. REDLATCH_REDIS_URL names a server to use in its place where one server
 // suffices (Each, Real); there every test keeps to keys of its own, which is what Server.Name is for. With neither
 // the test is skipped with a sentence, or fails where REDLATCH_REQUIRE_REAL=1.
 //

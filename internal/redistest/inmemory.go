@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -12,7 +13,19 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// InMemory returns a miniredis without a socket and a client of it. Both work inside a testing/synctest bubble: keys
+// Bubble runs a test in a bubble of testing/synctest that ends well: what the library does in the background goes as far
+// as it can before the cleanups take its server and its clients away. Without that it would meet their end, sleep before
+// it asks again, and the bubble, whose clock stands still when the test is over, would panic. Clients are therefore to be
+// closed by Cleanup, not by defer.
+func Bubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		defer synctest.Wait()
+		test(t)
+	})
+}
+
+// InMemory returns a miniredis without a socket and a client of it. Both work inside a Bubble: keys
 // expire with the bubble's clock and a goroutine that waits for a reply counts as blocked. They are closed with the
 // test, or with the bubble when tb is the bubble's.
 func InMemory(tb testing.TB) (*miniredis.Miniredis, *redis.Client) {

@@ -1,6 +1,7 @@
 package redistest_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -107,4 +108,19 @@ func TestInMemoryServesManyCallersInOneBubbleAfterAnother(t *testing.T) {
 			equal(t, "64", client.Get(t.Context(), "n").Val())
 		})
 	}
+}
+
+func TestABubbleLetsTheBackgroundFinishBeforeItTakesTheServerAway(t *testing.T) {
+	var err error
+	redistest.Bubble(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		go func() {
+			for range 100 {
+				if err = client.Incr(context.Background(), "n").Err(); err != nil {
+					return
+				}
+			}
+		}()
+	})
+	ok(t, err)
 }

@@ -13,7 +13,7 @@ func TestLeakIsFoundAndALateEndIsForgiven(t *testing.T) {
 		t.Fatalf("a goroutine still runs, but the check said: %v", err)
 	}
 	time.AfterFunc(2*time.Second, func() { close(stop) }) // later than goleak alone would wait
-	if err := awaitNoLeak(patience); err != nil {
+	if err := awaitNoLeak(lastBreath); err != nil {
 		t.Fatal(err)
 	}
 }

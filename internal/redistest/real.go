@@ -3,17 +3,17 @@ package redistest
 import (
 	"context"
 	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/redlatch/redlatch/internal/servers"
 )
 
 const (
 	urlVariable     = "REDLATCH_REDIS_URL"    // a server to use instead of processes of our own
 	requireVariable = "REDLATCH_REQUIRE_REAL" // "1": a missing server is a failure, not a skip
-	program         = "redis-server"          // looked up on PATH
 )
 
 // Real returns a real server: the one of REDLATCH_REDIS_URL, which others may use at the same time, else a
@@ -26,26 +26,18 @@ func Real(tb testing.TB) *Server {
 	return Process(tb)
 }
 
-// Process returns an empty redis-server process of the test's own, which the test may Stop, Continue, Kill and
-// Restart; args are added to its command line ("--appendonly", "yes"). It keeps nothing on disk unless args say so.
-// Without a redis-server on PATH the test is skipped, or fails where REDLATCH_REQUIRE_REAL=1.
-func Process(tb testing.TB, args ...string) *Server {
-	tb.Helper()
-	requireProgram(tb)
-	return launch(tb, append([]string{"--save", "", "--appendonly", "no"}, args...)...)
-}
-
-// requireProgram skips or fails the test when there is no redis-server to start.
+// requireProgram skips or fails the test when there is no server program to start.
 func requireProgram(tb testing.TB) {
 	tb.Helper()
-	if _, err := exec.LookPath(program); err == nil {
+	err := servers.Look()
+	if err == nil {
 		return
 	}
-	const how = "put redis-server 6.2 or newer on PATH (tests of a single server also take " + urlVariable + "=redis://host:port)"
+	const orURL = " (tests of a single server also take " + urlVariable + "=redis://host:port)"
 	if os.Getenv(requireVariable) == "1" {
-		tb.Fatal("redistest: this test needs a real Redis, and " + requireVariable + "=1 forbids to skip it: " + how)
+		tb.Fatal("redistest: this test needs a real Redis, and " + requireVariable + "=1 forbids to skip it: " + err.Error() + orURL)
 	}
-	tb.Skip("redistest: left out the part that needs a real Redis; to run it, " + how)
+	tb.Skip("redistest: left out the part that needs a real Redis: " + err.Error() + orURL)
 }
 
 // foreign returns the server of a URL. Whatever the test leaves behind under names of Key is deleted with the test.

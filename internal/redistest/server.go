@@ -10,6 +10,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/servers"
 )
 
 // A Server is one Redis that a test talks to. Its methods fail the test that the server was made for.
@@ -20,12 +22,12 @@ type Server struct {
 	Mini *miniredis.Miniredis // nil on a real server
 
 	tb      testing.TB
-	options redis.Options // the address; for a foreign server also user, password, database and TLS
-	admin   *redis.Client // asks what the methods below report; nil on miniredis
-	calls   *callCounter  // stands in for INFO commandstats; miniredis only
-	process *process      // nil unless the server is a process that we started
-	token   string        // part of every name made by Key: on a shared server it tells our keys from others'
-	keys    atomic.Int64  // names made by Key so far
+	options redis.Options   // the address; for a foreign server also user, password, database and TLS
+	admin   *redis.Client   // asks what the methods below report; nil on miniredis
+	calls   *callCounter    // stands in for INFO commandstats; miniredis only
+	process *servers.Server // nil unless the server is a process that we started
+	token   string          // part of every name made by Key: on a shared server it tells our keys from others'
+	keys    atomic.Int64    // names made by Key so far
 }
 
 // Each runs fn as a subtest on miniredis and, at the same time, as another on a real server (see Real for which).

@@ -115,6 +115,7 @@ func TestProcessToldToKeepDataHasItAfterRestart(t *testing.T) {
 
 func TestWithoutAServerTheTestIsSkippedOrFailsWhereRequired(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
+	t.Setenv("REDLATCH_SERVER", "")
 	t.Setenv("REDLATCH_REDIS_URL", "")
 	t.Setenv("REDLATCH_REQUIRE_REAL", "")
 	equal(t, "skip", verdict(t))

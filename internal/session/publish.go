@@ -15,6 +15,7 @@ import (
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/wakeup"
 )
@@ -52,9 +53,17 @@ func (s *Session) Publish(ctx context.Context) (string, error) {
 		return *chosen, nil
 	}
 	// The question is nobody's in particular: no caller's context ends it for the others.
-	answer := s.publish.asking.DoChan("", func() (any, error) { return s.publish.ask(s.Client, s.topology) })
+	answer := s.publish.asking.DoChan("", func() (command any, err error) {
+		if raised := raise.Run(func() { command, err = s.publish.ask(s.Client, s.topology) }); raised != nil {
+			return "", raised
+		}
+		return command, err
+	})
 	select {
 	case a := <-answer:
+		if raised, ok := a.Err.(*raise.Panic); ok {
+			raised.Raise(ctx)
+		}
 		command, _ := a.Val.(string)
 		return command, a.Err
 	case <-ctx.Done():

@@ -1,8 +1,10 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,7 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/servers"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -34,6 +38,26 @@ func (p *probed) Process(_ context.Context, cmd redis.Cmder) error {
 		<-hang
 	}
 	return err
+}
+
+// An explosive client panics at what it is asked.
+type explosive struct{ *redis.Client }
+
+func (explosive) Process(context.Context, redis.Cmder) error { panic("a hook of the client") }
+
+// The question is asked on a goroutine of its own, for all who want to know.
+func TestAHookThatPanicsAtTheQuestionForThePublishCommandReachesTheCaller(t *testing.T) {
+	s := session.Of(&explosive{redistest.Mini(t).Client(t)}, &settings.Settings{Cluster: true})
+	defer func() {
+		raised, _ := recover().(*raise.Panic)
+		require.NotNil(t, raised)
+		require.Equal(t, "a hook of the client", raised.Value)
+		var log bytes.Buffer
+		_, err := s.Publish(raise.Background(context.Background(), slog.New(slog.NewTextHandler(&log, nil))))
+		require.Error(t, err, "where no caller could raise it")
+		require.Contains(t, log.String(), "level=ERROR")
+	}()
+	_, _ = s.Publish(context.Background())
 }
 
 type reply string
@@ -139,10 +163,14 @@ func TestAClusterThatCannotBeAskedIsAskedForAsLongAsTheOutageMayLast(t *testing.
 	})
 }
 
-func TestARealClusterPublishesSharded(t *testing.T) {
+func TestARealClusterPublishesShardedIfItCan(t *testing.T) {
 	cluster := redistest.Cluster(t, 3, 0)
+	want := session.Classic
+	if cluster.Node(0).Has(t, servers.ShardedChannels) {
+		want = session.Sharded
+	}
 	s := session.Of(cluster.Client(t), quick())
 	got, err := s.Publish(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, session.Sharded, got)
+	require.Equal(t, want, got)
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,6 +17,8 @@ type Renewer interface {
 	// Renewal is a script for the first n of the tickets of one batch, for all of them if that is not too much work for
 	// one. It answers for each whether it is still its owner's.
 	Renewal(tickets []*watchdog.Ticket) (cmd scripts.Command[[]bool], n int)
+	// Log is where trouble with the renewal is told, with the name of what is held.
+	Log() *slog.Logger
 }
 
 // BatchOf is the batch of a key that is renewed by scripts of a kind. It does not ask the network: what is held was
@@ -40,7 +43,7 @@ func (s *Session) BatchOf(kind, key string) watchdog.Batch {
 // any more. A plain client may have the one address of a cluster, as serverless ones and proxies have: what is sent again
 // then has one slot a script.
 func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(script int, alive []bool, err error)) {
-	var server pipeliner = s.Client
+	var server dispatch.Client = s.Client
 	if master, ok := due[0].Batch.Server.(*redis.Client); ok {
 		server = master
 	}
@@ -101,6 +104,7 @@ func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(
 
 // A renewal is one script on its way.
 type renewal struct {
+	owner  Renewer // of the first ticket
 	cmd    scripts.Command[[]bool]
 	source bool // it is sent with its source
 	alive  []bool
@@ -109,8 +113,9 @@ type renewal struct {
 
 func renewals(tickets []*watchdog.Ticket) (parts []*renewal) {
 	for len(tickets) > 0 {
-		cmd, n := tickets[0].Owner().(Renewer).Renewal(tickets)
-		parts = append(parts, &renewal{cmd: cmd})
+		owner := tickets[0].Owner().(Renewer)
+		cmd, n := owner.Renewal(tickets)
+		parts = append(parts, &renewal{owner: owner, cmd: cmd})
 		tickets = tickets[n:]
 	}
 	return parts
@@ -131,25 +136,14 @@ func joined(script int, parts []*renewal) (int, []bool, error) {
 	return script, alive, nil
 }
 
-type pipeliner interface {
-	Process(ctx context.Context, cmd redis.Cmder) error
-	Pipeline() redis.Pipeliner
-}
-
-// flush sends each renewal one time, all in one round trip.
-func flush(ctx context.Context, server pipeliner, all []*renewal) {
+// flush sends each renewal one time, all in one round trip. What a hook of the client panics with fails all of them.
+func flush(ctx context.Context, server dispatch.Client, all []*renewal) {
 	sends := make([]redis.Cmder, len(all))
 	for i, r := range all {
 		sends[i] = r.cmd.Cmder(ctx, r.source)
 	}
-	if len(sends) == 1 {
-		_ = server.Process(ctx, sends[0])
-	} else {
-		pipe := server.Pipeline()
-		for _, send := range sends {
-			_ = pipe.Process(ctx, send)
-		}
-		_ = dispatch.Exec(ctx, pipe) // every command has its own error
+	if raised := dispatch.Direct(ctx, server, sends); raised != nil {
+		raised.Log(all[0].owner.Log())
 	}
 	for i, r := range all {
 		if r.err = sends[i].Err(); r.err == nil {

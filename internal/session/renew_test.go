@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,7 @@ type holder struct {
 }
 
 func (h *holder) Batch() watchdog.Batch { return h.session.BatchOf("test", h.key) }
+func (h *holder) Log() *slog.Logger     { return slog.New(slog.DiscardHandler) }
 func (h *holder) Lost(string, error)    { h.lost.Store(true) }
 
 func (h *holder) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], int) {
@@ -45,12 +47,19 @@ func (h *holder) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], i
 // A trips client counts what it is sent.
 type trips struct {
 	*redis.Client
-	mu    sync.Mutex
-	sizes []int // commands in each round trip
+	mu      sync.Mutex
+	sizes   []int // commands in each round trip
+	sources int   // of them with the source of a script
+}
+
+// inMemory is a client on fake time.
+func inMemory(t *testing.T) *trips {
+	_, client := redistest.InMemory(t)
+	return &trips{Client: client}
 }
 
 func (c *trips) Process(ctx context.Context, cmd redis.Cmder) error {
-	c.note(1)
+	c.note(cmd)
 	return c.Client.Process(ctx, cmd)
 }
 
@@ -58,10 +67,15 @@ func (c *trips) Pipeline() redis.Pipeliner {
 	return &counted{c.Client.Pipeline(), c}
 }
 
-func (c *trips) note(size int) {
+func (c *trips) note(cmds ...redis.Cmder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sizes = append(c.sizes, size)
+	c.sizes = append(c.sizes, len(cmds))
+	for _, cmd := range cmds {
+		if cmd.Name() == "eval" {
+			c.sources++
+		}
+	}
 }
 
 func (c *trips) taken() []int {
@@ -76,7 +90,7 @@ type counted struct {
 }
 
 func (p *counted) Exec(ctx context.Context) ([]redis.Cmder, error) {
-	p.client.note(p.Len())
+	p.client.note(p.Cmds()...)
 	return p.Pipeliner.Exec(ctx)
 }
 
@@ -102,36 +116,41 @@ func keep(t *testing.T, client *trips, n, share int, gone ...int) []*holder {
 }
 
 func TestRenewalsOfOneServerAreOneRoundTripAndAnUnknownScriptASecond(t *testing.T) {
-	srv := redistest.Mini(t)
-	client := &trips{Client: srv.Client(t)}
-	holders := keep(t, client, 450, 100, 7, 320)
-	eventually(t, "two rounds", func() bool { return len(client.taken()) >= 3 })
-	require.Equal(t, []int{5, 5, 5}, client.taken()[:3], "450 in five scripts, the first time with their source besides")
-	require.EqualValues(t, 5, srv.CommandStats(t)["eval"])
-	for i, h := range holders {
-		require.Equal(t, i == 7 || i == 320, h.lost.Load(), "holder %d", i)
-		if !h.lost.Load() {
-			require.Greater(t, client.PTTL(t.Context(), h.key).Val(), time.Minute, "holder %d is not renewed", i)
+	redistest.Bubble(t, func(t *testing.T) {
+		client := inMemory(t)
+		holders := keep(t, client, 450, 100, 7, 320)
+		time.Sleep(7 * time.Second) // two rounds
+		require.Equal(t, []int{5, 5, 5}, client.taken(), "450 in five scripts, the first time with their source besides")
+		require.Equal(t, 5, client.sources)
+		for i, h := range holders {
+			require.Equal(t, i == 7 || i == 320, h.lost.Load(), "holder %d", i)
+			if !h.lost.Load() {
+				require.Greater(t, client.PTTL(t.Context(), h.key).Val(), time.Minute, "holder %d is not renewed", i)
+			}
 		}
-	}
+	})
 }
 
 // A batch whose tickets stand for more work than one script should have becomes several.
 func TestABatchThatIsTooMuchForOneScriptIsAnsweredAsOne(t *testing.T) {
-	client := &trips{Client: redistest.Mini(t).Client(t)}
-	holders := keep(t, client, 150, 7, 6, 149)
-	eventually(t, "two rounds", func() bool { return len(client.taken()) >= 3 })
-	require.Equal(t, []int{15 + 8, 15 + 8}, client.taken()[:2], "of 100 tickets and of 50, seven in a script")
-	for i, h := range holders {
-		require.Equal(t, i == 6 || i == 149, h.lost.Load(), "holder %d", i)
-	}
+	redistest.Bubble(t, func(t *testing.T) {
+		client := inMemory(t)
+		holders := keep(t, client, 150, 7, 6, 149)
+		time.Sleep(4 * time.Second) // one round
+		require.Equal(t, []int{15 + 8, 15 + 8}, client.taken(), "of 100 tickets and of 50, seven in a script")
+		for i, h := range holders {
+			require.Equal(t, i == 6 || i == 149, h.lost.Load(), "holder %d", i)
+		}
+	})
 }
 
 func TestALoneRenewalIsNoPipeline(t *testing.T) {
-	client := &trips{Client: redistest.Mini(t).Client(t)}
-	keep(t, client, 1, 100)
-	eventually(t, "a renewal", func() bool { return len(client.taken()) >= 3 })
-	require.Equal(t, []int{1, 1, 1}, client.taken()[:3])
+	redistest.Bubble(t, func(t *testing.T) {
+		client := inMemory(t)
+		keep(t, client, 1, 100)
+		time.Sleep(7 * time.Second) // two rounds
+		require.Equal(t, []int{1, 1, 1}, client.taken())
+	})
 }
 
 // A shifting client is a cluster's whose only master is dead, until somebody has it look at the topology again.
@@ -173,7 +192,7 @@ func (c *crowded) ReloadState(context.Context)                                 {
 
 // What is looked up then is wrong for nobody, and each waiter of the process would have to subscribe and ask anew.
 func TestARenewalThatNobodyWaitsForAnyMoreIsNoSignThatThePrimaryHasChanged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		c := &crowded{}
 		m, _ := redistest.InMemory(t)
 		options := redistest.InMemoryOptions(m)
@@ -184,7 +203,7 @@ func TestARenewalThatNobodyWaitsForAnyMoreIsNoSignThatThePrimaryHasChanged(t *te
 			return nil, errors.New("gone")
 		}
 		c.Client = redis.NewClient(options)
-		defer c.Close()
+		t.Cleanup(func() { _ = c.Close() })
 		s := session.Of(c, quick())
 		h := &holder{session: s, key: "held", share: 100}
 		s.Watchdog.Keep(&h.Ticket, h, watchdog.Terms{

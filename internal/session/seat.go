@@ -51,6 +51,16 @@ func (s *Seat) Ask(mint func() string) *Sitter {
 	return p
 }
 
+// Owner is the sitter's, or empty if there is none.
+func (s *Seat) Owner() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil {
+		return ""
+	}
+	return s.current.Owner
+}
+
 func (s *Seat) currentLocked(mint func() string) *Sitter {
 	if s.current == nil {
 		s.current = &Sitter{Owner: mint()}

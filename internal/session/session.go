@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/dispatch"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/wakeup"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -131,6 +132,7 @@ func open(client Client, set *settings.Settings) *Session {
 	s.publish.decide(s.cluster.Load(), set.Sharding)
 	s.Dispatch = dispatch.New(client, s.topology, lingerOf(&s.linger))
 	s.Dispatch.OnTrouble(s.suspect)
+	s.Dispatch.OnStray(func(p *raise.Panic) { p.Log(s.logger) })
 	s.Watchdog = watchdog.New(s.renew)
 	return s
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/servers"
 	"github.com/redlatch/redlatch/internal/wakeup"
 )
 
@@ -63,6 +64,7 @@ func pubsubConnections(t *testing.T, node *redis.Client) (n int) {
 
 func TestShardedChannelsShareOneConnectionPerMaster(t *testing.T) {
 	cluster := redistest.Cluster(t, 3, 0)
+	cluster.Node(0).Needs(t, servers.ShardedChannels)
 	client := cluster.Client(t)
 	var searches atomic.Int64
 	hub := shardedHub(client, &searches)
@@ -93,6 +95,7 @@ func TestShardedChannelsShareOneConnectionPerMaster(t *testing.T) {
 
 func TestShardedChannelsFollowTheirSlot(t *testing.T) {
 	cluster := redistest.Cluster(t, 2, 0)
+	cluster.Node(0).Needs(t, servers.ShardedChannels)
 	client := cluster.Client(t)
 	var searches atomic.Int64
 	hub := shardedHub(client, &searches)
@@ -135,6 +138,7 @@ func awaitStanding(t *testing.T, hub *wakeup.Hub, channel string) {
 
 func TestTheMasterOfASlotIsAskedForOnce(t *testing.T) {
 	cluster := redistest.Cluster(t, 1, 0)
+	cluster.Node(0).Needs(t, servers.ShardedChannels)
 	var searches atomic.Int64
 	hub := shardedHub(cluster.Client(t), &searches)
 	var waiters []*waiter
@@ -195,6 +199,7 @@ func moveSlot(t *testing.T, nodes []*redis.Client, slot int) {
 
 func TestShardedChannelsFollowAFailover(t *testing.T) {
 	cluster := redistest.Cluster(t, 3, 1)
+	cluster.Node(0).Needs(t, servers.ShardedChannels)
 	client := cluster.Client(t)
 	var searches atomic.Int64
 	hub := shardedHub(client, &searches)

@@ -8,6 +8,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
 const (
@@ -139,9 +140,11 @@ func (m *home) loseLocked(t *turn, err error) {
 	if err != nil {
 		if !m.warned {
 			m.warned = true
-			t.logs = append(t.logs, func(log *slog.Logger) {
-				log.Warn("redlatch: pub/sub connection lost, waiters poll until it is back", "error", err)
-			})
+			if raised := (*raise.Panic)(nil); !errors.As(err, &raised) { // hookFailed has logged that
+				t.logs = append(t.logs, func(log *slog.Logger) {
+					log.Warn("redlatch: pub/sub connection lost, waiters poll until it is back", "error", err)
+				})
+			}
 		}
 		h.sawLocked(t, err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
 // Client is what the hub needs of a redis client.
@@ -83,6 +85,8 @@ type Hub struct {
 	findRetry *backoff.ExponentialBackOff
 	findErr   error // why the last find could not place every channel
 	reloading bool  // a reload goroutine runs
+
+	raised bool // a hook's panic is in the log, and no subscription has succeeded since
 }
 
 // New makes a hub. It does nothing until somebody listens, and there is nothing to close.
@@ -195,6 +199,18 @@ func (h *Hub) spawnLocked(f func()) {
 		}()
 		f()
 	}()
+}
+
+// hookFailed is for a hook of the client that has panicked on a goroutine of the hub, where no program could recover from it.
+// It counts as a connection that failed. Each attempt may bring it back, so there is one line until one succeeds.
+func (h *Hub) hookFailed(p *raise.Panic) {
+	h.mu.Lock()
+	news := !h.raised
+	h.raised = true
+	h.mu.Unlock()
+	if news && h.cfg.Logger != nil {
+		h.cfg.Logger.Error("redlatch: a hook of the Redis client has panicked at the pub/sub connection, waiters poll until it is back", "panic", p)
+	}
 }
 
 // newRetry paces attempts: about 50 ms at first, about 2 s in the long run, and never an end.

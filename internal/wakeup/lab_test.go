@@ -42,7 +42,7 @@ type lab struct {
 }
 
 func inLab(t *testing.T, test func(l *lab)) {
-	synctest.Test(t, func(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
 		l := &lab{t: t, server: miniredis.NewMiniRedis(), start: time.Now()}
 		l.server.ClockTTL(true)
 		options := redistest.InMemoryOptions(l.server)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
 // A kind of command that a writer sends.
@@ -49,6 +51,7 @@ type link struct {
 	heardAtPing uint64
 	dead        bool  // given up; what it still says does not count
 	err         error // why it should be given up
+	abandoned   bool  // a hook has panicked in the middle of go-redis, see hookFailed
 }
 
 // openLocked starts a link. It is opened by the first command of its work.
@@ -79,6 +82,9 @@ func (l *link) write(ctx context.Context, via Client) {
 		ps = via.Subscribe(ctx)
 	}
 	defer func() {
+		if l.isAbandoned() {
+			return
+		}
 		if err := ps.Close(); err != nil && h.cfg.Logger != nil {
 			h.cfg.Logger.Debug("redlatch: closing a pub/sub connection", "error", err)
 		}
@@ -88,7 +94,12 @@ func (l *link) write(ctx context.Context, via Client) {
 			if !l.sending(c) {
 				return
 			}
-			if err := send(ctx, ps, sharded, c); err != nil {
+			var err error
+			raise.Here(func() { err = send(ctx, ps, sharded, c) }, func(p *raise.Panic) {
+				err = p
+				l.hookFailed(p)
+			})
+			if err != nil {
 				l.fail(fmt.Errorf("%v: %w", c, err))
 				return
 			}
@@ -167,12 +178,35 @@ func (l *link) fail(err error) {
 	h.poke()
 }
 
+// hookFailed notes a panic of a hook, and gives the link up. go-redis runs hooks only while it opens a connection, so there
+// is none to close, and it may have kept the mutex of its PubSub. Nobody touches that again.
+func (l *link) hookFailed(p *raise.Panic) {
+	h := l.home.hub
+	h.mu.Lock()
+	l.abandoned = true
+	h.mu.Unlock()
+	h.hookFailed(p)
+	l.fail(p) // here, for after a Goexit nothing else runs
+}
+
+func (l *link) isAbandoned() bool {
+	h := l.home.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return l.abandoned
+}
+
 // read is the reader. It has no deadline: go-redis loses its place in the stream when one passes in the middle of a
 // message. The watchdog sees to silence.
 func (l *link) read(ps *redis.PubSub) {
 	h := l.home.hub
 	for {
-		got, err := ps.Receive(h.undialled)
+		var got any
+		var err error
+		raise.Here(func() { got, err = ps.Receive(h.undialled) }, func(p *raise.Panic) {
+			err = p
+			l.hookFailed(p)
+		})
 		var reply redis.Error
 		if err != nil && !errors.As(err, &reply) {
 			l.fail(err)
@@ -239,6 +273,7 @@ func (l *link) answer(s *redis.Subscription) error {
 				wakes = ch.appendWakes(wakes)
 			}
 			back, l.home.warned = l.home.warned, false
+			h.raised = false
 		}
 	}
 	h.mu.Unlock()

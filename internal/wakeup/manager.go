@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
 const (
@@ -190,7 +192,9 @@ func (h *Hub) reloadLocked() {
 	}
 	h.reloading = true
 	h.spawnLocked(func() {
-		h.cfg.Reload()
+		if p := raise.Run(h.cfg.Reload); p != nil {
+			h.hookFailed(p)
+		}
 		h.mu.Lock()
 		h.reloading = false
 		h.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
 // findLimit bounds one search for the masters of all stray channels.
@@ -71,7 +72,10 @@ func (h *Hub) find(strays []*channel) {
 		slots[i] = slot
 		if _, known := places[slot]; !known {
 			var p place
-			p.master, p.via, p.err = h.cfg.Shard(ctx, ch.name)
+			if raised := raise.Run(func() { p.master, p.via, p.err = h.cfg.Shard(ctx, ch.name) }); raised != nil {
+				p.err = raised
+				h.hookFailed(raised)
+			}
 			places[slot] = p
 		}
 	}

@@ -134,8 +134,8 @@ func TestASendTakesAlongWhatIsDueWithinAQuarterOfItsPeriod(t *testing.T) {
 
 func TestRetriesDoNotTravelEarly(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		// At 10 s both shards are sent together and the first fails; a third ticket is due at 10.5 s, before the retry
-		// and within what would be its slack.
+		// At 10 s both shards are sent together and the first fails; a third ticket is due at 11.4 s, before the second
+		// retry and within what would be its slack.
 		failing, near, later := w.owner(0), w.owner(1), w.owner(1)
 		w.answer = func(_ context.Context, _ int, c *call) ([]bool, error) {
 			if c.batch.Shard == 0 {
@@ -145,10 +145,10 @@ func TestRetriesDoNotTravelEarly(t *testing.T) {
 		}
 		w.keep(failing, w.renewed())
 		w.keep(near, w.renewed())
-		w.until(7900 * time.Millisecond)
-		w.keep(later, watchdog.Terms{Lease: 9 * time.Second, Every: 3 * time.Second, Margin: margin, Trusted: w.start.Add(17 * time.Second)})
-		w.until(13 * time.Second)
-		require.Equal(t, sec(10, 10, 10.9, 12), w.sent())
+		w.until(8400 * time.Millisecond)
+		w.keep(later, watchdog.Terms{Lease: 9 * time.Second, Every: 3 * time.Second, Margin: margin, Trusted: w.start.Add(17400 * time.Millisecond)})
+		w.until(12 * time.Second)
+		require.Equal(t, sec(10, 10, 10.5, 11.4, 11.5), w.sent())
 		w.forget(failing, near, later)
 	})
 }
@@ -251,7 +251,7 @@ func TestAHangingShardDelaysNoOther(t *testing.T) {
 		}
 		w.until(65 * time.Second)
 		require.Equal(t, map[int][]time.Duration{
-			1: sec(10, 15, 20), 2: sec(10, 12, 16, 21, 26), 3: sec(10, 20, 30, 40, 50, 60),
+			1: sec(10, 15, 20), 2: sec(10, 10.5, 11.5, 13.5, 17.5, 22.5, 27.5), 3: sec(10, 17.5, 27.5, 37.5, 47.5, 57.5), // along with a retry,
 		}, at)
 		require.Equal(t, []loss{{trust, watchdog.Unanswered, nil}}, stuck.lost())
 		require.Equal(t, []loss{{trust, watchdog.Unanswered, errDown}}, failing.lost())

@@ -275,7 +275,7 @@ func TestKeepingAgainBeginsWithoutOldFailures(t *testing.T) {
 		w.forget(o)
 		w.keep(o, w.renewed())
 		w.until(26 * time.Second)
-		require.Equal(t, sec(10, 12, 23, 25), w.sent())
+		require.Equal(t, sec(10, 10.5, 11.5, 23, 23.5, 24.5), w.sent())
 		w.forget(o)
 	})
 }

@@ -103,8 +103,8 @@ func TestErrorsAreRetriedWithGrowingPausesUntilTrustEnds(t *testing.T) {
 		w.until(trust - 1)
 		require.Empty(t, o.lost())
 		w.until(time.Hour)
-		require.Equal(t, sec(10, 12, 16, 21, 26), w.sent())
-		require.Equal(t, []loss{{trust, watchdog.Unanswered, nth(5)}}, o.lost())
+		require.Equal(t, sec(10, 10.5, 11.5, 13.5, 17.5, 22.5, 27.5), w.sent())
+		require.Equal(t, []loss{{trust, watchdog.Unanswered, nth(7)}}, o.lost())
 		require.Equal(t, trust, w.trusted(o))
 	})
 }
@@ -123,12 +123,12 @@ func TestAnAnswerAfterErrorsRestoresThePeriodAndForgetsThem(t *testing.T) {
 			}
 		}
 		w.keep(o, w.renewed())
-		w.until(16 * time.Second)
-		require.Equal(t, 16*time.Second+trust, w.trusted(o))
+		w.until(12 * time.Second)
+		require.Equal(t, 11500*time.Millisecond+trust, w.trusted(o))
 		w.until(time.Hour)
-		// 26 and 28 fail, 32 and its doubles hang; the pause began small again.
-		require.Equal(t, sec(10, 12, 16, 26, 28, 32, 37, 42), w.sent())
-		require.Equal(t, []loss{{16*time.Second + trust, watchdog.Unanswered, nth(5)}}, o.lost())
+		// 21.5 and 22 fail, 23 and its doubles hang; the pause began small again.
+		require.Equal(t, sec(10, 10.5, 11.5, 21.5, 22, 23, 28, 33), w.sent())
+		require.Equal(t, []loss{{11500*time.Millisecond + trust, watchdog.Unanswered, nth(5)}}, o.lost())
 	})
 }
 
@@ -150,8 +150,8 @@ func TestOneFailedRenewalAnywhereDoesNoHarm(t *testing.T) {
 		next time.Duration // when the next send is made, after the one that failed
 	}{
 		"lost":          {func(w *world, ctx context.Context) ([]bool, error) { return hang(ctx) }, 5 * time.Second},
-		"failed":        {func(*world, context.Context) ([]bool, error) { return nil, errDown }, 2 * time.Second},
-		"failed slowly": {func(w *world, _ context.Context) ([]bool, error) { return w.deaf(w.now()+4*time.Second, nil, errDown) }, 6 * time.Second},
+		"failed":        {func(*world, context.Context) ([]bool, error) { return nil, errDown }, 500 * time.Millisecond},
+		"failed slowly": {func(w *world, _ context.Context) ([]bool, error) { return w.deaf(w.now()+4*time.Second, nil, errDown) }, 4500 * time.Millisecond},
 		"delayed": {func(w *world, _ context.Context) ([]bool, error) {
 			return w.deaf(w.now()+4*time.Second, all(true, 1), nil)
 		}, 10 * time.Second},
@@ -218,7 +218,7 @@ func TestAFailureAmongThreeInFlightMakesRoomForAnother(t *testing.T) {
 		}
 		w.keep(o, w.renewed())
 		w.until(time.Hour)
-		require.Equal(t, sec(10, 15, 20, 25), w.sent())
+		require.Equal(t, sec(10, 15, 20, 23.5), w.sent())
 		require.Equal(t, []loss{{trust, watchdog.Unanswered, nth(1)}}, o.lost())
 	})
 }
@@ -315,7 +315,7 @@ func TestAnAnsweredErrorIsNoLongerTheCause(t *testing.T) {
 		}
 		w.keep(o, w.renewed())
 		w.until(time.Hour)
-		require.Equal(t, []loss{{12*time.Second + trust, watchdog.Unanswered, nil}}, o.lost())
+		require.Equal(t, []loss{{10500*time.Millisecond + trust, watchdog.Unanswered, nil}}, o.lost())
 	})
 }
 
@@ -352,7 +352,7 @@ func TestAFailureLeavesAnEarlierSendInFlight(t *testing.T) {
 		w.until(18 * time.Second)
 		require.Equal(t, 10*time.Second+trust, w.trusted(o))
 		w.until(20 * time.Second)
-		require.Equal(t, sec(10, 15, 20), w.sent())
+		require.Equal(t, sec(10, 15, 17.5), w.sent())
 		w.forget(o)
 	})
 }

@@ -49,7 +49,7 @@ func TestFailedChecksDoNotShortenAFixedLease(t *testing.T) {
 		w.answer = func(context.Context, int, *call) ([]bool, error) { return nil, errDown }
 		w.keep(o, w.checked(time.Minute))
 		w.until(time.Hour)
-		require.Equal(t, sec(10, 12, 16, 21, 26, 31, 36, 41, 46, 51, 56), w.sent())
+		require.Equal(t, sec(10, 10.5, 11.5, 13.5, 17.5, 22.5, 27.5, 32.5, 37.5, 42.5, 47.5, 52.5, 57.5), w.sent())
 		require.Equal(t, []loss{{time.Minute - margin, watchdog.LeaseOver, nil}}, o.lost())
 	})
 }

@@ -87,7 +87,7 @@ type pace struct {
 }
 
 // maxFailures is where the pause between failures stops growing.
-const maxFailures = 3
+const maxFailures = 5
 
 // A failure is shared by all tickets of one send.
 type failure struct{ err error }
@@ -163,9 +163,10 @@ func (t *Ticket) slackLocked() instant {
 func (t *Ticket) doubleAfterLocked() instant { return instant(t.pace.every / 2) }
 
 // pauseLocked is how long to wait after the latest failure. With a lease of 30 s and errors at once, sends are made
-// 10, 12, 16, 21 and 26 s after the last success.
+// 10, 10.5, 11.5, 13.5, 17.5, 22.5 and 27.5 s after the last success. The first pauses are short, for many a failure is
+// that of a connection which has broken while nothing was sent.
 func (t *Ticket) pauseLocked() instant {
-	return instant(min(t.pace.every/5<<(t.failures-1), t.pace.every/2))
+	return instant(min(t.pace.every/20<<(t.failures-1), t.pace.every/2))
 }
 
 // endingLocked says why a ticket whose trust is over by the clock is lost.

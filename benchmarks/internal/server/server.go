@@ -6,14 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/redlatch/redlatch/internal/servers"
 )
 
 // A Server is a redis-server process of our own, or one that was there before.
@@ -23,64 +23,13 @@ type Server struct {
 	stop  func()
 }
 
-// Start starts a redis-server on a free port of 127.0.0.1 that keeps nothing on disk.
+// Start starts a redis-server that keeps nothing on disk.
 func Start() (*Server, error) {
-	var problem error
-	for range 5 { // somebody may take the port between our look and the server's bind
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		addr := listener.Addr().String()
-		_ = listener.Close()
-		if s, err := start(addr); err == nil {
-			return s, nil
-		} else if problem = err; errors.Is(err, exec.ErrNotFound) {
-			return nil, fmt.Errorf("put redis-server on PATH, or name a server with -url: %w", err)
-		}
-	}
-	return nil, problem
-}
-
-func start(addr string) (*Server, error) {
-	dir, err := os.MkdirTemp("", "redlatch-benchmarks-")
+	process, err := servers.Start()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (or name a server with -url)", err)
 	}
-	host, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command("redis-server", "--bind", host, "--port", port, "--dir", dir, "--save", "", "--appendonly", "no")
-	if err := cmd.Start(); err != nil {
-		_ = os.RemoveAll(dir)
-		return nil, err
-	}
-	s := connect(addr)
-	closeAdmin := s.stop
-	s.stop = func() {
-		closeAdmin()
-		_ = cmd.Process.Kill() // fails only when it has ended by itself
-		_ = cmd.Wait()
-		_ = os.RemoveAll(dir)
-	}
-	pid := fmt.Sprintf("process_id:%d\r\n", cmd.Process.Pid)
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		// Dialled by hand first: go-redis prints what it cannot dial.
-		conn, err := net.Dial("tcp", addr)
-		info := ""
-		if err == nil {
-			_ = conn.Close()
-			info, err = s.admin.Info(context.Background(), "server").Result()
-		}
-		switch {
-		case err == nil && strings.Contains(info, pid):
-			return s, nil
-		case err == nil:
-			s.Stop()
-			return nil, fmt.Errorf("another server has taken %s", addr)
-		case time.Now().After(deadline):
-			s.Stop()
-			return nil, fmt.Errorf("redis-server on %s does not answer: %w", addr, err)
-		}
-	}
+	return &Server{Addr: process.Addr(), admin: process.Admin(), stop: func() { _ = process.Close() }}, nil
 }
 
 // Use takes a server that is there already. It must be quiet: whatever else it does is counted as ours.

@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rlock"
 	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+	"github.com/redlatch/redlatch/internal/servers"
 )
 
 func TestAFullServerAcceptsReleaseRenewalAndForce(t *testing.T) {
@@ -53,7 +54,9 @@ func TestRenewalWithoutPermissionIsAnErrorAndNotALoss(t *testing.T) {
 // The message goes by the command that the wake names. A stand-alone server delivers sharded messages too.
 func TestAReleaseCanPublishToAShard(t *testing.T) {
 	ctx := t.Context()
-	client := redistest.Process(t).Client(t)
+	server := redistest.Process(t)
+	server.Needs(t, servers.ShardedChannels)
+	client := server.Client(t)
 	sharded := scripts.Wake{Publish: "SPUBLISH", Channel: channel}
 	for name, end := range map[string]scripts.Command[bool]{
 		"release": rlock.Release(key, a, sharded),

@@ -74,8 +74,8 @@ func sameValue(want, got any, within window) bool {
 
 // reaches reports whether got, in milliseconds since 1970, can be the moment that much later than one in the window.
 //
-// A script adds what is left of a TTL to the time. Redis stops its clock while a script runs; on miniredis time passes
-// between reading the one and the other, and the moment is earlier by that.
+// A script adds what is left of a TTL to the time. Where the server reads the one after the other, the moment is earlier by
+// what passes between.
 func (w window) reaches(later time.Duration, got int64) bool {
 	moment, took := time.UnixMilli(got), w.to.Sub(w.from)
 	return !moment.Before(w.from.Add(later-took-rounding)) && !moment.After(w.to.Add(later+rounding))

@@ -57,7 +57,7 @@ func (s State) load(ctx context.Context, client *redis.Client, now time.Time) er
 				return fmt.Errorf("key %s: statetest cannot load a %T", name, value)
 			}
 			if key.TTL > 0 {
-				pipe.PExpire(ctx, name, key.TTL)
+				pipe.PExpireAt(ctx, name, now.Add(key.TTL)) // not the later the slower this goes: the scores are not either
 			}
 		}
 		return nil

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -21,7 +22,8 @@ func Build(records []Record) (*History, error) {
 				continue
 			}
 			if err := b.add(r); err != nil {
-				return nil, fmt.Errorf("record %+v: %w", r, err)
+				text, _ := json.Marshal(r) // of numbers and words
+				return nil, fmt.Errorf("record %s: %w", text, err)
 			}
 		}
 	}
@@ -52,7 +54,7 @@ func (b *builder) add(r Record) error {
 		if b.things[r.Object] != nil {
 			return fmt.Errorf("the object is declared twice")
 		}
-		t := &Thing{Name: r.Object, N: r.N, Bound: r.Bound, Fair: r.Fair}
+		t := &Thing{Name: r.Object, N: r.N, Bound: r.Bound, Fair: r.Fair, Lane: r.Lane}
 		b.things[r.Object] = t
 		b.history.Things = append(b.history.Things, t)
 		return nil
@@ -70,6 +72,8 @@ func (b *builder) add(r Record) error {
 	case Kill:
 		b.history.Outages = append(b.history.Outages, Outage{Client: r.Client, From: r.At, To: Never, Killed: true})
 		return nil
+	case Broken:
+		return fmt.Errorf("the run is broken")
 	case Outside, Final:
 		return b.mark(r)
 	case Call:
@@ -80,9 +84,13 @@ func (b *builder) add(r Record) error {
 
 // mark is for records about an object as such. An act from outside without an object concerns all of them.
 func (b *builder) mark(r Record) error {
+	act := Span{From: r.At, To: r.At, Loss: r.Loss}
+	if r.From != 0 {
+		act.From = r.From
+	}
 	if r.What == Outside && r.Object == "" {
 		for _, t := range b.history.Things {
-			t.Outside = append(t.Outside, r.At)
+			t.Outside = append(t.Outside, act)
 		}
 		return nil
 	}
@@ -91,7 +99,7 @@ func (b *builder) mark(r Record) error {
 	case t == nil:
 		return fmt.Errorf("the object is not declared")
 	case r.What == Outside:
-		t.Outside = append(t.Outside, r.At)
+		t.Outside = append(t.Outside, act)
 	default:
 		n := r.N
 		t.Final = &n
@@ -109,7 +117,7 @@ func (b *builder) call(r Record) error {
 		return fmt.Errorf("the operation was called before")
 	}
 	a := &Act{
-		Client: r.Client, Op: r.Op, Mode: r.Mode, Try: r.Try, N: r.N, Token: r.Token, Lease: r.Lease, Called: r.At,
+		Client: r.Client, Op: r.Op, Mode: r.Mode, Try: r.Try, N: r.N, Token: r.Token, Lease: r.Lease, Most: r.Most, Called: r.At,
 		Back: Never, Told: Never, Leaving: Never, Over: Never,
 	}
 	if r.Within != 0 {

@@ -19,9 +19,16 @@ type Thing struct {
 	N       int64 // permits, or the count of a latch
 	Bound   Time
 	Fair    bool
+	Lane    Lane
 	Acts    []*Act // in the order of their calls
-	Outside []Time // acts that the promises exclude
+	Outside []Span // acts that the promises exclude, in the order of their ends
 	Final   *int64 // what the server says of it in the end; nil when it was not asked
+}
+
+// A Span is the time in which something had its effect.
+type Span struct {
+	From, To Time
+	Loss     bool // the server may have lost what it had acknowledged
 }
 
 // An Act is one operation, with the hold that it may have brought.
@@ -33,6 +40,7 @@ type Act struct {
 	N       int64
 	Token   int64
 	Lease   Time
+	Most    Time // how long its caller may believe in the hold; 0: no limit
 	Within  *Act // the hold in whose context it was made
 	Called  Time
 	Outcome What // Got, Refused, Failed or Doubt; empty when it never returned
@@ -77,6 +85,11 @@ func (h *History) KilledAt(client string) Time {
 		}
 	}
 	return Never
+}
+
+// Lost tells whether the server may have lost what it had acknowledged of the object, at some time between two moments.
+func (t *Thing) Lost(from, to Time) bool {
+	return slices.ContainsFunc(t.Outside, func(act Span) bool { return act.Loss && from <= act.To && act.From <= to })
 }
 
 // Grants are the acts that brought what they asked for.

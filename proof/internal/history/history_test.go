@@ -25,6 +25,7 @@ func TestWhatDoesNotFitIsAnError(t *testing.T) {
 		"a hold of an operation under way":      {declared, call, {At: 3, What: history.Left, Client: "a", Op: 1}},
 		"a call within what is not known":       {declared, {At: 1, What: history.Call, Client: "a", Op: 2, Object: "x", Within: 1}},
 		"a final state of what is not declared": {{At: 1, What: history.Final, Object: "x"}},
+		"a run that says so":                    {declared, {At: 1, What: history.Broken}},
 		"a word that means nothing":             {declared, call, got, {At: 3, What: "dance", Client: "a", Op: 1}},
 	} {
 		if _, err := history.Build(records); err == nil {
@@ -62,7 +63,7 @@ func TestAnOperationIsPutTogetherFromItsRecords(t *testing.T) {
 		Certain: 5, Told: history.Never, Leaving: history.Never, Over: history.Never,
 	}
 	want := &history.History{
-		Things: []*history.Thing{{Name: "x", N: 1, Bound: 5, Fair: true, Acts: []*history.Act{outer, inner}, Outside: []history.Time{8}, Final: &two}},
+		Things: []*history.Thing{{Name: "x", N: 1, Bound: 5, Fair: true, Acts: []*history.Act{outer, inner}, Outside: []history.Span{{From: 8, To: 8}}, Final: &two}},
 		Outages: []history.Outage{
 			{Client: "b", From: 5, To: 7},
 			{Client: "c", From: 8, To: history.Never, Killed: true},

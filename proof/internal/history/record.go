@@ -32,6 +32,7 @@ const (
 	Resume  What = "resume"
 	Kill    What = "kill"    // the client's process is killed
 	Outside What = "outside" // an act that the promises exclude: force, deletion, eviction, failover with loss of data
+	Broken  What = "broken"  // the run itself is wrong, and proves nothing
 	Final   What = "final"   // what the server says of the object when all is over
 )
 
@@ -49,6 +50,16 @@ const (
 	Write     Mode = "write"     // a write with the Token, through a guard
 )
 
+// A Lane is the part of a run that an object belongs to.
+type Lane string
+
+// The lanes. Nothing is done to the server and the clients of the calm one: when it stalls, the machine was too busy for
+// the run to say anything about liveness.
+const (
+	Faulty Lane = ""
+	Calm   Lane = "calm"
+)
+
 // A Record is one line of a journal.
 type Record struct {
 	At     Time   `json:"at"`
@@ -63,8 +74,12 @@ type Record struct {
 	N      int64  `json:"n,omitempty"`      // permits; of Object the permits or the count; of Final what is there
 	Token  int64  `json:"token,omitempty"`  // of Got the one that was issued; of a call the one that is written with
 	Lease  Time   `json:"lease,omitempty"`  // of a call: how long the hold may outlast its client, from its last renewal
+	Most   Time   `json:"most,omitempty"`   // of a call: how long its caller may believe in the hold; 0: no limit
 	Bound  Time   `json:"bound,omitempty"`  // of Object: how long it may be free while somebody waits for it
 	Fair   bool   `json:"fair,omitempty"`   // of Object: it is given in the order of Queued
+	Lane   Lane   `json:"lane,omitempty"`   // of Object
 	Queued Time   `json:"queued,omitempty"` // of Got: when the waiter was seen in the queue; 0 if it was not
+	From   Time   `json:"from,omitempty"`   // of Outside: when the act began; it had its effect between then and At
+	Loss   bool   `json:"loss,omitempty"`   // of Outside: the server may have lost what it had acknowledged
 	Text   string `json:"text,omitempty"`   // an error, for the reader
 }

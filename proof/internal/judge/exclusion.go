@@ -10,7 +10,7 @@ import (
 
 // exclusion: while a hold is certain no other holder has a certain hold of the same object, unless both are shared.
 // Holds that were taken within one another are of one holder.
-func exclusion(_ *history.History, t *history.Thing, terms Terms) (findings []string, excused int) {
+func exclusion(h *history.History, t *history.Thing, terms Terms) (findings []string, excused int) {
 	grants := t.Grants(history.Exclusive, history.Shared)
 	slices.SortStableFunc(grants, func(a, b *history.Act) int { return cmp.Compare(a.Back, b.Back) })
 	var open []*history.Act // holds that were certain when the latest one was granted
@@ -24,7 +24,7 @@ func exclusion(_ *history.History, t *history.Thing, terms Terms) (findings []st
 			if end <= b.Back {
 				continue // b was never certain for any time
 			}
-			if excusedUntil(t, terms, a.Back, b.Back) >= end || takenAway(t, terms, b, end) {
+			if excusedUntil(h, t, terms, a, b.Back) >= end || takenAway(h, t, terms, b, end) {
 				excused++
 				continue
 			}
@@ -35,10 +35,20 @@ func exclusion(_ *history.History, t *history.Thing, terms Terms) (findings []st
 	return findings, excused
 }
 
-// takenAway tells whether an act from outside, while b was asked for, may have taken it away before b's client knew that
-// it had it. Like every loser of such an act the client learns of it within the window.
-func takenAway(t *history.Thing, terms Terms, b *history.Act, end history.Time) bool {
-	return slices.ContainsFunc(t.Outside, func(act history.Time) bool {
-		return b.Called <= act && act <= b.Back && end <= act+terms.Window
+// takenAway tells whether an act from outside may have taken b away before b's client knew that it had it. Like every
+// loser of such an act the client learns of it within the window.
+func takenAway(h *history.History, t *history.Thing, terms Terms, b *history.Act, end history.Time) bool {
+	since := GrantedSince(h, terms, b)
+	return slices.ContainsFunc(t.Outside, func(act history.Span) bool {
+		return since <= act.To && act.From <= b.Back && end <= WindowEnd(h, terms, b.Client, act)
 	})
+}
+
+// GrantedSince is the earliest moment at which the server can have granted what an act got. Its reply takes a while, and
+// as long as the whole call may last where the client's network was disturbed.
+func GrantedSince(h *history.History, terms Terms, a *history.Act) history.Time {
+	if h.Hindered(a.Client, a.Called, a.Back) {
+		return a.Called
+	}
+	return max(a.Called, a.Back-terms.Slack)
 }

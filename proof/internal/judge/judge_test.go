@@ -46,6 +46,7 @@ type act struct {
 	n       int64
 	token   int64
 	lease   history.Time
+	most    history.Time
 	queued  history.Time
 	within  int64
 	try     bool
@@ -63,7 +64,7 @@ func (a act) tell(l *tale) {
 	}
 	r := history.Record{Client: a.client, Op: l.ops, Object: "x"}
 	call := r
-	call.What, call.At, call.Mode, call.N, call.Lease, call.Within, call.Try = history.Call, a.called, a.mode, a.n, a.lease, a.within, a.try
+	call.What, call.At, call.Mode, call.N, call.Lease, call.Most, call.Within, call.Try = history.Call, a.called, a.mode, a.n, a.lease, a.most, a.within, a.try
 	if a.mode == history.Write {
 		call.Token = a.token
 	}
@@ -118,8 +119,17 @@ func event(what history.What, client string, at history.Time) func(*tale) {
 	return func(l *tale) { l.add(history.Record{What: what, Client: client, At: at}) }
 }
 
-func outside(at history.Time) func(*tale) {
-	return func(l *tale) { l.add(history.Record{What: history.Outside, Object: "x", At: at}) }
+func outside(at history.Time) func(*tale) { return outsideIn(0, at) }
+
+func outsideIn(from, to history.Time) func(*tale) {
+	return func(l *tale) { l.add(history.Record{What: history.Outside, Object: "x", From: from, At: to}) }
+}
+
+// loses tells of a failover that may have lost what was acknowledged.
+func loses(from, to history.Time) func(*tale) {
+	return func(l *tale) {
+		l.add(history.Record{What: history.Outside, Object: "x", From: from, At: to, Loss: true})
+	}
 }
 
 func final(n int64, at history.Time) func(*tale) {

@@ -20,9 +20,9 @@ func lateLoss(h *history.History, t *history.Thing, terms Terms) (findings []str
 			switch {
 			case late <= terms.Slack, heard == history.Never && h.End-b.Back <= terms.Slack:
 			case h.Hindered(a.Client, a.Back, b.Back+terms.Slack):
-			case takenAway(t, terms, b, b.Back): // it had lost the object itself when it learned of the grant
+			case takenAway(h, t, terms, b, b.Back): // it had lost the object itself when it learned of the grant
 				excused++
-			case excusedUntil(t, terms, a.Back, b.Back)+terms.Slack >= min(heard, h.End):
+			case excusedUntil(h, t, terms, a, b.Back)+terms.Slack >= min(heard, h.End):
 				excused++
 			case heard == history.Never:
 				findings = append(findings, fmt.Sprintf("%v was never told that it had lost the object, which was granted to %v", a, b))

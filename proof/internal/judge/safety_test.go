@@ -49,10 +49,42 @@ func TestTwoHoldersAtOnce(t *testing.T) {
 			act{client: "a", called: 1 * second, valid: 8 * second, told: 8 * second},
 			act{client: "b", called: 3 * second, valid: 9 * second, leave: 9 * second},
 		), outside(2*second)), "exclusion, late loss"},
+		{"its client could not act at the end of the window, so its renewal failed", tell(lock, does(
+			act{valid: 9 * second, told: 9 * second},
+			act{client: "b", called: 3 * second, valid: 20 * second, leave: 20 * second},
+		), outside(2*second), event(history.Suspend, "a", 6*second), event(history.Resume, "a", 7*second)), ""},
+		{"its client could act again for longer than a renewal takes to be repeated", tell(lock, does(
+			act{valid: 10 * second, told: 10 * second},
+			act{client: "b", called: 3 * second, valid: 20 * second, leave: 20 * second},
+		), outside(2*second), event(history.Suspend, "a", 6*second), event(history.Resume, "a", 7*second)), "exclusion, late loss"},
 		{"the lock was taken away before its holder knew that it had it", tell(lock, does(
 			act{client: "a", called: 3 * second, valid: 9 * second, leave: 9 * second},
 			act{client: "b", called: 1 * second, back: 5 * second, valid: 6 * second, leave: 6 * second},
+		), outside(2*second), event(history.Suspend, "b", 2*second), event(history.Resume, "b", 5*second)), ""},
+		{"the lock was taken away while the reply to the first was under way", tell(lock, does(
+			act{client: "a", called: 1 * second, back: 2*second + quick, valid: 6 * second, told: 7 * second},
+			act{client: "b", called: 3 * second, valid: 9 * second, leave: 9 * second},
 		), outside(2*second)), ""},
+		{"the lock was taken away by a call that began before the first and ended after the second", tell(lock, does(
+			act{client: "a", called: 2 * second, valid: 6 * second, leave: 6 * second},
+			act{client: "b", called: 3 * second, valid: 5 * second, leave: 5 * second},
+		), outsideIn(second, 4*second)), ""},
+		{"the call that takes away has ended before the first is granted", tell(lock, does(
+			act{client: "a", called: 2 * second, valid: 6 * second, leave: 6 * second},
+			act{client: "b", called: 3 * second, valid: 5 * second, leave: 5 * second},
+		), outsideIn(second/2, second)), "exclusion, late loss"},
+		{"the call that takes away begins after the second is granted", tell(lock, does(
+			act{client: "a", called: 2 * second, valid: 6 * second, leave: 6 * second},
+			act{client: "b", called: 3 * second, valid: 5 * second, leave: 5 * second},
+		), outsideIn(4*second, 5*second)), "exclusion, late loss"},
+		{"the lock was taken away while the first still waited", tell(lock, does(
+			act{client: "a", called: 1 * second, back: 3 * second, valid: 6 * second, told: 6 * second},
+			act{client: "b", called: 4 * second, valid: 5 * second, leave: 5 * second},
+		), outside(2*second)), "exclusion, late loss"},
+		{"the lock was taken away while the second still waited", tell(lock, does(
+			act{client: "a", called: 3 * second, valid: 6 * second, leave: 6 * second},
+			act{client: "b", called: 1 * second, back: 5 * second, valid: 6 * second, leave: 6 * second},
+		), outside(2*second)), "exclusion, late loss"},
 		{"what was taken away excuses nobody who came later", tell(lock, does(
 			act{client: "a", called: 3 * second, valid: 6 * second, leave: 6 * second},
 			act{client: "b", called: 4 * second, valid: 5 * second, leave: 5 * second},
@@ -67,6 +99,8 @@ func TestMorePermitsThanThereAre(t *testing.T) {
 	}
 	try(t, []trial{
 		{"all that there are", tell(pool, does(use("a", second, 4*second, 2), use("b", 2*second, 3*second, 1))), ""},
+		{"one more, after the server has lost something", tell(pool, does(use("a", second, 4*second, 2), use("b", 2*second, 3*second, 2)),
+			loses(second, 2*second)), ""},
 		{"one more", tell(pool, does(use("a", second, 4*second, 2), use("b", 2*second, 3*second, 2))), "permits"},
 		{"one after the other", tell(pool, does(use("a", second, 2*second+quick, 3), use("b", 2*second, 3*second, 3))), ""},
 		{"one a nanosecond too early", tell(pool, does(use("a", second, 2*second+quick+1, 3), use("b", 2*second, 3*second, 1))), "permits"},
@@ -96,6 +130,9 @@ func TestTokensThatDoNotGrow(t *testing.T) {
 		{"calls at one time may return in any order", tell(lock, does(
 			act{client: "a", called: second, back: 3 * second, token: 1},
 			act{client: "b", called: second, back: 2 * second, token: 2, leave: 2 * second})), ""},
+		{"the newest one is lost with its server", tell(lock, does(take(second, 7), take(4*second, 7)), loses(2*second, 3*second)), ""},
+		{"a smaller one, and the server was lost before", tell(lock, does(take(4*second, 7), take(5*second, 7)), loses(2*second, 3*second)), "tokens"},
+		{"a smaller one, and the lock was only taken away", tell(lock, does(take(second, 7), take(4*second, 7)), outside(2*second)), "tokens"},
 		{"one token for two calls at one time", tell(lock, does(
 			act{client: "a", called: second, back: 3 * second, token: 2},
 			act{client: "b", called: second, back: 2 * second, token: 2, leave: 2 * second})), "tokens"},
@@ -145,6 +182,19 @@ func TestALossThatIsToldLate(t *testing.T) {
 		{"the lock was taken away, and it died within the window", tell(lock, does(act{client: "a", called: second},
 			act{client: "b", called: 3 * second, leave: 20 * second}), outside(2*second), event(history.Kill, "a", 5*second)), ""},
 		{"it was being given back", tell(lock, does(act{called: second, leave: 30 * second, unsure: true}, after)), ""},
+	})
+}
+
+func TestAHoldThatOutlastsItsTime(t *testing.T) {
+	lock, pool := history.Record{}, history.Record{N: 3}
+	outer := act{client: "a", valid: 9 * second, leave: 9 * second}
+	try(t, []trial{
+		{"it is certain to the end", tell(lock, does(act{called: second, back: 2 * second, most: 3 * second, valid: 5 * second, leave: 6 * second})), ""},
+		{"it is certain for a nanosecond more", tell(lock, does(act{called: second, back: 2 * second, most: 3 * second, valid: 5*second + 1, leave: 6 * second})), "overdue"},
+		{"it has no limit", tell(lock, does(outer)), ""},
+		{"it is within one without a limit", tell(lock, does(outer, act{called: second, within: 1, most: 3 * second, valid: 5 * second, leave: 6 * second})), "overdue"},
+		{"it is within one without a limit, and over before that", tell(lock, does(outer, act{called: second, within: 1, most: 3 * second, valid: 4 * second, leave: 6 * second})), ""},
+		{"they are permits", tell(pool, does(act{mode: history.Permits, n: 1, called: second, most: second, valid: 3 * second, leave: 4 * second})), "overdue"},
 	})
 }
 

@@ -15,6 +15,8 @@ func TestAWaiterThatSleepsWhileTheLockIsFree(t *testing.T) {
 	try(t, []trial{
 		{"it is granted within the bound", tell(lock, does(held, waits("b", 5*second))), ""},
 		{"it is granted after the bound", tell(lock, does(held, waits("b", 6*second))), "stall"},
+		{"the server may have lost that it was given back", tell(lock, does(held, waits("b", 6*second)), loses(second, 3*second)), ""},
+		{"it was taken away before, which frees it", tell(lock, does(held, waits("b", 6*second)), outside(second)), "stall"},
 		{"it never returns", tell(lock, does(held, act{client: "b", called: 3 * second, back: never}), event(history.Resume, "c", 20*second)), "stall"},
 		{"it gives up after the bound", tell(lock, does(held, act{client: "b", called: second, back: 6 * second, outcome: history.Refused})), "stall"},
 		{"it gives up within the bound", tell(lock, does(held, act{client: "b", called: second, back: 4 * second, outcome: history.Refused})), ""},

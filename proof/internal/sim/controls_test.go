@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/proof/internal/naive"
 	"github.com/redlatch/redlatch/proof/internal/sim"
 )
 
@@ -19,43 +20,37 @@ func TestNaivePrimitivesAreConvicted(t *testing.T) {
 		check string
 		suite func(s *sim.Suite)
 	}{
-		{"a lock that nobody renews", sim.Lock, "exclusion", func(s *sim.Suite) {
-			s.Locker = func(rdb []*redis.Client, o sim.Object, _ string) sim.Locker { return naiveLocker{rdb[0], o.Name} }
-		}},
+		{"a lock that nobody renews", sim.Lock, "exclusion", func(*sim.Suite) {}},
 		{"a queue that nobody looks at", sim.Fair, "order", func(s *sim.Suite) {
-			s.Locker = func(rdb []*redis.Client, o sim.Object, _ string) sim.Locker {
-				return naiveQueue{naiveLocker{rdb[0], o.Name}}
+			s.Locker = func(rdb []redis.UniversalClient, o sim.Object, _ string) sim.Locker {
+				return naive.Queue{Locker: naive.Locker{Redis: rdb[0], Name: o.Name}}
 			}
 		}},
 		{"a waiter that believes in messages", sim.Lock, "stall", func(s *sim.Suite) {
-			s.Locker = func(rdb []*redis.Client, o sim.Object, _ string) sim.Locker {
-				return naiveListener{naiveLocker{rdb[0], o.Name}}
+			s.Locker = func(rdb []redis.UniversalClient, o sim.Object, _ string) sim.Locker {
+				return naive.Listener{Locker: naive.Locker{Redis: rdb[0], Name: o.Name}}
 			}
 		}},
 		{"a semaphore that looks before it takes", sim.Semaphore, "permits", func(s *sim.Suite) {
-			s.Semaphore = func(rdb *redis.Client, o sim.Object) sim.Counter { return naiveCounter{rdb, o.Name} }
-			s.Prepare = func(ctx context.Context, rdb *redis.Client, o sim.Object) error {
+			s.Semaphore = func(rdb redis.UniversalClient, o sim.Object) sim.Counter {
+				return naive.Counter{Redis: rdb, Name: o.Name}
+			}
+			s.Prepare = func(ctx context.Context, rdb redis.UniversalClient, o sim.Object) error {
 				return rdb.Set(ctx, o.Name, o.N, 0).Err()
 			}
 		}},
 		{"a latch that counts again what it does not know", sim.Latch, "early latch", func(s *sim.Suite) {
-			s.Latch = func(rdb *redis.Client, o sim.Object) sim.Barrier { return naiveBarrier{rdb, o.Name} }
-			s.Prepare = func(ctx context.Context, rdb *redis.Client, o sim.Object) error {
+			s.Latch = func(rdb redis.UniversalClient, o sim.Object) sim.Barrier {
+				return naive.Barrier{Redis: rdb, Name: o.Name}
+			}
+			s.Prepare = func(ctx context.Context, rdb redis.UniversalClient, o sim.Object) error {
 				return rdb.Set(ctx, o.Name, o.N, 0).Err()
 			}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			suite := sim.Library
+			suite := naive.Suite()
 			c.suite(&suite)
-			suite.Force = func(context.Context, *redis.Client, sim.Object) error { return nil }
-			suite.Final = func(ctx context.Context, rdb []*redis.Client, o sim.Object, thing string) (int64, error) {
-				if o.N > 0 {
-					n, err := rdb[0].Get(ctx, thing).Int64()
-					return max(0, n), err
-				}
-				return rdb[0].Exists(ctx, thing).Result()
-			}
 			start := time.Now()
 			for seed := range uint64(400) {
 				p := sim.Draw(seed)
@@ -66,6 +61,7 @@ func TestNaivePrimitivesAreConvicted(t *testing.T) {
 				for _, b := range result.Broken {
 					t.Fatalf("seed %d: broken: %s", seed, b)
 				}
+				agree(t, p, result)
 				if slices.Contains(result.Convicts(), c.check) {
 					t.Logf("seed %d, after %v: %v", seed, time.Since(start), result.Report.Findings[0])
 					return

@@ -14,18 +14,8 @@ const longestPoll = 3 * time.Second
 func Draw(seed uint64) Plan {
 	d := dice{rand.New(rand.NewPCG(seed, 0))}
 	p := Plan{Seed: seed}
-	kinds := []Kind{Lock, Fenced, Fair, RW, Multi, Redlock, Semaphore, Permits, Latch, Lock, Fenced, Fair, RW}
 	for i := range 1 + d.IntN(2) {
-		o := Object{Name: fmt.Sprintf("o%d", i), Kind: pick(d, kinds...)}
-		switch o.Kind {
-		case Semaphore, Permits:
-			o.N = 1 + d.Int64N(4)
-		case Latch:
-			o.N = 3 + d.Int64N(6)
-		case RW:
-			o.WritersFirst = d.IntN(3) == 0
-		}
-		p.Objects = append(p.Objects, o)
+		p.Objects = append(p.Objects, d.object(fmt.Sprintf("o%d", i)))
 	}
 	pace := pick(d, paces...)
 	for range 2 + d.IntN(3) {
@@ -39,10 +29,38 @@ func Draw(seed uint64) Plan {
 		}
 		p.Clients = append(p.Clients, c)
 	}
+	mix := faultKinds
+	if d.IntN(2) == 0 { // of a mix of all kinds, one hides what another one would show
+		mix = []FaultKind{pick(d, faultKinds...), pick(d, faultKinds...)}
+	}
 	for range []int{0, 3, 10, 25}[seed%4] {
-		p.Faults = append(p.Faults, d.fault(p))
+		p.Faults = append(p.Faults, d.fault(p, mix))
 	}
 	return p
+}
+
+// kinds are those of which one is drawn: locks more often than what counts.
+var kinds = []Kind{Lock, Fenced, Fair, RW, Multi, Redlock, Semaphore, Permits, Latch, Lock, Fenced, Fair, RW}
+
+func (d dice) object(name string) Object {
+	o := Object{Name: name, Kind: pick(d, kinds...)}
+	switch o.Kind {
+	case Semaphore, Permits:
+		o.N = 1 + d.Int64N(4)
+	case Latch:
+		o.N = 3 + d.Int64N(6)
+	case RW:
+		o.WritersFirst = d.IntN(3) == 0
+	}
+	return o
+}
+
+// DrawObject draws what is shared under a name.
+func DrawObject(chance *rand.Rand, name string) Object { return dice{chance}.object(name) }
+
+// DrawStep draws one step, whose pauses and holds are mostly no longer than most.
+func DrawStep(chance *rand.Rand, objects []Object, most time.Duration) Step {
+	return dice{chance}.step(objects, most)
 }
 
 type dice struct{ *rand.Rand }
@@ -127,11 +145,15 @@ func reenters(way string) bool {
 	return false
 }
 
-func (d dice) fault(p Plan) Fault {
+// faultKinds are those of which one is drawn: what is named twice comes twice as often.
+var faultKinds = []FaultKind{
+	LoseRequest, LoseRequestAndCut, LoseReply, LoseReply, LoseReplyAndCut, LateRequest, LateReply, LateCopy, LateCopy,
+	LoseMessages, LoseMessages, LoseMessages, Cut, Silence, Refuse, Freeze, Kill, Vanish, Restart, Stop, Force, Delete,
+}
+
+func (d dice) fault(p Plan, mix []FaultKind) Fault {
 	f := Fault{At: d.within(pick(d, time.Second, 10*time.Second, 60*time.Second)), Client: d.IntN(len(p.Clients)), Object: d.IntN(len(p.Objects))}
-	f.Kind = pick(d,
-		LoseRequest, LoseRequestAndCut, LoseReply, LoseReply, LoseReplyAndCut, LateRequest, LateReply, LateCopy, LateCopy,
-		LoseMessages, LoseMessages, LoseMessages, Cut, Silence, Refuse, Freeze, Kill, Vanish, Restart, Stop, Force, Delete)
+	f.Kind = pick(d, mix...)
 	switch f.Kind {
 	case LateRequest, LateReply:
 		f.For = pick(d, d.within(time.Second), d.within(12*time.Second))
@@ -147,12 +169,17 @@ func (d dice) fault(p Plan) Fault {
 			f.For = d.within(20 * time.Second)
 		}
 	case Force, Delete:
-		if !deletable(p.Objects[f.Object].Kind) {
+		if p.Objects[f.Object].Kind == Latch { // whose key another program deletes when it has counted down
+			f.Kind = Force
+		}
+		if !p.Objects[f.Object].Deletable() {
 			f.Kind = Cut
 		}
 	}
 	return f
 }
 
-// deletable tells whether an object can be taken from its holders without making it another one.
-func deletable(k Kind) bool { return k == Lock || k == Fenced || k == Fair || k == RW }
+// Deletable tells whether an object can be taken from its holders without making it another one.
+func (o Object) Deletable() bool {
+	return o.Kind == Lock || o.Kind == Fenced || o.Kind == Fair || o.Kind == RW || o.Kind == Latch
+}

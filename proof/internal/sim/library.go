@@ -22,23 +22,27 @@ import (
 
 // Library is redlatch.
 var Library = Suite{
-	Locker: func(rdb []*redis.Client, o Object, way string) Locker { return locker{lockOf(rdb, o, way)} },
-	Semaphore: func(rdb *redis.Client, o Object) Counter {
+	Locker: func(rdb []redis.UniversalClient, o Object, way string) Locker { return locker{lockOf(rdb, o, way)} },
+	Semaphore: func(rdb redis.UniversalClient, o Object) Counter {
 		if o.Kind == Permits {
 			return permits{permitsemaphore.New(rdb, o.Name)}
 		}
 		return counter{semaphore.New(rdb, o.Name)}
 	},
-	Latch:   func(rdb *redis.Client, o Object) Barrier { return countdownlatch.New(rdb, o.Name) },
+	Latch:   func(rdb redis.UniversalClient, o Object) Barrier { return countdownlatch.New(rdb, o.Name) },
 	Prepare: prepare,
-	Force: func(ctx context.Context, rdb *redis.Client, o Object) error {
-		_, err := lockOf([]*redis.Client{rdb}, o, ways[o.Kind][0]).ForceUnlock(ctx)
+	Force: func(ctx context.Context, rdb redis.UniversalClient, o Object) error {
+		if o.Kind == Latch {
+			_, err := countdownlatch.New(rdb, o.Name).Delete(ctx)
+			return err
+		}
+		_, err := lockOf([]redis.UniversalClient{rdb}, o, ways[o.Kind][0]).ForceUnlock(ctx)
 		return err
 	},
 	Final: final,
 }
 
-func lockOf(rdb []*redis.Client, o Object, way string) redlatch.Lock {
+func lockOf(rdb []redis.UniversalClient, o Object, way string) redlatch.Lock {
 	one := rdb[0]
 	switch way {
 	case "rlock":
@@ -151,7 +155,7 @@ func (permit) Leave() bool   { return false }
 func (permit) Token() int64  { return 0 }
 func (permit) Owner() string { return "" }
 
-func prepare(ctx context.Context, rdb *redis.Client, o Object) (err error) {
+func prepare(ctx context.Context, rdb redis.UniversalClient, o Object) (err error) {
 	set := true
 	switch o.Kind {
 	case Semaphore:
@@ -169,7 +173,7 @@ func prepare(ctx context.Context, rdb *redis.Client, o Object) (err error) {
 
 // final is what the server says when all is over: how many permits there are, what is left of a count, or 1 for a lock
 // that is taken.
-func final(ctx context.Context, rdb []*redis.Client, o Object, thing string) (int64, error) {
+func final(ctx context.Context, rdb []redis.UniversalClient, o Object, thing string) (int64, error) {
 	switch o.Kind {
 	case Semaphore:
 		return semaphore.New(rdb[0], o.Name).AvailablePermits(ctx)

@@ -62,10 +62,10 @@ func Run(p Plan, suite Suite) Result {
 		for _, steps := range c.Workers {
 			workers.Go(func() {
 				for _, s := range steps {
-					if sleep(one.ctx, s.Think) != nil {
+					if sleep(one.Context, s.Think) != nil {
 						return
 					}
-					one.take(one.ctx, s, nil)
+					one.Take(one.Context, s)
 				}
 			})
 		}
@@ -103,17 +103,17 @@ func (w *world) chance() func(n int64) int64 {
 // prepare declares the objects, and sets up those that need it.
 func (w *world) prepare() {
 	for _, o := range w.plan.Objects {
-		for _, name := range o.things() {
-			w.write(history.Record{At: 1, What: history.Object, Object: name, N: o.N, Bound: bound(o), Fair: o.Kind == Fair})
+		for _, name := range o.Things() {
+			w.write(history.Record{At: 1, What: history.Object, Object: name, N: o.N, Bound: o.Bound(), Fair: o.Kind == Fair})
 		}
-		if err := w.suite.Prepare(w.admin.ctx, w.admin.redis[0], o); err != nil {
+		if err := w.suite.Prepare(w.admin.Context, w.admin.Redis[0], o); err != nil {
 			w.wrong("prepare %s: %v", o.Name, err)
 		}
 	}
 }
 
-// bound is how long an object may be free while somebody waits for it.
-func bound(o Object) history.Time {
+// Bound is how long an object may be free while somebody waits for it.
+func (o Object) Bound() history.Time {
 	switch o.Kind {
 	case Multi, Redlock: // a wait holds some of them in between, which is nowhere on record
 		return 0
@@ -128,7 +128,7 @@ func (w *world) befall(f Fault) {
 		for _, c := range w.clients {
 			c.network.suffer(fault{Kind: Cut})
 		}
-		for _, r := range w.admin.redis {
+		for _, r := range w.admin.Redis {
 			_ = r.ScriptFlush(context.Background()).Err()
 		}
 	case Stop:
@@ -137,13 +137,15 @@ func (w *world) befall(f Fault) {
 		}
 	case Force, Delete:
 		o := w.plan.Objects[f.Object]
-		w.outside(o)
+		begun := w.now()
 		if f.Kind == Delete {
 			w.servers[0].Del(o.Name)
-		} else if err := w.suite.Force(context.Background(), w.admin.redis[0], o); err != nil {
+		} else if err := w.suite.Force(context.Background(), w.admin.Redis[0], o); err != nil {
 			w.wrong("force %s: %v", o.Name, err)
 		}
-		w.outside(o)
+		for _, name := range o.Things() {
+			w.write(history.Record{What: history.Outside, Object: name, From: begun})
+		}
 	case Kill, Vanish:
 		w.clients[f.Client].die(f.Kind)
 	default:
@@ -151,17 +153,11 @@ func (w *world) befall(f Fault) {
 	}
 }
 
-func (w *world) outside(o Object) {
-	for _, name := range o.things() {
-		w.write(history.Record{What: history.Outside, Object: name})
-	}
-}
-
 // conclude asks the server what there is in the end.
 func (w *world) conclude() {
 	for _, o := range w.plan.Objects {
-		for _, name := range o.things() {
-			n, err := w.suite.Final(context.Background(), w.admin.redis, o, name)
+		for _, name := range o.Things() {
+			n, err := w.suite.Final(context.Background(), w.admin.Redis, o, name)
 			if err != nil {
 				w.wrong("ask for %s in the end: %v", name, err)
 			}
@@ -183,7 +179,10 @@ func (w *world) judge() Result {
 	left := w.leftovers()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	result := Result{Records: w.records, Calls: w.calls.Load(), Broken: w.broken}
+	result := Result{Records: w.records, Broken: w.broken}
+	for _, c := range w.clients {
+		result.Calls += c.Calls()
+	}
 	h, err := history.Build(w.records)
 	if err != nil {
 		result.Broken = append(result.Broken, err.Error())

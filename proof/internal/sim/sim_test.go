@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/proof/internal/models"
 	"github.com/redlatch/redlatch/proof/internal/sim"
 )
 
@@ -22,7 +23,7 @@ var (
 	seed  = flag.Uint64("seed", 0, "run the plan of this seed alone")
 	first = flag.Uint64("first", 1, "the first seed")
 	seeds = flag.Uint64("seeds", 12, "how many seeds to run")
-	spend = flag.Duration("for", 0, "run one seed after the other for so long")
+	spend = flag.Duration("for", 0, "run one seed after the other for so long, or until one is convicted")
 	times = flag.Int("times", 1, "how often to run each plan; one that is made smaller is run as often, and has to be convicted once")
 	less  = flag.Bool("shrink", true, "make the first plan that is convicted smaller, and print it")
 	file  = flag.String("plan", "", "run the plan in this file")
@@ -35,7 +36,7 @@ func (quiet) Printf(context.Context, string, ...any) {}
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(quiet{})
-	debug.SetGCPercent(800) // miniredis makes an interpreter for each script
+	debug.SetGCPercent(800) // a run makes much garbage, and little of it lives long
 	os.Exit(m.Run())
 }
 
@@ -46,6 +47,9 @@ func inBubble(t *testing.T, p sim.Plan, suite sim.Suite) (result sim.Result) {
 	return result
 }
 
+// verdicts are how many objects the models have said what of.
+var verdicts = map[models.Verdict]int{}
+
 func TestSimulation(t *testing.T) {
 	switch {
 	case *file != "":
@@ -54,7 +58,7 @@ func TestSimulation(t *testing.T) {
 		one(t, sim.Draw(*seed))
 	case *spend > 0:
 		start, calls, run := time.Now(), int64(0), uint64(0)
-		for ; time.Since(start) < *spend; run++ {
+		for ; time.Since(start) < *spend && !t.Failed(); run++ {
 			calls += one(t, sim.Draw(*first+run))
 		}
 		t.Logf("%d seeds from %d on, %d calls of the library, %.0f a second", run, *first, calls, float64(calls)/time.Since(start).Seconds())
@@ -64,6 +68,10 @@ func TestSimulation(t *testing.T) {
 			calls += one(t, sim.Draw(s))
 		}
 		t.Logf("%d seeds, %d calls of the library, %.0f a second", *seeds, calls, float64(calls)/time.Since(start).Seconds())
+	}
+	t.Logf("objects by what their models say: %v", verdicts)
+	if n := verdicts[models.Undecided]; n > 3+verdicts[models.Explained]/50 {
+		t.Errorf("the models could not decide of %d objects: their budget is too small, or what they try too much", n)
 	}
 }
 
@@ -79,8 +87,12 @@ func one(t *testing.T, p sim.Plan) (calls int64) {
 			t.Errorf("seed %d: %v", p.Seed, f)
 		}
 		calls += result.Calls
+		said, agreed := agree(t, p, result)
+		for verdict, n := range said {
+			verdicts[verdict] += n
+		}
 		checks := result.Convicts()
-		if len(checks) > 0 {
+		if len(checks) > 0 || !agreed {
 			t.Logf("again: go -C proof test ./internal/sim -run TestSimulation -v -args -seed %d -times 20", p.Seed)
 			keep(t, p, result)
 		}
@@ -115,7 +127,7 @@ func keep(t *testing.T, p sim.Plan, result sim.Result) {
 	if err == nil {
 		err = os.WriteFile(name, text, 0o644)
 	}
-	t.Logf("%s (kept with -artifcalls): %v", name, err)
+	t.Logf("%s (kept with -artifacts): %v", name, err)
 }
 
 // print shows a plan and what happened in it.

@@ -11,13 +11,13 @@ import (
 
 // A Suite is what is simulated: the library, or what is put in its place to see whether the judge convicts it.
 type Suite struct {
-	Locker    func(rdb []*redis.Client, o Object, way string) Locker
-	Semaphore func(rdb *redis.Client, o Object) Counter
-	Latch     func(rdb *redis.Client, o Object) Barrier
+	Locker    func(rdb []redis.UniversalClient, o Object, way string) Locker
+	Semaphore func(rdb redis.UniversalClient, o Object) Counter
+	Latch     func(rdb redis.UniversalClient, o Object) Barrier
 
-	Prepare func(ctx context.Context, rdb *redis.Client, o Object) error
-	Force   func(ctx context.Context, rdb *redis.Client, o Object) error
-	Final   func(ctx context.Context, rdb []*redis.Client, o Object, thing string) (int64, error)
+	Prepare func(ctx context.Context, rdb redis.UniversalClient, o Object) error
+	Force   func(ctx context.Context, rdb redis.UniversalClient, o Object) error
+	Final   func(ctx context.Context, rdb []redis.UniversalClient, o Object, thing string) (int64, error)
 }
 
 // A Locker gives holds of a lock.

@@ -3,15 +3,36 @@ package sim
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/proof/internal/history"
 )
 
+// An Actor is what does steps in a process: of the simulation, or a real one.
+type Actor struct {
+	Objects  []Object
+	Suite    Suite
+	Redis    []redis.UniversalClient          // one for each server
+	Context  context.Context                  // ends when the process is to end
+	Now      func() history.Time              // the clock of the records
+	Record   func(history.Record)             // puts a record down under the name of its client, as of now if it has no moment
+	QueuedAt func(owner string) history.Time  // when an owner was first seen in a queue; 0 if it was not
+	Keep     func(hold any)                   // holds have to be reachable for as long as the run lasts
+	Wrong    func(format string, args ...any) // the plan or the run is wrong
+
+	calls, ops atomic.Int64
+}
+
+// Calls is how often the library was called.
+func (c *Actor) Calls() int64 { return c.calls.Load() }
+
 // An act is one operation of a client, on record for each thing that it concerns.
 type act struct {
-	client *client
+	client *Actor
 	ops    []int64
 	lease  history.Time // how long what it brings may outlast its client
 }
@@ -19,13 +40,15 @@ type act struct {
 func (a *act) record(what history.What, r history.Record) {
 	for _, op := range a.ops {
 		r.What, r.Op = what, op
-		a.client.record(r)
+		a.client.Record(r)
 	}
 }
 
-// take does a step: it acquires, holds, and gives back. The step within another one is made by the context of its hold.
-func (c *client) take(ctx context.Context, s Step, outer *act) {
-	o := c.world.plan.Objects[s.Object]
+// Take does a step: it acquires, holds, and gives back. The step within another one is made by the context of its hold.
+func (c *Actor) Take(ctx context.Context, s Step) { c.take(ctx, s, nil) }
+
+func (c *Actor) take(ctx context.Context, s Step, outer *act) {
+	o := c.Objects[s.Object]
 	call, stop := ctx, func() {}
 	if s.Cancel > 0 {
 		var cancel context.CancelFunc
@@ -33,29 +56,29 @@ func (c *client) take(ctx context.Context, s Step, outer *act) {
 		timer := time.AfterFunc(s.Cancel, cancel)
 		stop = func() { timer.Stop(); cancel() }
 	}
-	c.world.calls.Add(1)
+	c.calls.Add(1)
 	a := c.call(o, s, outer)
 	switch s.Way {
 	case "count":
-		a.returned(c.world.suite.Latch(c.redis[0], o).CountDown(call), nil)
+		a.returned(c.Suite.Latch(c.Redis[0], o).CountDown(call), nil)
 		stop()
 		return
 	case "await":
-		a.returned(c.world.suite.Latch(c.redis[0], o).Await(call, s.options()...), nil)
+		a.returned(c.Suite.Latch(c.Redis[0], o).Await(call, s.options()...), nil)
 		stop()
 		return
 	}
 	h, err := c.acquire(call, o, s)
 	stop()
 	if a.returned(err, h) {
-		c.world.keep(h)
+		c.Keep(h)
 		c.hold(ctx, o, s, h, a)
 	}
 }
 
 // call puts down what is about to be called.
-func (c *client) call(o Object, s Step, outer *act) *act {
-	r := history.Record{Mode: mode(s.Way), Try: s.Try || s.Wait < 0, N: s.N, Lease: s.longest()}
+func (c *Actor) call(o Object, s Step, outer *act) *act {
+	r := history.Record{Mode: mode(s.Way), Try: s.Try || s.Wait < 0, N: s.N, Lease: s.longest(), Most: s.most()}
 	if s.Way == "count" {
 		r.N = 1
 	}
@@ -64,12 +87,12 @@ func (c *client) call(o Object, s Step, outer *act) *act {
 	}
 	a := &act{client: c, lease: r.Lease}
 	for i, thing := range s.things(o) {
-		a.ops = append(a.ops, c.number())
+		a.ops = append(a.ops, c.ops.Add(1))
 		r.What, r.Op, r.Object, r.Within = history.Call, a.ops[i], thing, 0
 		if outer != nil {
 			r.Within = outer.ops[i]
 		}
-		c.record(r)
+		c.Record(r)
 	}
 	return a
 }
@@ -77,11 +100,11 @@ func (c *client) call(o Object, s Step, outer *act) *act {
 func (s Step) things(o Object) []string {
 	switch s.Way {
 	case "first":
-		return o.things()[:1]
+		return o.Things()[:1]
 	case "second":
-		return o.things()[1:]
+		return o.Things()[1:]
 	}
-	return o.things()
+	return o.Things()
 }
 
 func mode(way string) history.Mode {
@@ -122,15 +145,24 @@ func (s Step) longest() history.Time {
 	return history.Time(max(lease, s.Extend, s.AtLeast+s.AtLeast/50) + time.Second)
 }
 
-func (c *client) acquire(ctx context.Context, o Object, s Step) (Hold, error) {
+// most is how long the step's hold may be believed in: WithMaxHold, or its lease if that is not extended. 0: no limit.
+func (s Step) most() history.Time {
+	most := s.MaxHold
+	if s.Lease > 0 && s.Extend == 0 && (most == 0 || s.Lease < most) {
+		most = s.Lease
+	}
+	return history.Time(most)
+}
+
+func (c *Actor) acquire(ctx context.Context, o Object, s Step) (Hold, error) {
 	if mode(s.Way) == history.Permits {
-		counter := c.world.suite.Semaphore(c.redis[0], o)
+		counter := c.Suite.Semaphore(c.Redis[0], o)
 		if s.Try {
 			return counter.TryAcquire(ctx, s.N, s.options()...)
 		}
 		return counter.Acquire(ctx, s.N, s.options()...)
 	}
-	lock := c.world.suite.Locker(c.redis, o, s.Way)
+	lock := c.Suite.Locker(c.Redis, o, s.Way)
 	if s.Try {
 		return lock.TryLock(ctx, s.options()...)
 	}
@@ -168,12 +200,12 @@ func (a *act) returned(err error, h Hold) bool {
 	switch {
 	case err == nil:
 		if h != nil {
-			r.Token, r.Queued = h.Token(), a.client.world.queuedAt(h.Owner())
+			r.Token, r.Queued = h.Token(), a.client.QueuedAt(h.Owner())
 		}
 		a.record(history.Got, r)
 		return true
 	case errors.Is(err, redlatch.ErrInvalid):
-		a.client.world.wrong("the plan is wrong: %v", err)
+		a.client.Wrong("the plan is wrong: %v", err)
 		a.record(history.Failed, r)
 	case errors.Is(err, redlatch.ErrUncertain), errors.Is(err, redlatch.ErrUnavailable):
 		a.record(history.Doubt, r)
@@ -191,7 +223,7 @@ func (a *act) returned(err error, h Hold) bool {
 const samples = 4
 
 // hold keeps what was acquired for as long as the step says, and gives it back.
-func (c *client) hold(ctx context.Context, o Object, s Step, h Hold, a *act) {
+func (c *Actor) hold(ctx context.Context, o Object, s Step, h Hold, a *act) {
 	held := h.Context(context.Background())
 	stop := context.AfterFunc(held, func() { a.record(history.Told, history.Record{}) })
 	for i := range samples {
@@ -204,14 +236,14 @@ func (c *client) hold(ctx context.Context, o Object, s Step, h Hold, a *act) {
 			}
 		}
 		if i == 1 && s.Extend > 0 {
-			c.world.calls.Add(1)
+			c.calls.Add(1)
 			_ = h.Extend(ctx, s.Extend) // a loss is told by the context
 		}
 	}
 	c.sample(h, a)
 	a.record(history.Leave, history.Record{})
 	stop()
-	c.world.calls.Add(1)
+	c.calls.Add(1)
 	if s.Leave && h.Leave() {
 		a.record(history.Told, history.Record{})
 		return
@@ -220,15 +252,15 @@ func (c *client) hold(ctx context.Context, o Object, s Step, h Hold, a *act) {
 }
 
 // sample puts down whether the hold is valid, as of a moment before the question.
-func (c *client) sample(h Hold, a *act) {
-	at := c.world.now()
+func (c *Actor) sample(h Hold, a *act) {
+	at := c.Now()
 	if h.Valid() {
 		a.record(history.Valid, history.Record{At: at})
 	}
 }
 
 // giveBack gives back as a program would: what has certainly not happened is tried again.
-func (c *client) giveBack(h Hold, a *act, kept bool) {
+func (c *Actor) giveBack(h Hold, a *act, kept bool) {
 	for range 20 {
 		err := h.Release(context.Background())
 		switch {
@@ -243,7 +275,7 @@ func (c *client) giveBack(h Hold, a *act, kept bool) {
 			a.record(history.Told, history.Record{})
 			return
 		}
-		if sleep(c.ctx, time.Second) != nil {
+		if sleep(c.Context, time.Second) != nil {
 			break
 		}
 	}

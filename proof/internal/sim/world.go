@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -15,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/redlatch/redlatch/proof/internal/history"
+	"github.com/redlatch/redlatch/proof/internal/scripting"
 )
 
 // A world is what exists in one run.
@@ -25,8 +25,6 @@ type world struct {
 	servers []*miniredis.Miniredis
 	clients []*client
 	admin   *client // whom nothing happens to
-
-	calls atomic.Int64 // of the library by the clients' workers
 
 	mu      sync.Mutex
 	records []history.Record
@@ -41,13 +39,11 @@ type client struct {
 	world   *world
 	name    string
 	network *network
-	redis   []*redis.Client // one for each server
-	ctx     context.Context // ends when the process is killed
+	*Actor  // its context ends when the process is killed
 	end     context.CancelFunc
 
 	mu   sync.Mutex
 	dead bool
-	ops  int64
 }
 
 // servers is how many there are: the first has everything but redlocks, which stand on all.
@@ -64,6 +60,7 @@ func newWorld(p Plan, suite Suite) *world {
 		} else {
 			_ = first.Close()
 		}
+		scripting.Serve(m.Server())
 	}
 	w.admin = w.newClient("admin", Client{Timeout: 3 * time.Second}, 0)
 	for i, c := range p.Clients {
@@ -74,7 +71,10 @@ func newWorld(p Plan, suite Suite) *world {
 
 func (w *world) newClient(name string, c Client, number uint64) *client {
 	one := &client{world: w, name: name}
-	one.ctx, one.end = context.WithCancel(context.Background())
+	one.Actor = &Actor{
+		Objects: w.plan.Objects, Suite: w.suite, Now: w.now, Record: one.record, QueuedAt: w.queuedAt, Keep: w.keep, Wrong: w.wrong,
+	}
+	one.Context, one.end = context.WithCancel(context.Background())
 	one.network = &network{seed: w.plan.Seed<<20 + number<<12, timeout: c.Timeout, tell: func(hindered bool) {
 		what := history.Resume
 		if hindered {
@@ -87,7 +87,7 @@ func (w *world) newClient(name string, c Client, number uint64) *client {
 		protocol = 2
 	}
 	for i, m := range w.servers {
-		one.redis = append(one.redis, redis.NewClient(&redis.Options{
+		one.Redis = append(one.Redis, redis.NewClient(&redis.Options{
 			Addr: fmt.Sprintf("server-%d", i), // nobody looks it up
 			Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return one.network.dial(ctx, m)
@@ -155,7 +155,7 @@ func (c *client) haunt() {
 		if mode(ways[o.Kind][0]) != history.Exclusive {
 			continue
 		}
-		for _, thing := range o.things() {
+		for _, thing := range o.Things() {
 			w.mu.Lock()
 			w.ghosts++
 			name := fmt.Sprintf("ghost%d", w.ghosts)
@@ -164,13 +164,6 @@ func (c *client) haunt() {
 			w.write(history.Record{What: history.Kill, Client: name})
 		}
 	}
-}
-
-func (c *client) number() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ops++
-	return c.ops
 }
 
 // watchQueues notes when an owner is first seen in the queue of a fair lock.
@@ -201,8 +194,8 @@ func (w *world) queuedAt(owner string) history.Time {
 	return w.queued[owner]
 }
 
-// things are the names under which an object is judged: a multi-lock is its members.
-func (o Object) things() []string {
+// Things are the names under which an object is judged: a multi-lock is its members.
+func (o Object) Things() []string {
 	if o.Kind == Multi {
 		return []string{o.Name + "a", o.Name + "b"}
 	}
@@ -227,7 +220,7 @@ func (w *world) stays(key string) bool {
 	if strings.HasPrefix(key, "redisson_lock_token:") || strings.HasPrefix(key, "redlatch_latch:") {
 		return true
 	}
-	killed := slices.ContainsFunc(w.clients, func(c *client) bool { return c.dead })
+	killed := w.ghosts > 0 || slices.ContainsFunc(w.clients, func(c *client) bool { return c.dead })
 	return slices.ContainsFunc(w.plan.Objects, func(o Object) bool {
 		if o.Kind == Fair && killed && strings.HasSuffix(key, "{"+o.Name+"}") { // goes when the lock is used again
 			return true
@@ -239,7 +232,7 @@ func (w *world) stays(key string) bool {
 func (w *world) close() {
 	for _, c := range append(w.clients, w.admin) {
 		c.end()
-		for _, r := range c.redis {
+		for _, r := range c.Redis {
 			_ = r.Close()
 		}
 		c.network.close()
@@ -247,4 +240,9 @@ func (w *world) close() {
 	for _, m := range w.servers {
 		m.Close()
 	}
+	// Each hold was released or left. What the library keeps for a client lasts for as long as the client is reachable, or
+	// anything made with it; and the client's dialer reaches this world.
+	w.mu.Lock()
+	w.kept = nil
+	w.mu.Unlock()
 }

@@ -1,0 +1,70 @@
+package main
+
+// A mutant is a defect. Most are of a kind that this library or another one has had.
+type mutant struct {
+	name   string
+	edits  []edit
+	checks []string // by which of these the simulation convicts it, one of them
+}
+
+// An edit is a text of a file, and what stands there instead.
+type edit struct {
+	file     string // from the root of the library
+	old, new string
+}
+
+// model stands for a conviction by a model alone.
+const model = "model"
+
+var mutants = []mutant{
+	{"a release frees whoever holds", []edit{{"internal/scripts/rlock/release.lua",
+		"if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then", "if redis.call('del', KEYS[1]) == 0 then"}}, []string{"exclusion", "late loss"}},
+	{"a lock is taken half a second before its lease is over", []edit{{"internal/scripts/rlock/acquire.lua",
+		"if remaining == -2 then", "if remaining < 500 then"}}, []string{"exclusion", "late loss", "stall"}},
+	{"trust outlasts the lease", []edit{{"internal/watchdog/margin.go",
+		"lease - Margin(lease)", "lease + 2*time.Second"}}, []string{"exclusion", "late loss"}},
+	{"an operation that is sent again counts again", []edit{{"internal/scripts/lane/lane.lua",
+		"if sequence == settled then", "if sequence == -1 then"}}, []string{"conservation", "early latch", "permits"}},
+	{"a reader gets in beside a writer", []edit{{"internal/scripts/rwlock/acquire_read.lua",
+		"elseif mode == 'write' then", "elseif mode == 'never' then"}}, []string{"exclusion", "late loss"}},
+	{"a fair lock goes to whoever asks first", []edit{{"internal/scripts/fairlock/acquire.lua",
+		"if free and (not head or head == owner) then", "if free then"}}, []string{"order", "stall", "left behind"}},
+	{"permits that have expired are gone", []edit{{"internal/scripts/permitsemaphore/permits.lua",
+		"  add(expired)\n", ""}}, []string{"conservation", "stall"}},
+	{"a semaphore has a permit too many", []edit{{"internal/scripts/semaphore/acquire.lua",
+		"math.floor((available - taken) / each)", "math.floor((available + 1 - taken) / each)"}}, []string{"permits"}},
+	{"a latch opens one too early", []edit{{"internal/scripts/countdownlatch/count_down.lua",
+		"if tonumber(value) > 1 then", "if tonumber(value) > 2 then"}}, []string{"early latch", "conservation"}},
+	{"waiters believe in messages", []edit{{"internal/waiting/line.go",
+		"return max(minSleep, poll-jitter.Below(poll/10+1))", "return 40 * poll"}}, []string{"stall"}},
+	{"what was passed to nobody is kept", []edit{{"internal/baselock/pass.go",
+		"\tgo newOwnerAs(b, b.defaults, owner).giveUp()\n", ""}}, []string{"stall"}},
+	{"a cancelled acquisition is not undone", []edit{{"internal/counter/seek.go",
+		"\t\t\tgo c.abandon(try, take, call, failure)\n", ""}}, []string{"conservation", "stall"}},
+	{"tokens are issued twice", []edit{{"internal/scripts/fencedlock/issue.lua",
+		"redis.pcall('incr', KEYS[2])", "redis.pcall('incrby', KEYS[2], redis.call('exists', KEYS[2]) == 1 and 0 or 1)"}}, []string{"tokens"}},
+
+	// Defects of this library, each put back as it was before the commit that mended it.
+	{"6780b13: a process sits in the row although the head of its line cannot be passed the lock", []edit{
+		{"internal/baselock/lock.go", "\t\t\tb.getUp(line, set)\n", ""},
+		{"internal/baselock/pass.go", "ok && passable(next.set)", "ok && passable(o.set)"},
+	}, []string{"stall"}},
+	{"89da549: what is being given back is renewed", []edit{{"internal/baselock/hold.go",
+		"\t\to.adjust()\n\t} else {\n\t\to.base.Session.Watchdog.Forget(&o.ticket)\n", "\t\to.adjust()\n"}}, []string{"stall", "late loss", "conservation", "left behind"}},
+	{"affeabb: a wait for permits that ended during an outage says that there are too few", []edit{{"internal/counter/wait.go",
+		"c.Name), err, errs.FoundOut(err))", "c.Name), err, tooFew)"}}, []string{model}},
+	{"b351dd3: a lock that was passed to one's own process is taken for somebody else's", []edit{{"internal/baselock/handover.go",
+		"status.Exists && status.Holds == 0", "status.Exists"}}, []string{"stall"}},
+	{"93ebdcc: a renewal that failed is repeated as late as once", []edit{{"internal/watchdog/ticket.go",
+		"t.pace.every/20<<(t.failures-1)", "t.pace.every/5<<(t.failures-1)"}}, []string{"exclusion"}},
+	{"a7e985b: a re-entry with a lease of its own lasts as long as the hold around it", []edit{{"internal/baselock/share.go",
+		"if set.Lease == 0 && set.MaxHold == 0 {", "if set.MaxHold == 0 {"}}, []string{"overdue"}},
+	{"affeabb: a wait that ended during an outage says that somebody else has it", []edit{{"internal/baselock/explain.go",
+		"\tfound := errs.FoundOut(err)\n", "\tfound := errs.FoundOut(err)\n\tif found == nil {\n\t\tfound = errs.Refusal(\"is held\")\n\t}\n"}}, []string{model}},
+	{"bca1591: what a late copy of a refused acquisition takes is not undone", []edit{{"internal/counter/seek.go",
+		"\t\tgo c.revoke(try, call, receipt.Sent)\n\t\treturn lane.Granted{Again: -1}", "\t\tc.Session.ReturnLane(c.Key, call)\n\t\treturn lane.Granted{Again: -1}"}}, []string{"conservation", "stall"}},
+	{"13571bd: an uncertain release is not carried through", []edit{{"internal/counter/operation.go",
+		"case owed: //", "case false && owed: //"}}, []string{"conservation", "stall", "early latch"}},
+	{"9f10282: a latch that was deleted is taken for one that was counted down", []edit{{"countdownlatch/await.go",
+		"return fmt.Errorf(\"%w: latch %q\", ErrDeleted, l.Name())", "return nil"}}, []string{"early latch"}},
+}
