@@ -8,7 +8,7 @@ import (
 
 // conservation: when everything is over, locks are free, and a semaphore has the permits that it was given. An operation
 // whose outcome nobody knows may have happened or not.
-func conservation(h *history.History, t *history.Thing, _ Terms) (findings []string, _ int) {
+func conservation(h *history.History, t *history.Thing, terms Terms) (findings []string, _ int) {
 	if t.Final == nil || len(t.Outside) > 0 {
 		return nil, 0
 	}
@@ -28,7 +28,7 @@ func conservation(h *history.History, t *history.Thing, _ Terms) (findings []str
 			least, most = least+a.N, most+a.N
 		case a.Mode == history.Add && (a.Outcome == history.Doubt || a.Outcome == ""):
 			least, most = least+min(0, a.N), most+max(0, a.N)
-		case a.Mode == history.Permits && a.Lease == 0 && lostWithItsClient(h, a):
+		case a.Mode == history.Permits && a.Lease == 0 && (lostWithItsClient(h, a) || Unsettled(h, terms, a)):
 			least -= a.N // permits without a lease stay taken
 		}
 	}
@@ -62,6 +62,29 @@ func latchLeft(t *history.Thing) (findings []string, _ int) {
 // lostWithItsClient tells whether permits may be gone because their client was killed before it gave them back.
 func lostWithItsClient(h *history.History, a *history.Act) bool {
 	return h.KilledAt(a.Client) != history.Never && a.Over == history.Never && a.Outcome != history.Refused && a.Outcome != history.Failed
+}
+
+// Unsettled tells whether an acquisition that brought nothing may have left what it asked for with the server: the server
+// executed it, the answer did not come, and the client was killed before it could give back what it did not know of.
+func Unsettled(h *history.History, terms Terms, a *history.Act) bool {
+	killed := h.KilledAt(a.Client)
+	return (a.Outcome == history.Refused || a.Outcome == history.Failed) && killed != history.Never && killed < settledBy(h, terms, a)
+}
+
+// settledBy is when the library has settled what was in doubt as the act returned. A client that was suspended meanwhile
+// has the whole time once more.
+func settledBy(h *history.History, terms Terms, a *history.Act) history.Time {
+	by := a.Back + terms.Undo
+	for _, o := range h.Outages { // in the order of their beginnings
+		switch {
+		case o.Client != a.Client || o.Killed || o.From >= by || o.To <= a.Back:
+		case o.To == history.Never:
+			return history.Never
+		default:
+			by = max(by, o.To+terms.Undo)
+		}
+	}
+	return by
 }
 
 func has(t *history.Thing, mode history.Mode) bool {

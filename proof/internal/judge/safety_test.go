@@ -226,6 +226,20 @@ func TestWhatIsLeftInTheEnd(t *testing.T) {
 		{"some were perhaps added", tell(pool, does(use, act{mode: history.Add, called: second, n: 2, outcome: history.Doubt}), final(4, 9*second)), ""},
 		{"more than were perhaps added", tell(pool, does(use, act{mode: history.Add, called: second, n: 2, outcome: history.Doubt}), final(6, 9*second)), "conservation"},
 		{"without a lease they go with their client", tell(pool, does(kept), event(history.Kill, "a", 3*second), final(1, 9*second)), ""},
+		{"refused, its client is killed before it can settle", tell(pool, does(
+			act{mode: history.Permits, called: second, n: 2, outcome: history.Refused}), event(history.Kill, "a", 3*second), final(1, 99*second)), ""},
+		{"refused, its client had the time to settle", tell(pool, does(
+			act{mode: history.Permits, called: second, n: 2, outcome: history.Refused}), event(history.Kill, "a", 63*second), final(1, 99*second)), "conservation"},
+		{"refused, its client was suspended, and killed before it can settle", tell(pool, does(
+			act{mode: history.Permits, called: second, n: 2, outcome: history.Refused}), event(history.Suspend, "a", second),
+			event(history.Resume, "a", 10*second), event(history.Kill, "a", 69*second), final(1, 99*second)), ""},
+		{"refused, its client was suspended, and had the time to settle", tell(pool, does(
+			act{mode: history.Permits, called: second, n: 2, outcome: history.Refused}), event(history.Suspend, "a", second),
+			event(history.Resume, "a", 10*second), event(history.Kill, "a", 71*second), final(1, 99*second)), "conservation"},
+		{"refused, its client lives", tell(pool, does(
+			act{mode: history.Permits, called: second, n: 2, outcome: history.Refused}), final(1, 99*second)), "conservation"},
+		{"refused, and invented", tell(pool, does(
+			act{mode: history.Permits, called: second, n: 2, outcome: history.Refused}), event(history.Kill, "a", 3*second), final(4, 99*second)), "conservation"},
 		{"a lock is free", tell(lock, does(act{called: second, leave: 2 * second}), final(0, 9*second)), ""},
 		{"a lock is held by nobody", tell(lock, does(act{called: second, leave: 2 * second}), final(1, 9*second)), "conservation"},
 		{"a latch is open", tell(latch, does(down, down), final(0, 9*second)), ""},

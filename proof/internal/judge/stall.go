@@ -99,9 +99,12 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 func possible(h *history.History, a *history.Act, terms Terms) (stretch, bool) {
 	switch a.Outcome {
 	case history.Refused, history.Failed:
+		if Unsettled(h, terms, a) {
+			return stretch{a.Called, lastUntil(a, h.KilledAt(a.Client))}, true
+		}
 		return stretch{}, false
 	case history.Doubt:
-		return stretch{a.Called, a.Back + terms.Undo}, true
+		return stretch{a.Called, settledBy(h, terms, a)}, true
 	case "":
 		if killed := h.KilledAt(a.Client); killed != history.Never {
 			return stretch{a.Called, lastUntil(a, killed)}, true

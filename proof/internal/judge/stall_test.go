@@ -40,6 +40,12 @@ func TestAWaiterThatSleepsWhileTheLockIsFree(t *testing.T) {
 		{"the lease of the re-entry that was left is over", tell(lock, does(
 			act{client: "a", called: second, leave: 20 * second, lease: 10 * second},
 			act{client: "a", called: 2 * second, told: 3 * second, lease: 10 * second, within: 1}, waits("b", 35*second))), "stall"},
+		{"one that was killed may have got it without knowing", tell(lock, does(
+			act{client: "c", called: 2 * second, back: 3 * second, outcome: history.Refused, try: true, lease: 30 * second}, act{client: "b", called: 3 * second, back: 36 * second, leave: 37 * second}),
+			event(history.Kill, "c", 4*second)), ""},
+		{"one that was killed may have had it without knowing", tell(lock, does(
+			act{client: "c", called: 2 * second, back: 3 * second, outcome: history.Refused, try: true, lease: 30 * second}, act{client: "b", called: 3 * second, back: 38 * second, leave: 39 * second}),
+			event(history.Kill, "c", 4*second)), "stall"},
 		{"a try does not wait", tell(lock, does(held, act{client: "b", called: 3 * second, back: 9 * second, try: true, outcome: history.Failed})), ""},
 	})
 }

@@ -48,7 +48,7 @@ func (s *scene) holds() (steps []*step) {
 		case a.Mode == history.Add && unknown(a):
 			one(add, a.Called, history.Never)
 		case a.Mode == history.Add:
-		case unknown(a):
+		case unknown(a), judge.Unsettled(s.History, s.terms, a):
 			until := s.forgotten(a)
 			one(take, a.Called, until).doubtful = true
 			one(drop, a.Called, until).doubtful = true
