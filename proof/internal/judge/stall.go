@@ -82,8 +82,10 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 					taken = append(taken, stretch{at, end})
 				}
 			}
-			for _, a := range t.Acts { // those of one client are served in the order of their calls
-				if a.Mode == history.Permits && !a.Try && a.Client == w.Client && a.Called < w.Called {
+			// Those of one client are served in the order in which they begin to wait, and they wait when their first question
+			// is answered: one that called a little later may be ahead.
+			for _, a := range t.Acts {
+				if a.Mode == history.Permits && !a.Try && a.Client == w.Client && a != w && a.Called < w.Called+terms.Slack {
 					taken = append(taken, stretch{a.Called, min(a.Back, h.End)})
 				}
 			}

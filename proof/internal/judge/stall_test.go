@@ -83,6 +83,8 @@ func TestASeekerOfPermitsThatSleeps(t *testing.T) {
 			use("a", second, 0, 20*second, 1), use("b", 2*second, 21*second, 22*second, 3), use("b", 3*second, 21*second+quick, 23*second, 2))), ""},
 		{"a later one of the same client waits for more", tell(pool, does(
 			use("a", second, 0, 20*second, 1), use("b", 2*second, 21*second, 22*second, 2), use("b", 3*second, 22*second+quick, 23*second, 3))), "stall"},
+		{"one of the same client that called a moment later waits for more", tell(pool, does(
+			use("a", second, 0, 20*second, 1), use("b", 2*second, 21*second, 22*second, 2), use("b", 2*second+10*quick, 22*second+quick, 23*second, 3))), ""},
 		{"there are too few after the first is given back", tell(pool, does(
 			use("a", second, 0, 4*second, 1), use("c", second, 0, 20*second, 2), use("b", 2*second, 21*second, 22*second, 2))), ""},
 	})
