@@ -25,7 +25,7 @@ func (d *Dispatcher) Load() (leaders, queued, parked int) {
 	if x := d.one.express; x != nil && x.resting {
 		parked++
 	}
-	return d.one.leaders, len(d.one.queue), parked
+	return d.one.leaders, d.one.queue.len, parked
 }
 
 // HasExpress tells whether lone callers of a single server have an express at hand.

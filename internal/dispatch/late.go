@@ -26,7 +26,7 @@ func (n *node) tick() {
 	n.late += n.older
 	n.older, n.fresh = n.fresh, 0
 	n.recruitLocked()
-	if len(n.queue) > 0 {
+	if n.queue.len > 0 {
 		n.watchLocked()
 	}
 }

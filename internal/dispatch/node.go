@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,9 +26,9 @@ type node struct {
 	answered atomic.Int64 // when the server last executed something, in Unix nanoseconds
 
 	mu      sync.Mutex
-	leaders int        // on a trip, or between two
-	limit   int        // of leaders whose trips are not late
-	queue   []*request // while there is one, the node ticks
+	leaders int   // on a trip, or between two
+	limit   int   // of leaders whose trips are not late
+	queue   queue // while it has requests, the node ticks
 	pace    pace
 	idle    []*worker // parked, the most recently used last
 	sweeps  uint64    // how often the idle ones were looked through
@@ -65,8 +64,10 @@ type request struct {
 	cmd   redis.Cmder
 	done  chan struct{} // receives once, when the command has ended
 	back  *event        // set after done, for a caller that waits for both; nil for the others
-	taken bool          // left the queue; guarded by node.mu
 	panic *raise.Panic  // to be raised by its caller; set before done
+
+	taken          bool // left the queue for a leader; guarded by node.mu, as the neighbours in the queue are
+	before, behind *request
 
 	// parted is set by the first of two: the caller, when it leaves, and the worker, when a hook has panicked. The second
 	// learns by it that the caller will not raise the panic, or that it has to.
@@ -95,7 +96,7 @@ func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 	}
 	r := n.request(context.WithoutCancel(ctx), cmd)
 	n.mu.Lock()
-	if n.mayLeadLocked() && len(n.queue) == 0 {
+	if n.mayLeadLocked() && n.queue.len == 0 {
 		var x *express
 		if n.leaders == 0 {
 			x = n.expressLocked()
@@ -118,7 +119,7 @@ func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 }
 
 func (n *node) queueLocked(r *request) {
-	n.queue = append(n.queue, r)
+	n.queue.push(r)
 	n.watchLocked()
 }
 
@@ -145,7 +146,7 @@ func (n *node) reply(r *request) error {
 // doHere runs cmd on the caller's goroutine, or lets a leader take it along.
 func (n *node) doHere(ctx context.Context, cmd redis.Cmder) error {
 	n.mu.Lock()
-	if n.mayLeadLocked() && len(n.queue) == 0 {
+	if n.mayLeadLocked() && n.queue.len == 0 {
 		n.leaders++
 		t := n.departLocked(1)
 		n.mu.Unlock()
@@ -173,7 +174,7 @@ func (n *node) doHere(ctx context.Context, cmd redis.Cmder) error {
 func (n *node) leave(ctx context.Context, r *request) error {
 	n.mu.Lock()
 	if !r.taken {
-		n.queue = slices.DeleteFunc(n.queue, func(q *request) bool { return q == r })
+		n.queue.remove(r)
 		n.mu.Unlock()
 		n.free(r)
 		return &outcome.Unsent{Err: ctx.Err()}
@@ -246,7 +247,7 @@ func (b batch) empty() bool { return b.one == nil && b.many == nil }
 // too many, as after a fall of the limit, end by themselves: the shares of as many as the limit allows leave nothing.
 func (n *node) nextLocked(t trip, took time.Duration) (b batch, more bool) {
 	n.landLocked(t, took)
-	if more = len(n.queue) > 0; more {
+	if more = n.queue.len > 0; more {
 		b = n.takeLocked()
 	} else {
 		n.leaders--
@@ -257,7 +258,7 @@ func (n *node) nextLocked(t trip, took time.Duration) (b batch, more bool) {
 
 // recruitLocked has workers lead what is queued, as far as there may be more leaders.
 func (n *node) recruitLocked() {
-	for len(n.queue) > 0 && n.mayLeadLocked() {
+	for n.queue.len > 0 && n.mayLeadLocked() {
 		n.leaders++
 		n.handOver(n.unparkLocked(), n.takeLocked())
 	}
@@ -267,19 +268,17 @@ func (n *node) recruitLocked() {
 // One who took everything would come back with all the callers at once. The first of them would then leave one by one
 // as the other leaders, and the rest together behind them, for ever.
 func (n *node) takeLocked() batch {
-	share := (int(n.flying.Load()) + len(n.queue) + n.limit - 1) / n.limit
-	count := min(share, len(n.queue), maxBatch)
+	share := (int(n.flying.Load()) + n.queue.len + n.limit - 1) / n.limit
+	count := min(share, n.queue.len, maxBatch)
 	b := batch{trip: n.departLocked(count)}
 	if count == 1 {
-		b.one = n.queue[0]
-		b.one.taken = true
-	} else {
-		b.many = slices.Clone(n.queue[:count])
-		for _, r := range b.many {
-			r.taken = true
-		}
+		b.one = n.queue.pop()
+		return b
 	}
-	n.queue = slices.Delete(n.queue, 0, count)
+	b.many = make([]*request, count)
+	for i := range b.many {
+		b.many[i] = n.queue.pop()
+	}
 	return b
 }
 
