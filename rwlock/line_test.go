@@ -78,11 +78,20 @@ func TestReadersBehindAWriterThatLeavesGetInAtOnce(t *testing.T) {
 }
 
 func TestAWaitingWriterWithPreferenceKeepsNewReadersOut(t *testing.T) {
+	for _, poll := range []time.Duration{time.Second, time.Minute, time.Hour} {
+		t.Run(poll.String(), func(t *testing.T) { keepsNewReadersOut(t, redlatch.WithPoll(poll)) })
+	}
+	t.Run("an option of the call", func(t *testing.T) {
+		keepsNewReadersOut(t, redlatch.WithPoll(time.Second), redlatch.WithPoll(time.Minute))
+	})
+}
+
+func keepsNewReadersOut(t *testing.T, poll redlatch.Option, call ...redlatch.Option) {
 	fakeTime(t, func(k *kit) {
 		readers := k.process(redlatch.WithPoll(time.Hour))
-		writers := k.process(redlatch.WithWriterPreference())
+		writers := k.process(redlatch.WithWriterPreference(), poll)
 		held := k.take(readers.RLock, k.ctx)
-		writer := k.asks(writers.Lock, k.ctx)
+		writer := k.asks(writers.Lock, k.ctx, call...)
 		k.waits(writer)
 		for range 100 { // for as long as it waits
 			time.Sleep(time.Second)
@@ -109,7 +118,7 @@ func TestATryToReadThatIsRefusedForAWriterWhoWaitsSaysSo(t *testing.T) {
 		k.waits(writer)
 		_, err := k.process().TryRLock(k.ctx)
 		require.EqualError(k, err, `redlatch: not acquired: read lock "`+k.name+
-			`" is held by somebody else, or others wait for it, for another 2m0s unless renewed`)
+			`" is held by somebody else, or others wait for it, for another 6s unless renewed`)
 		k.give(held)
 		k.give(k.served(writer))
 	})
@@ -170,6 +179,26 @@ func TestAPreferredWriterThatDiesKeepsReadersOutForTwoPolls(t *testing.T) {
 		require.Greater(k, got.at.Sub(start), time.Second)
 		k.give(got.hold, held)
 		require.NoError(k, k.client.Del(k.ctx, announced).Err())
+	})
+}
+
+// What a process that is killed had announced is over after seconds, also where it would have polled once a minute.
+func TestAPreferredWriterThatIsKilledKeepsReadersOutForSeconds(t *testing.T) {
+	realTime(t, func(k *kit) {
+		held := k.take(k.process().RLock, k.ctx)
+		lock, proxy := k.faulty(redlatch.WithWriterPreference(), redlatch.WithPoll(time.Minute))
+		ctx, cancel := context.WithCancel(k.ctx)
+		writer := k.asks(lock.Lock, ctx)
+		announced := "redlatch_rwlock_writers:{" + k.name + "}"
+		k.eventually("an announcement", func() bool { return k.client.ZCard(k.ctx, announced).Val() == 1 })
+		k.taken(k.process().TryRLock)
+		proxy.Close() // it cannot withdraw any more
+		cancel()
+		require.ErrorIs(k, (<-writer).err, context.Canceled)
+		left, err := k.client.PTTL(k.ctx, announced).Result()
+		require.NoError(k, err)
+		require.LessOrEqual(k, left, 10*time.Second)
+		k.give(k.take(k.process(redlatch.WithPoll(time.Hour)).RLock, k.ctx, redlatch.WithWait(time.Minute)), held)
 	})
 }
 

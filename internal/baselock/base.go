@@ -82,6 +82,7 @@ func (b *Base) check(set *settings.Settings) error {
 	if err := checkAtLeast(set); err != nil {
 		return err
 	}
+	b.giveSigns(set)
 	return b.checkReplicas(set)
 }
 

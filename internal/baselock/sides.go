@@ -3,6 +3,7 @@ package baselock
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -148,6 +149,17 @@ func (b *Base) head(set *settings.Settings) *owner {
 	o := newOwner(b, set)
 	o.announces = set.PreferWriters
 	return o
+}
+
+// signOfLife is how often a waiter that is announced asks at least. Its questions renew the announcement, and that of one
+// who has died is over after two of them.
+const signOfLife = 3 * time.Second
+
+// giveSigns bounds the pauses of a waiter that announces itself.
+func (b *Base) giveSigns(set *settings.Settings) {
+	if set.PreferWriters && b.Kind.Withdraw != nil {
+		set.Poll = min(set.Poll, signOfLife)
+	}
 }
 
 // left is called when a waiter has left the line without the lock. What it announced is taken back, and whoever is the
