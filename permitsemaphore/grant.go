@@ -101,11 +101,7 @@ func (g *grant) Owner() string {
 func (g *grant) names() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	names := make([]string, len(g.ids))
-	for i, id := range g.ids {
-		names[i] = text(id)
-	}
-	return names
+	return texts(g.ids)
 }
 
 func (g *grant) Token() int64          { return 0 }

@@ -25,6 +25,14 @@ func mint(n int) []string {
 
 func text(id string) string { return hex.EncodeToString([]byte(id)) }
 
+func texts(ids []string) []string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = text(id)
+	}
+	return texts
+}
+
 // parse reads ids and refuses duplicates: a permit that is released twice would be two.
 func parse(call string, texts []string) ([]string, error) {
 	if len(texts) > script.MaxIDs {

@@ -1,9 +1,12 @@
 package permitsemaphore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -22,9 +25,18 @@ type outage struct {
 	on      atomic.Bool
 	begins  atomic.Bool // with the reply to the next script, which is lost
 	heals   bool        // for one script after that
+	never   atomic.Bool // the server refuses each script, and would always do so
 	refused atomic.Int64
 	panics  atomic.Bool // once
 }
+
+// A reply is an error that the server has answered.
+type reply string
+
+func (r reply) Error() string { return string(r) }
+func (reply) RedisError()     {}
+
+var errType = reply("WRONGTYPE Operation against a key holding the wrong kind of value")
 
 var (
 	errAway = &net.OpError{Op: "dial", Err: errors.New("no route to host")}
@@ -37,6 +49,11 @@ func (o *outage) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if o.panics.CompareAndSwap(true, false) {
 			panic("a hook of the client")
+		}
+		if o.never.Load() {
+			o.refused.Add(1)
+			cmd.SetErr(errType)
+			return errType
 		}
 		if o.on.Load() && o.heals {
 			o.heals = false
@@ -92,6 +109,48 @@ func TestAReleaseOfPermitsIsOwedAsLongAsTheyLast(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What the server will never execute is not repeated for as long as a permit lasts, which may be for ever.
+func TestAReleaseOfPermitsThatTheServerWillNeverExecuteIsRepeatedForAMomentOnly(t *testing.T) {
+	for what, lease := range map[string]redlatch.Option{
+		"no lease": redlatch.WithNoLease(), "a long lease": redlatch.WithLease(6 * time.Hour),
+	} {
+		t.Run(what, func(t *testing.T) {
+			redistest.Bubble(t, func(t *testing.T) {
+				var log bytes.Buffer
+				s, o := apart(t, redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+				p := acquire(t, s, 2, lease)
+				o.never.Store(true)
+				var reply redis.Error
+				require.ErrorAs(t, p.Release(t.Context()), &reply)
+				time.Sleep(100 * time.Second)
+				synctest.Wait()
+				before := o.refused.Load()
+				require.Equal(t, 1, strings.Count(log.String(), "could not be settled"), log.String())
+				require.Contains(t, log.String(), p.ID())
+				require.Contains(t, log.String(), "use another name, or remove what nobody needs")
+				time.Sleep(7 * time.Hour)
+				synctest.Wait()
+				require.Equal(t, before, o.refused.Load())
+				require.Equal(t, 1, strings.Count(log.String(), "could not be settled"))
+			})
+		})
+	}
+}
+
+// A permit without a lease never comes back by itself, but a server that is never reached again ends the attempts.
+func TestAReleaseOfPermitsWithoutALeaseIsRepeatedForADay(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
+		s, o := apart(t, redlatch.WithReleaseTimeout(10*time.Millisecond)) // so that an attempt is one send
+		p := acquire(t, s, 2, redlatch.WithNoLease())
+		o.on.Store(true)
+		require.ErrorIs(t, p.Release(t.Context()), errAway)
+		time.Sleep(24*time.Hour + time.Minute)
+		before := o.refused.Load()
+		time.Sleep(24 * time.Hour)
+		require.Equal(t, before, o.refused.Load())
+	})
 }
 
 // After that they have come back by themselves, and nothing is left to be done.

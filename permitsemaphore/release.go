@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -75,13 +76,16 @@ func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) error
 	return g.lose(gone, nil)
 }
 
+// owedWithin is how long the release of a permit without a lease is repeated.
+const owedWithin = 24 * time.Hour
+
 // giveBackLater repeats the release until it is confirmed or the lease is over. A late copy of it finds nothing.
 func (g *grant) giveBackLater(ids []string) {
 	g.mu.Lock()
 	left := g.lease // at most
 	g.mu.Unlock()
 	if left == NoLease {
-		left = forever
+		left = owedWithin
 	}
 	g.semaphore.counter.SettleFor(left, func(ctx context.Context) error {
 		wake, err := g.semaphore.counter.Wake(ctx)
@@ -90,7 +94,10 @@ func (g *grant) giveBackLater(ids []string) {
 		}
 		_, _, err = delivery.Deliver(ctx, g.semaphore.counter.Session.Dispatch, script.GiveBack(g.semaphore.keys, ids, wake),
 			delivery.Limit{Outage: g.set.ReleaseTimeout})
-		return err
+		if err != nil {
+			return fmt.Errorf("giving back the permits %s: %w", texts(ids), err)
+		}
+		return nil
 	}, func() {})
 }
 

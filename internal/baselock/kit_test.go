@@ -189,6 +189,7 @@ type fault struct {
 	panics  bool          // a hook of the client does
 	dies    bool          // it is executed, and then a hook of the client panics
 	denied  bool          // the server does not execute it, and would not do so again
+	unknown bool          // the server does not know the command
 	mute    bool          // it is executed, and the server denies its message
 	lost    bool          // it is executed, and the client does not learn of it
 	ghost   time.Duration // the client gives up at once, and then it is executed
@@ -221,6 +222,8 @@ func (k *kit) hopeless(op string) {
 var errRefused = &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 
 var errDenied = reply("OOM command not allowed when used memory > 'maxmemory'.")
+
+var errUnknown = reply("ERR unknown command 'EVALSHA'")
 
 var errMute = reply("NOPERM No permissions to access a channel")
 
@@ -273,6 +276,9 @@ func (k *kit) process(ctx context.Context, cmd redis.Cmder, next redis.ProcessHo
 	case f.denied:
 		cmd.SetErr(errDenied)
 		return errDenied
+	case f.unknown:
+		cmd.SetErr(errUnknown)
+		return errUnknown
 	case f.ghost > 0:
 		args := cmd.Args()
 		go func() {

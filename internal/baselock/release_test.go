@@ -69,6 +69,39 @@ func TestAReleaseGoesOnUntilTheLeaseIsOver(t *testing.T) {
 	}
 }
 
+// A release that the server will never execute is not repeated until a lease of years is over, but for as long as a ghost of
+// the owner may come.
+func TestAReleaseThatTheServerWillNeverExecuteIsRepeatedForAMinute(t *testing.T) {
+	for what, never := range map[string]func(k *kit){
+		"something else has the name": func(k *kit) { require.NoError(k, k.honest.Set(k.ctx, name, "something else", 0).Err()) },
+		"it knows no scripts":         func(k *kit) { k.faults(func(op string) fault { return fault{unknown: op == "release"} }) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				log := make(lines, 10)
+				b := k.lock(redlatch.WithReleaseTimeout(time.Second), redlatch.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
+				h := k.take(b, k.ctx, redlatch.WithLease(1000*time.Hour))
+				k.faults(down)
+				require.Error(t, h.Unlock(k.ctx))
+				k.faults(nil)
+				never(k)
+				k.at(100 * time.Second)
+				synctest.Wait()
+				require.Len(t, log, 1)
+				line := <-log
+				require.Contains(t, line, "could not be settled")
+				require.Contains(t, line, h.Owner())
+				require.Contains(t, line, "ForceUnlock")
+				sent := k.sent("release")
+				k.at(time.Hour)
+				require.Equal(t, sent, k.sent("release"))
+				require.Empty(t, log)
+				k.mini.Del(name)
+			})
+		})
+	}
+}
+
 // The time in which Unlock waits for an earlier command of the same owner is part of its limit.
 func TestUnlockAfterAReentryWithoutAnAnswerIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {

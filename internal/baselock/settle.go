@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -113,7 +114,8 @@ func (o *owner) settle() {
 	defer o.mu.Unlock()
 	o.doubt.settling = false
 	now := time.Now()
-	unconfirmed := !o.doubt.confirmed && now.Before(o.doubt.release)
+	// Where the server has said that it will never execute the release, a ghost is all that is left to wait for.
+	unconfirmed := !o.doubt.confirmed && now.Before(o.doubt.release) && !outcome.Final(err)
 	if errors.Is(err, redis.ErrClosed) || !now.Before(o.doubt.ghosts) && !unconfirmed {
 		since := o.doubt.since
 		o.doubt.pause = 0
@@ -134,8 +136,8 @@ func (o *owner) settle() {
 // settled tells what became of the settling.
 func (o *owner) settled(since time.Time, err error) {
 	if err != nil && !errors.Is(err, redis.ErrClosed) {
-		session.Logger(o.set.Logger).Error("redlatch: what was in doubt could not be settled; the lock may stay taken until its lease is over",
-			"lock", o.base.Name, "owner", o.id, "error", err)
+		session.Logger(o.set.Logger).Error("redlatch: what was in doubt could not be settled; the lock may stay taken until its lease is over, or until ForceUnlock",
+			"lock", o.base.Name, "owner", o.id, "error", outcome.Advise(err))
 	}
 	o.base.observe(o.set, settings.Settled, o.id, since, err)
 }

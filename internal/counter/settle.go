@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
@@ -36,12 +37,13 @@ func (c *Counter) settleLane(call lane.Call, sent time.Time, attempt func(ctx co
 
 // settle calls attempt until it succeeds, with timers in between rather than a goroutine that sleeps, and then over.
 // The first call is made here. When the server cannot be reached until it would have forgotten an operation that was sent
-// at that moment, that is logged and left.
+// at that moment, the operation is logged and left.
 func (c *Counter) settle(sent time.Time, attempt func(ctx context.Context) error, over func()) {
 	c.settleUntil(sent.Add(settleWithin), attempt, over)
 }
 
-// SettleFor is settle for what the server does not forget: it goes on for d if that is longer.
+// SettleFor is settle for what the server does not forget: it goes on for d if that is longer, but not after an answer
+// that no repetition changes.
 func (c *Counter) SettleFor(d time.Duration, attempt func(ctx context.Context) error, over func()) {
 	c.settleUntil(time.Now().Add(max(d, settleWithin)), attempt, over)
 }
@@ -54,6 +56,10 @@ func (c *Counter) settleUntil(end time.Time, attempt func(ctx context.Context) e
 		ctx, cancel := context.WithTimeout(raise.Background(context.Background(), log), settleAttempt)
 		err := attempt(ctx)
 		cancel()
+		end := end
+		if outcome.Final(err) { // a copy of an earlier send is all that is left to wait for
+			end = start.Add(min(settleWithin, end.Sub(start)))
+		}
 		switch {
 		case err == nil:
 		case errors.Is(err, redis.ErrClosed):
@@ -63,7 +69,8 @@ func (c *Counter) settleUntil(end time.Time, attempt func(ctx context.Context) e
 			time.AfterFunc(soon, again)
 			return
 		default:
-			log.Error("redlatch: an operation could not be settled; whether it took effect is unknown", "error", err)
+			log.Error("redlatch: an operation could not be settled; whether it took effect is unknown, and what it should have given "+
+				"back may stay taken: Inspect shows what is there", "error", outcome.Advise(err))
 		}
 		over()
 		c.observe(c.defaults, settings.Settled, "", time.Since(start), err)
