@@ -57,8 +57,10 @@ func (h *Hold) Context(parent context.Context) context.Context {
 // ([WithReleaseTimeout]), after which the release is repeated in the background until the lease is over.
 //
 // The error matches ErrReleased when this Hold was given back before, and ErrLost when the lock was lost before or
-// is found lost now, or when this hold's own lease ([WithLease], [WithMaxHold]) was over before. In no case is the lock
-// of a later holder touched.
+// is found lost now, or when this hold's own lease ([WithLease], [WithMaxHold]) was over before. A lock that goes to the
+// next goroutine of this process without a command is not looked at: guarantees.md says for how many milliseconds a lock
+// may have been taken away then, and [WithLocalHandOff] has each Unlock ask. In no case is the lock of a later holder
+// touched.
 func (h *Hold) Unlock(ctx context.Context) error {
 	h.cleanup.Stop()
 	err := h.inner.Unlock(ctx)
@@ -91,7 +93,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 }
 
 // Owner returns the holder's identity in Redis, "<client uuid>:<number>". Goroutines of a process that hand a plain
-// lock on to one another hold it in turn as the same owner. It is empty for a hold of several locks.
+// lock on to one another without a command hold it in turn as the same owner. It is empty for a hold of several locks.
 func (h *Hold) Owner() string { return h.inner.Owner() }
 
 // Token returns the fencing token, 0 for locks that issue none.

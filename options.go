@@ -255,6 +255,18 @@ func WithWriterPreference() Option {
 	})
 }
 
+// WithLocalHandOff(false) has Redis confirm every acquisition by a command. By default the goroutines of one process hand a
+// contended lock on to one another without a command, for a few milliseconds in a row: nobody else could have it
+// meanwhile. If the lock is taken away in those milliseconds, by a force-unlock or a deletion, the next goroutine may be
+// handed it all the same: guarantees.md says for how long. Where that matters more than speed, turn it off. The environment
+// variable REDLATCH_LOCAL_HANDOFF=off does so for a whole process, wherever the option does not say otherwise.
+func WithLocalHandOff(on bool) Option {
+	return option(func(s *settings.Settings) {
+		s.Scripted = !on
+		s.Give(settings.LocalHandOff)
+	})
+}
+
 // WithNameMapper passes every name through fn before it becomes a key, as Redisson's NameMapper does; use the same
 // mapping on both sides if they share objects. It is an option of New alone.
 func WithNameMapper(fn func(name string) string) Option {

@@ -45,7 +45,7 @@ var _ redlatch.Lock = (*Lock)(nil)
 
 // New makes a reentrant lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a
 // bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithAtLeast, WithWait, WithWatchdogTimeout,
-// WithReplicas, and those that every primitive takes.
+// WithReplicas, WithLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{baselock.New(client, name, &reentrant, opts)}
 }

@@ -34,9 +34,11 @@ func TestWhoseHeirHasLeftHoldsAsBefore(t *testing.T) {
 			left <- err
 		}()
 		synctest.Wait()
-		_, claim, ok := o.successor()
+		line, claim, ok := o.successor()
 		require.True(t, ok)
-		require.True(t, o.canBequeath(claim))
+		require.False(t, o.canBequeath(line, claim), "what was sent before this process listened is old news")
+		o.run.news = time.Now().Add(time.Nanosecond)
+		require.True(t, o.canBequeath(line, claim))
 		cancel()
 		require.ErrorIs(t, <-left, context.Canceled)
 		require.False(t, o.bequeath(claim))

@@ -25,47 +25,6 @@ import (
 // While an owner holds, the session knows of it, and those of its process who come for the lock wait for what it does
 // instead of asking a server that would refuse them.
 
-// A run is hand-overs without a release in between.
-type run struct {
-	began time.Time
-	count int
-	alone bool // it began with the lock free, although others had had the time to take it
-
-	shut time.Time // since when nobody who sits in no row could have got it by then; zero: it was free
-}
-
-// shutSince is since when nobody who sits in no row could have got the lock that o has.
-func (o *owner) shutSince() time.Time {
-	switch {
-	case o.run == nil:
-		return time.Time{}
-	case o.run.shut.IsZero():
-		return o.run.began
-	}
-	return o.run.shut
-}
-
-// Half as many hand-overs by script in a row halve the time for which others wait, and cost a few hundredths of the speed.
-// So it is half as many unless nobody else seems to be there. Those without a command are bounded by time alone.
-const (
-	longestRun   = 2 * time.Millisecond
-	longestAlone = 10 * time.Millisecond
-	mostInARow   = 32
-	mostAlone    = 64
-)
-
-// over tells whether it is somebody else's turn. Where each hand-over is a round trip, 2 ms would be over after one.
-func (r *run) over(scripted bool) bool {
-	most, longest := mostInARow, longestRun
-	if scripted || r.alone {
-		longest = longestAlone
-	}
-	if r.alone {
-		most = mostAlone
-	}
-	return r.count >= most || time.Since(r.began) >= longest
-}
-
 var errNotHandedOver = errors.New("redlatch: the lock was not handed over")
 
 // announce has those of this process who come for the lock wait for what o does.
@@ -104,7 +63,8 @@ func (o *owner) successor() (line *session.Line, claim waiting.Claim, ok bool) {
 		return nil, claim, false
 	}
 	if o.run == nil {
-		o.run = &run{began: o.first.since.Time()}
+		since := o.first.since.Time()
+		o.run = b.newRun(run{began: since, news: since})
 	}
 	if !o.run.over(b.Kind.Anew) {
 		return line, claim, true
@@ -143,6 +103,7 @@ func (o *owner) handOver(ctx context.Context, limit delivery.Limit, claim waitin
 		next.abandon(delivery.AsFailure(err), cmd)
 	case reply.Held:
 		o.run.count++
+		o.run.news = receipt.Sent
 		next.run = o.run
 		given, _, _ = next.accept(receipt, next.set.FirstLease(), reply) // an answer that came too late is the waiter's reason to ask
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/waiting"
 )
 
@@ -12,14 +13,14 @@ import (
 // it can only be somebody with the same terms, and nothing of the one before it may be in doubt: what is executed late
 // would be executed on the heir.
 //
-// That somebody has taken the lock away, which a script would find out, is noticed by the release that ends the run, or
-// by the next renewal, as if one had held all the time.
+// Nor may the lock have been taken away, as far as this process can know without asking: see [run.fresh]. Where that is not
+// certain a script hands the lock over, and finds out.
 
-// canBequeath tells whether the claimed waiter can be o's heir.
-func (o *owner) canBequeath(claim waiting.Claim) bool {
+// canBequeath tells whether the claimed waiter in line can be o's heir.
+func (o *owner) canBequeath(line *session.Line, claim waiting.Claim) bool {
 	heir := claim.Who().(*owner)
 	mine, its := o.set, heir.set
-	if o.base.Kind.Anew || mine.Lease != 0 || its.Lease != 0 || mine.MaxHold != 0 || its.MaxHold != 0 ||
+	if o.base.Kind.Anew || mine.Scripted || its.Scripted || !o.run.fresh(line) || mine.Lease != 0 || its.Lease != 0 || mine.MaxHold != 0 || its.MaxHold != 0 ||
 		mine.WatchdogTimeout != its.WatchdogTimeout {
 		return false
 	}

@@ -188,7 +188,7 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 	var behind *session.Line
 	if held {
 		line, claim, ok := o.successor()
-		for ; ok && o.canBequeath(claim); line, claim, ok = o.successor() {
+		for ; ok && o.canBequeath(line, claim); line, claim, ok = o.successor() {
 			if o.bequeath(claim) {
 				return nil
 			}

@@ -161,7 +161,8 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 		case h != nil:
 			got = h
 			if alone {
-				h.owner.run = &run{began: h.since.Time(), alone: true, shut: line.ShutSince()}
+				since := h.since.Time()
+				h.owner.run = b.newRun(run{began: since, news: since, alone: true, shut: line.ShutSince()})
 			}
 			v := waiting.Verdict{Done: true, More: b.Kind.Shared, Sleep: waiting.Bound(set.FirstLease(), set.Poll)}
 			if !v.More {

@@ -219,7 +219,7 @@ func (b *Base) give(p row.Message, claim waiting.Claim, since time.Time) {
 		return
 	}
 	now, trusted := clock.Now(), since.Add(passLease-watchdog.Margin(passLease))
-	o := &owner{base: next.base, id: p.Owner, set: next.set, run: &run{began: now, shut: now.Add(-p.Shut)}}
+	o := &owner{base: next.base, id: p.Owner, set: next.set, run: next.base.newRun(run{began: now, news: since, shut: now.Add(-p.Shut)})}
 	if !now.Before(trusted) { // the message took too long
 		go o.giveUp()
 		claim.Refuse(next)

@@ -7,6 +7,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rlock"
 	"github.com/redlatch/redlatch/internal/scripts/row"
+	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // Plain is the kind of the plain layout, a hash of owner and holds, which a primitive takes as it is or changes where
@@ -41,6 +42,7 @@ func Plain() Kind {
 // HandingOver is a kind of the plain layout whose holders hand the lock over: to waiters of their process, and then pass it
 // to another process.
 func (k Kind) HandingOver() Kind {
+	k.Takes |= settings.LocalHandOff
 	k.HandOver = func(from, to Subject) scripts.Command[scripts.Attempt] {
 		return rlock.HandOver(from.Key, from.Owner, to.Owner, to.Lease)
 	}

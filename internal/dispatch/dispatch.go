@@ -83,18 +83,38 @@ func (d *Dispatcher) Prompt(key string, limit time.Duration, now time.Time) bool
 	if d.read == 0 || d.read > limit {
 		return false
 	}
-	n := d.one
-	if d.cluster != nil {
-		if !d.located.Load() {
-			return false
-		}
-		var err error
-		if n, err = d.node(context.Background(), key); err != nil {
-			return false
-		}
+	n := d.known(key)
+	if n == nil {
+		return false
 	}
 	since := time.Duration(now.UnixNano() - n.answered.Load()) // less than 0 if others were answered meanwhile, or the clock was set back
 	return -promptWithin < since && since < promptWithin
+}
+
+// known is the queue of the master that has key, nil while that is not known.
+func (d *Dispatcher) known(key string) *node {
+	if d.cluster == nil {
+		return d.one
+	}
+	if !d.located.Load() {
+		return nil
+	}
+	n, err := d.node(context.Background(), key)
+	if err != nil {
+		return nil
+	}
+	return n
+}
+
+// Trip is the shortest time that a round trip to the server of key took lately, 0 when that is not known.
+func (d *Dispatcher) Trip(key string) time.Duration {
+	n := d.known(key)
+	if n == nil {
+		return 0
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.pace.shortest()
 }
 
 // A Route says how a command finds its server.

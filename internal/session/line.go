@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"hash/maphash"
 	"maps"
+	"math"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/waiting"
 	"github.com/redlatch/redlatch/internal/wakeup"
@@ -49,6 +51,7 @@ type Line struct {
 	listener *wakeup.Listener
 	row      *wakeup.Listener // nil: there is none
 	shut     atomic.Int64     // see Shut; a watchdog.Moment
+	void     atomic.Int64     // see Current; a watchdog.Moment
 }
 
 // Ears say what a line listens to.
@@ -205,8 +208,42 @@ func (s *Session) openLineLocked(ears Ears) *Line {
 	if ears.Row != "" { // first, so that it stands when the other one does
 		l.row = s.hub.Hear(ears.Row+":"+s.ID, func(message string) { ears.Passed(l, message) })
 	}
-	l.listener = s.hub.Listen(ears.Channel, l.Wake)
+	l.void.Store(never)
+	l.listener = s.hub.Listen(ears.Channel, func() {
+		l.Void()
+		l.Wake()
+	})
 	return l
+}
+
+// never is the void of a line of which it is not known yet that its messages arrive.
+const never = math.MaxInt64
+
+// Void has what the server has confirmed so far count as old news: a message says that the lock was given back or taken
+// away, or messages may have been missed, or this process is about to take the lock away.
+func (l *Line) Void() { l.void.Store(int64(watchdog.MomentOf(clock.Now()))) }
+
+// Void is [Line.Void] for the line of a key, if there is one.
+func (s *Session) Void(key LineKey) {
+	s.mu.Lock()
+	l := s.lines[key]
+	s.mu.Unlock()
+	if l != nil {
+		l.Void()
+	}
+}
+
+// Current tells whether what the server has answered to a command that was sent at news may still be relied on, as far as
+// messages tell: they arrive, and none has come since. The first call after the subscription stands says no, for what was
+// sent before it was not heard.
+func (l *Line) Current(news time.Time) bool {
+	if l.listener == nil || !closed(l.listener.Confirmed()) {
+		return false
+	}
+	if l.void.CompareAndSwap(never, int64(watchdog.MomentOf(clock.Now()))-1) { // what is sent from now on is heard
+		return false
+	}
+	return int64(watchdog.MomentOf(news)) > l.void.Load()
 }
 
 // HearsPasses tells whether a pass to this line would be heard of.

@@ -4,6 +4,7 @@ package settings
 import (
 	"log/slog"
 	"math/bits"
+	"os"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
@@ -50,6 +51,7 @@ const (
 	NoLease
 	NodeTimeout
 	AtLeast
+	LocalHandOff
 
 	// Of New alone: a call comes too late for them.
 	NameMapper
@@ -64,7 +66,7 @@ var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
 	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff, WithBackOffFunc or WithConstantBackOff",
 	WriterPreference: "WithWriterPreference", NoLease: "WithNoLease",
-	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub",
+	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", LocalHandOff: "WithLocalHandOff", NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub",
 	Linger: "WithLinger",
 }
 
@@ -101,6 +103,7 @@ type Settings struct {
 	Sharding        Sharding
 	PreferWriters   bool
 	LingerSet       bool
+	Scripted        bool                     // the lock is never handed on without a command
 	Map             func(name string) string // nil: identity
 	Logger          *slog.Logger             // nil: silent
 	Observe         func(Event)              // nil: nobody listens
@@ -148,6 +151,7 @@ func Defaults() Settings {
 		ReleaseTimeout:  DefaultReleaseTimeout,
 		Linger:          DefaultLinger,
 		Patience:        DefaultPatience,
+		Scripted:        os.Getenv("REDLATCH_LOCAL_HANDOFF") == "off",
 		BackOff:         BackOffPolicy{Initial: DefaultBackOffInitial, Max: DefaultBackOffMax},
 	}
 }

@@ -1,0 +1,116 @@
+package baselock_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/keys"
+)
+
+// The next goroutine would hold beside the one in the other process, and the one before it would say that all was well.
+func TestALockThatWasTakenByForceIsNotHandedOn(t *testing.T) {
+	for _, by := range []string{"another process", "this process"} {
+		t.Run(by, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				b := k.lockOf(&heritable)
+				first := k.heard(b)
+				second := k.wait(b, k.ctx)
+				force := k.foreign()
+				if by == "this process" {
+					force = b
+				}
+				freed, err := force.ForceUnlock(k.ctx)
+				require.NoError(t, err)
+				require.True(t, freed)
+				require.ErrorIs(t, first.Unlock(k.ctx), redlatch.ErrLost)
+				got := <-second
+				require.NoError(t, got.err)
+				require.NotEqual(t, first.Owner(), got.hold.Owner())
+				require.Equal(t, 1, k.count(got.hold.Owner()))
+			})
+		})
+	}
+}
+
+func TestNobodyIsHandedALockThatAnotherProcessHasTakenByForce(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&heritable)
+		first := k.heard(b)
+		second := k.wait(b, k.ctx)
+		thief := k.foreign()
+		k.faults(func(op string) fault { // the waiter hears of the force too, and asks later than the thief
+			if op == "enlist" {
+				return fault{before: time.Millisecond}
+			}
+			return fault{}
+		})
+		_, err := thief.ForceUnlock(k.ctx)
+		require.NoError(t, err)
+		theirs, err := thief.Lock(k.ctx, nil)
+		require.NoError(t, err)
+		require.ErrorIs(t, first.Unlock(k.ctx), redlatch.ErrLost)
+		time.Sleep(time.Second)
+		require.True(t, theirs.Valid())
+		select {
+		case got := <-second:
+			t.Fatalf("%v beside %s", got, theirs.Owner())
+		default:
+		}
+		require.NoError(t, theirs.Unlock(k.ctx))
+		got := <-second
+		require.NoError(t, got.err)
+		require.NoError(t, got.hold.Unlock(k.ctx))
+	})
+}
+
+// A message that is not that of a force-unlock costs a script, and what that confirms is news again.
+func TestAMessageCostsOneScript(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&heritable)
+		hold := k.heard(b)
+		second, third := k.wait(b, k.ctx), k.wait(b, k.ctx)
+		k.mini.Publish(keys.LockChannel(name), "0")
+		time.Sleep(time.Microsecond)
+		require.NoError(t, hold.Unlock(k.ctx))
+		next := (<-second).hold
+		require.NotEqual(t, hold.Owner(), next.Owner())
+		require.NoError(t, next.Unlock(k.ctx))
+		last := (<-third).hold
+		require.Equal(t, next.Owner(), last.Owner())
+		require.NoError(t, last.Unlock(k.ctx))
+		require.Equal(t, 2, k.sent("handover"))
+	})
+}
+
+func TestWithLocalHandOffOffEveryAcquisitionIsMadeInRedis(t *testing.T) {
+	for what, opts := range map[string][]redlatch.Option{"New": {redlatch.WithLocalHandOff(false)}, "Lock": nil} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				b := k.lockOf(&heritable, opts...)
+				hold := k.heard(b)
+				var waiters []<-chan result
+				for range 10 {
+					var call []redlatch.Option
+					if opts == nil {
+						call = append(call, redlatch.WithLocalHandOff(false))
+					}
+					waiters = append(waiters, k.wait(b, k.ctx, call...))
+				}
+				for _, w := range waiters {
+					owner := hold.Owner()
+					require.NoError(t, hold.Unlock(k.ctx))
+					got := <-w
+					require.NoError(t, got.err)
+					require.NotEqual(t, owner, got.hold.Owner())
+					hold = got.hold
+				}
+				k.mini.Del(name)
+				require.ErrorIs(t, hold.Unlock(k.ctx), redlatch.ErrLost)
+				require.Equal(t, 11, k.sent("handover"))
+			})
+		})
+	}
+}
