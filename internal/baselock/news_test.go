@@ -2,6 +2,7 @@ package baselock_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,7 @@ func TestALockThatWasTakenByForceIsNotHandedOn(t *testing.T) {
 				freed, err := force.ForceUnlock(k.ctx)
 				require.NoError(t, err)
 				require.True(t, freed)
+				synctest.Wait() // the message has come
 				require.ErrorIs(t, first.Unlock(k.ctx), redlatch.ErrLost)
 				got := <-second
 				require.NoError(t, got.err)
@@ -42,15 +44,16 @@ func TestNobodyIsHandedALockThatAnotherProcessHasTakenByForce(t *testing.T) {
 		second := k.wait(b, k.ctx)
 		thief := k.foreign()
 		k.faults(func(op string) fault { // the waiter hears of the force too, and asks later than the thief
-			if op == "enlist" {
-				return fault{before: time.Millisecond}
+			if op == "handover" {
+				return fault{}
 			}
-			return fault{}
+			return fault{before: time.Millisecond}
 		})
 		_, err := thief.ForceUnlock(k.ctx)
 		require.NoError(t, err)
 		theirs, err := thief.Lock(k.ctx, nil)
 		require.NoError(t, err)
+		synctest.Wait() // the message has come
 		require.ErrorIs(t, first.Unlock(k.ctx), redlatch.ErrLost)
 		time.Sleep(time.Second)
 		require.True(t, theirs.Valid())
