@@ -1,7 +1,6 @@
 package counter_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -78,7 +77,7 @@ type lab struct {
 
 	mu      sync.Mutex
 	settled []redlatch.Event
-	log     bytes.Buffer
+	log     text
 }
 
 func inLab(t *testing.T, test func(l *lab), opts ...redlatch.Option) {

@@ -80,6 +80,8 @@ func ofError(err error) Class {
 		return Hopeless
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
 		return Full
+	case errors.Is(err, redis.Nil): // no script answers nothing, so what has answered may have had it executed
+		return Unknown
 	case errors.As(err, &reply):
 		return ofReply(reply.Error())
 	case errors.As(err, &op) && op.Op == "dial":

@@ -39,6 +39,7 @@ func TestEveryErrorHasItsClass(t *testing.T) {
 		want outcome.Class
 	}{
 		{nil, outcome.Done},
+		{redis.Nil, outcome.Unknown},
 		{redis.ErrNoScript, outcome.NoScript},
 		{reply("NOSCRIPT No matching script."), outcome.NoScript},
 		{reply("MOVED 3999 127.0.0.1:6381"), outcome.Moved},

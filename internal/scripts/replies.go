@@ -54,8 +54,73 @@ func Number(element any) (int64, error) {
 	return 0, fmt.Errorf("answered %v (%T) where a number was expected", element, element)
 }
 
-// noKey is what PTTL says of a key that does not exist.
-const noKey = -2
+// Numbers reads an array of as many integers as there is room for.
+func Numbers(reply Reply, room []int64) (err error) {
+	if len(reply.List) != len(room) {
+		return fmt.Errorf("answered %d elements where %d numbers were expected", len(reply.List), len(room))
+	}
+	for i, element := range reply.List {
+		if room[i], err = Number(element); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Bools reads an array of n elements that are 1 for yes and 0 for no.
+func Bools(reply Reply, n int) ([]bool, error) {
+	if len(reply.List) != n {
+		return nil, fmt.Errorf("answered for %d of %d", len(reply.List), n)
+	}
+	all := make([]bool, n)
+	for i, element := range reply.List {
+		one, err := Number(element)
+		if err != nil {
+			return nil, err
+		}
+		if all[i], err = Bool(Reply{Int: one}); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Count checks a number that says how many of several things something is true of, or a place among them.
+func Count(number int64, least, most int) (int, error) {
+	if number < int64(least) || number > int64(most) {
+		return 0, fmt.Errorf("answered %d where a number from %d to %d was expected", number, least, most)
+	}
+	return int(number), nil
+}
+
+// The values of PTTL that are no times.
+const (
+	noKey = -2 // the key does not exist
+	noEnd = -1 // it has no TTL
+)
+
+// longest is what every longer time in a reply counts as. A key may live for longer than a Duration can say, and a sum of
+// two times has to fit as well.
+const longest time.Duration = 1 << 62
+
+// Time reads a number of milliseconds, or -1 for a time without end, which is negative here too.
+func Time(milliseconds int64) (time.Duration, error) {
+	switch {
+	case milliseconds < noEnd:
+		return 0, fmt.Errorf("answered %d where a number of milliseconds was expected", milliseconds)
+	case milliseconds > longest.Milliseconds():
+		return longest, nil
+	}
+	return time.Duration(milliseconds) * time.Millisecond, nil
+}
+
+// Moment checks a time of the server's clock in milliseconds since 1970. The difference of two fits into a Duration.
+func Moment(milliseconds int64) error {
+	if milliseconds < 0 || milliseconds > longest.Milliseconds() {
+		return fmt.Errorf("answered %d where the time of a clock was expected", milliseconds)
+	}
+	return nil
+}
 
 // TTL reads a reply of PTTL: whether the key exists, and how long it still lives, negative when without end.
 func TTL(element any) (exists bool, ttl time.Duration, err error) {
@@ -63,5 +128,31 @@ func TTL(element any) (exists bool, ttl time.Duration, err error) {
 	if err != nil || milliseconds == noKey {
 		return false, 0, err
 	}
-	return true, time.Duration(milliseconds) * time.Millisecond, nil
+	ttl, err = Time(milliseconds)
+	return err == nil, ttl, err
+}
+
+// acquired is what many scripts answer when the owner holds the lock; their other answers are times.
+const acquired = -3
+
+// Taken decodes the reply of a script that answers -3 to an owner that holds the lock, and to everybody else how long the
+// present holder's lease still lasts.
+func Taken(reply Reply) (Attempt, error) {
+	if reply.Int == acquired {
+		return Attempt{Held: true}, nil
+	}
+	remaining, err := Time(reply.Int)
+	return Attempt{Remaining: remaining}, err
+}
+
+// OfOwner decodes a Status: a reply of PTTL, and a count.
+func OfOwner(reply Reply) (status Status, err error) {
+	if len(reply.List) != 2 {
+		return status, fmt.Errorf("answered %d elements where a TTL and a count were expected", len(reply.List))
+	}
+	if status.Exists, status.TTL, err = TTL(reply.List[0]); err != nil {
+		return status, err
+	}
+	status.Holds, err = Number(reply.List[1])
+	return status, err
 }

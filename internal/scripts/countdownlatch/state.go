@@ -165,15 +165,18 @@ func stateOf(reply scripts.Reply) (s State, err error) {
 			return s, err
 		}
 	}
-	left, err := scripts.Number(reply.List[1])
+	exists, left, err := scripts.TTL(reply.List[1])
 	if err != nil {
 		return s, err
 	}
 	s.TTL = -1
-	if left >= 0 {
-		s.TTL = time.Duration(left) * time.Millisecond
+	if exists && left >= 0 {
+		s.TTL = left
 	}
 	if s.Now, err = scripts.Number(reply.List[2]); err != nil {
+		return s, err
+	}
+	if err = scripts.Moment(s.Now); err != nil {
 		return s, err
 	}
 	fields, _ := reply.List[3].([]any)

@@ -97,9 +97,21 @@ func answer(reply scripts.Reply, others int) (a Answer, err error) {
 			return a, err
 		}
 	}
-	a = Answer{Held: numbers[0] == 1, Again: time.Duration(numbers[1]) * time.Millisecond, Place: int(numbers[2])}
-	for _, place := range numbers[before:] {
-		a.Places = append(a.Places, int(place))
+	if a.Held, err = scripts.Bool(scripts.Reply{Int: numbers[0]}); err != nil {
+		return a, err
+	}
+	if a.Again, err = scripts.Time(numbers[1]); err != nil {
+		return a, err
+	}
+	if a.Place, err = scripts.Count(numbers[2], -1, math.MaxInt32); err != nil {
+		return a, err
+	}
+	for _, number := range numbers[before:] {
+		place, err := scripts.Count(number, -1, math.MaxInt32)
+		if err != nil {
+			return a, err
+		}
+		a.Places = append(a.Places, place)
 	}
 	if n := len(a.Places); n != others && !a.Held {
 		return a, fmt.Errorf("answered the places of %d waiters where %d were asked for", n, others)

@@ -7,7 +7,6 @@ package fencedlock
 
 import (
 	"embed"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -64,20 +63,16 @@ func Reenter(key, tokenKey, owner string, holds int, lease time.Duration, newest
 }
 
 func attempt(reply scripts.Reply) (a scripts.Attempt, err error) {
-	if len(reply.List) != 2 {
-		return a, fmt.Errorf("answered %d elements where an outcome and a number were expected", len(reply.List))
-	}
-	number, err := scripts.Number(reply.List[1])
-	if err != nil {
+	var numbers [2]int64
+	if err := scripts.Numbers(reply, numbers[:]); err != nil {
 		return a, err
 	}
-	switch reply.List[0] {
-	case int64(1):
-		return scripts.Attempt{Held: true, Token: number}, nil
-	case int64(0):
-		return scripts.Attempt{Remaining: time.Duration(number) * time.Millisecond}, nil
+	if a.Held, err = scripts.Bool(scripts.Reply{Int: numbers[0]}); a.Held {
+		a.Token = numbers[1]
+	} else if err == nil {
+		a.Remaining, err = scripts.Time(numbers[1])
 	}
-	return a, fmt.Errorf("answered the outcome %v where 0 or 1 was expected", reply.List[0])
+	return a, err
 }
 
 // Last reads the token issued last, or the greatest that a guard has seen; 0 when there is none.

@@ -50,9 +50,6 @@ func Field(value string) string {
 // FieldLength is the length of every field.
 const FieldLength = 22
 
-// acquired is what acquire.lua answers when the owner has the values.
-const acquired = -3
-
 func arguments(fields []string, first ...any) []any {
 	for _, field := range fields {
 		first = append(first, field)
@@ -63,12 +60,7 @@ func arguments(fields []string, first ...any) []any {
 // Acquire takes all values for a fresh owner with one hold each, if all are free. A repetition changes nothing.
 func Acquire(key, owner string, fields []string, lease time.Duration) scripts.Command[scripts.Attempt] {
 	args := arguments(fields, owner, scripts.Milliseconds(lease))
-	return scripts.Integer(acquire, []string{key}, args, func(reply scripts.Reply) (scripts.Attempt, error) {
-		if reply.Int == acquired {
-			return scripts.Attempt{Held: true}, nil
-		}
-		return scripts.Attempt{Remaining: time.Duration(reply.Int) * time.Millisecond}, nil
-	})
+	return scripts.Integer(acquire, []string{key}, args, scripts.Taken)
 }
 
 // Recount sets the number of holds of an owner on each value and lengthens its deadlines to lease, never shortens them.
@@ -101,18 +93,7 @@ func Renew(fields []string, renewals []Renewal) scripts.Command[[]bool] {
 		args = append(args, r.Owner, scripts.Milliseconds(r.Lease))
 	}
 	return scripts.Array(renew, keys, arguments(fields, args...), func(reply scripts.Reply) ([]bool, error) {
-		if len(reply.List) != len(renewals) {
-			return nil, fmt.Errorf("answered for %d of %d owners", len(reply.List), len(renewals))
-		}
-		alive := make([]bool, len(renewals))
-		for i, element := range reply.List {
-			one, err := scripts.Number(element)
-			if err != nil {
-				return nil, err
-			}
-			alive[i] = one == 1
-		}
-		return alive, nil
+		return scripts.Bools(reply, len(renewals))
 	})
 }
 
@@ -124,16 +105,7 @@ func Force(key string, fields []string, wake scripts.Wake) scripts.Command[bool]
 // Status reads whether any value is taken, how long still, and how often all of them are by owner.
 func Status(key, owner string, fields []string) scripts.Command[scripts.Status] {
 	args := arguments(fields, owner)
-	return scripts.Array(status, []string{key}, args, func(reply scripts.Reply) (status scripts.Status, err error) {
-		if len(reply.List) != 2 {
-			return status, fmt.Errorf("answered %d elements where a time and a count were expected", len(reply.List))
-		}
-		if status.Exists, status.TTL, err = scripts.TTL(reply.List[0]); err != nil {
-			return status, err
-		}
-		status.Holds, err = scripts.Number(reply.List[1])
-		return status, err
-	})
+	return scripts.Array(status, []string{key}, args, scripts.OfOwner)
 }
 
 // A Holder is who has one value.
@@ -151,7 +123,7 @@ func Inspect(key string, fields []string) scripts.Command[[]Holder] {
 		}
 		holders := make([]Holder, len(fields))
 		for i := range holders {
-			left, err := scripts.Number(reply.List[3*i+1])
+			_, left, err := scripts.TTL(reply.List[3*i+1])
 			if err != nil {
 				return nil, err
 			}
@@ -159,7 +131,7 @@ func Inspect(key string, fields []string) scripts.Command[[]Holder] {
 			if err != nil {
 				return nil, err
 			}
-			holders[i] = Holder{Owner: fmt.Sprint(reply.List[3*i]), TTL: time.Duration(left) * time.Millisecond, Holds: holds}
+			holders[i] = Holder{Owner: fmt.Sprint(reply.List[3*i]), TTL: left, Holds: holds}
 		}
 		return holders, nil
 	})

@@ -44,7 +44,7 @@ func Inspect(of Names, most int) scripts.Command[Look] {
 			}
 			one := Taken{ID: id, Left: NoLease}
 			if left >= 0 {
-				one.Left = time.Duration(left) * time.Millisecond
+				one.Left, _ = scripts.Time(left) // no error: the number is not negative
 			}
 			l.First = append(l.First, one)
 		}

@@ -12,7 +12,6 @@ package permitsemaphore
 
 import (
 	"embed"
-	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/keys"
@@ -87,18 +86,19 @@ func alone(reply scripts.Reply) (lane.Granted, error) {
 	if reply.Int == acquired {
 		return lane.Granted{Served: 1, Again: -1}, nil
 	}
-	return refused(0, reply.Int), nil
+	return refused(0, reply.Int)
 }
 
 // refused decodes what is answered of a caller that was not served.
-func refused(served int, again int64) lane.Granted {
+func refused(served int, again int64) (lane.Granted, error) {
 	switch {
 	case again == missing:
-		return lane.Granted{Served: served, Again: -1, Short: lane.Missing}
+		return lane.Granted{Served: served, Again: -1, Short: lane.Missing}, nil
 	case again < missing:
-		return lane.Granted{Served: served, Again: -1, Short: lane.TooFewEver, Have: missing - 1 - again}
+		return lane.Granted{Served: served, Again: -1, Short: lane.TooFewEver, Have: missing - 1 - again}, nil
 	}
-	return lane.Granted{Served: served, Again: time.Duration(again) * time.Millisecond}
+	soon, err := scripts.Time(again)
+	return lane.Granted{Served: served, Again: soon}, err
 }
 
 // A Want is the permits of one caller.
@@ -116,15 +116,15 @@ func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, call lane.Call) s
 		args = list(append(args, milliseconds(w.Lease), len(w.IDs)), w.IDs)
 	}
 	return scripts.Array(acquire, of.laned(call), args, func(reply scripts.Reply) (g lane.Granted, err error) {
-		if len(reply.List) != 2 {
-			return g, fmt.Errorf("answered %d elements where a number of callers and a time were expected", len(reply.List))
+		var numbers [2]int64
+		if err := scripts.Numbers(reply, numbers[:]); err != nil {
+			return g, err
 		}
-		served, err := scripts.Number(reply.List[0])
+		served, err := scripts.Count(numbers[0], 0, len(wants))
 		if err != nil {
 			return g, err
 		}
-		again, err := scripts.Number(reply.List[1])
-		return refused(int(served), again), err
+		return refused(served, numbers[1])
 	})
 }
 
@@ -161,20 +161,13 @@ func Renew(renewals []Renewal) scripts.Command[[][]bool] {
 		total += len(r.IDs)
 	}
 	return scripts.Array(renew, names, args, func(reply scripts.Reply) ([][]bool, error) {
-		if len(reply.List) != total {
-			return nil, fmt.Errorf("answered for %d of %d permits", len(reply.List), total)
+		all, err := scripts.Bools(reply, total)
+		if err != nil {
+			return nil, err
 		}
-		alive, rest := make([][]bool, len(renewals)), reply.List
+		alive := make([][]bool, len(renewals))
 		for i, r := range renewals {
-			alive[i] = make([]bool, len(r.IDs))
-			for j := range r.IDs {
-				one, err := scripts.Number(rest[j])
-				if err != nil {
-					return nil, err
-				}
-				alive[i][j] = one == 1
-			}
-			rest = rest[len(r.IDs):]
+			alive[i], all = all[:len(r.IDs):len(r.IDs)], all[len(r.IDs):]
 		}
 		return alive, nil
 	})
@@ -201,7 +194,8 @@ func LeaseTime(of Names, id string, wake scripts.Wake) scripts.Command[Left] {
 		case -1:
 			return Left{Held: true, Time: NoLease}, nil
 		}
-		return Left{Held: true, Time: time.Duration(reply.Int) * time.Millisecond}, nil
+		left, err := scripts.Time(reply.Int)
+		return Left{Held: err == nil, Time: left}, err
 	})
 }
 
@@ -211,14 +205,9 @@ type Count struct{ Available, Acquired int64 }
 // Status counts the permits, both 0 when there is no semaphore.
 func Status(of Names, wake scripts.Wake) scripts.Command[Count] {
 	return scripts.Array(status, of.plain(), []any{wake.Publish, wake.Channel}, func(reply scripts.Reply) (c Count, err error) {
-		if len(reply.List) != 2 {
-			return c, fmt.Errorf("answered %d elements where two counts were expected", len(reply.List))
-		}
-		if c.Available, err = scripts.Number(reply.List[0]); err != nil {
-			return c, err
-		}
-		c.Acquired, err = scripts.Number(reply.List[1])
-		return c, err
+		var numbers [2]int64
+		err = scripts.Numbers(reply, numbers[:])
+		return Count{Available: numbers[0], Acquired: numbers[1]}, err
 	})
 }
 

@@ -34,20 +34,10 @@ var (
 	status  = scripts.Load(folder, "rlock/status")
 )
 
-// acquired is what acquire.lua answers when the owner holds the lock; the other answers are those of PTTL.
-const acquired = -3
-
 // Acquire takes the lock for a fresh owner with one hold and the lease as TTL, if it is free. An execution that finds
 // the owner holding already is a repetition: it answers that the lock is held and leaves count and TTL alone.
 func Acquire(key, owner string, lease time.Duration) scripts.Command[scripts.Attempt] {
-	return scripts.Integer(acquire, []string{key}, []any{owner, scripts.Milliseconds(lease)}, attempt)
-}
-
-func attempt(reply scripts.Reply) (scripts.Attempt, error) {
-	if reply.Int == acquired {
-		return scripts.Attempt{Held: true}, nil
-	}
-	return scripts.Attempt{Remaining: time.Duration(reply.Int) * time.Millisecond}, nil
+	return scripts.Integer(acquire, []string{key}, []any{owner, scripts.Milliseconds(lease)}, scripts.Taken)
 }
 
 // Enlist is Acquire for an owner who waits in the row; see [row.Scripts.Enlist].
@@ -73,7 +63,7 @@ func Release(key, owner string, wake scripts.Wake) scripts.Command[bool] {
 // that the lock is not held when neither of them held it; then nothing is created. An execution that finds the other
 // holding already is a repetition. It sends no message, for the lock was not free.
 func HandOver(key, from, to string, lease time.Duration) scripts.Command[scripts.Attempt] {
-	return scripts.Integer(hand, []string{key}, []any{from, to, scripts.Milliseconds(lease)}, attempt)
+	return scripts.Integer(hand, []string{key}, []any{from, to, scripts.Milliseconds(lease)}, scripts.Taken)
 }
 
 // Pass is Release to the first in the row; see [row.Scripts.Pass].
@@ -97,18 +87,7 @@ func Renew(names []Renewal) scripts.Command[[]bool] {
 		args = append(args, name.Owner, scripts.Milliseconds(name.Lease))
 	}
 	return scripts.Array(renew, keys, args, func(reply scripts.Reply) ([]bool, error) {
-		if len(reply.List) != len(names) {
-			return nil, fmt.Errorf("answered for %d of %d names", len(reply.List), len(names))
-		}
-		alive := make([]bool, len(names))
-		for i, element := range reply.List {
-			one, err := scripts.Number(element)
-			if err != nil {
-				return nil, err
-			}
-			alive[i] = one == 1
-		}
-		return alive, nil
+		return scripts.Bools(reply, len(names))
 	})
 }
 
@@ -136,14 +115,5 @@ func Inspect(key string) scripts.Command[scripts.State] {
 // Status reads whether the lock is held, how long still, and how often by owner, without reading the other owners.
 // It goes through a script because a client that reads from replicas would send the plain commands to one that lags.
 func Status(key, owner string) scripts.Command[scripts.Status] {
-	return scripts.Array(status, []string{key}, []any{owner}, func(reply scripts.Reply) (status scripts.Status, err error) {
-		if len(reply.List) != 2 {
-			return status, fmt.Errorf("answered %d elements where a TTL and a count were expected", len(reply.List))
-		}
-		if status.Exists, status.TTL, err = scripts.TTL(reply.List[0]); err != nil {
-			return status, err
-		}
-		status.Holds, err = scripts.Number(reply.List[1])
-		return status, err
-	})
+	return scripts.Array(status, []string{key}, []any{owner}, scripts.OfOwner)
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/scripts"
 )
 
 // A Message says to the process whose seat holds now that it does.
@@ -27,5 +29,6 @@ func Read(message string) (m Message, ok bool) {
 			return m, false
 		}
 	}
-	return Message{Owner: fields[0], At: numbers[0], Token: numbers[1], Shut: time.Duration(numbers[2]) * time.Millisecond}, true
+	shut, err := scripts.Time(numbers[2])
+	return Message{Owner: fields[0], At: numbers[0], Token: numbers[1], Shut: shut}, err == nil && scripts.Moment(numbers[0]) == nil
 }

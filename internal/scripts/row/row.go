@@ -51,21 +51,18 @@ func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row st
 	args := []any{owner, scripts.Milliseconds(lease), row, scripts.Milliseconds(patience)}
 	return scripts.Array(s.enlist, keys, args, func(reply scripts.Reply) (Sitting, error) {
 		var numbers [3]int64
-		if len(reply.List) != len(numbers) {
-			return Sitting{}, fmt.Errorf("answered %d elements where an outcome, a number and a time were expected", len(reply.List))
-		}
-		for i, element := range reply.List {
-			var err error
-			if numbers[i], err = scripts.Number(element); err != nil {
-				return Sitting{}, err
-			}
+		if err := scripts.Numbers(reply, numbers[:]); err != nil {
+			return Sitting{}, err
 		}
 		switch numbers[0] {
 		case 1:
 			return Sitting{Attempt: scripts.Attempt{Held: true, Token: numbers[1]}}, nil
 		case 0, 2:
-			remaining := time.Duration(numbers[1]) * time.Millisecond
-			return Sitting{scripts.Attempt{Remaining: remaining}, numbers[2], numbers[0] == 2}, nil
+			remaining, err := scripts.Time(numbers[1])
+			if err == nil {
+				err = scripts.Moment(numbers[2])
+			}
+			return Sitting{scripts.Attempt{Remaining: remaining}, numbers[2], numbers[0] == 2}, err
 		}
 		return Sitting{}, fmt.Errorf("answered the outcome %d where 0, 1 or 2 was expected", numbers[0])
 	})
@@ -118,5 +115,5 @@ func readRelease(reply scripts.Reply) (Release, error) {
 	case reply.Int <= 2:
 		return Release{Freed: reply.Int >= 1, Open: reply.Int == 2}, nil
 	}
-	return Release{Freed: true, Passed: true, At: reply.Int}, nil
+	return Release{Freed: true, Passed: true, At: reply.Int}, scripts.Moment(reply.Int)
 }

@@ -66,16 +66,6 @@ func withMarkers(key, owner string, n int) []string {
 	return all
 }
 
-// acquired is what the acquiring scripts answer when the owner holds the lock; the other answers are milliseconds.
-const acquired = -3
-
-func attempt(reply scripts.Reply) (scripts.Attempt, error) {
-	if reply.Int == acquired {
-		return scripts.Attempt{Held: true}, nil
-	}
-	return scripts.Attempt{Remaining: time.Duration(reply.Int) * time.Millisecond}, nil
-}
-
 // AcquireRead takes the lock for reading for a fresh owner with one hold, if no writer has it and none has announced
 // itself. An execution that finds the owner reading already is a repetition: it answers that the lock is held and
 // leaves everything alone.
@@ -84,7 +74,7 @@ func attempt(reply scripts.Reply) (scripts.Attempt, error) {
 // still there. It is empty for everybody else.
 func AcquireRead(key, owner string, lease time.Duration, within string) scripts.Command[scripts.Attempt] {
 	return scripts.Integer(acquireRead, append(withMarkers(key, owner, 1), keys.Writers(key)),
-		[]any{owner, scripts.Milliseconds(lease), within}, attempt)
+		[]any{owner, scripts.Milliseconds(lease), within}, scripts.Taken)
 }
 
 // RecountRead sets the number of holds of an owner that reads and lengthens its promise to lease. most is the most
@@ -119,18 +109,7 @@ func RenewRead(renewals []Renewal) scripts.Command[[]bool] {
 		args = append(args, r.Most, r.Owner, scripts.Milliseconds(r.Lease))
 	}
 	return scripts.Array(renewRead, all, args, func(reply scripts.Reply) ([]bool, error) {
-		if len(reply.List) != len(renewals) {
-			return nil, fmt.Errorf("answered for %d of %d readers", len(reply.List), len(renewals))
-		}
-		alive := make([]bool, len(renewals))
-		for i, element := range reply.List {
-			one, err := scripts.Number(element)
-			if err != nil {
-				return nil, err
-			}
-			alive[i] = one == 1
-		}
-		return alive, nil
+		return scripts.Bools(reply, len(renewals))
 	})
 }
 
@@ -145,7 +124,7 @@ type Announcement struct {
 // are over. field is the owner with WriteSuffix. A refusal leaves the announcement, an acquisition takes it back.
 func AcquireWrite(key, field string, lease time.Duration, a Announcement) scripts.Command[scripts.Attempt] {
 	return scripts.Integer(acquireWrite, []string{key, keys.Writers(key)},
-		[]any{field, scripts.Milliseconds(lease), keys.Tag(key), a.Session, scripts.Milliseconds(a.For)}, attempt)
+		[]any{field, scripts.Milliseconds(lease), keys.Tag(key), a.Session, scripts.Milliseconds(a.For)}, scripts.Taken)
 }
 
 // Withdraw takes back the announcement of a session, and wakes the readers that stood back for it.
@@ -171,16 +150,7 @@ func Force(key, side string, wake scripts.Wake) scripts.Command[bool] {
 
 // Status reads whether a side is held, how long still, and how often by the owner of field.
 func Status(key, field, side string) scripts.Command[scripts.Status] {
-	return scripts.Array(status, []string{key}, []any{field, side, keys.Tag(key)}, func(reply scripts.Reply) (status scripts.Status, err error) {
-		if len(reply.List) != 2 {
-			return status, fmt.Errorf("answered %d elements where a TTL and a count were expected", len(reply.List))
-		}
-		if status.Exists, status.TTL, err = scripts.TTL(reply.List[0]); err != nil {
-			return status, err
-		}
-		status.Holds, err = scripts.Number(reply.List[1])
-		return status, err
-	})
+	return scripts.Array(status, []string{key}, []any{field, side, keys.Tag(key)}, scripts.OfOwner)
 }
 
 // Inspect reads the whole hash, and how long each reader was promised.

@@ -44,17 +44,23 @@ var (
 func Acquire(key string, wants []int64, call lane.Call) scripts.Command[lane.Granted] {
 	if len(wants) == 1 {
 		args := []any{call.Lane, call.Seq, wants[0], int64(1)}
-		return scripts.Integer(acquire, []string{key, call.Key}, args, granted)
+		return scripts.Integer(acquire, []string{key, call.Key}, args, alone)
 	}
-	return scripts.Integer(acquire, []string{key, call.Key}, runs([]any{call.Lane, call.Seq}, wants), granted)
+	return scripts.Integer(acquire, []string{key, call.Key}, runs([]any{call.Lane, call.Seq}, wants), func(reply scripts.Reply) (lane.Granted, error) {
+		return granted(reply, len(wants))
+	})
 }
+
+// alone decodes what a lone caller is answered.
+func alone(reply scripts.Reply) (lane.Granted, error) { return granted(reply, 1) }
 
 // granted decodes the number of callers that were served, or why it is none. Nothing tells when there will be permits
 // again.
-func granted(reply scripts.Reply) (lane.Granted, error) {
+func granted(reply scripts.Reply, callers int) (lane.Granted, error) {
 	switch {
 	case reply.Int > 0:
-		return lane.Granted{Served: int(reply.Int), Again: -1}, nil
+		served, err := scripts.Count(reply.Int, 1, callers)
+		return lane.Granted{Served: served, Again: -1}, err
 	case reply.Int == -1:
 		return lane.Granted{Again: -1, Short: lane.Missing}, nil
 	}
