@@ -148,7 +148,7 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 		}
 		return waiting.Verdict{Sleep: pause(), Found: r.err}, nil
 	}
-	if err = line.Poll(ctx, pause, attempt); err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if err = line.Poll(ctx, pause, nil, attempt); err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = c.ended(ctx, ctx.Err(), line.Found())
 	}
 	return got, err

@@ -12,7 +12,7 @@ import (
 // spinning is the plain kind without a channel: its releases publish nothing, as Redisson's do, and its waiters poll.
 // A message on release would cost the server something each time and reach nobody but waiters of another kind.
 var spinning = func() baselock.Kind {
-	kind := baselock.Plain()
+	kind := baselock.Plain().HandingOn()
 	kind.Noun = "spin lock"
 	kind.Takes |= settings.BackOff
 	kind.Channel = nil

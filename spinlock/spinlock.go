@@ -21,8 +21,9 @@
 // lock is free. Choose it for locks that are held for a few milliseconds, and for servers or proxies on which pub/sub
 // does not work; choose rlock everywhere else.
 //
-// Waiters of one process are served in their order of arrival, and only the first of them polls. Between processes
-// nothing is promised. [redlatch.WithBackOff] and [redlatch.WithConstantBackOff] set the sleeps; redlatch.WithPoll has
+// Waiters of one process are served in their order of arrival, and only the first of them polls. They hand the lock on
+// among themselves without a command for a few milliseconds at most; then the process leaves it free for 4 ms. Between
+// processes nothing is promised. [redlatch.WithBackOff] and [redlatch.WithConstantBackOff] set the sleeps; redlatch.WithPoll has
 // no effect here.
 //
 // Holding works as with any lock: a hold without a lease is renewed by the watchdog, and its context ends with ErrLost
@@ -52,7 +53,7 @@ var _ redlatch.Lock = (*Lock)(nil)
 
 // New makes a spin lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a bad
 // name or option is reported by the calls. Options: WithBackOff, WithBackOffFunc or WithConstantBackOff, WithLease,
-// WithMaxHold, WithAtLeast, WithWait, WithWatchdogTimeout, WithReplicas, and those that every primitive takes.
+// WithMaxHold, WithAtLeast, WithWait, WithWatchdogTimeout, WithReplicas, WithLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{baselock.New(client, name, &spinning, opts)}
 }

@@ -49,7 +49,16 @@ func (b *Base) offer(set *settings.Settings, held bool) *waiting.Offer {
 	if b.Kind.HandOver == nil || set.Replicas > 0 {
 		return nil
 	}
-	return &waiting.Offer{Who: newOwner(b, set), Expected: held, Poll: waiting.Bound(-1, set.Poll)}
+	return &waiting.Offer{Who: newOwner(b, set), Expected: held, Poll: b.poll(set)}
+}
+
+// poll is for how long a waiter sleeps who expects to be handed the lock. One that no message reaches does not ask more
+// seldom than the others of its kind do.
+func (b *Base) poll(set *settings.Settings) time.Duration {
+	if b.Kind.Pace != nil {
+		return waiting.Bound(-1, settings.DefaultBackOffMax)
+	}
+	return waiting.Bound(-1, set.Poll)
 }
 
 // successor claims the waiter to whom o may hand over. There is a line without one when it is somebody else's turn.
@@ -111,7 +120,7 @@ func (o *owner) handOver(ctx context.Context, limit delivery.Limit, claim waitin
 	switch {
 	case given == nil:
 		claim.Refuse(newOwner(next.base, next.set))
-	case !claim.Give(given, waiting.Bound(-1, next.set.Poll)):
+	case !claim.Give(given, next.base.poll(next.set)):
 		go given.decline()
 	}
 	if err != nil && !delivery.AsFailure(err).Doubt {

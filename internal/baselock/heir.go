@@ -20,7 +20,7 @@ import (
 func (o *owner) canBequeath(line *session.Line, claim waiting.Claim) bool {
 	heir := claim.Who().(*owner)
 	mine, its := o.set, heir.set
-	if o.base.Kind.Anew || mine.Scripted || its.Scripted || !o.run.fresh(line) || mine.Lease != 0 || its.Lease != 0 || mine.MaxHold != 0 || its.MaxHold != 0 ||
+	if o.base.Kind.Anew || mine.Scripted || its.Scripted || !o.fresh(line) || mine.Lease != 0 || its.Lease != 0 || mine.MaxHold != 0 || its.MaxHold != 0 ||
 		mine.WatchdogTimeout != its.WatchdogTimeout {
 		return false
 	}
@@ -40,7 +40,7 @@ func (o *owner) bequeath(claim waiting.Claim) bool {
 	heir.most, heir.run = o.most, o.run
 	given := heir.begin(time.Now(), o.ticket.TrustedUntil(), 0)
 	given.inherited = true
-	if claim.Give(given, waiting.Bound(-1, next.set.Poll)) {
+	if claim.Give(given, next.base.poll(next.set)) {
 		return true
 	}
 	o.base.Session.Watchdog.Forget(&heir.ticket)

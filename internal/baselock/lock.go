@@ -132,14 +132,21 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 	}
 	offer := b.offer(set, held)
 	var pace func() time.Duration
+	yielded := false // in a line that polls: others have had the time to ask
 	attempt := func(ctx context.Context) (waiting.Verdict, error) {
 		ctx = delivery.Watched(ctx, line.Note)
 		alone := line.StandsBack()
-		if alone {
+		switch {
+		case alone && pace != nil:
+			yielded = true
+			return waiting.Verdict{Sleep: openFor, Found: refusal(-1)}, nil
+		case alone:
 			if remaining, held := b.standBack(ctx, line); held {
 				return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll), Found: refusal(remaining)}, nil
 			}
 			line.Fresh()
+		case yielded:
+			alone, yielded = true, false
 		}
 		var (
 			h         *hold
@@ -179,7 +186,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 	}
 	if b.Kind.Pace != nil {
 		pace = b.Kind.Pace(set)
-		err = line.Poll(ctx, pace, attempt)
+		err = line.Poll(ctx, pace, offer, attempt)
 	} else {
 		err = line.WaitFor(ctx, set.Poll, offer, attempt)
 	}

@@ -39,13 +39,19 @@ func Plain() Kind {
 	}
 }
 
-// HandingOver is a kind of the plain layout whose holders hand the lock over: to waiters of their process, and then pass it
-// to another process.
-func (k Kind) HandingOver() Kind {
+// HandingOn is a kind of the plain layout whose holders hand the lock over to waiters of their process.
+func (k Kind) HandingOn() Kind {
 	k.Takes |= settings.LocalHandOff
 	k.HandOver = func(from, to Subject) scripts.Command[scripts.Attempt] {
 		return rlock.HandOver(from.Key, from.Owner, to.Owner, to.Lease)
 	}
+	return k
+}
+
+// HandingOver is a kind of the plain layout whose holders hand the lock over to waiters of their process, and then pass it
+// to another process.
+func (k Kind) HandingOver() Kind {
+	k = k.HandingOn()
 	k.Enlist = func(s Subject, line string, patience time.Duration) scripts.Command[row.Sitting] {
 		return rlock.Enlist(s.Key, s.Owner, s.Lease, line, patience)
 	}

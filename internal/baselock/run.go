@@ -61,9 +61,11 @@ const clockStep = 2 * time.Millisecond
 
 // fresh tells whether the lock may be handed on without a command, as far as it is known that Redis still names this
 // owner. A message on the lock's channel ends that, for it may be that of a force-unlock. Where no message tells, as of a
-// deletion, the age of the news does: no more than the longest run and a round trip.
-func (r *run) fresh(line *session.Line) bool {
-	return clock.Now().Sub(r.news) <= r.longest(false)+r.trip+clockStep && line.Current(r.news)
+// deletion, or of anything that happens to a lock without a channel, the age of the news does: no more than the longest run
+// and a round trip.
+func (o *owner) fresh(line *session.Line) bool {
+	r := o.run
+	return clock.Now().Sub(r.news) <= r.longest(false)+r.trip+clockStep && (o.base.channel == "" || line.Current(r.news))
 }
 
 // shutSince is since when nobody who sits in no row could have got the lock that o has.

@@ -22,7 +22,7 @@ func (r *thing) poll(t *testing.T, l *waiting.Line, ctx context.Context, who str
 		return next
 	}
 	go func() {
-		result <- l.Poll(ctx, pause, func(ctx context.Context) (waiting.Verdict, error) {
+		result <- l.Poll(ctx, pause, nil, func(ctx context.Context) (waiting.Verdict, error) {
 			v, err := attempt(ctx)
 			v.Sleep = pause()
 			return v, err

@@ -32,10 +32,10 @@ func (l *Line) WaitFor(ctx context.Context, patience time.Duration, offer *Offer
 	})
 }
 
-// Poll is Wait in a line without wake-ups: whoever becomes the head sleeps for pause() before its first attempt, for it
+// Poll is WaitFor in a line without messages: whoever becomes the head sleeps for pause() before its first attempt, for it
 // has asked right before it came, or somebody before it has. What attempts say of the sleep of the next in line is void.
-func (l *Line) Poll(ctx context.Context, pause func() time.Duration, attempt func(ctx context.Context) (Verdict, error)) error {
-	return l.wait(ctx, nil, attempt, func() announcement {
+func (l *Line) Poll(ctx context.Context, pause func() time.Duration, offer *Offer, attempt func(ctx context.Context) (Verdict, error)) error {
+	return l.wait(ctx, offer, attempt, func() announcement {
 		l.rest(time.Now().Add(pause()))
 		return announcement{}
 	})
