@@ -32,6 +32,7 @@ import (
 	"github.com/stretchr/testify/require"
 	fifo "golang.org/x/sync/semaphore"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -230,7 +231,7 @@ func BenchmarkLatch(b *testing.B) {
 	}, func(int) { bare.pair(ctx) })
 }
 
-func lockPair(ctx context.Context, b *testing.B, lock *rlock.Lock) {
+func lockPair(ctx context.Context, b *testing.B, lock redlatch.Locker) {
 	hold, err := lock.Lock(ctx)
 	if err != nil {
 		b.Error(err)

@@ -181,6 +181,9 @@ func (k *kit) marker(owner string, i int) string {
 	return "{" + k.name + "}:" + owner + ":rwlock_timeout:" + strconv.Itoa(i)
 }
 
+// list is the key of the list of our readers.
+func (k *kit) list() string { return "redlatch_rwlock_readers:{" + k.name + "}" }
+
 // lose deletes the lock behind everybody's back, without a message. Its markers stay.
 func (k *kit) lose() {
 	k.Helper()

@@ -54,6 +54,11 @@ func Guard(name string) string { return Own("redlatch_guard", name) }
 // Writers is where processes announce writers that wait for a read-write lock.
 func Writers(name string) string { return Own("redlatch_rwlock_writers", name) }
 
+// Readers is the list of this library's readers of a read-write lock, Strangers the record of Redisson's that read without
+// a marker.
+func Readers(name string) string   { return Own("redlatch_rwlock_readers", name) }
+func Strangers(name string) string { return Own("redlatch_rwlock_strangers", name) }
+
 // FairQueue is the list of a fair lock's waiters, FairTimeouts the sorted set of their deadlines.
 func FairQueue(name string) string    { return Prefixed("redisson_lock_queue", name) }
 func FairTimeouts(name string) string { return Prefixed("redisson_lock_timeout", name) }

@@ -1,8 +1,10 @@
 -- acquire_read takes the lock for reading for a fresh owner, if nobody else holds it for writing.
 --
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  the owner's first marker
--- KEYS[3]  announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
+-- KEYS[2]  list of our readers
+-- KEYS[3]  record of strangers
+-- KEYS[4]  announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
+-- KEYS[5]  the owner's first marker
 -- ARGV[1]  owner
 -- ARGV[2]  lease in milliseconds
 -- ARGV[3]  field of the write hold within which this is asked; empty: none
@@ -12,37 +14,38 @@
 -- until the last announcement of a writer is over. Within a write hold every other answer than -3 says that the write
 -- hold is gone.
 
-local mode = redis.call('hget', KEYS[1], 'mode')
-if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+local mode = redis.call('hget', lock, 'mode')
+if redis.call('hexists', lock, ARGV[1]) == 1 then
   return -3
 end
 if ARGV[3] ~= '' then
-  if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then
+  if redis.call('hexists', lock, ARGV[3]) == 0 then
     return -1
   end
 elseif mode == 'write' then
-  return redis.call('pttl', KEYS[1])
+  return redis.call('pttl', lock)
 else
-  if not mode and redis.call('exists', KEYS[1]) == 1 then
+  if not mode and redis.call('exists', lock) == 1 then
     return redis.error_reply('WRONGTYPE the key is a lock of another kind, not a read-write lock; use another name')
   end
-  local latest = redis.call('zrange', KEYS[3], -1, -1, 'withscores')[2]
+  local latest = redis.call('zrange', KEYS[4], -1, -1, 'withscores')[2]
   if latest then
-    local time = redis.call('time')
-    local left = tonumber(latest) - (tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000))
+    local left = tonumber(latest) - clock()
     if left > 0 then
       return left
     end
   end
 end
+disown()
 if not mode then
-  redis.call('hset', KEYS[1], 'mode', 'read')
+  redis.call('hset', lock, 'mode', 'read')
 end
-redis.call('hset', KEYS[1], ARGV[1], '1')
-redis.call('set', KEYS[2], '1', 'px', ARGV[2])
+redis.call('hset', lock, ARGV[1], '1')
+redis.call('set', KEYS[5], '1', 'px', ARGV[2])
 if mode then
-  lengthen(KEYS[1], tonumber(ARGV[2]))
+  lengthen(tonumber(ARGV[2]))
 else
-  redis.call('pexpire', KEYS[1], ARGV[2])
+  redis.call('pexpire', lock, ARGV[2])
 end
+enter(ARGV[1], tonumber(ARGV[2]))
 return -3

@@ -1,6 +1,8 @@
 -- force deletes a lock that is in the given mode, whoever holds it, and wakes the waiters.
 --
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2]  list of our readers
+-- KEYS[3]  record of strangers
 -- ARGV[1]  mode
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel
@@ -13,7 +15,7 @@ if redis.call('hget', KEYS[1], 'mode') ~= ARGV[1] then
   return 0
 end
 local fields = redis.call('hgetall', KEYS[1])
-redis.call('del', KEYS[1], recordOf(KEYS[1]))
+redis.call('del', KEYS[1], KEYS[2], KEYS[3])
 for at = 1, #fields, 2 do
   for i = 1, tonumber(fields[at + 1]) or 0 do -- a writer has no markers, and the mode is no number
     redis.call('del', ARGV[5] .. ':' .. fields[at] .. ':rwlock_timeout:' .. i)

@@ -10,6 +10,9 @@
 // those is in a record beside it (strangers.lua). All markers of one of our owners carry the same promise, its longest, because
 // Redisson deletes the one with the highest number whichever hold ends.
 //
+// Looking at all markers takes the longer the more readers there are. So ours also stand in a list beside the lock, which
+// answers instead where nobody but ours reads (ours.lua).
+//
 // No other field may stand in the hash, for Redisson counts them. What writers announce stands in a key of its own
 // that Redisson does not know.
 //
@@ -32,17 +35,21 @@ var folder embed.FS
 
 var (
 	strangers = scripts.Prelude(folder, "strangers.lua")
+	ours      = scripts.Prelude(folder, "ours.lua")
 	readers   = scripts.Prelude(folder, "readers.lua")
+	loneRead  = scripts.Prelude(folder, "lone_read.lua")
+	loneWrite = scripts.Prelude(folder, "lone_write.lua")
+	leave     = scripts.Prelude(folder, "leave.lua")
 
-	acquireRead  = scripts.Load(folder, "rwlock/acquire_read", strangers)
-	recountRead  = scripts.Load(folder, "rwlock/recount_read", strangers)
-	releaseRead  = scripts.Load(folder, "rwlock/release_read", strangers, readers)
-	renewRead    = scripts.Load(folder, "rwlock/renew_read", strangers)
-	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", strangers, readers)
-	releaseWrite = scripts.Load(folder, "rwlock/release_write", strangers, readers)
+	acquireRead  = scripts.Load(folder, "rwlock/acquire_read", loneRead, strangers, ours)
+	recountRead  = scripts.Load(folder, "rwlock/recount_read", strangers, ours)
+	releaseRead  = scripts.Load(folder, "rwlock/release_read", leave, strangers, ours, readers)
+	renewRead    = scripts.Load(folder, "rwlock/renew_read", strangers, ours)
+	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", loneWrite, strangers, ours, readers)
+	releaseWrite = scripts.Load(folder, "rwlock/release_write", leave, strangers, ours, readers)
 	withdraw     = scripts.Load(folder, "rwlock/withdraw")
-	force        = scripts.Load(folder, "rwlock/force", strangers)
-	status       = scripts.Load(folder, "rwlock/status", strangers, readers)
+	force        = scripts.Load(folder, "rwlock/force")
+	status       = scripts.Load(folder, "rwlock/status", strangers, ours, readers)
 	inspect      = scripts.Load(folder, "rwlock/inspect")
 )
 
@@ -55,10 +62,14 @@ const (
 // WriteSuffix ends the field of a writer; the field of a reader is its owner alone.
 const WriteSuffix = ":write"
 
-// withMarkers are the keys of a script about one reader: the hash and its markers 1 to n.
+// layout are the keys of a lock but its markers, in the order in which all scripts expect them, and then more.
+func layout(key string, more ...string) []string {
+	return append([]string{key, keys.Readers(key), keys.Strangers(key)}, more...)
+}
+
+// withMarkers is layout with the markers 1 to n of an owner.
 func withMarkers(key, owner string, n int) []string {
-	all := make([]string, 1, n+1)
-	all[0] = key
+	all := append(make([]string, 0, n+3), layout(key)...)
 	stem := keys.ReadMarkers(key, owner)
 	for i := 1; i <= n; i++ {
 		all = append(all, stem+strconv.Itoa(i))
@@ -73,7 +84,7 @@ func withMarkers(key, owner string, n int) []string {
 // within is the field of a write hold on whose behalf this is: then the lock is taken beside it, and only if it is
 // still there. It is empty for everybody else.
 func AcquireRead(key, owner string, lease time.Duration, within string) scripts.Command[scripts.Attempt] {
-	return scripts.Integer(acquireRead, append(withMarkers(key, owner, 1), keys.Writers(key)),
+	return scripts.Integer(acquireRead, layout(key, keys.Writers(key), keys.ReadMarkers(key, owner)+"1"),
 		[]any{owner, scripts.Milliseconds(lease), within}, scripts.Taken)
 }
 
@@ -89,7 +100,7 @@ func RecountRead(key, owner string, holds, most int, lease time.Duration) script
 // time. It needs no memory, so a full server accepts it.
 func ReleaseRead(key, owner string, most int, wake scripts.Wake) scripts.Command[bool] {
 	return scripts.Integer(releaseRead, withMarkers(key, owner, most),
-		[]any{owner, wake.Publish, wake.Channel, keys.Tag(key)}, scripts.Bool)
+		[]any{owner, wake.Publish, wake.Channel, messages[Read]}, scripts.Bool)
 }
 
 // A Renewal is one reader that is to be kept alive.
@@ -123,8 +134,8 @@ type Announcement struct {
 // AcquireWrite takes the lock for writing for a fresh owner with one hold, if nobody has it but readers whose promises
 // are over. field is the owner with WriteSuffix. A refusal leaves the announcement, an acquisition takes it back.
 func AcquireWrite(key, field string, lease time.Duration, a Announcement) scripts.Command[scripts.Attempt] {
-	return scripts.Integer(acquireWrite, []string{key, keys.Writers(key)},
-		[]any{field, scripts.Milliseconds(lease), keys.Tag(key), a.Session, scripts.Milliseconds(a.For)}, scripts.Taken)
+	return scripts.Integer(acquireWrite, layout(key, keys.Writers(key)),
+		[]any{field, scripts.Milliseconds(lease), a.Session, scripts.Milliseconds(a.For)}, scripts.Taken)
 }
 
 // Withdraw takes back the announcement of a session, and wakes the readers that stood back for it.
@@ -135,7 +146,7 @@ func Withdraw(key, session string, wake scripts.Wake) scripts.Command[bool] {
 // ReleaseWrite ends all write holds of an owner and wakes the waiters. If the owner reads too, the lock is held for
 // reading from then on. It answers false when the owner did not write. It needs no memory.
 func ReleaseWrite(key, field string, wake scripts.Wake) scripts.Command[bool] {
-	return scripts.Integer(releaseWrite, []string{key}, []any{field, wake.Publish, wake.Channel, keys.Tag(key)}, scripts.Bool)
+	return scripts.Integer(releaseWrite, layout(key), []any{field, wake.Publish, wake.Channel, messages[Write]}, scripts.Bool)
 }
 
 // messages are what the last reader and the writer send when they leave; their values are Redisson's.
@@ -144,13 +155,13 @@ var messages = map[string]string{Read: "0", Write: "1"}
 // Force deletes the lock with all its holders if it is in the mode of that side, and wakes the waiters. It answers
 // whether it was.
 func Force(key, side string, wake scripts.Wake) scripts.Command[bool] {
-	return scripts.Integer(force, []string{key},
+	return scripts.Integer(force, layout(key),
 		[]any{side, wake.Publish, wake.Channel, messages[side], keys.Tag(key)}, scripts.Bool)
 }
 
 // Status reads whether a side is held, how long still, and how often by the owner of field.
 func Status(key, field, side string) scripts.Command[scripts.Status] {
-	return scripts.Array(status, []string{key}, []any{field, side, keys.Tag(key)}, scripts.OfOwner)
+	return scripts.Array(status, layout(key), []any{field, side}, scripts.OfOwner)
 }
 
 // Inspect reads the whole hash, and how long each reader was promised.

@@ -24,6 +24,7 @@ const (
 	channel = "redisson_rwlock:{rw}"
 	writers = "redlatch_rwlock_writers:{rw}"
 	record  = "redlatch_rwlock_strangers:{rw}"
+	list    = "redlatch_rwlock_readers:{rw}"
 	u       = "b983c153-7421-869a-addb-44fb92259a1b" // a session of ours
 	a, b    = u + ":1", u + ":2"
 	aw, bw  = a + ":write", b + ":write"
@@ -72,6 +73,11 @@ func marked(owner string, ttls ...time.Duration) State {
 	return state
 }
 
+// listed is the list of our readers, with one of them whose promise lasts as long as the list itself.
+func listed(owner string, ttl time.Duration) State {
+	return State{list: {Value: Deadlines{owner: ttl}, TTL: ttl}}
+}
+
 func announced(d time.Duration) State {
 	return State{writers: {Value: Deadlines{u: d}, TTL: loud.For}}
 }
@@ -88,13 +94,13 @@ func TestAcquireRead(t *testing.T) {
 	Table(t, []Row{
 		{Name: "A free lock is taken once",
 			Before: free, Call: Answers(acquire(a, lease), mine),
-			After: lock("read", lease, Hash{a: "1"}, marked(a, lease))},
+			After: lock("read", lease, Hash{a: "1"}, marked(a, lease), State{list: {Value: Scores{a: 0}, TTL: lease}})},
 		{Name: "A second reader with a short lease shortens nobody's protection",
 			Before: lock("read", lease, Hash{a: "1"}, marked(a, lease)), Call: Answers(acquire(b, short), mine),
-			After: lock("read", lease, Hash{a: "1", b: "1"}, marked(a, lease), marked(b, short))},
+			After: lock("read", lease, Hash{a: "1", b: "1"}, marked(a, lease), marked(b, short), listed(b, short))},
 		{Name: "A second reader with a long lease lengthens the lock and nobody's marker",
 			Before: lock("read", short, Hash{a: "1"}, marked(a, short)), Call: Answers(acquire(b, lease), mine),
-			After: lock("read", lease, Hash{a: "1", b: "1"}, marked(a, short), marked(b, lease))},
+			After: lock("read", lease, Hash{a: "1", b: "1"}, marked(a, short), marked(b, lease), listed(b, lease))},
 		{Name: "A repetition leaves everything alone",
 			Before: lock("read", long, Hash{a: "3"}, marked(a, long, long, long)), Call: Answers(acquire(a, lease), mine)},
 		{Name: "A writer keeps readers out",
@@ -103,10 +109,10 @@ func TestAcquireRead(t *testing.T) {
 			Before: lock("write", 0, Hash{bw: "1"}), Call: Answers(acquire(a, long), scripts.Attempt{Remaining: forever})},
 		{Name: "The writer may read too, and its lease is not shortened",
 			Before: lock("write", long, Hash{aw: "2"}), Call: Answers(rwlock.AcquireRead(key, a, lease, aw), mine),
-			After: lock("write", long, Hash{aw: "2", a: "1"}, marked(a, lease))},
+			After: lock("write", long, Hash{aw: "2", a: "1"}, marked(a, lease), listed(a, lease))},
 		{Name: "The writer may read under another identity",
 			Before: lock("write", short, Hash{aw: "1"}), Call: Answers(rwlock.AcquireRead(key, b, lease, aw), mine),
-			After: lock("write", lease, Hash{aw: "1", b: "1"}, marked(b, lease))},
+			After: lock("write", lease, Hash{aw: "1", b: "1"}, marked(b, lease), listed(b, lease))},
 		{Name: "Within a write hold that is gone nothing is taken",
 			Before: lock("read", lease, Hash{b: "1"}, marked(b, lease)),
 			Call:   Answers(rwlock.AcquireRead(key, a, lease, aw), scripts.Attempt{Remaining: forever})},
@@ -120,11 +126,11 @@ func TestAcquireRead(t *testing.T) {
 			Call:   Answers(acquire(a, lease), scripts.Attempt{Remaining: short}).Lengthens()},
 		{Name: "An announcement that is over keeps nobody out",
 			Before: announced(-time.Second), Call: Answers(acquire(a, lease), mine),
-			After: with(lock("read", lease, Hash{a: "1"}, marked(a, lease)), announced(-time.Second))},
+			After: with(lock("read", lease, Hash{a: "1"}, marked(a, lease), listed(a, lease)), announced(-time.Second))},
 		{Name: "An announcement does not keep the writer from reading",
 			Before: with(lock("write", long, Hash{aw: "1"}), announced(short)),
 			Call:   Answers(rwlock.AcquireRead(key, a, lease, aw), mine),
-			After:  with(lock("write", long, Hash{aw: "1", a: "1"}, marked(a, lease)), announced(short))},
+			After:  with(lock("write", long, Hash{aw: "1", a: "1"}, marked(a, lease), listed(a, lease)), announced(short))},
 		{Name: "A plain lock of the same name is not taken",
 			Before: plainly, Call: Fails(acquire(a, lease), "WRONGTYPE")},
 		{Name: "A key that is no lock is refused",
@@ -137,27 +143,27 @@ func TestRecountRead(t *testing.T) {
 		{Name: "Re-entry with a longer lease lengthens all markers",
 			Before: lock("read", short, Hash{a: "1"}, marked(a, short)),
 			Call:   Answers(rwlock.RecountRead(key, a, 2, 2, lease), true).Lengthens(),
-			After:  lock("read", lease, Hash{a: "2"}, marked(a, lease, lease))},
+			After:  lock("read", lease, Hash{a: "2"}, marked(a, lease, lease), listed(a, lease))},
 		{Name: "Re-entry with a shorter lease has the longer promise too",
 			Before: lock("read", lease, Hash{a: "1"}, marked(a, lease)),
 			Call:   Answers(rwlock.RecountRead(key, a, 2, 2, short), true),
-			After:  lock("read", lease, Hash{a: "2"}, marked(a, lease, lease))},
+			After:  lock("read", lease, Hash{a: "2"}, marked(a, lease, lease), listed(a, lease))},
 		{Name: "A partial release leaves the longest promise on the lowest markers",
 			Before: lock("read", long, Hash{a: "3"}, marked(a, short, lease, long)),
 			Call:   Answers(rwlock.RecountRead(key, a, 1, 3, time.Millisecond), true),
-			After:  lock("read", long, Hash{a: "1"}, marked(a, long))},
+			After:  lock("read", long, Hash{a: "1"}, marked(a, long), listed(a, long))},
 		{Name: "Markers above the count are deleted, whatever was on its way",
 			Before: lock("read", long, Hash{a: "1"}, marked(a, long, long, lease)),
 			Call:   Answers(rwlock.RecountRead(key, a, 1, 3, time.Millisecond), true),
-			After:  lock("read", long, Hash{a: "1"}, marked(a, long))},
+			After:  lock("read", long, Hash{a: "1"}, marked(a, long), listed(a, long))},
 		{Name: "A lock that a Java reader has shortened is as long as the promise again",
 			Before: lock("read", short, Hash{a: "1", b: "1"}, marked(a, lease), marked(b, short)),
 			Call:   Answers(rwlock.RecountRead(key, a, 1, 1, time.Millisecond), true).Lengthens(),
-			After:  lock("read", lease, Hash{a: "1", b: "1"}, marked(a, lease), marked(b, short))},
+			After:  lock("read", lease, Hash{a: "1", b: "1"}, marked(a, lease), listed(a, lease), marked(b, short))},
 		{Name: "Within a write hold the writer's lease is not shortened",
 			Before: lock("write", long, Hash{aw: "1", a: "2"}, marked(a, lease, lease)),
 			Call:   Answers(rwlock.RecountRead(key, a, 1, 2, time.Millisecond), true),
-			After:  lock("write", long, Hash{aw: "1", a: "1"}, marked(a, lease))},
+			After:  lock("write", long, Hash{aw: "1", a: "1"}, marked(a, lease), listed(a, lease))},
 		{Name: "A partial release makes no promise where there is none",
 			Before: lock("read", long, Hash{a: "2"}), Call: Answers(rwlock.RecountRead(key, a, 1, 2, 0), true),
 			After: lock("read", long, Hash{a: "1"})},
@@ -225,27 +231,28 @@ func TestRenewRead(t *testing.T) {
 		{Name: "Markers and lock are lengthened, others' markers are not",
 			Before: lock("read", short, Hash{a: "2", b: "1"}, marked(a, short, short), marked(b, short)),
 			Call:   Answers(renew(2, lease), yes).Lengthens(),
-			After:  lock("read", lease, Hash{a: "2", b: "1"}, marked(a, lease, lease), marked(b, short))},
+			After:  lock("read", lease, Hash{a: "2", b: "1"}, marked(a, lease, lease), listed(a, lease), marked(b, short))},
 		{Name: "Nothing is shortened",
-			Before: lock("read", long, Hash{a: "1"}, marked(a, long)), Call: Answers(renew(1, short), yes)},
+			Before: lock("read", long, Hash{a: "1"}, marked(a, long)), Call: Answers(renew(1, short), yes),
+			After: lock("read", long, Hash{a: "1"}, marked(a, long), listed(a, long))},
 		{Name: "A promise longer than the renewal is asserted on the lock",
 			Before: lock("read", lease, Hash{a: "1"}, marked(a, long)), Call: Answers(renew(1, lease), yes).Lengthens(),
-			After: lock("read", long, Hash{a: "1"}, marked(a, long))},
+			After: lock("read", long, Hash{a: "1"}, marked(a, long), listed(a, long))},
 		{Name: "A check asserts the promise that there is",
 			Before: lock("read", lease, Hash{a: "1", b: "1"}, marked(a, long), marked(b, lease)),
 			Call:   Answers(renew(1, 0), yes).Lengthens(),
-			After:  lock("read", long, Hash{a: "1", b: "1"}, marked(a, long), marked(b, lease))},
+			After:  lock("read", long, Hash{a: "1", b: "1"}, marked(a, long), listed(a, long), marked(b, lease))},
 		{Name: "A check of a reader whose promise is over changes nothing",
 			Before: lock("read", lease, Hash{a: "1"}), Call: Answers(renew(1, 0), yes)},
 		{Name: "A marker that is missing is made anew",
 			Before: lock("read", long, Hash{a: "2"}, marked(a, short)), Call: Answers(renew(2, lease), yes).Lengthens(),
-			After: lock("read", long, Hash{a: "2"}, marked(a, lease, lease))},
+			After: lock("read", long, Hash{a: "2"}, marked(a, lease, lease), listed(a, lease))},
 		{Name: "No more markers are made than there are holds now",
 			Before: lock("read", short, Hash{a: "1"}, marked(a, short)), Call: Answers(renew(3, lease), yes).Lengthens(),
-			After: lock("read", lease, Hash{a: "1"}, marked(a, lease))},
+			After: lock("read", lease, Hash{a: "1"}, marked(a, lease), listed(a, lease))},
 		{Name: "In write mode the writer's longer lease stays",
 			Before: lock("write", long, Hash{aw: "1", a: "1"}, marked(a, short)), Call: Answers(renew(1, lease), yes).Lengthens(),
-			After: lock("write", long, Hash{aw: "1", a: "1"}, marked(a, lease))},
+			After: lock("write", long, Hash{aw: "1", a: "1"}, marked(a, lease), listed(a, lease))},
 		{Name: "A reader who is gone is not made anew, and its markers go",
 			Before: lock("read", lease, Hash{b: "1"}, marked(b, lease), marked(a, short)), Call: Answers(renew(1, lease), no),
 			After: lock("read", lease, Hash{b: "1"}, marked(b, lease))},
@@ -264,6 +271,7 @@ func TestRenewRead(t *testing.T) {
 				{Key: "{rw}z", Owner: b, Most: 1, Lease: lease},
 			}), []bool{false, true, false, true}).Lengthens(),
 			After: State{
+				"redlatch_rwlock_readers::{rw}x": listed(a, lease)[list], "redlatch_rwlock_readers::{rw}z": listed(b, lease)[list],
 				"{rw}x": {Value: Hash{"mode": "read", a: "1"}, TTL: lease}, "{rw}x:" + a + ":rwlock_timeout:1": {Value: "1", TTL: lease},
 				"{rw}y": {Value: "7"},
 				"{rw}z": {Value: Hash{"mode": "read", b: "1"}, TTL: lease}, "{rw}z:" + b + ":rwlock_timeout:1": {Value: "1", TTL: lease},
@@ -340,18 +348,19 @@ func TestInspect(t *testing.T) {
 func TestGoldenStates(t *testing.T) {
 	require.Equal(t, channel, keys.ReadWriteChannel(key))
 	require.Equal(t, "{rw}:"+a+":rwlock_timeout:", keys.ReadMarkers(key, a))
+	both := State{list: {Value: Deadlines{a: long, b: short}, TTL: long}}
 	Sequence(t, []Row{
 		{Name: "read by 1, 30 s", Before: free, Call: Answers(rwlock.AcquireRead(key, a, lease, ""), mine),
-			After: lock("read", lease, Hash{a: "1"}, marked(a, lease))},
+			After: lock("read", lease, Hash{a: "1"}, marked(a, lease), State{list: {Value: Scores{a: 0}, TTL: lease}})},
 		{Name: "read by 1 again, 60 s; ours lengthens both markers", Call: Answers(rwlock.RecountRead(key, a, 2, 2, long), true),
-			After: lock("read", long, Hash{a: "2"}, marked(a, long, long))},
+			After: lock("read", long, Hash{a: "2"}, marked(a, long, long), listed(a, long))},
 		{Name: "read by 2, 5 s", Call: Answers(rwlock.AcquireRead(key, b, short, ""), mine),
-			After: lock("read", long, Hash{a: "2", b: "1"}, marked(a, long, long), marked(b, short))},
+			After: lock("read", long, Hash{a: "2", b: "1"}, marked(a, long, long), marked(b, short), both)},
 		{Name: "write by 1", Call: Answers(rwlock.AcquireWrite(key, aw, lease, quiet), scripts.Attempt{Remaining: long})},
 		{Name: "unlock by 1; ours keeps the longer promise", Call: Answers(rwlock.RecountRead(key, a, 1, 2, time.Millisecond), true),
-			After: lock("read", long, Hash{a: "1", b: "1"}, marked(a, long), marked(b, short))},
+			After: lock("read", long, Hash{a: "1", b: "1"}, marked(a, long), marked(b, short), both)},
 		{Name: "unlock by 1 again", Call: AnswersThen(rwlock.ReleaseRead(key, a, 2, wake), true, false),
-			After: lock("read", short, Hash{b: "1"}, marked(b, short))},
+			After: lock("read", short, Hash{b: "1"}, marked(b, short), State{list: {Value: Deadlines{b: short}, TTL: long}})},
 		{Name: "unlock by 2", Call: AnswersThen(rwlock.ReleaseRead(key, b, 1, wake), true, false), After: free, Messages: read0},
 		{Name: "unlock by 2 again; ours wakes nobody", Call: Answers(rwlock.ReleaseRead(key, b, 1, wake), false)},
 		{Name: "write by 1, 30 s", Call: Answers(rwlock.AcquireWrite(key, aw, lease, quiet), mine),
@@ -359,11 +368,11 @@ func TestGoldenStates(t *testing.T) {
 		{Name: "write by 1 twice more; ours adds no lease to the lease", Call: Answers(plain.Recount(key, aw, 3, lease), true),
 			After: lock("write", lease, Hash{aw: "3"})},
 		{Name: "read by 1", Call: Answers(rwlock.AcquireRead(key, a, lease, aw), mine),
-			After: lock("write", lease, Hash{aw: "3", a: "1"}, marked(a, lease))},
+			After: lock("write", lease, Hash{aw: "3", a: "1"}, marked(a, lease), listed(a, lease))},
 		{Name: "read by 2", Call: Answers(rwlock.AcquireRead(key, b, lease, ""), scripts.Attempt{Remaining: lease})},
 		{Name: "write unlock twice", Call: Answers(plain.Recount(key, aw, 1, time.Millisecond), true),
-			After: lock("write", lease, Hash{aw: "1", a: "1"}, marked(a, lease))},
+			After: lock("write", lease, Hash{aw: "1", a: "1"}, marked(a, lease), listed(a, lease))},
 		{Name: "write unlock; ours wakes the readers", Call: AnswersThen(rwlock.ReleaseWrite(key, aw, wake), true, false),
-			After: lock("read", lease, Hash{a: "1"}, marked(a, lease)), Messages: write1},
+			After: lock("read", lease, Hash{a: "1"}, marked(a, lease), listed(a, lease)), Messages: write1},
 	})
 }

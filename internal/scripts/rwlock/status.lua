@@ -1,19 +1,20 @@
 -- status reads whether one side of a lock is held, how long still, and how often by one owner.
 --
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2]  list of our readers
+-- KEYS[3]  record of strangers
 -- ARGV[1]  field of the owner on that side
 -- ARGV[2]  side: read or write
--- ARGV[3]  stem of all markers of the lock, without the colon after it
 --
 -- Answers an array of two: the TTL of the hash in milliseconds (-1 when it has none, -2 when the side is not held), and
 -- the owner's holds, 0 when it has none. The reading side is held while a reader is alive, also one who writes.
 
-local mode = redis.call('hget', KEYS[1], 'mode')
+local mode = redis.call('hget', lock, 'mode')
 local held = mode == 'write'
 if ARGV[2] == 'read' then
-  held = mode and survey(KEYS[1], ARGV[3], true).longest ~= 0
+  held = mode and survey(true).longest ~= 0
 end
 if not held then
   return {-2, '0'}
 end
-return {redis.call('pttl', KEYS[1]), redis.call('hget', KEYS[1], ARGV[1]) or '0'}
+return {redis.call('pttl', lock), redis.call('hget', lock, ARGV[1]) or '0'}

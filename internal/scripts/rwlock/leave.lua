@@ -1,0 +1,26 @@
+-- leave takes a holder out, and frees a lock of which nothing but the mode is left. It is joined in front of both releases,
+-- ahead of the preludes. Their first keys and arguments are the same:
+--
+-- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2]  list of our readers
+-- KEYS[3]  record of strangers
+-- KEYS[i]  what else goes with the holder
+-- ARGV[1]  field of the holder
+-- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3]  wake channel
+-- ARGV[4]  message
+--
+-- Answers 1, or nothing when there is more to do; held is then 1 if the holder held the lock, else 0.
+--
+-- HDEL is the first write because it is allowed on a server that is out of memory.
+
+local held = redis.call('hdel', KEYS[1], ARGV[1])
+if held == 1 and redis.call('hlen', KEYS[1]) == 1 then
+  for i = 1, #KEYS, 100 do
+    redis.call('del', unpack(KEYS, i, math.min(i + 99, #KEYS)))
+  end
+  if ARGV[2] ~= '' then
+    redis.call(ARGV[2], ARGV[3], ARGV[4])
+  end
+  return 1
+end

@@ -1,0 +1,123 @@
+package rwlock_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/rwlock"
+	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+)
+
+// The list of our readers says how long the lock lasts where it names all that read, and nothing anywhere else.
+func TestTheListOfOurReaders(t *testing.T) {
+	const gone, c = u + ":8", u + ":9"
+	release := rwlock.ReleaseRead(key, a, 1, wake)
+	read := rwlock.AcquireRead(key, a, short, "")
+	write := rwlock.AcquireWrite(key, bw, lease, quiet)
+	refused := func(left time.Duration) scripts.Attempt { return scripts.Attempt{Remaining: left} }
+	members := func(ttl time.Duration, of Deadlines) State { return State{list: {Value: of, TTL: ttl}} }
+	Table(t, []Row{
+		{Name: "A reader that leaves is taken out, and the lock lasts as long as the highest",
+			Before: lock("read", long, Hash{a: "1", b: "1", c: "1"}, marked(a, long), marked(b, lease), marked(c, short),
+				members(long, Deadlines{a: long, b: lease, c: short})),
+			Call: AnswersThen(release, true, false).Lengthens(),
+			After: lock("read", lease, Hash{b: "1", c: "1"}, marked(b, lease), marked(c, short),
+				members(long, Deadlines{b: lease, c: short}))},
+		{Name: "The first reader, which is listed without a moment, is asked for it at its marker",
+			Before: lock("read", long, Hash{a: "1", b: "1"}, marked(a, long), marked(b, lease),
+				State{list: {Value: Deadlines{a: long, b: -time.Hour}, TTL: long}}),
+			Call:  AnswersThen(release, true, false).Lengthens(),
+			After: lock("read", lease, Hash{b: "1"}, marked(b, lease), members(long, Deadlines{b: lease}))},
+		{Name: "A writer is refused for as long as the highest lasts",
+			Before: lock("read", long, Hash{a: "1", b: "1"}, marked(a, short), marked(b, lease), members(long, Deadlines{a: short, b: lease})),
+			Call:   Answers(write, refused(lease)).Lengthens()},
+		{Name: "Also where a marker was shortened by a Java reader's renewal",
+			Before: lock("read", long, Hash{a: "1"}, marked(a, short), listed(a, long)), Call: Answers(write, refused(long)).Lengthens()},
+		{Name: "A listed reader that is over is believed alive if its marker is",
+			Before: lock("read", long, Hash{a: "1"}, marked(a, lease), members(long, Deadlines{a: -time.Second})),
+			Call:   Answers(write, refused(lease)).Lengthens(),
+			After:  lock("read", long, Hash{a: "1"}, marked(a, lease), members(long, Deadlines{a: lease}))},
+		{Name: "One that is dead is dropped beside the living",
+			Before: lock("read", long, Hash{a: "1", b: "1"}, marked(b, lease), members(long, Deadlines{a: -time.Second, b: lease})),
+			Call:   Answers(write, refused(lease)).Lengthens(),
+			After:  lock("read", long, Hash{b: "1"}, marked(b, lease), members(long, Deadlines{b: lease}))},
+		{Name: "One whose promise has no end is found by looking at all",
+			Before: with(lock("read", long, Hash{a: "1"}, members(long, Deadlines{a: -time.Second})), State{"{rw}:" + a + ":rwlock_timeout:1": {Value: "1"}}),
+			Call:   Answers(write, refused(forever))},
+		{Name: "A writer comes in after the dead, however many",
+			Before: with(lock("read", long, crowdOf(40)), members(long, deadlines(40, -time.Second))), Call: Answers(write, mine),
+			After: lock("write", lease, Hash{bw: "1"})},
+
+		// What Redisson, an older version of ours, or somebody with a client at hand leaves behind.
+		{Name: "As many names as readers beside a live Java reader, whose time is not cut",
+			Before: lock("read", long, Hash{a: "1", java: "1"}, marked(a, short), marked(java, long), members(long, Deadlines{a: short, gone: lease})),
+			Call:   AnswersThen(release, true, false).Lengthens(),
+			After:  lock("read", long, Hash{java: "1"}, marked(java, long))},
+		{Name: "and which no writer of ours joins",
+			Before: lock("read", long, Hash{java: "1"}, marked(java, long), members(long, Deadlines{gone: lease})),
+			Call:   Answers(write, refused(long)).Lengthens(),
+			After:  lock("read", long, Hash{java: "1"}, marked(java, long))},
+		{Name: "The list of a lock that was deleted is none of the next, which a Java reader has",
+			Before: lock("read", long, Hash{java: "1"}, marked(java, long), members(long, Deadlines{gone: long})),
+			Call:   Answers(read, mine).Lengthens(),
+			After:  lock("read", long, Hash{a: "1", java: "1"}, marked(a, short), marked(java, long), listed(a, short))},
+		{Name: "nor which is free and taken for reading",
+			Before: members(long, Deadlines{gone: long}), Call: Answers(read, mine).Lengthens(),
+			After: lock("read", short, Hash{a: "1"}, marked(a, short), listed(a, short))},
+		{Name: "nor for writing",
+			Before: with(members(long, Deadlines{gone: long}), recorded(lease, lease, grace)), Call: Answers(write, mine),
+			After: lock("write", lease, Hash{bw: "1"})},
+		{Name: "Without a list all are looked at",
+			Before: lock("read", long, Hash{a: "1", b: "1"}, marked(a, long), marked(b, lease)), Call: AnswersThen(release, true, false),
+			After: lock("read", lease, Hash{b: "1"}, marked(b, lease))},
+		{Name: "A reader of an older version is in no list, and keeps its time",
+			Before: lock("read", long, Hash{a: "1", b: "1", c: "1"}, marked(a, long), marked(b, lease), marked(c, short),
+				members(long, Deadlines{a: long, c: short})),
+			Call:  AnswersThen(release, true, false).Lengthens(),
+			After: lock("read", lease, Hash{b: "1", c: "1"}, marked(b, lease), marked(c, short), members(long, Deadlines{c: short}))},
+		{Name: "and keeps a writer out after ours are dead",
+			Before: lock("read", long, Hash{b: "1", c: "1"}, marked(b, lease), members(long, Deadlines{c: -time.Second})),
+			Call:   Answers(write, refused(lease)),
+			After:  lock("read", long, Hash{b: "1"}, marked(b, lease))},
+		{Name: "A Java reader without marker beside ours counts as long as the hash lasts",
+			Before: lock("read", lease, Hash{a: "1", b: "1", java: "1"}, marked(a, short), marked(b, short), members(lease, Deadlines{a: short, b: short})),
+			Call:   AnswersThen(release, true, false).Lengthens(),
+			After: with(lock("read", lease, Hash{b: "1", java: "1"}, marked(b, short), members(lease, Deadlines{b: short})),
+				recorded(lease, lease, grace))},
+
+		{Name: "A reader that is gone is not listed by its renewal",
+			Before: lock("read", lease, Hash{b: "1"}, marked(b, lease), members(lease, Deadlines{a: lease, b: lease})),
+			Call:   Answers(rwlock.RenewRead([]rwlock.Renewal{{Key: key, Owner: a, Most: 1, Lease: long}}), []bool{false}).Lengthens(),
+			After:  lock("read", lease, Hash{b: "1"}, marked(b, lease), members(lease, Deadlines{b: lease}))},
+		{Name: "nor by its re-entry",
+			Before: members(lease, Deadlines{a: lease}), Call: Answers(rwlock.RecountRead(key, a, 2, 2, long), false), After: free},
+		{Name: "nor by its release, executed late",
+			Before: members(lease, Deadlines{a: lease}), Call: Answers(release, false), After: free},
+		{Name: "A writer that reads leaves a list that holds",
+			Before: lock("write", long, Hash{aw: "1", a: "1"}, marked(a, lease), members(long, Deadlines{a: lease})),
+			Call:   AnswersThen(rwlock.ReleaseWrite(key, aw, wake), true, false).Lengthens(),
+			After:  lock("read", lease, Hash{a: "1"}, marked(a, lease), members(long, Deadlines{a: lease})), Messages: write1},
+		{Name: "Force takes the list along",
+			Before: lock("read", long, Hash{a: "1"}, marked(a, lease), members(long, Deadlines{a: lease})),
+			Call:   AnswersThen(rwlock.Force(key, rwlock.Read, wake), true, false), After: free, Messages: read0},
+	})
+}
+
+// crowdOf are the fields of many readers, deadlines their places in the list.
+func crowdOf(n int) Hash {
+	fields := Hash{}
+	for i := range n {
+		fields[fmt.Sprint(u, ":", 100+i)] = "1"
+	}
+	return fields
+}
+
+func deadlines(n int, later time.Duration) Deadlines {
+	members := Deadlines{}
+	for owner := range crowdOf(n) {
+		members[owner] = later
+	}
+	return members
+}
