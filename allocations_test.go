@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
@@ -33,6 +34,7 @@ func TestAPairAllocatesLittle(t *testing.T) {
 		"rlock":        {rlock.New(client, srv.Key(t, "plain")), 16, 20},
 		"spinlock":     {spinlock.New(client, srv.Key(t, "spin")), 16, 20},
 		"fencedlock":   {fencedlock.New(client, srv.Key(t, "fenced")), 20, 24},
+		"fairlock":     {fairlock.New(client, srv.Key(t, "fair")), 42, 48},
 		"rwlock write": {rwlock.New(client, srv.Key(t, "rw")).Writer(), 27, 31},
 		"rwlock read":  {rwlock.New(client, srv.Key(t, "rw")).Reader(), 32, 36},
 	} {

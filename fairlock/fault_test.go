@@ -325,10 +325,10 @@ func TestLostKeysOfTheQueueBlockNobody(t *testing.T) {
 	for name, lost := range map[string]func(name string) []string{
 		"the queue":           func(name string) []string { return []string{keys.FairQueue(name)} },
 		"the deadlines":       func(name string) []string { return []string{keys.FairTimeouts(name)} },
-		"the signs of life":   func(name string) []string { return []string{keys.FairWaiters(name)} },
-		"deadlines and signs": func(name string) []string { return []string{keys.FairTimeouts(name), keys.FairWaiters(name)} },
+		"the signs of life":   func(name string) []string { return []string{keys.FairAlive(name)} },
+		"deadlines and signs": func(name string) []string { return []string{keys.FairTimeouts(name), keys.FairAlive(name)} },
 		"everything, and the lock": func(name string) []string {
-			return []string{name, keys.FairQueue(name), keys.FairTimeouts(name), keys.FairWaiters(name)}
+			return []string{name, keys.FairQueue(name), keys.FairTimeouts(name), keys.FairAlive(name)}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

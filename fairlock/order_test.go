@@ -45,7 +45,7 @@ func nothingLeft(t *testing.T, client *redis.Client, name string) {
 	t.Helper()
 	soon(t, "nothing is left of the queue", func() bool {
 		return client.Exists(context.Background(),
-			keys.FairQueue(name), keys.FairTimeouts(name), keys.FairWaiters(name)).Val() == 0
+			keys.FairQueue(name), keys.FairTimeouts(name), keys.FairAlive(name)).Val() == 0
 	})
 }
 

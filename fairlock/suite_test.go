@@ -46,7 +46,7 @@ func exercise(t *testing.T, features locktest.Features, lock func(redlatch.Clien
 	locktest.Exercise(t, func(tb testing.TB, client redlatch.Client, name string, opts ...redlatch.Option) redlatch.Locker {
 		mu.Lock()
 		defer mu.Unlock()
-		for _, key := range []string{keys.FairQueue(name), keys.FairTimeouts(name), keys.FairWaiters(name)} {
+		for _, key := range []string{keys.FairQueue(name), keys.FairTimeouts(name), keys.FairAlive(name)} {
 			if known := users[key]; len(known) > 0 && known[0].tb != tb {
 				users[key] = nil
 			}

@@ -112,7 +112,7 @@ func TestWaitersThatWereRemovedStandAgain(t *testing.T) {
 		for n := range 3 {
 			waits = append(waits, w.stands(0, fmt.Sprint("suspended ", n)))
 		}
-		for _, key := range []string{keys.FairQueue(name), keys.FairTimeouts(name), keys.FairWaiters(name)} {
+		for _, key := range []string{keys.FairQueue(name), keys.FairTimeouts(name), keys.FairAlive(name)} {
 			w.mini.Del(key)
 		}
 		waits = append(waits, w.stands(1, "other"))

@@ -277,7 +277,7 @@ func TestAnInterruptedJavaWaiterHoldsTheQueueUpForSeconds(t *testing.T) {
 }
 
 // A Go waiter that died is dropped for its silence by a Go waiter. Java goes by the deadline that it left: where only Java
-// waits, that is the lock's time when the waiter came, and its patience.
+// waits, that is the lock's time when the waiter came, and twice its patience.
 func TestADeadGoWaiterHoldsUpAQueueOfJavaWaitersUntilItsDeadline(t *testing.T) {
 	w := singleWorld(t)
 	cases.Add(1)
@@ -295,7 +295,7 @@ func TestADeadGoWaiterHoldsUpAQueueOfJavaWaitersUntilItsDeadline(t *testing.T) {
 	require.NoError(t, holder.unlock(o))
 	await(t, "its turn", got)
 	t.Logf("the Java waiter came in %v after the Go waiter died", time.Since(died).Round(100*time.Millisecond))
-	require.Less(t, time.Since(died), 46*time.Second+soon)
+	require.Less(t, time.Since(died), 61*time.Second+soon)
 	require.NoError(t, waiter.unlock(o))
 	require.Error(t, <-gone)
 }

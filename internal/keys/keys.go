@@ -63,9 +63,9 @@ func Strangers(name string) string { return Own("redlatch_rwlock_strangers", nam
 func FairQueue(name string) string    { return Prefixed("redisson_lock_queue", name) }
 func FairTimeouts(name string) string { return Prefixed("redisson_lock_timeout", name) }
 
-// FairWaiters is the sorted set in which this library's fair waiters say until when they are known to be alive. It goes
+// FairAlive is the sorted set in which this library's fair waiters say until when they are known to be alive. It goes
 // with the queue: locks that share that share this.
-func FairWaiters(name string) string { return Prefixed("redlatch_lock_waiters", name) }
+func FairAlive(name string) string { return Prefixed("redlatch_lock_alive", name) }
 
 // PermitTimeouts is the sorted set of the permits of an expirable semaphore.
 func PermitTimeouts(name string) string { return Suffixed(name, "timeout") }

@@ -4,11 +4,21 @@
 // Redisson computes deadlines by the clocks of its clients; the scripts here read the server's, and are never told the
 // time by anybody.
 //
-// A deadline is a chain: each waiter's lies its patience behind that of the one in front, and who acquires or leaves
-// takes its patience off those behind. Redisson removes a waiter whose deadline has passed, although it may live and
-// only have waited for long. The deadlines of our own waiters are moved on while they live, and beside the queue we
-// keep until when each of them is known to be alive, a set that Redisson does not look at. By that, and not by
-// deadlines, we judge our own.
+// Redisson removes a waiter whose deadline has passed, although it may live and only have waited for long. The deadlines
+// of our own waiters are moved on while they live, and beside the queue we keep until when each of them is known to be
+// alive, a set that Redisson does not look at. By that, and not by deadlines, we judge our own.
+//
+// That set also says what the queue is like. A queue is pure while it has as many members as the list: everybody is one of
+// ours. Then a deadline depends on nobody else's, two patiences after the end of the holder's lease, and no script costs
+// more the more there are that wait. With one of Redisson's in it a queue is mixed, and deadlines are the chain that
+// Redisson makes of them: each waiter's lies its patience behind that of the one in front, and who acquires or leaves takes
+// its patience off those behind. To keep that up somebody has to walk along the queue.
+//
+//	pure ──one of Redisson's, or of an older version of ours, comes; or a set is lost──► mixed
+//	 ▲                                                                                    │
+//	 └────────the last of them is gone; each of our processes has asked───────────────────┘
+//
+// A queue that is taken for pure and is not costs deadlines, and nothing else: who is next is always read from the list.
 //
 // Redisson's give no sign of life, and are judged by their deadlines, as Redisson does. A waiter that died may have one
 // that is minutes away, so a deadline is changed in two ways. Behind one of ours it is moved on together with ours: whoever
@@ -29,6 +39,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/keys"
@@ -38,24 +49,26 @@ import (
 //go:embed *.lua
 var folder embed.FS
 
-// prelude is what the scripts about the queue begin with.
-var prelude = func() string {
-	text, err := folder.ReadFile("queue.lua")
-	if err != nil {
-		panic(fmt.Sprintf("redlatch: the prelude of the fair lock's scripts is not embedded: %v", err))
-	}
-	return string(text)
-}()
-
 var (
-	acquire = scripts.Load(folder, "fairlock/acquire", prelude)
-	release = scripts.Load(folder, "fairlock/release", prelude)
-	force   = scripts.Load(folder, "fairlock/force", prelude)
+	queue   = scripts.Prelude(folder, "queue.lua")
+	acquire = scripts.Load(folder, "fairlock/acquire",
+		scripts.Prelude(folder, "acquire_alone.lua"), queue, scripts.Prelude(folder, "mixed.lua"))
+	release = scripts.Load(folder, "fairlock/release", scripts.Prelude(folder, "release_alone.lua"), queue)
+	force   = scripts.Load(folder, "fairlock/force", queue)
 	queued  = scripts.Load(folder, "fairlock/queued")
 )
 
+// recent are the keys of the lock that was used last. Names that are put together anew for each command are a third of
+// what a lone caller allocates.
+var recent atomic.Pointer[[4]string]
+
 func keysOf(key string) []string {
-	return []string{key, keys.FairQueue(key), keys.FairTimeouts(key), keys.FairWaiters(key)}
+	names := recent.Load()
+	if names == nil || names[0] != key {
+		names = &[4]string{key, keys.FairQueue(key), keys.FairTimeouts(key), keys.FairAlive(key)}
+		recent.Store(names)
+	}
+	return names[:]
 }
 
 // A Waiter is an owner that wants the lock.
@@ -68,7 +81,7 @@ type Waiter struct {
 type Answer struct {
 	Held   bool
 	Again  time.Duration // when asking again is worth while without a message; negative when the server cannot tell
-	Place  int           // in the queue, 0 for the next one; -1 when it is in none
+	Place  int           // in the queue: 0 for the next one, 1 for one behind somebody; -1 when it is in none
 	Places []int         // of the others that were asked for, in the same order
 }
 
@@ -76,8 +89,8 @@ type Answer struct {
 // its place is confirmed, and so are those of others, waiters of the same process. A second execution changes nothing
 // but the moments until which the waiters are known to be alive.
 func Acquire(key string, w Waiter, lease time.Duration, wake scripts.Wake, others []Waiter) scripts.Command[Answer] {
-	args := make([]any, 0, 5+2*len(others))
-	args = append(args, w.Owner, scripts.Milliseconds(lease), scripts.Milliseconds(w.Patience), wake.Publish, wake.Channel)
+	var alone [5]any // stays on the stack
+	args := append(alone[:0], w.Owner, scripts.Milliseconds(lease), scripts.Milliseconds(w.Patience), wake.Publish, wake.Channel)
 	for _, other := range others {
 		args = append(args, other.Owner, scripts.Milliseconds(other.Patience))
 	}

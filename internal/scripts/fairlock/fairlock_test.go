@@ -20,7 +20,7 @@ const (
 	channel  = "redisson_lock__channel:{f}"
 	queue    = "redisson_lock_queue:{f}"
 	timeouts = "redisson_lock_timeout:{f}"
-	waiters  = "redlatch_lock_waiters:{f}"
+	living   = "redlatch_lock_alive:{f}"
 
 	u       = "b983c153-7421-469a-addb-44fb92259a1b:"
 	a, b, c = u + "1", u + "2", u + "3"
@@ -28,6 +28,7 @@ const (
 	f       = "1e6ac0a8-8cf1-4a7f-ba23-5d4ff4ba1ad9:1" // of another process
 
 	lease    = 30 * time.Second
+	fresh    = lease + 2*patience // the deadline of one of ours that has just given a sign of life
 	patience = 15 * time.Second
 	redisson = 300 * time.Second // the patience of a waiter of Redisson's
 	kept     = time.Hour         // how long what we keep beside the queue outlives us
@@ -67,7 +68,7 @@ func state(holder string, order List, deadlines, alive Deadlines) State {
 		s[timeouts] = Key{Value: deadlines}
 	}
 	if len(alive) > 0 {
-		s[waiters] = Key{Value: alive, TTL: kept}
+		s[living] = Key{Value: alive, TTL: kept}
 	}
 	return s
 }
@@ -80,7 +81,7 @@ func woken(owner string) []Message { return []Message{{Channel: channel + ":" + 
 func TestTheKeysAreRedissons(t *testing.T) {
 	require.Equal(t, queue, keys.FairQueue(key))
 	require.Equal(t, timeouts, keys.FairTimeouts(key))
-	require.Equal(t, waiters, keys.FairWaiters(key))
+	require.Equal(t, living, keys.FairAlive(key))
 	require.Equal(t, channel, keys.LockChannel(key))
 }
 
@@ -94,12 +95,15 @@ func TestAcquire(t *testing.T) {
 		{Name: "Who finds it taken stands in the queue",
 			Before: state(a, nil, nil, nil),
 			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
-			After:  state(a, List{b}, Deadlines{b: lease + patience}, Deadlines{b: patience})},
-		{Name: "The next one stands behind, its patience later",
-			Before: state(a, List{b}, Deadlines{b: lease + patience}, Deadlines{b: patience}),
+			After:  state(a, List{b}, Deadlines{b: fresh}, Deadlines{b: patience})},
+		{Name: "The next one stands behind, and its deadline is no link of a chain while all are ours",
+			Before: state(a, List{b}, Deadlines{b: time.Hour}, Deadlines{b: time.Second}),
 			Call:   Answers(acquire(c), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
-			After: state(a, List{b, c}, Deadlines{b: lease + patience, c: lease + 2*patience},
-				Deadlines{b: patience, c: patience})},
+			After:  state(a, List{b, c}, Deadlines{b: time.Hour, c: fresh}, Deadlines{b: time.Second, c: patience})},
+		{Name: "Who comes first deletes what is left of a queue that is gone",
+			Before: state(a, nil, Deadlines{c: time.Hour}, Deadlines{d: patience}),
+			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
+			After:  state(a, List{b}, Deadlines{b: fresh}, Deadlines{b: patience})},
 		{Name: "Behind a waiter of Redisson's too",
 			Before: state(a, List{b}, Deadlines{b: lease + redisson}, nil),
 			Call:   Answers(acquire(c), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
@@ -110,71 +114,92 @@ func TestAcquire(t *testing.T) {
 			After:  state(a, List{b, c}, Deadlines{b: time.Minute, c: lease + redisson + patience}, Deadlines{c: patience})},
 		{Name: "Behind two of Redisson's, it is behind both",
 			Before: state(a, List{b, c}, Deadlines{b: lease + redisson, c: lease + 2*redisson}, nil),
-			Call:   Answers(acquire(d), fairlock.Answer{Again: lease, Place: 2}).Lengthens(),
+			Call:   Answers(acquire(d), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
 			After: state(a, List{b, c, d}, Deadlines{b: lease + redisson, c: lease + 2*redisson, d: lease + 2*redisson + patience},
 				Deadlines{d: patience})},
 		{Name: "A place is confirmed: the deadline and the sign of life move on",
 			Before: state(a, List{b}, Deadlines{b: time.Second}, Deadlines{b: time.Second}),
 			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
-			After:  state(a, List{b}, Deadlines{b: lease + patience}, Deadlines{b: patience})},
+			After:  state(a, List{b}, Deadlines{b: fresh}, Deadlines{b: patience})},
 		{Name: "A deadline is never lowered",
 			Before: state(a, List{b}, Deadlines{b: time.Hour}, Deadlines{b: time.Second}),
 			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
 			After:  state(a, List{b}, Deadlines{b: time.Hour}, Deadlines{b: patience})},
-		{Name: "The others of the process are confirmed with it, and whoever stands behind is moved on by as much",
+		{Name: "The others of the process are confirmed with it, and nobody else",
+			Before: state(a, List{b, d, c}, Deadlines{b: time.Second, d: time.Second, c: time.Second},
+				Deadlines{b: time.Second, d: time.Second, c: time.Second}),
+			Call:  Answers(acquire(b, w(c)), fairlock.Answer{Again: lease, Places: []int{1}}).Lengthens(),
+			After: state(a, List{b, d, c}, Deadlines{b: fresh, d: time.Second, c: fresh}, Deadlines{b: patience, d: time.Second, c: patience})},
+		{Name: "Who is not next learns whether another of its process is",
+			Before: state(a, List{b, c}, Deadlines{b: fresh, c: fresh}, Deadlines{b: patience, c: patience}),
+			Call:   Answers(acquire(c, w(b)), fairlock.Answer{Again: lease, Place: 1, Places: []int{0}}).Lengthens()},
+		{Name: "With one of Redisson's among them, whoever stands behind is moved on by as much",
 			Before: state(a, List{b, d, c, e}, Deadlines{b: time.Second, d: time.Second + redisson,
 				c: time.Second + redisson + patience, e: time.Second + redisson + 2*patience},
 				Deadlines{b: time.Second, c: time.Second, e: 10 * time.Second}),
-			Call: Answers(acquire(b, w(c)), fairlock.Answer{Again: lease, Places: []int{2}}).Lengthens(),
-			After: state(a, List{b, d, c, e}, Deadlines{b: lease + patience, d: lease + patience + redisson,
-				c: lease + 2*patience + redisson, e: lease + 3*patience + redisson},
+			Call: Answers(acquire(b, w(c)), fairlock.Answer{Again: lease, Places: []int{1}}).Lengthens(),
+			After: state(a, List{b, d, c, e}, Deadlines{b: fresh, d: fresh + redisson,
+				c: fresh + redisson + patience, e: fresh + redisson + 2*patience},
 				Deadlines{b: patience, c: patience, e: 10 * time.Second})},
 		{Name: "A deadline covers what those of other processes in front will subtract: of the first of all the usual, of Redisson's others what they added, of ours the time they are known to live",
 			Before: state(a, List{d, e, c, b}, Deadlines{d: time.Second, e: 4 * time.Second, c: 19 * time.Second, b: 34 * time.Second},
 				Deadlines{c: 20 * time.Second, b: time.Second}),
-			Call: Answers(acquire(b), fairlock.Answer{Again: lease, Place: 3}).Lengthens(),
+			Call: Answers(acquire(b), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
 			After: state(a, List{d, e, c, b}, Deadlines{d: time.Second, e: 4 * time.Second, c: 19 * time.Second,
 				b: lease + redisson + 3*time.Second + 20*time.Second + patience}, Deadlines{c: 20 * time.Second, b: patience})},
 		{Name: "What one of Redisson's added is believed up to the usual, for somebody between may have gone",
 			Before: state(a, List{d, e, b}, Deadlines{d: time.Second, e: time.Second + 2*redisson, b: 2 * redisson}, Deadlines{b: time.Second}),
-			Call:   Answers(acquire(b), fairlock.Answer{Again: lease, Place: 2}).Lengthens(),
+			Call:   Answers(acquire(b), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
 			After: state(a, List{d, e, b}, Deadlines{d: time.Second, e: time.Second + 2*redisson, b: lease + 2*redisson + patience},
 				Deadlines{b: patience})},
 		{Name: "Of one of Redisson's that has no deadline, or none after that of whoever is in front, the usual is expected",
 			Before: state(a, List{d, e, c, b}, Deadlines{d: 10 * time.Second, c: 10 * time.Second, b: 20 * time.Second}, Deadlines{b: time.Second}),
-			Call:   Answers(acquire(b), fairlock.Answer{Again: lease, Place: 3}).Lengthens(),
+			Call:   Answers(acquire(b), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
 			After: state(a, List{d, e, c, b}, Deadlines{d: 10 * time.Second, c: 10 * time.Second, b: lease + 3*redisson + patience},
 				Deadlines{b: patience})},
 		{Name: "Another that is not in the queue is reported and not put there, for it may have left",
-			Before: state(a, List{b, d}, Deadlines{b: lease + patience, d: lease + 2*patience}, Deadlines{b: patience, d: patience}),
+			Before: state(a, List{b, d}, Deadlines{b: fresh, d: fresh}, Deadlines{b: patience, d: patience}),
 			Call:   Answers(acquire(b, w(c), w(d)), fairlock.Answer{Again: lease, Places: []int{-1, 1}}).Lengthens()},
 		{Name: "What we keep beside the queue outlives the most patient of us by far",
 			Before: state(a, List{b, c}, Deadlines{b: lease + patience, c: time.Hour}, Deadlines{b: patience, c: patience}),
 			Call:   Answers(acquire(b, fairlock.Waiter{Owner: c, Patience: kept / 3}), fairlock.Answer{Again: lease, Places: []int{1}}).Lengthens(),
 			After: State{key: {Value: Hash{a: "1"}, TTL: lease}, queue: {Value: List{b, c}},
-				timeouts: {Value: Deadlines{b: lease + patience, c: time.Hour}},
-				waiters:  {Value: Deadlines{b: patience, c: kept / 3}, TTL: 4 * kept / 3}}},
+				timeouts: {Value: Deadlines{b: fresh, c: time.Hour}},
+				living:   {Value: Deadlines{b: patience, c: kept / 3}, TTL: 4 * kept / 3}}},
 		{Name: "Nobody overtakes the one who is next",
 			Before: state("", List{b}, Deadlines{b: patience}, Deadlines{b: patience}),
 			Call:   Answers(try(c), fairlock.Answer{Again: patience, Place: -1}).Lengthens()},
 		{Name: "A try does not stand in the queue",
 			Before: state(a, nil, nil, nil), Call: Answers(try(b), fairlock.Answer{Again: lease, Place: -1})},
-		{Name: "The next one takes it and gives those behind its patience back",
-			Before: state("", List{b, c, d}, Deadlines{b: patience, c: 30 * time.Second, d: 330 * time.Second}, Deadlines{b: patience, c: patience}),
+		{Name: "The next one takes it; while all are ours that changes nobody's deadline",
+			Before: state("", List{b, c}, Deadlines{b: patience, c: 30 * time.Second}, Deadlines{b: patience, c: patience}),
 			Call:   Answers(acquire(b), mine).Lengthens(),
-			After:  state(b, List{c, d}, Deadlines{c: patience, d: 315 * time.Second}, Deadlines{c: patience})},
+			After:  state(b, List{c}, Deadlines{c: 30 * time.Second}, Deadlines{c: patience})},
+		{Name: "With one of Redisson's among them, they stand as far behind its lease as they stood behind it",
+			Before: state("", List{b, c, d}, Deadlines{b: patience, c: 2 * patience, d: 2*patience + redisson}, Deadlines{b: patience, c: patience}),
+			Call:   Answers(acquire(b), mine).Lengthens(),
+			After:  state(b, List{c, d}, Deadlines{c: lease + patience, d: lease + patience + redisson}, Deadlines{c: patience})},
+		{Name: "So one of Redisson's that becomes the next has its time, however long it has waited",
+			Before: state("", List{b, d, e, c}, Deadlines{b: -time.Minute, d: time.Second, e: 2 * time.Second, c: 3 * time.Second}, Deadlines{b: patience, c: patience}),
+			Call:   Answers(acquire(b), mine).Lengthens(),
+			After: state(b, List{d, e, c}, Deadlines{d: lease + 61*time.Second, e: lease + 62*time.Second, c: lease + 63*time.Second},
+				Deadlines{c: patience})},
+		{Name: "Who has no deadline moves nobody",
+			Before: state("", List{b, d}, Deadlines{d: time.Minute}, Deadlines{b: patience}),
+			Call:   Answers(acquire(b), mine).Lengthens(),
+			After:  state(b, List{d}, Deadlines{d: time.Minute}, nil)},
 		{Name: "Who becomes the next by that is told of the lease, if it is another process's",
 			Before: state("", List{b, f}, Deadlines{b: patience, f: 30 * time.Second}, Deadlines{b: patience, f: patience}),
 			Call:   Answers(acquire(b), mine).Lengthens(),
-			After:  state(b, List{f}, Deadlines{f: patience}, Deadlines{f: patience}), Messages: told(f)},
+			After:  state(b, List{f}, Deadlines{f: 30 * time.Second}, Deadlines{f: patience}), Messages: told(f)},
 		{Name: "but not one of Redisson's, which would ask at once",
 			Before: state("", List{b, f}, Deadlines{b: patience, f: 30 * time.Second}, Deadlines{b: patience}),
 			Call:   Answers(acquire(b), mine).Lengthens(),
-			After:  state(b, List{f}, Deadlines{f: patience}, nil)},
+			After:  state(b, List{f}, Deadlines{f: lease + patience}, nil)},
 		{Name: "nor anybody without a command",
 			Before: state("", List{b, f}, Deadlines{b: patience, f: 30 * time.Second}, Deadlines{b: patience, f: patience}),
 			Call:   Answers(fairlock.Acquire(key, w(b), lease, scripts.Wake{}, nil), mine).Lengthens(),
-			After:  state(b, List{f}, Deadlines{f: patience}, Deadlines{f: patience})},
+			After:  state(b, List{f}, Deadlines{f: 30 * time.Second}, Deadlines{f: patience})},
 		{Name: "Who becomes the next because one of Redisson's is gone is told what is left of it",
 			Before: state(a, List{d, f}, Deadlines{d: -time.Second, f: time.Hour}, Deadlines{f: patience}),
 			Call:   Answers(try(b), fairlock.Answer{Again: lease, Place: -1}).Lengthens(),
@@ -233,12 +258,15 @@ func TestAcquire(t *testing.T) {
 		{Name: "Who lost the deadline alone gets it back at the same place",
 			Before: state(a, List{b, c}, Deadlines{c: time.Hour}, Deadlines{b: patience, c: patience}),
 			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
-			After:  state(a, List{b, c}, Deadlines{b: lease + patience, c: time.Hour}, Deadlines{b: patience, c: patience})},
+			After:  state(a, List{b, c}, Deadlines{b: fresh, c: time.Hour}, Deadlines{b: patience, c: patience})},
+		{Name: "Another's that lost it gets it back too, or it would keep Redisson's waiting once it is next",
+			Before: state(a, List{f, b, d}, Deadlines{b: time.Hour, d: 2 * time.Hour}, Deadlines{f: patience, b: patience}),
+			Call:   Answers(acquire(b), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
+			After:  state(a, List{f, b, d}, Deadlines{f: fresh, b: time.Hour, d: 2 * time.Hour}, Deadlines{f: patience, b: patience})},
 		{Name: "Who lost it stands behind whoever was moved on in front",
 			Before: state(a, List{b, d, c}, Deadlines{b: time.Second, d: time.Second + 2*redisson}, Deadlines{b: time.Second, c: time.Second}),
-			Call:   Answers(acquire(b, w(c)), fairlock.Answer{Again: lease, Places: []int{2}}).Lengthens(),
-			After: state(a, List{b, d, c}, Deadlines{b: lease + patience, d: lease + patience + 2*redisson,
-				c: lease + 2*patience + 2*redisson}, Deadlines{b: patience, c: patience})},
+			Call:   Answers(acquire(b, w(c)), fairlock.Answer{Again: lease, Places: []int{1}}).Lengthens(),
+			After:  state(a, List{b, d, c}, Deadlines{b: fresh, d: fresh + 2*redisson, c: fresh + 2*redisson + patience}, Deadlines{b: patience, c: patience})},
 		{Name: "Who was removed stands at the end again",
 			Before: state(a, List{c}, Deadlines{b: time.Hour, c: lease + patience}, Deadlines{b: patience, c: patience}),
 			Call:   Answers(acquire(b), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
@@ -253,7 +281,7 @@ func TestAcquire(t *testing.T) {
 		{Name: "Deadlines that are none are refused",
 			Before: State{timeouts: {Value: "7"}}, Call: Fails(acquire(a), "WRONGTYPE")},
 		{Name: "What is kept of ours and is something else is refused",
-			Before: State{waiters: {Value: "7"}}, Call: Fails(acquire(a), "WRONGTYPE")},
+			Before: State{living: {Value: "7"}}, Call: Fails(acquire(a), "WRONGTYPE")},
 	})
 }
 
@@ -264,61 +292,47 @@ func TestQueued(t *testing.T) {
 	})
 }
 
-// The golden states of the protocol: B waits with Redisson's patience, C and D with five seconds.
+// The golden states of the protocol: B waits with Redisson's patience, C with five seconds, D with as many; C is Redisson's.
 func TestGoldenStates(t *testing.T) {
 	const five = 5 * time.Second
 	take := func(owner string, patience time.Duration) scripts.Command[fairlock.Answer] {
 		return fairlock.Acquire(key, fairlock.Waiter{Owner: owner, Patience: patience}, lease, wake, nil)
 	}
 	onB, onC := lease+redisson, lease+redisson+five
-	ours := func(members ...string) Deadlines {
-		alive := Deadlines{}
-		for _, member := range members {
-			alive[member] = five
-			if member == b {
-				alive[member] = redisson
-			}
-		}
-		return alive
-	}
 	Sequence(t, []Row{
 		{Name: "A acquires", Before: free, Call: Answers(take(a, redisson), mine), After: state(a, nil, nil, nil)},
 		{Name: "B waits", Call: Answers(take(b, redisson), fairlock.Answer{Again: lease}).Lengthens(),
-			After: state(a, List{b}, Deadlines{b: onB}, ours(b))},
-		{Name: "C waits five seconds", Call: Answers(take(c, five), fairlock.Answer{Again: lease, Place: 1}).Lengthens(),
-			After: state(a, List{b, c}, Deadlines{b: onB, c: onC}, ours(b, c))},
+			After: state(a, List{b}, Deadlines{b: onB + redisson}, Deadlines{b: redisson})},
 		{Name: "B asks again", Call: Answers(take(b, redisson), fairlock.Answer{Again: lease}).Lengthens()},
 		{Name: "a stranger unlocks while A holds", Call: Answers(fairlock.Release(key, w(e), wake), false).Lengthens()},
 	})
 	Sequence(t, []Row{
-		{Name: "C retries while B is away", Before: state("", List{b, c}, Deadlines{b: onB, c: onC}, ours(b, c)),
-			Call: Answers(take(c, five), fairlock.Answer{Again: redisson, Place: 1}).Lengthens()},
-		{Name: "D asks with the lock free", Call: Answers(take(d, five), fairlock.Answer{Again: redisson, Place: 2}).Lengthens(),
-			After: state("", List{b, c, d}, Deadlines{b: onB, c: onC, d: onC + five}, ours(b, c, d))},
+		{Name: "D asks with the lock free", Before: state("", List{b, c}, Deadlines{b: onB, c: onC}, Deadlines{b: redisson}),
+			Call:  Answers(take(d, five), fairlock.Answer{Again: redisson, Place: 1}).Lengthens(),
+			After: state("", List{b, c, d}, Deadlines{b: onB, c: onC, d: onC + five}, Deadlines{b: redisson, d: five})},
 		{Name: "B acquires", Call: Answers(take(b, redisson), mine).Lengthens(),
-			After: state(b, List{c, d}, Deadlines{c: onC - redisson, d: onC + five - redisson}, ours(c, d))},
-		{Name: "C gives up", Call: Answers(fairlock.Release(key, fairlock.Waiter{Owner: c, Patience: five}, wake), false).Lengthens(),
-			After: state(b, List{d}, Deadlines{d: onC - redisson}, ours(d)), Messages: told(d)},
+			After: state(b, List{c, d}, Deadlines{c: onC - redisson, d: onC + five - redisson}, Deadlines{d: five})},
+		{Name: "D gives up", Call: Answers(fairlock.Release(key, fairlock.Waiter{Owner: d, Patience: five}, wake), false).Lengthens(),
+			After: state(b, List{c}, Deadlines{c: onC - redisson}, nil)},
 	})
 }
 
 // What our entry added is what it takes away again, so that deadlines of Redisson's keep Redisson's formula.
 func TestADeadlineOfRedissonsIsWhatItWouldBeWithoutUsOnceWeAreGone(t *testing.T) {
-	for name, gone := range map[string]scripts.Command[bool]{
-		"we leave":   fairlock.Release(key, w(b), wake),
-		"we acquire": scripts.Map(acquire(b), func(fairlock.Answer) bool { return false }),
+	for name, row := range map[string]struct {
+		holder, next string
+		over         time.Duration // when the holder's lease is
+		gone         scripts.Command[bool]
+	}{
+		"we leave":   {a, a, lease, fairlock.Release(key, w(b), wake)},
+		"we acquire": {"", b, 0, scripts.Map(acquire(b), func(fairlock.Answer) bool { return false })},
 	} {
 		t.Run(name, func(t *testing.T) {
-			holder := "" // we acquire a free lock
-			after := state(b, List{c}, Deadlines{c: redisson}, nil)
-			if name == "we leave" {
-				holder = a
-				after = state(a, List{c}, Deadlines{c: redisson}, nil)
-			}
 			Sequence(t, []Row{{
-				Name:   "Redisson's stood behind us",
-				Before: state(holder, List{b, c}, Deadlines{b: patience, c: patience + redisson}, Deadlines{b: patience}),
-				Call:   Answers(gone, false).Lengthens(), After: after,
+				Name: "Redisson's stood behind us",
+				Before: state(row.holder, List{b, c}, Deadlines{b: row.over + patience, c: row.over + patience + redisson},
+					Deadlines{b: patience}),
+				Call: Answers(row.gone, false).Lengthens(), After: state(row.next, List{c}, Deadlines{c: lease + redisson}, nil),
 			}})
 		})
 	}

@@ -1,9 +1,8 @@
--- queue is how every script about the queue of a fair lock begins: it reads the clock and knows who is next.
+-- queue is how every script about the queue of a fair lock goes on: it reads the clock and knows who is next.
 --
--- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  queue: list of owners, the next one first
 -- KEYS[3]  timeouts: sorted set, owner -> the moment from which Redisson takes the owner for gone once it is next
--- KEYS[4]  waiters: sorted set of our own owners -> the moment until which each is known to be alive
+-- KEYS[4]  alive: sorted set of our own owners -> the moment until which each is known to be alive
 --
 -- Answers nothing; the operation that follows does.
 --
@@ -13,11 +12,12 @@
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
--- A key of another type is refused here, before anything is written.
-redis.call('hlen', KEYS[1])
-redis.call('llen', KEYS[2])
-redis.call('zcard', KEYS[3])
-redis.call('zcard', KEYS[4])
+-- pure is whether everybody in the queue is one of ours. Then deadlines are no chain, and nothing here depends on how many
+-- wait. Who is in the list is in the timeouts too, so as many in all three are the same ones; but for what Redisson swept
+-- of ours and put there of its own, which front, a waiter that enters and the next survey notice. Keys of other types are
+-- refused here, before anything is written.
+local waiting, deadlines = redis.call('llen', KEYS[2]), redis.call('zcard', KEYS[3])
+local pure = redis.call('zcard', KEYS[4]) == waiting and deadlines == waiting
 
 -- Lua would print a moment with an exponent.
 local function digits(number)
@@ -38,11 +38,12 @@ local function front(free)
   local head = redis.call('lindex', KEYS[2], 0)
   while head do
     local alive = redis.call('zscore', KEYS[4], head)
-    local deadline = redis.call('zscore', KEYS[3], head)
     local gone
     if alive then
       gone = free and tonumber(alive) <= now
     else
+      pure = false
+      local deadline = redis.call('zscore', KEYS[3], head)
       gone = not deadline or tonumber(deadline) <= now
     end
     if not gone then
@@ -53,8 +54,9 @@ local function front(free)
     removed = removed + 1
     head = redis.call('lindex', KEYS[2], 0)
   end
-  if not head and redis.call('exists', KEYS[3], KEYS[4]) > 0 then
+  if not head and not pure then
     redis.call('del', KEYS[3], KEYS[4]) -- without the list they are leftovers
+    pure = true
   end
   return head, removed
 end
@@ -67,12 +69,11 @@ local function tell(head, publish, channel, lease)
   end
 end
 
--- subtract takes from the deadlines of members what an owner in front of them had added. Behind another write, a server
--- that is out of memory lets it pass.
-local function subtract(members, patience)
+-- move adds to the deadlines of members. Behind another write, a server that is out of memory lets it pass.
+local function move(members, by)
   for _, member in ipairs(members) do
     if redis.call('zscore', KEYS[3], member) then
-      redis.call('zincrby', KEYS[3], '-' .. patience, member)
+      redis.call('zincrby', KEYS[3], digits(by), member)
     end
   end
 end

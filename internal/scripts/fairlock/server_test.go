@@ -63,15 +63,18 @@ func TestAFullServerLetsGoWhoHoldsAndWhoWaits(t *testing.T) {
 		_, err := Send(ctx, client, acquire(owner))
 		require.NoError(t, err)
 	}
+	seed(t, client, State{queue: {Value: List{f}}, timeouts: {Value: Deadlines{f: time.Hour}}}) // Redisson's, at the end
 	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
 	_, err := Send(ctx, client, acquire(d))
 	require.ErrorContains(t, err, "OOM", "the server should be full")
 
-	before := client.ZScore(ctx, timeouts, c).Val()
+	before := client.ZScore(ctx, timeouts, f).Val()
 	_, err = Send(ctx, client, fairlock.Release(key, w(b), wake))
 	require.NoError(t, err)
-	require.Equal(t, []string{c}, client.LRange(ctx, queue, 0, -1).Val())
-	require.Equal(t, before-float64(patience.Milliseconds()), client.ZScore(ctx, timeouts, c).Val())
+	require.Equal(t, []string{c, f}, client.LRange(ctx, queue, 0, -1).Val())
+	require.Equal(t, before-float64(patience.Milliseconds()), client.ZScore(ctx, timeouts, f).Val())
+	_, err = Send(ctx, client, fairlock.Release(key, w(f), wake))
+	require.NoError(t, err)
 	held, err := Send(ctx, client, fairlock.Release(key, w(a), wake))
 	require.NoError(t, err)
 	require.True(t, held)
@@ -200,4 +203,33 @@ func TestPatienceIsRoundedUpToMilliseconds(t *testing.T) {
 	cmd := fairlock.Acquire(key, fairlock.Waiter{Owner: a, Patience: time.Nanosecond}, time.Nanosecond, scripts.Wake{}, nil)
 	args := fmt.Sprint(cmd.Cmder(context.Background(), false).Args()...)
 	require.True(t, strings.Contains(args, "1 1"), args)
+}
+
+// Lua puts all arguments of a command on a stack, which has an end.
+func TestOneCommandConfirmsThousandsOfOwners(t *testing.T) {
+	redistest.EachAlone(t, func(t *testing.T, srv *redistest.Server) {
+		ctx, client := t.Context(), srv.Client(t)
+		var (
+			order  List
+			others []fairlock.Waiter
+			alive  = make(Deadlines)
+		)
+		for n := range 5000 {
+			owner := fmt.Sprint(u, n)
+			order, alive[owner] = append(order, owner), time.Duration(n)*time.Millisecond
+			if n > 0 {
+				others = append(others, w(owner))
+			}
+		}
+		seed(t, client, state(a, order, alive, alive))
+		answer, err := Send(ctx, client, acquire(order[0], others...))
+		require.NoError(t, err)
+		require.Zero(t, answer.Place)
+		for _, place := range answer.Places {
+			require.Equal(t, 1, place)
+		}
+		signs := client.ZRangeWithScores(ctx, living, 0, -1).Val()
+		require.Len(t, signs, len(order))
+		require.Equal(t, signs[0].Score, signs[len(signs)-1].Score, "they differ by name alone: all were confirmed at once")
+	})
 }

@@ -1,0 +1,21 @@
+-- acquire_alone is how an acquisition begins: where nobody waits it ends here, before the rest has cost anything.
+--
+-- KEYS[1]  lock hash: field = owner, value = holds
+-- KEYS[2]  queue
+-- KEYS[3]  timeouts
+-- KEYS[4]  alive
+-- ARGV[1]  owner
+-- ARGV[2]  lease in milliseconds
+--
+-- Answers what acquire does.
+
+local ttl = redis.call('pttl', KEYS[1])
+if ttl == -2 then
+  if redis.call('exists', KEYS[2], KEYS[3], KEYS[4]) == 0 then
+    redis.call('hset', KEYS[1], ARGV[1], '1')
+    redis.call('pexpire', KEYS[1], ARGV[2])
+    return {1, 0, -1}
+  end
+elseif redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+  return {1, 0, -1}
+end

@@ -1,0 +1,13 @@
+-- release_alone is how a release begins: where nobody waits it ends here, before the rest has cost anything.
+--
+-- KEYS[1]  lock hash: field = owner, value = holds
+-- KEYS[2]  queue
+-- KEYS[3]  timeouts
+-- KEYS[4]  alive
+-- ARGV[1]  owner
+--
+-- Answers what release does.
+
+if redis.call('exists', KEYS[2], KEYS[3], KEYS[4]) == 0 then
+  return redis.call('hdel', KEYS[1], ARGV[1])
+end
