@@ -34,7 +34,9 @@ type dropped struct {
 	there *Place
 }
 
-func (d dropped) tell() { d.inner.Forgotten(d.there) }
+// tell runs on a goroutine of the runtime's, of which there are few for the clean-ups of the whole program. An observer or a
+// log handler of the program hears of a drop, and may block, so that is told on another one.
+func (d dropped) tell() { go d.inner.Forgotten(d.there) }
 
 // here is the Place of the call that makes a public hold around inner. It costs half a microsecond, which is nothing
 // beside a round trip but much beside a hand-over within the process. A hold that was handed over so has no Place until
