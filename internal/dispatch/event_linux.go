@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"syscall"
 	"time"
@@ -13,11 +14,18 @@ import (
 // thread that asks it, which is the sender's own.
 //
 // An event carries nothing. Whoever waits looks at what is behind it, once before sleeping and again after each event.
+// That each write is an edge for the poller is how Linux is, and not what it promises. So whoever waits also looks each
+// fallback, by a timer of the runtime, and rouse needs the runtime alone.
 type event struct {
 	file   *os.File // an eventfd
 	conn   syscall.RawConn
 	signal func(fd uintptr)
+	until  time.Time // when a wait looks although there was no event; the waiter's
 }
+
+// fallback is how often a wait looks by itself, or up to twice as long: the timer is set once in that time and not at each
+// wait.
+const fallback = time.Second
 
 // one is what is written: the counter behind it grows and is never read. To reach its end, 2^64, takes centuries.
 var one = binary.NativeEndian.AppendUint64(nil, 1)
@@ -34,15 +42,31 @@ func newEvent() *event {
 		_ = file.Close()
 		return nil
 	}
-	// Every write is an edge for the poller, whatever the counter says, so nobody needs to read it.
 	return &event{file: file, conn: conn, signal: func(fd uintptr) { _, _ = syscall.Write(int(fd), one) }}
 }
 
 // set wakes whoever waits. After close it does nothing; a bare write could reach a file that has got the number since.
 func (e *event) set() { _ = e.conn.Control(e.signal) }
 
+// rouse has whoever waits look, whatever the system does, and the next one once more for nothing if nobody does.
+func (e *event) rouse() { _ = e.file.SetReadDeadline(time.Unix(1, 0)) }
+
 // wait returns when over does, which it calls first and after each event, or with an error after close. One goroutine
-// waits at a time, another stands in line behind it.
-func (e *event) wait(over func(fd uintptr) bool) error { return e.conn.Read(over) }
+// waits at a time. The timer is set before over looks, so that a rouse before that is not lost.
+func (e *event) wait(over func(fd uintptr) bool) error {
+	for {
+		if now := time.Now(); e.until.Sub(now) < fallback {
+			e.until = now.Add(2 * fallback)
+			if err := e.file.SetReadDeadline(e.until); err != nil {
+				return err
+			}
+		}
+		err := e.conn.Read(over)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+		e.until = time.Time{}
+	}
+}
 
 func (e *event) close() { _ = e.file.Close() }

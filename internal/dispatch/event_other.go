@@ -11,6 +11,8 @@ func newEvent() *event { return nil }
 
 func (*event) set() {}
 
+func (*event) rouse() {}
+
 func (*event) wait(func(fd uintptr) bool) error { return errors.ErrUnsupported }
 
 func (*event) close() {}

@@ -32,7 +32,7 @@ type express struct {
 	again time.Time     // not to be used before
 
 	arrive, over func(fd uintptr) bool // take and look, made once
-	wake         func()                // back.set, made once
+	wake         func()                // back.rouse, made once
 }
 
 // The poller's turn comes when a processor has nothing else to run, or every 10 ms. Among goroutines that compute all
@@ -78,7 +78,7 @@ func newExpress(n *node) *express {
 		x.close()
 		return nil
 	}
-	x.arrive, x.over, x.wake = x.take, x.look, x.back.set
+	x.arrive, x.over, x.wake = x.take, x.look, x.back.rouse
 	return x
 }
 
