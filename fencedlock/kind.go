@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
 	"github.com/redlatch/redlatch/internal/scripts/row"
+	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // The kinds are the plain one with acquisitions that issue tokens. What does not acquire leaves the token alone.
@@ -18,7 +19,8 @@ var (
 	reentrant = func() baselock.Kind {
 		kind := baselock.Plain().HandingOver()
 		kind.Noun = "fenced lock"
-		kind.Anew = true
+		kind.Local = false // each acquisition is issued a token, in Redis
+		kind.Takes &^= settings.LocalHandOff
 		kind.Tokens = keys.FencingToken
 		kind.Acquire = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 			return fencedlock.Acquire(s.Key, s.Tokens, s.Owner, s.Lease)

@@ -17,7 +17,7 @@ const line = "read-write lock"
 var reading = baselock.Kind{
 	Noun:      "read lock",
 	Side:      rwlock.Read,
-	Takes:     baselock.LockOptions | settings.WriterPreference,
+	Takes:     baselock.LockOptions | settings.WriterPreference | settings.LocalHandOff,
 	Reentrant: true,
 	Shared:    true,
 	Line:      line,
@@ -53,7 +53,8 @@ var writing = func() baselock.Kind {
 	kind := baselock.Plain()
 	kind.Noun = "write lock"
 	kind.Side = rwlock.Write
-	kind.Takes |= settings.WriterPreference
+	kind.Takes |= settings.WriterPreference | settings.LocalHandOff
+	kind.Local = true
 	kind.Field = rwlock.WriteSuffix
 	kind.Line = line
 	kind.Barred, kind.Bar = rwlock.Read, redlatch.ErrUpgrade

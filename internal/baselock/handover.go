@@ -29,7 +29,7 @@ var errNotHandedOver = errors.New("redlatch: the lock was not handed over")
 
 // announce has those of this process who come for the lock wait for what o does.
 func (o *owner) announce() {
-	o.post = session.Post{Since: o.first.since, Gives: o.base.Kind.HandOver != nil}
+	o.post = session.Post{Since: o.first.since, Gives: o.base.Kind.gives()}
 	o.base.Session.Hold(o.base.line, &o.post)
 }
 
@@ -40,13 +40,13 @@ func (o *owner) unannounce(heard bool) {
 
 // hears tells whether those who wait in this process will hear of a release.
 func (o *owner) hears() bool {
-	return o.base.Kind.HandOver != nil && o.base.Session.Hears(o.base.line)
+	return o.base.Kind.gives() && o.base.Session.Hears(o.base.line)
 }
 
 // offer is what a waiter says to whoever may hand the lock over to it: the owner that is to hold. One that wants
 // replicas to acknowledge its acquisition has to make it itself.
 func (b *Base) offer(set *settings.Settings, held bool) *waiting.Offer {
-	if b.Kind.HandOver == nil || set.Replicas > 0 {
+	if !b.Kind.gives() || set.Replicas > 0 {
 		return nil
 	}
 	return &waiting.Offer{Who: newOwner(b, set), Expected: held, Poll: b.poll(set)}
@@ -64,7 +64,7 @@ func (b *Base) poll(set *settings.Settings) time.Duration {
 // successor claims the waiter to whom o may hand over. There is a line without one when it is somebody else's turn.
 func (o *owner) successor() (line *session.Line, claim waiting.Claim, ok bool) {
 	b := o.base
-	if b.Kind.HandOver == nil {
+	if !b.Kind.gives() {
 		return nil, claim, false
 	}
 	line, claim, ok = b.Session.Claim(b.line, &o.post)
@@ -75,7 +75,7 @@ func (o *owner) successor() (line *session.Line, claim waiting.Claim, ok bool) {
 		since := o.first.since.Time()
 		o.run = b.newRun(run{began: since, news: since})
 	}
-	if !o.run.over(b.Kind.Anew) {
+	if !o.run.over(!b.Kind.Local) {
 		return line, claim, true
 	}
 	claim.StandBack()

@@ -20,12 +20,15 @@ import (
 func (o *owner) canBequeath(line *session.Line, claim waiting.Claim) bool {
 	heir := claim.Who().(*owner)
 	mine, its := o.set, heir.set
-	if o.base.Kind.Anew || mine.Scripted || its.Scripted || !o.fresh(line) || mine.Lease != 0 || its.Lease != 0 || mine.MaxHold != 0 || its.MaxHold != 0 ||
+	if !o.base.Kind.Local || mine.Scripted || its.Scripted || !o.fresh(line) || mine.Lease != 0 || its.Lease != 0 || mine.MaxHold != 0 || its.MaxHold != 0 ||
 		mine.WatchdogTimeout != its.WatchdogTimeout {
 		return false
 	}
+	if mine.PreferWriters || its.PreferWriters { // whoever gets in by a script withdraws its announcement with it
+		return false
+	}
 	o.mu.Lock()
-	doubt := o.doubt != nil
+	doubt := o.doubt != nil || o.guest != nil // a guest has the same identity
 	o.mu.Unlock()
 	now := clock.Now()
 	left := o.ticket.TrustedUntil().Sub(now)

@@ -193,13 +193,16 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 				return nil
 			}
 		}
-		if ok {
+		switch {
+		case ok && o.base.Kind.HandOver == nil:
+			claim.End()
+		case ok:
 			start := time.Now()
 			if err := o.handOver(ctx, limit, claim); err != errNotHandedOver {
 				return err
 			}
 			limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
-		} else {
+		default:
 			behind = line
 		}
 	}

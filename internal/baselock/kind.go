@@ -37,13 +37,12 @@ type Kind struct {
 	Release func(Subject) scripts.Command[bool]            // of all holds of the owner, whatever their number
 	Force   func(Subject) scripts.Command[bool]
 
-	// Anew says that every acquisition is made in Redis, for it is issued a token. Else a lock may go from hand to hand
-	// within a process without a command.
-	Anew bool
+	// Local says that a holder may hand the lock on to the next waiter of its process without a command.
+	Local bool
 
-	// For locks that go from hand to hand; nil for those whose release is for everybody. HandOver is Release by the one
-	// and Acquire by the other in one. Enlist is Acquire for an owner who waits in the row, Pass is Release to the first
-	// in it.
+	// For locks that go from hand to hand by a script; nil for those whose release is for everybody. HandOver is Release by
+	// the one and Acquire by the other in one. Enlist is Acquire for an owner who waits in the row, Pass is Release to the
+	// first in it.
 	HandOver func(from, to Subject) scripts.Command[scripts.Attempt]
 	Enlist   func(s Subject, line string, patience time.Duration) scripts.Command[row.Sitting]
 	Pass     func(s Subject, turn row.Turn) scripts.Command[row.Release]
@@ -59,6 +58,9 @@ type Kind struct {
 	Batch string // kinds whose owners may be renewed by one script share it
 	Renew func([]Subject) scripts.Command[[]bool]
 }
+
+// gives tells whether a holder looks for the next waiter of its process before it releases the lock.
+func (k *Kind) gives() bool { return k.Local || k.HandOver != nil }
 
 // A Subject is what a script is about.
 type Subject struct {

@@ -30,7 +30,7 @@ var (
 	heritable = baselock.Plain().HandingOver()
 	plain     = func() baselock.Kind {
 		kind := heritable
-		kind.Anew = true
+		kind.Local = false
 		return kind
 	}()
 )

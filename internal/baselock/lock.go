@@ -141,7 +141,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 			yielded = true
 			return waiting.Verdict{Sleep: openFor, Found: refusal(-1)}, nil
 		case alone:
-			if remaining, held := b.standBack(ctx, line); held {
+			if remaining, held := b.standBack(ctx, line); held && !b.Kind.Shared {
 				return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll), Found: refusal(remaining)}, nil
 			}
 			line.Fresh()

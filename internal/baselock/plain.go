@@ -42,6 +42,7 @@ func Plain() Kind {
 // HandingOn is a kind of the plain layout whose holders hand the lock over to waiters of their process.
 func (k Kind) HandingOn() Kind {
 	k.Takes |= settings.LocalHandOff
+	k.Local = true
 	k.HandOver = func(from, to Subject) scripts.Command[scripts.Attempt] {
 		return rlock.HandOver(from.Key, from.Owner, to.Owner, to.Lease)
 	}

@@ -14,7 +14,7 @@ type Offer struct {
 	Gift any // what the waiter was given
 }
 
-// A Claim is the right to give the first in line what it waits for. It ends with Give, Refuse or StandBack, one of them.
+// A Claim is the right to give the first in line what it waits for. It ends with Give, Refuse, End or StandBack, one of them.
 // Until then the waiter does not ask, though it may leave.
 type Claim struct {
 	line *Line
@@ -81,12 +81,19 @@ func (c Claim) Refuse(who any) {
 	c.line.Wake()
 }
 
-// StandBack is for one who is about to give the thing to others instead, because his process had it for long enough. The
-// next attempt is told to let them ask first; without news it is made when it would have been.
-func (c Claim) StandBack() {
+// End ends the claim of one who is about to release the thing for everybody, which wakes the line.
+func (c Claim) End() {
 	c.line.mu.Lock()
 	defer c.line.mu.Unlock()
 	c.w.claimed = false
+}
+
+// StandBack is for one who is about to give the thing to others instead, because his process had it for long enough. The
+// next attempt is told to let them ask first; without news it is made when it would have been.
+func (c Claim) StandBack() {
+	c.End()
+	c.line.mu.Lock()
+	defer c.line.mu.Unlock()
 	c.line.stands = true
 }
 
