@@ -1,7 +1,10 @@
 // Package keys builds the names of keys and channels exactly as Redisson does, so that both see the same objects.
 package keys
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Tag is the part that puts every key and channel of one object into one cluster slot: the name itself when it has a
 // brace already, else the name in braces.
@@ -70,8 +73,10 @@ func FairAlive(name string) string { return Prefixed("redlatch_lock_alive", name
 // PermitTimeouts is the sorted set of the permits of an expirable semaphore.
 func PermitTimeouts(name string) string { return Suffixed(name, "timeout") }
 
-// ReadMarkers is the stem of an owner's read markers; the number of the hold is appended.
-func ReadMarkers(name, owner string) string { return Suffixed(name, owner+":rwlock_timeout:") }
+// ReadMarker is the marker of one read hold of an owner, counted from 1. It is Suffixed for who has the tag at hand.
+func ReadMarker(tag, owner string, hold int) string {
+	return tag + ":" + owner + ":rwlock_timeout:" + strconv.Itoa(hold)
+}
 
 // Lanes is the private hash in which one session remembers its last operations on a counter, so that a command that
 // is executed twice takes effect once.

@@ -37,11 +37,11 @@ func TestKeysAndChannelsAreNamedAsRedissonNamesThem(t *testing.T) {
 		{keys.FairQueue("myLock"), "redisson_lock_queue:{myLock}"},
 		{keys.FairTimeouts("myLock"), "redisson_lock_timeout:{myLock}"},
 		{keys.PermitTimeouts("s"), "{s}:timeout"},
-		{keys.ReadMarkers("myLock", owner), "{myLock}:" + owner + ":rwlock_timeout:"},
+		{keys.ReadMarker(keys.Tag("myLock"), owner, 1), "{myLock}:" + owner + ":rwlock_timeout:1"},
 		{keys.LatchChannel("l"), "redisson_countdownlatch__channel__{l}"},
 		{keys.LatchChannel("{a}b"), "redisson_countdownlatch__channel__{{a}b}"}, // braces in any case
 		{keys.FairQueue("{g}x"), "redisson_lock_queue:{g}x"},
-		{keys.ReadMarkers("{g}x", owner), "{g}x:" + owner + ":rwlock_timeout:"},
+		{keys.ReadMarker(keys.Tag("{g}x"), owner, 12), "{g}x:" + owner + ":rwlock_timeout:12"},
 	} {
 		require.Equal(t, row.want, row.got)
 	}
@@ -104,7 +104,7 @@ func TestANameFitsAClusterExactlyIfAllItsKeysShareItsSlot(t *testing.T) {
 			continue
 		}
 		for _, key := range []string{
-			keys.LockChannel(name), keys.FairQueue(name), keys.PermitTimeouts(name), keys.ReadMarkers(name, "o:1") + "1", keys.Lanes(name, "s"),
+			keys.LockChannel(name), keys.FairQueue(name), keys.PermitTimeouts(name), keys.ReadMarker(keys.Tag(name), "o:1", 1), keys.Lanes(name, "s"),
 			keys.LatchRecord(name),
 		} {
 			require.Equal(t, keys.Slot(name), keys.Slot(key), fmt.Sprintf("%q of %q", key, name))

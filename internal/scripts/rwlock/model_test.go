@@ -153,7 +153,7 @@ func (m *mix) lapse() {
 	}
 }
 
-func marker(p *party) string { return keys.ReadMarkers(key, p.owner) + "1" }
+func marker(p *party) string { return keys.ReadMarker(keys.Tag(key), p.owner, 1) }
 
 func (m *mix) join(p *party, ttl time.Duration) {
 	what := "join of " + p.kind + " " + p.owner + " for " + ttl.String()

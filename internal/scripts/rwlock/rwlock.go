@@ -23,7 +23,7 @@ package rwlock
 import (
 	"embed"
 	"fmt"
-	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/keys"
@@ -62,17 +62,28 @@ const (
 // WriteSuffix ends the field of a writer; the field of a reader is its owner alone.
 const WriteSuffix = ":write"
 
-// layout are the keys of a lock but its markers, in the order in which all scripts expect them, and then more.
-func layout(key string, more ...string) []string {
-	return append([]string{key, keys.Readers(key), keys.Strangers(key)}, more...)
+// names are the keys of a lock that do not depend on who holds it, and the tag that its markers begin with.
+type names struct{ lock, readers, strangers, writers, tag string }
+
+// recent are the names of the lock that was used last. A lock that is taken again and again has all but its owner in
+// common with the time before, and making the names is half of what a lone caller would allocate.
+var recent atomic.Pointer[names]
+
+func namesOf(key string) *names {
+	if n := recent.Load(); n != nil && n.lock == key {
+		return n
+	}
+	n := &names{key, keys.Readers(key), keys.Strangers(key), keys.Writers(key), keys.Tag(key)}
+	recent.Store(n)
+	return n
 }
 
-// withMarkers is layout with the markers 1 to n of an owner.
-func withMarkers(key, owner string, n int) []string {
-	all := append(make([]string, 0, n+3), layout(key)...)
-	stem := keys.ReadMarkers(key, owner)
-	for i := 1; i <= n; i++ {
-		all = append(all, stem+strconv.Itoa(i))
+// withMarkers adds the keys of a script about one reader to all: those that every script begins with, and its markers 1 to
+// most.
+func (n *names) withMarkers(all []string, owner string, most int) []string {
+	all = append(all, n.lock, n.readers, n.strangers)
+	for i := 1; i <= most; i++ {
+		all = append(all, keys.ReadMarker(n.tag, owner, i))
 	}
 	return all
 }
@@ -84,14 +95,16 @@ func withMarkers(key, owner string, n int) []string {
 // within is the field of a write hold on whose behalf this is: then the lock is taken beside it, and only if it is
 // still there. It is empty for everybody else.
 func AcquireRead(key, owner string, lease time.Duration, within string) scripts.Command[scripts.Attempt] {
-	return scripts.Integer(acquireRead, layout(key, keys.Writers(key), keys.ReadMarkers(key, owner)+"1"),
+	n := namesOf(key)
+	return scripts.Integer(acquireRead, []string{key, n.readers, n.strangers, n.writers, keys.ReadMarker(n.tag, owner, 1)},
 		[]any{owner, scripts.Milliseconds(lease), within}, scripts.Taken)
 }
 
 // RecountRead sets the number of holds of an owner that reads and lengthens its promise to lease. most is the most
 // holds that it ever had, these included. It answers false, and creates nothing, when the owner reads no more.
 func RecountRead(key, owner string, holds, most int, lease time.Duration) scripts.Command[bool] {
-	return scripts.Integer(recountRead, withMarkers(key, owner, most),
+	var room [8]string
+	return scripts.Integer(recountRead, namesOf(key).withMarkers(room[:0], owner, most),
 		[]any{owner, holds, scripts.Milliseconds(lease)}, scripts.Bool)
 }
 
@@ -99,7 +112,8 @@ func RecountRead(key, owner string, holds, most int, lease time.Duration) script
 // what the others were promised. It answers false when the owner did not read, as it does when it is executed a second
 // time. It needs no memory, so a full server accepts it.
 func ReleaseRead(key, owner string, most int, wake scripts.Wake) scripts.Command[bool] {
-	return scripts.Integer(releaseRead, withMarkers(key, owner, most),
+	var room [8]string
+	return scripts.Integer(releaseRead, namesOf(key).withMarkers(room[:0], owner, most),
 		[]any{owner, wake.Publish, wake.Channel, messages[Read]}, scripts.Bool)
 }
 
@@ -116,7 +130,7 @@ func RenewRead(renewals []Renewal) scripts.Command[[]bool] {
 	var all []string
 	args := make([]any, 0, 3*len(renewals))
 	for _, r := range renewals {
-		all = append(all, withMarkers(r.Key, r.Owner, r.Most)...)
+		all = namesOf(r.Key).withMarkers(all, r.Owner, r.Most)
 		args = append(args, r.Most, r.Owner, scripts.Milliseconds(r.Lease))
 	}
 	return scripts.Array(renewRead, all, args, func(reply scripts.Reply) ([]bool, error) {
@@ -134,7 +148,8 @@ type Announcement struct {
 // AcquireWrite takes the lock for writing for a fresh owner with one hold, if nobody has it but readers whose promises
 // are over. field is the owner with WriteSuffix. A refusal leaves the announcement, an acquisition takes it back.
 func AcquireWrite(key, field string, lease time.Duration, a Announcement) scripts.Command[scripts.Attempt] {
-	return scripts.Integer(acquireWrite, layout(key, keys.Writers(key)),
+	n := namesOf(key)
+	return scripts.Integer(acquireWrite, []string{key, n.readers, n.strangers, n.writers},
 		[]any{field, scripts.Milliseconds(lease), a.Session, scripts.Milliseconds(a.For)}, scripts.Taken)
 }
 
@@ -146,7 +161,9 @@ func Withdraw(key, session string, wake scripts.Wake) scripts.Command[bool] {
 // ReleaseWrite ends all write holds of an owner and wakes the waiters. If the owner reads too, the lock is held for
 // reading from then on. It answers false when the owner did not write. It needs no memory.
 func ReleaseWrite(key, field string, wake scripts.Wake) scripts.Command[bool] {
-	return scripts.Integer(releaseWrite, layout(key), []any{field, wake.Publish, wake.Channel, messages[Write]}, scripts.Bool)
+	n := namesOf(key)
+	return scripts.Integer(releaseWrite, []string{key, n.readers, n.strangers},
+		[]any{field, wake.Publish, wake.Channel, messages[Write]}, scripts.Bool)
 }
 
 // messages are what the last reader and the writer send when they leave; their values are Redisson's.
@@ -155,13 +172,13 @@ var messages = map[string]string{Read: "0", Write: "1"}
 // Force deletes the lock with all its holders if it is in the mode of that side, and wakes the waiters. It answers
 // whether it was.
 func Force(key, side string, wake scripts.Wake) scripts.Command[bool] {
-	return scripts.Integer(force, layout(key),
+	return scripts.Integer(force, namesOf(key).withMarkers(nil, "", 0),
 		[]any{side, wake.Publish, wake.Channel, messages[side], keys.Tag(key)}, scripts.Bool)
 }
 
 // Status reads whether a side is held, how long still, and how often by the owner of field.
 func Status(key, field, side string) scripts.Command[scripts.Status] {
-	return scripts.Array(status, layout(key), []any{field, side}, scripts.OfOwner)
+	return scripts.Array(status, namesOf(key).withMarkers(nil, "", 0), []any{field, side}, scripts.OfOwner)
 }
 
 // Inspect reads the whole hash, and how long each reader was promised.

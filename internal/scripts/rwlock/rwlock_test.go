@@ -347,7 +347,7 @@ func TestInspect(t *testing.T) {
 // The golden states of the read-write lock, as Redisson leaves them. Where ours differ on purpose the row says so.
 func TestGoldenStates(t *testing.T) {
 	require.Equal(t, channel, keys.ReadWriteChannel(key))
-	require.Equal(t, "{rw}:"+a+":rwlock_timeout:", keys.ReadMarkers(key, a))
+	require.Equal(t, "{rw}:"+a+":rwlock_timeout:2", keys.ReadMarker(keys.Tag(key), a, 2))
 	both := State{list: {Value: Deadlines{a: long, b: short}, TTL: long}}
 	Sequence(t, []Row{
 		{Name: "read by 1, 30 s", Before: free, Call: Answers(rwlock.AcquireRead(key, a, lease, ""), mine),
