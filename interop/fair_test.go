@@ -299,3 +299,62 @@ func TestADeadGoWaiterHoldsUpAQueueOfJavaWaitersUntilItsDeadline(t *testing.T) {
 	require.NoError(t, waiter.unlock(o))
 	require.Error(t, <-gone)
 }
+
+// Go and Java wait in turn. Whoever frees the lock by force, the order stays; and whatever part of the queue is deleted,
+// nobody waits for ever.
+func TestAMixedQueueOutlivesForceAndTheLossOfItsKeys(t *testing.T) {
+	w := singleWorld(t)
+	for name, lost := range map[string][]string{
+		"by force":              nil,
+		"the list":              {"redisson_lock_queue"},
+		"the deadlines":         {"redisson_lock_timeout"},
+		"what Go knows of Go":   {"redlatch_lock_alive"},
+		"the list and all sets": {"redisson_lock_queue", "redisson_lock_timeout", "redlatch_lock_alive"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bothWays(t, w, func(t *testing.T, first, second actor) {
+				o := w.object("fair")
+				require.NoError(t, first.lock(o, how{}))
+				var (
+					mu          sync.Mutex
+					came, order []string
+					all         []<-chan error
+				)
+				for i := range int64(4) {
+					a := w.sameSide(t, []actor{first, second}[i%2])
+					who := fmt.Sprintf("%s %d", a.side(), i)
+					came = append(came, who)
+					all = append(all, start(func() error {
+						if err := a.lock(o, how{}); err != nil {
+							return err
+						}
+						mu.Lock()
+						order = append(order, who)
+						mu.Unlock()
+						return a.unlock(o)
+					}))
+					eventually(t, "its place in the queue", func() bool { return w.queued(t, o) == i+1 })
+				}
+				for _, prefix := range lost {
+					require.EqualValues(t, 1, w.client.Del(t.Context(), prefix+":{"+o.name+"}").Val(), prefix)
+				}
+				if lost == nil {
+					forced, err := second.forceUnlock(o)
+					require.NoError(t, err)
+					require.True(t, forced)
+				} else {
+					require.NoError(t, first.unlock(o))
+				}
+				for _, done := range all {
+					await(t, "its turn", done)
+				}
+				require.ElementsMatch(t, came, order)
+				if lost == nil || name == "what Go knows of Go" {
+					require.Equal(t, came, order)
+				}
+				require.Empty(t, w.keys(t, o))
+			})
+		})
+	}
+}
