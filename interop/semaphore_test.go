@@ -88,6 +88,34 @@ func TestPermitsThatComeWakeTheOtherSide(t *testing.T) {
 	}
 }
 
+// A process of ours is told first, and Redisson's waiter hears of the same raise.
+func TestARaiseReachesWaitersOfBothSides(t *testing.T) {
+	w := singleWorld(t)
+	for _, kind := range []string{"semaphore", "permits"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			bothWays(t, w, func(t *testing.T, first, second actor) {
+				o := w.object(kind)
+				_, err := first.setUp(o, 2)
+				require.NoError(t, err)
+				ids, err := first.acquire(o, 2, how{})
+				require.NoError(t, err)
+				same, other := w.sameSide(t, first), w.sameSide(t, second)
+				got := []<-chan error{
+					start(func() error { _, err := same.acquire(o, 1, how{}); return err }),
+					start(func() error { _, err := other.acquire(o, 1, how{}); return err }),
+				}
+				w.awaitListeners(t, o, 2)
+				require.NoError(t, first.release(o, 2, ids))
+				for _, done := range got {
+					await(t, "a permit", done)
+				}
+				require.Zero(t, available(t, first, o))
+			})
+		})
+	}
+}
+
 func TestASemaphoreNeverHasMoreHoldersThanPermits(t *testing.T) {
 	w := singleWorld(t)
 	for _, kind := range []string{"semaphore", "permits"} {

@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -66,8 +67,8 @@ func (t *attempt) add(a *asking) {
 func (t *attempt) Asks() int      { return len(t.askings) }
 func (t *attempt) Unstored() bool { return true }
 
-func (t *attempt) Take(wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
-	if len(t.grants) == 1 {
+func (t *attempt) Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+	if len(t.grants) == 1 && candidate.ID == "" {
 		g := t.grants[0]
 		return script.Acquire(t.semaphore.keys, g.ids, g.lease, wake, call)
 	}
@@ -75,7 +76,7 @@ func (t *attempt) Take(wake scripts.Wake, call lane.Call) scripts.Command[lane.G
 	for i, g := range t.grants {
 		wants[i] = script.Want{IDs: g.ids, Lease: g.lease}
 	}
-	return script.AcquireInOrder(t.semaphore.keys, wants, wake, call)
+	return script.AcquireInOrder(t.semaphore.keys, wants, wake, candidate, call)
 }
 
 func (t *attempt) Undo(wake scripts.Wake, _ lane.Call) scripts.Command[int64] {

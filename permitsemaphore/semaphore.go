@@ -77,7 +77,7 @@ const (
 // the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options:
 // WithLease, WithNoLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
-	c := counter.New(client, name, noun, keys.SemaphoreChannel, newOptions, opts)
+	c := counter.New(client, name, noun, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
 	return &Semaphore{c, script.NamesOf(c.Key)}
 }
 

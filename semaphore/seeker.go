@@ -6,6 +6,7 @@ import (
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 	script "github.com/redlatch/redlatch/internal/scripts/semaphore"
 )
 
@@ -45,7 +46,10 @@ func (k *seeker) Asks() int                 { return len(k.wants) }
 func (k *seeker) Unstored() bool            { return false }
 func (k *seeker) Took(int, time.Time) error { return nil }
 
-func (k *seeker) Take(_ scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
+func (k *seeker) Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+	if candidate.ID != "" {
+		return script.Wait(k.semaphore.counter.Key, k.wants, wake, candidate, call)
+	}
 	return script.Acquire(k.semaphore.counter.Key, k.wants, call)
 }
 

@@ -41,7 +41,8 @@ type Semaphore struct {
 // the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options: WithWait,
 // WithTTL, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
-	return &Semaphore{counter.New(client, name, "semaphore", keys.SemaphoreChannel, settings.Wait|settings.TTL, opts)}
+	c := counter.New(client, name, "semaphore", keys.SemaphoreChannel, settings.Wait|settings.TTL, opts)
+	return &Semaphore{c.WithRow(keys.SemaphoreRow)}
 }
 
 // Name returns the name that the semaphore was made with.

@@ -43,6 +43,7 @@ type Counter struct {
 
 	noun     string // "semaphore", for error texts and events
 	channel  string // empty where nobody waits
+	row      string // of the processes that wait; empty: there is none
 	line     session.LineKey
 	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
@@ -62,6 +63,12 @@ func New(client redlatch.Client, name, noun string, channel func(key string) str
 	if channel != nil {
 		c.channel = channel(c.Key)
 	}
+	return c
+}
+
+// WithRow has those who wait for the counter stand in a row, so that what is given back wakes one process and not all.
+func (c *Counter) WithRow(row func(key string) string) *Counter {
+	c.row = row(c.Key)
 	return c
 }
 
@@ -109,7 +116,11 @@ func (c *Counter) wake(publish string, err error) (scripts.Wake, error) {
 		return scripts.Wake{}, errs.Wrong("%s %q: on a cluster with sharded channels its name cannot have braces, because "+
 			"its channel %q falls into another slot; choose a name without", c.noun, c.Name, c.channel)
 	}
-	return scripts.Wake{Publish: publish, Channel: c.channel}, nil
+	wake := scripts.Wake{Publish: publish, Channel: c.channel}
+	if c.Session.KnowsListeners() {
+		wake.Row = c.row
+	}
+	return wake, nil
 }
 
 // fits is the error of a name that cannot be used. Who only reads would find nothing there, which is an open latch. It asks

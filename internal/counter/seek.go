@@ -10,6 +10,8 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/row"
+	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/waiting"
 )
@@ -30,12 +32,12 @@ type Seeker interface {
 // An Attempt is one script that serves several seekers in order, the first of whom it is made by.
 type Attempt interface {
 	Asks() int // for how many
-	Take(wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted]
+	Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted]
 	Undo(wake scripts.Wake, call lane.Call) scripts.Command[int64] // gives back all that Take has taken
 
 	// Unstored tells that the Take is remembered by what it took and not in the lane. So it is fenced before its Undo, which
 	// then needs no lane, and before a success of which a copy may still be on its way is believed. An attempt whose Take is
-	// stored has its Undo settle it in the lane, and needs no message to take.
+	// stored has its Undo settle it in the lane, and needs no message to take, unless there is a candidate.
 	Unstored() bool
 
 	Took(i int, sent time.Time) error // tells the seeker, on its goroutine, that it was served; an error is the acquisition's
@@ -60,7 +62,7 @@ type waiter struct {
 	counter *Counter
 	set     *settings.Settings
 	seeker  Seeker
-	line    *waiting.Line
+	line    *session.Line
 	offer   waiting.Offer
 	short   atomic.Bool                  // what was found last was less than it wants
 	last    atomic.Pointer[lane.Granted] // what was granted last, by its own attempt or the head's; nil: it is not known
@@ -116,7 +118,7 @@ func (w *waiter) ask(ctx context.Context) (waiting.Verdict, error) {
 		behind = append(behind, batch.Who(i).(*waiter).seeker)
 	}
 	try := w.seeker.Begin(behind)
-	got, receipt, err := w.counter.attempt(delivery.Watched(ctx, w.line.Note), try, w.set.OutageFor(false))
+	got, receipt, err := w.counter.attempt(delivery.Watched(ctx, w.line.Note), try, w.set.OutageFor(false), w.counter.stand(w.line, w.set))
 	w.short.Store(err == nil && got.Served == 0)
 	if err == nil && got.Served == 0 {
 		w.refused(batch, got)
@@ -162,28 +164,30 @@ func (w *waiter) serve(batch waiting.Batch, try Attempt, served int, receipt del
 	return !refused || w.line.Left(batch, served-1)
 }
 
-// attempt asks Redis once. What it leaves in doubt is undone in the background.
-func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration) (got lane.Granted, receipt delivery.Receipt, err error) {
+// attempt asks Redis once. What it leaves in doubt is undone in the background. s is nil where it does not concern the row.
+func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration, s *standing) (got lane.Granted, receipt delivery.Receipt, err error) {
 	var wake scripts.Wake
-	if try.Unstored() {
+	if try.Unstored() || s != nil {
 		if wake, err = c.wakeFor(ctx, outage); err != nil {
+			s.unsent()
 			return got, receipt, err
 		}
 	}
 	call, start, returned := c.Session.BorrowLane(c.Key), time.Now(), false
 	defer func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
 		if !returned {
-			go c.revoke(try, call, start)
+			s.failed()
+			go c.revoke(try, call, start, s)
 		}
 	}()
-	got, receipt, err = c.take(ctx, try, wake, call, outage)
+	got, receipt, err = c.take(ctx, try, wake, call, outage, s)
 	returned = true
 	return got, receipt, err
 }
 
 // take is an attempt in a lane, which it returns or has settled.
-func (c *Counter) take(ctx context.Context, try Attempt, wake scripts.Wake, call lane.Call, outage time.Duration) (got lane.Granted, receipt delivery.Receipt, err error) {
-	take := try.Take(wake, call)
+func (c *Counter) take(ctx context.Context, try Attempt, wake scripts.Wake, call lane.Call, outage time.Duration, s *standing) (got lane.Granted, receipt delivery.Receipt, err error) {
+	take := try.Take(wake, s.called(), call)
 	limit := delivery.Limit{Outage: outage}
 	if !try.Unstored() {
 		limit.Memory = resendWithin
@@ -192,8 +196,10 @@ func (c *Counter) take(ctx context.Context, try Attempt, wake scripts.Wake, call
 	switch {
 	case err != nil:
 		if failure := delivery.AsFailure(err); failure.Doubt {
-			go c.abandon(try, take, call, failure)
+			s.failed()
+			go c.abandon(try, take, call, failure, s)
 		} else {
+			s.unsent()
 			c.Session.ReturnLane(c.Key, call)
 		}
 		return lane.Granted{}, receipt, err
@@ -202,39 +208,47 @@ func (c *Counter) take(ctx context.Context, try Attempt, wake scripts.Wake, call
 	case got.Served == 0 || try.Unstored() && got.Served < try.Asks():
 		// A copy that is still on its way may find enough by now, and what it takes nobody would give back. Nor would
 		// anybody what an execution before the one that answered had taken for those who are not served any more.
-		go c.revoke(try, call, receipt.Sent)
+		s.failed()
+		go c.revoke(try, call, receipt.Sent, s)
 		return lane.Granted{Again: -1}, receipt, nil
 	case try.Unstored():
 		bar := lane.Fence(c.Key, next(call))
 		if _, _, err := delivery.Deliver(ctx, c.Session.Dispatch, bar, delivery.Limit{Outage: outage}); err != nil {
-			go c.revoke(try, call, receipt.Sent)
+			s.failed()
+			go c.revoke(try, call, receipt.Sent, s)
 			return lane.Granted{}, receipt, err
 		}
 		c.Session.ReturnLane(c.Key, call)
 	default:
 		go c.settleLane(call, receipt.Sent, c.fence(call))
 	}
+	s.answered(got, try.Asks())
 	return got, receipt, nil
 }
 
 // abandon undoes an attempt whose caller has gone.
-func (c *Counter) abandon(try Attempt, take scripts.Command[lane.Granted], call lane.Call, failure *delivery.Failure) {
+func (c *Counter) abandon(try Attempt, take scripts.Command[lane.Granted], call lane.Call, failure *delivery.Failure, s *standing) {
 	if got, known := delivery.Result(failure, take); known && got.Served == 0 {
 		c.Session.ReturnLane(c.Key, call)
+		s.leave()
 		return
 	}
-	c.revoke(try, call, failure.Sent)
+	c.revoke(try, call, failure.Sent, s)
 }
 
-// revoke undoes an attempt that was sent then, and returns its lane. What an attempt has taken that is not stored there is
+// revoke undoes an attempt that was sent then, returns its lane, and takes its candidate out of the row. What an attempt has taken that is not stored there is
 // never forgotten: the caller may have been patient for longer than the server remembers.
-func (c *Counter) revoke(try Attempt, call lane.Call, sent time.Time) {
+func (c *Counter) revoke(try Attempt, call lane.Call, sent time.Time, s *standing) {
 	undo := c.undo(try, call, sent)
+	over := func() {
+		c.Session.ReturnLane(c.Key, call)
+		s.leave()
+	}
 	if try.Unstored() {
-		c.SettleFor(0, undo, func() { c.Session.ReturnLane(c.Key, call) })
+		c.SettleFor(0, undo, over)
 		return
 	}
-	c.settleLane(call, sent, undo)
+	c.settle(sent, undo, over)
 }
 
 // undo gives back what an attempt has taken that was sent then. In a lane that the server may have forgotten, it would not

@@ -21,6 +21,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/scripts/semaphore"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -142,7 +143,7 @@ func (s *seeker) Unstored() bool            { return false }
 func (s *seeker) Took(int, time.Time) error { return nil }
 func (s *seeker) Decline([]int)             {}
 
-func (s *seeker) Take(_ scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
+func (s *seeker) Take(_ scripts.Wake, _ row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
 	return semaphore.Acquire(s.key, s.wants, call)
 }
 

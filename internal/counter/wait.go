@@ -133,7 +133,7 @@ func (c *Counter) acquire(ctx context.Context, set *settings.Settings, s Seeker)
 // once asks for one who does not wait.
 func (c *Counter) once(ctx context.Context, s Seeker, outage time.Duration) (lane.Granted, bool, error) {
 	try := s.Begin(nil)
-	got, receipt, err := c.attempt(ctx, try, outage)
+	got, receipt, err := c.attempt(ctx, try, outage, nil)
 	if err != nil || got.Served == 0 {
 		return got, false, err
 	}
@@ -208,12 +208,16 @@ func bounded(ctx context.Context, wait time.Duration) (context.Context, context.
 }
 
 // join takes the way into the line.
-func (c *Counter) join(ctx context.Context, key session.LineKey, poll time.Duration) (line *waiting.Line, part func()) {
+func (c *Counter) join(ctx context.Context, key session.LineKey, poll time.Duration) (line *session.Line, part func()) {
 	// The hub has to know which family of channels is in use. If it does not, the line polls for as long as somebody is in
 	// it; so it is worth asking for as long as a poll takes.
 	_, _ = c.Session.PublishFor(ctx, poll)
-	line, _, part = c.Session.Join(key, c.channel)
-	return line, part
+	line, _, leave := c.Session.JoinRow(key, c.ears())
+	return line, func() {
+		if sitter := leave(); sitter != nil {
+			go c.leaveRow(sitter)
+		}
+	}
 }
 
 // explain is the error of an acquisition as the program gets it: a refusal, a failure of the server or the network, or the

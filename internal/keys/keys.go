@@ -51,6 +51,10 @@ func FencingToken(name string) string { return Prefixed("redisson_lock_token", n
 // of this name, with a colon and its session appended, that the lock was passed to it.
 func LockRow(name string) string { return Own("redlatch_lock_row", name) }
 
+// SemaphoreRow is where the processes of this library stand that wait for a semaphore. A process hears on the channel of this
+// name, with a colon and its session appended, that it is to look.
+func SemaphoreRow(name string) string { return Own("redlatch_semaphore_row", name) }
+
 // Guard is the greatest token that the guard of a fenced lock has seen.
 func Guard(name string) string { return Own("redlatch_guard", name) }
 

@@ -88,13 +88,15 @@ func decoders() []decoder {
 		of(lane.Fence(key, call)), of(lane.Inspect(key)),
 
 		of(semaphore.Acquire(key, []int64{1}, call)), of(semaphore.Acquire(key, []int64{1, 2}, call)),
+		of(semaphore.Wait(key, []int64{1, 2}, wake, row.Candidate{ID: owner}, call)), of(row.Leave(key, wake, owner)),
 		of(semaphore.CancelAcquire(key, []int64{1, 2}, wake, call)), of(semaphore.Release(key, 1, wake, call)),
 		of(semaphore.ReleaseIfExists(key, 1, wake, call)), of(semaphore.TrySet(key, 1, lease, wake, call)),
 		of(semaphore.Add(key, 1, wake, call)), of(semaphore.Drain(key, call)), of(semaphore.Available(key)),
 		of(semaphore.Delete(key, call)), of(semaphore.Expire(key, lease, call)), of(semaphore.Persist(key, call)),
 
 		of(permitsemaphore.Acquire(permits, []string{"1"}, lease, wake, call)),
-		of(permitsemaphore.AcquireInOrder(permits, []permitsemaphore.Want{{IDs: []string{"1"}}, {IDs: []string{"2"}}}, wake, call)),
+		of(permitsemaphore.AcquireInOrder(permits, []permitsemaphore.Want{{IDs: []string{"1"}}, {IDs: []string{"2"}}}, wake, row.Candidate{}, call)),
+		of(permitsemaphore.AcquireInOrder(permits, []permitsemaphore.Want{{IDs: []string{"1"}}}, wake, row.Candidate{ID: owner}, call)),
 		of(permitsemaphore.GiveBack(permits, []string{"1"}, wake)), of(permitsemaphore.Release(permits, []string{"1"}, wake, call)),
 		of(permitsemaphore.Renew([]permitsemaphore.Renewal{{IDs: []string{"1"}}, {IDs: []string{"2"}}})),
 		of(permitsemaphore.UpdateLease(permits, []string{"1"}, lease, wake, call)), of(permitsemaphore.LeaseTime(permits, "1", wake)),
@@ -110,8 +112,9 @@ func decoders() []decoder {
 
 // preludes are the Lua files that answer nothing.
 var preludes = strings.Fields(`fencedlock/admit fencedlock/issue fencedlock/own fairlock/acquire_alone fairlock/mixed
-	fairlock/queue fairlock/release_alone lane/lane lane/value multilock/clock
-	permitsemaphore/permits row/lone row/no_token row/row rwlock/leave rwlock/lone_read rwlock/lone_write rwlock/ours rwlock/readers rwlock/strangers countdownlatch/rounds`)
+	fairlock/queue fairlock/release_alone lane/lane lane/value multilock/clock permitsemaphore/alone
+	permitsemaphore/permits row/announce row/lone row/no_token row/row row/wait rwlock/leave rwlock/lone_read
+	rwlock/lone_write rwlock/ours rwlock/readers rwlock/strangers semaphore/alone countdownlatch/rounds`)
 
 func TestTheDecoderOfEveryScriptIsGivenNonsense(t *testing.T) {
 	read := map[string]bool{}

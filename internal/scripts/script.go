@@ -63,6 +63,7 @@ func Milliseconds(d time.Duration) int64 {
 type Wake struct {
 	Publish string // PUBLISH, or SPUBLISH on a cluster with sharded channels
 	Channel string
+	Row     string // of the processes that wait for a semaphore; empty: everybody is told
 }
 
 // A Command is one execution of a script: what is sent, and how its reply is read.

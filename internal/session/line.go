@@ -47,9 +47,12 @@ type Line struct {
 	*waiting.Line
 	Seat Seat // where there is a row
 
+	Place atomic.Int64 // in the row of a semaphore, as the latest message has said; 0: an attempt has made use of it
+
 	users    int // guarded by Session.mu
 	listener *wakeup.Listener
 	row      *wakeup.Listener // nil: there is none
+	counted  *wakeup.Listener // nil: it is not counted
 	shut     atomic.Int64     // see Shut; a watchdog.Moment
 	void     atomic.Int64     // see Current; a watchdog.Moment
 }
@@ -61,6 +64,10 @@ type Ears struct {
 
 	// Passed is called with each message that says to whom the lock was passed. It must not block.
 	Passed func(l *Line, message string)
+
+	// Counted is a channel that tells the server who listens to the others; empty: none. It stands no longer than these.
+	Counted string
+	Ignored func(message string) bool // with Counted: does not wake a line that hears what comes for the row
 }
 
 // Waiting tells whether somebody of this process waits in line, and must not be overtaken.
@@ -209,10 +216,20 @@ func (s *Session) openLineLocked(ears Ears) *Line {
 		l.row = s.hub.Hear(ears.Row+":"+s.ID, func(message string) { ears.Passed(l, message) })
 	}
 	l.void.Store(never)
-	l.listener = s.hub.Listen(ears.Channel, func() {
+	wake := func() {
 		l.Void()
 		l.Wake()
-	})
+	}
+	if ears.Counted == "" {
+		l.listener = s.hub.Listen(ears.Channel, wake)
+		return l
+	}
+	l.listener = s.hub.ListenAndHear(ears.Channel, func(message string) {
+		if !ears.Ignored(message) || !l.HearsPasses() {
+			wake()
+		}
+	}, wake)
+	l.counted = s.hub.Hear(ears.Counted, func(string) {}) // last, so that the others stand when it does
 	return l
 }
 
@@ -293,7 +310,7 @@ func (s *Session) closeLineLocked(key LineKey, l *Line) {
 	}
 	delete(s.lines, key)
 	l.Stop()
-	for _, listener := range []*wakeup.Listener{l.listener, l.row} {
+	for _, listener := range []*wakeup.Listener{l.counted, l.listener, l.row} {
 		if listener != nil {
 			listener.Close()
 		}

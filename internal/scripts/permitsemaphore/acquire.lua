@@ -1,5 +1,5 @@
 -- acquire serves callers in order, each with a permit for each of its ids, until one comes for whom not enough are
--- available. It follows the preludes lane and permits.
+-- available. It follows the preludes lane and permits, and either alone and announce, or announce and wait.
 --
 -- KEYS[1]      semaphore: permits available
 -- KEYS[2]      lanes of the session
@@ -8,7 +8,8 @@
 -- ARGV[2]      sequence number
 -- ARGV[3]      PUBLISH or SPUBLISH
 -- ARGV[4]      wake channel
--- ARGV[i]      from 5 on, of each caller: lease in milliseconds, -1 for none
+-- ARGV[5]      row
+-- ARGV[i]      from first on, of each caller: lease in milliseconds, -1 for none
 -- ARGV[i + 1]  number of its ids
 -- ARGV[j]      its ids
 --
@@ -22,7 +23,7 @@
 local expired = reclaim()
 local served, took, refused, several, wanted = 0, false, false, false, 0
 
-local i = 5
+local i = first
 while i <= #ARGV and not refused do
   local count = tonumber(ARGV[i + 1])
   local last = i + 1 + count
@@ -63,8 +64,11 @@ if refused then
     again = -5 - math.max(total, 0)
   end
 end
+if stand then
+  stand(refused and wanted, served, expired == 0 and available or 0)
+end
 if expired > 0 then
-  announce(ARGV[3], ARGV[4], available or 0)
+  offer(ARGV[3], ARGV[4], ARGV[5], available or 0)
 end
 if several then
   return {served, again}

@@ -7,6 +7,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 	. "github.com/redlatch/redlatch/internal/scripts/statetest"
 )
 
@@ -70,7 +71,7 @@ func TestAcquire(t *testing.T) {
 func TestAcquireInOrder(t *testing.T) {
 	const none = -time.Millisecond // nothing is known of a next deadline
 	acquire := func(wants ...permitsemaphore.Want) scripts.Command[lane.Granted] {
-		return permitsemaphore.AcquireInOrder(names, wants, wake, first)
+		return permitsemaphore.AcquireInOrder(names, wants, wake, row.Candidate{}, first)
 	}
 	one, forever, two := permitsemaphore.Want{IDs: []string{a}, Lease: lease}, permitsemaphore.Want{IDs: []string{b}, Lease: noLease},
 		permitsemaphore.Want{IDs: []string{a, b}, Lease: lease}

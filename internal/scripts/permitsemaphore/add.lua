@@ -1,4 +1,5 @@
--- add changes the number of permits and wakes the waiters. It follows the preludes lane and permits.
+-- add changes the number of permits and wakes the waiters. It follows the preludes lane, announce and
+-- permits.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  lanes of the session
@@ -8,6 +9,7 @@
 -- ARGV[3]  permits to add, negative to take away
 -- ARGV[4]  PUBLISH or SPUBLISH
 -- ARGV[5]  wake channel
+-- ARGV[6]  row
 --
 -- Answers the new number, available and taken. Publishes the number added if above 0 and some are available. A
 -- semaphore that does not exist is made, and permits that outlived an earlier one count as taken from it.
@@ -23,5 +25,5 @@ else
 end
 local total = whole(available + acquired)
 settle(total)
-announce(ARGV[4], ARGV[5], more)
+offer(ARGV[4], ARGV[5], ARGV[6], more)
 return total

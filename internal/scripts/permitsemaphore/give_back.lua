@@ -1,10 +1,12 @@
--- give_back releases the permits of one holder, whichever of them are there. It follows the prelude permits.
+-- give_back releases the permits of one holder, whichever of them are there. It follows the preludes
+-- announce and permits.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  permits taken
 -- ARGV[1]  PUBLISH or SPUBLISH
 -- ARGV[2]  wake channel
--- ARGV[i]  from 3 on: ids
+-- ARGV[3]  row
+-- ARGV[i]  from 4 on: ids
 --
 -- Answers how many were there and had not expired; 0 when there is no semaphore. Publishes, of what it put back, the
 -- new total if that was one permit, and the number of several, as Redisson does.
@@ -13,7 +15,7 @@
 -- server accepts that is out of memory.
 
 local expired = reclaim()
-local removed = giveBack(3)
+local removed = giveBack(4)
 local back = expired + removed
-announce(ARGV[1], ARGV[2], (back == 1 or expired > 0) and (available or 0) or removed)
+offer(ARGV[1], ARGV[2], ARGV[3], (back == 1 or expired > 0) and (available or 0) or removed)
 return available and removed or 0

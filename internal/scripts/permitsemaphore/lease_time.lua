@@ -1,21 +1,22 @@
--- lease_time reads the deadline of a permit. It follows the prelude permits.
+-- lease_time reads the deadline of a permit. It follows the preludes announce and permits.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  permits taken
 -- ARGV[1]  PUBLISH or SPUBLISH
 -- ARGV[2]  wake channel
--- ARGV[3]  id
+-- ARGV[3]  row
+-- ARGV[4]  id
 --
 -- Answers the milliseconds that are left, -1 for a permit without a deadline, -2 when there is no such permit.
 -- Publishes the permits available if some had expired.
 
 local expired = reclaim()
-local score = available and redis.call('zscore', KEYS[2], ARGV[3])
+local score = available and redis.call('zscore', KEYS[2], ARGV[4])
 local left = -2
 if score then
   left = tonumber(score) == permanent and -1 or tonumber(score) - now
 end
 if expired > 0 then
-  announce(ARGV[1], ARGV[2], available or 0)
+  offer(ARGV[1], ARGV[2], ARGV[3], available or 0)
 end
 return left

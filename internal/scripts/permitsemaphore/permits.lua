@@ -1,5 +1,5 @@
 -- permits reads the semaphore for the script that follows it, and has what such scripts share. It is a prelude, joined
--- in front of the script, behind the prelude lane where that is used.
+-- in front of the script, behind the preludes lane and announce where these are used.
 --
 -- KEYS[1]      semaphore: permits available
 -- KEYS[#KEYS]  permits taken: sorted set, member = id of 16 bytes, score = deadline in milliseconds by the server's clock
@@ -84,11 +84,11 @@ local function follow()
   end
 end
 
--- announce wakes waiters if there is anything to have. Redisson's take the number for how many of them may try. A message
+-- offer wakes waiters if there is anything to have. Redisson's take the number for how many of them may try. A message
 -- that the server refuses, to a user who may not publish, is as good as lost: the waiters poll. An error would say that
 -- nothing was done, and what an acquisition has taken would be nobody's.
-local function announce(publish, channel, number)
+local function offer(publish, channel, row, number)
   if available and available > 0 and number > 0 then
-    redis.pcall(publish, channel, whole(number))
+    announce(publish, channel, row, whole(number), available)
   end
 end

@@ -17,6 +17,7 @@ import (
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 // The limits of one operation. Each permit is an entry of its own, which the script writes one by one while the server
@@ -36,17 +37,18 @@ var folder embed.FS
 var prelude = scripts.Prelude(folder, "permits.lua")
 
 var (
-	acquire     = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, prelude)
-	giveBack    = scripts.Load(folder, "permitsemaphore/give_back", prelude)
-	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, prelude)
+	acquire     = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, prelude, scripts.Prelude(folder, "alone.lua"))
+	wait        = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, prelude, row.Wait)
+	giveBack    = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, prelude)
+	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, prelude)
 	renew       = scripts.Load(folder, "permitsemaphore/renew")
-	updateLease = scripts.Load(folder, "permitsemaphore/update_lease", lane.Prelude, prelude)
-	leaseTime   = scripts.Load(folder, "permitsemaphore/lease_time", prelude)
-	status      = scripts.Load(folder, "permitsemaphore/status", prelude)
+	updateLease = scripts.Load(folder, "permitsemaphore/update_lease", lane.Prelude, row.Announce, prelude)
+	leaseTime   = scripts.Load(folder, "permitsemaphore/lease_time", row.Announce, prelude)
+	status      = scripts.Load(folder, "permitsemaphore/status", row.Announce, prelude)
 	inspect     = scripts.Load(folder, "permitsemaphore/inspect", prelude)
-	trySet      = scripts.Load(folder, "permitsemaphore/try_set", lane.Prelude, prelude)
-	set         = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, prelude)
-	add         = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, prelude)
+	trySet      = scripts.Load(folder, "permitsemaphore/try_set", lane.Prelude, row.Announce, prelude)
+	set         = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, row.Announce, prelude)
+	add         = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, prelude)
 	remove      = scripts.Load(folder, "permitsemaphore/delete", lane.Prelude, prelude)
 	expire      = scripts.Load(folder, "permitsemaphore/expire", lane.Prelude, prelude)
 	persist     = scripts.Load(folder, "permitsemaphore/persist", lane.Prelude, prelude)
@@ -74,10 +76,10 @@ const missing = -4
 // Acquire takes a permit for each id, all or none. A repetition finds the ids and leaves their deadlines alone.
 func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
 	if len(ids) == 1 { // the arguments stay on the stack, if their number is known
-		args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, milliseconds(lease), 1, ids[0]}
+		args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), 1, ids[0]}
 		return scripts.Integer(acquire, of.laned(call), args, alone)
 	}
-	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, milliseconds(lease), len(ids)}
+	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), len(ids)}
 	return scripts.Integer(acquire, of.laned(call), list(args, ids), alone)
 }
 
@@ -107,15 +109,21 @@ type Want struct {
 	Lease time.Duration
 }
 
-// AcquireInOrder is Acquire for several callers, two at least. It serves them in order until one comes for whom there are
-// not enough. A repetition serves those whom an earlier execution has served, unless their leases have run out since, and
-// perhaps more.
-func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
-	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel}
+// AcquireInOrder is Acquire for those who wait. It serves them in order until one comes for whom there are not enough. A
+// repetition serves those whom an earlier execution has served, unless their leases have run out since, and perhaps more.
+// If the process has a candidate for the row, it stands there when one was refused, and does not if all were served.
+func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+	script, args := acquire, []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row}
+	if candidate.ID != "" {
+		script, args = wait, append([]any{call.Lane, call.Seq}, candidate.Args(wake)...)
+	}
 	for _, w := range wants {
 		args = list(append(args, milliseconds(w.Lease), len(w.IDs)), w.IDs)
 	}
-	return scripts.Array(acquire, of.laned(call), args, func(reply scripts.Reply) (g lane.Granted, err error) {
+	if len(wants) == 1 {
+		return scripts.Integer(script, of.laned(call), args, alone)
+	}
+	return scripts.Array(script, of.laned(call), args, func(reply scripts.Reply) (g lane.Granted, err error) {
 		var numbers [2]int64
 		if err := scripts.Numbers(reply, numbers[:]); err != nil {
 			return g, err
@@ -131,15 +139,15 @@ func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, call lane.Call) s
 // GiveBack releases those of the ids that are there, and answers their number.
 func GiveBack(of Names, ids []string, wake scripts.Wake) scripts.Command[int64] {
 	if len(ids) == 1 {
-		return scripts.Integer(giveBack, of.plain(), []any{wake.Publish, wake.Channel, ids[0]}, scripts.Int64)
+		return scripts.Integer(giveBack, of.plain(), []any{wake.Publish, wake.Channel, wake.Row, ids[0]}, scripts.Int64)
 	}
-	return scripts.Integer(giveBack, of.plain(), list([]any{wake.Publish, wake.Channel}, ids), scripts.Int64)
+	return scripts.Integer(giveBack, of.plain(), list([]any{wake.Publish, wake.Channel, wake.Row}, ids), scripts.Int64)
 }
 
 // Release gives back all ids, or none when one of them is unknown or has expired, and answers which. No id may occur
 // twice.
 func Release(of Names, ids []string, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(release, of.laned(call), list(call.Args(wake.Publish, wake.Channel), ids), scripts.Bool)
+	return scripts.Integer(release, of.laned(call), list(call.Args(wake.Publish, wake.Channel, wake.Row), ids), scripts.Bool)
 }
 
 // A Renewal is the permits of one holder.
@@ -176,7 +184,7 @@ func Renew(renewals []Renewal) scripts.Command[[][]bool] {
 // UpdateLease sets the deadlines of all ids, or of none when one of them is unknown or has expired, and answers which.
 func UpdateLease(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 	return scripts.Integer(updateLease, of.laned(call),
-		list(call.Args(milliseconds(lease), wake.Publish, wake.Channel), ids), scripts.Bool)
+		list(call.Args(milliseconds(lease), wake.Publish, wake.Channel, wake.Row), ids), scripts.Bool)
 }
 
 // A Left is how long a permit lasts.
@@ -187,7 +195,7 @@ type Left struct {
 
 // LeaseTime reads how long a permit lasts.
 func LeaseTime(of Names, id string, wake scripts.Wake) scripts.Command[Left] {
-	return scripts.Integer(leaseTime, of.plain(), []any{wake.Publish, wake.Channel, id}, func(reply scripts.Reply) (Left, error) {
+	return scripts.Integer(leaseTime, of.plain(), []any{wake.Publish, wake.Channel, wake.Row, id}, func(reply scripts.Reply) (Left, error) {
 		switch reply.Int {
 		case -2:
 			return Left{}, nil
@@ -204,7 +212,7 @@ type Count struct{ Available, Acquired int64 }
 
 // Status counts the permits, both 0 when there is no semaphore.
 func Status(of Names, wake scripts.Wake) scripts.Command[Count] {
-	return scripts.Array(status, of.plain(), []any{wake.Publish, wake.Channel}, func(reply scripts.Reply) (c Count, err error) {
+	return scripts.Array(status, of.plain(), []any{wake.Publish, wake.Channel, wake.Row}, func(reply scripts.Reply) (c Count, err error) {
 		var numbers [2]int64
 		err = scripts.Numbers(reply, numbers[:])
 		return Count{Available: numbers[0], Acquired: numbers[1]}, err
@@ -215,17 +223,17 @@ func Status(of Names, wake scripts.Wake) scripts.Command[Count] {
 // whether it did.
 func TrySet(of Names, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 	return scripts.Integer(trySet, of.laned(call),
-		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel), scripts.Bool)
+		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel, wake.Row), scripts.Bool)
 }
 
 // Set makes the number of permits n, those taken included, and answers whether it was another.
 func Set(of Names, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(set, of.laned(call), call.Args(n, wake.Publish, wake.Channel), scripts.Bool)
+	return scripts.Integer(set, of.laned(call), call.Args(n, wake.Publish, wake.Channel, wake.Row), scripts.Bool)
 }
 
 // Add changes the number of permits by d and answers the new number, those taken included.
 func Add(of Names, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, of.laned(call), call.Args(d, wake.Publish, wake.Channel), scripts.Int64)
+	return scripts.Integer(add, of.laned(call), call.Args(d, wake.Publish, wake.Channel, wake.Row), scripts.Int64)
 }
 
 // Delete removes the semaphore with its permits and answers whether there was one.

@@ -1,4 +1,5 @@
--- release gives back permits by their ids, all or none, whoever has them. It follows the preludes lane and permits.
+-- release gives back permits by their ids, all or none, whoever has them. It follows the preludes lane,
+-- announce and permits.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  lanes of the session
@@ -7,17 +8,18 @@
 -- ARGV[2]  sequence number
 -- ARGV[3]  PUBLISH or SPUBLISH
 -- ARGV[4]  wake channel
--- ARGV[i]  from 5 on: ids, each once
+-- ARGV[5]  row
+-- ARGV[i]  from 6 on: ids, each once
 --
 -- Answers 1 when all were there, 0 when one was not or had expired. What had expired is put back in either case.
 -- Publishes as give_back does.
 
 local expired = reclaim()
-local all = complete(5)
+local all = complete(6)
 local back = expired
 if all == 1 then
-  back = back + giveBack(5)
+  back = back + giveBack(6)
   settle('1')
 end
-announce(ARGV[3], ARGV[4], (back == 1 or expired > 0) and (available or 0) or back)
+offer(ARGV[3], ARGV[4], ARGV[5], (back == 1 or expired > 0) and (available or 0) or back)
 return all

@@ -1,5 +1,5 @@
 -- set makes the number of permits, available and taken, what it is told, and wakes the waiters. It follows the preludes
--- lane and permits.
+-- lane, announce and permits.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  lanes of the session
@@ -9,6 +9,7 @@
 -- ARGV[3]  permits
 -- ARGV[4]  PUBLISH or SPUBLISH
 -- ARGV[5]  wake channel
+-- ARGV[6]  row
 --
 -- Answers 1 when that changed the number, 0 when not. Publishes the new number if it changed and is above 0, as
 -- Redisson does. Of fewer permits than are taken some are owed: then fewer than 0 are available.
@@ -28,6 +29,6 @@ else
 end
 settle('1')
 if wanted > 0 then
-  redis.pcall(ARGV[4], ARGV[5], whole(wanted)) -- as in announce
+  announce(ARGV[4], ARGV[5], ARGV[6], whole(wanted), available)
 end
 return 1

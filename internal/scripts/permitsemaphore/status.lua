@@ -1,15 +1,16 @@
--- status counts permits. It follows the prelude permits.
+-- status counts permits. It follows the preludes announce and permits.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  permits taken
 -- ARGV[1]  PUBLISH or SPUBLISH
 -- ARGV[2]  wake channel
+-- ARGV[3]  row
 --
 -- Answers an array: permits available, permits taken; both 0 when there is no semaphore. Publishes the permits
 -- available if some had expired.
 
 local expired = reclaim()
 if expired > 0 then
-  announce(ARGV[1], ARGV[2], available or 0)
+  offer(ARGV[1], ARGV[2], ARGV[3], available or 0)
 end
 return available and { available, redis.call('zcard', KEYS[2]) } or { 0, 0 }

@@ -1,5 +1,5 @@
 -- try_set sets the number of permits of a semaphore that does not exist and wakes the waiters. It follows the preludes
--- lane and permits.
+-- lane, announce and permits.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  lanes of the session
@@ -10,6 +10,7 @@
 -- ARGV[4]  TTL in milliseconds, 0 for none
 -- ARGV[5]  PUBLISH or SPUBLISH
 -- ARGV[6]  wake channel
+-- ARGV[7]  row
 --
 -- Answers 1, or 0 when there is a semaphore, one of 0 permits included. Publishes the permits available if above 0.
 --
@@ -26,5 +27,5 @@ else
 end
 follow()
 settle('1')
-announce(ARGV[5], ARGV[6], available)
+offer(ARGV[5], ARGV[6], ARGV[7], available)
 return 1

@@ -1,4 +1,4 @@
--- update_lease moves the deadlines of permits, forward or back. It follows the preludes lane and permits.
+-- update_lease moves the deadlines of permits, forward or back. It follows the preludes lane, announce and permits.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  lanes of the session
@@ -8,20 +8,21 @@
 -- ARGV[3]  lease in milliseconds from now; -1 for none
 -- ARGV[4]  PUBLISH or SPUBLISH
 -- ARGV[5]  wake channel
--- ARGV[i]  from 6 on: ids
+-- ARGV[6]  row
+-- ARGV[i]  from 7 on: ids
 --
 -- Answers 1 when all were there, 0 when one was not or had expired, and then none is moved. Publishes the permits
 -- available if some had expired.
 
 local expired = reclaim()
-local all = complete(6)
+local all = complete(7)
 if all == 1 then
-  for i = 6, #ARGV do
+  for i = 7, #ARGV do
     insist('zadd', KEYS[3], deadline(tonumber(ARGV[3])), ARGV[i])
   end
   settle('1')
 end
 if expired > 0 then
-  announce(ARGV[4], ARGV[5], available or 0)
+  offer(ARGV[4], ARGV[5], ARGV[6], available or 0)
 end
 return all

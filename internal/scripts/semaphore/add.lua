@@ -1,4 +1,4 @@
--- add changes the number of permits and wakes the waiters. It follows the prelude lane.
+-- add changes the number of permits and wakes the waiters. It follows the preludes lane and announce.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  lanes of the session
@@ -7,6 +7,7 @@
 -- ARGV[3]  permits to add, negative to take away
 -- ARGV[4]  PUBLISH or SPUBLISH
 -- ARGV[5]  wake channel
+-- ARGV[6]  row
 --
 -- Answers the new total, which is published too if it is above 0.
 --
@@ -15,6 +16,6 @@
 local total = decimal(redis.call('incrby', KEYS[1], ARGV[3]))
 settle(total)
 if tonumber(total) > 0 then
-  redis.pcall(ARGV[4], ARGV[5], total)
+  announce(ARGV[4], ARGV[5], ARGV[6], total, tonumber(total))
 end
 return total

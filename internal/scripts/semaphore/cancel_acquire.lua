@@ -1,5 +1,5 @@
 -- cancel_acquire gives back what the operation before this one in its lane has taken, if it has, and bars it from
--- taking effect later. It follows the prelude lane.
+-- taking effect later. It follows the preludes lane and announce.
 --
 -- KEYS[1]      semaphore: permits available
 -- KEYS[2]      lanes of the session
@@ -7,7 +7,8 @@
 -- ARGV[2]      sequence number, one above that of the acquisition
 -- ARGV[3]      PUBLISH or SPUBLISH
 -- ARGV[4]      wake channel
--- ARGV[i]      from 5 on, as the acquisition had them: permits that each caller of a run wanted
+-- ARGV[5]      row
+-- ARGV[i]      from 6 on, as the acquisition had them: permits that each caller of a run wanted
 -- ARGV[i + 1]  their number
 --
 -- Answers how many callers the acquisition had served.
@@ -22,13 +23,13 @@ if redis.call('exists', KEYS[1]) == 0 then
   return settle(served)
 end
 local left = tonumber(served)
-for i = 5, #ARGV, 2 do
+for i = 6, #ARGV, 2 do
   local run = math.min(left, tonumber(ARGV[i + 1]))
   left, back = left - run, back + run * tonumber(ARGV[i])
 end
 local total = decimal(insist('incrby', KEYS[1], string.format('%.0f', back)))
 settle(served)
 if tonumber(total) > 0 then
-  redis.pcall(ARGV[3], ARGV[4], total)
+  announce(ARGV[3], ARGV[4], ARGV[5], total, tonumber(total))
 end
 return served

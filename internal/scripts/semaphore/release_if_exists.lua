@@ -1,4 +1,4 @@
--- release_if_exists gives back permits to a semaphore that exists and wakes the waiters. It follows the prelude lane.
+-- release_if_exists gives back permits to a semaphore that exists and wakes the waiters. It follows the preludes lane and announce.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  lanes of the session
@@ -7,6 +7,7 @@
 -- ARGV[3]  permits to give back
 -- ARGV[4]  PUBLISH or SPUBLISH
 -- ARGV[5]  wake channel
+-- ARGV[6]  row
 --
 -- Answers 1, or 0 when there is no semaphore. Publishes the new total if it is above 0.
 
@@ -16,6 +17,6 @@ end
 local total = decimal(insist('incrby', KEYS[1], ARGV[3]))
 settle('1')
 if tonumber(total) > 0 then
-  redis.pcall(ARGV[4], ARGV[5], total)
+  announce(ARGV[4], ARGV[5], ARGV[6], total, tonumber(total))
 end
 return '1'

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 // MaxPermits is the largest number that one operation may carry: Redisson keeps permits in 32 bits. The scripts
@@ -26,17 +27,18 @@ const MaxPermits = 1<<31 - 1
 var folder embed.FS
 
 var (
-	acquire         = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value)
-	release         = scripts.Load(folder, "semaphore/release", lane.Prelude)
-	releaseIfExists = scripts.Load(folder, "semaphore/release_if_exists", lane.Prelude)
-	trySet          = scripts.Load(folder, "semaphore/try_set", lane.Prelude, lane.Value)
-	add             = scripts.Load(folder, "semaphore/add", lane.Prelude)
+	acquire         = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, scripts.Prelude(folder, "alone.lua"))
+	wait            = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, row.Wait)
+	release         = scripts.Load(folder, "semaphore/release", lane.Prelude, row.Announce)
+	releaseIfExists = scripts.Load(folder, "semaphore/release_if_exists", lane.Prelude, row.Announce)
+	trySet          = scripts.Load(folder, "semaphore/try_set", lane.Prelude, lane.Value, row.Announce)
+	add             = scripts.Load(folder, "semaphore/add", lane.Prelude, row.Announce)
 	drain           = scripts.Load(folder, "semaphore/drain", lane.Prelude, lane.Value)
 	available       = scripts.Load(folder, "semaphore/available", lane.Value)
 	remove          = scripts.Load(folder, "semaphore/delete", lane.Prelude, lane.Value)
 	expire          = scripts.Load(folder, "semaphore/expire", lane.Prelude, lane.Value)
 	persist         = scripts.Load(folder, "semaphore/persist", lane.Prelude, lane.Value)
-	cancelAcquire   = scripts.Load(folder, "semaphore/cancel_acquire", lane.Prelude)
+	cancelAcquire   = scripts.Load(folder, "semaphore/cancel_acquire", lane.Prelude, row.Announce)
 )
 
 // Acquire serves callers in order, each with the permits that it wants, until one comes for whom not enough are left.
@@ -53,6 +55,15 @@ func Acquire(key string, wants []int64, call lane.Call) scripts.Command[lane.Gra
 
 // alone decodes what a lone caller is answered.
 func alone(reply scripts.Reply) (lane.Granted, error) { return granted(reply, 1) }
+
+// Wait is Acquire for those who wait in a process that has a candidate for the row. It stands there when the command has been
+// executed, if one of them was refused, and does not if all were served.
+func Wait(key string, wants []int64, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+	args := runs(append([]any{call.Lane, call.Seq}, candidate.Args(wake)...), wants)
+	return scripts.Integer(wait, []string{key, call.Key}, args, func(reply scripts.Reply) (lane.Granted, error) {
+		return granted(reply, len(wants))
+	})
+}
 
 // granted decodes the number of callers that were served, or why it is none. Nothing tells when there will be permits
 // again.
@@ -84,19 +95,19 @@ func runs(args []any, wants []int64) []any {
 // if it took effect its permits are given back and announced, and it cannot take effect later. It answers how many
 // callers it had served. A semaphore that was deleted meanwhile took the permits with it and is not brought back.
 func CancelAcquire(key string, wants []int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	args := runs([]any{call.Lane, call.Seq, wake.Publish, wake.Channel}, wants)
+	args := runs([]any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row}, wants)
 	return scripts.Integer(cancelAcquire, []string{key, call.Key}, args, scripts.Int64)
 }
 
 // Release gives back n permits, creating the semaphore if it does not exist, and answers the new total.
 func Release(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel}
+	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row}
 	return scripts.Integer(release, []string{key, call.Key}, args, scripts.Int64)
 }
 
 // ReleaseIfExists gives back n permits and answers whether there is a semaphore to give them to.
 func ReleaseIfExists(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel}
+	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row}
 	return scripts.Integer(releaseIfExists, []string{key, call.Key}, args, scripts.Bool)
 }
 
@@ -104,12 +115,12 @@ func ReleaseIfExists(key string, n int64, wake scripts.Wake, call lane.Call) scr
 // whether it did. A semaphore with 0 permits exists.
 func TrySet(key string, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 	return scripts.Integer(trySet, call.Keys(key),
-		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel), scripts.Bool)
+		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel, wake.Row), scripts.Bool)
 }
 
 // Add changes the number of permits by d, which may be negative and leave fewer than none, and answers the new total.
 func Add(key string, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, call.Keys(key), call.Args(d, wake.Publish, wake.Channel), scripts.Int64)
+	return scripts.Integer(add, call.Keys(key), call.Args(d, wake.Publish, wake.Channel, wake.Row), scripts.Int64)
 }
 
 // Drain takes all permits and answers their number; none are left. As with the semaphores of Java and Redisson, a

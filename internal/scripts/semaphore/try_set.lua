@@ -1,5 +1,5 @@
--- try_set sets the permits of a semaphore that does not exist and wakes the waiters. It follows the preludes lane and
--- value.
+-- try_set sets the permits of a semaphore that does not exist and wakes the waiters. It follows the preludes lane, value
+-- and announce.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  lanes of the session
@@ -9,6 +9,7 @@
 -- ARGV[4]  TTL in milliseconds, 0 for none
 -- ARGV[5]  PUBLISH or SPUBLISH
 -- ARGV[6]  wake channel
+-- ARGV[7]  row
 --
 -- Answers 1, or 0 when there is a semaphore, one of 0 permits included. Publishes the permits if above 0.
 
@@ -22,6 +23,6 @@ else
 end
 settle('1')
 if tonumber(ARGV[3]) > 0 then
-  redis.pcall(ARGV[5], ARGV[6], ARGV[3])
+  announce(ARGV[5], ARGV[6], ARGV[7], ARGV[3], tonumber(ARGV[3]))
 end
 return '1'

@@ -1,0 +1,62 @@
+package row
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+// Semaphores have a row too. Nobody is passed permits: a process is told to look, and acquires them like every other.
+//
+//	         refused                   a script leaves permits that are enough for it
+//	asks ────────────────► in the row ───────────────────────────────────────────────► told, and no longer in the row
+//	 ▲                                                                                     │
+//	 └─────────────────────────────────────────────────────────────────────────────────────┘
+//
+// If permits are left when the process has acquired, its script tells the next one, and so does that of a process that finds
+// too few for itself, or that has nobody left who wants some. So a raise by n permits wakes up to n processes one after the
+// other. What gets lost costs a poll interval.
+//
+// Redisson's waiters never poll. So a raise is announced on the wake channel as well, if anybody listens there who is not
+// known to be of this library. What is known is counted by the subscribers of a channel on which nothing is sent: a process
+// that listens to the wake channel and to its own subscribes to that one last, and leaves it first, by one connection. So the
+// count is never too high, whatever becomes of the process.
+
+// Announce and Wait are preludes of the scripts of semaphores.
+var (
+	Announce = scripts.Prelude(folder, "announce.lua")
+	Wait     = scripts.Prelude(folder, "wait.lua")
+)
+
+// A Candidate stands for a process in the row of a semaphore.
+type Candidate struct {
+	ID       string // empty: the acquisition is of a caller that does not wait
+	Place    int64  // from the message that told the process to look; else 0
+	Patience time.Duration
+}
+
+// Args are the arguments of the prelude Wait.
+func (c Candidate) Args(wake scripts.Wake) []any {
+	return []any{wake.Publish, wake.Channel, wake.Row, c.ID, c.Place, scripts.Milliseconds(c.Patience)}
+}
+
+// Place reads the message that tells a process to look. It is 0 where there is none.
+func Place(message string) int64 {
+	place, _ := strconv.ParseInt(message, 10, 64)
+	return max(place, 0)
+}
+
+// ForOthers tells whether a message on the wake channel of a semaphore is not for those who are in the row.
+func ForOthers(message string) bool { return len(message) > 1 && message[0] == '0' }
+
+// Known is the channel whose subscribers are known to be of this library.
+func Known(row string) string { return row + ":known" }
+
+var leave = scripts.Load(folder, "row/leave", Announce)
+
+// Leave takes a candidate out of the row of a semaphore, or has what it was told told to the next. It answers whether the
+// candidate was in the row.
+func Leave(semaphore string, wake scripts.Wake, candidate string) scripts.Command[bool] {
+	return scripts.Integer(leave, []string{semaphore}, []any{wake.Publish, wake.Channel, wake.Row, candidate}, scripts.Bool)
+}

@@ -1,0 +1,19 @@
+-- leave takes the candidate of a process out of the row of a semaphore, when nobody of the process waits any more. One that
+-- was told, and did not look, has the next one told. It follows the prelude announce.
+--
+-- KEYS[1]  semaphore: permits available
+-- ARGV[1]  PUBLISH or SPUBLISH
+-- ARGV[2]  wake channel
+-- ARGV[3]  row
+-- ARGV[4]  candidate
+--
+-- Answers 1 if it was in the row, else 0.
+
+if redis.call('zrem', ARGV[3], ARGV[4]) == 1 then
+  return 1
+end
+local permits = tonumber(redis.call('get', KEYS[1]) or '0')
+if permits and permits > 0 then
+  tell(ARGV[1], ARGV[2], ARGV[3], permits)
+end
+return 0

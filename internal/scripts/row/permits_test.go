@@ -1,0 +1,289 @@
+package row_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/row"
+	"github.com/redlatch/redlatch/internal/scripts/semaphore"
+	"github.com/redlatch/redlatch/internal/scripts/statetest"
+)
+
+const (
+	permits = "s"
+	queue   = "redlatch_semaphore_row:{s}"
+	public  = "redisson_sc:{s}"
+)
+
+var toQueue = scripts.Wake{Publish: "PUBLISH", Channel: public, Row: queue}
+
+// A hall is a server with a semaphore, and processes that wait for it.
+type hall struct {
+	*testing.T
+	srv    *redistest.Server
+	client *redis.Client
+	all    *redis.PubSub
+	ears   []*redis.PubSub
+	seq    int64
+	places int64 // given so far
+}
+
+func inHall(t *testing.T, fn func(h *hall)) {
+	for name, start := range map[string]func(testing.TB) *redistest.Server{
+		"miniredis": redistest.Mini, "redis": func(tb testing.TB) *redistest.Server { return redistest.Process(tb) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := start(t)
+			h := &hall{T: t, srv: srv, client: srv.Client(t)}
+			h.all = h.client.PSubscribe(t.Context(), "*") // a pattern is not counted among the subscribers of a channel
+			t.Cleanup(func() { _ = h.all.Close() })
+			_, err := h.all.ReceiveTimeout(t.Context(), 30*time.Second)
+			require.NoError(t, err)
+			fn(h)
+		})
+	}
+}
+
+// listens subscribes to channels, on a connection of its own.
+func (h *hall) listens(channels ...string) {
+	ps := h.client.Subscribe(h.Context(), channels...)
+	h.Cleanup(func() { _ = ps.Close() })
+	for range channels {
+		_, err := ps.ReceiveTimeout(h.Context(), 30*time.Second)
+		require.NoError(h, err)
+	}
+	h.ears = append(h.ears, ps)
+}
+
+// there has the processes of these sessions hear what they are told.
+func (h *hall) there(sessions ...string) {
+	for _, session := range sessions {
+		h.listens(queue+":"+session, public, row.Known(queue))
+	}
+}
+
+func (h *hall) call() lane.Call {
+	h.seq++
+	return lane.Call{Key: "redlatch_lanes:{s}:x", Lane: h.seq, Seq: 1}
+}
+
+func (h *hall) waits(client *redis.Client, id string, place int64, wants ...int64) lane.Granted {
+	h.Helper()
+	candidate := row.Candidate{ID: id, Place: place, Patience: patience}
+	got, err := statetest.Send(h.Context(), client, semaphore.Wait(permits, wants, toQueue, candidate, h.call()))
+	require.NoError(h, err)
+	return got
+}
+
+// refused has candidates stand in the row, in this order, each for so many permits.
+func (h *hall) refused(wants int64, ids ...string) {
+	h.Helper()
+	for _, id := range ids {
+		h.places++
+		require.Zero(h, h.waits(h.client, id, h.places, wants).Served)
+	}
+}
+
+func (h *hall) release(n int64) {
+	h.Helper()
+	_, err := statetest.Send(h.Context(), h.client, semaphore.Release(permits, n, toQueue, h.call()))
+	require.NoError(h, err)
+}
+
+// row is who stands there, with what each wants.
+func (h *hall) row() (standing []string) {
+	h.Helper()
+	all, err := h.client.ZRangeWithScores(h.Context(), queue, 0, -1).Result()
+	require.NoError(h, err)
+	for _, z := range all {
+		standing = append(standing, fmt.Sprint(z.Member, " ", int64(z.Score)%1024))
+	}
+	return standing
+}
+
+// heard is what was published since it was asked last: the channel without the names of the semaphore, and the message.
+func (h *hall) heard() (messages []string) {
+	h.Helper()
+	require.NoError(h, h.client.Publish(h.Context(), "end", "").Err())
+	for {
+		got, err := h.all.ReceiveMessage(h.Context())
+		require.NoError(h, err)
+		if got.Channel == "end" {
+			return messages
+		}
+		messages = append(messages, strings.TrimPrefix(got.Channel, queue+":")+" "+got.Payload)
+	}
+}
+
+func TestTheKeysOfASemaphoreAreThoseOfTheLibrary(t *testing.T) {
+	require.Equal(t, []string{queue, public}, []string{keys.SemaphoreRow(permits), keys.SemaphoreChannel(permits)})
+	require.True(t, row.ForOthers("04"))
+	for _, message := range []string{"4", "0", "", "-1", "10"} {
+		require.False(t, row.ForOthers(message), message)
+	}
+	require.EqualValues(t, 7, row.Place("7"))
+	require.Zero(t, row.Place("seven")+row.Place("-7"))
+}
+
+func TestARaiseTellsTheFirstForWhomItIsEnough(t *testing.T) {
+	inHall(t, func(h *hall) {
+		h.there(u, v, w)
+		h.refused(5, a)
+		h.refused(1, b, c)
+		h.release(1)
+		require.Equal(t, []string{v + " 2"}, h.heard(), "with its place, and nobody else is told")
+		require.Equal(t, []string{a + " 5", c + " 1"}, h.row(), "who was told has left")
+	})
+}
+
+func TestAProcessThatIsGoneIsNotTold(t *testing.T) {
+	inHall(t, func(h *hall) {
+		h.there(w)
+		h.refused(1, a, b, c)
+		h.release(1)
+		require.Equal(t, []string{w + " 3"}, h.heard(), "nobody would hear what the first two are told")
+		require.Empty(t, h.row())
+	})
+}
+
+// Whoever is in the row and hears nothing asks a poll interval later; whoever else listens must not wait for that.
+func TestARaiseThatNobodyWasToldOfIsForEverybody(t *testing.T) {
+	inHall(t, func(h *hall) {
+		h.release(2)
+		require.Equal(t, []string{public + " 2"}, h.heard(), "nobody waits")
+		require.NoError(t, h.client.Del(t.Context(), permits).Err())
+		h.refused(1, a)
+		h.release(1)
+		require.Equal(t, []string{public + " 1"}, h.heard(), "the one who waits is gone")
+		require.NoError(t, h.client.Del(t.Context(), permits).Err())
+		h.there(u, v)
+		h.refused(2, u+":1", u+":2", u+":3", u+":4", u+":5", u+":6", u+":7", u+":8")
+		h.refused(1, v+":9")
+		h.release(1)
+		require.Equal(t, []string{public + " 1"}, h.heard(), "eight in front want more")
+		require.Len(t, h.row(), 9)
+	})
+}
+
+func TestOthersWhoListenHearOfARaiseToo(t *testing.T) {
+	inHall(t, func(h *hall) {
+		h.there(u, v)
+		h.listens(public) // one of Redisson's, or of an earlier version
+		h.refused(1, a, b)
+		h.release(1)
+		require.Equal(t, []string{u + " 1", public + " 01"}, h.heard())
+		require.NoError(t, h.ears[2].Close())
+		redistest.Eventually(t, "it has gone", func() bool {
+			return h.client.PubSubNumSub(t.Context(), public).Val()[public] == 2
+		})
+		h.release(1)
+		require.Equal(t, []string{v + " 2"}, h.heard())
+	})
+}
+
+func TestWhoWasToldInVainKeepsItsPlace(t *testing.T) {
+	inHall(t, func(h *hall) {
+		h.there(u, v)
+		h.refused(1, a, b)
+		h.release(1)
+		require.Equal(t, []string{u + " 1"}, h.heard())
+		require.NoError(t, h.client.Set(t.Context(), permits, 0, 0).Err()) // somebody else was faster
+		require.Zero(t, h.waits(h.client, a, 1, 1).Served)
+		require.Equal(t, []string{a + " 1", b + " 1"}, h.row())
+		require.Zero(t, h.waits(h.client, a, 0, 3).Served, "a poll")
+		require.Equal(t, []string{a + " 3", b + " 1"}, h.row(), "with what it wants now")
+		h.release(2)
+		require.Equal(t, []string{v + " 2"}, h.heard())
+		require.Equal(t, 1, h.waits(h.client, b, 2, 1, 2).Served)
+		require.Equal(t, []string{a + " 3", b + " 2"}, h.row(), "one of its process was served, so it is the last")
+		require.Equal(t, 1, h.waits(h.client, a, 0, 1).Served)
+		require.Equal(t, []string{b + " 2"}, h.row(), "nobody of its process wants more")
+	})
+}
+
+func TestAnAcquisitionThatLeavesPermitsTellsTheNext(t *testing.T) {
+	inHall(t, func(h *hall) {
+		h.there(u, v, w)
+		h.refused(1, a, b, c)
+		h.release(3)
+		require.Equal(t, []string{u + " 1"}, h.heard())
+		require.Equal(t, 1, h.waits(h.client, a, 1, 1).Served)
+		require.Equal(t, []string{v + " 2"}, h.heard(), "two are left")
+		require.Zero(t, h.waits(h.client, b, 2, 3).Served)
+		require.Equal(t, []string{w + " 3"}, h.heard(), "it wants more than that by now")
+		require.Equal(t, 1, h.waits(h.client, c, 3, 2).Served)
+		require.Empty(t, h.heard(), "none are left")
+	})
+}
+
+func TestWhoLeavesTheRowPassesOnWhatItWasTold(t *testing.T) {
+	inHall(t, func(h *hall) {
+		leave := func(id string) bool {
+			was, err := statetest.Send(t.Context(), h.client, row.Leave(permits, toQueue, id))
+			require.NoError(t, err)
+			return was
+		}
+		h.there(u, v, w)
+		h.refused(1, a, b, c)
+		require.True(t, leave(b))
+		h.release(1)
+		require.Equal(t, []string{u + " 1"}, h.heard())
+		require.False(t, leave(a))
+		require.Equal(t, []string{w + " 3"}, h.heard())
+		require.False(t, leave(c))
+		require.Empty(t, h.heard(), "nobody is left")
+	})
+}
+
+func TestTheRowLastsForAsLongAsItsProcessesAreKnownToBeThere(t *testing.T) {
+	inHall(t, func(h *hall) {
+		h.refused(1, a)
+		ttl := h.client.PTTL(t.Context(), queue).Val()
+		require.InDelta(t, patience, ttl, float64(30*time.Second))
+		require.NoError(t, h.client.PExpire(t.Context(), queue, patience/2).Err())
+		h.refused(1, b)
+		require.Greater(t, h.client.PTTL(t.Context(), queue).Val(), patience/2)
+		require.NoError(t, h.client.PExpire(t.Context(), queue, 2*patience).Err())
+		h.refused(1, c)
+		require.Greater(t, h.client.PTTL(t.Context(), queue).Val(), patience, "another process has more patience")
+	})
+}
+
+// What a user may not do for the row costs speed: either a process is told or everybody is, and permits are neither lost
+// nor made.
+func TestWhatAUserMayNotDoForTheRowCostsNobodyThePermits(t *testing.T) {
+	h := &hall{T: t, srv: redistest.Process(t)}
+	h.client = h.srv.Client(t)
+	h.all = h.client.PSubscribe(t.Context(), "*")
+	t.Cleanup(func() { _ = h.all.Close() })
+	_, err := h.all.ReceiveTimeout(t.Context(), 30*time.Second)
+	require.NoError(t, err)
+	h.there(u)
+	for _, limits := range [][]string{
+		{"-time"}, {"-zadd"}, {"-zscore"}, {"-zrem"}, {"-zrange"}, {"-pubsub"}, {"-pttl"}, {"-pexpire"},
+		{"resetchannels", "&" + public},
+		{"resetkeys", "~" + permits, "~redlatch_lanes*"},
+	} {
+		require.NoError(t, h.client.FlushAll(t.Context()).Err())
+		h.refused(1, a)
+		user := h.srv.User(t, limits...)
+		if !slices.Contains(limits, "-pexpire") { // the lanes need that
+			require.Zero(t, h.waits(user, b, 0, 1).Served, "%v", limits)
+			_, err := statetest.Send(t.Context(), user, semaphore.Release(permits, 1, toQueue, h.call()))
+			require.NoError(t, err, "%v", limits)
+			require.NotEmpty(t, h.heard(), "%v", limits)
+			require.Equal(t, 1, h.waits(user, a, 0, 1).Served, "%v", limits)
+		}
+		require.NoError(t, user.Close())
+	}
+}

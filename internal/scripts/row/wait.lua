@@ -1,0 +1,48 @@
+-- wait is for an acquisition by a process that has a candidate for the row. It is a prelude, and follows announce.
+--
+-- ARGV[3]  PUBLISH or SPUBLISH
+-- ARGV[4]  wake channel
+-- ARGV[5]  row
+-- ARGV[6]  candidate: the session of the process, a colon, and a number
+-- ARGV[7]  place that the candidate had when it was told; 0 if it was not
+-- ARGV[8]  for how many milliseconds the process is known to be there
+--
+-- The arguments of the acquisition itself begin with ARGV[first].
+--
+-- Answers of the functions stand beside them.
+
+local first = 9
+
+-- place answers the one that the candidate has, or had when it was told. One that has none, or of whose process some were served,
+-- is the last.
+local function place(served)
+  if served == 0 then
+    local before = tonumber(ARGV[7])
+    local score = before == 0 and redis.pcall('zscore', ARGV[5], ARGV[6])
+    if type(score) == 'string' then
+      before = math.floor(tonumber(score) / span)
+    end
+    if before > 0 then
+      return before
+    end
+  end
+  local time = redis.pcall('time')
+  return time.err and 0 or time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- stand has the candidate stand in the row, for a request that wants that many permits and was refused, when so many were
+-- served. Without a refused request it leaves the row. Of the permits that are left the next one is told.
+local function stand(wanted, served, left)
+  if wanted then
+    redis.pcall('zadd', ARGV[5], string.format('%.0f', place(served) * span + math.min(wanted, span - 1)), ARGV[6])
+    local lasts = redis.pcall('pttl', ARGV[5])
+    if type(lasts) == 'number' and lasts * 4 < ARGV[8] * 3 then
+      redis.pcall('pexpire', ARGV[5], ARGV[8])
+    end
+  else
+    redis.pcall('zrem', ARGV[5], ARGV[6])
+  end
+  if left > 0 then
+    tell(ARGV[3], ARGV[4], ARGV[5], left)
+  end
+end
