@@ -1,16 +1,9 @@
 package redlatch_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// TestMain is also the way into the process of a test that has to be killed.
-func TestMain(m *testing.M) {
-	if addr := os.Getenv(waiterVariable); addr != "" {
-		waitToBeKilled(addr)
-	}
-	redistest.Main(m)
-}
+func TestMain(m *testing.M) { redistest.Main(m) }

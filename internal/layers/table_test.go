@@ -84,6 +84,8 @@ var table = map[string][]string{
 	"examples":     nil,                                // only its tests have code
 	"interop":      all(front, primitives, composites), // only its tests have code
 
+	"internal/suite": nil, // only its tests have code
+
 	"internal/servers":           nil,
 	"internal/redistest":         {"internal/servers"},
 	"internal/proxy":             nil,

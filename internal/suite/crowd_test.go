@@ -1,5 +1,5 @@
 //go:build !race
 
-package redlatch_test
+package suite_test
 
 const crowd = 10_000

@@ -1,4 +1,4 @@
-package redlatch_test
+package suite_test
 
 import (
 	"context"
@@ -30,7 +30,7 @@ import (
 // documented is the ACL SETUSER command of docs/operating.md, and more.
 func documented(t *testing.T, more ...string) []any {
 	t.Helper()
-	page, err := os.ReadFile("docs/operating.md")
+	page, err := os.ReadFile("../../docs/operating.md")
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(page), "## ACL")
 	require.True(t, found)
@@ -83,11 +83,11 @@ var called = regexp.MustCompile(`(?:call|insist)\('([a-z]+)'`)
 func TestEveryCommandOfAScriptIsAmongTheDocumentedRights(t *testing.T) {
 	rights := documented(t)
 	found := 0
-	require.NoError(t, fs.WalkDir(os.DirFS("internal/scripts"), ".", func(path string, _ fs.DirEntry, err error) error {
+	require.NoError(t, fs.WalkDir(os.DirFS("../scripts"), ".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".lua" {
 			return err
 		}
-		source, err := os.ReadFile(filepath.Join("internal/scripts", path))
+		source, err := os.ReadFile(filepath.Join("../scripts", path))
 		for _, call := range called.FindAllStringSubmatch(string(source), -1) {
 			require.Contains(t, rights, "+"+call[1], path)
 			found++

@@ -1,6 +1,6 @@
 //go:build !race
 
-package redlatch_test
+package suite_test
 
 // The race detector allocates by itself, and has sync.Pool forget some of what it is given.
 

@@ -1,9 +1,10 @@
-package redlatch_test
+package suite_test
 
 import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -242,4 +243,9 @@ func (h *hang) block(tb testing.TB, pairs int) time.Duration {
 	}
 	callers.Wait()
 	return time.Since(start)
+}
+
+func median[T int | float64 | time.Duration](values []T) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
 }
