@@ -68,16 +68,16 @@ func lostWithItsClient(h *history.History, a *history.Act) bool {
 // executed it, the answer did not come, and the client was killed before it could give back what it did not know of.
 func Unsettled(h *history.History, terms Terms, a *history.Act) bool {
 	killed := h.KilledAt(a.Client)
-	return (a.Outcome == history.Refused || a.Outcome == history.Failed) && killed != history.Never && killed < settledBy(h, terms, a)
+	return (a.Outcome == history.Refused || a.Outcome == history.Failed) && killed != history.Never && killed < settledBy(h, terms, a, a.Back)
 }
 
-// settledBy is when the library has settled what was in doubt as the act returned. A client that was suspended meanwhile
+// settledBy is when the library has settled what was in doubt of the act at a moment. A client that was suspended meanwhile
 // has the whole time once more.
-func settledBy(h *history.History, terms Terms, a *history.Act) history.Time {
-	by := a.Back + terms.Undo
+func settledBy(h *history.History, terms Terms, a *history.Act, at history.Time) history.Time {
+	by := at + terms.Undo
 	for _, o := range h.Outages { // in the order of their beginnings
 		switch {
-		case o.Client != a.Client || o.Killed || o.From >= by || o.To <= a.Back:
+		case o.Client != a.Client || o.Killed || o.From >= by || o.To <= at:
 		case o.To == history.Never:
 			return history.Never
 		default:

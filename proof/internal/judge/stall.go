@@ -106,7 +106,7 @@ func possible(h *history.History, a *history.Act, terms Terms) (stretch, bool) {
 		}
 		return stretch{}, false
 	case history.Doubt:
-		return stretch{a.Called, settledBy(h, terms, a)}, true
+		return stretch{a.Called, settledBy(h, terms, a, a.Back)}, true
 	case "":
 		if killed := h.KilledAt(a.Client); killed != history.Never {
 			return stretch{a.Called, lastUntil(a, killed)}, true
@@ -122,6 +122,8 @@ func possible(h *history.History, a *history.Act, terms Terms) (stretch, bool) {
 		return stretch{from, a.Over}, true
 	case killed != history.Never:
 		return stretch{from, lastUntil(a, killed)}, true
+	case a.Told != history.Never && a.Lease == 0: // its release is in doubt: what has no lease is not lost
+		return stretch{from, settledBy(h, terms, a, a.Told)}, true
 	case a.Told != history.Never:
 		told := a.Told
 		if a.Within != nil && a.Over == history.Never { // what it has left in the server is renewed with the rest

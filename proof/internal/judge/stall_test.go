@@ -85,6 +85,12 @@ func TestASeekerOfPermitsThatSleeps(t *testing.T) {
 			use("a", second, 0, 20*second, 1), use("b", 2*second, 21*second, 22*second, 2), use("b", 3*second, 22*second+quick, 23*second, 3))), "stall"},
 		{"one of the same client that called a moment later waits for more", tell(pool, does(
 			use("a", second, 0, 20*second, 1), use("b", 2*second, 21*second, 22*second, 2), use("b", 2*second+10*quick, 22*second+quick, 23*second, 3))), ""},
+		{"its client is suspended while it gives back", tell(pool, does(
+			act{mode: history.Permits, called: second, leave: 2 * second, unsure: true, told: 2*second + quick, n: 3}, use("b", 2*second, 70*second, 71*second, 2)),
+			event(history.Suspend, "a", 2*second), event(history.Resume, "a", 15*second)), ""},
+		{"its client was suspended while it gave back, long ago", tell(pool, does(
+			act{mode: history.Permits, called: second, leave: 2 * second, unsure: true, told: 2*second + quick, n: 3}, use("b", 2*second, 80*second, 81*second, 2)),
+			event(history.Suspend, "a", 2*second), event(history.Resume, "a", 15*second)), "stall"},
 		{"there are too few after the first is given back", tell(pool, does(
 			use("a", second, 0, 4*second, 1), use("c", second, 0, 20*second, 2), use("b", 2*second, 21*second, 22*second, 2))), ""},
 	})
