@@ -69,7 +69,6 @@ func TestEveryErrorHasItsClass(t *testing.T) {
 		{reply("WRONGPASS invalid username-password pair or user is disabled."), outcome.Hopeless},
 		{reply("ERR unknown command 'evalsha'"), outcome.Hopeless},
 		{redis.ErrCrossSlot, outcome.Hopeless},
-		{redis.Nil, outcome.Hopeless},
 		{redis.ErrClosed, outcome.Hopeless},
 		{redis.ErrPoolTimeout, outcome.Full},
 		{redis.ErrPoolExhausted, outcome.Full},
