@@ -40,7 +40,7 @@ var mutants = []mutant{
 	{"what was passed to nobody is kept", []edit{{"internal/baselock/pass.go",
 		"\tgo newOwnerAs(b, b.defaults, owner).giveUp()\n", ""}}, []string{"stall"}},
 	{"a cancelled acquisition is not undone", []edit{{"internal/counter/seek.go",
-		"\t\t\tgo c.abandon(try, take, call, failure)\n", ""}}, []string{"conservation", "stall"}},
+		"\t\t\tgo c.abandon(try, take, call, failure, s)\n", ""}}, []string{"conservation", "stall"}},
 	{"tokens are issued twice", []edit{{"internal/scripts/fencedlock/issue.lua",
 		"redis.pcall('incr', KEYS[2])", "redis.pcall('incrby', KEYS[2], redis.call('exists', KEYS[2]) == 1 and 0 or 1)"}}, []string{"tokens"}},
 
@@ -62,7 +62,7 @@ var mutants = []mutant{
 	{"affeabb: a wait that ended during an outage says that somebody else has it", []edit{{"internal/baselock/explain.go",
 		"\tfound := errs.FoundOut(err)\n", "\tfound := errs.FoundOut(err)\n\tif found == nil {\n\t\tfound = errs.Refusal(\"is held\")\n\t}\n"}}, []string{model}},
 	{"bca1591: what a late copy of a refused acquisition takes is not undone", []edit{{"internal/counter/seek.go",
-		"\t\tgo c.revoke(try, call, receipt.Sent)\n\t\treturn lane.Granted{Again: -1}", "\t\tc.Session.ReturnLane(c.Key, call)\n\t\treturn lane.Granted{Again: -1}"}}, []string{"conservation", "stall"}},
+		"\t\tgo c.revoke(try, call, receipt.Sent, s)\n\t\treturn lane.Granted{Again: -1}", "\t\tc.Session.ReturnLane(c.Key, call)\n\t\treturn lane.Granted{Again: -1}"}}, []string{"conservation", "stall"}},
 	{"13571bd: an uncertain release is not carried through", []edit{{"internal/counter/operation.go",
 		"case owed: //", "case false && owed: //"}}, []string{"conservation", "stall", "early latch"}},
 	{"9f10282: a latch that was deleted is taken for one that was counted down", []edit{{"countdownlatch/await.go",
