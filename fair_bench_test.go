@@ -16,7 +16,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// A fair lock that nobody else wants, beside two bare commands.
+// BenchmarkFairAlone compares a pair of Lock and Unlock of an uncontended fair lock with two bare commands.
 func BenchmarkFairAlone(b *testing.B) {
 	s := newStage(b)
 	lock := fairlock.New(s.client, s.srv.Key(b, "own"))

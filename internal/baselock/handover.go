@@ -52,8 +52,8 @@ func (b *Base) offer(set *settings.Settings, held bool) *waiting.Offer {
 	return &waiting.Offer{Who: newOwner(b, set), Expected: held, Poll: b.poll(set)}
 }
 
-// poll is for how long a waiter sleeps who expects to be handed the lock. One that no message reaches does not ask more
-// seldom than the others of its kind do.
+// poll is how long a waiter that expects a hand-off sleeps before it asks Redis. A spin lock's waiter hears no messages, so it
+// asks at least as often as a spin lock's longest default pause.
 func (b *Base) poll(set *settings.Settings) time.Duration {
 	if b.Kind.Pace != nil {
 		return waiting.Bound(-1, settings.DefaultBackOffMax)

@@ -20,11 +20,13 @@ import (
 func (o *owner) canBequeath(line *session.Line, claim waiting.Claim) bool {
 	heir := claim.Who().(*owner)
 	mine, its := o.set, heir.set
-	if !o.base.Kind.Local || mine.Scripted || its.Scripted || !o.fresh(line) || mine.Lease != 0 || its.Lease != 0 || mine.MaxHold != 0 || its.MaxHold != 0 ||
+	if !o.base.Kind.Local || mine.Scripted || its.Scripted || !o.fresh(line) ||
+		mine.Lease != 0 || its.Lease != 0 || mine.MaxHold != 0 || its.MaxHold != 0 ||
 		mine.WatchdogTimeout != its.WatchdogTimeout {
 		return false
 	}
-	if mine.PreferWriters || its.PreferWriters { // whoever gets in by a script withdraws its announcement with it
+	// The acquiring script withdraws a preferred writer's announcement, and a local hand-off runs no script.
+	if mine.PreferWriters || its.PreferWriters {
 		return false
 	}
 	o.mu.Lock()

@@ -38,8 +38,8 @@ func TestWithinAProcessTheLockGoesFromHandToHandWithoutACommand(t *testing.T) {
 	})
 }
 
-// heard takes the lock and has it handed to somebody else by a script. This process hears the lock's messages by then, and
-// the script was sent since: it may be handed on without a command.
+// heard returns a hold that may be handed on without a command: the process was subscribed to the lock's channel before the
+// script was sent by which the hold got the lock.
 func (k *kit) heard(b *baselock.Base, opts ...redlatch.Option) *redlatch.Hold {
 	first := k.take(b, k.ctx)
 	second := k.wait(b, k.ctx, opts...)

@@ -40,9 +40,9 @@ type Kind struct {
 	// Local says that a holder may hand the lock on to the next waiter of its process without a command.
 	Local bool
 
-	// For locks that go from hand to hand by a script; nil for those whose release is for everybody. HandOver is Release by
-	// the one and Acquire by the other in one. Enlist is Acquire for an owner who waits in the row, Pass is Release to the
-	// first in it.
+	// These three are nil for a kind whose release wakes all waiters. HandOver releases the lock of one owner and acquires it
+	// for another of the same process, in one script. Enlist is Acquire for an owner that waits in the process queue. Pass is
+	// Release that gives the lock to the first in that queue.
 	HandOver func(from, to Subject) scripts.Command[scripts.Attempt]
 	Enlist   func(s Subject, line string, patience time.Duration) scripts.Command[row.Sitting]
 	Pass     func(s Subject, turn row.Turn) scripts.Command[row.Release]

@@ -236,8 +236,9 @@ func (c *Counter) abandon(try Attempt, take scripts.Command[lane.Granted], call 
 	c.revoke(try, call, failure.Sent, s)
 }
 
-// revoke undoes an attempt that was sent then, returns its lane, and takes its candidate out of the row. What an attempt has taken that is not stored there is
-// never forgotten: the caller may have been patient for longer than the server remembers.
+// revoke undoes an attempt that was sent then, returns its lane, and takes its candidate out of the row. An attempt that is
+// not stored in its lane is undone however long ago it was sent: the caller may have been patient for longer than the server
+// remembers.
 func (c *Counter) revoke(try Attempt, call lane.Call, sent time.Time, s *standing) {
 	undo := c.undo(try, call, sent)
 	over := func() {
