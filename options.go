@@ -267,6 +267,20 @@ func WithLocalHandOff(on bool) Option {
 	})
 }
 
+// WithClockTokens makes the tokens of a fenced lock outlive their counter: none is below the server's time in microseconds, when
+// Redis issues it. So a counter that was lost, or went back to what it was (a failover, a restart, an eviction, a deletion),
+// goes on above all tokens issued before, and a guard neither takes a former holder for the present one nor refuses that. It
+// needs that the clocks of a server and of the one that takes over from it differ by less than the time between the loss and
+// the next acquisition, that fewer than a million tokens a second are issued, and that all who take the lock have the option:
+// Redisson has none like it, and goes on counting. Numbers of 16 digits are the price; they fit into a BIGINT, and into a
+// double.
+func WithClockTokens() Option {
+	return option(func(s *settings.Settings) {
+		s.ClockTokens = true
+		s.Give(settings.ClockTokens)
+	})
+}
+
 // WithNameMapper passes every name through fn before it becomes a key, as Redisson's NameMapper does; use the same
 // mapping on both sides if they share objects. It is an option of New alone.
 func WithNameMapper(fn func(name string) string) Option {

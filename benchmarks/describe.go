@@ -54,13 +54,16 @@ func (p *plan) describe(t *trial.Trial) (report.Results, error) {
 	for _, l := range library.All {
 		r.Libraries = append(r.Libraries, report.Library{Name: l.Name, Lock: l.Contends, Note: l.Note})
 	}
+	for _, l := range library.Primitives {
+		r.Libraries = append(r.Libraries, report.Library{Name: l.Name, Lock: true, Note: l.Note, Primitive: true})
+	}
 	if p.java != "" {
 		r.Libraries = append(r.Libraries, report.Library{Name: trial.Redisson, Lock: true, Note: redisson})
 	}
 	return r, nil
 }
 
-const redisson = "Redisson 4.7 with `getLock`, in a Java process beside this one, 32 connections; warm before it is measured. " +
+const redisson = "Redisson 4.7 with `getLock`, or with the counterpart of a primitive, in a Java process beside this one, 32 connections; warm before it is measured. " +
 	"The DEL that follows each of its unlocks is not counted as a command"
 
 // compared are the modules whose versions belong to the figures.

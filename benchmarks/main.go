@@ -1,5 +1,5 @@
 // Command benchmarks runs redlatch and other libraries for locks on Redis side by side, in one process against one
-// server, and writes what it finds as tables and pictures.
+// server, then every primitive of redlatch, and writes what it finds as tables and pictures.
 //
 //	go -C benchmarks run .              # all of it, into docs/benchmarks
 //	go -C benchmarks run . -short       # less exactly
@@ -22,6 +22,7 @@ import (
 	"github.com/redlatch/redlatch/benchmarks/internal/delay"
 	"github.com/redlatch/redlatch/benchmarks/internal/load"
 	"github.com/redlatch/redlatch/benchmarks/internal/report"
+	"github.com/redlatch/redlatch/benchmarks/internal/server"
 	"github.com/redlatch/redlatch/benchmarks/internal/trial"
 )
 
@@ -64,7 +65,7 @@ type plan struct {
 	url, java       string
 	out, machine    string
 	only, libraries regexpFlag
-	short           bool
+	short, draw     bool
 }
 
 type regexpFlag struct{ *regexp.Regexp }
@@ -87,8 +88,9 @@ func (p *plan) parse(args []string) error {
 	flags.IntVar(&p.rounds, "rounds", 7, "`number` of times that every block is run")
 	flags.DurationVar(&p.block, "block", 80*time.Millisecond, "`length` of the shortest block; those with more callers, or one key, are longer")
 	flags.BoolVar(&p.short, "short", false, "2 rounds of 50 ms, unless -rounds and -block say otherwise")
-	flags.Var(&p.only, "only", "`pattern` of what is run: (loopback|latency)/(own/…|hot/…|wake), waiters, holds, stall")
-	flags.Var(&p.libraries, "libraries", "`pattern` of the libraries that are run beside the floor")
+	flags.BoolVar(&p.draw, "draw", false, "measure nothing; write tables and pictures again from the figures in the folder of -out")
+	flags.Var(&p.only, "only", "`pattern` of what is run: (loopback|latency|primitives)/(own/…|hot/…|wake), waiters, holds, stall")
+	flags.Var(&p.libraries, "libraries", "`pattern` of the libraries and primitives that are run beside the floor")
 	flags.DurationVar(&p.latency, "latency", time.Millisecond, "what the network with latency adds to a round trip")
 	flags.DurationVar(&p.poll, "poll", 10*time.Millisecond, "`pause` between two questions of libraries whose waiters poll")
 	flags.IntVar(&p.pool, "pool", 0, "`connections` of each go-redis client; 0 leaves the default, 10 for each core")
@@ -126,6 +128,10 @@ func (p *plan) parse(args []string) error {
 
 // run does the whole of it, and writes also what an interrupted run has found.
 func (p *plan) run(ctx context.Context) (err error) {
+	if p.draw {
+		return report.Redraw(p.out)
+	}
+	begin := time.Now()
 	s, err := p.server()
 	if err != nil {
 		return err
@@ -141,10 +147,12 @@ func (p *plan) run(ctx context.Context) (err error) {
 		Networks: []trial.Network{{Name: "loopback", Addr: s.Addr}, {Name: "latency", Addr: proxy.Addr, Slow: true}},
 		Only:     p.only.Regexp, Libraries: p.libraries.Regexp, Log: os.Stderr,
 	}
+	defer p.others(t)()
 	results, err := p.describe(t)
 	if err != nil {
 		return err
 	}
+	results.Busy = otherWork()
 	if p.java != "" {
 		if t.Java, err = load.StartJava(p.java, s.Addr); err != nil {
 			results.Left = append(results.Left, fmt.Sprintf("Redisson (%v)", err))
@@ -153,9 +161,27 @@ func (p *plan) run(ctx context.Context) (err error) {
 		}
 	}
 	err = t.Run(ctx, &results)
-	fmt.Print(report.Markdown(results))
+	results.Busy = max(results.Busy, otherWork())
+	fmt.Print(report.Text(results))
 	if p.out != "" {
 		err = errors.Join(err, report.Write(results, p.out))
 	}
+	fmt.Fprintf(os.Stderr, "%s: %v\n", p.command, time.Since(begin).Round(time.Second))
 	return err
+}
+
+// others starts two more servers, for what needs three. Without them that is left out, and the results say so.
+func (p *plan) others(t *trial.Trial) (stop func()) {
+	for range 2 {
+		s, err := server.Start()
+		if err != nil {
+			break
+		}
+		t.Others = append(t.Others, s)
+	}
+	return func() {
+		for _, s := range t.Others {
+			s.Stop()
+		}
+	}
 }

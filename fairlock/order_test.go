@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/session"
@@ -118,7 +119,7 @@ func TestCallsOfOneProcessEnterInTheOrderInWhichTheyAreMade(t *testing.T) {
 	hold, err := lock.Lock(ctx)
 	require.NoError(t, err)
 	set := settings.Defaults()
-	queue, part := session.Of(client, &set).Queue(session.LineFor(name, "fair lock"))
+	queue, part := session.Of(client, &set).Queue(cohort.KeyFor(name, "fair lock"))
 	defer part()
 
 	var (

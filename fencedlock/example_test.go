@@ -129,6 +129,27 @@ func ExampleGuard_Claim() {
 	// Output: <nil> 7
 }
 
+// Two owners have one token when its counter was lost. The guard does not take both.
+func ExampleGuard_By() {
+	defer connect()()
+	ctx := context.Background()
+	lock, guard := fencedlock.New(rdb, "orders:42"), fencedlock.NewGuard(rdb, "orders:42")
+	const state = "{orders:42}:state"
+
+	former, _ := lock.Lock(ctx)
+	_ = rdb.Del(ctx, "orders:42", "redisson_lock_token:{orders:42}") // as a failover may lose them
+	holder, _ := lock.Lock(ctx)
+
+	fmt.Println(former.Token(), holder.Token())
+	fmt.Println(guard.By(holder.Owner()).Set(ctx, holder.Token(), state, "shipped"))
+	fmt.Println(guard.By(former.Owner()).Set(ctx, former.Token(), state, "cancelled"))
+	_, _ = holder.Unlock(ctx), former.Unlock(ctx)
+	// Output:
+	// 1 1
+	// <nil>
+	// redlatch: stale fencing token: guard "orders:42" has seen token 1 from another owner; its counter was lost, and it was issued twice
+}
+
 func ExampleGuard_Do() {
 	defer connect()()
 	ctx := context.Background()

@@ -27,16 +27,24 @@
 //
 // Every acquisition is issued a token greater than all before it, across all processes, including Java's; so is a
 // re-entry, as in Redisson. Hold.Token returns the newest token of its holder, for outer and inner holds alike, so a
-// holder does not become stale by its own re-entry. A lost reply costs no token and changes none. [Lock.LastToken]
-// returns the token issued last; it is no proof of holding.
+// holder does not become stale by its own re-entry. A lost reply costs no token and changes none. One holder after the
+// other has 1, 2, 3 as long as nobody waits. Goroutines of one process that wait hand the lock on without asking Redis,
+// with tokens of a block that was issued to their process at once, of 4096 at most; what is left of it at the end is given
+// to nobody. So [Lock.LastToken], and getToken of Java, is an upper bound of the tokens that holders have: a guard that is
+// shown it refuses the present holder, and those whom that hands the lock on to.
 //
 // The token is a counter of its own beside the lock, without a TTL. Unlocking and force-unlocking do not touch it, and
 // it stays when the lock is gone: a name that was locked once costs one small key for ever, so do not use an unlimited
-// number of names. If the counter is lost (the server restarted empty, a failover promoted a replica without the last
-// write, somebody deleted it) it starts again at 1, and a guard that still knows greater tokens refuses the new
-// holders: better to write nothing than to overwrite a newer holder's data. [redlatch.WithReplicas] narrows that gap,
-// because an acquisition then counts only when replicas have its token. If somebody put a TTL on the counter, as
-// Redisson's expire and its multi-lock with a lease do, the next acquisition from Go removes it.
+// number of names. If somebody put a TTL on the counter, as Redisson's expire and its multi-lock with a lease do, the next
+// acquisition from Go removes it.
+//
+// If the counter is lost or goes back (the server restarted empty, a failover promoted a replica without the last write,
+// somebody deleted it), the end of a row of local hand-offs raises it above their tokens, if the last holder is still
+// there, and so does a re-entry. Otherwise tokens are issued a second time, and then the store cannot know whose is the newer one. A guard that
+// has seen greater tokens refuses the present holder. One that has not may take the late write of a former holder, whose
+// token is greater. Of two owners of one token it takes the first, if they write through [Guard.By].
+// [redlatch.WithReplicas] narrows that gap, because an acquisition then counts only when replicas have its token.
+// [redlatch.WithClockTokens] closes it, for servers whose clocks agree.
 //
 // In everything else the lock is that of package rlock: watchdog, waiting, messages, order. Do not use both kinds on
 // one name, because a plain lock issues no token.
@@ -61,7 +69,7 @@ var _ redlatch.Lock = (*Lock)(nil)
 
 // New makes a reentrant fenced lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry
 // locks; a bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithAtLeast, WithWait,
-// WithWatchdogTimeout, WithReplicas, and those that every primitive takes.
+// WithWatchdogTimeout, WithReplicas, WithLocalHandOff, WithClockTokens, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{baselock.New(client, name, &reentrant, opts)}
 }
@@ -95,7 +103,8 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
-// LastToken returns the token issued last, to whomever, 0 when none was. It proves nothing about who holds the lock.
+// LastToken returns the token issued last, to whomever, 0 when none was. It proves nothing about who holds the lock, and may
+// be greater than the token of any holder: it may have been issued to a process that has not given it out.
 func (l *Lock) LastToken(ctx context.Context) (int64, error) {
 	return baselock.Ask(ctx, l.base, lastToken(l.base.Key))
 }
@@ -116,8 +125,8 @@ func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 // are. The holder learns of it within a third of the watchdog timeout plus a second.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.base.ForceUnlock(ctx) }
 
-// Inspect returns who holds the lock, how many times, how long it still lasts, and the newest token, to whomever it was
-// issued. The token is read last, so it is no older than that of the holder.
+// Inspect returns who holds the lock, how many times, how long it still lasts, and the newest token, as LastToken does. That is
+// read last, so it is no older than the holder's.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
 	info, err := l.base.Inspect(ctx)
 	if err != nil {

@@ -17,25 +17,40 @@ import (
 // greatest token that it has seen, and makes a write only when the write's token is not smaller: check and write are
 // one step, so a newer holder cannot come in between. A refused write matches ErrStale.
 //
+// That is sound while the lock's counter of tokens survives, whatever happens to the lock itself: suspended processes,
+// expiry, deletion, force. The package says what happens when the counter is lost. Where that must not happen, use
+// [redlatch.WithClockTokens] for the lock and By for the guard.
+//
 // It protects only against writes that go through it: all writers of the data must use a Guard of the same name, and
 // tokens of one lock, which usually has that name too. A token may be passed to other processes and be used there; the
 // guard does not ask who holds the lock.
 //
 // Every write takes effect once or not at all, however often it has to be sent. When ctx ends before the outcome is
-// known the error matches ErrUncertain, and a write that has not been made by then is prevented.
+// known the error matches ErrUncertain, and the write is settled in the background: until the server has answered that, it
+// may still be made, behind later ones of the same token too; after that it never is.
 type Guard struct {
 	counter *counter.Counter
-	seen    string // the key of the greatest token
+	keys    fencedlock.Guarded
+	owner   string // see By
 }
 
 // NewGuard makes a guard. It does no I/O. On a cluster the guarded data must share the hash slot of the guard: give the
 // keys its name in braces, as in {orders:42}:state. It takes only options that every primitive takes.
 //
-// The greatest token is kept in redlatch_guard:{name}, without a TTL: like the lock's own counter it must outlive every
-// holder.
+// The greatest token is kept in redlatch_guard:{name}, and who has shown it first in redlatch_guard_owner:{name}, without a
+// TTL: like the lock's own counter they must outlive every holder.
 func NewGuard(client redlatch.Client, name string, opts ...redlatch.Option) *Guard {
 	c := counter.New(client, name, "guard", nil, 0, opts)
-	return &Guard{counter: c, seen: keys.Guard(c.Key)}
+	return &Guard{counter: c, keys: fencedlock.Guarded{Seen: keys.Guard(c.Key), Owner: keys.GuardOwner(c.Key)}}
+}
+
+// By returns the guard for what one owner writes, the Hold.Owner of the hold whose token it is. The guard remembers the first
+// owner who shows it a token, and refuses the same token from another. Two owners have one token only if the lock's counter was
+// lost in between; see the package. Who says no owner, as without By, is not told apart from others.
+func (g *Guard) By(owner string) *Guard {
+	by := *g
+	by.owner = owner
+	return &by
 }
 
 // Name returns the name that the guard was made with.
@@ -66,7 +81,7 @@ func (g *Guard) Do(ctx context.Context, token int64, command, key string, args .
 		return err
 	}
 	above, err := counter.Change(ctx, g.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[int64] {
-		return fencedlock.Write(g.seen, call, token, command, key, args)
+		return fencedlock.Write(g.keys, call, token, g.owner, command, key, args)
 	})
 	return g.judge(token, above, err)
 }
@@ -78,14 +93,14 @@ func (g *Guard) Claim(ctx context.Context, token int64) error {
 		return err
 	}
 	above, err := counter.Ask(ctx, g.counter, func(string) scripts.Command[int64] { // harmless, however often and late
-		return fencedlock.Claim(g.seen, token)
+		return fencedlock.Claim(g.keys, token, g.owner)
 	})
 	return g.judge(token, above, err)
 }
 
 // Greatest returns the greatest token that the guard has seen, 0 before the first.
 func (g *Guard) Greatest(ctx context.Context) (int64, error) {
-	return counter.Ask(ctx, g.counter, func(string) scripts.Command[int64] { return fencedlock.Last(g.seen) })
+	return counter.Ask(ctx, g.counter, func(string) scripts.Command[int64] { return fencedlock.Last(g.keys.Seen) })
 }
 
 func (g *Guard) check(token int64) error {
@@ -97,9 +112,14 @@ func (g *Guard) check(token int64) error {
 
 // judge is the error of an operation that found the greatest token to be above its own, or failed.
 func (g *Guard) judge(token, above int64, err error) error {
-	if err == nil && above != 0 {
+	switch {
+	case err != nil || above == 0:
+		return err
+	case above == token:
+		return fmt.Errorf("%w: guard %q has seen token %d from another owner; its counter was lost, and it was issued twice", errs.Stale,
+			g.Name(), token)
+	default:
 		return fmt.Errorf("%w: guard %q has seen token %d, which is newer than %d; the lock was lost", errs.Stale,
 			g.Name(), above, token)
 	}
-	return err
 }

@@ -19,20 +19,23 @@ var (
 	reentrant = func() baselock.Kind {
 		kind := baselock.Plain().HandingOver()
 		kind.Noun = "fenced lock"
-		kind.Local = false // each acquisition is issued a token, in Redis
-		kind.Takes &^= settings.LocalHandOff
+		kind.Takes |= settings.ClockTokens
 		kind.Tokens = keys.FencingToken
 		kind.Acquire = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
-			return fencedlock.Acquire(s.Key, s.Tokens, s.Owner, s.Lease)
+			return issuer(s).Acquire(s.Key, s.Tokens, s.Owner, s.Lease)
 		}
 		kind.HandOver = func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
-			return fencedlock.HandOver(from.Key, from.Tokens, from.Owner, to.Owner, to.Lease)
+			return issuer(to).HandOver(from.Key, from.Tokens, from.Owner, to.Owner, to.Lease, from.Token, to.Block)
 		}
-		kind.Enlist = func(s baselock.Subject, line string, patience time.Duration) scripts.Command[row.Sitting] {
-			return fencedlock.Enlist(s.Key, s.Tokens, s.Owner, s.Lease, line, patience)
+		kind.Enlist = func(s baselock.Subject, line string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+			return issuer(s).Enlist(s.Key, s.Tokens, s.Owner, s.Lease, line, patience, looks)
 		}
 		kind.Pass = func(s baselock.Subject, turn row.Turn) scripts.Command[row.Release] {
-			return fencedlock.Pass(s.Key, s.Tokens, s.Owner, s.Wake, turn)
+			return issuer(s).Pass(s.Key, s.Tokens, s.Owner, s.Wake, turn)
+		}
+		kind.Release = func(s baselock.Subject) scripts.Command[bool] {
+			cmd := kind.Pass(s, row.Turn{Row: keys.LockRow(s.Key), Token: s.Token})
+			return scripts.Map(cmd, func(r row.Release) bool { return r.Freed })
 		}
 		kind.Reenter = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 			return fencedlock.Reenter(s.Key, s.Tokens, s.Owner, s.Holds, s.Lease, s.Token)
@@ -45,6 +48,13 @@ var (
 		return kind
 	}()
 )
+
+func issuer(s baselock.Subject) *fencedlock.Issuer {
+	if s.Clock {
+		return fencedlock.Clocked
+	}
+	return fencedlock.Counted
+}
 
 func lastToken(key string) scripts.Command[int64] { return fencedlock.Last(keys.FencingToken(key)) }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/jitter"
@@ -37,13 +38,20 @@ type blocked struct {
 func (b *blocked) Error() string { return b.err.Error() }
 func (b *blocked) Unwrap() error { return b.err }
 
-// acquire makes rounds until one gets all members.
 func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	if c.set.Wait > 0 && !c.try {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.set.Wait)
 		defer cancel()
 	}
+	if c.try || !c.queues(ctx) {
+		return c.rounds(ctx, false)
+	}
+	return c.wait(ctx)
+}
+
+// rounds makes rounds until one gets all members. alone says that others have had the time to take them.
+func (c *call) rounds(ctx context.Context, alone bool) (*quorum.Hold, error) {
 	carried := quorum.Carried(ctx)
 	busy, patience := inOrder, firstPatience
 	for {
@@ -51,7 +59,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 		members, err := c.round(ctx, busy, patience)
 		var h *quorum.Hold
 		if err == nil {
-			h, err = c.hold(ctx, start, members)
+			h, err = c.hold(ctx, start, members, alone && time.Since(start) < baselock.YieldFor)
 		}
 		if err == nil {
 			return h, nil
@@ -162,7 +170,7 @@ func (c *call) one(ctx context.Context, i int, how manner, patience time.Duratio
 var errPartial = errors.New("a member was lost before all were held; ask for a longer lease")
 
 // hold makes members that were all acquired one hold, with the whole lease on each.
-func (c *call) hold(ctx context.Context, start time.Time, members []quorum.Member) (*quorum.Hold, error) {
+func (c *call) hold(ctx context.Context, start time.Time, members []quorum.Member, alone bool) (*quorum.Hold, error) {
 	if err := c.level(ctx, members); err != nil && !errors.Is(err, errs.Lost) {
 		return nil, err
 	}
@@ -171,9 +179,11 @@ func (c *call) hold(ctx context.Context, start time.Time, members []quorum.Membe
 			return nil, fmt.Errorf("%w: %w: %s: %w", errs.Unavailable, errPartial, m.Name, cause)
 		}
 	}
-	return quorum.New(quorum.Terms{
-		Noun: noun, Name: c.lock.name, Need: len(members), Set: &c.set,
-	}, start, members), nil
+	terms := c.Terms()
+	if c.queued {
+		terms.Cohort = c.lock.cohort(alone)
+	}
+	return quorum.New(terms, start, members), nil
 }
 
 // level gives the members that were taken first the lease that they have used up waiting for the last.

@@ -19,6 +19,10 @@
 // the members before it are only tried, and those behind it are waited for. The moments are random and grow, so two
 // programs do not give way to each other for ever.
 //
+// Goroutines of one process that want the same members wait for all of them in one queue, and hand all of them on to one
+// another without a command, for 10 ms at most; see [redlatch.WithLocalHandOff]. That is so where all members are locks of
+// packages rlock and spinlock.
+//
 // [NewGroup] locks some of the values of one group, in one key and one round trip, compatible with Redisson's
 // getMultiLock(group, values).
 //

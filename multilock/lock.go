@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -23,6 +25,8 @@ import (
 type Lock struct {
 	name     string
 	members  []redlatch.Locker // in the order in which they are taken
+	bases    []*baselock.Base  // of the members; nil where one of them cannot be handed on
+	line     cohort.Key        // where the callers of this process wait for all of them, then
 	defaults []redlatch.Option
 }
 
@@ -52,6 +56,7 @@ func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 		names = append(names, m.Name())
 	}
 	l.name = strings.Join(slices.Compact(names), "+")
+	l.meet()
 	return l
 }
 
@@ -87,6 +92,8 @@ type call struct {
 	opts []redlatch.Option
 	set  settings.Settings // what the options say, to the composite
 	try  bool
+
+	queued bool // its hold may be handed on to those who wait in the lock's line
 }
 
 func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/session"
@@ -22,7 +23,7 @@ func inLine(t testing.TB, client *redis.Client, key string, n int) {
 	t.Helper()
 	set := settings.Defaults()
 	waiters := func() int {
-		return session.Of(client, &set).Waiters(session.LineFor(key, "permit semaphore"))
+		return session.Of(client, &set).Waiters(cohort.KeyFor(key, "permit semaphore"))
 	}
 	eventually(t, fmt.Sprint(n, " wait"), func() bool { return waiters() == n })
 }

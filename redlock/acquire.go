@@ -10,14 +10,14 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
-	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/session"
-	"github.com/redlatch/redlatch/internal/waiting"
 )
 
 // The pauses between two attempts of a waiter, with jitter of a half. Two who have split the votes go apart so.
@@ -27,9 +27,14 @@ const (
 )
 
 func pauses() func() time.Duration {
-	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(firstPause), backoff.WithMaxInterval(mostPause),
-		backoff.WithMaxElapsedTime(0))
-	return func() time.Duration { return min(policy.NextBackOff(), mostPause) }
+	var policy *backoff.ExponentialBackOff // most waiters need none
+	return func() time.Duration {
+		if policy == nil {
+			policy = backoff.NewExponentialBackOff(backoff.WithInitialInterval(firstPause), backoff.WithMaxInterval(mostPause),
+				backoff.WithMaxElapsedTime(0))
+		}
+		return min(policy.NextBackOff(), mostPause)
+	}
 }
 
 // A result is what a round came to.
@@ -51,17 +56,19 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	}
 	carried := quorum.Carried(ctx)
 	first := c.lock.nodes[0].base
-	again := c.carriedIn(ctx)
-	if !again && first.Session.Waiting(c.lock.line()) {
-		if c.try {
+	c.again = c.carriedIn(ctx)
+	if !c.again {
+		waited, held, _ := first.Session.Cohorts.Busy(c.lock.line)
+		switch {
+		case waited && c.try:
 			if err := c.behind(ctx); err != nil {
 				return nil, err
 			}
-		} else {
+		case waited, held && !c.try:
 			return c.wait(ctx, carried, nil)
 		}
 	}
-	r := c.round(ctx, carried)
+	r := c.round(ctx, carried, false)
 	switch {
 	case r.hold != nil:
 		return r.hold, nil
@@ -85,7 +92,7 @@ func (r *result) known() error {
 
 // behind is for a try while others of this process wait, whom it does not overtake. nil says that nobody waits any more.
 func (c *call) behind(ctx context.Context) error {
-	found, err := c.lock.nodes[0].base.Session.Behind(ctx, c.lock.line(), c.set.OutageFor(true))
+	found, err := c.lock.nodes[0].base.Session.Behind(ctx, c.lock.line, c.set.OutageFor(true))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return c.ended(ctx, err, nil)
@@ -99,7 +106,7 @@ func (c *call) behind(ctx context.Context) error {
 	return nil
 }
 
-// carriedIn tells whether ctx carries the lock, so that waiting behind others would be waiting for itself.
+// carriedIn tells whether ctx carries the lock.
 func (c *call) carriedIn(ctx context.Context) bool {
 	for _, n := range c.lock.nodes {
 		if n.base.Carries(ctx) {
@@ -117,42 +124,62 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 	if last != nil && last.broken {
 		trouble = time.Now()
 	}
-	line := waiting.NewLine(nil)
-	if !c.carriedIn(ctx) {
-		var part func()
-		line, _, part = first.Session.Join(c.lock.line(), "")
+	var (
+		line    *cohort.Queue
+		request *cohort.Request
+	)
+	if c.again {
+		line = cohort.NewQueue(nil)
+	} else {
+		shared, held, part := first.Session.Join(c.lock.line, session.Channels{})
 		defer part()
+		line, request = shared.Queue, &cohort.Request{Who: c, Expected: held, Poll: c.Poll()}
+		if held {
+			line.Note(ours)
+		}
 	}
 	if last != nil {
 		line.Note(last.err)
 	}
-	attempt := func(ctx context.Context) (waiting.Verdict, error) {
-		r := c.round(ctx, carried)
+	yielded := false // others have had the time to ask
+	attempt := func(ctx context.Context) (cohort.Verdict, error) {
+		if line.Yields() {
+			yielded = true
+			return cohort.Verdict{Sleep: baselock.YieldFor, Found: errs.Refusal("is left to other processes for a moment")}, nil
+		}
+		r := c.round(ctx, carried, yielded)
+		yielded = false
 		if found := r.known(); found != nil {
 			line.Note(found)
 		}
 		switch {
 		case r.hold != nil:
 			got = r.hold
-			return waiting.Verdict{Done: true, Found: errs.Refusal("is held by this process")}, nil
+			return cohort.Verdict{Done: true, Found: ours}, nil
 		case ctx.Err() != nil:
-			return waiting.Verdict{}, ctx.Err()
+			return cohort.Verdict{}, ctx.Err()
 		case r.instant:
-			return waiting.Verdict{}, r.err
+			return cohort.Verdict{}, r.err
 		case !r.broken:
 			trouble = time.Time{}
 		case trouble.IsZero():
 			trouble = time.Now()
 		case time.Since(trouble) >= c.set.OutageFor(false):
-			return waiting.Verdict{}, r.err
+			return cohort.Verdict{}, r.err
 		}
-		return waiting.Verdict{Sleep: pause(), Found: r.err}, nil
+		return cohort.Verdict{Sleep: pause(), Found: r.err}, nil
 	}
-	if err = line.Poll(ctx, pause, nil, attempt); err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	err = line.Poll(ctx, pause, request, attempt)
+	switch {
+	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		err = c.ended(ctx, ctx.Err(), line.Found())
+	case err == nil && got == nil:
+		got = request.Grant.(*quorum.Hold)
 	}
 	return got, err
 }
+
+var ours = errs.Refusal("is held by this process")
 
 // An answer is what one node said in a round.
 type answer struct {
@@ -164,8 +191,9 @@ type answer struct {
 }
 
 // round asks all nodes at the same time, once, and returns when it is decided. What the others answer then is seen to
-// in the background. It raises what an attempt has panicked with by then, when the nodes that granted are given back.
-func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
+// in the background. It raises what an attempt has panicked with by then, when the nodes that granted are given back. alone
+// says that others have had the time to take the lock.
+func (c *call) round(ctx context.Context, carried []*quorum.Hold, alone bool) result {
 	l, start := c.lock, time.Now()
 	answers := make(chan answer, len(l.nodes))
 	// ctx governs the round and not what is late for it: servers that have not answered when the lock is held are to join.
@@ -220,7 +248,7 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold) result {
 					awaited[n.key()] = make(chan struct{})
 				}
 			}
-			h := c.hold(start, granted, awaited)
+			h := c.hold(start, granted, awaited, alone)
 			go c.settle(h, answers, awaited, pending, stop)
 			return result{hold: h}
 		}
@@ -291,7 +319,7 @@ func (c *call) ask(ctx context.Context, n node) answer {
 	limit := c.nodeTimeout()
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	h, err := n.base.TryLock(within, []redlatch.Option{c.member})
+	h, err := n.base.TryLock(within, c.member)
 	if err == nil {
 		return answer{member: quorum.Member{Name: "server " + n.label, Hold: rootapi.Adopt(h)}}
 	}
@@ -311,10 +339,13 @@ func (c *call) valid(granted []quorum.Member) bool {
 	})
 }
 
-func (c *call) hold(start time.Time, granted []quorum.Member, awaited map[any]chan struct{}) *quorum.Hold {
-	return quorum.New(quorum.Terms{
-		Noun: noun, Name: c.lock.name, Need: c.lock.need, Slack: slack(c.set.FirstLease()), Set: &c.set, Late: awaited,
-	}, start, granted)
+func (c *call) hold(start time.Time, granted []quorum.Member, awaited map[any]chan struct{}, alone bool) *quorum.Hold {
+	terms := c.Terms()
+	terms.Late = awaited
+	if !c.again {
+		terms.Cohort = c.cohort(alone)
+	}
+	return quorum.New(terms, start, granted)
 }
 
 // settle puts what is granted after the decision under the hold, or gives it back, and lets those go on who await it.

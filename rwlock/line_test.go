@@ -6,9 +6,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/rwlock"
 )
 
 // Who is served when: readers and writers of one process, and writers that are preferred among processes.
@@ -152,6 +155,34 @@ func TestAPreferredWriterThatLeavesLetsTheReadersIn(t *testing.T) {
 		require.ErrorIs(k, (<-writer).err, context.Canceled)
 		k.give(k.served(late), held)
 		require.Empty(k, k.keys())
+	})
+}
+
+// A question can be on its way when its writer leaves, and arrive after what takes the announcement back.
+func TestAQuestionOfAPreferredWriterThatHasLeftKeepsNobodyOut(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		client := redis.NewClient(redistest.InMemoryOptions(k.mini))
+		defer client.Close()
+		var slowly slow
+		client.AddHook(&slowly)
+		writers := rwlock.New(client, k.name, redlatch.WithWriterPreference(), redlatch.WithLinger(0))
+		readers := k.process()
+		held := k.take(readers.RLock, k.ctx)
+		ctx, cancel := context.WithCancel(k.ctx)
+		writer := k.asks(writers.Lock, ctx)
+		k.waits(writer)
+		slowly.on.Store(true)
+		time.Sleep(3 * time.Second) // a question sets out
+		synctest.Wait()
+		slowly.on.Store(false)
+		cancel()
+		require.ErrorIs(k, (<-writer).err, context.Canceled)
+		synctest.Wait()
+		k.free(readers.TryRLock)
+		time.Sleep(time.Second) // it arrives
+		synctest.Wait()
+		k.free(readers.TryRLock)
+		k.give(held)
 	})
 }
 

@@ -81,7 +81,7 @@ func TestAReaderWhoWasDeclaredDeadLearnsOfIt(t *testing.T) {
 		a, b := k.process(), k.process()
 		r := k.take(a.RLock, k.ctx)
 		work := r.Context(k.ctx)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute + time.Second)                                                  // between two renewals, which make the marker anew
 		require.EqualValues(k, 2, k.client.Del(k.ctx, k.marker(r.Owner(), 1), k.list()).Val()) // as evictions would
 		w := k.take(b.TryLock, k.ctx)
 		at := time.Now()

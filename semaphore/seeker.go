@@ -57,14 +57,11 @@ func (k *seeker) Undo(wake scripts.Wake, call lane.Call) scripts.Command[int64] 
 	return script.CancelAcquire(k.semaphore.counter.Key, k.wants, wake, call)
 }
 
-// Decline gives back the permits of several in one. A semaphore that was deleted meanwhile took them with it.
+// Decline gives back the permits of several in one.
 func (k *seeker) Decline(which []int) {
 	n := int64(0)
 	for _, i := range which {
 		n += k.wants[i]
 	}
-	c := k.semaphore.counter
-	go counter.GiveBackLater(c, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.ReleaseIfExists(c.Key, n, wake, call)
-	})
+	k.semaphore.giveBackLater(n)
 }

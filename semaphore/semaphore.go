@@ -10,6 +10,9 @@
 // permits takes them with it, and nothing stops a program from releasing more than it acquired; package
 // permitsemaphore gives permits an identity and a lease. A semaphore that was never set up has no permits.
 //
+// A permit that is released while somebody of the same process waits goes to that one, and Redis hears of neither for a few
+// milliseconds: [redlatch.WithLocalHandOff] turns it off.
+//
 // Waiters of one process are served in their order of arrival, as with golang.org/x/sync/semaphore: one that asks for
 // many is not overtaken by one that asks for few. Between processes there is no order.
 //
@@ -20,6 +23,7 @@ package semaphore
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/counter"
@@ -39,9 +43,9 @@ type Semaphore struct {
 
 // New makes a semaphore. It does no I/O: the number of permits is set with TrySetPermits, by any process. It panics if
 // the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options: WithWait,
-// WithTTL, and those that every primitive takes.
+// WithTTL, WithLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
-	c := counter.New(client, name, "semaphore", keys.SemaphoreChannel, settings.Wait|settings.TTL, opts)
+	c := counter.New(client, name, "semaphore", keys.SemaphoreChannel, settings.Wait|settings.TTL|settings.LocalHandOff, opts)
 	return &Semaphore{c.WithRow(keys.SemaphoreRow)}
 }
 
@@ -53,7 +57,7 @@ func (s *Semaphore) Name() string { return s.counter.Name }
 // what was known of the permits, also that the semaphore was never set up. It matches ErrUnavailable instead if the last
 // attempt failed, and the reason alone if there was no answer yet. With n of 0 it returns at once.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) error {
-	set, err := s.counter.Resolve("Acquire", settings.Wait, opts)
+	set, err := s.counter.Resolve("Acquire", settings.Wait|settings.LocalHandOff, opts)
 	if err != nil {
 		return err
 	}
@@ -80,9 +84,42 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	if err := s.count("Release", n); err != nil || n == 0 {
 		return err
 	}
-	op := s.counter.Begin(ctx)
-	_, err := counter.GiveBack(ctx, op, script.Release(s.counter.Key, n, op.Wake, op.Call))
+	left, fate := s.counter.Move(n)
+	kept := fate == counter.Unsure
+	var err error
+	if kept {
+		if kept, err = s.keep(ctx, left); kept {
+			left, fate = s.counter.Move(left)
+		} else {
+			fate = counter.Moved
+		}
+	}
+	if fate != counter.Moved {
+		op := s.counter.Begin(ctx)
+		_, err = counter.GiveBack(ctx, op, script.Release(s.counter.Key, left, op.Wake, op.Call))
+	}
+	if err != nil && left < n && !errors.Is(err, errs.Uncertain) {
+		s.giveBackLater(left) // to repeat it would give back too many
+		err = fmt.Errorf("%w: the rest of the permits is given back in the background: %w", errs.Uncertain, err)
+	}
 	return err
+}
+
+// keep gives back n permits, unless those of this process may have them.
+func (s *Semaphore) keep(ctx context.Context, n int64) (bool, error) {
+	key, op := s.counter.Key, s.counter.Begin(ctx)
+	return s.counter.Keep(ctx, op, n, script.Keep(key, n, s.counter.Session.ID, op.Wake, op.Call),
+		func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+			return script.Yield(key, n, wake, call)
+		})
+}
+
+// giveBackLater gives back n permits without waiting for it. A semaphore that was deleted meanwhile took them with it.
+func (s *Semaphore) giveBackLater(n int64) {
+	key := s.counter.Key
+	go counter.GiveBackLater(s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.ReleaseIfExists(key, n, wake, call)
+	})
 }
 
 // ReleaseIfExists is like Release, but does nothing and returns false when the semaphore does not exist. With n of 0 it

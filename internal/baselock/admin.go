@@ -56,7 +56,7 @@ func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, b.broken(err)
 	}
-	b.Session.Void(b.line) // from here on no waiter of this process is handed the lock without a command
+	b.Session.Cohorts.Void(b.line) // from here on no waiter of this process is handed the lock without a command
 	freed, _, err := delivery.Deliver(ctx, b.Session.Dispatch, b.Kind.Force(Subject{Key: b.Key, Wake: wake}), limit)
 	switch {
 	case err == nil:

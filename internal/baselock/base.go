@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/keys"
@@ -31,7 +32,7 @@ type Base struct {
 	channel  string // where releases are announced; empty where they are not
 	tokens   string // the key of the counter of fencing tokens; empty where there is none
 	row      string // of the processes that wait; empty where there is none
-	line     session.LineKey
+	line     cohort.Key
 	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
 }
@@ -44,7 +45,7 @@ func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option
 	if err := b.check(set); err != nil {
 		b.invalid = err
 	}
-	b.line = session.LineFor(b.Key, cmp.Or(kind.Line, kind.Noun))
+	b.line = cohort.KeyFor(b.Key, cmp.Or(kind.Line, kind.Noun))
 	if kind.Channel != nil {
 		b.channel = kind.Channel(b.Key)
 	}

@@ -43,10 +43,10 @@ func TestWhoseHeirHasLeftHoldsAsBefore(t *testing.T) {
 		require.ErrorIs(t, <-left, context.Canceled)
 		require.False(t, o.bequeath(claim))
 
-		_, held, _ := b.Session.Busy(b.line)
+		_, held, _ := b.Session.Cohorts.Busy(b.line)
 		require.True(t, held)
 		require.NoError(t, hold.Unlock(t.Context()))
-		_, held, _ = b.Session.Busy(b.line)
+		_, held, _ = b.Session.Cohorts.Busy(b.line)
 		require.False(t, held, "whoever comes would wait for somebody who is not there")
 		time.Sleep(time.Minute)
 		require.Zero(t, lost, "nobody holds who does not know it")

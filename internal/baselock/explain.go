@@ -25,7 +25,7 @@ func (b *Base) explain(ctx context.Context, err error) error {
 	}
 	found := errs.FoundOut(err)
 	r, refused := found.(refusal)
-	_, held := b.Session.HeldSince(b.line)
+	_, held := b.Session.Cohorts.HeldSince(b.line)
 	switch {
 	case refused:
 		found = errs.Refusal(b.why(time.Duration(r)))
@@ -50,7 +50,7 @@ func (b *Base) taken(remaining time.Duration) error {
 // why says why the lock is refused. A program that waits for a hold of its own process may wait for itself, so that is
 // told. A fair lock and the reading side also refuse for the sake of those who wait.
 func (b *Base) why(remaining time.Duration) string {
-	since, own := b.Session.HeldSince(b.line)
+	since, own := b.Session.Cohorts.HeldSince(b.line)
 	why := "is held by somebody else"
 	if own {
 		why = fmt.Sprintf("is held by this process, for %v by now", time.Since(since).Round(time.Millisecond))
@@ -73,7 +73,7 @@ func (b *Base) why(remaining time.Duration) string {
 // behind is a try while others of this process wait, whom it does not overtake. errOver says that nobody waits any more.
 func (b *Base) behind(ctx context.Context, set *settings.Settings) error {
 	found, err := b.Session.Behind(ctx, b.line, set.OutageFor(true))
-	_, held := b.Session.HeldSince(b.line)
+	_, held := b.Session.Cohorts.HeldSince(b.line)
 	switch {
 	case err != nil:
 		return err
@@ -126,7 +126,7 @@ func (w *ownWait) look() {
 		return
 	}
 	b := w.base
-	since, held := b.Session.HeldSince(b.line)
+	since, held := b.Session.Cohorts.HeldSince(b.line)
 	if since.Before(w.began) {
 		since = w.began
 	}

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
-	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
-	"github.com/redlatch/redlatch/internal/waiting"
 )
 
 // A release that finds a waiter of its own process hands the lock over: without a command where that is possible (see
@@ -29,45 +28,45 @@ var errNotHandedOver = errors.New("redlatch: the lock was not handed over")
 
 // announce has those of this process who come for the lock wait for what o does.
 func (o *owner) announce() {
-	o.post = session.Post{Since: o.first.since, Gives: o.base.Kind.gives()}
-	o.base.Session.Hold(o.base.line, &o.post)
+	o.post = cohort.Holder{Since: o.first.since, Gives: o.base.Kind.gives()}
+	o.base.Session.Cohorts.Hold(o.base.line, &o.post)
 }
 
 // unannounce has them ask, unless o has handed the lock over or they hear of its release.
 func (o *owner) unannounce(heard bool) {
-	o.base.Session.Free(o.base.line, &o.post, heard)
+	o.base.Session.Cohorts.Free(o.base.line, &o.post, heard)
 }
 
 // hears tells whether those who wait in this process will hear of a release.
 func (o *owner) hears() bool {
-	return o.base.Kind.gives() && o.base.Session.Hears(o.base.line)
+	return o.base.Kind.gives() && o.base.Session.Cohorts.Hears(o.base.line)
 }
 
 // offer is what a waiter says to whoever may hand the lock over to it: the owner that is to hold. One that wants
 // replicas to acknowledge its acquisition has to make it itself.
-func (b *Base) offer(set *settings.Settings, held bool) *waiting.Offer {
+func (b *Base) offer(set *settings.Settings, held bool) *cohort.Request {
 	if !b.Kind.gives() || set.Replicas > 0 {
 		return nil
 	}
-	return &waiting.Offer{Who: newOwner(b, set), Expected: held, Poll: b.poll(set)}
+	return &cohort.Request{Who: newOwner(b, set), Expected: held, Poll: b.poll(set)}
 }
 
 // poll is how long a waiter that expects a hand-off sleeps before it asks Redis. A spin lock's waiter hears no messages, so it
 // asks at least as often as a spin lock's longest default pause.
 func (b *Base) poll(set *settings.Settings) time.Duration {
 	if b.Kind.Pace != nil {
-		return waiting.Bound(-1, settings.DefaultBackOffMax)
+		return cohort.Bound(-1, settings.DefaultBackOffMax)
 	}
-	return waiting.Bound(-1, set.Poll)
+	return cohort.Bound(-1, set.Poll)
 }
 
 // successor claims the waiter to whom o may hand over. There is a line without one when it is somebody else's turn.
-func (o *owner) successor() (line *session.Line, claim waiting.Claim, ok bool) {
+func (o *owner) successor() (line *cohort.Cohort, claim cohort.Claim, ok bool) {
 	b := o.base
 	if !b.Kind.gives() {
 		return nil, claim, false
 	}
-	line, claim, ok = b.Session.Claim(b.line, &o.post)
+	line, claim, ok = b.Session.Cohorts.Claim(b.line, &o.post)
 	if !ok {
 		return nil, claim, false
 	}
@@ -78,24 +77,27 @@ func (o *owner) successor() (line *session.Line, claim waiting.Claim, ok bool) {
 	if !o.run.over(!b.Kind.Local) {
 		return line, claim, true
 	}
-	claim.StandBack()
+	line.Given.Store(int64(o.run.given))
+	claim.Yield()
 	return line, claim, false
 }
 
 // standBack gives other processes a round trip's time to take the lock: the head of the line looks at the lock before it
 // asks for it. The answer is whether another owner holds the lock, and for how long still. The sitter of the head's own
 // line does not count as another owner: the lock may have been passed to that sitter by a message that was lost.
-func (b *Base) standBack(ctx context.Context, line *session.Line) (remaining time.Duration, held bool) {
-	cmd := b.Kind.Status(Subject{Key: b.Key, Owner: line.Seat.Owner()})
+func (b *Base) standBack(ctx context.Context, line *cohort.Cohort) (remaining time.Duration, held bool) {
+	cmd := b.Kind.Status(Subject{Key: b.Key, Owner: line.Candidacy.Owner()})
 	status, _, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{})
 	return status.TTL, err == nil && status.Exists && status.Holds == 0 // an error is the attempt's to find out
 }
 
 // handOver releases the lock and acquires it for the waiter in one. An error that is certain to have changed nothing is
 // errNotHandedOver: the lock is to be released.
-func (o *owner) handOver(ctx context.Context, limit delivery.Limit, claim waiting.Claim) error {
+func (o *owner) handOver(ctx context.Context, limit delivery.Limit, line *cohort.Cohort, claim cohort.Claim) error {
 	next := claim.Who().(*owner)
-	cmd := next.base.Kind.HandOver(o.subject(0, 0), next.subject(1, next.set.FirstLease()))
+	to := next.subject(1, next.set.FirstLease())
+	to.Block = o.blockFor(next, line)
+	cmd := next.base.Kind.HandOver(o.subject(0, 0), to)
 	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
 	returned := false
 	defer func() { // a hook of the client may panic on this goroutine, and the waiter would be promised the lock for ever
@@ -112,6 +114,7 @@ func (o *owner) handOver(ctx context.Context, limit delivery.Limit, claim waitin
 		next.abandon(delivery.AsFailure(err), cmd)
 	case reply.Held:
 		o.run.count++
+		o.run.given++
 		o.run.news = receipt.Sent
 		next.run = o.run
 		given, _, _ = next.accept(receipt, next.set.FirstLease(), reply) // an answer that came too late is the waiter's reason to ask

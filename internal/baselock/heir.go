@@ -4,8 +4,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
-	"github.com/redlatch/redlatch/internal/session"
-	"github.com/redlatch/redlatch/internal/waiting"
+	"github.com/redlatch/redlatch/internal/cohort"
 )
 
 // Within a process a lock can go from hand to hand without a command: to the server the process has it, whichever of its
@@ -17,34 +16,44 @@ import (
 // certain a script hands the lock over, and finds out.
 
 // canBequeath tells whether the claimed waiter in line can be o's heir.
-func (o *owner) canBequeath(line *session.Line, claim waiting.Claim) bool {
+func (o *owner) canBequeath(line *cohort.Cohort, claim cohort.Claim) bool {
 	heir := claim.Who().(*owner)
-	mine, its := o.set, heir.set
-	if !o.base.Kind.Local || mine.Scripted || its.Scripted || !o.fresh(line) ||
-		mine.Lease != 0 || its.Lease != 0 || mine.MaxHold != 0 || its.MaxHold != 0 ||
-		mine.WatchdogTimeout != its.WatchdogTimeout {
-		return false
-	}
-	// The acquiring script withdraws a preferred writer's announcement, and a local hand-off runs no script.
-	if mine.PreferWriters || its.PreferWriters {
+	return o.base.Kind.Local && heir.base.Kind.Local && o.fresh(line) && o.suits(heir)
+}
+
+// suits tells whether heir can have what o has, as it is.
+func (o *owner) suits(heir *owner) bool {
+	mine := o.set
+	if !o.inherits() || !heir.inherits() || mine.WatchdogTimeout != heir.set.WatchdogTimeout {
 		return false
 	}
 	o.mu.Lock()
 	doubt := o.doubt != nil || o.guest != nil // a guest has the same identity
+	poor := o.base.tokens != "" && o.spare == 0
 	o.mu.Unlock()
+	if doubt || poor {
+		return false
+	}
 	now := clock.Now()
 	left := o.ticket.TrustedUntil().Sub(now)
 	// More than the watchdog's lease was promised to one hold, by Extend or a re-entry, and would outlast the heir's death.
-	return !doubt && left >= min(mine.WatchdogTimeout, passLease)/2 && left <= mine.WatchdogTimeout
+	return left >= min(mine.WatchdogTimeout, passLease)/2 && left <= mine.WatchdogTimeout
+}
+
+// inherits tells whether the owner can be an heir and have one, as far as that is its own to say.
+func (o *owner) inherits() bool {
+	// The acquiring script withdraws a preferred writer's announcement, and a local hand-off runs no script.
+	return !o.set.Scripted && o.set.Lease == 0 && o.set.MaxHold == 0 && !o.set.PreferWriters
 }
 
 // bequeath has the claimed waiter hold as the same owner. It reports whether the waiter was still there.
-func (o *owner) bequeath(claim waiting.Claim) bool {
+func (o *owner) bequeath(claim cohort.Claim) bool {
 	next := claim.Who().(*owner)
 	heir := newOwnerAs(next.base, next.set, o.id)
 	heir.most, heir.run = o.most, o.run
-	given := heir.begin(time.Now(), o.ticket.TrustedUntil(), 0)
+	given := heir.begin(time.Now(), o.ticket.TrustedUntil(), o.inheritance())
 	given.inherited = true
+	o.run.given++ // from Give on the run is the heir's
 	if claim.Give(given, next.base.poll(next.set)) {
 		return true
 	}

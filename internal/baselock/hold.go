@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
@@ -185,7 +186,7 @@ func (o *owner) giveBackOne(ctx context.Context, limit delivery.Limit, left int3
 func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool) error {
 	heard := false
 	defer func() { o.unannounce(heard) }() // also when a hook of the client panics
-	var behind *session.Line
+	var behind *cohort.Cohort
 	if held {
 		line, claim, ok := o.successor()
 		for ; ok && o.canBequeath(line, claim); line, claim, ok = o.successor() {
@@ -198,7 +199,7 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 			claim.End()
 		case ok:
 			start := time.Now()
-			if err := o.handOver(ctx, limit, claim); err != errNotHandedOver {
+			if err := o.handOver(ctx, limit, line, claim); err != errNotHandedOver {
 				return err
 			}
 			limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
@@ -208,8 +209,8 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 	}
 	hears := o.hears() // who comes later, or is not subscribed yet, is woken by us
 	if held && o.base.row != "" {
-		err := o.pass(ctx, limit, behind)
-		heard = hears && err == nil
+		all, err := o.pass(ctx, limit, behind)
+		heard = hears && all && err == nil
 		return err
 	}
 	err := o.release(ctx, limit)

@@ -44,7 +44,7 @@ type Kind struct {
 	// for another of the same process, in one script. Enlist is Acquire for an owner that waits in the process queue. Pass is
 	// Release that gives the lock to the first in that queue.
 	HandOver func(from, to Subject) scripts.Command[scripts.Attempt]
-	Enlist   func(s Subject, line string, patience time.Duration) scripts.Command[row.Sitting]
+	Enlist   func(s Subject, line string, patience time.Duration, looks bool) scripts.Command[row.Sitting]
 	Pass     func(s Subject, turn row.Turn) scripts.Command[row.Release]
 
 	Status  func(Subject) scripts.Command[scripts.Status]
@@ -68,7 +68,9 @@ type Subject struct {
 	Owner  string        // empty where the script is about the lock as such
 	Holds  int           // the count that the owner is to have
 	Most   int           // the most holds it may ever have had in Redis, this script included
-	Token  int64         // the owner's newest, 0 where there is none
+	Token  int64         // the last that the owner has, 0 where there is none; of a re-entry the least that it may issue
+	Block  int64         // how many tokens an owner that is handed the lock is to have
+	Clock  bool          // its tokens are the server's time at least
 	Lease  time.Duration // 0 for renewals that only check; those of a shared lock check with what is still promised
 	Tokens string        // the key of their counter, empty where there is none
 	Wake   scripts.Wake

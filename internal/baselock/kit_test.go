@@ -237,7 +237,7 @@ func (reply) RedisError()     {}
 var ops = func() map[any]string {
 	s := baselock.Subject{Key: name, Owner: "owner"}
 	ops := map[any]string{
-		hash(plain.Acquire(s)): "acquire", hash(plain.Enlist(s, "row", time.Second)): "acquire",
+		hash(plain.Acquire(s)): "acquire", hash(plain.Enlist(s, "row", time.Second, false)): "acquire",
 		hash(plain.Pass(s, row.Turn{})): "release", hash(plain.HandOver(s, s)): "handover",
 		hash(plain.Recount(s)): "recount", hash(plain.Force(s)): "force", hash(plain.Status(s)): "query",
 		hash(plain.Renew([]baselock.Subject{s})): "renew",

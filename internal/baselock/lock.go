@@ -8,13 +8,12 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
-	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
-	"github.com/redlatch/redlatch/internal/waiting"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
@@ -32,6 +31,10 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	set, err := b.resolve(opts, try)
 	if err != nil {
 		return nil, err
+	}
+	if set.Meet != nil {
+		set.Meet(b)
+		return nil, errMet
 	}
 	var start time.Time
 	if set.Observe != nil {
@@ -71,12 +74,12 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	if b.Kind.Ask != nil && !try {
 		return b.standAnew(ctx, set)
 	}
-	waited, held, open := b.Session.Busy(b.line)
+	waited, held, open := b.Session.Cohorts.Busy(b.line)
 	if open > 0 && !try {
 		if err := pause(ctx, open); err != nil {
 			return nil, err
 		}
-		waited, held, _ = b.Session.Busy(b.line)
+		waited, held, _ = b.Session.Cohorts.Busy(b.line)
 	}
 	switch {
 	case waited && try:
@@ -121,7 +124,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 		// in it; so it is worth asking for as long as a poll takes.
 		_, _ = b.Session.PublishFor(ctx, set.Poll)
 	}
-	line, held, part := b.Session.JoinRow(b.line, session.Ears{Channel: b.channel, Row: b.row, Passed: b.passed})
+	line, held, part := b.Session.Join(b.line, b.channels(set))
 	defer func() {
 		if left := part(); left != nil {
 			b.settle(line, left, set)
@@ -133,18 +136,18 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 	offer := b.offer(set, held)
 	var pace func() time.Duration
 	yielded := false // in a line that polls: others have had the time to ask
-	attempt := func(ctx context.Context) (waiting.Verdict, error) {
+	attempt := func(ctx context.Context) (cohort.Verdict, error) {
 		ctx = delivery.Watched(ctx, line.Note)
-		alone := line.StandsBack()
+		alone := line.Yields()
 		switch {
 		case alone && pace != nil:
 			yielded = true
-			return waiting.Verdict{Sleep: openFor, Found: refusal(-1)}, nil
+			return cohort.Verdict{Sleep: openFor, Found: refusal(-1)}, nil
 		case alone:
 			if remaining, held := b.standBack(ctx, line); held && !b.Kind.Shared {
-				return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll), Found: refusal(remaining)}, nil
+				return cohort.Verdict{Sleep: cohort.Bound(remaining, set.Poll), Found: refusal(remaining)}, nil
 			}
-			line.Fresh()
+			line.Refresh()
 		case yielded:
 			alone, yielded = true, false
 		}
@@ -154,7 +157,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 			open      bool
 			err       error
 		)
-		if b.row != "" && passable(set) && line.HearsPasses() {
+		if b.sits(line, set) {
 			h, remaining, open, err = b.sit(ctx, line, set)
 		} else {
 			b.getUp(line, set)
@@ -162,26 +165,26 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 		}
 		switch {
 		case t.passes(ctx, set, err): // it keeps its place
-			return waiting.Verdict{Sleep: waiting.Bound(0, set.Poll), Found: delivery.Unavailable(err)}, nil
+			return cohort.Verdict{Sleep: cohort.Bound(0, set.Poll), Found: delivery.Unavailable(err)}, nil
 		case err != nil:
-			return waiting.Verdict{Down: delivery.Outage(ctx, err)}, err
+			return cohort.Verdict{Down: delivery.Outage(ctx, err)}, err
 		case h != nil:
 			got = h
 			if alone {
 				since := h.since.Time()
-				h.owner.run = b.newRun(run{began: since, news: since, alone: true, shut: line.ShutSince()})
+				h.owner.run = b.newRun(run{began: since, news: since, alone: true, shut: line.ClosedSince()})
 			}
-			v := waiting.Verdict{Done: true, More: b.Kind.Shared, Sleep: waiting.Bound(set.FirstLease(), set.Poll)}
+			v := cohort.Verdict{Done: true, More: b.Kind.Shared, Sleep: cohort.Bound(set.FirstLease(), set.Poll)}
 			if !v.More {
 				v.Found = refusal(-1)
 			}
 			return v, nil
 		case open:
-			return waiting.Verdict{Sleep: remaining, Found: refusal(-1)}, nil
+			return cohort.Verdict{Sleep: remaining, Found: refusal(-1)}, nil
 		case pace != nil:
-			return waiting.Verdict{Sleep: pace(), Found: refusal(remaining)}, nil
+			return cohort.Verdict{Sleep: pace(), Found: refusal(remaining)}, nil
 		default:
-			return waiting.Verdict{Sleep: waiting.Bound(remaining, set.Poll), Found: refusal(remaining)}, nil
+			return cohort.Verdict{Sleep: cohort.Bound(remaining, set.Poll), Found: refusal(remaining)}, nil
 		}
 	}
 	if b.Kind.Pace != nil {
@@ -192,10 +195,10 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 	}
 	switch {
 	case err != nil:
-		b.left(line.Line, set)
+		b.left(line.Queue, set)
 		err = b.unanswered(ctx, err, line.Found())
 	case got == nil:
-		got = offer.Gift.(*hold)
+		got = offer.Grant.(*hold)
 	}
 	return got, err
 }
@@ -260,5 +263,5 @@ func (o *owner) accept(receipt delivery.Receipt, lease time.Duration, reply atte
 		}
 		return nil, 0, delivery.Unavailable(fmt.Errorf("it was granted, but %w than its lease of %v; ask for a longer lease", why, lease))
 	}
-	return o.begin(receipt.Sent, trusted, reply.Token), 0, nil
+	return o.begin(receipt.Sent, trusted, reply), 0, nil
 }

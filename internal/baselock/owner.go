@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -31,12 +32,13 @@ type owner struct {
 	busy     bool // a count-changing command is under way
 	renewing bool // the watchdog extends the lease, because a live hold has none of its own
 	queued   bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
-	post     session.Post
+	post     cohort.Holder
 	queue    *turn    // who waits to send the next count-changing command
 	most     int32    // the most holds that a script has ever asked for
 	live     int32    // holds handed out and not given back
 	inner    *[]*hold // nil, or those of re-entries that are not given back
-	token    int64
+	token    int64    // the newest that it was issued
+	spare    int64    // how many behind that are its own, for its re-entries and heirs
 	lost     *redlatch.LossError
 	doubt    *doubt // nil if there never was any
 	guest    *owner // the latest within this one, perhaps no longer a holder
@@ -134,9 +136,10 @@ func (o *owner) exit() {
 }
 
 // begin makes the owner hold, trusted until then: its first hold is handed out and the watchdog looks after it.
-func (o *owner) begin(since, trusted time.Time, token int64) *hold {
+func (o *owner) begin(since, trusted time.Time, got attemptReply) *hold {
 	o.mu.Lock() // a guest is known before it holds, to whoever else has its host's context
-	o.token, o.renewing, o.live = token, o.set.Lease == 0, 1
+	o.token, o.spare = got.Token, got.Spare
+	o.renewing, o.live = o.set.Lease == 0, 1
 	o.first = hold{owner: o, observer: o.set.Observe, since: watchdog.MomentOf(since), renewed: o.renewing}
 	terms := o.termsLocked(trusted)
 	o.mu.Unlock()
@@ -181,7 +184,10 @@ func (o *owner) subject(holds int32, lease time.Duration) Subject {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.most = max(o.most, holds)
-	return Subject{Key: o.base.Key, Owner: o.field(), Holds: int(holds), Most: int(o.most), Token: o.token, Tokens: o.base.tokens, Lease: lease, Patience: o.set.Patience}
+	return Subject{
+		Key: o.base.Key, Owner: o.field(), Holds: int(holds), Most: int(o.most), Lease: lease, Patience: o.set.Patience,
+		Tokens: o.base.tokens, Token: o.token + o.spare, Clock: o.set.ClockTokens,
+	}
 }
 
 // Batch puts the owner with those that are renewed by the same script in the same slot.

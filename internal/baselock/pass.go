@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
-	"github.com/redlatch/redlatch/internal/waiting"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
@@ -22,6 +22,9 @@ import (
 //	sits in the row ──► holds, unknown to its process ──► holds ── has left meanwhile ──► passed on, or released
 //	                        │
 //	                        └── its process is gone ──► free when passLease is over
+//
+// A waiter that wants another lease than a pass gives, or the word of replicas, cannot be passed the lock. Its process sits in
+// the row too, and is only told to look when its turn comes: the lock is free then, and the head of its line asks.
 //
 // Whoever sits in no row, as Redisson's waiters, has to wait until the lock is free, and for longer than a moment: a
 // process that releases and asks again is faster than a JVM. So passes and runs follow one another only for so long. Then
@@ -39,7 +42,8 @@ const (
 	openFor     = 4 * time.Millisecond
 )
 
-// passable tells whether a waiter can be passed the lock: its lease is the watchdog's, and no shorter than that of a pass.
+// passable tells whether a waiter can be passed the lock: its lease is the watchdog's, and no shorter than that of a pass. Any
+// other waiter is told.
 func passable(set *settings.Settings) bool {
 	return set.Lease == 0 && set.Replicas == 0 && set.FirstLease() >= passLease
 }
@@ -48,40 +52,56 @@ func passable(set *settings.Settings) bool {
 // often, and a little later when it is delayed. A day is enough for those who never want to ask.
 func patience(set *settings.Settings) time.Duration { return 2 * min(set.Poll, 12*time.Hour) }
 
+// sits tells whether the head of a line can sit in the row. One that is only told has to be the only one that is not told by
+// the message to everybody, so the server has to know who listens.
+func (b *Base) sits(line *cohort.Cohort, set *settings.Settings) bool {
+	return b.row != "" && line.HearsHandOffs() && (passable(set) || set.Replicas == 0 && b.Session.KnowsListeners())
+}
+
+// channels are those that a waiter's cohort listens to. One that waits for replicas asks in a way of its own and stands in no
+// row, so it has to be counted among the outsiders, unless others of its process wait too: then a poll may be what wakes it.
+func (b *Base) channels(set *settings.Settings) session.Channels {
+	channels := session.Channels{Releases: b.channel, Queue: b.row, Handed: b.passed}
+	if b.row != "" && set.Replicas == 0 {
+		channels.Counted, channels.Ignored = row.Known(b.row), func(string) bool { return false }
+	}
+	return channels
+}
+
 // sit is ask for the head of the line, who sits down in the row if it is refused. It asks as the line's sitter. open says
 // that the lock is free, but for what remains only for others.
-func (b *Base) sit(ctx context.Context, line *session.Line, set *settings.Settings) (h *hold, remaining time.Duration, open bool, err error) {
-	p := line.Seat.Ask(b.Session.NextOwner)
+func (b *Base) sit(ctx context.Context, line *cohort.Cohort, set *settings.Settings) (h *hold, remaining time.Duration, open bool, err error) {
+	p := line.Candidacy.Ask(b.Session.NextOwner)
 	o := newOwnerAs(b, set, p.Owner)
 	returned := false
 	defer func() { // a hook of the client may panic on this goroutine
 		if !returned {
-			line.Seat.Failed(p)
+			line.Candidacy.Failed(p)
 			o.doubted()
 		}
 	}()
-	cmd := b.Kind.Enlist(o.subject(1, set.FirstLease()), b.row, patience(set))
+	cmd := b.Kind.Enlist(o.subject(1, set.FirstLease()), b.row, patience(set), !passable(set))
 	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(false)})
 	returned = true
 	settle := false
 	switch {
 	case err != nil && !delivery.AsFailure(err).Doubt:
-		settle = line.Seat.Unsent(p)
+		settle = line.Candidacy.Unsent(p)
 	case err != nil:
-		line.Seat.Failed(p)
+		line.Candidacy.Failed(p)
 		go o.forsake(delivery.AsFailure(err), cmd)
 	case reply.Held:
-		line.Seat.Won(p)
+		line.Candidacy.Won(p)
 		h, remaining, err = o.accept(receipt, set.FirstLease(), reply.Attempt)
 		if receipt.Doubt {
 			o.doubted()
 		}
 	case receipt.Doubt: // the one that may still be executed would have it sit when nobody waits
-		line.Seat.Failed(p)
+		line.Candidacy.Failed(p)
 		remaining = reply.Remaining
 		o.doubted()
 	default:
-		settle = line.Seat.Refused(p, receipt.Sent, reply.At)
+		settle = line.Candidacy.Refused(p, receipt.Sent, reply.At)
 		remaining, open = reply.Remaining, reply.Open
 	}
 	if settle {
@@ -99,40 +119,43 @@ func (o *owner) forsake(f *delivery.Failure, cmd scripts.Command[row.Sitting]) {
 }
 
 // settle takes a sitter that is over out of the row, and has it release what it was passed.
-func (b *Base) settle(line *session.Line, p *session.Sitter, set *settings.Settings) {
+func (b *Base) settle(line *cohort.Cohort, p *cohort.Candidate, set *settings.Settings) {
 	o := newOwnerAs(b, set, p.Owner)
-	if line.Seat.Doubt(p) {
+	if line.Candidacy.InDoubt(p) {
 		o.doubted()
 	}
 	go o.giveUp()
 }
 
 // pass releases the lock to the first in the row, or for everybody. With line those behind o in its own process sit down
-// at the end of the row, if the next of them can be passed the lock.
-func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Line) error {
+// at the end of the row. all says that whoever waits in this process sits there, or was sent the message to everybody.
+func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *cohort.Cohort) (all bool, err error) {
 	b := o.base
 	wake, err := b.wakeWithin(ctx, limit.Total)
 	if err != nil {
 		o.pending()
-		return o.unconfirmed(err, false)
+		return false, o.unconfirmed(err, false)
 	}
 	s := o.subject(0, 0)
 	s.Wake = wake
 	turn := o.turn()
-	var p *session.Sitter
-	if line != nil && line.HearsPasses() {
-		if next, ok := line.Next().(*owner); ok && passable(next.set) {
-			if p = line.Seat.SitDown(b.Session.NextOwner); p != nil { // nil when all have left meanwhile
-				turn.Seat, turn.Patience = p.Owner, patience(next.set)
+	if o.run != nil { // a lone owner has the token that the counter has, and its release need not look at it
+		turn.Token = s.Token
+	}
+	var p *cohort.Candidate
+	if line != nil {
+		if next, ok := line.Next().(*owner); ok && b.sits(line, next.set) {
+			if p = line.Candidacy.Enqueue(b.Session.NextOwner); p != nil { // nil when all have left meanwhile
+				turn.Seat, turn.Patience, turn.Looks = p.Owner, patience(next.set), !passable(next.set)
 			}
 		}
 	}
 	switch { // before the message can wake the next
 	case line == nil:
 	case turn.Lease > 0:
-		line.Shut(o.shutSince())
+		line.CloseSince(o.shutSince())
 	default: // set free for everybody: if that went on with each run, a slower process in the row would always come too late
-		line.Shut(time.Time{})
+		line.CloseSince(time.Time{})
 	}
 	var reply row.Release
 	known := false
@@ -148,15 +171,15 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *session.Li
 		known = false // the refused one may have done all but the last step
 	}
 	if reply.Open {
-		b.Session.Open(b.line, time.Now().Add(openFor))
+		b.Session.Cohorts.Yield(b.line, time.Now().Add(openFor))
 		if line != nil {
-			line.Shut(time.Time{})
+			line.CloseSince(time.Time{})
 		}
 	}
 	if reply.Passed && line != nil {
-		line.StandsBack() // others have it already
+		line.Yields() // others have it already
 	}
-	return o.gaveBack(reply.Freed, receipt, err)
+	return err == nil && (p != nil || !reply.Passed && !reply.Told), o.gaveBack(reply.Freed, receipt, err)
 }
 
 // turn says whether the lock may be passed once more.
@@ -165,7 +188,7 @@ func (o *owner) turn() row.Turn {
 	if r := o.run; r != nil && !r.shut.IsZero() {
 		turn.Shut = time.Since(r.shut)
 		if turn.Shut >= longestShut {
-			turn.Open, turn.Listens = openFor, o.base.Session.Subscribed(o.base.channel)
+			turn.Open = openFor
 			if !o.base.Session.KnowsListeners() {
 				turn.Lease = 0
 			}
@@ -176,31 +199,35 @@ func (o *owner) turn() row.Turn {
 
 // getUp takes the process out of the row, because the head of its line cannot be passed the lock. A message that says so
 // may get lost, and this head's questions, which are not the sitter's, would not find the lock until passLease is over.
-func (b *Base) getUp(line *session.Line, set *settings.Settings) {
-	if p := line.Seat.GetUp(); p != nil {
+func (b *Base) getUp(line *cohort.Cohort, set *settings.Settings) {
+	if p := line.Candidacy.Withdraw(); p != nil {
 		b.settle(line, p, set)
 	}
 }
 
 // sat is what becomes of the one who was to sit down. It reports whether it has to be settled.
-func (o *owner) sat(line *session.Line, p *session.Sitter, known bool, reply row.Release) (settle bool) {
+func (o *owner) sat(line *cohort.Cohort, p *cohort.Candidate, known bool, reply row.Release) (settle bool) {
 	if !known {
-		return line.Seat.Lost(p)
+		return line.Candidacy.Unknown(p)
 	}
-	return line.Seat.Sat(p, reply.Freed, reply.At)
+	return line.Candidacy.Enqueued(p, reply.Freed, reply.At)
 }
 
 // passed is called with the message that says whose turn it is.
-func (b *Base) passed(line *session.Line, message string) {
+func (b *Base) passed(line *cohort.Cohort, message string) {
 	p, ok := row.Read(message)
-	if !ok {
+	switch {
+	case !ok:
+		return
+	case p.Looks:
+		line.Wake()
 		return
 	}
-	gift, claim, since := line.Given(p.Owner, p.At)
+	gift, claim, since := line.HandedTo(p.Owner, p.At)
 	switch gift {
-	case session.Declined:
+	case cohort.Declined:
 		b.decline(p.Owner)
-	case session.Claimed:
+	case cohort.Claimed:
 		b.give(p, claim, since)
 	}
 }
@@ -211,7 +238,7 @@ func (b *Base) decline(owner string) {
 }
 
 // give has the claimed waiter hold what was passed to its process.
-func (b *Base) give(p row.Message, claim waiting.Claim, since time.Time) {
+func (b *Base) give(p row.Message, claim cohort.Claim, since time.Time) {
 	next := claim.Who().(*owner)
 	if !passable(next.set) {
 		claim.Refuse(next)
@@ -225,8 +252,8 @@ func (b *Base) give(p row.Message, claim waiting.Claim, since time.Time) {
 		claim.Refuse(next)
 		return
 	}
-	given := o.begin(now, trusted, p.Token) // since may be long before the pass, and WithMaxHold counts from here
-	if !claim.Give(given, waiting.Bound(-1, next.set.Poll)) {
+	given := o.begin(now, trusted, attemptReply{Token: p.Token}) // since may be long before the pass, and WithMaxHold counts from here
+	if !claim.Give(given, cohort.Bound(-1, next.set.Poll)) {
 		go given.decline()
 	}
 }

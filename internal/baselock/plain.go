@@ -53,8 +53,8 @@ func (k Kind) HandingOn() Kind {
 // to another process.
 func (k Kind) HandingOver() Kind {
 	k = k.HandingOn()
-	k.Enlist = func(s Subject, line string, patience time.Duration) scripts.Command[row.Sitting] {
-		return rlock.Enlist(s.Key, s.Owner, s.Lease, line, patience)
+	k.Enlist = func(s Subject, line string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+		return rlock.Enlist(s.Key, s.Owner, s.Lease, line, patience, looks)
 	}
 	k.Pass = func(s Subject, turn row.Turn) scripts.Command[row.Release] {
 		return rlock.Pass(s.Key, s.Owner, s.Wake, turn)

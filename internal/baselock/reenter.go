@@ -60,7 +60,11 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 // reentry is the script by which this kind re-enters.
 func (o *owner) reentry(holds int32, lease time.Duration) scripts.Command[scripts.Attempt] {
 	if o.base.Kind.Reenter != nil {
-		return o.base.Kind.Reenter(o.subject(holds, lease))
+		s := o.subject(holds, lease)
+		if s.Token == o.first.Token() { // the owner has none left
+			s.Token++
+		}
+		return o.base.Kind.Reenter(s)
 	}
 	return scripts.Map(o.base.Kind.Recount(o.subject(holds, lease)), func(held bool) scripts.Attempt {
 		return scripts.Attempt{Held: held}
@@ -77,7 +81,7 @@ func (o *owner) leaseWithin(at time.Time, lease time.Duration) time.Duration {
 }
 
 // reentered hands out the hold of a re-entry that the server has confirmed.
-func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Duration, token int64) (*hold, error) {
+func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Duration, issued int64) (*hold, error) {
 	h := &hold{owner: o, observer: set.Observe, since: watchdog.MomentOf(sent), renewed: set.Lease == 0}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -88,7 +92,7 @@ func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Dur
 		return nil, errOver
 	}
 	o.live++
-	o.token = max(o.token, token)
+	o.drawLocked(issued)
 	o.addLocked(h)
 	o.renewing = o.renewing || h.renewed
 	o.shareLocked()

@@ -218,7 +218,8 @@ func (k *kit) listen(session string) {
 	k.Cleanup(func() { _ = ear.Close() })
 }
 
-func TestWhoSitsInNoRowIsWokenAllTheSame(t *testing.T) {
+// A waiter that wants another lease than a pass gives is told when its turn comes, and asks.
+func TestWhoCannotBePassedTheLockIsTold(t *testing.T) {
 	for what, opts := range map[string][]redlatch.Option{
 		"a fixed lease":            {redlatch.WithLease(30 * time.Second)},
 		"a short watchdog timeout": {redlatch.WithWatchdogTimeout(5 * time.Second)},
@@ -228,7 +229,7 @@ func TestWhoSitsInNoRowIsWokenAllTheSame(t *testing.T) {
 			inBubble(t, func(t *testing.T, k *kit) {
 				first := k.take(k.lock(), k.ctx)
 				second := k.wait(k.another(opts...).Base, k.ctx)
-				require.Zero(t, k.seats())
+				require.EqualValues(t, 1, k.seats())
 				require.NoError(t, first.Unlock(k.ctx))
 				got := <-second
 				require.NoError(t, got.err)
@@ -317,4 +318,53 @@ func TestTheTimeToHoldBeginsWithThePass(t *testing.T) {
 		<-got.hold.Context(k.ctx).Done()
 		require.LessOrEqual(t, time.Since(k.start)-got.at, 10*time.Second)
 	})
+}
+
+func TestAReleaseWakesOneProcessWhateverItsLease(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		hold := k.take(k.lock(), k.ctx)
+		var waiters []<-chan result
+		for range 8 {
+			waiters = append(waiters, k.wait(k.another().Base, k.ctx, redlatch.WithLease(30*time.Second)))
+			time.Sleep(time.Microsecond) // or the order is that of the names
+		}
+		require.EqualValues(t, len(waiters), k.seats())
+		for i, next := range waiters {
+			asked := k.sent("acquire")
+			require.NoError(t, hold.Unlock(k.ctx))
+			got := <-next
+			require.NoError(t, got.err)
+			synctest.Wait()
+			require.Equal(t, 1, k.sent("acquire")-asked, "the process whose turn it is asks")
+			require.EqualValues(t, len(waiters)-i-1, k.seats())
+			hold = got.hold
+		}
+		require.Less(t, time.Since(k.start), time.Millisecond)
+	})
+}
+
+// The process that was told has a question on its way when its waiter leaves. What it was told is told to the others.
+func TestAWaiterThatLeavesAfterItWasToldTellsTheOthers(t *testing.T) {
+	for what, late := range map[string]fault{
+		"before its question is executed":         {before: 10 * time.Millisecond},
+		"after its question has brought the lock": {after: 10 * time.Millisecond},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				first := k.take(k.lock(), k.ctx)
+				ctx, cancel := context.WithCancel(k.ctx)
+				second := k.wait(k.another().Base, ctx, redlatch.WithLease(30*time.Second))
+				time.Sleep(time.Microsecond)
+				third := k.wait(k.another().Base, k.ctx, redlatch.WithLease(30*time.Second))
+				k.harm("acquire", 1, late)
+				require.NoError(t, first.Unlock(k.ctx))
+				synctest.Wait()
+				cancel()
+				require.ErrorIs(t, (<-second).err, context.Canceled)
+				got := <-third
+				require.NoError(t, got.err)
+				require.Less(t, got.at, time.Second, "a poll interval is longer")
+			})
+		})
+	}
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
-	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/cohort"
 )
 
 // A run is hand-overs without a release in between. It has two clocks. The one that starts when the run begins is for other
@@ -12,7 +12,8 @@ import (
 // the Unlock that goes with it, rest on what Redis has confirmed before. A script that confirms it starts that one anew.
 type run struct {
 	began time.Time
-	count int
+	count int  // of the hand-overs by script
+	given int  // of all
 	alone bool // it began with the lock free, although others had had the time to take it
 
 	news time.Time // before Redis was asked for what it confirmed last
@@ -63,7 +64,7 @@ const clockStep = 2 * time.Millisecond
 // owner. A message on the lock's channel ends that, for it may be that of a force-unlock. Where no message tells, as of a
 // deletion, or of anything that happens to a lock without a channel, the age of the news does: no more than the longest run
 // and a round trip.
-func (o *owner) fresh(line *session.Line) bool {
+func (o *owner) fresh(line *cohort.Cohort) bool {
 	r := o.run
 	return clock.Now().Sub(r.news) <= r.longest(false)+r.trip+clockStep && (o.base.channel == "" || line.Current(r.news))
 }

@@ -174,6 +174,9 @@ func (o *owner) assert(ctx context.Context) error {
 	s := o.subject(0, 0)
 	s.Wake = wake
 	_, _, err = delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Release(s), limit)
+	if o.announces {
+		o.base.withdraw(ctx)
+	}
 	o.mu.Lock()
 	if o.doubt != nil {
 		o.doubt.confirmed = err == nil
@@ -193,7 +196,7 @@ func (o *owner) abandon(f *delivery.Failure, cmd scripts.Command[scripts.Attempt
 		case !known:
 			o.doubted()
 			o.giveUp()
-		case reply.Held:
+		case reply.Held, o.announces: // a refusal has announced it
 			o.giveUp()
 		}
 	}()

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/settings"
-	"github.com/redlatch/redlatch/internal/waiting"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
@@ -147,8 +147,13 @@ func (o *owner) asking() Subject {
 // for who is announced, and if one of them were before him in his own line, neither could go on.
 func (b *Base) head(set *settings.Settings) *owner {
 	o := newOwner(b, set)
-	o.announces = set.PreferWriters
+	o.announces = b.announces(set)
 	return o
+}
+
+// announces tells whether those who wait on such terms announce it.
+func (b *Base) announces(set *settings.Settings) bool {
+	return set.PreferWriters && b.Kind.Withdraw != nil
 }
 
 // signOfLife is how often a waiter that is announced asks at least. Its questions renew the announcement, and that of one
@@ -157,30 +162,32 @@ const signOfLife = 3 * time.Second
 
 // giveSigns bounds the pauses of a waiter that announces itself.
 func (b *Base) giveSigns(set *settings.Settings) {
-	if set.PreferWriters && b.Kind.Withdraw != nil {
+	if b.announces(set) {
 		set.Poll = min(set.Poll, signOfLife)
 	}
 }
 
 // left is called when a waiter has left the line without the lock. What it announced is taken back, and whoever is the
 // head now asks: one side may have what the other could not.
-func (b *Base) left(line *waiting.Line, set *settings.Settings) {
+func (b *Base) left(line *cohort.Queue, set *settings.Settings) {
 	switch {
 	case b.Kind.Line == "":
-	case b.Kind.Withdraw == nil || !set.PreferWriters:
+	case !b.announces(set):
 		line.Wake()
 	default:
 		go func() {
-			b.withdraw()
+			ctx, cancel := context.WithTimeout(b.background(b.defaults), settleAttempt)
+			defer cancel()
+			b.withdraw(ctx)
 			line.Wake()
 		}()
 	}
 }
 
-// withdraw does not care for failures: an announcement that stays is over soon.
-func (b *Base) withdraw() {
-	ctx, cancel := context.WithTimeout(b.background(b.defaults), settleAttempt)
-	defer cancel()
+// withdraw takes back what this process has announced; whoever still waits here hears of it, asks, and announces it anew. A
+// question may be executed after the withdrawal of the waiter that sent it, so where it ended in doubt its owner withdraws
+// once more. Failures do not matter: an announcement that stays is over soon.
+func (b *Base) withdraw(ctx context.Context) {
 	wake, err := b.wake(ctx)
 	if err != nil {
 		return

@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/fairqueue"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fairlock"
 	"github.com/redlatch/redlatch/internal/settings"
-	"github.com/redlatch/redlatch/internal/waiting"
 )
 
 // A stand is one call that waits in the queue of a fair lock. Unlike other waiters it has one identity from the first
@@ -96,9 +96,9 @@ func (s *stand) wait(ctx context.Context) (*hold, error) {
 // enter is an attempt that makes an entry, in turn with others of this process who do: entries stand in the order in
 // which the calls came.
 func (s *stand) enter(ctx context.Context) (h *hold, err error) {
-	err = s.queue.Door.Wait(ctx, 0, func(ctx context.Context) (waiting.Verdict, error) {
+	err = s.queue.Door.Wait(ctx, 0, func(ctx context.Context) (cohort.Verdict, error) {
 		h, err = s.ask(ctx, fairqueue.Again, nil)
-		return waiting.Verdict{Done: true, More: true, Found: s.queue.Door.Found()}, err
+		return cohort.Verdict{Done: true, More: true, Found: s.queue.Door.Found()}, err
 	})
 	return h, err
 }
@@ -150,7 +150,7 @@ func idle(again, poll time.Duration, place int) time.Duration {
 	case place == 0:
 		return untilEnd(again, poll)
 	}
-	return waiting.Bound(again, poll)
+	return cohort.Bound(again, poll)
 }
 
 // untilEnd is how long whoever is next sleeps where the holder has so much of its lease left. Nobody else may take the

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
@@ -44,7 +45,8 @@ type Counter struct {
 	noun     string // "semaphore", for error texts and events
 	channel  string // empty where nobody waits
 	row      string // of the processes that wait; empty: there is none
-	line     session.LineKey
+	line     cohort.Key
+	lots     any // by what the session finds the lot; nil where permits do not move
 	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
 
@@ -59,7 +61,7 @@ func New(client redlatch.Client, name, noun string, channel func(key string) str
 	if err := set.Check("a "+noun, takes); err != nil {
 		c.invalid = err
 	}
-	c.line = session.LineFor(c.Key, noun)
+	c.line = cohort.KeyFor(c.Key, noun)
 	if channel != nil {
 		c.channel = channel(c.Key)
 	}
@@ -68,7 +70,7 @@ func New(client redlatch.Client, name, noun string, channel func(key string) str
 
 // WithRow has those who wait for the counter stand in a row, so that what is given back wakes one process and not all.
 func (c *Counter) WithRow(row func(key string) string) *Counter {
-	c.row = row(c.Key)
+	c.row, c.lots = row(c.Key), c.line
 	return c
 }
 

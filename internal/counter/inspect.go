@@ -20,5 +20,5 @@ func (c *Counter) Inspect(ctx context.Context) (redlatch.Info, error) {
 
 // Info is what is known without asking Redis.
 func (c *Counter) Info() redlatch.Info {
-	return redlatch.Info{Name: c.Name, Key: c.Key, Kind: c.noun, Waiters: int64(c.Session.WaitersFor(c.Key, c.noun))}
+	return redlatch.Info{Name: c.Name, Key: c.Key, Kind: c.noun, Waiters: int64(c.Session.Cohorts.WaitersFor(c.Key, c.noun))}
 }

@@ -35,7 +35,7 @@ func (c *Counter) begin(wake scripts.Wake, err error) Operation {
 }
 
 // Change does something once. When ctx ends before the outcome is known the error matches ErrUncertain, and the
-// operation is fenced in the background: it took effect by then, or never will.
+// operation is fenced in the background: it takes effect before the fence, or never.
 func Change[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) (R, error) {
 	return ChangeThen(ctx, c, nil, build, nil)
 }
@@ -59,7 +59,7 @@ func ChangeThen[R any](ctx context.Context, c *Counter, set *settings.Settings,
 	returned := false
 	defer func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
 		if !returned {
-			go resolve(op, cmd, inDoubt(op), false, over)
+			go resolve(op, cmd, inDoubt(op), false, nil, over)
 		}
 	}()
 	reply, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, limit)
@@ -67,13 +67,18 @@ func ChangeThen[R any](ctx context.Context, c *Counter, set *settings.Settings,
 		reply, err = bar(ctx, op, reply, receipt, limit.Outage)
 	}
 	returned = true
-	return ended(op, cmd, reply, receipt, err, false, over)
+	return ended(op, cmd, reply, receipt, err, false, nil, over)
 }
 
 // GiveBack is Change for what has to happen, like the release of permits: it ignores the end of ctx, has the release
 // timeout as its limit, and what is in doubt by then is carried through in the background. It is called often, so it takes
 // the command rather than a function that builds it.
-func GiveBack[R any](ctx context.Context, op Operation, cmd scripts.Command[R]) (reply R, err error) {
+func GiveBack[R any](ctx context.Context, op Operation, cmd scripts.Command[R]) (R, error) {
+	return giveBack(ctx, op, cmd, nil)
+}
+
+// giveBack has how settle what is in doubt; nil carries the command itself through.
+func giveBack[R any](ctx context.Context, op Operation, cmd scripts.Command[R], how settling[R]) (reply R, err error) {
 	if op.err != nil {
 		return reply, op.err
 	}
@@ -82,7 +87,7 @@ func GiveBack[R any](ctx context.Context, op Operation, cmd scripts.Command[R]) 
 	returned := false
 	defer func() { // as in ChangeThen
 		if !returned {
-			go resolve(op, cmd, inDoubt(op), true, nil)
+			go resolve(op, cmd, inDoubt(op), true, how, nil)
 		}
 	}()
 	reply, receipt, err := delivery.Within(ctx, c.Session.Dispatch, cmd, limit)
@@ -92,7 +97,7 @@ func GiveBack[R any](ctx context.Context, op Operation, cmd scripts.Command[R]) 
 		reply, err = bar(ctx, op, reply, receipt, limit.Outage)
 	}
 	returned = true
-	return ended(op, cmd, reply, receipt, err, true, nil)
+	return ended(op, cmd, reply, receipt, err, true, how, nil)
 }
 
 // unchanged tells whether an operation has answered that it found nothing to do while a copy of its command may still be
@@ -115,9 +120,12 @@ func bar[R any](ctx context.Context, op Operation, reply R, receipt delivery.Rec
 	return reply, nil
 }
 
-// ended is how an operation came out. In doubt it is carried through in the background if it is owed, else fenced. over,
-// if there is one, is called after that.
-func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt delivery.Receipt, err error, owed bool, over func()) (R, error) {
+// A settling makes the attempt to settle an operation that has to take effect.
+type settling[R any] func(op Operation, cmd scripts.Command[R]) func(context.Context) error
+
+// ended is how an operation came out. In doubt it is settled in the background: one that is owed by how, or by being carried
+// through where how is nil; any other by a fence. over, if there is one, is called after that.
+func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt delivery.Receipt, err error, owed bool, how settling[R], over func()) (R, error) {
 	c := op.counter
 	if err == nil && !receipt.Doubt {
 		op.settled(over)
@@ -132,7 +140,7 @@ func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt deliver
 		op.settled(over)
 		return reply, c.broken(err)
 	}
-	go resolve(op, cmd, failure, owed, over)
+	go resolve(op, cmd, failure, owed, how, over)
 	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.noun, c.Name, err)
 }
 
@@ -140,12 +148,16 @@ func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt deliver
 func inDoubt(op Operation) *delivery.Failure { return &delivery.Failure{Doubt: true, Sent: op.drawn} }
 
 // resolve settles an operation in doubt.
-func resolve[R any](op Operation, cmd scripts.Command[R], failure *delivery.Failure, owed bool, over func()) {
+func resolve[R any](op Operation, cmd scripts.Command[R], failure *delivery.Failure, owed bool, how settling[R], over func()) {
 	c := op.counter
 	_, known := delivery.Result(failure, cmd)
 	switch {
 	case owed: // also when it is known: the last send may have ended without being executed
-		c.settle(op.drawn, carry(c, cmd, op.Call, op.drawn), func() { op.settled(over) })
+		attempt := carry(c, cmd, op.Call, op.drawn)
+		if how != nil {
+			attempt = how(op, cmd)
+		}
+		c.settle(op.drawn, attempt, func() { op.settled(over) })
 	case known:
 		op.settled(over)
 	default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
@@ -13,17 +14,17 @@ import (
 )
 
 // ears is what a line listens to. Where the server does not know all listeners it has no row.
-func (c *Counter) ears() session.Ears {
-	ears := session.Ears{Channel: c.channel}
+func (c *Counter) ears() session.Channels {
+	ears := session.Channels{Releases: c.channel}
 	if c.row != "" && c.Session.KnowsListeners() {
-		ears.Row, ears.Passed = c.row, told
+		ears.Queue, ears.Handed = c.row, told
 		ears.Counted, ears.Ignored = row.Known(c.row), row.ForOthers
 	}
 	return ears
 }
 
 // told is called with the message that tells the process to look. It wakes the line also if the candidate is another by now.
-func told(l *session.Line, message string) {
+func told(l *cohort.Cohort, message string) {
 	l.Place.Store(row.Place(message))
 	l.Wake()
 }
@@ -32,19 +33,19 @@ func told(l *session.Line, message string) {
 // attempt was refused. It is nil where the process would not hear that it is told to look.
 type standing struct {
 	counter   *Counter
-	seat      *session.Seat
-	sitter    *session.Sitter
+	seat      *cohort.Candidacy
+	sitter    *cohort.Candidate
 	candidate row.Candidate
 }
 
 // stand prepares an attempt of the head of a line. One of answered, unsent and failed must follow.
-func (c *Counter) stand(line *session.Line, set *settings.Settings) *standing {
-	if !line.HearsPasses() {
+func (c *Counter) stand(line *cohort.Cohort, set *settings.Settings) *standing {
+	if !line.HearsHandOffs() {
 		return nil
 	}
-	sitter := line.Seat.Ask(c.Session.NextOwner)
+	sitter := line.Candidacy.Ask(c.Session.NextOwner)
 	patience := 2 * min(set.Poll, 12*time.Hour)
-	return &standing{c, &line.Seat, sitter, row.Candidate{ID: sitter.Owner, Place: line.Place.Swap(0), Patience: patience}}
+	return &standing{c, &line.Candidacy, sitter, row.Candidate{ID: sitter.Owner, Place: line.Place.Swap(0), Patience: patience}}
 }
 
 // called is how the script calls the candidate.
@@ -88,7 +89,7 @@ func (s *standing) leave() {
 
 // leaveRow takes a candidate out of the row that nobody needs any more, and has what it was told told to the next. If that
 // fails, what is told to it is lost, and costs others a poll interval.
-func (c *Counter) leaveRow(sitter *session.Sitter) {
+func (c *Counter) leaveRow(sitter *cohort.Candidate) {
 	log := session.Logger(c.defaults.Logger).With(c.noun, c.Name)
 	ctx, cancel := context.WithTimeout(raise.Background(context.Background(), log), settleAttempt)
 	defer cancel()

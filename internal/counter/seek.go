@@ -7,13 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/row"
-	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
-	"github.com/redlatch/redlatch/internal/waiting"
 )
 
 // A Seeker wants something of a counter.
@@ -62,8 +61,9 @@ type waiter struct {
 	counter *Counter
 	set     *settings.Settings
 	seeker  Seeker
-	line    *session.Line
-	offer   waiting.Offer
+	n       int64 // what it wants
+	line    *cohort.Cohort
+	offer   cohort.Request
 	short   atomic.Bool                  // what was found last was less than it wants
 	last    atomic.Pointer[lane.Granted] // what was granted last, by its own attempt or the head's; nil: it is not known
 }
@@ -88,10 +88,11 @@ func tell(try Attempt, i int, receipt delivery.Receipt) error {
 var errLate = errors.New("there was an outage")
 
 // seek waits in line. got is what was granted before, found what that says; nil if nothing was asked.
-func (c *Counter) seek(ctx context.Context, set *settings.Settings, s Seeker, got lane.Granted, found error) (lane.Granted, error) {
+func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker, got lane.Granted, found error) (lane.Granted, error) {
 	line, part := c.join(ctx, c.line, set.Poll)
 	defer part()
-	w := &waiter{counter: c, set: set, seeker: s, line: line}
+	defer c.enter(line)()
+	w := &waiter{counter: c, set: set, seeker: s, n: n, line: line}
 	w.offer.Who = w
 	w.last.Store(&got)
 	if found != nil {
@@ -99,19 +100,19 @@ func (c *Counter) seek(ctx context.Context, set *settings.Settings, s Seeker, go
 	}
 	err := line.WaitFor(ctx, set.Poll, &w.offer, w.ask)
 	if err != nil {
-		if w.short.Load() { // and there may be enough for those behind it, who want less
+		if w.short.Load() || n > 1 { // and there may be enough for those behind it, who want less
 			line.Wake()
 		}
 		return *w.last.Load(), unanswered(ctx, err, line.Found())
 	}
-	if given, ok := w.offer.Gift.(share); ok {
+	if given, ok := w.offer.Grant.(share); ok {
 		return got, tell(given.attempt, given.i, given.receipt)
 	}
 	return got, nil
 }
 
 // ask is the attempt of the head.
-func (w *waiter) ask(ctx context.Context) (waiting.Verdict, error) {
+func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
 	batch := w.line.Behind(w.counter.enough() - 1)
 	var behind []Seeker
 	for i := range batch {
@@ -123,12 +124,17 @@ func (w *waiter) ask(ctx context.Context) (waiting.Verdict, error) {
 	if err == nil && got.Served == 0 {
 		w.refused(batch, got)
 	}
-	v := waiting.Verdict{Down: delivery.Outage(ctx, err), Sleep: waiting.Bound(got.Again, w.set.Poll)}
+	v := cohort.Verdict{Down: delivery.Outage(ctx, err), Sleep: cohort.Bound(got.Again, w.set.Poll)}
 	if err != nil || got.Served == 0 {
 		v.Found = tooFew
 		return v, err
 	}
 	w.counter.lately.Store(int32(got.Served))
+	taken := w.n
+	for i := range got.Served - 1 {
+		taken += batch.Who(i).(*waiter).n
+	}
+	w.counter.took(taken, receipt.Sent)
 	v.Done, v.More = true, w.serve(batch, try, got.Served, receipt)
 	if !v.More {
 		v.Found = tooFew
@@ -138,7 +144,7 @@ func (w *waiter) ask(ctx context.Context) (waiting.Verdict, error) {
 
 // refused notes why the head was not served. Those behind it have not been looked at: what holds for any of them is that
 // there is no semaphore.
-func (w *waiter) refused(batch waiting.Batch, got lane.Granted) {
+func (w *waiter) refused(batch cohort.Batch, got lane.Granted) {
 	w.last.Store(&got)
 	if got.Short == lane.Missing {
 		for i := range batch {
@@ -149,7 +155,7 @@ func (w *waiter) refused(batch waiting.Batch, got lane.Granted) {
 
 // serve tells those behind the head what its attempt has come to, and answers whether there may be enough for whoever is
 // next: nobody was refused, or he has left.
-func (w *waiter) serve(batch waiting.Batch, try Attempt, served int, receipt delivery.Receipt) (more bool) {
+func (w *waiter) serve(batch cohort.Batch, try Attempt, served int, receipt delivery.Receipt) (more bool) {
 	refused := served < try.Asks()
 	if refused { // said before it is looked whether he is there: if he leaves after that, he knows
 		batch.Who(served - 1).(*waiter).short.Store(true)

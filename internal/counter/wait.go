@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
-	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
-	"github.com/redlatch/redlatch/internal/waiting"
 )
 
 // Try asks once for n, with the settings of the call; nil: those of New. Those of this process who wait already are not
@@ -23,7 +22,7 @@ func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Se
 	start := time.Now()
 	taken, waited, err := false, false, ctx.Err()
 	var got lane.Granted
-	if err == nil && c.Session.Waiting(c.line) {
+	if err == nil && c.Session.Waiters(c.line) > 0 {
 		waited, err = c.behind(ctx, set)
 	}
 	if err == nil && !waited {
@@ -75,9 +74,9 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, 
 	if cancel != nil {
 		defer cancel()
 	}
-	got, err := c.acquire(ctx, set, s)
+	got, err := c.acquire(ctx, set, n, s)
 	for errors.Is(err, errLate) {
-		got, err = c.acquire(ctx, set, s)
+		got, err = c.acquire(ctx, set, n, s)
 	}
 	if err != nil {
 		if u := new(errs.Unanswered); errors.As(err, &u) && u.Found == tooFew && got.Short != lane.Unknown {
@@ -119,15 +118,15 @@ func (c *Counter) tell(set *settings.Settings, start time.Time, s Seeker, err er
 }
 
 // acquire answers with an error what was granted last.
-func (c *Counter) acquire(ctx context.Context, set *settings.Settings, s Seeker) (got lane.Granted, err error) {
-	if c.Session.Waiting(c.line) {
-		return c.seek(ctx, set, s, got, nil)
+func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker) (got lane.Granted, err error) {
+	if c.Session.Waiters(c.line) > 0 {
+		return c.seek(ctx, set, n, s, got, nil)
 	}
 	got, taken, err := c.once(ctx, s, set.OutageFor(false))
 	if taken || err != nil {
 		return got, err
 	}
-	return c.seek(ctx, set, s, got, tooFew)
+	return c.seek(ctx, set, n, s, got, tooFew)
 }
 
 // once asks for one who does not wait.
@@ -172,15 +171,15 @@ func (c *Counter) Await(ctx context.Context, set *settings.Settings, look func(c
 	case set.Once:
 		return untimely(fmt.Errorf("%w: %s %q %w", errs.NotAcquired, c.noun, c.Name, closed))
 	}
-	line, part := c.join(ctx, session.LineFor(c.Key, c.noun+" "+sight.Round), set.Poll)
+	line, part := c.join(ctx, cohort.KeyFor(c.Key, c.noun+" "+sight.Round), set.Poll)
 	defer part()
 	line.Note(closed)
-	err = line.Wait(ctx, set.Poll, func(ctx context.Context) (waiting.Verdict, error) {
+	err = line.Wait(ctx, set.Poll, func(ctx context.Context) (cohort.Verdict, error) {
 		sight, err := look(delivery.Watched(ctx, line.Note))
 		if err == nil && sight.Err != nil {
-			return waiting.Verdict{Down: true}, &opening{sight.Err}
+			return cohort.Verdict{Down: true}, &opening{sight.Err}
 		}
-		return waiting.Verdict{Done: sight.Open, All: true, Down: delivery.Outage(ctx, err), Sleep: waiting.Bound(-1, set.Poll), Found: closed}, err
+		return cohort.Verdict{Done: sight.Open, All: true, Down: delivery.Outage(ctx, err), Sleep: cohort.Bound(-1, set.Poll), Found: closed}, err
 	})
 	if why := new(opening); errors.As(err, &why) {
 		return why.error
@@ -208,11 +207,11 @@ func bounded(ctx context.Context, wait time.Duration) (context.Context, context.
 }
 
 // join takes the way into the line.
-func (c *Counter) join(ctx context.Context, key session.LineKey, poll time.Duration) (line *session.Line, part func()) {
+func (c *Counter) join(ctx context.Context, key cohort.Key, poll time.Duration) (line *cohort.Cohort, part func()) {
 	// The hub has to know which family of channels is in use. If it does not, the line polls for as long as somebody is in
 	// it; so it is worth asking for as long as a poll takes.
 	_, _ = c.Session.PublishFor(ctx, poll)
-	line, _, leave := c.Session.JoinRow(key, c.ears())
+	line, _, leave := c.Session.Join(key, c.ears())
 	return line, func() {
 		if sitter := leave(); sitter != nil {
 			go c.leaveRow(sitter)

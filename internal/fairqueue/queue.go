@@ -5,12 +5,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/waiting"
+	"github.com/redlatch/redlatch/internal/cohort"
 )
 
 // A Queue is one process's waiters for one lock. The zero value is not ready; use New.
 type Queue struct {
-	Door *waiting.Line // where first attempts are made, in order of arrival
+	Door *cohort.Queue // where first attempts are made, in order of arrival
 
 	mu      sync.Mutex
 	waiters []*Waiter // those with an entry, in its order; behind them those who lack theirs
@@ -20,7 +20,7 @@ type Queue struct {
 }
 
 // New makes an empty queue.
-func New() *Queue { return &Queue{Door: waiting.NewLine(nil)} }
+func New() *Queue { return &Queue{Door: cohort.NewQueue(nil)} }
 
 // told is the latest that a message said of when to ask.
 type told struct{ at, due time.Time }

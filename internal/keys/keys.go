@@ -58,6 +58,9 @@ func SemaphoreRow(name string) string { return Own("redlatch_semaphore_row", nam
 // Guard is the greatest token that the guard of a fenced lock has seen.
 func Guard(name string) string { return Own("redlatch_guard", name) }
 
+// GuardOwner is the owner who has shown that token first.
+func GuardOwner(name string) string { return Own("redlatch_guard_owner", name) }
+
 // Writers is where processes announce writers that wait for a read-write lock.
 func Writers(name string) string { return Own("redlatch_rwlock_writers", name) }
 

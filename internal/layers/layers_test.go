@@ -217,7 +217,7 @@ func TestEachRuleIsEnforced(t *testing.T) {
 		"scripts to scripts":         {"internal/scripts/rwlock/x.go", imports(module + "/internal/scripts/rlock"), "does not allow it"},
 		"test support":               {"rlock/x.go", imports(module + "/internal/redistest"), "_test.go files only"},
 		"an example beneath":         {"examples/cron/x.go", imports(module + "/internal/keys"), "does not allow it"},
-		"Redis in an engine":         {"internal/waiting/x.go", imports(redisClient + "v9"), "know nothing of Redis"},
+		"Redis in an engine":         {"internal/cohort/x.go", imports(redisClient + "v9"), "know nothing of Redis"},
 		"a new dependency":           {"rlock/x.go", imports("github.com/google/uuid"), "very good reason"},
 		"a test library":             {"rlock/x.go", imports("github.com/stretchr/testify/require"), "for tests only"},
 		"no comment":                 {"rlock/x.go", "package x\n", "no package comment"},

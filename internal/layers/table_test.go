@@ -12,7 +12,7 @@ var (
 	hidden = []string{"internal/rootapi"}
 
 	leaves = []string{
-		"internal/errs", "internal/settings", "internal/keys", "internal/holds", "internal/waiting", "internal/clock", "internal/jitter", "internal/watchdog",
+		"internal/errs", "internal/settings", "internal/keys", "internal/holds", "internal/cohort", "internal/clock", "internal/jitter", "internal/watchdog",
 		"internal/fairqueue", "internal/raise",
 	}
 
@@ -42,12 +42,12 @@ var table = map[string][]string{
 	"internal/settings":  {"internal/errs"},
 	"internal/keys":      nil,
 	"internal/holds":     nil,
-	"internal/waiting":   {"internal/jitter"},
+	"internal/cohort":    {"internal/jitter", "internal/clock", "internal/watchdog"},
 	"internal/clock":     nil,
 	"internal/jitter":    nil,
 	"internal/raise":     nil,
 	"internal/watchdog":  {"internal/clock"},
-	"internal/fairqueue": {"internal/waiting"},
+	"internal/fairqueue": {"internal/cohort"},
 
 	"internal/outcome":      nil,
 	"internal/scripts":      nil,
@@ -75,7 +75,7 @@ var table = map[string][]string{
 	"permitsemaphore": primitive("permitsemaphore"),
 	"countdownlatch":  primitive("countdownlatch"),
 
-	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "."},
+	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/watchdog", "."},
 	"multilock":       all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":         all(primitive(), []string{"internal/quorum"}),
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/raise"
@@ -37,6 +38,9 @@ type Terms struct {
 	// Late are closed when what they are the keys of has answered, and its member, if it granted, is under the hold or
 	// given back. They are of members that were asked and not waited for; nil where there are none.
 	Late map[any]chan struct{}
+
+	// Cohort is where the calls of this process wait that the hold may be handed on to; nil where it is not handed on.
+	Cohort *Cohort
 }
 
 // A Hold is one acquisition of a composite. It implements holds.Hold.
@@ -45,6 +49,10 @@ type Hold struct {
 	since  time.Time
 	ending holds.Ending
 	inner  bool // a re-entry; see tell.go
+
+	streak    *streak       // nil: it is not handed on; see streak.go
+	holder    cohort.Holder // in that case
+	inherited bool          // from a hold of this process, without a command
 
 	mu      sync.Mutex
 	told    holds.Telling
@@ -62,30 +70,57 @@ var _ holds.Hold = (*Hold)(nil)
 // New makes a hold of members that were acquired from since on. It may be lost when it is returned.
 func New(terms Terms, since time.Time, members []Member) *Hold {
 	h := &Hold{terms: terms, since: since, members: slices.Clone(members)}
-	if terms.Slack > 0 {
-		// Without slack the members' own watchdogs end it in time.
-		h.mu.Lock()
-		h.timer = time.AfterFunc(time.Until(h.trustLocked()), h.check)
-		h.mu.Unlock()
+	if terms.Cohort != nil {
+		h.streak = &streak{cohort: *terms.Cohort, began: time.Now(), current: h}
 	}
-	for _, m := range members {
-		m.Ending().OnEnd(h.ended)
-	}
+	h.begin()
 	return h
 }
 
-// Add puts one more member under the hold. It reports false when the hold is over; the member is the caller's then.
-func (h *Hold) Add(m Member) bool {
+// begin has the hold end with its members.
+func (h *Hold) begin() {
+	if h.streak != nil {
+		h.announce()
+	}
 	h.mu.Lock()
+	members := h.members
+	if h.terms.Slack > 0 {
+		// Without slack the members' own watchdogs end it in time.
+		h.timer = time.AfterFunc(time.Until(h.trustLocked()), h.check)
+	}
+	h.mu.Unlock()
+	for _, m := range members {
+		m.Ending().OnEnd(h.ended)
+	}
+}
+
+// Add puts one more member under the hold, or under the one to which that was handed on. It reports false when that hold is
+// over; the member is the caller's then.
+func (h *Hold) Add(m Member) bool {
+	current, added := h.add(m)
+	if added {
+		m.Ending().OnEnd(current.ended)
+	}
+	return added
+}
+
+func (h *Hold) add(m Member) (current *Hold, added bool) {
+	if s := h.streak; s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		h = s.current
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.retired || h.lost != nil {
-		h.mu.Unlock()
-		return false
+		return nil, false
 	}
 	h.members = append(h.members, m)
-	h.mu.Unlock()
-	m.Ending().OnEnd(h.ended)
-	return true
+	return h, true
 }
+
+// Inherited tells whether the hold came from another one of this process without a command.
+func (h *Hold) Inherited() bool { return h.inherited }
 
 // Awaits is closed when what key stands for has answered to this hold; nil when it was not left unanswered.
 func (h *Hold) Awaits(key any) <-chan struct{} { return h.terms.Late[key] }
@@ -138,6 +173,7 @@ func (h *Hold) loseLocked(reason string, cause error) error {
 	}
 	h.mu.Unlock()
 	h.ending.End(loss)
+	h.free()
 	if logger := h.terms.Set.Logger; logger != nil {
 		logger.Warn("redlatch: lock lost", "lock", h.terms.Name, "reason", loss.Reason, "cause", loss.Cause)
 	}
@@ -166,6 +202,7 @@ func (h *Hold) Decline() {
 	}
 	h.mu.Unlock()
 	h.giveBackRest()
+	h.free()
 }
 
 // log is nil where the program wants none.
@@ -215,13 +252,12 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	if h.timer != nil {
 		h.timer.Stop()
 	}
-	members := slices.Clone(h.members)
 	h.mu.Unlock()
 	h.ending.End(errs.Released)
 
 	var err error
 	if !given {
-		err = h.giveBack(ctx, members)
+		err = h.giveBackOrOn(ctx, lost != nil)
 	}
 	if lost != nil && (err != nil || given || h.expired) {
 		// Else every member is found to be held: the limit of a re-entry has ended this hold, and no lock was lost.
@@ -231,7 +267,23 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	return err
 }
 
-func (h *Hold) giveBack(ctx context.Context, members []Member) error {
+// giveBackOrOn gives the members to the next waiter of this process, or back.
+func (h *Hold) giveBackOrOn(ctx context.Context, lost bool) error {
+	rest := h
+	if !lost {
+		rest = h.handOn()
+	}
+	if rest == nil {
+		return nil
+	}
+	defer rest.free()
+	return rest.giveBack(ctx)
+}
+
+func (h *Hold) giveBack(ctx context.Context) error {
+	h.mu.Lock()
+	members := slices.Clone(h.members)
+	h.mu.Unlock()
 	failures := each(h.log(), members, h.terms.Need, func(m Member) error { return m.Unlock(ctx) })
 	if failures == nil {
 		return nil
@@ -292,6 +344,7 @@ func (h *Hold) Leave() {
 	for _, m := range members {
 		m.Leave()
 	}
+	h.free()
 	if !lost {
 		h.finish(settings.Left, nil)
 	}
@@ -317,6 +370,7 @@ func (h *Hold) Forgotten(there *holds.Place) {
 	for _, m := range members {
 		m.Forgotten(there)
 	}
+	h.free()
 	h.finish(settings.Forgotten, nil)
 }
 

@@ -66,11 +66,11 @@ func decoders() []decoder {
 		of(rlock.Acquire(key, owner, lease)), of(rlock.Recount(key, owner, 1, lease)), of(rlock.Release(key, owner, wake)),
 		of(rlock.HandOver(key, owner, "p", lease)), of(rlock.Force(key, wake)), of(rlock.Inspect(key)), of(rlock.Status(key, owner)),
 		of(rlock.Renew([]rlock.Renewal{{Key: key}, {Key: key}})),
-		of(rlock.Enlist(key, owner, lease, "row", lease)), of(rlock.Pass(key, owner, wake, row.Turn{})),
+		of(rlock.Enlist(key, owner, lease, "row", lease, true)), of(rlock.Pass(key, owner, wake, row.Turn{})),
 
-		of(fencedlock.Acquire(key, "t", owner, lease)), of(fencedlock.HandOver(key, "t", owner, "p", lease)),
-		of(fencedlock.Reenter(key, "t", owner, 2, lease, 1)), of(fencedlock.Last("t")), of(fencedlock.Claim("g", 1)),
-		of(fencedlock.Write("g", call, 1, "set", key, nil)),
+		of(fencedlock.Counted.Acquire(key, "t", owner, lease)), of(fencedlock.Counted.HandOver(key, "t", owner, "p", lease, 0, 64)),
+		of(fencedlock.Reenter(key, "t", owner, 2, lease, 1)), of(fencedlock.Last("t")), of(fencedlock.Claim(fencedlock.Guarded{Seen: "g", Owner: "o"}, 1, owner)),
+		of(fencedlock.Write(fencedlock.Guarded{Seen: "g", Owner: "o"}, call, 1, owner, "set", key, nil)),
 
 		of(fairlock.Acquire(key, fairlock.Waiter{}, lease, wake, make([]fairlock.Waiter, 2))),
 		of(fairlock.Release(key, fairlock.Waiter{}, wake)), of(fairlock.Force(key, wake)), of(fairlock.Queued(key)),
@@ -91,6 +91,7 @@ func decoders() []decoder {
 		of(semaphore.Wait(key, []int64{1, 2}, wake, row.Candidate{ID: owner}, call)), of(row.Leave(key, wake, owner)),
 		of(semaphore.CancelAcquire(key, []int64{1, 2}, wake, call)), of(semaphore.Release(key, 1, wake, call)),
 		of(semaphore.ReleaseIfExists(key, 1, wake, call)), of(semaphore.TrySet(key, 1, lease, wake, call)),
+		of(semaphore.Keep(key, 1, owner, wake, call)), of(semaphore.Yield(key, 1, wake, call)),
 		of(semaphore.Add(key, 1, wake, call)), of(semaphore.Drain(key, call)), of(semaphore.Available(key)),
 		of(semaphore.Delete(key, call)), of(semaphore.Expire(key, lease, call)), of(semaphore.Persist(key, call)),
 
@@ -111,9 +112,9 @@ func decoders() []decoder {
 }
 
 // preludes are the Lua files that answer nothing.
-var preludes = strings.Fields(`fencedlock/admit fencedlock/issue fencedlock/own fairlock/acquire_alone fairlock/mixed
+var preludes = strings.Fields(`fencedlock/admit fencedlock/below fencedlock/issue fencedlock/issue_clocked fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
 	fairlock/queue fairlock/release_alone lane/lane lane/value multilock/clock permitsemaphore/alone
-	permitsemaphore/permits row/announce row/lone row/no_token row/row row/wait rwlock/leave rwlock/lone_read
+	permitsemaphore/permits row/announce row/lone row/no_token row/others row/row row/wait rwlock/leave rwlock/lone_read
 	rwlock/lone_write rwlock/ours rwlock/readers rwlock/strangers semaphore/alone countdownlatch/rounds`)
 
 func TestTheDecoderOfEveryScriptIsGivenNonsense(t *testing.T) {

@@ -11,6 +11,7 @@ type Attempt struct {
 	Held      bool
 	Remaining time.Duration // until the present holder's lease is over; negative when its key has no TTL. 0 when held
 	Token     int64         // fencing token; 0 for locks that issue none
+	Spare     int64         // how many more tokens, those behind it, are the owner's
 }
 
 // A State is everything that the hash of a lock says.

@@ -131,14 +131,6 @@ func (s *Session) KnowsListeners() bool {
 	return !s.cluster.Load() || s.publish.primary.Load() || chosen != nil && *chosen == Sharded
 }
 
-// Subscribed tells whether this process is one of those who listen to a channel, be it only that its subscription lingers.
-func (s *Session) Subscribed(channel string) bool {
-	s.mu.Lock()
-	hub := s.hub
-	s.mu.Unlock()
-	return hub != nil && hub.Hears(channel)
-}
-
 func (p *publishCommand) ask(client Client, topology dispatch.Cluster) (string, error) {
 	ctx := context.Background()
 	primary, err := onePrimary(ctx, topology)

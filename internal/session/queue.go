@@ -1,6 +1,7 @@
 package session
 
 import (
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/fairqueue"
 )
 
@@ -11,14 +12,14 @@ type queue struct {
 }
 
 // Queue returns this process's part of the queue of a fair lock, and a function to call when the caller has left it.
-func (s *Session) Queue(key LineKey) (*fairqueue.Queue, func()) {
+func (s *Session) Queue(key cohort.Key) (*fairqueue.Queue, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.queues[key]
 	if q == nil {
 		q = &queue{Queue: fairqueue.New()}
 		if s.queues == nil {
-			s.queues = map[LineKey]*queue{}
+			s.queues = map[cohort.Key]*queue{}
 		}
 		s.queues[key] = q
 	}

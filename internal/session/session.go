@@ -1,5 +1,5 @@
 // Package session is what the primitives of one redis client share: the client's identity in Redis, the way to the
-// server, the wake-up hub, the watchdog and the lines of waiters. It is plain memory, found by client; primitives and
+// server, the wake-up hub, the watchdog and the cohorts. It is plain memory, found by client; primitives and
 // holds keep it alive, and it vanishes with the last of them.
 package session
 
@@ -18,6 +18,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -39,6 +40,7 @@ type Session struct {
 	Client   Client
 	Dispatch *dispatch.Dispatcher
 	Watchdog *watchdog.Watchdog
+	Cohorts  cohort.Registry
 
 	cluster  atomic.Bool      // several masters: names are checked, channels may be sharded
 	topology dispatch.Cluster // nil unless the client shows what only a cluster client has
@@ -54,11 +56,8 @@ type Session struct {
 	logger *slog.Logger
 
 	mu     sync.Mutex
-	lines  map[LineKey]*Line
-	posts  map[place]*Post     // who of this process has what a line is for, and may give it on
-	open   map[place]time.Time // what this process leaves to others until then; nil until it has
-	queues map[LineKey]*queue  // nil until somebody takes a fair lock
-	hub    *wakeup.Hub         // nil until somebody waits
+	queues map[cohort.Key]*queue // nil until a call takes a fair lock
+	hub    *wakeup.Hub           // nil until a call waits
 }
 
 // registry finds the session of a client without keeping it.
@@ -124,7 +123,7 @@ func checkClient(client Client) {
 }
 
 func open(client Client, set *settings.Settings) *Session {
-	s := &Session{ID: newID(), Client: client, logger: set.Logger, lines: map[LineKey]*Line{}, posts: map[place]*Post{}}
+	s := &Session{ID: newID(), Client: client, logger: set.Logger}
 	s.lanes.opened = time.Now()
 	s.linger.Store(int64(set.Linger))
 	s.topology, _ = client.(dispatch.Cluster)

@@ -13,11 +13,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
-	"github.com/redlatch/redlatch/internal/waiting"
 )
 
 // quick are settings under which nothing lingers.
@@ -85,7 +85,7 @@ func TestASessionGoesWithItsLastUserAndTheNextIsSomebodyElse(t *testing.T) {
 		s := session.Of(client, quick())
 		// Everything that a session starts has been in use: workers, a line, the hub, a lane.
 		require.NoError(t, s.Dispatch.Do(t.Context(), "k", redis.NewIntCmd(context.Background(), "incr", "k"), 0))
-		line, _, part := s.Join(session.LineFor("k", "lock"), "channel")
+		line, _, part := s.Join(cohort.KeyFor("k", "lock"), session.Channels{Releases: "channel"})
 		require.NoError(t, line.Wait(t.Context(), time.Second, done))
 		part()
 		s.ReturnLane("k", s.BorrowLane("k"))
@@ -97,7 +97,7 @@ func TestASessionGoesWithItsLastUserAndTheNextIsSomebodyElse(t *testing.T) {
 	require.NotEqual(t, id, next)
 }
 
-func done(context.Context) (waiting.Verdict, error) { return waiting.Verdict{Done: true}, nil }
+func done(context.Context) (cohort.Verdict, error) { return cohort.Verdict{Done: true}, nil }
 
 // A wrapper is a client of the user's own. As a value it can be compared; with a list inside it cannot.
 type wrapper struct{ *redis.Client }
@@ -190,38 +190,37 @@ func TestANameIsMappedAndChecked(t *testing.T) {
 func TestALineIsOpenAsLongAsSomebodyIsInIt(t *testing.T) {
 	srv := redistest.Mini(t)
 	s := session.Of(srv.Client(t), quick())
-	key := session.LineFor("k", "lock")
+	key := cohort.KeyFor("k", "lock")
 	subscribers := func() int { return srv.Mini.PubSubNumSub("channel")["channel"] }
-	first, _, partFirst := s.Join(key, "channel")
-	second, _, partSecond := s.Join(key, "channel")
+	first, _, partFirst := s.Join(key, session.Channels{Releases: "channel"})
+	second, _, partSecond := s.Join(key, session.Channels{Releases: "channel"})
 	require.Same(t, first, second)
-	other, _, partOther := s.Join(session.LineFor("k", "reader"), "")
+	other, _, partOther := s.Join(cohort.KeyFor("k", "reader"), session.Channels{})
 	require.NotSame(t, first, other)
-	require.False(t, s.Waiting(key), "nobody waits yet")
+	require.Zero(t, s.Waiters(key), "nobody waits yet")
 	eventually(t, "the subscription", func() bool { return subscribers() == 1 })
 
 	ctx, cancel := context.WithCancel(t.Context())
 	asked, left := make(chan struct{}, 10), make(chan error)
 	go func() {
-		left <- first.Wait(ctx, time.Second, func(context.Context) (waiting.Verdict, error) {
+		left <- first.Wait(ctx, time.Second, func(context.Context) (cohort.Verdict, error) {
 			asked <- struct{}{}
-			return waiting.Verdict{Sleep: time.Hour}, nil
+			return cohort.Verdict{Sleep: time.Hour}, nil
 		})
 	}()
 	<-asked
-	require.True(t, s.Waiting(key))
 	require.Equal(t, 1, s.Waiters(key))
 	srv.Mini.Publish("channel", "0")
 	<-asked // a message makes the head ask again
 	cancel()
 	require.ErrorIs(t, <-left, context.Canceled)
 	partFirst()
-	third, _, partThird := s.Join(key, "channel")
+	third, _, partThird := s.Join(key, session.Channels{Releases: "channel"})
 	require.Same(t, second, third, "the second is still in line")
 	partSecond()
 	partThird()
 	partOther()
-	require.False(t, s.Waiting(key))
+	require.Zero(t, s.Waiters(key))
 	require.Zero(t, s.Waiters(key))
 	eventually(t, "the subscription gone", func() bool { return subscribers() == 0 })
 }

@@ -52,6 +52,7 @@ const (
 	NodeTimeout
 	AtLeast
 	LocalHandOff
+	ClockTokens
 
 	// Of New alone: a call comes too late for them.
 	NameMapper
@@ -66,8 +67,8 @@ var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
 	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff, WithBackOffFunc or WithConstantBackOff",
 	WriterPreference: "WithWriterPreference", NoLease: "WithNoLease",
-	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", LocalHandOff: "WithLocalHandOff", NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub",
-	Linger: "WithLinger",
+	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", LocalHandOff: "WithLocalHandOff", ClockTokens: "WithClockTokens",
+	NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub", Linger: "WithLinger",
 }
 
 // Sharding says which family of publish commands a cluster's channels use.
@@ -104,9 +105,11 @@ type Settings struct {
 	PreferWriters   bool
 	LingerSet       bool
 	Scripted        bool                     // the lock is never handed on without a command
+	ClockTokens     bool                     // of a fenced lock: none is below the server's time in microseconds
 	Map             func(name string) string // nil: identity
 	Logger          *slog.Logger             // nil: silent
 	Observe         func(Event)              // nil: nobody listens
+	Meet            func(base any)           // nil; else a composite wants to know what the lock stands on, and takes nothing
 
 	given Option
 	call  bool  // these are the settings of one call

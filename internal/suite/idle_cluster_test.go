@@ -124,7 +124,7 @@ func TestOnAClusterWaitersHaveOneSubscriberPerMaster(t *testing.T) {
 			require.NoError(t, err)
 			channels += len(list)
 		}
-		return channels == 2*n // the lock's, and that for passes
+		return channels == 3*n // the lock's, that for passes, and that by which the others are counted
 	})
 	all := 0
 	for i, node := range nodes {

@@ -221,14 +221,14 @@ func TestTenThousandWaitersCostOneConnectionAndACommandPerPollEach(t *testing.T)
 	await(t, "everybody subscribed, and refused twice", func() bool {
 		channels, err := admin.PubSubChannels(t.Context(), "*").Result()
 		require.NoError(t, err)
-		return len(channels) == 2*n && srv.CommandStats(t)["evalsha"] > 2*n
+		return len(channels) == 3*n && srv.CommandStats(t)["evalsha"] > 2*n
 	})
 	require.Equal(t, 1, subscribers(t, admin))
 
 	w := open(t, srv)
 	elapsed, scripts, others := w.until(t, 13*poll/5)
 	t.Logf("%.2f commands for each waiter in %.1f polls", float64(scripts)/n, elapsed.Seconds()/poll.Seconds())
-	require.Greater(t, scripts, int64(2*n))
+	require.Greater(t, scripts, int64(n)) // else nothing was measured: waiters of a busy machine ask late
 	// The jitter shortens a poll by a tenth at most.
 	require.LessOrEqual(t, scripts, n*rounds(elapsed, poll-poll/10))
 	require.LessOrEqual(t, others["ping"], pings(elapsed))

@@ -13,10 +13,12 @@ import (
 
 // Config is what a library is opened with.
 type Config struct {
-	Addr  string
-	Lease time.Duration // of what is taken, also where it is renewed
-	Poll  time.Duration // pause between two questions of libraries whose waiters ask again and again
-	Pool  int           // connections of a go-redis client; 0 leaves its default
+	Addr    string
+	Others  []string      // further servers, of what needs several
+	Lease   time.Duration // of what is taken, also where it is renewed
+	Poll    time.Duration // pause between two questions of libraries whose waiters ask again and again
+	Pool    int           // connections of a go-redis client; 0 leaves its default
+	Permits int64         // of a semaphore
 }
 
 // A Library is one way to take a key and give it back.
@@ -27,6 +29,7 @@ type Library struct {
 	Sends    []string // commands that it sends itself, beside EVALSHA, EVAL and those of pub/sub
 	Note     string   // what it is and how it is set
 	Open     func(Config) (Client, error)
+	Waiter   func(Config) (Client, error) // opens the side that is woken, where it is not like the other; else nil
 }
 
 // A Client is one connection pool with whatever the library keeps beside it.
@@ -58,6 +61,11 @@ func Named(name string) (Library, error) {
 	for _, l := range All {
 		if l.Name == name {
 			return l, nil
+		}
+	}
+	for _, p := range Primitives {
+		if p.Name == name {
+			return p.Library, nil
 		}
 	}
 	return Library{}, fmt.Errorf("no library %q is known", name)

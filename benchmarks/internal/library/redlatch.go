@@ -1,8 +1,6 @@
 package library
 
 import (
-	"context"
-
 	"github.com/redis/go-redis/v9"
 
 	front "github.com/redlatch/redlatch"
@@ -23,19 +21,7 @@ type redlatchClient struct {
 }
 
 func (c *redlatchClient) Handle(key string) (Handle, error) {
-	return &redlatchHandle{lock: rlock.New(c.client, key, c.lease)}, nil
+	return &lockHandle{lock: rlock.New(c.client, key, c.lease)}, nil
 }
 
 func (c *redlatchClient) Close() error { return c.client.Close() }
-
-type redlatchHandle struct {
-	lock *rlock.Lock
-	hold *front.Hold
-}
-
-func (h *redlatchHandle) Lock(ctx context.Context) (err error) {
-	h.hold, err = h.lock.Lock(ctx)
-	return err
-}
-
-func (h *redlatchHandle) Unlock(ctx context.Context) error { return h.hold.Unlock(ctx) }

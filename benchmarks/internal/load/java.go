@@ -2,6 +2,7 @@ package load
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/redlatch/redlatch/benchmarks/internal/library"
 )
 
 // Java is a process of the program in interop/java, which holds Redisson. One of them serves all scenarios.
@@ -20,6 +23,7 @@ type Java struct {
 	in      io.WriteCloser
 	answers *json.Decoder
 	last    int
+	warmed  map[string]bool // kinds of primitives, and keys of plain locks
 }
 
 // StartJava builds the program in folder if need be and opens one Redisson client on the server. It fails at once
@@ -30,7 +34,7 @@ func StartJava(folder, addr string) (*Java, error) {
 		return nil, err
 	}
 	// Not as the tests start it, which want it small and quick to start: here the compiler may take its time.
-	j := &Java{cmd: exec.Command("java", "-Xmx512m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", classes, "peer.Peer")}
+	j := &Java{cmd: exec.Command("java", "-Xmx512m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", classes, "peer.Peer"), warmed: map[string]bool{}}
 	j.cmd.Stderr = os.Stderr
 	if j.in, err = j.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -86,6 +90,12 @@ func (j *Java) Runner(key string, callers int, own bool) Runner {
 	return &javaRunner{java: j, key: key, callers: callers, own: own}
 }
 
+// Primitive has callers threads want the same object of a kind that the Java program knows. members are the keys of
+// what it is made of, if it is.
+func (j *Java) Primitive(kind, key string, members []string, callers int) Runner {
+	return &javaRunner{java: j, kind: kind, key: key, members: members, callers: callers}
+}
+
 // Close ends the process by the end of its input.
 func (j *Java) Close() error { return errors.Join(j.in.Close(), j.cmd.Wait()) }
 
@@ -113,18 +123,19 @@ func (j *Java) call(command map[string]any, result any) error {
 
 type javaRunner struct {
 	java    *Java
+	kind    string // empty: a lock
 	key     string
+	members []string
 	callers int
 	own     bool
-	warm    bool
 }
 
-// warming is how long a new runner runs before it is measured, so that what it uses is compiled.
+// warming is how long a runner of a new kind runs before it is measured, so that what it uses is compiled.
 const warming = 2 * time.Second
 
 func (r *javaRunner) Block(length time.Duration) (Block, error) {
-	if !r.warm {
-		r.warm = true
+	if what := cmp.Or(r.kind, r.key); !r.java.warmed[what] {
+		r.java.warmed[what] = true
 		if _, err := r.block(warming); err != nil {
 			return Block{}, err
 		}
@@ -139,6 +150,9 @@ func (r *javaRunner) block(length time.Duration) (b Block, err error) {
 	}
 	if r.own {
 		command["own"] = true
+	}
+	if r.kind != "" {
+		command["kind"], command["names"], command["permits"] = r.kind, r.members, library.Permits
 	}
 	return b, r.java.call(command, &b)
 }

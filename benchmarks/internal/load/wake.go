@@ -23,7 +23,11 @@ func NewWaking(l library.Library, config library.Config, key string) (*Waking, e
 	if w.holder, err = l.Open(config); err != nil {
 		return nil, err
 	}
-	if w.waiter, err = l.Open(config); err != nil {
+	waiter := l.Open
+	if l.Waiter != nil {
+		waiter = l.Waiter
+	}
+	if w.waiter, err = waiter(config); err != nil {
 		return nil, errors.Join(err, w.holder.Close())
 	}
 	if w.give, err = w.holder.Handle(key); err == nil {

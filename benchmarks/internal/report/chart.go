@@ -12,6 +12,7 @@ type chart struct {
 	title, subtitle string
 	groups          []group
 	mark            float64 // a line: the floor
+	log             bool    // every step of the scale is ten times the one before
 }
 
 type group struct {
@@ -54,19 +55,12 @@ text{font:12px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fil
 
 func (c chart) svg() string {
 	var w text
-	top := 0.0
 	height := 64 // title and subtitle
 	for _, g := range c.groups {
 		height += 30 + barStep*len(g.bars)
-		for _, b := range g.bars {
-			top = max(top, b.value, b.high, c.mark)
-		}
 	}
 	height += 2 * margin
-	step := nice(top / 8)
-	scale := func(v float64) float64 {
-		return barLeft + min(v, top)/(step*math.Ceil(top/step))*(barRight-barLeft)
-	}
+	a := c.axis()
 	w.line(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`, width, height, width, height)
 	w.line("<title>%s</title>", html.EscapeString(c.title))
 	w.line("%s", style)
@@ -74,13 +68,12 @@ func (c chart) svg() string {
 	w.words(margin, 30, "title", c.title)
 	w.words(margin, 50, "minor", c.subtitle)
 	bottom := height - margin - 4
-	for i := 0; float64(i)*step <= step*math.Ceil(top/step)+step/2; i++ {
-		x := barLeft + float64(i)*step/(step*math.Ceil(top/step))*(barRight-barLeft)
-		w.line(`<line class="grid" x1="%.1f" x2="%.1f" y1="64" y2="%d"/>`, x, x, bottom-8)
-		w.line(`<text class="axis" x="%.1f" y="%d" text-anchor="middle">%g</text>`, x, bottom+6, math.Round(float64(i)*step*1e6)/1e6)
+	for _, tick := range a.ticks {
+		w.line(`<line class="grid" x1="%.1f" x2="%.1f" y1="64" y2="%d"/>`, a.x(tick), a.x(tick), bottom-8)
+		w.line(`<text class="axis" x="%.1f" y="%d" text-anchor="middle">%g</text>`, a.x(tick), bottom+6, tick)
 	}
 	if c.mark > 0 {
-		w.line(`<line class="mark" x1="%.1f" x2="%.1f" y1="64" y2="%d"/>`, scale(c.mark), scale(c.mark), bottom-8)
+		w.line(`<line class="mark" x1="%.1f" x2="%.1f" y1="64" y2="%d"/>`, a.x(c.mark), a.x(c.mark), bottom-8)
 	}
 	y := 64
 	for _, g := range c.groups {
@@ -88,7 +81,7 @@ func (c chart) svg() string {
 		w.words(margin, y, "group", g.title)
 		y += 8
 		for _, b := range g.bars {
-			c.bar(&w, b, y, scale)
+			b.draw(&w, y, a)
 			y += barStep
 		}
 	}
@@ -96,7 +89,7 @@ func (c chart) svg() string {
 	return w.String()
 }
 
-func (c chart) bar(w *text, b bar, y int, scale func(float64) float64) {
+func (b bar) draw(w *text, y int, a axis) {
 	class, weight := b.class, ""
 	if b.hatched {
 		class += " hatched"
@@ -106,30 +99,17 @@ func (c chart) bar(w *text, b bar, y int, scale func(float64) float64) {
 	}
 	base := y + barHeight - 3
 	w.line(`<text class="%s" x="%d" y="%d" text-anchor="end">%s</text>`, weight, barLeft-8, base, html.EscapeString(b.label))
-	w.line(`<rect class="%s" x="%d" y="%d" width="%.1f" height="%d" rx="1.5"/>`, class, barLeft, y, max(scale(b.value)-barLeft, 1), barHeight)
+	start, end := a.x(a.from), a.x(b.value)
+	w.line(`<rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="1.5"/>`, class, min(start, end), y, max(math.Abs(end-start), 1), barHeight)
 	if b.high > b.low {
 		middle := float64(y) + barHeight/2
-		w.line(`<line class="spread" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, scale(b.low), scale(b.high), middle, middle)
+		w.line(`<line class="spread" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, a.x(b.low), a.x(b.high), middle, middle)
 	}
-	w.words(int(max(scale(b.value), scale(b.high)))+8, base, "value "+weight, b.text)
+	w.words(int(max(start, end, a.x(b.high)))+8, base, "value "+weight, b.text)
 }
 
 func (t *text) words(x, y int, class, words string) {
 	t.line(`<text class="%s" x="%d" y="%d">%s</text>`, strings.TrimSpace(class), x, y, html.EscapeString(words))
-}
-
-// nice is the next of 1, 2, 5 times a power of ten.
-func nice(step float64) float64 {
-	if step <= 0 {
-		return 1
-	}
-	power := math.Pow(10, math.Floor(math.Log10(step)))
-	for _, times := range []float64{1, 2, 5} {
-		if times*power >= step*(1-1e-9) {
-			return times * power
-		}
-	}
-	return 10 * power
 }
 
 func short(v float64) string { return fmt.Sprintf("%.2f", v) }

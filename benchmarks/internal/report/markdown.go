@@ -10,20 +10,22 @@ import (
 	"github.com/redlatch/redlatch/benchmarks/internal/stats"
 )
 
-// Markdown writes the tables.
+// Text is all tables of what was run.
+func Text(r Results) (text string) {
+	if libraries := r.part(false); libraries.found() {
+		text = Markdown(libraries)
+	}
+	if primitives := r.part(true); primitives.found() {
+		text += Primitives(primitives)
+	}
+	return text
+}
+
+// Markdown writes the tables of the comparison with other libraries.
 func Markdown(r Results) string {
 	var w text
-	w.line("<!-- Written by the benchmarks; see ../performance.md for what each figure means. -->")
-	w.line("# Results")
-	w.line("")
-	w.line("```\n%s\n```", r.Command)
-	w.line("")
-	w.line("%s, on %s. %s.", r.Date, r.Machine, versions(r))
-	w.line("Medians of %d rounds with the quartiles in brackets; the shortest block is %s. Round trip of a `PING`: %s.",
-		r.Rounds, r.Block, roundTrips(r))
-	for _, left := range r.Left {
-		w.line("Left out: %s.", left)
-	}
+	heading(&w, r, "Results")
+	w.line("\n[Every primitive of redlatch](primitives.md) has a page of its own.")
 	glance(&w, r)
 	for _, network := range r.networks() {
 		own(&w, r, network)
@@ -39,6 +41,30 @@ func Markdown(r Results) string {
 	}
 	return w.String()
 }
+
+// heading says how the figures came about.
+func heading(w *text, r Results, title string) {
+	w.line("<!-- Written by the benchmarks; see ../performance.md for what each figure means. -->")
+	w.line("# %s", title)
+	w.line("")
+	w.line("```\n%s\n```", r.Command)
+	w.line("")
+	w.line("%s, on %s. %s.", r.Date, r.Machine, versions(r))
+	w.line("Medians of %d rounds with the quartiles in brackets; the shortest block is %s. Round trip of a `PING`: %s.",
+		r.Rounds, r.Block, roundTrips(r))
+	if r.busy() {
+		w.line("\n**Provisional: the machine was busy with other work.** It took %.1f of the cores in a second before the run, or after it.", r.Busy)
+	}
+	for _, left := range r.Left {
+		w.line("Left out: %s.", left)
+	}
+}
+
+// quiet is how many cores may be at work with something else.
+const quiet = 0.2
+
+// busy tells that something else was running.
+func (r Results) busy() bool { return r.Busy > quiet }
 
 type text struct{ strings.Builder }
 
@@ -171,6 +197,9 @@ func label(name string) string {
 
 // ratio shows the floor's as the noise that it is.
 func ratio(row Row) string {
+	if row.Floor && row.Ratio.N == 0 {
+		return "1"
+	}
 	if row.Floor {
 		return "1 (" + spread(row.Ratio) + ")"
 	}

@@ -10,7 +10,7 @@ func Pictures(r Results) map[string]string {
 	files := map[string]string{}
 	draw := func(name, network string, c chart) {
 		if len(c.groups) > 0 {
-			files[name+"-"+network+".svg"] = c.svg()
+			files[name+"-"+network+".svg"] = r.draw(c)
 		}
 	}
 	for _, network := range r.networks() {
@@ -19,7 +19,50 @@ func Pictures(r Results) map[string]string {
 		draw("waits", network, waits(r, network))
 		draw("wake-up", network, wakeUp(r, network))
 	}
+	if c := speed(r); len(c.groups) > 0 {
+		files["speed.svg"] = r.draw(c)
+	}
 	return files
+}
+
+// draw says in the picture, too, when its figures are provisional.
+func (r Results) draw(c chart) string {
+	if r.busy() {
+		c.title += " (provisional: busy machine)"
+	}
+	return c.svg()
+}
+
+// speed is for those who have not read anything yet: the everyday case first, and locks alone.
+func speed(r Results) chart {
+	c := chart{
+		title: "Taking a lock and giving it back",
+		subtitle: "how often, compared with two plain Redis commands (the line at 1); further right is faster; " +
+			"each step is ten times the one before",
+		mark: 1, log: true,
+	}
+	for _, s := range []struct{ scenario, title string }{
+		{"own/1", "Everybody has a lock of their own: 1 caller"},
+		{"own/16", "Everybody has a lock of their own: 16 callers"},
+		{"own/128", "Everybody has a lock of their own: 128 callers"},
+		{"hot/16", "All want the same lock: 16 callers (hollow: some got far less than others)"},
+		{"hot/4x8", "All want the same lock: 4 processes of 8 callers (hollow: some got far less than others)"},
+	} {
+		var rows []Row
+		for _, row := range r.Rows {
+			if !row.Primitive && row.Scenario == s.scenario && row.Network == "loopback" && r.class(row) != "reference" {
+				row.Title = s.title
+				rows = append(rows, row)
+			}
+		}
+		c.groups = append(c.groups, groups(r, rows, func(row Row) bar {
+			b := relative(row)
+			b.hatched = row.Group == "one" && row.Jain < fairEnough
+			b.text = brief(b.value)
+			return b
+		})...)
+	}
+	return c
 }
 
 func ownKeys(r Results, network string) chart {
@@ -40,6 +83,7 @@ func oneKey(r Results, network string) chart {
 		title:    "One key: sections per second, " + network,
 		subtitle: "times those of a local queue with bare EVALSHA and pub/sub; more is better; hollow bars are unfair (Jain below 0.9)",
 		mark:     1,
+		log:      true,
 		groups: groups(r, r.rows("one", network), func(row Row) bar {
 			b := relative(row)
 			b.hatched = row.Jain < fairEnough
@@ -47,6 +91,17 @@ func oneKey(r Results, network string) chart {
 			return b
 		}),
 	}
+}
+
+// brief has as many digits as can be told apart on a logarithmic axis.
+func brief(v float64) string {
+	switch {
+	case v >= 10:
+		return count(v)
+	case v < 0.1:
+		return fmt.Sprintf("%.3f", v)
+	}
+	return short(v)
 }
 
 // relative draws the ratio. The floor's is 1 by definition, and its spread is the noise.

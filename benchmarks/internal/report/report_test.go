@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,8 +70,13 @@ func fit(text, want string) string {
 }
 
 func TestPicturesAreWellFormedAndShowWhoIsUnfair(t *testing.T) {
-	files := Pictures(results())
-	require.Len(t, files, 4)
+	r := results()
+	r.Rows[2].Scenario, r.Rows[4].Scenario, r.Rows[8].Scenario = "own/1", "own/16", "hot/16"
+	files := Pictures(r)
+	require.Len(t, files, 5)
+	require.Less(t, strings.Index(files["speed.svg"], "of their own: 1 caller"), strings.Index(files["speed.svg"], "the same lock: 16 callers"))
+	maps.Copy(files, primitivePictures(everything().part(true)))
+	require.Len(t, files, 8)
 	for name, text := range files {
 		decoder := xml.NewDecoder(strings.NewReader(text))
 		var err error
@@ -82,6 +88,102 @@ func TestPicturesAreWellFormedAndShowWhoIsUnfair(t *testing.T) {
 	one := files["one-key-loopback.svg"]
 	require.Equal(t, 1, strings.Count(one, `class="peer hatched"`))
 	require.NotContains(t, one, `class="ours hatched"`)
+}
+
+// everything is results with some rows of primitives.
+func everything() Results {
+	r := results()
+	r.Libraries = append(r.Libraries, Library{Name: "rlock", Primitive: true}, Library{Name: "fairlock", Primitive: true})
+	for _, row := range []Row{
+		{Group: "own", Title: "1 caller", Library: "floor <1>", Floor: true, Micros: 5},
+		{Group: "own", Title: "1 caller", Library: "rlock", Micros: 6},
+		{Group: "one", Title: "16 callers", Library: "floor <1>", Floor: true, Micros: 5},
+		{Group: "one", Title: "16 callers", Library: "rlock", Micros: 0.1},
+		{Group: "one", Title: "16 callers", Library: "fairlock", Micros: 74, Stuck: 3},
+		{Group: "one", Title: "16 callers", Library: "rlock" + Counterpart, Micros: 31},
+	} {
+		row.Network, row.Primitive, row.Commands, row.Jain, row.Block = "loopback", true, 2, 0.5, "80ms"
+		row.Ratio = stats.Summary{Median: row.Micros, N: 1}
+		r.Rows = append(r.Rows, row)
+	}
+	r.Left = append(r.Left, "primitives/wake (redlock is ill)")
+	return r
+}
+
+func TestPrimitivesHaveAPageOfTheirOwn(t *testing.T) {
+	got := Primitives(everything().part(true))
+	for _, line := range []string{
+		"|  | alone | 16 callers |",
+		"| rlock | 6.00 | 0.10, Jain 0.50 |",
+		"| rlock, Redisson's | - | 31, Jain 0.50 |",
+		"| fairlock | - | 74, Jain 0.50, 3 stuck |",
+		"| rlock | 6.0 (2.00) | 0.1 (2.00) |",
+		"Left out: primitives/wake (redlock is ill).",
+		"Left out: Redisson (no java).",
+	} {
+		require.Contains(t, strings.Split(got, "\n"), line, "in\n%s", got)
+	}
+	require.NotContains(t, got, "peer")
+	beside := Markdown(everything().part(false))
+	require.Equal(t, Markdown(results().part(false)), beside)
+	require.NotContains(t, beside, "fairlock")
+}
+
+func TestARunOfPrimitivesLeavesTheOtherFilesAlone(t *testing.T) {
+	folder := t.TempDir()
+	old := filepath.Join(folder, "results.md")
+	require.NoError(t, os.WriteFile(old, []byte("old"), 0o600))
+	require.NoError(t, Write(everything().part(true), folder))
+	text, err := os.ReadFile(old)
+	require.NoError(t, err)
+	require.Equal(t, "old", string(text))
+	require.NoFileExists(t, filepath.Join(folder, "results.json"))
+	for _, name := range []string{"primitives.md", "primitives.json", "primitives-hot.svg", "primitives-own.svg", "primitives-server.svg"} {
+		require.FileExists(t, filepath.Join(folder, name))
+	}
+}
+
+func TestWhatWasMeasuredOnABusyMachineSaysSo(t *testing.T) {
+	r := everything()
+	require.NotContains(t, Text(r), "Provisional")
+	r.Busy = 1.5
+	require.Equal(t, 2, strings.Count(Text(r), "Provisional"))
+	for name, picture := range primitivePictures(r.part(true)) {
+		require.Contains(t, picture, "provisional", name)
+	}
+}
+
+func TestEverythingIsDrawnAgainFromItsFigures(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, Write(everything(), folder))
+	files := map[string]string{}
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+		require.NoError(t, err)
+		files[entry.Name()] = string(text)
+		if filepath.Ext(entry.Name()) != ".json" {
+			require.NoError(t, os.Remove(filepath.Join(folder, entry.Name())))
+		}
+	}
+	require.NoError(t, Redraw(folder))
+	for name, want := range files {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		require.NoError(t, err)
+		require.Equal(t, want, string(text), name)
+	}
+}
+
+func TestALogarithmicAxisGivesEachPowerOfTenTheSameRoom(t *testing.T) {
+	c := chart{log: true, mark: 1, groups: []group{{bars: []bar{{value: 0.2}, {value: 47}, {value: 0}}}}}
+	a := c.axis()
+	require.Equal(t, []float64{0.1, 1, 10, 100}, a.ticks)
+	require.InDelta(t, a.x(1)-a.x(0.1), a.x(100)-a.x(10), 1e-9)
+	require.InDelta(t, barLeft, a.x(0), 0) // has no place of its own
+	require.InDelta(t, barRight, a.x(1000), 0)
+	require.InDelta(t, 1, a.from, 0)
+	require.Equal(t, []float64{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5}, chart{groups: []group{{bars: []bar{{value: 3.2}}}}}.axis().ticks)
 }
 
 func TestAResultFileCanBeReadAgain(t *testing.T) {

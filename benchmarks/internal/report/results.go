@@ -4,9 +4,13 @@ package report
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/redlatch/redlatch/benchmarks/internal/stats"
 )
@@ -20,6 +24,7 @@ type Results struct {
 	RoundTrip map[string]float64 `json:"round_trip_us"` // a PING, by network
 	Rounds    int                `json:"rounds"`
 	Block     string             `json:"block"`
+	Busy      float64            `json:"busy_cores"` // at work with something else before or after the run
 	Libraries []Library          `json:"libraries"`
 	Rows      []Row              `json:"rows"`
 	Waiters   []Waiters          `json:"idle_waiters,omitempty"`
@@ -33,31 +38,43 @@ type Library struct {
 	Name string `json:"name"`
 	Lock bool   `json:"lock"` // several callers can want the same key
 	Note string `json:"note"`
+
+	Primitive bool `json:"primitive,omitempty"` // it is one of redlatch's
 }
 
-// Ours is the library that this is all about.
-const Ours = "redlatch"
+const (
+	// Ours is the library that this is all about.
+	Ours = "redlatch"
+
+	// Counterpart is appended to the name of a primitive, and names Redisson's.
+	Counterpart = ", Redisson's"
+
+	// Redisson is the name of the Java side.
+	Redisson = "Redisson"
+)
 
 // A Row is one library in one scenario.
 type Row struct {
-	Scenario string        `json:"scenario"`
-	Title    string        `json:"title"`
-	Group    string        `json:"group"` // own, one or wake
-	Network  string        `json:"network"`
-	Library  string        `json:"library"`
-	Block    string        `json:"block"`
-	Floor    bool          `json:"floor"` // the ratio is the floor's to itself: the noise
-	Value    stats.Summary `json:"value"` // pairs per second; for wake-ups, microseconds
-	Ratio    stats.Summary `json:"ratio"` // to the floor's blocks before and after
-	Jain     float64       `json:"jain"`
-	Smallest float64       `json:"smallest_share"`
-	WaitP50  float64       `json:"wait_p50_us"`
-	WaitP99  float64       `json:"wait_p99_us"`
-	Allocs   float64       `json:"allocs_per_pair,omitempty"`
-	Commands float64       `json:"commands_per_pair"`
-	In       float64       `json:"bytes_to_server_per_pair"`
-	Out      float64       `json:"bytes_from_server_per_pair"`
-	Stuck    int           `json:"stuck"`
+	Scenario  string        `json:"scenario"`
+	Title     string        `json:"title"`
+	Group     string        `json:"group"` // own, one or wake
+	Network   string        `json:"network"`
+	Library   string        `json:"library"`
+	Block     string        `json:"block"`
+	Primitive bool          `json:"primitive,omitempty"` // one of redlatch's, or the floor beside them
+	Floor     bool          `json:"floor"`               // the ratio is the floor's to itself: the noise
+	Value     stats.Summary `json:"value"`               // pairs per second; for wake-ups, microseconds
+	Ratio     stats.Summary `json:"ratio"`               // to the floor's blocks before and after
+	Jain      float64       `json:"jain"`
+	Smallest  float64       `json:"smallest_share"`
+	WaitP50   float64       `json:"wait_p50_us"`
+	WaitP99   float64       `json:"wait_p99_us"`
+	Allocs    float64       `json:"allocs_per_pair,omitempty"`
+	Commands  float64       `json:"commands_per_pair"`
+	Micros    float64       `json:"server_us_per_pair"` // that the server worked on these commands
+	In        float64       `json:"bytes_to_server_per_pair"`
+	Out       float64       `json:"bytes_from_server_per_pair"`
+	Stuck     int           `json:"stuck"`
 }
 
 // Waiters are idle ones on a key that stays taken.
@@ -88,18 +105,30 @@ type Stall struct {
 	Tries   int     `json:"tries"`
 }
 
-// Write puts everything into a folder: results.json, results.md and the pictures.
+// Write puts everything into a folder, in two parts with tables and pictures each: results, the comparison with other
+// libraries, and primitives. A part of which nothing was run leaves the files there as they are.
 func Write(r Results, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
+	files := map[string]string{}
+	libraries, primitives := r.part(false), r.part(true)
+	if libraries.found() {
+		text, err := json.MarshalIndent(libraries, "", "  ")
+		if err != nil {
+			return err
+		}
+		maps.Copy(files, Pictures(libraries))
+		files["results.json"], files["results.md"] = string(text)+"\n", Markdown(libraries)
 	}
-	files := Pictures(r)
-	files["results.json"] = string(text) + "\n"
-	files["results.md"] = Markdown(r)
+	if primitives.found() {
+		text, err := json.MarshalIndent(primitives, "", "  ")
+		if err != nil {
+			return err
+		}
+		maps.Copy(files, primitivePictures(primitives))
+		files["primitives.json"], files["primitives.md"] = string(text)+"\n", Primitives(primitives)
+	}
 	var errs []error
 	for name, text := range files {
 		errs = append(errs, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
@@ -107,10 +136,49 @@ func Write(r Results, folder string) error {
 	return errors.Join(errs...)
 }
 
+// Redraw writes the tables and pictures of a folder again, from the figures that are there.
+func Redraw(folder string) error {
+	for _, name := range []string{"results.json", "primitives.json"} {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var r Results
+		if err == nil {
+			err = json.Unmarshal(text, &r)
+		}
+		if err == nil {
+			err = Write(r, folder)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// part is the comparison of libraries, or that of redlatch's own primitives.
+func (r Results) part(primitives bool) Results {
+	other := func(left string) bool { return strings.HasPrefix(left, "primitives/") != primitives }
+	r.Left = slices.DeleteFunc(slices.Clone(r.Left), func(left string) bool { return !strings.HasPrefix(left, Redisson) && other(left) })
+	r.Rows = slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Primitive != primitives })
+	r.Libraries = slices.DeleteFunc(slices.Clone(r.Libraries), func(l Library) bool {
+		return l.Primitive != primitives && !slices.ContainsFunc(r.Rows, func(row Row) bool {
+			return row.Library == l.Name || l.Name == Redisson && strings.HasSuffix(row.Library, Counterpart)
+		})
+	})
+	if primitives {
+		r.Waiters, r.Holds, r.Stalls = nil, nil, nil
+	}
+	return r
+}
+
+func (r Results) found() bool { return len(r.Rows)+len(r.Waiters)+len(r.Holds)+len(r.Stalls) > 0 }
+
 // rows finds those of a group and a network, in the order in which they were measured.
 func (r Results) rows(group, network string) (found []Row) {
 	for _, row := range r.Rows {
-		if row.Group == group && row.Network == network {
+		if !row.Primitive && row.Group == group && row.Network == network {
 			found = append(found, row)
 		}
 	}

@@ -85,8 +85,15 @@ func (s *Server) Forget(pattern string) error {
 
 // Counts are what the server had counted at one moment.
 type Counts struct {
-	Commands map[string]int64 // executions, by name; those inside scripts too
-	In, Out  int64            // bytes
+	Commands map[string]Executions // by name; those inside scripts too
+	In, Out  int64                 // bytes
+}
+
+// Executions are how often a command was executed, and how long that took the server: that of a script with all that
+// it called.
+type Executions struct {
+	Calls  int64
+	Micros int64
 }
 
 // Counts reads them. The reading itself is counted: see Between.
@@ -95,16 +102,17 @@ func (s *Server) Counts() (Counts, error) {
 	if err != nil {
 		return Counts{}, err
 	}
-	c := Counts{Commands: map[string]int64{}}
+	c := Counts{Commands: map[string]Executions{}}
 	for section, lines := range info {
 		for name, value := range lines {
 			command, isCommand := strings.CutPrefix(name, "cmdstat_")
 			switch {
 			case isCommand:
-				calls, _, _ := strings.Cut(strings.TrimPrefix(value, "calls="), ",")
-				if c.Commands[command], err = strconv.ParseInt(calls, 10, 64); err != nil {
+				var e Executions
+				if _, err := fmt.Sscanf(value, "calls=%d,usec=%d", &e.Calls, &e.Micros); err != nil {
 					return Counts{}, fmt.Errorf("%s %s says %q: %w", section, name, value, err)
 				}
+				c.Commands[command] = e
 			case name == "total_net_input_bytes":
 				c.In, err = strconv.ParseInt(value, 10, 64)
 			case name == "total_net_output_bytes":
@@ -122,7 +130,15 @@ func (s *Server) Counts() (Counts, error) {
 var outer = []string{"evalsha", "eval", "subscribe", "unsubscribe", "ssubscribe", "sunsubscribe", "ping", "script|load"}
 
 // Usage is what happened between two Counts.
-type Usage struct{ Commands, In, Out int64 }
+type Usage struct{ Commands, Micros, In, Out int64 }
+
+// Add adds what happened elsewhere, or at another time.
+func (u *Usage) Add(more Usage) {
+	u.Commands += more.Commands
+	u.Micros += more.Micros
+	u.In += more.In
+	u.Out += more.Out
+}
 
 // Between subtracts. also names the commands that are to be counted beside those of scripts and pub/sub: a command
 // that a script calls is counted by the server like one that was sent, so the caller has to know which are not.
@@ -130,7 +146,8 @@ func Between(before, after Counts, also []string) Usage {
 	u := Usage{In: after.In - before.In, Out: after.Out - before.Out}
 	for _, names := range [][]string{outer, also} {
 		for _, name := range names {
-			u.Commands += after.Commands[name] - before.Commands[name]
+			u.Commands += after.Commands[name].Calls - before.Commands[name].Calls
+			u.Micros += after.Commands[name].Micros - before.Commands[name].Micros
 		}
 	}
 	return u

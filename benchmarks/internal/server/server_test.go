@@ -32,6 +32,9 @@ func TestWhatClientsSendIsCountedAndWhatScriptsCallIsNot(t *testing.T) {
 	require.EqualValues(t, 10, Between(before, after, nil).Commands)
 	require.EqualValues(t, 11, Between(before, after, []string{"set", "setnx"}).Commands)
 	require.Positive(t, Between(before, after, nil).In)
+	spent := Between(before, after, nil).Micros
+	require.Positive(t, spent)
+	require.Greater(t, Between(before, after, []string{"hset"}).Micros, spent) // which the script called: its time holds that already
 	require.Positive(t, Between(before, after, nil).Out)
 }
 

@@ -19,7 +19,10 @@ type entrant struct {
 	name   string
 	sends  []string
 	runner load.Runner
-	close  func() error // of the client that the runner's callers use
+	close  func() error     // of the clients that the runner's callers use
+	others []*server.Server // that it uses beside the first
+	idles  bool             // may be found to have done nothing, twice: it is so slow
+	warm   bool             // has run already
 
 	values, ratios, jain, smallest []float64
 	waits                          []int64
@@ -34,9 +37,13 @@ type entrant struct {
 func (t *Trial) frame(ctx context.Context, s scenario, rounds int, floor *entrant, others []*entrant) error {
 	length := time.Duration(s.length) * t.Block
 	for _, e := range append([]*entrant{floor}, others...) { // connections, scripts, caches
+		if e.warm {
+			continue
+		}
 		if _, err := e.runner.Block(length / 2); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
+		e.warm = true
 	}
 	overhead, err := t.overhead()
 	if err != nil {
@@ -76,8 +83,8 @@ func (t *Trial) frame(ctx context.Context, s scenario, rounds int, floor *entran
 // block runs one and notes it. Its value is pairs per second, or microseconds to wake up. A block in which nothing was
 // done is run again: a machine that stood still for as long says nothing about anybody.
 func (t *Trial) block(s scenario, e *entrant, length time.Duration, overhead server.Usage) (float64, error) {
-	for range 5 {
-		before, err := t.Server.Counts()
+	for try := range 5 {
+		before, err := t.counts(e)
 		if err != nil {
 			return 0, err
 		}
@@ -85,16 +92,33 @@ func (t *Trial) block(s scenario, e *entrant, length time.Duration, overhead ser
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", e.name, err)
 		}
-		after, err := t.Server.Counts()
+		after, err := t.counts(e)
 		if err != nil {
 			return 0, err
 		}
-		if value := s.value(b); value > 0 {
-			e.note(b, value, server.Between(before, after, e.sends), overhead)
+		if value := s.value(b); value > 0 || e.idles && try > 0 {
+			var used server.Usage
+			for i := range before {
+				used.Add(server.Between(before[i], after[i], e.sends))
+				used.In, used.Out = used.In-overhead.In, used.Out-overhead.Out
+			}
+			e.note(b, value, used)
 			return value, nil
 		}
 	}
 	return 0, fmt.Errorf("%s: nothing was done in %v; give it longer blocks with -block", e.name, length)
+}
+
+// counts are those of all servers that the entrant uses.
+func (t *Trial) counts(e *entrant) (all []server.Counts, err error) {
+	for _, s := range append([]*server.Server{t.Server}, e.others...) {
+		c, err := s.Counts()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
 }
 
 // value is what blocks are compared by.
@@ -105,11 +129,9 @@ func (s scenario) value(b load.Block) float64 {
 	return b.PerSecond()
 }
 
-func (e *entrant) note(b load.Block, value float64, used, overhead server.Usage) {
+func (e *entrant) note(b load.Block, value float64, used server.Usage) {
 	e.values = append(e.values, value)
-	e.used.Commands += used.Commands
-	e.used.In += used.In - overhead.In
-	e.used.Out += used.Out - overhead.Out
+	e.used.Add(used)
 	e.done += b.Done
 	e.allocs += int64(b.Allocs)
 	e.stuck += int64(b.Stuck)
@@ -138,14 +160,13 @@ func (e *entrant) row(s scenario, network string, shortest time.Duration) report
 		Jain: stats.Summarize(e.jain).Median, Smallest: stats.Summarize(e.smallest).Median,
 		WaitP50: float64(stats.Quantile(e.waits, 0.5)) / 1e3, WaitP99: float64(stats.Quantile(e.waits, 0.99)) / 1e3,
 		Allocs: float64(e.allocs) / pairs, Commands: float64(e.used.Commands) / pairs,
-		In: float64(e.used.In) / pairs, Out: float64(e.used.Out) / pairs, Stuck: int(e.stuck),
+		Micros: float64(e.used.Micros) / pairs, In: float64(e.used.In) / pairs, Out: float64(e.used.Out) / pairs, Stuck: int(e.stuck),
 	}
 }
 
 // enter opens a library for a scenario.
-func (t *Trial) enter(s scenario, l library.Library, network, addr string) (*entrant, error) {
+func (t *Trial) enter(s scenario, l library.Library, config library.Config, key string) (*entrant, error) {
 	e := &entrant{name: l.Name, sends: l.Sends, close: func() error { return nil }}
-	config, key := t.config(addr), s.key(network, l.Name)
 	var err error
 	switch {
 	case s.group == "wake":
@@ -153,27 +174,47 @@ func (t *Trial) enter(s scenario, l library.Library, network, addr string) (*ent
 	case s.processes > 0:
 		e.runner, err = load.NewCrowd(s.processes, load.Task{Library: l.Name, Config: config, Key: key, Callers: s.callers})
 	default:
-		var client library.Client
-		if client, err = l.Open(config); err != nil {
-			break
-		}
-		e.close = client.Close
-		handles := make([]library.Handle, s.callers)
-		for i := range handles {
-			name := key
-			if s.group == "own" {
-				name = fmt.Sprintf("%s:%04d", key, i)
-			}
-			if handles[i], err = client.Handle(name); err != nil {
-				return nil, errors.Join(err, client.Close())
-			}
-		}
-		e.runner = load.NewCallers(handles, !s.background)
+		err = e.open(s, l, config, key)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.Name, err)
 	}
 	return e, nil
+}
+
+// open makes the callers of this process.
+func (e *entrant) open(s scenario, l library.Library, config library.Config, key string) error {
+	var (
+		clients []library.Client
+		handles []library.Handle
+	)
+	e.close = func() error {
+		var errs []error
+		for _, client := range clients {
+			errs = append(errs, client.Close())
+		}
+		return errors.Join(errs...)
+	}
+	for range max(s.clients, 1) {
+		client, err := l.Open(config)
+		if err != nil {
+			return errors.Join(err, e.close())
+		}
+		clients = append(clients, client)
+		for i := range s.callers {
+			name := key
+			if s.group == "own" {
+				name = fmt.Sprintf("%s:%04d", key, i)
+			}
+			handle, err := client.Handle(name)
+			if err != nil {
+				return errors.Join(err, e.close())
+			}
+			handles = append(handles, handle)
+		}
+	}
+	e.runner = load.NewCallers(handles, !s.background)
+	return nil
 }
 
 // leave closes what enter has opened.

@@ -16,6 +16,7 @@ type scenario struct {
 	group      string // own: everybody has a key; one: all want the same; wake: one waits for another
 	callers    int    // of each process
 	processes  int    // 0: this one
+	clients    int    // of this process, for one key; 0: one
 	background bool   // with a context that cannot end
 	java       bool   // Redisson takes part
 	length     int    // of a block, as a multiple of the shortest
@@ -23,8 +24,8 @@ type scenario struct {
 }
 
 var scenarios = []scenario{
-	{name: "own/1/background", title: "1 caller, context without end", group: "own", callers: 1, background: true, java: true, length: 1},
-	{name: "own/1", title: "1 caller", group: "own", callers: 1, length: 1},
+	{name: "own/1/background", title: "1 caller, context without end", group: "own", callers: 1, background: true, length: 1},
+	{name: "own/1", title: "1 caller", group: "own", callers: 1, java: true, length: 1},
 	{name: "own/16", title: "16 callers", group: "own", callers: 16, java: true, length: 1},
 	{name: "own/128", title: "128 callers", group: "own", callers: 128, java: true, length: 1},
 	{name: "own/1024", title: "1024 callers", group: "own", callers: 1024, length: 3},
@@ -33,6 +34,31 @@ var scenarios = []scenario{
 	{name: "hot/128", title: "128 callers", group: "one", callers: 128, length: 4, slow: 4},
 	{name: "hot/4x8", title: "4 processes of 8 callers", group: "one", callers: 8, processes: 4, length: 8},
 	{name: "wake", title: "a waiter of another client", group: "wake", callers: 1, length: 3},
+}
+
+// primitives are the scenarios in which each primitive of redlatch stands beside the floor, and Redisson's beside it.
+var primitives = []scenario{
+	{name: "own/1", title: "1 caller", group: "own", callers: 1, java: true, length: 1},
+	{name: "own/16", title: "16 callers", group: "own", callers: 16, length: 1},
+	{name: "own/128", title: "128 callers", group: "own", callers: 128, length: 1},
+	{name: "own/1000", title: "1000 callers", group: "own", callers: 1000, length: 2},
+	{name: "hot/16", title: "16 callers", group: "one", callers: 16, java: true, length: 1},
+	{name: "hot/128", title: "128 callers", group: "one", callers: 128, length: 2},
+	{name: "hot/4x8", title: "4 processes of 8 callers", group: "one", callers: 8, processes: 4, length: 3},
+	{name: "hot/10x1", title: "10 clients of 1 caller", group: "one", callers: 1, clients: 10, length: 1},
+	{name: "hot/10x100", title: "10 clients of 100 callers", group: "one", callers: 100, clients: 10, length: 4},
+	{name: "wake", title: "a waiter of another client", group: "wake", callers: 1, length: 2},
+}
+
+// admits tells whether a primitive can do the scenario.
+func (s scenario) admits(p library.Primitive) bool {
+	switch s.group {
+	case "own":
+		return p.Own
+	case "one":
+		return p.Hot
+	}
+	return p.Wakes
 }
 
 // on adapts the scenario to a network, and the number of rounds with it: a block that is much longer is run less often.

@@ -17,6 +17,7 @@ import (
 // A Trial is one run.
 type Trial struct {
 	Server    *server.Server
+	Others    []*server.Server // for what needs several
 	Networks  []Network
 	Java      *load.Java // nil: Redisson does not take part
 	Rounds    int
@@ -37,11 +38,13 @@ type Network struct {
 }
 
 // Redisson is the name of the Java side.
-const Redisson = "Redisson"
+const Redisson = report.Redisson
 
 func (t *Trial) config(addr string) library.Config {
-	return library.Config{Addr: addr, Lease: 30 * time.Second, Poll: t.Poll, Pool: t.Pool}
+	return library.Config{Addr: addr, Lease: 30 * time.Second, Poll: t.Poll, Pool: t.Pool, Permits: library.Permits}
 }
+
+func (t *Trial) servers() []*server.Server { return append([]*server.Server{t.Server}, t.Others...) }
 
 // libraries are those that were asked for.
 func (t *Trial) libraries() (chosen []library.Library) {
@@ -66,6 +69,15 @@ func (t *Trial) Run(ctx context.Context, results *report.Results) error {
 				results.Rows = append(results.Rows, rows...)
 				fmt.Fprintf(t.Log, "%-28s %5.1f s\n", name, time.Since(start).Seconds())
 			}
+		}
+	}
+	for _, s := range primitives {
+		if name := "primitives/" + s.name; t.Only.MatchString(name) {
+			start := time.Now()
+			if err := t.primitives(ctx, s, results); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			fmt.Fprintf(t.Log, "%-28s %5.1f s\n", name, time.Since(start).Seconds())
 		}
 	}
 	for _, idle := range []struct {
@@ -95,7 +107,7 @@ func (t *Trial) scenario(ctx context.Context, s scenario, network Network) (rows
 		if !s.takesPart(l) || !isFloor && !t.Libraries.MatchString(l.Name) {
 			continue
 		}
-		e, err := t.enter(s, l, network.Name, network.Addr)
+		e, err := t.enter(s, l, t.config(network.Addr), s.key(network.Name, l.Name))
 		if err != nil {
 			return nil, err
 		}

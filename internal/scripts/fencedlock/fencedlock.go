@@ -2,7 +2,8 @@
 // a token, and the guard, which refuses old ones.
 //
 // An acquisition that is executed twice must answer the same token. No memory is needed for that: the token is issued
-// together with the hold, and as long as the owner holds nobody else is issued one.
+// together with the hold, and as long as the owner holds nobody else is issued one. A hand-over issues several, which its
+// process gives out one by one while it hands the lock on without a command.
 package fencedlock
 
 import (
@@ -19,46 +20,78 @@ import (
 var folder embed.FS
 
 var (
-	issue = scripts.Prelude(folder, "issue.lua")
-	own   = scripts.Prelude(folder, "own.lua")
-	admit = scripts.Prelude(folder, "admit.lua")
-
-	acquire = scripts.Load(folder, "fencedlock/acquire", issue, own)
-	hand    = scripts.Load(folder, "fencedlock/handover", issue, own)
-	inRow   = row.Load(issue, own)
-	reenter = scripts.Load(folder, "fencedlock/reenter")
+	below   = scripts.Prelude(folder, "below.lua")
+	raise   = scripts.Prelude(folder, "raise.lua")
+	own     = scripts.Prelude(folder, "own.lua")
+	admit   = scripts.Prelude(folder, "admit.lua")
+	reenter = scripts.Load(folder, "fencedlock/reenter", below)
 	last    = scripts.Load(folder, "fencedlock/last")
-	claim   = scripts.Load(folder, "fencedlock/claim", admit)
-	write   = scripts.Load(folder, "fencedlock/write", lane.Prelude, admit)
+	claim   = scripts.Load(folder, "fencedlock/claim", below, admit)
+	write   = scripts.Load(folder, "fencedlock/write", lane.Prelude, below, admit)
 )
+
+// An Issuer is the scripts that issue tokens in one way.
+type Issuer struct {
+	acquire, hand *scripts.Script
+	inRow         row.Scripts
+}
+
+// Counted counts the tokens, as Redisson does. Clocked counts them too, but none is below the time in microseconds.
+var (
+	Counted = newIssuer(scripts.Prelude(folder, "issue.lua"))
+	Clocked = newIssuer(below, scripts.Prelude(folder, "issue_clocked.lua"))
+)
+
+func newIssuer(issue ...string) *Issuer {
+	token := append(issue, own)
+	return &Issuer{
+		acquire: scripts.Load(folder, "fencedlock/acquire", token...),
+		hand:    scripts.Load(folder, "fencedlock/handover", append([]string{below}, token...)...),
+		inRow:   row.Load([]string{raise}, token...),
+	}
+}
 
 // Acquire takes the lock for a fresh owner if it is free, with one hold, the lease as TTL, and the next token. An
 // execution that finds the owner holding already is a repetition: it answers the token of the first.
-func Acquire(key, tokenKey, owner string, lease time.Duration) scripts.Command[scripts.Attempt] {
-	return scripts.Array(acquire, []string{key, tokenKey}, []any{owner, scripts.Milliseconds(lease)}, attempt)
+func (i *Issuer) Acquire(key, tokenKey, owner string, lease time.Duration) scripts.Command[scripts.Attempt] {
+	return scripts.Array(i.acquire, []string{key, tokenKey}, []any{owner, scripts.Milliseconds(lease)}, attempt)
 }
 
-// HandOver ends all holds of one owner and has another, fresh one hold in its place, as Acquire does it. It answers that
-// the lock is not held when neither of them held it; then no token is issued.
-func HandOver(key, tokenKey, from, to string, lease time.Duration) scripts.Command[scripts.Attempt] {
-	return scripts.Array(hand, []string{key, tokenKey}, []any{from, to, scripts.Milliseconds(lease)}, attempt)
+// HandOver ends all holds of one owner and has another, fresh one hold in its place, with the next tokens, so many. It answers
+// that the lock is not held when neither of them held it; then no token is issued. An execution that finds the other holding
+// already is a repetition: it answers the same tokens. They are above last, the last that the former has.
+func (i *Issuer) HandOver(key, tokenKey, from, to string, lease time.Duration, last, tokens int64) scripts.Command[scripts.Attempt] {
+	args := []any{from, to, scripts.Milliseconds(lease), tokens, last + tokens}
+	return scripts.Array(i.hand, []string{key, tokenKey}, args, func(reply scripts.Reply) (a scripts.Attempt, err error) {
+		var numbers [3]int64
+		if err := scripts.Numbers(reply, numbers[:]); err != nil {
+			return a, err
+		}
+		if a.Held, err = scripts.Bool(scripts.Reply{Int: numbers[0]}); err != nil || !a.Held {
+			return scripts.Attempt{Remaining: -time.Millisecond}, err
+		}
+		issued, err := scripts.Count(numbers[2], 1, int(min(tokens, numbers[1])))
+		a.Spare = int64(issued) - 1
+		a.Token = numbers[1] - a.Spare
+		return a, err
+	})
 }
 
 // Enlist is Acquire for an owner who waits in the row; see [row.Scripts.Enlist].
-func Enlist(key, tokenKey, owner string, lease time.Duration, line string, patience time.Duration) scripts.Command[row.Sitting] {
-	return inRow.Enlist([]string{key, tokenKey}, owner, lease, line, patience)
+func (i *Issuer) Enlist(key, tokenKey, owner string, lease time.Duration, line string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+	return i.inRow.Enlist([]string{key, tokenKey}, owner, lease, line, patience, looks)
 }
 
 // Pass is the release of a lock to the first in the row, who is issued a token; see [row.Scripts.Pass].
-func Pass(key, tokenKey, owner string, wake scripts.Wake, turn row.Turn) scripts.Command[row.Release] {
-	return inRow.Pass([]string{key, tokenKey}, owner, wake, turn)
+func (i *Issuer) Pass(key, tokenKey, owner string, wake scripts.Wake, turn row.Turn) scripts.Command[row.Release] {
+	return i.inRow.Pass([]string{key, tokenKey}, owner, wake, turn)
 }
 
-// Reenter sets the number of holds of an owner, lengthens the TTL to lease and issues a token above newest, the
-// greatest that the owner knows of. It answers that the lock is not held, and creates nothing, when the owner has lost
-// it.
-func Reenter(key, tokenKey, owner string, holds int, lease time.Duration, newest int64) scripts.Command[scripts.Attempt] {
-	args := []any{owner, holds, scripts.Milliseconds(lease), newest + 1}
+// Reenter sets the number of holds of an owner and lengthens the TTL to lease. It issues a token where none up to least has
+// been issued: the last that the owner has, or the next if it has given that out. It answers the token issued last, or that
+// the lock is not held, and creates nothing, when the owner has lost it.
+func Reenter(key, tokenKey, owner string, holds int, lease time.Duration, least int64) scripts.Command[scripts.Attempt] {
+	args := []any{owner, holds, scripts.Milliseconds(lease), least}
 	return scripts.Array(reenter, []string{key, tokenKey}, args, attempt)
 }
 
@@ -80,14 +113,18 @@ func Last(tokenKey string) scripts.Command[int64] {
 	return scripts.Integer(last, []string{tokenKey}, nil, scripts.Int64)
 }
 
-// Claim has a guard refuse tokens below token from now on. It answers 0, or the greatest token seen when that is above.
-func Claim(guardKey string, token int64) scripts.Command[int64] {
-	return scripts.Integer(claim, []string{guardKey}, []any{token}, scripts.Int64)
+// A Guarded is the two keys of a guard: the greatest token that it has seen, and the first owner that has shown that.
+type Guarded struct{ Seen, Owner string }
+
+// Claim has a guard refuse tokens below token from now on. It answers 0, or the greatest token seen when that is above, or is
+// token and another owner's. An empty owner is not told apart from others.
+func Claim(guard Guarded, token int64, owner string) scripts.Command[int64] {
+	return scripts.Integer(claim, []string{guard.Seen, guard.Owner}, []any{token, owner}, scripts.Int64)
 }
 
-// Write executes a command on key once, if the guard has seen no token above token. It answers 0, or the greatest token
-// seen when that is above; then nothing was executed.
-func Write(guardKey string, call lane.Call, token int64, command, key string, args []any) scripts.Command[int64] {
-	own := call.Args(strconv.FormatInt(token, 10), command)
-	return scripts.Foreign(write, append(call.Keys(guardKey), key), own, args, scripts.Int64)
+// Write executes a command on key once, if Claim would not refuse token and owner. It answers 0, or the greatest token seen;
+// then nothing was executed.
+func Write(guard Guarded, call lane.Call, token int64, owner, command, key string, args []any) scripts.Command[int64] {
+	own := call.Args(strconv.FormatInt(token, 10), owner, command)
+	return scripts.Foreign(write, append(call.Keys(guard.Seen), guard.Owner, key), own, args, scripts.Int64)
 }

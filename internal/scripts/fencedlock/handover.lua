@@ -1,26 +1,31 @@
--- handover ends all holds of an owner, takes the lock for a fresh one without its ever being free, and issues the next
--- token. It follows the preludes issue and own.
+-- handover ends all holds of an owner, takes the lock for a fresh one without its ever being free, and issues tokens, with
+-- which that one can hand the lock on by itself. It follows the preludes below, issue and own.
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  token: a string, the token issued last; no TTL
 -- ARGV[1]  owner who gives
 -- ARGV[2]  owner who is given
 -- ARGV[3]  the latter's lease in milliseconds
+-- ARGV[4]  how many tokens
+-- ARGV[5]  the least that the last of them may be: so many above the tokens of the owner who gives
 --
--- Answers {1, token as text} when the latter holds the lock, by this execution or by an earlier one of the same command;
--- else {0, -1}: the former had lost it.
+-- Answers {1, last of the tokens as text, their number} when the latter holds the lock, by this execution or by an earlier
+-- one of the same command; else {0, -1, 0}: the former had lost it.
 
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
-  local token = issue() -- first of the writes, for it is the one that can be refused
+  local token = issue(ARGV[4]) -- first of the writes, for it is the one that can be refused
   if type(token) == 'table' then
     return token
   end
   redis.call('hdel', KEYS[1], ARGV[1])
   redis.call('hset', KEYS[1], ARGV[2], '1')
   redis.call('pexpire', KEYS[1], ARGV[3])
-  return {1, token}
+elseif redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
+  return {0, -1, 0}
 end
-if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
-  return {0, -1}
+local token = own()
+if below(token, ARGV[5]) then -- the counter was lost
+  token = ARGV[5]
+  redis.call('set', KEYS[2], token)
 end
-return {1, own()}
+return {1, token, ARGV[4]}

@@ -1,11 +1,12 @@
--- issue makes the next token. It is a prelude, joined in front of the script.
+-- issue makes the next tokens. It is a prelude, joined in front of the script.
 --
 -- KEYS[2]  token: a string, the token issued last; no TTL
 --
--- Answers of the function: the token as text, or the error with which it was refused.
+-- n is how many, 1 if it is left out. Answers of the function: the last of them, as text, or the error with which they
+-- were refused.
 
-local function issue()
-  local counted = redis.pcall('incr', KEYS[2])
+local function issue(n)
+  local counted = redis.pcall('incrby', KEYS[2], n or 1)
   if type(counted) == 'table' then
     return counted
   end

@@ -27,7 +27,7 @@ var (
 	recount = scripts.Load(folder, "rlock/recount")
 	release = scripts.Load(folder, "rlock/release")
 	hand    = scripts.Load(folder, "rlock/handover")
-	inRow   = row.Load(row.NoToken)
+	inRow   = row.Load(nil, row.NoToken)
 	renew   = scripts.Load(folder, "rlock/renew")
 	force   = scripts.Load(folder, "rlock/force")
 	inspect = scripts.Load(folder, "rlock/inspect")
@@ -41,8 +41,8 @@ func Acquire(key, owner string, lease time.Duration) scripts.Command[scripts.Att
 }
 
 // Enlist is Acquire for an owner who waits in the row; see [row.Scripts.Enlist].
-func Enlist(key, owner string, lease time.Duration, line string, patience time.Duration) scripts.Command[row.Sitting] {
-	return inRow.Enlist([]string{key}, owner, lease, line, patience)
+func Enlist(key, owner string, lease time.Duration, line string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+	return inRow.Enlist([]string{key}, owner, lease, line, patience, looks)
 }
 
 // Recount sets the number of holds of an owner and lengthens the TTL to lease, never shortens it. It serves re-entry,

@@ -23,10 +23,17 @@ import (
 // that listens to the wake channel and to its own subscribes to that one last, and leaves it first, by one connection. So the
 // count is never too high, whatever becomes of the process.
 
-// Announce and Wait are preludes of the scripts of semaphores.
+// Announce, Others and Wait are preludes of the scripts of semaphores.
 var (
 	Announce = scripts.Prelude(folder, "announce.lua")
+	Others   = scripts.Prelude(folder, "others.lua")
 	Wait     = scripts.Prelude(folder, "wait.lua")
+)
+
+// What the prelude Others answers, and else 0: somebody of another process waits, or that cannot be known.
+const (
+	Kept      = 1 // nobody else waits
+	Outsiders = 2 // somebody listens who is not known to be of this library
 )
 
 // A Candidate stands for a process in the row of a semaphore.
@@ -50,7 +57,7 @@ func Place(message string) int64 {
 // ForOthers tells whether a message on the wake channel of a semaphore is not for those who are in the row.
 func ForOthers(message string) bool { return len(message) > 1 && message[0] == '0' }
 
-// Known is the channel whose subscribers are known to be of this library.
+// Known is the channel whose subscribers are known to be of this library, and to stand in the row when they wait.
 func Known(row string) string { return row + ":known" }
 
 var leave = scripts.Load(folder, "row/leave", Announce)

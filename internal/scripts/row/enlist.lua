@@ -7,19 +7,21 @@
 -- ARGV[2]  lease in milliseconds
 -- ARGV[3]  row
 -- ARGV[4]  for how many milliseconds its process is known to be there
+-- ARGV[5]  optional: 1 if the owner cannot be passed the lock
 --
 -- Answers {1, token as text, 0} when the owner holds the lock: by this execution, by an earlier one of the same command,
 -- or because the lock was passed to it, for a shorter time perhaps. Else {0, milliseconds that the holder's lease still
 -- lasts, 0 or more, or -1 when the key has no TTL, the time in milliseconds or 0 when the owner does not sit}; or {2,
 -- milliseconds, the time} when the lock is free and for so long only for those who sit in no row.
 
+local looks = ARGV[5] == '1'
 local remaining = redis.call('pttl', KEYS[1])
 if remaining == -2 then -- no such key
   local open = redis.pcall('pttl', beside(ARGV[3], 'open'))
   if not refused(open) and open > 0 then
     local whole = redis.pcall('get', beside(ARGV[3], 'open'))
     if open <= (tonumber(not refused(whole) and whole) or 0) then -- else the clock was set back
-      return {2, open, sit(ARGV[3], ARGV[1], ARGV[4])}
+      return {2, open, sit(ARGV[3], ARGV[1], ARGV[4], looks)}
     end
   end
   local token = issue() -- first of the writes, for it is the one that can be refused
@@ -37,4 +39,4 @@ if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
   end
   return {1, own(), 0}
 end
-return {0, remaining, sit(ARGV[3], ARGV[1], ARGV[4])}
+return {0, remaining, sit(ARGV[3], ARGV[1], ARGV[4], looks)}

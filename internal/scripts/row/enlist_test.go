@@ -215,7 +215,7 @@ func TestWhatGoesWithARowIsNoOtherLocksRow(t *testing.T) {
 	for _, suffix := range []string{"", ":alive", ":open"} {
 		require.NoError(t, client.HSet(t.Context(), name+suffix, a, 1).Err())
 	}
-	sitting, err := Send(t.Context(), client, rlock.Enlist(name, b, lease, keys.LockRow(name), patience))
+	sitting, err := Send(t.Context(), client, rlock.Enlist(name, b, lease, keys.LockRow(name), patience, false))
 	require.NoError(t, err)
 	require.NotZero(t, sitting.At)
 	passed, err := Send(t.Context(), client, rlock.Pass(name, a, wake,

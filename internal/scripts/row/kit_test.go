@@ -39,20 +39,29 @@ var wake = scripts.Wake{Publish: "PUBLISH", Channel: channel}
 type form struct {
 	name   string
 	fenced bool
-	enlist func(owner string, lease, patience time.Duration) scripts.Command[row.Sitting]
+	sit    func(owner string, lease, patience time.Duration, looks bool) scripts.Command[row.Sitting]
 	pass   func(owner string, wake scripts.Wake, turn row.Turn) scripts.Command[row.Release]
 }
 
+func (f form) enlist(owner string, lease, patience time.Duration) scripts.Command[row.Sitting] {
+	return f.sit(owner, lease, patience, false)
+}
+
+// looks is enlist for an owner that cannot be passed the lock.
+func (f form) looks(owner string, lease, patience time.Duration) scripts.Command[row.Sitting] {
+	return f.sit(owner, lease, patience, true)
+}
+
 var forms = []form{
-	{"plain", false, func(owner string, lease, patience time.Duration) scripts.Command[row.Sitting] {
-		return rlock.Enlist(key, owner, lease, line, patience)
+	{"plain", false, func(owner string, lease, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+		return rlock.Enlist(key, owner, lease, line, patience, looks)
 	}, func(owner string, wake scripts.Wake, turn row.Turn) scripts.Command[row.Release] {
 		return rlock.Pass(key, owner, wake, turn)
 	}},
-	{"fenced", true, func(owner string, lease, patience time.Duration) scripts.Command[row.Sitting] {
-		return fencedlock.Enlist(key, token, owner, lease, line, patience)
+	{"fenced", true, func(owner string, lease, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+		return fencedlock.Counted.Enlist(key, token, owner, lease, line, patience, looks)
 	}, func(owner string, wake scripts.Wake, turn row.Turn) scripts.Command[row.Release] {
-		return fencedlock.Pass(key, token, owner, wake, turn)
+		return fencedlock.Counted.Pass(key, token, owner, wake, turn)
 	}},
 }
 

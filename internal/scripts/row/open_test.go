@@ -10,65 +10,56 @@ import (
 )
 
 // enough is a turn after which others are to have the lock, if there are any.
-func enough(listens bool) row.Turn {
-	return row.Turn{Row: line, Lease: brief, Shut: 30 * time.Millisecond, Open: time.Minute, Listens: listens}
+func enough() row.Turn {
+	return row.Turn{Row: line, Lease: brief, Shut: 30 * time.Millisecond, Open: time.Minute}
 }
 
-// attend has so many more processes listen for releases.
-func (s *stage) attend(n int) {
+// attend has so many more processes listen for releases: of this library, or outsiders.
+func (s *stage) attend(ours, outsiders int) {
 	s.Helper()
-	for range n {
-		ear := s.client.Subscribe(s.Context(), channel)
+	for i := range ours + outsiders {
+		channels := []string{channel}
+		if i < ours {
+			channels = append(channels, row.Known(line))
+		}
+		ear := s.client.Subscribe(s.Context(), channels...)
 		s.Cleanup(func() { _ = ear.Close() })
-		_, err := ear.ReceiveTimeout(s.Context(), 30*time.Second)
-		require.NoError(s, err)
+		for range channels {
+			_, err := ear.ReceiveTimeout(s.Context(), 30*time.Second)
+			require.NoError(s, err)
+		}
 	}
 }
 
 func TestWhereOnlyTheRowListensItIsPassedOn(t *testing.T) {
 	onStage(t, func(s *stage) {
 		s.listen(v)
-		s.attend(2) // the giver's process and that of the row
+		s.attend(2, 0) // the giver's process and that of the row
 		require.True(s, send(s, s.enlist(a, lease, patience)).Held)
 		send(s, s.enlist(b, lease, patience))
 		from := s.now()
-		s.passedTo(b, send(s, s.pass(a, wake, enough(true))), from, "30")
+		s.passedTo(b, send(s, s.pass(a, wake, enough())), from, "30")
 	})
 }
 
-func TestTheGiverOwnSeatIsNotAnOutsider(t *testing.T) {
+func TestAProcessThatWaitsInNoRowYetIsNoOutsider(t *testing.T) {
 	onStage(t, func(s *stage) {
 		s.listen(v)
-		s.attend(2)
+		s.attend(3, 0)
 		send(s, s.enlist(a, lease, patience))
 		send(s, s.enlist(b, lease, patience))
-		send(s, s.enlist(c, lease, patience)) // of the giver's process
-		turn := enough(true)
-		turn.Seat, turn.Patience = c, patience
-		require.True(s, send(s, s.pass(a, wake, turn)).Passed)
-	})
-}
-
-func TestASeatThatTheGiverHasNotTakenYetIsNotAnothers(t *testing.T) {
-	onStage(t, func(s *stage) {
-		s.listen(v)
-		s.attend(2) // the giver's process and that of the row
-		send(s, s.enlist(a, lease, patience))
-		send(s, s.enlist(b, lease, patience))
-		turn := enough(true)
-		turn.Seat, turn.Patience = c, patience
-		require.True(s, send(s, s.pass(a, wake, turn)).Passed)
+		require.True(s, send(s, s.pass(a, wake, enough())).Passed)
 	})
 }
 
 func TestWhereOthersListenTheLockIsFreeForThemOnly(t *testing.T) {
 	onStage(t, func(s *stage) {
 		s.listen(v)
-		s.attend(3)
+		s.attend(2, 1)
 		send(s, s.enlist(a, lease, patience))
 		send(s, s.enlist(b, lease, patience))
 		send(s, s.enlist(c, lease, patience)) // of the giver's process, which listens once
-		turn := enough(true)
+		turn := enough()
 		turn.Seat, turn.Patience = c, patience
 		require.Equal(s, row.Release{Freed: true, Open: true}, send(s, s.pass(a, wake, turn)))
 		require.Empty(s, s.hash())
@@ -89,10 +80,10 @@ func TestWhereOthersListenTheLockIsFreeForThemOnly(t *testing.T) {
 func TestAClockThatIsSetBackLeavesTheLockToOthersForNoLonger(t *testing.T) {
 	onStage(t, func(s *stage) {
 		s.listen(v)
-		s.attend(3)
+		s.attend(2, 1)
 		send(s, s.enlist(a, lease, patience))
 		send(s, s.enlist(b, lease, patience))
-		require.True(s, send(s, s.pass(a, wake, enough(true))).Open)
+		require.True(s, send(s, s.pass(a, wake, enough())).Open)
 		require.NoError(s, s.client.PExpire(s.Context(), open, time.Hour).Err()) // as it looks then
 		require.True(s, send(s, s.enlist(b, lease, patience)).Held)
 	})

@@ -11,32 +11,34 @@
 -- ARGV[6]  optional: owner that sits down behind the others, whatever becomes of the lock; empty for none
 -- ARGV[7]  optional: for how many milliseconds its process is known to be there
 -- ARGV[8]  optional: for how many milliseconds it has gone round, without its being free for longer than a moment
--- ARGV[9]  optional: how many subscriptions to the wake channel the giver's process has, to pass the lock only if nobody
---          else listens who sits in no row; empty to pass it whoever does
--- ARGV[10] optional: for how many milliseconds the lock is then free for those only
+-- ARGV[9]  optional: for how many milliseconds the lock is free for outsiders only, if there are any; 0 to pass it whoever waits
+-- ARGV[10] optional: 1 if the owner that sits down cannot be passed the lock
+--
+-- An owner in the row that cannot be passed the lock is only told: it leaves the row, the lock is free, and its process asks.
+-- The message to everybody is sent then too if there are outsiders, who are in no row. Processes that know rows listen to
+-- one channel more, by which the others are counted.
 --
 -- Answers 0 when the owner held nothing, which has it leave the row; 1 when the lock is free; 2 when it is free, for a
--- moment only for those who sit in no row; else the time in milliseconds at which it was passed on.
+-- moment only for those who sit in no row; 3 when it is free and one process was told; else the time in milliseconds at
+-- which it was passed on.
 
 local row, seat = ARGV[4], ARGV[6] or ''
 if had == 0 then
-  rise(row, ARGV[1])
+  -- An owner that was told, and did not look, left the row before. The lock may be free, and nobody else knows.
+  if not rise(row, ARGV[1]) and ARGV[2] ~= '' and redis.call('exists', KEYS[1]) == 0 and redis.pcall('exists', row) == 1 then
+    redis.call(ARGV[2], ARGV[3], '0')
+  end
   return 0
 end
 local listeners = ARGV[2] == 'SPUBLISH' and 'shardnumsub' or 'numsub'
-local open = false
-if (ARGV[9] or '') ~= '' then
-  local ears, inside = redis.pcall('pubsub', listeners, ARGV[3]), redis.pcall('zcard', row)
-  if refused(ears) or refused(inside) then
-    open = true
-  else
-    if seat ~= '' and redis.pcall('zscore', row, seat) then
-      inside = inside - 1 -- it is the giver's
-    end
-    open = tonumber(ears[2]) > inside + tonumber(ARGV[9])
-  end
+
+-- outsiders tells whether processes wait that are in no row, as far as that is known.
+local function outsiders()
+  local ears = redis.pcall('pubsub', listeners, ARGV[3], row .. ':known')
+  return refused(ears) or tonumber(ears[2]) > tonumber(ears[4])
 end
 
+local open = (ARGV[9] or '0') ~= '0' and outsiders()
 local passed = 1
 if ARGV[5] ~= '0' and not open then
   if seat ~= '' then
@@ -57,12 +59,19 @@ if ARGV[5] ~= '0' and not open then
       break
     end
     local ms = string.sub(now, 1, -4)
-    if alive and not refused(alive) and tonumber(alive) >= tonumber(ms) then
+    local till = alive and not refused(alive) and tonumber(alive) or 0
+    if math.abs(till) >= tonumber(ms) then
       -- On a cluster without sharded channels only the subscribers of this node are known, and nobody else is passed the
       -- lock: a message must not reach a process that was taken for gone.
       local channel = row .. ':' .. (string.match(owner, '^(.*):') or '')
       local ears = redis.pcall('pubsub', listeners, channel)
-      if not refused(ears) and tonumber(ears[2]) > 0 then
+      local there = not refused(ears) and tonumber(ears[2]) > 0
+      if there and till < 0 then
+        if not refused(redis.pcall(ARGV[2], channel, owner .. ' ' .. ms)) then
+          passed = 3
+        end
+        break
+      elseif there then
         local token = issue()
         if refused(token) then
           break
@@ -80,14 +89,14 @@ if ARGV[5] ~= '0' and not open then
   end
 end
 if seat ~= '' then
-  sit(row, seat, ARGV[7])
+  sit(row, seat, ARGV[7], ARGV[10] == '1')
 end
 if open then
   -- Those in the row hear the message too, and are faster than a JVM. They find this when they ask.
-  redis.pcall('set', beside(row, 'open'), ARGV[10], 'PX', ARGV[10])
+  redis.pcall('set', beside(row, 'open'), ARGV[9], 'PX', ARGV[9])
   passed = 2
 end
-if passed <= 2 and ARGV[2] ~= '' then
+if passed <= 3 and ARGV[2] ~= '' and (passed < 3 or outsiders()) then
   redis.call(ARGV[2], ARGV[3], '0')
 end
 return passed

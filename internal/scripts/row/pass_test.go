@@ -75,9 +75,6 @@ func TestPassWithNobodyToPassTo(t *testing.T) {
 				{Name: "Nobody listens: whoever sits is gone",
 					Before: with(f.held(lease, Hash{a: "1"}), sit(Deadlines{b: time.Minute, c: time.Minute})), Call: once(turn, wake),
 					After: f.free(), Messages: everybody},
-				{Name: "It is not to be passed: whoever sits goes on to do so",
-					Before: with(f.held(lease, Hash{a: "1"}), sit(Deadlines{b: time.Minute})), Call: once(toNobody, wake),
-					After: with(f.free(), sit(Deadlines{b: time.Minute})), Messages: everybody},
 				{Name: "Whoever held nothing leaves the row, and nobody is told",
 					Before: with(f.held(lease, Hash{b: "1"}), sit(Deadlines{a: time.Minute, c: time.Minute})),
 					Call:   Answers(f.pass(a, wake, turn), row.Release{}),
@@ -313,4 +310,87 @@ func TestAFullServerAcceptsARelease(t *testing.T) {
 			s.passedTo(b, got, from, "0")
 		})
 	}
+}
+
+// Where it is not to be passed, whoever sits goes on to do so and hears the message. So it does when the release is executed
+// again: that is also how a candidate gives up that was told, and left the row, before.
+func TestOneThatIsToBePassedToNobodyIsForEverybody(t *testing.T) {
+	onStage(t, func(s *stage) {
+		s.listen(v)
+		send(s, s.enlist(a, lease, patience))
+		send(s, s.enlist(b, lease, patience))
+		for _, freed := range []bool{true, false} {
+			require.Equal(s, row.Release{Freed: freed}, send(s, s.pass(a, wake, row.Turn{Row: line})))
+			require.Equal(s, []string{woken}, s.heard())
+			require.EqualValues(s, 1, s.client.ZCard(s.Context(), line).Val())
+		}
+	})
+}
+
+// An owner that wants another lease than a pass gives is told, and asks.
+func TestOneThatCannotBePassedTheLockIsTold(t *testing.T) {
+	onStage(t, func(s *stage) {
+		turn := row.Turn{Row: line, Lease: brief}
+		told := row.Release{Freed: true, Told: true}
+		scene := func(ours, outsiders int) {
+			s.listen(v, w)
+			s.attend(ours, outsiders)
+			require.True(s, send(s, s.enlist(a, lease, patience)).Held)
+			require.NotZero(s, send(s, s.looks(b, lease, patience)).At)
+			require.NotZero(s, send(s, s.looks(c, lease, patience)).At)
+		}
+		scene(3, 0)
+		require.Equal(s, told, send(s, s.pass(a, wake, turn)))
+		require.Empty(s, s.hash(), "the lock is free")
+		heard := s.heard()
+		require.Len(s, heard, 1, "nobody else is told")
+		message, ok := row.Read(strings.TrimPrefix(heard[0], line+":"+v+" "))
+		require.True(s, ok)
+		require.True(s, message.Looks)
+		require.Equal(s, b, message.Owner)
+		got := send(s, s.looks(b, lease, patience))
+		require.True(s, got.Held)
+		require.Equal(s, told, send(s, s.pass(b, wake, turn)), "the next is told")
+		require.Len(s, s.heard(), 1)
+		require.False(s, send(s, s.pass(c, wake, turn)).Freed, "it was told, and gives up")
+		require.Empty(s, s.heard(), "nobody is left in the row")
+		s.clear()
+
+		scene(3, 0)
+		require.Equal(s, told, send(s, s.pass(a, wake, turn)))
+		require.Len(s, s.heard(), 1)
+		require.False(s, send(s, s.pass(b, wake, turn)).Freed, "it was told, and gives up")
+		require.Equal(s, []string{woken}, s.heard(), "others wait, and nobody else knows")
+		s.clear()
+
+		scene(3, 0)
+		seat := turn
+		seat.Seat, seat.Patience, seat.Looks = u+":50", patience, true
+		require.Equal(s, told, send(s, s.pass(a, wake, seat)))
+		require.Len(s, s.heard(), 1)
+		require.True(s, send(s, s.looks(b, lease, patience)).Held)
+		require.Equal(s, told, send(s, s.pass(b, wake, turn)))
+		require.True(s, send(s, s.looks(c, lease, patience)).Held)
+		s.listen(u)
+		s.heard()
+		require.Equal(s, told, send(s, s.pass(c, wake, turn)), "the giver's own process is told last")
+		message, _ = row.Read(strings.TrimPrefix(s.heard()[0], line+":"+u+" "))
+		require.Equal(s, u+":50", message.Owner)
+		s.clear()
+
+		scene(3, 1)
+		require.Equal(s, told, send(s, s.pass(a, wake, turn)))
+		require.ElementsMatch(s, []string{woken, "b"}, named(s.heard()), "an outsider waits too")
+	})
+}
+
+// named says what a message is instead of when.
+func named(messages []string) (names []string) {
+	for _, m := range messages {
+		if p, ok := row.Read(strings.TrimPrefix(m, line+":"+v+" ")); ok && p.Looks && p.Owner == b {
+			m = "b"
+		}
+		names = append(names, m)
+	}
+	return names
 }

@@ -287,3 +287,45 @@ func TestWhatAUserMayNotDoForTheRowCostsNobodyThePermits(t *testing.T) {
 		require.NoError(t, user.Close())
 	}
 }
+
+func (h *hall) keep(n int64) int64 {
+	h.Helper()
+	got, err := statetest.Send(h.Context(), h.client, semaphore.Keep(permits, n, w, toQueue, h.call()))
+	require.NoError(h, err)
+	return got
+}
+
+func TestPermitsAreKeptOnlyWhereNobodyElseWaits(t *testing.T) {
+	mine, second := w+":1", w+":2"
+	for name, c := range map[string]struct {
+		prepare func(h *hall)
+		want    int64
+		row     []string
+	}{
+		"alone":                  {func(h *hall) { h.refused(1, mine, second) }, row.Kept, []string{mine + " 1", second + " 1"}},
+		"nobody waits":           {func(*hall) {}, row.Kept, nil},
+		"a process waits":        {func(h *hall) { h.refused(3, mine); h.refused(2, a) }, 0, []string{mine + " 3"}},
+		"a process wants more":   {func(h *hall) { h.refused(3, mine); h.refused(7, a) }, 0, []string{a + " 7"}},
+		"a process is gone":      {func(h *hall) { h.refused(1, mine, b) }, row.Kept, []string{mine + " 1"}},
+		"an outsider listens":    {func(h *hall) { h.listens(public) }, row.Outsiders, nil},
+		"one listens and I wait": {func(h *hall) { h.refused(9, mine); h.listens(public) }, row.Outsiders, []string{mine + " 9"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHall(t, func(h *hall) {
+				h.there(u, w)
+				require.NoError(h, h.client.Set(h.Context(), permits, 0, 0).Err())
+				c.prepare(h)
+				h.heard()
+				require.Equal(h, c.want, h.keep(3))
+				require.Equal(h, c.row, h.row())
+				if c.want == row.Kept {
+					require.Empty(h, h.heard())
+					require.Equal(h, "0", h.client.Get(h.Context(), permits).Val())
+				} else {
+					require.NotEmpty(h, h.heard())
+					require.Equal(h, "3", h.client.Get(h.Context(), permits).Val())
+				}
+			})
+		})
+	}
+}

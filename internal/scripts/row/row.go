@@ -28,13 +28,19 @@ var folder embed.FS
 var NoToken = scripts.Prelude(folder, "no_token.lua")
 
 // Scripts are those of one kind of lock.
-type Scripts struct{ enlist, pass *scripts.Script }
+type Scripts struct {
+	enlist, pass *scripts.Script
+	tokens       bool
+}
 
-// Load makes the scripts with preludes that define how tokens are issued, and which one an owner that holds has.
-func Load(token ...string) Scripts {
+// Load makes the scripts with preludes that define how tokens are issued, and which one an owner that holds has. Those in
+// release come first in a release, even of a lone holder; if there are any, its last argument is theirs, [Turn.Token].
+func Load(release []string, token ...string) Scripts {
 	preludes := append(token, scripts.Prelude(folder, "row.lua"))
-	alone := scripts.Prelude(folder, "lone.lua")
-	return Scripts{scripts.Load(folder, "row/enlist", preludes...), scripts.Load(folder, "row/pass", append([]string{alone}, preludes...)...)}
+	alone := append(release, scripts.Prelude(folder, "lone.lua"))
+	return Scripts{
+		scripts.Load(folder, "row/enlist", preludes...), scripts.Load(folder, "row/pass", append(alone, preludes...)...), len(release) > 0,
+	}
 }
 
 // A Sitting is an answer to somebody who wants the lock, and otherwise a seat.
@@ -47,9 +53,16 @@ type Sitting struct {
 // Enlist takes the lock for an owner if it is free, with one hold and the lease as TTL. Else the owner sits down in the
 // row, or stays where it sits, and is known to be there for patience. It may ask again and again. The keys are those of
 // the lock and, where there is one, its token.
-func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row string, patience time.Duration) scripts.Command[Sitting] {
-	args := []any{owner, scripts.Milliseconds(lease), row, scripts.Milliseconds(patience)}
-	return scripts.Array(s.enlist, keys, args, func(reply scripts.Reply) (Sitting, error) {
+//
+// With looks the owner cannot be passed the lock, because it wants another lease than a pass gives. When its turn comes its
+// process is told to ask.
+func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row string, patience time.Duration, looks bool) scripts.Command[Sitting] {
+	args := [5]any{owner, scripts.Milliseconds(lease), row, scripts.Milliseconds(patience), 1}
+	n := 4
+	if looks {
+		n = 5
+	}
+	return scripts.Array(s.enlist, keys, args[:n], func(reply scripts.Reply) (Sitting, error) {
 		var numbers [3]int64
 		if err := scripts.Numbers(reply, numbers[:]); err != nil {
 			return Sitting{}, err
@@ -72,13 +85,14 @@ func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row st
 type Turn struct {
 	Row   string
 	Lease time.Duration // of who is passed the lock; 0 to pass it to nobody
+	Token int64         // the last of the giver's; 0 for none, and for locks that issue none
 
 	// The rest may be left out.
 	Shut     time.Duration // for which it has gone round, without its being free for longer than a moment
 	Seat     string        // the owner that sits down behind the others
 	Patience time.Duration // for how long its process is known to be there
-	Open     time.Duration // with Shut: if somebody listens who sits in no row, leave it free for those, for so long
-	Listens  bool          // with Open: the giver's own process does
+	Looks    bool          // that owner cannot be passed the lock
+	Open     time.Duration // with Shut: if processes listen that are in no row, leave the lock free for them, for so long
 }
 
 // A Release is what became of a lock that was given back.
@@ -86,34 +100,36 @@ type Release struct {
 	Freed  bool  // the owner held it
 	Passed bool  // it is not free: somebody who sat in the row has it
 	Open   bool  // it is free for those who sit in no row
+	Told   bool  // it is free, and only one process knows, unless others wait that are in no row
 	At     int64 // and since when, by the server's clock in milliseconds
 }
 
 // Pass ends all holds of an owner, whatever their number, and has the first in the row hold; when there is none it wakes
 // the waiters. An owner that held nothing leaves the row. It needs no memory, so a full server accepts it.
 func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn) scripts.Command[Release] {
-	lease := scripts.Milliseconds(turn.Lease)
-	if turn.Seat == "" && turn.Shut == 0 { // told apart because arguments that are appended are allocated
-		return scripts.Integer(s.pass, keys, []any{owner, wake.Publish, wake.Channel, turn.Row, lease}, readRelease)
+	args := [11]any{owner, wake.Publish, wake.Channel, turn.Row, scripts.Milliseconds(turn.Lease)} // appending would allocate
+	n := 5
+	if turn.Seat != "" || turn.Shut != 0 {
+		args[5], args[6], args[7] = turn.Seat, scripts.Milliseconds(turn.Patience), turn.Shut.Milliseconds()
+		args[8], args[9] = scripts.Milliseconds(turn.Open), 0
+		if turn.Looks {
+			args[9] = 1
+		}
+		n = 10
 	}
-	patience := scripts.Milliseconds(turn.Patience)
-	ears := ""
-	switch {
-	case turn.Open > 0 && turn.Listens:
-		ears = "1"
-	case turn.Open > 0:
-		ears = "0"
+	if s.tokens {
+		args[n] = turn.Token
+		n++
 	}
-	args := []any{owner, wake.Publish, wake.Channel, turn.Row, lease, turn.Seat, patience, turn.Shut.Milliseconds(), ears, scripts.Milliseconds(turn.Open)}
-	return scripts.Integer(s.pass, keys, args, readRelease)
+	return scripts.Integer(s.pass, keys, args[:n], readRelease)
 }
 
 func readRelease(reply scripts.Reply) (Release, error) {
 	switch {
 	case reply.Int < 0:
-		return Release{}, fmt.Errorf("answered %d where 0, 1, 2 or a time was expected", reply.Int)
-	case reply.Int <= 2:
-		return Release{Freed: reply.Int >= 1, Open: reply.Int == 2}, nil
+		return Release{}, fmt.Errorf("answered %d where 0 to 3 or a time was expected", reply.Int)
+	case reply.Int <= 3:
+		return Release{Freed: reply.Int >= 1, Open: reply.Int == 2, Told: reply.Int == 3}, nil
 	}
 	return Release{Freed: true, Passed: true, At: reply.Int}, scripts.Moment(reply.Int)
 }

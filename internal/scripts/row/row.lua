@@ -2,7 +2,8 @@
 -- script.
 --
 -- row    sorted set: owner that is to hold when its process has its turn -> when it sat down, in microseconds
--- alive  sorted set: the same owner -> until when its process is known to be there, in milliseconds
+-- alive  sorted set: the same owner -> until when its process is known to be there, in milliseconds; negative if the owner
+--        cannot be passed the lock: its process is only told to look, and asks
 --
 -- What goes with a row has another word in its name, and nothing behind it: a suffix would make of it the row of a lock
 -- whose name ends in that.
@@ -29,22 +30,24 @@ local function beside(row, what)
   return (string.gsub(row, 'row', what, 1))
 end
 
--- rise has an owner leave the row.
+-- rise has an owner leave the row, and answers whether it was there.
 local function rise(row, owner)
-  redis.pcall('zrem', row, owner)
   redis.pcall('zrem', beside(row, 'alive'), owner)
+  return redis.pcall('zrem', row, owner) == 1
 end
 
 -- sit has an owner sit down at the end of the row. Who sits already keeps its place; only if that is in the future, for the
 -- clock was set back, it sits down anew, or it would be behind all who come until then. It is known to be there for patience
--- milliseconds from now on. It answers the time in milliseconds, 0 when there is no row.
-local function sit(row, owner, patience)
+-- milliseconds from now on; with looks, as one that cannot be passed the lock. It answers the time in milliseconds, 0 when
+-- there is no row.
+local function sit(row, owner, patience, looks)
   local now = clock()
   if not now or refused(redis.pcall('zadd', row, 'LT', now, owner)) then
     return 0
   end
   local ms, alive = tonumber(string.sub(now, 1, -4)), beside(row, 'alive')
-  if refused(redis.pcall('zadd', alive, string.format('%.0f', ms + patience), owner)) then
+  local till = string.format(looks and '-%.0f' or '%.0f', ms + patience)
+  if refused(redis.pcall('zadd', alive, till, owner)) then
     rise(row, owner) -- or the row would last for ever
     return 0
   end

@@ -8,11 +8,16 @@
 -- ARGV[4]  PUBLISH or SPUBLISH
 -- ARGV[5]  wake channel
 -- ARGV[6]  row
+-- ARGV[7]  given where it settles the operation before it in its lane, a keep: the answer with which that kept the permits
 --
--- Answers the new total, which is published too if it is above 0.
+-- Answers the new total, which is published too if it is above 0; to one that settles, what a keep answered that gave back
+-- the permits itself.
 
+if ARGV[7] and settled == sequence - 1 and answer ~= ARGV[7] then
+  return settle(answer)
+end
 local total = decimal(insist('incrby', KEYS[1], ARGV[3]))
-local answer = settle(total)
+answer = settle(total)
 if tonumber(total) > 0 then
   announce(ARGV[4], ARGV[5], ARGV[6], total, tonumber(total))
 end

@@ -30,6 +30,7 @@ var (
 	acquire         = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, scripts.Prelude(folder, "alone.lua"))
 	wait            = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, row.Wait)
 	release         = scripts.Load(folder, "semaphore/release", lane.Prelude, row.Announce)
+	keep            = scripts.Load(folder, "semaphore/keep", lane.Prelude, row.Announce, row.Others)
 	releaseIfExists = scripts.Load(folder, "semaphore/release_if_exists", lane.Prelude, row.Announce)
 	trySet          = scripts.Load(folder, "semaphore/try_set", lane.Prelude, lane.Value, row.Announce)
 	add             = scripts.Load(folder, "semaphore/add", lane.Prelude, row.Announce)
@@ -102,6 +103,20 @@ func CancelAcquire(key string, wants []int64, wake scripts.Wake, call lane.Call)
 // Release gives back n permits, creating the semaphore if it does not exist, and answers the new total.
 func Release(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row}
+	return scripts.Integer(release, []string{key, call.Key}, args, scripts.Int64)
+}
+
+// Keep gives back n permits, unless nobody but the session waits for some, and answers row.Kept or not. Those of a
+// semaphore that is not there, or has fewer than 0 permits, are given back too.
+func Keep(key string, n int64, session string, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row, session}
+	return scripts.Integer(keep, []string{key, call.Key}, args, scripts.Int64)
+}
+
+// Yield settles a Keep of n permits whose outcome is unknown and which has the sequence number before the call's: if that has
+// not given them back they are given back now, and it cannot take effect later.
+func Yield(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row, row.Kept}
 	return scripts.Integer(release, []string{key, call.Key}, args, scripts.Int64)
 }
 

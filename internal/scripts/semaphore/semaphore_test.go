@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/scripts/semaphore"
 	. "github.com/redlatch/redlatch/internal/scripts/statetest"
 )
@@ -326,4 +327,35 @@ func TestARefusedMessageIsNoRefusalOfWhatWasDone(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, served)
 	require.Equal(t, "5", admin.Get(ctx, key).Val())
+}
+
+func TestKeep(t *testing.T) {
+	alone := wake
+	alone.Row = "redlatch_semaphore_row:{s}"
+	keep := semaphore.Keep(key, 2, "session", alone, first)
+	Table(t, []Row{
+		{Name: "What nobody else wants is kept", Before: State{key: {Value: "0", TTL: ttl}}, Call: Answers(keep, row.Kept), After: did("0", ttl, "1:1")},
+		{Name: "A debt is paid", Before: has("-1"), Call: Answers(keep, 0), After: did("1", 0, "1:0"), Messages: said("1")},
+		{Name: "As far as it goes", Before: has("-5"), Call: Answers(keep, 0), After: did("-3", 0, "1:0")},
+		{Name: "A semaphore that is gone is created", Before: State{}, Call: Answers(keep, 0), After: did("2", 0, "1:0"), Messages: said("2")},
+		{Name: "Without a row nobody is known", Before: has("0"), Call: Answers(semaphore.Keep(key, 2, "session", wake, first), 0),
+			After: did("2", 0, "1:0"), Messages: said("2")},
+		{Name: "A second execution keeps too, whatever has changed", Before: did("-7", 0, "1:1"), Call: Answers(keep, row.Kept)},
+		{Name: "A second execution gives nothing back", Before: did("7", 0, "1:0"), Call: Answers(keep, 0)},
+		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(keep, "WRONGTYPE")},
+		{Name: "Text is no number", Before: text, Call: Fails(keep, "not an integer")},
+	})
+}
+
+func TestYield(t *testing.T) {
+	yield := semaphore.Yield(key, 2, wake, lane.Call{Key: lanes, Lane: 1, Seq: 5})
+	late := semaphore.Keep(key, 2, "session", wake, lane.Call{Key: lanes, Lane: 1, Seq: 4})
+	Table(t, []Row{
+		{Name: "What was kept is given back", Before: did("0", ttl, "4:1"), Call: Answers(yield, 2), After: did("2", ttl, "5:2"), Messages: said("2")},
+		{Name: "What was given back is not given back twice", Before: did("4", 0, "4:0"), Call: Answers(yield, 0), After: did("4", 0, "5:0")},
+		{Name: "Nor for outsiders", Before: did("4", 0, "4:2"), Call: Answers(yield, 2), After: did("4", 0, "5:2")},
+		{Name: "Of a keep that was not executed too", Before: did("0", 0, "2:1"), Call: Answers(yield, 2), After: did("2", 0, "5:2"), Messages: said("2")},
+		{Name: "Once", Before: did("9", 0, "5:2"), Call: Answers(yield, 2)},
+		{Name: "And a late keep is refused", Before: did("9", 0, "5:2"), Call: Fails(late, "REDLATCH-STALE")},
+	})
 }

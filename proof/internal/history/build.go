@@ -147,6 +147,14 @@ func (b *builder) tell(r Record) error {
 		}
 		return nil
 	}
+	if r.What == Stands {
+		t := b.things[r.Object]
+		if t == nil {
+			return fmt.Errorf("the object is not declared")
+		}
+		t.Data = append(t.Data, a)
+		return nil
+	}
 	if a.Outcome != Got {
 		return fmt.Errorf("there is no hold")
 	}

@@ -23,6 +23,7 @@ type Thing struct {
 	Acts    []*Act // in the order of their calls
 	Outside []Span // acts that the promises exclude, in the order of their ends
 	Final   *int64 // what the server says of it in the end; nil when it was not asked
+	Data    []*Act // the writes that have left something, in the order in which they stand
 }
 
 // A Span is the time in which something had its effect.

@@ -25,6 +25,7 @@ func TestWhatDoesNotFitIsAnError(t *testing.T) {
 		"a hold of an operation under way":      {declared, call, {At: 3, What: history.Left, Client: "a", Op: 1}},
 		"a call within what is not known":       {declared, {At: 1, What: history.Call, Client: "a", Op: 2, Object: "x", Within: 1}},
 		"a final state of what is not declared": {{At: 1, What: history.Final, Object: "x"}},
+		"a write into what is not declared":     {declared, call, got, {At: 3, What: history.Stands, Client: "a", Op: 1, Object: "y"}},
 		"a run that says so":                    {declared, {At: 1, What: history.Broken}},
 		"a word that means nothing":             {declared, call, got, {At: 3, What: "dance", Client: "a", Op: 1}},
 	} {

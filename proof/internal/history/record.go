@@ -34,6 +34,7 @@ const (
 	Outside What = "outside" // an act that the promises exclude: force, deletion, eviction, failover with loss of data
 	Broken  What = "broken"  // the run itself is wrong, and proves nothing
 	Final   What = "final"   // what the server says of the object when all is over
+	Stands  What = "stands"  // what this write has left stands in the data when all is over, behind that of the records before
 )
 
 // A Mode is what an operation asks of its object.
@@ -71,7 +72,7 @@ type Record struct {
 
 	Within int64  `json:"within,omitempty"` // of a call: the operation whose context it is made with, 0 for none
 	Try    bool   `json:"try,omitempty"`    // of a call: it does not wait
-	N      int64  `json:"n,omitempty"`      // permits; of Object the permits or the count; of Final what is there
+	N      int64  `json:"n,omitempty"`      // permits, or 1 for a write that leaves something; of Object the permits or the count; of Final what is there
 	Token  int64  `json:"token,omitempty"`  // of Got the one that was issued; of a call the one that is written with
 	Lease  Time   `json:"lease,omitempty"`  // of a call: how long the hold may outlast its client, from its last renewal
 	Most   Time   `json:"most,omitempty"`   // of a call: how long its caller may believe in the hold; 0: no limit

@@ -12,6 +12,9 @@ func conservation(h *history.History, t *history.Thing, terms Terms) (findings [
 	if t.Final == nil || len(t.Outside) > 0 {
 		return nil, 0
 	}
+	if has(t, history.Write) {
+		return nil, 0
+	}
 	if len(t.Grants(history.Permits)) == 0 && !has(t, history.Permits) && !has(t, history.Add) {
 		if has(t, history.CountDown) || has(t, history.Await) {
 			return latchLeft(t)

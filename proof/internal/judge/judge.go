@@ -63,6 +63,7 @@ var checks = []check{
 	{"permits", permits},
 	{"tokens", tokens},
 	{"stale write", staleWrites},
+	{"data", data},
 	{"early latch", earlyLatch},
 	{"late loss", lateLoss},
 	{"overdue", overdue},

@@ -136,6 +136,22 @@ func final(n int64, at history.Time) func(*tale) {
 	return func(l *tale) { l.add(history.Record{What: history.Final, Object: "x", N: n, At: at}) }
 }
 
+// stands is what is found in the end: what these operations have written, one behind the other.
+func stands(ops ...int64) func(*tale) {
+	return func(l *tale) {
+		for _, op := range ops {
+			client := "a"
+			for _, r := range l.records {
+				if r.Op == op && r.Client != "" {
+					client = r.Client
+				}
+			}
+			l.add(history.Record{What: history.Stands, Client: client, Op: op, Object: "x", At: 90 * second})
+		}
+		l.add(history.Record{What: history.Final, Object: "x", N: int64(len(ops)), At: 90 * second})
+	}
+}
+
 // A trial is one history and the checks that convict it: none is an acquittal.
 type trial struct {
 	name     string

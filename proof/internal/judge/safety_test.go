@@ -130,9 +130,20 @@ func TestTokensThatDoNotGrow(t *testing.T) {
 		{"calls at one time may return in any order", tell(lock, does(
 			act{client: "a", called: second, back: 3 * second, token: 1},
 			act{client: "b", called: second, back: 2 * second, token: 2, leave: 2 * second})), ""},
+		{"a re-entry has the next one", tell(lock, does(act{called: second, leave: 5 * second, token: 7},
+			act{called: 2 * second, leave: 3 * second, token: 8, within: 1}, take(6*second, 9))), ""},
+		{"a re-entry has that of its hold", tell(lock, does(act{called: second, leave: 5 * second, token: 7},
+			act{called: 2 * second, leave: 3 * second, token: 7, within: 1})), "tokens"},
+		{"the next hold has that of a re-entry", tell(lock, does(act{called: second, leave: 5 * second, token: 7},
+			act{called: 2 * second, leave: 3 * second, token: 8, within: 1}, take(6*second, 8))), "tokens"},
 		{"the newest one is lost with its server", tell(lock, does(take(second, 7), take(4*second, 7)), loses(2*second, 3*second)), ""},
 		{"a smaller one, and the server was lost before", tell(lock, does(take(4*second, 7), take(5*second, 7)), loses(2*second, 3*second)), "tokens"},
 		{"a smaller one, and the lock was only taken away", tell(lock, does(take(second, 7), take(4*second, 7)), outside(2*second)), "tokens"},
+		{"a smaller one, right after the lock was taken away", tell(lock, does(take(second, 7), take(4*second, 6)), outside(4*second-99*quick)), ""},
+		{"a smaller one, a while after the lock was taken away", tell(lock, does(take(second, 7), take(4*second, 6)), outside(4*second-101*quick)), "tokens"},
+		{"a smaller one for a call of that moment, a while later", tell(lock, does(take(second, 7),
+			act{called: 4 * second, back: 5 * second, token: 6}), outside(4*second-quick)), "tokens"},
+		{"a smaller one before the lock was taken away", tell(lock, does(take(second, 7), take(4*second, 6)), outside(4*second+2*quick)), "tokens"},
 		{"one token for two calls at one time", tell(lock, does(
 			act{client: "a", called: second, back: 3 * second, token: 2},
 			act{client: "b", called: second, back: 2 * second, token: 2, leave: 2 * second})), "tokens"},
@@ -152,6 +163,39 @@ func TestAGuardThatAcceptsAStaleWrite(t *testing.T) {
 		{"two at one time", tell(store, does(
 			act{client: "a", mode: history.Write, called: second, back: 3 * second, token: 4},
 			act{client: "b", mode: history.Write, called: 2 * second, back: 4 * second, token: 3})), ""},
+		{"one is refused before there was a greater one", tell(store, does(write(second, 3, history.Refused), write(2*second, 4, ""))), "stale write"},
+		{"one is refused while a greater one is under way", tell(store, does(
+			act{client: "a", mode: history.Write, called: second, back: 3 * second, token: 3, outcome: history.Refused},
+			act{client: "b", mode: history.Write, called: 2 * second, back: 4 * second, token: 4})), ""},
+		{"one is refused for a greater one of which nobody knows", tell(store, does(write(second, 4, history.Doubt), write(2*second, 3, history.Refused))), ""},
+		{"one is refused for its equal", tell(store, does(write(second, 3, ""), write(2*second, 3, history.Refused))), "stale write"},
+	})
+}
+
+func TestWhatIsWrittenThroughAGuard(t *testing.T) {
+	store := history.Record{}
+	write := func(from history.Time, token int64, outcome history.What) act {
+		return act{mode: history.Write, called: from, token: token, outcome: outcome, n: 1}
+	}
+	claim := act{mode: history.Write, called: 2 * second, token: 3}
+	unknown := write(second, 3, history.Doubt)
+	long := act{mode: history.Write, called: second, back: 3 * second, token: 3, n: 1}
+	try(t, []trial{
+		{"each once, in their order", tell(store, does(write(second, 3, ""), claim, write(3*second, 4, "")), stands(1, 3)), ""},
+		{"one is missing", tell(store, does(write(second, 3, ""), write(3*second, 4, "")), stands(2)), "data"},
+		{"one stands there twice", tell(store, does(write(second, 3, "")), stands(1, 1)), "data"},
+		{"a refused one stands there", tell(store, does(write(second, 5, ""), write(2*second, 4, history.Refused)), stands(2, 1)), "data"},
+		{"one of which nobody knows stands there", tell(store, does(unknown), stands(1)), ""},
+		{"one of which nobody knows does not", tell(store, does(unknown), stands()), ""},
+		{"one of which nobody knows stands there twice", tell(store, does(unknown), stands(1, 1)), "data"},
+		{"a smaller token stands behind a greater one", tell(store, does(long, write(2*second, 4, "")), stands(2, 1)), "data"},
+		{"of two at one time either is first", tell(store, does(long, write(2*second, 3, "")), stands(2, 1)), ""},
+		{"the later stands before the earlier", tell(store, does(write(second, 3, ""), write(2*second, 3, "")), stands(2, 1)), "data"},
+		{"one of which nobody knew stands behind one that was begun before it was settled", tell(store, does(unknown, write(61*second, 3, "")), stands(2, 1)), ""},
+		{"one of which nobody knew stands behind one that was begun after it was settled", tell(store, does(unknown, write(61*second+2*quick, 3, "")), stands(2, 1)), "data"},
+		{"its client was suspended meanwhile", tell(store, does(unknown, write(61*second+2*quick, 3, "")), event(history.Suspend, "a", 20*second),
+			event(history.Resume, "a", 21*second), stands(2, 1)), ""},
+		{"nobody has looked", tell(store, does(write(second, 3, ""))), ""},
 	})
 }
 

@@ -42,6 +42,7 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 		n int64
 	}
 	var uses []use
+	total := t.N
 	for _, a := range t.Acts {
 		held, some := possible(h, a, terms)
 		switch {
@@ -52,6 +53,12 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 			shared = append(shared, held)
 		case a.Mode == history.Permits:
 			uses = append(uses, use{held, a.N})
+		case a.Mode != history.Add:
+		case a.N < 0:
+			uses = append(uses, use{stretch{a.Called, history.Never}, -a.N})
+		case a.Outcome == history.Got:
+			total += a.N
+			uses = append(uses, use{stretch{0, a.Back}, a.N}) // as if they had been there and in use
 		}
 	}
 	return func(w *history.Act) (taken []stretch) {
@@ -72,7 +79,7 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 				moments = append(moments, u.from, u.to)
 			}
 			for _, at := range moments { // where too few are left, until the next end of a use
-				left, end := t.N, history.Never
+				left, end := total, history.Never
 				for _, u := range uses {
 					if u.from <= at && at < u.to {
 						left, end = left-u.n, min(end, u.to)

@@ -91,6 +91,16 @@ func TestASeekerOfPermitsThatSleeps(t *testing.T) {
 		{"its client was suspended while it gave back, long ago", tell(pool, does(
 			act{mode: history.Permits, called: second, leave: 2 * second, unsure: true, told: 2*second + quick, n: 3}, use("b", 2*second, 80*second, 81*second, 2)),
 			event(history.Suspend, "a", 2*second), event(history.Resume, "a", 15*second)), "stall"},
+		{"there are enough since some were added", tell(pool, does(use("a", second, 0, 20*second, 2),
+			act{mode: history.Add, called: 3 * second, n: 1}, use("b", 2*second, 9*second, 10*second, 2))), "stall"},
+		{"some were perhaps added", tell(pool, does(use("a", second, 0, 20*second, 2),
+			act{mode: history.Add, called: 3 * second, n: 1, outcome: history.Doubt}, use("b", 2*second, 21*second, 22*second, 2))), ""},
+		{"some were added at the end", tell(pool, does(use("a", second, 0, 20*second, 2),
+			act{mode: history.Add, called: 8 * second, n: 1}, use("b", 2*second, 9*second, 10*second, 2))), ""},
+		{"too many were taken away", tell(pool, does(use("a", second, 0, 20*second, 1),
+			act{mode: history.Add, called: second, n: -1}, use("b", 2*second, 21*second, 22*second, 2))), ""},
+		{"enough are left although some were taken away", tell(pool, does(use("a", second, 0, 20*second, 1),
+			act{mode: history.Add, called: second, n: -1}, use("b", 2*second, 9*second, 22*second, 1))), "stall"},
 		{"there are too few after the first is given back", tell(pool, does(
 			use("a", second, 0, 4*second, 1), use("c", second, 0, 20*second, 2), use("b", 2*second, 21*second, 22*second, 2))), ""},
 	})

@@ -76,7 +76,7 @@ func holding(free func(s *state, a *history.Act) bool) func(*state, *step) (*sta
 		case refuse:
 			return before, !free(before, s.act)
 		case add:
-			return before.counting(s.act.N), true
+			return before.counting(s.n), true
 		}
 		return nil, false
 	}

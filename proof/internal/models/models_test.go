@@ -258,7 +258,16 @@ func TestASemaphore(t *testing.T) {
 			b1 13-14 permits n=1 leave=20-22`},
 		{"some were taken away before", models.Convicted, `
 			c1 8-9 add n=-1
-			a1 10-12 permits n=3 leave=30-32`},
+			a1 11-12 permits n=3 leave=30-32`},
+		{"some were taken away in the moment in which a process hands others on", models.Explained, `
+			a1 10-12 permits n=3 leave=20-22
+			c1 18-19 add n=-2
+			b1 18-19 permits n=1 try refused
+			a2 19-21 permits n=3 leave=30-32`},
+		{"some were taken away a moment before a process hands others on", models.Convicted, `
+			a1 10-12 permits n=3 leave=21-22
+			c1 18-19 add n=-2
+			a2 21-23 permits n=3 leave=30-32`},
 		{"a refusal although there are enough", models.Convicted, `
 			a1 10-12 permits n=2 leave=30-32
 			b1 13-14 permits n=1 try refused`},

@@ -35,6 +35,23 @@ func (s *scene) latch() (steps []*step) {
 	return steps
 }
 
+// parts are the steps in which the number of permits changes. A process that hands permits on among its goroutines learns of
+// a removal a moment late, and others at once: so each permit that is removed has a moment of its own.
+func parts(n int64) []int64 {
+	if n < 0 {
+		return slices.Repeat([]int64{-1}, int(-n))
+	}
+	return []int64{n}
+}
+
+// changed is until when everybody has noticed a change of the number of permits.
+func (s *scene) changed(a *history.Act) history.Time {
+	if a.N < 0 {
+		return a.Back + s.terms.Slack
+	}
+	return a.Back
+}
+
 // holds are the steps of a lock or a semaphore.
 func (s *scene) holds() (steps []*step) {
 	for id, a := range s.Acts {
@@ -44,9 +61,13 @@ func (s *scene) holds() (steps []*step) {
 		}
 		switch {
 		case a.Mode == history.Add && a.Outcome == history.Got:
-			one(add, a.Called, a.Back)
+			for _, n := range parts(a.N) {
+				one(add, a.Called, s.changed(a)).n = n
+			}
 		case a.Mode == history.Add && unknown(a):
-			one(add, a.Called, history.Never)
+			for _, n := range parts(a.N) {
+				one(add, a.Called, history.Never).n = n
+			}
 		case a.Mode == history.Add:
 		case unknown(a), judge.Unsettled(s.History, s.terms, a):
 			until := s.forgotten(a)

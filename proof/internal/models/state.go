@@ -13,8 +13,9 @@ type step struct {
 	act      *history.Act
 	id       int // of the act
 	from, to history.Time
-	doubtful bool // its act may never have happened
-	either   bool // the hold may be given back or end by itself, and this is one of the two
+	n        int64 // of an add: by how much
+	doubtful bool  // its act may never have happened
+	either   bool  // the hold may be given back or end by itself, and this is one of the two
 }
 
 type kind string

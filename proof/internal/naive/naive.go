@@ -166,6 +166,40 @@ func (c Counter) TryAcquire(ctx context.Context, n int64, _ ...redlatch.Option) 
 	return c.taken(n), nil
 }
 
+func (c Counter) AddPermits(ctx context.Context, d int64) (int64, error) {
+	n, err := c.Redis.IncrBy(ctx, c.Name, d).Result()
+	if err != nil {
+		err = fmt.Errorf("%w: %w", redlatch.ErrUncertain, err)
+	}
+	return n, err
+}
+
+// Guard looks which token was the greatest, and then writes.
+type Guard struct {
+	Redis redis.UniversalClient
+	Name  string
+}
+
+func (g Guard) Claim(ctx context.Context, token int64) error {
+	if seen, err := g.Redis.Get(ctx, "seen:"+g.Name).Int64(); err == nil && seen > token {
+		return redlatch.ErrStale
+	}
+	if err := g.Redis.Set(ctx, "seen:"+g.Name, token, time.Hour).Err(); err != nil {
+		return fmt.Errorf("%w: %w", redlatch.ErrUncertain, err)
+	}
+	return nil
+}
+
+func (g Guard) Do(ctx context.Context, token int64, command, key string, args ...any) error {
+	if err := g.Claim(ctx, token); err != nil {
+		return err
+	}
+	if err := g.Redis.Do(ctx, append([]any{command, key}, args...)...).Err(); err != nil {
+		return fmt.Errorf("%w: %w", redlatch.ErrUncertain, err)
+	}
+	return nil
+}
+
 // Barrier counts down with a command that the client library repeats when its answer is lost.
 type Barrier struct {
 	Redis redis.UniversalClient

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/proof/internal/naive"
 	"github.com/redlatch/redlatch/proof/internal/sim"
 )
@@ -47,6 +48,18 @@ func TestNaivePrimitivesAreConvicted(t *testing.T) {
 				return rdb.Set(ctx, o.Name, o.N, 0).Err()
 			}
 		}},
+		{"a guard that looks before it writes", sim.Fenced, "data", func(s *sim.Suite) {
+			*s = sim.Library
+			s.Guard = func(rdb redis.UniversalClient, o sim.Object, _ string) sim.Guard {
+				return naive.Guard{Redis: rdb, Name: o.Name}
+			}
+		}},
+		{"a guard that asks nothing", sim.Fenced, "stale write", func(s *sim.Suite) {
+			*s = sim.Library
+			s.Guard = func(rdb redis.UniversalClient, o sim.Object, _ string) sim.Guard {
+				return careless{naive.Guard{Redis: rdb, Name: o.Name}}
+			}
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			suite := naive.Suite()
@@ -61,7 +74,7 @@ func TestNaivePrimitivesAreConvicted(t *testing.T) {
 				for _, b := range result.Broken {
 					t.Fatalf("seed %d: broken: %s", seed, b)
 				}
-				agree(t, p, result)
+				agree(t, p, result, false)
 				if slices.Contains(result.Convicts(), c.check) {
 					t.Logf("seed %d, after %v: %v", seed, time.Since(start), result.Report.Findings[0])
 					return
@@ -70,6 +83,19 @@ func TestNaivePrimitivesAreConvicted(t *testing.T) {
 			t.Error("it is acquitted")
 		})
 	}
+}
+
+// careless believes every token.
+type careless struct{ naive.Guard }
+
+func (careless) Claim(context.Context, int64) error { return nil }
+
+func (c careless) Do(ctx context.Context, _ int64, command, key string, args ...any) error {
+	err := c.Redis.Do(ctx, append([]any{command, key}, args...)...).Err()
+	if err != nil {
+		return redlatch.ErrUncertain
+	}
+	return nil
 }
 
 // of leaves in a plan what it does with one kind of object, and tells whether there is anything.

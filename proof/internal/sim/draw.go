@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
 // longestPoll is the longest time between two questions of a waiter: the library's default.
 const longestPoll = 3 * time.Second
+
+// shortPatience is about as short as a fair lock takes it.
+const shortPatience = 3 * time.Second
 
 // Draw makes the plan of a seed. Of four plans one has no faults, one few and two many.
 func Draw(seed uint64) Plan {
@@ -20,7 +24,11 @@ func Draw(seed uint64) Plan {
 	pace := pick(d, paces...)
 	for range 2 + d.IntN(3) {
 		c := Client{Timeout: pick(d, 300*time.Millisecond, time.Second, 3*time.Second), RESP2: d.IntN(4) == 0}
-		for range 1 + d.IntN(3) {
+		workers := 1 + d.IntN(3)
+		if d.IntN(10) == 0 { // a crowd, in which a lock stays for long
+			workers = 8
+		}
+		for range workers {
 			var steps []Step
 			for range pace.steps + d.IntN(pace.steps) {
 				steps = append(steps, d.step(p.Objects, pace.most))
@@ -40,7 +48,7 @@ func Draw(seed uint64) Plan {
 }
 
 // kinds are those of which one is drawn: locks more often than what counts.
-var kinds = []Kind{Lock, Fenced, Fair, RW, Multi, Redlock, Semaphore, Permits, Latch, Lock, Fenced, Fair, RW}
+var kinds = []Kind{Lock, Fenced, Fair, RW, Multi, Redlock, Semaphore, Permits, Latch, Lock, Fenced, Fair, RW, Group}
 
 func (d dice) object(name string) Object {
 	o := Object{Name: name, Kind: pick(d, kinds...)}
@@ -51,6 +59,10 @@ func (d dice) object(name string) Object {
 		o.N = 3 + d.Int64N(6)
 	case RW:
 		o.WritersFirst = d.IntN(3) == 0
+	case Fenced:
+		o.Clock = d.IntN(3) == 0
+	case Multi:
+		o.Mixed = d.IntN(3) == 0
 	}
 	return o
 }
@@ -93,14 +105,21 @@ func (d dice) step(objects []Object, most time.Duration) Step {
 	s := Step{Think: d.within(most), Object: d.IntN(len(objects)), Hold: d.within(most)}
 	o := objects[s.Object]
 	s.Way = pick(d, ways[o.Kind]...)
+	if s.Way == "add" {
+		s.N, s.Cancel = pick[int64](d, -2, -1, 1, 2), d.rarely(6, d.within(time.Second))
+		return s
+	}
 	s.Try = d.IntN(5) == 0
 	if o.Kind == Semaphore || o.Kind == Permits {
 		s.N = 1 + d.Int64N(o.N)
 	}
 	s.Wait = d.rarely(4, pick(d, time.Millisecond, 50*time.Millisecond, time.Second, 10*time.Second))
-	s.Cancel = d.rarely(6, d.within(5*time.Second))
-	if s.Way == "spin" || s.Way == "redlock" { // they poll often
+	s.Cancel = d.rarely(6, d.within(pick(d, 3*time.Millisecond, 5*time.Second))) // the short ones while a question is on its way
+	if s.Way == "spin" || s.Way == "redlock" {                                   // they poll often
 		s.Wait = cmp.Or(s.Wait, 15*time.Second)
+		if s.Way == "spin" {
+			s.BackOff = pick(d, 0, 0, 5*time.Millisecond, time.Second)
+		}
 	} else {
 		s.Poll = pick(d, 0, 200*time.Millisecond, 500*time.Millisecond, time.Second, longestPoll)
 	}
@@ -108,6 +127,17 @@ func (d dice) step(objects []Object, most time.Duration) Step {
 		if s.Wait == 0 { // permits may be gone with their client, and those who count down as well
 			s.Wait = 20 * time.Second
 		}
+		return s
+	}
+	switch s.Way {
+	case "rlock", "nonreentrant", "spin", "first", "write", "read", "fenced", "fenced nonreentrant", "redlock":
+		s.Scripted = d.IntN(8) == 0
+	case "fair":
+		s.Patience = pick(d, 0, 0, shortPatience, 40*time.Second)
+	}
+	s.Prefer = s.Way == "write" && !o.WritersFirst && d.IntN(8) == 0
+	if o.Kind == Permits && d.IntN(6) == 0 {
+		s.NoLease, s.Wait = true, cmp.Or(s.Wait, 20*time.Second)
 		return s
 	}
 	switch d.IntN(4) {
@@ -125,10 +155,15 @@ func (d dice) step(objects []Object, most time.Duration) Step {
 	}
 	s.Extend = d.rarely(6, time.Second+d.within(20*time.Second))
 	s.Leave = d.IntN(12) == 0
+	if o.Kind == Fenced {
+		s.Claim, s.Write, s.By = d.IntN(3) == 0, d.IntN(3) > 0, d.IntN(2) == 0
+		s.Hasty = d.rarely(5, d.within(pick(d, 2*time.Millisecond, 2*time.Second)))
+		s.Late = d.rarely(4, d.within(pick(d, most, 20*time.Second)))
+	}
 	if d.IntN(5) == 0 && reenters(s.Way) {
 		inner := d.step([]Object{o}, most)
-		inner.Object, inner.Inner, inner.AtLeast = s.Object, nil, 0
-		inner.Way, inner.Think = s.Way, d.within(most)
+		inner.Object, inner.Inner, inner.AtLeast, inner.BackOff = s.Object, nil, 0, 0
+		inner.Way, inner.Scripted, inner.Think = s.Way, s.Scripted, d.within(most)
 		if s.Way == "write" && d.IntN(2) == 0 {
 			inner.Way = "read"
 		}
@@ -139,7 +174,7 @@ func (d dice) step(objects []Object, most time.Duration) Step {
 
 func reenters(way string) bool {
 	switch way {
-	case "rlock", "fenced", "fair", "write", "read", "multi", "redlock":
+	case "rlock", "fenced", "fair", "write", "read", "multi", "redlock", "group", "first value", "second value":
 		return true
 	}
 	return false
@@ -148,7 +183,7 @@ func reenters(way string) bool {
 // faultKinds are those of which one is drawn: what is named twice comes twice as often.
 var faultKinds = []FaultKind{
 	LoseRequest, LoseRequestAndCut, LoseReply, LoseReply, LoseReplyAndCut, LateRequest, LateReply, LateCopy, LateCopy,
-	LoseMessages, LoseMessages, LoseMessages, Cut, Silence, Refuse, Freeze, Kill, Vanish, Restart, Stop, Force, Delete,
+	LoseMessages, LoseMessages, LoseMessages, Cut, Silence, Refuse, Freeze, Kill, Vanish, Restart, Stop, Down, Force, Delete,
 }
 
 func (d dice) fault(p Plan, mix []FaultKind) Fault {
@@ -168,6 +203,11 @@ func (d dice) fault(p Plan, mix []FaultKind) Fault {
 			f.Kind = LoseMessages
 			f.For = d.within(20 * time.Second)
 		}
+	case Down:
+		f.Server, f.For = 1+d.IntN(servers-1), d.within(15*time.Second)
+		if !slices.ContainsFunc(p.Objects, func(o Object) bool { return o.Kind == Redlock }) {
+			f.Kind = Cut
+		}
 	case Force, Delete:
 		if p.Objects[f.Object].Kind == Latch { // whose key another program deletes when it has counted down
 			f.Kind = Force
@@ -181,5 +221,5 @@ func (d dice) fault(p Plan, mix []FaultKind) Fault {
 
 // Deletable tells whether an object can be taken from its holders without making it another one.
 func (o Object) Deletable() bool {
-	return o.Kind == Lock || o.Kind == Fenced || o.Kind == Fair || o.Kind == RW || o.Kind == Latch
+	return o.Kind == Lock || o.Kind == Fenced || o.Kind == Fair || o.Kind == RW || o.Kind == Latch || o.Kind == Group
 }

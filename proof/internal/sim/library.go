@@ -29,7 +29,10 @@ var Library = Suite{
 		}
 		return counter{semaphore.New(rdb, o.Name)}
 	},
-	Latch:   func(rdb redis.UniversalClient, o Object) Barrier { return countdownlatch.New(rdb, o.Name) },
+	Latch: func(rdb redis.UniversalClient, o Object) Barrier { return countdownlatch.New(rdb, o.Name) },
+	Guard: func(rdb redis.UniversalClient, o Object, owner string) Guard {
+		return fencedlock.NewGuard(rdb, o.Name).By(owner)
+	},
 	Prepare: prepare,
 	Force: func(ctx context.Context, rdb redis.UniversalClient, o Object) error {
 		if o.Kind == Latch {
@@ -52,9 +55,9 @@ func lockOf(rdb []redis.UniversalClient, o Object, way string) redlatch.Lock {
 	case "spin":
 		return spinlock.New(one, o.Name)
 	case "fenced":
-		return fencedlock.New(one, o.Name)
+		return fencedlock.New(one, o.Name, o.tokens()...)
 	case "fenced nonreentrant":
-		return fencedlock.NewNonReentrant(one, o.Name)
+		return fencedlock.NewNonReentrant(one, o.Name, o.tokens()...)
 	case "fair":
 		return fairlock.New(one, o.Name)
 	case "write":
@@ -66,11 +69,20 @@ func lockOf(rdb []redis.UniversalClient, o Object, way string) redlatch.Lock {
 	case "read":
 		return rwlock.New(one, o.Name).Reader()
 	case "multi":
-		return multilock.New([]redlatch.Locker{rlock.New(one, o.Name+"a"), rlock.New(one, o.Name+"b")})
+		return multilock.New([]redlatch.Locker{lockOf(rdb, o, "first"), lockOf(rdb, o, "second")})
 	case "first":
 		return rlock.New(one, o.Name+"a")
 	case "second":
+		if o.Mixed {
+			return fairlock.New(one, o.Name+"b")
+		}
 		return rlock.New(one, o.Name+"b")
+	case "group":
+		return multilock.NewGroup(one, o.Name, []string{"a", "b"})
+	case "first value":
+		return multilock.NewGroup(one, o.Name, []string{"a"})
+	case "second value":
+		return multilock.NewGroup(one, o.Name, []string{"b"})
 	case "redlock":
 		var clients []redlatch.Client
 		for _, r := range rdb {
@@ -79,6 +91,13 @@ func lockOf(rdb []redis.UniversalClient, o Object, way string) redlatch.Lock {
 		return redlock.New(clients, o.Name)
 	}
 	panic("sim: no way " + way)
+}
+
+func (o Object) tokens() []redlatch.Option {
+	if o.Clock {
+		return []redlatch.Option{redlatch.WithClockTokens()}
+	}
+	return nil
 }
 
 // locker gives the library's holds.
@@ -181,6 +200,8 @@ func final(ctx context.Context, rdb []redis.UniversalClient, o Object, thing str
 		return permitsemaphore.New(rdb[0], o.Name).AvailablePermits(ctx)
 	case Latch:
 		return countdownlatch.New(rdb[0], o.Name).Count(ctx)
+	case Group:
+		return rdb[0].Exists(ctx, o.Name).Result()
 	}
 	return rdb[0].Exists(ctx, thing).Result()
 }

@@ -13,6 +13,7 @@ import (
 type link struct {
 	up, down *pipe
 	network  *network
+	to       int        // which server
 	dice     *rand.Rand // of the delays upwards
 	back     *rand.Rand // of those downwards
 
@@ -21,9 +22,9 @@ type link struct {
 	silenced bool  // nothing passes any more, and neither end is told
 }
 
-func newLink(n *network, seed uint64) *link {
+func newLink(n *network, to int, seed uint64) *link {
 	return &link{
-		up: newPipe(n), down: newPipe(n), network: n,
+		up: newPipe(n), down: newPipe(n), network: n, to: to,
 		dice: rand.New(rand.NewPCG(seed, 1)), back: rand.New(rand.NewPCG(seed, 2)),
 	}
 }

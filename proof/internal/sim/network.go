@@ -22,27 +22,28 @@ type network struct {
 	mu      sync.Mutex
 	links   []*link
 	dialed  uint64
-	next    []fault   // what the next requests meet
-	refuses time.Time // until when nobody can connect
-	frozen  time.Time // until when nothing arrives
-	deaf    time.Time // until when messages to subscribers are lost
-	gone    bool      // the client is dead
+	next    []fault            // what the next requests meet
+	refuses time.Time          // until when nobody can connect
+	frozen  time.Time          // until when nothing arrives
+	down    [servers]time.Time // until when a server is out of reach
+	deaf    time.Time          // until when messages to subscribers are lost
+	gone    bool               // the client is dead
 
 	hindered time.Time // until when the client cannot be expected to act
 }
 
 // dial connects with a server.
-func (n *network) dial(ctx context.Context, m *miniredis.Miniredis) (net.Conn, error) {
+func (n *network) dial(ctx context.Context, to int, m *miniredis.Miniredis) (net.Conn, error) {
 	if err := sleep(ctx, time.Until(n.thaw())); err != nil {
 		return nil, err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.gone || time.Now().Before(n.refuses) {
+	if n.gone || time.Now().Before(later(n.refuses, n.down[to])) {
 		return nil, &net.OpError{Op: "dial", Net: "memory", Err: syscall.ECONNREFUSED}
 	}
 	n.dialed++
-	l := newLink(n, n.seed+n.dialed)
+	l := newLink(n, to, n.seed+n.dialed)
 	n.links = append(n.links, l)
 	m.Server().ServeConn(l.server())
 	return l.client(), nil
@@ -121,6 +122,9 @@ func (n *network) begin(f fault) (ends []*link) {
 	case LoseMessages: // hinders nobody: waiters ask by themselves
 		n.deaf = later(n.deaf, until)
 		return nil
+	case Down: // nor does this: what does not need the server goes on
+		n.down[f.Server] = later(n.down[f.Server], until)
+		return slices.DeleteFunc(slices.Clone(n.links), func(l *link) bool { return l.to != f.Server })
 	case Freeze:
 		n.frozen = later(n.frozen, until)
 	case Refuse:
@@ -163,7 +167,7 @@ func (n *network) recover() {
 func (n *network) heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.next, n.refuses, n.frozen, n.deaf = nil, time.Time{}, time.Time{}, time.Time{}
+	n.next, n.refuses, n.frozen, n.deaf, n.down = nil, time.Time{}, time.Time{}, time.Time{}, [servers]time.Time{}
 }
 
 // close ends all connections for good, also those that the server has not seen end.

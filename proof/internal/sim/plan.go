@@ -26,6 +26,7 @@ const (
 	Redlock   Kind = "redlock"
 	Semaphore Kind = "semaphore"
 	Permits   Kind = "permits"
+	Group     Kind = "group"
 	Latch     Kind = "latch"
 )
 
@@ -37,8 +38,9 @@ var ways = map[Kind][]string{
 	RW:        {"write", "read"},
 	Multi:     {"multi", "first", "second"},
 	Redlock:   {"redlock"},
-	Semaphore: {"semaphore"},
-	Permits:   {"permits"},
+	Group:     {"group", "first value", "second value"},
+	Semaphore: {"semaphore", "semaphore", "semaphore", "semaphore", "semaphore", "add"},
+	Permits:   {"permits", "permits", "permits", "permits", "permits", "add"},
 	Latch:     {"count", "count", "await"},
 }
 
@@ -48,6 +50,8 @@ type Object struct {
 	Kind         Kind   `json:"kind"`
 	N            int64  `json:"n,omitempty"` // permits, or the count of a latch
 	WritersFirst bool   `json:"writersFirst,omitempty"`
+	Clock        bool   `json:"clock,omitempty"` // the tokens of a fenced lock are not below the time
+	Mixed        bool   `json:"mixed,omitempty"` // the second member of a multi-lock is a fair lock
 }
 
 // A Client is a process with connections of its own.
@@ -63,7 +67,7 @@ type Step struct {
 	Object   int           `json:"object"`
 	Way      string        `json:"way"`
 	Try      bool          `json:"try,omitempty"`
-	N        int64         `json:"n,omitempty"` // permits
+	N        int64         `json:"n,omitempty"` // permits; of "add" how many more, or fewer
 	Wait     time.Duration `json:"wait,omitempty"`
 	Cancel   time.Duration `json:"cancel,omitempty"` // when the call's context ends
 	Lease    time.Duration `json:"lease,omitempty"`
@@ -71,9 +75,19 @@ type Step struct {
 	Watchdog time.Duration `json:"watchdog,omitempty"`
 	AtLeast  time.Duration `json:"atLeast,omitempty"`
 	Poll     time.Duration `json:"poll,omitempty"`
+	Patience time.Duration `json:"patience,omitempty"`
+	BackOff  time.Duration `json:"backOff,omitempty"` // the longest
+	Prefer   bool          `json:"prefer,omitempty"`  // the writer
+	Scripted bool          `json:"scripted,omitempty"`
+	NoLease  bool          `json:"noLease,omitempty"`
 	Hold     time.Duration `json:"hold"`
 	Extend   time.Duration `json:"extend,omitempty"` // a new lease, in the middle of the hold
 	Leave    bool          `json:"leave,omitempty"`  // instead of Unlock
+	Claim    bool          `json:"claim,omitempty"`  // the hold's token, at the guard
+	Write    bool          `json:"write,omitempty"`  // with the hold's token, through the guard
+	By       bool          `json:"by,omitempty"`     // as the owner of the hold
+	Hasty    time.Duration `json:"hasty,omitempty"`  // when the write's context ends
+	Late     time.Duration `json:"late,omitempty"`   // so long after the hold is over, write once more
 	Inner    *Step         `json:"inner,omitempty"`  // made within the hold, by its context
 }
 
@@ -86,8 +100,9 @@ type Fault struct {
 }
 
 type fault struct {
-	Kind FaultKind     `json:"kind,omitempty"`
-	For  time.Duration `json:"for,omitempty"`
+	Kind   FaultKind     `json:"kind,omitempty"`
+	For    time.Duration `json:"for,omitempty"`
+	Server int           `json:"server,omitempty"` // of Down
 }
 
 // A FaultKind is a kind of fault.
@@ -119,6 +134,7 @@ const (
 const (
 	Restart FaultKind = "restart" // all connections end, and the scripts are forgotten
 	Stop    FaultKind = "stop"    // the server is suspended
+	Down    FaultKind = "down"    // one of the servers that have nothing but redlocks is out of reach
 	Force   FaultKind = "force"   // somebody force-unlocks the object
 	Delete  FaultKind = "delete"  // somebody deletes its key
 )

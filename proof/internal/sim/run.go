@@ -106,6 +106,9 @@ func (w *world) prepare() {
 		for _, name := range o.Things() {
 			w.write(history.Record{At: 1, What: history.Object, Object: name, N: o.N, Bound: o.Bound(), Fair: o.Kind == Fair})
 		}
+		if data := o.guarded(); data != "" {
+			w.write(history.Record{At: 1, What: history.Object, Object: data})
+		}
 		if err := w.suite.Prepare(w.admin.Context, w.admin.Redis[0], o); err != nil {
 			w.wrong("prepare %s: %v", o.Name, err)
 		}
@@ -115,7 +118,7 @@ func (w *world) prepare() {
 // Bound is how long an object may be free while somebody waits for it.
 func (o Object) Bound() history.Time {
 	switch o.Kind {
-	case Multi, Redlock: // a wait holds some of them in between, which is nowhere on record
+	case Multi, Group, Redlock: // a wait holds some of them in between, which is nowhere on record
 		return 0
 	}
 	return history.Time(longestPoll)
@@ -135,11 +138,18 @@ func (w *world) befall(f Fault) {
 		for _, c := range w.clients {
 			c.network.suffer(fault{Kind: Freeze, For: f.For})
 		}
+	case Down:
+		for _, c := range w.clients {
+			c.network.suffer(f.fault)
+		}
 	case Force, Delete:
 		o := w.plan.Objects[f.Object]
 		begun := w.now()
 		if f.Kind == Delete {
 			w.servers[0].Del(o.Name)
+			if o.Clock { // whose tokens grow without it
+				w.servers[0].Del("redisson_lock_token:{" + o.Name + "}")
+			}
 		} else if err := w.suite.Force(context.Background(), w.admin.Redis[0], o); err != nil {
 			w.wrong("force %s: %v", o.Name, err)
 		}
@@ -164,6 +174,9 @@ func (w *world) conclude() {
 			if w.used(name) {
 				w.write(history.Record{What: history.Final, Object: name, N: n})
 			}
+		}
+		if o.guarded() != "" {
+			w.readData(o)
 		}
 	}
 }

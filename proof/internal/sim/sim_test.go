@@ -87,7 +87,7 @@ func one(t *testing.T, p sim.Plan) (calls int64) {
 			t.Errorf("seed %d: %v", p.Seed, f)
 		}
 		calls += result.Calls
-		said, agreed := agree(t, p, result)
+		said, agreed := agree(t, p, result, true)
 		for verdict, n := range said {
 			verdicts[verdict] += n
 		}

@@ -14,6 +14,7 @@ type Suite struct {
 	Locker    func(rdb []redis.UniversalClient, o Object, way string) Locker
 	Semaphore func(rdb redis.UniversalClient, o Object) Counter
 	Latch     func(rdb redis.UniversalClient, o Object) Barrier
+	Guard     func(rdb redis.UniversalClient, o Object, owner string) Guard // the owner may be empty
 
 	Prepare func(ctx context.Context, rdb redis.UniversalClient, o Object) error
 	Force   func(ctx context.Context, rdb redis.UniversalClient, o Object) error
@@ -30,12 +31,19 @@ type Locker interface {
 type Counter interface {
 	Acquire(ctx context.Context, n int64, opts ...redlatch.Option) (Hold, error)
 	TryAcquire(ctx context.Context, n int64, opts ...redlatch.Option) (Hold, error)
+	AddPermits(ctx context.Context, d int64) (int64, error)
 }
 
 // A Barrier is a latch.
 type Barrier interface {
 	CountDown(ctx context.Context) error
 	Await(ctx context.Context, opts ...redlatch.Option) error
+}
+
+// A Guard makes writes that are not stale.
+type Guard interface {
+	Claim(ctx context.Context, token int64) error
+	Do(ctx context.Context, token int64, command, key string, args ...any) error
 }
 
 // A Hold is what is held.

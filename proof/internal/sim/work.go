@@ -14,6 +14,7 @@ import (
 
 // An Actor is what does steps in a process: of the simulation, or a real one.
 type Actor struct {
+	Name     string // of its process
 	Objects  []Object
 	Suite    Suite
 	Redis    []redis.UniversalClient          // one for each server
@@ -63,6 +64,11 @@ func (c *Actor) take(ctx context.Context, s Step, outer *act) {
 		a.returned(c.Suite.Latch(c.Redis[0], o).CountDown(call), nil)
 		stop()
 		return
+	case "add":
+		_, err := c.Suite.Semaphore(c.Redis[0], o).AddPermits(call, s.N)
+		a.returned(err, nil)
+		stop()
+		return
 	case "await":
 		a.returned(c.Suite.Latch(c.Redis[0], o).Await(call, s.options()...), nil)
 		stop()
@@ -73,6 +79,9 @@ func (c *Actor) take(ctx context.Context, s Step, outer *act) {
 	if a.returned(err, h) {
 		c.Keep(h)
 		c.hold(ctx, o, s, h, a)
+		if s.Late > 0 && sleep(ctx, s.Late) == nil {
+			c.write(ctx, o, s, h)
+		}
 	}
 }
 
@@ -99,9 +108,9 @@ func (c *Actor) call(o Object, s Step, outer *act) *act {
 
 func (s Step) things(o Object) []string {
 	switch s.Way {
-	case "first":
+	case "first", "first value":
 		return o.Things()[:1]
-	case "second":
+	case "second", "second value":
 		return o.Things()[1:]
 	}
 	return o.Things()
@@ -113,6 +122,8 @@ func mode(way string) history.Mode {
 		return history.Shared
 	case "semaphore", "permits":
 		return history.Permits
+	case "add":
+		return history.Add
 	case "count":
 		return history.CountDown
 	case "await":
@@ -123,7 +134,7 @@ func mode(way string) history.Mode {
 
 // longest is how long a hold may outlast its client. A lock that another process passed on has ten seconds at first.
 func (s Step) longest() history.Time {
-	if s.Way == "semaphore" {
+	if s.Way == "semaphore" || s.Way == "add" || s.NoLease {
 		return 0
 	}
 	lease := max(s.Watchdog, 10*time.Second)
@@ -134,7 +145,7 @@ func (s Step) longest() history.Time {
 		lease = 30 * time.Second
 	}
 	if s.Way == "fair" { // whoever waits is passed over when it has shown no sign of life for as long
-		lease = max(lease, 15*time.Second)
+		lease = max(lease, s.Patience, 15*time.Second)
 	}
 	if s.Inner != nil && s.Inner.Lease == 0 && s.Watchdog == 0 { // which is renewed with the outer one's time-out
 		lease = max(lease, 30*time.Second)
@@ -188,6 +199,21 @@ func (s Step) options() (opts []redlatch.Option) {
 	if s.Poll > 0 && !s.Try {
 		opts = append(opts, redlatch.WithPoll(s.Poll))
 	}
+	if s.Patience > 0 && !s.Try {
+		opts = append(opts, redlatch.WithPatience(s.Patience))
+	}
+	if s.BackOff > 0 && !s.Try {
+		opts = append(opts, redlatch.WithBackOff(time.Millisecond, s.BackOff))
+	}
+	if s.Prefer {
+		opts = append(opts, redlatch.WithWriterPreference())
+	}
+	if s.Scripted {
+		opts = append(opts, redlatch.WithLocalHandOff(false))
+	}
+	if s.NoLease {
+		opts = append(opts, redlatch.WithNoLease())
+	}
 	return opts
 }
 
@@ -209,7 +235,7 @@ func (a *act) returned(err error, h Hold) bool {
 		a.record(history.Failed, r)
 	case errors.Is(err, redlatch.ErrUncertain), errors.Is(err, redlatch.ErrUnavailable):
 		a.record(history.Doubt, r)
-	case errors.Is(err, redlatch.ErrNotAcquired):
+	case errors.Is(err, redlatch.ErrNotAcquired), errors.Is(err, redlatch.ErrStale):
 		a.record(history.Refused, r)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // without any answer
 		a.record(history.Doubt, r)
@@ -234,6 +260,12 @@ func (c *Actor) hold(ctx context.Context, o Object, s Step, h Hold, a *act) {
 			if sleep(ctx, s.Inner.Think) == nil {
 				c.take(h.Context(ctx), *s.Inner, a)
 			}
+		}
+		if i == 0 && s.Claim {
+			c.claim(ctx, o, s, h)
+		}
+		if i == 2 && s.Write {
+			c.write(ctx, o, s, h)
 		}
 		if i == 1 && s.Extend > 0 {
 			c.calls.Add(1)

@@ -72,7 +72,7 @@ func newWorld(p Plan, suite Suite) *world {
 func (w *world) newClient(name string, c Client, number uint64) *client {
 	one := &client{world: w, name: name}
 	one.Actor = &Actor{
-		Objects: w.plan.Objects, Suite: w.suite, Now: w.now, Record: one.record, QueuedAt: w.queuedAt, Keep: w.keep, Wrong: w.wrong,
+		Name: name, Objects: w.plan.Objects, Suite: w.suite, Now: w.now, Record: one.record, QueuedAt: w.queuedAt, Keep: w.keep, Wrong: w.wrong,
 	}
 	one.Context, one.end = context.WithCancel(context.Background())
 	one.network = &network{seed: w.plan.Seed<<20 + number<<12, timeout: c.Timeout, tell: func(hindered bool) {
@@ -90,7 +90,7 @@ func (w *world) newClient(name string, c Client, number uint64) *client {
 		one.Redis = append(one.Redis, redis.NewClient(&redis.Options{
 			Addr: fmt.Sprintf("server-%d", i), // nobody looks it up
 			Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return one.network.dial(ctx, m)
+				return one.network.dial(ctx, i, m)
 			},
 			Protocol: protocol, ReadTimeout: c.Timeout, DialTimeout: c.Timeout,
 			// The client library keeps the timers with which it waits for a free connection for the whole process, and a
@@ -194,9 +194,9 @@ func (w *world) queuedAt(owner string) history.Time {
 	return w.queued[owner]
 }
 
-// Things are the names under which an object is judged: a multi-lock is its members.
+// Things are the names under which an object is judged: a multi-lock is its members, a group its values.
 func (o Object) Things() []string {
-	if o.Kind == Multi {
+	if o.Kind == Multi || o.Kind == Group {
 		return []string{o.Name + "a", o.Name + "b"}
 	}
 	return []string{o.Name}
@@ -217,12 +217,12 @@ func (w *world) leftovers() (left []string) {
 
 // stays tells whether a key may be there for good, or for longer than a run: values, tokens, and records of latches.
 func (w *world) stays(key string) bool {
-	if strings.HasPrefix(key, "redisson_lock_token:") || strings.HasPrefix(key, "redlatch_latch:") {
+	if strings.HasPrefix(key, "redisson_lock_token:") || strings.HasPrefix(key, "redlatch_guard") || strings.HasSuffix(key, "}:data") || strings.HasPrefix(key, "redlatch_latch:") {
 		return true
 	}
 	killed := w.ghosts > 0 || slices.ContainsFunc(w.clients, func(c *client) bool { return c.dead })
 	return slices.ContainsFunc(w.plan.Objects, func(o Object) bool {
-		if o.Kind == Fair && killed && strings.HasSuffix(key, "{"+o.Name+"}") { // goes when the lock is used again
+		if (o.Kind == Fair || o.Mixed) && killed && strings.HasSuffix(key, "{"+o.Things()[len(o.Things())-1]+"}") { // goes when the lock is used again
 			return true
 		}
 		return (o.Kind == Semaphore || o.Kind == Permits || o.Kind == Latch) && strings.Contains(key, o.Name)

@@ -7,10 +7,13 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
+import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 
-/** Takes and gives back locks as fast as they are given for a while, and says how often and after which waits. */
+/** Takes and gives back locks or permits as fast as they are given for a while, and says how often and after which waits. */
 final class Bench {
     private final RedissonClient client;
     private final Command command;
@@ -33,8 +36,8 @@ final class Bench {
             long from = System.nanoTime() + command.number("ramp", 0) * 1_000_000; // before that they only run
             long end = from + length;
             for (int i = 0; i < callers; i++) {
-                RLock lock = command.has("kind") ? Locks.find(client, command) : client.getLock(command.has("own") ? name + ":" + i : name);
-                work.add(() -> call(lock, from, end, command.number("section", 0)));
+                Pair pair = pair(command.has("own") ? name + ":" + i : name);
+                work.add(() -> call(pair, from, end, command.number("section", 0)));
             }
             long done = 0;
             List<Long> shares = new ArrayList<>();
@@ -51,17 +54,67 @@ final class Bench {
         }
     }
 
-    private static Caller call(RLock lock, long from, long end, long section) throws InterruptedException {
+    /** What a caller does again and again. Each has its own. */
+    private interface Pair {
+        void take() throws InterruptedException;
+
+        void give();
+    }
+
+    private Pair pair(String name) {
+        int permits = Math.toIntExact(command.number("permits", 1));
+        switch (command.has("kind") ? command.text("kind") : "") {
+            case "semaphore" -> {
+                RSemaphore semaphore = client.getSemaphore(name);
+                semaphore.trySetPermits(permits);
+                return pair(semaphore::acquire, semaphore::release);
+            }
+            case "permits" -> {
+                RPermitExpirableSemaphore semaphore = client.getPermitExpirableSemaphore(name);
+                semaphore.trySetPermits(permits);
+                String[] id = new String[1];
+                return pair(() -> id[0] = semaphore.acquire(), () -> semaphore.release(id[0]));
+            }
+            case "latch" -> {
+                RCountDownLatch latch = client.getCountDownLatch(name);
+                return pair(() -> latch.trySetCount(1), latch::countDown);
+            }
+            default -> {
+                RLock lock = command.has("kind") ? Locks.find(client, command) : client.getLock(name);
+                return pair(lock::lockInterruptibly, lock::unlock);
+            }
+        }
+    }
+
+    private interface Taking {
+        void run() throws InterruptedException;
+    }
+
+    private static Pair pair(Taking taking, Runnable giving) {
+        return new Pair() {
+            @Override
+            public void take() throws InterruptedException {
+                taking.run();
+            }
+
+            @Override
+            public void give() {
+                giving.run();
+            }
+        };
+    }
+
+    private static Caller call(Pair pair, long from, long end, long section) throws InterruptedException {
         long share = 0;
         long done = 0;
         List<Long> waits = new ArrayList<>();
         for (long begin = System.nanoTime(); begin - end < 0; ) {
-            lock.lockInterruptibly();
+            pair.take();
             waits.add(System.nanoTime() - begin);
             if (section > 0) {
                 Thread.sleep(section);
             }
-            lock.unlock();
+            pair.give();
             done++;
             begin = System.nanoTime();
             if (begin - from >= 0 && begin - end < 0) {

@@ -1,0 +1,157 @@
+package baselock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/rootapi"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// A composite hands its members on to the next of its own waiters as a holder hands on a single lock: each member's owner
+// gets an heir with the same identity, and no command is sent. All members move, or none.
+//
+//	                   every owner's turn is free, and every owner may have an heir
+//	held by a composite ───────────────────────────────────────────────────────────► held by the next one
+//	         │
+//	         └── one of them may not: all stay as they are, and the composite gives them back
+//
+// What an owner was asked for in the name of the composite before cannot touch the heir. It needs the owner's turn, and
+// finds afterwards that the owner holds nothing: the heir is an owner of its own.
+
+// Streak is for how long holds of composites of b may follow one another in this process without a release. alone says
+// that the lock was free before although others had had the time to take it.
+func (b *Base) Streak(alone bool) time.Duration { return b.newRun(run{alone: alone}).longest(false) }
+
+// YieldFor is for how long a process leaves a lock free, now and then, whose other waiters only poll.
+const YieldFor = openFor
+
+var errMet = errors.New("redlatch: the lock was only asked what it stands on")
+
+// Meet returns the base of a lock, which must be of a type of this module, if a composite can hand it on; else nil.
+func Meet(lock redlatch.Locker) (base *Base) {
+	_, _ = lock.TryLock(context.Background(), rootapi.Option[redlatch.Option](func(s *settings.Settings) {
+		s.Meet = func(b any) { base = b.(*Base) }
+	}))
+	if base == nil || !base.Kind.moves() {
+		return nil
+	}
+	return base
+}
+
+// Bequeath hands the members of a composite on to another one of this process, of which to are the bases and opts the
+// options of the call. Redis has to have confirmed each member since fresh ago. It answers nothing, and leaves everything
+// as it is, where that is impossible.
+func Bequeath(members []holds.Hold, to []*Base, opts []redlatch.Option, fresh time.Duration) (heirs []holds.Hold) {
+	next := make([]*owner, 0, len(members))
+	for _, member := range members {
+		h, ok := member.(*hold)
+		if !ok || !h.owner.tryEnter() {
+			return nil
+		}
+		defer h.owner.exit()
+		heir := h.heirAmong(to, opts, fresh)
+		if heir == nil {
+			return nil
+		}
+		next = append(next, heir)
+	}
+	returned := false
+	defer func() { // an observer of a member may panic
+		for _, h := range heirs {
+			if !returned {
+				go h.(*hold).decline()
+			}
+		}
+	}()
+	for i, member := range members {
+		heirs = append(heirs, member.(*hold).moveTo(next[i]))
+	}
+	now := time.Now()
+	for i, member := range members {
+		member.(*hold).finish(settings.Released, nil)
+		next[i].base.tell(next[i].set, heirs[i].(*hold), now)
+	}
+	returned = true
+	return heirs
+}
+
+// heirAmong is the owner that may follow that of h, for a call with opts on one of the bases; nil if none may. The caller has
+// the turn.
+func (h *hold) heirAmong(to []*Base, opts []redlatch.Option, fresh time.Duration) *owner {
+	o := h.owner
+	i := slices.IndexFunc(to, func(b *Base) bool { return o.of(b, b.Kind.Side) })
+	if i < 0 || !o.base.Kind.moves() || !h.sole() {
+		return nil
+	}
+	set, err := to[i].resolve(opts, false)
+	if err != nil || set.Replicas > 0 || o.set.AtLeast > 0 || clock.Now().Sub(o.news()) > fresh+o.trip()+clockStep {
+		return nil
+	}
+	heir := newOwnerAs(to[i], set, o.id)
+	if !o.suits(heir) {
+		return nil
+	}
+	return heir
+}
+
+// moves tells whether an owner of this kind is nothing but its field: it has no token, place in a queue, or other side.
+func (k *Kind) moves() bool { return k.Tokens == nil && k.Ask == nil && !k.Shared && k.Side == "" }
+
+// news is when Redis was asked for what it confirmed last of o.
+func (o *owner) news() time.Time {
+	if o.run != nil {
+		return o.run.news
+	}
+	return o.first.since.Time()
+}
+
+func (o *owner) trip() time.Duration {
+	return min(o.base.Session.Dispatch.Trip(o.base.Key), longestTrip)
+}
+
+// tryEnter takes the turn if it is free.
+func (o *owner) tryEnter() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	entered := !o.busy
+	o.busy = true
+	return entered
+}
+
+// sole tells whether h is all that there is of its owner.
+func (h *hold) sole() bool {
+	o := h.owner
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return h == &o.first && o.live == 1 && o.lost == nil && !h.released && !h.dropped && !h.over && h.limit.Load() == nil
+}
+
+// moveTo ends h, with no command, and has heir hold in its place.
+func (h *hold) moveTo(heir *owner) *hold {
+	o := h.owner
+	o.mu.Lock()
+	lost := o.lost
+	h.retireLocked()
+	o.live = 0
+	o.mu.Unlock()
+	h.ending.End(errs.Released)
+	o.base.Session.Watchdog.Forget(&o.ticket)
+	if o.run == nil {
+		since := o.first.since.Time()
+		o.run = o.base.newRun(run{began: since, news: since})
+	}
+	heir.most, heir.run = o.most, o.run
+	given := heir.begin(time.Now(), o.ticket.TrustedUntil(), attemptReply{})
+	given.inherited = true
+	if lost != nil {
+		_ = heir.lose(lost.Reason, lost.Cause) // its composite hears of it
+	}
+	return given
+}

@@ -1,0 +1,129 @@
+package cohort
+
+import (
+	"sync"
+	"time"
+)
+
+// A Candidacy is what a cohort knows of its place in the process queue, in Redis.
+type Candidacy struct {
+	mu      sync.Mutex
+	current *Candidate // nil: there is none
+	unused  bool       // the last waiter has left the cohort: a candidate made now would not be settled
+}
+
+// A Candidate is the identity that is to hold when another process hands the lock to this one, or when the head asks and
+// the lock is free. It enters the process queue when the head asks in vain (an ask), or by a release of this process before
+// the head (an enqueuing). Both may be under way at once.
+//
+//	       ask, or enqueuing                    the lock comes
+//	none ─────────────────────► in the queue, perhaps ────────────► won: it is an owner's, and no candidate any more
+//	                                    │
+//	                                    └── the last waiter leaves, or what became of a command is unknown ──► over
+//
+// A candidate that is over is settled: taken out of the process queue, and made to release what was handed to it. The lock
+// may come by a message or as the answer to an ask, but must not come twice: while an ask is under way the message is not
+// believed, for the answer, or that to the next ask, says the same. What has won must not be taken for over by the other
+// command, so the end of a command whose outcome is unknown leaves the candidate to the one that is still under way.
+type Candidate struct {
+	Owner string
+
+	// Guarded by Candidacy.mu.
+	stage   stage
+	entry   entry
+	flights flights
+	sent    time.Time // a moment before the server's clock was at
+	at      int64     // in milliseconds; 0: sent is a moment before the entry was made
+	since   time.Time // the enqueuing was not sent before then
+}
+
+// A stage is how far a candidate is.
+type stage int
+
+const (
+	standing stage = iota
+	won            // it holds; nothing ends it any more
+	over           // no waiter wants it any more
+)
+
+// An entry is what is known of the candidate's entry in the process queue. What is in doubt stays in doubt.
+type entry int
+
+const (
+	none    entry = iota
+	made          // it may be there
+	doubted       // and a command that may still be executed would make it again
+)
+
+// flights are the commands under way that may make the entry, or win.
+type flights int
+
+const (
+	ask flights = 1 << iota
+	enqueuing
+)
+
+// Ask returns the candidate as which the head asks. Refused, Unsent, Won or Failed must follow.
+func (y *Candidacy) Ask(mint func() string) *Candidate {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	c := y.currentLocked(mint)
+	c.flights |= ask
+	return c
+}
+
+// Owner is the candidate's identity, or empty if there is none.
+func (y *Candidacy) Owner() string {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.current == nil {
+		return ""
+	}
+	return y.current.Owner
+}
+
+func (y *Candidacy) currentLocked(mint func() string) *Candidate {
+	if y.current == nil {
+		y.current = &Candidate{Owner: mint()}
+	}
+	return y.current
+}
+
+// Refused ends an ask that was sent then, in vain. The server's clock was at; 0 says that the ask made no entry, though
+// there may be one from before.
+func (y *Candidacy) Refused(c *Candidate, sent time.Time, at int64) (settle bool) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	c.flights &^= ask
+	if at > 0 {
+		c.entry, c.sent, c.at = max(c.entry, made), sent, at
+	}
+	return c.settleLocked()
+}
+
+// Unsent ends an ask that was not executed.
+func (y *Candidacy) Unsent(c *Candidate) (settle bool) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	c.flights &^= ask
+	return c.settleLocked()
+}
+
+// Won ends an ask that brought the lock.
+func (y *Candidacy) Won(c *Candidate) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	c.flights &^= ask
+	y.wonLocked(c)
+}
+
+func (y *Candidacy) wonLocked(c *Candidate) {
+	c.stage = won
+	y.dropLocked(c)
+}
+
+func (y *Candidacy) dropLocked(c *Candidate) {
+	if y.current == c {
+		y.current = nil
+	}
+}

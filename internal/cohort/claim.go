@@ -1,0 +1,101 @@
+package cohort
+
+import "time"
+
+// A Claim is the right to give the first waiter what it waits for. It ends with Give, Refuse, End or Yield, one of them.
+// Until then the waiter does not ask, though it may leave.
+type Claim struct {
+	queue *Queue
+	w     *waiter
+}
+
+// Claim claims the first waiter. There is none to be claimed while its attempt is under way, or when it cannot be given
+// anything; no other waiter is given the thing before it.
+func (q *Queue) Claim() (c Claim, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiters) == 0 {
+		return c, false
+	}
+	w := q.waiters[0]
+	if w.request == nil || w.state != queued {
+		return c, false
+	}
+	w.state = claimed
+	return Claim{q, w}, true
+}
+
+// Next is what the first waiter has said of itself, nil when there is none or it cannot be given anything.
+func (q *Queue) Next() any {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiters) == 0 || q.waiters[0].request == nil {
+		return nil
+	}
+	return q.waiters[0].request.Who
+}
+
+// Who is what the waiter has said of itself.
+func (c Claim) Who() any { return c.w.request.Who }
+
+// Give ends the wait, and tells whether it did: the waiter may have left. The next waiter expects a hand-off too, with
+// poll as its patience.
+func (c Claim) Give(grant any, poll time.Duration) bool {
+	q := c.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if c.w.state == leaving {
+		c.w.unclaimLocked()
+		return false
+	}
+	c.w.request.Grant = grant
+	c.w.serveLocked(nil)
+	q.removeLocked(0, 1)
+	q.headed = false
+	switch {
+	case len(q.waiters) == 0:
+	case q.newsLocked(): // later than the grant, perhaps
+		q.promoteLocked()
+	default:
+		q.alarmLocked(poll)
+	}
+	return true
+}
+
+// Refuse gives the waiter nothing. The waiter asks, if it is still queued. A holder that claims it later sees who, a fresh
+// identity, and cannot mistake it for the one that was refused.
+func (c Claim) Refuse(who any) {
+	c.queue.mu.Lock()
+	c.w.request.Who = who
+	c.w.unclaimLocked()
+	c.queue.mu.Unlock()
+	c.queue.Wake()
+}
+
+// End ends the claim of a holder that is about to release the thing for everybody, which wakes the queue.
+func (c Claim) End() {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	c.w.unclaimLocked()
+}
+
+// Yield ends the claim of a holder that is about to give the thing to other processes instead, because this process had it
+// for long enough. The next attempt is told to let them ask first; without news it is made when it would have been.
+func (c Claim) Yield() {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	c.w.unclaimLocked()
+	c.queue.yields = true
+}
+
+// Yields tells an attempt, once, to let other processes ask first. The attempt calls Refresh when it has done so.
+func (q *Queue) Yields() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	yields := q.yields
+	q.yields = false
+	return yields
+}
+
+// Refresh has an attempt that is about to ask answer for the wake-ups so far, not only for those before it began.
+func (q *Queue) Refresh() { q.drain() }

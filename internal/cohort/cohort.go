@@ -1,0 +1,92 @@
+package cohort
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// A Cohort is the local queue of one key, with what belongs to it for as long as a goroutine waits or holds.
+type Cohort struct {
+	*Queue
+	Candidacy Candidacy // where there is a process queue
+
+	Given atomic.Int64 // how often the last streak handed on a lock that issues tokens
+	Place atomic.Int64 // in the process queue of a semaphore, as the latest message has said; 0: an attempt has made use of it
+
+	users       int // guarded by Registry.mu
+	subscribed  Subscriptions
+	closedSince atomic.Int64 // see ClosedSince; a watchdog.Moment
+	void        atomic.Int64 // see Current; a watchdog.Moment
+}
+
+// Subscriptions are what a cohort hears. Each may be nil: it is not subscribed then.
+type Subscriptions struct {
+	Count Listener // on a channel by which the server counts who listens to the others; it stands no longer than these
+	Lock  Listener // on the channel of releases, whose messages wake the cohort; nil: the cohort polls
+	Own   Listener // on the channel of this process, whose messages hand the lock to it
+}
+
+// A Listener is one subscription.
+type Listener interface {
+	Confirmed() <-chan struct{} // closed once messages arrive
+	Close()
+}
+
+// New makes a cohort. subscribe is given the cohort, so that messages can reach it, and answers what it hears.
+func New(subscribe func(*Cohort) Subscriptions) *Cohort {
+	c := &Cohort{}
+	c.void.Store(never)
+	c.Queue = NewQueue(nil)
+	if c.subscribed = subscribe(c); c.subscribed.Lock != nil {
+		c.Queue.confirmed = c.subscribed.Lock.Confirmed
+	}
+	return c
+}
+
+// Hears tells whether the waiters are woken by a message that is sent from now on: it reaches them, or the loss of their
+// subscription does.
+func (c *Cohort) Hears() bool { return confirmed(c.subscribed.Lock) }
+
+// HearsHandOffs tells whether the message of a hand-off to this process would be heard.
+func (c *Cohort) HearsHandOffs() bool { return confirmed(c.subscribed.Own) }
+
+func confirmed(l Listener) bool {
+	if l == nil {
+		return false
+	}
+	select {
+	case <-l.Confirmed():
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *Cohort) stop() {
+	c.Stop()
+	for _, l := range []Listener{c.subscribed.Count, c.subscribed.Lock, c.subscribed.Own} {
+		if l != nil {
+			l.Close()
+		}
+	}
+}
+
+// CloseSince notes since when outsiders, which need a while to ask, could not have got what the cohort is for, even if it
+// was free for a moment; the zero time: they could.
+func (c *Cohort) CloseSince(since time.Time) {
+	if since.IsZero() {
+		c.closedSince.Store(0)
+		return
+	}
+	c.closedSince.Store(int64(watchdog.MomentOf(since)))
+}
+
+// ClosedSince is what CloseSince has noted.
+func (c *Cohort) ClosedSince() time.Time {
+	if since := c.closedSince.Load(); since != 0 {
+		return watchdog.Moment(since).Time()
+	}
+	return time.Time{}
+}

@@ -1,0 +1,152 @@
+package cohort
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/clock"
+)
+
+// Failed ends an ask of which it is unknown whether it was, or will be, executed. The candidate is over, and for the caller
+// to settle.
+func (y *Candidacy) Failed(c *Candidate) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	c.flights &^= ask
+	c.stage, c.entry = over, doubted
+	y.dropLocked(c)
+}
+
+// Enqueue returns the candidate that a release enters into the process queue, nil when the last waiter has left. Enqueued or
+// Unknown must follow.
+func (y *Candidacy) Enqueue(mint func() string) *Candidate {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.unused {
+		return nil
+	}
+	c := y.currentLocked(mint)
+	c.flights |= enqueuing
+	c.since = clock.Now()
+	if c.sent.IsZero() { // one that has an entry may have been handed the lock before now, if the releaser has lost it
+		c.sent = c.since
+	}
+	return c
+}
+
+// Enqueued ends Enqueue: by a release that was executed when the server's clock was at, 0 if that is not known, or by one
+// that was not.
+func (y *Candidacy) Enqueued(c *Candidate, executed bool, at int64) (settle bool) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	c.flights &^= enqueuing
+	if executed {
+		c.entry = max(c.entry, made)
+		if at > c.at { // else an ask has found out later
+			c.sent, c.at = c.since, at
+		}
+	}
+	return c.settleLocked()
+}
+
+// Unknown ends Enqueue by a release of which it is unknown whether it was, or will be, executed.
+func (y *Candidacy) Unknown(c *Candidate) (settle bool) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	c.flights &^= enqueuing
+	c.entry = doubted
+	if c.flights == 0 && c.stage != won {
+		c.stage = over
+		y.dropLocked(c)
+	}
+	return c.settleLocked()
+}
+
+// use is for when a call waits again.
+func (y *Candidacy) use() {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.unused = false
+}
+
+// Withdraw is for a head that could not take what is handed to the candidate. It returns the candidate that has to be
+// settled, if any.
+func (y *Candidacy) Withdraw() *Candidate {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.endLocked()
+}
+
+// leave is for when the last waiter has left. It returns the candidate that has to be settled, if any.
+func (y *Candidacy) leave() *Candidate {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.unused = true
+	return y.endLocked()
+}
+
+func (y *Candidacy) endLocked() *Candidate {
+	c := y.current
+	if c == nil {
+		return nil
+	}
+	c.stage = over
+	y.dropLocked(c)
+	if !c.settleLocked() {
+		return nil
+	}
+	return c
+}
+
+// settleLocked tells whether the candidate has to be taken out of the process queue.
+func (c *Candidate) settleLocked() bool {
+	return c.stage == over && c.flights == 0 && c.entry != none
+}
+
+// InDoubt tells whether a candidate that has to be settled may get an entry later.
+func (y *Candidacy) InDoubt(c *Candidate) bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return c.entry == doubted
+}
+
+// A HandOff is what is to be done with a lock that another process has handed to an owner of this one.
+type HandOff int
+
+const (
+	Ignored  HandOff = iota // nothing: it is not the cohort's, or an ask will find out, or what settles the owner gives it back
+	Declined                // give it back: there are only such waiters as cannot be given it
+	Claimed                 // it is the claimed waiter's
+)
+
+// HandedTo says that the lock was handed to owner when the server's clock was at. since is a moment before that.
+func (c *Cohort) HandedTo(owner string, at int64) (what HandOff, claim Claim, since time.Time) {
+	y := &c.Candidacy
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	candidate := y.current
+	if candidate == nil || candidate.Owner != owner {
+		return Ignored, claim, since
+	}
+	if candidate.flights&ask != 0 {
+		c.Wake()
+		return Ignored, claim, since
+	}
+	claim, ok := c.Claim()
+	if !ok && c.Len() == 0 {
+		c.Wake() // a call may be about to join the queue
+		return Ignored, claim, since
+	}
+	now := clock.Now()
+	since = clock.Aged(candidate.sent)
+	if elapsed := at - candidate.at - 1; candidate.at > 0 && elapsed > 0 { // both are whole milliseconds
+		since = since.Add(time.Duration(elapsed) * time.Millisecond)
+	}
+	if since.After(now) { // the server's clock was set
+		since = now
+	}
+	y.wonLocked(candidate)
+	if !ok {
+		return Declined, claim, since
+	}
+	return Claimed, claim, since
+}

@@ -1,0 +1,168 @@
+package cohort
+
+import (
+	"sync"
+	"time"
+)
+
+// A Queue is the local queue: the waiters of one process for one thing. They are served in their order of arrival, and only
+// the head asks, so a process has at most one attempt under way however many of its goroutines wait.
+//
+// A wake-up carries no data: it makes the head ask once more. The wake-up belongs to the queue and not to the waiter that
+// happened to be its head, so a waiter that leaves takes no wake-up with it.
+//
+// A holder of this process may give the thing to the first waiter without that one asking: see [Queue.Claim].
+//
+// The zero value is not ready; use [NewQueue].
+type Queue struct {
+	confirmed func() <-chan struct{} // nil: there are no wake-ups, only polling
+	woken     chan struct{}          // capacity 1: a wake-up that no attempt has looked at yet
+
+	mu      sync.Mutex
+	waiters []*waiter   // in order of arrival
+	headed  bool        // the first waiter is the head; else it sleeps until it is given the thing, or made the head
+	last    uint64      // number of the latest arrival
+	called  bool        // the head asks as soon as it can
+	eager   bool        // the head asks as soon as wake-ups are confirmed
+	due     time.Time   // when the head asks again without a wake-up
+	yields  bool        // the next attempt lets other processes ask first
+	alarm   *time.Timer // wakes a queue without a head
+	found   error       // what the latest attempt has found out so far: a refusal, or a failure; nil: nothing, or it succeeded
+}
+
+// NewQueue makes an empty queue. confirmed gives the channel that is closed once wake-ups can arrive.
+func NewQueue(confirmed func() <-chan struct{}) *Queue {
+	return &Queue{confirmed: confirmed, woken: make(chan struct{}, 1), eager: true}
+}
+
+// Wake makes the head ask again. It never blocks, and any number of wake-ups that come before the head looks are one.
+func (q *Queue) Wake() {
+	select {
+	case q.woken <- struct{}{}:
+	default:
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.headed {
+		q.promoteLocked()
+	}
+}
+
+// Note tells those behind the head what its attempt has found out, also while the attempt is still under way.
+func (q *Queue) Note(found error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.found = found
+}
+
+// Found is what was noted last.
+func (q *Queue) Found() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.found
+}
+
+// Len is the number of waiters.
+func (q *Queue) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiters)
+}
+
+// join puts a waiter at the end. It is the head if it is alone, unless its request expects a hand-off and no news have come
+// since it was told so.
+func (q *Queue) join(request *Request) (w *waiter, head bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.last++
+	w = &waiter{number: q.last, request: request, signal: make(chan signal, 2)}
+	q.waiters = append(q.waiters, w)
+	if len(q.waiters) > 1 {
+		return w, false
+	}
+	q.headed = request == nil || !request.Expected || q.newsLocked()
+	if !q.headed {
+		q.alarmLocked(request.Poll)
+	}
+	return w, q.headed
+}
+
+// leave takes w out and makes its successor the head, if w was it. call makes the successor ask at once: because a
+// wake-up may have been consumed without an answer, or because there may be more to have. leave reports whether w had
+// been served before.
+func (q *Queue) leave(w *waiter, call bool) (served bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	served = w.leaveLocked()
+	for i, other := range q.waiters {
+		if other != w {
+			continue
+		}
+		q.removeLocked(i, i+1)
+		if i == 0 && q.headed {
+			q.called = q.called || call
+			q.promoteLocked()
+		}
+		break
+	}
+	return served
+}
+
+// removeLocked clears what it takes out: the array behind the slice lives as long as a waiter is in it.
+func (q *Queue) removeLocked(from, to int) {
+	n := copy(q.waiters[from:], q.waiters[to:])
+	clear(q.waiters[from+n:])
+	q.waiters = q.waiters[:from+n]
+}
+
+func (q *Queue) promoteLocked() {
+	q.headed = len(q.waiters) > 0
+	if q.headed {
+		q.waiters[0].signal <- lead
+	}
+}
+
+// dismiss ends the wait, with err, of every waiter that was in the queue when number was the latest arrival: the head's
+// attempt was for all of them.
+func (q *Queue) dismiss(number uint64, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.found = err
+	n := 0
+	for n < len(q.waiters) && q.waiters[n].number <= number {
+		q.waiters[n].serveLocked(err)
+		n++
+	}
+	q.removeLocked(0, n)
+	q.called = true
+	q.promoteLocked()
+}
+
+// newsLocked tells whether there are wake-ups that no attempt has answered.
+func (q *Queue) newsLocked() bool { return q.called || len(q.woken) > 0 }
+
+// alarmLocked sees to it that a queue without a head does not sleep for ever on a promise. It is set once for many
+// waiters that pass, which is why it may ring sooner than poll for the one that is first then.
+func (q *Queue) alarmLocked(poll time.Duration) {
+	if q.alarm != nil {
+		return
+	}
+	q.alarm = time.AfterFunc(poll, func() {
+		q.mu.Lock()
+		q.alarm = nil
+		waits := len(q.waiters) > 0 && !q.headed
+		q.mu.Unlock()
+		if waits {
+			q.Wake()
+		}
+	})
+}
+
+// Stop forgets the alarm, when the last waiter has left and none will come.
+func (q *Queue) Stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.alarm != nil {
+		q.alarm.Stop()
+	}
+}

@@ -1,0 +1,198 @@
+package cohort
+
+import (
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// A Registry is the cohorts of one client. A cohort exists while a call waits in it, or a holder may hand on to it. A holder
+// for which nobody waits is only a mark, so ten thousand holds cost no cohort. The zero value is ready.
+type Registry struct {
+	mu      sync.Mutex
+	cohorts map[Key]*Cohort
+	holders map[hash]*Holder   // by what this process holds
+	windows map[hash]time.Time // what this process leaves to outsiders until then; nil until it has
+}
+
+// A Holder is the mark that this process holds something. It is a part of what holds, so that holding costs nothing beside.
+type Holder struct {
+	Since watchdog.Moment
+	Gives bool // the holder will give it on to the cohort, so calls that come for it do not ask
+}
+
+// Join returns the cohort of key, makes it with subscribe if there is none, and tells whether a holder of this process will
+// give on what it is for. The caller calls part when it has left the queue; part returns the candidate that has to be
+// settled, if any.
+func (r *Registry) Join(key Key, subscribe func(*Cohort) Subscriptions) (_ *Cohort, held bool, part func() *Candidate) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.cohorts[key]
+	if c == nil {
+		c = New(subscribe)
+		if r.cohorts == nil {
+			r.cohorts = map[Key]*Cohort{}
+		}
+		r.cohorts[key] = c
+	}
+	c.users++
+	c.Candidacy.use()
+	return c, r.givesLocked(key), func() *Candidate { return r.part(key, c) }
+}
+
+func (r *Registry) part(key Key, c *Cohort) (left *Candidate) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.users--
+	if c.users == 0 {
+		left = c.Candidacy.leave()
+	}
+	r.dropLocked(key, c)
+	return left
+}
+
+func (r *Registry) dropLocked(key Key, c *Cohort) {
+	if c.users > 0 || r.givesLocked(key) {
+		return
+	}
+	delete(r.cohorts, key)
+	c.stop()
+}
+
+func (r *Registry) givesLocked(key Key) bool {
+	h := r.holders[key.hash]
+	return h != nil && h.Gives
+}
+
+func (r *Registry) find(key Key) *Cohort {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cohorts[key]
+}
+
+// Busy tells whether a call for key has to queue: others of this process wait for it, or one has it and will give it on.
+// window is for how long this process leaves it to outsiders.
+func (r *Registry) Busy(key Key) (waited, held bool, window time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if until, left := r.windows[key.hash]; left {
+		if window = time.Until(until); window <= 0 {
+			delete(r.windows, key.hash)
+		}
+	}
+	return r.waitersLocked(key) > 0, r.givesLocked(key), window
+}
+
+// HeldSince tells whether this process holds key, as far as its cohorts know, and since when.
+func (r *Registry) HeldSince(key Key) (since time.Time, held bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h := r.holders[key.hash]; h != nil {
+		return h.Since.Time(), true
+	}
+	return since, false
+}
+
+// Found is what the waiters of this process for key have found out last, nil for nothing yet.
+func (r *Registry) Found(key Key) error {
+	if c := r.find(key); c != nil {
+		return c.Found()
+	}
+	return nil
+}
+
+// Waiters is how many calls of this process wait for key.
+func (r *Registry) Waiters(key Key) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.waitersLocked(key)
+}
+
+func (r *Registry) waitersLocked(key Key) int {
+	if c := r.cohorts[key]; c != nil {
+		return c.Len()
+	}
+	return 0
+}
+
+// WaitersFor is how many calls of this process wait for a key in Redis of a kind, in the cohort of the kind and in those of
+// parts of it, whose kind has a space and more behind it.
+func (r *Registry) WaitersFor(key, kind string) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k, c := range r.cohorts {
+		if k.key == key && (k.kind == kind || strings.HasPrefix(k.kind, kind+" ")) {
+			n += c.Len()
+		}
+	}
+	return n
+}
+
+// Yield has this process leave key to outsiders until then.
+func (r *Registry) Yield(key Key, until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.windows == nil {
+		r.windows = map[hash]time.Time{}
+	}
+	now := time.Now()
+	maps.DeleteFunc(r.windows, func(_ hash, until time.Time) bool { return !now.Before(until) })
+	r.windows[key.hash] = until
+}
+
+// Void is [Cohort.Void] for the cohort of key, if there is one.
+func (r *Registry) Void(key Key) {
+	if c := r.find(key); c != nil {
+		c.Void()
+	}
+}
+
+// Hold notes that holder has key from now on. Until Free, calls of this process for key wait for what the holder does, and
+// do not ask.
+func (r *Registry) Hold(key Key, holder *Holder) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.holders == nil {
+		r.holders = map[hash]*Holder{}
+	}
+	r.holders[key.hash] = holder
+}
+
+// Hears is [Cohort.Hears] for the cohort of key; false if there is none.
+func (r *Registry) Hears(key Key) bool {
+	c := r.find(key)
+	return c != nil && c.Hears()
+}
+
+// Free notes that holder has key no more, or not for certain, and has given it to no waiter of this process. The waiters
+// ask, unless they hear of it: woken twice they would ask twice. Free does nothing when another one holds by now.
+func (r *Registry) Free(key Key, holder *Holder, heard bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.holders[key.hash] != holder {
+		return
+	}
+	delete(r.holders, key.hash)
+	if c := r.cohorts[key]; c != nil && holder.Gives {
+		if !heard {
+			c.Wake()
+		}
+		r.dropLocked(key, c)
+	}
+}
+
+// Claim claims the first waiter, for holder to give key to; see [Queue.Claim].
+func (r *Registry) Claim(key Key, holder *Holder) (c *Cohort, claim Claim, ok bool) {
+	r.mu.Lock()
+	c = r.cohorts[key]
+	known := r.holders[key.hash] == holder && holder.Gives
+	r.mu.Unlock()
+	if c == nil || !known {
+		return nil, claim, false
+	}
+	claim, ok = c.Claim()
+	return c, claim, ok
+}

@@ -1,0 +1,88 @@
+package cohort
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/jitter"
+)
+
+// answered notes when the head, whichever waiter that is by then, asks again.
+func (q *Queue) answered(w *waiter, again time.Time, found error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.due, q.found = again, found
+	w.state = queued
+}
+
+// rest makes the head sleep until then, whatever its predecessor left.
+func (q *Queue) rest(until time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.due, q.eager, q.called = until, false, false
+}
+
+// call notes that a wake-up was taken from woken, perhaps by a waiter that is served at this moment.
+func (q *Queue) call() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.called = true
+	if !q.headed {
+		q.promoteLocked()
+	}
+}
+
+func (q *Queue) drain() {
+	select {
+	case <-q.woken:
+	default:
+	}
+}
+
+// A plan is what the head does next.
+type plan struct {
+	served  bool          // nothing
+	ask     bool          // the attempt answers for the wake-ups so far
+	present uint64        // with ask: the latest arrival
+	sleep   time.Duration // else
+}
+
+// next plans for the head. unconfirmed is how long the confirmation of wake-ups is waited for still.
+func (q *Queue) next(w *waiter, now time.Time, unconfirmed time.Duration) plan {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case w.state == served:
+		return plan{served: true}
+	case w.state == claimed:
+		return plan{sleep: minSleep} // and then it looks again: a claim may end without a word to it
+	case q.called:
+	case unconfirmed > 0:
+		return plan{sleep: unconfirmed}
+	case !q.eager && now.Before(q.due):
+		return plan{sleep: q.due.Sub(now)}
+	}
+	q.drain()
+	q.called, w.state = false, asking
+	if unconfirmed <= 0 {
+		q.eager = false
+	}
+	return plan{ask: true, present: q.last}
+}
+
+// minSleep is the least time between two attempts without a wake-up: a server that says "0 ms left" is not asked in
+// a loop.
+const minSleep = 50 * time.Millisecond
+
+// Bound is how long to sleep when the server said that there is nothing to have for again: no longer than poll,
+// whatever it said, and with jitter, so that processes that saw the same expiry do not all ask in the same
+// millisecond. again is negative when the server could not tell.
+func Bound(again, poll time.Duration) time.Duration {
+	if again > 0 && again < poll {
+		again += jitter.Below(min(again/10, 100*time.Millisecond) + 1)
+		return max(minSleep, min(again, poll))
+	}
+	if again == 0 {
+		return min(minSleep+jitter.Below(minSleep), max(minSleep, poll))
+	}
+	return max(minSleep, poll-jitter.Below(poll/10+1))
+}

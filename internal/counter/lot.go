@@ -1,0 +1,191 @@
+package counter
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/row"
+)
+
+// A lot is permits that this process has got from Redis, with the moment before Redis was asked. A release that finds a waiter
+// of its process moves permits of the lot to it without a command: to Redis they stay taken. There is a lot for as long as
+// somebody waits.
+//
+//	          acquired: asked anew, if the lot is old          released, and somebody waits
+//	no lot ──────────────────────────────────────────► young ───────────────────────────────► moved
+//	   ▲                                                 │  ▲
+//	   │ given back: others wait, or fewer than          ▼  │ kept: nobody else waits
+//	   │ no permits are left, or no semaphore is there  old ┘
+//	   └─────────────────────────────────────────────────┘
+//
+// What joins a young lot has its age. So what Redis does not tell is known to everybody when the lot is old: that the
+// semaphore is gone, that permits were taken from it for good, and that another process waits.
+type lot struct {
+	line *cohort.Cohort
+
+	mu      sync.Mutex
+	users   int   // who wait; the lot is gone when there are none
+	permits int64 // that have been acquired, and not given back since; those of an older lot are not counted
+	since   time.Time
+	longest time.Duration
+	closed  time.Time // until then all permits go back, for those who take longer to ask
+}
+
+// A lot is old after as long as a lock's run is over, see baselock.
+const (
+	longestLot   = 2 * time.Millisecond
+	longestAlone = 10 * time.Millisecond
+	longestTrip  = 50 * time.Millisecond
+)
+
+// forOutsiders is for how long nothing is moved once somebody was seen to listen who is not of this library.
+const forOutsiders = 100 * time.Millisecond
+
+// lot is that of the counter, nil when nobody waits.
+func (c *Counter) lot() *lot {
+	found, _ := c.Session.Own.Load(c.lots)
+	l, _ := found.(*lot)
+	return l
+}
+
+// enter is for a waiter in line, and leave must follow before it parts from the line.
+func (c *Counter) enter(line *cohort.Cohort) (leave func()) {
+	for {
+		l := c.lot()
+		if l == nil {
+			found, _ := c.Session.Own.LoadOrStore(c.lots, &lot{line: line})
+			l = found.(*lot)
+		}
+		l.mu.Lock()
+		if l.users >= 0 {
+			l.users++
+			l.mu.Unlock()
+			return func() { c.exit(l) }
+		}
+		l.mu.Unlock()
+	}
+}
+
+func (c *Counter) exit(l *lot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.users--; l.users == 0 {
+		l.users = -1
+		c.Session.Own.CompareAndDelete(c.lots, l)
+	}
+}
+
+// youngLocked tells whether permits of the lot may move without a command.
+func (l *lot) youngLocked() bool {
+	now := clock.Now()
+	return l.permits > 0 && now.Sub(clock.Aged(l.since)) <= l.longest && !now.Before(l.closed)
+}
+
+// took adds permits that Redis was asked for at sent.
+func (c *Counter) took(n int64, sent time.Time) {
+	l := c.lot()
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.youngLocked() {
+		l.permits += n
+		return
+	}
+	l.permits, l.since, l.longest = n, sent, c.longest(longestLot)
+}
+
+// longest is for how long a lot is young from the send on: two round trips at least, from the answer on.
+func (c *Counter) longest(least time.Duration) time.Duration {
+	trip := min(c.Session.Dispatch.Trip(c.Key), longestTrip)
+	return max(least, 2*trip) + trip
+}
+
+// A Fate is what is to become of permits that are given back.
+type Fate int
+
+const (
+	Back   Fate = iota // they go back
+	Moved              // they are somebody's
+	Unsure             // Redis has to be asked whether they may move
+)
+
+// Move moves n permits that are given back to those of this process who wait, in their order, and answers how many are left
+// and what is to become of those.
+func (c *Counter) Move(n int64) (left int64, fate Fate) {
+	l := c.lot()
+	if l == nil || c.defaults.Scripted {
+		return n, Back
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	young := l.youngLocked()
+	for n > 0 {
+		next, _ := l.line.Next().(*waiter)
+		if next == nil || next.set.Scripted || next.n > n || clock.Now().Before(l.closed) {
+			l.permits = max(0, l.permits-n)
+			return n, Back
+		}
+		claim, ok := cohort.Claim{}, false
+		if young && l.permits >= next.n {
+			claim, ok = l.line.Claim()
+		}
+		if !ok { // its attempt is under way, perhaps: if the permits went back, it would be told of them and ask again
+			l.permits = max(0, l.permits-n)
+			return n, Unsure
+		}
+		who := claim.Who().(*waiter)
+		if who.n > n || who.set.Scripted { // another one: the first has left
+			claim.Refuse(who)
+			continue
+		}
+		if !claim.Give(moved{}, cohort.Bound(-1, who.set.Poll)) {
+			continue
+		}
+		n -= who.n
+		if after, _ := l.line.Next().(*waiter); after != nil && after.n < who.n {
+			l.line.Wake() // in the row the process stands with what the one before it wants
+		}
+	}
+	return 0, Moved
+}
+
+// moved is what a waiter is given to whom permits have moved.
+type moved struct{}
+
+// Keep asks whether n permits may move. cmd gives them back if not, and settle does that when the outcome of cmd is unknown.
+func (c *Counter) Keep(ctx context.Context, op Operation, n int64, cmd scripts.Command[int64],
+	settle func(wake scripts.Wake, call lane.Call) scripts.Command[int64]) (bool, error) {
+	sent := time.Now()
+	reply, err := giveBack(ctx, op, cmd, func(op Operation, _ scripts.Command[int64]) func(context.Context) error {
+		return func(ctx context.Context) error {
+			if time.Since(op.drawn) > settleWithin {
+				return errForgotten
+			}
+			_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, settle(op.Wake, next(op.Call)), delivery.Limit{Outage: settleAttempt})
+			return err
+		}
+	})
+	l := c.lot()
+	if err != nil || l == nil {
+		return err == nil && reply == row.Kept, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch reply {
+	case row.Kept: // and all others that this process has may move as well
+		l.permits, l.since, l.longest = l.permits+n, sent, c.longest(longestAlone)
+	case row.Outsiders:
+		l.permits, l.closed = 0, time.Now().Add(forOutsiders)
+	default:
+		l.permits = 0
+	}
+	return reply == row.Kept, nil
+}

@@ -1,0 +1,20 @@
+-- raise sees to it that the tokens go on above those that their owner has issued by itself, should the counter have been
+-- lost meanwhile. It is a prelude, joined in front of the script.
+--
+-- KEYS[2]        token: a string, the token issued last; no TTL
+-- ARGV[#ARGV]    the last of the owner's tokens, 0 if it has none; taken away, so that what follows does not see it
+--
+-- The counter is never lowered, so it does no harm late, or by an owner that has lost the lock. A server that is out of
+-- memory, and a counter that is no number, are not this prelude's concern. Two decimals are compared as text, the longer
+-- being the greater: the numbers of Lua are exact only to 2^53. Answers nothing.
+
+local least = table.remove(ARGV)
+if least ~= '0' then
+  local counter = redis.pcall('get', KEYS[2])
+  if counter ~= least then
+    counter = counter or '0'
+    if tonumber(counter) and (#counter < #least or #counter == #least and counter < least) then
+      redis.pcall('set', KEYS[2], least)
+    end
+  end
+end

@@ -1,0 +1,121 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/quorum"
+	"github.com/redlatch/redlatch/internal/session"
+)
+
+// The goroutines of one process that want the same members wait in one queue, before any member, and hand all of them on to
+// one another without a command; see quorum. Who waits for one member alone gets it when they are given back.
+//
+// That is for members whose owners are nothing but their fields in Redis (an rlock, a spinlock). Of a member that is a
+// program's own Locker nothing is known, even if one of ours is inside.
+
+var _ quorum.Taker = (*call)(nil)
+
+// meet finds out what the members stand on.
+func (l *Lock) meet() {
+	bases := make([]*baselock.Base, len(l.members))
+	kind := strings.Builder{}
+	for i, m := range l.members {
+		if !ours(m) {
+			return
+		}
+		if bases[i] = baselock.Meet(m); bases[i] == nil {
+			return
+		}
+		for _, part := range []string{" ", bases[i].Session.ID, bases[i].Kind.Noun, bases[i].Key} {
+			kind.WriteString(part)
+		}
+	}
+	l.bases, l.line = bases, cohort.KeyFor(bases[0].Key, noun+kind.String())
+}
+
+// module is the path of the module's root package.
+var module = strings.TrimSuffix(reflect.TypeFor[Lock]().PkgPath(), "/multilock")
+
+// ours tells whether m is itself, and does not only contain, a lock of one of this module's packages.
+func ours(m redlatch.Locker) bool {
+	t := reflect.TypeOf(m)
+	if t.Kind() != reflect.Pointer {
+		return false
+	}
+	path := t.Elem().PkgPath()
+	return path == module+"/rlock" || path == module+"/spinlock"
+}
+
+// queues tells whether the call waits behind others of its process. One whose context carries a member would wait for itself.
+func (c *call) queues(ctx context.Context) bool {
+	c.queued = c.lock.bases != nil &&
+		!slices.ContainsFunc(c.lock.bases, func(b *baselock.Base) bool { return b.Carries(ctx) })
+	return c.queued
+}
+
+// wait takes a place in the queue. The first in it makes rounds.
+func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
+	line, held, part := c.lock.bases[0].Session.Join(c.lock.line, session.Channels{})
+	defer part()
+	if line.Found() == nil && (held || line.Len() > 0) {
+		line.Note(before)
+	}
+	request := &cohort.Request{Who: c, Expected: held, Poll: c.Poll()}
+	yielded, asked := false, false
+	err = line.WaitFor(ctx, c.set.Poll, request, func(ctx context.Context) (v cohort.Verdict, err error) {
+		if line.Yields() {
+			yielded = true
+			return cohort.Verdict{Sleep: baselock.YieldFor, Found: errs.Refusal("is left to other processes for a moment")}, nil
+		}
+		asked = true
+		if got, err = c.rounds(delivery.Watched(ctx, line.Note), yielded); err != nil {
+			return cohort.Verdict{Down: ctx.Err() == nil && errors.Is(err, errs.Unavailable)}, err
+		}
+		return cohort.Verdict{Done: true, Sleep: c.Poll(), Found: before}, nil
+	})
+	switch {
+	case err == nil && got == nil:
+		got = request.Grant.(*quorum.Hold)
+	case err != nil && !asked && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		err = errs.WaitOver(ctx, noun, err, line.Found())
+	}
+	return got, err
+}
+
+const before = errs.Refusal("is held or waited for by this process")
+
+// cohort is where the lock is handed on.
+func (l *Lock) cohort(alone bool) *quorum.Cohort {
+	to := &quorum.Cohort{Registry: &l.bases[0].Session.Cohorts, Key: l.line}
+	for _, base := range l.bases {
+		to.Longest = max(to.Longest, base.Streak(alone))
+	}
+	return to
+}
+
+// Terms are those of the call's hold.
+func (c *call) Terms() quorum.Terms {
+	return quorum.Terms{Noun: noun, Name: c.lock.name, Need: len(c.lock.members), Set: &c.set}
+}
+
+// Poll is how long the call sleeps when it expects to be given the lock.
+func (c *call) Poll() time.Duration { return cohort.Bound(-1, c.set.Poll) }
+
+// Inherit takes over what a hold of this process stands on.
+func (c *call) Inherit(members []quorum.Member, fresh time.Duration) []quorum.Member {
+	var opts []redlatch.Option
+	if len(c.opts) > 0 {
+		opts = []redlatch.Option{c.forMember(0)}
+	}
+	return quorum.Heirs(members, baselock.Bequeath(quorum.Holds(members), c.lock.bases, opts, fresh))
+}

@@ -1,0 +1,201 @@
+package multilock_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/multilock"
+	"github.com/redlatch/redlatch/rlock"
+)
+
+// A pair is two locks of one server on fake time, as one.
+type pair struct {
+	*testing.T
+	client *redis.Client
+	holder func(key string) string // empty where there is none
+	sent   atomic.Int64            // commands
+}
+
+func inBubble(t *testing.T, test func(p *pair)) {
+	t.Helper()
+	redistest.Bubble(t, func(t *testing.T) {
+		server, _ := redistest.InMemory(t)
+		p := &pair{T: t, client: redis.NewClient(redistest.InMemoryOptions(server))}
+		t.Cleanup(func() { _ = p.client.Close() })
+		p.client.AddHook(counting{&p.sent})
+		p.holder = func(key string) string {
+			if fields, err := server.HKeys(key); err == nil && len(fields) == 1 {
+				return fields[0]
+			}
+			return ""
+		}
+		test(p)
+	})
+}
+
+type counting struct{ n *atomic.Int64 }
+
+func (counting) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c counting) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.n.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (c counting) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.n.Add(int64(len(cmds)))
+		return next(ctx, cmds)
+	}
+}
+
+func (p *pair) member(name string) *rlock.Lock { return rlock.New(p.client, name, quiet...) }
+
+// both is made anew for each call, as programs do.
+func (p *pair) both() *multilock.Lock {
+	return multilock.New([]redlatch.Locker{p.member("b"), p.member("a")})
+}
+
+func (p *pair) now(lock redlatch.Locker) *redlatch.Hold {
+	hold, err := lock.Lock(p.Context())
+	require.NoError(p, err)
+	return hold
+}
+
+// waits begins a wait and returns when it has nothing to do any more.
+func (p *pair) waits(ctx context.Context, lock redlatch.Locker, opts ...redlatch.Option) <-chan *redlatch.Hold {
+	got := make(chan *redlatch.Hold, 1)
+	go func() {
+		hold, _ := lock.Lock(ctx, opts...)
+		got <- hold
+	}()
+	synctest.Wait()
+	return got
+}
+
+func TestWaitersOfOneProcessHandAllMembersOnWithoutACommand(t *testing.T) {
+	inBubble(t, func(p *pair) {
+		hold := p.now(p.both())
+		a, b, sent := p.holder("a"), p.holder("b"), p.sent.Load()
+		var queue []<-chan *redlatch.Hold
+		for range 3 {
+			queue = append(queue, p.waits(p.Context(), p.both()))
+		}
+		for _, next := range queue { // in the order in which they came
+			require.Empty(p, next)
+			require.NoError(p, hold.Unlock(p.Context()))
+			hold = <-next
+			require.True(p, hold.Valid())
+		}
+		require.Equal(p, sent, p.sent.Load())
+		time.Sleep(time.Minute) // each member is renewed as any other
+		require.True(p, hold.Valid())
+		require.Equal(p, [2]string{a, b}, [2]string{p.holder("a"), p.holder("b")})
+		require.NoError(p, hold.Unlock(p.Context()))
+		require.Empty(p, p.holder("a")+p.holder("b"))
+	})
+}
+
+func TestAProcessHandsTheMembersOnForABoundedTime(t *testing.T) {
+	inBubble(t, func(p *pair) {
+		hold := p.now(p.both())
+		next := p.waits(p.Context(), p.both())
+		time.Sleep(3 * time.Millisecond)
+		require.NoError(p, hold.Unlock(p.Context()))
+		synctest.Wait()
+		require.Empty(p, p.holder("a")+p.holder("b"), "they are left to others")
+		hold = <-next
+		require.NoError(p, hold.Unlock(p.Context()))
+	})
+}
+
+// A goroutine that wants one of the members gets its turn when they are given back.
+func TestWhoWaitsForOneMemberIsNotForgotten(t *testing.T) {
+	inBubble(t, func(p *pair) {
+		hold := p.now(p.both())
+		one, two := p.waits(p.Context(), p.member("a")), p.waits(p.Context(), p.both())
+		require.NoError(p, hold.Unlock(p.Context()))
+		hold = <-two
+		require.Empty(p, one)
+		require.NoError(p, hold.Unlock(p.Context()))
+		require.NoError(p, (<-one).Unlock(p.Context()))
+	})
+}
+
+// What is still held of a member must not pass to somebody else.
+func TestMembersAreNotHandedOnWhileOneOfThemIsReentered(t *testing.T) {
+	inBubble(t, func(p *pair) {
+		outer := p.now(p.both())
+		inner, err := p.member("a").Lock(outer.Context(p.Context()))
+		require.NoError(p, err)
+		next := p.waits(p.Context(), p.both())
+		require.NoError(p, outer.Unlock(p.Context()))
+		time.Sleep(time.Minute)
+		require.Empty(p, next, "a is held")
+		require.True(p, inner.Valid())
+		require.NoError(p, inner.Unlock(p.Context()))
+		require.NoError(p, (<-next).Unlock(p.Context()))
+		require.Empty(p, p.holder("a")+p.holder("b"))
+	})
+}
+
+// It would wait for the hold of its own context.
+func TestACallWhoseContextCarriesAMemberDoesNotQueue(t *testing.T) {
+	inBubble(t, func(p *pair) {
+		hold := p.now(p.member("a"))
+		next := p.waits(p.Context(), p.both())
+		inner, err := p.both().Lock(hold.Context(p.Context()), redlatch.WithWait(time.Minute))
+		require.NoError(p, err)
+		require.Empty(p, next)
+		require.NoError(p, inner.Unlock(p.Context()))
+		require.NoError(p, hold.Unlock(p.Context()))
+		require.NoError(p, (<-next).Unlock(p.Context()))
+	})
+}
+
+func TestWithoutLocalHandOffEachHolderOfTheMembersIsAnother(t *testing.T) {
+	inBubble(t, func(p *pair) {
+		hold := p.now(p.both())
+		a := p.holder("a")
+		next := p.waits(p.Context(), p.both(), redlatch.WithLocalHandOff(false))
+		require.NoError(p, hold.Unlock(p.Context()))
+		hold = <-next
+		require.NotEqual(p, a, p.holder("a"))
+		require.NoError(p, hold.Unlock(p.Context()))
+	})
+}
+
+// What is embedded would be handed on past the method that is in front of it.
+func TestALockerOfTheProgramsIsAskedItself(t *testing.T) {
+	inBubble(t, func(p *pair) {
+		var asked atomic.Int64
+		both := func() *multilock.Lock {
+			return multilock.New([]redlatch.Locker{p.member("b"), counted{p.member("a"), &asked}})
+		}
+		hold := p.now(both())
+		next := p.waits(p.Context(), both())
+		require.NoError(p, hold.Unlock(p.Context()))
+		require.NoError(p, (<-next).Unlock(p.Context()))
+		require.EqualValues(p, 2, asked.Load())
+	})
+}
+
+type counted struct {
+	redlatch.Locker
+	n *atomic.Int64
+}
+
+func (c counted) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
+	c.n.Add(1)
+	return c.Locker.Lock(ctx, opts...)
+}

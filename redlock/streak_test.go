@@ -1,0 +1,255 @@
+package redlock_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/redlock"
+)
+
+// A wait is a call of Lock on a goroutine of its own.
+type wait struct {
+	hold *redlatch.Hold
+	err  error
+	done chan struct{}
+}
+
+// waits begins a wait and returns when it has nothing to do any more.
+func waits(ctx context.Context, lock *redlock.Lock, opts ...redlatch.Option) *wait {
+	w := &wait{done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		w.hold, w.err = lock.Lock(ctx, opts...)
+	}()
+	synctest.Wait()
+	return w
+}
+
+func (w *wait) got(b *trio) *redlatch.Hold {
+	<-w.done
+	require.NoError(b, w.err)
+	return w.hold
+}
+
+// fields are who holds the lock on each server.
+func (b *trio) fields() (fields [3]string) {
+	for i, server := range b.servers {
+		if keys, err := server.HKeys(name); err == nil && len(keys) == 1 {
+			fields[i] = keys[0]
+		}
+	}
+	return fields
+}
+
+// counts has the commands counted that the servers are sent.
+func (b *trio) counts() *atomic.Int64 {
+	n := &atomic.Int64{}
+	for i := range b.harm {
+		b.harm[i] = func() error { n.Add(1); return nil }
+	}
+	return n
+}
+
+func (b *trio) lockNow(lock *redlock.Lock, opts ...redlatch.Option) *redlatch.Hold {
+	hold, err := lock.Lock(b.Context(), opts...)
+	require.NoError(b, err)
+	synctest.Wait() // the third server has joined
+	return hold
+}
+
+func (b *trio) unlocks(hold *redlatch.Hold) {
+	require.NoError(b, hold.Unlock(b.Context()))
+	synctest.Wait()
+}
+
+func TestWaitersOfOneProcessHandTheLockOnWithoutACommand(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		lock := b.lock()
+		hold := b.lockNow(lock)
+		owners, sent := b.fields(), b.counts()
+		var queue []*wait
+		for range 3 {
+			queue = append(queue, waits(b.Context(), lock))
+		}
+		for _, w := range queue { // in the order in which they came
+			work := hold.Context(b.Context())
+			b.unlocks(hold)
+			require.Error(b, work.Err(), "the work before is over")
+			hold = w.got(b)
+			require.True(b, hold.Valid())
+			require.Equal(b, owners, b.fields())
+		}
+		require.Zero(b, sent.Load())
+		time.Sleep(time.Minute) // it is renewed as any other
+		require.True(b, hold.Valid())
+		require.Equal(b, owners, b.fields())
+		b.unlocks(hold)
+		require.Equal(b, [3]string{}, b.fields())
+	})
+}
+
+// Others poll, so a process must not keep the lock for as long as its own goroutines want it.
+func TestAProcessHandsTheLockOnForABoundedTime(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		lock := b.lock()
+		hold := b.lockNow(lock)
+		owners := b.fields()
+		next := waits(b.Context(), lock)
+		time.Sleep(3 * time.Millisecond)
+		b.unlocks(hold)
+		require.Equal(b, [3]string{}, b.fields(), "it is left to others")
+		hold = next.got(b)
+		require.NotEqual(b, owners, b.fields())
+		b.unlocks(hold)
+	})
+}
+
+func TestOnlyACallWithTheSameTermsIsHandedTheLock(t *testing.T) {
+	lease, scripted := redlatch.WithLease(20*time.Second), redlatch.WithLocalHandOff(false)
+	for what, opts := range map[string][2][]redlatch.Option{
+		"the holder has a lease":            {{lease}, nil},
+		"the waiter has a lease":            {nil, {lease}},
+		"the holder wants it confirmed":     {{scripted}, nil},
+		"the waiter wants it confirmed":     {nil, {scripted}},
+		"the waiter's watchdog is another":  {nil, {redlatch.WithWatchdogTimeout(20 * time.Second)}},
+		"the waiter's hold is to end early": {nil, {redlatch.WithMaxHold(time.Minute)}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(b *trio) {
+				lock := b.lock()
+				hold := b.lockNow(lock, opts[0]...)
+				owners := b.fields()
+				next := waits(b.Context(), lock, opts[1]...)
+				b.unlocks(hold)
+				hold = next.got(b)
+				synctest.Wait()
+				for i, owner := range b.fields() {
+					require.NotEqual(b, owners[i], owner)
+				}
+				b.unlocks(hold)
+				require.Equal(b, [3]string{}, b.fields())
+			})
+		})
+	}
+}
+
+// What the program still holds of the former grant must not pass to somebody else.
+func TestALockThatIsReenteredIsNotHandedOn(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		lock := b.lock()
+		outer := b.lockNow(lock)
+		inner, err := lock.Lock(outer.Context(b.Context()))
+		require.NoError(b, err)
+		synctest.Wait()
+		next := waits(b.Context(), lock)
+		b.unlocks(outer)
+		require.True(b, inner.Valid())
+		require.Equal(b, [3]string{"1", "1", "1"}, b.holds())
+		select {
+		case <-next.done:
+			b.Fatal("two hold it")
+		case <-time.After(time.Minute):
+		}
+		b.unlocks(inner)
+		b.unlocks(next.got(b))
+	})
+}
+
+func TestWhoseContextEndsIsNotHandedTheLock(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		lock := b.lock()
+		hold := b.lockNow(lock)
+		ctx, cancel := context.WithCancel(b.Context())
+		first, second := waits(ctx, lock), waits(b.Context(), lock)
+		cancel()
+		<-first.done
+		require.ErrorIs(b, first.err, context.Canceled)
+		require.ErrorIs(b, first.err, redlatch.ErrNotAcquired, "this process has it")
+		b.unlocks(hold)
+		b.unlocks(second.got(b))
+		require.Equal(b, [3]string{}, b.fields())
+	})
+}
+
+// A server that grants the lock after it was handed on stands under the hold that has it by then.
+func TestALateServerJoinsTheHoldThatTheLockWasHandedTo(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		b.slow(time.Millisecond) // each of its commands, of which the first may be two
+		lock := b.lock()
+		hold, err := lock.Lock(b.Context())
+		require.NoError(b, err)
+		next := waits(b.Context(), lock)
+		require.NoError(b, hold.Unlock(b.Context()))
+		hold = next.got(b)
+		require.Empty(b, b.fields()[2])
+		time.Sleep(time.Second)
+		require.Equal(b, [3]string{"1", "1", "1"}, b.holds())
+		b.servers[0].Del(name)
+		time.Sleep(12 * time.Second)
+		require.True(b, hold.Valid(), "two of three are left")
+		require.NoError(b, hold.Unlock(b.Context()))
+		time.Sleep(time.Second)
+		require.Equal(b, [3]string{}, b.fields())
+	})
+}
+
+// A member that was lost counts no more, and the next holder is not to begin with a bare majority.
+func TestALockThatHasLostAMemberIsNotHandedOn(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		lock := b.lock(redlatch.WithWatchdogTimeout(3 * time.Millisecond * 10))
+		hold := b.lockNow(lock)
+		next := waits(b.Context(), lock)
+		b.servers[0].Del(name)
+		time.Sleep(50 * time.Millisecond)
+		require.True(b, hold.Valid())
+		b.unlocks(hold)
+		hold = next.got(b)
+		time.Sleep(time.Millisecond)
+		require.Equal(b, [3]string{"1", "1", "1"}, b.holds())
+		b.unlocks(hold)
+	})
+}
+
+// A command of the former holder that is still under way could be executed on the next one's hold.
+func TestALockIsNotHandedOnWhileACommandOfItsHolderIsUnderWay(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		lock := b.lock()
+		hold := b.lockNow(lock)
+		owners := b.fields()
+		next := waits(b.Context(), lock)
+		for i := range b.harm {
+			b.harm[i] = func() error { time.Sleep(time.Millisecond); return nil }
+		}
+		go func() { _ = hold.Extend(b.Context(), time.Hour) }()
+		synctest.Wait()
+		require.NoError(b, hold.Unlock(b.Context()))
+		hold = next.got(b)
+		time.Sleep(time.Second)
+		for i, owner := range b.fields() {
+			require.NotEqual(b, owners[i], owner)
+		}
+		b.unlocks(hold)
+		time.Sleep(time.Second)
+		require.Equal(b, [3]string{}, b.fields())
+	})
+}
+
+// It would stand on fewer servers than it needs.
+func TestWaitersOfAnotherSetOfServersAreNotHandedTheLock(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		lone := b.lockNow(redlock.New([]redlatch.Client{b.clients[0]}, name, redlatch.WithLinger(0)))
+		next := waits(b.Context(), b.lock())
+		time.Sleep(time.Millisecond)
+		require.NotNil(b, next.hold, "two of three are free")
+		b.unlocks(lone)
+		require.Empty(b, b.fields()[0])
+		b.unlocks(next.hold)
+		require.Equal(b, [3]string{}, b.fields())
+	})
+}
