@@ -1,10 +1,10 @@
 package cohort
 
-// A Batch is the waiters behind the head, in their order, when the head's attempt asks for them as well. They go on waiting
-// meanwhile and may leave. Nothing else can serve them, for the head stays in front of them until its attempt is over.
+// A Batch is the waiters behind the head, in their order, for which the head's attempt asks as well. They go on waiting
+// meanwhile and may leave. Nothing else can serve them, because the head stays in front of them until its attempt is over.
 type Batch []*waiter
 
-// Behind is the batch of the head, of most at most. It ends before a waiter that cannot be given anything.
+// Behind is the batch of the head, of most waiters at the most. It ends before a waiter that cannot be given anything.
 func (q *Queue) Behind(most int) Batch {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -15,10 +15,10 @@ func (q *Queue) Behind(most int) Batch {
 	return append(Batch(nil), q.waiters[1:n]...)
 }
 
-// Who is what the waiter has said of itself.
+// Who is the Request.Who of the waiter i of the batch.
 func (b Batch) Who(i int) any { return b[i].request.Who }
 
-// Serve ends the wait of the first n of the batch, with what grant makes for each, and returns those of them that had left.
+// Serve ends the wait of the first n of the batch. Each gets what grant makes for it. left are those of the n that had left.
 func (q *Queue) Serve(b Batch, n int, grant func(i int) any) (left []int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -36,7 +36,7 @@ func (q *Queue) Serve(b Batch, n int, grant func(i int) any) (left []int) {
 	return left
 }
 
-// Left tells whether one of the batch has left.
+// Left tells whether the waiter i of the batch has left.
 func (q *Queue) Left(b Batch, i int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

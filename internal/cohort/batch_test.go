@@ -12,12 +12,12 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 )
 
-// A party is a line whose head's attempt is under way, with others behind it.
+// A party is a queue whose head has an attempt under way, with other waiters behind it.
 type party struct {
 	*testing.T
-	line *cohort.Queue
-	end  chan cohort.Verdict // of the head's attempt, which is the only one
-	over chan error          // the head's wait
+	queue *cohort.Queue
+	end   chan cohort.Verdict // of the attempt, the only one
+	over  chan error          // what the head's wait returned
 }
 
 func inParty(t *testing.T, test func(p *party)) {
@@ -25,7 +25,7 @@ func inParty(t *testing.T, test func(p *party)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &party{t, cohort.NewQueue(nil), make(chan cohort.Verdict), make(chan error, 1)}
 		go func() {
-			p.over <- p.line.WaitFor(t.Context(), time.Hour, &cohort.Request{Who: "head"}, func(context.Context) (cohort.Verdict, error) {
+			p.over <- p.queue.WaitFor(t.Context(), time.Hour, &cohort.Request{Who: "head"}, func(context.Context) (cohort.Verdict, error) {
 				return <-p.end, nil
 			})
 		}()
@@ -34,7 +34,7 @@ func inParty(t *testing.T, test func(p *party)) {
 	})
 }
 
-// A guest waits behind the head.
+// A guest is a waiter behind the head.
 type guest struct {
 	offer cohort.Request
 	asked bool // it became the head, and asked
@@ -49,7 +49,7 @@ func (p *party) joins(who string) *guest {
 	p.Cleanup(leave)
 	go func() {
 		defer close(g.gone)
-		g.err = p.line.WaitFor(ctx, time.Hour, &g.offer, func(context.Context) (cohort.Verdict, error) {
+		g.err = p.queue.WaitFor(ctx, time.Hour, &g.offer, func(context.Context) (cohort.Verdict, error) {
 			g.asked = true
 			return cohort.Verdict{Done: true}, nil
 		})
@@ -73,20 +73,20 @@ func names(b cohort.Batch) (all []any) {
 
 func gifts(i int) any { return []string{"first", "second", "third"}[i] }
 
-func TestABatchIsThoseBehindTheHeadInTheOrderOfTheirArrival(t *testing.T) {
+func TestABatchIsTheWaitersBehindTheHeadInTheOrderOfTheirArrival(t *testing.T) {
 	inParty(t, func(p *party) {
-		require.Empty(p, p.line.Behind(5), "the head is alone")
+		require.Empty(p, p.queue.Behind(5), "the head is alone")
 		guests := []*guest{p.joins("a"), p.joins("b"), p.joins("c")}
-		require.Equal(p, []any{"a", "b", "c"}, names(p.line.Behind(5)))
-		require.Equal(p, []any{"a", "b"}, names(p.line.Behind(2)))
+		require.Equal(p, []any{"a", "b", "c"}, names(p.queue.Behind(5)))
+		require.Equal(p, []any{"a", "b"}, names(p.queue.Behind(2)))
 		guests[1].leave()
 		synctest.Wait()
-		require.Equal(p, []any{"a", "c"}, names(p.line.Behind(2)))
+		require.Equal(p, []any{"a", "c"}, names(p.queue.Behind(2)))
 		ctx, leave := context.WithCancel(p.Context())
-		go func() { _ = p.line.Wait(ctx, time.Hour, nil) }() // it cannot be given anything
+		go func() { _ = p.queue.Wait(ctx, time.Hour, nil) }() // it cannot be given anything
 		synctest.Wait()
 		guests = append(guests, p.joins("d"))
-		require.Equal(p, []any{"a", "c"}, names(p.line.Behind(5)))
+		require.Equal(p, []any{"a", "c"}, names(p.queue.Behind(5)))
 		leave()
 		for _, g := range guests {
 			g.leave()
@@ -96,16 +96,16 @@ func TestABatchIsThoseBehindTheHeadInTheOrderOfTheirArrival(t *testing.T) {
 	})
 }
 
-func TestThoseWhoAreServedGoWithTheirGiftsAndTheNextIsTheHead(t *testing.T) {
+func TestServedWaitersHaveTheirGrantsAndTheNextIsTheHead(t *testing.T) {
 	inParty(t, func(p *party) {
 		a, b, c := p.joins("a"), p.joins("b"), p.joins("c")
-		batch := p.line.Behind(3)
-		require.Empty(p, p.line.Serve(batch, 2, gifts))
+		batch := p.queue.Behind(3)
+		require.Empty(p, p.queue.Serve(batch, 2, gifts))
 		<-a.gone
 		<-b.gone
 		require.Equal(p, []any{"first", "second"}, []any{a.offer.Grant, b.offer.Grant})
 		require.NoError(p, errors.Join(a.err, b.err))
-		require.Equal(p, 2, p.line.Len(), "the head, whose attempt goes on, and the third")
+		require.Equal(p, 2, p.queue.Len(), "the head, whose attempt goes on, and the third")
 		require.False(p, c.asked, "it is not the head while the attempt is under way")
 		p.ends(cohort.Verdict{Done: true, More: true})
 		<-c.gone
@@ -114,21 +114,21 @@ func TestThoseWhoAreServedGoWithTheirGiftsAndTheNextIsTheHead(t *testing.T) {
 	})
 }
 
-func TestTheSharesOfThoseWhoLeftMeanwhileAreToldAndNobodyElseIsServed(t *testing.T) {
+func TestServeReturnsTheWaitersThatHadLeft(t *testing.T) {
 	inParty(t, func(p *party) {
 		a, b, c, d := p.joins("a"), p.joins("b"), p.joins("c"), p.joins("d")
-		batch := p.line.Behind(3)
+		batch := p.queue.Behind(3)
 		b.leave()
 		<-b.gone
 		late := p.joins("late")
-		require.True(p, p.line.Left(batch, 1))
-		require.False(p, p.line.Left(batch, 2))
-		require.Equal(p, []int{1}, p.line.Serve(batch, 3, gifts))
+		require.True(p, p.queue.Left(batch, 1))
+		require.False(p, p.queue.Left(batch, 2))
+		require.Equal(p, []int{1}, p.queue.Serve(batch, 3, gifts))
 		<-a.gone
 		<-c.gone
 		require.Equal(p, []any{"first", "third"}, []any{a.offer.Grant, c.offer.Grant})
 		require.ErrorIs(p, b.err, context.Canceled)
-		require.Equal(p, 3, p.line.Len(), "the head and the two who are not of the batch")
+		require.Equal(p, 3, p.queue.Len(), "the head and the two that are not in the batch")
 		p.ends(cohort.Verdict{Done: true, More: true})
 		<-d.gone
 		<-late.gone
@@ -136,12 +136,12 @@ func TestTheSharesOfThoseWhoLeftMeanwhileAreToldAndNobodyElseIsServed(t *testing
 	})
 }
 
-// Served and cancelled at the same moment, it has been served: it wakes up because its context has ended, while it is served.
-func TestOneWhoIsServedAndLeavesAtOnceHasBeenServed(t *testing.T) {
+// The waiter wakes up because its context has ended, and is served at that moment.
+func TestAWaiterThatIsServedWhileItLeavesHasBeenServed(t *testing.T) {
 	inParty(t, func(p *party) {
 		a := p.joins("a")
-		batch := p.line.Behind(1)
-		require.Empty(p, p.line.Serve(batch, 1, func(i int) any {
+		batch := p.queue.Behind(1)
+		require.Empty(p, p.queue.Serve(batch, 1, func(i int) any {
 			a.leave()
 			return gifts(i)
 		}))

@@ -21,10 +21,13 @@ type Candidacy struct {
 //	                                    │
 //	                                    └── the last waiter leaves, or what became of a command is unknown ──► over
 //
-// A candidate that is over is settled: taken out of the process queue, and made to release what was handed to it. The lock
-// may come by a message or as the answer to an ask, but must not come twice: while an ask is under way the message is not
-// believed, for the answer, or that to the next ask, says the same. What has won must not be taken for over by the other
-// command, so the end of a command whose outcome is unknown leaves the candidate to the one that is still under way.
+// A candidate that is over is settled: it is taken out of the process queue, and what was handed to it is released.
+//
+// The lock may come by a message or as the answer to an ask, but must not come twice. So while an ask is under way the
+// message is not believed: the answer to that ask, or to the next one, says the same.
+//
+// A candidate that won must not be settled on account of an enqueuing. So when the outcome of an enqueuing is unknown and an
+// ask is still under way, the ask decides what becomes of the candidate.
 type Candidate struct {
 	Owner string
 
@@ -34,7 +37,7 @@ type Candidate struct {
 	flights flights
 	sent    time.Time // a moment before the server's clock was at
 	at      int64     // in milliseconds; 0: sent is a moment before the entry was made
-	since   time.Time // the enqueuing was not sent before then
+	since   time.Time // a moment before the enqueuing was sent
 }
 
 // A stage is how far a candidate is.
@@ -42,11 +45,11 @@ type stage int
 
 const (
 	standing stage = iota
-	won            // it holds; nothing ends it any more
-	over           // no waiter wants it any more
+	won            // it holds; nothing makes it over any more
+	over           // no waiter wants it, or the outcome of its last command is unknown
 )
 
-// An entry is what is known of the candidate's entry in the process queue. What is in doubt stays in doubt.
+// An entry is what is known of the candidate's entry in the process queue. Doubted is for good.
 type entry int
 
 const (
@@ -89,8 +92,8 @@ func (y *Candidacy) currentLocked(mint func() string) *Candidate {
 	return y.current
 }
 
-// Refused ends an ask that was sent then, in vain. The server's clock was at; 0 says that the ask made no entry, though
-// there may be one from before.
+// Refused ends an ask that did not get the lock. sent is when it was sent. at is what the server's clock showed; 0 says that
+// the ask made no entry, though there may be one from before. settle is whether the caller has to settle the candidate.
 func (y *Candidacy) Refused(c *Candidate, sent time.Time, at int64) (settle bool) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

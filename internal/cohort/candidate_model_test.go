@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A world is a server with one lock and one process with a seat, to whom everything happens at the worst moments. The
-// server's side is the scripts in short: who holds, and who sits in which order.
+// A world is a server with one lock, and a process with a candidacy. Commands are late, lost or executed twice. The server
+// does what the scripts do, in short: it keeps the holder and the process queue.
 type world struct {
 	*testing.T
 	dice *rand.Rand
 	mint func() string
 
 	holder   string // empty: the lock is free
-	row      []string
+	queue    []string
 	passes   map[string]time.Time
 	messages []message // on their way
 	ghosts   []func()  // commands that are executed late, or never
@@ -30,28 +30,28 @@ type world struct {
 	users   []*user
 	ask     *flight
 	release *flight
-	owned   map[string]bool // what the process was told that it holds, also when it does not any more
-	holds   []string        // what it has not released
+	owned   map[string]bool // the owners of which the process was told that they hold, also in the past
+	holds   []string        // those of them that it has not released
 	settles []string
 	doubts  []string // to be settled once more when the ghosts have had their time
 	met     map[string]int
 }
 
-// A message says that an owner was passed the lock.
+// A message says that the lock was handed to an owner.
 type message struct {
 	owner string
 	at    int64
 }
 
-// A user is somebody who uses the seat: in line, and then no more.
+// A user is a call: it waits, then leaves the queue, then parts with the cohort.
 type user struct {
-	cancel context.CancelFunc // nil: he has left the line
+	cancel context.CancelFunc // nil: it has left the queue
 	part   func() *Candidate
 }
 
 // A flight is a command of which the process waits for the answer.
 type flight struct {
-	p        *Candidate // nil: a release that sits nobody down
+	p        *Candidate // nil: a release that enqueues no candidate
 	giver    string
 	sent     time.Time
 	executed bool
@@ -74,44 +74,44 @@ func (w *world) enlist(owner string) (held bool, at int64) {
 	if w.holder == owner {
 		return true, 0
 	}
-	if w.chance(10) { // the row cannot be had
-		w.met["no row"]++
+	if w.chance(10) { // the process queue cannot be had
+		w.met["no queue"]++
 		return false, 0
 	}
-	if !slices.Contains(w.row, owner) {
-		w.row = append(w.row, owner)
+	if !slices.Contains(w.queue, owner) {
+		w.queue = append(w.queue, owner)
 	}
 	return false, w.clock()
 }
 
-func (w *world) pass(giver, seat string) (freed bool, at int64) {
+func (w *world) pass(giver, candidate string) (freed bool, at int64) {
 	if w.holder != giver {
 		w.rise(giver)
 		return false, 0
 	}
 	w.holder = ""
-	w.rise(seat)
-	if len(w.row) > 0 && w.chance(80) {
+	w.rise(candidate)
+	if len(w.queue) > 0 && w.chance(80) {
 		at = w.clock()
-		w.holder, w.row = w.row[0], w.row[1:]
+		w.holder, w.queue = w.queue[0], w.queue[1:]
 		w.passes[w.holder] = time.Now()
 		if mine(w.holder) && w.chance(80) {
 			w.messages = append(w.messages, message{w.holder, at})
 		}
 	}
-	if seat != "" {
-		w.row = append(w.row, seat)
+	if candidate != "" {
+		w.queue = append(w.queue, candidate)
 	}
 	return true, at
 }
 
 func (w *world) rise(owner string) {
-	w.row = slices.DeleteFunc(w.row, func(o string) bool { return o == owner })
+	w.queue = slices.DeleteFunc(w.queue, func(o string) bool { return o == owner })
 }
 
 func mine(owner string) bool { return strings.HasPrefix(owner, "me:") }
 
-// settle is for a sitter that is over.
+// settle settles a candidate that is over.
 func (w *world) settle(p *Candidate) {
 	require.False(w, w.owned[p.Owner], "%s holds", p.Owner)
 	w.settles = append(w.settles, p.Owner)
@@ -134,8 +134,7 @@ func (w *world) step() {
 	switch w.dice.IntN(12) {
 	case 0:
 		if len(w.users) < 3 {
-			cancel, _ := wait(w.l, w.chance(70))
-			w.users = append(w.users, &user{cancel, w.join()})
+			w.users = append(w.users, &user{wait(w.l, w.chance(70)), w.join()})
 		}
 	case 1:
 		w.leave()
@@ -147,7 +146,7 @@ func (w *world) step() {
 		if len(w.messages) > 0 {
 			w.hear(w.dice.IntN(len(w.messages)))
 		}
-	case 8: // others
+	case 8: // other processes
 		switch {
 		case w.holder == "":
 			w.holder = "other:1"
@@ -155,8 +154,8 @@ func (w *world) step() {
 			w.pass(w.holder, "")
 		case w.chance(30) && w.owned[w.holder]:
 			w.holder = "" // by force
-		case !slices.Contains(w.row, "other:2") && w.holder != "other:2":
-			w.row = append(w.row, "other:2")
+		case !slices.Contains(w.queue, "other:2") && w.holder != "other:2":
+			w.queue = append(w.queue, "other:2")
 		}
 	case 9:
 		if len(w.settles) > 0 {
@@ -175,7 +174,7 @@ func (w *world) step() {
 	synctest.Wait()
 }
 
-// leave has somebody leave the line, or the seat after that; whoever asks does not.
+// leave has a user leave the queue, or part with the cohort after that. The last one does not part during an ask.
 func (w *world) leave() {
 	if len(w.users) == 0 || w.ask != nil && len(w.users) == 1 {
 		return
@@ -236,13 +235,13 @@ func (w *world) releasing() {
 		if w.chance(80) {
 			if f.p = w.l.Candidacy.Enqueue(w.mint); f.p == nil {
 				require.Empty(w, w.users)
-				w.met["nobody to sit down"]++
+				w.met["no candidate to enqueue"]++
 			}
 		}
 		w.release = f
 	case f == nil:
 	case !f.executed && w.chance(80):
-		f.freed, f.at = w.pass(f.giver, f.seat())
+		f.freed, f.at = w.pass(f.giver, f.candidate())
 		f.executed = true
 	default:
 		w.release = nil
@@ -253,22 +252,22 @@ func (w *world) releasing() {
 			if w.l.Candidacy.Enqueued(f.p, f.executed && f.freed, f.at) {
 				w.settle(f.p)
 			}
-			w.met["sat"]++
+			w.met["enqueued"]++
 		default:
 			if w.l.Candidacy.Unknown(f.p) {
 				w.settle(f.p)
 			}
-			w.met["sitting down lost"]++
+			w.met["enqueuing unknown"]++
 		}
 		if !known {
-			w.ghosts = append(w.ghosts, func() { w.pass(f.giver, f.seat()) })
+			w.ghosts = append(w.ghosts, func() { w.pass(f.giver, f.candidate()) })
 		}
-		w.doubts = append(w.doubts, f.giver) // a release that has failed goes on behind the caller
+		w.doubts = append(w.doubts, f.giver) // the process goes on with a release that failed
 		w.settles = append(w.settles, f.giver)
 	}
 }
 
-func (f *flight) seat() string {
+func (f *flight) candidate() string {
 	if f.p == nil {
 		return ""
 	}
@@ -287,14 +286,14 @@ func (w *world) hear(i int) {
 		if w.chance(50) {
 			claim.Give("the lock", far)
 		} else {
-			claim.Refuse("somebody")
+			claim.Refuse("a waiter")
 		}
 	}
-	require.False(w, since.After(w.passes[m.owner]), "trust begins %v after the pass", since.Sub(w.passes[m.owner]))
+	require.False(w, since.After(w.passes[m.owner]), "trust begins %v after the hand-off", since.Sub(w.passes[m.owner]))
 	w.own(m.owner, map[HandOff]string{Claimed: "claimed", Declined: "declined"}[gift])
 }
 
-// finish lets everything come to its end: all ends are known, everybody leaves, what was to be settled is.
+// finish lets everything come to its end: all commands are answered, all users leave, and what had to be settled is settled.
 func (w *world) finish() {
 	for w.ask != nil || len(w.users) > 0 || w.release != nil || len(w.holds) > 0 || len(w.messages) > 0 {
 		switch w.dice.IntN(4) {
@@ -319,16 +318,17 @@ func (w *world) finish() {
 	for _, owner := range append(w.settles, w.doubts...) {
 		w.pass(owner, "")
 	}
-	for !mine(w.holder) && w.holder != "" { // the others go on
+	for !mine(w.holder) && w.holder != "" { // the other processes go on
 		w.pass(w.holder, "")
 	}
-	require.False(w, mine(w.holder), "%s holds, and nobody knows", w.holder)
-	require.False(w, slices.ContainsFunc(w.row, mine), "somebody sits for ever: %v", w.row)
+	require.False(w, mine(w.holder), "%s holds for ever", w.holder)
+	require.False(w, slices.ContainsFunc(w.queue, mine), "a candidate is in the queue for ever: %v", w.queue)
 }
 
-// In whatever order asks, releases and messages begin, are executed, late or twice, and end: nobody holds twice by one
-// owner, nobody who holds is settled, trust begins before the pass, and when everybody has left nobody sits or holds.
-func TestWhateverHappensNobodyIsForgottenAndNobodyWhoHoldsIsSettled(t *testing.T) {
+// Asks, releases and messages begin, are executed, late or twice, and end in random order. No owner is given the lock twice,
+// no owner that holds is settled, trust begins before the hand-off, and when all users have left no candidate is in the queue
+// and none holds.
+func TestEveryCandidateHoldsOnceOrIsSettled(t *testing.T) {
 	seeds := 3000
 	if testing.Short() {
 		seeds = 500
@@ -337,8 +337,7 @@ func TestWhateverHappensNobodyIsForgottenAndNobodyWhoHoldsIsSettled(t *testing.T
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			s, key := bare(), KeyFor("lock", "")
-			post := Holder{Gives: true}
-			s.Hold(key, &post) // keeps the line when nobody uses it
+			s.Hold(key, &Holder{Gives: true}) // keeps the cohort when no call uses it
 			w := &world{T: t, dice: rand.New(rand.NewPCG(uint64(seed), 1)), mint: minter(),
 				passes: map[string]time.Time{}, owned: map[string]bool{}, met: met}
 			w.join = func() func() *Candidate {
@@ -365,8 +364,8 @@ func TestWhateverHappensNobodyIsForgottenAndNobodyWhoHoldsIsSettled(t *testing.T
 		}
 	}
 	t.Logf("met: %v", met)
-	for _, rare := range []string{"won", "claimed", "declined", "settled", "ignored", "sat", "ask failed", "sitting down lost",
-		"no row", "nobody to sit down"} {
+	for _, rare := range []string{"won", "claimed", "declined", "settled", "ignored", "enqueued", "ask failed",
+		"enqueuing unknown", "no queue", "no candidate to enqueue"} {
 		require.NotZero(t, met[rare], rare)
 	}
 }

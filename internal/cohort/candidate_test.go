@@ -13,7 +13,7 @@ import (
 // far is a time that does not come.
 const far = 1000 * time.Hour
 
-// bare is a session that nobody needs a client for.
+// bare is a registry without a session.
 func bare() *Registry { return &Registry{} }
 
 // deaf subscribes a cohort to nothing.
@@ -25,88 +25,86 @@ func minter() func() string {
 	return func() string { n++; return fmt.Sprint("me:", n) }
 }
 
-// wait has somebody wait in line who can be given the lock, if able, until the test cancels. It returns when he does.
-func wait(l *Cohort, able bool) (cancel context.CancelFunc, offer *Request) {
+// wait begins a wait, until the test cancels it. able says that the waiter can be given the lock.
+func wait(l *Cohort, able bool) (cancel context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
-	offer = &Request{Who: "somebody", Expected: true, Poll: far}
-	given := offer
-	if !able {
-		given = nil
+	var request *Request
+	if able {
+		request = &Request{Who: "a waiter", Expected: true, Poll: far}
 	}
 	go func() {
-		_ = l.WaitFor(ctx, 0, given, func(context.Context) (Verdict, error) { return Verdict{Sleep: far}, nil })
+		_ = l.WaitFor(ctx, 0, request, func(context.Context) (Verdict, error) { return Verdict{Sleep: far}, nil })
 	}()
 	synctest.Wait()
-	return cancel, offer
+	return cancel
 }
 
-// inLine runs a test on a line with one who waits and can be given the lock.
-func inLine(t *testing.T, run func(t *testing.T, l *Cohort, part func() *Candidate)) {
+// withWaiter runs a test on a cohort with a waiter that can be given the lock.
+func withWaiter(t *testing.T, run func(t *testing.T, l *Cohort, part func() *Candidate)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l, _, part := bare().Join(KeyFor("lock", ""), deaf)
-		cancel, _ := wait(l, true)
+		cancel := wait(l, true)
 		defer l.Stop()
 		defer cancel()
 		run(t, l, part)
 	})
 }
 
-// Each row is one way through the diagram: what is done with the first sitter, what becomes of the messages, and whether
-// it has to be settled by the last step, by an earlier one, or when everybody has left.
-func TestASitterIsSettledByItsLastEndUnlessItHolds(t *testing.T) {
+// Each row is one way of the first candidate through the diagram, and whether the last step says that it has to be settled.
+func TestACandidateIsSettledWhenItsLastCommandEndsUnlessItHolds(t *testing.T) {
 	type step func(s *Candidacy, p *Candidate) (settle bool)
 	now := time.Now()
 	mint := minter()
 	var (
-		ask     step = func(s *Candidacy, p *Candidate) bool { return s.Ask(mint) != p }
-		refused step = func(s *Candidacy, p *Candidate) bool { return s.Refused(p, now, 7) }
-		noRow   step = func(s *Candidacy, p *Candidate) bool { return s.Refused(p, now, 0) }
-		unsent  step = func(s *Candidacy, p *Candidate) bool { return s.Unsent(p) }
-		won     step = func(s *Candidacy, p *Candidate) bool { s.Won(p); return false }
-		failed  step = func(s *Candidacy, p *Candidate) bool { s.Failed(p); return false } // for the caller to settle
-		sitDown step = func(s *Candidacy, p *Candidate) bool { return s.Enqueue(mint) != p }
-		sat     step = func(s *Candidacy, p *Candidate) bool { return s.Enqueued(p, true, 0) }
-		passed  step = func(s *Candidacy, p *Candidate) bool { return s.Enqueued(p, true, 9) }
-		unsat   step = func(s *Candidacy, p *Candidate) bool { return s.Enqueued(p, false, 0) }
-		lost    step = func(s *Candidacy, p *Candidate) bool { return s.Unknown(p) }
-		leave   step = func(s *Candidacy, p *Candidate) bool { return s.leave() == p }
+		ask       step = func(s *Candidacy, p *Candidate) bool { return s.Ask(mint) != p }
+		refused   step = func(s *Candidacy, p *Candidate) bool { return s.Refused(p, now, 7) }
+		noQueue   step = func(s *Candidacy, p *Candidate) bool { return s.Refused(p, now, 0) }
+		unsent    step = func(s *Candidacy, p *Candidate) bool { return s.Unsent(p) }
+		won       step = func(s *Candidacy, p *Candidate) bool { s.Won(p); return false }
+		failed    step = func(s *Candidacy, p *Candidate) bool { s.Failed(p); return false } // the caller settles it in any case
+		enqueue   step = func(s *Candidacy, p *Candidate) bool { return s.Enqueue(mint) != p }
+		enqueued  step = func(s *Candidacy, p *Candidate) bool { return s.Enqueued(p, true, 0) }
+		handedOff step = func(s *Candidacy, p *Candidate) bool { return s.Enqueued(p, true, 9) }
+		notFreed  step = func(s *Candidacy, p *Candidate) bool { return s.Enqueued(p, false, 0) }
+		unknown   step = func(s *Candidacy, p *Candidate) bool { return s.Unknown(p) }
+		leave     step = func(s *Candidacy, p *Candidate) bool { return s.leave() == p }
 	)
 	for name, row := range map[string]struct {
 		steps  []step
-		settle bool // by the last step; none of the others does
+		settle bool // the last step says so; no other does
 		doubt  bool
 	}{
-		"refused":                                   {[]step{ask, refused, leave}, true, false},
-		"refused where there is no row":             {[]step{ask, noRow, leave}, false, false},
-		"sits, and then the row cannot be had":      {[]step{ask, refused, ask, noRow, leave}, true, false},
-		"not asked":                                 {[]step{ask, unsent, leave}, false, false},
-		"sits, and then not asked":                  {[]step{ask, refused, ask, unsent, leave}, true, false},
-		"got it":                                    {[]step{ask, won, leave}, false, false},
-		"sat, and got it":                           {[]step{ask, refused, ask, won, leave}, false, false},
-		"nobody knows":                              {[]step{ask, failed, leave}, false, true},
-		"left while it asked":                       {[]step{ask, leave, refused}, true, false},
-		"left while it asked in vain, with no row":  {[]step{ask, leave, noRow}, false, false},
-		"left while it asked, and got it":           {[]step{ask, leave, won}, false, false},
-		"sits by a release":                         {[]step{ask, unsent, sitDown, sat, leave}, true, false},
-		"by a release that passed":                  {[]step{ask, unsent, sitDown, passed, leave}, true, false},
-		"not by a release":                          {[]step{ask, unsent, sitDown, unsat, leave}, false, false},
-		"not by a release, but before":              {[]step{ask, refused, sitDown, unsat, leave}, true, false},
-		"left while it sat down":                    {[]step{ask, unsent, sitDown, leave, sat}, true, false},
-		"left while it did not":                     {[]step{ask, unsent, sitDown, leave, unsat}, false, false},
-		"nobody knows whether it sat down":          {[]step{ask, unsent, sitDown, lost}, true, true},
-		"nor cares":                                 {[]step{ask, unsent, sitDown, leave, lost}, true, true},
-		"an ask goes on when the release is lost":   {[]step{ask, sitDown, lost, refused, leave}, true, true},
-		"and also finds nothing":                    {[]step{ask, sitDown, lost, noRow, leave}, true, true},
-		"and finds out":                             {[]step{ask, sitDown, lost, won, leave}, false, true},
-		"a release goes on when the ask is lost":    {[]step{ask, sitDown, failed, sat}, true, true},
-		"and has not sat anybody down":              {[]step{ask, sitDown, failed, unsat}, true, true},
-		"and is lost":                               {[]step{ask, sitDown, failed, lost}, true, true},
-		"left while both are under way":             {[]step{ask, sitDown, leave, sat, refused}, true, false},
-		"left, the ask ends first":                  {[]step{ask, sitDown, leave, refused, sat}, true, false},
-		"left, the ask ends first and got it":       {[]step{ask, sitDown, leave, won, sat}, false, false},
-		"left, the ask got it and the release lost": {[]step{ask, sitDown, leave, won, lost}, false, true},
-		"got it while it sat down":                  {[]step{ask, sitDown, won, sat, leave}, false, false},
+		"ask refused":                                              {[]step{ask, refused, leave}, true, false},
+		"ask refused, no queue":                                    {[]step{ask, noQueue, leave}, false, false},
+		"queued, and then no queue":                                {[]step{ask, refused, ask, noQueue, leave}, true, false},
+		"ask not sent":                                             {[]step{ask, unsent, leave}, false, false},
+		"queued, and then an ask not sent":                         {[]step{ask, refused, ask, unsent, leave}, true, false},
+		"ask won":                                                  {[]step{ask, won, leave}, false, false},
+		"queued, and then an ask won":                              {[]step{ask, refused, ask, won, leave}, false, false},
+		"ask failed":                                               {[]step{ask, failed, leave}, false, true},
+		"left during an ask that is refused":                       {[]step{ask, leave, refused}, true, false},
+		"left during an ask that is refused, no queue":             {[]step{ask, leave, noQueue}, false, false},
+		"left during an ask that wins":                             {[]step{ask, leave, won}, false, false},
+		"queued by a release":                                      {[]step{ask, unsent, enqueue, enqueued, leave}, true, false},
+		"queued by a release that handed the lock off":             {[]step{ask, unsent, enqueue, handedOff, leave}, true, false},
+		"release not executed":                                     {[]step{ask, unsent, enqueue, notFreed, leave}, false, false},
+		"queued, and then a release not executed":                  {[]step{ask, refused, enqueue, notFreed, leave}, true, false},
+		"left during a release that enqueues":                      {[]step{ask, unsent, enqueue, leave, enqueued}, true, false},
+		"left during a release that is not executed":               {[]step{ask, unsent, enqueue, leave, notFreed}, false, false},
+		"release of unknown outcome":                               {[]step{ask, unsent, enqueue, unknown}, true, true},
+		"left during a release of unknown outcome":                 {[]step{ask, unsent, enqueue, leave, unknown}, true, true},
+		"release of unknown outcome, the ask is refused":           {[]step{ask, enqueue, unknown, refused, leave}, true, true},
+		"release of unknown outcome, the ask is refused, no queue": {[]step{ask, enqueue, unknown, noQueue, leave}, true, true},
+		"release of unknown outcome, the ask wins":                 {[]step{ask, enqueue, unknown, won, leave}, false, true},
+		"ask failed, the release enqueues":                         {[]step{ask, enqueue, failed, enqueued}, true, true},
+		"ask failed, the release is not executed":                  {[]step{ask, enqueue, failed, notFreed}, true, true},
+		"ask failed, release of unknown outcome":                   {[]step{ask, enqueue, failed, unknown}, true, true},
+		"left during both, the release ends first":                 {[]step{ask, enqueue, leave, enqueued, refused}, true, false},
+		"left during both, the ask ends first":                     {[]step{ask, enqueue, leave, refused, enqueued}, true, false},
+		"left during both, the ask wins":                           {[]step{ask, enqueue, leave, won, enqueued}, false, false},
+		"left during both, the ask wins, the release is unknown":   {[]step{ask, enqueue, leave, won, unknown}, false, true},
+		"ask won while the release enqueues":                       {[]step{ask, enqueue, won, enqueued, leave}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s Candidacy
@@ -120,18 +118,18 @@ func TestASitterIsSettledByItsLastEndUnlessItHolds(t *testing.T) {
 	}
 }
 
-func TestAMessageIsBelievedOnlyByWhoIsNotAsking(t *testing.T) {
-	inLine(t, func(t *testing.T, l *Cohort, part func() *Candidate) {
+func TestAMessageIsNotBelievedWhileAnAskIsUnderWay(t *testing.T) {
+	withWaiter(t, func(t *testing.T, l *Cohort, part func() *Candidate) {
 		mint := minter()
 		given := func(owner string) HandOff {
 			gift, claim, _ := l.HandedTo(owner, 8)
 			if gift == Claimed {
-				claim.Refuse("somebody")
+				claim.Refuse("a waiter")
 				synctest.Wait()
 			}
 			return gift
 		}
-		require.Equal(t, Ignored, given("me:1"), "there is no sitter")
+		require.Equal(t, Ignored, given("me:1"), "there is no candidate")
 		p := l.Candidacy.Ask(mint)
 		require.Equal(t, Ignored, given(p.Owner), "it asks")
 		require.False(t, l.Candidacy.Refused(p, time.Now(), 7))
@@ -143,7 +141,7 @@ func TestAMessageIsBelievedOnlyByWhoIsNotAsking(t *testing.T) {
 		q := l.Candidacy.Ask(mint)
 		require.NotEqual(t, p.Owner, q.Owner)
 		l.Candidacy.Failed(q)
-		require.Equal(t, Ignored, given(q.Owner), "whoever settles gives it back")
+		require.Equal(t, Ignored, given(q.Owner), "settling gives it back")
 
 		r := l.Candidacy.Enqueue(mint)
 		require.Equal(t, Claimed, given(r.Owner), "before the release is answered")
@@ -153,8 +151,8 @@ func TestAMessageIsBelievedOnlyByWhoIsNotAsking(t *testing.T) {
 	})
 }
 
-// A message that is not believed has the line ask once more: the answer to the ask under way may be older than it.
-func TestAMessageThatIsNotBelievedWakesTheLine(t *testing.T) {
+// A message that is not believed makes the head ask once more: the answer to the ask under way may be older than the message.
+func TestAMessageThatIsNotBelievedWakesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _, _ := bare().Join(KeyFor("lock", ""), deaf)
 		defer l.Stop()
@@ -177,7 +175,7 @@ func TestAMessageThatIsNotBelievedWakesTheLine(t *testing.T) {
 	})
 }
 
-func TestAMessageForWhomNobodyWaits(t *testing.T) {
+func TestALockThatNoWaiterCanBeGivenIsDeclined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mint := minter()
 		l, _, part := bare().Join(KeyFor("lock", ""), deaf)
@@ -185,25 +183,26 @@ func TestAMessageForWhomNobodyWaits(t *testing.T) {
 		p := l.Candidacy.Ask(mint)
 		l.Candidacy.Refused(p, time.Now(), 7)
 		gift, _, _ := l.HandedTo(p.Owner, 8)
-		require.Equal(t, Ignored, gift, "whoever parts gives it back")
-		cancel, _ := wait(l, false)
+		require.Equal(t, Ignored, gift, "settling after the last call has left gives it back")
+		cancel := wait(l, false)
 		gift, _, _ = l.HandedTo(p.Owner, 8)
-		require.Equal(t, Declined, gift, "whoever waits cannot be given it")
+		require.Equal(t, Declined, gift, "the waiter cannot be given it")
 		cancel()
 		require.Nil(t, part(), "it was declined")
 
 		q := l.Candidacy.Enqueue(mint)
-		require.Nil(t, q, "nobody uses the seat: nobody would settle it")
+		require.Nil(t, q, "no call is left that would settle it")
 	})
 }
 
-// One has left the line and not the session, and the next is with the session and not in line. Neither settles the sitter.
+// The first call has left the queue and not yet parted with the cohort. The second has joined the cohort and not yet the
+// queue. Neither settles the candidate.
 func TestAMessageThatComesBetweenTwoWaitersIsForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, key := bare(), KeyFor("lock", "")
 		l, _, part := s.Join(key, deaf)
-		cancel, _ := wait(l, true)
-		l.Wake() // it asks, and is to ask again when far is over
+		cancel := wait(l, true)
+		l.Wake() // the waiter asks, and is to ask again when far is over
 		synctest.Wait()
 		p := l.Candidacy.Ask(minter())
 		l.Candidacy.Refused(p, time.Now(), 7)
@@ -222,14 +221,13 @@ func TestAMessageThatComesBetweenTwoWaitersIsForTheNext(t *testing.T) {
 	})
 }
 
-func TestASeatIsUsedAgainByThoseWhoComeLater(t *testing.T) {
+func TestALaterCallMakesANewCandidate(t *testing.T) {
 	s, key, mint := bare(), KeyFor("lock", ""), minter()
-	post := Holder{Gives: true}
-	s.Hold(key, &post) // keeps the line
+	s.Hold(key, &Holder{Gives: true}) // keeps the cohort
 	l, _, part := s.Join(key, deaf)
 	_, _, partOther := s.Join(key, deaf)
 	p := l.Candidacy.Enqueue(mint)
-	require.Nil(t, part(), "another uses it")
+	require.Nil(t, part(), "another call uses it")
 	require.Nil(t, partOther(), "the release is under way")
 	require.Nil(t, l.Candidacy.Enqueue(mint))
 	again, _, part := s.Join(key, deaf)
@@ -241,11 +239,11 @@ func TestASeatIsUsedAgainByThoseWhoComeLater(t *testing.T) {
 	require.Same(t, q, part())
 }
 
-// since must not be later than the pass, whatever happens between it and the message.
-func TestTrustIsCountedFromBeforeThePass(t *testing.T) {
+// since must not be later than the hand-off, whatever happens between that and its message.
+func TestTrustIsCountedFromBeforeTheHandOff(t *testing.T) {
 	for name, c := range map[string]struct {
-		sit   func(l *Cohort, at int64) // at 100 ms by the server's clock
-		since time.Duration             // of a pass 5 s later, when the message has arrived after 3 s more
+		enqueue func(l *Cohort, at int64) // at 100 ms by the server's clock
+		since   time.Duration             // of a hand-off 5 s later, whose message arrives 3 s after it
 	}{
 		"refused": {func(l *Cohort, at int64) { p := l.Candidacy.Ask(minter()); l.Candidacy.Refused(p, time.Now(), at) }, 5*time.Second - time.Millisecond},
 		"refused twice": {func(l *Cohort, at int64) { // the clocks do not run alike
@@ -254,9 +252,9 @@ func TestTrustIsCountedFromBeforeThePass(t *testing.T) {
 			l.Candidacy.Ask(nil)
 			l.Candidacy.Refused(p, time.Now(), at)
 		}, 5*time.Second - time.Millisecond},
-		"by a release that freed it":       {func(l *Cohort, at int64) { p := l.Candidacy.Enqueue(minter()); l.Candidacy.Enqueued(p, true, 0) }, 0},
-		"by a release that passed it":      {func(l *Cohort, at int64) { p := l.Candidacy.Enqueue(minter()); l.Candidacy.Enqueued(p, true, at) }, 5*time.Second - time.Millisecond},
-		"by one that has no answer so far": {func(l *Cohort, at int64) { l.Candidacy.Enqueue(minter()) }, 0},
+		"by a release that freed it":          {func(l *Cohort, at int64) { p := l.Candidacy.Enqueue(minter()); l.Candidacy.Enqueued(p, true, 0) }, 0},
+		"by a release that handed it off":     {func(l *Cohort, at int64) { p := l.Candidacy.Enqueue(minter()); l.Candidacy.Enqueued(p, true, at) }, 5*time.Second - time.Millisecond},
+		"by a release that has no answer yet": {func(l *Cohort, at int64) { l.Candidacy.Enqueue(minter()) }, 0},
 		"both": {func(l *Cohort, at int64) {
 			p := l.Candidacy.Enqueue(minter())
 			l.Candidacy.Ask(nil)
@@ -264,17 +262,17 @@ func TestTrustIsCountedFromBeforeThePass(t *testing.T) {
 			l.Candidacy.Enqueued(p, true, at)
 		}, 5*time.Second - time.Millisecond},
 	} {
-		for _, late := range []string{"", " and a release of what was lost", " and one that has no answer yet"} {
+		for _, late := range []string{"", " and a release that was not executed", " and one that has no answer yet"} {
 			t.Run(name+late, func(t *testing.T) {
-				inLine(t, func(t *testing.T, l *Cohort, _ func() *Candidate) {
+				withWaiter(t, func(t *testing.T, l *Cohort, _ func() *Candidate) {
 					start := time.Now()
-					c.sit(l, 100)
+					c.enqueue(l, 100)
 					time.Sleep(5 * time.Second)
-					at := int64(5100) // it is passed
+					at := int64(5100) // of the hand-off
 					time.Sleep(time.Second)
 					if p := l.Candidacy.current; late != "" {
 						require.Same(t, p, l.Candidacy.Enqueue(nil))
-						if late == " and a release of what was lost" {
+						if late == " and a release that was not executed" {
 							l.Candidacy.Enqueued(p, false, 0)
 						}
 					}
@@ -282,7 +280,7 @@ func TestTrustIsCountedFromBeforeThePass(t *testing.T) {
 					gift, claim, since := l.HandedTo(l.Candidacy.current.Owner, at)
 					require.Equal(t, Claimed, gift)
 					require.Equal(t, c.since, since.Sub(start))
-					claim.Refuse("somebody")
+					claim.Refuse("a waiter")
 				})
 			})
 		}
@@ -291,7 +289,7 @@ func TestTrustIsCountedFromBeforeThePass(t *testing.T) {
 
 func TestAServersClockThatWasSetGivesNoTrustInTheFuture(t *testing.T) {
 	for _, at := range []int64{1, 1 << 50} {
-		inLine(t, func(t *testing.T, l *Cohort, _ func() *Candidate) {
+		withWaiter(t, func(t *testing.T, l *Cohort, _ func() *Candidate) {
 			start := time.Now()
 			p := l.Candidacy.Ask(minter())
 			l.Candidacy.Refused(p, start, 1000)
@@ -299,13 +297,13 @@ func TestAServersClockThatWasSetGivesNoTrustInTheFuture(t *testing.T) {
 			_, claim, since := l.HandedTo(p.Owner, at)
 			require.False(t, since.Before(start))
 			require.False(t, since.After(time.Now()))
-			claim.Refuse("somebody")
+			claim.Refuse("a waiter")
 		})
 	}
 }
 
-// What is counted from it bounds for how long others wait, and the clock on the wall may be set meanwhile.
-func TestALineRemembersAMomentOfTheMonotonicClock(t *testing.T) {
+// The time since then bounds for how long other processes wait, and the clock on the wall may be set meanwhile.
+func TestClosedSinceIsAMomentOfTheMonotonicClock(t *testing.T) {
 	l, since := &Cohort{}, time.Now().Add(-time.Minute)
 	require.Zero(t, l.ClosedSince())
 	l.CloseSince(since)

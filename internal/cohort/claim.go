@@ -2,15 +2,15 @@ package cohort
 
 import "time"
 
-// A Claim is the right to give the first waiter what it waits for. It ends with Give, Refuse, End or Yield, one of them.
-// Until then the waiter does not ask, though it may leave.
+// A Claim is the right to give the first waiter what it waits for. It ends with exactly one call of Give, Refuse, End or
+// Yield. Until then the waiter does not ask, though it may leave.
 type Claim struct {
 	queue *Queue
 	w     *waiter
 }
 
-// Claim claims the first waiter. There is none to be claimed while its attempt is under way, or when it cannot be given
-// anything; no other waiter is given the thing before it.
+// Claim claims the first waiter. It fails while the attempt of that waiter is under way, or when that waiter cannot be given
+// anything: no other waiter is given the thing before the first.
 func (q *Queue) Claim() (c Claim, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -25,7 +25,7 @@ func (q *Queue) Claim() (c Claim, ok bool) {
 	return Claim{q, w}, true
 }
 
-// Next is what the first waiter has said of itself, nil when there is none or it cannot be given anything.
+// Next is the Request.Who of the first waiter, nil when there is none or it cannot be given anything.
 func (q *Queue) Next() any {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -35,7 +35,7 @@ func (q *Queue) Next() any {
 	return q.waiters[0].request.Who
 }
 
-// Who is what the waiter has said of itself.
+// Who is the Request.Who of the waiter.
 func (c Claim) Who() any { return c.w.request.Who }
 
 // Give ends the wait, and tells whether it did: the waiter may have left. The next waiter expects a hand-off too, with
@@ -54,7 +54,7 @@ func (c Claim) Give(grant any, poll time.Duration) bool {
 	q.headed = false
 	switch {
 	case len(q.waiters) == 0:
-	case q.newsLocked(): // later than the grant, perhaps
+	case q.newsLocked(): // the wake-up may be later than the grant
 		q.promoteLocked()
 	default:
 		q.alarmLocked(poll)
@@ -62,8 +62,8 @@ func (c Claim) Give(grant any, poll time.Duration) bool {
 	return true
 }
 
-// Refuse gives the waiter nothing. The waiter asks, if it is still queued. A holder that claims it later sees who, a fresh
-// identity, and cannot mistake it for the one that was refused.
+// Refuse gives the waiter nothing. The waiter asks, if it is still queued. who replaces its Request.Who: a holder that claims
+// the waiter later sees a fresh identity, and cannot mistake it for the one that was refused.
 func (c Claim) Refuse(who any) {
 	c.queue.mu.Lock()
 	c.w.request.Who = who

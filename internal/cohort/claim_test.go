@@ -13,17 +13,17 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 )
 
-// A baton is had by one at a time. Its holder gives it to the first in line, or puts it down and wakes the line.
+// A baton has one holder at a time. The holder gives it to the first waiter, or puts it down and wakes the queue.
 type baton struct {
 	l *cohort.Queue
 
 	mu      sync.Mutex
 	random  *rand.Rand
 	lying   bool
-	promise bool // somebody holds it, and will give it on or wake the line
+	promise bool // its holder will give it on or wake the queue
 	holders int
 	most    int
-	order   []int // who had it
+	order   []int // its holders
 	asked   int
 }
 
@@ -49,7 +49,7 @@ func (b *baton) attempt(context.Context) (cohort.Verdict, error) {
 	}
 	b.mu.Unlock()
 	b.pause()
-	return cohort.Verdict{Done: had, Sleep: 1000 * time.Hour}, nil // only wake-ups move the line
+	return cohort.Verdict{Done: had, Sleep: 1000 * time.Hour}, nil // only wake-ups move the queue
 }
 
 func (b *baton) take(ctx context.Context, who int) bool {
@@ -97,13 +97,13 @@ func (b *baton) put(who int) {
 	b.mu.Unlock()
 	b.pause()
 	b.mu.Lock()
-	b.promise = b.promise && !b.lying // somebody may have picked it up
+	b.promise = b.promise && !b.lying // an attempt may have picked it up
 	b.mu.Unlock()
 	b.l.Wake()
 }
 
-// Whoever comes, leaves, gives and refuses at the same instant: one has the baton, and it does not lie there while
-// somebody waits.
+// Waiters come, leave, give and refuse at the same instant. The baton never has two holders, and does not lie there while a
+// waiter waits.
 func TestWhatIsGivenFromHandToHandIsNeverLostNorDoubled(t *testing.T) {
 	rounds := 400
 	if testing.Short() {
@@ -138,7 +138,7 @@ func TestWhatIsGivenFromHandToHandIsNeverLostNorDoubled(t *testing.T) {
 	require.NotZero(t, given)
 }
 
-func TestWhoExpectsAGiftDoesNotAskUntilItsPatienceIsOver(t *testing.T) {
+func TestAWaiterThatExpectsAHandOffAsksAfterThePollInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(confirmed), newThing(0)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -166,8 +166,8 @@ func TestAnAttemptUnderWayIsNotClaimedNorOvertaken(t *testing.T) {
 	})
 }
 
-// A waiter that is promised something leaves the thing to whoever has it, and asks as soon as the promise is broken.
-func TestWhoIsPromisedAGiftDoesNotAsk(t *testing.T) {
+// A claimed waiter asks as soon as the claim is refused, and not before.
+func TestAClaimedWaiterDoesNotAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(confirmed), newThing(0)
 		go func() { _ = l.WaitFor(t.Context(), patience, &cohort.Request{Who: "a"}, r.attempt(t, "a")) }()
@@ -193,8 +193,9 @@ func TestWhoIsPromisedAGiftDoesNotAsk(t *testing.T) {
 	})
 }
 
-// The head's time to ask may come while it is claimed, and news may: it did not ask, and nobody says so again.
-func TestWhoWasPromisedAGiftAsksInTimeWhenOthersAreGivenIt(t *testing.T) {
+// The time of the head's attempt, or a wake-up, may come while the head is claimed. It does not come again, so the end of the
+// claim must make the head ask.
+func TestAWaiterAsksAfterAClaimDuringWhichItShouldHaveAsked(t *testing.T) {
 	for what, passes := range map[string]func(l *cohort.Queue){
 		"its time": func(*cohort.Queue) { time.Sleep(2 * time.Hour) },
 		"news":     func(l *cohort.Queue) { l.Wake(); synctest.Wait() },
@@ -220,7 +221,7 @@ func TestWhoWasPromisedAGiftAsksInTimeWhenOthersAreGivenIt(t *testing.T) {
 	}
 }
 
-func TestStandingBackIsToldToTheNextAttemptOnceAndDelaysItNot(t *testing.T) {
+func TestYieldIsToldToTheNextAttemptOnceAndDoesNotDelayIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(confirmed), newThing(0)
 		var told []bool
@@ -243,7 +244,7 @@ func TestStandingBackIsToldToTheNextAttemptOnceAndDelaysItNot(t *testing.T) {
 	})
 }
 
-func TestAnAttemptThatIsFreshAnswersForTheNewsThatCameDuringIt(t *testing.T) {
+func TestAnAttemptThatRefreshesAnswersForTheNewsThatCameDuringIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(confirmed), newThing(0)
 		r.during = func() { l.Wake(); l.Refresh() }
@@ -255,7 +256,7 @@ func TestAnAttemptThatIsFreshAnswersForTheNewsThatCameDuringIt(t *testing.T) {
 	})
 }
 
-func TestEachWhoExpectsAGiftInVainAsks(t *testing.T) {
+func TestEachWaiterThatExpectsAHandOffInVainAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(confirmed), newThing(0)
 		for _, who := range []string{"a", "b"} {
@@ -267,8 +268,8 @@ func TestEachWhoExpectsAGiftInVainAsks(t *testing.T) {
 	})
 }
 
-// Who was given it may be gone without a word.
-func TestTheNextInLineAsksWhenNobodyGivesOnWhatWasGiven(t *testing.T) {
+// A waiter that was given the thing may end without giving it on or waking the queue.
+func TestTheNextWaiterAsksWhenWhatWasGivenIsNotGivenOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(confirmed), newThing(0)
 		first := make(chan error, 1)
@@ -290,14 +291,14 @@ func TestTheNextInLineAsksWhenNobodyGivesOnWhatWasGiven(t *testing.T) {
 	})
 }
 
-func TestWhoExpectsAGiftDoesNotAskWhenTheOneBeforeLeaves(t *testing.T) {
+func TestAWaiterThatExpectsAHandOffDoesNotAskWhenTheOneBeforeItLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(confirmed), newThing(0)
 		ctx, cancel := context.WithCancel(t.Context())
 		results := make(chan error, 2)
 		for _, ctx := range []context.Context{ctx, t.Context()} {
 			go func() {
-				results <- l.WaitFor(ctx, patience, &cohort.Request{Expected: true, Poll: time.Hour}, r.attempt(t, "somebody"))
+				results <- l.WaitFor(ctx, patience, &cohort.Request{Expected: true, Poll: time.Hour}, r.attempt(t, "a waiter"))
 			}()
 			synctest.Wait()
 		}
@@ -313,7 +314,7 @@ func TestWhoExpectsAGiftDoesNotAskWhenTheOneBeforeLeaves(t *testing.T) {
 	})
 }
 
-func TestNewsThatCameBesideAGiftAreForTheNextInLine(t *testing.T) {
+func TestNewsThatCameDuringAClaimAreForTheNextWaiter(t *testing.T) {
 	for what, look := range map[string]func(){"seen": synctest.Wait, "not seen yet": func() {}} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -340,7 +341,7 @@ func TestNewsThatCameBesideAGiftAreForTheNextInLine(t *testing.T) {
 func TestNewsThatCameJustBeforeTheWaiterAreNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(confirmed), newThing(1)
-		l.Wake() // the holder has put it down right after the waiter was told of him
+		l.Wake() // the holder has put it down right after the waiter was told to expect a hand-off
 		require.NoError(t, l.WaitFor(t.Context(), patience, &cohort.Request{Expected: true, Poll: time.Hour}, r.attempt(t, "a")))
 		require.Zero(t, r.times[0])
 	})

@@ -12,8 +12,8 @@ type Cohort struct {
 	*Queue
 	Candidacy Candidacy // where there is a process queue
 
-	Given atomic.Int64 // how often the last streak handed on a lock that issues tokens
-	Place atomic.Int64 // in the process queue of a semaphore, as the latest message has said; 0: an attempt has made use of it
+	Given atomic.Int64 // of a lock that issues tokens: the number of hand-offs in the last streak
+	Place atomic.Int64 // in the process queue of a semaphore, as the latest message said; 0: an attempt has made use of it
 
 	users       int // guarded by Registry.mu
 	subscribed  Subscriptions
@@ -23,7 +23,7 @@ type Cohort struct {
 
 // Subscriptions are what a cohort hears. Each may be nil: it is not subscribed then.
 type Subscriptions struct {
-	Count Listener // on a channel by which the server counts who listens to the others; it stands no longer than these
+	Count Listener // on a channel whose subscribers hear the other two, as the server counts them: begun last and closed first
 	Lock  Listener // on the channel of releases, whose messages wake the cohort; nil: the cohort polls
 	Own   Listener // on the channel of this process, whose messages hand the lock to it
 }
@@ -34,7 +34,7 @@ type Listener interface {
 	Close()
 }
 
-// New makes a cohort. subscribe is given the cohort, so that messages can reach it, and answers what it hears.
+// New makes a cohort. subscribe is called with the cohort, so that messages can reach it, and returns its subscriptions.
 func New(subscribe func(*Cohort) Subscriptions) *Cohort {
 	c := &Cohort{}
 	c.void.Store(never)
@@ -73,8 +73,8 @@ func (c *Cohort) stop() {
 	}
 }
 
-// CloseSince notes since when outsiders, which need a while to ask, could not have got what the cohort is for, even if it
-// was free for a moment; the zero time: they could.
+// CloseSince notes since when no outsider could have got what the cohort is for. An outsider needs a while to ask, so a
+// moment in which it was free does not count. The zero time says that they could.
 func (c *Cohort) CloseSince(since time.Time) {
 	if since.IsZero() {
 		c.closedSince.Store(0)
@@ -83,7 +83,7 @@ func (c *Cohort) CloseSince(since time.Time) {
 	c.closedSince.Store(int64(watchdog.MomentOf(since)))
 }
 
-// ClosedSince is what CloseSince has noted.
+// ClosedSince is what CloseSince noted last.
 func (c *Cohort) ClosedSince() time.Time {
 	if since := c.closedSince.Load(); since != 0 {
 		return watchdog.Moment(since).Time()

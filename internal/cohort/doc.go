@@ -7,10 +7,10 @@
 //	Claim       the right of a holder to give the head what it waits for, without the head asking
 //	Streak      hand-offs without a release in between, and how old the news are on which they rest
 //	Candidacy   the identity under which this process stands in the process queue, which is in Redis
-//	Holder      the mark that somebody of this process holds
+//	Holder      the mark that this process holds
 //	Cohort      a queue with its candidacy and its subscriptions
 //	Registry    the cohorts of one client, by key
 //
-// The package sends no command and knows no primitive: what asks, releases and hands over is the caller's. It keeps who
-// waits and who holds, and decides who is next.
+// The package sends no command and knows no primitive: its callers ask, release and hand over. It keeps the waiters and the
+// holders of each key, and decides which waiter is next.
 package cohort

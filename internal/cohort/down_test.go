@@ -13,10 +13,10 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 )
 
-// Fifty callers that each tried on for ten seconds, one after another, would keep the last one for minutes.
-func TestAnOutageIsFoundOutOnceForEverybodyInLine(t *testing.T) {
+// If fifty waiters tried for ten seconds each, one after another, the last of them would wait for minutes.
+func TestAnOutageIsFoundOutOnceForAllWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		line := cohort.NewQueue(nil)
+		queue := cohort.NewQueue(nil)
 		down := errors.New("the server is down")
 		attempts := 0
 		attempt := func(context.Context) (cohort.Verdict, error) {
@@ -28,21 +28,21 @@ func TestAnOutageIsFoundOutOnceForEverybodyInLine(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				require.ErrorIs(t, line.Wait(t.Context(), time.Second, attempt), down)
+				require.ErrorIs(t, queue.Wait(t.Context(), time.Second, attempt), down)
 				require.LessOrEqual(t, time.Since(start), 20*time.Second)
 			})
 			synctest.Wait()
 		}
 		wg.Wait()
 		require.Equal(t, 2, attempts, "one for the first, during which the others came, and one for them")
-		require.Zero(t, line.Len())
+		require.Zero(t, queue.Len())
 	})
 }
 
-// Who comes while the attempt is under way has not been asked for, and asks.
-func TestWhoComesDuringAFailingAttemptAsksForItself(t *testing.T) {
+// The attempt was not for a waiter that came after it had begun.
+func TestAWaiterThatComesDuringAFailingAttemptAsksForItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		line := cohort.NewQueue(nil)
+		queue := cohort.NewQueue(nil)
 		down := errors.New("the server is down")
 		failing := true
 		attempt := func(context.Context) (cohort.Verdict, error) {
@@ -54,9 +54,9 @@ func TestWhoComesDuringAFailingAttemptAsksForItself(t *testing.T) {
 			return cohort.Verdict{Down: true}, down
 		}
 		var wg sync.WaitGroup
-		wg.Go(func() { require.ErrorIs(t, line.Wait(t.Context(), time.Second, attempt), down) })
+		wg.Go(func() { require.ErrorIs(t, queue.Wait(t.Context(), time.Second, attempt), down) })
 		time.Sleep(time.Second)
-		wg.Go(func() { require.NoError(t, line.Wait(t.Context(), time.Second, attempt)) })
+		wg.Go(func() { require.NoError(t, queue.Wait(t.Context(), time.Second, attempt)) })
 		wg.Wait()
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/redlatch/redlatch/internal/clock"
 )
 
-// Failed ends an ask of which it is unknown whether it was, or will be, executed. The candidate is over, and for the caller
-// to settle.
+// Failed ends an ask of which it is unknown whether it was, or will be, executed. The candidate is over, and the caller
+// settles it.
 func (y *Candidacy) Failed(c *Candidate) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -27,21 +27,21 @@ func (y *Candidacy) Enqueue(mint func() string) *Candidate {
 	c := y.currentLocked(mint)
 	c.flights |= enqueuing
 	c.since = clock.Now()
-	if c.sent.IsZero() { // one that has an entry may have been handed the lock before now, if the releaser has lost it
+	if c.sent.IsZero() { // else it has an entry, and may have been handed the lock before now, if the releaser has lost that
 		c.sent = c.since
 	}
 	return c
 }
 
-// Enqueued ends Enqueue: by a release that was executed when the server's clock was at, 0 if that is not known, or by one
-// that was not.
+// Enqueued ends Enqueue by a release whose outcome is known: it was executed or not. at is what the server's clock showed
+// then, 0 if that is not known.
 func (y *Candidacy) Enqueued(c *Candidate, executed bool, at int64) (settle bool) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	c.flights &^= enqueuing
 	if executed {
 		c.entry = max(c.entry, made)
-		if at > c.at { // else an ask has found out later
+		if at > c.at { // else an ask has found out more since
 			c.sent, c.at = c.since, at
 		}
 	}
@@ -61,22 +61,22 @@ func (y *Candidacy) Unknown(c *Candidate) (settle bool) {
 	return c.settleLocked()
 }
 
-// use is for when a call waits again.
+// use notes that a call waits again.
 func (y *Candidacy) use() {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.unused = false
 }
 
-// Withdraw is for a head that could not take what is handed to the candidate. It returns the candidate that has to be
-// settled, if any.
+// Withdraw ends the candidate of a head that could not take what is handed to it. It returns the candidate if that has to be
+// settled, else nil.
 func (y *Candidacy) Withdraw() *Candidate {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.endLocked()
 }
 
-// leave is for when the last waiter has left. It returns the candidate that has to be settled, if any.
+// leave notes that the last waiter has left. It returns the candidate if that has to be settled, else nil.
 func (y *Candidacy) leave() *Candidate {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -113,12 +113,12 @@ func (y *Candidacy) InDoubt(c *Candidate) bool {
 type HandOff int
 
 const (
-	Ignored  HandOff = iota // nothing: it is not the cohort's, or an ask will find out, or what settles the owner gives it back
-	Declined                // give it back: there are only such waiters as cannot be given it
-	Claimed                 // it is the claimed waiter's
+	Ignored  HandOff = iota // nothing: the owner is not the candidate, or an ask will find out, or settling gives the lock back
+	Declined                // give it back: the first waiter cannot be given it
+	Claimed                 // give it to the claimed waiter
 )
 
-// HandedTo says that the lock was handed to owner when the server's clock was at. since is a moment before that.
+// HandedTo takes note that the lock was handed to owner when the server's clock showed at. since is a moment before that.
 func (c *Cohort) HandedTo(owner string, at int64) (what HandOff, claim Claim, since time.Time) {
 	y := &c.Candidacy
 	y.mu.Lock()

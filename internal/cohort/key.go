@@ -14,9 +14,9 @@ func KeyFor(key, kind string) Key {
 	return Key{key, kind, hash(maphash.String(seed, key) + 31*maphash.String(seed, kind))}
 }
 
-// A hash stands for a key in the table of holders. Ten thousand holds are as many holders, in which the names, which the
-// cohorts need for themselves, would take three times as much room. Two names of one hash, out of 2^64, would be mistaken
-// for each other at worst by a call for the one while the other is held: the call asks a poll interval late.
+// A hash stands for a key in the table of holders. There may be ten thousand holders, and the names would take three times as
+// much room. Two names may have the same one of 2^64 hashes. At worst a call for the one then takes the hold of the other for
+// its own, and asks a poll interval late.
 type hash uint64
 
 var seed = maphash.MakeSeed()

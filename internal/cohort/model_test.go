@@ -14,7 +14,7 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 )
 
-// A world is a counter that many waiters want, with a ledger of what a line owes them.
+// A world is a counter that many waiters want, with a ledger of what the queue owes them.
 type world struct {
 	l *cohort.Queue
 
@@ -51,7 +51,7 @@ func (w *world) attempt(ctx context.Context) (cohort.Verdict, error) {
 		return cohort.Verdict{}, errors.New("broken")
 	}
 	w.mu.Lock()
-	v := cohort.Verdict{Sleep: 1000 * time.Hour} // only wake-ups move the line
+	v := cohort.Verdict{Sleep: 1000 * time.Hour} // only wake-ups move the queue
 	if w.units > 0 {
 		w.units--
 		w.got++
@@ -67,7 +67,7 @@ func (w *world) step(t *testing.T) {
 	dice, pause := w.random.Intn(100), 1+w.random.Intn(5)
 	w.mu.Unlock()
 	switch {
-	case dice < 40: // somebody comes
+	case dice < 40: // a waiter comes
 		ctx, cancel := context.WithCancel(t.Context())
 		w.mu.Lock()
 		if w.chance(30) {
@@ -77,13 +77,13 @@ func (w *world) step(t *testing.T) {
 		w.cancelled = append(w.cancelled, cancel)
 		w.mu.Unlock()
 		go func() { _ = w.l.Wait(ctx, patience, w.attempt) }()
-	case dice < 65: // somebody leaves
+	case dice < 65: // a waiter leaves
 		w.mu.Lock()
 		if n := len(w.cancelled); n > 0 {
 			w.cancelled[w.random.Intn(n)]()
 		}
 		w.mu.Unlock()
-	case dice < 90: // something is given back
+	case dice < 90: // a unit is given back
 		w.mu.Lock()
 		w.units++
 		w.given++
@@ -101,8 +101,8 @@ func (w *world) step(t *testing.T) {
 	}
 }
 
-// The invariant of a line, whatever comes and goes at the same instant: if a wake-up came after the last attempt began
-// and somebody is in line, another attempt follows.
+// The invariant of a queue: if a wake-up came after the last attempt began, and there is a waiter, another attempt follows.
+// Here waiters and wake-ups come and go at the same instant.
 func TestNoInterleavingLosesAWakeUp(t *testing.T) {
 	rounds := 400
 	if testing.Short() {
@@ -121,7 +121,7 @@ func TestNoInterleavingLosesAWakeUp(t *testing.T) {
 				require.False(t, w.overlap, "seed %d: two attempts at once", seed)
 				require.Zero(t, w.attempts)
 				if waiters := w.l.Len(); waiters > 0 {
-					require.Equal(t, w.wake, w.looked, "seed %d: %d wait, and nobody has looked at the last wake-up", seed, waiters)
+					require.Equal(t, w.wake, w.looked, "seed %d: %d wait, and no attempt followed the last wake-up", seed, waiters)
 					require.Zero(t, w.units, "seed %d: %d wait although there is something to have", seed, waiters)
 				}
 				w.mu.Unlock()
@@ -129,7 +129,7 @@ func TestNoInterleavingLosesAWakeUp(t *testing.T) {
 			for _, cancel := range w.cancelled {
 				cancel()
 			}
-			time.Sleep(time.Second) // who became the head before its own context ended still asks
+			time.Sleep(time.Second) // a waiter that became the head before its own context ended still asks
 			synctest.Wait()
 			require.Zero(t, w.l.Len())
 			require.Equal(t, w.given-w.units, w.got)

@@ -11,7 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 )
 
-// poll starts a waiter who sleeps for as long as sleeps say, one after another, and gives where its result arrives.
+// poll starts a waiter that sleeps for each of sleeps in turn, and returns where its result arrives.
 func (r *thing) poll(t *testing.T, l *cohort.Queue, ctx context.Context, who string, sleeps ...time.Duration) <-chan error {
 	result, attempt := make(chan error, 1), r.attempt(t, who)
 	pause := func() time.Duration {

@@ -11,7 +11,7 @@ import (
 // A wake-up carries no data: it makes the head ask once more. The wake-up belongs to the queue and not to the waiter that
 // happened to be its head, so a waiter that leaves takes no wake-up with it.
 //
-// A holder of this process may give the thing to the first waiter without that one asking: see [Queue.Claim].
+// A holder of this process may give the thing to the first waiter, which then need not ask: see [Queue.Claim].
 //
 // The zero value is not ready; use [NewQueue].
 type Queue struct {
@@ -20,14 +20,14 @@ type Queue struct {
 
 	mu      sync.Mutex
 	waiters []*waiter   // in order of arrival
-	headed  bool        // the first waiter is the head; else it sleeps until it is given the thing, or made the head
+	headed  bool        // the first waiter is the head; else that waiter sleeps until it is given the thing, or made the head
 	last    uint64      // number of the latest arrival
 	called  bool        // the head asks as soon as it can
 	eager   bool        // the head asks as soon as wake-ups are confirmed
 	due     time.Time   // when the head asks again without a wake-up
 	yields  bool        // the next attempt lets other processes ask first
 	alarm   *time.Timer // wakes a queue without a head
-	found   error       // what the latest attempt has found out so far: a refusal, or a failure; nil: nothing, or it succeeded
+	found   error       // what the latest attempt has found out so far, a refusal or a failure; nil: nothing yet, or a success
 }
 
 // NewQueue makes an empty queue. confirmed gives the channel that is closed once wake-ups can arrive.
@@ -69,8 +69,8 @@ func (q *Queue) Len() int {
 	return len(q.waiters)
 }
 
-// join puts a waiter at the end. It is the head if it is alone, unless its request expects a hand-off and no news have come
-// since it was told so.
+// join puts a waiter at the end. A waiter that is alone is the head, unless its request expects a hand-off and no news have
+// come since the expectation arose.
 func (q *Queue) join(request *Request) (w *waiter, head bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -87,9 +87,8 @@ func (q *Queue) join(request *Request) (w *waiter, head bool) {
 	return w, q.headed
 }
 
-// leave takes w out and makes its successor the head, if w was it. call makes the successor ask at once: because a
-// wake-up may have been consumed without an answer, or because there may be more to have. leave reports whether w had
-// been served before.
+// leave takes w out. If w was the head its successor is made the head. call makes that one ask at once: a wake-up may have
+// been consumed without an answer, or there may be more to have. leave reports whether w had been served before.
 func (q *Queue) leave(w *waiter, call bool) (served bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -108,7 +107,7 @@ func (q *Queue) leave(w *waiter, call bool) (served bool) {
 	return served
 }
 
-// removeLocked clears what it takes out: the array behind the slice lives as long as a waiter is in it.
+// removeLocked takes waiters out and clears their places: the array behind the slice lives on while a waiter is in it.
 func (q *Queue) removeLocked(from, to int) {
 	n := copy(q.waiters[from:], q.waiters[to:])
 	clear(q.waiters[from+n:])
@@ -141,8 +140,8 @@ func (q *Queue) dismiss(number uint64, err error) {
 // newsLocked tells whether there are wake-ups that no attempt has answered.
 func (q *Queue) newsLocked() bool { return q.called || len(q.woken) > 0 }
 
-// alarmLocked sees to it that a queue without a head does not sleep for ever on a promise. It is set once for many
-// waiters that pass, which is why it may ring sooner than poll for the one that is first then.
+// alarmLocked sees to it that a queue without a head does not sleep for ever on a promise. One alarm serves all waiters that
+// become the first before it rings, so for the last of them it may ring sooner than poll.
 func (q *Queue) alarmLocked(poll time.Duration) {
 	if q.alarm != nil {
 		return

@@ -9,24 +9,25 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// A Registry is the cohorts of one client. A cohort exists while a call waits in it, or a holder may hand on to it. A holder
-// for which nobody waits is only a mark, so ten thousand holds cost no cohort. The zero value is ready.
+// A Registry is the cohorts of one client. A cohort exists from the first call that waits in it until no call waits and no
+// holder will give to it. A holder of a key for which no call has waited is only a mark, so ten thousand holds cost no
+// cohort. The zero value is ready.
 type Registry struct {
 	mu      sync.Mutex
 	cohorts map[Key]*Cohort
 	holders map[hash]*Holder   // by what this process holds
-	windows map[hash]time.Time // what this process leaves to outsiders until then; nil until it has
+	windows map[hash]time.Time // until when this process leaves a key to outsiders; nil until it first does
 }
 
-// A Holder is the mark that this process holds something. It is a part of what holds, so that holding costs nothing beside.
+// A Holder is the mark that this process holds something. It is a field of what holds, so that it costs no allocation of its own.
 type Holder struct {
 	Since watchdog.Moment
 	Gives bool // the holder will give it on to the cohort, so calls that come for it do not ask
 }
 
-// Join returns the cohort of key, makes it with subscribe if there is none, and tells whether a holder of this process will
-// give on what it is for. The caller calls part when it has left the queue; part returns the candidate that has to be
-// settled, if any.
+// Join returns the cohort of key, and makes it with subscribe if there is none. held is whether a holder of this process will
+// give on what the key is for. The caller calls part when it has left the queue; part returns the candidate if that has to be
+// settled, else nil.
 func (r *Registry) Join(key Key, subscribe func(*Cohort) Subscriptions) (_ *Cohort, held bool, part func() *Candidate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,8 +74,8 @@ func (r *Registry) find(key Key) *Cohort {
 	return r.cohorts[key]
 }
 
-// Busy tells whether a call for key has to queue: others of this process wait for it, or one has it and will give it on.
-// window is for how long this process leaves it to outsiders.
+// Busy tells why a call for key may have to queue. waited: other calls of this process wait for it. held: a holder of this
+// process will give it on. window: for how much longer this process leaves it to outsiders.
 func (r *Registry) Busy(key Key) (waited, held bool, window time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,8 +119,8 @@ func (r *Registry) waitersLocked(key Key) int {
 	return 0
 }
 
-// WaitersFor is how many calls of this process wait for a key in Redis of a kind, in the cohort of the kind and in those of
-// parts of it, whose kind has a space and more behind it.
+// WaitersFor is how many calls of this process wait for a key in Redis: in the cohort of the kind, and in those of its parts,
+// whose kinds begin with that kind and a space.
 func (r *Registry) WaitersFor(key, kind string) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,8 +151,8 @@ func (r *Registry) Void(key Key) {
 	}
 }
 
-// Hold notes that holder has key from now on. Until Free, calls of this process for key wait for what the holder does, and
-// do not ask.
+// Hold notes that holder has key from now on. If it Gives, calls of this process for key do not ask until Free: they wait
+// for what the holder does.
 func (r *Registry) Hold(key Key, holder *Holder) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,8 +168,9 @@ func (r *Registry) Hears(key Key) bool {
 	return c != nil && c.Hears()
 }
 
-// Free notes that holder has key no more, or not for certain, and has given it to no waiter of this process. The waiters
-// ask, unless they hear of it: woken twice they would ask twice. Free does nothing when another one holds by now.
+// Free notes that holder has key no more, or not for certain, and has given it to no waiter of this process. It wakes the
+// waiters. heard says that a message wakes them: woken twice they would ask twice. Free does nothing when another holder has
+// key by now.
 func (r *Registry) Free(key Key, holder *Holder, heard bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -4,7 +4,7 @@ import "time"
 
 // A Request is what a waiter says to holders of its own process that might give it what it waits for.
 type Request struct {
-	Who any // what a holder needs to know of the waiter
+	Who any // what a holder needs to know of the waiter before it gives
 
 	// Expected says that a holder of this process has the thing now, and will give it to the first waiter or wake the
 	// queue. The waiter does not ask meanwhile, unless Poll passes without news.
@@ -31,7 +31,7 @@ type waiter struct {
 //	   └── a holder claims ──► claimed ──► served: it was given the thing
 //	                              └── its context ends ──► leaving ──the claim ends──► gone
 //
-// Every other state becomes gone when the context ends. A waiter is served too by an attempt that was for everybody.
+// Every other state becomes gone when the context ends. An attempt for the whole queue serves the other waiters too.
 type state int
 
 const (
@@ -39,7 +39,7 @@ const (
 	asking        // its attempt is under way
 	claimed       // a holder may be about to give it the thing
 	leaving       // it has left while it was claimed, which the claimer finds out
-	served        // it has been given the thing, or an attempt was for everybody
+	served        // it has been given the thing, or an attempt was for the whole queue
 	gone
 )
 

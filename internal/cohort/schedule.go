@@ -6,7 +6,7 @@ import (
 	"github.com/redlatch/redlatch/internal/jitter"
 )
 
-// answered notes when the head, whichever waiter that is by then, asks again.
+// answered notes what the attempt of w found, and when the head asks again: w, or its successor if w leaves.
 func (q *Queue) answered(w *waiter, again time.Time, found error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -40,13 +40,13 @@ func (q *Queue) drain() {
 
 // A plan is what the head does next.
 type plan struct {
-	served  bool          // nothing
-	ask     bool          // the attempt answers for the wake-ups so far
+	served  bool          // it has nothing to do any more
+	ask     bool          // it makes an attempt, which answers for the wake-ups so far
 	present uint64        // with ask: the latest arrival
-	sleep   time.Duration // else
+	sleep   time.Duration // otherwise: for how long it sleeps before it plans again
 }
 
-// next plans for the head. unconfirmed is how long the confirmation of wake-ups is waited for still.
+// next plans for the head. unconfirmed is for how much longer it waits for the confirmation of wake-ups.
 func (q *Queue) next(w *waiter, now time.Time, unconfirmed time.Duration) plan {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -54,7 +54,7 @@ func (q *Queue) next(w *waiter, now time.Time, unconfirmed time.Duration) plan {
 	case w.state == served:
 		return plan{served: true}
 	case w.state == claimed:
-		return plan{sleep: minSleep} // and then it looks again: a claim may end without a word to it
+		return plan{sleep: minSleep} // then it looks again: a claim may end without a signal to the waiter
 	case q.called:
 	case unconfirmed > 0:
 		return plan{sleep: unconfirmed}
@@ -73,9 +73,9 @@ func (q *Queue) next(w *waiter, now time.Time, unconfirmed time.Duration) plan {
 // a loop.
 const minSleep = 50 * time.Millisecond
 
-// Bound is how long to sleep when the server said that there is nothing to have for again: no longer than poll,
-// whatever it said, and with jitter, so that processes that saw the same expiry do not all ask in the same
-// millisecond. again is negative when the server could not tell.
+// Bound is how long to sleep when the server said that there will be nothing to have during again; a negative again says
+// that the server could not tell. The sleep is no longer than poll, whatever the server said. It has jitter, so that
+// processes that saw the same expiry do not all ask in the same millisecond.
 func Bound(again, poll time.Duration) time.Duration {
 	if again > 0 && again < poll {
 		again += jitter.Below(min(again/10, 100*time.Millisecond) + 1)

@@ -8,21 +8,21 @@ import (
 // A Verdict is what one attempt found out.
 type Verdict struct {
 	Done  bool          // the waiter has what it wants
-	More  bool          // and the next waiter may be lucky at once
-	All   bool          // and so has every waiter that was in the queue when the attempt began
+	More  bool          // with Done: the next waiter may be lucky at once
+	All   bool          // with Done: every waiter that was in the queue when the attempt began has what it wants
 	Down  bool          // with an error: every waiter that was in the queue then would only find out the same
-	Sleep time.Duration // otherwise, and for the next waiter after Done: when to ask again without a wake-up
-	Found error         // without an error: what a waiter knows whose wait ends before the next attempt; nil: nothing
+	Sleep time.Duration // how long the head sleeps without a wake-up before the next attempt; after Done it is for the next head
+	Found error         // without an error: what the attempt found out, for waiters that leave before the next one; nil: nothing
 }
 
-// Wait takes a place in the queue and returns nil when attempt says so, or an error of attempt, or ctx's. Attempts are
-// made on the caller's goroutine while it is the head. patience bounds the wait for the confirmation of wake-ups;
-// without one the queue polls.
+// Wait takes a place in the queue. It returns nil when attempt says Done, else the error of attempt or of ctx. Attempts are
+// made on the caller's goroutine while it is the head. patience bounds the wait for the confirmation of wake-ups; without a
+// confirmation the queue polls.
 func (q *Queue) Wait(ctx context.Context, patience time.Duration, attempt func(ctx context.Context) (Verdict, error)) error {
 	return q.WaitFor(ctx, patience, nil, attempt)
 }
 
-// WaitFor is Wait for a waiter that may also be given what it waits for: nil is returned then too, and the grant is in request.
+// WaitFor is Wait for a waiter that may also be given what it waits for. Then it returns nil too, and the grant is in request.
 func (q *Queue) WaitFor(ctx context.Context, patience time.Duration, request *Request, attempt func(ctx context.Context) (Verdict, error)) error {
 	return q.wait(ctx, request, attempt, func() announcement {
 		if q.confirmed == nil {
@@ -32,8 +32,9 @@ func (q *Queue) WaitFor(ctx context.Context, patience time.Duration, request *Re
 	})
 }
 
-// Poll is WaitFor in a queue without messages: the waiter that becomes the head sleeps for pause() before its first attempt, for it
-// has asked right before it came, or the one before it has. What attempts say of the sleep of the next waiter is void.
+// Poll is WaitFor in a queue without messages. A waiter that becomes the head sleeps for pause() before its first attempt,
+// because the caller asked right before the wait, or the head before it did. The sleep that an attempt sets after Done counts
+// for nothing: each head begins with a pause of its own.
 func (q *Queue) Poll(ctx context.Context, pause func() time.Duration, request *Request, attempt func(ctx context.Context) (Verdict, error)) error {
 	return q.wait(ctx, request, attempt, func() announcement {
 		q.rest(time.Now().Add(pause()))
@@ -94,8 +95,8 @@ func (q *Queue) ask(ctx context.Context, w *waiter, attempt func(ctx context.Con
 	return v, err
 }
 
-// part is for a waiter whose ctx has ended. No wake-up was consumed that the queue does not know of, so the successor
-// keeps the schedule. The waiter may have been served at the same moment, and that counts.
+// part takes out a waiter whose ctx has ended. The waiter has consumed no wake-up without telling the queue, so its successor
+// keeps the schedule. If the waiter was served at the same moment, that counts and not the end of ctx.
 func (q *Queue) part(ctx context.Context, w *waiter) error {
 	if q.leave(w, false) {
 		return w.err
@@ -103,14 +104,14 @@ func (q *Queue) part(ctx context.Context, w *waiter) error {
 	return ctx.Err()
 }
 
-// An announcement is the confirmation that wake-ups can arrive: what is released before it is found by the attempt
-// that follows it, and what is released after it sends a message. The zero value is one that is not waited for.
+// An announcement is the confirmation that wake-ups can arrive. What is released before it is found by the attempt that
+// follows it; what is released after it sends a message. The zero value is a confirmation that is not waited for.
 type announcement struct {
-	made <-chan struct{} // nil when it is, or when there will be none
-	by   time.Time       // when not to wait for it any longer
+	made <-chan struct{} // closed once it is confirmed; nil after that, or when there will be no confirmation
+	by   time.Time       // how long to wait for it
 }
 
-// remaining is how long to wait for it still.
+// remaining is for how much longer to wait for the confirmation.
 func (a *announcement) remaining(now time.Time) time.Duration {
 	if a.made != nil {
 		select {
@@ -125,8 +126,8 @@ func (a *announcement) remaining(now time.Time) time.Duration {
 	return max(0, a.by.Sub(now))
 }
 
-// sleep returns when it is time for an attempt, which then has to be made: wake-ups have been consumed for it. It tells
-// which waiters were there at that moment. Or the wait is over: the waiter has been served, or its ctx has ended.
+// sleep returns when it is time for an attempt, or when the wait is over: the waiter has been served, or its ctx has ended.
+// An attempt has to be made then, because wake-ups have been consumed for it. present is the latest arrival at that moment.
 func (q *Queue) sleep(ctx context.Context, w *waiter, coming *announcement) (present uint64, over bool, err error) {
 	for {
 		if ctx.Err() != nil {

@@ -17,14 +17,14 @@ import (
 
 const patience = 3 * time.Second
 
-// confirmed is what a line with a working subscription is given.
+// confirmed is what a queue with a working subscription is given.
 func confirmed() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }
 
-// thing is what the waiters want: units to be had one by one, and a record of who asked when.
+// A thing is what the waiters want: units to be had one by one, and a record of the attempts and their times.
 type thing struct {
 	mu     sync.Mutex
 	units  int
@@ -71,7 +71,7 @@ func (r *thing) log() []string {
 	return slices.Clone(r.asked)
 }
 
-// give frees n units and wakes the line.
+// give frees n units and wakes the queue.
 func (r *thing) give(l *cohort.Queue, n int) {
 	r.mu.Lock()
 	r.units += n
@@ -83,7 +83,7 @@ func (r *thing) give(l *cohort.Queue, n int) {
 func (r *thing) wait(t *testing.T, l *cohort.Queue, ctx context.Context, who string) <-chan error {
 	result := make(chan error, 1)
 	go func() { result <- l.Wait(ctx, patience, r.attempt(t, who)) }()
-	synctest.Wait() // it is in line, and asks or sleeps
+	synctest.Wait() // it is in the queue, and asks or sleeps
 	return result
 }
 
@@ -170,7 +170,7 @@ func TestTheFirstAttemptWaitsForTheConfirmationOfWakeUpsButNotLongerThanPatience
 	})
 }
 
-// What is released between that attempt and the confirmation sends no message that arrives.
+// The message of a release between that attempt and the confirmation does not arrive.
 func TestAnAttemptBeforeTheConfirmationOfWakeUpsIsFollowedByOneAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
@@ -189,7 +189,7 @@ func TestAnAttemptBeforeTheConfirmationOfWakeUpsIsFollowedByOneAfterIt(t *testin
 	})
 }
 
-func TestALineWithoutWakeUpsPolls(t *testing.T) {
+func TestAQueueWithoutWakeUpsPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(nil), newThing(0)
 		r.sleep = time.Second
@@ -199,7 +199,7 @@ func TestALineWithoutWakeUpsPolls(t *testing.T) {
 	})
 }
 
-func TestMoreLetsTheNextInLineAskAtOnce(t *testing.T) {
+func TestMoreLetsTheNextWaiterAskAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(confirmed), newThing(0)
 		var results []<-chan error
@@ -234,7 +234,7 @@ func TestWithoutMoreTheSuccessorKeepsTheSchedule(t *testing.T) {
 	})
 }
 
-func TestOneAttemptCanServeEverybodyWhoWasInLineWhenItBegan(t *testing.T) {
+func TestOneAttemptCanServeAllWaitersThatWereThereWhenItBegan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, start := cohort.NewQueue(confirmed), time.Now()
 		open, began := make(chan struct{}), 0
@@ -278,7 +278,7 @@ func TestAHeadThatLeavesAsleepPassesOnItsPlaceAndNotItsWakeUps(t *testing.T) {
 	})
 }
 
-func TestAWaiterThatLeavesBeforeItsTurnDisturbsNobody(t *testing.T) {
+func TestAWaiterThatLeavesBeforeItsTurnDisturbsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(confirmed), newThing(0)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -302,7 +302,7 @@ func TestAnAttemptThatFailsLetsTheSuccessorAskAtOnce(t *testing.T) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			if r.asked[len(r.asked)-1] == "a" {
-				r.err = broken // the wake-up has been consumed, and its question was not answered
+				r.err = broken // the attempt consumed the wake-up and has no answer
 			} else {
 				r.err = nil
 			}
@@ -314,9 +314,9 @@ func TestAnAttemptThatFailsLetsTheSuccessorAskAtOnce(t *testing.T) {
 	})
 }
 
-// A waiter is made the head at the very moment at which its context ends. Which of the two it sees first is chance,
-// hence the rounds; the one behind it must ask at once either way, because the wake-up that the failed attempt had
-// consumed is still without an answer.
+// A waiter becomes the head at the moment at which its context ends. It is chance which of the two it sees first, hence the
+// rounds. The waiter behind it must ask at once either way, because the wake-up that the failed attempt consumed is still
+// without an answer.
 func TestAWaiterWhoseContextEndsAsItIsPromotedPassesOnTheUnansweredWakeUp(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
@@ -349,7 +349,7 @@ func TestAWaiterWhoseContextEndsAsItIsPromotedPassesOnTheUnansweredWakeUp(t *tes
 	}
 }
 
-// The same without chance: the context ends while the head waits for nothing, and its own first question goes unasked.
+// The same without chance: the context of the new head ends before its first attempt.
 func TestAHeadThatLeavesBeforeItsFirstAttemptLeavesThatAttemptToItsSuccessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(confirmed), newThing(1)
@@ -364,11 +364,11 @@ func TestAHeadThatLeavesBeforeItsFirstAttemptLeavesThatAttemptToItsSuccessor(t *
 		cancel()
 		require.ErrorIs(t, l.Wait(over, patience, r.attempt(t, "over")), context.Canceled)
 		require.NoError(t, l.Wait(t.Context(), patience, r.attempt(t, "last")))
-		require.Zero(t, time.Since(r.start), "the last one slept through a wake-up that nobody has looked at")
+		require.Zero(t, time.Since(r.start), "the last one slept through a wake-up that no attempt had answered")
 	})
 }
 
-func TestAnAttemptThatPanicsDoesNotBlockTheLine(t *testing.T) {
+func TestAnAttemptThatPanicsDoesNotBlockTheQueue(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic("a hook of the client") }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
