@@ -17,7 +17,7 @@ import (
 
 const counterKey = "redisson_lock_token:{lock}"
 
-// A streak is a lock on fake time that goes from hand to hand in one process.
+// A streak is a lock that one process hands on among its goroutines, on fake time.
 type streak struct {
 	*testing.T
 	mini   *miniredis.Miniredis
@@ -27,7 +27,7 @@ type streak struct {
 	hold   *redlatch.Hold // the present one
 }
 
-// onStreak runs test with a hold that was handed the lock by a script, with two tokens: 2, which is its own, and 3.
+// onStreak runs test in a streak that an atomic hand-off began. The block has two tokens: the hold has 2, and 3 is left.
 func onStreak(t *testing.T, test func(s *streak), opts ...redlatch.Option) {
 	redistest.Bubble(t, func(t *testing.T) {
 		mini, client := redistest.InMemory(t)
@@ -53,7 +53,7 @@ func (s *streak) take(ctx context.Context) *redlatch.Hold {
 	return hold
 }
 
-// wait has one more goroutine wait.
+// wait begins a wait on a goroutine of its own.
 func (s *streak) wait(opts ...redlatch.Option) <-chan *redlatch.Hold {
 	got := make(chan *redlatch.Hold, 1)
 	go func() {
@@ -98,7 +98,7 @@ func TestTokensOfAStreakAreConsecutiveAndCostNoCommands(t *testing.T) {
 			require.EqualValues(s, i+3, s.hold.Token())
 			require.GreaterOrEqual(s, s.last()-int64(i+3), int64(0), "an upper bound")
 		}
-		asked := len(waiters) // LastToken
+		asked := len(waiters) // calls of LastToken
 		require.LessOrEqual(s, s.mini.CommandCount()-before-asked*2, 10*12, "ten blocks, each twice as large as the one before")
 	})
 }
@@ -115,7 +115,7 @@ func TestABlockIsTwiceAsLargeAsWhatTheLastStreakGaveOut(t *testing.T) {
 		time.Sleep(time.Second) // the streak is over
 		s.give(waiters[39])
 		last := s.last()
-		require.Equal(s, last, s.hold.Token(), "it was free, and a waiter has asked for it")
+		require.Equal(s, last, s.hold.Token(), "the lock was free, and a waiter has asked for it")
 		s.give(waiters[40])
 		require.Equal(s, last+1, s.hold.Token())
 		require.Equal(s, last+2*(1+39), s.last())
@@ -148,7 +148,7 @@ func TestAReEntryTakesTheNextTokenOfTheBlock(t *testing.T) {
 	})
 }
 
-func TestAWaiterWithTermsOfItsOwnIsIssuedOneToken(t *testing.T) {
+func TestAWaiterWithDifferentTermsIsIssuedOneToken(t *testing.T) {
 	for what, opt := range map[string]redlatch.Option{
 		"lease": redlatch.WithLease(time.Minute), "limit": redlatch.WithMaxHold(time.Minute), "confirmed": redlatch.WithLocalHandOff(false),
 	} {
@@ -157,15 +157,15 @@ func TestAWaiterWithTermsOfItsOwnIsIssuedOneToken(t *testing.T) {
 				next := s.wait(opt)
 				require.EqualValues(s, 3, s.last())
 				s.give(next)
-				require.EqualValues(s, 4, s.hold.Token(), "3 is given to nobody")
+				require.EqualValues(s, 4, s.hold.Token(), "3 is never used")
 				require.EqualValues(s, 4, s.last())
 			})
 		})
 	}
 }
 
-// The lock is taken away without a message, and the next goroutine does not know it.
-func TestTheRestOfABlockIsBelowTheTokenOfWhoHasTakenTheLock(t *testing.T) {
+// The lock is deleted without a message and taken by another process. The local hand-off after that does not know it.
+func TestTheRestOfABlockIsBelowTheTokensOfOtherProcesses(t *testing.T) {
 	onStreak(t, func(s *streak) {
 		next := s.wait()
 		s.mini.Del("lock")
@@ -185,7 +185,7 @@ func TestTheRestOfABlockIsBelowTheTokenOfWhoHasTakenTheLock(t *testing.T) {
 	})
 }
 
-// Whatever ends a streak, or re-enters within it, knows which tokens were given out.
+// The script that ends a streak, or re-enters within it, raises the counter to the last token of the block.
 func TestACounterThatIsLostInAStreakGoesOnAboveItsTokens(t *testing.T) {
 	for what, end := range map[string]func(s *streak){
 		"a release":    func(s *streak) {},
@@ -209,7 +209,7 @@ func TestClockTokensOutliveTheirCounter(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, name, client := t.Context(), srv.Key(t, "lock"), srv.Client(t)
 		lock := fencedlock.New(client, name, redlatch.WithClockTokens())
-		elsewhere := redistest.Mini(t).Client(t) // the guard's server forgets nothing
+		elsewhere := redistest.Mini(t).Client(t) // the guard has a server of its own, which forgets nothing
 		guard := fencedlock.NewGuard(elsewhere, "lock")
 		former, err := lock.Lock(ctx)
 		require.NoError(t, err)
@@ -234,14 +234,14 @@ func TestClockTokensOutliveTheirCounter(t *testing.T) {
 	})
 }
 
-// Without them the guard cannot know which of two owners of one token is the present one. It does not take both.
+// Without clock tokens a guard cannot know which of two owners of one token is the present one. It does not take both.
 func TestOfTwoOwnersOfOneTokenTheGuardTakesTheFirst(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, client := t.Context(), srv.Client(t)
 	lock, guard := fencedlock.New(client, "lock"), fencedlock.NewGuard(srv.Client(t), "lock")
 	former, err := lock.Lock(ctx)
 	require.NoError(t, err)
-	require.NoError(t, client.Del(ctx, "lock", counterKey).Err()) // a failover to a server that knows of neither
+	require.NoError(t, client.Del(ctx, "lock", counterKey).Err()) // as by a failover to a server that has neither
 	holder, err := fencedlock.New(srv.Client(t), "lock").Lock(ctx)
 	require.NoError(t, err)
 	require.Equal(t, former.Token(), holder.Token())

@@ -129,7 +129,7 @@ func ExampleGuard_Claim() {
 	// Output: <nil> 7
 }
 
-// Two owners have one token when its counter was lost. The guard does not take both.
+// Two owners have the same token because the counter was lost. The guard does not take both.
 func ExampleGuard_By() {
 	defer connect()()
 	ctx := context.Background()

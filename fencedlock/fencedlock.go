@@ -27,24 +27,29 @@
 //
 // Every acquisition is issued a token greater than all before it, across all processes, including Java's; so is a
 // re-entry, as in Redisson. Hold.Token returns the newest token of its holder, for outer and inner holds alike, so a
-// holder does not become stale by its own re-entry. A lost reply costs no token and changes none. One holder after the
-// other has 1, 2, 3 as long as nobody waits. Goroutines of one process that wait hand the lock on without asking Redis,
-// with tokens of a block that was issued to their process at once, of 4096 at most; what is left of it at the end is given
-// to nobody. So [Lock.LastToken], and getToken of Java, is an upper bound of the tokens that holders have: a guard that is
-// shown it refuses the present holder, and those whom that hands the lock on to.
+// holder does not become stale by its own re-entry. A lost reply costs no token and changes none.
+//
+// While no call waits for the lock, its holders have the tokens 1, 2, 3 and so on. When goroutines of one process wait, they
+// hand the lock on without asking Redis. For this the process is issued a block of tokens in advance, 4096 at most. A token
+// of the block that no holder got before the hand-offs end is never used, so the tokens of later holders have gaps.
+//
+// [Lock.LastToken], and getToken of Java, return the token issued last, which may be the last of such a block. The present
+// holder may have a smaller one. So do not show LastToken to a guard: the guard would refuse the present holder, and the
+// later holders with tokens of that block.
 //
 // The token is a counter of its own beside the lock, without a TTL. Unlocking and force-unlocking do not touch it, and
 // it stays when the lock is gone: a name that was locked once costs one small key for ever, so do not use an unlimited
-// number of names. If somebody put a TTL on the counter, as Redisson's expire and its multi-lock with a lease do, the next
-// acquisition from Go removes it.
+// number of names. A TTL that was put on the counter, as Redisson's expire and its multi-lock with a lease do, is removed by
+// the next acquisition from Go.
 //
-// If the counter is lost or goes back (the server restarted empty, a failover promoted a replica without the last write,
-// somebody deleted it), the end of a row of local hand-offs raises it above their tokens, if the last holder is still
-// there, and so does a re-entry. Otherwise tokens are issued a second time, and then the store cannot know whose is the newer one. A guard that
-// has seen greater tokens refuses the present holder. One that has not may take the late write of a former holder, whose
-// token is greater. Of two owners of one token it takes the first, if they write through [Guard.By].
-// [redlatch.WithReplicas] narrows that gap, because an acquisition then counts only when replicas have its token.
-// [redlatch.WithClockTokens] closes it, for servers whose clocks agree.
+// The counter may be lost or go back: the server restarted empty, a failover promoted a replica without the last write, the
+// key was deleted. The next re-entry or Unlock that reaches Redis raises the counter to the tokens of its own process. If
+// another process is issued tokens before that, they are issued a second time, and then the store cannot know which holder
+// is the newer one. A guard that has seen greater tokens refuses the present holder. A guard that has not may take the late
+// write of a former holder, because that has a greater token. Of two owners of one token the guard takes the first to show
+// it, if they write through [Guard.By]. [redlatch.WithReplicas] makes such a loss less likely, because an acquisition then
+// counts only when replicas have its token. With [redlatch.WithClockTokens] the loss does no harm, if the servers' clocks
+// agree.
 //
 // In everything else the lock is that of package rlock: watchdog, waiting, messages, order. Do not use both kinds on
 // one name, because a plain lock issues no token.
@@ -103,8 +108,8 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
-// LastToken returns the token issued last, to whomever, 0 when none was. It proves nothing about who holds the lock, and may
-// be greater than the token of any holder: it may have been issued to a process that has not given it out.
+// LastToken returns the token issued last, 0 when none was. It says nothing about the present holder, and may be greater than
+// the token of any holder: the last token of a block is issued to a process before a goroutine there has it.
 func (l *Lock) LastToken(ctx context.Context) (int64, error) {
 	return baselock.Ask(ctx, l.base, lastToken(l.base.Key))
 }
@@ -125,8 +130,8 @@ func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 // are. The holder learns of it within a third of the watchdog timeout plus a second.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.base.ForceUnlock(ctx) }
 
-// Inspect returns who holds the lock, how many times, how long it still lasts, and the newest token, as LastToken does. That is
-// read last, so it is no older than the holder's.
+// Inspect returns who holds the lock, how many times, and how long it still lasts. Its Token is the result of LastToken, which
+// is read after the rest, so it is never smaller than the holder's.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
 	info, err := l.base.Inspect(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // one step, so a newer holder cannot come in between. A refused write matches ErrStale.
 //
 // That is sound while the lock's counter of tokens survives, whatever happens to the lock itself: suspended processes,
-// expiry, deletion, force. The package says what happens when the counter is lost. Where that must not happen, use
+// expiry, deletion, force. The package comment says what happens when the counter is lost. Where that must do no harm, use
 // [redlatch.WithClockTokens] for the lock and By for the guard.
 //
 // It protects only against writes that go through it: all writers of the data must use a Guard of the same name, and
@@ -26,8 +26,8 @@ import (
 // guard does not ask who holds the lock.
 //
 // Every write takes effect once or not at all, however often it has to be sent. When ctx ends before the outcome is
-// known the error matches ErrUncertain, and the write is settled in the background: until the server has answered that, it
-// may still be made, behind later ones of the same token too; after that it never is.
+// known the error matches ErrUncertain, and the write is settled in the background. Until the server has answered to that,
+// the write may still be made, even after later writes with the same token. After that it is never made.
 type Guard struct {
 	counter *counter.Counter
 	keys    fencedlock.Guarded
@@ -37,16 +37,16 @@ type Guard struct {
 // NewGuard makes a guard. It does no I/O. On a cluster the guarded data must share the hash slot of the guard: give the
 // keys its name in braces, as in {orders:42}:state. It takes only options that every primitive takes.
 //
-// The greatest token is kept in redlatch_guard:{name}, and who has shown it first in redlatch_guard_owner:{name}, without a
-// TTL: like the lock's own counter they must outlive every holder.
+// The greatest token is kept in redlatch_guard:{name}, and the owner that first showed it in redlatch_guard_owner:{name}. The
+// keys have no TTL: like the lock's own counter they must outlive every holder.
 func NewGuard(client redlatch.Client, name string, opts ...redlatch.Option) *Guard {
 	c := counter.New(client, name, "guard", nil, 0, opts)
 	return &Guard{counter: c, keys: fencedlock.Guarded{Seen: keys.Guard(c.Key), Owner: keys.GuardOwner(c.Key)}}
 }
 
-// By returns the guard for what one owner writes, the Hold.Owner of the hold whose token it is. The guard remembers the first
-// owner who shows it a token, and refuses the same token from another. Two owners have one token only if the lock's counter was
-// lost in between; see the package. Who says no owner, as without By, is not told apart from others.
+// By returns the same guard for writes of one owner: the Hold.Owner of the hold that has the token. The guard remembers the
+// first owner that shows it a token, and refuses the same token from another owner. Two owners have the same token only if the
+// lock's counter was lost in between; see the package comment. A write without By names no owner, and is not refused for it.
 func (g *Guard) By(owner string) *Guard {
 	by := *g
 	by.owner = owner

@@ -14,7 +14,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// The kinds are the plain one with acquisitions that issue tokens. What does not acquire leaves the token alone.
+// The kinds are the plain one with acquisitions that issue tokens. The other scripts issue none; those that end a hold may
+// raise the counter to tokens that were issued before.
 var (
 	reentrant = func() baselock.Kind {
 		kind := baselock.Plain().HandingOver()
@@ -49,6 +50,7 @@ var (
 	}()
 )
 
+// issuer is the set of scripts that issue tokens: from the counter alone, or from the server's clock too.
 func issuer(s baselock.Subject) *fencedlock.Issuer {
 	if s.Clock {
 		return fencedlock.Clocked

@@ -18,15 +18,15 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// An issued token, and between which of all events.
+// issued is a token, and the times of the call that returned it.
 type issued struct {
 	token        int64
-	called, back int64
+	called, back int64 // by storm.clock
 }
 
-// A storm is goroutines of three processes that take a lock with terms of all kinds, and note their tokens.
+// A storm is goroutines of three processes that take a lock with different options, and note their tokens.
 type storm struct {
-	clock  atomic.Int64 // counts events
+	clock  atomic.Int64 // counts calls and their returns
 	issued atomic.Int64
 	mu     sync.Mutex
 	tokens []issued
@@ -67,8 +67,8 @@ func (s *storm) work(ctx context.Context, lock *fencedlock.Lock) {
 	_ = hold.Unlock(ctx)
 }
 
-// Whatever happens to replies, no token is issued twice, and each is greater than all that were issued before it was asked
-// for.
+// Replies are lost and connections cut. No token is issued twice, and each is greater than all tokens that calls had returned
+// before its own call began.
 func TestTokensGrowThroughAStorm(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Process(t)
