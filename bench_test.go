@@ -320,10 +320,10 @@ func (s *stage) compare(b *testing.B, callers int, ours, floor func(caller int))
 	b.ResetTimer()
 	for done := 0; done < b.N; done += block {
 		n := min(block, b.N-done)
-		before := s.scripts(b)
+		before := s.srv.Scripts(b)
 		var own, bare measurement
 		own.run(callers, n, ours)
-		commands += s.scripts(b) - before
+		commands += s.srv.Scripts(b) - before
 		bare.run(callers, n, floor)
 		ratios = append(ratios, float64(bare.elapsed)/float64(own.elapsed))
 		ourTime, floorTime = ourTime+own.elapsed, floorTime+bare.elapsed
@@ -341,12 +341,6 @@ func (s *stage) compare(b *testing.B, callers int, ours, floor func(caller int))
 	b.ReportMetric(float64(commands)/float64(pairs), "cmds/pair")
 	b.ReportMetric(float64(allocs)/float64(pairs), "allocs/pair")
 	b.ReportMetric(0, "ns/op") // it would add both up
-}
-
-// scripts is how many scripts the server has been sent.
-func (s *stage) scripts(b *testing.B) int64 {
-	stats := s.srv.CommandStats(b)
-	return stats["evalsha"] + stats["eval"]
 }
 
 // A measurement is one block of pairs.

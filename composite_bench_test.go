@@ -73,7 +73,7 @@ func BenchmarkComposites(b *testing.B) {
 				for range crowd.processes {
 					turns = append(turns, slices.Repeat([]turn{composites[kind](b, s, others)}, crowd.goroutines)...)
 				}
-				s.takeTurns(b, turns)
+				s.srv.MeasureTurns(context.Background(), b, turns)
 			})
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,38 +54,8 @@ func BenchmarkTurns(b *testing.B) {
 				for range crowd.processes {
 					turns = append(turns, slices.Repeat([]func(ctx context.Context) error{taker(b, s.srv.Client(b), key)}, crowd.goroutines)...)
 				}
-				s.takeTurns(b, turns)
+				s.srv.MeasureTurns(context.Background(), b, turns)
 			})
 		}
 	}
-}
-
-// takeTurns has all of turns be taken again and again, b.N times in all.
-func (s *stage) takeTurns(b *testing.B, turns []func(ctx context.Context) error) {
-	var left atomic.Int64
-	left.Store(int64(b.N))
-	counts := make([]float64, len(turns))
-	before := s.scripts(b)
-	b.ResetTimer()
-	var all sync.WaitGroup
-	for i, turn := range turns {
-		all.Go(func() {
-			for left.Add(-1) >= 0 {
-				if err := turn(context.Background()); err != nil {
-					b.Error(err)
-					return
-				}
-				counts[i]++
-			}
-		})
-	}
-	all.Wait()
-	b.StopTimer()
-	b.ReportMetric(float64(s.scripts(b)-before)/float64(b.N), "scripts/op")
-	sum, squares := 0.0, 0.0
-	for _, n := range counts {
-		sum += n
-		squares += n * n
-	}
-	b.ReportMetric(sum*sum/squares/float64(len(counts)), "jain")
 }

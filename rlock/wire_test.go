@@ -110,9 +110,9 @@ func TestEachStepIsOneCommand(t *testing.T) {
 				lock := rlock.New(client, srv.Key(t, "lock"), quiet...)
 				var outer, inner *redlatch.Hold
 				run := func(step func()) int64 {
-					before := calls(srv.CommandStats(t))
+					before := srv.Scripts(t)
 					step()
-					return calls(srv.CommandStats(t)) - before
+					return srv.Scripts(t) - before
 				}
 				cycle := func() [4]int64 {
 					return [4]int64{
@@ -136,9 +136,6 @@ func TestEachStepIsOneCommand(t *testing.T) {
 	}
 }
 
-// calls are the scripts that clients asked for.
-func calls(stats map[string]int64) int64 { return stats["evalsha"] + stats["eval"] }
-
 // An idle waiter costs a command per poll interval at most, and many cost no more than one.
 func TestWaitersOfOneProcessAskAsOne(t *testing.T) {
 	srv := redistest.Mini(t)
@@ -154,12 +151,12 @@ func TestWaitersOfOneProcessAskAsOne(t *testing.T) {
 		require.NoError(t, err)
 		return info.Waiters == int64(cap(done))
 	})
-	before := calls(srv.CommandStats(t))
+	before := srv.Scripts(t)
 	for range 3 {
 		require.NoError(t, srv.Client(t).Publish(t.Context(), "redisson_lock__channel:{lock}", "0").Err())
 	}
-	eventually(t, "an attempt", func() bool { return calls(srv.CommandStats(t)) > before })
-	require.LessOrEqual(t, calls(srv.CommandStats(t))-before, int64(3), "the head alone asks")
+	eventually(t, "an attempt", func() bool { return srv.Scripts(t) > before })
+	require.LessOrEqual(t, srv.Scripts(t)-before, int64(3), "the head alone asks")
 	cancel()
 	for range cap(done) {
 		require.ErrorIs(t, <-done, context.Canceled)

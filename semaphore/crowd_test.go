@@ -33,13 +33,12 @@ func TestAReleaseWakesOneProcess(t *testing.T) {
 		eventually(t, "all stand in the row", func() bool {
 			return giver.ZCard(t.Context(), "redlatch_semaphore_row:{"+key+"}").Val() == crowd
 		})
-		before, s := srv.CommandStats(t), semaphore.New(giver, key)
+		before, s := srv.Scripts(t), semaphore.New(giver, key)
 		for range crowd {
 			require.NoError(t, s.Release(t.Context(), 1))
 			require.NoError(t, <-served)
 		}
-		after := srv.CommandStats(t)
-		require.LessOrEqual(t, after["evalsha"]+after["eval"]-before["evalsha"]-before["eval"], int64(8*crowd), "scripts for so many releases")
+		require.LessOrEqual(t, srv.Scripts(t)-before, int64(8*crowd), "scripts for so many releases")
 		require.Equal(t, "0", value(t, giver, key))
 	})
 }
@@ -145,33 +144,15 @@ func TestInACrowdThatComesAndGoesNobodyHasToPoll(t *testing.T) {
 // BenchmarkProcesses has 200 processes take turns at four permits, for a millisecond each.
 func BenchmarkProcesses(b *testing.B) {
 	srv := redistest.Process(b)
-	clients := make([]*semaphore.Semaphore, 200)
-	for i := range clients {
-		clients[i] = semaphore.New(srv.Client(b), "s")
-	}
-	_, err := clients[0].TrySetPermits(b.Context(), 4)
-	require.NoError(b, err)
-	turns := func(n int64) {
-		var left atomic.Int64
-		left.Store(n)
-		var all sync.WaitGroup
-		for _, s := range clients {
-			all.Go(func() {
-				for left.Add(-1) >= 0 {
-					if err := s.Do(b.Context(), 1, func(context.Context) error { time.Sleep(time.Millisecond); return nil }); err != nil {
-						b.Error(err)
-					}
-				}
-			})
+	set(b, srv.Client(b), "s", 4)
+	turns := make([]func(context.Context) error, 200)
+	for i := range turns {
+		s := semaphore.New(srv.Client(b), "s")
+		turns[i] = func(ctx context.Context) error {
+			return s.Do(ctx, 1, func(context.Context) error { time.Sleep(time.Millisecond); return nil })
 		}
-		all.Wait()
 	}
-	turns(int64(len(clients))) // all have connected
-	before := srv.CommandStats(b)
-	b.ResetTimer()
-	turns(int64(b.N))
-	b.StopTimer()
-	b.ReportMetric(float64(srv.CommandStats(b)["evalsha"]-before["evalsha"])/float64(b.N), "scripts/op")
+	srv.MeasureTurns(b.Context(), b, turns)
 }
 
 func TestAProcessOfTheRowLeavesAloneWhatIsForOthers(t *testing.T) {

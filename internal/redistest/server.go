@@ -136,6 +136,13 @@ func (s *Server) CommandStats(tb testing.TB) map[string]int64 {
 	return stats
 }
 
+// Scripts returns how many scripts clients have sent since the server started.
+func (s *Server) Scripts(tb testing.TB) int64 {
+	tb.Helper()
+	stats := s.CommandStats(tb)
+	return stats["evalsha"] + stats["eval"]
+}
+
 // Commands returns the sum of CommandStats without what sets up a connection (HELLO, AUTH, SELECT, CLIENT), which
 // comes and goes with the connection pool. A claim about the number of commands takes the difference of two calls.
 func (s *Server) Commands(tb testing.TB) int64 {
