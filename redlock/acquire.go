@@ -20,7 +20,7 @@ import (
 	"github.com/redlatch/redlatch/internal/session"
 )
 
-// The pauses between two attempts of a waiter, with jitter of a half. Two who have split the votes go apart so.
+// The pauses between two attempts of a waiter. Their jitter of a half parts two waiters that have split the votes.
 const (
 	firstPause = 20 * time.Millisecond
 	mostPause  = 250 * time.Millisecond
@@ -41,7 +41,7 @@ func pauses() func() time.Duration {
 type result struct {
 	hold    *quorum.Hold // nil when it failed
 	err     error
-	broken  bool // too few servers answered, so nobody is known to hold the lock
+	broken  bool // too few servers answered, so it is not known whether the lock is held
 	instant bool // asking again cannot help
 }
 
@@ -82,7 +82,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	return c.wait(ctx, carried, &r)
 }
 
-// known is what a round has found out that ctx may have cut off: nil for nothing.
+// known is what a round found out before ctx may have cut it off; nil: nothing.
 func (r *result) known() error {
 	if errors.Is(r.err, errs.NotAcquired) || errors.Is(r.err, errs.Unavailable) || errors.Is(r.err, errs.Invalid) {
 		return r.err
@@ -90,7 +90,8 @@ func (r *result) known() error {
 	return nil
 }
 
-// behind is for a try while others of this process wait, whom it does not overtake. nil says that nobody waits any more.
+// behind is for a try while other calls of this process wait, which it must not overtake. It returns what those have found
+// out, or nil when no call waits any more.
 func (c *call) behind(ctx context.Context) error {
 	found, err := c.lock.nodes[0].base.Session.Behind(ctx, c.lock.line, c.set.OutageFor(true))
 	switch {
@@ -116,7 +117,7 @@ func (c *call) carriedIn(ctx context.Context) bool {
 	return false
 }
 
-// wait takes a place in this process's line, where the first makes rounds.
+// wait takes a place in the local queue, whose head makes the rounds.
 func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (got *quorum.Hold, err error) {
 	first := c.lock.nodes[0].base
 	pause := pauses()
@@ -141,7 +142,7 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 	if last != nil {
 		line.Note(last.err)
 	}
-	yielded := false // others have had the time to ask
+	yielded := false // other processes have had the time to ask
 	attempt := func(ctx context.Context) (cohort.Verdict, error) {
 		if line.Yields() {
 			yielded = true
@@ -190,13 +191,13 @@ type answer struct {
 	raised *raise.Panic // what the attempt has panicked with
 }
 
-// round asks all nodes at the same time, once, and returns when it is decided. What the others answer then is seen to
-// in the background. It raises what an attempt has panicked with by then, when the nodes that granted are given back. alone
-// says that others have had the time to take the lock.
+// round asks all nodes at the same time, once, and returns when it is decided. Later answers are dealt with in the
+// background. If an attempt has panicked by then, round gives back what was granted and panics with the same value. alone says
+// that other processes have had the time to take the lock and did not.
 func (c *call) round(ctx context.Context, carried []*quorum.Hold, alone bool) result {
 	l, start := c.lock, time.Now()
 	answers := make(chan answer, len(l.nodes))
-	// ctx governs the round and not what is late for it: servers that have not answered when the lock is held are to join.
+	// ctx ends the round, but not the attempts that go on after it: servers that have not answered by then are to join the hold.
 	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
 	follows := context.AfterFunc(ctx, stop)
 	for i, n := range l.nodes {
@@ -287,12 +288,11 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold, alone bool) re
 	return r
 }
 
-// askInTurn is ask for a call that may be a re-entry. The outer hold may still await what a node says to it: the node
-// would refuse the re-entry, or grant it under another identity and refuse the outer hold, and the lower of the two
-// would stand on a bare majority for as long as it lives. So the node is asked when it has answered, and then re-enters
-// if the outer hold has got it. If the outer hold is over by then, what it got is given back first, for the node would
-// refuse the re-entry otherwise. So the wait takes up to two node timeouts of each outer hold that the node has not
-// answered: one for its attempt and one for giving back.
+// askInTurn is ask for a call that may be a re-entry. The outer hold may still await the answer of the node. Asked now, the
+// node would refuse the re-entry, or grant it under another identity and refuse the outer hold, and then one of the two would
+// stand on a bare majority for as long as it lives. So askInTurn waits for that answer. If the outer hold has ended by then,
+// it also waits until the grant is given back, because the node would refuse the re-entry otherwise. This may take two node
+// timeouts for each outer hold that the node has not answered: one for its attempt and one for giving back.
 func (c *call) askInTurn(ctx context.Context, n node, carried []*quorum.Hold) answer {
 	for _, outer := range carried {
 		if awaits := outer.Awaits(n.key()); awaits != nil {
@@ -305,7 +305,7 @@ func (c *call) askInTurn(ctx context.Context, n node, carried []*quorum.Hold) an
 	return c.ask(ctx, n)
 }
 
-// A nodeKey is the lock on one server, whichever value of Lock it belongs to.
+// A nodeKey is the lock on one server. It is the same for all values of Lock.
 type nodeKey struct {
 	session *session.Session
 	key     string
@@ -313,8 +313,8 @@ type nodeKey struct {
 
 func (n node) key() nodeKey { return nodeKey{n.base.Session, n.base.Key} }
 
-// ask makes one attempt at one node. It returns in time whatever the node does; what was in flight then is settled by
-// the lock below.
+// ask makes one attempt at one node. It returns within the node timeout, whatever the node does. A command that is in flight
+// then is settled by baselock.
 func (c *call) ask(ctx context.Context, n node) answer {
 	limit := c.nodeTimeout()
 	within, cancel := context.WithTimeout(ctx, limit)
@@ -330,8 +330,7 @@ func (c *call) ask(ctx context.Context, n node) answer {
 	return a
 }
 
-// valid tells whether there is something left of the lease of each member when the last of them is granted. Their trust
-// counts from before they were asked.
+// valid tells whether each member may still be trusted when the last of them is granted: trust counts from before the send.
 func (c *call) valid(granted []quorum.Member) bool {
 	now := time.Now()
 	return !slices.ContainsFunc(granted, func(m quorum.Member) bool {
@@ -348,7 +347,8 @@ func (c *call) hold(start time.Time, granted []quorum.Member, awaited map[any]ch
 	return quorum.New(terms, start, granted)
 }
 
-// settle puts what is granted after the decision under the hold, or gives it back, and lets those go on who await it.
+// settle adds each grant that comes after the decision to the hold, or gives it back. Then it wakes the re-entries that await
+// the node.
 func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited map[any]chan struct{}, pending int, stop func()) {
 	defer stop()
 	for range pending {
@@ -364,8 +364,8 @@ func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited map[any]cha
 			continue
 		}
 		go func() {
-			giveUp := time.AfterFunc(c.nodeTimeout(), answered) // a release may take longer than anybody should wait for it
-			// What cannot be confirmed is repeated by the member until its lease is over.
+			giveUp := time.AfterFunc(c.nodeTimeout(), answered) // a release may take longer than a re-entry should wait for it
+			// The member repeats a release that is not confirmed until its lease is over.
 			_ = a.member.Unlock(raise.Background(context.Background(), c.log()))
 			if giveUp.Stop() {
 				answered()
@@ -374,10 +374,10 @@ func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited map[any]cha
 	}
 }
 
-// log is where trouble of the background is told.
+// log is for errors in the background.
 func (c *call) log() *slog.Logger { return session.Logger(c.set.Logger).With("lock", c.lock.name) }
 
-// giveBack waits for the nodes no longer than for their answers.
+// giveBack waits for the nodes no longer than an attempt may take.
 func (c *call) giveBack(ctx context.Context, granted []quorum.Member) {
 	ctx, cancel := context.WithTimeout(ctx, c.nodeTimeout())
 	defer cancel()

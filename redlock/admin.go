@@ -13,14 +13,14 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
-// A told is what one node told in answer to a query.
+// A told is the answer of one node to a query.
 type told[R any] struct {
 	reply R
 	err   error
 }
 
-// askAll asks all nodes at the same time, each for as long as an attempt may take. It raises what one of the questions
-// has panicked with.
+// askAll asks all nodes at the same time, each for as long as an attempt may take. A panic of ask on another goroutine is
+// raised on the caller's.
 func askAll[R any](ctx context.Context, l *Lock, ask func(ctx context.Context, base *baselock.Base) (R, error)) []told[R] {
 	c := &call{lock: l, set: l.defaults}
 	limit := c.nodeTimeout()

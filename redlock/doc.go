@@ -19,8 +19,8 @@
 // less an allowance for the drift of their clocks: one percent of the lease plus 2 ms. Without [redlatch.WithLease]
 // each server's lease is the watchdog timeout and is renewed on its own; the hold goes on while a majority is renewed.
 //
-// Goroutines of one process hand the lock on to one another without a command, unless a server that granted it has lost it, a
-// command to it is still under way, or one of the calls has a lease of its own.
+// Goroutines of one process hand the lock on to one another without a command. They do not if a server that granted the lock
+// has lost it, if a command to one of the servers is still under way, or if one of the two calls has a lease of its own.
 //
 // On each server the lock is the lock of package rlock with the same name, as it is for Redisson's RedLock.
 //

@@ -8,12 +8,13 @@ import (
 	"github.com/redlatch/redlatch/internal/quorum"
 )
 
-// The goroutines of one process that want the lock wait in one queue, and hand it on to one another without a command; see
-// quorum. What was granted moves as it is. A server that grants it later joins the hold that the lock has gone to.
+// The goroutines of one process that want the lock wait in one local queue, and hand it on to one another without a command;
+// see quorum. The grants of the servers go from hold to hold as they are. A server that grants the lock later joins the hold
+// that has it by then.
 
 var _ quorum.Taker = (*call)(nil)
 
-// cohort is where the call's hold is handed on.
+// cohort is the cohort within which the call's hold is handed on. alone: see round.
 func (c *call) cohort(alone bool) *quorum.Cohort {
 	to := &quorum.Cohort{Registry: &c.lock.nodes[0].base.Session.Cohorts, Key: c.lock.line}
 	for _, base := range c.lock.bases {
@@ -22,7 +23,7 @@ func (c *call) cohort(alone bool) *quorum.Cohort {
 	return to
 }
 
-// Terms are those of the call's hold.
+// Terms are the terms of the call's hold.
 func (c *call) Terms() quorum.Terms {
 	return quorum.Terms{Noun: noun, Name: c.lock.name, Need: c.lock.need, Slack: slack(c.set.FirstLease()), Set: &c.set}
 }
@@ -30,7 +31,8 @@ func (c *call) Terms() quorum.Terms {
 // Poll is how long the call sleeps when it expects to be given the lock.
 func (c *call) Poll() time.Duration { return cohort.Bound(-1, c.set.Poll) }
 
-// Inherit takes over what a hold of this process stands on.
+// Inherit hands members, those of another hold of this process, on to the call. It returns the call's own members, or nothing
+// where they cannot be handed on. Redis has to have confirmed each of them since fresh ago.
 func (c *call) Inherit(members []quorum.Member, fresh time.Duration) []quorum.Member {
 	return quorum.Heirs(members, baselock.Bequeath(quorum.Holds(members), c.lock.bases, c.member, fresh))
 }

@@ -20,7 +20,7 @@ type wait struct {
 	done chan struct{}
 }
 
-// waits begins a wait and returns when it has nothing to do any more.
+// waits begins a wait, and returns when the wait can go no further by itself.
 func waits(ctx context.Context, lock *redlock.Lock, opts ...redlatch.Option) *wait {
 	w := &wait{done: make(chan struct{})}
 	go func() {
@@ -37,7 +37,7 @@ func (w *wait) got(b *trio) *redlatch.Hold {
 	return w.hold
 }
 
-// fields are who holds the lock on each server.
+// fields are the owners that hold the lock on the servers; empty: none holds it there.
 func (b *trio) fields() (fields [3]string) {
 	for i, server := range b.servers {
 		if keys, err := server.HKeys(name); err == nil && len(keys) == 1 {
@@ -47,7 +47,7 @@ func (b *trio) fields() (fields [3]string) {
 	return fields
 }
 
-// counts has the commands counted that the servers are sent.
+// counts returns a counter of the commands that are sent to the servers from now on.
 func (b *trio) counts() *atomic.Int64 {
 	n := &atomic.Int64{}
 	for i := range b.harm {
@@ -94,7 +94,7 @@ func TestWaitersOfOneProcessHandTheLockOnWithoutACommand(t *testing.T) {
 	})
 }
 
-// Others poll, so a process must not keep the lock for as long as its own goroutines want it.
+// Other processes poll, so a process must not keep the lock for as long as its own goroutines want it.
 func TestAProcessHandsTheLockOnForABoundedTime(t *testing.T) {
 	inBubble(t, func(b *trio) {
 		lock := b.lock()
@@ -103,7 +103,7 @@ func TestAProcessHandsTheLockOnForABoundedTime(t *testing.T) {
 		next := waits(b.Context(), lock)
 		time.Sleep(3 * time.Millisecond)
 		b.unlocks(hold)
-		require.Equal(b, [3]string{}, b.fields(), "it is left to others")
+		require.Equal(b, [3]string{}, b.fields(), "it is left to other processes")
 		hold = next.got(b)
 		require.NotEqual(b, owners, b.fields())
 		b.unlocks(hold)
@@ -139,7 +139,7 @@ func TestOnlyACallWithTheSameTermsIsHandedTheLock(t *testing.T) {
 	}
 }
 
-// What the program still holds of the former grant must not pass to somebody else.
+// The inner hold goes on when the outer one is given back, so the lock is not free for the next waiter.
 func TestALockThatIsReenteredIsNotHandedOn(t *testing.T) {
 	inBubble(t, func(b *trio) {
 		lock := b.lock()
@@ -161,7 +161,7 @@ func TestALockThatIsReenteredIsNotHandedOn(t *testing.T) {
 	})
 }
 
-func TestWhoseContextEndsIsNotHandedTheLock(t *testing.T) {
+func TestAWaiterWhoseContextHasEndedIsNotHandedTheLock(t *testing.T) {
 	inBubble(t, func(b *trio) {
 		lock := b.lock()
 		hold := b.lockNow(lock)
@@ -177,10 +177,10 @@ func TestWhoseContextEndsIsNotHandedTheLock(t *testing.T) {
 	})
 }
 
-// A server that grants the lock after it was handed on stands under the hold that has it by then.
+// A server may grant the lock after the hold that asked for it has handed it on.
 func TestALateServerJoinsTheHoldThatTheLockWasHandedTo(t *testing.T) {
 	inBubble(t, func(b *trio) {
-		b.slow(time.Millisecond) // each of its commands, of which the first may be two
+		b.slow(time.Millisecond) // each command of the third server
 		lock := b.lock()
 		hold, err := lock.Lock(b.Context())
 		require.NoError(b, err)
@@ -199,7 +199,7 @@ func TestALateServerJoinsTheHoldThatTheLockWasHandedTo(t *testing.T) {
 	})
 }
 
-// A member that was lost counts no more, and the next holder is not to begin with a bare majority.
+// The next holder would begin with a bare majority.
 func TestALockThatHasLostAMemberIsNotHandedOn(t *testing.T) {
 	inBubble(t, func(b *trio) {
 		lock := b.lock(redlatch.WithWatchdogTimeout(3 * time.Millisecond * 10))
@@ -216,7 +216,7 @@ func TestALockThatHasLostAMemberIsNotHandedOn(t *testing.T) {
 	})
 }
 
-// A command of the former holder that is still under way could be executed on the next one's hold.
+// A command of the former holder that is still under way could be executed on the hold of the next one.
 func TestALockIsNotHandedOnWhileACommandOfItsHolderIsUnderWay(t *testing.T) {
 	inBubble(t, func(b *trio) {
 		lock := b.lock()
@@ -240,7 +240,7 @@ func TestALockIsNotHandedOnWhileACommandOfItsHolderIsUnderWay(t *testing.T) {
 	})
 }
 
-// It would stand on fewer servers than it needs.
+// The lock of one server is not a lock of three.
 func TestWaitersOfAnotherSetOfServersAreNotHandedTheLock(t *testing.T) {
 	inBubble(t, func(b *trio) {
 		lone := b.lockNow(redlock.New([]redlatch.Client{b.clients[0]}, name, redlatch.WithLinger(0)))

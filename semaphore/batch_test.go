@@ -20,7 +20,7 @@ import (
 	"github.com/redlatch/redlatch/semaphore"
 )
 
-func TestAReleaseForEverybodyCostsOneAttemptForMany(t *testing.T) {
+func TestAReleaseOfManyPermitsCostsOneAttemptForManyWaiters(t *testing.T) {
 	inBubble(t, 0, func(b *bubble) {
 		const waiters = 100
 		for i := range waiters {
@@ -37,7 +37,7 @@ func TestAReleaseForEverybodyCostsOneAttemptForMany(t *testing.T) {
 	})
 }
 
-func TestOneWhoIsRefusedInABatchIsNotOvertakenAndAsksNoMoreThanOnAPoll(t *testing.T) {
+func TestAWaiterThatIsRefusedInABatchIsNotOvertakenAndAsksNoMoreThanOnAPoll(t *testing.T) {
 	inBubble(t, 0, func(b *bubble) {
 		b.acquire(b.Context(), "first", 1)
 		large := b.acquire(b.Context(), "large", 3)
@@ -58,7 +58,7 @@ func TestOneWhoIsRefusedInABatchIsNotOvertakenAndAsksNoMoreThanOnAPoll(t *testin
 
 // The large one is refused by an attempt that it has not made. It leaves at every quarter of a millisecond around that
 // attempt, and the small one behind it must not wait for the poll.
-func TestWhenOneWhoIsRefusedInABatchLeavesThoseBehindItProceedAtOnce(t *testing.T) {
+func TestWhenAWaiterThatIsRefusedInABatchLeavesThoseBehindItProceedAtOnce(t *testing.T) {
 	for at := -2 * time.Millisecond; at <= 6*time.Millisecond; at += 250 * time.Microsecond {
 		t.Run(at.String(), func(t *testing.T) {
 			inBubble(t, 0, func(b *bubble) {
@@ -82,9 +82,9 @@ func TestWhenOneWhoIsRefusedInABatchLeavesThoseBehindItProceedAtOnce(t *testing.
 	}
 }
 
-// One of three who wait is cancelled at every quarter of a millisecond around the release of a permit for each: before
+// One of three waiters is cancelled at every quarter of a millisecond around the release of a permit for each: before
 // the message, while the attempt for all of them is on its way, after it.
-func TestWhoeverOfABatchIsCancelledAtAnyPointLosesNoPermitAndNoWakeUp(t *testing.T) {
+func TestAWaiterOfABatchCancelledAtAnyPointLosesNoPermitAndNoWakeUp(t *testing.T) {
 	for who := range 3 {
 		for at := -2 * time.Millisecond; at <= 6*time.Millisecond; at += 250 * time.Microsecond {
 			t.Run(fmt.Sprint(who, " ", at), func(t *testing.T) {
@@ -234,7 +234,7 @@ func (errLoading) RedisError()   {}
 
 // The share of one who has left is nobody's else to give back, so it is not given up with the release timeout, as a release
 // is that certainly was not executed and that its caller may repeat.
-func TestTheShareOfOneWhoHasLeftABatchComesBackAlsoAfterAnOutage(t *testing.T) {
+func TestTheShareOfAWaiterThatHasLeftABatchComesBackAlsoAfterAnOutage(t *testing.T) {
 	inBubble(t, 0, func(b *bubble) {
 		ctx, cancel := context.WithCancel(b.Context())
 		server := &loading{}

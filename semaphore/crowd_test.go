@@ -43,7 +43,7 @@ func TestAReleaseWakesOneProcess(t *testing.T) {
 	})
 }
 
-// A raise by many wakes as many, one after the other, without another message from whoever raises.
+// A raise by many permits wakes as many processes, one after the other, although the raising process sends one message.
 func TestARaiseByManyReachesAllProcesses(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		key, giver := srv.Key(t, "s"), srv.Client(t)
@@ -64,7 +64,7 @@ func TestARaiseByManyReachesAllProcesses(t *testing.T) {
 	})
 }
 
-// Whoever listens and is not of this library hears of every raise, as it would without it.
+// A listener that is not of this library hears of every raise, as it would among Redisson's clients alone.
 func TestAListenerOfRedissonsHearsOfEveryRaise(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		key, giver := srv.Key(t, "s"), srv.Client(t)
@@ -87,16 +87,16 @@ func TestAListenerOfRedissonsHearsOfEveryRaise(t *testing.T) {
 			message, err := foreign.ReceiveMessage(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, "01", message.Payload, "one, and those who stand in the row leave it alone")
-			require.NoError(t, giver.Publish(t.Context(), channel, "1").Err(), "as Redisson would") // wakes nobody: none is left
+			require.NoError(t, giver.Publish(t.Context(), channel, "1").Err(), "as Redisson would") // no waiter is left that it could wake
 			_, err = foreign.ReceiveMessage(t.Context())
 			require.NoError(t, err)
 		}
 	})
 }
 
-// Waits end at any moment: before they are in the row, in it, and when they have been told. No message is lost here, so
-// nobody has to poll.
-func TestInACrowdThatComesAndGoesNobodyHasToPoll(t *testing.T) {
+// Waits end at any moment: before they are in the process queue, in it, and when they have been told. No message is lost
+// here, so no process has to poll.
+func TestInACrowdThatComesAndGoesNoProcessHasToPoll(t *testing.T) {
 	for seed := range uint64(8) {
 		redistest.Bubble(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
@@ -155,7 +155,7 @@ func BenchmarkProcesses(b *testing.B) {
 	srv.MeasureTurns(b.Context(), b, turns)
 }
 
-func TestAProcessOfTheRowLeavesAloneWhatIsForOthers(t *testing.T) {
+func TestAProcessInTheQueueIgnoresMessagesForOthers(t *testing.T) {
 	inBubble(t, 0, func(b *bubble) {
 		got := b.acquire(b.Context(), "a", 1)
 		for message, asks := range map[string]int{"01": 0, "1": 1} {

@@ -62,7 +62,7 @@ func TestTheMemoryIsGoneTwoAndAHalfMinutesAfterTheLastOperation(t *testing.T) {
 	})
 }
 
-// With a linger of 0 nothing runs once nobody waits: not in us, and at the server no subscription.
+// With a linger of 0 nothing is left after the last wait: no goroutine here, and no subscription at the server.
 func TestNothingRunsAfterTheLastWaiter(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)

@@ -14,17 +14,18 @@ import (
 	"github.com/redlatch/redlatch/semaphore"
 )
 
-// old is longer than a lot is young, and than the scripts take by which that is noticed.
+// old is longer than a lot stays young, with the time of the script that finds out.
 const old = 50 * time.Millisecond
 
-func TestAPermitMovesWithinAProcessAndRedisHearsOfItWhenTheLotIsOld(t *testing.T) {
+func TestAPermitMovesWithoutACommandUntilTheLotIsOld(t *testing.T) {
 	inBubble(t, 1, func(b *bubble) {
 		require.NoError(b, b.s.Acquire(b.Context(), 1))
 		for _, who := range []string{"a", "b", "c", "d", "e"} {
 			b.acquire(b.Context(), who, 1)
 		}
 		b.traffic.since()
-		for i, scripts := range []int{2, 0, 0} { // the first finds no lot: nobody waited before; and the server does not know the script
+		// No goroutine waited before, so the first release finds no lot. It sends its script twice: the server does not know it.
+		for i, scripts := range []int{2, 0, 0} {
 			require.NoError(b, b.s.Release(b.Context(), 1))
 			synctest.Wait()
 			sent, _ := b.traffic.since()
@@ -39,7 +40,7 @@ func TestAPermitMovesWithinAProcessAndRedisHearsOfItWhenTheLotIsOld(t *testing.T
 		require.Equal(b, 1, sent)
 		require.Equal(b, []string{"a", "b", "c", "d"}, b.order())
 		require.NoError(b, b.s.Release(b.Context(), 1))
-		require.NoError(b, b.s.Release(b.Context(), 1)) // nobody waits
+		require.NoError(b, b.s.Release(b.Context(), 1)) // no goroutine waits any more
 		require.Equal(b, "1", value(b, b.redis, "s"))
 	})
 }
@@ -69,12 +70,12 @@ func TestWithoutLocalHandOffEachReleaseIsACommand(t *testing.T) {
 		require.NoError(b, b.s.Release(b.Context(), 1))
 		b.settle()
 		sent, _ := b.traffic.since()
-		require.GreaterOrEqual(b, sent, 2, "the release, and the attempt of who is told")
+		require.GreaterOrEqual(b, sent, 2, "the release, and the attempt of the process that is told")
 		require.NoError(b, <-got)
 	})
 }
 
-func TestWhoWantsManyIsNotOvertakenAndWhoWantsFewGetsAPart(t *testing.T) {
+func TestARequestForManyPermitsIsNotOvertakenByASmallerOne(t *testing.T) {
 	inBubble(t, 3, func(b *bubble) {
 		require.NoError(b, b.s.Acquire(b.Context(), 3))
 		many, few := b.acquire(b.Context(), "many", 3), b.acquire(b.Context(), "few", 1)
@@ -91,7 +92,7 @@ func TestWhoWantsManyIsNotOvertakenAndWhoWantsFewGetsAPart(t *testing.T) {
 	})
 }
 
-func TestWhoLeavesGetsNothingAndHoldsUpNobody(t *testing.T) {
+func TestAWaiterThatLeavesDuringAHandOffLosesNoPermit(t *testing.T) {
 	inBubble(t, 1, func(b *bubble) {
 		require.NoError(b, b.s.Acquire(b.Context(), 1))
 		for range 20 {
@@ -162,7 +163,7 @@ func TestASemaphoreThatIsGoneIsNoticedWhenTheLotIsOld(t *testing.T) {
 		_, stop := b.busy(new(atomic.Int64))
 		require.NoError(b, b.redis.Del(b.Context(), "s").Err())
 		time.Sleep(old)
-		require.NotEmpty(b, value(b, b.redis, "s"), "who gives back permits makes the semaphore, as ever")
+		require.NotEmpty(b, value(b, b.redis, "s"), "a release that reaches Redis makes the semaphore again")
 		stop()
 		require.Equal(b, "1", value(b, b.redis, "s"))
 	})
@@ -182,7 +183,7 @@ func TestAnotherProcessHasItsTurnBesideABusyOne(t *testing.T) {
 	})
 }
 
-func TestWhileAnOutsiderListensItHearsOfRaises(t *testing.T) {
+func TestAnOutsiderThatListensHearsOfRaises(t *testing.T) {
 	inBubble(t, 1, func(b *bubble) {
 		turns := new(atomic.Int64)
 		_, stop := b.busy(turns)
@@ -206,8 +207,9 @@ func TestWhileAnOutsiderListensItHearsOfRaises(t *testing.T) {
 	})
 }
 
-// What a release asks, whether the permits may move, has one effect whatever happens to its messages.
-func TestAnUnansweredQuestionWhetherPermitsMayMoveLosesNone(t *testing.T) {
+// The script by which a release asks whether permits may stay in the process has one effect, however often it is sent and
+// whatever becomes of its answers.
+func TestALostAnswerToWhetherPermitsMayStayLosesNoPermit(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		r := newRig(t, srv, brief)
 		for _, f := range faults {
