@@ -45,8 +45,8 @@ func (b *Base) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return status.TTL, err
 }
 
-// ForceUnlock frees the lock whoever holds it, and tells whether somebody did. The holder learns of it as of any loss. It
-// is not sent again when its outcome is unknown, for it would throw out whoever came next.
+// ForceUnlock frees the lock from any holder, and tells whether there was one. The holder learns of it as of any loss. The
+// command is not sent again when its outcome is unknown, because it would take the lock from the next holder.
 func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
 	if b.invalid != nil {
 		return false, b.invalid
@@ -56,7 +56,7 @@ func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, b.broken(err)
 	}
-	b.Session.Cohorts.Void(b.line) // from here on no waiter of this process is handed the lock without a command
+	b.Session.Cohorts.Void(b.line) // so no waiter of this process is handed the lock without a command any more
 	freed, _, err := delivery.Deliver(ctx, b.Session.Dispatch, b.Kind.Force(Subject{Key: b.Key, Wake: wake}), limit)
 	switch {
 	case err == nil:

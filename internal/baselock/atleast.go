@@ -15,7 +15,7 @@ import (
 // after Leave: its contexts have ended and nothing is renewed. It still counts in Redis, where its lease is made to reach
 // as far, and a timer gives it back. If the process is gone by then, the lease frees the lock.
 //
-//	holds ── Unlock before the time ──► kept: it counts in Redis, and for nobody else ── the time has passed ──► given back
+//	holds ── Unlock before the time ──► kept: it still counts in Redis ── the time has passed ──► given back
 
 func checkAtLeast(set *settings.Settings) error {
 	switch {
@@ -28,9 +28,9 @@ func checkAtLeast(set *settings.Settings) error {
 	return nil
 }
 
-// rest is for how long the lock has to stay taken after an Unlock of h that is called now. When that is some time, h is
-// kept: nobody else can give it back, extend it or re-enter it. It is none while another hold of the owner is in use: its
-// Unlock sees to it.
+// rest is for how long the lock has to stay taken after an Unlock of h that is called now. If that is not 0 then h is kept: no
+// call can give it back, extend it or re-enter it. It is 0 while another hold of the owner is in use, because the Unlock of
+// that one will see to it.
 func (h *hold) rest() time.Duration {
 	o := h.owner
 	if o.set.AtLeast == 0 {

@@ -70,7 +70,7 @@ func (b *Base) why(remaining time.Duration) string {
 	return why
 }
 
-// behind is a try while others of this process wait, whom it does not overtake. errOver says that nobody waits any more.
+// behind is for a try while other calls of this process wait, which it must not overtake. errOver says that none waits any more.
 func (b *Base) behind(ctx context.Context, set *settings.Settings) error {
 	found, err := b.Session.Behind(ctx, b.line, set.OutageFor(true))
 	_, held := b.Session.Cohorts.HeldSince(b.line)
@@ -88,8 +88,8 @@ func (b *Base) behind(ctx context.Context, set *settings.Settings) error {
 // longBehindOwn is how long a call waits behind one hold of its own process until that is logged.
 const longBehindOwn = 10 * time.Second
 
-// watchOwn logs, once, that a wait has stood behind a hold of its own process for long: it may be that of the caller, who
-// then waits for itself. The function that it returns ends it.
+// watchOwn logs, once, that a call has waited behind a hold of its own process for long. That may be the caller's own hold, and
+// then the caller waits for itself. stop ends the watch.
 func (b *Base) watchOwn(set *settings.Settings) (stop func()) {
 	if set.Logger == nil {
 		return func() {}

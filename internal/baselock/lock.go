@@ -115,13 +115,13 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// wait takes a place in this process's line. t is the trouble that the wait began with, found what the attempt before it
-// found out, if there was one.
+// wait takes a place in the local queue. t is the trouble that the wait began with; found is what an attempt before the wait
+// found out, nil if there was none.
 func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, found error) (got *hold, err error) {
 	defer b.watchOwn(set)()
 	if b.channel != "" {
-		// The hub has to know which family of channels is in use. If it does not, the line polls for as long as somebody is
-		// in it; so it is worth asking for as long as a poll takes.
+		// The hub has to know which family of channels is in use. If it does not, the cohort polls until its last waiter has
+		// left. So it is worth to go on asking for a poll interval.
 		_, _ = b.Session.PublishFor(ctx, set.Poll)
 	}
 	line, held, part := b.Session.Join(b.line, b.channels(set))
@@ -135,7 +135,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 	}
 	offer := b.offer(set, held)
 	var pace func() time.Duration
-	yielded := false // in a line that polls: others have had the time to ask
+	yielded := false // where waiters poll: other processes have had the time to ask
 	attempt := func(ctx context.Context) (cohort.Verdict, error) {
 		ctx = delivery.Watched(ctx, line.Note)
 		alone := line.Yields()

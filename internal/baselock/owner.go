@@ -33,12 +33,12 @@ type owner struct {
 	renewing bool // the watchdog extends the lease, because a live hold has none of its own
 	queued   bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
 	post     cohort.Holder
-	queue    *turn    // who waits to send the next count-changing command
+	queue    *turn    // the goroutines that wait to send a count-changing command
 	most     int32    // the most holds that a script has ever asked for
 	live     int32    // holds handed out and not given back
 	inner    *[]*hold // nil, or those of re-entries that are not given back
 	token    int64    // the newest that it was issued
-	spare    int64    // how many behind that are its own, for its re-entries and heirs
+	spare    int64    // the number of tokens behind that one which are its own, for its re-entries and heirs
 	lost     *redlatch.LossError
 	doubt    *doubt // nil if there never was any
 	guest    *owner // the latest within this one, perhaps no longer a holder
@@ -90,8 +90,8 @@ func (o *owner) enter(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// A turn is a place in an owner's queue, linked to the one behind it: a slice would take room in every owner, and few
-// are ever waited for.
+// A turn is a place in an owner's queue, linked to the one behind it. A slice would take room in every owner, and the queue of
+// most owners is always empty.
 type turn struct {
 	next *turn
 	came chan struct{} // capacity 1
@@ -148,8 +148,8 @@ func (o *owner) begin(since, trusted time.Time, got attemptReply) *hold {
 	return &o.first
 }
 
-// agreeLocked tells the watchdog on what terms the owner is kept now. It does so under the mutex: of two who tell it, the
-// one who knows less could otherwise be the last.
+// agreeLocked tells the watchdog on what terms the owner is kept now. It does so under the mutex: otherwise, of two such calls
+// at once, the one with the older terms could be the last.
 func (o *owner) agreeLocked(trusted time.Time) {
 	o.base.Session.Watchdog.Change(&o.ticket, o.termsLocked(trusted))
 }
@@ -216,7 +216,7 @@ func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], in
 // Log is where trouble with the renewal is told.
 func (o *owner) Log() *slog.Logger { return o.base.log(o.set) }
 
-// Lost is called by the watchdog. It may come when the last hold has just been given back, and is nobody's news then.
+// Lost is called by the watchdog. When the last hold has just been given back it is told to no observer.
 func (o *owner) Lost(reason string, cause error) {
 	o.mu.Lock()
 	over := o.live == 0

@@ -61,7 +61,7 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 func (o *owner) reentry(holds int32, lease time.Duration) scripts.Command[scripts.Attempt] {
 	if o.base.Kind.Reenter != nil {
 		s := o.subject(holds, lease)
-		if s.Token == o.first.Token() { // the owner has none left
+		if s.Token == o.first.Token() { // the owner has no token left
 			s.Token++
 		}
 		return o.base.Kind.Reenter(s)
@@ -106,7 +106,7 @@ func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Dur
 // looking after the owner when every hold that is left was dropped or is over, unless it has a guest.
 func (o *owner) adjust() {
 	o.mu.Lock()
-	// A guest keeps the key, and with it the field of its host: when the host's lease is over, somebody has to say so.
+	// A guest keeps the key, and with it the field of its host. So the watchdog goes on looking after the host's lease.
 	kept, renewing := o.guest != nil, false
 	for h := range o.sharedLocked() {
 		if !h.dropped && !h.over {

@@ -11,8 +11,8 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// A lock with two sides is two kinds with one key. An owner has one side, one count and one ticket; who writes and
-// reads is two owners, the host and its guest, of one identity. They are renewed, lost and given back each by itself.
+// A lock with two sides is two kinds with one key. An owner has one side, one count and one ticket. A holder that writes and
+// reads is two owners of one identity, the host and its guest. Each is renewed, lost and given back by itself.
 //
 // The guest has an identity that was not minted for it, so a second guest of the same host could be harmed by commands
 // of the first that are executed late. It gets the host's identity only if every command of the one before it was
@@ -62,8 +62,8 @@ func (b *Base) beside(ctx context.Context, set *settings.Settings, try bool) (*h
 	}
 }
 
-// admit acquires within host. It has the host's turn meanwhile, so that the host is not given back before the outcome
-// is known, and it does not stand in line: whoever is there waits for the host. errOver tells to look again.
+// admit acquires within host. It has the host's turn meanwhile, so that the host is not given back before the outcome is known.
+// It does not take a place in the local queue, because the waiters there wait for the host. errOver tells to look again.
 func (b *Base) admit(ctx context.Context, host *owner, set *settings.Settings, try bool) (*hold, error) {
 	if err := host.enter(ctx); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (o *owner) moveOut() {
 }
 
 // outlived is called when the clock has ended an owner. A guest that is renewed keeps the key, and with it the field of
-// its host, which nobody can be refused by any longer: it is released although its holder has not done so.
+// its host. That field refuses no acquisition any longer, so it is released although its holder has not done so.
 func (o *owner) outlived(reason string) {
 	if reason != watchdog.NotOwned && o.resident() != nil {
 		o.pending()
@@ -143,21 +143,21 @@ func (o *owner) asking() Subject {
 	return s
 }
 
-// head makes the owner under which the head of the line asks. Nobody else announces that he waits: readers stand back
-// for who is announced, and if one of them were before him in his own line, neither could go on.
+// head makes the owner under which the head of the local queue asks. No other waiter announces itself: readers stand back for
+// an announced writer, and if one of them were before it in the same local queue, neither could go on.
 func (b *Base) head(set *settings.Settings) *owner {
 	o := newOwner(b, set)
 	o.announces = b.announces(set)
 	return o
 }
 
-// announces tells whether those who wait on such terms announce it.
+// announces tells whether waiters with these settings announce themselves.
 func (b *Base) announces(set *settings.Settings) bool {
 	return set.PreferWriters && b.Kind.Withdraw != nil
 }
 
-// signOfLife is how often a waiter that is announced asks at least. Its questions renew the announcement, and that of one
-// who has died is over after two of them.
+// signOfLife is the longest pause between two attempts of a waiter that is announced. Each attempt renews the announcement. If
+// the process of the waiter has died, the announcement runs out after two such pauses.
 const signOfLife = 3 * time.Second
 
 // giveSigns bounds the pauses of a waiter that announces itself.
@@ -167,8 +167,8 @@ func (b *Base) giveSigns(set *settings.Settings) {
 	}
 }
 
-// left is called when a waiter has left the line without the lock. What it announced is taken back, and whoever is the
-// head now asks: one side may have what the other could not.
+// left is called when a waiter has left the local queue without the lock. Its announcement is taken back. The new head asks,
+// because it may want the other side, which may be free.
 func (b *Base) left(line *cohort.Queue, set *settings.Settings) {
 	switch {
 	case b.Kind.Line == "":
@@ -184,9 +184,9 @@ func (b *Base) left(line *cohort.Queue, set *settings.Settings) {
 	}
 }
 
-// withdraw takes back what this process has announced; whoever still waits here hears of it, asks, and announces it anew. A
-// question may be executed after the withdrawal of the waiter that sent it, so where it ended in doubt its owner withdraws
-// once more. Failures do not matter: an announcement that stays is over soon.
+// withdraw takes back the announcement of this process. Waiters that are still here hear of it, ask, and announce themselves
+// anew. An attempt may be executed after the withdrawal of the waiter that sent it. So when its outcome was in doubt, its owner
+// withdraws once more. Failures do not matter: an announcement that stays runs out soon.
 func (b *Base) withdraw(ctx context.Context) {
 	wake, err := b.wake(ctx)
 	if err != nil {

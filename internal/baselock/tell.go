@@ -8,8 +8,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// tell has the observer know of h. If it panics nobody ever gets h, so that is given back. A hold that was lost before
-// its acquisition was told is told lost after it.
+// tell has the observer know of h. If the observer panics no caller ever gets h, so h is given back. If h was lost before its
+// acquisition was told, the loss is told after it.
 func (b *Base) tell(set *settings.Settings, h *hold, start time.Time) {
 	if set.Observe == nil {
 		return

@@ -3,18 +3,19 @@ package baselock
 import "github.com/redlatch/redlatch/internal/cohort"
 
 // A fenced lock issues a token with each hold. The counter of the tokens is in Redis, so a local hand-off needs tokens that
-// were issued before: an atomic hand-off issues a block of them. Its owner has the first, and each re-entry and each heir the
-// next. While the owner's field is in the lock's hash nobody else is issued a token, so the block is the owner's alone, and
-// whoever is next is issued a greater one. When the owner is over, or lost, what is left of the block is given to nobody.
+// were issued before. An atomic hand-off issues a block of them to its owner. The owner has the first token of the block, and
+// each re-entry and each heir has the next one. While the owner's field is in the lock's hash, Redis issues tokens to no other
+// owner. So the block is the owner's alone, and the tokens of the next owner are greater. When the owner is over, or lost, the
+// rest of the block is never used.
 //
-// The scripts that end a hold, or re-enter, carry the last token of the block. They raise the counter to it, should it have
-// been lost meanwhile.
+// The scripts that end a hold, or re-enter, carry the last token of the block. They raise the counter to it, in case the
+// counter has been lost meanwhile.
 
 // mostTokens is the most that a block has.
 const mostTokens = 4096
 
-// blockFor is how many tokens next is to have when o hands the lock over to it by script: twice as many as the last streak
-// gave out, for the heirs of next, or one if it cannot have heirs.
+// blockFor is the number of tokens that the atomic hand-off from o to next issues: twice as many as the last streak used, for
+// the heirs of next, or one if next cannot have heirs.
 func (o *owner) blockFor(next *owner, line *cohort.Cohort) int64 {
 	if !next.inherits() {
 		return 1
@@ -22,7 +23,7 @@ func (o *owner) blockFor(next *owner, line *cohort.Cohort) int64 {
 	return min(2*max(line.Given.Load(), int64(o.run.given), 1), mostTokens)
 }
 
-// inheritance is what an heir of o begins with: of a fenced lock the next token and all behind it.
+// inheritance is what an heir of o begins with. For a fenced lock that is the next token of the block and all behind it.
 func (o *owner) inheritance() attemptReply {
 	if o.base.tokens == "" {
 		return attemptReply{}
@@ -32,8 +33,8 @@ func (o *owner) inheritance() attemptReply {
 	return attemptReply{Token: o.token + 1, Spare: o.spare - 1}
 }
 
-// drawLocked gives the owner its next token, for a re-entry after which the counter is at issued. If that is not the last of
-// the block then the re-entry was issued a token of its own, and none of the block is left.
+// drawLocked gives the owner its next token, for a re-entry. issued is the counter after the re-entry. If that is not the last
+// token of the block then the re-entry was issued a token of its own, and the block is used up or void.
 func (o *owner) drawLocked(issued int64) {
 	if o.spare > 0 && issued == o.token+o.spare {
 		o.token, o.spare = o.token+1, o.spare-1

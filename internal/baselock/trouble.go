@@ -16,9 +16,9 @@ var errLate = errors.New("the outage took longer")
 // errSlow tells that a single answer took so long, as the next one may.
 var errSlow = errors.New("the answer took longer")
 
-// A trouble is what goes wrong with the acquisitions of one wait that cannot be sent again, but can be made anew: under
-// another identity, while what the last one may have brought is given back. Whoever tries only is told of the error: what
-// the one before may have brought would look like somebody else's.
+// A trouble is an outage during the wait of an acquisition that cannot be sent again. It can be made anew, under another
+// identity, while the lock that the last send may have taken is given back. A TryLock is not made anew and returns the error:
+// the lock that the first send may have taken would look as if another holder had it.
 type trouble struct {
 	since time.Time // when a send got no answer; zero: there is none
 }
@@ -40,5 +40,5 @@ func (t *trouble) passes(ctx context.Context, set *settings.Settings, err error)
 	return time.Since(t.since) < set.OutageFor(false)
 }
 
-// troublePause is how long to wait before one who stands alone acquires anew.
+// troublePause is the pause before a waiter outside the local queue acquires anew.
 const troublePause = 50 * time.Millisecond
