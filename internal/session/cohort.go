@@ -9,17 +9,18 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 )
 
-// Channels are those that a cohort listens to.
+// Channels are the channels that a cohort listens to.
 type Channels struct {
-	Releases string // whose messages wake it; empty: it polls
+	Releases string // its messages wake the cohort; empty: the cohort polls
 	Queue    string // the process queue; empty: there is none
 
-	// Handed is called with each message that says to which process of that queue the lock was handed. It must not block.
+	// Handed is called with each message by which a process of the queue hands the lock to this one. It must not block.
 	Handed func(c *cohort.Cohort, message string)
 
-	// Counted is a channel by which the server counts who listens to the others; empty: none. It stands no longer than these.
+	// Counted is a channel without messages. The server counts its subscribers as processes that listen to both channels above.
+	// Empty: there is none.
 	Counted string
-	Ignored func(message string) bool // with Counted: a message of a release that does not wake a cohort that hears hand-offs
+	Ignored func(message string) bool // with Counted: a message on Releases that does not wake a cohort which hears hand-offs
 }
 
 // Join returns the cohort of key, which listens to these channels; see [cohort.Registry.Join].
@@ -27,7 +28,7 @@ func (s *Session) Join(key cohort.Key, channels Channels) (_ *cohort.Cohort, hel
 	return s.Cohorts.Join(key, func(c *cohort.Cohort) cohort.Subscriptions { return s.subscribe(c, channels) })
 }
 
-// subscribe has the hub wake the cohort. Messages mean that what was confirmed before is old news.
+// subscribe has the hub wake the cohort. A message means that what Redis confirmed before it is old news.
 func (s *Session) subscribe(c *cohort.Cohort, channels Channels) (to cohort.Subscriptions) {
 	s.mu.Lock()
 	hub := s.hubLocked()
@@ -35,7 +36,7 @@ func (s *Session) subscribe(c *cohort.Cohort, channels Channels) (to cohort.Subs
 	if channels.Releases == "" || hub == nil {
 		return to
 	}
-	if channels.Queue != "" { // first, so that it stands when the other one does
+	if channels.Queue != "" { // first, so that this subscription stands when that to the releases does
 		to.Own = hub.Hear(channels.Queue+":"+s.ID, func(message string) { channels.Handed(c, message) })
 	}
 	wake := func() {
@@ -51,11 +52,11 @@ func (s *Session) subscribe(c *cohort.Cohort, channels Channels) (to cohort.Subs
 			wake()
 		}
 	}, wake)
-	to.Count = hub.Hear(channels.Counted, func(string) {}) // last, so that the others stand when it does
+	to.Count = hub.Hear(channels.Counted, func(string) {}) // last, so that the others stand when this one is counted
 	return to
 }
 
-// Waiters is how many calls of this process wait for key, those for a fair lock among them.
+// Waiters is how many calls of this process wait for key, also for a fair lock.
 func (s *Session) Waiters(key cohort.Key) int {
 	s.mu.Lock()
 	q := s.queues[key]
@@ -78,12 +79,12 @@ func (s *Session) Found(key cohort.Key) error {
 	return s.Cohorts.Found(key)
 }
 
-// learnEvery is how often Behind looks. It is only for a call that comes while the first attempt of another is under way.
+// learnEvery is how often Behind looks. Only a call that comes during the first attempt of another looks more than once.
 const learnEvery = 2 * time.Millisecond
 
-// Behind is for a call that asks once while others of this process wait for key, which it must not overtake: it is told
-// what they have found out. If that is nothing yet, Behind waits for it, for as long as the outage may last. nil without an
-// error says that no call waits any more, or that this process has got what key is for.
+// Behind is for a call that asks once while other calls of this process wait for key. It must not overtake them, so it is told
+// what they have found out. If that is nothing yet, Behind waits for it, for outage at most. nil without an error says that no
+// call waits any more, or that this process has got what key is for.
 func (s *Session) Behind(ctx context.Context, key cohort.Key, outage time.Duration) (found, err error) {
 	until := time.Now().Add(outage)
 	for {

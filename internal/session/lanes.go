@@ -17,10 +17,10 @@ type lanes struct {
 
 	mu       sync.Mutex
 	sequence int64               // the latest
-	running  time.Duration       // when its round began, from opened on: by the clock that is never set
-	shown    time.Duration       // and by the one that shows the time of day
+	running  time.Duration       // when its round began, counted from opened by the monotonic clock
+	shown    time.Duration       // the same by the clock that shows the time of day
 	lent     map[string]*lending // by the key of the counter
-	spare    *lending            // the latest that was forgotten: it is the next as a rule, where one at a time is busy
+	spare    *lending            // the latest that was forgotten: a counter that has one operation at a time needs it next
 }
 
 // A lending is the lanes of one counter.
@@ -60,8 +60,8 @@ func (l *lanes) lendingLocked(key, session string) *lending {
 	return lent
 }
 
-// nextLocked is the next number, of the present round; after more operations than a round has numbers for, of a later one.
-// Numbers go up by two: the one between is that of the operation which settles this one, if it comes to that.
+// nextLocked is the next number, of the present round as a rule; after more operations than a round has numbers for, of a later
+// one. Numbers go up by two: the number between two operations is for settling the former one, if that is needed.
 func (l *lanes) nextLocked() int64 {
 	now := time.Now()
 	if l.roundOver(now.Sub(l.opened), now.Round(0).Sub(l.opened.Round(0))) {

@@ -52,7 +52,7 @@ func (s *Session) Publish(ctx context.Context) (string, error) {
 	if chosen := s.publish.chosen.Load(); chosen != nil {
 		return *chosen, nil
 	}
-	// The question is nobody's in particular: no caller's context ends it for the others.
+	// Several callers share the question, so the context of one does not end it.
 	answer := s.publish.asking.DoChan("", func() (command any, err error) {
 		if raised := raise.Run(func() { command, err = s.publish.ask(s.Client, s.topology) }); raised != nil {
 			return "", raised
@@ -71,8 +71,8 @@ func (s *Session) Publish(ctx context.Context) (string, error) {
 	}
 }
 
-// PublishFor is Publish for a command that cannot do without: while nobody answers the question is asked again, for as
-// long as the outage may last for the command itself.
+// PublishFor is Publish for a command that needs it. While no server answers, the question is asked again, for outage at
+// most: for as long as an outage may last for the command itself.
 func (s *Session) PublishFor(ctx context.Context, outage time.Duration) (string, error) {
 	if chosen := s.publish.chosen.Load(); chosen != nil { // the common case allocates nothing
 		return *chosen, nil
@@ -125,7 +125,8 @@ func (s *Session) PublishWithin(ctx context.Context, d time.Duration) (string, e
 	return publish, err
 }
 
-// KnowsListeners tells whether a server knows all who listen to a channel: not on a cluster whose channels are not sharded.
+// KnowsListeners tells whether one server knows all subscribers of a channel. It does not on a cluster without sharded
+// channels.
 func (s *Session) KnowsListeners() bool {
 	chosen := s.publish.chosen.Load()
 	return !s.cluster.Load() || s.publish.primary.Load() || chosen != nil && *chosen == Sharded
@@ -154,8 +155,9 @@ func (p *publishCommand) ask(client Client, topology dispatch.Cluster) (string, 
 	return *p.chosen.Load(), nil
 }
 
-// onePrimary tells whether a client has the type of a cluster's, but one primary that is no cluster. So has one for Sentinel
-// that also reads from replicas. It knows its servers by itself, and the others of that primary have plain clients.
+// onePrimary tells whether a client has the type of a cluster client, but a single primary that is no cluster. A client for
+// Sentinel that also reads from replicas is one. It knows its servers by itself, and the other processes of that primary have
+// plain clients.
 func onePrimary(ctx context.Context, topology dispatch.Cluster) (bool, error) {
 	client, ok := topology.(interface{ Options() *redis.ClusterOptions })
 	if !ok || client.Options().ClusterSlots == nil {
@@ -165,7 +167,8 @@ func onePrimary(ctx context.Context, topology dispatch.Cluster) (bool, error) {
 	return len(slots) == 1, err
 }
 
-// atPrimary subscribes where messages are published, and listeners counted: not at a replica that the client reads from.
+// atPrimary subscribes at the primary, where messages are published and subscribers counted, and not at a replica that the
+// client reads from.
 type atPrimary struct {
 	Client
 	topology dispatch.Cluster
@@ -179,8 +182,7 @@ func (p atPrimary) Subscribe(ctx context.Context, channels ...string) *redis.Pub
 	return primary.Subscribe(ctx, channels...)
 }
 
-// hubLocked makes the hub on first use, when it is decided which family of channels it has to listen to. It is nil while
-// that is not known: the line then polls.
+// hubLocked makes the hub when it is first used and the family of channels is known. Until then it is nil, and cohorts poll.
 func (s *Session) hubLocked() *wakeup.Hub {
 	chosen := s.publish.chosen.Load()
 	if s.hub != nil || chosen == nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/redlatch/redlatch/internal/fairqueue"
 )
 
-// A queue is a fairqueue.Queue for as long as somebody is in it.
+// A queue is a fairqueue.Queue, which exists while a call is in it.
 type queue struct {
 	*fairqueue.Queue
 	users int // guarded by Session.mu
@@ -33,9 +33,8 @@ func (s *Session) Queue(key cohort.Key) (*fairqueue.Queue, func()) {
 	}
 }
 
-// Listen has hear called with every message on the channel, and missed when some may have been missed. confirmed is closed
-// once messages arrive. Where it is not known yet which family of channels is in use, there will be none, and confirmed is
-// nil.
+// Listen calls hear with every message on the channel, and missed when messages may have been missed. confirmed is closed
+// once messages arrive. While it is not known which family of channels is in use, no message will come and confirmed is nil.
 func (s *Session) Listen(channel string, hear func(message string), missed func()) (confirmed <-chan struct{}, stop func()) {
 	s.mu.Lock()
 	hub := s.hubLocked()

@@ -38,10 +38,10 @@ func (s *Session) BatchOf(kind, key string) watchdog.Batch {
 }
 
 // renew sends what is due at one server, on this goroutine, in one round trip, by a connection of its own: it must not
-// stand in a queue behind a command that hangs. Failures are left to the watchdog, which sends again by its own clock,
-// to whoever is the master by then, except for two: a server that does not know a script, and one that has not the slot
-// any more. A plain client may have the one address of a cluster, as serverless ones and proxies have: what is sent again
-// then has one slot a script.
+// stand in a queue behind a command that hangs. After most failures the watchdog sends again, by its own clock, to the server
+// that is the master by then. Two failures are dealt with here: the server does not know a script, or has not the slot any
+// more. A plain client may have the single address of a cluster, as of a serverless one or a proxy. Each script that is sent
+// again then has keys of one slot.
 func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(script int, alive []bool, err error)) {
 	var server dispatch.Client = s.Client
 	if master, ok := due[0].Batch.Server.(*redis.Client); ok {
@@ -71,8 +71,8 @@ func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(
 				}
 				continue
 			case outcome.NotYet, outcome.Unknown:
-				// A send that waits for a connection fails by the end of ctx too, and that says nothing of the master. Seen
-				// before the answers, the last of which ends it.
+				// A send that waits for a connection fails by the end of ctx too, and that says nothing about the master. This is
+				// read before the answers are given, because the last of them ends ctx.
 				unreached = unreached || ctx.Err() == nil
 				continue
 			default:
@@ -136,7 +136,7 @@ func joined(script int, parts []*renewal) (int, []bool, error) {
 	return script, alive, nil
 }
 
-// flush sends each renewal one time, all in one round trip. What a hook of the client panics with fails all of them.
+// flush sends each renewal once, all in one round trip. If a hook of the client panics, all of them fail.
 func flush(ctx context.Context, server dispatch.Client, all []*renewal) {
 	sends := make([]redis.Cmder, len(all))
 	for i, r := range all {

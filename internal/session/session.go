@@ -34,7 +34,7 @@ type Client interface {
 	SSubscribe(ctx context.Context, channels ...string) *redis.PubSub
 }
 
-// A Session belongs to one client of this process. Its ID is random, so a process that restarts is somebody else.
+// A Session belongs to one client of this process. Its ID is random, so a process that restarts has another one.
 type Session struct {
 	ID       string
 	Client   Client
@@ -87,9 +87,9 @@ func Of(client Client, set *settings.Settings) *Session {
 	return s
 }
 
-// spread is for a client that turns out to be a cluster's after primitives were made without knowing: what was taken for
-// one server's would be renewed in scripts of many slots, which a cluster refuses, and be lost. The family of channels is
-// decided anew unless somebody listens already.
+// spread is for a client that turns out to be a cluster's after primitives were made without knowing it. Their renewals would
+// be scripts for keys of many slots, which a cluster refuses, and the holds would be lost. The family of channels is decided
+// anew, unless the hub listens already.
 func (s *Session) spread(set *settings.Settings) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,8 +140,8 @@ func lingerOf(linger *atomic.Int64) func() time.Duration {
 	return func() time.Duration { return time.Duration(linger.Load()) }
 }
 
-// newID is a random UUID, as text: Redisson's clients have one too. Theirs are of version 4. Ours are of version 8, which
-// is for uses of one's own, so that a script can tell whose owner it sees.
+// newID is a random UUID, as text. Redisson's clients have UUIDs of version 4. Ours are of version 8, which is free for any
+// use, so that a script can tell the owners of the two libraries apart.
 func newID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
@@ -157,7 +157,7 @@ func (s *Session) NextOwner() string {
 	return string(strconv.AppendInt(text, s.owners.Add(1), 10))
 }
 
-// silent is where what nobody wants to read goes.
+// silent discards what is logged.
 var silent = slog.New(slog.DiscardHandler)
 
 // Logger returns l, or a logger that says nothing.
