@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// otherWork is how many cores of the machine are at work in a second in which the benchmarks do nothing, or 0 where the
-// system does not say. A load average would still tell of the compiler that built this program.
+// otherWork is the number of cores that are busy in a second in which the benchmarks do nothing, or 0 where the system does
+// not say. A load average would still include the compiler that built this program.
 func otherWork() float64 {
 	busy, all := jiffies()
 	time.Sleep(time.Second)
@@ -19,7 +19,7 @@ func otherWork() float64 {
 	return float64(busyThen-busy) / float64(allThen-all) * float64(runtime.NumCPU())
 }
 
-// jiffies are the ticks that all cores have worked, and with those that they were idle, since the system started.
+// jiffies are the ticks since the system started, summed over all cores: the busy ones, and all of them.
 func jiffies() (busy, all int64) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -170,7 +170,8 @@ func (p *plan) run(ctx context.Context) (err error) {
 	return err
 }
 
-// others starts two more servers, for what needs three. Without them that is left out, and the results say so.
+// others starts two more servers, for primitives that need three. Without these servers they are left out, and the results
+// say so.
 func (p *plan) others(t *trial.Trial) (stop func()) {
 	for range 2 {
 		s, err := server.Start()

@@ -14,11 +14,11 @@ import (
 // Config is what a library is opened with.
 type Config struct {
 	Addr    string
-	Others  []string      // further servers, of what needs several
-	Lease   time.Duration // of what is taken, also where it is renewed
-	Poll    time.Duration // pause between two questions of libraries whose waiters ask again and again
+	Others  []string      // addresses of further servers, for a lock that needs several
+	Lease   time.Duration // of each hold, also of one that is renewed
+	Poll    time.Duration // pause between two attempts of a waiter, in libraries that poll
 	Pool    int           // connections of a go-redis client; 0 leaves its default
-	Permits int64         // of a semaphore
+	Permits int64         // number of permits that a semaphore has
 }
 
 // A Library is one way to take a key and give it back.
@@ -29,7 +29,7 @@ type Library struct {
 	Sends    []string // commands that it sends itself, beside EVALSHA, EVAL and those of pub/sub
 	Note     string   // what it is and how it is set
 	Open     func(Config) (Client, error)
-	Waiter   func(Config) (Client, error) // opens the side that is woken, where it is not like the other; else nil
+	Waiter   func(Config) (Client, error) // opens the side that only waits, where it needs another client; else nil
 }
 
 // A Client is one connection pool with whatever the library keeps beside it.

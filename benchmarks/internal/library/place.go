@@ -9,9 +9,9 @@ import (
 	front "github.com/redlatch/redlatch"
 )
 
-// A place is what the values of a primitive are made with.
+// A place has the clients and settings with which the values of a primitive are made.
 type place struct {
-	clients []*redis.Client // of the server, and of the others that Config names
+	clients []*redis.Client // one of Config.Addr, and one of each of Config.Others
 	lease   front.Option
 	permits int64
 }
@@ -35,7 +35,8 @@ func (p *place) Close() error {
 	return errors.Join(errs...)
 }
 
-// primitive has the callers of one client share one value for each key, as a program does that keeps its locks.
+// primitive makes a library in which the callers of one client share one value for each key, as in a program that keeps its
+// locks.
 func primitive[T any](name, note string, value func(p *place, key string) (T, error), handle func(T) Handle) Library {
 	return Library{
 		Name: name, Note: note, Contends: true, Renews: true,

@@ -17,18 +17,18 @@ import (
 	"github.com/redlatch/redlatch/spinlock"
 )
 
-// A Primitive is one of redlatch's own. It is measured as a library of its own, beside the floor.
+// A Primitive is a primitive of redlatch. It is measured as if it were a library, beside the floor.
 type Primitive struct {
 	Library
-	Own, Hot, Wakes bool   // whether callers with keys of their own, one key for all, and the wake-up of a waiter make sense
-	Servers         int    // how many it uses; 0 is one
-	Redisson        string // what the Java program calls its counterpart; empty if that cannot be measured with it
+	Own, Hot, Wakes bool   // it can be measured with a key for each caller, with one key for all, with the wake-up of a waiter
+	Servers         int    // the number of servers that it uses; 0 is one
+	Redisson        string // the name of its counterpart in the Java program; empty: there is none, or it cannot be measured
 }
 
-// Permits is how many callers a semaphore lets in at once, but where one caller has to wait for another.
+// Permits is the number of permits of a semaphore, except in the measurement of a wake-up.
 const Permits = 4
 
-// Primitives are all of them, in the order in which they are shown.
+// Primitives are the primitives of redlatch, in the order in which they are shown.
 var Primitives = []Primitive{
 	lock("rlock", "lock", "reentrant lock", func(p *place, key string) front.Locker { return rlock.New(p.clients[0], key, p.lease) }),
 	lock("fencedlock", "fenced", "reentrant lock with a token for each hold",
@@ -93,7 +93,7 @@ func lock(name, redisson, note string, value func(p *place, key string) front.Lo
 	}
 }
 
-// neverBusy says that its callers do not wait for each other.
+// neverBusy returns p without the wake-up of a waiter: its callers do not wait for each other.
 func neverBusy(p Primitive) Primitive {
 	p.Wakes = false
 	return p
@@ -104,7 +104,7 @@ func onServers(n int, p Primitive) Primitive {
 	return p
 }
 
-// mixed has nine of ten callers read and one write, drawn anew each time.
+// mixed is a read-write lock with nine readers for each writer. A caller draws anew each time which of the two it is.
 func mixed() Primitive {
 	return Primitive{
 		Hot: true,
@@ -114,7 +114,7 @@ func mixed() Primitive {
 	}
 }
 
-// latch has one caller set a latch to one and count it down; another that waits for it only waits.
+// latch is a latch that a caller sets to one and counts down. The waiter of a wake-up only waits.
 func latch() Primitive {
 	found := func(p *place, key string) (*countdownlatch.Latch, error) {
 		return countdownlatch.New(p.clients[0], key), nil

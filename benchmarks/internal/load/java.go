@@ -90,8 +90,8 @@ func (j *Java) Runner(key string, callers int, own bool) Runner {
 	return &javaRunner{java: j, key: key, callers: callers, own: own}
 }
 
-// Primitive has callers threads want the same object of a kind that the Java program knows. members are the keys of
-// what it is made of, if it is.
+// Primitive makes a runner of callers threads that want the same object. kind is a kind that the Java program knows. members
+// are the keys of the locks that the object is made of, nil if it is not made of others.
 func (j *Java) Primitive(kind, key string, members []string, callers int) Runner {
 	return &javaRunner{java: j, kind: kind, key: key, members: members, callers: callers}
 }
@@ -130,7 +130,7 @@ type javaRunner struct {
 	own     bool
 }
 
-// warming is how long a runner of a new kind runs before it is measured, so that what it uses is compiled.
+// warming is how long a runner of a new kind runs before it is measured, so that its code is compiled by then.
 const warming = 2 * time.Second
 
 func (r *javaRunner) Block(length time.Duration) (Block, error) {

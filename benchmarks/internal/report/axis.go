@@ -2,15 +2,15 @@ package report
 
 import "math"
 
-// An axis says where on a picture a value lies.
+// An axis maps values to places in a picture.
 type axis struct {
 	ticks []float64 // from the left end to the right end
 	from  float64   // where bars begin
 	log   bool
 }
 
-// axis has room for all bars. On a logarithmic one every step is ten times the one before, and bars begin at the mark,
-// so that what is slower than it points to the left.
+// axis makes an axis that has room for all bars. On a logarithmic axis every tick is ten times the one before, and bars begin
+// at the mark, so that a value below the mark has a bar to the left.
 func (c chart) axis() axis {
 	low, top := math.Inf(1), 0.0
 	for _, g := range c.groups {
@@ -47,7 +47,7 @@ func (c chart) axis() axis {
 	return a
 }
 
-// x is the place of a value; what does not fit stands at the end.
+// x is the place of a value. A value beyond an end has the place of that end.
 func (a axis) x(v float64) float64 {
 	left, right := a.ticks[0], a.ticks[len(a.ticks)-1]
 	v = min(max(v, left), right)
@@ -58,7 +58,7 @@ func (a axis) x(v float64) float64 {
 	return barLeft + part*(barRight-barLeft)
 }
 
-// nice is the next of 1, 2, 5 times a power of ten.
+// nice is the least 1, 2 or 5 times a power of ten that is not below step.
 func nice(step float64) float64 {
 	if step <= 0 {
 		return 1

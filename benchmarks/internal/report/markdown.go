@@ -10,7 +10,7 @@ import (
 	"github.com/redlatch/redlatch/benchmarks/internal/stats"
 )
 
-// Text is all tables of what was run.
+// Text is the tables of both parts, as far as they were run.
 func Text(r Results) (text string) {
 	if libraries := r.part(false); libraries.found() {
 		text = Markdown(libraries)
@@ -60,10 +60,10 @@ func heading(w *text, r Results, title string) {
 	}
 }
 
-// quiet is how many cores may be at work with something else.
+// quiet is the number of cores that may do other work before the figures are called provisional.
 const quiet = 0.2
 
-// busy tells that something else was running.
+// busy tells whether the machine did other work.
 func (r Results) busy() bool { return r.Busy > quiet }
 
 type text struct{ strings.Builder }
@@ -109,7 +109,7 @@ func one(w *text, r Results, network string) {
 	w.line("\n## One key, %s\n", network)
 	w.line("Sections per second, as a multiple of what a local queue with bare EVALSHA and pub/sub does at the same time. " +
 		"Jain's index is 1 when all callers get the same; the smallest share is of the fair one. Speed counts only together with them: " +
-		"an empty section rewards whoever keeps the key to himself.\n")
+		"an empty section rewards a caller that keeps the key to itself.\n")
 	for _, title := range titles(rows) {
 		first, _ := find(rows, title, rows[0].Library) // the floor takes part in all
 		w.line("**%s**, blocks of %s\n", title, first.Block)

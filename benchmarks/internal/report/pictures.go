@@ -25,7 +25,7 @@ func Pictures(r Results) map[string]string {
 	return files
 }
 
-// draw says in the picture, too, when its figures are provisional.
+// draw draws a chart. Its title says so if the figures are provisional.
 func (r Results) draw(c chart) string {
 	if r.busy() {
 		c.title += " (provisional: busy machine)"
@@ -33,7 +33,7 @@ func (r Results) draw(c chart) string {
 	return c.svg()
 }
 
-// speed is for those who have not read anything yet: the everyday case first, and locks alone.
+// speed is the picture of the README, for readers that know nothing yet. It has the everyday case first, and only locks.
 func speed(r Results) chart {
 	c := chart{
 		title: "Taking a lock and giving it back",
@@ -93,7 +93,7 @@ func oneKey(r Results, network string) chart {
 	}
 }
 
-// brief has as many digits as can be told apart on a logarithmic axis.
+// brief writes a value with as many digits as a logarithmic axis can show.
 func brief(v float64) string {
 	switch {
 	case v >= 10:

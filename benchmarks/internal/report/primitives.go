@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Primitives writes the tables of redlatch's own.
+// Primitives writes the tables of redlatch's own primitives.
 func Primitives(r Results) string {
 	var w text
 	heading(&w, r, "Every primitive")
@@ -56,8 +56,8 @@ func Primitives(r Results) string {
 	return w.String()
 }
 
-// primitives writes a table with a line for each primitive and a column for each scenario of rows, and one before these
-// if first has a name.
+// primitives writes a table with a line for each primitive and a column for each scenario of rows. If first is not empty,
+// that is the title of one more column, before the others, with the rows that alone finds.
 func (t *text) primitives(r Results, rows []Row, first string, alone func(name string) (Row, bool), show func(Row) string) {
 	head := []string{""}
 	if first != "" {
@@ -78,7 +78,7 @@ func (t *text) primitives(r Results, rows []Row, first string, alone func(name s
 	}
 }
 
-// times is the ratio by itself, for tables that are wide enough.
+// times is the ratio without its spread, for tables with many columns.
 func times(row Row) string {
 	if row.Floor {
 		return ratio(row)
@@ -121,7 +121,7 @@ func (r Results) primitives(group string) (found []Row) {
 	return found
 }
 
-// names are what rows are about, each once, in order, with Redisson's behind what it is the counterpart of.
+// names are the primitives of rows, each once, in order. Redisson's counterpart stands behind its primitive.
 func names(rows []Row) (found []string) {
 	seen := map[string]bool{}
 	add := func(name string) {
@@ -153,7 +153,7 @@ func primitivePictures(r Results) map[string]string {
 	return files
 }
 
-// hot draws the crowds; one caller alone is in the table.
+// hot draws the scenarios with many callers. One caller alone is only in the table.
 func hot(r Results) chart {
 	return chart{
 		title: "Every primitive, when all want the same object",

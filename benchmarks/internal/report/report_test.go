@@ -90,7 +90,7 @@ func TestPicturesAreWellFormedAndShowWhoIsUnfair(t *testing.T) {
 	require.NotContains(t, one, `class="ours hatched"`)
 }
 
-// everything is results with some rows of primitives.
+// everything is results, with some rows of primitives.
 func everything() Results {
 	r := results()
 	r.Libraries = append(r.Libraries, Library{Name: "rlock", Primitive: true}, Library{Name: "fairlock", Primitive: true})
@@ -180,7 +180,7 @@ func TestALogarithmicAxisGivesEachPowerOfTenTheSameRoom(t *testing.T) {
 	a := c.axis()
 	require.Equal(t, []float64{0.1, 1, 10, 100}, a.ticks)
 	require.InDelta(t, a.x(1)-a.x(0.1), a.x(100)-a.x(10), 1e-9)
-	require.InDelta(t, barLeft, a.x(0), 0) // has no place of its own
+	require.InDelta(t, barLeft, a.x(0), 0) // 0 is not on a logarithmic axis, and stands at its left end
 	require.InDelta(t, barRight, a.x(1000), 0)
 	require.InDelta(t, 1, a.from, 0)
 	require.Equal(t, []float64{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5}, chart{groups: []group{{bars: []bar{{value: 3.2}}}}}.axis().ticks)

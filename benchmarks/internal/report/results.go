@@ -15,7 +15,7 @@ import (
 	"github.com/redlatch/redlatch/benchmarks/internal/stats"
 )
 
-// Results are all that a run has found.
+// Results are the figures of a run.
 type Results struct {
 	Command   string             `json:"command"`
 	Date      string             `json:"date"`
@@ -24,7 +24,7 @@ type Results struct {
 	RoundTrip map[string]float64 `json:"round_trip_us"` // a PING, by network
 	Rounds    int                `json:"rounds"`
 	Block     string             `json:"block"`
-	Busy      float64            `json:"busy_cores"` // at work with something else before or after the run
+	Busy      float64            `json:"busy_cores"` // cores that did other work before or after the run
 	Libraries []Library          `json:"libraries"`
 	Rows      []Row              `json:"rows"`
 	Waiters   []Waiters          `json:"idle_waiters,omitempty"`
@@ -43,10 +43,10 @@ type Library struct {
 }
 
 const (
-	// Ours is the library that this is all about.
+	// Ours is this library.
 	Ours = "redlatch"
 
-	// Counterpart is appended to the name of a primitive, and names Redisson's.
+	// Counterpart is appended to the name of a primitive to name Redisson's.
 	Counterpart = ", Redisson's"
 
 	// Redisson is the name of the Java side.
@@ -61,8 +61,8 @@ type Row struct {
 	Network   string        `json:"network"`
 	Library   string        `json:"library"`
 	Block     string        `json:"block"`
-	Primitive bool          `json:"primitive,omitempty"` // one of redlatch's, or the floor beside them
-	Floor     bool          `json:"floor"`               // the ratio is the floor's to itself: the noise
+	Primitive bool          `json:"primitive,omitempty"` // a primitive of redlatch, its counterpart of Redisson, or the floor beside them
+	Floor     bool          `json:"floor"`               // the library is the floor; its ratio is to itself, so its spread is the noise
 	Value     stats.Summary `json:"value"`               // pairs per second; for wake-ups, microseconds
 	Ratio     stats.Summary `json:"ratio"`               // to the floor's blocks before and after
 	Jain      float64       `json:"jain"`
@@ -71,7 +71,7 @@ type Row struct {
 	WaitP99   float64       `json:"wait_p99_us"`
 	Allocs    float64       `json:"allocs_per_pair,omitempty"`
 	Commands  float64       `json:"commands_per_pair"`
-	Micros    float64       `json:"server_us_per_pair"` // that the server worked on these commands
+	Micros    float64       `json:"server_us_per_pair"` // the server's time for these commands
 	In        float64       `json:"bytes_to_server_per_pair"`
 	Out       float64       `json:"bytes_from_server_per_pair"`
 	Stuck     int           `json:"stuck"`
@@ -105,8 +105,8 @@ type Stall struct {
 	Tries   int     `json:"tries"`
 }
 
-// Write puts everything into a folder, in two parts with tables and pictures each: results, the comparison with other
-// libraries, and primitives. A part of which nothing was run leaves the files there as they are.
+// Write puts the figures, tables and pictures into a folder, in two parts: results is the comparison with other libraries,
+// primitives that of redlatch's own primitives. The files of a part of which nothing was run stay as they are.
 func Write(r Results, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -136,7 +136,7 @@ func Write(r Results, folder string) error {
 	return errors.Join(errs...)
 }
 
-// Redraw writes the tables and pictures of a folder again, from the figures that are there.
+// Redraw writes the tables and pictures of a folder again, from the figures in it.
 func Redraw(folder string) error {
 	for _, name := range []string{"results.json", "primitives.json"} {
 		text, err := os.ReadFile(filepath.Join(folder, name))

@@ -89,8 +89,8 @@ type Counts struct {
 	In, Out  int64                 // bytes
 }
 
-// Executions are how often a command was executed, and how long that took the server: that of a script with all that
-// it called.
+// Executions are the number of times that a command was executed, and the server's time for that. The time of a script
+// includes the commands that it called.
 type Executions struct {
 	Calls  int64
 	Micros int64
@@ -132,7 +132,7 @@ var outer = []string{"evalsha", "eval", "subscribe", "unsubscribe", "ssubscribe"
 // Usage is what happened between two Counts.
 type Usage struct{ Commands, Micros, In, Out int64 }
 
-// Add adds what happened elsewhere, or at another time.
+// Add adds the usage of another server, or of another time.
 func (u *Usage) Add(more Usage) {
 	u.Commands += more.Commands
 	u.Micros += more.Micros

@@ -34,7 +34,7 @@ func TestWhatClientsSendIsCountedAndWhatScriptsCallIsNot(t *testing.T) {
 	require.Positive(t, Between(before, after, nil).In)
 	spent := Between(before, after, nil).Micros
 	require.Positive(t, spent)
-	require.Greater(t, Between(before, after, []string{"hset"}).Micros, spent) // which the script called: its time holds that already
+	require.Greater(t, Between(before, after, []string{"hset"}).Micros, spent) // the script called it, and the time of the script includes it already
 	require.Positive(t, Between(before, after, nil).Out)
 }
 

@@ -19,10 +19,10 @@ type entrant struct {
 	name   string
 	sends  []string
 	runner load.Runner
-	close  func() error     // of the clients that the runner's callers use
-	others []*server.Server // that it uses beside the first
-	idles  bool             // may be found to have done nothing, twice: it is so slow
-	warm   bool             // has run already
+	close  func() error     // closes the clients of the runner's callers
+	others []*server.Server // the servers that it uses beside the first
+	idles  bool             // it is so slow that a block in which it did nothing counts, at the second try
+	warm   bool             // it has run already
 
 	values, ratios, jain, smallest []float64
 	waits                          []int64
@@ -109,7 +109,7 @@ func (t *Trial) block(s scenario, e *entrant, length time.Duration, overhead ser
 	return 0, fmt.Errorf("%s: nothing was done in %v; give it longer blocks with -block", e.name, length)
 }
 
-// counts are those of all servers that the entrant uses.
+// counts are the counts of all servers that the entrant uses.
 func (t *Trial) counts(e *entrant) (all []server.Counts, err error) {
 	for _, s := range append([]*server.Server{t.Server}, e.others...) {
 		c, err := s.Counts()

@@ -9,8 +9,8 @@ import (
 	"github.com/redlatch/redlatch/benchmarks/internal/report"
 )
 
-// primitives runs a scenario with each primitive in turn, between blocks of the floor, and with Redisson's counterpart
-// where there is one. One that fails is left out, and the results say so: the others are measured all the same.
+// primitives runs a scenario with each primitive in turn, between blocks of the floor, and with Redisson's counterpart where
+// there is one. A primitive that fails is left out, and the results say so. The others are measured all the same.
 func (t *Trial) primitives(ctx context.Context, s scenario, results *report.Results) (err error) {
 	l, err := library.Named(s.floor())
 	if err != nil {
@@ -18,7 +18,7 @@ func (t *Trial) primitives(ctx context.Context, s scenario, results *report.Resu
 	}
 	config := t.config(t.Server.Addr)
 	if s.group == "wake" {
-		config.Permits = 1 // or nobody would have to wait
+		config.Permits = 1 // so that the second caller has to wait
 	}
 	for _, other := range t.Others {
 		config.Others = append(config.Others, other.Addr)

@@ -16,7 +16,7 @@ func TestEachPrimitiveStandsBesideTheFloorAndCostsTheServerSomething(t *testing.
 	var r report.Results
 	require.NoError(t, trial.Run(t.Context(), &r))
 	require.Empty(t, r.Left)
-	require.Len(t, r.Rows, 4+3*3+4) // a latch makes no sense where all want the same
+	require.Len(t, r.Rows, 4+3*3+4) // a latch is not measured with one key for all
 	for _, row := range r.Rows {
 		require.True(t, row.Primitive)
 		require.Positive(t, row.Value.Median, row.Scenario+" "+row.Library)
@@ -38,7 +38,7 @@ func TestARedlockIsCountedOnAllItsServers(t *testing.T) {
 	var r report.Results
 	require.NoError(t, trial.Run(t.Context(), &r))
 	require.Len(t, r.Rows, 2)
-	require.Greater(t, r.Rows[1].Commands, 4.0) // six, less those that a block's end has cut off
+	require.Greater(t, r.Rows[1].Commands, 4.0) // six, less the commands that the end of a block has cut off
 }
 
 func TestAPrimitiveWithoutItsServersIsLeftOutAndTheRunGoesOn(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 type scenario struct {
 	name       string
 	title      string
-	group      string // own: everybody has a key; one: all want the same; wake: one waits for another
+	group      string // own: each caller has a key; one: all callers want the same key; wake: one caller waits for another
 	callers    int    // of each process
 	processes  int    // 0: this one
 	clients    int    // of this process, for one key; 0: one
@@ -36,7 +36,7 @@ var scenarios = []scenario{
 	{name: "wake", title: "a waiter of another client", group: "wake", callers: 1, length: 3},
 }
 
-// primitives are the scenarios in which each primitive of redlatch stands beside the floor, and Redisson's beside it.
+// primitives are the scenarios in which each primitive of redlatch is measured, beside the floor and Redisson's counterpart.
 var primitives = []scenario{
 	{name: "own/1", title: "1 caller", group: "own", callers: 1, java: true, length: 1},
 	{name: "own/16", title: "16 callers", group: "own", callers: 16, length: 1},
@@ -50,7 +50,7 @@ var primitives = []scenario{
 	{name: "wake", title: "a waiter of another client", group: "wake", callers: 1, length: 2},
 }
 
-// admits tells whether a primitive can do the scenario.
+// admits tells whether a primitive can be measured in the scenario.
 func (s scenario) admits(p library.Primitive) bool {
 	switch s.group {
 	case "own":

@@ -17,7 +17,7 @@ import (
 // A Trial is one run.
 type Trial struct {
 	Server    *server.Server
-	Others    []*server.Server // for what needs several
+	Others    []*server.Server // for primitives that need several
 	Networks  []Network
 	Java      *load.Java // nil: Redisson does not take part
 	Rounds    int
