@@ -34,7 +34,7 @@ const (
 	Outside What = "outside" // an act that the promises exclude: force, deletion, eviction, failover with loss of data
 	Broken  What = "broken"  // the run itself is wrong, and proves nothing
 	Final   What = "final"   // what the server says of the object when all is over
-	Stands  What = "stands"  // what this write has left stands in the data when all is over, behind that of the records before
+	Stands  What = "stands"  // when all is over this write is in the data, behind the writes of the records before
 )
 
 // A Mode is what an operation asks of its object.

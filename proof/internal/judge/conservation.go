@@ -6,8 +6,8 @@ import (
 	"github.com/redlatch/redlatch/proof/internal/history"
 )
 
-// conservation: when everything is over, locks are free, and a semaphore has the permits that it was given. An operation
-// whose outcome nobody knows may have happened or not.
+// conservation: when everything is over, locks are free, and a semaphore has the permits that it was given. An operation of
+// unknown outcome may have happened or not.
 func conservation(h *history.History, t *history.Thing, terms Terms) (findings []string, _ int) {
 	if t.Final == nil || len(t.Outside) > 0 {
 		return nil, 0

@@ -9,9 +9,9 @@ import (
 )
 
 // tokens: a grant that was asked for after another one had returned has the greater token, and no two have the same one,
-// re-entries included. A server that loses what it has acknowledged may lose the newest tokens: what was issued before and
-// what was issued after that are not compared. Nor is what a process may have handed on, with a token from before, in the
-// moment after the lock was taken away.
+// re-entries included. A server that loses what it has acknowledged may lose the newest tokens, so a token from before such a
+// loss is not compared with one from after it. In the moment after a lock was taken away its process may still hand it on, with
+// a token from before: such a token is not compared either.
 func tokens(_ *history.History, t *history.Thing, terms Terms) (findings []string, excused int) {
 	var grants []*history.Act
 	for _, a := range t.Grants(history.Exclusive) {

@@ -8,9 +8,9 @@ import (
 	"github.com/redlatch/redlatch/proof/internal/history"
 )
 
-// stall: while somebody waits for an object who can act, the object is not free for longer than its bound. It counts as
-// free when no act can have it: not one that was granted and is not given back, nor one whose outcome is unknown, nor
-// the hold of a client that was killed, until its lease is over.
+// stall: while a waiter that can act waits for an object, the object is not free for longer than its bound. It counts as free
+// when no act can have it: none that was granted and is not given back, none whose outcome is unknown, and no hold of a killed
+// client whose lease is not over.
 func stall(h *history.History, t *history.Thing, terms Terms) (findings []string, _ int) {
 	if t.Bound == 0 {
 		return nil, 0
@@ -58,7 +58,7 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 			uses = append(uses, use{stretch{a.Called, history.Never}, -a.N})
 		case a.Outcome == history.Got:
 			total += a.N
-			uses = append(uses, use{stretch{0, a.Back}, a.N}) // as if they had been there and in use
+			uses = append(uses, use{stretch{0, a.Back}, a.N}) // before that, the permits count as taken
 		}
 	}
 	return func(w *history.Act) (taken []stretch) {

@@ -7,8 +7,8 @@ import (
 	"github.com/redlatch/redlatch/proof/internal/history"
 )
 
-// staleWrites: a guard accepts no write that was begun after it had accepted one with a greater token, and refuses none
-// before one with a greater token was begun.
+// staleWrites: once a guard has accepted a write, it accepts no later write with a smaller token. It refuses a write only if
+// one with a greater token had begun by then.
 func staleWrites(_ *history.History, t *history.Thing, _ Terms) (findings []string, _ int) {
 	for _, pair := range inversions(t.Grants(history.Write), func(earlier, later int64) bool { return earlier > later }) {
 		findings = append(findings, fmt.Sprintf("%v was accepted with token %d, and after it %v with token %d",
@@ -18,21 +18,21 @@ func staleWrites(_ *history.History, t *history.Thing, _ Terms) (findings []stri
 		if a.Mode == history.Write && a.Outcome == history.Refused && !slices.ContainsFunc(t.Acts, func(b *history.Act) bool {
 			return b.Mode == history.Write && b.Token > a.Token && b.Called < a.Back
 		}) {
-			findings = append(findings, fmt.Sprintf("%v was refused with token %d before anybody wrote with a greater one", a, a.Token))
+			findings = append(findings, fmt.Sprintf("%v was refused with token %d before any write with a greater one began", a, a.Token))
 		}
 	}
 	return findings, 0
 }
 
-// data: what was written through a guard stands there once if it was accepted and not at all if it was refused, with
-// tokens that never fall, and behind what had been accepted before it was begun. A write whose outcome is unknown may be
-// made until the library has settled it.
+// data: an accepted write stands in the data once, a refused one not at all. Tokens never fall from one write in the data to
+// the next. A write stands behind all that had been accepted before it began. A write whose outcome is unknown may be made
+// until the library has settled it.
 func data(h *history.History, t *history.Thing, terms Terms) (findings []string, _ int) {
 	if t.Final == nil {
 		return nil, 0
 	}
 	times := map[*history.Act]int{}
-	var last, latest *history.Act // the latest is that of those before which was called last
+	var last, latest *history.Act // the write right before, and of all before the one that was called last
 	for _, a := range t.Data {
 		times[a]++
 		if last != nil && last.Token > a.Token {

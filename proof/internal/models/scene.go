@@ -14,7 +14,7 @@ type scene struct {
 	terms judge.Terms
 }
 
-// latch are the steps of a latch. What nobody knows may come last, after all that it could have changed.
+// latch are the steps of a latch. A count-down of unknown outcome may come last, after everything that it could have changed.
 func (s *scene) latch() (steps []*step) {
 	for id, a := range s.Acts {
 		one := &step{act: a, id: id, from: a.Called, to: a.Back}
@@ -35,8 +35,8 @@ func (s *scene) latch() (steps []*step) {
 	return steps
 }
 
-// parts are the steps in which the number of permits changes. A process that hands permits on among its goroutines learns of
-// a removal a moment late, and others at once: so each permit that is removed has a moment of its own.
+// parts are the steps in which the number of permits changes. A process that hands permits on among its goroutines learns of a
+// removal a moment later than the others. So each removed permit is a step of its own.
 func parts(n int64) []int64 {
 	if n < 0 {
 		return slices.Repeat([]int64{-1}, int(-n))
@@ -44,7 +44,7 @@ func parts(n int64) []int64 {
 	return []int64{n}
 }
 
-// changed is until when everybody has noticed a change of the number of permits.
+// changed is the time by which all processes have noticed a change of the number of permits.
 func (s *scene) changed(a *history.Act) history.Time {
 	if a.N < 0 {
 		return a.Back + s.terms.Slack
@@ -162,8 +162,8 @@ func (s *scene) takenAway(a *history.Act) history.Time {
 	return history.Never
 }
 
-// judged tells whether a refusal says something: nobody else waited then, nobody's outcome was unknown, and no request can
-// have been executed again. Objects without a bound are held together with others, and refused for them.
+// judged tells whether a refusal can be judged: no other call waited then, the outcome of every call was known, and no request
+// can have been executed again. An object without a bound is held together with others, and may be refused on account of them.
 func (s *scene) judged(a *history.Act) bool {
 	if s.Bound == 0 || a.Within != nil || len(s.Outside) > 0 {
 		return false

@@ -1,5 +1,5 @@
-// Package naive has the primitives that people write who need a lock by noon. Each has one well-known mistake, of which a
-// judge that is worth anything convicts it.
+// Package naive has primitives as they are often written in a hurry. Each has one well-known mistake, of which a judge that is
+// worth anything convicts it.
 package naive
 
 import (
@@ -64,7 +64,7 @@ func until(ctx context.Context, pause time.Duration, ask func() (bool, error)) e
 	}
 }
 
-// Locker is a lock with a time limit that nobody renews, and that whoever gives it back deletes.
+// Locker is a lock with a time limit that is not renewed. A release deletes the lock, also that of another holder.
 type Locker struct {
 	Redis redis.UniversalClient
 	Name  string
@@ -92,7 +92,7 @@ func (l Locker) TryLock(ctx context.Context, _ ...redlatch.Option) (sim.Hold, er
 	return l.taken(), nil
 }
 
-// Queue is a fair lock whose queue nobody looks at.
+// Queue is a fair lock whose waiters do not look at the queue.
 type Queue struct{ Locker }
 
 func (l Queue) Lock(ctx context.Context, _ ...redlatch.Option) (sim.Hold, error) {

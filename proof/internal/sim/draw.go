@@ -11,7 +11,7 @@ import (
 // longestPoll is the longest time between two questions of a waiter: the library's default.
 const longestPoll = 3 * time.Second
 
-// shortPatience is about as short as a fair lock takes it.
+// shortPatience is about the shortest that a fair lock accepts.
 const shortPatience = 3 * time.Second
 
 // Draw makes the plan of a seed. Of four plans one has no faults, one few and two many.

@@ -8,10 +8,10 @@ import (
 	"github.com/redlatch/redlatch/proof/internal/history"
 )
 
-// A fenced lock has data behind a guard. Each write leaves its name at the end of a list, so the list says in the end which
-// were made, how often, and in which order.
+// A fenced lock has data behind a guard. Each write appends its name to a list. So in the end the list says which writes were
+// made, how often, and in which order.
 
-// guarded is under which name the data of an object are judged; empty if it has none.
+// guarded is the name under which the data of an object are judged; empty if it has none.
 func (o Object) guarded() string {
 	if o.Kind == Fenced {
 		return o.Name + ".data"
@@ -19,7 +19,7 @@ func (o Object) guarded() string {
 	return ""
 }
 
-// data is their key.
+// data is the key of the data.
 func (o Object) data() string { return "{" + o.Name + "}:data" }
 
 // claim tells the guard of a token.
@@ -47,7 +47,7 @@ func (c *Actor) write(ctx context.Context, o Object, s Step, h Hold) {
 	a.returned(c.guard(o, s, h).Do(ctx, h.Token(), "rpush", o.data(), fmt.Sprint(c.Name, "#", a.ops[0])), nil)
 }
 
-// writing puts down that n names are about to be written.
+// writing records the call of a write that appends n names.
 func (c *Actor) writing(o Object, token, n int64) *act {
 	c.calls.Add(1)
 	a := &act{client: c, ops: []int64{c.ops.Add(1)}}
@@ -55,7 +55,7 @@ func (c *Actor) writing(o Object, token, n int64) *act {
 	return a
 }
 
-// readData puts down what has been written in the end.
+// readData records what is in the data in the end.
 func (w *world) readData(o Object) {
 	names, err := w.servers[0].List(o.data()) // an error says that there is nothing
 	if err != nil {

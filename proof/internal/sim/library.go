@@ -123,7 +123,7 @@ type hold struct{ *redlatch.Hold }
 func (h hold) Release(ctx context.Context) error { return h.Unlock(ctx) }
 func (h hold) Leave() bool                       { h.Hold.Leave(); return true }
 
-// counter gives permits of a semaphore, which nobody owns.
+// counter gives permits of a semaphore, which have no owner.
 type counter struct{ *semaphore.Semaphore }
 
 func (c counter) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) (Hold, error) {

@@ -15,18 +15,18 @@ import (
 // A network is what lies between one client and the servers.
 type network struct {
 	seed    uint64
-	tell    func(hindered bool) // whether the client cannot act for a while
+	tell    func(hindered bool) // told when the client cannot act for a while, and when it can again
 	ghost   func()              // a request is executed long after the client gave it up
 	timeout time.Duration       // how long the client waits for an answer
 
 	mu      sync.Mutex
 	links   []*link
 	dialed  uint64
-	next    []fault            // what the next requests meet
-	refuses time.Time          // until when nobody can connect
-	frozen  time.Time          // until when nothing arrives
-	down    [servers]time.Time // until when a server is out of reach
-	deaf    time.Time          // until when messages to subscribers are lost
+	next    []fault            // the faults of the next requests
+	refuses time.Time          // until then the client cannot connect
+	frozen  time.Time          // until then nothing arrives
+	down    [servers]time.Time // until then the server is out of reach
+	deaf    time.Time          // until then messages to subscribers are lost
 	gone    bool               // the client is dead
 
 	hindered time.Time // until when the client cannot be expected to act
@@ -119,10 +119,10 @@ func (n *network) begin(f fault) (ends []*link) {
 	defer n.mu.Unlock()
 	until := time.Now().Add(f.For)
 	switch f.Kind {
-	case LoseMessages: // hinders nobody: waiters ask by themselves
+	case LoseMessages: // does not hinder the client: its waiters ask by themselves
 		n.deaf = later(n.deaf, until)
 		return nil
-	case Down: // nor does this: what does not need the server goes on
+	case Down: // does not hinder the client: its calls that do not need the server go on
 		n.down[f.Server] = later(n.down[f.Server], until)
 		return slices.DeleteFunc(slices.Clone(n.links), func(l *link) bool { return l.to != f.Server })
 	case Freeze:

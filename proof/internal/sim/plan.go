@@ -76,18 +76,18 @@ type Step struct {
 	AtLeast  time.Duration `json:"atLeast,omitempty"`
 	Poll     time.Duration `json:"poll,omitempty"`
 	Patience time.Duration `json:"patience,omitempty"`
-	BackOff  time.Duration `json:"backOff,omitempty"` // the longest
-	Prefer   bool          `json:"prefer,omitempty"`  // the writer
+	BackOff  time.Duration `json:"backOff,omitempty"` // the longest pause
+	Prefer   bool          `json:"prefer,omitempty"`  // writers before readers
 	Scripted bool          `json:"scripted,omitempty"`
 	NoLease  bool          `json:"noLease,omitempty"`
 	Hold     time.Duration `json:"hold"`
 	Extend   time.Duration `json:"extend,omitempty"` // a new lease, in the middle of the hold
 	Leave    bool          `json:"leave,omitempty"`  // instead of Unlock
-	Claim    bool          `json:"claim,omitempty"`  // the hold's token, at the guard
-	Write    bool          `json:"write,omitempty"`  // with the hold's token, through the guard
-	By       bool          `json:"by,omitempty"`     // as the owner of the hold
-	Hasty    time.Duration `json:"hasty,omitempty"`  // when the write's context ends
-	Late     time.Duration `json:"late,omitempty"`   // so long after the hold is over, write once more
+	Claim    bool          `json:"claim,omitempty"`  // claim the hold's token at the guard
+	Write    bool          `json:"write,omitempty"`  // write with the hold's token through the guard
+	By       bool          `json:"by,omitempty"`     // claim and write as the owner of the hold
+	Hasty    time.Duration `json:"hasty,omitempty"`  // when the context of the write ends
+	Late     time.Duration `json:"late,omitempty"`   // write once more, this long after the hold is over
 	Inner    *Step         `json:"inner,omitempty"`  // made within the hold, by its context
 }
 
@@ -134,7 +134,7 @@ const (
 const (
 	Restart FaultKind = "restart" // all connections end, and the scripts are forgotten
 	Stop    FaultKind = "stop"    // the server is suspended
-	Down    FaultKind = "down"    // one of the servers that have nothing but redlocks is out of reach
-	Force   FaultKind = "force"   // somebody force-unlocks the object
-	Delete  FaultKind = "delete"  // somebody deletes its key
+	Down    FaultKind = "down"    // a server that is used by redlocks alone is out of reach
+	Force   FaultKind = "force"   // the object is force-unlocked
+	Delete  FaultKind = "delete"  // its key is deleted
 )

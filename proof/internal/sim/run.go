@@ -39,8 +39,8 @@ var Terms = judge.Terms{
 	Undo:   history.Time(6 * time.Second),
 }
 
-// patience is when whoever still waits is told to go: some wait for what will never come, because its client was killed.
-// Everything is settled so long afterwards.
+// After patience the calls that still wait are cancelled: some wait for what will never come, because its client was killed.
+// After settlement more, everything is settled.
 const (
 	patience   = 2 * time.Minute
 	settlement = 4 * time.Minute
@@ -115,10 +115,10 @@ func (w *world) prepare() {
 	}
 }
 
-// Bound is how long an object may be free while somebody waits for it.
+// Bound is how long an object may be free while a call waits for it; 0: there is no bound.
 func (o Object) Bound() history.Time {
 	switch o.Kind {
-	case Multi, Group, Redlock: // a wait holds some of them in between, which is nowhere on record
+	case Multi, Group, Redlock: // a call that waits holds some of the members in between, which the history does not say
 		return 0
 	}
 	return history.Time(longestPoll)
@@ -147,7 +147,7 @@ func (w *world) befall(f Fault) {
 		begun := w.now()
 		if f.Kind == Delete {
 			w.servers[0].Del(o.Name)
-			if o.Clock { // whose tokens grow without it
+			if o.Clock { // its tokens grow even if the counter is lost
 				w.servers[0].Del("redisson_lock_token:{" + o.Name + "}")
 			}
 		} else if err := w.suite.Force(context.Background(), w.admin.Redis[0], o); err != nil {

@@ -144,7 +144,7 @@ func (s Step) longest() history.Time {
 	case s.Watchdog == 0:
 		lease = 30 * time.Second
 	}
-	if s.Way == "fair" { // whoever waits is passed over when it has shown no sign of life for as long
+	if s.Way == "fair" { // a waiter is passed over after as long without a sign of life
 		lease = max(lease, s.Patience, 15*time.Second)
 	}
 	if s.Inner != nil && s.Inner.Lease == 0 && s.Watchdog == 0 { // which is renewed with the outer one's time-out

@@ -67,7 +67,7 @@ func draw(dice *rand.Rand, objects []sim.Object, first int, lane history.Lane) s
 	s := sim.DrawStep(dice, objects, most)
 	for one := &s; one != nil; one = one.Inner {
 		one.Object += first
-		one.Claim, one.Write, one.Late = false, false, 0 // nobody reads the data in the end
+		one.Claim, one.Write, one.Late = false, false, 0 // the soak does not read the data in the end
 		if one.Leave = one.Leave && seldom; !seldom {
 			one.AtLeast, one.Hold = min(one.AtLeast, 100*time.Millisecond), min(one.Hold, most)
 		}
