@@ -38,7 +38,8 @@ var (
 	// ErrUncertain: whether the operation took effect could not be found out in time. It is settled in the background.
 	ErrUncertain = errs.Uncertain
 
-	// ErrStale: a write came with a fencing token that is older than one its guard has seen. It was not made.
+	// ErrStale: a write came with a fencing token that is older than one its guard has seen, or that the guard has seen from
+	// another owner. It was not made.
 	ErrStale = errs.Stale
 
 	// ErrInvalid: an argument or a combination of options that makes no sense, or a name under which Redis keeps something

@@ -53,7 +53,7 @@ var noAnswer = &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}
 
 var troubles = []trouble{
 	{name: "taken, too few permits, closed"},
-	{name: "nobody listens", err: dialed(syscall.ECONNREFUSED), outage: true},
+	{name: "connection refused", err: dialed(syscall.ECONNREFUSED), outage: true},
 	{name: "a silent server", err: noAnswer, after: 3 * time.Second, outage: true},
 	{name: "dropped replies", err: noAnswer, after: 3 * time.Second, lost: true, outage: true},
 	{name: "no answer, and ctx ends", after: time.Minute, within: time.Second, outage: true},

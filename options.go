@@ -256,10 +256,10 @@ func WithWriterPreference() Option {
 }
 
 // WithLocalHandOff(false) has Redis confirm every acquisition by a command. By default the goroutines of one process hand a
-// contended lock on to one another without a command, for a few milliseconds in a row: nobody else could have it
-// meanwhile. If the lock is taken away in those milliseconds, by a force-unlock or a deletion, the next goroutine may be
-// handed it all the same: guarantees.md says for how long. Where that matters more than speed, turn it off. The environment
-// variable REDLATCH_LOCAL_HANDOFF=off does so for a whole process, wherever the option does not say otherwise.
+// contended lock on to one another without a command, for a few milliseconds in a row, in which no other process could have
+// had it. If the lock is taken away in those milliseconds, by a force-unlock or a deletion, it may still be handed to the next
+// goroutine: guarantees.md says for how long. Where that matters more than speed, turn it off. The environment variable
+// REDLATCH_LOCAL_HANDOFF=off does so for a whole process, wherever the option does not say otherwise.
 func WithLocalHandOff(on bool) Option {
 	return option(func(s *settings.Settings) {
 		s.Scripted = !on
@@ -267,13 +267,15 @@ func WithLocalHandOff(on bool) Option {
 	})
 }
 
-// WithClockTokens makes the tokens of a fenced lock outlive their counter: none is below the server's time in microseconds, when
-// Redis issues it. So a counter that was lost, or went back to what it was (a failover, a restart, an eviction, a deletion),
-// goes on above all tokens issued before, and a guard neither takes a former holder for the present one nor refuses that. It
-// needs that the clocks of a server and of the one that takes over from it differ by less than the time between the loss and
-// the next acquisition, that fewer than a million tokens a second are issued, and that all who take the lock have the option:
-// Redisson has none like it, and goes on counting. Numbers of 16 digits are the price; they fit into a BIGINT, and into a
-// double.
+// WithClockTokens makes the tokens of a fenced lock grow even if their counter is lost. No token is below the server's time in
+// microseconds at the moment when Redis issues it. So if the counter is lost or goes back (a failover, a restart, an eviction, a
+// deletion), the next tokens are still greater than all before. A guard then neither takes the writes of a former holder nor
+// refuses those of the present one.
+//
+// Three things are needed for this. The clocks of a server and of the one that takes over from it differ by less than the time
+// between the loss and the next acquisition. Fewer than a million tokens a second are issued. Every process that takes the lock
+// uses the option; Redisson has none like it, and counts on from the last token. The price is numbers of 16 digits; they fit
+// into a BIGINT, and into a double.
 func WithClockTokens() Option {
 	return option(func(s *settings.Settings) {
 		s.ClockTokens = true
