@@ -110,6 +110,12 @@ func TestMorePermitsThanThereAre(t *testing.T) {
 			use("a", second, 4*second, 3), act{mode: history.Add, called: 2 * second, n: -1}, use("b", 5*second, 6*second, 2))), ""},
 		{"one more is granted while in debt", tell(pool, does(
 			use("a", second, 9*second, 3), act{mode: history.Add, called: 2 * second, n: -1}, use("b", 5*second, 6*second, 1))), "permits"},
+		{"more than there ever were, to a process that may not know of the removal yet", tell(pool, does(use("a", second, 9*second, 3),
+			act{mode: history.Add, called: 2 * second, n: -1}, use("b", 2*second+quick+terms.Slack-1, 6*second, 1))), "permits"},
+		{"as many as before, to a process that may not know of the removal yet", tell(pool, does(
+			act{mode: history.Add, called: 2 * second, n: -1}, use("b", 2*second+quick+terms.Slack-1, 6*second, 3))), ""},
+		{"as many as before, to a process that has to know of the removal", tell(pool, does(
+			act{mode: history.Add, called: 2 * second, n: -1}, use("b", 2*second+quick+terms.Slack, 6*second, 3))), "permits"},
 		{"some were taken away while it was granted", tell(pool, does(
 			act{mode: history.Permits, called: second, back: 3 * second, valid: 4 * second, leave: 4 * second, n: 3},
 			act{client: "b", mode: history.Add, called: 2 * second, n: -1})), ""},
