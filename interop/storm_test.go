@@ -326,6 +326,8 @@ func (s *storm) judge(took time.Duration) {
 	for _, one := range s.workers {
 		s.t.Logf("%s, since its last start: %+v", one.name, one.sum)
 		require.Empty(s.t, one.sum.Odd, one.name)
+		// What a process has asked for when it falls asleep may be granted, and the lease be over when it wakes.
+		require.LessOrEqual(s.t, one.sum.Late, one.slept*stormThreads, one.name)
 		// The time for which a release waits is over when a process wakes that fell asleep during it.
 		require.LessOrEqual(s.t, one.sum.Unconfirmed, one.slept*stormThreads, one.name)
 	}

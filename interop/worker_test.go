@@ -44,10 +44,10 @@ type stormObject struct {
 	Names []string `json:"names,omitempty"`
 }
 
-// A tally is how a worker's asking ended. Unconfirmed are releases that had no answer in time. Odd are errors that nothing
-// in a storm explains.
+// A tally is how a worker's asking ended. Late are acquisitions whose answer came too late to be of use. Unconfirmed are
+// releases that had no answer in time. Odd are errors that nothing in a storm explains.
 type tally struct {
-	Granted, Refused, Gone, Unconfirmed, Failures int
+	Granted, Refused, Late, Gone, Unconfirmed, Failures int
 
 	Odd []string
 }
@@ -74,6 +74,7 @@ func work(in io.Reader) int {
 			defer mu.Unlock()
 			sum.Granted += one.Granted
 			sum.Refused += one.Refused
+			sum.Late += one.Late
 			sum.Gone += one.Gone
 			sum.Unconfirmed += one.Unconfirmed
 			sum.Odd = append(sum.Odd, one.Odd...)
@@ -123,8 +124,12 @@ func (o *order) run(client redlatch.Client, sum *tally) error {
 		mode, token, back, err := o.take(client, object)
 		if err != nil {
 			sum.Refused++
-			// A worker that was paused for longer than its wait has had no answer when that is over.
-			if !errors.Is(err, redlatch.ErrNotAcquired) && !errors.Is(err, context.DeadlineExceeded) {
+			switch {
+			case errors.Is(err, redlatch.ErrNotAcquired):
+			case errors.Is(err, context.DeadlineExceeded): // a worker that was paused for longer than its wait had no answer in time
+			case errors.Is(err, redlatch.ErrUnavailable): // or it was granted, and the pause was longer than the lease
+				sum.Late++
+			default:
 				sum.Odd = append(sum.Odd, fmt.Sprintf("take %v: %v", object, err))
 			}
 			answer = say("refused")
