@@ -7,6 +7,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/wakeup"
 )
 
 // Channels are the channels that a cohort listens to.
@@ -36,23 +37,32 @@ func (s *Session) subscribe(c *cohort.Cohort, channels Channels) (to cohort.Subs
 	if channels.Releases == "" || hub == nil {
 		return to
 	}
-	if channels.Queue != "" { // first, so that this subscription stands when that to the releases does
-		to.Own = hub.Hear(channels.Queue+":"+s.ID, func(message string) { channels.Handed(c, message) })
-	}
 	wake := func() {
 		c.Void()
 		c.Wake()
 	}
-	if channels.Counted == "" {
-		to.Lock = hub.Listen(channels.Releases, wake)
-		return to
+	// The channel of releases comes after that of hand-offs and before the counted one: each stands when the next one does.
+	var wanted []wakeup.Wanted
+	if channels.Queue != "" {
+		wanted = append(wanted, wakeup.Wanted{Channel: channels.Queue + ":" + s.ID, Hear: func(message string) { channels.Handed(c, message) }})
 	}
-	to.Lock = hub.ListenAndHear(channels.Releases, func(message string) {
-		if !channels.Ignored(message) || !c.HearsHandOffs() {
+	releases := len(wanted)
+	wanted = append(wanted, wakeup.Wanted{Channel: channels.Releases, Wake: wake, Hear: func(message string) {
+		if channels.Counted == "" || !channels.Ignored(message) || !c.HearsHandOffs() {
 			wake()
 		}
-	}, wake)
-	to.Count = hub.Hear(channels.Counted, func(string) {}) // last, so that the others stand when this one is counted
+	}})
+	if channels.Counted != "" {
+		wanted = append(wanted, wakeup.Wanted{Channel: channels.Counted, Hear: func(string) {}})
+	}
+	listeners := hub.ListenAll(wanted...)
+	if channels.Queue != "" {
+		to.Own = listeners[0]
+	}
+	to.Lock = listeners[releases]
+	if channels.Counted != "" {
+		to.Count = listeners[releases+1]
+	}
 	return to
 }
 

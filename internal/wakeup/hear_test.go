@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/wakeup"
 )
@@ -71,6 +73,29 @@ func TestEveryTextAfterConfirmationIsHeardInOrderAndNoneAfterClose(t *testing.T)
 		time.Sleep(time.Second) // sweeps keep a distance
 		l.wantSubscribers("a", 0)
 		l.wantSubscribers("b", 0)
+	})
+}
+
+func TestChannelsThatAreListenedToTogetherAreSubscribedByOneCommand(t *testing.T) {
+	inLab(t, func(l *lab) {
+		first := hear(l.hub, "first") // the connection stands, and the next channel is subscribed as soon as it is known
+		<-first.Confirmed()
+		listeners := []*wakeup.Listener{first.Listener}
+		for i := range 20 {
+			var wanted []wakeup.Wanted
+			for _, what := range []string{"a", "b", "c"} {
+				wanted = append(wanted, wakeup.Wanted{Channel: what + strconv.Itoa(i), Hear: func(string) {}})
+			}
+			for _, listener := range l.hub.ListenAll(wanted...) {
+				<-listener.Confirmed()
+				listeners = append(listeners, listener)
+			}
+		}
+		require.Len(t, l.saw("subscribe"), 1+20)
+		for _, listener := range listeners {
+			listener.Close()
+		}
+		time.Sleep(time.Second) // sweeps keep a distance
 	})
 }
 

@@ -132,9 +132,32 @@ func (h *Hub) ListenAndHear(name string, hear func(message string), wake func())
 	return h.listen(name, &Listener{hear: hear, wake: wake})
 }
 
+// A Wanted is a channel that is to be listened to, with what is called as in ListenAndHear. Wake may be nil.
+type Wanted struct {
+	Channel string
+	Hear    func(message string)
+	Wake    func()
+}
+
+// ListenAll listens to several channels and answers their listeners in the order of the arguments. Those that are new are
+// subscribed by one command where one slot has them all, so that the server never counts a listener of one without the others.
+func (h *Hub) ListenAll(wanted ...Wanted) []*Listener {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	listeners := make([]*Listener, 0, len(wanted))
+	for _, w := range wanted {
+		listeners = append(listeners, h.listenLocked(w.Channel, &Listener{hear: w.Hear, wake: w.Wake}))
+	}
+	return listeners
+}
+
 func (h *Hub) listen(name string, l *Listener) *Listener {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.listenLocked(name, l)
+}
+
+func (h *Hub) listenLocked(name string, l *Listener) *Listener {
 	ch, known := h.channels[name]
 	if !known {
 		ch = &channel{name: name, up: make(chan struct{})}

@@ -37,7 +37,7 @@ type lab struct {
 	dial  func(ctx context.Context) error // before each connection
 	dials []time.Duration                 // when, since start
 	conns []*conn
-	sent  []string // commands the server saw, in order, as "subscribe 3"
+	sent  []string // commands the server saw, in order, by name
 	when  []time.Duration
 }
 
