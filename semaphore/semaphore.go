@@ -89,7 +89,7 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	var err error
 	if kept {
 		if kept, err = s.keep(ctx, left); kept {
-			left, fate = s.counter.Move(left)
+			left, fate = s.counter.MoveKept(left)
 		} else {
 			fate = counter.Moved
 		}

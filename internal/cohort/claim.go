@@ -1,6 +1,9 @@
 package cohort
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Claim is the right to give the first waiter what it waits for. It ends with exactly one call of Give, Refuse, End or
 // Yield. Until then the waiter does not ask, though it may leave.
@@ -14,15 +17,67 @@ type Claim struct {
 func (q *Queue) Claim() (c Claim, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiters) == 0 {
+	return q.claimLocked()
+}
+
+func (q *Queue) claimLocked() (c Claim, ok bool) {
+	if !q.claimableLocked() || q.waiters[0].state != queued {
 		return c, false
 	}
-	w := q.waiters[0]
-	if w.request == nil || w.state != queued {
-		return c, false
+	q.waiters[0].state = claimed
+	return Claim{q, q.waiters[0]}, true
+}
+
+// claimableLocked tells whether the first waiter can be given something, now or after its attempt.
+func (q *Queue) claimableLocked() bool { return len(q.waiters) > 0 && q.waiters[0].request != nil }
+
+// ClaimSoon is Claim for a holder that can wait, for patience at most, until the attempt of the first waiter ends. The claim
+// comes before the next attempt.
+func (q *Queue) ClaimSoon(patience time.Duration) (c Claim, ok bool) {
+	q.mu.Lock()
+	c, ok = q.claimLocked()
+	if ok || !q.claimableLocked() || patience <= 0 {
+		q.mu.Unlock()
+		return c, ok
 	}
-	w.state = claimed
-	return Claim{q, w}, true
+	came := make(chan Claim, 1)
+	q.claimers = append(q.claimers, came)
+	q.mu.Unlock()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case c = <-came:
+	case <-timer.C:
+		if q.giveUp(came) {
+			return c, false
+		}
+		c = <-came
+	}
+	return c, c.w != nil
+}
+
+// giveUp ends the wait of a claimer, and reports whether it had not been answered.
+func (q *Queue) giveUp(came chan Claim) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.claimers, came)
+	if i >= 0 {
+		q.claimers = slices.Delete(q.claimers, i, i+1)
+	}
+	return i >= 0
+}
+
+// admitLocked answers the claimers that wait, once the first waiter can be claimed or there is none to be claimed, which an
+// empty claim says.
+func (q *Queue) admitLocked() {
+	for len(q.claimers) > 0 {
+		c, ok := q.claimLocked()
+		if !ok && q.claimableLocked() {
+			return
+		}
+		q.claimers[0] <- c
+		q.claimers = slices.Delete(q.claimers, 0, 1)
+	}
 }
 
 // Next is the Request.Who of the first waiter, nil when there is none or it cannot be given anything.
@@ -44,6 +99,7 @@ func (c Claim) Give(grant any, poll time.Duration) bool {
 	q := c.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	defer q.admitLocked()
 	if c.w.state == leaving {
 		c.w.unclaimLocked()
 		return false
@@ -68,6 +124,7 @@ func (c Claim) Refuse(who any) {
 	c.queue.mu.Lock()
 	c.w.request.Who = who
 	c.w.unclaimLocked()
+	c.queue.admitLocked()
 	c.queue.mu.Unlock()
 	c.queue.Wake()
 }
@@ -77,6 +134,7 @@ func (c Claim) End() {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
 	c.w.unclaimLocked()
+	c.queue.admitLocked()
 }
 
 // Yield ends the claim of a holder that is about to give the thing to other processes instead, because this process had it
@@ -85,6 +143,7 @@ func (c Claim) Yield() {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
 	c.w.unclaimLocked()
+	c.queue.admitLocked()
 	c.queue.yields = true
 }
 

@@ -27,7 +27,9 @@ type Queue struct {
 	due     time.Time   // when the head asks again without a wake-up
 	yields  bool        // the next attempt lets other processes ask first
 	alarm   *time.Timer // wakes a queue without a head
-	found   error       // what the latest attempt has found out so far, a refusal or a failure; nil: nothing yet, or a success
+
+	claimers []chan Claim // capacity 1: holders that wait to claim the first waiter
+	found    error        // what the latest attempt has found out so far, a refusal or a failure; nil: nothing yet, or a success
 }
 
 // NewQueue makes an empty queue. confirmed gives the channel that is closed once wake-ups can arrive.
@@ -104,6 +106,7 @@ func (q *Queue) leave(w *waiter, call bool) (served bool) {
 		}
 		break
 	}
+	q.admitLocked()
 	return served
 }
 
@@ -135,6 +138,7 @@ func (q *Queue) dismiss(number uint64, err error) {
 	q.removeLocked(0, n)
 	q.called = true
 	q.promoteLocked()
+	q.admitLocked()
 }
 
 // newsLocked tells whether there are wake-ups that no attempt has answered.

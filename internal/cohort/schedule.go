@@ -7,11 +7,14 @@ import (
 )
 
 // answered notes what the attempt of w found, and when the head asks again: w, or its successor if w leaves.
-func (q *Queue) answered(w *waiter, again time.Time, found error) {
+func (q *Queue) answered(w *waiter, v Verdict) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.due, q.found = again, found
-	w.state = queued
+	q.due, q.found = time.Now().Add(v.Sleep), v.Found
+	if !v.Done { // one that has what it wants must not be given it by a holder too, in the moment before it leaves
+		w.state = queued
+		q.admitLocked()
+	}
 }
 
 // rest makes the head sleep until then, whatever its predecessor left.

@@ -73,7 +73,7 @@ func (q *Queue) wait(ctx context.Context, request *Request, attempt func(ctx con
 			q.dismiss(present, nil)
 			return nil
 		}
-		q.answered(w, time.Now().Add(v.Sleep), v.Found)
+		q.answered(w, v)
 		if v.Done {
 			q.leave(w, v.More)
 			return nil

@@ -119,7 +119,29 @@ const (
 
 // Move moves n permits that are given back to those of this process who wait, in their order, and answers how many are left
 // and what is to become of those.
-func (c *Counter) Move(n int64) (left int64, fate Fate) {
+func (c *Counter) Move(n int64) (left int64, fate Fate) { return c.move(n, cohort.Claim{}, false) }
+
+// MoveKept is Move for permits that Keep has kept. It waits until the attempt of the first waiter ends, for as long as the lot
+// is young: if the permits went back, the waiter would be told of them and ask again, and each release would find it asking.
+func (c *Counter) MoveKept(n int64) (left int64, fate Fate) {
+	l := c.lot()
+	if l == nil {
+		return n, Back
+	}
+	l.mu.Lock()
+	patience := l.longest - clock.Now().Sub(clock.Aged(l.since))
+	l.mu.Unlock()
+	claim, claimed := l.line.ClaimSoon(patience)
+	return c.move(n, claim, claimed)
+}
+
+// move begins with the claim, if there is one.
+func (c *Counter) move(n int64, claim cohort.Claim, claimed bool) (left int64, fate Fate) {
+	defer func() {
+		if claimed {
+			claim.End() // the message of the release wakes the waiter
+		}
+	}()
 	l := c.lot()
 	if l == nil || c.defaults.Scripted {
 		return n, Back
@@ -133,14 +155,15 @@ func (c *Counter) Move(n int64) (left int64, fate Fate) {
 			l.permits = max(0, l.permits-n)
 			return n, Back
 		}
-		claim, ok := cohort.Claim{}, false
-		if young && l.permits >= next.n {
-			claim, ok = l.line.Claim()
+		fits := young && l.permits >= next.n
+		if fits && !claimed {
+			claim, claimed = l.line.Claim()
 		}
-		if !ok { // its attempt is under way, perhaps: if the permits went back, it would be told of them and ask again
+		if !fits || !claimed { // its attempt is under way, perhaps: if the permits went back, it would be told of them and ask again
 			l.permits = max(0, l.permits-n)
 			return n, Unsure
 		}
+		claimed = false
 		who := claim.Who().(*waiter)
 		if who.n > n || who.set.Scripted { // another one: the first has left
 			claim.Refuse(who)
