@@ -113,6 +113,6 @@ func comesIn(t *testing.T, w *world, o object, processes int, way how) {
 	last := len(waits) - 1
 	t.Logf("beside %.0f Go sections a second Java had %d turns, after %d sections in the median and %d at most, %v and %v", rate,
 		len(waits), sections[last/2], sections[last], waits[last/2].Round(time.Millisecond), waits[last].Round(time.Millisecond))
-	require.GreaterOrEqual(t, len(waits), 5, "the lock is left to Java every 25 ms, though it may be too slow to take it")
+	require.GreaterOrEqual(t, len(waits), 5, "the lock is left to Java every 25 ms, and long enough for it every eighth time")
 	eventually(t, "nothing is left", func() bool { return len(w.left(t, o)) == 0 })
 }

@@ -29,7 +29,7 @@ import (
 // that the lock was free before although others had had the time to take it.
 func (b *Base) Streak(alone bool) time.Duration { return b.newRun(run{alone: alone}).longest(false) }
 
-// YieldFor is for how long a process leaves a lock free, now and then, whose other waiters only poll.
+// YieldFor is for how long a process leaves a lock free, now and then, where the waiters of other processes only poll.
 const YieldFor = openFor
 
 var errMet = errors.New("redlatch: the lock was only asked what it stands on")

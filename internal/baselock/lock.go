@@ -82,6 +82,8 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 		waited, held, _ = b.Session.Cohorts.Busy(b.line)
 	}
 	switch {
+	case open > 0 && try:
+		return nil, fmt.Errorf("%w: %s %q is left to other processes for a moment", errs.NotAcquired, b.Kind.Noun, b.Name)
 	case waited && try:
 		if err := b.behind(ctx, set); err != errOver {
 			return nil, err
@@ -142,7 +144,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 		switch {
 		case alone && pace != nil:
 			yielded = true
-			return cohort.Verdict{Sleep: openFor, Found: refusal(-1)}, nil
+			return cohort.Verdict{Sleep: YieldFor, Found: refusal(-1)}, nil
 		case alone:
 			if remaining, held := b.standBack(ctx, line); held && !b.Kind.Shared {
 				return cohort.Verdict{Sleep: cohort.Bound(remaining, set.Poll), Found: refusal(remaining)}, nil

@@ -12,15 +12,18 @@
 -- Answers {1, token as text, 0} when the owner holds the lock: by this execution, by an earlier one of the same command,
 -- or because the lock was passed to it, for a shorter time perhaps. Else {0, milliseconds that the holder's lease still
 -- lasts, 0 or more, or -1 when the key has no TTL, the time in milliseconds or 0 when the owner does not sit}; or {2,
--- milliseconds, the time} when the lock is free and for so long only for those who sit in no row.
+-- milliseconds, the time} when the lock is free and for so long only for those who sit in no row. That ends early when none of
+-- them listens any more.
 
 local looks = ARGV[5] == '1'
 local remaining = redis.call('pttl', KEYS[1])
 if remaining == -2 then -- no such key
   local open = redis.pcall('pttl', beside(ARGV[3], 'open'))
   if not refused(open) and open > 0 then
-    local whole = redis.pcall('get', beside(ARGV[3], 'open'))
-    if open <= (tonumber(not refused(whole) and whole) or 0) then -- else the clock was set back
+    local window = redis.pcall('get', beside(ARGV[3], 'open'))
+    local whole, listeners, channel = string.match(refused(window) and '' or window or '', '^(%d+) (%a+) (.*)$')
+    -- It lasts longer than the whole if the clock was set back.
+    if whole and open <= tonumber(whole) and outsiders(listeners, channel, ARGV[3]) then
       return {2, open, sit(ARGV[3], ARGV[1], ARGV[4], looks)}
     end
   end

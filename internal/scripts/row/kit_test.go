@@ -23,6 +23,7 @@ const (
 	line     = "redlatch_lock_row:{myLock}"
 	alive    = "redlatch_lock_alive:{myLock}"
 	open     = "redlatch_lock_open:{myLock}"
+	windows  = "redlatch_lock_windows:{myLock}"
 	channel  = "redisson_lock__channel:{myLock}"
 	u, v, w  = "b983c153-7421-469a-addb-44fb92259a1b", "0c1a3fd6-5a9b-4b70-9a1f-1d1c35d0c1aa", "f7a6b2e4-30c5-4c7b-8d11-52a0e3a1b0cc"
 	a, b, c  = u + ":42", v + ":43", w + ":44"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
@@ -74,6 +75,46 @@ func TestWhereOthersListenTheLockIsFreeForThemOnly(t *testing.T) {
 		}
 		require.NoError(s, s.client.Del(s.Context(), open).Err()) // its time is over
 		require.True(s, send(s, s.enlist(c, lease, patience)).Held)
+	})
+}
+
+func TestTheLockIsForEverybodyOnceNoOutsiderListensAnyMore(t *testing.T) {
+	onStage(t, func(s *stage) {
+		s.listen(v)
+		s.attend(2, 0)
+		outsider := s.client.Subscribe(s.Context(), channel)
+		_, err := outsider.Receive(s.Context())
+		require.NoError(s, err)
+		listeners := s.client.PubSubNumSub(s.Context(), channel).Val()[channel]
+		send(s, s.enlist(a, lease, patience))
+		send(s, s.enlist(b, lease, patience))
+		require.True(s, send(s, s.pass(a, wake, enough())).Open)
+		require.True(s, send(s, s.enlist(b, lease, patience)).Open)
+		require.NoError(s, outsider.Close())
+		redistest.Eventually(s, "the server has noticed it", func() bool {
+			return s.client.PubSubNumSub(s.Context(), channel).Val()[channel] < listeners
+		})
+		require.True(s, send(s, s.enlist(b, lease, patience)).Held)
+	})
+}
+
+// An outsider that is too slow for the first seven has its turn with the eighth.
+func TestEveryEighthTimeInARowIsEightTimesAsLong(t *testing.T) {
+	onStage(t, func(s *stage) {
+		s.attend(2, 1)
+		for i := range 16 {
+			require.True(s, send(s, s.enlist(a, lease, patience)).Held)
+			got := send(s, s.pass(a, wake, enough()))
+			require.Equal(s, row.Release{Freed: true, Open: true, Longer: (i+1)%8 == 0}, got, i)
+			require.Equal(s, got.Longer, s.client.PTTL(s.Context(), open).Val() > time.Minute)
+			require.NoError(s, s.client.PExpire(s.Context(), windows, time.Minute).Err())
+			require.NoError(s, s.client.Del(s.Context(), open).Err()) // its time is over
+		}
+		// After a second without, it begins anew.
+		require.NoError(s, s.client.Del(s.Context(), windows).Err())
+		require.True(s, send(s, s.enlist(a, lease, patience)).Held)
+		require.False(s, send(s, s.pass(a, wake, enough())).Longer)
+		require.Positive(s, s.client.PTTL(s.Context(), windows).Val())
 	})
 }
 

@@ -92,16 +92,17 @@ type Turn struct {
 	Seat     string        // the owner that sits down behind the others
 	Patience time.Duration // for how long its process is known to be there
 	Looks    bool          // that owner cannot be passed the lock
-	Open     time.Duration // with Shut: if processes listen that are in no row, leave the lock free for them, for so long
+	Open     time.Duration // with Shut: if outsiders listen, leave the lock free for them, for so long or eight times as long
 }
 
 // A Release is what became of a lock that was given back.
 type Release struct {
 	Freed  bool  // the owner held it
-	Passed bool  // it is not free: somebody who sat in the row has it
-	Open   bool  // it is free for those who sit in no row
-	Told   bool  // it is free, and only one process knows, unless others wait that are in no row
-	At     int64 // and since when, by the server's clock in milliseconds
+	Passed bool  // it is not free: an owner that sat in the row has it
+	Open   bool  // it is free for outsiders only, for Turn.Open
+	Longer bool  // for eight times as long
+	Told   bool  // it is free, and only one process knows, unless outsiders wait
+	At     int64 // since when an owner that sat in the row has it, by the server's clock in milliseconds
 }
 
 // Pass ends all holds of an owner, whatever their number, and has the first in the row hold; when there is none it wakes
@@ -127,9 +128,10 @@ func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn)
 func readRelease(reply scripts.Reply) (Release, error) {
 	switch {
 	case reply.Int < 0:
-		return Release{}, fmt.Errorf("answered %d where 0 to 3 or a time was expected", reply.Int)
-	case reply.Int <= 3:
-		return Release{Freed: reply.Int >= 1, Open: reply.Int == 2, Told: reply.Int == 3}, nil
+		return Release{}, fmt.Errorf("answered %d where 0 to 4 or a time was expected", reply.Int)
+	case reply.Int <= 4:
+		longer := reply.Int == 4
+		return Release{Freed: reply.Int >= 1, Open: reply.Int == 2 || longer, Longer: longer, Told: reply.Int == 3}, nil
 	}
 	return Release{Freed: true, Passed: true, At: reply.Int}, scripts.Moment(reply.Int)
 }

@@ -58,3 +58,10 @@ local function sit(row, owner, patience, looks)
   end
   return ms
 end
+
+-- outsiders tells whether processes wait that are in no row: more listen to the wake channel than to the one of the processes
+-- that know rows. It is also true where that cannot be known. listeners is the subcommand of PUBSUB that counts them.
+local function outsiders(listeners, channel, row)
+  local count = redis.pcall('pubsub', listeners, channel, row .. ':known')
+  return refused(count) or tonumber(count[2]) > tonumber(count[4])
+end
