@@ -23,15 +23,15 @@ type Cohort struct {
 
 // Subscriptions are what a cohort hears. Each may be nil: it is not subscribed then.
 type Subscriptions struct {
-	Count Listener // on a channel whose subscribers hear the other two, as the server counts them: begun last and closed first
-	Lock  Listener // on the channel of releases, whose messages wake the cohort; nil: the cohort polls
-	Own   Listener // on the channel of this process, whose messages hand the lock to it
+	Lock Listener // to the channel of releases, whose messages wake the cohort; nil: the cohort polls
+	Own  Listener // to the channel of this process, whose messages hand the lock to it
+
+	Close func() // ends them, and nil if there are none
 }
 
 // A Listener is one subscription.
 type Listener interface {
 	Confirmed() <-chan struct{} // closed once messages arrive
-	Close()
 }
 
 // New makes a cohort. subscribe is called with the cohort, so that messages can reach it, and returns its subscriptions.
@@ -66,10 +66,8 @@ func confirmed(l Listener) bool {
 
 func (c *Cohort) stop() {
 	c.Stop()
-	for _, l := range []Listener{c.subscribed.Count, c.subscribed.Lock, c.subscribed.Own} {
-		if l != nil {
-			l.Close()
-		}
+	if c.subscribed.Close != nil {
+		c.subscribed.Close()
 	}
 }
 

@@ -60,9 +60,7 @@ func (s *Session) subscribe(c *cohort.Cohort, channels Channels) (to cohort.Subs
 		to.Own = listeners[0]
 	}
 	to.Lock = listeners[releases]
-	if channels.Counted != "" {
-		to.Count = listeners[releases+1]
-	}
+	to.Close = func() { hub.CloseAll(listeners...) }
 	return to
 }
 

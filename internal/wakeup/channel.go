@@ -95,11 +95,10 @@ type Listener struct {
 func (l *Listener) Confirmed() <-chan struct{} { return l.confirmed }
 
 // Close ends the interest. A wake that is already under way may still arrive. Closing again does nothing.
-func (l *Listener) Close() {
+func (l *Listener) Close() { l.hub.CloseAll(l) }
+
+func (l *Listener) closeLocked(expires time.Time) {
 	h := l.hub
-	linger := max(0, h.cfg.Linger()) // user code: not under the mutex
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if l.closed {
 		return
 	}
@@ -112,7 +111,7 @@ func (l *Listener) Close() {
 		h.forgetLocked(l.ch)
 		return
 	}
-	l.ch.expires = time.Now().Add(linger)
+	l.ch.expires = expires
 	h.idle[l.ch] = struct{}{}
 	if h.sweepAt.IsZero() || l.ch.expires.Before(h.sweepAt) {
 		h.sweepAt = l.ch.expires

@@ -76,26 +76,28 @@ func TestEveryTextAfterConfirmationIsHeardInOrderAndNoneAfterClose(t *testing.T)
 	})
 }
 
-func TestChannelsThatAreListenedToTogetherAreSubscribedByOneCommand(t *testing.T) {
+func TestChannelsThatAreListenedToTogetherAreSubscribedAndLeftByOneCommand(t *testing.T) {
 	inLab(t, func(l *lab) {
 		first := hear(l.hub, "first") // the connection stands, and the next channel is subscribed as soon as it is known
 		<-first.Confirmed()
-		listeners := []*wakeup.Listener{first.Listener}
+		groups := [][]*wakeup.Listener{{first.Listener}}
 		for i := range 20 {
 			var wanted []wakeup.Wanted
 			for _, what := range []string{"a", "b", "c"} {
 				wanted = append(wanted, wakeup.Wanted{Channel: what + strconv.Itoa(i), Hear: func(string) {}})
 			}
-			for _, listener := range l.hub.ListenAll(wanted...) {
+			listeners := l.hub.ListenAll(wanted...)
+			for _, listener := range listeners {
 				<-listener.Confirmed()
-				listeners = append(listeners, listener)
 			}
+			groups = append(groups, listeners)
 		}
 		require.Len(t, l.saw("subscribe"), 1+20)
-		for _, listener := range listeners {
-			listener.Close()
+		for _, listeners := range slices.Backward(groups) {
+			l.hub.CloseAll(listeners...)
+			time.Sleep(time.Second) // sweeps keep a distance
 		}
-		time.Sleep(time.Second) // sweeps keep a distance
+		require.Len(t, l.saw("unsubscribe"), 20, "with the last channel goes the connection")
 	})
 }
 

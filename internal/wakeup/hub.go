@@ -151,6 +151,18 @@ func (h *Hub) ListenAll(wanted ...Wanted) []*Listener {
 	return listeners
 }
 
+// CloseAll closes listeners. Their channels, where they were the last listeners, are unsubscribed by one command where one slot has
+// them all, as ListenAll subscribes them.
+func (h *Hub) CloseAll(listeners ...*Listener) {
+	linger := max(0, h.cfg.Linger()) // user code: not under the mutex
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	expires := time.Now().Add(linger)
+	for _, l := range listeners {
+		l.closeLocked(expires)
+	}
+}
+
 func (h *Hub) listen(name string, l *Listener) *Listener {
 	h.mu.Lock()
 	defer h.mu.Unlock()
