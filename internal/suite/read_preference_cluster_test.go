@@ -1,6 +1,7 @@
 package suite_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -20,22 +21,29 @@ func TestNothingIsAskedOfAReplicaWhateverTheClientPrefers(t *testing.T) {
 		return cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadOnly, o.RouteRandomly = true, true })
 	}
 	ours, theirs := client(), client()
-	for range 10 {
-		lock := rlock.New(ours, "lock", redlatch.WithWatchdogTimeout(300*time.Millisecond))
+	var locks []*rlock.Lock
+	var holds []*redlatch.Hold
+	for i := range 10 {
+		lock := rlock.New(ours, fmt.Sprintf("lock%d", i), redlatch.WithWatchdogTimeout(3*time.Second))
 		hold, err := lock.Lock(t.Context())
 		require.NoError(t, err)
-		trusted := hold.Until()
-		await(t, "a renewal", func() bool { return hold.Until().After(trusted) })
-		_, err = rlock.New(theirs, "lock").TryLock(t.Context())
+		locks, holds = append(locks, lock), append(holds, hold)
+	}
+	for i, lock := range locks {
+		trusted := holds[i].Until()
+		await(t, "a renewal", func() bool { return holds[i].Until().After(trusted) })
+		_, err := rlock.New(theirs, lock.Name()).TryLock(t.Context())
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 		held, err := lock.IsLocked(t.Context())
 		require.NoError(t, err)
 		require.True(t, held)
 		_, err = lock.Inspect(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, hold.Unlock(t.Context()))
 		_, err = semaphore.New(theirs, "pool").AvailablePermits(t.Context())
 		require.NoError(t, err)
+	}
+	for _, hold := range holds {
+		require.NoError(t, hold.Unlock(t.Context()))
 	}
 	stats := cluster.Node(1).CommandStats(t)
 	require.Zero(t, stats["evalsha"]+stats["eval"], "asked of the replica")
