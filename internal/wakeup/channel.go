@@ -7,12 +7,12 @@ import "time"
 type channel struct {
 	name      string
 	listeners []*Listener
-	home      *home         // nil: stray
+	shard     *shard        // nil: unassigned
 	up        chan struct{} // closed when the subscription is confirmed; replaced by an open one when it is lost
-	sent      bool          // handed to the writer of the home's present link
-	standing  bool          // confirmed on that link
+	sent      bool          // handed to the writer of the shard's present connection
+	standing  bool          // confirmed on that connection
 	stood     bool          // has been confirmed before: the next confirmation ends a gap
-	owed      bool          // taken down on suspicion; its listeners have not been told
+	pending   bool          // taken down on suspicion; its listeners have not been told
 	refused   bool          // the server has refused it, and the log says so
 	gone      bool          // forgotten by the hub
 	expires   time.Time     // without listeners: when to forget it
@@ -60,22 +60,22 @@ func (c *channel) confirm() (gap bool) {
 	if !c.standing {
 		close(c.up)
 	}
-	c.standing, c.stood, c.owed = true, true, false
+	c.standing, c.stood, c.pending = true, true, false
 	return gap
 }
 
-// lose records that the link is gone. It reports whether listeners have to be told now: those of a subscription that
-// stood, unless quiet, in which case the news is owed and due at the next loss or confirmation.
+// lose records that the connection is gone. It reports whether listeners have to be told now: those of a subscription that
+// stood, unless quiet, in which case the news is pending, and due at the next loss or confirmation.
 func (c *channel) lose(quiet bool) (tell bool) {
 	if c.standing {
 		c.up = make(chan struct{})
-		c.owed = true
+		c.pending = true
 	}
 	c.sent, c.standing = false, false
-	if quiet || !c.owed {
+	if quiet || !c.pending {
 		return false
 	}
-	c.owed = false
+	c.pending = false
 	return true
 }
 

@@ -149,7 +149,7 @@ func TestTheMasterOfASlotIsAskedForOnce(t *testing.T) {
 		awaitConfirmed(t, w)
 		defer w.Close()
 	}
-	if n := searches.Load(); n > 50 { // once each time that channels were waiting for a home
+	if n := searches.Load(); n > 50 { // once each time that channels were waiting for a shard
 		t.Errorf("%d searches for 500 channels of one slot", n)
 	}
 }

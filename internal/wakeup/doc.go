@@ -15,15 +15,15 @@
 //
 // A channel passes through these states, all of them under Hub.mu:
 //
-//	          Listen          home known           handed to the writer       confirmed by the server
-//	(absent) -------> stray ------------> wanted ---------------------> sent -------------------------> standing
-//	                    ^                   ^                             |                                 |
-//	                    |  sharded          |  otherwise                  | connection lost, moved, suspected
-//	                    +-------------------+-----------------------------+---------------------------------+
+//	          Listen               shard known           handed to the writer       confirmed by the server
+//	(absent) -------> unassigned ------------> wanted ---------------------> sent -------------------------> standing
+//	                    ^                        ^                             |                                 |
+//	                    |  sharded               |  otherwise                  | connection lost, moved, suspected
+//	                    +------------------------+-----------------------------+---------------------------------+
 //
 // and is absent again when its last listener has been gone for Linger.
 //
-// One manager goroutine per hub decides everything and never touches the network. Each connection (link) has a writer,
+// One manager goroutine per hub decides everything and never touches the network. Each connection has a writer,
 // which dials, writes and closes, and a reader; both may be stuck for seconds in a client library that holds its mutex
 // while it dials, so the manager gives such a connection up, opens another one, and only outlives the stuck one in order
 // to see it end.

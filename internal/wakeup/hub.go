@@ -63,15 +63,15 @@ type Hub struct {
 	// wrong for channels of several slots. With this context they return at once and rebuilding stays with the hub.
 	undialled context.Context
 
-	mu       sync.Mutex
-	channels map[string]*channel
-	idle     map[*channel]struct{} // the channels without listeners
-	sweepAt  time.Time             // when the idle ones are looked through next; zero: not planned
-	sweptAt  time.Time
-	homes    map[any]*home // by master; the only key is nil where channels are not sharded
-	stray    []*channel    // channels without a home
-	running  bool          // the manager runs
-	live     int           // other goroutines of the hub that have not ended: writers, readers, find, reload
+	mu         sync.Mutex
+	channels   map[string]*channel
+	idle       map[*channel]struct{} // the channels without listeners
+	sweepAt    time.Time             // when the idle ones are looked through next; zero: not planned
+	sweptAt    time.Time
+	shards     map[any]*shard // by master; the only key is nil where channels are not sharded
+	unassigned []*channel     // channels without a shard
+	running    bool           // the manager runs
+	live       int            // other goroutines of the hub that have not ended: writers, readers, find, reload
 
 	suspected   bool
 	suspectedAt time.Time // the latest suspicion
@@ -108,7 +108,7 @@ func New(cfg Config) *Hub {
 		undialled: undialled,
 		channels:  make(map[string]*channel),
 		idle:      make(map[*channel]struct{}),
-		homes:     make(map[any]*home),
+		shards:    make(map[any]*shard),
 		findRetry: newRetry(),
 	}
 }
@@ -174,7 +174,7 @@ func (h *Hub) listenLocked(name string, l *Listener) *Listener {
 	if !known {
 		ch = &channel{name: name, up: make(chan struct{})}
 		h.channels[name] = ch
-		h.stray = append(h.stray, ch)
+		h.unassigned = append(h.unassigned, ch)
 	}
 	delete(h.idle, ch)
 	l.hub, l.ch, l.confirmed = h, ch, ch.up
@@ -199,14 +199,14 @@ func (h *Hub) Hears(name string) bool {
 	return ch != nil && ch.standing
 }
 
-// Suspect is for whoever saw READONLY, MOVED or a network error on the client's commands: subscriptions may sit on a node
+// Suspect is for callers that saw READONLY, MOVED or a network error on the client's commands: subscriptions may sit on a node
 // that nobody publishes on any more, and such a node still answers pings. Connections that were opened before are rebuilt
 // soon, at most once in a second, and everybody is woken when the new subscription stands. Without subscriptions it
 // does nothing.
 func (h *Hub) Suspect() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.homes) == 0 {
+	if len(h.shards) == 0 {
 		return
 	}
 	h.suspected = true

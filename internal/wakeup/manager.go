@@ -22,16 +22,16 @@ const (
 	closedLimit = 4
 )
 
-// A turn is one pass of the manager over the state. What must not happen under the mutex is collected in it.
-type turn struct {
+// A step is one pass of the manager over the state. What must not happen under the mutex is collected in it.
+type step struct {
 	now   time.Time
 	next  time.Time // the earliest deadline; zero: none
 	wakes []func()
 	logs  []func(*slog.Logger)
 }
 
-// at plans the next turn for no later than when.
-func (t *turn) at(when time.Time) {
+// at plans the next step for no later than when.
+func (t *step) at(when time.Time) {
 	if t.next.IsZero() || when.Before(t.next) {
 		t.next = when
 	}
@@ -43,7 +43,7 @@ func (h *Hub) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		t := turn{now: time.Now()}
+		t := step{now: time.Now()}
 		h.mu.Lock()
 		stop := h.stepLocked(&t)
 		h.mu.Unlock()
@@ -71,28 +71,28 @@ func (h *Hub) run() {
 }
 
 // stepLocked does everything that is due and reports whether the manager ends.
-func (h *Hub) stepLocked(t *turn) (stop bool) {
+func (h *Hub) stepLocked(t *step) (stop bool) {
 	h.sweepLocked(t)
 	h.rebuildSuspectsLocked(t)
-	for _, m := range h.homes {
-		m.checkLocked(t)
+	for _, s := range h.shards {
+		s.checkLocked(t)
 	}
-	h.placeLocked(t)
-	for _, m := range h.homes {
-		m.advanceLocked(t)
+	h.assignLocked(t)
+	for _, s := range h.shards {
+		s.advanceLocked(t)
 	}
 	if h.live > 0 || !h.halted && len(h.channels) > 0 {
 		return false
 	}
 	h.running, h.suspected = false, false
 	if len(h.channels) == 0 {
-		h.stray = nil // those that were forgotten before they had a home
+		h.unassigned = nil // those that were forgotten before they had a shard
 	}
 	return true
 }
 
 // sweepLocked forgets the channels whose linger is over.
-func (h *Hub) sweepLocked(t *turn) {
+func (h *Hub) sweepLocked(t *step) {
 	if h.sweepAt.IsZero() {
 		return
 	}
@@ -123,17 +123,17 @@ func (h *Hub) forgetLocked(ch *channel) {
 	ch.gone = true
 	delete(h.channels, ch.name)
 	delete(h.idle, ch)
-	if m := ch.home; m != nil {
-		delete(m.channels, ch)
+	if s := ch.shard; s != nil {
+		delete(s.channels, ch)
 		if ch.sent {
-			m.drop = append(m.drop, ch)
+			s.drop = append(s.drop, ch)
 		}
 	}
 }
 
-// rebuildSuspectsLocked takes down the links that were begun before the latest suspicion. One that is still being opened
+// rebuildSuspectsLocked takes down the connections that were begun before the latest suspicion. One that is still being opened
 // is let finish first: callers that fail every second must not keep a slow dial from ever succeeding.
-func (h *Hub) rebuildSuspectsLocked(t *turn) {
+func (h *Hub) rebuildSuspectsLocked(t *step) {
 	if !h.suspected {
 		return
 	}
@@ -142,21 +142,21 @@ func (h *Hub) rebuildSuspectsLocked(t *turn) {
 		return
 	}
 	h.suspected = false
-	for _, m := range h.homes {
+	for _, s := range h.shards {
 		switch {
-		case m.link == nil || m.link.began.After(h.suspectedAt):
-		case !m.link.opened:
+		case s.conn == nil || s.conn.began.After(h.suspectedAt):
+		case !s.conn.opened:
 			h.suspected = true // its opening pokes the manager
 		default:
 			h.rebuiltAt = t.now
-			m.retry.Reset()
-			m.loseLocked(t, nil)
+			s.retry.Reset()
+			s.loseLocked(t, nil)
 		}
 	}
 }
 
 // sawLocked judges an error of the client: after a closed client everything stops.
-func (h *Hub) sawLocked(t *turn, err error) {
+func (h *Hub) sawLocked(t *step, err error) {
 	if !errors.Is(err, redis.ErrClosed) {
 		h.closedSeen = 0
 		return
@@ -167,20 +167,20 @@ func (h *Hub) sawLocked(t *turn, err error) {
 	}
 	h.closedSeen = 0
 	h.halted = true
-	for _, m := range h.homes {
-		if m.link != nil {
-			m.link.endLocked()
+	for _, s := range h.shards {
+		if s.conn != nil {
+			s.conn.endLocked()
 		}
 	}
-	clear(h.homes)
+	clear(h.shards)
 	for ch := range h.idle {
 		h.forgetLocked(ch)
 	}
-	h.stray = h.stray[:0]
+	h.unassigned = h.unassigned[:0]
 	for _, ch := range h.channels { // kept for the next Listen, which may try once more
 		ch.lose(true)
-		ch.owed, ch.home = false, nil
-		h.stray = append(h.stray, ch)
+		ch.pending, ch.shard = false, nil
+		h.unassigned = append(h.unassigned, ch)
 		t.wakes = ch.appendWakes(t.wakes)
 	}
 }

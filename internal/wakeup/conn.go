@@ -30,12 +30,12 @@ type command struct {
 
 func (c *command) String() string { return fmt.Sprintf("%s of %d channels", c.kind, len(c.channels)) }
 
-// A link is one pub/sub connection from its dialling to its end. It is never mended: go-redis is kept from reconnecting
+// A conn is one pub/sub connection from its dialling to its end. It is never mended: go-redis is kept from reconnecting
 // (Hub.undialled), so the answers on it match the commands sent one by one.
-type link struct {
-	home *home
-	stop context.CancelFunc // ends dialling
-	work chan []*command    // of one; closed at the end
+type conn struct {
+	shard *shard
+	stop  context.CancelFunc // ends dialling
+	work  chan []*command    // of one; closed at the end
 
 	began      time.Time
 	heardAfter atomic.Int64  // nanoseconds from began to the last thing received
@@ -45,7 +45,7 @@ type link struct {
 	opened      bool // the first command is out
 	openedAt    time.Time
 	busy        bool       // the writer has work
-	flight      []*command // not fully answered, oldest first
+	unanswered  []*command // not fully answered, oldest first
 	pinged      time.Time  // when the watchdog asked for a sign of life; zero: it does not wait for one
 	pingDue     bool       // that ping is still to be handed to the writer
 	heardAtPing uint64
@@ -54,26 +54,26 @@ type link struct {
 	abandoned   bool  // a hook has panicked in the middle of go-redis, see hookFailed
 }
 
-// openLocked starts a link. It is opened by the first command of its work.
-func (m *home) openLocked(t *turn) {
+// openLocked starts a connection. It is opened by the first command of its work.
+func (s *shard) openLocked(t *step) {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &link{home: m, stop: cancel, work: make(chan []*command, 1), began: t.now}
-	m.link = l
-	t.at(t.now.Add(m.patience))
-	via := m.via // may be replaced while the writer starts
-	m.hub.spawnLocked(func() { l.write(ctx, via) })
+	l := &conn{shard: s, stop: cancel, work: make(chan []*command, 1), began: t.now}
+	s.conn = l
+	t.at(t.now.Add(s.patience))
+	via := s.via // may be replaced while the writer starts
+	s.hub.spawnLocked(func() { l.write(ctx, via) })
 }
 
-// endLocked gives the link up without waiting for it. Whoever is stuck in it ends when the client's own timeouts do.
-func (l *link) endLocked() {
+// endLocked gives the connection up without waiting for it. A goroutine that is stuck in it ends when the client's own timeouts do.
+func (l *conn) endLocked() {
 	l.dead = true
 	l.stop()
 	close(l.work)
 }
 
 // write is the writer: it alone dials, sends and closes. Closing ends the reader.
-func (l *link) write(ctx context.Context, via Client) {
-	h := l.home.hub
+func (l *conn) write(ctx context.Context, via Client) {
+	h := l.shard.hub
 	sharded := h.cfg.Shard != nil
 	var ps *redis.PubSub // made without channels, for then it dials with the first command, and that reports the error
 	if sharded {
@@ -132,19 +132,19 @@ func send(ctx context.Context, ps *redis.PubSub, sharded bool, c *command) error
 }
 
 // sending notes a command before it goes out, for its answer may be read before the write returns.
-func (l *link) sending(c *command) bool {
-	h := l.home.hub
+func (l *conn) sending(c *command) bool {
+	h := l.shard.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c.kind != ping {
-		l.flight = append(l.flight, c)
+		l.unanswered = append(l.unanswered, c)
 	}
 	return !l.dead
 }
 
 // reading starts the reader, after the first command has opened the connection.
-func (l *link) reading(ps *redis.PubSub) {
-	h := l.home.hub
+func (l *conn) reading(ps *redis.PubSub) {
+	h := l.shard.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l.openedAt = time.Now()
@@ -153,23 +153,23 @@ func (l *link) reading(ps *redis.PubSub) {
 		return
 	}
 	l.opened = true
-	l.home.patience = h.cfg.patience()
+	l.shard.patience = h.cfg.patience()
 	h.spawnLocked(func() { l.read(ps) })
 	h.poke()
 }
 
 // rest says that the writer is free.
-func (l *link) rest() {
-	h := l.home.hub
+func (l *conn) rest() {
+	h := l.shard.hub
 	h.mu.Lock()
 	l.busy = false
 	h.mu.Unlock()
 	h.poke()
 }
 
-// fail asks the manager to give the link up.
-func (l *link) fail(err error) {
-	h := l.home.hub
+// fail asks the manager to give the connection up.
+func (l *conn) fail(err error) {
+	h := l.shard.hub
 	h.mu.Lock()
 	if l.err == nil {
 		l.err = err
@@ -178,10 +178,10 @@ func (l *link) fail(err error) {
 	h.poke()
 }
 
-// hookFailed notes a panic of a hook, and gives the link up. go-redis runs hooks only while it opens a connection, so there
+// hookFailed notes a panic of a hook, and gives the connection up. go-redis runs hooks only while it opens a connection, so there
 // is none to close, and it may have kept the mutex of its PubSub. Nobody touches that again.
-func (l *link) hookFailed(p *raise.Panic) {
-	h := l.home.hub
+func (l *conn) hookFailed(p *raise.Panic) {
+	h := l.shard.hub
 	h.mu.Lock()
 	l.abandoned = true
 	h.mu.Unlock()
@@ -189,8 +189,8 @@ func (l *link) hookFailed(p *raise.Panic) {
 	l.fail(p) // here, for after a Goexit nothing else runs
 }
 
-func (l *link) isAbandoned() bool {
-	h := l.home.hub
+func (l *conn) isAbandoned() bool {
+	h := l.shard.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return l.abandoned
@@ -198,8 +198,8 @@ func (l *link) isAbandoned() bool {
 
 // read is the reader. It has no deadline: go-redis loses its place in the stream when one passes in the middle of a
 // message. The watchdog sees to silence.
-func (l *link) read(ps *redis.PubSub) {
-	h := l.home.hub
+func (l *conn) read(ps *redis.PubSub) {
+	h := l.shard.hub
 	for {
 		var got any
 		var err error
@@ -230,8 +230,8 @@ func (l *link) read(ps *redis.PubSub) {
 }
 
 // message tells the listeners of a channel.
-func (l *link) message(name, payload string) {
-	h := l.home.hub
+func (l *conn) message(name, payload string) {
+	h := l.shard.hub
 	var ( // most channels have fewer listeners: no allocation
 		someWakes [8]func()
 		someHears [2]func(string)
@@ -252,8 +252,8 @@ func (l *link) message(name, payload string) {
 
 // answer matches a confirmation with the oldest command in flight. One that matches nothing is the server's own doing:
 // SUNSUBSCRIBE because the slot has moved away.
-func (l *link) answer(s *redis.Subscription) error {
-	h := l.home.hub
+func (l *conn) answer(s *redis.Subscription) error {
+	h := l.shard.hub
 	var wakes []func()
 	back := false
 	h.mu.Lock()
@@ -272,7 +272,7 @@ func (l *link) answer(s *redis.Subscription) error {
 			if ch.confirm() {
 				wakes = ch.appendWakes(wakes)
 			}
-			back, l.home.warned = l.home.warned, false
+			back, l.shard.warned = l.shard.warned, false
 			h.raised = false
 		}
 	}
@@ -290,15 +290,15 @@ func (l *link) answer(s *redis.Subscription) error {
 }
 
 // oldestLocked is the oldest command that is not fully answered, nil when there is none.
-func (l *link) oldestLocked() *command {
-	for len(l.flight) > 0 && l.flight[0].answered == len(l.flight[0].channels) {
-		l.flight[0] = nil
-		l.flight = l.flight[1:]
+func (l *conn) oldestLocked() *command {
+	for len(l.unanswered) > 0 && l.unanswered[0].answered == len(l.unanswered[0].channels) {
+		l.unanswered[0] = nil
+		l.unanswered = l.unanswered[1:]
 	}
-	if len(l.flight) == 0 {
+	if len(l.unanswered) == 0 {
 		return nil
 	}
-	return l.flight[0]
+	return l.unanswered[0]
 }
 
 // elsewhere are the errors that concern the node and not the channel: another connection, perhaps to another node, helps.
@@ -306,14 +306,14 @@ var elsewhere = []string{
 	"MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "NOAUTH", "WRONGPASS", "BUSY",
 }
 
-// refused handles an error reply. It returns nil if the link can live on.
-func (l *link) refused(err error) error {
+// refused handles an error reply. It returns nil if the connection can live on.
+func (l *conn) refused(err error) error {
 	for _, prefix := range elsewhere {
 		if redis.HasErrorPrefix(err, prefix) {
 			return err
 		}
 	}
-	h := l.home.hub
+	h := l.shard.hub
 	h.mu.Lock()
 	c := l.oldestLocked()
 	if l.dead || c == nil || c.kind != enter || c.answered > 0 {
@@ -321,7 +321,7 @@ func (l *link) refused(err error) error {
 		return err
 	}
 	c.answered = len(c.channels)
-	news := l.home.refuseLocked(c.channels)
+	news := l.shard.refuseLocked(c.channels)
 	h.mu.Unlock()
 	h.poke()
 	if news && h.cfg.Logger != nil {

@@ -20,7 +20,7 @@ const (
 	// greeting by default, but a user may have set no limit at all.
 	maxPatience = 15 * time.Second
 
-	// steady is how long a link must have stood for its loss to count as the first one.
+	// steady is how long a connection must have stood for its loss to count as the first one.
 	steady = 2 * time.Second
 
 	// refusedGap is how long a channel that the server refused rests.
@@ -32,9 +32,9 @@ var (
 	errOpening = errors.New("opening the connection takes too long")
 )
 
-// A home is a master (the server, where channels are not sharded) and what is to be subscribed there. All of it is guarded
+// A shard is a master (the server, where channels are not sharded) and what is to be subscribed there. All of it is guarded
 // by the hub's mutex.
-type home struct {
+type shard struct {
 	hub      *Hub
 	master   any
 	via      Client
@@ -46,63 +46,63 @@ type home struct {
 	refused   []*channel   // rest until refusedAt
 	refusedAt time.Time
 
-	link      *link // nil between connections
+	conn      *conn // nil between connections
 	retry     *backoff.ExponentialBackOff
-	notBefore time.Time     // no link before that
-	lost      bool          // sharded: ask again where the channels live before the next link
+	notBefore time.Time     // no connection before that
+	lost      bool          // sharded: ask again where the channels live before the next connection
 	patience  time.Duration // how long the next opening may take
 	warned    bool          // the loss is in the log
 }
 
-// checkLocked notices a failed or silent link.
-func (m *home) checkLocked(t *turn) {
-	if m.link == nil {
+// checkLocked notices a failed or silent connection.
+func (s *shard) checkLocked(t *step) {
+	if s.conn == nil {
 		return
 	}
-	if len(m.channels) == 0 {
-		m.link.endLocked()
-		m.link, m.drop = nil, nil
+	if len(s.channels) == 0 {
+		s.conn.endLocked()
+		s.conn, s.drop = nil, nil
 		return
 	}
-	err := m.link.err
+	err := s.conn.err
 	if err == nil {
-		err = m.watchLocked(t)
+		err = s.watchLocked(t)
 	}
 	if err != nil {
-		m.loseLocked(t, err)
+		s.loseLocked(t, err)
 	}
 }
 
 // watchLocked is the watchdog. Any answer counts, so a busy connection is never pinged. Answers are counted as well as
 // timed: a pong may come within the clock's tick.
-func (m *home) watchLocked(t *turn) error {
-	l := m.link
+func (s *shard) watchLocked(t *step) error {
+	l := s.conn
 	if !l.opened {
-		limit := l.began.Add(m.patience)
+		limit := l.began.Add(s.patience)
 		if t.now.Before(limit) {
 			t.at(limit)
 			return nil
 		}
-		m.patience = min(2*m.patience, maxPatience)
+		s.patience = min(2*s.patience, maxPatience)
 		return errOpening
 	}
 	heard := l.heard.Load()
 	if !l.pinged.IsZero() && heard == l.heardAtPing {
-		limit := l.pinged.Add(m.hub.cfg.Pong)
+		limit := l.pinged.Add(s.hub.cfg.Pong)
 		if !t.now.Before(limit) {
 			return errSilent
 		}
-		t.at(earlier(limit, t.now.Add(m.hub.cfg.Idle))) // an answer does not rouse the manager, and the next ping must not be late
+		t.at(earlier(limit, t.now.Add(s.hub.cfg.Idle))) // an answer does not rouse the manager, and the next ping must not be late
 		return nil
 	}
 	l.pinged, l.pingDue = time.Time{}, false
-	due := l.began.Add(time.Duration(l.heardAfter.Load()) + m.hub.cfg.Idle)
+	due := l.began.Add(time.Duration(l.heardAfter.Load()) + s.hub.cfg.Idle)
 	if t.now.Before(due) {
 		t.at(due)
 		return nil
 	}
 	l.pinged, l.pingDue, l.heardAtPing = t.now, true, heard
-	t.at(t.now.Add(min(m.hub.cfg.Idle, m.hub.cfg.Pong)))
+	t.at(t.now.Add(min(s.hub.cfg.Idle, s.hub.cfg.Pong)))
 	return nil
 }
 
@@ -113,16 +113,16 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// loseLocked gives the link up and plans the next one; without err it was suspicion, and the listeners are told when the
+// loseLocked gives the connection up and plans the next one; without err it was suspicion, and the listeners are told when the
 // next one stands or fails.
-func (m *home) loseLocked(t *turn, err error) {
-	h, l := m.hub, m.link
-	m.link = nil
+func (s *shard) loseLocked(t *step, err error) {
+	h, l := s.hub, s.conn
+	s.conn = nil
 	l.endLocked()
-	m.drop, m.halves, m.refused = nil, nil, nil
-	m.want = m.want[:0]
-	for ch := range m.channels {
-		m.want = append(m.want, ch) // of which batchLocked leaves out the forgotten
+	s.drop, s.halves, s.refused = nil, nil, nil
+	s.want = s.want[:0]
+	for ch := range s.channels {
+		s.want = append(s.want, ch) // of which batchLocked leaves out the forgotten
 		if ch.lose(err == nil) {
 			t.wakes = ch.appendWakes(t.wakes)
 		}
@@ -131,15 +131,15 @@ func (m *home) loseLocked(t *turn, err error) {
 		}
 	}
 	if l.opened && t.now.Sub(l.openedAt) >= steady {
-		m.retry.Reset()
+		s.retry.Reset()
 	}
-	m.notBefore = t.now.Add(m.retry.NextBackOff())
-	t.at(m.notBefore)
-	m.lost = h.cfg.Shard != nil
+	s.notBefore = t.now.Add(s.retry.NextBackOff())
+	t.at(s.notBefore)
+	s.lost = h.cfg.Shard != nil
 	h.reloadLocked()
 	if err != nil {
-		if !m.warned {
-			m.warned = true
+		if !s.warned {
+			s.warned = true
 			if raised := (*raise.Panic)(nil); !errors.As(err, &raised) { // hookFailed has logged that
 				t.logs = append(t.logs, func(log *slog.Logger) {
 					log.Warn("redlatch: pub/sub connection lost, waiters poll until it is back", "error", err)
@@ -150,32 +150,32 @@ func (m *home) loseLocked(t *turn, err error) {
 	}
 }
 
-// advanceLocked opens a link where one is due and gives the writer its next work.
-func (m *home) advanceLocked(t *turn) {
-	h := m.hub
-	if len(m.channels) == 0 {
-		if m.link == nil && !h.finding { // a search that runs may end here, and the back-off must survive it
-			delete(h.homes, m.master)
+// advanceLocked opens a connection where one is due and gives the writer its next work.
+func (s *shard) advanceLocked(t *step) {
+	h := s.hub
+	if len(s.channels) == 0 {
+		if s.conn == nil && !h.finding { // a search that runs may end here, and the back-off must survive it
+			delete(h.shards, s.master)
 		}
 		return
 	}
-	if m.link == nil {
-		if m.lost || t.now.Before(m.notBefore) {
-			t.at(m.notBefore)
+	if s.conn == nil {
+		if s.lost || t.now.Before(s.notBefore) {
+			t.at(s.notBefore)
 			return
 		}
-		m.openLocked(t)
+		s.openLocked(t)
 	}
-	if len(m.refused) > 0 {
-		if t.now.Before(m.refusedAt) {
-			t.at(m.refusedAt)
+	if len(s.refused) > 0 {
+		if t.now.Before(s.refusedAt) {
+			t.at(s.refusedAt)
 		} else {
-			m.want = append(m.want, m.refused...)
-			m.refused = nil
+			s.want = append(s.want, s.refused...)
+			s.refused = nil
 		}
 	}
-	if l := m.link; !l.busy {
-		if batch := m.batchLocked(); len(batch) > 0 {
+	if l := s.conn; !l.busy {
+		if batch := s.batchLocked(); len(batch) > 0 {
 			l.busy = true
 			l.work <- batch // the writer is idle, so there is room
 		}
@@ -184,18 +184,18 @@ func (m *home) advanceLocked(t *turn) {
 
 // batchLocked collects what the writer has to send: leaving first, for a name that is left and listened to again must end
 // subscribed.
-func (m *home) batchLocked() (batch []*command) {
-	batch = m.appendLocked(batch, leave, m.drop)
-	m.drop = nil
-	m.want = wanted(m.want)
-	batch = m.appendLocked(batch, enter, m.want)
-	m.want = nil
-	for _, half := range m.halves {
-		batch = m.appendLocked(batch, enter, wanted(half))
+func (s *shard) batchLocked() (batch []*command) {
+	batch = s.appendLocked(batch, leave, s.drop)
+	s.drop = nil
+	s.want = wanted(s.want)
+	batch = s.appendLocked(batch, enter, s.want)
+	s.want = nil
+	for _, half := range s.halves {
+		batch = s.appendLocked(batch, enter, wanted(half))
 	}
-	m.halves = nil
-	if m.link.pingDue {
-		m.link.pingDue = false
+	s.halves = nil
+	if s.conn.pingDue {
+		s.conn.pingDue = false
 		batch = append(batch, &command{kind: ping})
 	}
 	return batch
@@ -214,8 +214,8 @@ func wanted(channels []*channel) []*channel {
 }
 
 // appendLocked adds commands for the channels, of one slot each where channels are sharded.
-func (m *home) appendLocked(batch []*command, k kind, channels []*channel) []*command {
-	if m.hub.cfg.Shard == nil {
+func (s *shard) appendLocked(batch []*command, k kind, channels []*channel) []*command {
+	if s.hub.cfg.Shard == nil {
 		return appendCut(batch, k, channels)
 	}
 	bySlot := make(map[int][]*channel)
@@ -241,18 +241,18 @@ func appendCut(batch []*command, k kind, channels []*channel) []*command {
 // refuseLocked takes back a subscription that the server refused. It does not say which of several channels it meant, so
 // the command is halved until one is left, which rests for a while; the others stand. It reports whether such a one was
 // found that has not been refused before.
-func (m *home) refuseLocked(channels []*channel) (news bool) {
+func (s *shard) refuseLocked(channels []*channel) (news bool) {
 	for _, ch := range channels {
 		ch.sent = false
 	}
 	if n := len(channels); n > 1 {
-		m.halves = append(m.halves, channels[:n/2:n/2], channels[n/2:])
+		s.halves = append(s.halves, channels[:n/2:n/2], channels[n/2:])
 		return false
 	}
-	if len(m.refused) == 0 {
-		m.refusedAt = time.Now().Add(refusedGap)
+	if len(s.refused) == 0 {
+		s.refusedAt = time.Now().Add(refusedGap)
 	}
-	m.refused = append(m.refused, channels...)
+	s.refused = append(s.refused, channels...)
 	news = !channels[0].refused
 	channels[0].refused = true
 	return news

@@ -8,20 +8,20 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// findLimit bounds one search for the masters of all stray channels.
+// findLimit bounds one search for the masters of all unassigned channels.
 const findLimit = 10 * time.Second
 
-// placeLocked gives stray channels a home: the only one, or that of the master they live on now, which a goroutine has to
+// assignLocked gives unassigned channels a shard: the only one, or that of the master they live on now, which a goroutine has to
 // ask for.
-func (h *Hub) placeLocked(t *turn) {
+func (h *Hub) assignLocked(t *step) {
 	if h.halted {
 		return
 	}
 	if h.cfg.Shard == nil {
-		for _, ch := range h.stray {
+		for _, ch := range h.unassigned {
 			h.adoptLocked(ch, nil, h.cfg.Client)
 		}
-		h.stray = nil
+		h.unassigned = nil
 		return
 	}
 	if err := h.findErr; err != nil {
@@ -32,62 +32,62 @@ func (h *Hub) placeLocked(t *turn) {
 			return
 		}
 	}
-	for _, m := range h.homes {
-		if m.lost && !t.now.Before(m.notBefore) {
-			m.lost = false
-			for ch := range m.channels {
-				ch.home = nil
-				h.stray = append(h.stray, ch)
+	for _, s := range h.shards {
+		if s.lost && !t.now.Before(s.notBefore) {
+			s.lost = false
+			for ch := range s.channels {
+				ch.shard = nil
+				h.unassigned = append(h.unassigned, ch)
 			}
-			clear(m.channels)
-			m.want = nil
+			clear(s.channels)
+			s.want = nil
 		}
 	}
-	if len(h.stray) == 0 || h.finding {
+	if len(h.unassigned) == 0 || h.finding {
 		return
 	}
 	if t.now.Before(h.findAt) {
 		t.at(h.findAt)
 		return
 	}
-	strays := h.stray
-	h.stray = nil
+	channels := h.unassigned
+	h.unassigned = nil
 	h.finding = true
-	h.spawnLocked(func() { h.find(strays) })
+	h.spawnLocked(func() { h.find(channels) })
 }
 
 // find asks which master each channel lives on, once per slot, and brings the channels there.
-func (h *Hub) find(strays []*channel) {
+func (h *Hub) find(channels []*channel) {
 	ctx, cancel := context.WithTimeout(context.Background(), findLimit)
 	defer cancel()
-	type place struct {
+	type location struct {
 		master any
 		via    Client
 		err    error
 	}
-	places := make(map[int]place)
-	slots := make([]int, len(strays))
-	for i, ch := range strays {
+	masters := make(map[int]location)
+	slots := make([]int, len(channels))
+	for i, ch := range channels {
 		slot := keys.Slot(ch.name)
 		slots[i] = slot
-		if _, known := places[slot]; !known {
-			var p place
+		if _, known := masters[slot]; !known {
+			var p location
 			if raised := raise.Run(func() { p.master, p.via, p.err = h.cfg.Shard(ctx, ch.name) }); raised != nil {
 				p.err = raised
 				h.hookFailed(raised)
 			}
-			places[slot] = p
+			masters[slot] = p
 		}
 	}
 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.finding = false
-	for i, ch := range strays {
-		switch p := places[slots[i]]; {
+	for i, ch := range channels {
+		switch p := masters[slots[i]]; {
 		case p.err != nil:
 			h.findErr = p.err
-			h.stray = append(h.stray, ch)
+			h.unassigned = append(h.unassigned, ch)
 		default:
 			h.adoptLocked(ch, p.master, p.via)
 		}
@@ -97,24 +97,24 @@ func (h *Hub) find(strays []*channel) {
 	}
 }
 
-// adoptLocked makes the master the channel's home.
+// adoptLocked makes the master the channel's shard.
 func (h *Hub) adoptLocked(ch *channel, master any, via Client) {
-	if ch.gone || ch.home != nil {
+	if ch.gone || ch.shard != nil {
 		return
 	}
-	m := h.homes[master]
-	if m == nil {
-		m = &home{
+	s := h.shards[master]
+	if s == nil {
+		s = &shard{
 			hub:      h,
 			master:   master,
 			channels: make(map[*channel]struct{}),
 			retry:    newRetry(),
 			patience: h.cfg.patience(),
 		}
-		h.homes[master] = m
+		h.shards[master] = s
 	}
-	m.via = via // a node that left and came back has a new client
-	ch.home = m
-	m.channels[ch] = struct{}{}
-	m.want = append(m.want, ch)
+	s.via = via // a node that left and came back has a new client
+	ch.shard = s
+	s.channels[ch] = struct{}{}
+	s.want = append(s.want, ch)
 }
