@@ -96,11 +96,7 @@ const before = errs.Refusal("is held or waited for by this process")
 
 // cohort is where the lock is handed on.
 func (l *Lock) cohort(alone bool) *quorum.Cohort {
-	to := &quorum.Cohort{Registry: &l.bases[0].Session.Cohorts, Key: l.line}
-	for _, base := range l.bases {
-		to.Longest = max(to.Longest, base.Streak(alone))
-	}
-	return to
+	return &quorum.Cohort{Registry: &l.bases[0].Session.Cohorts, Key: l.line, Streak: baselock.Streak(l.bases, alone)}
 }
 
 // Terms are those of the call's hold.
@@ -112,10 +108,10 @@ func (c *call) Terms() quorum.Terms {
 func (c *call) Poll() time.Duration { return cohort.Bound(-1, c.set.Poll) }
 
 // Inherit takes over what a hold of this process stands on.
-func (c *call) Inherit(members []quorum.Member, fresh time.Duration) []quorum.Member {
+func (c *call) Inherit(members []quorum.Member, streak cohort.Streak) []quorum.Member {
 	var opts []redlatch.Option
 	if len(c.opts) > 0 {
 		opts = []redlatch.Option{c.forMember(0)}
 	}
-	return quorum.Heirs(members, baselock.Bequeath(quorum.Holds(members), c.lock.bases, opts, fresh))
+	return quorum.Heirs(members, baselock.Bequeath(quorum.Holds(members), c.lock.bases, opts, streak))
 }

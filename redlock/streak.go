@@ -16,11 +16,9 @@ var _ quorum.Taker = (*call)(nil)
 
 // cohort is the cohort within which the call's hold is handed on. alone: see round.
 func (c *call) cohort(alone bool) *quorum.Cohort {
-	to := &quorum.Cohort{Registry: &c.lock.nodes[0].base.Session.Cohorts, Key: c.lock.line}
-	for _, base := range c.lock.bases {
-		to.Longest = max(to.Longest, base.Streak(alone))
+	return &quorum.Cohort{
+		Registry: &c.lock.nodes[0].base.Session.Cohorts, Key: c.lock.line, Streak: baselock.Streak(c.lock.bases, alone),
 	}
-	return to
 }
 
 // Terms are the terms of the call's hold.
@@ -32,7 +30,7 @@ func (c *call) Terms() quorum.Terms {
 func (c *call) Poll() time.Duration { return cohort.Bound(-1, c.set.Poll) }
 
 // Inherit hands members, those of another hold of this process, on to the call. It returns the call's own members, or nothing
-// where they cannot be handed on. Redis has to have confirmed each of them since fresh ago.
-func (c *call) Inherit(members []quorum.Member, fresh time.Duration) []quorum.Member {
-	return quorum.Heirs(members, baselock.Bequeath(quorum.Holds(members), c.lock.bases, c.member, fresh))
+// where they cannot be handed on. The news of each of them has to be fresh in streak.
+func (c *call) Inherit(members []quorum.Member, streak cohort.Streak) []quorum.Member {
+	return quorum.Heirs(members, baselock.Bequeath(quorum.Holds(members), c.lock.bases, c.member, streak))
 }

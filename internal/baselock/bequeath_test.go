@@ -37,7 +37,7 @@ func TestWhoseHeirHasLeftHoldsAsBefore(t *testing.T) {
 		line, claim, ok := o.successor()
 		require.True(t, ok)
 		require.False(t, o.canBequeath(line, claim), "what was sent before this process listened is old news")
-		o.run.news = time.Now().Add(time.Nanosecond)
+		o.streak.News = time.Now().Add(time.Nanosecond)
 		require.True(t, o.canBequeath(line, claim))
 		cancel()
 		require.ErrorIs(t, <-left, context.Canceled)

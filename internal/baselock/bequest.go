@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/rootapi"
@@ -25,9 +26,15 @@ import (
 // What an owner was asked for in the name of the composite before cannot touch the heir. It needs the owner's turn, and
 // finds afterwards that the owner holds nothing: the heir is an owner of its own.
 
-// Streak is for how long holds of composites of b may follow one another in this process without a release. alone says
-// that the lock was free before although others had had the time to take it.
-func (b *Base) Streak(alone bool) time.Duration { return b.newRun(run{alone: alone}).longest(false) }
+// Streak is that of holds of composites of bases. alone says that the locks were free before although others had had the time
+// to take them.
+func Streak(bases []*Base, alone bool) cohort.Streak {
+	s := cohort.Streak{Alone: alone}
+	for _, b := range bases {
+		s.Trip = max(s.Trip, b.Session.Dispatch.Trip(b.Key))
+	}
+	return s
+}
 
 // YieldFor is for how long a process leaves a lock free, now and then, where the waiters of other processes only poll.
 const YieldFor = openFor
@@ -46,9 +53,9 @@ func Meet(lock redlatch.Locker) (base *Base) {
 }
 
 // Bequeath hands the members of a composite on to another one of this process, of which to are the bases and opts the
-// options of the call. Redis has to have confirmed each member since fresh ago. It answers nothing, and leaves everything
-// as it is, where that is impossible.
-func Bequeath(members []holds.Hold, to []*Base, opts []redlatch.Option, fresh time.Duration) (heirs []holds.Hold) {
+// options of the call. The news of each member has to be fresh in streak, the composite's. It answers nothing, and leaves
+// everything as it is, where that is impossible.
+func Bequeath(members []holds.Hold, to []*Base, opts []redlatch.Option, streak cohort.Streak) (heirs []holds.Hold) {
 	next := make([]*owner, 0, len(members))
 	for _, member := range members {
 		h, ok := member.(*hold)
@@ -56,7 +63,7 @@ func Bequeath(members []holds.Hold, to []*Base, opts []redlatch.Option, fresh ti
 			return nil
 		}
 		defer h.owner.exit()
-		heir := h.heirAmong(to, opts, fresh)
+		heir := h.heirAmong(to, opts, streak)
 		if heir == nil {
 			return nil
 		}
@@ -84,14 +91,15 @@ func Bequeath(members []holds.Hold, to []*Base, opts []redlatch.Option, fresh ti
 
 // heirAmong is the owner that may follow that of h, for a call with opts on one of the bases; nil if none may. The caller has
 // the turn.
-func (h *hold) heirAmong(to []*Base, opts []redlatch.Option, fresh time.Duration) *owner {
+func (h *hold) heirAmong(to []*Base, opts []redlatch.Option, streak cohort.Streak) *owner {
 	o := h.owner
 	i := slices.IndexFunc(to, func(b *Base) bool { return o.of(b, b.Kind.Side) })
 	if i < 0 || !o.base.Kind.moves() || !h.sole() {
 		return nil
 	}
 	set, err := to[i].resolve(opts, false)
-	if err != nil || set.Replicas > 0 || o.set.AtLeast > 0 || clock.Now().Sub(o.news()) > fresh+o.trip()+clockStep {
+	streak.News, streak.Blur = o.inStreak().News, o.streak.Blur
+	if err != nil || set.Replicas > 0 || o.set.AtLeast > 0 || !streak.Fresh(clock.Now()) {
 		return nil
 	}
 	heir := newOwnerAs(to[i], set, o.id)
@@ -103,18 +111,6 @@ func (h *hold) heirAmong(to []*Base, opts []redlatch.Option, fresh time.Duration
 
 // moves tells whether an owner of this kind is nothing but its field: it has no token, place in a queue, or other side.
 func (k *Kind) moves() bool { return k.Tokens == nil && k.Ask == nil && !k.Shared && k.Side == "" }
-
-// news is when Redis was asked for what it confirmed last of o.
-func (o *owner) news() time.Time {
-	if o.run != nil {
-		return o.run.news
-	}
-	return o.first.since.Time()
-}
-
-func (o *owner) trip() time.Duration {
-	return min(o.base.Session.Dispatch.Trip(o.base.Key), longestTrip)
-}
 
 // tryEnter takes the turn if it is free.
 func (o *owner) tryEnter() bool {
@@ -143,11 +139,7 @@ func (h *hold) moveTo(heir *owner) *hold {
 	o.mu.Unlock()
 	h.ending.End(errs.Released)
 	o.base.Session.Watchdog.Forget(&o.ticket)
-	if o.run == nil {
-		since := o.first.since.Time()
-		o.run = o.base.newRun(run{began: since, news: since})
-	}
-	heir.most, heir.run = o.most, o.run
+	heir.most, heir.streak = o.most, o.streak
 	given := heir.begin(time.Now(), o.ticket.TrustedUntil(), attemptReply{})
 	given.inherited = true
 	if lost != nil {

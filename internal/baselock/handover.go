@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -70,16 +71,27 @@ func (o *owner) successor() (line *cohort.Cohort, claim cohort.Claim, ok bool) {
 	if !ok {
 		return nil, claim, false
 	}
-	if o.run == nil {
-		since := o.first.since.Time()
-		o.run = b.newRun(run{began: since, news: since})
-	}
-	if !o.run.over(!b.Kind.Local) {
+	if !o.inStreak().Over(clock.Now()) {
 		return line, claim, true
 	}
-	line.Given.Store(int64(o.run.given))
+	line.Given.Store(int64(o.streak.Given))
 	claim.Yield()
 	return line, claim, false
+}
+
+// inStreak is the streak of o, which begins with it if it is the end of no hand-off.
+func (o *owner) inStreak() *cohort.Streak {
+	if o.streak == nil {
+		since := o.first.since.Time()
+		o.streak = o.base.begins(cohort.Streak{Began: since, News: since})
+	}
+	return o.streak
+}
+
+// begins is a streak of b that begins.
+func (b *Base) begins(s cohort.Streak) *cohort.Streak {
+	s.Trip = b.Session.Dispatch.Trip(b.Key)
+	return &s
 }
 
 // standBack gives other processes a round trip's time to take the lock: the head of the line looks at the lock before it
@@ -113,10 +125,10 @@ func (o *owner) handOver(ctx context.Context, limit delivery.Limit, line *cohort
 	case err != nil:
 		next.abandon(delivery.AsFailure(err), cmd)
 	case reply.Held:
-		o.run.count++
-		o.run.given++
-		o.run.news = receipt.Sent
-		next.run = o.run
+		o.streak.Scripts++
+		o.streak.Given++
+		o.streak.Confirmed(receipt.Sent)
+		next.streak = o.streak
 		given, _, _ = next.accept(receipt, next.set.FirstLease(), reply) // an answer that came too late is the waiter's reason to ask
 	}
 	// An earlier send of the same that is executed late finds the former owner gone, and does nothing.

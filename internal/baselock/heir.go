@@ -12,13 +12,20 @@ import (
 // it can only be somebody with the same terms, and nothing of the one before it may be in doubt: what is executed late
 // would be executed on the heir.
 //
-// Nor may the lock have been taken away, as far as this process can know without asking: see [run.fresh]. Where that is not
+// Nor may the lock have been taken away, as far as this process can know without asking: see [owner.fresh]. Where that is not
 // certain a script hands the lock over, and finds out.
 
 // canBequeath tells whether the claimed waiter in line can be o's heir.
 func (o *owner) canBequeath(line *cohort.Cohort, claim cohort.Claim) bool {
 	heir := claim.Who().(*owner)
 	return o.base.Kind.Local && heir.base.Kind.Local && o.fresh(line) && o.suits(heir)
+}
+
+// fresh tells whether the lock may be handed on without a command, as far as it is known that Redis still names this
+// owner. A message on the lock's channel ends that, for it may be that of a force-unlock. Where no message tells, as of a
+// deletion, or of anything that happens to a lock without a channel, the age of the news does.
+func (o *owner) fresh(line *cohort.Cohort) bool {
+	return o.streak.Fresh(clock.Now()) && (o.base.channel == "" || line.Current(o.streak.News))
 }
 
 // suits tells whether heir can have what o has, as it is.
@@ -50,10 +57,10 @@ func (o *owner) inherits() bool {
 func (o *owner) bequeath(claim cohort.Claim) bool {
 	next := claim.Who().(*owner)
 	heir := newOwnerAs(next.base, next.set, o.id)
-	heir.most, heir.run = o.most, o.run
+	heir.most, heir.streak = o.most, o.streak
 	given := heir.begin(time.Now(), o.ticket.TrustedUntil(), o.inheritance())
 	given.inherited = true
-	o.run.given++ // from Give on the run is the heir's
+	o.streak.Given++ // from Give on the streak is the heir's
 	if claim.Give(given, next.base.poll(next.set)) {
 		return true
 	}

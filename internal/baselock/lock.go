@@ -174,7 +174,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 			got = h
 			if alone {
 				since := h.since.Time()
-				h.owner.run = b.newRun(run{began: since, news: since, alone: true, shut: line.ClosedSince()})
+				h.owner.streak = b.begins(cohort.Streak{Began: since, News: since, Alone: true, ClosedSince: line.ClosedSince()})
 			}
 			v := cohort.Verdict{Done: true, More: b.Kind.Shared, Sleep: cohort.Bound(set.FirstLease(), set.Poll)}
 			if !v.More {

@@ -25,8 +25,8 @@ type owner struct {
 	first  hold
 	host   *owner // nil, or the owner on the other side within which this one is
 
-	run       *run // nil, or the hand-overs of which it is one end
-	announces bool // a refusal of its acquisition is announced
+	streak    *cohort.Streak // nil, or that of the hand-offs of which it is one end
+	announces bool           // a refusal of its acquisition is announced
 
 	mu       sync.Mutex
 	busy     bool // a count-changing command is under way

@@ -142,7 +142,7 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *cohort.Coh
 	s := o.subject(0, 0)
 	s.Wake = wake
 	turn := o.turn()
-	if o.run != nil { // a lone owner has the token that the counter has, and its release need not look at it
+	if o.streak != nil { // a lone owner has the token that the counter has, and its release need not look at it
 		turn.Token = s.Token
 	}
 	var p *cohort.Candidate
@@ -155,8 +155,8 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *cohort.Coh
 	}
 	switch { // before the message can wake the next
 	case line == nil:
-	case turn.Lease > 0:
-		line.CloseSince(o.shutSince())
+	case turn.Lease > 0 && o.streak != nil:
+		line.CloseSince(o.streak.Shut())
 	default: // set free for everybody: if that went on with each run, a slower process in the row would always come too late
 		line.CloseSince(time.Time{})
 	}
@@ -192,8 +192,8 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *cohort.Coh
 // turn says whether the lock may be passed once more.
 func (o *owner) turn() row.Turn {
 	turn := row.Turn{Row: o.base.row, Lease: passLease}
-	if r := o.run; r != nil && !r.shut.IsZero() {
-		turn.Shut = time.Since(r.shut)
+	if s := o.streak; s != nil && !s.ClosedSince.IsZero() {
+		turn.Shut = time.Since(s.ClosedSince)
 		if turn.Shut >= longestShut {
 			turn.Open = openFor
 			if !o.base.Session.KnowsListeners() {
@@ -253,7 +253,8 @@ func (b *Base) give(p row.Message, claim cohort.Claim, since time.Time) {
 		return
 	}
 	now, trusted := clock.Now(), since.Add(passLease-watchdog.Margin(passLease))
-	o := &owner{base: next.base, id: p.Owner, set: next.set, run: next.base.newRun(run{began: now, news: since, shut: now.Add(-p.Shut)})}
+	o := newOwnerAs(next.base, next.set, p.Owner)
+	o.streak = o.base.begins(cohort.Streak{Began: now, News: since, Blur: cohort.Blurred, ClosedSince: now.Add(-p.Shut)})
 	if !now.Before(trusted) { // the message took too long
 		go o.giveUp()
 		claim.Refuse(next)

@@ -20,7 +20,7 @@ func (o *owner) blockFor(next *owner, line *cohort.Cohort) int64 {
 	if !next.inherits() {
 		return 1
 	}
-	return min(2*max(line.Given.Load(), int64(o.run.given), 1), mostTokens)
+	return min(2*max(line.Given.Load(), int64(o.streak.Given), 1), mostTokens)
 }
 
 // inheritance is what an heir of o begins with. For a fenced lock that is the next token of the block and all behind it.

@@ -19,7 +19,7 @@ func TestABlockIsTwiceWhatTheLastStreakGaveOut(t *testing.T) {
 		{0, 0, 2}, {0, 1, 2}, {0, 2, 4}, {100, 0, 200}, {100, 50, 200}, {100, 150, 300}, {2048, 0, 4096}, {5000, 0, 4096}, {0, 1 << 40, 4096},
 	} {
 		o, line := newOwnerAs(b, &set, "giver"), &cohort.Cohort{}
-		o.run = &run{given: c.given}
+		o.streak = &cohort.Streak{Given: c.given}
 		line.Given.Store(int64(c.last))
 		require.EqualValues(t, c.want, o.blockFor(next, line), "%+v", c)
 	}

@@ -32,17 +32,9 @@ type lot struct {
 	mu      sync.Mutex
 	users   int   // who wait; the lot is gone when there are none
 	permits int64 // that have been acquired, and not given back since; those of an older lot are not counted
-	since   time.Time
-	longest time.Duration
+	streak  cohort.Streak
 	closed  time.Time // until then all permits go back, for those who take longer to ask
 }
-
-// A lot is old after as long as a lock's run is over, see baselock.
-const (
-	longestLot   = 2 * time.Millisecond
-	longestAlone = 10 * time.Millisecond
-	longestTrip  = 50 * time.Millisecond
-)
 
 // forOutsiders is for how long nothing is moved once somebody was seen to listen who is not of this library.
 const forOutsiders = 100 * time.Millisecond
@@ -84,7 +76,7 @@ func (c *Counter) exit(l *lot) {
 // youngLocked tells whether permits of the lot may move without a command.
 func (l *lot) youngLocked() bool {
 	now := clock.Now()
-	return l.permits > 0 && now.Sub(clock.Aged(l.since)) <= l.longest && !now.Before(l.closed)
+	return l.permits > 0 && l.streak.Fresh(now) && !now.Before(l.closed)
 }
 
 // took adds permits that Redis was asked for at sent.
@@ -99,13 +91,12 @@ func (c *Counter) took(n int64, sent time.Time) {
 		l.permits += n
 		return
 	}
-	l.permits, l.since, l.longest = n, sent, c.longest(longestLot)
+	l.permits, l.streak = n, c.streak(sent, false)
 }
 
-// longest is for how long a lot is young from the send on: two round trips at least, from the answer on.
-func (c *Counter) longest(least time.Duration) time.Duration {
-	trip := min(c.Session.Dispatch.Trip(c.Key), longestTrip)
-	return max(least, 2*trip) + trip
+// streak is that of permits that Redis was asked for at sent: while its news is fresh the lot is young.
+func (c *Counter) streak(sent time.Time, alone bool) cohort.Streak {
+	return cohort.Streak{News: sent, Alone: alone, Trip: c.Session.Dispatch.Trip(c.Key)}
 }
 
 // A Fate is what is to become of permits that are given back.
@@ -129,7 +120,7 @@ func (c *Counter) MoveKept(n int64) (left int64, fate Fate) {
 		return n, Back
 	}
 	l.mu.Lock()
-	patience := l.longest - clock.Now().Sub(clock.Aged(l.since))
+	patience := l.streak.FreshFor(clock.Now())
 	l.mu.Unlock()
 	claim, claimed := l.line.ClaimSoon(patience)
 	return c.move(n, claim, claimed)
@@ -204,7 +195,7 @@ func (c *Counter) Keep(ctx context.Context, op Operation, n int64, cmd scripts.C
 	defer l.mu.Unlock()
 	switch reply {
 	case row.Kept: // and all others that this process has may move as well
-		l.permits, l.since, l.longest = l.permits+n, sent, c.longest(longestAlone)
+		l.permits, l.streak = l.permits+n, c.streak(sent, true)
 	case row.Outsiders:
 		l.permits, l.closed = 0, time.Now().Add(forOutsiders)
 	default:

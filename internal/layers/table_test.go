@@ -75,7 +75,7 @@ var table = map[string][]string{
 	"permitsemaphore": primitive("permitsemaphore"),
 	"countdownlatch":  primitive("countdownlatch"),
 
-	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/watchdog", "."},
+	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/clock", "internal/watchdog", "."},
 	"multilock":       all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":         all(primitive(), []string{"internal/quorum"}),
 

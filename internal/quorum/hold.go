@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
@@ -71,7 +72,8 @@ var _ holds.Hold = (*Hold)(nil)
 func New(terms Terms, since time.Time, members []Member) *Hold {
 	h := &Hold{terms: terms, since: since, members: slices.Clone(members)}
 	if terms.Cohort != nil {
-		h.streak = &streak{cohort: *terms.Cohort, began: time.Now(), current: h}
+		h.streak = &streak{cohort: *terms.Cohort, current: h}
+		h.streak.cohort.Streak.Began = clock.Now()
 	}
 	h.begin()
 	return h

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
@@ -24,13 +25,13 @@ import (
 type Cohort struct {
 	Registry *cohort.Registry
 	Key      cohort.Key
-	Longest  time.Duration // of a streak
+	Streak   cohort.Streak // of the holds that follow one another
 }
 
 // A Taker is a call that waits in a cohort.
 type Taker interface {
 	// Inherit ends the members and answers others in their place; nothing, and it ends none, where that is impossible.
-	Inherit(members []Member, fresh time.Duration) (heirs []Member)
+	Inherit(members []Member, streak cohort.Streak) (heirs []Member)
 
 	// Terms are those of the call's hold.
 	Terms() Terms
@@ -42,7 +43,6 @@ type Taker interface {
 // A streak is the holds of one process that follow one another without a release in between.
 type streak struct {
 	cohort Cohort
-	began  time.Time
 
 	mu      sync.Mutex // before Hold.mu
 	current *Hold      // a member that was asked for earlier, and is granted now, is for this one
@@ -94,7 +94,7 @@ func (h *Hold) handOnce() (next *Hold, given bool) {
 	if !ok {
 		return nil, false
 	}
-	if time.Since(s.began) >= s.cohort.Longest {
+	if s.cohort.Streak.Over(clock.Now()) {
 		claim.Yield()
 		return nil, false
 	}
@@ -110,7 +110,7 @@ func (h *Hold) handOnce() (next *Hold, given bool) {
 	h.mu.Lock()
 	members := slices.Clone(h.members)
 	h.mu.Unlock()
-	heirs := taker.Inherit(members, s.cohort.Longest)
+	heirs := taker.Inherit(members, s.cohort.Streak)
 	if heirs == nil {
 		return nil, false
 	}
