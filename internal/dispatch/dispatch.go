@@ -1,10 +1,10 @@
 // Package dispatch takes commands to the server. Each command is sent once. Callers that come at the same time share
 // round trips: while the leaders of a node are under way, what arrives waits in a queue, and each leader that comes back
-// takes a share of it as one pipeline. How many leaders there are follows the round-trip time; see pace and late.
+// takes a share of it as one pipeline. How many leaders there are follows the round-trip time; see rtt.go and straggler.go.
 //
 // The client library does not honour the cancellation of a command in flight. A caller whose context can end
 // therefore hands its command to a worker and waits for either; a caller whose context cannot end, or is one of Limit,
-// runs its command on its own goroutine. A caller that is alone hands over to an express, which costs next to nothing on
+// runs its command on its own goroutine. A caller that is alone hands over to a poll worker, which costs next to nothing on
 // Linux; see there.
 package dispatch
 
@@ -114,7 +114,7 @@ func (d *Dispatcher) Trip(key string) time.Duration {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.pace.shortest()
+	return n.rtt.shortest()
 }
 
 // A Route says how a command finds its server.

@@ -96,7 +96,7 @@ func TestACallerIsNotStrandedWhereTheSystemNeverSignals(t *testing.T) {
 		cmd.(*redis.IntCmd).SetVal(7)
 	}), nil, func() time.Duration { return time.Minute })
 	require.NoError(t, d.Do(t.Context(), "key", redis.NewIntCmd(t.Context(), "get"), ToMaster))
-	x := d.one.express
+	x := d.one.pollWorker
 	require.NotNil(t, x)
 	deafen := func() {
 		d.one.mu.Lock()
@@ -108,15 +108,15 @@ func TestACallerIsNotStrandedWhereTheSystemNeverSignals(t *testing.T) {
 	rests := func() bool {
 		d.one.mu.Lock()
 		defer d.one.mu.Unlock()
-		return x.resting && !x.seated.Load() && !time.Now().Before(x.again)
+		return x.resting && !x.taken.Load() && !time.Now().Before(x.again)
 	}
-	redistest.Eventually(t, "the express rests", rests)
+	redistest.Eventually(t, "the poll worker rests", rests)
 	deafen()
 	cmd := redis.NewIntCmd(t.Context(), "get")
 	require.NoError(t, d.Do(t.Context(), "key", cmd, ToMaster))
 	require.EqualValues(t, 7, cmd.Val())
 
-	redistest.Eventually(t, "the express may be used again", rests)
+	redistest.Eventually(t, "the poll worker may be used again", rests)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-hangs; cancel() }()
 	var flight *InFlight
@@ -124,10 +124,10 @@ func TestACallerIsNotStrandedWhereTheSystemNeverSignals(t *testing.T) {
 	close(release)
 	_, ended := flight.Wait(time.Minute)
 	require.True(t, ended)
-	redistest.Eventually(t, "the express rests again", rests)
+	redistest.Eventually(t, "the poll worker rests again", rests)
 	d.one.mu.Lock()
 	defer d.one.mu.Unlock()
-	d.one.express = nil
+	d.one.pollWorker = nil
 	x.next <- batch{}
 	x.come.rouse()
 }
@@ -143,27 +143,27 @@ func (f clientFunc) Process(_ context.Context, cmd redis.Cmder) error {
 func (f clientFunc) Pipeline() redis.Pipeliner { panic("a lone caller needs none") }
 
 // A process that was out of file descriptors for a moment may have some again.
-func TestAnExpressIsTriedAgainLaterWhereThereWasNoEvent(t *testing.T) {
+func TestAPollWorkerIsTriedAgainLaterWhereThereWasNoEvent(t *testing.T) {
 	n := &node{linger: func() time.Duration { return time.Minute }}
 	var limit syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Max: limit.Max}))
 	begin := time.Now()
 	n.mu.Lock()
-	x := n.expressLocked()
+	x := n.pollWorkerLocked()
 	n.mu.Unlock()
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
 	require.Nil(t, x)
-	require.WithinRange(t, n.noExpress, begin.Add(longRest), time.Now().Add(longRest))
+	require.WithinRange(t, n.noPollWorker, begin.Add(longRest), time.Now().Add(longRest))
 
-	n.noExpress = time.Now().Add(time.Hour)
-	require.Nil(t, n.expressLocked())
-	n.noExpress = time.Now()
+	n.noPollWorker = time.Now().Add(time.Hour)
+	require.Nil(t, n.pollWorkerLocked())
+	n.noPollWorker = time.Now()
 	n.mu.Lock()
-	x = n.expressLocked()
+	x = n.pollWorkerLocked()
 	n.mu.Unlock()
 	require.NotNil(t, x)
-	x.seated.Store(false)
+	x.taken.Store(false)
 	x.next <- batch{}
 	x.come.set()
 }

@@ -22,25 +22,25 @@ func (d *Dispatcher) Load() (leaders, queued, parked int) {
 	d.one.mu.Lock()
 	defer d.one.mu.Unlock()
 	parked = len(d.one.idle)
-	if x := d.one.express; x != nil && x.resting {
+	if x := d.one.pollWorker; x != nil && x.resting {
 		parked++
 	}
 	return d.one.leaders, d.one.queue.len, parked
 }
 
-// HasExpress tells whether lone callers of a single server have an express at hand.
-func (d *Dispatcher) HasExpress() bool {
+// HasPollWorker tells whether lone callers of a single server have a poll worker at hand.
+func (d *Dispatcher) HasPollWorker() bool {
 	d.one.mu.Lock()
 	defer d.one.mu.Unlock()
-	return d.one.express != nil
+	return d.one.pollWorker != nil
 }
 
-// ExpressIsFree tells whether the next lone caller of a single server would be served by an express.
-func (d *Dispatcher) ExpressIsFree() bool {
+// PollWorkerIsFree tells whether the next lone caller of a single server would be served by a poll worker.
+func (d *Dispatcher) PollWorkerIsFree() bool {
 	d.one.mu.Lock()
 	defer d.one.mu.Unlock()
-	x := d.one.express
-	return x != nil && x.resting && !x.seated.Load() && !time.Now().Before(x.again)
+	x := d.one.pollWorker
+	return x != nil && x.resting && !x.taken.Load() && !time.Now().Before(x.again)
 }
 
 // Masters is how many servers of a cluster have a queue.

@@ -71,8 +71,8 @@ func TestWhatAHookPanicsWithReachesItsCaller(t *testing.T) {
 	}
 }
 
-// An express is not used on fake time.
-func TestWhatAHookPanicsWithReachesItsCallerByExpress(t *testing.T) {
+// A poll worker is not used on fake time.
+func TestWhatAHookPanicsWithReachesItsCallerByAPollWorker(t *testing.T) {
 	for name, c := range hooks {
 		t.Run(name, func(t *testing.T) {
 			d := dispatch.New(hooked(1, c.hook), nil, linger(10*time.Millisecond))

@@ -19,27 +19,27 @@ type node struct {
 	client Client
 	linger func() time.Duration
 	stray  *strays
-	most   int   // leaders, whatever the pace
+	most   int   // leaders, however long a round trip takes
 	made   int64 // in Unix nanoseconds
 
-	flying   atomic.Int64 // commands under way that have no answer yet
+	inFlight atomic.Int64 // commands under way that have no answer yet
 	answered atomic.Int64 // when the server last executed something, in Unix nanoseconds
 
 	mu      sync.Mutex
 	leaders int   // on a trip, or between two
-	limit   int   // of leaders whose trips are not late
+	limit   int   // of leaders whose trips are no stragglers
 	queue   queue // while it has requests, the node ticks
-	pace    pace
+	rtt     minRTT
 	idle    []*worker // parked, the most recently used last
 	sweeps  uint64    // how often the idle ones were looked through
 	planned bool      // the next sweep is
 
-	ticking            bool
-	ticks              uint64
-	fresh, older, late int // trips that have seen no tick, one, and more
+	ticking                  bool
+	ticks                    uint64
+	fresh, older, stragglers int // trips that have seen no tick, one, and more
 
-	express   *express  // for a caller that is alone; nil when it has not been asked for lately
-	noExpress time.Time // the system had none to give, and is not asked before
+	pollWorker   *pollWorker // for a caller that is alone; nil when it has not been asked for lately
+	noPollWorker time.Time   // the system had none to give, and is not asked before
 
 	// spare has requests that are over. It is the node's own: a channel made in a bubble of testing/synctest must not
 	// turn up outside, where the runtime ends the process for it.
@@ -56,7 +56,7 @@ func newNode(client Client, linger func() time.Duration) *node {
 }
 
 // mayLeadLocked tells whether there may be one more leader.
-func (n *node) mayLeadLocked() bool { return n.leaders-n.late < n.limit && n.leaders < n.most }
+func (n *node) mayLeadLocked() bool { return n.leaders-n.stragglers < n.limit && n.leaders < n.most }
 
 // A request is one caller's command.
 type request struct {
@@ -97,9 +97,9 @@ func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 	r := n.request(context.WithoutCancel(ctx), cmd)
 	n.mu.Lock()
 	if n.mayLeadLocked() && n.queue.len == 0 {
-		var x *express
+		var x *pollWorker
 		if n.leaders == 0 {
-			x = n.expressLocked()
+			x = n.pollWorkerLocked()
 		}
 		n.leaders++
 		r.taken = true
@@ -152,7 +152,7 @@ func (n *node) doHere(ctx context.Context, cmd redis.Cmder) error {
 		n.mu.Unlock()
 		var took time.Duration
 		defer func() { // also when a hook of the client panics
-			n.flying.Add(-1)
+			n.inFlight.Add(-1)
 			n.passOn(t, took)
 		}()
 		began := time.Now()
@@ -268,7 +268,7 @@ func (n *node) recruitLocked() {
 // One who took everything would come back with all the callers at once. The first of them would then leave one by one
 // as the other leaders, and the rest together behind them, for ever.
 func (n *node) takeLocked() batch {
-	share := (int(n.flying.Load()) + n.queue.len + n.limit - 1) / n.limit
+	share := (int(n.inFlight.Load()) + n.queue.len + n.limit - 1) / n.limit
 	count := min(share, n.queue.len, maxBatch)
 	b := batch{trip: n.departLocked(count)}
 	if count == 1 {
@@ -305,7 +305,7 @@ func (n *node) send(b batch) (took time.Duration) {
 			b.raise(raised, n.stray)
 		}
 		took = n.note(began, err)
-		n.flying.Add(int64(-b.trip.commands)) // before its callers queue their next commands, or they would count twice
+		n.inFlight.Add(int64(-b.trip.commands)) // before its callers queue their next commands, or they would count twice
 		b.tell()
 		if gone {
 			n.passOn(b.trip, 0)

@@ -64,7 +64,7 @@ func (n *node) takeOrPark(w *worker, t trip, took time.Duration) (b batch, more 
 	return batch{}, false
 }
 
-// planLocked sees to it that there will be a sweep. The linger time may have become 0 while an express is under way, which
+// planLocked sees to it that there will be a sweep. The linger time may have become 0 while a poll worker is under way, which
 // no sweep can end.
 func (n *node) planLocked() {
 	if !n.planned {

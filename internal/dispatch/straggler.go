@@ -23,7 +23,7 @@ func (n *node) tick() {
 	defer n.mu.Unlock()
 	n.ticking = false
 	n.ticks++
-	n.late += n.older
+	n.stragglers += n.older
 	n.older, n.fresh = n.fresh, 0
 	n.recruitLocked()
 	if n.queue.len > 0 {
@@ -38,7 +38,7 @@ type trip struct {
 }
 
 func (n *node) departLocked(commands int) trip {
-	n.flying.Add(int64(commands))
+	n.inFlight.Add(int64(commands))
 	n.fresh++
 	return trip{commands, n.ticks}
 }
@@ -51,10 +51,10 @@ func (n *node) landLocked(t trip, took time.Duration) {
 	case 1:
 		n.older--
 	default:
-		n.late--
+		n.stragglers--
 	}
-	if took > 0 && (t.commands <= smallTrip || took < n.pace.shortest()) {
-		n.pace.add(n.answered.Load(), took)
-		n.limit = n.pace.leaders(n.most)
+	if took > 0 && (t.commands <= smallTrip || took < n.rtt.shortest()) {
+		n.rtt.add(n.answered.Load(), took)
+		n.limit = n.rtt.leaders(n.most)
 	}
 }

@@ -10,7 +10,7 @@ import (
 func TestThePaceIsTheShortestOfTheLastOneOrTwoSeconds(t *testing.T) {
 	const ms = time.Millisecond
 	at := func(d time.Duration) int64 { return int64(1000*time.Hour + d) }
-	p := pace{}
+	p := minRTT{}
 	require.Zero(t, p.shortest())
 	for _, step := range []struct{ at, took, want time.Duration }{
 		{0, 9 * ms, 9 * ms},
@@ -47,7 +47,7 @@ func TestALargeTripSaysNoMoreThanThatTheNetworkIsNotSlower(t *testing.T) {
 
 func TestATripThatHasSeenTwoTicksIsLateUntilItLands(t *testing.T) {
 	n := newNode(nil, nil)
-	count := func() [3]int { return [3]int{n.fresh, n.older, n.late} }
+	count := func() [3]int { return [3]int{n.fresh, n.older, n.stragglers} }
 	first := n.departLocked(1)
 	n.tick()
 	second := n.departLocked(1)

@@ -37,7 +37,7 @@ func eventFiles(t *testing.T) (count int) {
 	return count
 }
 
-func TestALoneCallerHasAnExpressUntilNothingIsSentAnyMore(t *testing.T) {
+func TestALoneCallerHasAPollWorkerUntilNothingIsSentAnyMore(t *testing.T) {
 	needsEvents(t)
 	s := newServer()
 	s.rtt = 0
@@ -49,11 +49,11 @@ func TestALoneCallerHasAnExpressUntilNothingIsSentAnyMore(t *testing.T) {
 		require.NoError(t, d.Do(t.Context(), "key", cmd, dispatch.ToMaster))
 		require.Equal(t, n, cmd.Val())
 	}
-	require.True(t, d.HasExpress())
+	require.True(t, d.HasPollWorker())
 	require.Equal(t, files+2, eventFiles(t), "one to come and one to go, whatever the number of commands")
 	require.Eventually(t, func() bool {
 		leaders, queued, parked := d.Load()
-		return leaders == 0 && queued == 0 && parked == 0 && !d.HasExpress() && eventFiles(t) == files
+		return leaders == 0 && queued == 0 && parked == 0 && !d.HasPollWorker() && eventFiles(t) == files
 	}, patience, stay/10)
 
 	cmd := command(7) // and there is another one when it is wanted again
@@ -62,7 +62,7 @@ func TestALoneCallerHasAnExpressUntilNothingIsSentAnyMore(t *testing.T) {
 	require.Eventually(t, func() bool { return eventFiles(t) == files }, patience, stay/10)
 }
 
-func TestALoneCallerWhoLeavesTheExpressReturnsBeforeItsCommandEnds(t *testing.T) {
+func TestALoneCallerWhoLeavesThePollWorkerReturnsBeforeItsCommandEnds(t *testing.T) {
 	s := newServer()
 	under, release := make(chan struct{}), make(chan struct{})
 	s.before = func(cmd redis.Cmder) {
@@ -75,7 +75,7 @@ func TestALoneCallerWhoLeavesTheExpressReturnsBeforeItsCommandEnds(t *testing.T)
 	if runtime.GOOS == "linux" {
 		require.Eventually(t, func() bool {
 			require.NoError(t, d.Do(t.Context(), "key", command(0), dispatch.ToMaster))
-			return d.ExpressIsFree()
+			return d.PollWorkerIsFree()
 		}, patience, time.Millisecond)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -84,7 +84,7 @@ func TestALoneCallerWhoLeavesTheExpressReturnsBeforeItsCommandEnds(t *testing.T)
 	require.ErrorAs(t, d.Do(ctx, "key", command(1), dispatch.ToMaster), &flight)
 	require.ErrorIs(t, flight, context.Canceled)
 
-	cmd := command(2) // while the express is busy for nobody
+	cmd := command(2) // while the poll worker is busy for nobody
 	require.NoError(t, d.Do(t.Context(), "key", cmd, dispatch.ToMaster))
 	require.EqualValues(t, 2, cmd.Val())
 	close(release)
@@ -92,9 +92,9 @@ func TestALoneCallerWhoLeavesTheExpressReturnsBeforeItsCommandEnds(t *testing.T)
 	require.Eventually(t, func() bool { leaders, _, parked := d.Load(); return leaders+parked == 0 }, patience, 10*time.Millisecond)
 }
 
-// Callers of an express leave just before, just after and together with the end of their commands, and now and then
+// Callers of a poll worker leave just before, just after and together with the end of their commands, and now and then
 // somebody comes who is not alone. What one of them leaves behind must not reach the next.
-func TestAnExpressMixesUpNobody(t *testing.T) {
+func TestAPollWorkerMixesUpNobody(t *testing.T) {
 	s := newServer()
 	s.rtt = 20 * time.Microsecond
 	d := dispatch.New(s, nil, linger(100*time.Millisecond))
@@ -138,11 +138,11 @@ func TestAnExpressMixesUpNobody(t *testing.T) {
 	require.Eventually(t, func() bool { leaders, _, parked := d.Load(); return leaders+parked == 0 }, patience, 10*time.Millisecond)
 }
 
-func TestABubbleHasNoExpressWhichWouldStopItsClock(t *testing.T) {
+func TestABubbleHasNoPollWorkerWhichWouldStopItsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := dispatch.New(newServer(), nil, linger(time.Second))
 		require.NoError(t, d.Do(t.Context(), "key", command(1), dispatch.ToMaster))
-		require.False(t, d.HasExpress())
+		require.False(t, d.HasPollWorker())
 		synctest.Wait()
 		time.Sleep(2 * time.Second)
 	})

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// An express is a worker for the caller that is alone. The two hand each other the command and its end by events
+// A poll worker is a worker for the caller that is alone. The two hand each other the command and its end by events
 // instead of channels, so that everything stays on one thread: on two processors, one of them the server's, that is
 // worth a third of the caller's speed. Callers that are not alone keep several threads awake anyway, and use channels.
-type express struct {
+type pollWorker struct {
 	node    *node
 	next    chan batch // capacity 1; looked at after an event. An empty batch ends the worker
 	come    *event     // wakes the worker
@@ -17,9 +17,9 @@ type express struct {
 	resting bool       // nothing is under way; guarded by node.mu
 	parked  uint64     // node.sweeps when it came to rest; guarded by node.mu
 
-	// A caller that leaves early may still be on its way out when the worker rests again. seated is set under node.mu
+	// A caller that leaves early may still be on its way out when the worker rests again. taken is set under node.mu
 	// and cleared without, by the caller, to whom the fields below belong meanwhile.
-	seated  atomic.Bool
+	taken   atomic.Bool
 	ctx     context.Context
 	request *request
 	ended   bool      // the request has
@@ -27,8 +27,8 @@ type express struct {
 
 	// The worker's, and anybody's who finds it resting.
 	batch batch
-	pause time.Duration // after the last tardy hand-over; 0 when that is long ago
-	quick int           // hand-overs since that were not tardy
+	pause time.Duration // after the last slow hand-over; 0 when that is long ago
+	quick int           // hand-overs since that were not slow
 	again time.Time     // not to be used before
 
 	arrive, over func(fd uintptr) bool // take and look, made once
@@ -36,44 +36,44 @@ type express struct {
 }
 
 // The poller's turn comes when a processor has nothing else to run, or every 10 ms. Among goroutines that compute all
-// the time an express is slower than a channel, so it is left alone for a while after a hand-over that took longer
-// than tardy, for longer each time.
+// the time a poll worker is slower than a channel, so it is left alone for a while after a hand-over that took longer
+// than slow, for longer each time.
 const (
-	tardy      = 500 * time.Microsecond
+	slow       = 500 * time.Microsecond
 	firstRest  = 20 * time.Millisecond
 	longRest   = time.Second
 	manyQuick  = 100  // in a row forgive what was before: also a busy processor is quick most of the time
 	clockBegin = 2020 // no clock that shows the time shows an earlier year
 )
 
-// expressLocked returns the express for a caller that is alone, or nil where channels are the better way.
-func (n *node) expressLocked() *express {
+// pollWorkerLocked returns the poll worker for a caller that is alone, or nil where channels are the better way.
+func (n *node) pollWorkerLocked() *pollWorker {
 	now := time.Now()
-	x := n.express
+	x := n.pollWorker
 	switch {
 	case x != nil:
-		if !x.resting || x.seated.Load() || now.Before(x.again) {
+		if !x.resting || x.taken.Load() || now.Before(x.again) {
 			return nil
 		}
-	case now.Before(n.noExpress) || n.linger() <= 0 || now.Year() < clockBegin:
+	case now.Before(n.noPollWorker) || n.linger() <= 0 || now.Year() < clockBegin:
 		// A goroutine that waits for the poller does not count as blocked in a bubble of testing/synctest, whose fake
 		// clock would stand still for ever. It starts in the year 2000.
 		return nil
 	default:
-		if x = newExpress(n); x == nil {
-			n.noExpress = now.Add(longRest) // there may be none, or the process may be out of files for now
+		if x = newPollWorker(n); x == nil {
+			n.noPollWorker = now.Add(longRest) // there may be none, or the process may be out of files for now
 			return nil
 		}
-		n.express = x
+		n.pollWorker = x
 		go x.work()
 	}
 	x.resting = false
-	x.seated.Store(true)
+	x.taken.Store(true)
 	return x
 }
 
-func newExpress(n *node) *express {
-	x := &express{node: n, next: make(chan batch, 1), come: newEvent(), back: newEvent()}
+func newPollWorker(n *node) *pollWorker {
+	x := &pollWorker{node: n, next: make(chan batch, 1), come: newEvent(), back: newEvent()}
 	if x.come == nil || x.back == nil {
 		x.close()
 		return nil
@@ -82,7 +82,7 @@ func newExpress(n *node) *express {
 	return x
 }
 
-func (x *express) close() {
+func (x *pollWorker) close() {
 	for _, e := range []*event{x.come, x.back} {
 		if e != nil {
 			e.close()
@@ -91,7 +91,7 @@ func (x *express) close() {
 }
 
 // do has the worker lead b, which is one request, and waits for its end or for that of ctx.
-func (x *express) do(ctx context.Context, b batch) error {
+func (x *pollWorker) do(ctx context.Context, b batch) error {
 	r := b.one
 	r.back = x.back
 	x.ctx, x.request, x.ended, x.handed = ctx, r, false, time.Now()
@@ -102,7 +102,7 @@ func (x *express) do(ctx context.Context, b batch) error {
 	stop()                  // an event that comes nevertheless wakes the next caller once for nothing
 	ended := x.ended
 	x.ctx, x.request = nil, nil
-	x.seated.Store(false)
+	x.taken.Store(false)
 	if ended {
 		return x.node.reply(r)
 	}
@@ -110,7 +110,7 @@ func (x *express) do(ctx context.Context, b batch) error {
 }
 
 // look tells whether the caller's wait is over.
-func (x *express) look(uintptr) bool {
+func (x *pollWorker) look(uintptr) bool {
 	select {
 	case <-x.request.done:
 		x.ended = true
@@ -121,7 +121,7 @@ func (x *express) look(uintptr) bool {
 }
 
 // take tells whether the worker has something to do.
-func (x *express) take(uintptr) bool {
+func (x *pollWorker) take(uintptr) bool {
 	select {
 	case x.batch = <-x.next:
 		return true
@@ -131,7 +131,7 @@ func (x *express) take(uintptr) bool {
 }
 
 // work leads what it is handed, and what has queued meanwhile, until it is told to end.
-func (x *express) work() {
+func (x *pollWorker) work() {
 	defer x.close()
 	defer x.leave()
 	for x.come.wait(x.arrive) == nil && !x.batch.empty() {
@@ -143,18 +143,18 @@ func (x *express) work() {
 	}
 }
 
-// leave has the node do without the express, if a hook of the client has ended its goroutine.
-func (x *express) leave() {
+// leave has the node do without the poll worker, if a hook of the client has ended its goroutine.
+func (x *pollWorker) leave() {
 	x.node.mu.Lock()
 	defer x.node.mu.Unlock()
-	if x.node.express == x {
-		x.node.express = nil
+	if x.node.pollWorker == x {
+		x.node.pollWorker = nil
 	}
 }
 
 // judge decides from the time that a hand-over took when the next one may be.
-func (x *express) judge(took time.Duration) {
-	if took < tardy {
+func (x *pollWorker) judge(took time.Duration) {
+	if took < slow {
 		if x.quick++; x.quick == manyQuick {
 			x.pause = 0
 		}
@@ -165,8 +165,8 @@ func (x *express) judge(took time.Duration) {
 	x.again = time.Now().Add(x.pause)
 }
 
-// takeOrRest takes what is queued for the express that has just led, or lets it rest.
-func (n *node) takeOrRest(x *express, t trip, took time.Duration) (b batch, more bool) {
+// takeOrRest takes what is queued for the poll worker that has just led, or lets it rest.
+func (n *node) takeOrRest(x *pollWorker, t trip, took time.Duration) (b batch, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if b, more = n.nextLocked(t, took); more {
@@ -177,16 +177,16 @@ func (n *node) takeOrRest(x *express, t trip, took time.Duration) (b batch, more
 	return batch{}, false
 }
 
-// dismissLocked ends an express that has rested for a whole interval. It reports whether there is none any more.
+// dismissLocked ends a poll worker that has rested for a whole interval. It reports whether there is none any more.
 func (n *node) dismissLocked() bool {
-	x := n.express
+	x := n.pollWorker
 	if x == nil {
 		return true
 	}
-	if !x.resting || x.seated.Load() || x.parked == n.sweeps {
+	if !x.resting || x.taken.Load() || x.parked == n.sweeps {
 		return false
 	}
-	n.express = nil
+	n.pollWorker = nil
 	x.next <- batch{}
 	x.come.set()
 	return true

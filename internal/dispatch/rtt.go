@@ -13,25 +13,25 @@ const (
 	perLeader  = 125 * time.Microsecond
 )
 
-// A pace is the shortest time that a round trip to a server took lately. The shortest is the network's: the others
+// A minRTT is the shortest time that a round trip to a server took lately. The shortest is the network's: the others
 // contain waiting for processors, and for what other callers asked.
-type pace struct {
+type minRTT struct {
 	turned   int64         // when the current interval began, in Unix nanoseconds
 	current  time.Duration // the shortest of the current interval; 0 when there was none
 	previous time.Duration // that of the one before; 0 when it is too long ago
 }
 
 const (
-	paceInterval = time.Second
-	smallTrip    = 8 // commands. The time of more is the server's; it says only that the network's is not longer
+	rttInterval = time.Second
+	smallTrip   = 8 // commands. The time of more is the server's; it says only that the network's is not longer
 )
 
 // add takes in a trip that ended at now. The intervals turn only here: while there are none but large trips, which are
 // taken in when they are the shortest, what was measured in a calmer moment stays.
-func (p *pace) add(now int64, took time.Duration) {
-	if since := time.Duration(now - p.turned); since >= paceInterval || since < 0 { // a clock can be set back
+func (p *minRTT) add(now int64, took time.Duration) {
+	if since := time.Duration(now - p.turned); since >= rttInterval || since < 0 { // a clock can be set back
 		p.previous = p.current
-		if since >= 2*paceInterval {
+		if since >= 2*rttInterval {
 			p.previous = 0
 		}
 		p.current, p.turned = 0, now
@@ -42,7 +42,7 @@ func (p *pace) add(now int64, took time.Duration) {
 }
 
 // shortest is 0 before the first trip.
-func (p *pace) shortest() time.Duration {
+func (p *minRTT) shortest() time.Duration {
 	if p.previous == 0 {
 		return p.current
 	}
@@ -50,6 +50,6 @@ func (p *pace) shortest() time.Duration {
 }
 
 // leaders is how many there may be, up to most.
-func (p *pace) leaders(most int) int {
+func (p *minRTT) leaders(most int) int {
 	return min(max(int(p.shortest()/perLeader), fewLeaders), most)
 }
