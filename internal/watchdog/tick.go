@@ -9,8 +9,8 @@ const (
 	maxScripts = 256 // in a call of Send
 )
 
-// A passenger is a ticket on its way into a send. It may be forgotten before it gets there.
-type passenger struct {
+// A member is a ticket on its way into a send. It may be forgotten before it gets there.
+type member struct {
 	ticket  *Ticket
 	keeping uint32
 }
@@ -26,28 +26,28 @@ func (w *Watchdog) tick() {
 	w.mu.Unlock()
 
 	for _, load := range loads(leaving) {
-		go w.fly(load)
+		go w.call(load)
 	}
 }
 
-// A cargo is what leaves in one script.
-type cargo struct {
-	batch      Batch
-	passengers []passenger
+// A group is the members that leave in one script.
+type group struct {
+	batch   Batch
+	members []member
 }
 
 // loads sorts what leaves into calls of Send. It asks the owners outside the mutex: they call Forget with a mutex of
 // their own held.
-func loads(leaving []passenger) (calls [][]cargo) {
-	batches := make(map[Batch][]passenger)
+func loads(leaving []member) (calls [][]group) {
+	batches := make(map[Batch][]member)
 	for _, p := range leaving {
 		b := p.ticket.owner.Batch()
 		batches[b] = append(batches[b], p)
 	}
-	servers := make(map[any][]cargo)
-	for b, group := range batches {
-		for chunk := range slices.Chunk(group, maxTickets) {
-			servers[b.Server] = append(servers[b.Server], cargo{b, chunk})
+	servers := make(map[any][]group)
+	for b, all := range batches {
+		for chunk := range slices.Chunk(all, maxTickets) {
+			servers[b.Server] = append(servers[b.Server], group{b, chunk})
 		}
 	}
 	for _, load := range servers {
@@ -61,7 +61,7 @@ func loads(leaving []passenger) (calls [][]cargo) {
 // thousand tickets gather in a few crowds per period, while a few with short leases do not break up the crowds of the
 // long ones. No ticket leaves the deadlines for that: until it is answered it is due again when the send is to be
 // doubled, and nothing depends on the send's ever being made.
-func (w *Watchdog) collectLocked(now instant) (leaving []passenger) {
+func (w *Watchdog) collectLocked(now instant) (leaving []member) {
 	horizon := now
 	for _, t := range w.kept.until(now, nil) {
 		if t.trustedUntil() <= now {
@@ -69,14 +69,14 @@ func (w *Watchdog) collectLocked(now instant) (leaving []passenger) {
 			w.loseLocked(t, now, reason, cause)
 			continue
 		}
-		horizon = max(horizon, now+instant(t.pace.every/4))
+		horizon = max(horizon, now+instant(t.schedule.every/4))
 	}
 	for _, t := range w.kept.until(horizon, nil) {
 		// With the others it is the end of trust that is near, or a send that is not to be made early.
 		if t.due-t.slackLocked() <= now {
-			leaving = append(leaving, passenger{t, t.keeping})
+			leaving = append(leaving, member{t, t.keeping})
 			t.due = now + t.doubleAfterLocked()
-			w.placeLocked(t)
+			w.scheduleLocked(t)
 		}
 	}
 	return leaving

@@ -68,10 +68,10 @@ type Ticket struct {
 
 	// The rest is guarded by dog.mu.
 
-	pace   *pace    // nil before the first Keep
-	due    instant  // next send; never when none is planned
-	newest *seat    // sends in flight that are still of interest, newest first, at most maxInFlight
-	cause  *failure // of the last send that was answered, nil when it succeeded
+	schedule *schedule // nil before the first Keep
+	due      instant   // next send; never when none is planned
+	newest   *item     // sends in flight that are still of interest, newest first, at most maxInFlight
+	cause    *failure  // of the last send that was answered, nil when it succeeded
 
 	place    int32  // position among the deadlines plus 1; 0: not kept
 	keeping  uint32 // counts Keep and Forget: which registration an answer belongs to
@@ -79,9 +79,9 @@ type Ticket struct {
 	failures uint8  // sends failed in a row, at most maxFailures
 }
 
-// A pace is what terms say but for the present trust. Most holds of a program have the same, so it is shared, and does
+// A schedule is what terms say but for the present trust. Most holds of a program have the same, so it is shared, and does
 // not change.
-type pace struct {
+type schedule struct {
 	lease, every, margin time.Duration
 	end                  instant // never when there is none
 }
@@ -113,7 +113,7 @@ func (t *Ticket) Lease(now time.Time) time.Duration {
 	}
 	t.dog.mu.Lock()
 	defer t.dog.mu.Unlock()
-	return max(0, min(t.pace.lease, time.Duration(t.pace.end-instantOf(now)).Truncate(time.Millisecond)))
+	return max(0, min(t.schedule.lease, time.Duration(t.schedule.end-instantOf(now)).Truncate(time.Millisecond)))
 }
 
 // Promised is how long the lease still lasts that the ticket has by now, in whole milliseconds, as Lease. A check may
@@ -124,7 +124,7 @@ func (t *Ticket) Promised(now time.Time) time.Duration {
 	}
 	t.dog.mu.Lock()
 	defer t.dog.mu.Unlock()
-	until := min(t.trustedUntil()+instant(t.pace.margin), t.pace.end)
+	until := min(t.trustedUntil()+instant(t.schedule.margin), t.schedule.end)
 	return max(0, time.Duration(until-instantOf(now)).Truncate(time.Millisecond))
 }
 
@@ -133,7 +133,7 @@ func (t *Ticket) trustedUntil() instant { return instant(t.trusted.Load()) }
 
 // trustLocked moves the end of trust forward.
 func (t *Ticket) trustLocked(until instant) {
-	until = min(until, t.pace.end)
+	until = min(until, t.schedule.end)
 	if until > t.trustedUntil() {
 		t.trusted.Store(int64(until))
 	}
@@ -142,9 +142,9 @@ func (t *Ticket) trustLocked(until instant) {
 // firstSendLocked is when to send for a ticket of which no send is in flight and none has failed. A third of what is
 // left counts when it is less than the period: the acquisition may have taken most of its lease to answer.
 func (t *Ticket) firstSendLocked(now instant) instant {
-	wait := t.pace.every
-	if t.pace.lease > 0 {
-		left := time.Duration(t.trustedUntil()-now) + t.pace.margin
+	wait := t.schedule.every
+	if t.schedule.lease > 0 {
+		left := time.Duration(t.trustedUntil()-now) + t.schedule.margin
 		wait = max(0, min(wait, left/3))
 	}
 	return now + instant(wait)
@@ -156,25 +156,25 @@ func (t *Ticket) slackLocked() instant {
 	if t.newest != nil || t.failures > 0 {
 		return 0
 	}
-	return instant(t.pace.every / 4)
+	return instant(t.schedule.every / 4)
 }
 
 // doubleAfterLocked is how long a send may be unanswered before another is made: a sixth of the lease.
-func (t *Ticket) doubleAfterLocked() instant { return instant(t.pace.every / 2) }
+func (t *Ticket) doubleAfterLocked() instant { return instant(t.schedule.every / 2) }
 
 // pauseLocked is how long to wait after the latest failure. With a lease of 30 s and errors at once, sends are made
 // 10, 10.5, 11.5, 13.5, 17.5, 22.5 and 27.5 s after the last success. The first pauses are short, for many a failure is
 // that of a connection which has broken while nothing was sent.
 func (t *Ticket) pauseLocked() instant {
-	return instant(min(t.pace.every/20<<(t.failures-1), t.pace.every/2))
+	return instant(min(t.schedule.every/20<<(t.failures-1), t.schedule.every/2))
 }
 
 // endingLocked says why a ticket whose trust is over by the clock is lost.
 func (t *Ticket) endingLocked() (reason string, cause error) {
 	switch {
-	case t.trustedUntil() >= t.pace.end-instant(t.pace.margin):
+	case t.trustedUntil() >= t.schedule.end-instant(t.schedule.margin):
 		return HoldOver, nil
-	case t.pace.lease == 0:
+	case t.schedule.lease == 0:
 		return LeaseOver, nil // checks that failed did not shorten it
 	case t.cause != nil:
 		return Unanswered, t.cause.err

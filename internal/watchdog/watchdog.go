@@ -11,11 +11,11 @@ import (
 type Watchdog struct {
 	send Send
 
-	mu    sync.Mutex
-	pace  *pace // the latest agreed on, which the next ticket is likely to share
-	kept  deadlines
-	timer *time.Timer // runs tick; nil until first needed
-	armed instant     // when the timer fires; never when it has fired
+	mu       sync.Mutex
+	schedule *schedule // the latest agreed on, which the next ticket is likely to share
+	kept     deadlines
+	timer    *time.Timer // runs tick; nil until first needed
+	armed    instant     // when the timer fires; never when it has fired
 }
 
 // New returns a watchdog at rest. Nothing is sent before something is kept.
@@ -40,7 +40,7 @@ func (w *Watchdog) Keep(t *Ticket, o Owner, terms Terms) {
 	t.keeping++
 	t.failures, t.cause = 0, nil
 	t.agreeLocked(terms)
-	t.trusted.Store(int64(min(instantOf(terms.Trusted), t.pace.end)))
+	t.trusted.Store(int64(min(instantOf(terms.Trusted), t.schedule.end)))
 	t.due = t.firstSendLocked(now)
 	w.kept.add(t, min(t.due, t.trustedUntil()))
 	w.armLocked(now)
@@ -57,10 +57,10 @@ func (w *Watchdog) Change(t *Ticket, terms Terms) {
 		return
 	}
 	t.agreeLocked(terms)
-	t.trusted.Store(int64(min(t.trustedUntil(), t.pace.end)))
+	t.trusted.Store(int64(min(t.trustedUntil(), t.schedule.end)))
 	t.trustLocked(instantOf(terms.Trusted))
 	t.due = min(t.due, t.firstSendLocked(now))
-	w.placeLocked(t)
+	w.scheduleLocked(t)
 	w.armLocked(now)
 }
 
@@ -92,25 +92,25 @@ func (w *Watchdog) forgetLocked(t *Ticket) {
 
 // agreeLocked takes over all terms but the end of trust.
 func (t *Ticket) agreeLocked(terms Terms) {
-	p := pace{terms.Lease, terms.Every, terms.Margin, never}
+	p := schedule{terms.Lease, terms.Every, terms.Margin, never}
 	if !terms.End.IsZero() {
 		p.end = instantOf(terms.End)
 	}
-	if t.pace == nil || t.pace.lease != p.lease || t.pace.end != p.end {
+	if t.schedule == nil || t.schedule.lease != p.lease || t.schedule.end != p.end {
 		t.version++
 	}
-	if t.dog.pace == nil || *t.dog.pace != p {
+	if t.dog.schedule == nil || *t.dog.schedule != p {
 		shared := p // p itself stays off the heap
-		t.dog.pace = &shared
+		t.dog.schedule = &shared
 	}
-	t.pace = t.dog.pace
+	t.schedule = t.dog.schedule
 }
 
 // dropLocked takes t out of the deadlines and out of the sends in flight.
 func (w *Watchdog) dropLocked(t *Ticket) {
 	w.kept.remove(t)
 	for s := t.newest; s != nil; s = s.older {
-		s.flight.leaveLocked()
+		s.call.leaveLocked()
 	}
 	t.newest, t.cause = nil, nil
 	if len(w.kept) == 0 && w.armed != never {
@@ -134,8 +134,8 @@ func (w *Watchdog) loseLocked(t *Ticket, now instant, reason string, cause error
 	}()
 }
 
-// placeLocked moves t to where its due time and its trust belong. The timer is not touched.
-func (w *Watchdog) placeLocked(t *Ticket) {
+// scheduleLocked moves t to where its due time and its trust belong. The timer is not touched.
+func (w *Watchdog) scheduleLocked(t *Ticket) {
 	w.kept.move(t, min(t.due, t.trustedUntil()))
 }
 

@@ -64,7 +64,7 @@ var mutants = []mutant{
 	{"b351dd3: a lock that was passed to one's own process is taken for somebody else's", []edit{{"internal/baselock/handover.go",
 		"status.Exists && status.Holds == 0", "status.Exists"}}, []string{"stall"}},
 	{"93ebdcc: a renewal that failed is repeated as late as once", []edit{{"internal/watchdog/ticket.go",
-		"t.pace.every/20<<(t.failures-1)", "t.pace.every/5<<(t.failures-1)"}}, []string{"exclusion"}},
+		"t.schedule.every/20<<(t.failures-1)", "t.schedule.every/5<<(t.failures-1)"}}, []string{"exclusion"}},
 	{"a7e985b: a re-entry with a lease of its own lasts as long as the hold around it", []edit{{"internal/baselock/share.go",
 		"if set.Lease == 0 && set.MaxHold == 0 {", "if set.MaxHold == 0 {"}}, []string{"overdue"}},
 	{"affeabb: a wait that ended during an outage says that somebody else has it", []edit{{"internal/baselock/explain.go",
