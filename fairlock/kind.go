@@ -15,8 +15,7 @@ var (
 		kind.Noun = "fair lock"
 		kind.Takes |= settings.Patience
 		kind.Acquire = try
-		kind.Ask = ask
-		kind.Queued = fairlock.Queued
+		kind.Fair = &baselock.Fair{Ask: ask, Queued: fairlock.Queued}
 		kind.Release = func(s baselock.Subject) scripts.Command[bool] { return fairlock.Release(s.Key, waiter(s), s.Wake) }
 		kind.Force = func(s baselock.Subject) scripts.Command[bool] { return fairlock.Force(s.Key, s.Wake) }
 		return kind

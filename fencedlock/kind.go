@@ -21,25 +21,29 @@ var (
 		kind := baselock.Plain().HandingOver()
 		kind.Noun = "fenced lock"
 		kind.Takes |= settings.ClockTokens
-		kind.Tokens = keys.FencingToken
+		kind.Tokens = &baselock.Tokens{
+			Key: keys.FencingToken,
+			Reenter: func(s baselock.Subject) scripts.Command[scripts.Attempt] {
+				return fencedlock.Reenter(s.Key, s.Tokens, s.Owner, s.Holds, s.Lease, s.Token)
+			},
+		}
 		kind.Acquire = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 			return issuer(s).Acquire(s.Key, s.Tokens, s.Owner, s.Lease)
 		}
-		kind.HandOver = func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
+		kind.HandOff = &baselock.HandOff{Atomic: func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
 			return issuer(to).HandOver(from.Key, from.Tokens, from.Owner, to.Owner, to.Lease, from.Token, to.Block)
-		}
-		kind.Enlist = func(s baselock.Subject, line string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
-			return issuer(s).Enlist(s.Key, s.Tokens, s.Owner, s.Lease, line, patience, looks)
-		}
-		kind.Pass = func(s baselock.Subject, turn row.Turn) scripts.Command[row.Release] {
-			return issuer(s).Pass(s.Key, s.Tokens, s.Owner, s.Wake, turn)
+		}}
+		kind.Queue = &baselock.Queue{
+			Enqueue: func(s baselock.Subject, queue string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+				return issuer(s).Enlist(s.Key, s.Tokens, s.Owner, s.Lease, queue, patience, looks)
+			},
+			HandOff: func(s baselock.Subject, turn row.Turn) scripts.Command[row.Release] {
+				return issuer(s).Pass(s.Key, s.Tokens, s.Owner, s.Wake, turn)
+			},
 		}
 		kind.Release = func(s baselock.Subject) scripts.Command[bool] {
-			cmd := kind.Pass(s, row.Turn{Row: keys.LockRow(s.Key), Token: s.Token})
+			cmd := kind.Queue.HandOff(s, row.Turn{Row: keys.LockRow(s.Key), Token: s.Token})
 			return scripts.Map(cmd, func(r row.Release) bool { return r.Freed })
-		}
-		kind.Reenter = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
-			return fencedlock.Reenter(s.Key, s.Tokens, s.Owner, s.Holds, s.Lease, s.Token)
 		}
 		return kind
 	}()

@@ -11,15 +11,14 @@ import (
 )
 
 // grouped is the kind of a set of fields. Sets differ in their side, so a hold of one is not re-entered by another, and
-// in their line, so who waits for one value does not stand behind somebody who waits for another. Owners of the same
+// in their cohort, so who waits for one value does not stand behind somebody who waits for another. Owners of the same
 // set are renewed by one script.
 func grouped(fields []string) *baselock.Kind {
 	fields = slices.Sorted(slices.Values(fields)) // the order of values would make two sides of one set
 	set := strings.Join(fields, "")
 	kind := baselock.Kind{
 		Noun:      "group lock",
-		Side:      set,
-		Line:      "group lock " + set,
+		Side:      &baselock.Side{Name: set, Cohort: "group lock " + set},
 		Takes:     baselock.LockOptions,
 		Reentrant: true,
 		Channel:   keys.LockChannel,
@@ -54,7 +53,7 @@ func fieldsOf(kind *baselock.Kind) (fields []string) {
 	if !strings.HasPrefix(kind.Batch, "group lock ") {
 		return nil
 	}
-	for field := range slices.Chunk([]byte(kind.Side), multilock.FieldLength) {
+	for field := range slices.Chunk([]byte(kind.Side.Name), multilock.FieldLength) {
 		fields = append(fields, string(field))
 	}
 	return fields

@@ -11,18 +11,14 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// Both sides stand in one line of their process, so that readers and writers are served in the order of arrival.
-const line = "read-write lock"
+// The waiters of both sides stand in one local queue, so that readers and writers are served in the order of arrival.
+const together = "read-write lock"
 
 var reading = baselock.Kind{
 	Noun:      "read lock",
-	Side:      rwlock.Read,
 	Takes:     baselock.LockOptions | settings.WriterPreference | settings.LocalHandOff,
 	Reentrant: true,
-	Shared:    true,
-	Line:      line,
-	Within:    rwlock.Write,
-	Sides:     sideOf,
+	Side:      &baselock.Side{Name: rwlock.Read, Cohort: together, Shared: true, Within: rwlock.Write, Of: sideOf},
 	Channel:   keys.ReadWriteChannel,
 	Acquire: func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 		return rwlock.AcquireRead(s.Key, s.Owner, s.Lease, s.Host)
@@ -52,19 +48,15 @@ var reading = baselock.Kind{
 var writing = func() baselock.Kind {
 	kind := baselock.Plain()
 	kind.Noun = "write lock"
-	kind.Side = rwlock.Write
 	kind.Takes |= settings.WriterPreference | settings.LocalHandOff
-	kind.Local = true
-	kind.Field = rwlock.WriteSuffix
-	kind.Line = line
-	kind.Barred, kind.Bar = rwlock.Read, redlatch.ErrUpgrade
-	kind.Sides = sideOf
+	kind.HandOff = &baselock.HandOff{}
+	kind.Side = &baselock.Side{
+		Name: rwlock.Write, Cohort: together, Field: rwlock.WriteSuffix, Barred: rwlock.Read, Bar: redlatch.ErrUpgrade, Of: sideOf,
+		Withdraw: func(s baselock.Subject) scripts.Command[bool] { return rwlock.Withdraw(s.Key, s.Session, s.Wake) },
+	}
 	kind.Channel = keys.ReadWriteChannel
 	kind.Acquire = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 		return rwlock.AcquireWrite(s.Key, s.Owner, s.Lease, rwlock.Announcement{Session: s.Session, For: s.Announce})
-	}
-	kind.Withdraw = func(s baselock.Subject) scripts.Command[bool] {
-		return rwlock.Withdraw(s.Key, s.Session, s.Wake)
 	}
 	kind.Release = func(s baselock.Subject) scripts.Command[bool] { return rwlock.ReleaseWrite(s.Key, s.Owner, s.Wake) }
 	kind.Force = func(s baselock.Subject) scripts.Command[bool] { return rwlock.Force(s.Key, rwlock.Write, s.Wake) }

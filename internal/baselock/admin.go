@@ -85,13 +85,13 @@ func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 		if ttl, own := state.TTLs[field]; own {
 			holder.TTL = ttl
 		}
-		if b.Kind.Sides != nil {
-			holder.Owner, holder.Side = b.Kind.Sides(field)
+		if b.Kind.side().Of != nil {
+			holder.Owner, holder.Side = b.Kind.side().Of(field)
 		}
 		info.Holders = append(info.Holders, known.Tell(holder))
 	}
-	if b.Kind.Queued != nil {
-		queued, err := Ask(ctx, b, b.Kind.Queued(b.Key))
+	if b.Kind.Fair != nil {
+		queued, err := Ask(ctx, b, b.Kind.Fair.Queued(b.Key))
 		if err != nil {
 			return redlatch.Info{}, err
 		}
@@ -125,8 +125,8 @@ func (b *Base) Known() Known {
 			return
 		}
 		side := ""
-		if o.base.Kind.Sides != nil {
-			side = o.base.Kind.Side
+		if o.base.Kind.side().Of != nil {
+			side = o.base.Kind.side().Name
 		}
 		k.owners[ownerOn{o.id, side}] = o
 	})
@@ -137,7 +137,7 @@ func (b *Base) Known() Known {
 func (k Known) Tell(h redlatch.Holder) redlatch.Holder {
 	h.Own = k.base.own(h.Owner)
 	side := ""
-	if k.base.Kind.Sides != nil {
+	if k.base.Kind.side().Of != nil {
 		side = h.Side
 	}
 	if o := k.owners[ownerOn{h.Owner, side}]; o != nil {

@@ -45,14 +45,14 @@ func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option
 	if err := b.check(set); err != nil {
 		b.invalid = err
 	}
-	b.line = cohort.KeyFor(b.Key, cmp.Or(kind.Line, kind.Noun))
+	b.line = cohort.KeyFor(b.Key, cmp.Or(kind.side().Cohort, kind.Noun))
 	if kind.Channel != nil {
 		b.channel = kind.Channel(b.Key)
 	}
 	if kind.Tokens != nil {
-		b.tokens = kind.Tokens(b.Key)
+		b.tokens = kind.Tokens.Key(b.Key)
 	}
-	if kind.Enlist != nil {
+	if kind.Queue != nil {
 		b.row = keys.LockRow(b.Key)
 	}
 	return b

@@ -93,7 +93,7 @@ func Bequeath(members []holds.Hold, to []*Base, opts []redlatch.Option, streak c
 // the turn.
 func (h *hold) heirAmong(to []*Base, opts []redlatch.Option, streak cohort.Streak) *owner {
 	o := h.owner
-	i := slices.IndexFunc(to, func(b *Base) bool { return o.of(b, b.Kind.Side) })
+	i := slices.IndexFunc(to, func(b *Base) bool { return o.of(b, b.Kind.side().Name) })
 	if i < 0 || !o.base.Kind.moves() || !h.sole() {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (h *hold) heirAmong(to []*Base, opts []redlatch.Option, streak cohort.Strea
 }
 
 // moves tells whether an owner of this kind is nothing but its field: it has no token, place in a queue, or other side.
-func (k *Kind) moves() bool { return k.Tokens == nil && k.Ask == nil && !k.Shared && k.Side == "" }
+func (k *Kind) moves() bool { return k.Tokens == nil && k.Fair == nil && k.Side == nil }
 
 // tryEnter takes the turn if it is free.
 func (o *owner) tryEnter() bool {

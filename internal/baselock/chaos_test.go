@@ -68,7 +68,7 @@ func TestRandomFaultsNeverAdmitTwoAndLeaveNothingBehind(t *testing.T) {
 				}
 				return draw(dice, rate)
 			})
-			b := k.lockOf(kindOf(seed), redlatch.WithWatchdogTimeout(3*time.Second), redlatch.WithPoll(time.Second),
+			b := k.lockOf(&plain, handOff(seed), redlatch.WithWatchdogTimeout(3*time.Second), redlatch.WithPoll(time.Second),
 				redlatch.WithReleaseTimeout(time.Second), redlatch.WithOutage(2*time.Second))
 			var all sync.WaitGroup
 			for worker := range 4 {
@@ -112,7 +112,7 @@ func TestRandomFaultsAmongProcessesNeverAdmitTwoAndLeaveNothingBehind(t *testing
 			var processes []*process
 			var all sync.WaitGroup
 			for p := range 3 {
-				one := k.anotherOf(kindOf(seed), redlatch.WithWatchdogTimeout(12*time.Second), redlatch.WithPoll(time.Second),
+				one := k.anotherOf(&plain, handOff(seed), redlatch.WithWatchdogTimeout(12*time.Second), redlatch.WithPoll(time.Second),
 					redlatch.WithReleaseTimeout(time.Second), redlatch.WithOutage(2*time.Second))
 				processes = append(processes, one)
 				for worker := range 3 {
@@ -160,13 +160,8 @@ func TestRandomFaultsAmongProcessesNeverAdmitTwoAndLeaveNothingBehind(t *testing
 	}
 }
 
-// kindOf has half of the runs use a lock that needs no command to go from hand to hand.
-func kindOf(seed int) *baselock.Kind {
-	if seed%5 < 3 {
-		return &plain
-	}
-	return &heritable
-}
+// handOff has half of the runs use a lock that needs no command to go from hand to hand.
+func handOff(seed int) redlatch.Option { return redlatch.WithLocalHandOff(seed%5 >= 3) }
 
 // draw decides what happens to one command.
 func draw(dice *rand.Rand, rate float64) fault {

@@ -29,7 +29,7 @@ func (b *Base) explain(ctx context.Context, err error) error {
 	switch {
 	case refused:
 		found = errs.Refusal(b.why(time.Duration(r)))
-	case held && !b.Kind.Shared: // whatever the server says now
+	case held && !b.Kind.side().Shared: // whatever the server says now
 		found = errs.Refusal(b.why(-1))
 	}
 	return errs.WaitOver(ctx, fmt.Sprintf("%s %q", b.Kind.Noun, b.Name), err, found)
@@ -55,10 +55,10 @@ func (b *Base) why(remaining time.Duration) string {
 	if own {
 		why = fmt.Sprintf("is held by this process, for %v by now", time.Since(since).Round(time.Millisecond))
 	}
-	if b.Kind.Ask != nil || b.Kind.Shared {
+	if b.Kind.Fair != nil || b.Kind.side().Shared {
 		why += ", or others wait for it"
 	}
-	if b.Kind.Ask == nil && remaining >= 0 {
+	if b.Kind.Fair == nil && remaining >= 0 {
 		why += fmt.Sprintf(", for another %v unless renewed", remaining)
 	}
 	switch {

@@ -29,7 +29,7 @@ var errNotHandedOver = errors.New("redlatch: the lock was not handed over")
 
 // announce has those of this process who come for the lock wait for what o does.
 func (o *owner) announce() {
-	o.post = cohort.Holder{Since: o.first.since, Gives: o.base.Kind.gives()}
+	o.post = cohort.Holder{Since: o.first.since, Gives: o.base.Kind.HandOff != nil}
 	o.base.Session.Cohorts.Hold(o.base.line, &o.post)
 }
 
@@ -40,13 +40,13 @@ func (o *owner) unannounce(heard bool) {
 
 // hears tells whether those who wait in this process will hear of a release.
 func (o *owner) hears() bool {
-	return o.base.Kind.gives() && o.base.Session.Cohorts.Hears(o.base.line)
+	return o.base.Kind.HandOff != nil && o.base.Session.Cohorts.Hears(o.base.line)
 }
 
 // offer is what a waiter says to whoever may hand the lock over to it: the owner that is to hold. One that wants
 // replicas to acknowledge its acquisition has to make it itself.
 func (b *Base) offer(set *settings.Settings, held bool) *cohort.Request {
-	if !b.Kind.gives() || set.Replicas > 0 {
+	if b.Kind.HandOff == nil || set.Replicas > 0 {
 		return nil
 	}
 	return &cohort.Request{Who: newOwner(b, set), Expected: held, Poll: b.poll(set)}
@@ -64,7 +64,7 @@ func (b *Base) poll(set *settings.Settings) time.Duration {
 // successor claims the waiter to whom o may hand over. There is a line without one when it is somebody else's turn.
 func (o *owner) successor() (line *cohort.Cohort, claim cohort.Claim, ok bool) {
 	b := o.base
-	if !b.Kind.gives() {
+	if b.Kind.HandOff == nil {
 		return nil, claim, false
 	}
 	line, claim, ok = b.Session.Cohorts.Claim(b.line, &o.post)
@@ -109,7 +109,7 @@ func (o *owner) handOver(ctx context.Context, limit delivery.Limit, line *cohort
 	next := claim.Who().(*owner)
 	to := next.subject(1, next.set.FirstLease())
 	to.Block = o.blockFor(next, line)
-	cmd := next.base.Kind.HandOver(o.subject(0, 0), to)
+	cmd := next.base.Kind.HandOff.Atomic(o.subject(0, 0), to)
 	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
 	returned := false
 	defer func() { // a hook of the client may panic on this goroutine, and the waiter would be promised the lock for ever

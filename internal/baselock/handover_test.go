@@ -35,7 +35,7 @@ func (k *kit) wait(b *baselock.Base, ctx context.Context, opts ...redlatch.Optio
 
 // foreign is the lock as another process has it.
 func (k *kit) foreign() *baselock.Base {
-	return baselock.New(k.honest, name, &plain, []redlatch.Option{redlatch.WithLinger(0)})
+	return baselock.New(k.honest, name, &plain, []redlatch.Option{redlatch.WithLinger(0), confirmed})
 }
 
 func TestAReleaseHandsTheLockToTheNextOfItsProcess(t *testing.T) {

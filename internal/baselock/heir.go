@@ -18,7 +18,7 @@ import (
 // canBequeath tells whether the claimed waiter in line can be o's heir.
 func (o *owner) canBequeath(line *cohort.Cohort, claim cohort.Claim) bool {
 	heir := claim.Who().(*owner)
-	return o.base.Kind.Local && heir.base.Kind.Local && o.fresh(line) && o.suits(heir)
+	return o.fresh(line) && o.suits(heir)
 }
 
 // fresh tells whether the lock may be handed on without a command, as far as it is known that Redis still names this

@@ -13,7 +13,7 @@ import (
 
 func TestWithinAProcessTheLockGoesFromHandToHandWithoutACommand(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		b := k.lockOf(&heritable)
+		b := k.lockOf(&plain)
 		hold := k.heard(b)
 		owner := hold.Owner()
 		var waiters []<-chan result
@@ -51,7 +51,7 @@ func (k *kit) heard(b *baselock.Base, opts ...redlatch.Option) *redlatch.Hold {
 
 func TestAnHeirIsTrustedAsLongAsTheOneBeforeItAndKeptAlive(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		b := k.lockOf(&heritable)
+		b := k.lockOf(&plain)
 		k.harm("handover", 1, fault{after: time.Millisecond})
 		first := k.heard(b)
 		second := k.wait(b, k.ctx)
@@ -71,7 +71,7 @@ func TestAnHeirIsTrustedAsLongAsTheOneBeforeItAndKeptAlive(t *testing.T) {
 
 func TestAnHeirLearnsThatTheLockIsLostInTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		b := k.lockOf(&heritable)
+		b := k.lockOf(&plain)
 		first := k.heard(b)
 		second := k.wait(b, k.ctx)
 		k.mini.Del(name)
@@ -86,7 +86,7 @@ func TestAnHeirLearnsThatTheLockIsLostInTime(t *testing.T) {
 
 func TestWhoeverEndsARunFindsOutThatTheLockWasTakenAway(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		b := k.lockOf(&heritable)
+		b := k.lockOf(&plain)
 		first := k.heard(b)
 		second, third := k.wait(b, k.ctx), k.wait(b, k.ctx)
 		k.mini.Del(name)
@@ -112,7 +112,7 @@ func TestWhoHasOtherTermsIsNoHeir(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, k *kit) {
-				b := k.lockOf(&heritable)
+				b := k.lockOf(&plain)
 				first := k.heard(b, terms[0]...)
 				second := k.wait(b, k.ctx, terms[1]...)
 				require.NoError(t, first.Unlock(k.ctx))
@@ -129,7 +129,7 @@ func TestWhoHasOtherTermsIsNoHeir(t *testing.T) {
 // when the heir's process dies.
 func TestALeaseThatIsLongerThanItsOwnIsNotInherited(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		b := k.lockOf(&heritable)
+		b := k.lockOf(&plain)
 		first := k.heard(b)
 		require.NoError(t, first.Extend(k.ctx, time.Hour))
 		second := k.wait(b, k.ctx)
@@ -144,7 +144,7 @@ func TestALeaseThatIsLongerThanItsOwnIsNotInherited(t *testing.T) {
 // A command of the one before it that is executed late would be executed on the heir.
 func TestWhoIsInDoubtHasNoHeir(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		b := k.lockOf(&heritable)
+		b := k.lockOf(&plain)
 		first := k.heard(b)
 		second := k.wait(b, k.ctx)
 		k.harm("recount", 1, fault{ghost: time.Second})
@@ -164,7 +164,7 @@ func TestWhoIsInDoubtHasNoHeir(t *testing.T) {
 func TestWhoIsTrustedForAShortTimeOnlyHasNoHeir(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		first := k.take(k.lock(), k.ctx)
-		waiter := k.anotherOf(&heritable, redlatch.WithPoll(time.Minute))
+		waiter := k.anotherOf(&plain, redlatch.WithPoll(time.Minute))
 		second, third := k.wait(waiter.Base, k.ctx), k.wait(waiter.Base, k.ctx)
 		k.slow(waiter, 7*time.Second)
 		require.NoError(t, first.Unlock(k.ctx))
@@ -182,7 +182,7 @@ func TestWhoIsTrustedForAShortTimeOnlyHasNoHeir(t *testing.T) {
 func TestAnHeirWhoLeavesIsSkipped(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		inBubble(t, func(t *testing.T, k *kit) {
-			b := k.lockOf(&heritable)
+			b := k.lockOf(&plain)
 			first := k.heard(b)
 			ctx, cancel := context.WithCancel(k.ctx)
 			second, third := k.wait(b, ctx), k.wait(b, k.ctx)
@@ -209,7 +209,7 @@ func TestARunOfHeirsIsShort(t *testing.T) {
 	for what, work := range map[string]time.Duration{"short work": 100 * time.Microsecond, "long work": 30 * time.Millisecond} {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, k *kit) {
-				b := k.lockOf(&heritable)
+				b := k.lockOf(&plain)
 				hold := k.take(b, k.ctx)
 				stop := make(chan struct{})
 				for range 8 {
@@ -234,7 +234,7 @@ func TestARunOfHeirsIsShort(t *testing.T) {
 // The two are not one after the other: the waiter may leave when it has been claimed, and not been given the lock yet.
 func TestAnHeirWhoLeavesAtTheSameMomentLeavesNothingBehind(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		b := k.lockOf(&heritable)
+		b := k.lockOf(&plain)
 		for round := range 500 {
 			hold := k.heard(b)
 			ctx, cancel := context.WithCancel(k.ctx)

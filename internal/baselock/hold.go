@@ -195,7 +195,7 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 			}
 		}
 		switch {
-		case ok && o.base.Kind.HandOver == nil:
+		case ok && o.base.Kind.HandOff.Atomic == nil:
 			claim.End()
 		case ok:
 			start := time.Now()

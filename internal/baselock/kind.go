@@ -10,57 +10,83 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A Kind is what one primitive adds to the base: its scripts, and the few things in which locks differ.
+// A Kind is what one primitive adds to the base: the scripts that every lock has, and what only some locks can do. Each of
+// these abilities is nil where the lock does not have it.
 type Kind struct {
 	Noun      string          // "lock", "write lock", for error texts and events
-	Side      string          // tells the two sides of a read-write lock apart; empty for the others
 	Takes     settings.Option // the options that make sense
 	Reentrant bool
-	Shared    bool // several owners may hold at once, so after one got in the next in line asks at once
 
-	// What a lock with two sides adds; see sides.go.
+	Acquire func(Subject) scripts.Command[scripts.Attempt]
+	Recount func(Subject) scripts.Command[bool] // re-entry, partial release, settling: never creates
+	Release func(Subject) scripts.Command[bool] // of all holds of the owner, whatever their number
+	Force   func(Subject) scripts.Command[bool]
+	Status  func(Subject) scripts.Command[scripts.Status]
+	Inspect func(key string) scripts.Command[scripts.State]
+	Renew   func([]Subject) scripts.Command[[]bool]
+	Batch   string // kinds whose owners may be renewed by one script share it
+
+	Channel func(key string) string                       // where releases are announced; nil: waiters poll
+	Pace    func(*settings.Settings) func() time.Duration // and makes the sleeps of one who does
+
+	HandOff *HandOff
+	Queue   *Queue
+	Tokens  *Tokens
+	Side    *Side
+	Fair    *Fair
+}
+
+// HandOff is for a lock that a holder may hand on to the next waiter of its process. A release of another lock wakes all.
+type HandOff struct {
+	// Atomic releases the lock of one owner and acquires it for another of the same process, in one script; nil where an owner
+	// that cannot be followed without a command is released.
+	Atomic func(from, to Subject) scripts.Command[scripts.Attempt]
+}
+
+// A Queue is the scripts of a lock with a process queue.
+type Queue struct {
+	Enqueue func(s Subject, queue string, patience time.Duration, looks bool) scripts.Command[row.Sitting] // is Acquire for an owner that waits
+	HandOff func(s Subject, turn row.Turn) scripts.Command[row.Release]                                    // is Release for the first in the queue
+}
+
+// Tokens are for a lock that issues fencing tokens.
+type Tokens struct {
+	Key     func(key string) string // that of their counter
+	Reenter func(Subject) scripts.Command[scripts.Attempt]
+}
+
+// A Side is one of several locks with one key: a side of a read-write lock, or a set of fields; see sides.go.
+type Side struct {
+	Name   string // tells it from the others
+	Cohort string // in which those of one process wait, and those of other sides with the same
+	Shared bool   // several owners may hold at once, so after one got in the next of the local queue asks at once
+
+	// What a read-write lock adds.
 	Field    string                                  // what follows the owner in the name of its field
-	Line     string                                  // the line of this process in which the waiters of both sides stand; empty: that of the noun
 	Within   string                                  // the side whose hold, in the context, admits this side beside it
 	Barred   string                                  // the side whose hold, in the context, makes asking hopeless
 	Bar      error                                   // and what is said then
-	Sides    func(field string) (owner, side string) // nil, or tells whose field it is
+	Of       func(field string) (owner, side string) // nil, or tells whose field it is
 	Withdraw func(Subject) scripts.Command[bool]     // nil, or takes back what a waiter has announced
-
-	Tokens  func(key string) string                       // nil, or the key of the counter of fencing tokens
-	Channel func(key string) string                       // nil: releases are not announced, waiters poll
-	Pace    func(*settings.Settings) func() time.Duration // nil, or makes the sleeps of one waiter who polls
-
-	Acquire func(Subject) scripts.Command[scripts.Attempt]
-	Reenter func(Subject) scripts.Command[scripts.Attempt] // nil: Recount serves
-	Recount func(Subject) scripts.Command[bool]            // re-entry, partial release, settling: never creates
-	Release func(Subject) scripts.Command[bool]            // of all holds of the owner, whatever their number
-	Force   func(Subject) scripts.Command[bool]
-
-	// Local says that a holder may hand the lock on to the next waiter of its process without a command.
-	Local bool
-
-	// These three are nil for a kind whose release wakes all waiters. HandOver releases the lock of one owner and acquires it
-	// for another of the same process, in one script. Enlist is Acquire for an owner that waits in the process queue. Pass is
-	// Release that gives the lock to the first in that queue.
-	HandOver func(from, to Subject) scripts.Command[scripts.Attempt]
-	Enlist   func(s Subject, line string, patience time.Duration, looks bool) scripts.Command[row.Sitting]
-	Pass     func(s Subject, turn row.Turn) scripts.Command[row.Release]
-
-	Status  func(Subject) scripts.Command[scripts.Status]
-	Inspect func(key string) scripts.Command[scripts.State]
-
-	// Ask and Queued are for locks whose waiters stand in a queue in Redis; nil for the others. Ask is Acquire for an
-	// owner who waits: it is put into the queue, and the entries of the others are confirmed. Release takes it out.
-	Ask    func(s Subject, others []*fairqueue.Waiter) scripts.Command[fairlock.Answer]
-	Queued func(key string) scripts.Command[[]string]
-
-	Batch string // kinds whose owners may be renewed by one script share it
-	Renew func([]Subject) scripts.Command[[]bool]
 }
 
-// gives tells whether a holder looks for the next waiter of its process before it releases the lock.
-func (k *Kind) gives() bool { return k.Local || k.HandOver != nil }
+// Fair is for a lock each of whose waiters stands in a queue in Redis.
+type Fair struct {
+	// Ask is Acquire for an owner who waits: it is put into the queue, and the entries of the others are confirmed. Release
+	// takes it out.
+	Ask    func(s Subject, others []*fairqueue.Waiter) scripts.Command[fairlock.Answer]
+	Queued func(key string) scripts.Command[[]string]
+}
+
+// oneSided is the side of a lock that has its key for itself.
+var oneSided Side
+
+func (k *Kind) side() *Side {
+	if k.Side != nil {
+		return k.Side
+	}
+	return &oneSided
+}
 
 // A Subject is what a script is about.
 type Subject struct {

@@ -24,15 +24,10 @@ import (
 
 const name = "lock"
 
-// plain is a lock each of whose acquisitions is made in Redis; heritable is one that also goes from hand to hand without
-// a command.
+// plain is a lock that goes from hand to hand without a command, unless its options have each acquisition confirmed.
 var (
-	heritable = baselock.Plain().HandingOver()
-	plain     = func() baselock.Kind {
-		kind := heritable
-		kind.Local = false
-		return kind
-	}()
+	plain     = baselock.Plain().HandingOver()
+	confirmed = redlatch.WithLocalHandOff(false)
 )
 
 // A kit is a server on fake time, a client of it whose commands a test may harm, and the lock under test.
@@ -113,7 +108,9 @@ func (k *kit) finish() {
 	require.Empty(k, k.mini.Keys(), "left behind")
 }
 
-func (k *kit) lock(opts ...redlatch.Option) *baselock.Base { return k.lockOf(&plain, opts...) }
+func (k *kit) lock(opts ...redlatch.Option) *baselock.Base {
+	return k.lockOf(&plain, append(opts, confirmed)...)
+}
 
 func (k *kit) lockOf(kind *baselock.Kind, opts ...redlatch.Option) *baselock.Base {
 	return baselock.New(k.client, name, kind, append([]redlatch.Option{
@@ -237,8 +234,8 @@ func (reply) RedisError()     {}
 var ops = func() map[any]string {
 	s := baselock.Subject{Key: name, Owner: "owner"}
 	ops := map[any]string{
-		hash(plain.Acquire(s)): "acquire", hash(plain.Enlist(s, "row", time.Second, false)): "acquire",
-		hash(plain.Pass(s, row.Turn{})): "release", hash(plain.HandOver(s, s)): "handover",
+		hash(plain.Acquire(s)): "acquire", hash(plain.Queue.Enqueue(s, "row", time.Second, false)): "acquire",
+		hash(plain.Queue.HandOff(s, row.Turn{})): "release", hash(plain.HandOff.Atomic(s, s)): "handover",
 		hash(plain.Recount(s)): "recount", hash(plain.Force(s)): "force", hash(plain.Status(s)): "query",
 		hash(plain.Renew([]baselock.Subject{s})): "renew",
 	}

@@ -71,7 +71,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	if h, err := b.beside(ctx, set, try); err != errOver {
 		return h, err
 	}
-	if b.Kind.Ask != nil && !try {
+	if b.Kind.Fair != nil && !try {
 		return b.standAnew(ctx, set)
 	}
 	waited, held, open := b.Session.Cohorts.Busy(b.line)
@@ -146,7 +146,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 			yielded = true
 			return cohort.Verdict{Sleep: YieldFor, Found: refusal(-1)}, nil
 		case alone:
-			if remaining, held := b.standBack(ctx, line); held && !b.Kind.Shared {
+			if remaining, held := b.standBack(ctx, line); held && !b.Kind.side().Shared {
 				return cohort.Verdict{Sleep: cohort.Bound(remaining, set.Poll), Found: refusal(remaining)}, nil
 			}
 			line.Refresh()
@@ -176,7 +176,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 				since := h.since.Time()
 				h.owner.streak = b.begins(cohort.Streak{Began: since, News: since, Alone: true, ClosedSince: line.ClosedSince()})
 			}
-			v := cohort.Verdict{Done: true, More: b.Kind.Shared, Sleep: cohort.Bound(set.FirstLease(), set.Poll)}
+			v := cohort.Verdict{Done: true, More: b.Kind.side().Shared, Sleep: cohort.Bound(set.FirstLease(), set.Poll)}
 			if !v.More {
 				v.Found = refusal(-1)
 			}
@@ -214,7 +214,7 @@ func (b *Base) attempt(ctx context.Context, set *settings.Settings, try bool) (h
 // ask is attempt for an owner that is given.
 func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining time.Duration, err error) {
 	subject := o.asking()
-	if b.Kind.Ask != nil {
+	if b.Kind.Fair != nil {
 		subject.Wake, _ = b.wake(ctx) // it may remove a waiter that is gone and wake the next; without, that one polls
 	}
 	cmd := b.Kind.Acquire(subject)

@@ -16,7 +16,7 @@ func TestALockThatWasTakenByForceIsNotHandedOn(t *testing.T) {
 	for _, by := range []string{"another process", "this process"} {
 		t.Run(by, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, k *kit) {
-				b := k.lockOf(&heritable)
+				b := k.lockOf(&plain)
 				first := k.heard(b)
 				second := k.wait(b, k.ctx)
 				force := k.foreign()
@@ -39,7 +39,7 @@ func TestALockThatWasTakenByForceIsNotHandedOn(t *testing.T) {
 
 func TestNobodyIsHandedALockThatAnotherProcessHasTakenByForce(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		b := k.lockOf(&heritable)
+		b := k.lockOf(&plain)
 		first := k.heard(b)
 		second := k.wait(b, k.ctx)
 		thief := k.foreign()
@@ -72,7 +72,7 @@ func TestNobodyIsHandedALockThatAnotherProcessHasTakenByForce(t *testing.T) {
 // A message that is not that of a force-unlock costs a script, and what that confirms is news again.
 func TestAMessageCostsOneScript(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		b := k.lockOf(&heritable)
+		b := k.lockOf(&plain)
 		hold := k.heard(b)
 		second, third := k.wait(b, k.ctx), k.wait(b, k.ctx)
 		k.mini.Publish(keys.LockChannel(name), "0")
@@ -92,7 +92,7 @@ func TestWithLocalHandOffOffEveryAcquisitionIsMadeInRedis(t *testing.T) {
 	for what, opts := range map[string][]redlatch.Option{"New": {redlatch.WithLocalHandOff(false)}, "Lock": nil} {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, k *kit) {
-				b := k.lockOf(&heritable, opts...)
+				b := k.lockOf(&plain, opts...)
 				hold := k.heard(b)
 				var waiters []<-chan result
 				for range 10 {

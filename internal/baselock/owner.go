@@ -55,11 +55,11 @@ func newOwnerAs(b *Base, set *settings.Settings, id string) *owner {
 
 // of tells whether the owner holds a side of what b locks.
 func (o *owner) of(b *Base, side string) bool {
-	return o.base.Kind.Side == side && (o.base == b || o.base.Session == b.Session && o.base.Key == b.Key)
+	return o.base.Kind.side().Name == side && (o.base == b || o.base.Session == b.Session && o.base.Key == b.Key)
 }
 
 // field is where the owner stands in the lock's hash.
-func (o *owner) field() string { return o.id + o.base.Kind.Field }
+func (o *owner) field() string { return o.id + o.base.Kind.side().Field }
 
 // enter waits for the turn to send a count-changing command. exit passes it on.
 func (o *owner) enter(ctx context.Context) error {
@@ -162,7 +162,7 @@ func (o *owner) termsLocked(trusted time.Time) watchdog.Terms {
 	if o.renewing {
 		t.Lease = o.set.WatchdogTimeout
 		t.Margin = watchdog.Margin(t.Lease)
-	} else if o.base.Kind.Shared {
+	} else if o.base.Kind.side().Shared {
 		t.Every = min(t.Every, max(o.set.Lease/3, leastCheck))
 	}
 	return t
@@ -205,7 +205,7 @@ func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], in
 		live := other.live
 		other.mu.Unlock()
 		lease := t.Lease(now)
-		if lease == 0 && o.base.Kind.Shared {
+		if lease == 0 && o.base.Kind.side().Shared {
 			lease = t.Promised(now)
 		}
 		subjects[i] = other.subject(live, lease)

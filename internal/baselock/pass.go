@@ -83,7 +83,7 @@ func (b *Base) sit(ctx context.Context, line *cohort.Cohort, set *settings.Setti
 			o.doubted()
 		}
 	}()
-	cmd := b.Kind.Enlist(o.subject(1, set.FirstLease()), b.row, patience(set), !passable(set))
+	cmd := b.Kind.Queue.Enqueue(o.subject(1, set.FirstLease()), b.row, patience(set), !passable(set))
 	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(false)})
 	returned = true
 	settle := false
@@ -167,7 +167,7 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *cohort.Coh
 			b.settle(line, p, o.set)
 		}
 	}()
-	cmd := b.Kind.Pass(s, turn)
+	cmd := b.Kind.Queue.HandOff(s, turn)
 	reply, receipt, err := delivery.Within(ctx, b.Session.Dispatch, cmd, limit)
 	known = !receipt.Doubt && (err == nil || !delivery.AsFailure(err).Doubt)
 	if receipt.Refused != nil && !reply.Freed {

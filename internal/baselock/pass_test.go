@@ -25,7 +25,9 @@ type process struct {
 }
 
 // another is the lock under test as another process has it.
-func (k *kit) another(opts ...redlatch.Option) *process { return k.anotherOf(&plain, opts...) }
+func (k *kit) another(opts ...redlatch.Option) *process {
+	return k.anotherOf(&plain, append(opts, confirmed)...)
+}
 
 func (k *kit) anotherOf(kind *baselock.Kind, opts ...redlatch.Option) *process {
 	p := &process{}

@@ -39,25 +39,26 @@ func Plain() Kind {
 	}
 }
 
-// HandingOn is a kind of the plain layout whose holders hand the lock over to waiters of their process.
+// HandingOn is a kind of the plain layout whose holders hand the lock on to waiters of their process.
 func (k Kind) HandingOn() Kind {
 	k.Takes |= settings.LocalHandOff
-	k.Local = true
-	k.HandOver = func(from, to Subject) scripts.Command[scripts.Attempt] {
+	k.HandOff = &HandOff{Atomic: func(from, to Subject) scripts.Command[scripts.Attempt] {
 		return rlock.HandOver(from.Key, from.Owner, to.Owner, to.Lease)
-	}
+	}}
 	return k
 }
 
-// HandingOver is a kind of the plain layout whose holders hand the lock over to waiters of their process, and then pass it
-// to another process.
+// HandingOver is a kind of the plain layout whose holders hand the lock on to waiters of their process, and then to another
+// process.
 func (k Kind) HandingOver() Kind {
 	k = k.HandingOn()
-	k.Enlist = func(s Subject, line string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
-		return rlock.Enlist(s.Key, s.Owner, s.Lease, line, patience, looks)
-	}
-	k.Pass = func(s Subject, turn row.Turn) scripts.Command[row.Release] {
-		return rlock.Pass(s.Key, s.Owner, s.Wake, turn)
+	k.Queue = &Queue{
+		Enqueue: func(s Subject, queue string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+			return rlock.Enlist(s.Key, s.Owner, s.Lease, queue, patience, looks)
+		},
+		HandOff: func(s Subject, turn row.Turn) scripts.Command[row.Release] {
+			return rlock.Pass(s.Key, s.Owner, s.Wake, turn)
+		},
 	}
 	k.Release = func(s Subject) scripts.Command[bool] {
 		cmd := rlock.Pass(s.Key, s.Owner, s.Wake, row.Turn{Row: keys.LockRow(s.Key)})

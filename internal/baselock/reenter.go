@@ -59,12 +59,12 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 
 // reentry is the script by which this kind re-enters.
 func (o *owner) reentry(holds int32, lease time.Duration) scripts.Command[scripts.Attempt] {
-	if o.base.Kind.Reenter != nil {
+	if tokens := o.base.Kind.Tokens; tokens != nil {
 		s := o.subject(holds, lease)
 		if s.Token == o.first.Token() { // the owner has no token left
 			s.Token++
 		}
-		return o.base.Kind.Reenter(s)
+		return tokens.Reenter(s)
 	}
 	return scripts.Map(o.base.Kind.Recount(o.subject(holds, lease)), func(held bool) scripts.Attempt {
 		return scripts.Attempt{Held: held}

@@ -149,7 +149,7 @@ func TestUnlockByAUserWhoMayNotPublishSaysSo(t *testing.T) {
 	server := redistest.Process(t)
 	admin := server.Client(t)
 	for what, rule := range map[string]string{"on the channel": "resetchannels", "at all": "-publish"} {
-		for kindOf, kind := range map[string]baselock.Kind{"plain": baselock.Plain(), "handing over": heritable} {
+		for kindOf, kind := range map[string]baselock.Kind{"plain": baselock.Plain(), "handing over": plain} {
 			t.Run(what+", "+kindOf, func(t *testing.T) {
 				ctx := t.Context()
 				client := server.User(t, rule)

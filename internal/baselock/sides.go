@@ -30,11 +30,11 @@ func (b *Base) carriedOn(ctx context.Context, side string) *owner {
 
 // carried finds the owner that re-enters: the one on this side, or the guest of the one that admits this side.
 func (b *Base) carried(ctx context.Context) *owner {
-	o := b.carriedOn(ctx, b.Kind.Side)
-	if o != nil || b.Kind.Within == "" {
+	o := b.carriedOn(ctx, b.Kind.side().Name)
+	if o != nil || b.Kind.side().Within == "" {
 		return o
 	}
-	if host := b.carriedOn(ctx, b.Kind.Within); host != nil {
+	if host := b.carriedOn(ctx, b.Kind.side().Within); host != nil {
 		if guest := host.resident(); guest != nil && guest.holds() {
 			return guest
 		}
@@ -44,14 +44,14 @@ func (b *Base) carried(ctx context.Context) *owner {
 
 // beside is for a context that carries a hold of the other side. It answers errOver where that does not matter.
 func (b *Base) beside(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
-	if b.Kind.Barred != "" && b.carriedOn(ctx, b.Kind.Barred) != nil {
-		return nil, fmt.Errorf("%w (%s %q)", b.Kind.Bar, b.Kind.Noun, b.Name)
+	if b.Kind.side().Barred != "" && b.carriedOn(ctx, b.Kind.side().Barred) != nil {
+		return nil, fmt.Errorf("%w (%s %q)", b.Kind.side().Bar, b.Kind.Noun, b.Name)
 	}
-	if b.Kind.Within == "" {
+	if b.Kind.side().Within == "" {
 		return nil, errOver
 	}
 	for {
-		host := b.carriedOn(ctx, b.Kind.Within)
+		host := b.carriedOn(ctx, b.Kind.side().Within)
 		if host == nil {
 			return nil, errOver
 		}
@@ -153,7 +153,7 @@ func (b *Base) head(set *settings.Settings) *owner {
 
 // announces tells whether waiters with these settings announce themselves.
 func (b *Base) announces(set *settings.Settings) bool {
-	return set.PreferWriters && b.Kind.Withdraw != nil
+	return set.PreferWriters && b.Kind.side().Withdraw != nil
 }
 
 // signOfLife is the longest pause between two attempts of a waiter that is announced. Each attempt renews the announcement. If
@@ -171,7 +171,7 @@ func (b *Base) giveSigns(set *settings.Settings) {
 // because it may want the other side, which may be free.
 func (b *Base) left(line *cohort.Queue, set *settings.Settings) {
 	switch {
-	case b.Kind.Line == "":
+	case b.Kind.side().Cohort == "":
 	case !b.announces(set):
 		line.Wake()
 	default:
@@ -192,6 +192,6 @@ func (b *Base) withdraw(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	cmd := b.Kind.Withdraw(Subject{Key: b.Key, Session: b.Session.ID, Wake: wake})
+	cmd := b.Kind.side().Withdraw(Subject{Key: b.Key, Session: b.Session.ID, Wake: wake})
 	_, _, _ = delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt})
 }

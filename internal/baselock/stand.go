@@ -108,7 +108,7 @@ func (s *stand) ask(ctx context.Context, task fairqueue.Task, others []*fairqueu
 	subject := o.subject(1, set.FirstLease())
 	subject.Wake, _ = o.base.wake(ctx) // without, whoever is next finds out by polling
 	var answer fairlock.Answer
-	s.command = scripts.Map(o.base.Kind.Ask(subject, others), func(a fairlock.Answer) scripts.Attempt {
+	s.command = scripts.Map(o.base.Kind.Fair.Ask(subject, others), func(a fairlock.Answer) scripts.Attempt {
 		answer = a
 		return scripts.Attempt{Held: a.Held, Remaining: a.Again}
 	})
