@@ -26,12 +26,20 @@ const (
 	mostPatience  = 8 * time.Second
 )
 
+// For so many refusals, and for so long, a call that is refused gives back all that it has. All or nothing alone would starve
+// among members that are often held.
+const (
+	mostRefusals = 3
+	allOrNothing = 500 * time.Millisecond
+)
+
 // lostPause is the mean pause after a round whose members did not last until all were held.
 const lostPause = 50 * time.Millisecond
 
 // A blocked error says which member was busy, for too long or at all, while others were held.
 type blocked struct {
 	member int
+	apart  bool // it was found busy before anything was waited for
 	err    error
 }
 
@@ -53,9 +61,10 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 // rounds makes rounds until one gets all members. alone says that others have had the time to take them.
 func (c *call) rounds(ctx context.Context, alone bool) (*quorum.Hold, error) {
 	carried := quorum.Carried(ctx)
-	busy, patience := inOrder, firstPatience
+	busy, patience, refusals, began := inOrder, firstPatience, 0, time.Now()
 	for {
 		start := time.Now()
+		c.gives = c.try || refusals < mostRefusals && start.Sub(began) < allOrNothing
 		members, err := c.round(ctx, busy, patience)
 		var h *quorum.Hold
 		if err == nil {
@@ -78,6 +87,9 @@ func (c *call) rounds(ctx context.Context, alone bool) (*quorum.Hold, error) {
 			busy = inOrder
 		case !errors.As(err, &b):
 			return nil, err
+		case c.gives && b.apart:
+			busy = b.member
+			refusals++
 		case busy == inOrder:
 			busy, patience = b.member, min(2*patience, mostPatience)
 		default:
@@ -93,9 +105,10 @@ const inOrder = -1
 //
 // A member that was busy comes first and is waited for with nothing held. The members that stand before it in the order
 // are then only tried: to wait for them would close circles among multi-locks, each of which ends by patience alone and
-// makes others impatient, until all of them do little else.
+// makes others impatient, until all of them do little else. Members that one script can take are first tried together.
 func (c *call) round(ctx context.Context, busy int, patience time.Duration) (members []quorum.Member, err error) {
-	take := func(i int, how manner) error {
+	got := make([]bool, len(c.lock.members))
+	take := func(some []int, ask func() ([]holds.Hold, error)) error {
 		returned := false
 		defer func() { // a member may panic, and a program that recovers from it would find the others held for ever
 			if !returned {
@@ -103,37 +116,90 @@ func (c *call) round(ctx context.Context, busy int, patience time.Duration) (mem
 				quorum.GiveBack(raise.Background(ctx, log), log, members)
 			}
 		}()
-		h, err := c.one(ctx, i, how, patience)
+		inner, err := ask()
 		returned = true
 		if err != nil {
 			return err
 		}
-		inner := rootapi.Adopt(h)
-		members = append(members, quorum.Member{Name: fmt.Sprintf("%q", c.lock.members[i].Name()), Hold: inner})
-		// A member that is the same lock as an earlier one re-enters, or says at once that it cannot.
-		ctx = holds.Lend(ctx, inner)
+		for n, i := range some {
+			members = append(members, quorum.Member{Name: fmt.Sprintf("%q", c.lock.members[i].Name()), Hold: inner[n]})
+			// A member that is the same lock as an earlier one re-enters, or says at once that it cannot.
+			ctx = holds.Lend(ctx, inner[n])
+			got[i] = true
+		}
 		return nil
 	}
+	one := func(i int, how manner) error {
+		return take([]int{i}, func() ([]holds.Hold, error) {
+			h, err := c.one(ctx, i, how, patience)
+			if err != nil {
+				return nil, err
+			}
+			return []holds.Hold{rootapi.Adopt(h)}, nil
+		})
+	}
 	if busy != inOrder {
-		if err := take(busy, patiently); err != nil {
+		if err := one(busy, patiently); err != nil {
 			return members, err
 		}
 	}
+	tried := 0 // the members before this one were asked for together
 	for i := range c.lock.members {
 		how := awhile
 		switch {
-		case i == busy:
+		case got[i]:
 			continue
-		case c.try || i < busy:
+		case c.try || slices.Contains(got[i:], true):
 			how = once
 		case len(members) == 0:
 			how = patiently
 		}
-		if err := take(i, how); err != nil {
+		if some := c.together(ctx, i, got); i >= tried && len(some) > 1 && (c.gives || how != patiently) {
+			err := take(some, func() ([]holds.Hold, error) { return c.all(ctx, some) })
+			var b *blocked
+			switch {
+			case err == nil:
+				continue
+			case errors.As(err, &b) && !c.gives && b.member > busy: // it is waited for
+			case !errors.Is(err, baselock.ErrApart):
+				return members, err
+			}
+			tried = some[len(some)-1] + 1
+		}
+		if err := one(i, how); err != nil {
 			return members, err
 		}
 	}
 	return members, nil
+}
+
+// together are the members that one script is asked for: the member i, and the next ones in the order that it can take too.
+// Where nothing is waited for while something is held, they are all others that it can take.
+func (c *call) together(ctx context.Context, i int, got []bool) (some []int) {
+	bases := c.lock.bases
+	for n := i; n < len(bases); n++ {
+		switch {
+		case got[n]:
+		case bases[n] != nil && !bases[n].Carries(ctx) && !slices.ContainsFunc(some, func(m int) bool { return !bases[m].Together(bases[n]) }):
+			some = append(some, n)
+		case n == i, !c.try && !(c.gives && c.lock.whole):
+			return some
+		}
+	}
+	return some
+}
+
+// all asks once for some members together.
+func (c *call) all(ctx context.Context, some []int) ([]holds.Hold, error) {
+	bases := make([]*baselock.Base, len(some))
+	for n, i := range some {
+		bases[n] = c.lock.bases[i]
+	}
+	got, busy, err := baselock.TryAll(ctx, bases, c.ofMember(), c.try)
+	if err != nil && ctx.Err() == nil && errors.Is(err, errs.NotAcquired) {
+		err = &blocked{some[busy], true, err}
+	}
+	return got, err
 }
 
 // A manner is how one member is asked for.
@@ -161,7 +227,7 @@ func (c *call) one(ctx context.Context, i int, how manner, patience time.Duratio
 	}
 	over := how == awhile && errors.Is(err, context.DeadlineExceeded) // the time of the member, of which nothing may be known
 	if err != nil && ctx.Err() == nil && (over || errors.Is(err, errs.NotAcquired)) {
-		err = &blocked{i, err}
+		err = &blocked{member: i, err: err}
 	}
 	return h, err
 }

@@ -115,7 +115,7 @@ func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
 // does, and lasts as long as RemainingTTL says of those that answered.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
 	info := redlatch.Info{Name: l.name, Kind: noun, Need: int64(len(l.members))}
-	if l.bases != nil {
+	if l.whole {
 		info.Waiters = int64(l.bases[0].Session.Waiters(l.line))
 	}
 	for _, m := range l.members {

@@ -19,6 +19,9 @@
 // the members before it are only tried, and those behind it are waited for. The moments are random and grow, so two
 // programs do not give way to each other for ever.
 //
+// Members of packages rlock and spinlock on one server, of a cluster in one slot, are taken and given back with one command.
+// For the first half second, or three refusals, nothing is held while one of them is busy.
+//
 // Goroutines of one process that want the same members wait for all of them in one queue, and hand all of them on to one
 // another without a command, for 10 ms at most; see [redlatch.WithLocalHandOff]. That is so where all members are locks of
 // packages rlock and spinlock.

@@ -25,7 +25,8 @@ import (
 type Lock struct {
 	name     string
 	members  []redlatch.Locker // in the order in which they are taken
-	bases    []*baselock.Base  // of the members; nil where one of them cannot be handed on
+	bases    []*baselock.Base  // of the members; nil for one that cannot be handed on
+	whole    bool              // there is none of these
 	line     cohort.Key        // where the callers of this process wait for all of them, then
 	defaults []redlatch.Option
 }
@@ -94,6 +95,7 @@ type call struct {
 	try  bool
 
 	queued bool // its hold may be handed on to those who wait in the lock's line
+	gives  bool // when it is refused a member it gives back the others; see rounds
 }
 
 func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {

@@ -222,10 +222,11 @@ func TestWhoWaitsForLongHoldsNothing(t *testing.T) {
 		}
 		got <- err
 	}()
-	a := rlock.New(srv.Client(t), "a", quiet...)
-	eventually(t, "the waiter holds a", func() bool { held, err := a.IsLocked(ctx); return err == nil && held })
-	hold := take(t, a, ctx) // b is not given back meanwhile
-	require.NoError(t, hold.Unlock(ctx))
+	eventually(t, "the waiter waits for b", func() bool {
+		info, err := rlock.New(client, "b", quiet...).Inspect(ctx)
+		return err == nil && info.Waiters == 1
+	})
+	free(t, rlock.New(srv.Client(t), "a", quiet...))
 	select {
 	case err := <-got:
 		t.Fatalf("b was not free: %v", err)

@@ -27,20 +27,24 @@ var _ quorum.Taker = (*call)(nil)
 
 // meet finds out what the members stand on.
 func (l *Lock) meet() {
-	bases := make([]*baselock.Base, len(l.members))
+	l.bases, l.whole = make([]*baselock.Base, len(l.members)), true
 	kind := strings.Builder{}
 	for i, m := range l.members {
-		if !ours(m) {
-			return
+		if ours(m) {
+			l.bases[i] = baselock.Meet(m)
 		}
-		if bases[i] = baselock.Meet(m); bases[i] == nil {
-			return
+		base := l.bases[i]
+		if base == nil {
+			l.whole = false
+			continue
 		}
-		for _, part := range []string{" ", bases[i].Session.ID, bases[i].Kind.Noun, bases[i].Key} {
+		for _, part := range []string{" ", base.Session.ID, base.Kind.Noun, base.Key} {
 			kind.WriteString(part)
 		}
 	}
-	l.bases, l.line = bases, cohort.KeyFor(bases[0].Key, noun+kind.String())
+	if l.whole {
+		l.line = cohort.KeyFor(l.bases[0].Key, noun+kind.String())
+	}
 }
 
 // module is the path of the module's root package.
@@ -58,7 +62,7 @@ func ours(m redlatch.Locker) bool {
 
 // queues tells whether the call waits behind others of its process. One whose context carries a member would wait for itself.
 func (c *call) queues(ctx context.Context) bool {
-	c.queued = c.lock.bases != nil &&
+	c.queued = c.lock.whole &&
 		!slices.ContainsFunc(c.lock.bases, func(b *baselock.Base) bool { return b.Carries(ctx) })
 	return c.queued
 }
@@ -109,9 +113,13 @@ func (c *call) Poll() time.Duration { return cohort.Bound(-1, c.set.Poll) }
 
 // Inherit takes over what a hold of this process stands on.
 func (c *call) Inherit(members []quorum.Member, streak cohort.Streak) []quorum.Member {
-	var opts []redlatch.Option
-	if len(c.opts) > 0 {
-		opts = []redlatch.Option{c.forMember(0)}
+	return quorum.Heirs(members, baselock.Bequeath(quorum.Holds(members), c.lock.bases, c.ofMember(), streak))
+}
+
+// ofMember are the options of the call for a member that does not wait.
+func (c *call) ofMember() []redlatch.Option {
+	if len(c.opts) == 0 {
+		return nil
 	}
-	return quorum.Heirs(members, baselock.Bequeath(quorum.Holds(members), c.lock.bases, opts, streak))
+	return []redlatch.Option{c.forMember(0)}
 }

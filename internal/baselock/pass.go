@@ -173,20 +173,26 @@ func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *cohort.Coh
 	if receipt.Refused != nil && !reply.Freed {
 		known = false // the refused one may have done all but the last step
 	}
-	if reply.Open {
-		window := openFor
-		if reply.Longer {
-			window = openLonger
-		}
-		b.Session.Cohorts.Yield(b.line, time.Now().Add(window))
-		if line != nil {
-			line.CloseSince(time.Time{})
-		}
+	b.leftOpen(reply)
+	if reply.Open && line != nil {
+		line.CloseSince(time.Time{})
 	}
 	if reply.Passed && line != nil {
 		line.Yields() // others have it already
 	}
 	return err == nil && (p != nil || !reply.Passed && !reply.Told), o.gaveBack(reply.Freed, receipt, err)
+}
+
+// leftOpen has this process leave the lock to outsiders, if the release has left it to them.
+func (b *Base) leftOpen(reply row.Release) {
+	if !reply.Open {
+		return
+	}
+	window := openFor
+	if reply.Longer {
+		window = openLonger
+	}
+	b.Session.Cohorts.Yield(b.line, time.Now().Add(window))
 }
 
 // turn says whether the lock may be passed once more.

@@ -25,6 +25,8 @@ type Limit struct {
 	Stubborn bool          // also go on after errors that look hopeless: a release is worth it
 	Once     bool          // do not go on after a send of unknown outcome: the script is not idempotent
 	Memory   time.Duration // how long after the first send another one does no harm if one may have been executed; 0: always
+	Apart    bool          // do not wait for a slot that moves: the keys of the script can be asked for one by one
+	Refused  error         // a script that did the same was refused, perhaps in its last step; nil: there was none
 }
 
 // A Failure is why a command was not brought to a known end.
@@ -81,6 +83,7 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		pauses     pauses
 		start      time.Time
 	)
+	receipt.Refused = limit.Refused
 	for {
 		send := cmd.Cmder(context.Background(), withSource)
 		if !receipt.Doubt {
@@ -119,6 +122,9 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 			d.Reload(ctx)
 			route = dispatch.Follow
 		case outcome.NotYet:
+			if limit.Apart && outcome.Apart(err) {
+				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt, Sent: receipt.Sent}
+			}
 			d.Reload(ctx)
 		case outcome.Full: // what is there works, and to build it anew would take connections, and have every waiter ask
 		case outcome.Unknown:

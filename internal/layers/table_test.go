@@ -75,9 +75,10 @@ var table = map[string][]string{
 	"permitsemaphore": primitive("permitsemaphore"),
 	"countdownlatch":  primitive("countdownlatch"),
 
-	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/clock", "internal/watchdog", "."},
-	"multilock":       all(primitive("multilock"), []string{"internal/quorum"}),
-	"redlock":         all(primitive(), []string{"internal/quorum"}),
+	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/clock", "internal/watchdog",
+		"internal/baselock", "."},
+	"multilock": all(primitive("multilock"), []string{"internal/quorum"}),
+	"redlock":   all(primitive(), []string{"internal/quorum"}),
 
 	"cmd/...":      all(leaves, edge, front, primitives, composites),
 	"examples/...": all(front, primitives, composites), // what a user has

@@ -173,3 +173,9 @@ func CrossSlot(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply) && strings.Contains(reply.Error(), "CROSSSLOT")
 }
+
+// Apart tells whether the server refused because some keys of a script have moved to another server, and others have not.
+func Apart(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "TRYAGAIN")
+}

@@ -286,7 +286,7 @@ func (h *Hold) giveBack(ctx context.Context) error {
 	h.mu.Lock()
 	members := slices.Clone(h.members)
 	h.mu.Unlock()
-	failures := each(h.log(), members, h.terms.Need, func(m Member) error { return m.Unlock(ctx) })
+	failures := unlock(ctx, h.log(), members, h.terms.Need)
 	if failures == nil {
 		return nil
 	}
@@ -315,7 +315,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	case retired:
 		return fmt.Errorf("%w: %s %q cannot be extended any more", errs.Released, h.terms.Noun, h.terms.Name)
 	}
-	failures := each(h.log(), members, h.terms.Need, func(m Member) error { return m.Extend(ctx, lease) })
+	failures := extend(ctx, h.log(), members, h.terms.Need, lease)
 	h.mu.Lock()
 	lost = h.lost // a member that is found gone tells before it returns
 	h.mu.Unlock()

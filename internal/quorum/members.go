@@ -5,32 +5,49 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// each does something to all members at the same time and returns nil when enough have succeeded, without waiting for
-// the others, else what went wrong. It raises what a member has panicked with, when the others are no longer waited for.
-// The panic of a member that is not waited for goes to log.
-func each(log *slog.Logger, members []Member, enough int, do func(Member) error) (failures []error) {
+// A step is what is done to some members together. It answers what went wrong with each of them.
+type step struct {
+	members []Member
+	do      func() (failures []error)
+}
+
+// each takes all steps at the same time and returns nil when enough members have succeeded, without waiting for the others,
+// else what went wrong. It raises what a step has panicked with, when the others are no longer waited for. The panic of a step
+// that is not waited for goes to log.
+func each(log *slog.Logger, steps []step, enough int) (failures []error) {
 	type result struct {
-		err    error
-		raised *raise.Panic
+		failures []error
+		raised   *raise.Panic
 	}
-	results, over := make(chan result), make(chan struct{})
+	results, over := make(chan result, 1), make(chan struct{})
 	defer close(over)
-	for _, m := range members {
+	for _, s := range steps {
 		var r result
-		raise.Go(func() {
-			if err := do(m); err != nil {
-				r.err = fmt.Errorf("%s: %w", m.Name, err)
+		take := func() {
+			r.failures = s.do()
+			for i, err := range r.failures {
+				if err != nil {
+					r.failures[i] = fmt.Errorf("%s: %w", s.members[i].Name, err)
+				}
 			}
-		}, func(raised *raise.Panic) {
-			if r.raised = raised; raised != nil {
-				r.err = raised
+		}
+		if len(steps) == 1 {
+			take()
+			results <- r
+			break
+		}
+		raise.Go(take, func(raised *raise.Panic) {
+			if raised != nil {
+				r = result{[]error{raised}, raised}
 			}
 			select {
 			case results <- r:
@@ -40,16 +57,19 @@ func each(log *slog.Logger, members []Member, enough int, do func(Member) error)
 		})
 	}
 	var raised *raise.Panic
-	for range members {
+	for range steps {
 		r := <-results
-		if r.err == nil {
-			if enough--; enough == 0 {
-				failures = nil
-				break
+		for _, err := range r.failures {
+			if err == nil {
+				enough--
+			} else {
+				failures = append(failures, err)
 			}
-			continue
 		}
-		failures = append(failures, r.err)
+		if enough <= 0 {
+			failures = nil
+			break
+		}
 		if raised == nil {
 			raised = r.raised
 		} else {
@@ -62,6 +82,41 @@ func each(log *slog.Logger, members []Member, enough int, do func(Member) error)
 	return failures
 }
 
+// singly are steps of one member each.
+func singly(members []Member, do func(Member) error) (steps []step) {
+	for i, m := range members {
+		steps = append(steps, step{members[i : i+1], func() []error { return []error{do(m)} }})
+	}
+	return steps
+}
+
+// unlock gives all members back, those of one server with one command. It returns nil when enough have succeeded, else what
+// went wrong.
+func unlock(ctx context.Context, log *slog.Logger, members []Member, enough int) []error {
+	var together [][]Member
+	for _, m := range members {
+		i := slices.IndexFunc(together, func(some []Member) bool { return baselock.Joins(some[0].Hold, m.Hold) })
+		if i < 0 {
+			together = append(together, nil)
+			i = len(together) - 1
+		}
+		together[i] = append(together[i], m)
+	}
+	var steps []step
+	for _, some := range together {
+		var all func(context.Context) []error
+		if len(some) > 1 {
+			all = baselock.UnlockAll(Holds(some))
+		}
+		if all != nil {
+			steps = append(steps, step{some, func() []error { return all(ctx) }})
+		} else {
+			steps = append(steps, singly(some, func(m Member) error { return m.Unlock(ctx) })...)
+		}
+	}
+	return each(log, steps, enough)
+}
+
 // GiveBack gives back what an acquisition that failed has got, and does not wait for long when ctx has ended: what is
 // not confirmed by then goes on in the background.
 func GiveBack(ctx context.Context, log *slog.Logger, members []Member) {
@@ -72,7 +127,7 @@ func GiveBack(ctx context.Context, log *slog.Logger, members []Member) {
 	defer close(over)
 	raise.Go(func() {
 		// What a failure leaves is repeated by the member itself until its lease is over, and told to its observer.
-		_ = each(log, members, len(members), func(m Member) error { return m.Unlock(ctx) })
+		_ = unlock(ctx, log, members, len(members))
 	}, func(raised *raise.Panic) {
 		select {
 		case done <- raised:
@@ -136,5 +191,9 @@ func Lost(carried []*Hold) error {
 
 // Extend lengthens the lease of all members.
 func Extend(ctx context.Context, log *slog.Logger, members []Member, lease time.Duration) error {
-	return errors.Join(each(log, members, len(members), func(m Member) error { return m.Extend(ctx, lease) })...)
+	return errors.Join(extend(ctx, log, members, len(members), lease)...)
+}
+
+func extend(ctx context.Context, log *slog.Logger, members []Member, enough int, lease time.Duration) []error {
+	return each(log, singly(members, func(m Member) error { return m.Extend(ctx, lease) }), enough)
 }

@@ -1,0 +1,131 @@
+package baselock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/scripts/row"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// UnlockAll prepares to give holds back with one command, which does for each lock what a release by itself does. unlock does
+// it, and returns what went wrong with each; it has to be called. It is nil, and nothing has happened, where that is impossible:
+// one of the locks is on another server, is re-entered, has a command under way, or is waited for in this process.
+func UnlockAll(members []holds.Hold) (unlock func(ctx context.Context) (failures []error)) {
+	all := make([]*hold, 0, len(members))
+	for _, member := range members {
+		h, ok := member.(*hold)
+		ok = ok && (len(all) == 0 || Joins(all[0], h)) && h.owner.tryEnter()
+		if ok {
+			all = append(all, h)
+		}
+		if !ok || !h.goesAlone() {
+			for _, h := range all {
+				h.owner.exit()
+			}
+			return nil
+		}
+	}
+	return func(ctx context.Context) []error {
+		failures := releaseAll(ctx, all)
+		for i, h := range all {
+			h.finish(settings.Released, failures[i])
+		}
+		return failures
+	}
+}
+
+// Joins tells whether one command can give back both.
+func Joins(a, b holds.Hold) bool {
+	first, ok := a.(*hold)
+	second, also := b.(*hold)
+	return ok && also && first.owner.base.Together(second.owner.base)
+}
+
+// goesAlone tells whether the release of h concerns its owner and other processes only. The caller has the turn.
+func (h *hold) goesAlone() bool {
+	b := h.owner.base
+	waited, _, _ := b.Session.Cohorts.Busy(b.line)
+	return !waited && b.Kind.moves() && h.sole() && h.owner.set.AtLeast == 0
+}
+
+// releaseAll releases locks of which the caller has the turns, which it passes on.
+func releaseAll(ctx context.Context, all []*hold) (failures []error) {
+	failures = make([]error, len(all))
+	answered := 0
+	defer func() { // a hook of the client may panic on this goroutine
+		for i, h := range all {
+			if i >= answered {
+				h.owner.pending()
+			}
+			h.owner.unannounce(false)
+			h.owner.exit()
+		}
+	}()
+	for i, h := range all {
+		h.retire()
+		h.ending.End(errs.Released)
+		_, _, failures[i], _ = h.part() // the loss, if it came at this moment
+		h.owner.base.Session.Watchdog.Forget(&h.owner.ticket)
+	}
+	limit, start := releaseWithin(all[0].owner.set.ReleaseTimeout), time.Now()
+	limit.Stubborn, limit.Apart = false, true
+	releases, receipt, err := passAll(ctx, all, limit)
+	var f *delivery.Failure
+	if err != nil {
+		f = delivery.AsFailure(err)
+	}
+	apart := f != nil && !f.Doubt && separable(f.Err)
+	for i, h := range all {
+		o := h.owner
+		switch {
+		case apart:
+			single := releaseWithin(max(time.Millisecond, limit.Total-time.Since(start)))
+			if !outcome.Apart(f.Err) && !outcome.Final(f.Err) {
+				single.Refused = f.Err // in the last step of one of them, perhaps
+			}
+			err = o.releaseOnly(ctx, single)
+		case f != nil:
+			err = o.gaveBack(false, receipt, f)
+		default:
+			o.base.leftOpen(releases[i])
+			err = o.gaveBack(releases[i].Freed, receipt, nil)
+		}
+		if failures[i] == nil {
+			failures[i] = err
+		}
+		answered = i + 1
+	}
+	return failures
+}
+
+func passAll(ctx context.Context, all []*hold, limit delivery.Limit) ([]row.Release, delivery.Receipt, error) {
+	locks := make([]row.Given, len(all))
+	for i, h := range all {
+		o := h.owner
+		wake, err := o.base.wakeWithin(ctx, limit.Total)
+		if err != nil {
+			return nil, delivery.Receipt{}, err
+		}
+		locks[i] = row.Given{Key: o.base.Key, Owner: o.field(), Wake: wake, Turn: o.turn()}
+		locks[i].Turn.Row = keys.LockRow(o.base.Key)
+	}
+	return delivery.Within(ctx, all[0].owner.base.Session.Dispatch, row.PassAll(locks), limit)
+}
+
+// separable tells whether a server that refused a script for several keys may take those for one key each.
+func separable(err error) bool { return outcome.Of(err) == outcome.Hopeless || outcome.Apart(err) }
+
+// releaseOnly gives the lock to no waiter of this process. Another script may have released it already.
+func (o *owner) releaseOnly(ctx context.Context, limit delivery.Limit) error {
+	if o.base.row == "" {
+		return o.release(ctx, limit)
+	}
+	_, err := o.pass(ctx, limit, nil)
+	return err
+}

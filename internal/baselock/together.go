@@ -1,0 +1,143 @@
+package baselock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/rlock"
+)
+
+// A composite takes its members on one server with one script, all or none of them. From then on each member is an owner of
+// its own: it is renewed, lost and settled as any other.
+//
+//	                     all are free
+//	asked for in one ────────────────────────► each is held
+//	         │   │
+//	         │   └── one is busy: it is named ─► none is held
+//	         │
+//	         └── the outcome is unknown ───────► each is settled
+
+// ErrApart says that one script cannot take the members now, and that each can be asked for by itself.
+var ErrApart = errors.New("redlatch: one script cannot take these locks")
+
+// Together tells whether one script can take what both bases lock.
+func (b *Base) Together(other *Base) bool {
+	return b.Session == other.Session && b.Key != other.Key && b.Kind.moves() && other.Kind.moves() &&
+		b.Session.Shard(b.Key) == b.Session.Shard(other.Key)
+}
+
+// TryAll asks once for all that bases lock, with the same options. If one is busy, the error matches ErrNotAcquired, and busy
+// is the place of that one.
+func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool) (got []holds.Hold, busy int, err error) {
+	start := time.Now()
+	owners, err := ownersOf(bases, opts)
+	if err != nil {
+		return nil, 0, err
+	}
+	wants := make([]rlock.Want, len(owners))
+	for i, o := range owners {
+		s := o.asking()
+		wants[i] = rlock.Want{Key: s.Key, Owner: s.Owner, Lease: s.Lease}
+	}
+	cmd := rlock.AcquireAll(wants)
+	returned := false
+	defer func() { // a hook of the client may panic on this goroutine, or an observer
+		if !returned {
+			for i, o := range owners {
+				if i < len(got) {
+					go got[i].(*hold).decline()
+				} else {
+					o.doubted()
+				}
+			}
+		}
+	}()
+	limit := delivery.Limit{Outage: owners[0].set.OutageFor(try), Apart: true}
+	reply, receipt, err := delivery.Deliver(ctx, bases[0].Session.Dispatch, cmd, limit)
+	switch {
+	case err != nil:
+		err = abandonAll(ctx, owners, delivery.AsFailure(err), cmd)
+	case !reply.Held:
+		busy, err = reply.Busy, bases[reply.Busy].taken(reply.Remaining)
+		if receipt.Doubt { // the send that was answered may have found the locks of an earlier one
+			giveUpAll(owners, true)
+		}
+	default:
+		got, err = acceptAll(owners, receipt)
+	}
+	if err == nil {
+		for i, h := range got {
+			bases[i].tell(owners[i].set, h.(*hold), start)
+		}
+	}
+	returned = true
+	return got, busy, err
+}
+
+// ownersOf makes the owners that are to hold. A lock for which others of this process wait, or which they have, is waited for
+// where they wait. One that asks for replicas waits for them by itself.
+func ownersOf(bases []*Base, opts []redlatch.Option) ([]*owner, error) {
+	owners := make([]*owner, len(bases))
+	for i, b := range bases {
+		set, err := b.resolve(opts, false)
+		if err != nil || set.Replicas > 0 {
+			return nil, ErrApart
+		}
+		if waited, held, window := b.Session.Cohorts.Busy(b.line); waited || held || window > 0 {
+			return nil, ErrApart
+		}
+		owners[i] = newOwner(b, set)
+	}
+	return owners, nil
+}
+
+// abandonAll settles the owners of an acquisition that failed, and returns its error: ErrApart where the server refused the
+// script, which says nothing about the scripts for one key.
+func abandonAll(ctx context.Context, owners []*owner, f *delivery.Failure, cmd scripts.Command[rlock.AttemptAll]) error {
+	if f.Doubt {
+		go func() {
+			if reply, known := delivery.Result(f, cmd); !known || reply.Held {
+				giveUpAll(owners, !known)
+			}
+		}()
+	} else if separable(f.Err) {
+		return ErrApart
+	}
+	return owners[0].base.explain(ctx, f)
+}
+
+func giveUpAll(owners []*owner, doubted bool) {
+	for _, o := range owners {
+		if doubted {
+			o.doubted()
+		}
+		go o.giveUp()
+	}
+}
+
+// acceptAll makes a granted acquisition holds, unless its answer took so long that one of them can no longer be trusted.
+func acceptAll(owners []*owner, receipt delivery.Receipt) (got []holds.Hold, err error) {
+	for _, o := range owners {
+		h, _, late := o.accept(receipt, o.set.FirstLease(), attemptReply{Held: true})
+		if late != nil {
+			err = o.base.broken(late)
+		} else {
+			got = append(got, h)
+		}
+		if receipt.Doubt {
+			o.doubted() // only now: settling takes the count to that of the holds handed out
+		}
+	}
+	if err == nil {
+		return got, nil
+	}
+	for _, h := range got {
+		go h.(*hold).decline()
+	}
+	return nil, err
+}

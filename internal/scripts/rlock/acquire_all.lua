@@ -1,0 +1,25 @@
+-- acquire_all takes several locks, each for a fresh owner, if all of them are free.
+--
+-- KEYS[i]        lock hash: field = owner, value = holds
+-- ARGV[2*i - 1]  owner
+-- ARGV[2*i]      lease in milliseconds
+--
+-- Answers an array of two. The first is 0 when the owners hold all the locks, by this execution or by an earlier one of the
+-- same command; else the number of the first lock that another owner holds, and then the second is the milliseconds that its
+-- lease still lasts, 0 or more, or -1 when its key has no TTL.
+
+local free = {}
+for i, key in ipairs(KEYS) do
+  local remaining = redis.call('pttl', key)
+  free[i] = remaining == -2 -- no such key
+  if not free[i] and redis.call('hexists', key, ARGV[2 * i - 1]) == 0 then
+    return {i, remaining}
+  end
+end
+for i, key in ipairs(KEYS) do
+  if free[i] then
+    redis.call('hset', key, ARGV[2 * i - 1], '1')
+    redis.call('pexpire', key, ARGV[2 * i])
+  end
+end
+return {0, 0}

@@ -1,0 +1,47 @@
+package row
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+// passAll has pass, with its preludes, as a function. That its arguments are called KEYS and ARGV hides those of the script
+// from it.
+var passAll = scripts.Load(folder, "row/pass_all", "local function pass(KEYS, ARGV)", scripts.Prelude(folder, "lone.lua"), NoToken,
+	scripts.Prelude(folder, "row.lua"), scripts.Prelude(folder, "pass.lua"), "end")
+
+// A Given is one of several locks that are given back.
+type Given struct {
+	Key, Owner string
+	Wake       scripts.Wake // without a command for a lock that has no row, and whose waiters are not told
+	Turn       Turn         // nobody sits down
+}
+
+// PassAll is Pass for several locks of one slot, whose owners are not the same lock's, and which issue no tokens.
+func PassAll(locks []Given) scripts.Command[[]Release] {
+	keys := make([]string, 3*len(locks))
+	args := make([]any, 0, 6*len(locks))
+	for i, l := range locks {
+		keys[i], keys[len(locks)+i], keys[2*len(locks)+i] = l.Key, l.Turn.Row, strings.Replace(l.Turn.Row, "row", "alive", 1)
+		args = append(args, l.Owner, l.Wake.Publish, l.Wake.Channel, scripts.Milliseconds(l.Turn.Lease),
+			l.Turn.Shut.Milliseconds(), scripts.Milliseconds(l.Turn.Open))
+	}
+	return scripts.Array(passAll, keys, args, func(reply scripts.Reply) (releases []Release, err error) {
+		if len(reply.List) != len(locks) {
+			return nil, fmt.Errorf("answered for %d of %d", len(reply.List), len(locks))
+		}
+		releases = make([]Release, len(locks))
+		for i, element := range reply.List {
+			number, err := scripts.Number(element)
+			if err != nil {
+				return nil, err
+			}
+			if releases[i], err = readRelease(scripts.Reply{Int: number}); err != nil {
+				return nil, err
+			}
+		}
+		return releases, nil
+	})
+}
