@@ -46,6 +46,10 @@ func TestAWaiterThatSleepsWhileTheLockIsFree(t *testing.T) {
 		{"one that was killed may have had it without knowing", tell(lock, does(
 			act{client: "c", called: 2 * second, back: 3 * second, outcome: history.Refused, try: true, lease: 30 * second}, act{client: "b", called: 3 * second, back: 38 * second, leave: 39 * second}),
 			event(history.Kill, "c", 4*second)), "stall"},
+		{"a request that came late has a place in the queue for its patience", tell(lock, does(held,
+			act{client: "ghost", called: 2 * second, back: never, lease: 41 * second}, waits("b", 46*second)), event(history.Kill, "ghost", 2*second)), ""},
+		{"a request that came late has no longer patience than that", tell(lock, does(held,
+			act{client: "ghost", called: 2 * second, back: never, lease: 41 * second}, waits("b", 47*second)), event(history.Kill, "ghost", 2*second)), "stall"},
 		{"a try does not wait", tell(lock, does(held, act{client: "b", called: 3 * second, back: 9 * second, try: true, outcome: history.Failed})), ""},
 	})
 }

@@ -14,6 +14,12 @@ const longestPoll = 3 * time.Second
 // shortPatience is about the shortest that a fair lock accepts.
 const shortPatience = 3 * time.Second
 
+// longestPatience is the longest that a step has. Its leases are shorter.
+const longestPatience = 40 * time.Second
+
+// Longest is how long a lock, or a place in its queue, may be taken by a request that is executed after its client died.
+const Longest = longestPatience + time.Second
+
 // Draw makes the plan of a seed. Of four plans one has no faults, one few and two many.
 func Draw(seed uint64) Plan {
 	d := dice{rand.New(rand.NewPCG(seed, 0))}
@@ -133,7 +139,7 @@ func (d dice) step(objects []Object, most time.Duration) Step {
 	case "rlock", "nonreentrant", "spin", "first", "write", "read", "fenced", "fenced nonreentrant", "redlock":
 		s.Scripted = d.IntN(8) == 0
 	case "fair":
-		s.Patience = pick(d, 0, 0, shortPatience, 40*time.Second)
+		s.Patience = pick(d, 0, 0, shortPatience, longestPatience)
 	}
 	s.Prefer = s.Way == "write" && !o.WritersFirst && d.IntN(8) == 0
 	if o.Kind == Permits && d.IntN(6) == 0 {

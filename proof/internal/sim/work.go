@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -145,7 +146,7 @@ func (s Step) longest() history.Time {
 		lease = 30 * time.Second
 	}
 	if s.Way == "fair" { // a waiter is passed over after as long without a sign of life
-		lease = max(lease, s.Patience, 15*time.Second)
+		lease = max(lease, cmp.Or(s.Patience, 15*time.Second))
 	}
 	if s.Inner != nil && s.Inner.Lease == 0 && s.Watchdog == 0 { // which is renewed with the outer one's time-out
 		lease = max(lease, 30*time.Second)

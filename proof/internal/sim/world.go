@@ -39,6 +39,7 @@ type client struct {
 	world   *world
 	name    string
 	network *network
+	workers [][]Step
 	*Actor  // its context ends when the process is killed
 	end     context.CancelFunc
 
@@ -70,7 +71,7 @@ func newWorld(p Plan, suite Suite) *world {
 }
 
 func (w *world) newClient(name string, c Client, number uint64) *client {
-	one := &client{world: w, name: name}
+	one := &client{world: w, name: name, workers: c.Workers}
 	one.Actor = &Actor{
 		Name: name, Objects: w.plan.Objects, Suite: w.suite, Now: w.now, Record: one.record, QueuedAt: w.queuedAt, Keep: w.keep, Wrong: w.wrong,
 	}
@@ -147,8 +148,9 @@ func (c *client) die(kind FaultKind) {
 	c.end()
 }
 
-// haunt puts down that a request was executed which its client had given up long before. It may take an object, or a
-// place in its queue, for as long as a lease: the library says so. It looks like a client that dies as it asks.
+// haunt puts down that a request was executed which its client had given up long before. It may take an object for a
+// lease, or a place in its queue for a patience: the library says so. It looks like a client that dies as it asks.
+// Which request it was is not known: any that the client makes in this run.
 func (c *client) haunt() {
 	w := c.world
 	for _, o := range w.plan.Objects {
@@ -156,14 +158,30 @@ func (c *client) haunt() {
 			continue
 		}
 		for _, thing := range o.Things() {
+			lease := c.longest(o, thing)
+			if lease == 0 {
+				continue
+			}
 			w.mu.Lock()
 			w.ghosts++
 			name := fmt.Sprintf("ghost%d", w.ghosts)
 			w.mu.Unlock()
-			w.write(history.Record{What: history.Call, Client: name, Op: 1, Object: thing, Mode: history.Exclusive, Lease: history.Time(31 * time.Second)})
+			w.write(history.Record{What: history.Call, Client: name, Op: 1, Object: thing, Mode: history.Exclusive, Lease: lease})
 			w.write(history.Record{What: history.Kill, Client: name})
 		}
 	}
+}
+
+// longest is how long a thing may be taken after the client has died; 0 if the client does not use it.
+func (c *client) longest(o Object, thing string) (lease history.Time) {
+	for _, steps := range c.workers {
+		for _, s := range steps {
+			if c.world.plan.Objects[s.Object].Name == o.Name && slices.Contains(s.things(o), thing) {
+				lease = max(lease, s.longest())
+			}
+		}
+	}
+	return lease
 }
 
 // watchQueues notes when an owner is first seen in the queue of a fair lock.

@@ -140,8 +140,8 @@ func (s *soak) met(rule *proxy.Rule) bool {
 }
 
 // haunt waits until a rule is met, and puts down that a request was executed which its client may have given up. It may
-// take an object, or a place in its queue, for as long as a lease: the library says so. It looks like a client that dies
-// as it asks.
+// take an object for a lease, or a place in its queue for a patience: the library says so. It looks like a client that
+// dies as it asks.
 func (s *soak) haunt(rule *proxy.Rule, abandoned bool, then func()) {
 	met := s.met(rule)
 	if then != nil {
@@ -164,7 +164,7 @@ func (s *soak) haunt(rule *proxy.Rule, abandoned bool, then func()) {
 			s.ghosts++
 			name := fmt.Sprintf("ghost%d", s.ghosts)
 			s.mu.Unlock()
-			s.record(history.Record{At: begun, What: history.Call, Client: name, Op: 1, Object: thing, Mode: history.Exclusive, Lease: history.Time(31 * time.Second)})
+			s.record(history.Record{At: begun, What: history.Call, Client: name, Op: 1, Object: thing, Mode: history.Exclusive, Lease: history.Time(sim.Longest)})
 			s.record(history.Record{What: history.Kill, Client: name})
 		}
 	}
