@@ -111,9 +111,9 @@ func (c *call) Terms() quorum.Terms {
 // Poll is how long the call sleeps when it expects to be given the lock.
 func (c *call) Poll() time.Duration { return cohort.Bound(-1, c.set.Poll) }
 
-// Inherit takes over what a hold of this process stands on.
-func (c *call) Inherit(members []quorum.Member, streak cohort.Streak) []quorum.Member {
-	return quorum.Heirs(members, baselock.Bequeath(quorum.Holds(members), c.lock.bases, c.ofMember(), streak))
+// TakeOver takes over what a hold of this process stands on.
+func (c *call) TakeOver(members []quorum.Member, streak cohort.Streak) []quorum.Member {
+	return quorum.Successors(members, baselock.HandOn(quorum.Holds(members), c.lock.bases, c.ofMember(), streak))
 }
 
 // ofMember are the options of the call for a member that does not wait.

@@ -29,8 +29,8 @@ func (c *call) Terms() quorum.Terms {
 // Poll is how long the call sleeps when it expects to be given the lock.
 func (c *call) Poll() time.Duration { return cohort.Bound(-1, c.set.Poll) }
 
-// Inherit hands members, those of another hold of this process, on to the call. It returns the call's own members, or nothing
+// TakeOver hands members, those of another hold of this process, on to the call. It returns the call's own members, or nothing
 // where they cannot be handed on. The news of each of them has to be fresh in streak.
-func (c *call) Inherit(members []quorum.Member, streak cohort.Streak) []quorum.Member {
-	return quorum.Heirs(members, baselock.Bequeath(quorum.Holds(members), c.lock.bases, c.member, streak))
+func (c *call) TakeOver(members []quorum.Member, streak cohort.Streak) []quorum.Member {
+	return quorum.Successors(members, baselock.HandOn(quorum.Holds(members), c.lock.bases, c.member, streak))
 }

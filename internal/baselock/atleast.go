@@ -76,9 +76,9 @@ func (h *hold) reach(ctx context.Context, rest time.Duration) error {
 	if o.ticket.TrustedUntil().Sub(clock.Now()) >= rest+spare(rest) {
 		return nil
 	}
-	limit, err := o.enterToRelease(ctx)
+	limit, err := o.lockSendToRelease(ctx)
 	if err == nil {
-		defer o.exit()
+		defer o.unlockSend()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 		defer cancel()
 		err = h.lengthen(ctx, rest+spare(rest), delivery.Limit{Outage: limit})

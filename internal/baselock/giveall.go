@@ -20,13 +20,13 @@ func UnlockAll(members []holds.Hold) (unlock func(ctx context.Context) (failures
 	all := make([]*hold, 0, len(members))
 	for _, member := range members {
 		h, ok := member.(*hold)
-		ok = ok && (len(all) == 0 || Joins(all[0], h)) && h.owner.tryEnter()
+		ok = ok && (len(all) == 0 || Joins(all[0], h)) && h.owner.tryLockSend()
 		if ok {
 			all = append(all, h)
 		}
 		if !ok || !h.goesAlone() {
 			for _, h := range all {
-				h.owner.exit()
+				h.owner.unlockSend()
 			}
 			return nil
 		}
@@ -47,14 +47,14 @@ func Joins(a, b holds.Hold) bool {
 	return ok && also && first.owner.base.Together(second.owner.base)
 }
 
-// goesAlone tells whether the release of h concerns its owner and other processes only. The caller has the turn.
+// goesAlone tells whether the release of h concerns its owner and other processes only. The caller has the send lock.
 func (h *hold) goesAlone() bool {
 	b := h.owner.base
 	waited, _, _ := b.Session.Cohorts.Busy(b.line)
 	return !waited && b.Kind.moves() && h.sole() && h.owner.set.AtLeast == 0
 }
 
-// releaseAll releases locks of which the caller has the turns, which it passes on.
+// releaseAll releases locks of which the caller has the send locks, which it gives back.
 func releaseAll(ctx context.Context, all []*hold) (failures []error) {
 	failures = make([]error, len(all))
 	answered := 0
@@ -64,7 +64,7 @@ func releaseAll(ctx context.Context, all []*hold) (failures []error) {
 				h.owner.pending()
 			}
 			h.owner.unannounce(false)
-			h.owner.exit()
+			h.owner.unlockSend()
 		}
 	}()
 	for i, h := range all {
@@ -126,6 +126,6 @@ func (o *owner) releaseOnly(ctx context.Context, limit delivery.Limit) error {
 	if o.base.row == "" {
 		return o.release(ctx, limit)
 	}
-	_, err := o.pass(ctx, limit, nil)
+	_, err := o.handOffRemotely(ctx, limit, nil)
 	return err
 }

@@ -2,21 +2,16 @@ package baselock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
-	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
-	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -31,7 +26,7 @@ type hold struct {
 
 	observer func(settings.Event) // nil: nobody is told; see tell.go
 
-	inherited bool // from a hold of this process, without a command
+	local bool // from a hold of this process, without a command
 
 	// The rest is guarded by owner.mu.
 
@@ -50,8 +45,8 @@ func (h *hold) live() bool {
 	return !h.released && !h.over && !h.left && h.owner.lost == nil
 }
 
-// Inherited tells whether the lock came from another hold of this process without a command.
-func (h *hold) Inherited() bool { return h.inherited }
+// Local tells whether the lock came from another hold of this process without a command.
+func (h *hold) Local() bool { return h.local }
 
 func (h *hold) Owner() string         { return h.owner.id }
 func (h *hold) Ending() *holds.Ending { return &h.ending }
@@ -116,11 +111,11 @@ func (h *hold) giveBack(ctx context.Context) error {
 	o := h.owner
 	h.unlimit()
 	h.ending.End(errs.Released)
-	limit, err := o.enterToRelease(ctx)
+	limit, err := o.lockSendToRelease(ctx)
 	left, held, lost, gone := h.part()
 	if gone {
 		if err == nil {
-			o.exit()
+			o.unlockSend()
 		}
 		return lost
 	}
@@ -145,15 +140,15 @@ func (h *hold) giveBack(ctx context.Context) error {
 	return err
 }
 
-// giveBackTo sends the release of one hold, after which so many are left. The caller has the turn; giveBackTo passes it
-// on.
+// giveBackTo sends the release of one hold, after which so many are left. The caller has the send lock; giveBackTo
+// gives it back.
 func (o *owner) giveBackTo(ctx context.Context, left int32, held bool, limit delivery.Limit) (err error) {
 	returned := false
 	defer func() { // a hook of the client may panic on this goroutine, and nothing else of the owner could be sent
 		if !returned {
 			o.pending()
 		}
-		o.exit()
+		o.unlockSend()
 	}()
 	if left > 0 && held {
 		err = o.giveBackOne(ctx, limit, left)
@@ -181,109 +176,13 @@ func (o *owner) giveBackOne(ctx context.Context, limit delivery.Limit, left int3
 	return nil
 }
 
-// giveBackAll deletes the owner's field. Its absence is success only when an earlier send of this very release may
-// have deleted it while the lease was still trusted. An owner that has not lost the lock may hand it over.
-func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool) error {
-	heard := false
-	defer func() { o.unannounce(heard) }() // also when a hook of the client panics
-	var behind *cohort.Cohort
-	if held {
-		line, claim, ok := o.successor()
-		for ; ok && o.canBequeath(line, claim); line, claim, ok = o.successor() {
-			if o.bequeath(claim) {
-				return nil
-			}
-		}
-		switch {
-		case ok && o.base.Kind.HandOff.Atomic == nil:
-			claim.End()
-		case ok:
-			start := time.Now()
-			if err := o.handOver(ctx, limit, line, claim); err != errNotHandedOver {
-				return err
-			}
-			limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
-		default:
-			behind = line
-		}
-	}
-	hears := o.hears() // who comes later, or is not subscribed yet, is woken by us
-	if held && o.base.row != "" {
-		all, err := o.pass(ctx, limit, behind)
-		heard = hears && all && err == nil
-		return err
-	}
-	err := o.release(ctx, limit)
-	heard = hears && err == nil
-	return err
-}
-
-// release frees the lock for everybody.
-func (o *owner) release(ctx context.Context, limit delivery.Limit) error {
-	wake, err := o.base.wakeWithin(ctx, limit.Total)
-	if err != nil {
-		o.pending()
-		return o.unconfirmed(err, false)
-	}
-	s := o.subject(0, 0)
-	s.Wake = wake
-	cmd := o.base.Kind.Release(s)
-	freed, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
-	return o.gaveBack(freed, receipt, err)
-}
-
-// gaveBack is what follows from the answer to a release.
-func (o *owner) gaveBack(freed bool, receipt delivery.Receipt, err error) error {
-	if outcome.WrongType(err) { // whoever wrote something else there has taken the lock away
-		return o.lose(watchdog.NotOwned, err)
-	}
-	if err != nil {
-		o.pending()
-		return o.unconfirmed(err, delivery.AsFailure(err).Doubt)
-	}
-	if receipt.Doubt {
-		o.doubted()
-	}
-	if freed {
-		o.moveOut()
-		return nil
-	}
-	trusted := clock.Now().Before(o.ticket.TrustedUntil())
-	switch {
-	case receipt.Doubt && trusted:
-		return nil
-	case receipt.Refused != nil && trusted:
-		return fmt.Errorf("redlatch: %q is released, but the server refused what goes with it, perhaps the message to its waiters, "+
-			"who poll then: %w", o.base.Name, receipt.Refused)
-	}
-	return o.lose(watchdog.NotOwned, nil)
-}
-
-// releaseWithin is the limit of a release that may take so long.
-func releaseWithin(d time.Duration) delivery.Limit {
-	return delivery.Limit{Outage: d, Total: d, Stubborn: true}
-}
-
-// unconfirmed is the error of a release that the server did not confirm in time.
-func (o *owner) unconfirmed(err error, doubt bool) error {
-	if doubt {
-		err = fmt.Errorf("%w: %w", errs.Uncertain, err)
-	}
-	if errors.Is(err, redis.ErrClosed) {
-		return fmt.Errorf("redlatch: the release of %q is not confirmed and cannot go on, so the lock may stay taken until its lease is over; "+
-			"close a client after the last Unlock: %w", o.base.Name, err)
-	}
-	return fmt.Errorf("redlatch: the release of %q is not confirmed and goes on in the background, at most until its lease is over: %w",
-		o.base.Name, err)
-}
-
 // Extend lengthens the lease of the owner, and the time for which this hold is promised it.
 func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	o := h.owner
-	if err := o.enter(ctx); err != nil {
+	if err := o.lockSend(ctx); err != nil {
 		return fmt.Errorf("redlatch: extending the lease of %q: %w", o.base.Name, err)
 	}
-	defer o.exit()
+	defer o.unlockSend()
 	o.mu.Lock()
 	released := h.released || h.left
 	o.mu.Unlock()
@@ -293,7 +192,7 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	return h.lengthen(ctx, h.leaseWithin(time.Now(), lease), delivery.Limit{Outage: o.set.OutageFor(false)})
 }
 
-// lengthen is Extend for a caller who has the turn.
+// lengthen is Extend for a caller that has the send lock.
 func (h *hold) lengthen(ctx context.Context, lease time.Duration, limit delivery.Limit) error {
 	o := h.owner
 	o.mu.Lock()

@@ -205,6 +205,33 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 	return got, err
 }
 
+// offer is what a waiter says to whoever may hand the lock over to it: the owner that is to hold. One that wants
+// replicas to acknowledge its acquisition has to make it itself.
+func (b *Base) offer(set *settings.Settings, held bool) *cohort.Request {
+	if b.Kind.HandOff == nil || set.Replicas > 0 {
+		return nil
+	}
+	return &cohort.Request{Who: newOwner(b, set), Expected: held, Poll: b.poll(set)}
+}
+
+// poll is how long a waiter that expects a hand-off sleeps before it asks Redis. A spin lock's waiter hears no messages, so it
+// asks at least as often as a spin lock's longest default pause.
+func (b *Base) poll(set *settings.Settings) time.Duration {
+	if b.Kind.Pace != nil {
+		return cohort.Bound(-1, settings.DefaultBackOffMax)
+	}
+	return cohort.Bound(-1, set.Poll)
+}
+
+// standBack gives other processes a round trip's time to take the lock: the head of the line looks at the lock before it
+// asks for it. The answer is whether another owner holds the lock, and for how long still. The sitter of the head's own
+// line does not count as another owner: the lock may have been passed to that sitter by a message that was lost.
+func (b *Base) standBack(ctx context.Context, line *cohort.Cohort) (remaining time.Duration, held bool) {
+	cmd := b.Kind.Status(Subject{Key: b.Key, Owner: line.Candidacy.Owner()})
+	status, _, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{})
+	return status.TTL, err == nil && status.Exists && status.Holds == 0 // an error is the attempt's to find out
+}
+
 // attempt asks Redis once, under a fresh identity. It returns the hold, or how long the lock is held by somebody else
 // (negative when its key has no TTL), or an error. Whatever it leaves behind is settled in the background.
 func (b *Base) attempt(ctx context.Context, set *settings.Settings, try bool) (h *hold, remaining time.Duration, err error) {

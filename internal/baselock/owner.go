@@ -29,16 +29,16 @@ type owner struct {
 	announces bool           // a refusal of its acquisition is announced
 
 	mu       sync.Mutex
-	busy     bool // a count-changing command is under way
+	sending  bool // a count-changing command is under way
 	renewing bool // the watchdog extends the lease, because a live hold has none of its own
 	queued   bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
 	post     cohort.Holder
-	queue    *turn    // the goroutines that wait to send a count-changing command
+	queue    *sender  // the goroutines that wait to send a count-changing command
 	most     int32    // the most holds that a script has ever asked for
 	live     int32    // holds handed out and not given back
 	inner    *[]*hold // nil, or those of re-entries that are not given back
 	token    int64    // the newest that it was issued
-	spare    int64    // the number of tokens behind that one which are its own, for its re-entries and heirs
+	spare    int64    // the number of tokens behind that one which are its own, for its re-entries and successors
 	lost     *redlatch.LossError
 	doubt    *doubt // nil if there never was any
 	guest    *owner // the latest within this one, perhaps no longer a holder
@@ -61,15 +61,15 @@ func (o *owner) of(b *Base, side string) bool {
 // field is where the owner stands in the lock's hash.
 func (o *owner) field() string { return o.id + o.base.Kind.side().Field }
 
-// enter waits for the turn to send a count-changing command. exit passes it on.
-func (o *owner) enter(ctx context.Context) error {
+// lockSend takes the send lock: an owner has at most one count-changing command under way. unlockSend gives it to the next.
+func (o *owner) lockSend(ctx context.Context) error {
 	o.mu.Lock()
-	if !o.busy {
-		o.busy = true
+	if !o.sending {
+		o.sending = true
 		o.mu.Unlock()
 		return nil
 	}
-	t := &turn{came: make(chan struct{}, 1)}
+	t := &sender{came: make(chan struct{}, 1)}
 	*o.linkLocked(nil) = t
 	o.mu.Unlock()
 	select {
@@ -84,21 +84,21 @@ func (o *owner) enter(ctx context.Context) error {
 		*link = t.next
 	}
 	o.mu.Unlock()
-	if !queued { // the turn came at the same moment
-		o.exit()
+	if !queued { // the send lock came at the same moment
+		o.unlockSend()
 	}
 	return ctx.Err()
 }
 
-// A turn is a place in an owner's queue, linked to the one behind it. A slice would take room in every owner, and the queue of
+// A sender is a place in an owner's queue, linked to the one behind it. A slice would take room in every owner, and the queue of
 // most owners is always empty.
-type turn struct {
-	next *turn
+type sender struct {
+	next *sender
 	came chan struct{} // capacity 1
 }
 
 // linkLocked is what leads to t, or the end of the queue.
-func (o *owner) linkLocked(t *turn) **turn {
+func (o *owner) linkLocked(t *sender) **sender {
 	link := &o.queue
 	for *link != nil && *link != t {
 		link = &(*link).next
@@ -106,13 +106,13 @@ func (o *owner) linkLocked(t *turn) **turn {
 	return link
 }
 
-// enterToRelease is enter for a release: it does not care for the end of ctx, but has a limit. It answers how much of
+// lockSendToRelease is lockSend for a release: it does not care for the end of ctx, but has a limit. It answers how much of
 // that is left for the release itself.
-func (o *owner) enterToRelease(ctx context.Context) (left time.Duration, err error) {
+func (o *owner) lockSendToRelease(ctx context.Context) (left time.Duration, err error) {
 	limit := o.set.ReleaseTimeout
 	o.mu.Lock()
-	if !o.busy { // the common case needs no timer
-		o.busy = true
+	if !o.sending { // the common case needs no timer
+		o.sending = true
 		o.mu.Unlock()
 		return limit, nil
 	}
@@ -120,15 +120,15 @@ func (o *owner) enterToRelease(ctx context.Context) (left time.Duration, err err
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	err = o.enter(ctx)
+	err = o.lockSend(ctx)
 	return max(time.Millisecond, limit-time.Since(start)), err
 }
 
-func (o *owner) exit() {
+func (o *owner) unlockSend() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.queue == nil {
-		o.busy = false
+		o.sending = false
 		return
 	}
 	o.queue.came <- struct{}{}

@@ -18,14 +18,14 @@ type attemptReply = scripts.Attempt
 
 // reenter adds a hold to the owner.
 func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
-	if err := o.enter(ctx); err != nil {
+	if err := o.lockSend(ctx); err != nil {
 		return nil, err
 	}
 	o.mu.Lock()
 	over, want := o.lost != nil || o.live == 0, o.live+1
 	o.mu.Unlock()
 	if over {
-		o.exit()
+		o.unlockSend()
 		return nil, errOver
 	}
 	lease := o.leaseWithin(time.Now(), set.FirstLease())
@@ -34,20 +34,20 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 	defer func() { // a hook of the client may panic on this goroutine, and nothing else of the owner could be sent
 		if !returned {
 			o.doubted()
-			o.exit()
+			o.unlockSend()
 		}
 	}()
 	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(try)})
 	returned = true
 	if err != nil {
 		if failure := delivery.AsFailure(err); failure.Doubt {
-			go o.settleReentry(failure, cmd) // passes the turn on
+			go o.settleReentry(failure, cmd) // gives the send lock back
 		} else {
-			o.exit()
+			o.unlockSend()
 		}
 		return nil, err
 	}
-	defer o.exit()
+	defer o.unlockSend()
 	if receipt.Doubt {
 		o.doubted()
 	}

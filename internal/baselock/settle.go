@@ -145,14 +145,14 @@ func (o *owner) settled(since time.Time, err error) {
 func (o *owner) settleOnce() error {
 	ctx, cancel := context.WithTimeout(o.base.background(o.set), settleAttempt)
 	defer cancel()
-	if err := o.enter(ctx); err != nil {
+	if err := o.lockSend(ctx); err != nil {
 		return err
 	}
-	defer o.exit()
+	defer o.unlockSend()
 	return o.assert(ctx)
 }
 
-// assert sends what is true now: the number of live holds, or that there are none. The caller has the turn.
+// assert sends what is true now: the number of live holds, or that there are none. The caller has the send lock.
 func (o *owner) assert(ctx context.Context) error {
 	o.mu.Lock()
 	live, lost := o.live, o.lost != nil
@@ -210,9 +210,9 @@ func (o *owner) giveUp() {
 }
 
 // settleReentry finds out about a re-entry whose caller has left, and takes the count back to the live holds. It has
-// the turn meanwhile.
+// the send lock meanwhile.
 func (o *owner) settleReentry(f *delivery.Failure, cmd scripts.Command[scripts.Attempt]) {
-	defer o.exit()
+	defer o.unlockSend()
 	if _, known := delivery.Result(f, cmd); !known {
 		o.doubted()
 	}

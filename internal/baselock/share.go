@@ -26,7 +26,7 @@ import (
 //
 // The last promise may end by Unlock, of the only hold that was not over, or by the clock. Unlock of a hold that is over
 // returns its loss; it gives back its count if the owner is still there, and sends nothing otherwise: the identity may
-// have gone on to an heir by then.
+// have gone on to a successor by then.
 //
 // A lease that has become too long is not cut in Redis, for a cut that is executed late would shorten what has been
 // promised since. If the process dies before it releases the lock, the lock stays for what was promised to a hold that

@@ -62,22 +62,22 @@ func (b *Base) beside(ctx context.Context, set *settings.Settings, try bool) (*h
 	}
 }
 
-// admit acquires within host. It has the host's turn meanwhile, so that the host is not given back before the outcome is known.
+// admit acquires within host. It has the host's send lock meanwhile, so that the host is not given back before the outcome is known.
 // It does not take a place in the local queue, because the waiters there wait for the host. errOver tells to look again.
 func (b *Base) admit(ctx context.Context, host *owner, set *settings.Settings, try bool) (*hold, error) {
-	if err := host.enter(ctx); err != nil {
+	if err := host.lockSend(ctx); err != nil {
 		return nil, err
 	}
 	guest := host.resident()
 	switch {
 	case !host.holds():
-		host.exit()
+		host.unlockSend()
 		return nil, errOver
 	case guest != nil && guest.holds(): // somebody with the same context was faster
-		host.exit()
+		host.unlockSend()
 		return guest.reenter(ctx, set, try)
 	}
-	defer host.exit()
+	defer host.unlockSend()
 	o := newOwner(b, set)
 	o.host = host
 	if guest == nil {

@@ -4,7 +4,7 @@ import "github.com/redlatch/redlatch/internal/cohort"
 
 // A fenced lock issues a token with each hold. The counter of the tokens is in Redis, so a local hand-off needs tokens that
 // were issued before. An atomic hand-off issues a block of them to its owner. The owner has the first token of the block, and
-// each re-entry and each heir has the next one. While the owner's field is in the lock's hash, Redis issues tokens to no other
+// each re-entry and each successor has the next one. While the owner's field is in the lock's hash, Redis issues tokens to no other
 // owner. So the block is the owner's alone, and the tokens of the next owner are greater. When the owner is over, or lost, the
 // rest of the block is never used.
 //
@@ -15,16 +15,16 @@ import "github.com/redlatch/redlatch/internal/cohort"
 const mostTokens = 4096
 
 // blockFor is the number of tokens that the atomic hand-off from o to next issues: twice as many as the last streak used, for
-// the heirs of next, or one if next cannot have heirs.
+// the successors of next, or one if next cannot have successors.
 func (o *owner) blockFor(next *owner, line *cohort.Cohort) int64 {
-	if !next.inherits() {
+	if !next.movable() {
 		return 1
 	}
 	return min(2*max(line.Given.Load(), int64(o.streak.Given), 1), mostTokens)
 }
 
-// inheritance is what an heir of o begins with. For a fenced lock that is the next token of the block and all behind it.
-func (o *owner) inheritance() attemptReply {
+// tokensOfSuccessor is what a successor of o begins with. For a fenced lock that is the next token of the block and all behind it.
+func (o *owner) tokensOfSuccessor() attemptReply {
 	if o.base.tokens == "" {
 		return attemptReply{}
 	}

@@ -25,7 +25,7 @@ func TestABlockIsTwiceWhatTheLastStreakGaveOut(t *testing.T) {
 	}
 	fixed := set
 	fixed.Lease = time.Minute
-	require.EqualValues(t, 1, (&owner{base: b, set: &set}).blockFor(newOwnerAs(b, &fixed, "next"), nil), "it has no heirs")
+	require.EqualValues(t, 1, (&owner{base: b, set: &set}).blockFor(newOwnerAs(b, &fixed, "next"), nil), "it has no successors")
 }
 
 func TestAReEntryDrawsFromTheBlock(t *testing.T) {

@@ -42,7 +42,7 @@ func (d dropped) tell() { go d.inner.Forgotten(d.there) }
 // beside a round trip but much beside a hand-over within the process. A hold that was handed over so has no Place until
 // one of those has been dropped.
 func here(inner Hold) *Place {
-	if i, ok := inner.(interface{ Inherited() bool }); ok && i.Inherited() && !wanted.Load() {
+	if i, ok := inner.(interface{ Local() bool }); ok && i.Local() && !wanted.Load() {
 		return nil
 	}
 	var p Place

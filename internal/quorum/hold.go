@@ -51,9 +51,9 @@ type Hold struct {
 	ending holds.Ending
 	inner  bool // a re-entry; see tell.go
 
-	streak    *streak       // nil: it is not handed on; see streak.go
-	holder    cohort.Holder // in that case
-	inherited bool          // from a hold of this process, without a command
+	streak *streak       // nil: it is not handed on; see streak.go
+	holder cohort.Holder // in that case
+	local  bool          // from a hold of this process, without a command
 
 	mu      sync.Mutex
 	told    holds.Telling
@@ -121,8 +121,8 @@ func (h *Hold) add(m Member) (current *Hold, added bool) {
 	return h, true
 }
 
-// Inherited tells whether the hold came from another one of this process without a command.
-func (h *Hold) Inherited() bool { return h.inherited }
+// Local tells whether the hold came from another one of this process without a command.
+func (h *Hold) Local() bool { return h.local }
 
 // Awaits is closed when what key stands for has answered to this hold; nil when it was not left unanswered.
 func (h *Hold) Awaits(key any) <-chan struct{} { return h.terms.Late[key] }
@@ -272,11 +272,17 @@ func (h *Hold) Unlock(ctx context.Context) error {
 // giveBackOrOn gives the members to the next waiter of this process, or back.
 func (h *Hold) giveBackOrOn(ctx context.Context, lost bool) error {
 	rest := h
-	if !lost {
-		rest = h.handOn()
-	}
-	if rest == nil {
-		return nil
+	if !lost && h.streak != nil {
+		next := h.streak.cohort.Registry.Release(h.streak.cohort.Key, h)
+		switch next.Step {
+		case cohort.Given:
+			return nil
+		case cohort.Unfit:
+			next.Claim.End()
+		case cohort.Due:
+			next.Claim.Yield()
+		}
+		rest = next.Giver.(*Hold)
 	}
 	defer rest.free()
 	return rest.giveBack(ctx)

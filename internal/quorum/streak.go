@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
@@ -30,8 +29,8 @@ type Cohort struct {
 
 // A Taker is a call that waits in a cohort.
 type Taker interface {
-	// Inherit ends the members and answers others in their place; nothing, and it ends none, where that is impossible.
-	Inherit(members []Member, streak cohort.Streak) (heirs []Member)
+	// TakeOver ends the members and answers others in their place; nothing, and it ends none, where that is impossible.
+	TakeOver(members []Member, streak cohort.Streak) (successors []Member)
 
 	// Terms are those of the call's hold.
 	Terms() Terms
@@ -62,64 +61,43 @@ func (h *Hold) free() {
 	}
 }
 
-// handOn gives the members to the first waiter. h is retired. It answers the hold whose members are to be given back, nil
-// if somebody has them.
-func (h *Hold) handOn() (rest *Hold) {
-	if h.streak == nil {
-		return h
-	}
-	for {
-		next, given := h.handOnce()
-		switch {
-		case given:
-			return nil
-		case next == nil:
-			return h
-		}
-		next.mu.Lock() // the waiter had left
-		next.retired, next.given = true, true
-		if next.timer != nil {
-			next.timer.Stop()
-		}
-		next.mu.Unlock()
-		next.ending.End(errs.Released)
-		h = next
-	}
-}
+var _ cohort.Giver = (*Hold)(nil)
 
-// handOnce makes one attempt. It answers the hold that it has made, also when the waiter had left.
-func (h *Hold) handOnce() (next *Hold, given bool) {
-	s := h.streak
-	_, claim, ok := s.cohort.Registry.Claim(s.cohort.Key, &h.holder)
-	if !ok {
-		return nil, false
-	}
-	if s.cohort.Streak.Over(clock.Now()) {
-		claim.Yield()
-		return nil, false
-	}
-	claimed := true
-	defer func() { // an observer of a member may panic
-		if claimed {
-			claim.End()
-		}
-	}()
-	taker := claim.Who().(Taker)
+// Mark is that of a hold in its cohort.
+func (h *Hold) Mark() *cohort.Holder { return &h.holder }
+
+// Streak is that of the hold.
+func (h *Hold) Streak() *cohort.Streak { return &h.streak.cohort.Streak }
+
+// HandOn has the waiter next hold the members. h is retired.
+func (h *Hold) HandOn(_ *cohort.Cohort, next any) (given any, poll time.Duration) {
+	s, taker := h.streak, next.(Taker)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.mu.Lock()
 	members := slices.Clone(h.members)
 	h.mu.Unlock()
-	heirs := taker.Inherit(members, s.cohort.Streak)
-	if heirs == nil {
-		return nil, false
+	successors := taker.TakeOver(members, s.cohort.Streak)
+	if successors == nil {
+		return nil, 0
 	}
-	next = &Hold{terms: taker.Terms(), since: time.Now(), members: heirs, streak: s, inherited: true}
-	next.terms.Late = h.terms.Late
-	s.current = next
-	next.begin()
-	claimed = false
-	return next, claim.Give(next, taker.Poll())
+	s.current = &Hold{terms: taker.Terms(), since: time.Now(), members: successors, streak: s, local: true}
+	s.current.terms.Late = h.terms.Late
+	s.current.begin()
+	return s.current, taker.Poll()
+}
+
+// Missed has the members be given back by the hold that they have come to.
+func (h *Hold) Missed(given any) cohort.Giver {
+	next := given.(*Hold)
+	next.mu.Lock()
+	next.retired, next.given = true, true
+	if next.timer != nil {
+		next.timer.Stop()
+	}
+	next.mu.Unlock()
+	next.ending.End(errs.Released)
+	return next
 }
 
 // Holds are the holds of the members.
@@ -130,10 +108,10 @@ func Holds(members []Member) (of []holds.Hold) {
 	return of
 }
 
-// Heirs are members with other holds in their place; nothing where there are none.
-func Heirs(members []Member, of []holds.Hold) (heirs []Member) {
+// Successors are members with other holds in their place; nothing where there are none.
+func Successors(members []Member, of []holds.Hold) (successors []Member) {
 	for i, h := range of {
-		heirs = append(heirs, Member{members[i].Name, h})
+		successors = append(successors, Member{members[i].Name, h})
 	}
-	return heirs
+	return successors
 }

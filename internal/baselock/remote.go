@@ -130,9 +130,9 @@ func (b *Base) settle(line *cohort.Cohort, p *cohort.Candidate, set *settings.Se
 	go o.giveUp()
 }
 
-// pass releases the lock to the first in the row, or for everybody. With line those behind o in its own process sit down
+// handOffRemotely releases the lock to the first in the row, or for everybody. With line those behind o in its own process sit down
 // at the end of the row. all says that whoever waits in this process sits there, or was sent the message to everybody.
-func (o *owner) pass(ctx context.Context, limit delivery.Limit, line *cohort.Cohort) (all bool, err error) {
+func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, line *cohort.Cohort) (all bool, err error) {
 	b := o.base
 	wake, err := b.wakeWithin(ctx, limit.Total)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -34,14 +35,15 @@ func TestWhoseHeirHasLeftHoldsAsBefore(t *testing.T) {
 			left <- err
 		}()
 		synctest.Wait()
-		line, claim, ok := o.successor()
-		require.True(t, ok)
-		require.False(t, o.canBequeath(line, claim), "what was sent before this process listened is old news")
+		next := b.Session.Cohorts.Release(b.line, o)
+		require.Equal(t, cohort.Unfit, next.Step, "what was sent before this process listened is old news")
 		o.streak.News = time.Now().Add(time.Nanosecond)
-		require.True(t, o.canBequeath(line, claim))
+		given, poll := o.HandOn(next.Cohort, next.Claim.Who())
+		require.NotNil(t, given)
 		cancel()
 		require.ErrorIs(t, <-left, context.Canceled)
-		require.False(t, o.bequeath(claim))
+		require.False(t, next.Claim.Give(given, poll))
+		require.Equal(t, o, o.Missed(given))
 
 		_, held, _ := b.Session.Cohorts.Busy(b.line)
 		require.True(t, held)

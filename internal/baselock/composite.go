@@ -16,15 +16,15 @@ import (
 )
 
 // A composite hands its members on to the next of its own waiters as a holder hands on a single lock: each member's owner
-// gets an heir with the same identity, and no command is sent. All members move, or none.
+// gets a successor with the same identity, and no command is sent. All members move, or none.
 //
-//	                   every owner's turn is free, and every owner may have an heir
+//	                   every owner's send lock is free, and every owner may have a successor
 //	held by a composite ───────────────────────────────────────────────────────────► held by the next one
 //	         │
 //	         └── one of them may not: all stay as they are, and the composite gives them back
 //
-// What an owner was asked for in the name of the composite before cannot touch the heir. It needs the owner's turn, and
-// finds afterwards that the owner holds nothing: the heir is an owner of its own.
+// What an owner was asked for in the name of the composite before cannot touch the successor. It needs the owner's send lock, and
+// finds afterwards that the owner holds nothing: the successor is an owner of its own.
 
 // Streak is that of holds of composites of bases. alone says that the locks were free before although others had had the time
 // to take them.
@@ -52,72 +52,72 @@ func Meet(lock redlatch.Locker) (base *Base) {
 	return base
 }
 
-// Bequeath hands the members of a composite on to another one of this process, of which to are the bases and opts the
+// HandOn hands the members of a composite on to another one of this process, of which to are the bases and opts the
 // options of the call. The news of each member has to be fresh in streak, the composite's. It answers nothing, and leaves
 // everything as it is, where that is impossible.
-func Bequeath(members []holds.Hold, to []*Base, opts []redlatch.Option, streak cohort.Streak) (heirs []holds.Hold) {
+func HandOn(members []holds.Hold, to []*Base, opts []redlatch.Option, streak cohort.Streak) (successors []holds.Hold) {
 	next := make([]*owner, 0, len(members))
 	for _, member := range members {
 		h, ok := member.(*hold)
-		if !ok || !h.owner.tryEnter() {
+		if !ok || !h.owner.tryLockSend() {
 			return nil
 		}
-		defer h.owner.exit()
-		heir := h.heirAmong(to, opts, streak)
-		if heir == nil {
+		defer h.owner.unlockSend()
+		successor := h.successorAmong(to, opts, streak)
+		if successor == nil {
 			return nil
 		}
-		next = append(next, heir)
+		next = append(next, successor)
 	}
 	returned := false
 	defer func() { // an observer of a member may panic
-		for _, h := range heirs {
+		for _, h := range successors {
 			if !returned {
 				go h.(*hold).decline()
 			}
 		}
 	}()
 	for i, member := range members {
-		heirs = append(heirs, member.(*hold).moveTo(next[i]))
+		successors = append(successors, member.(*hold).moveTo(next[i]))
 	}
 	now := time.Now()
 	for i, member := range members {
 		member.(*hold).finish(settings.Released, nil)
-		next[i].base.tell(next[i].set, heirs[i].(*hold), now)
+		next[i].base.tell(next[i].set, successors[i].(*hold), now)
 	}
 	returned = true
-	return heirs
+	return successors
 }
 
-// heirAmong is the owner that may follow that of h, for a call with opts on one of the bases; nil if none may. The caller has
-// the turn.
-func (h *hold) heirAmong(to []*Base, opts []redlatch.Option, streak cohort.Streak) *owner {
+// successorAmong is the owner that may follow that of h, for a call with opts on one of the bases; nil if none may. The caller has
+// the send lock.
+func (h *hold) successorAmong(to []*Base, opts []redlatch.Option, streak cohort.Streak) *owner {
 	o := h.owner
 	i := slices.IndexFunc(to, func(b *Base) bool { return o.of(b, b.Kind.side().Name) })
 	if i < 0 || !o.base.Kind.moves() || !h.sole() {
 		return nil
 	}
 	set, err := to[i].resolve(opts, false)
-	streak.News, streak.Blur = o.inStreak().News, o.streak.Blur
+	streak.News, streak.Blur = o.Streak().News, o.streak.Blur
 	if err != nil || set.Replicas > 0 || o.set.AtLeast > 0 || !streak.Fresh(clock.Now()) {
 		return nil
 	}
-	heir := newOwnerAs(to[i], set, o.id)
-	if !o.suits(heir) {
+	successor := newOwnerAs(to[i], set, o.id)
+	if !o.suits(successor) {
 		return nil
 	}
-	return heir
+	return successor
 }
 
 // moves tells whether an owner of this kind is nothing but its field: it has no token, place in a queue, or other side.
 func (k *Kind) moves() bool { return k.Tokens == nil && k.Fair == nil && k.Side == nil }
 
-// tryEnter takes the turn if it is free.
-func (o *owner) tryEnter() bool {
+// tryLockSend takes the send lock if it is free.
+func (o *owner) tryLockSend() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	entered := !o.busy
-	o.busy = true
+	entered := !o.sending
+	o.sending = true
 	return entered
 }
 
@@ -129,8 +129,8 @@ func (h *hold) sole() bool {
 	return h == &o.first && o.live == 1 && o.lost == nil && !h.released && !h.dropped && !h.over && h.limit.Load() == nil
 }
 
-// moveTo ends h, with no command, and has heir hold in its place.
-func (h *hold) moveTo(heir *owner) *hold {
+// moveTo ends h, with no command, and has successor hold in its place.
+func (h *hold) moveTo(successor *owner) *hold {
 	o := h.owner
 	o.mu.Lock()
 	lost := o.lost
@@ -139,11 +139,11 @@ func (h *hold) moveTo(heir *owner) *hold {
 	o.mu.Unlock()
 	h.ending.End(errs.Released)
 	o.base.Session.Watchdog.Forget(&o.ticket)
-	heir.most, heir.streak = o.most, o.streak
-	given := heir.begin(time.Now(), o.ticket.TrustedUntil(), attemptReply{})
-	given.inherited = true
+	successor.most, successor.streak = o.most, o.streak
+	given := successor.begin(time.Now(), o.ticket.TrustedUntil(), attemptReply{})
+	given.local = true
 	if lost != nil {
-		_ = heir.lose(lost.Reason, lost.Cause) // its composite hears of it
+		_ = successor.lose(lost.Reason, lost.Cause) // its composite hears of it
 	}
 	return given
 }

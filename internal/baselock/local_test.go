@@ -57,14 +57,14 @@ func TestAnHeirIsTrustedAsLongAsTheOneBeforeItAndKeptAlive(t *testing.T) {
 		second := k.wait(b, k.ctx)
 		trusted := k.trusted(first)
 		require.NoError(t, first.Unlock(k.ctx))
-		heir := (<-second).hold
-		require.Equal(t, trusted, k.trusted(heir), "nobody has asked the server")
+		successor := (<-second).hold
+		require.Equal(t, trusted, k.trusted(successor), "nobody has asked the server")
 		k.at(5 * time.Minute)
-		require.True(t, heir.Valid())
-		require.Equal(t, 1, k.count(heir.Owner()))
-		inner := k.take(b, heir.Context(k.ctx))
-		require.Equal(t, 2, k.count(heir.Owner()))
-		require.NoError(t, heir.Unlock(k.ctx))
+		require.True(t, successor.Valid())
+		require.Equal(t, 1, k.count(successor.Owner()))
+		inner := k.take(b, successor.Context(k.ctx))
+		require.Equal(t, 2, k.count(successor.Owner()))
+		require.NoError(t, successor.Unlock(k.ctx))
 		require.NoError(t, inner.Unlock(k.ctx))
 	})
 }
@@ -76,8 +76,8 @@ func TestAnHeirLearnsThatTheLockIsLostInTime(t *testing.T) {
 		second := k.wait(b, k.ctx)
 		k.mini.Del(name)
 		require.NoError(t, first.Unlock(k.ctx))
-		heir := (<-second).hold
-		ctx := heir.Context(k.ctx)
+		successor := (<-second).hold
+		ctx := successor.Context(k.ctx)
 		<-ctx.Done()
 		require.ErrorIs(t, context.Cause(ctx), redlatch.ErrLost)
 		require.LessOrEqual(t, time.Since(k.start), 11*time.Second, "a third of the watchdog timeout")
@@ -91,12 +91,12 @@ func TestWhoeverEndsARunFindsOutThatTheLockWasTakenAway(t *testing.T) {
 		second, third := k.wait(b, k.ctx), k.wait(b, k.ctx)
 		k.mini.Del(name)
 		require.NoError(t, first.Unlock(k.ctx))
-		heir := (<-second).hold
+		successor := (<-second).hold
 		time.Sleep(5 * time.Millisecond)
-		require.ErrorIs(t, heir.Unlock(k.ctx), redlatch.ErrLost)
+		require.ErrorIs(t, successor.Unlock(k.ctx), redlatch.ErrLost)
 		got := <-third
 		require.NoError(t, got.err)
-		require.NotEqual(t, heir.Owner(), got.hold.Owner())
+		require.NotEqual(t, successor.Owner(), got.hold.Owner())
 		require.Equal(t, 1, k.count(got.hold.Owner()))
 	})
 }
@@ -126,7 +126,7 @@ func TestWhoHasOtherTermsIsNoHeir(t *testing.T) {
 }
 
 // What was promised to the one before it, by Extend or a re-entry with a longer lease, would be how long the others wait
-// when the heir's process dies.
+// when the successor's process dies.
 func TestALeaseThatIsLongerThanItsOwnIsNotInherited(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		b := k.lockOf(&plain)
@@ -141,7 +141,7 @@ func TestALeaseThatIsLongerThanItsOwnIsNotInherited(t *testing.T) {
 	})
 }
 
-// A command of the one before it that is executed late would be executed on the heir.
+// A command of the one before it that is executed late would be executed on the successor.
 func TestWhoIsInDoubtHasNoHeir(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		b := k.lockOf(&plain)

@@ -1,0 +1,69 @@
+package baselock
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/delivery"
+)
+
+// An atomic hand-off removes the one owner and puts the next of the process in its place, in one script: one round trip a
+// section.
+//
+//	             claim                       moved
+//	next waits ────────► next is promised ───────────► next holds ── has left meanwhile ──► handed on, or released
+//	     ▲                      │
+//	     └──────────────────────┘ from had lost it, or the answer is not known: next asks, under a new identity
+//
+// No message is sent, for nobody else could have it.
+
+var errNotHandedOff = errors.New("redlatch: the lock was not handed off")
+
+// handOffAtomically releases the lock and acquires it for the waiter in one. An error that is certain to have changed nothing is
+// errNotHandedOff: the lock is to be released.
+func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in *cohort.Cohort, claim cohort.Claim) error {
+	next := claim.Who().(*owner)
+	to := next.subject(1, next.set.FirstLease())
+	to.Block = o.blockFor(next, in)
+	cmd := next.base.Kind.HandOff.Atomic(o.subject(0, 0), to)
+	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
+	returned := false
+	defer func() { // a hook of the client may panic on this goroutine, and the waiter would be promised the lock for ever
+		if !returned {
+			claim.Refuse(newOwner(next.base, next.set))
+			next.doubted()
+		}
+	}()
+	reply, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
+	returned = true
+	var given *hold
+	switch {
+	case err != nil:
+		next.abandon(delivery.AsFailure(err), cmd)
+	case reply.Held:
+		o.streak.Scripts++
+		o.streak.Given++
+		o.streak.Confirmed(receipt.Sent)
+		next.streak = o.streak
+		given, _, _ = next.accept(receipt, next.set.FirstLease(), reply) // an answer that came too late is the waiter's reason to ask
+	}
+	// An earlier send of the same that is executed late finds the former owner gone, and does nothing.
+	switch {
+	case given == nil:
+		claim.Refuse(newOwner(next.base, next.set))
+	case !claim.Give(given, next.base.poll(next.set)):
+		go given.decline()
+	}
+	if err != nil && !delivery.AsFailure(err).Doubt {
+		return errNotHandedOff
+	}
+	return o.gaveBack(reply.Held, receipt, err)
+}
+
+// decline gives back what nobody takes: it was handed off to a waiter who had left, say.
+func (h *hold) decline() {
+	if h.retire() {
+		_ = h.giveBack(h.owner.base.background(h.owner.set)) // what is not confirmed goes on in the background
+	}
+}

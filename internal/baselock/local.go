@@ -1,0 +1,89 @@
+package baselock
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/cohort"
+)
+
+// Within a process a lock can go from hand to hand without a command: to the server the process has it, whichever of its
+// goroutines works. The successor has the identity and the trust of the one before it, and what the watchdog does goes on. So
+// it can only be somebody with the same terms, and nothing of the one before it may be in doubt: what is executed late
+// would be executed on the successor.
+//
+// Nor may the lock have been taken away, as far as this process can know without asking: see [owner.fresh]. Where that is not
+// certain a script hands the lock over, and finds out.
+
+var _ cohort.Giver = (*owner)(nil)
+
+// Mark is that of an owner of its cohort.
+func (o *owner) Mark() *cohort.Holder { return &o.post }
+
+// Streak is the streak of o, which begins with it if it is the end of no hand-off.
+func (o *owner) Streak() *cohort.Streak {
+	if o.streak == nil {
+		since := o.first.since.Time()
+		o.streak = o.base.begins(cohort.Streak{Began: since, News: since})
+	}
+	return o.streak
+}
+
+// begins is a streak of b that begins.
+func (b *Base) begins(s cohort.Streak) *cohort.Streak {
+	s.Trip = b.Session.Dispatch.Trip(b.Key)
+	return &s
+}
+
+// fresh tells whether the lock may be handed on without a command, as far as it is known that Redis still names this
+// owner. A message on the lock's channel ends that, for it may be that of a force-unlock. Where no message tells, as of a
+// deletion, or of anything that happens to a lock without a channel, the age of the news does.
+func (o *owner) fresh(line *cohort.Cohort) bool {
+	return o.streak.Fresh(clock.Now()) && (o.base.channel == "" || line.Current(o.streak.News))
+}
+
+// suits tells whether successor can have what o has, as it is.
+func (o *owner) suits(successor *owner) bool {
+	mine := o.set
+	if !o.movable() || !successor.movable() || mine.WatchdogTimeout != successor.set.WatchdogTimeout {
+		return false
+	}
+	o.mu.Lock()
+	doubt := o.doubt != nil || o.guest != nil // a guest has the same identity
+	poor := o.base.tokens != "" && o.spare == 0
+	o.mu.Unlock()
+	if doubt || poor {
+		return false
+	}
+	now := clock.Now()
+	left := o.ticket.TrustedUntil().Sub(now)
+	// More than the watchdog's lease was promised to one hold, by Extend or a re-entry, and would outlast the successor's death.
+	return left >= min(mine.WatchdogTimeout, passLease)/2 && left <= mine.WatchdogTimeout
+}
+
+// movable tells whether the owner can be a successor and have one, as far as that is its own to say.
+func (o *owner) movable() bool {
+	// The acquiring script withdraws a preferred writer's announcement, and a local hand-off runs no script.
+	return !o.set.Scripted && o.set.Lease == 0 && o.set.MaxHold == 0 && !o.set.PreferWriters
+}
+
+// HandOn has the waiter next hold as the same owner, if it can.
+func (o *owner) HandOn(in *cohort.Cohort, next any) (given any, poll time.Duration) {
+	to := next.(*owner)
+	if !o.fresh(in) || !o.suits(to) {
+		return nil, 0
+	}
+	successor := newOwnerAs(to.base, to.set, o.id)
+	successor.most, successor.streak = o.most, o.streak
+	h := successor.begin(time.Now(), o.ticket.TrustedUntil(), o.tokensOfSuccessor())
+	h.local = true
+	o.streak.Given++ // from now on the streak is the successor's
+	return h, to.base.poll(to.set)
+}
+
+// Missed has o go on as the holder.
+func (o *owner) Missed(given any) cohort.Giver {
+	o.base.Session.Watchdog.Forget(&given.(*hold).owner.ticket)
+	o.announce()
+	return o
+}
