@@ -34,7 +34,7 @@ var (
 			return issuer(to).HandOver(from.Key, from.Tokens, from.Owner, to.Owner, to.Lease, from.Token, to.Block)
 		}}
 		kind.Queue = &baselock.Queue{
-			Enqueue: func(s baselock.Subject, queue string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+			Enqueue: func(s baselock.Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
 				return issuer(s).Enlist(s.Key, s.Tokens, s.Owner, s.Lease, queue, patience, looks)
 			},
 			HandOff: func(s baselock.Subject, turn row.Turn) scripts.Command[row.Release] {
@@ -42,7 +42,7 @@ var (
 			},
 		}
 		kind.Release = func(s baselock.Subject) scripts.Command[bool] {
-			cmd := kind.Queue.HandOff(s, row.Turn{Row: keys.LockRow(s.Key), Token: s.Token})
+			cmd := kind.Queue.HandOff(s, row.Turn{Row: keys.LockRowKeys(s.Key), Token: s.Token})
 			return scripts.Map(cmd, func(r row.Release) bool { return r.Freed })
 		}
 		return kind

@@ -32,6 +32,7 @@ type Base struct {
 	channel  string // where releases are announced; empty where they are not
 	tokens   string // the key of the counter of fencing tokens; empty where there is none
 	row      string // of the processes that wait; empty where there is none
+	rowKeys  []string
 	line     cohort.Key
 	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
@@ -53,7 +54,8 @@ func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option
 		b.tokens = kind.Tokens.Key(b.Key)
 	}
 	if kind.Queue != nil {
-		b.row = keys.LockRow(b.Key)
+		b.rowKeys = keys.LockRowKeys(b.Key)
+		b.row = b.rowKeys[0]
 	}
 	return b
 }

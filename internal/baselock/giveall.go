@@ -7,7 +7,6 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
-	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -113,7 +112,6 @@ func passAll(ctx context.Context, all []*hold, limit delivery.Limit) ([]row.Rele
 			return nil, delivery.Receipt{}, err
 		}
 		locks[i] = row.Given{Key: o.base.Key, Owner: o.field(), Wake: wake, Turn: o.turn()}
-		locks[i].Turn.Row = keys.LockRow(o.base.Key)
 	}
 	return delivery.Within(ctx, all[0].owner.base.Session.Dispatch, row.PassAll(locks), limit)
 }

@@ -53,7 +53,7 @@ func (k Kind) HandingOn() Kind {
 func (k Kind) HandingOver() Kind {
 	k = k.HandingOn()
 	k.Queue = &Queue{
-		Enqueue: func(s Subject, queue string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+		Enqueue: func(s Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
 			return rlock.Enlist(s.Key, s.Owner, s.Lease, queue, patience, looks)
 		},
 		HandOff: func(s Subject, turn row.Turn) scripts.Command[row.Release] {
@@ -61,7 +61,7 @@ func (k Kind) HandingOver() Kind {
 		},
 	}
 	k.Release = func(s Subject) scripts.Command[bool] {
-		cmd := rlock.Pass(s.Key, s.Owner, s.Wake, row.Turn{Row: keys.LockRow(s.Key)})
+		cmd := rlock.Pass(s.Key, s.Owner, s.Wake, row.Turn{Row: keys.LockRowKeys(s.Key)})
 		return scripts.Map(cmd, func(r row.Release) bool { return r.Freed })
 	}
 	return k

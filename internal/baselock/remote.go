@@ -83,7 +83,7 @@ func (b *Base) sit(ctx context.Context, line *cohort.Cohort, set *settings.Setti
 			o.doubted()
 		}
 	}()
-	cmd := b.Kind.Queue.Enqueue(o.subject(1, set.FirstLease()), b.row, patience(set), !passable(set))
+	cmd := b.Kind.Queue.Enqueue(o.subject(1, set.FirstLease()), b.rowKeys, patience(set), !passable(set))
 	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(false)})
 	returned = true
 	settle := false
@@ -197,7 +197,7 @@ func (b *Base) leftOpen(reply row.Release) {
 
 // turn says whether the lock may be passed once more.
 func (o *owner) turn() row.Turn {
-	turn := row.Turn{Row: o.base.row, Lease: passLease}
+	turn := row.Turn{Row: o.base.rowKeys, Lease: passLease}
 	if s := o.streak; s != nil && !s.ClosedSince.IsZero() {
 		turn.Shut = time.Since(s.ClosedSince)
 		if turn.Shut >= longestShut {

@@ -1,5 +1,5 @@
 // Package delivery brings one script to its end: it resends what was certainly not executed, resends what may have
-// been because nearly every script is idempotent, gives up on what is hopeless, and says what is known when it has to
+// been because nearly every script is idempotent, sends a script with fewer keys where it may not have all, gives up on what is hopeless, and says what is known when it has to
 // stop.
 package delivery
 
@@ -84,6 +84,9 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		start      time.Time
 	)
 	receipt.Refused = limit.Refused
+	if d.Narrow(cmd.Script()) {
+		cmd, _ = cmd.Narrow()
+	}
 	for {
 		send := cmd.Cmder(context.Background(), withSource)
 		if !receipt.Doubt {
@@ -98,6 +101,13 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		if err != nil {
 			if failure := stopped(ctx, err, &pauses, receipt); failure != nil {
 				return reply, receipt, failure
+			}
+		}
+		if outcome.OfKeys(err) {
+			if narrow, ok := cmd.Narrow(); ok {
+				d.Narrowed(cmd.Script(), err, outcome.NoRight(err))
+				cmd = narrow
+				continue
 			}
 		}
 		switch outcome.Of(err) {

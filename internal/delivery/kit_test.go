@@ -45,6 +45,7 @@ type play struct {
 	sends []time.Time
 	names []string // the commands that were sent
 	route []string // how each found its server
+	keys  []any    // how many each had
 	loads int      // of the topology
 }
 
@@ -54,6 +55,7 @@ func (p *play) perform(route string, cmd redis.Cmder) error {
 	p.sends = append(p.sends, time.Now())
 	p.names = append(p.names, cmd.Name())
 	p.route = append(p.route, route)
+	p.keys = append(p.keys, cmd.Args()[2])
 	s := p.steps[min(len(p.sends), len(p.steps))-1]
 	time.Sleep(s.took)
 	if s.do != nil {

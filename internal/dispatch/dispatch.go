@@ -38,9 +38,10 @@ type Dispatcher struct {
 	client  Client
 	cluster Cluster // nil for one server
 	linger  func() time.Duration
-	one     *node                     // of a client that is not a cluster
-	nodes   sync.Map                  // *redis.Client of a master -> *node
-	stray   *strays                   // takes the panics that no caller can raise
+	one     *node    // of a client that is not a cluster
+	nodes   sync.Map // *redis.Client of a master -> *node
+	stray   *strays  // takes the panics that no caller can raise
+	narrow  narrowing
 	trouble func()                    // told after an error that may mean that the primary has changed; may be nil
 	read    time.Duration             // the client's read timeout; 0 when it is not known or there is none
 	located atomic.Bool               // the cluster's topology has been loaded once

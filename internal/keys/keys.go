@@ -51,6 +51,12 @@ func FencingToken(name string) string { return Prefixed("redisson_lock_token", n
 // of this name, with a colon and its session appended, that the lock was passed to it.
 func LockRow(name string) string { return Own("redlatch_lock_row", name) }
 
+// LockRowKeys are the keys that go with LockRow, which is the first of them, in the order in which scripts declare them: until
+// when each process is known to be there, for how long the lock is left to outsiders, and how often it was.
+func LockRowKeys(name string) []string {
+	return []string{LockRow(name), Own("redlatch_lock_alive", name), Own("redlatch_lock_open", name), Own("redlatch_lock_windows", name)}
+}
+
 // SemaphoreRow is where the processes of this library stand that wait for a semaphore. A process hears on the channel of this
 // name, with a colon and its session appended, that it is to look.
 func SemaphoreRow(name string) string { return Own("redlatch_semaphore_row", name) }

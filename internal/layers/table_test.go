@@ -92,7 +92,7 @@ var table = map[string][]string{
 	"internal/proxy":             nil,
 	"internal/faultproxy":        {"internal/proxy"},
 	"internal/locktest":          all(front, []string{"internal/redistest", "internal/faultproxy"}),
-	"internal/scripts/statetest": {"internal/scripts", "internal/redistest"},
+	"internal/scripts/statetest": {"internal/outcome", "internal/scripts", "internal/redistest"},
 	"internal/layers":            nil,
 }
 

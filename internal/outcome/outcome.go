@@ -168,6 +168,16 @@ func Advise(err error) error {
 	return fmt.Errorf("its key, or one that goes with it, holds something else; use another name, or remove what nobody needs: %w", err)
 }
 
+// OfKeys tells whether the server refused because of the keys that a script declares: some have left in a slot that moves, or
+// the user has no right to one of them. With fewer keys the script may be executed. Nothing was.
+func OfKeys(err error) bool { return err != nil && (Apart(err) || NoRight(err)) }
+
+// NoRight tells whether the server refused because the user has no right to a key that a script declares.
+func NoRight(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "NOPERM") && strings.Contains(reply.Error(), " key")
+}
+
 // CrossSlot tells whether the server refused because the keys of a script lie in different slots.
 func CrossSlot(err error) bool {
 	var reply redis.Error

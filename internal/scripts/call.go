@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	fixed = 3         // arguments before the keys
-	few   = fixed + 9 // as many as the commands of a lock have
+	fixed = 3          // arguments before the keys
+	few   = fixed + 11 // as many as the commands of a lock have
 )
 
 // A call is the memory of one execution, in one piece where the arguments are few: a caller that is alone spends much

@@ -90,3 +90,23 @@ func TestCommandsOfOneScriptAreMadeAndSentSideBySide(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+func TestANarrowCommandHasTheKeysThatItsScriptNeedsAndAllArguments(t *testing.T) {
+	all := scripts.Integer(anyScript(), []string{"k", "l", "m"}, []any{"a", int64(3)}, scripts.Int64)
+	_, ok := all.Narrow()
+	require.False(t, ok, "it needs all")
+	_, ok = all.Needs(3).Narrow()
+	require.False(t, ok, "it has no more than it needs")
+	wide := scripts.Map(all.Needs(2), func(n int64) int64 { return -n })
+	narrow, ok := wide.Narrow()
+	require.True(t, ok)
+	require.Equal(t, []any{2, "k", "l", "a", int64(3)}, sent(narrow))
+	require.Equal(t, []any{3, "k", "l", "m", "a", int64(3)}, sent(wide), "the wide one is as it was")
+	cmd := narrow.Cmder(context.Background(), false)
+	cmd.(interface{ SetVal(int64) }).SetVal(7)
+	got, err := narrow.Read(cmd)
+	require.NoError(t, err)
+	require.EqualValues(t, -7, got)
+	_, ok = narrow.Narrow()
+	require.False(t, ok)
+}

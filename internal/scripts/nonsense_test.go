@@ -66,7 +66,7 @@ func decoders() []decoder {
 		of(rlock.Acquire(key, owner, lease)), of(rlock.Recount(key, owner, 1, lease)), of(rlock.Release(key, owner, wake)),
 		of(rlock.HandOver(key, owner, "p", lease)), of(rlock.Force(key, wake)), of(rlock.Inspect(key)), of(rlock.Status(key, owner)),
 		of(rlock.Renew([]rlock.Renewal{{Key: key}, {Key: key}})),
-		of(rlock.Enlist(key, owner, lease, "row", lease, true)), of(rlock.Pass(key, owner, wake, row.Turn{})),
+		of(rlock.Enlist(key, owner, lease, []string{"row", "alive", "open", "windows"}, lease, true)), of(rlock.Pass(key, owner, wake, row.Turn{})),
 		of(rlock.AcquireAll(make([]rlock.Want, 2))), of(row.PassAll(make([]row.Given, 2))),
 
 		of(fencedlock.Counted.Acquire(key, "t", owner, lease)), of(fencedlock.Counted.HandOver(key, "t", owner, "p", lease, 0, 64)),

@@ -72,7 +72,27 @@ type Command[R any] struct {
 	args   []any // EVALSHA, sha, number of keys, keys, arguments
 	call   *call
 	list   bool // the reply is an array
+	needs  int  // how many of the keys the script cannot do without; 0: all of them
 	decode func(Reply) (R, error)
+}
+
+// Needs is the command of a script that can do without the keys behind the first n. These are extras of ours, by which others
+// are served faster; what the program asked for is done without them too, and answered in the same way.
+func (c Command[R]) Needs(n int) Command[R] {
+	c.needs = n
+	return c
+}
+
+// Narrow is the command without the keys that its script can do without. ok is false if it has none of these.
+func (c Command[R]) Narrow() (narrow Command[R], ok bool) {
+	keys := c.args[fixed-1].(int)
+	if c.needs == 0 || c.needs >= keys {
+		return c, false
+	}
+	c.args = slices.Concat(c.args[:fixed+c.needs], c.args[fixed+keys:])
+	c.args[fixed-1] = c.needs
+	c.call = &call{args: c.args}
+	return c, true
 }
 
 // A Reply is what a script answered: an integer, or an array for those that have more to say. Scripts never answer
@@ -157,7 +177,7 @@ func (onceSlice) NoRetry() bool { return true }
 
 // Map is the command c with its reply turned into something else.
 func Map[R, S any](c Command[R], turn func(R) S) Command[S] {
-	return Command[S]{script: c.script, args: c.args, call: c.call, list: c.list, decode: func(reply Reply) (s S, err error) {
+	return Command[S]{script: c.script, args: c.args, call: c.call, list: c.list, needs: c.needs, decode: func(reply Reply) (s S, err error) {
 		r, err := c.decode(reply)
 		if err != nil {
 			return s, err

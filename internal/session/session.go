@@ -132,6 +132,10 @@ func open(client Client, set *settings.Settings) *Session {
 	s.Dispatch = dispatch.New(client, s.topology, lingerOf(&s.linger))
 	s.Dispatch.OnTrouble(s.suspect)
 	s.Dispatch.OnStray(func(p *raise.Panic) { p.Log(s.logger) })
+	s.Dispatch.OnNarrow(func(err error) {
+		Logger(s.logger).Warn("redlatch: scripts are sent without the keys by which others are served faster, "+
+			"because a slot moves or the user has no right to them", "error", err)
+	})
 	s.Watchdog = watchdog.New(s.renew)
 	return s
 }

@@ -137,30 +137,66 @@ func TestNothingIsLostWhenAClusterMoves(t *testing.T) {
 // moveSlot moves a slot with its keys, in the steps in which redis-cli does it.
 func moveSlot(t *testing.T, from, to *redistest.Server, slot int) {
 	t.Helper()
-	ctx := t.Context()
-	source, target := from.Client(t), to.Client(t)
-	id := func(client *redis.Client) string {
-		id, err := client.ClusterMyID(ctx).Result()
-		require.NoError(t, err)
-		return id
-	}
-	set := func(client *redis.Client, args ...any) {
-		require.NoError(t, client.Do(ctx, append([]any{"cluster", "setslot", slot}, args...)...).Err())
-	}
-	set(target, "importing", id(source))
-	set(source, "migrating", id(target))
-	host, port, err := net.SplitHostPort(to.Addr)
-	require.NoError(t, err)
+	s := openSlot(t, from, to, slot)
 	await(t, "the keys to have moved", func() bool {
-		moving, err := source.ClusterGetKeysInSlot(ctx, slot, 1).Result()
-		require.NoError(t, err)
-		for _, key := range moving { // one by one, so that there are moments in which an object has keys on both sides
-			require.NoError(t, source.Migrate(ctx, host, port, key, 0, 5*time.Second).Err())
-		}
-		return len(moving) == 0
+		s.move(s.source(1)...) // one by one, so that there are moments in which an object has keys on both sides
+		return len(s.source(1)) == 0
 	})
-	set(target, "node", id(target))
-	set(source, "node", id(target))
+	s.close()
+}
+
+// A movingSlot is one that a server gives to another.
+type movingSlot struct {
+	*testing.T
+	from, to *redis.Client
+	addr     string // of the other
+	slot     int
+}
+
+// openSlot begins to move a slot, and moves no key.
+func openSlot(t *testing.T, from, to *redistest.Server, slot int) *movingSlot {
+	t.Helper()
+	s := &movingSlot{t, from.Client(t), to.Client(t), to.Addr, slot}
+	s.set(s.to, "importing", s.id(s.from))
+	s.set(s.from, "migrating", s.id(s.to))
+	return s
+}
+
+func (s *movingSlot) id(client *redis.Client) string {
+	s.Helper()
+	id, err := client.ClusterMyID(s.Context()).Result()
+	require.NoError(s, err)
+	return id
+}
+
+func (s *movingSlot) set(client *redis.Client, args ...any) {
+	s.Helper()
+	require.NoError(s, client.Do(s.Context(), append([]any{"cluster", "setslot", s.slot}, args...)...).Err())
+}
+
+// source are some keys that have not moved.
+func (s *movingSlot) source(most int) []string {
+	s.Helper()
+	some, err := s.from.ClusterGetKeysInSlot(s.Context(), s.slot, most).Result()
+	require.NoError(s, err)
+	return some
+}
+
+// move moves keys. It fails where the other server has one of that name already.
+func (s *movingSlot) move(names ...string) {
+	s.Helper()
+	host, port, err := net.SplitHostPort(s.addr)
+	require.NoError(s, err)
+	for _, name := range names {
+		require.NoError(s, s.from.Migrate(s.Context(), host, port, name, 0, 5*time.Second).Err(), name)
+	}
+}
+
+// close says that the slot has moved.
+func (s *movingSlot) close() {
+	s.Helper()
+	s.set(s.to, "node", s.id(s.to))
+	s.set(s.from, "node", s.id(s.to))
 }
 
 // moveSlotAtOnce has the server move a slot.

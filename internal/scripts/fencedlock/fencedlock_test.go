@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
@@ -175,7 +176,7 @@ func TestReenter(t *testing.T) {
 // A release carries the last token of its owner.
 func TestPassRaisesACounterThatWasLost(t *testing.T) {
 	pass := func(owner string, last int64) scripts.Command[row.Release] {
-		return fencedlock.Counted.Pass(key, token, owner, scripts.Wake{}, row.Turn{Row: line, Lease: lease, Token: last})
+		return fencedlock.Counted.Pass(key, token, owner, scripts.Wake{}, row.Turn{Row: keys.LockRowKeys("k"), Lease: lease, Token: last})
 	}
 	freed := row.Release{Freed: true}
 	Table(t, []Row{
@@ -201,7 +202,7 @@ func TestAFullServerTakesAReleaseAlthoughTheCounterIsLost(t *testing.T) {
 	client := redistest.Process(t, "--maxmemory-policy", "noeviction").Client(t)
 	require.NoError(t, client.HSet(ctx, key, a, "1").Err())
 	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
-	released, err := Send(ctx, client, fencedlock.Counted.Pass(key, token, a, scripts.Wake{}, row.Turn{Row: line, Lease: lease, Token: 7}))
+	released, err := Send(ctx, client, fencedlock.Counted.Pass(key, token, a, scripts.Wake{}, row.Turn{Row: keys.LockRowKeys("k"), Lease: lease, Token: 7}))
 	require.NoError(t, err)
 	require.True(t, released.Freed)
 	require.ErrorContains(t, client.HSet(ctx, key, a, "1").Err(), "OOM")
@@ -249,7 +250,7 @@ func TestClockedTokensAreTheServersTimeAtLeast(t *testing.T) {
 	require.NoError(t, client.Set(ctx, token, ahead, time.Minute).Err())
 	require.NoError(t, client.Del(ctx, key).Err())
 	require.Equal(t, got(ahead+1), issue(fencedlock.Clocked.Acquire(key, token, b, lease)), "a counter that is ahead counts on")
-	passed, err := Send(ctx, client, fencedlock.Clocked.Enlist(key, token, b, lease, line, lease, false))
+	passed, err := Send(ctx, client, fencedlock.Clocked.Enlist(key, token, b, lease, keys.LockRowKeys("k"), lease, false))
 	require.NoError(t, err)
 	require.Equal(t, ahead+1, passed.Token)
 }

@@ -17,8 +17,8 @@ if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
   if type(token) == 'table' then
     return token
   end
+  redis.call('hset', KEYS[1], ARGV[2], '1') -- first, for while the slot leaves this server a key that is gone cannot be made again
   redis.call('hdel', KEYS[1], ARGV[1])
-  redis.call('hset', KEYS[1], ARGV[2], '1')
   redis.call('pexpire', KEYS[1], ARGV[3])
 elseif redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
   return {0, -1, 0}

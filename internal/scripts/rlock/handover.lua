@@ -8,11 +8,13 @@
 -- Answers -3 when the latter holds the lock, by this execution or by an earlier one of the same command; else -1: the
 -- former had lost it.
 --
--- HDEL is the first write because it is allowed on a server that is out of memory, and after it the others are.
+-- PEXPIRE is the first write because it is allowed on a server that is out of memory, and after it the others are. The key is
+-- never gone: while the slot leaves this server it could not be made here again.
 
-if redis.call('hdel', KEYS[1], ARGV[1]) == 1 then
-  redis.call('hset', KEYS[1], ARGV[2], '1')
+if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
   redis.call('pexpire', KEYS[1], ARGV[3])
+  redis.call('hset', KEYS[1], ARGV[2], '1')
+  redis.call('hdel', KEYS[1], ARGV[1])
   return -3
 end
 if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then

@@ -33,7 +33,7 @@ func TestWhatAUserMayNotDoForTheRowCostsNobodyTheLock(t *testing.T) {
 					refused, err := Send(t.Context(), client, f.enlist(c, lease, patience))
 					require.NoError(t, err, "%v", limits)
 					require.False(t, refused.Held)
-					turn := row.Turn{Row: line, Lease: brief, Seat: seat, Patience: patience}
+					turn := row.Turn{Row: rows, Lease: brief, Seat: seat, Patience: patience}
 					got, err := Send(t.Context(), client, f.pass(a, wake, turn))
 					require.NoError(t, err, "%v", limits)
 					messages := s.heard()

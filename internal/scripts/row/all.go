@@ -2,7 +2,6 @@ package row
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/redlatch/redlatch/internal/scripts"
 )
@@ -21,10 +20,12 @@ type Given struct {
 
 // PassAll is Pass for several locks of one slot, whose owners are not the same lock's, and which issue no tokens.
 func PassAll(locks []Given) scripts.Command[[]Release] {
-	keys := make([]string, 3*len(locks))
+	keys := make([]string, len(locks), 5*len(locks))
 	args := make([]any, 0, 6*len(locks))
 	for i, l := range locks {
-		keys[i], keys[len(locks)+i], keys[2*len(locks)+i] = l.Key, l.Turn.Row, strings.Replace(l.Turn.Row, "row", "alive", 1)
+		if keys[i] = l.Key; l.Wake.Publish != "" {
+			keys = append(keys, l.Turn.Row...)
+		}
 		args = append(args, l.Owner, l.Wake.Publish, l.Wake.Channel, scripts.Milliseconds(l.Turn.Lease),
 			l.Turn.Shut.Milliseconds(), scripts.Milliseconds(l.Turn.Open))
 	}
@@ -43,5 +44,5 @@ func PassAll(locks []Given) scripts.Command[[]Release] {
 			}
 		}
 		return releases, nil
-	})
+	}).Needs(len(locks))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/row"
@@ -15,15 +16,14 @@ import (
 
 const (
 	other        = "otherLock"
-	otherLine    = "redlatch_lock_row:{otherLock}"
 	otherChannel = "redisson_lock__channel:{otherLock}"
 )
 
 // given are two locks, the second of which changes.
 func given(wake scripts.Wake, turn row.Turn) scripts.Command[[]row.Release] {
-	turn.Row, turn.Lease = line, brief
+	turn.Row, turn.Lease = rows, brief
 	return row.PassAll([]row.Given{
-		{Key: other, Owner: a, Wake: scripts.Wake{Publish: "PUBLISH", Channel: otherChannel}, Turn: row.Turn{Row: otherLine, Lease: brief}},
+		{Key: other, Owner: a, Wake: scripts.Wake{Publish: "PUBLISH", Channel: otherChannel}, Turn: row.Turn{Row: keys.LockRowKeys(other), Lease: brief}},
 		{Key: key, Owner: b, Wake: wake, Turn: turn},
 	})
 }

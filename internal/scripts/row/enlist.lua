@@ -3,11 +3,11 @@
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  token, for issue and own
+-- KEYS[i]  the last four, for row; left out where they cannot be had
 -- ARGV[1]  owner
 -- ARGV[2]  lease in milliseconds
--- ARGV[3]  row
--- ARGV[4]  for how many milliseconds its process is known to be there
--- ARGV[5]  optional: 1 if the owner cannot be passed the lock
+-- ARGV[3]  for how many milliseconds its process is known to be there
+-- ARGV[4]  optional: 1 if the owner cannot be passed the lock
 --
 -- Answers {1, token as text, 0} when the owner holds the lock: by this execution, by an earlier one of the same command,
 -- or because the lock was passed to it, for a shorter time perhaps. Else {0, milliseconds that the holder's lease still
@@ -15,16 +15,16 @@
 -- milliseconds, the time} when the lock is free and for so long only for those who sit in no row. That ends early when none of
 -- them listens any more.
 
-local looks = ARGV[5] == '1'
+local looks = ARGV[4] == '1'
 local remaining = redis.call('pttl', KEYS[1])
 if remaining == -2 then -- no such key
-  local open = redis.pcall('pttl', beside(ARGV[3], 'open'))
-  if not refused(open) and open > 0 then
-    local window = redis.pcall('get', beside(ARGV[3], 'open'))
+  local left = row and redis.pcall('pttl', open)
+  if left and not refused(left) and left > 0 then
+    local window = redis.pcall('get', open)
     local whole, listeners, channel = string.match(refused(window) and '' or window or '', '^(%d+) (%a+) (.*)$')
     -- It lasts longer than the whole if the clock was set back.
-    if whole and open <= tonumber(whole) and outsiders(listeners, channel, ARGV[3]) then
-      return {2, open, sit(ARGV[3], ARGV[1], ARGV[4], looks)}
+    if whole and left <= tonumber(whole) and outsiders(listeners, channel) then
+      return {2, left, sit(ARGV[1], ARGV[3], looks)}
     end
   end
   local token = issue() -- first of the writes, for it is the one that can be refused
@@ -33,7 +33,7 @@ if remaining == -2 then -- no such key
   end
   redis.call('hset', KEYS[1], ARGV[1], '1')
   redis.call('pexpire', KEYS[1], ARGV[2])
-  rise(ARGV[3], ARGV[1])
+  rise(ARGV[1])
   return {1, token, 0}
 end
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
@@ -42,4 +42,4 @@ if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
   end
   return {1, own(), 0}
 end
-return {0, remaining, sit(ARGV[3], ARGV[1], ARGV[4], looks)}
+return {0, remaining, sit(ARGV[1], ARGV[3], looks)}

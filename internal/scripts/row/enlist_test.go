@@ -215,11 +215,11 @@ func TestWhatGoesWithARowIsNoOtherLocksRow(t *testing.T) {
 	for _, suffix := range []string{"", ":alive", ":open"} {
 		require.NoError(t, client.HSet(t.Context(), name+suffix, a, 1).Err())
 	}
-	sitting, err := Send(t.Context(), client, rlock.Enlist(name, b, lease, keys.LockRow(name), patience, false))
+	sitting, err := Send(t.Context(), client, rlock.Enlist(name, b, lease, keys.LockRowKeys(name), patience, false))
 	require.NoError(t, err)
 	require.NotZero(t, sitting.At)
 	passed, err := Send(t.Context(), client, rlock.Pass(name, a, wake,
-		row.Turn{Row: keys.LockRow(name), Lease: brief, Seat: c, Patience: patience, Shut: time.Second, Open: time.Minute}))
+		row.Turn{Row: keys.LockRowKeys(name), Lease: brief, Seat: c, Patience: patience, Shut: time.Second, Open: time.Minute}))
 	require.NoError(t, err)
 	require.True(t, passed.Freed)
 	for _, suffix := range []string{":alive", ":open"} {

@@ -34,6 +34,8 @@ const (
 	forever  = -time.Millisecond // what a reply says of a key without TTL
 )
 
+var rows = keys.LockRowKeys(key)
+
 var wake = scripts.Wake{Publish: "PUBLISH", Channel: channel}
 
 // A form is a kind of lock that has a row.
@@ -55,19 +57,20 @@ func (f form) looks(owner string, lease, patience time.Duration) scripts.Command
 
 var forms = []form{
 	{"plain", false, func(owner string, lease, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
-		return rlock.Enlist(key, owner, lease, line, patience, looks)
+		return rlock.Enlist(key, owner, lease, rows, patience, looks)
 	}, func(owner string, wake scripts.Wake, turn row.Turn) scripts.Command[row.Release] {
 		return rlock.Pass(key, owner, wake, turn)
 	}},
 	{"fenced", true, func(owner string, lease, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
-		return fencedlock.Counted.Enlist(key, token, owner, lease, line, patience, looks)
+		return fencedlock.Counted.Enlist(key, token, owner, lease, rows, patience, looks)
 	}, func(owner string, wake scripts.Wake, turn row.Turn) scripts.Command[row.Release] {
 		return fencedlock.Counted.Pass(key, token, owner, wake, turn)
 	}},
 }
 
 func TestTheKeysAreThoseOfTheLibrary(t *testing.T) {
-	require.Equal(t, []string{token, line, channel}, []string{keys.FencingToken(key), keys.LockRow(key), keys.LockChannel(key)})
+	require.Equal(t, []string{token, channel}, []string{keys.FencingToken(key), keys.LockChannel(key)})
+	require.Equal(t, []string{line, alive, open, windows}, rows)
 }
 
 // A stage is a server for what statetest cannot say: seats taken by the server's clock, and who listens.

@@ -1,27 +1,30 @@
--- lone ends all holds of an owner. Where nobody sits in the row, and nobody is to sit down, that is the whole release. It is
+-- lone ends all holds of an owner. Where there is no row, or nobody sits in it and nobody is to sit down, that is the whole release. It is
 -- the first prelude of pass, before those that define functions: an execution makes each of them anew, which is felt where
 -- there is little else to do.
 --
--- KEYS[1]  lock hash: field = owner, value = holds
+-- KEYS[1]          lock hash: field = owner, value = holds
+-- KEYS[#KEYS - 3]  row; it and those behind it are left out where they cannot be had
 -- ARGV[1]  owner who gives
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel
--- ARGV[4]  row
--- ARGV[5]  0 if the lock is to be passed to nobody
--- ARGV[6]  optional: that there is more to do
+-- ARGV[4]  0 if the lock is to be passed to nobody
+-- ARGV[5]  optional: that there is more to do
+-- ARGV[8]  optional: not 0 if the lock is to be left to outsiders
 --
--- Answers 1, or nothing when there is more to do; had is then 1 if the owner held the lock, else 0, and first is who was the
+-- Answers 1, without a row also 0 when the owner held nothing and 2 if its process is to leave the lock to outsiders, or nothing
+-- when there is more to do; had is then 1 if the owner held the lock, else 0, and first is who was the
 -- first in the row, if it was looked at.
 --
 -- HDEL is the first write because it is allowed on a server that is out of memory, and after it the others are.
 
+local row = KEYS[#KEYS - 3]
 local had, first = redis.call('hdel', KEYS[1], ARGV[1])
-if had == 1 and ARGV[5] ~= '0' and not ARGV[6] then
-  first = redis.pcall('zpopmin', ARGV[4])
-  if not first.err and #first == 0 then
-    if ARGV[2] ~= '' then
-      redis.call(ARGV[2], ARGV[3], '0')
-    end
-    return 1
+if row and had == 1 and ARGV[4] ~= '0' and not ARGV[5] then
+  first = redis.pcall('zpopmin', row)
+end
+if not row or first and not first.err and #first == 0 then
+  if had == 1 and ARGV[2] ~= '' then
+    redis.call(ARGV[2], ARGV[3], '0')
   end
+  return had == 1 and (ARGV[8] or '0') ~= '0' and 2 or had
 end

@@ -12,7 +12,7 @@ import (
 
 // enough is a turn after which others are to have the lock, if there are any.
 func enough() row.Turn {
-	return row.Turn{Row: line, Lease: brief, Shut: 30 * time.Millisecond, Open: time.Minute}
+	return row.Turn{Row: rows, Lease: brief, Shut: 30 * time.Millisecond, Open: time.Minute}
 }
 
 // attend has so many more processes listen for releases: of this library, or outsiders.

@@ -3,39 +3,39 @@
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  token, for issue
+-- KEYS[i]  the last four, for row
 -- ARGV[1]  owner who gives
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel
--- ARGV[4]  row
--- ARGV[5]  lease of who is passed the lock, in milliseconds; 0 to pass it to nobody
--- ARGV[6]  optional: owner that sits down behind the others, whatever becomes of the lock; empty for none
--- ARGV[7]  optional: for how many milliseconds its process is known to be there
--- ARGV[8]  optional: for how many milliseconds it has gone round, without its being free for longer than a moment
--- ARGV[9]  optional: for how many milliseconds the lock is free for outsiders only, if there are any; 0 to pass it whoever waits
--- ARGV[10] optional: 1 if the owner that sits down cannot be passed the lock
+-- ARGV[4]  lease of who is passed the lock, in milliseconds; 0 to pass it to nobody
+-- ARGV[5]  optional: owner that sits down behind the others, whatever becomes of the lock; empty for none
+-- ARGV[6]  optional: for how many milliseconds its process is known to be there
+-- ARGV[7]  optional: for how many milliseconds it has gone round, without its being free for longer than a moment
+-- ARGV[8]  optional: for how many milliseconds the lock is free for outsiders only, if there are any; 0 to pass it whoever waits
+-- ARGV[9]  optional: 1 if the owner that sits down cannot be passed the lock
 --
 -- An owner in the row that cannot be passed the lock is only told: it leaves the row, the lock is free, and its process asks.
 -- The message to everybody is sent then too if there are outsiders, who are in no row. Processes that know rows listen to
 -- one channel more, by which the others are counted.
 --
 -- Answers 0 when the owner held nothing, which has it leave the row; 1 when the lock is free; 2 when it is free for outsiders
--- only for the time of ARGV[9], and 4 for eight times as long; 3 when it is free and one process was told; else the time in
+-- only for the time of ARGV[8], and 4 for eight times as long; 3 when it is free and one process was told; else the time in
 -- milliseconds at which it was passed on.
 
-local row, seat = ARGV[4], ARGV[6] or ''
+local seat = ARGV[5] or ''
 if had == 0 then
   -- An owner that was told, and did not look, left the row before. The lock may be free, and nobody else knows.
-  if not rise(row, ARGV[1]) and ARGV[2] ~= '' and redis.call('exists', KEYS[1]) == 0 and redis.pcall('exists', row) == 1 then
+  if not rise(ARGV[1]) and ARGV[2] ~= '' and redis.call('exists', KEYS[1]) == 0 and redis.pcall('exists', row) == 1 then
     redis.call(ARGV[2], ARGV[3], '0')
   end
   return 0
 end
 local listeners = ARGV[2] == 'SPUBLISH' and 'shardnumsub' or 'numsub'
-local open = (ARGV[9] or '0') ~= '0' and outsiders(listeners, ARGV[3], row)
+local yields = (ARGV[8] or '0') ~= '0' and outsiders(listeners, ARGV[3])
 local passed = 1
-if ARGV[5] ~= '0' and not open then
+if ARGV[4] ~= '0' and not yields then
   if seat ~= '' then
-    rise(row, seat) -- it may have sat down while its own process had the lock
+    rise(seat) -- it may have sat down while its own process had the lock
   end
   local now
   while passed == 1 do -- whoever is not there any more leaves the row
@@ -45,14 +45,14 @@ if ARGV[5] ~= '0' and not open then
     end
     local owner = first[1]
     first = nil
-    local alive = redis.pcall('zscore', beside(row, 'alive'), owner)
-    redis.pcall('zrem', beside(row, 'alive'), owner)
+    local known = redis.pcall('zscore', alive, owner)
+    redis.pcall('zrem', alive, owner)
     now = now or clock()
     if not now then
       break
     end
     local ms = string.sub(now, 1, -4)
-    local till = alive and not refused(alive) and tonumber(alive) or 0
+    local till = known and not refused(known) and tonumber(known) or 0
     if math.abs(till) >= tonumber(ms) then
       -- On a cluster without sharded channels only the subscribers of this node are known, and nobody else is passed the
       -- lock: a message must not reach a process that was taken for gone.
@@ -69,9 +69,12 @@ if ARGV[5] ~= '0' and not open then
         if refused(token) then
           break
         end
-        redis.call('hset', KEYS[1], owner, '1')
-        redis.call('pexpire', KEYS[1], ARGV[5])
-        local message = table.concat({owner, ms, token, ARGV[8] or '0'}, ' ')
+        -- While the slot leaves this server, a key that is gone cannot be made here again. Then the lock is free.
+        if refused(redis.pcall('hset', KEYS[1], owner, '1')) then
+          break
+        end
+        redis.call('pexpire', KEYS[1], ARGV[4])
+        local message = table.concat({owner, ms, token, ARGV[7] or '0'}, ' ')
         if refused(redis.pcall(ARGV[2], channel, message)) then
           redis.call('hdel', KEYS[1], owner)
           break
@@ -82,11 +85,11 @@ if ARGV[5] ~= '0' and not open then
   end
 end
 if seat ~= '' then
-  sit(row, seat, ARGV[7], ARGV[10] == '1')
+  sit(seat, ARGV[6], ARGV[9] == '1')
 end
-if open then
+if yields then
   -- Every eighth time in a row is eight times as long: for outsiders that need longer from the message to their question.
-  local windows, length = beside(row, 'windows'), tonumber(ARGV[9])
+  local length = tonumber(ARGV[8])
   passed = 2
   if not refused(redis.pcall('set', windows, '0', 'NX', 'PX', '1000')) then
     local count = redis.pcall('incr', windows)
@@ -96,9 +99,9 @@ if open then
     end
   end
   -- Those in the row hear the message too, and are faster than a JVM. They find this when they ask.
-  redis.pcall('set', beside(row, 'open'), table.concat({length, listeners, ARGV[3]}, ' '), 'PX', length)
+  redis.pcall('set', open, table.concat({length, listeners, ARGV[3]}, ' '), 'PX', length)
 end
-if passed <= 4 and ARGV[2] ~= '' and (passed ~= 3 or outsiders(listeners, ARGV[3], row)) then
+if passed <= 4 and ARGV[2] ~= '' and (passed ~= 3 or outsiders(listeners, ARGV[3])) then
   redis.call(ARGV[2], ARGV[3], '0')
 end
 return passed

@@ -51,7 +51,7 @@ func (s *stage) freed(got row.Release) {
 func TestPassWithNobodyToPassTo(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
-			turn, toNobody := row.Turn{Row: line, Lease: brief}, row.Turn{Row: line}
+			turn, toNobody := row.Turn{Row: rows, Lease: brief}, row.Turn{Row: rows}
 			everybody := []Message{{Channel: channel, Payload: "0"}}
 			sit := func(there Deadlines) State {
 				order := Scores{}
@@ -83,7 +83,7 @@ func TestPassWithNobodyToPassTo(t *testing.T) {
 					Before: with(f.free(), sit(Deadlines{a: time.Minute})), Call: Answers(f.pass(a, wake, toNobody), row.Release{}), After: f.free()},
 				{Name: "and it sits nobody down",
 					Before: f.held(lease, Hash{b: "1"}),
-					Call:   Answers(f.pass(a, wake, row.Turn{Row: line, Lease: brief, Seat: c, Patience: patience}), row.Release{})},
+					Call:   Answers(f.pass(a, wake, row.Turn{Row: rows, Lease: brief, Seat: c, Patience: patience}), row.Release{})},
 				{Name: "A key that is no lock is refused",
 					Before: with(f.free(), State{key: {Value: "7", TTL: lease}}), Call: Fails(f.pass(a, wake, turn), "WRONGTYPE")},
 			})
@@ -100,7 +100,7 @@ func TestPassToTheFirstWhoIsThere(t *testing.T) {
 		s.sits(patience, b, c)
 		s.holds(a, 3)
 		from := s.now()
-		cmd := s.pass(a, wake, row.Turn{Row: line, Lease: brief})
+		cmd := s.pass(a, wake, row.Turn{Row: rows, Lease: brief})
 		got := send(s, cmd)
 		s.passedTo(b, got, from, "0")
 		require.Equal(s, []string{c}, s.row())
@@ -118,7 +118,7 @@ func TestPassToTheFirstWhoIsThere(t *testing.T) {
 		}
 
 		from = s.now()
-		got = send(s, s.pass(b, wake, row.Turn{Row: line, Lease: brief, Shut: 3 * time.Millisecond}))
+		got = send(s, s.pass(b, wake, row.Turn{Row: rows, Lease: brief, Shut: 3 * time.Millisecond}))
 		s.passedTo(c, got, from, "3")
 		require.Empty(s, s.row())
 
@@ -126,7 +126,7 @@ func TestPassToTheFirstWhoIsThere(t *testing.T) {
 		require.True(s, held.Held)
 		require.Equal(s, s.token(43), held.Token)
 		s.lasts(lease, s.ttl(key))
-		s.freed(send(s, s.pass(c, wake, row.Turn{Row: line, Lease: brief})))
+		s.freed(send(s, s.pass(c, wake, row.Turn{Row: rows, Lease: brief})))
 	})
 }
 
@@ -145,7 +145,7 @@ func TestWhoIsGoneIsPassedOver(t *testing.T) {
 			s.listen(v)
 			s.holds(a, 1)
 			from := s.now()
-			got := send(s, s.pass(a, wake, row.Turn{Row: line, Lease: brief}))
+			got := send(s, s.pass(a, wake, row.Turn{Row: rows, Lease: brief}))
 			s.Logf("%s", what)
 			s.passedTo(b, got, from, "0")
 			require.Empty(s, s.row(), what)
@@ -156,7 +156,7 @@ func TestWhoIsGoneIsPassedOver(t *testing.T) {
 
 func TestWhoeverGivesMaySitDownBehindTheOthers(t *testing.T) {
 	onStage(t, func(s *stage) {
-		turn := row.Turn{Row: line, Lease: brief, Seat: u + ":50", Patience: patience}
+		turn := row.Turn{Row: rows, Lease: brief, Seat: u + ":50", Patience: patience}
 		s.listen(u, v)
 
 		// Others wait elsewhere, and it sat before them.
@@ -192,7 +192,7 @@ func TestWhoeverGivesMaySitDownBehindTheOthers(t *testing.T) {
 func TestJunkInTheRowKeepsNobodyFromTheLock(t *testing.T) {
 	onStage(t, func(s *stage) {
 		ctx := s.Context()
-		turn := row.Turn{Row: line, Lease: brief, Seat: u + ":50", Patience: patience}
+		turn := row.Turn{Row: rows, Lease: brief, Seat: u + ":50", Patience: patience}
 		for what, spoil := range map[string]func(){
 			"the row is a text":    func() { s.client.Set(ctx, line, "x", 0) },
 			"its other set is":     func() { s.client.Set(ctx, alive, "x", 0) },
@@ -234,7 +234,7 @@ func TestAListenerOfAStrangeNameIsServedLikeAnother(t *testing.T) {
 		s.sits(patience, "junk", b)
 		s.listen(v)
 		s.holds(a, 1)
-		require.True(s, send(s, s.pass(a, wake, row.Turn{Row: line, Lease: brief})).Passed)
+		require.True(s, send(s, s.pass(a, wake, row.Turn{Row: rows, Lease: brief})).Passed)
 		require.Len(s, s.hash(), 1)
 		require.LessOrEqual(s, s.ttl(key), brief, "it is over soon")
 		require.Len(s, s.heard(), 1)
@@ -256,7 +256,7 @@ func TestATokenThatIsNoNumberKeepsNobodyFromGivingBack(t *testing.T) {
 			s.listen(v)
 			s.sits(patience, b)
 			s.holds(a, 1)
-			got := send(s, s.pass(a, wake, row.Turn{Row: line, Lease: brief}))
+			got := send(s, s.pass(a, wake, row.Turn{Row: rows, Lease: brief}))
 			s.Log(what)
 			s.freed(got)
 		}
@@ -274,7 +274,7 @@ func TestAGreatTokenArrivesWhole(t *testing.T) {
 		s.listen(v)
 		s.sits(patience, b)
 		s.holds(a, 1)
-		require.True(s, send(s, s.pass(a, wake, row.Turn{Row: line, Lease: brief})).Passed)
+		require.True(s, send(s, s.pass(a, wake, row.Turn{Row: rows, Lease: brief})).Passed)
 		messages := s.heard()
 		require.Len(s, messages, 1)
 		require.Equal(s, strconv.Itoa(great), strings.Fields(messages[0])[3])
@@ -295,7 +295,7 @@ func TestAFullServerAcceptsARelease(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
 			s := full(t, f, func(s *stage) { s.holds(a, 1) })
-			turn := row.Turn{Row: line, Lease: brief, Seat: u + ":50", Patience: patience}
+			turn := row.Turn{Row: rows, Lease: brief, Seat: u + ":50", Patience: patience}
 			s.freed(send(s, s.pass(a, wake, turn)))
 
 			// Those who sat before have it passed: what comes after the first write is not refused.
@@ -320,7 +320,7 @@ func TestOneThatIsToBePassedToNobodyIsForEverybody(t *testing.T) {
 		send(s, s.enlist(a, lease, patience))
 		send(s, s.enlist(b, lease, patience))
 		for _, freed := range []bool{true, false} {
-			require.Equal(s, row.Release{Freed: freed}, send(s, s.pass(a, wake, row.Turn{Row: line})))
+			require.Equal(s, row.Release{Freed: freed}, send(s, s.pass(a, wake, row.Turn{Row: rows})))
 			require.Equal(s, []string{woken}, s.heard())
 			require.EqualValues(s, 1, s.client.ZCard(s.Context(), line).Val())
 		}
@@ -330,7 +330,7 @@ func TestOneThatIsToBePassedToNobodyIsForEverybody(t *testing.T) {
 // An owner that wants another lease than a pass gives is told, and asks.
 func TestOneThatCannotBePassedTheLockIsTold(t *testing.T) {
 	onStage(t, func(s *stage) {
-		turn := row.Turn{Row: line, Lease: brief}
+		turn := row.Turn{Row: rows, Lease: brief}
 		told := row.Release{Freed: true, Told: true}
 		scene := func(ours, outsiders int) {
 			s.listen(v, w)

@@ -52,17 +52,18 @@ type Sitting struct {
 
 // Enlist takes the lock for an owner if it is free, with one hold and the lease as TTL. Else the owner sits down in the
 // row, or stays where it sits, and is known to be there for patience. It may ask again and again. The keys are those of
-// the lock and, where there is one, its token.
+// the lock and, where there is one, its token; row are those of keys.LockRowKeys. Without a row the owner does not sit down.
 //
 // With looks the owner cannot be passed the lock, because it wants another lease than a pass gives. When its turn comes its
 // process is told to ask.
-func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row string, patience time.Duration, looks bool) scripts.Command[Sitting] {
-	args := [5]any{owner, scripts.Milliseconds(lease), row, scripts.Milliseconds(patience), 1}
-	n := 4
+func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row []string, patience time.Duration, looks bool) scripts.Command[Sitting] {
+	args := [4]any{owner, scripts.Milliseconds(lease), scripts.Milliseconds(patience), 1}
+	n := 3
 	if looks {
-		n = 5
+		n = 4
 	}
-	return scripts.Array(s.enlist, keys, args[:n], func(reply scripts.Reply) (Sitting, error) {
+	var all [most]string
+	return scripts.Array(s.enlist, join(&all, keys, row), args[:n], func(reply scripts.Reply) (Sitting, error) {
 		var numbers [3]int64
 		if err := scripts.Numbers(reply, numbers[:]); err != nil {
 			return Sitting{}, err
@@ -78,12 +79,20 @@ func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row st
 			return Sitting{scripts.Attempt{Remaining: remaining}, numbers[2], numbers[0] == 2}, err
 		}
 		return Sitting{}, fmt.Errorf("answered the outcome %d where 0, 1 or 2 was expected", numbers[0])
-	})
+	}).Needs(len(keys))
+}
+
+const most = 6 // keys: of a lock, its token, and the row
+
+// join puts the keys together. What they are put into may stay on the caller's stack.
+func join(all *[most]string, keys, row []string) []string {
+	n := copy(all[:], keys)
+	return all[:n+copy(all[n:], row)]
 }
 
 // A Turn is what a release says of those who wait.
 type Turn struct {
-	Row   string
+	Row   []string      // keys.LockRowKeys
 	Lease time.Duration // of who is passed the lock; 0 to pass it to nobody
 	Token int64         // the last of the giver's; 0 for none, and for locks that issue none
 
@@ -106,23 +115,28 @@ type Release struct {
 }
 
 // Pass ends all holds of an owner, whatever their number, and has the first in the row hold; when there is none it wakes
-// the waiters. An owner that held nothing leaves the row. It needs no memory, so a full server accepts it.
+// the waiters. An owner that held nothing leaves the row. It needs no memory, so a full server accepts it. Without a row it is
+// a release whose message is for everybody; such a one does without the token too if the owner has none of its own.
 func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn) scripts.Command[Release] {
-	args := [11]any{owner, wake.Publish, wake.Channel, turn.Row, scripts.Milliseconds(turn.Lease)} // appending would allocate
-	n := 5
+	args := [10]any{owner, wake.Publish, wake.Channel, scripts.Milliseconds(turn.Lease)} // appending would allocate
+	n, needs := 4, 1
 	if turn.Seat != "" || turn.Shut != 0 {
-		args[5], args[6], args[7] = turn.Seat, scripts.Milliseconds(turn.Patience), turn.Shut.Milliseconds()
-		args[8], args[9] = scripts.Milliseconds(turn.Open), 0
+		args[4], args[5], args[6] = turn.Seat, scripts.Milliseconds(turn.Patience), turn.Shut.Milliseconds()
+		args[7], args[8] = scripts.Milliseconds(turn.Open), 0
 		if turn.Looks {
-			args[9] = 1
+			args[8] = 1
 		}
-		n = 10
+		n = 9
 	}
 	if s.tokens {
 		args[n] = turn.Token
 		n++
+		if turn.Token != 0 {
+			needs = 2 // the counter is to be looked at
+		}
 	}
-	return scripts.Integer(s.pass, keys, args[:n], readRelease)
+	var all [most]string
+	return scripts.Integer(s.pass, join(&all, keys, turn.Row), args[:n], readRelease).Needs(needs)
 }
 
 func readRelease(reply scripts.Reply) (Release, error) {

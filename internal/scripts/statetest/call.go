@@ -8,16 +8,20 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
-// Send executes a command the way the library does, by its hash and then with its source, and returns what it read.
+// Send executes a command the way the library does, by its hash, then with its source, and with fewer keys where it may not have all, and returns what it read.
 func Send[R any](ctx context.Context, client redis.UniversalClient, command scripts.Command[R]) (R, error) {
 	cmd := command.Cmder(ctx, false)
 	err := client.Process(ctx, cmd)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		cmd = command.Cmder(ctx, true)
 		err = client.Process(ctx, cmd)
+	}
+	if narrow, ok := command.Narrow(); ok && outcome.OfKeys(err) {
+		return Send(ctx, client, narrow)
 	}
 	if err != nil {
 		var none R
