@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redlatch/redlatch/proof/internal/history"
 )
@@ -69,7 +70,7 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 			taken = slices.Clone(locked)
 			for _, a := range t.Acts {
 				if a.Mode == history.Exclusive && !a.Try {
-					taken = append(taken, stretch{a.Called, min(a.Back, h.End)})
+					taken = append(taken, stretch{a.Called, min(announcedUntil(h, a, terms), h.End)})
 				}
 			}
 			return taken
@@ -102,6 +103,21 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 		}
 		return []stretch{{0, history.Never}} // what does not wait
 	}
+}
+
+// announced is for how long a writer keeps readers out that has said that it waits, and says nothing more.
+const announced = history.Time(6 * time.Second)
+
+// announcedUntil is until when a writer that waits may keep readers out. One whose client cannot take its announcement back when
+// it leaves, or has died, keeps them out for as long as an announcement lasts.
+func announcedUntil(h *history.History, a *history.Act, terms Terms) history.Time {
+	switch killed := h.KilledAt(a.Client); {
+	case a.Back == history.Never && killed != history.Never:
+		return killed + announced
+	case a.Outcome != history.Got && a.Back != history.Never && h.Hindered(a.Client, a.Called, a.Back+terms.Slack):
+		return a.Back + announced
+	}
+	return a.Back
 }
 
 // possible is the time in which an act may have its object.

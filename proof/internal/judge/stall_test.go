@@ -64,6 +64,21 @@ func TestAReaderOrWriterThatSleeps(t *testing.T) {
 		{"a reader behind a writer that waits", tell(lock, does(
 			reads("a", second, 0, 20*second), act{client: "w", called: 2 * second, back: 20*second + quick, leave: 21 * second},
 			reads("b", 3*second, 22*second, 23*second))), ""},
+		{"a reader behind a writer that gave up", tell(lock, does(
+			reads("a", second, 0, 5*second), act{client: "w", called: 2 * second, back: 4 * second, outcome: history.Refused},
+			reads("b", 3*second, 9*second, 10*second))), "stall"},
+		{"a reader behind a writer that gave up and could not say so", tell(lock, does(
+			reads("a", second, 0, 5*second), act{client: "w", called: 2 * second, back: 4 * second, outcome: history.Refused},
+			reads("b", 3*second, 12*second, 13*second)), event(history.Suspend, "w", 3*second), event(history.Resume, "w", 20*second)), ""},
+		{"a reader that waits for longer than one that has not said so can keep it out", tell(lock, does(
+			reads("a", second, 0, 5*second), act{client: "w", called: 2 * second, back: 4 * second, outcome: history.Refused},
+			reads("b", 3*second, 14*second, 15*second)), event(history.Suspend, "w", 3*second), event(history.Resume, "w", 20*second)), "stall"},
+		{"a reader behind a writer that was killed", tell(lock, does(
+			reads("a", second, 0, 4*second), act{client: "w", called: 2 * second, back: never},
+			reads("b", 3*second, 12*second, 13*second)), event(history.Kill, "w", 4*second)), ""},
+		{"a reader that waits for longer than a writer that was killed can keep it out", tell(lock, does(
+			reads("a", second, 0, 4*second), act{client: "w", called: 2 * second, back: never, lease: 2 * second},
+			reads("b", 3*second, 14*second, 15*second)), event(history.Kill, "w", 4*second)), "stall"},
 		{"a writer behind readers", tell(lock, does(
 			reads("a", second, 0, 6*second), reads("b", 5*second, 0, 10*second), act{client: "w", called: 2 * second, back: 11 * second, leave: 12 * second})), ""},
 		{"a writer behind a short reader within a long one", tell(lock, does(
