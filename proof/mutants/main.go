@@ -81,10 +81,11 @@ func put(m mutant, folder string) (overlay string, err error) {
 		if err != nil {
 			return "", err
 		}
+		latest := file // or what an earlier edit has made of it
 		if replace[file] != "" {
-			return "", fmt.Errorf("two edits of %s", e.file)
+			latest = replace[file]
 		}
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(latest)
 		if err != nil {
 			return "", err
 		}

@@ -54,7 +54,7 @@ var mutants = []mutant{
 
 	// Defects of this library, each put back as it was before the commit that mended it.
 	{"6780b13: a process sits in the row although the head of its line cannot be passed the lock", []edit{
-		{"internal/baselock/remote.go", "b.row, patience(set), !passable(set))", "b.row, patience(set), false)"},
+		{"internal/baselock/remote.go", "b.rowKeys, patience(set), !passable(set))", "b.rowKeys, patience(set), false)"},
 		{"internal/baselock/remote.go", "patience(next.set), !passable(next.set)", "patience(next.set), false"},
 	}, []string{"stall"}},
 	{"89da549: what is being given back is renewed", []edit{{"internal/baselock/hold.go",
