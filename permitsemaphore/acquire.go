@@ -111,9 +111,18 @@ func (g *grant) begin(sent time.Time) error {
 			g.lease))
 	}
 	g.since = sent
+	g.start(sent, trusted)
+	return nil
+}
+
+// start has the grant be found by its ids, and kept. It is trusted until then, by what Redis has confirmed at news.
+func (g *grant) start(news, trusted time.Time) {
+	g.news = news
+	if g.since.IsZero() {
+		g.since = clock.Now()
+	}
 	for _, id := range g.ids {
 		g.semaphore.counter.Session.Own.Store(id, g)
 	}
 	g.semaphore.counter.Session.Watchdog.Keep(&g.ticket, g, g.terms(trusted, g.end()))
-	return nil
 }

@@ -26,6 +26,9 @@ type grant struct {
 	first     string // of the ids, also when it has been released: what events call it by
 	ending    holds.Ending
 	since     time.Time
+	news      time.Time // before Redis was asked when it confirmed the ids
+	seen      int64     // what inspections was before that
+	swapped   bool      // its ids were made for waiters of these terms, and no program has had them
 	ticket    watchdog.Ticket
 	turn      chan struct{} // capacity 1: changes of the lease come one after another
 
@@ -34,6 +37,8 @@ type grant struct {
 	leaving  []string      // those of them that are being released by id
 	calls    int           // that are under way by an id
 	shown    bool          // the program has been told the ids
+	changed  bool          // the lease was changed, or may have been
+	until    time.Time     // once it is released: up to when it was trusted
 	dropped  bool          // the Permit has become unreachable
 	there    *holds.Place  // where a dropped one was acquired
 	look     *time.Timer   // for a dropped one that is not reported yet
@@ -49,7 +54,7 @@ func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
 	if len(ids) > 0 {
 		first = ids[0]
 	}
-	g := &grant{semaphore: s, set: set, ids: ids, first: first, turn: make(chan struct{}, 1), lease: set.FirstLease()}
+	g := &grant{semaphore: s, set: set, ids: ids, first: first, turn: make(chan struct{}, 1), lease: set.FirstLease(), shown: set.Observe != nil, seen: inspections.Load()}
 	switch {
 	case set.NoLease:
 		g.lease = NoLease

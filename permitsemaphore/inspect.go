@@ -22,6 +22,7 @@ func (s *Semaphore) Inspect(ctx context.Context) (redlatch.Info, error) {
 	if err != nil {
 		return redlatch.Info{}, err
 	}
+	inspections.Add(1)
 	info := s.counter.Info()
 	info.Exists, info.TTL = look.Exists, look.TTL
 	info.Value, info.Total = look.Available, look.Available+look.Acquired

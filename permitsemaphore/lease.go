@@ -93,6 +93,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 	over := func() { <-g.turn }
 	g.mu.Lock()
 	ids, lost, released := g.ids, g.lost, g.released
+	g.changed = true
 	g.mu.Unlock()
 	switch {
 	case lost != nil:

@@ -27,7 +27,8 @@ func newPermit(inner *grant) *Permit {
 }
 
 // ID returns the id of the permit, 32 hexadecimal digits, with which any process may release it. Of several permits it
-// is the first id; of none it is empty.
+// is the first id; of none it is empty. After Release it may be empty, if it was not asked for before: the permit may have
+// gone to another goroutine of this process, and by its id the program could release what that one has.
 func (p *Permit) ID() string {
 	p.inner.tell()
 	id := p.inner.Owner()

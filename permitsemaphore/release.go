@@ -13,6 +13,7 @@ import (
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/scripts"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -35,45 +36,63 @@ func (g *grant) Unlock(ctx context.Context) error {
 	g.mu.Unlock()
 	g.ending.End(errs.Released)
 	g.leave()
-	err := g.giveBack(ctx, ids, elsewhere)
-	if lost != nil {
+	g.until = g.ticket.TrustedUntil()
+	var whole bool
+	var err error
+	switch {
+	case len(ids) == 0:
+		whole = true
+	case lost != nil || elsewhere > 0 || g.set.Scripted:
+		whole, err = g.giveBack(ctx, ids, elsewhere)
+	default:
+		whole, err = g.handOn(ctx, ids)
+	}
+	switch {
+	case lost != nil:
 		err = lost
+	case !whole:
+		err = g.lose(gone, nil)
 	}
 	g.finish(settings.Released, err)
 	return err
 }
 
-// giveBack sends the release. Permits that are missing were lost, unless an earlier send of this very release may have
-// given them back while the lease was still trusted.
-func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) error {
-	if len(ids) == 0 {
-		return nil
-	}
+// giveBack sends the release, and tells whether all permits were there. Those that are missing were lost, unless an earlier
+// send of this very release may have given them back while the lease was still trusted.
+func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) (whole bool, err error) {
+	back, receipt, err := release(ctx, g, ids, func(wake scripts.Wake) scripts.Command[int64] {
+		return script.GiveBack(g.semaphore.keys, ids, wake)
+	})
+	return err != nil || back >= int64(len(ids)-elsewhere) || back == 0 && g.before(receipt), err
+}
+
+// before tells whether an earlier send of a command, of which the last one found nothing, may have found the permits.
+func (g *grant) before(receipt delivery.Receipt) bool {
+	return receipt.Doubt && clock.Now().Before(g.until)
+}
+
+// release sends what ends the permits. What is not confirmed is given back in the background, with all of those ids.
+func release(ctx context.Context, g *grant, all []string, build func(wake scripts.Wake) scripts.Command[int64]) (int64, delivery.Receipt, error) {
 	// On a cluster this may have to ask for the family of channels, which has nothing to do with the end of ctx.
 	limit := delivery.Limit{Outage: g.set.ReleaseTimeout, Total: g.set.ReleaseTimeout, Stubborn: true}
 	wake, err := g.semaphore.counter.WakeWithin(ctx, limit.Total)
 	if err != nil {
-		go g.giveBackLater(ids)
-		return g.unconfirmed(err, false)
+		go g.giveBackLater(all)
+		return 0, delivery.Receipt{}, g.unconfirmed(err, false)
 	}
 	returned := false
 	defer func() { // a hook of the client may panic on this goroutine, and nobody can release the permits again
 		if !returned {
-			go g.giveBackLater(ids)
+			go g.giveBackLater(all)
 		}
 	}()
-	back, receipt, err := delivery.Within(ctx, g.semaphore.counter.Session.Dispatch, script.GiveBack(g.semaphore.keys, ids, wake), limit)
+	answer, receipt, err := delivery.Within(ctx, g.semaphore.counter.Session.Dispatch, build(wake), limit)
 	returned = true
-	switch {
-	case err != nil:
-		go g.giveBackLater(ids)
-		return g.unconfirmed(err, delivery.AsFailure(err).Doubt)
-	case back >= int64(len(ids)-elsewhere):
-		return nil
-	case back == 0 && receipt.Doubt && clock.Now().Before(g.ticket.TrustedUntil()):
-		return nil
+	if err != nil {
+		go g.giveBackLater(all)
+		return 0, receipt, g.unconfirmed(err, delivery.AsFailure(err).Doubt)
 	}
-	return g.lose(gone, nil)
+	return answer, receipt, nil
 }
 
 // owedWithin is how long the release of a permit without a lease is repeated.

@@ -20,6 +20,8 @@
 //   - Deadlines are set and judged by the server's clock alone. The clock of a client does not matter, except between
 //     clients of Redisson, which use their own clocks.
 //   - An id can be passed on: with it any process may release the permit or change its lease.
+//   - A permit that is released while another goroutine of the process waits for one goes to that one, for a few milliseconds
+//     without a command: [redlatch.WithLocalHandOff] turns it off. An id that the program has asked for is never another's.
 //   - A permit is taken once and comes back once, whatever happens to the messages: those available and those taken add
 //     up to the number that was set.
 //
@@ -68,14 +70,15 @@ const noun = "permit semaphore"
 
 // The options of an acquisition, and of New.
 const (
-	tryOptions     = settings.Lease | settings.NoLease | settings.MaxHold | settings.WatchdogTimeout
+	tryOptions     = settings.Lease | settings.NoLease | settings.MaxHold | settings.WatchdogTimeout | settings.LocalHandOff
 	acquireOptions = tryOptions | settings.Wait
 	newOptions     = acquireOptions | settings.TTL
 )
 
 // New makes a semaphore. It does no I/O: the number of permits is set with TrySetPermits, by any process. It panics if
 // the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options:
-// WithLease, WithNoLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, and those that every primitive takes.
+// WithLease, WithNoLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, WithLocalHandOff, and those that every
+// primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, noun, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
 	return &Semaphore{c, script.NamesOf(c.Key)}
@@ -89,7 +92,7 @@ func (s *Semaphore) Name() string { return s.counter.Name }
 // ErrNotAcquired too if the last answer was a refusal, ErrUnavailable instead if the last attempt failed, and the reason
 // alone if there was no answer yet. n is at most 10 000; a Permit of 0 holds nothing.
 //
-// Options: WithLease, WithNoLease, WithMaxHold, WithWatchdogTimeout, WithWait. Without a lease the permits are renewed
+// Options: WithLease, WithNoLease, WithMaxHold, WithWatchdogTimeout, WithLocalHandOff, WithWait. Without a lease the permits are renewed
 // while the Permit, or a context made from it, is reachable and not released.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) (*Permit, error) {
 	a, err := s.begin("Acquire", n, acquireOptions, opts)

@@ -42,6 +42,9 @@ func (k *seeker) Abandon() { k.Begin(nil).Decline([]int{0}) }
 // Owner is nothing: a permit has no owner.
 func (k *seeker) Owner() string { return "" }
 
+// Receive has nothing to take: permits that have moved are the seeker's already.
+func (k *seeker) Receive(any) {}
+
 func (k *seeker) Asks() int                 { return len(k.wants) }
 func (k *seeker) Unstored() bool            { return false }
 func (k *seeker) Took(int, time.Time) error { return nil }

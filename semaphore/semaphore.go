@@ -84,12 +84,12 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	if err := s.count("Release", n); err != nil || n == 0 {
 		return err
 	}
-	left, fate := s.counter.Move(n)
+	left, fate := s.counter.Move(n, nil)
 	kept := fate == counter.Unsure
 	var err error
 	if kept {
 		if kept, err = s.keep(ctx, left); kept {
-			left, fate = s.counter.MoveKept(left)
+			left, fate = s.counter.MoveKept(left, nil)
 		} else {
 			fate = counter.Moved
 		}

@@ -99,81 +99,6 @@ func (c *Counter) streak(sent time.Time, alone bool) cohort.Streak {
 	return cohort.Streak{News: sent, Alone: alone, Trip: c.Session.Dispatch.Trip(c.Key)}
 }
 
-// A Fate is what is to become of permits that are given back.
-type Fate int
-
-const (
-	Back   Fate = iota // they go back
-	Moved              // they are somebody's
-	Unsure             // Redis has to be asked whether they may move
-)
-
-// Move moves n permits that are given back to those of this process who wait, in their order, and answers how many are left
-// and what is to become of those.
-func (c *Counter) Move(n int64) (left int64, fate Fate) { return c.move(n, cohort.Claim{}, false) }
-
-// MoveKept is Move for permits that Keep has kept. It waits until the attempt of the first waiter ends, for as long as the lot
-// is young: if the permits went back, the waiter would be told of them and ask again, and each release would find it asking.
-func (c *Counter) MoveKept(n int64) (left int64, fate Fate) {
-	l := c.lot()
-	if l == nil {
-		return n, Back
-	}
-	l.mu.Lock()
-	patience := l.streak.FreshFor(clock.Now())
-	l.mu.Unlock()
-	claim, claimed := l.line.ClaimSoon(patience)
-	return c.move(n, claim, claimed)
-}
-
-// move begins with the claim, if there is one.
-func (c *Counter) move(n int64, claim cohort.Claim, claimed bool) (left int64, fate Fate) {
-	defer func() {
-		if claimed {
-			claim.End() // the message of the release wakes the waiter
-		}
-	}()
-	l := c.lot()
-	if l == nil || c.defaults.Scripted {
-		return n, Back
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	young := l.youngLocked()
-	for n > 0 {
-		next, _ := l.line.Next().(*waiter)
-		if next == nil || next.set.Scripted || next.n > n || clock.Now().Before(l.closed) {
-			l.permits = max(0, l.permits-n)
-			return n, Back
-		}
-		fits := young && l.permits >= next.n
-		if fits && !claimed {
-			claim, claimed = l.line.Claim()
-		}
-		if !fits || !claimed { // its attempt is under way, perhaps: if the permits went back, it would be told of them and ask again
-			l.permits = max(0, l.permits-n)
-			return n, Unsure
-		}
-		claimed = false
-		who := claim.Who().(*waiter)
-		if who.n > n || who.set.Scripted { // another one: the first has left
-			claim.Refuse(who)
-			continue
-		}
-		if !claim.Give(moved{}, cohort.Bound(-1, who.set.Poll)) {
-			continue
-		}
-		n -= who.n
-		if after, _ := l.line.Next().(*waiter); after != nil && after.n < who.n {
-			l.line.Wake() // in the row the process stands with what the one before it wants
-		}
-	}
-	return 0, Moved
-}
-
-// moved is what a waiter is given to whom permits have moved.
-type moved struct{}
-
 // Keep asks whether n permits may move. cmd gives them back if not, and settle does that when the outcome of cmd is unknown.
 func (c *Counter) Keep(ctx context.Context, op Operation, n int64, cmd scripts.Command[int64],
 	settle func(wake scripts.Wake, call lane.Call) scripts.Command[int64]) (bool, error) {
@@ -187,13 +112,23 @@ func (c *Counter) Keep(ctx context.Context, op Operation, n int64, cmd scripts.C
 			return err
 		}
 	})
+	if err != nil {
+		return false, err
+	}
+	return c.Answered(reply, n, sent), nil
+}
+
+// Answered takes note of what Redis answers that was asked at sent whether n permits may move, and tells whether they may.
+func (c *Counter) Answered(reply, n int64, sent time.Time) (kept bool) {
+	kept = reply == row.Kept || reply == row.Renamed
 	l := c.lot()
-	if err != nil || l == nil {
-		return err == nil && reply == row.Kept, err
+	if l == nil {
+		return kept
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch reply {
+	case row.Renamed:
 	case row.Kept: // and all others that this process has may move as well
 		l.permits, l.streak = l.permits+n, c.streak(sent, true)
 	case row.Outsiders:
@@ -201,5 +136,5 @@ func (c *Counter) Keep(ctx context.Context, op Operation, n int64, cmd scripts.C
 	default:
 		l.permits = 0
 	}
-	return reply == row.Kept, nil
+	return kept
 }

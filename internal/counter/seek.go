@@ -26,6 +26,9 @@ type Seeker interface {
 
 	// Owner is how the events call what the seeker has got; empty where that has no identity.
 	Owner() string
+
+	// Receive takes, on the seeker's goroutine, what has moved to it; see Goods.
+	Receive(gift any)
 }
 
 // An Attempt is one script that serves several seekers in order, the first of whom it is made by.
@@ -105,8 +108,11 @@ func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s S
 		}
 		return *w.last.Load(), unanswered(ctx, err, line.Found())
 	}
-	if given, ok := w.offer.Grant.(share); ok {
+	switch given := w.offer.Grant.(type) {
+	case share:
 		return got, tell(given.attempt, given.i, given.receipt)
+	case moved:
+		s.Receive(given.gift)
 	}
 	return got, nil
 }

@@ -138,6 +138,7 @@ func (s *seeker) Begin(behind []counter.Seeker) counter.Attempt {
 
 func (s *seeker) Abandon()                  {}
 func (s *seeker) Owner() string             { return "" }
+func (s *seeker) Receive(any)               {}
 func (s *seeker) Asks() int                 { return len(s.wants) }
 func (s *seeker) Unstored() bool            { return false }
 func (s *seeker) Took(int, time.Time) error { return nil }

@@ -99,6 +99,7 @@ func decoders() []decoder {
 		of(permitsemaphore.Acquire(permits, []string{"1"}, lease, wake, call)),
 		of(permitsemaphore.AcquireInOrder(permits, []permitsemaphore.Want{{IDs: []string{"1"}}, {IDs: []string{"2"}}}, wake, row.Candidate{}, call)),
 		of(permitsemaphore.AcquireInOrder(permits, []permitsemaphore.Want{{IDs: []string{"1"}}}, wake, row.Candidate{ID: owner}, call)),
+		of(permitsemaphore.Swap(permits, []string{"1"}, []string{"2"}, owner, lease, wake)),
 		of(permitsemaphore.GiveBack(permits, []string{"1"}, wake)), of(permitsemaphore.Release(permits, []string{"1"}, wake, call)),
 		of(permitsemaphore.Renew([]permitsemaphore.Renewal{{IDs: []string{"1"}}, {IDs: []string{"2"}}})),
 		of(permitsemaphore.UpdateLease(permits, []string{"1"}, lease, wake, call)), of(permitsemaphore.LeaseTime(permits, "1", wake)),

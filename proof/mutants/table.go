@@ -33,6 +33,8 @@ var mutants = []mutant{
 		"  add(expired)\n", ""}}, []string{"conservation", "stall"}},
 	{"a semaphore has a permit too many", []edit{{"internal/scripts/semaphore/acquire.lua",
 		"math.floor((available - taken) / each)", "math.floor((available + 1 - taken) / each)"}}, []string{"permits"}},
+	{"a permit moves although the program was told its id", []edit{{"permitsemaphore/move.go",
+		"case g.shown, g.seen", "case g.seen"}}, []string{"ids"}},
 	{"a latch opens one too early", []edit{{"internal/scripts/countdownlatch/count_down.lua",
 		"if tonumber(value) > 1 then", "if tonumber(value) > 2 then"}}, []string{"early latch", "conservation"}},
 	{"waiters believe in messages", []edit{{"internal/cohort/schedule.go",

@@ -40,6 +40,7 @@ var (
 	acquire     = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, prelude, scripts.Prelude(folder, "alone.lua"))
 	wait        = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, prelude, row.Wait)
 	giveBack    = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, prelude)
+	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, row.Others, prelude)
 	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, prelude)
 	renew       = scripts.Load(folder, "permitsemaphore/renew")
 	updateLease = scripts.Load(folder, "permitsemaphore/update_lease", lane.Prelude, row.Announce, prelude)
@@ -142,6 +143,21 @@ func GiveBack(of Names, ids []string, wake scripts.Wake) scripts.Command[int64] 
 		return scripts.Integer(giveBack, of.plain(), []any{wake.Publish, wake.Channel, wake.Row, ids[0]}, scripts.Int64)
 	}
 	return scripts.Integer(giveBack, of.plain(), list([]any{wake.Publish, wake.Channel, wake.Row}, ids), scripts.Int64)
+}
+
+// What Swap answers besides row.Kept, row.Outsiders and 0.
+const (
+	Some = -1 // some of the old ids were not there, and the others were given back
+	None = -2 // none of them was there, or no semaphore: they were lost, or an earlier execution has given them back
+)
+
+// Swap has permits go from their ids to as many fresh ones, with that lease, and answers row.Kept; a repetition answers the
+// same. If anybody but the session waits, or if the semaphore is not there or has fewer permits than none, they are given back.
+// With an empty session it looks for nobody, and answers row.Renamed.
+func Swap(of Names, ids, fresh []string, session string, lease time.Duration, wake scripts.Wake) scripts.Command[int64] {
+	args := make([]any, 0, 6+2*len(ids))
+	args = append(args, wake.Publish, wake.Channel, wake.Row, session, milliseconds(lease), len(ids))
+	return scripts.Integer(swap, of.plain(), list(list(args, ids), fresh), scripts.Int64)
 }
 
 // Release gives back all ids, or none when one of them is unknown or has expired, and answers which. No id may occur

@@ -34,6 +34,7 @@ var (
 const (
 	Kept      = 1 // nobody else waits
 	Outsiders = 2 // somebody listens who is not known to be of this library
+	Renamed   = 3 // nobody was looked for
 )
 
 // A Candidate stands for a process in the row of a semaphore.

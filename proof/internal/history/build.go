@@ -163,6 +163,8 @@ func (b *builder) tell(r Record) error {
 		a.Certain = max(a.Certain, r.At)
 	case Told:
 		a.Told = min(a.Told, r.At)
+	case Named:
+		a.IDs = append(a.IDs, r.Text)
 	case Leave:
 		a.Leaving = min(a.Leaving, r.At)
 	case Left:

@@ -49,10 +49,11 @@ type Act struct {
 	Queued  Time // 0 when the waiter was not seen in the queue
 
 	// Of a hold.
-	Certain Time // the last moment at which it was certainly in force: its return, or a later Valid
-	Told    Time // when its context ended with a loss; Never
-	Leaving Time // when its release was called; Never
-	Over    Time // when its release returned and had happened; Never
+	IDs     []string // that the program was told
+	Certain Time     // the last moment at which it was certainly in force: its return, or a later Valid
+	Told    Time     // when its context ended with a loss; Never
+	Leaving Time     // when its release was called; Never
+	Over    Time     // when its release returned and had happened; Never
 }
 
 // An Outage is a time in which a client could not act.

@@ -20,6 +20,7 @@ const (
 	Doubt   What = "doubt"   // it returned with another error, and may have happened
 	Valid   What = "valid"   // Hold.Valid said true; the moment is a reading of the clock from before the question
 	Told    What = "told"    // the context of the hold has ended with a loss
+	Named   What = "named"   // the program was told the id of the hold that is in Text
 	Leave   What = "leave"   // Unlock or Release is about to be called
 	Left    What = "left"    // it returned, and the hold is given back
 	Unsure  What = "unsure"  // it returned with an error: the hold may or may not be given back
@@ -82,5 +83,5 @@ type Record struct {
 	Queued Time   `json:"queued,omitempty"` // of Got: when the waiter was seen in the queue; 0 if it was not
 	From   Time   `json:"from,omitempty"`   // of Outside: when the act began; it had its effect between then and At
 	Loss   bool   `json:"loss,omitempty"`   // of Outside: the server may have lost what it had acknowledged
-	Text   string `json:"text,omitempty"`   // an error, for the reader
+	Text   string `json:"text,omitempty"`   // an error, for the reader; of Named the id
 }

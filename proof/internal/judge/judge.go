@@ -61,6 +61,7 @@ type check struct {
 var checks = []check{
 	{"exclusion", exclusion},
 	{"permits", permits},
+	{"ids", ids},
 	{"tokens", tokens},
 	{"stale write", staleWrites},
 	{"data", data},

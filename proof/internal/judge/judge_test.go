@@ -50,6 +50,7 @@ type act struct {
 	queued  history.Time
 	within  int64
 	try     bool
+	ids     []string // that it was told, at the end
 }
 
 const never = -1
@@ -95,6 +96,9 @@ func (a act) tell(l *tale) {
 	}
 	if a.told != 0 {
 		at(history.Told, a.told)
+	}
+	for _, id := range a.ids {
+		l.add(history.Record{What: history.Named, Client: a.client, Op: r.Op, At: a.leave, Text: id})
 	}
 	if a.leave != 0 {
 		at(history.Leave, a.leave)

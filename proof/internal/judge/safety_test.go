@@ -124,6 +124,18 @@ func TestMorePermitsThanThereAre(t *testing.T) {
 	})
 }
 
+func TestAnIdOfTwoHolds(t *testing.T) {
+	pool := history.Record{N: 2}
+	permit := func(called history.Time, ids ...string) act {
+		return act{mode: history.Permits, n: 1, called: called, valid: called + second, leave: called + second, ids: ids}
+	}
+	try(t, []trial{
+		{"the second has what the first was told", tell(pool, does(permit(1*second, "x"), permit(3*second, "x"))), "ids"},
+		{"each has its own", tell(pool, does(permit(1*second, "x", "y"), permit(3*second, "z"))), ""},
+		{"it was told twice", tell(pool, does(permit(1*second, "x", "x"), permit(3*second))), ""},
+	})
+}
+
 func TestTokensThatDoNotGrow(t *testing.T) {
 	lock := history.Record{}
 	take := func(from history.Time, token int64) act {

@@ -42,6 +42,7 @@ func (hold) Extend(context.Context, time.Duration) error { return nil }
 func (hold) Leave() bool                                 { return false }
 func (hold) Token() int64                                { return 0 }
 func (h hold) Owner() string                             { return h.owner }
+func (h hold) IDs() []string                             { return nil }
 func (h hold) Release(ctx context.Context) error         { return h.free(ctx) }
 
 var owners atomic.Int64

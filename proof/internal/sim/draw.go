@@ -34,6 +34,9 @@ func Draw(seed uint64) Plan {
 		if d.IntN(10) == 0 { // a crowd, in which a lock stays for long
 			workers = 8
 		}
+		if o := p.Objects[0]; len(p.Objects) == 1 && (o.Kind == Semaphore || o.Kind == Permits) && d.IntN(2) == 0 { // many for few permits
+			workers = 8
+		}
 		for range workers {
 			var steps []Step
 			for range pace.steps + d.IntN(pace.steps) {
@@ -142,9 +145,16 @@ func (d dice) step(objects []Object, most time.Duration) Step {
 		s.Patience = pick(d, 0, 0, shortPatience, longestPatience)
 	}
 	s.Prefer = s.Way == "write" && !o.WritersFirst && d.IntN(8) == 0
-	if o.Kind == Permits && d.IntN(6) == 0 {
-		s.NoLease, s.Wait = true, cmp.Or(s.Wait, 20*time.Second)
-		return s
+	if o.Kind == Permits {
+		s.Scripted, s.See = d.IntN(8) == 0, pick(d, "", "", "", AtOnce, Midway, Beside, After)
+		switch d.IntN(6) {
+		case 0:
+			s.NoLease, s.Wait = true, cmp.Or(s.Wait, 20*time.Second)
+			return s
+		case 1, 2, 3: // permits of equal terms move without a command
+			s.N = 1 + d.Int64N(min(o.N, 2))
+			return s
+		}
 	}
 	switch d.IntN(4) {
 	case 0:

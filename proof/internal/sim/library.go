@@ -122,6 +122,7 @@ type hold struct{ *redlatch.Hold }
 
 func (h hold) Release(ctx context.Context) error { return h.Unlock(ctx) }
 func (h hold) Leave() bool                       { h.Hold.Leave(); return true }
+func (h hold) IDs() []string                     { return nil }
 
 // counter gives permits of a semaphore, which have no owner.
 type counter struct{ *semaphore.Semaphore }
@@ -146,6 +147,7 @@ func (t taken) Release(ctx context.Context) error         { return t.semaphore.R
 func (taken) Leave() bool                                 { return false }
 func (taken) Token() int64                                { return 0 }
 func (taken) Owner() string                               { return "" }
+func (taken) IDs() []string                               { return nil }
 
 // permits gives permits with ids.
 type permits struct{ *permitsemaphore.Semaphore }

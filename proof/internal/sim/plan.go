@@ -80,6 +80,7 @@ type Step struct {
 	Prefer   bool          `json:"prefer,omitempty"`  // writers before readers
 	Scripted bool          `json:"scripted,omitempty"`
 	NoLease  bool          `json:"noLease,omitempty"`
+	See      Sight         `json:"see,omitempty"` // when it asks for the ids of what it has
 	Hold     time.Duration `json:"hold"`
 	Extend   time.Duration `json:"extend,omitempty"` // a new lease, in the middle of the hold
 	Leave    bool          `json:"leave,omitempty"`  // instead of Unlock
@@ -90,6 +91,17 @@ type Step struct {
 	Late     time.Duration `json:"late,omitempty"`   // write once more, this long after the hold is over
 	Inner    *Step         `json:"inner,omitempty"`  // made within the hold, by its context
 }
+
+// A Sight is when a step asks for the ids of what it has got.
+type Sight string
+
+// The sights. A step without one never asks.
+const (
+	AtOnce Sight = "at once"
+	Midway Sight = "midway"
+	Beside Sight = "beside" // while it gives back
+	After  Sight = "after"  // when it has given back
+)
 
 // A Fault is something that goes wrong. Without a client it concerns the server, or all clients.
 type Fault struct {

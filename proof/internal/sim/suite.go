@@ -55,4 +55,5 @@ type Hold interface {
 	Leave() bool // whether it can be left
 	Token() int64
 	Owner() string // empty if it has none that a queue would show
+	IDs() []string // by which the program may name it to others; nil if it has none
 }

@@ -253,6 +253,7 @@ const samples = 4
 func (c *Actor) hold(ctx context.Context, o Object, s Step, h Hold, a *act) {
 	held := h.Context(context.Background())
 	stop := context.AfterFunc(held, func() { a.record(history.Told, history.Record{}) })
+	a.see(h, s.See == AtOnce)
 	for i := range samples {
 		if sleep(ctx, s.Hold/samples) != nil {
 			break
@@ -265,6 +266,7 @@ func (c *Actor) hold(ctx context.Context, o Object, s Step, h Hold, a *act) {
 		if i == 0 && s.Claim {
 			c.claim(ctx, o, s, h)
 		}
+		a.see(h, i == 1 && s.See == Midway)
 		if i == 2 && s.Write {
 			c.write(ctx, o, s, h)
 		}
@@ -281,7 +283,23 @@ func (c *Actor) hold(ctx context.Context, o Object, s Step, h Hold, a *act) {
 		a.record(history.Told, history.Record{})
 		return
 	}
+	seen := make(chan struct{})
+	go func() {
+		defer close(seen)
+		a.see(h, s.See == Beside)
+	}()
 	c.giveBack(h, a, s.AtLeast > 0)
+	<-seen
+	a.see(h, s.See == After)
+}
+
+// see puts down the ids of a hold, if it is to ask for them.
+func (a *act) see(h Hold, ask bool) {
+	if ask {
+		for _, id := range h.IDs() {
+			a.record(history.Named, history.Record{Text: id})
+		}
+	}
 }
 
 // sample puts down whether the hold is valid, as of a moment before the question.

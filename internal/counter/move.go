@@ -1,0 +1,129 @@
+package counter
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/cohort"
+)
+
+// A Fate is what is to become of permits that are given back.
+type Fate int
+
+const (
+	Back   Fate = iota // they go back
+	Moved              // they are another waiter's
+	Unfit              // they may move within the process, if Redis gives them other names
+	Unsure             // Redis has to be asked whether they may move
+)
+
+// Goods are permits that have names. Those without are alike, and the lot says all that there is to say of them.
+type Goods interface {
+	News() time.Time // before Redis was asked when it confirmed them last
+
+	// Suits tells whether the seeker can have its permits as they are.
+	Suits(s Seeker) bool
+
+	// Give makes what the seeker gets, and nil if the permits do not suit it any more. TakeBack is for a seeker that has left.
+	Give(s Seeker) (gift any)
+	TakeBack(gift any)
+}
+
+// moved is what a waiter is given to whom permits have moved.
+type moved struct{ gift any }
+
+// Move moves n permits that are given back to those of this process who wait, in their order, and answers how many are left
+// and what is to become of those. goods is nil for permits without names.
+func (c *Counter) Move(n int64, goods Goods) (left int64, fate Fate) {
+	return c.move(n, goods, cohort.Claim{}, false)
+}
+
+// MoveKept is Move for permits that Redis was asked about and that are Kept. It waits until the attempt of the first waiter
+// ends, for as long as the news is fresh: if the permits went back, the waiter would be told of them and ask again, and each
+// release would find it asking.
+func (c *Counter) MoveKept(n int64, goods Goods) (left int64, fate Fate) {
+	l := c.lot()
+	if l == nil {
+		return n, Back
+	}
+	l.mu.Lock()
+	patience := l.freshForLocked(goods)
+	l.mu.Unlock()
+	claim, claimed := l.line.ClaimSoon(patience)
+	return c.move(n, goods, claim, claimed)
+}
+
+// freshForLocked is for how much longer the news of the goods is fresh, or that of the lot where there are none.
+func (l *lot) freshForLocked(goods Goods) time.Duration {
+	streak := l.streak
+	if goods != nil {
+		streak.News = goods.News()
+	}
+	return streak.FreshFor(clock.Now())
+}
+
+// move begins with the claim, if there is one: then the permits are kept, however old the lot is.
+func (c *Counter) move(n int64, goods Goods, claim cohort.Claim, claimed bool) (left int64, fate Fate) {
+	defer func() {
+		if claimed {
+			claim.End() // the message of the release wakes the waiter
+		}
+	}()
+	l := c.lot()
+	if l == nil || c.defaults.Scripted {
+		return n, Back
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	young := claimed || l.youngLocked()
+	for n > 0 {
+		next, _ := l.line.Next().(*waiter)
+		if next == nil || next.set.Scripted || next.n > n || clock.Now().Before(l.closed) {
+			l.permits = max(0, l.permits-n)
+			return n, Back
+		}
+		fits := young && l.permits >= next.n
+		if fits && goods != nil && (l.freshForLocked(goods) < 0 || !goods.Suits(next.seeker)) {
+			return n, Unfit
+		}
+		if fits && !claimed {
+			claim, claimed = l.line.Claim()
+		}
+		if !fits || !claimed { // its attempt is under way, perhaps: if the permits went back, it would be told of them and ask again
+			l.permits = max(0, l.permits-n)
+			return n, Unsure
+		}
+		claimed = false
+		who := claim.Who().(*waiter)
+		gift, ok := any(nil), who.n <= n && !who.set.Scripted
+		if ok && goods != nil {
+			gift = goods.Give(who.seeker)
+			ok = gift != nil
+		}
+		if !ok { // another one: the first has left
+			claim.Refuse(who)
+			continue
+		}
+		if !claim.Give(moved{gift}, cohort.Bound(-1, who.set.Poll)) {
+			if goods != nil {
+				goods.TakeBack(gift)
+			}
+			continue
+		}
+		n -= who.n
+		if after, _ := l.line.Next().(*waiter); after != nil && after.n < who.n {
+			l.line.Wake() // in the row the process stands with what the one before it wants
+		}
+	}
+	return 0, Moved
+}
+
+// First is the waiter that permits would move to, nil if there is none.
+func (c *Counter) First() Seeker {
+	if l := c.lot(); l != nil {
+		if next, ok := l.line.Next().(*waiter); ok {
+			return next.seeker
+		}
+	}
+	return nil
+}
