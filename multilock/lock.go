@@ -96,6 +96,9 @@ type call struct {
 
 	queued bool // its hold may be handed on to those who wait in the lock's line
 	gives  bool // when it is refused a member it gives back the others; see rounds
+
+	busy     int // the member that was busy, or inOrder
+	refusals int
 }
 
 func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {

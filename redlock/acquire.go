@@ -321,7 +321,7 @@ func (c *call) ask(ctx context.Context, n node) answer {
 	defer cancel()
 	h, err := n.base.TryLock(within, c.member)
 	if err == nil {
-		return answer{member: quorum.Member{Name: "server " + n.label, Hold: rootapi.Adopt(h)}}
+		return answer{member: quorum.Member{Name: n.label, Server: true, Hold: rootapi.Adopt(h)}}
 	}
 	a := answer{err: n.nodeError(err, within.Err() != nil && ctx.Err() == nil && errors.Is(err, within.Err()), limit)}
 	if errors.Is(err, errs.Invalid) && !delivery.Failed(err) {

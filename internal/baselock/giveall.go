@@ -105,15 +105,17 @@ func releaseAll(ctx context.Context, all []*hold) (failures []error) {
 
 func passAll(ctx context.Context, all []*hold, limit delivery.Limit) ([]row.Release, delivery.Receipt, error) {
 	locks := make([]row.Given, len(all))
+	publish := ""
 	for i, h := range all {
 		o := h.owner
-		wake, err := o.base.wakeWithin(ctx, limit.Total)
-		if err != nil {
+		if wake, err := o.base.wakeWithin(ctx, limit.Total); err != nil {
 			return nil, delivery.Receipt{}, err
+		} else if wake.Publish != "" {
+			publish = wake.Publish
 		}
-		locks[i] = row.Given{Key: o.base.Key, Owner: o.field(), Wake: wake, Turn: o.turn()}
+		locks[i] = row.Given{Key: o.base.Key, Owner: o.field(), Channel: o.base.channel, Turn: o.turn()}
 	}
-	return delivery.Within(ctx, all[0].owner.base.Session.Dispatch, row.PassAll(locks), limit)
+	return delivery.Within(ctx, all[0].owner.base.Session.Dispatch, row.PassAll(locks, publish), limit)
 }
 
 // separable tells whether a server that refused a script for several keys may take those for one key each.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -24,8 +25,16 @@ const Grace = 5 * time.Second
 
 // A Member is one of the holds that a Hold stands on.
 type Member struct {
-	Name string // for error texts
+	Name   string // for error texts
+	Server bool   // that is one of a server, and not of a lock
 	holds.Hold
+}
+
+func (m Member) String() string {
+	if m.Server {
+		return "server " + m.Name
+	}
+	return strconv.Quote(m.Name)
 }
 
 // Terms are what a composite says about its holds.
@@ -91,8 +100,9 @@ func (h *Hold) begin() {
 		h.timer = time.AfterFunc(time.Until(h.trustLocked()), h.check)
 	}
 	h.mu.Unlock()
+	ended := h.ended
 	for _, m := range members {
-		m.Ending().OnEnd(h.ended)
+		m.Ending().OnEnd(ended)
 	}
 }
 

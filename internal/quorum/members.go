@@ -20,32 +20,36 @@ type step struct {
 	do      func() (failures []error)
 }
 
+// run answers with the names of the members.
+func (s step) run() []error {
+	failures := s.do()
+	for i, err := range failures {
+		if err != nil {
+			failures[i] = fmt.Errorf("%v: %w", s.members[i], err)
+		}
+	}
+	return failures
+}
+
 // each takes all steps at the same time and returns nil when enough members have succeeded, without waiting for the others,
 // else what went wrong. It raises what a step has panicked with, when the others are no longer waited for. The panic of a step
 // that is not waited for goes to log.
 func each(log *slog.Logger, steps []step, enough int) (failures []error) {
+	if len(steps) == 1 {
+		if failures = steps[0].run(); slices.ContainsFunc(failures, func(err error) bool { return err != nil }) {
+			return failures
+		}
+		return nil
+	}
 	type result struct {
 		failures []error
 		raised   *raise.Panic
 	}
-	results, over := make(chan result, 1), make(chan struct{})
+	results, over := make(chan result), make(chan struct{})
 	defer close(over)
 	for _, s := range steps {
 		var r result
-		take := func() {
-			r.failures = s.do()
-			for i, err := range r.failures {
-				if err != nil {
-					r.failures[i] = fmt.Errorf("%s: %w", s.members[i].Name, err)
-				}
-			}
-		}
-		if len(steps) == 1 {
-			take()
-			results <- r
-			break
-		}
-		raise.Go(take, func(raised *raise.Panic) {
+		raise.Go(func() { r.failures = s.run() }, func(raised *raise.Panic) {
 			if raised != nil {
 				r = result{[]error{raised}, raised}
 			}

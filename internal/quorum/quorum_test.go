@@ -56,7 +56,7 @@ func (f *fake) lose() {
 	f.err = &redlatch.LossError{Name: "m", Reason: "test"}
 	f.ending.End(f.err)
 }
-func (f *fake) member() quorum.Member { return quorum.Member{Name: `"m"`, Hold: f} }
+func (f *fake) member() quorum.Member { return quorum.Member{Name: "m", Hold: f} }
 
 func members(trust ...time.Duration) (fakes []*fake, all []quorum.Member) {
 	for _, d := range trust {

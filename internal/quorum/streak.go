@@ -101,17 +101,22 @@ func (h *Hold) Missed(given any) cohort.Giver {
 }
 
 // Holds are the holds of the members.
-func Holds(members []Member) (of []holds.Hold) {
-	for _, m := range members {
-		of = append(of, m.Hold)
+func Holds(members []Member) []holds.Hold {
+	of := make([]holds.Hold, len(members))
+	for i, m := range members {
+		of[i] = m.Hold
 	}
 	return of
 }
 
 // Successors are members with other holds in their place; nothing where there are none.
-func Successors(members []Member, of []holds.Hold) (successors []Member) {
+func Successors(members []Member, of []holds.Hold) []Member {
+	if of == nil {
+		return nil
+	}
+	successors := slices.Clone(members)
 	for i, h := range of {
-		successors = append(successors, Member{members[i].Name, h})
+		successors[i].Hold = h
 	}
 	return successors
 }

@@ -10,6 +10,8 @@ import (
 const (
 	fixed = 3          // arguments before the keys
 	few   = fixed + 11 // as many as the commands of a lock have
+
+	remembered = 3 * few // as many as those of three locks together have
 )
 
 // A call is the memory of one execution, in one piece where the arguments are few: a caller that is alone spends much
@@ -46,7 +48,7 @@ func (s *Script) layout(keys []string, args []any) *call {
 			panic("redlatch: an argument of a script is neither a string nor an int or int64")
 		}
 	}
-	if len(c.args) <= few { // a big one is not worth its memory
+	if len(c.args) <= remembered { // a big one is not worth its memory
 		s.last.Store(c)
 	}
 	return c

@@ -14,20 +14,28 @@ var passAll = scripts.Load(folder, "row/pass_all", "local function pass(KEYS, AR
 // A Given is one of several locks that are given back.
 type Given struct {
 	Key, Owner string
-	Wake       scripts.Wake // without a command for a lock that has no row, and whose waiters are not told
-	Turn       Turn         // nobody sits down
+	Channel    string // on which its waiters are told; empty for a lock that has no row, and whose waiters are not told
+	Turn       Turn   // nobody sits down
 }
 
-// PassAll is Pass for several locks of one slot, whose owners are not the same lock's, and which issue no tokens.
-func PassAll(locks []Given) scripts.Command[[]Release] {
+// PassAll is Pass for several locks of one slot, each with an owner of its own, that issue no tokens.
+func PassAll(locks []Given, publish string) scripts.Command[[]Release] {
 	keys := make([]string, len(locks), 5*len(locks))
-	args := make([]any, 0, 6*len(locks))
+	args := make([]any, 2, 2+5*len(locks))
+	args[0], args[1] = publish, len(locks)
+	shut := false
 	for i, l := range locks {
-		if keys[i] = l.Key; l.Wake.Publish != "" {
+		if keys[i] = l.Key; l.Channel != "" {
 			keys = append(keys, l.Turn.Row...)
 		}
-		args = append(args, l.Owner, l.Wake.Publish, l.Wake.Channel, scripts.Milliseconds(l.Turn.Lease),
-			l.Turn.Shut.Milliseconds(), scripts.Milliseconds(l.Turn.Open))
+		args = append(args, l.Owner, l.Channel)
+		shut = shut || l.Turn.Shut != 0
+	}
+	for _, l := range locks {
+		args = append(args, scripts.Milliseconds(l.Turn.Lease))
+		if shut {
+			args = append(args, l.Turn.Shut.Milliseconds(), scripts.Milliseconds(l.Turn.Open))
+		}
 	}
 	return scripts.Array(passAll, keys, args, func(reply scripts.Reply) (releases []Release, err error) {
 		if len(reply.List) != len(locks) {

@@ -20,17 +20,17 @@ const (
 )
 
 // given are two locks, the second of which changes.
-func given(wake scripts.Wake, turn row.Turn) scripts.Command[[]row.Release] {
+func given(channel string, turn row.Turn) scripts.Command[[]row.Release] {
 	turn.Row, turn.Lease = rows, brief
 	return row.PassAll([]row.Given{
-		{Key: other, Owner: a, Wake: scripts.Wake{Publish: "PUBLISH", Channel: otherChannel}, Turn: row.Turn{Row: keys.LockRowKeys(other), Lease: brief}},
-		{Key: key, Owner: b, Wake: wake, Turn: turn},
-	})
+		{Key: other, Owner: a, Channel: otherChannel, Turn: row.Turn{Row: keys.LockRowKeys(other), Lease: brief}},
+		{Key: key, Owner: b, Channel: channel, Turn: turn},
+	}, "PUBLISH")
 }
 
 func TestPassAllWithNobodyToPassTo(t *testing.T) {
 	held := func(fields Hash) Key { return Key{Value: fields, TTL: lease} }
-	all := given(wake, row.Turn{})
+	all := given(channel, row.Turn{})
 	first, second := Message{Channel: otherChannel, Payload: "0"}, Message{Channel: channel, Payload: "0"}
 	Table(t, []Row{
 		{Name: "Each lock is free, and its waiters are woken once",
@@ -41,7 +41,7 @@ func TestPassAllWithNobodyToPassTo(t *testing.T) {
 			Call:   AnswersThen(all, []row.Release{{}, free}, []row.Release{{}, {}}), After: State{other: held(Hash{c: "1"})}, Messages: []Message{second}},
 		{Name: "One without a message is only deleted",
 			Before: State{other: held(Hash{a: "1"}), key: held(Hash{b: "1"})},
-			Call:   AnswersThen(given(scripts.Wake{}, row.Turn{}), []row.Release{free, free}, []row.Release{{}, {}}), After: State{}, Messages: []Message{first}},
+			Call:   AnswersThen(given("", row.Turn{}), []row.Release{free, free}, []row.Release{{}, {}}), After: State{}, Messages: []Message{first}},
 		{Name: "A key that is no lock is refused, and none is given back",
 			Before: State{other: held(Hash{a: "1"}), key: {Value: "7", TTL: lease}}, Call: Fails(all, "WRONGTYPE")},
 	})
@@ -57,7 +57,7 @@ func TestPassAllPassesEachLockToTheFirstInItsRow(t *testing.T) {
 		s.sits(time.Minute, c)
 		s.listen(w)
 		from := s.now()
-		got := send(s, given(wake, row.Turn{Shut: 7 * time.Millisecond}))
+		got := send(s, given(channel, row.Turn{Shut: 7 * time.Millisecond}))
 		require.Equal(s, free, got[0])
 		event, err := s.all.ReceiveTimeout(s.Context(), 30*time.Second)
 		require.NoError(s, err)
@@ -79,7 +79,7 @@ func TestPassAllLeavesALockOpenForOutsiders(t *testing.T) {
 		s.Cleanup(func() { _ = outsider.Close() })
 		_, err := outsider.ReceiveTimeout(s.Context(), 30*time.Second)
 		require.NoError(s, err)
-		got := send(s, given(wake, row.Turn{Shut: time.Second, Open: 4 * time.Millisecond}))
+		got := send(s, given(channel, row.Turn{Shut: time.Second, Open: 4 * time.Millisecond}))
 		require.Equal(s, []row.Release{free, {Freed: true, Open: true}}, got)
 	})
 }
@@ -90,7 +90,7 @@ func TestAFullServerTakesSeveralLocksBack(t *testing.T) {
 	require.NoError(t, client.HSet(ctx, other, a, 1).Err())
 	require.NoError(t, client.HSet(ctx, key, b, 1).Err())
 	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
-	got, err := Send(ctx, client, given(wake, row.Turn{}))
+	got, err := Send(ctx, client, given(channel, row.Turn{}))
 	require.NoError(t, err)
 	require.Equal(t, []row.Release{free, free}, got)
 	require.Empty(t, client.Keys(ctx, "*").Val())
