@@ -9,7 +9,7 @@
 //	          granted by a majority, in time
 //	asking ──────────────────────────────────► held ──Unlock──► released on all
 //	  │  ▲                                      │
-//	  ▼  │ pause, with jitter                   └── fewer than a majority can be trusted ──► lost
+//	  ▼  │ pause, or a message                  └── fewer than a majority can be trusted ──► lost
 //	 released on all that granted, or may have
 //
 // All servers are asked at the same time, each for a short time ([redlatch.WithNodeTimeout]). Lock waits for a majority
@@ -18,6 +18,11 @@
 // comes to stand on the same servers. The hold is valid for the lease, counted from just before the servers were asked,
 // less an allowance for the drift of their clocks: one percent of the lease plus 2 ms. Without [redlatch.WithLease]
 // each server's lease is the watchdog timeout and is renewed on its own; the hold goes on while a majority is renewed.
+//
+// A waiter sleeps for a random time, or until a message on the first server says that the lock was given back there. All waiting
+// processes hear that message. So that they do not get one server each, and none of them enough, a waiter that was woken asks
+// the first server before the others, and leaves it at that if it is refused. After a pause it asks all of them: what the first
+// server knows may be left of a process that has died. A first server that is down costs speed only.
 //
 // Goroutines of one process hand the lock on to one another without a command. They do not if a server that granted the lock
 // has lost it, if a command to one of the servers is still under way, or if one of the two calls has a lease of its own.

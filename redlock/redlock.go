@@ -89,8 +89,8 @@ func (l *Lock) Name() string { return l.name }
 
 // Lock waits until a majority has granted the lock, ctx ends, or the time of WithWait is over. With a context that
 // carries a live hold of this lock it re-enters. ctx governs the wait and nothing else. Waiters of one process are
-// served in their order of arrival, and only the first of them asks, with random pauses that grow from about 20 ms to
-// 250 ms. An Unlock hands the lock to the next waiter of its process without a command, for 10 ms at most; then the
+// served in their order of arrival, and only the first of them asks: when it is told that the lock was given back, and with
+// random pauses that grow from about 20 ms to 250 ms. An Unlock hands the lock to the next waiter of its process without a command, for 10 ms at most; then the
 // process leaves it to others for 4 ms. See [redlatch.WithLocalHandOff].
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.take(ctx, opts, false)

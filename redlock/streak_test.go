@@ -72,11 +72,12 @@ func TestWaitersOfOneProcessHandTheLockOnWithoutACommand(t *testing.T) {
 	inBubble(t, func(b *trio) {
 		lock := b.lock()
 		hold := b.lockNow(lock)
-		owners, sent := b.fields(), b.counts()
+		owners := b.fields()
 		var queue []*wait
 		for range 3 {
 			queue = append(queue, waits(b.Context(), lock))
 		}
+		sent := b.counts()        // the first waiter has asked once more, when its subscription stood
 		for _, w := range queue { // in the order in which they came
 			work := hold.Context(b.Context())
 			b.unlocks(hold)

@@ -1,0 +1,283 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/quorum"
+	"github.com/redlatch/redlatch/internal/raise"
+	"github.com/redlatch/redlatch/internal/rootapi"
+	"github.com/redlatch/redlatch/internal/session"
+)
+
+// A result is what a round came to.
+type result struct {
+	hold    *quorum.Hold // nil when it failed
+	err     error
+	broken  bool // too few servers answered, so it is not known whether the lock is held
+	instant bool // asking again cannot help
+}
+
+// known is what a round found out before ctx may have cut it off; nil: nothing.
+func (r *result) known() error {
+	if errors.Is(r.err, errs.NotAcquired) || errors.Is(r.err, errs.Unavailable) || errors.Is(r.err, errs.Invalid) {
+		return r.err
+	}
+	return nil
+}
+
+// An answer is what one node said in a round.
+type answer struct {
+	place  int // of the node
+	member quorum.Member
+	err    *NodeError   // nil when it granted
+	wrong  error        // the call itself makes no sense
+	raised *raise.Panic // what the attempt has panicked with
+}
+
+// A round asks all nodes at the same time, once, until it is decided. Later answers are dealt with in the background.
+type round struct {
+	*call
+	carried []*quorum.Hold
+	start   time.Time
+
+	// The context of the caller ends the round, but not the attempts that go on after it: servers that have not answered by then
+	// are to join the hold.
+	asking  context.Context
+	stop    func()
+	follows func() bool // ends that the caller's context ends the attempts
+
+	answers  chan answer
+	asked    []bool // by node
+	heard    []bool
+	pending  int // answers
+	granted  []quorum.Member
+	failures []error
+	wrong    error
+	silent   int // nodes that have not answered as a lock does
+	hopeless int
+	raised   *raise.Panic
+}
+
+// round makes a round. If an attempt has panicked by the time it is decided, round gives back what was granted and panics with
+// the same value. alone says that other processes have had the time to take the lock and did not. With inOrder the first node
+// is asked before the others, and if it refuses they are not asked.
+func (c *call) round(ctx context.Context, carried []*quorum.Hold, alone, inOrder bool) result {
+	n := len(c.lock.nodes)
+	r := &round{call: c, carried: carried, start: time.Now(), answers: make(chan answer, n), asked: make([]bool, n), heard: make([]bool, n)}
+	r.asking, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	r.follows = context.AfterFunc(ctx, r.stop)
+	if inOrder {
+		r.ask(0)
+		r.hear()
+	}
+	if refused := inOrder && r.raised == nil && len(r.granted) == 0 && r.silent == 0; !refused {
+		for i := range n {
+			r.ask(i)
+		}
+		for r.raised == nil && len(r.granted) < c.lock.need && len(r.granted)+r.pending >= c.lock.need {
+			r.hear()
+		}
+	}
+	if len(r.granted) == c.lock.need {
+		if c.valid(r.granted) {
+			return result{hold: r.won(alone)}
+		}
+		late := delivery.Unavailable(errors.New("the answers took longer than the lease lasts; ask for a longer lease"))
+		return r.lost(ctx, late)
+	}
+	return r.lost(ctx, nil)
+}
+
+// ask has the node i asked, if it was not yet.
+func (r *round) ask(i int) {
+	if r.asked[i] {
+		return
+	}
+	r.asked[i] = true
+	r.pending++
+	n := r.lock.nodes[i]
+	var a answer
+	raise.Go(func() { a = r.askInTurn(r.asking, n, r.carried) }, func(raised *raise.Panic) {
+		if a.raised = raised; raised != nil {
+			a.err = &NodeError{Node: n.label, Err: raised}
+		}
+		a.place = i
+		r.answers <- a
+	})
+}
+
+// hear waits for an answer.
+func (r *round) hear() {
+	a := <-r.answers
+	r.pending--
+	r.heard[a.place] = true
+	if a.err == nil {
+		r.granted = append(r.granted, a.member)
+		return
+	}
+	r.failures, r.raised = append(r.failures, a.err), a.raised
+	if !a.err.Refused {
+		r.silent++
+	}
+	if a.err.hopeless() {
+		r.hopeless++
+	}
+	if a.wrong != nil {
+		r.wrong = a.wrong
+	}
+}
+
+// won makes the grants a hold.
+func (r *round) won(alone bool) *quorum.Hold {
+	r.follows()
+	awaited := map[any]chan struct{}{}
+	for i, n := range r.lock.nodes {
+		if !r.heard[i] {
+			awaited[n.key()] = make(chan struct{})
+		}
+	}
+	terms := r.Terms()
+	terms.Late = awaited
+	if !r.again {
+		terms.Cohort = r.cohort(alone)
+	}
+	h := quorum.New(terms, r.start, r.granted)
+	go r.settle(h, r.answers, awaited, r.pending, r.stop)
+	return h
+}
+
+// lost gives back what was granted. late is why the grants are worth nothing any more, nil if they are too few.
+func (r *round) lost(ctx context.Context, late error) result {
+	l := r.lock
+	go r.settle(nil, r.answers, nil, r.pending, func() {
+		r.follows()
+		r.stop()
+	})
+	if r.raised != nil {
+		r.giveBack(raise.Background(ctx, r.log()), r.granted)
+		panic(r.raised)
+	}
+	r.giveBack(ctx, r.granted)
+	failures := r.failures
+	if late != nil {
+		failures = append(failures, late)
+	}
+	for i, n := range l.nodes {
+		switch {
+		case !r.asked[i]:
+			failures = append(failures, &NodeError{Node: n.label, Err: errors.New("not asked: the first server had refused")})
+		case !r.heard[i]:
+			failures = append(failures, &NodeError{Node: n.label, Err: errors.New("not waited for: the others had decided it")})
+		}
+	}
+	came := result{
+		broken:  len(l.nodes)-r.silent < l.need,
+		instant: len(l.nodes)-r.hopeless < l.need,
+	}
+	outer := quorum.Lost(r.carried)
+	switch {
+	case r.wrong != nil:
+		came.err, came.instant = r.wrong, true
+	case outer != nil:
+		came.err, came.instant = outer, true
+	case came.broken, late != nil:
+		came.err = fmt.Errorf("redlatch: %s: %w", l.text(len(r.granted)), errors.Join(failures...))
+	default:
+		came.err = fmt.Errorf("%w: %s: %w", errs.NotAcquired, l.text(len(r.granted)), errors.Join(aside(failures)...))
+	}
+	return came
+}
+
+// askInTurn is attempt for a call that may be a re-entry. The outer hold may still await the answer of the node. Asked now, the
+// node would refuse the re-entry, or grant it under another identity and refuse the outer hold, and then one of the two would
+// stand on a bare majority for as long as it lives. So askInTurn waits for that answer. If the outer hold has ended by then,
+// it also waits until the grant is given back, because the node would refuse the re-entry otherwise. This may take two node
+// timeouts for each outer hold that the node has not answered: one for its attempt and one for giving back.
+func (c *call) askInTurn(ctx context.Context, n node, carried []*quorum.Hold) answer {
+	for _, outer := range carried {
+		if awaits := outer.Awaits(n.key()); awaits != nil {
+			select {
+			case <-awaits:
+			case <-ctx.Done():
+			}
+		}
+	}
+	return c.attempt(ctx, n)
+}
+
+// A nodeKey is the lock on one server. It is the same for all values of Lock.
+type nodeKey struct {
+	session *session.Session
+	key     string
+}
+
+func (n node) key() nodeKey { return nodeKey{n.base.Session, n.base.Key} }
+
+// attempt makes one attempt at one node. It returns within the node timeout, whatever the node does. A command that is in flight
+// then is settled by baselock.
+func (c *call) attempt(ctx context.Context, n node) answer {
+	limit := c.nodeTimeout()
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	h, err := n.base.TryLock(within, c.member)
+	if err == nil {
+		return answer{member: quorum.Member{Name: n.label, Server: true, Hold: rootapi.Adopt(h)}}
+	}
+	a := answer{err: n.nodeError(err, within.Err() != nil && ctx.Err() == nil && errors.Is(err, within.Err()), limit)}
+	if errors.Is(err, errs.Invalid) && !delivery.Failed(err) {
+		a.wrong = err
+	}
+	return a
+}
+
+// valid tells whether each member may still be trusted when the last of them is granted: trust counts from before the send.
+func (c *call) valid(granted []quorum.Member) bool {
+	now := time.Now()
+	return !slices.ContainsFunc(granted, func(m quorum.Member) bool {
+		return m.Ending().Cause() != nil || !now.Before(m.Until().Add(-slack(c.set.FirstLease())))
+	})
+}
+
+// settle adds each grant that comes after the decision to the hold, or gives it back. Then it wakes the re-entries that await
+// the node.
+func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited map[any]chan struct{}, pending int, stop func()) {
+	defer stop()
+	for range pending {
+		a := <-answers
+		a.raised.Log(c.log())
+		answered := func() {
+			if awaits := awaited[c.lock.nodes[a.place].key()]; awaits != nil {
+				close(awaits)
+			}
+		}
+		if a.err != nil || h != nil && h.Add(a.member) {
+			answered()
+			continue
+		}
+		go func() {
+			giveUp := time.AfterFunc(c.nodeTimeout(), answered) // a release may take longer than a re-entry should wait for it
+			// The member repeats a release that is not confirmed until its lease is over.
+			_ = a.member.Unlock(raise.Background(context.Background(), c.log()))
+			if giveUp.Stop() {
+				answered()
+			}
+		}()
+	}
+}
+
+// log is for errors in the background.
+func (c *call) log() *slog.Logger { return session.Logger(c.set.Logger).With("lock", c.lock.name) }
+
+// giveBack waits for the nodes no longer than an attempt may take.
+func (c *call) giveBack(ctx context.Context, granted []quorum.Member) {
+	ctx, cancel := context.WithTimeout(ctx, c.nodeTimeout())
+	defer cancel()
+	quorum.GiveBack(ctx, c.log(), granted)
+}
