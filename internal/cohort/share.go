@@ -1,0 +1,73 @@
+package cohort
+
+// A Share is how far something is that several holders of one process hold as one: the first of them asked for it, and others
+// join it and leave it without a command.
+//
+//	        Granted           Close
+//	asked ───────────► open ─────────► closed
+//	                   │  ▲│             │  ▲│
+//	                   │  └┘ Join, Leave │  └┘ Leave
+//	                   │                 │
+//	                   └───── Last ──────┴──► releasing: the last holder has left, and nobody comes any more
+//
+// A re-entry changes nothing here, and is possible until the last holder leaves. What is lost, or in doubt, is closed.
+//
+// Redis counts the holders less those that joined, and so at least one while there is any. Which of them it counts does not
+// matter: the first one may leave before those that joined it, and then one of these counts in its place. So a holder leaves
+// without a command as long as there are more holders than Redis counts.
+//
+// The zero value is asked. What the Share belongs to guards it, together with the number of the holders.
+type Share struct {
+	phase  phase
+	joined int32
+}
+
+// A phase is how far a Share is.
+type phase uint8
+
+const (
+	asked phase = iota
+	open
+	closed
+	releasing
+)
+
+// Granted opens it to others.
+func (s *Share) Granted() { s.phase = open }
+
+// Open tells whether a holder may join.
+func (s *Share) Open() bool { return s.phase == open }
+
+// Closed tells whether there are holders that nobody may join any more.
+func (s *Share) Closed() bool { return s.phase == closed }
+
+// Join adds a holder of which Redis does not hear, if it is open.
+func (s *Share) Join() bool {
+	if s.phase != open {
+		return false
+	}
+	s.joined++
+	return true
+}
+
+// Close admits no others any more.
+func (s *Share) Close() {
+	if s.phase == open {
+		s.phase = closed
+	}
+}
+
+// Leave takes out a holder of which Redis need not hear. It fails if Redis counts each holder that is left.
+func (s *Share) Leave() bool {
+	if s.joined == 0 {
+		return false
+	}
+	s.joined--
+	return true
+}
+
+// Counted is how many of the holders Redis counts.
+func (s *Share) Counted(holders int32) int32 { return holders - s.joined }
+
+// Last notes that no holder is left.
+func (s *Share) Last() { s.phase = releasing }

@@ -1,0 +1,29 @@
+-- confirm_read finds out whether an owner still reads, lengthens its promise if so, and tells whether others wait for the lock.
+--
+-- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2]  list of our readers
+-- KEYS[3]  record of strangers
+-- KEYS[4]  announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
+-- KEYS[i]  the owner's marker i-4, for i = 5 to four more than the most holds it ever had
+-- ARGV[1]  owner
+-- ARGV[2]  milliseconds that its promise is lengthened to
+-- ARGV[3]  PUBLISH or SPUBLISH
+-- ARGV[4]  wake channel
+-- ARGV[5]  how many connections of the asking process listen there
+--
+-- Answers 0 when the owner does not read any more, 1 when it does and nobody else seems to wait, else 2. Others wait if a writer
+-- has announced itself, if more listen to the wake channel, or if that cannot be known. It shortens nothing and makes no reader.
+
+local reads = keep(ARGV[1], 5, #KEYS - 4, tonumber(ARGV[2]))
+if reads ~= 1 then
+  return reads
+end
+local count = redis.pcall('pubsub', ARGV[3] == 'SPUBLISH' and 'shardnumsub' or 'numsub', ARGV[4])
+if count.err or tonumber(count[2]) > tonumber(ARGV[5]) then
+  return 2
+end
+local latest = redis.call('zrange', KEYS[4], -1, -1, 'withscores')[2]
+if latest and tonumber(latest) > clock() then
+  return 2
+end
+return 1

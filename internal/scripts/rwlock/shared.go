@@ -1,0 +1,52 @@
+package rwlock
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+// A Confirmation is what is known of a reader that has asked whether it still reads.
+type Confirmation struct {
+	Held   bool
+	Others bool // somebody else waits for the lock, or that cannot be known
+}
+
+// ConfirmRead asks whether an owner still reads, lengthens its promise to lease if so, and asks whether others wait. most is the
+// most holds that the owner ever had. listening is how many connections of this process listen to the channel.
+func ConfirmRead(key, owner string, most int, lease time.Duration, wake scripts.Wake, listening int) scripts.Command[Confirmation] {
+	n := namesOf(key)
+	all := append(make([]string, 0, 8), n.lock, n.readers, n.strangers, n.writers)
+	for i := 1; i <= most; i++ {
+		all = append(all, keys.ReadMarker(n.tag, owner, i))
+	}
+	args := []any{owner, scripts.Milliseconds(lease), wake.Publish, wake.Channel, listening}
+	return scripts.Integer(confirmRead, all, args, func(reply scripts.Reply) (Confirmation, error) {
+		if reply.Int < 0 || reply.Int > 2 {
+			return Confirmation{}, fmt.Errorf("answered %d where 0 to 2 was expected", reply.Int)
+		}
+		return Confirmation{Held: reply.Int > 0, Others: reply.Int == 2}, nil
+	})
+}
+
+// A Turn is what became of a read hold that was given back for a writer of the same process.
+type Turn struct {
+	scripts.Attempt      // the writer's
+	Freed           bool // the reader held the lock
+}
+
+// TurnWrite is ReleaseRead and then AcquireWrite for field, a fresh writer's, in one. An execution that finds the writer holding
+// already is a repetition.
+func TurnWrite(key, owner string, most int, wake scripts.Wake, field string, lease time.Duration) scripts.Command[Turn] {
+	var room [8]string
+	args := []any{owner, wake.Publish, wake.Channel, messages[Read], field, scripts.Milliseconds(lease)}
+	return scripts.Integer(turnWrite, namesOf(key).withMarkers(room[:0], owner, most), args, func(reply scripts.Reply) (Turn, error) {
+		if reply.Int == -4 {
+			return Turn{}, nil
+		}
+		attempt, err := scripts.Taken(reply)
+		return Turn{attempt, true}, err
+	})
+}

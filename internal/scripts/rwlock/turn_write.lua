@@ -1,0 +1,45 @@
+-- turn_write ends all read holds of an owner and takes the lock for a fresh one for writing, without its ever being free. While
+-- others read it only ends the holds.
+--
+-- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2]  list of our readers
+-- KEYS[3]  record of strangers
+-- KEYS[i]  the marker i-3 of the owner that gives, for i = 4 to three more than the most holds it ever had
+-- ARGV[1]  owner that gives
+-- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3]  wake channel
+-- ARGV[4]  message
+-- ARGV[5]  field of the write holds of the one that is given
+-- ARGV[6]  the latter's lease in milliseconds
+--
+-- Answers -3 when the latter holds the lock, by this execution or by an earlier one of the same command; -4 when neither of the
+-- two did; else the milliseconds until the longest promise of the other readers is over, or -1 when it has no end: the holds have
+-- ended, and nobody was given anything.
+--
+-- Where only readers without marker are left the waiters are woken, as by release_read. HDEL is the first write because it is
+-- allowed on a server that is out of memory, and after it the others are.
+
+if redis.call('hexists', lock, ARGV[5]) == 1 then
+  return -3
+end
+local held = redis.call('hdel', lock, ARGV[1])
+for i = 4, #KEYS do
+  redis.call('del', KEYS[i])
+end
+redis.call('zrem', readers, ARGV[1])
+if held == 0 then
+  return -4
+end
+if redis.call('hget', lock, 'mode') == 'write' then -- not that of an owner that only reads
+  return redis.call('pttl', lock)
+end
+local marked = remain()
+if marked == -1 then
+  redis.call('hset', lock, 'mode', 'write', ARGV[5], '1')
+  redis.call('pexpire', lock, ARGV[6])
+  return -3
+end
+if marked == 0 and ARGV[2] ~= '' then
+  redis.call(ARGV[2], ARGV[3], ARGV[4])
+end
+return redis.call('pttl', lock)
