@@ -46,7 +46,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	first := c.lock.nodes[0].base
 	c.again = c.carriedIn(ctx)
 	if !c.again {
-		waited, held, _ := first.Session.Cohorts.Busy(c.lock.line)
+		waited, held, _ := first.Session.Cohorts.Busy(c.lock.line, false)
 		switch {
 		case waited && c.try:
 			if err := c.behind(ctx); err != nil {

@@ -205,7 +205,7 @@ func TestQueriesTellTheSidesApart(t *testing.T) {
 		for _, holder := range info.Holders {
 			listed = append(listed, holder.Owner)
 		}
-		require.Equal(k, slices.Sorted(slices.Values(owners)), listed)
+		require.Equal(k, slices.Compact(slices.Sorted(slices.Values(owners))), listed)
 	})
 }
 

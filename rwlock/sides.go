@@ -20,6 +20,15 @@ var reading = baselock.Kind{
 	Reentrant: true,
 	Side:      &baselock.Side{Name: rwlock.Read, Cohort: together, Shared: true, Within: rwlock.Write, Of: sideOf},
 	Channel:   keys.ReadWriteChannel,
+	HandOff:   &baselock.HandOff{},
+	Share: &baselock.Share{
+		Confirm: func(s baselock.Subject, listening int) scripts.Command[rwlock.Confirmation] {
+			return rwlock.ConfirmRead(s.Key, s.Owner, s.Most, s.Lease, s.Wake, listening)
+		},
+		Turn: func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
+			return rwlock.TurnWrite(from.Key, from.Owner, from.Most, from.Wake, to.Owner, to.Lease)
+		},
+	},
 	Acquire: func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 		return rwlock.AcquireRead(s.Key, s.Owner, s.Lease, s.Host)
 	},

@@ -32,10 +32,14 @@ func (b *Base) IsLocked(ctx context.Context) (bool, error) {
 
 // HoldCount is how often the hold that ctx carries has the lock, by what Redis says.
 func (b *Base) HoldCount(ctx context.Context) (int64, error) {
-	if b.carried(ctx) == nil {
+	o := b.carried(ctx)
+	if o == nil {
 		return 0, b.invalid
 	}
 	status, err := b.Status(ctx)
+	if status.Holds > 0 && o.base.Kind.Share != nil {
+		return o.heldIn(ctx), err
+	}
 	return status.Holds, err
 }
 

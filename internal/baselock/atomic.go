@@ -6,6 +6,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/scripts"
 )
 
 // An atomic hand-off removes the one owner and puts the next of the process in its place, in one script: one round trip a
@@ -24,9 +25,8 @@ var errNotHandedOff = errors.New("redlatch: the lock was not handed off")
 // errNotHandedOff: the lock is to be released.
 func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in *cohort.Cohort, claim cohort.Claim) error {
 	next := claim.Who().(*owner)
-	to := next.subject(1, next.set.FirstLease())
+	to, from := next.subject(1, next.set.FirstLease()), o.subject(0, 0)
 	to.Block = o.blockFor(next, in)
-	cmd := next.base.Kind.HandOff.Atomic(o.subject(0, 0), to)
 	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
 	returned := false
 	defer func() { // a hook of the client may panic on this goroutine, and the waiter would be promised the lock for ever
@@ -35,6 +35,14 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 			next.doubted()
 		}
 	}()
+	wake, err := o.base.wakeWithin(ctx, limit.Total)
+	if err != nil {
+		returned = true
+		claim.End()
+		return errNotHandedOff
+	}
+	from.Wake = wake
+	cmd := o.handing(next)(from, to)
 	reply, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
 	returned = true
 	var given *hold
@@ -44,8 +52,9 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 	case reply.Held:
 		o.streak.Scripts++
 		o.streak.Given++
-		o.streak.Confirmed(receipt.Sent)
-		next.streak = o.streak
+		o.confirmed(receipt.Sent)
+		streak := *o.streak // those that have left o may still look at its news
+		next.streak = &streak
 		given, _, _ = next.accept(receipt, next.set.FirstLease(), reply) // an answer that came too late is the waiter's reason to ask
 	}
 	// An earlier send of the same that is executed late finds the former owner gone, and does nothing.
@@ -58,7 +67,19 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 	if err != nil && !delivery.AsFailure(err).Doubt {
 		return errNotHandedOff
 	}
-	return o.gaveBack(reply.Held, receipt, err)
+	return o.gaveBack(reply.Held || reply.Freed, receipt, err)
+}
+
+// handing is the script by which o hands the lock to next, nil where there is none. One that would have to take back an
+// announcement asks for itself.
+func (o *owner) handing(next *owner) func(from, to Subject) scripts.Command[scripts.Attempt] {
+	switch {
+	case o.base.Kind.side() == next.base.Kind.side():
+		return next.base.Kind.HandOff.Atomic
+	case o.base.Kind.Share != nil && !next.base.announces(next.set):
+		return o.base.Kind.Share.Turn
+	}
+	return nil
 }
 
 // decline gives back what nobody takes: it was handed off to a waiter who had left, say.

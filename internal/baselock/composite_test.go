@@ -45,10 +45,10 @@ func TestWhoseHeirHasLeftHoldsAsBefore(t *testing.T) {
 		require.False(t, next.Claim.Give(given, poll))
 		require.Equal(t, o, o.Missed(given))
 
-		_, held, _ := b.Session.Cohorts.Busy(b.line)
+		_, held, _ := b.Session.Cohorts.Busy(b.line, false)
 		require.True(t, held)
 		require.NoError(t, hold.Unlock(t.Context()))
-		_, held, _ = b.Session.Cohorts.Busy(b.line)
+		_, held, _ = b.Session.Cohorts.Busy(b.line, false)
 		require.False(t, held, "whoever comes would wait for somebody who is not there")
 		time.Sleep(time.Minute)
 		require.Zero(t, lost, "nobody holds who does not know it")

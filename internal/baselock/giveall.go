@@ -49,7 +49,7 @@ func Joins(a, b holds.Hold) bool {
 // goesAlone tells whether the release of h concerns its owner and other processes only. The caller has the send lock.
 func (h *hold) goesAlone() bool {
 	b := h.owner.base
-	waited, _, _ := b.Session.Cohorts.Busy(b.line)
+	waited, _, _ := b.Session.Cohorts.Busy(b.line, false)
 	return !waited && b.Kind.moves() && h.sole() && h.owner.set.AtLeast == 0
 }
 

@@ -26,7 +26,8 @@ type hold struct {
 
 	observer func(settings.Event) // nil: nobody is told; see tell.go
 
-	local bool // from a hold of this process, without a command
+	group int32 // it counts with the holds of its owner that have the same; see join.go
+	local bool  // from a hold of this process, without a command
 
 	// The rest is guarded by owner.mu.
 
@@ -111,11 +112,18 @@ func (h *hold) giveBack(ctx context.Context) error {
 	o := h.owner
 	h.unlimit()
 	h.ending.End(errs.Released)
+	began := clock.Now()
+	if left, lost := h.slip(); left {
+		return o.vouch(ctx, began, lost)
+	}
 	limit, err := o.lockSendToRelease(ctx)
 	left, held, lost, gone := h.part()
 	if gone {
 		if err == nil {
 			o.unlockSend()
+		}
+		if left > 0 {
+			return o.vouch(ctx, began, lost)
 		}
 		return lost
 	}
@@ -196,7 +204,7 @@ func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 func (h *hold) lengthen(ctx context.Context, lease time.Duration, limit delivery.Limit) error {
 	o := h.owner
 	o.mu.Lock()
-	lost, live := h.lostLocked(), o.live
+	lost, live := h.lostLocked(), o.countedLocked()
 	o.mu.Unlock()
 	if lost != nil {
 		return lost
@@ -233,6 +241,7 @@ func (h *hold) Leave() {
 	}
 	lost := h.lostLocked() != nil
 	h.dropped, h.left = true, true
+	o.shared.Close()
 	o.mu.Unlock()
 	h.unlimit()
 	h.ending.End(errs.Released)
@@ -251,6 +260,7 @@ func (h *hold) Forgotten(there *holds.Place) {
 		return
 	}
 	h.dropped = true
+	o.shared.Close()
 	o.mu.Unlock()
 	h.unlimit()
 	o.adjust()

@@ -7,6 +7,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fairlock"
 	"github.com/redlatch/redlatch/internal/scripts/row"
+	"github.com/redlatch/redlatch/internal/scripts/rwlock"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -30,6 +31,7 @@ type Kind struct {
 	Pace    func(*settings.Settings) func() time.Duration // and makes the sleeps of one who does
 
 	HandOff *HandOff
+	Share   *Share
 	Queue   *Queue
 	Tokens  *Tokens
 	Side    *Side
@@ -41,6 +43,15 @@ type HandOff struct {
 	// Atomic releases the lock of one owner and acquires it for another of the same process, in one script; nil where an owner
 	// that cannot be followed without a command is released.
 	Atomic func(from, to Subject) scripts.Command[scripts.Attempt]
+}
+
+// Share is for a lock that holders of one process may hold as one; see join.go.
+type Share struct {
+	// Confirm asks whether an owner still holds, and whether others wait. So many connections of this process listen for releases.
+	Confirm func(s Subject, listening int) scripts.Command[rwlock.Confirmation]
+
+	// Turn releases the lock of one owner and acquires it for another of the same process on the other side, in one script.
+	Turn func(from, to Subject) scripts.Command[scripts.Attempt]
 }
 
 // A Queue is the scripts of a lock with a process queue.

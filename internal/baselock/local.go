@@ -70,7 +70,7 @@ func (o *owner) movable() bool {
 // HandOn has the waiter next hold as the same owner, if it can.
 func (o *owner) HandOn(in *cohort.Cohort, next any) (given any, poll time.Duration) {
 	to := next.(*owner)
-	if !o.fresh(in) || !o.suits(to) {
+	if o.base.Kind.side().Shared || o.base.Kind.side() != to.base.Kind.side() || !o.fresh(in) || !o.suits(to) {
 		return nil, 0
 	}
 	successor := newOwnerAs(to.base, to.set, o.id)

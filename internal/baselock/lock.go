@@ -74,12 +74,17 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	if b.Kind.Fair != nil && !try {
 		return b.standAnew(ctx, set)
 	}
-	waited, held, open := b.Session.Cohorts.Busy(b.line)
+	h, waits := b.join(ctx, set, try)
+	if h != nil {
+		return h, nil
+	}
+	shares := b.Kind.side().Shared
+	waited, held, open := b.Session.Cohorts.Busy(b.line, shares)
 	if open > 0 && !try {
 		if err := pause(ctx, open); err != nil {
 			return nil, err
 		}
-		waited, held, _ = b.Session.Cohorts.Busy(b.line)
+		waited, held, _ = b.Session.Cohorts.Busy(b.line, shares)
 	}
 	switch {
 	case open > 0 && try:
@@ -88,7 +93,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 		if err := b.behind(ctx, set); err != errOver {
 			return nil, err
 		}
-	case waited, held && !try:
+	case waited, (held || waits) && !try:
 		return b.wait(ctx, set, trouble{}, nil)
 	}
 	var t trouble
@@ -127,6 +132,9 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 		_, _ = b.Session.PublishFor(ctx, set.Poll)
 	}
 	line, held, part := b.Session.Join(b.line, b.channels(set))
+	if b.Kind.side().Shared {
+		held = b.asked()
+	}
 	defer func() {
 		if left := part(); left != nil {
 			b.settle(line, left, set)
@@ -138,8 +146,21 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 	offer := b.offer(set, held)
 	var pace func() time.Duration
 	yielded := false // where waiters poll: other processes have had the time to ask
+	drained := false
 	attempt := func(ctx context.Context) (cohort.Verdict, error) {
 		ctx = delivery.Watched(ctx, line.Note)
+		if shared, _, _ := b.Session.Cohorts.Shared(b.line); shared != nil && b.joins(set) {
+			o := shared.(*owner)
+			h, waits := o.joined(ctx, set, line, false)
+			switch {
+			case h != nil:
+				got = h
+				return cohort.Verdict{Done: true, More: o.admit(line), Sleep: cohort.Bound(set.FirstLease(), set.Poll)}, nil
+			case waits && !drained:
+				drained = true
+				return cohort.Verdict{Sleep: forDrain, Found: refusal(-1)}, nil
+			}
+		}
 		alone := line.Yields()
 		switch {
 		case alone && pace != nil:
@@ -173,11 +194,14 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 		case h != nil:
 			got = h
 			if alone {
-				since := h.since.Time()
-				h.owner.streak = b.begins(cohort.Streak{Began: since, News: since, Alone: true, ClosedSince: line.ClosedSince()})
+				h.owner.mu.Lock()
+				h.owner.Streak().Alone, h.owner.streak.ClosedSince = true, line.ClosedSince()
+				h.owner.mu.Unlock()
 			}
-			v := cohort.Verdict{Done: true, More: b.Kind.side().Shared, Sleep: cohort.Bound(set.FirstLease(), set.Poll)}
-			if !v.More {
+			v := cohort.Verdict{Done: true, Sleep: cohort.Bound(set.FirstLease(), set.Poll)}
+			if b.Kind.side().Shared {
+				v.More = h.owner.admit(line)
+			} else {
 				v.Found = refusal(-1)
 			}
 			return v, nil
@@ -211,7 +235,7 @@ func (b *Base) offer(set *settings.Settings, held bool) *cohort.Request {
 	if b.Kind.HandOff == nil || set.Replicas > 0 {
 		return nil
 	}
-	return &cohort.Request{Who: newOwner(b, set), Expected: held, Poll: b.poll(set)}
+	return &cohort.Request{Who: newOwner(b, set), Expected: held && !b.announces(set), Poll: b.poll(set)}
 }
 
 // poll is how long a waiter that expects a hand-off sleeps before it asks Redis. A spin lock's waiter hears no messages, so it
@@ -235,7 +259,11 @@ func (b *Base) standBack(ctx context.Context, line *cohort.Cohort) (remaining ti
 // attempt asks Redis once, under a fresh identity. It returns the hold, or how long the lock is held by somebody else
 // (negative when its key has no TTL), or an error. Whatever it leaves behind is settled in the background.
 func (b *Base) attempt(ctx context.Context, set *settings.Settings, try bool) (h *hold, remaining time.Duration, err error) {
-	return b.ask(ctx, newOwner(b, set), try)
+	o := newOwner(b, set)
+	if b.joins(set) && b.Session.Cohorts.Share(b.line, o, true) {
+		defer o.letIn()
+	}
+	return b.ask(ctx, o, try)
 }
 
 // ask is attempt for an owner that is given.
@@ -253,8 +281,11 @@ func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining 
 	}()
 	h, remaining, err = b.attemptAs(ctx, o, cmd, try)
 	returned = true
-	if err != nil {
+	switch {
+	case err != nil:
 		o.abandon(delivery.AsFailure(err), cmd)
+	case h == nil:
+		b.closeShared()
 	}
 	return h, remaining, err
 }

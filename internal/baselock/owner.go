@@ -25,23 +25,24 @@ type owner struct {
 	first  hold
 	host   *owner // nil, or the owner on the other side within which this one is
 
-	streak    *cohort.Streak // nil, or that of the hand-offs of which it is one end
-	announces bool           // a refusal of its acquisition is announced
+	streak *cohort.Streak // nil, or that of the hand-offs of which it is one end; while others can join, guarded by mu
 
-	mu       sync.Mutex
-	sending  bool // a count-changing command is under way
-	renewing bool // the watchdog extends the lease, because a live hold has none of its own
-	queued   bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
-	post     cohort.Holder
-	queue    *sender  // the goroutines that wait to send a count-changing command
-	most     int32    // the most holds that a script has ever asked for
-	live     int32    // holds handed out and not given back
-	inner    *[]*hold // nil, or those of re-entries that are not given back
-	token    int64    // the newest that it was issued
-	spare    int64    // the number of tokens behind that one which are its own, for its re-entries and successors
-	lost     *redlatch.LossError
-	doubt    *doubt // nil if there never was any
-	guest    *owner // the latest within this one, perhaps no longer a holder
+	mu        sync.Mutex
+	shared    cohort.Share
+	sending   bool // a count-changing command is under way
+	renewing  bool // the watchdog extends the lease, because a live hold has none of its own
+	queued    bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
+	announces bool // a refusal of its acquisition is announced; set before it is sent
+	post      cohort.Holder
+	queue     *sender  // the goroutines that wait to send a count-changing command
+	most      int32    // the most holds that a script has ever asked for
+	live      int32    // holds handed out and not given back
+	inner     *[]*hold // nil, or those of re-entries that are not given back
+	token     int64    // the newest that it was issued
+	spare     int64    // the number of tokens behind that one which are its own, for its re-entries and successors
+	lost      *redlatch.LossError
+	doubt     *doubt // nil if there never was any
+	guest     *owner // the latest within this one, perhaps no longer a holder
 }
 
 func newOwner(b *Base, set *settings.Settings) *owner {
@@ -145,6 +146,7 @@ func (o *owner) begin(since, trusted time.Time, got attemptReply) *hold {
 	o.mu.Unlock()
 	o.announce()
 	o.base.Session.Watchdog.Keep(&o.ticket, o, terms)
+	o.share()
 	return &o.first
 }
 
@@ -202,7 +204,7 @@ func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], in
 	for i, t := range tickets {
 		other := t.Owner().(*owner)
 		other.mu.Lock()
-		live := other.live
+		live := other.countedLocked()
 		other.mu.Unlock()
 		lease := t.Lease(now)
 		if lease == 0 && o.base.Kind.side().Shared {
@@ -236,6 +238,7 @@ func (o *owner) lose(reason string, cause error) error {
 		return o.lost
 	}
 	o.lost = loss
+	o.shared.Close()
 	shared := slices.Collect(o.sharedLocked())
 	o.mu.Unlock()
 	o.base.Session.Watchdog.Forget(&o.ticket)

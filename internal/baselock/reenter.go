@@ -22,7 +22,7 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 		return nil, err
 	}
 	o.mu.Lock()
-	over, want := o.lost != nil || o.live == 0, o.live+1
+	over, want := o.lost != nil || o.live == 0, o.countedLocked()+1
 	o.mu.Unlock()
 	if over {
 		o.unlockSend()
@@ -54,7 +54,7 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 	if !reply.Held {
 		return nil, o.lose(watchdog.NotOwned, nil)
 	}
-	return o.reentered(set, receipt.Sent, lease, reply.Token)
+	return o.reentered(set, receipt.Sent, lease, reply.Token, o.groupIn(ctx))
 }
 
 // reentry is the script by which this kind re-enters.
@@ -81,8 +81,8 @@ func (o *owner) leaseWithin(at time.Time, lease time.Duration) time.Duration {
 }
 
 // reentered hands out the hold of a re-entry that the server has confirmed.
-func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Duration, issued int64) (*hold, error) {
-	h := &hold{owner: o, observer: set.Observe, since: watchdog.MomentOf(sent), renewed: set.Lease == 0}
+func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Duration, issued int64, group int32) (*hold, error) {
+	h := &hold{owner: o, observer: set.Observe, since: watchdog.MomentOf(sent), renewed: set.Lease == 0, group: group}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {

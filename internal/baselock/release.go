@@ -33,7 +33,7 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 	heard := false
 	defer func() { o.unannounce(heard) }() // also when a hook of the client panics
 	next := cohort.Release{}
-	if held && o.base.Kind.HandOff != nil {
+	if held && o.base.Kind.HandOff != nil && o.host == nil {
 		next = o.base.Session.Cohorts.Release(o.base.line, o)
 	}
 	switch next.Step {
@@ -42,7 +42,7 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 	case cohort.Due:
 		next.Claim.Yield()
 	case cohort.Unfit:
-		if o.base.Kind.HandOff.Atomic == nil {
+		if o.handing(next.Claim.Who().(*owner)) == nil {
 			next.Claim.End()
 			break
 		}
@@ -60,18 +60,21 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 		return err
 	}
 	err := o.release(ctx, limit)
-	heard = hears && err == nil
+	heard = hears && err == nil && !o.base.Kind.side().Shared // there is no message while others hold a share
 	return err
 }
 
 // announce has those of this process who come for the lock wait for what o does.
 func (o *owner) announce() {
-	o.post = cohort.Holder{Since: o.first.since, Gives: o.base.Kind.HandOff != nil}
+	o.post = cohort.Holder{Since: o.first.since, Gives: o.base.Kind.HandOff != nil && o.host == nil, Shared: o.base.Kind.side().Shared}
 	o.base.Session.Cohorts.Hold(o.base.line, &o.post)
 }
 
 // unannounce has them ask, unless o has handed the lock on or they hear of its release.
 func (o *owner) unannounce(heard bool) {
+	if o.base.Kind.Share != nil {
+		o.base.Session.Cohorts.Unshare(o.base.line, o)
+	}
 	o.base.Session.Cohorts.Free(o.base.line, &o.post, heard)
 }
 
@@ -107,12 +110,14 @@ func (o *owner) gaveBack(freed bool, receipt delivery.Receipt, err error) error 
 		o.doubted()
 	}
 	if freed {
+		o.confirmed(receipt.Sent)
 		o.moveOut()
 		return nil
 	}
 	trusted := clock.Now().Before(o.ticket.TrustedUntil())
 	switch {
 	case receipt.Doubt && trusted:
+		o.confirmed(receipt.Sent)
 		return nil
 	case receipt.Refused != nil && trusted:
 		return fmt.Errorf("redlatch: %q is released, but the server refused what goes with it, perhaps the message to its waiters, "+

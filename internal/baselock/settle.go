@@ -49,6 +49,7 @@ func (o *owner) doubted() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.doubtLocked().ghosts = time.Now().Add(ghostsWithin)
+	o.shared.Close()
 	o.planLocked()
 }
 
@@ -155,7 +156,7 @@ func (o *owner) settleOnce() error {
 // assert sends what is true now: the number of live holds, or that there are none. The caller has the send lock.
 func (o *owner) assert(ctx context.Context) error {
 	o.mu.Lock()
-	live, lost := o.live, o.lost != nil
+	live, lost := o.countedLocked(), o.lost != nil
 	o.mu.Unlock()
 	limit := delivery.Limit{Outage: settleAttempt}
 	if live > 0 && !lost {

@@ -157,7 +157,8 @@ func (o *owner) promisedLocked() bool {
 }
 
 // part takes a hold that is being given back off the owner's count, and with it those that are over if nothing is
-// promised any longer. So many are left then. gone tells that it was taken off before.
+// promised any longer. So many are left then. gone tells that it was taken off before, or, where some are left, that another has
+// joined meanwhile and Redis need not hear.
 func (h *hold) part() (left int32, held bool, lost error, gone bool) {
 	o := h.owner
 	o.mu.Lock()
@@ -167,8 +168,14 @@ func (h *hold) part() (left int32, held bool, lost error, gone bool) {
 		return 0, held, lost, true
 	}
 	o.live--
+	if o.shared.Leave() {
+		return o.live, held, lost, true
+	}
 	if held && !o.promisedLocked() {
 		o.live = 0
+	}
+	if o.live == 0 {
+		o.shared.Last()
 	}
 	return o.live, held, lost, false
 }

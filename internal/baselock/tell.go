@@ -52,6 +52,6 @@ func (h *hold) finish(kind int, err error) {
 
 func (h *hold) observe(kind int, since time.Time, err error) {
 	o := h.owner
-	h.observer(settings.Event{Kind: kind, Primitive: o.base.Kind.Noun, Name: o.base.Name, Owner: o.id, Reentry: h != &o.first,
+	h.observer(settings.Event{Kind: kind, Primitive: o.base.Kind.Noun, Name: o.base.Name, Owner: o.id, Reentry: h != &o.first && !h.local,
 		Duration: time.Since(since), Err: err})
 }

@@ -17,12 +17,15 @@ type Registry struct {
 	cohorts map[Key]*Cohort
 	holders map[hash]*Holder   // by what this process holds
 	windows map[hash]time.Time // until when this process leaves a key to outsiders; nil until it first does
+	shares  map[Key]any        // what holds a key and may be joined; nil until there is one
 }
 
 // A Holder is the mark that this process holds something. It is a field of what holds, so that it costs no allocation of its own.
 type Holder struct {
 	Since watchdog.Moment
 	Gives bool // the holder will give it on to the cohort, so calls that come for it do not ask
+
+	Shared bool // those who come for a share of it ask all the same
 }
 
 // Join returns the cohort of key, and makes it with subscribe if there is none. held is whether a holder of this process will
@@ -41,7 +44,7 @@ func (r *Registry) Join(key Key, subscribe func(*Cohort) Subscriptions) (_ *Coho
 	}
 	c.users++
 	c.Candidacy.use()
-	return c, r.givesLocked(key), func() *Candidate { return r.part(key, c) }
+	return c, r.givesLocked(key, false), func() *Candidate { return r.part(key, c) }
 }
 
 func (r *Registry) part(key Key, c *Cohort) (left *Candidate) {
@@ -56,16 +59,17 @@ func (r *Registry) part(key Key, c *Cohort) (left *Candidate) {
 }
 
 func (r *Registry) dropLocked(key Key, c *Cohort) {
-	if c.users > 0 || r.givesLocked(key) {
+	if c.users > 0 || r.givesLocked(key, false) {
 		return
 	}
 	delete(r.cohorts, key)
 	c.stop()
 }
 
-func (r *Registry) givesLocked(key Key) bool {
+// givesLocked tells whether a holder of this process will give key on to a call, which wants all of it or a share.
+func (r *Registry) givesLocked(key Key, share bool) bool {
 	h := r.holders[key.hash]
-	return h != nil && h.Gives
+	return h != nil && h.Gives && !(share && h.Shared)
 }
 
 func (r *Registry) find(key Key) *Cohort {
@@ -75,8 +79,9 @@ func (r *Registry) find(key Key) *Cohort {
 }
 
 // Busy tells why a call for key may have to queue. waited: other calls of this process wait for it. held: a holder of this
-// process will give it on. window: for how much longer this process leaves it to outsiders.
-func (r *Registry) Busy(key Key) (waited, held bool, window time.Duration) {
+// process will give it on. window: for how much longer this process leaves it to outsiders. A call that wants a share does not
+// queue because of what others share.
+func (r *Registry) Busy(key Key, share bool) (waited, held bool, window time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if until, left := r.windows[key.hash]; left {
@@ -84,7 +89,7 @@ func (r *Registry) Busy(key Key) (waited, held bool, window time.Duration) {
 			delete(r.windows, key.hash)
 		}
 	}
-	return r.waitersLocked(key) > 0, r.givesLocked(key), window
+	return r.waitersLocked(key) > 0, r.givesLocked(key, share), window
 }
 
 // HeldSince tells whether this process holds key, as far as its cohorts know, and since when.

@@ -35,6 +35,9 @@ const (
 // Granted opens it to others.
 func (s *Share) Granted() { s.phase = open }
 
+// Asked tells whether it is not known yet whether there is anything to share.
+func (s *Share) Asked() bool { return s.phase == asked }
+
 // Open tells whether a holder may join.
 func (s *Share) Open() bool { return s.phase == open }
 

@@ -63,7 +63,7 @@ var table = map[string][]string{
 
 	"redlatchtest": all(front, hidden, []string{"internal/holds"}),
 
-	"internal/baselock": all(leaves, edge, front, hidden, scripts("rlock", "fairlock")),
+	"internal/baselock": all(leaves, edge, front, hidden, scripts("rlock", "fairlock", "rwlock")),
 	"internal/counter":  all(leaves, edge, front, hidden),
 
 	"rlock":           primitive(),

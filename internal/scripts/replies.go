@@ -12,6 +12,7 @@ type Attempt struct {
 	Remaining time.Duration // until the present holder's lease is over; negative when its key has no TTL. 0 when held
 	Token     int64         // fencing token; 0 for locks that issue none
 	Spare     int64         // how many more tokens, those behind it, are the owner's
+	Freed     bool          // of a hand-off that failed: the giver has given the lock back, and others keep it
 }
 
 // A State is everything that the hash of a lock says.

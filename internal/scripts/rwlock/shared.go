@@ -31,22 +31,17 @@ func ConfirmRead(key, owner string, most int, lease time.Duration, wake scripts.
 	})
 }
 
-// A Turn is what became of a read hold that was given back for a writer of the same process.
-type Turn struct {
-	scripts.Attempt      // the writer's
-	Freed           bool // the reader held the lock
-}
-
 // TurnWrite is ReleaseRead and then AcquireWrite for field, a fresh writer's, in one. An execution that finds the writer holding
-// already is a repetition.
-func TurnWrite(key, owner string, most int, wake scripts.Wake, field string, lease time.Duration) scripts.Command[Turn] {
+// already is a repetition. An attempt that is not Freed either found that the reader had lost the lock.
+func TurnWrite(key, owner string, most int, wake scripts.Wake, field string, lease time.Duration) scripts.Command[scripts.Attempt] {
 	var room [8]string
 	args := []any{owner, wake.Publish, wake.Channel, messages[Read], field, scripts.Milliseconds(lease)}
-	return scripts.Integer(turnWrite, namesOf(key).withMarkers(room[:0], owner, most), args, func(reply scripts.Reply) (Turn, error) {
+	return scripts.Integer(turnWrite, namesOf(key).withMarkers(room[:0], owner, most), args, func(reply scripts.Reply) (scripts.Attempt, error) {
 		if reply.Int == -4 {
-			return Turn{}, nil
+			return scripts.Attempt{}, nil
 		}
 		attempt, err := scripts.Taken(reply)
-		return Turn{attempt, true}, err
+		attempt.Freed = !attempt.Held
+		return attempt, err
 	})
 }

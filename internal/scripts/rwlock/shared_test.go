@@ -59,39 +59,38 @@ func TestConfirmReadKnowsWhoListens(t *testing.T) {
 }
 
 func TestTurnWrite(t *testing.T) {
-	turn := func(most int) scripts.Command[rwlock.Turn] {
+	turn := func(most int) scripts.Command[scripts.Attempt] {
 		return rwlock.TurnWrite(key, a, most, wake, bw, short)
 	}
-	given := rwlock.Turn{Attempt: mine, Freed: true}
-	refused := func(remaining time.Duration) rwlock.Turn {
-		return rwlock.Turn{Attempt: scripts.Attempt{Remaining: remaining}, Freed: true}
+	refused := func(remaining time.Duration) scripts.Attempt {
+		return scripts.Attempt{Remaining: remaining, Freed: true}
 	}
 	Table(t, []Row{
 		{Name: "The last reader gives the lock to the writer, and nobody is woken",
-			Before: lock("read", lease, Hash{a: "1"}, marked(a, lease), listed(a, lease)), Call: AnswersThen(turn(1), given, given),
+			Before: lock("read", lease, Hash{a: "1"}, marked(a, lease), listed(a, lease)), Call: AnswersThen(turn(1), mine, mine),
 			After: lock("write", short, Hash{bw: "1"})},
 		{Name: "All its holds end, with all markers that it ever had",
-			Before: lock("read", lease, Hash{a: "2"}, marked(a, lease, lease, lease)), Call: AnswersThen(turn(3), given, given),
+			Before: lock("read", lease, Hash{a: "2"}, marked(a, lease, lease, lease)), Call: AnswersThen(turn(3), mine, mine),
 			After: lock("write", short, Hash{bw: "1"})},
 		{Name: "While others read, the writer gets nothing, and is not told so by a repetition",
 			Before: lock("read", long, Hash{a: "1", b: "2"}, marked(a, long), marked(b, short, lease)),
-			Call:   AnswersThen(turn(1), refused(lease), rwlock.Turn{}),
+			Call:   AnswersThen(turn(1), refused(lease), scripts.Attempt{}),
 			After:  lock("read", lease, Hash{b: "2"}, marked(b, short, lease))},
 		{Name: "A dead reader does not keep the writer out",
-			Before: lock("read", long, Hash{a: "1", u + ":3": "2"}, marked(a, long)), Call: AnswersThen(turn(1), given, given),
+			Before: lock("read", long, Hash{a: "1", u + ":3": "2"}, marked(a, long)), Call: AnswersThen(turn(1), mine, mine),
 			After: lock("write", short, Hash{bw: "1"})},
 		{Name: "A reader of Redisson keeps it out, also without a marker",
-			Before: lock("read", short, Hash{a: "1", java: "1"}, marked(a, short)), Call: AnswersThen(turn(1), refused(short), rwlock.Turn{}),
+			Before: lock("read", short, Hash{a: "1", java: "1"}, marked(a, short)), Call: AnswersThen(turn(1), refused(short), scripts.Attempt{}),
 			After:    with(lock("read", short, Hash{java: "1"}), recorded(short, short, lease)),
 			Messages: read0},
 		{Name: "A reader that had lost the lock gives nothing, and what is left of it goes",
-			Before: lock("read", lease, Hash{java: "1"}, marked(java, lease), marked(a, short)), Call: Answers(turn(1), rwlock.Turn{}),
+			Before: lock("read", lease, Hash{java: "1"}, marked(java, lease), marked(a, short)), Call: Answers(turn(1), scripts.Attempt{}),
 			After: lock("read", lease, Hash{java: "1"}, marked(java, lease))},
-		{Name: "The lock is gone", Before: free, Call: Answers(turn(1), rwlock.Turn{})},
+		{Name: "The lock is gone", Before: free, Call: Answers(turn(1), scripts.Attempt{})},
 		{Name: "Another writer has it",
-			Before: lock("write", lease, Hash{u + ":4:write": "1"}), Call: Answers(turn(1), rwlock.Turn{})},
+			Before: lock("write", lease, Hash{u + ":4:write": "1"}), Call: Answers(turn(1), scripts.Attempt{})},
 		{Name: "A writer that reads keeps both",
-			Before: lock("write", lease, Hash{aw: "1", a: "1"}, marked(a, lease)), Call: AnswersThen(turn(1), refused(lease), rwlock.Turn{}),
+			Before: lock("write", lease, Hash{aw: "1", a: "1"}, marked(a, lease)), Call: AnswersThen(turn(1), refused(lease), scripts.Attempt{}),
 			After: lock("write", lease, Hash{aw: "1"})},
 		{Name: "A key that is no lock is refused", Before: other, Call: Fails(turn(1), "WRONGTYPE")},
 	})

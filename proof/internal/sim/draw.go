@@ -156,8 +156,9 @@ func (d dice) step(objects []Object, most time.Duration) Step {
 			return s
 		}
 	}
-	switch d.IntN(4) {
-	case 0:
+	switch {
+	case s.Way == "read" && d.IntN(2) == 0: // so that readers of one client share a hold
+	case d.IntN(4) == 0:
 		s.Lease = pick(d, 300*time.Millisecond, 2*time.Second, 10*time.Second) + d.within(time.Second)
 	default:
 		s.Watchdog = pick(d, 0, 2*time.Second, 6*time.Second, 12*time.Second)

@@ -1,0 +1,309 @@
+package baselock
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// Readers of one process are one reader to Redis: the first of them acquires, and the others join what it holds and leave it
+// again without a command. How far such an owner is, and what Redis counts of its holds, is its [cohort.Share].
+//
+// A reader joins only what it could have acquired for itself: the news has to be fresh, as for a local hand-off, and the streak
+// not over. When one of the two is old, a script asks whether the owner still reads, which is news, and whether others wait. If
+// nobody else does a new streak begins with the same owner; else the owner is closed, and when its last hold is given back the
+// lock is left to the others.
+//
+// An Unlock that leaves other holds of its owner behind says nil, so it needs fresh news as well, and else the same script.
+// Those that come while another has it under way share its answer.
+
+// joins tells whether a call with these settings can share what others of its process hold: it has no terms of its own.
+func (b *Base) joins(set *settings.Settings) bool {
+	return b.Kind.Share != nil && !set.Scripted && set.Lease == 0 && set.MaxHold == 0 && set.AtLeast == 0 && set.Replicas == 0
+}
+
+// share opens an owner that has just acquired to others, if it can have any. Within a write hold it cannot: there it has the
+// identity of the writer.
+func (o *owner) share() {
+	if o.host != nil || !o.base.joins(o.set) {
+		return
+	}
+	o.mu.Lock()
+	if o.lost == nil && o.live > 0 {
+		o.shared.Granted()
+	}
+	o.mu.Unlock()
+	o.base.Session.Cohorts.Share(o.base.line, o, false)
+}
+
+// forDrain is for how long a reader waits, once, for holds to be given back after which this process leaves the lock to others. Then
+// it asks for itself, for who listens need not wait, and a section may last.
+const forDrain = 10 * time.Millisecond
+
+// closeShared keeps calls from joining what others of this process hold, because an attempt to share it was refused: a writer has
+// announced itself.
+func (b *Base) closeShared() {
+	if b.Kind.Share == nil {
+		return
+	}
+	if shared, _, _ := b.Session.Cohorts.Shared(b.line); shared != nil {
+		o := shared.(*owner)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.shared.Close()
+	}
+}
+
+// countedLocked is how many holds Redis is to count.
+func (o *owner) countedLocked() int32 { return o.shared.Counted(o.live) }
+
+// join has a call hold what others of its process hold. It answers nothing where the call has to ask for itself, and waits where it
+// had better wait before: another call asks, or this process leaves the lock to others as soon as its holds are given back.
+func (b *Base) join(ctx context.Context, set *settings.Settings, try bool) (h *hold, waits bool) {
+	if !b.joins(set) {
+		return nil, false
+	}
+	shared, line, waited := b.Session.Cohorts.Shared(b.line)
+	o, ok := shared.(*owner)
+	switch {
+	case !ok, waited:
+		return nil, false
+	case o.asked():
+		return nil, true
+	case line == nil: // from now on messages are heard, without which no news is fresh
+		_, _ = b.Session.PublishFor(ctx, set.Poll)
+		_, _, part := b.Session.Join(b.line, b.channels(set))
+		part()
+		return nil, false
+	}
+	if h, waits = o.joined(ctx, set, line, try); h != nil {
+		runtime.Gosched() // those that run would have it all else, while others of the process wait for a processor
+	}
+	return h, waits
+}
+
+func (o *owner) asked() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.shared.Asked()
+}
+
+// asked tells whether a call of this process asks, so that others wait for its answer.
+func (b *Base) asked() bool {
+	shared, _, _ := b.Session.Cohorts.Shared(b.line)
+	o, ok := shared.(*owner)
+	return ok && o.asked()
+}
+
+// letIn has calls hold that have waited for the answer to the question of o. Those that cannot, or if there is no answer, ask.
+func (o *owner) letIn() {
+	b := o.base
+	if o.asked() {
+		b.Session.Cohorts.Unshare(b.line, o)
+	}
+	_, line, _ := b.Session.Cohorts.Shared(b.line)
+	if line == nil {
+		return
+	}
+	for claim, ok := line.Claim(); ok; claim, ok = line.Claim() {
+		next := claim.Who().(*owner)
+		var h *hold
+		if next.base.joins(next.set) {
+			h, _ = o.joinedBy(next.set, line)
+		}
+		if h == nil {
+			claim.End()
+			break
+		}
+		if !claim.Give(h, next.base.poll(next.set)) {
+			go h.decline()
+		}
+	}
+	if next, ok := line.Next().(*owner); !ok || next.base.Kind.side().Shared {
+		line.Wake()
+	}
+}
+
+// joined is join for an owner, which it asks about if that is all that is missing.
+func (o *owner) joined(ctx context.Context, set *settings.Settings, line *cohort.Cohort, try bool) (h *hold, waits bool) {
+	h, old := o.joinedBy(set, line)
+	if old && o.confirm(ctx, line, clock.Now(), delivery.Limit{Outage: set.OutageFor(try)}) == nil {
+		h, _ = o.joinedBy(set, line)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return h, h == nil && (o.shared.Closed() && o.lost == nil || o.shared.Asked())
+}
+
+// joinedBy adds a hold for a call with these settings, if it may join. old says that it might if the news were fresh, or a new
+// streak had begun.
+func (o *owner) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold, old bool) {
+	now := clock.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	left := o.ticket.TrustedUntil().Sub(now)
+	switch {
+	case !o.shared.Open(), o.lost != nil, o.doubt != nil, !line.Hears(),
+		o.set.WatchdogTimeout != set.WatchdogTimeout, o.set.ReleaseTimeout != set.ReleaseTimeout,
+		left < min(set.WatchdogTimeout, passLease)/2, left > set.WatchdogTimeout:
+		return nil, false
+	case o.Streak().Over(now), !o.fresh(line):
+		return nil, true
+	}
+	o.shared.Join()
+	o.live++
+	o.streak.Given++
+	h = &hold{owner: o, observer: set.Observe, since: watchdog.MomentOf(now), renewed: true, local: true, group: int32(o.streak.Given)}
+	o.addLocked(h)
+	return h, false
+}
+
+// admit has the waiters behind the head hold what the head has just got, up to the first that has to ask for itself. It answers
+// whether that one should ask now: a writer is given the lock by the last of the holds.
+func (o *owner) admit(line *cohort.Cohort) (more bool) {
+	batch := line.Behind(line.Len())
+	given := make([]*hold, 0, len(batch))
+	for len(given) < len(batch) {
+		next := batch.Who(len(given)).(*owner)
+		if !next.base.joins(next.set) {
+			more = next.base.Kind.side().Shared || next.base.announces(next.set)
+			break
+		}
+		h, _ := o.joinedBy(next.set, line)
+		if h == nil {
+			more = true
+			break
+		}
+		given = append(given, h)
+	}
+	for _, i := range line.Serve(batch, len(given), func(i int) any { return given[i] }) {
+		go given[i].decline()
+	}
+	return more || len(given) == len(batch) && line.Len() > 1
+}
+
+// confirm finds out whether o is still held, unless that was confirmed since a moment. A new streak begins if nobody else waits.
+func (o *owner) confirm(ctx context.Context, line *cohort.Cohort, since time.Time, limit delivery.Limit) error {
+	if err := o.lockSend(ctx); err != nil {
+		return err
+	}
+	defer o.unlockSend()
+	o.mu.Lock()
+	lost, over, known := o.lost, o.live == 0, o.knownLocked(line, since)
+	o.mu.Unlock()
+	switch {
+	case lost != nil:
+		return lost
+	case known:
+		return nil
+	case over:
+		return errOver
+	}
+	s, listening := o.subject(0, 0), 0
+	wake, err := o.base.wakeFor(ctx, limit.Outage)
+	if err != nil {
+		return err
+	}
+	if s.Wake = wake; line != nil && line.Hears() {
+		listening = 1
+	}
+	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Share.Confirm(s, listening), limit)
+	switch {
+	case err != nil:
+		return err
+	case !reply.Held:
+		return o.lose(watchdog.NotOwned, nil)
+	}
+	o.confirmed(receipt.Sent)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch now := clock.Now(); {
+	case reply.Others && o.streak.Over(now):
+		o.shared.Close()
+	case !reply.Others:
+		o.streak.Began, o.streak.Alone = now, true
+	}
+	return nil
+}
+
+// confirmed notes that Redis, asked at sent, had this owner.
+func (o *owner) confirmed(sent time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.streak != nil {
+		o.streak.Confirmed(sent)
+	}
+}
+
+// knownLocked tells whether it is known that o was held at that moment.
+func (o *owner) knownLocked(line *cohort.Cohort, at time.Time) bool {
+	return o.streak != nil && (o.streak.News.After(at) || line != nil && o.fresh(line))
+}
+
+// slip ends a hold that is retired, if others are left of its owner and Redis need not hear. lost is why it was lost.
+func (h *hold) slip() (left bool, lost error) {
+	o := h.owner
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.shared.Leave() {
+		return false, nil
+	}
+	o.live--
+	return true, h.lostLocked()
+}
+
+// vouch is what a hold says that has slipped out: nil if its owner was held at a moment since which the hold is over.
+func (o *owner) vouch(ctx context.Context, ended time.Time, lost error) error {
+	if lost != nil {
+		return lost
+	}
+	_, line, _ := o.base.Session.Cohorts.Shared(o.base.line)
+	o.mu.Lock()
+	known, closed := o.knownLocked(line, ended), o.shared.Closed()
+	o.mu.Unlock()
+	if closed {
+		o.adjust() // what is left may have been dropped
+	}
+	if known {
+		return nil
+	}
+	limit := o.set.ReleaseTimeout
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	err := o.confirm(ctx, line, ended, delivery.Limit{Outage: limit})
+	if err == nil || errors.Is(err, errs.Lost) {
+		return err
+	}
+	return o.unconfirmed(err, true)
+}
+
+// groupIn is the group of the hold of o that ctx carries.
+func (o *owner) groupIn(ctx context.Context) int32 {
+	for h := range holdsIn(ctx) {
+		if h.owner == o && h.live() {
+			return h.group
+		}
+	}
+	return 0
+}
+
+// heldIn is how many holds of o count with that which ctx carries.
+func (o *owner) heldIn(ctx context.Context) (n int64) {
+	group := o.groupIn(ctx)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for h := range o.sharedLocked() {
+		if h.group == group {
+			n++
+		}
+	}
+	return n
+}

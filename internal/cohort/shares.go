@@ -1,0 +1,33 @@
+package cohort
+
+// Share has calls of this process for key find owner, which they may join. It takes the place of an earlier one, unless it asks
+// still. Share reports whether it did.
+func (r *Registry) Share(key Key, owner any, asks bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if asks && r.shares[key] != nil {
+		return false
+	}
+	if r.shares == nil {
+		r.shares = map[Key]any{}
+	}
+	r.shares[key] = owner
+	return true
+}
+
+// Unshare has them find it no more.
+func (r *Registry) Unshare(key Key, owner any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.shares[key] == owner {
+		delete(r.shares, key)
+	}
+}
+
+// Shared is the owner that calls for key may join, nil if there is none, and the cohort of key, nil if there is none. waited says
+// that calls wait, which nobody may overtake.
+func (r *Registry) Shared(key Key) (owner any, c *Cohort, waited bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shares[key], r.cohorts[key], r.waitersLocked(key) > 0
+}
