@@ -152,36 +152,6 @@ func TestAfterTheCallerGaveUpAGhostChangesNothing(t *testing.T) {
 	})
 }
 
-func TestCountDownWorksOnACancelledContext(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		client, key := srv.Client(t), srv.Key(t, "l")
-		set(t, client, key, "2")
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		require.NoError(t, countdownlatch.New(client, key, redlatch.WithLinger(0)).CountDown(ctx))
-		require.Equal(t, "1", value(t, client, key))
-	})
-}
-
-func TestCountDownOfAStoppedServerIsUncertainAndCarriedThroughOnce(t *testing.T) {
-	srv := redistest.Process(t)
-	r := newRig(t, srv, patience)
-	key := srv.Key(t, "l")
-	set(t, r.direct, key, "3")
-	var done settled
-	l := countdownlatch.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
-	_, err := l.Count(t.Context()) // a connection is there
-	require.NoError(t, err)
-	copies := r.proxy.On(onCall(key), 0, faultproxy.Delay(0))
-	srv.Stop()
-	require.ErrorIs(t, l.CountDown(t.Context()), redlatch.ErrUncertain)
-	require.NotZero(t, copies.Hits())
-	srv.Continue()
-	done.await(t)
-	eventually(t, "every copy has been executed", func() bool { return copies.Executed() == copies.Hits() })
-	require.Equal(t, "2", value(t, r.direct, key))
-}
-
 // k count-downs from k under faults open the latch after the last, and not before.
 func TestUnderFaultsTheLatchOpensAfterExactlyAsManyCountDownsAsItWasSetTo(t *testing.T) {
 	const (

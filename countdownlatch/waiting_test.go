@@ -152,22 +152,6 @@ func TestACountThatIsNotZeroReleasesNobody(t *testing.T) {
 	})
 }
 
-func TestWithAllMessagesLostWaitersAreReleasedWithinThePoll(t *testing.T) {
-	inBubble(t, func(b *bubble) {
-		for range 20 {
-			set(b.T, b.redis, "l", "1")
-			results := b.await(b.Context(), 3)
-			time.Sleep(poll / 3)
-			opened := time.Now()
-			set(b.T, b.redis, "l", "") // without a message
-			for range 3 {
-				require.NoError(b, <-results)
-			}
-			require.LessOrEqual(b, time.Since(opened), poll)
-		}
-	})
-}
-
 func TestALatchWhoseTTLRunsOutReleasesItsWaiters(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		set(b.T, b.redis, "l", "")
@@ -181,19 +165,6 @@ func TestALatchWhoseTTLRunsOutReleasesItsWaiters(t *testing.T) {
 			require.GreaterOrEqual(b, time.Since(start), 20*time.Second)
 			require.LessOrEqual(b, time.Since(start), 20*time.Second+poll)
 		}
-	})
-}
-
-func TestWithWaitEndsTheWaitExactly(t *testing.T) {
-	inBubble(t, func(b *bubble) {
-		start := time.Now()
-		patient := b.await(b.Context(), 1)
-		err := b.l.Await(b.Context(), redlatch.WithWait(7*time.Second))
-		require.Equal(b, 7*time.Second+100*time.Millisecond, time.Since(start))
-		require.ErrorIs(b, err, redlatch.ErrNotAcquired)
-		require.ErrorIs(b, err, context.DeadlineExceeded)
-		require.NoError(b, b.other.CountDown(b.Context()))
-		require.NoError(b, <-patient)
 	})
 }
 

@@ -105,20 +105,6 @@ func TestAWaiterTakesWhatExpiresWithoutAMessage(t *testing.T) {
 	})
 }
 
-func TestAWaiterNeedsNoMessages(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv, brief)
-		s, key := r.semaphore(t, 1, redlatch.WithPoll(60*time.Millisecond))
-		p := acquire(t, s, 1, redlatch.WithNoLease())
-		r.proxy.DropMessages(true)
-		w := acquiring(t.Context(), s, 1)
-		listened(t, srv, key, 1)
-		require.NoError(t, p.Release(t.Context()))
-		require.NoError(t, receive(t, w).Release(t.Context()))
-		requireState(t, r.direct, key, "1", 0)
-	})
-}
-
 func TestAnEndedWaitTakesNothingAndSaysWhy(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		s, client := fresh(t, srv, 1)

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -33,29 +32,6 @@ func TestReleaseWorksOnACancelledContext(t *testing.T) {
 		require.True(t, done)
 		require.Equal(t, "5", value(t, client, key))
 	})
-}
-
-func TestReleaseToAStoppedServerIsUncertainAndCarriedThroughOnce(t *testing.T) {
-	srv := redistest.Process(t)
-	r := newRig(t, srv, patience)
-	key := srv.Key(t, "s")
-	set(t, r.direct, key, 1)
-	var done settled
-	s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
-	_, err := s.AvailablePermits(t.Context()) // a connection is there
-	require.NoError(t, err)
-	copies := r.proxy.On(onCall(key), 0, faultproxy.Delay(0))
-	srv.Stop()
-	err = s.Release(t.Context(), 2)
-	require.ErrorIs(t, err, redlatch.ErrUncertain)
-	require.NotErrorIs(t, err, redlatch.ErrNotAcquired)
-	require.NotZero(t, copies.Hits())
-	require.Zero(t, done.count())
-	srv.Continue()
-	done.await(t, 1)
-	require.Equal(t, "3", value(t, r.direct, key))
-	eventually(t, "every copy has been executed", func() bool { return copies.Executed() == copies.Hits() })
-	require.Equal(t, "3", value(t, r.direct, key))
 }
 
 // With the default read timeout, longer than the release timeout, the first send is still under way when Release
@@ -173,22 +149,4 @@ func TestTheEndOfAWaitDuringAnOutageTellsBoth(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 	r.proxy.Refuse(false)
-}
-
-func TestAClosedClientIsTheErrorOfAllWhoWait(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		client, direct, key := srv.Client(t), srv.Client(t), srv.Key(t, "s")
-		s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithPoll(long))
-		results := make(chan error, 3)
-		for range cap(results) {
-			go func() { results <- s.Acquire(t.Context(), 1) }()
-		}
-		eventually(t, "they are subscribed", func() bool { return subscribers(t, direct, key) == 1 })
-		require.NoError(t, client.Close())
-		for range cap(results) {
-			err := <-results
-			require.ErrorIs(t, err, redis.ErrClosed)
-			require.NotErrorIs(t, err, redlatch.ErrNotAcquired)
-		}
-	})
 }

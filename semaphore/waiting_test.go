@@ -285,48 +285,6 @@ func TestAWaiterThatLeavesInTheMiddleOfTheLineCostsNoCommand(t *testing.T) {
 	})
 }
 
-// A waiter is cancelled at every millisecond around the release of a permit: before the message, while its attempt is
-// on its way, after it. Another waits behind it.
-func TestAWaiterCancelledAtAnyPointLosesNoPermitAndNoWakeUp(t *testing.T) {
-	for at := -2 * time.Millisecond; at <= 6*time.Millisecond; at += 250 * time.Microsecond {
-		t.Run(at.String(), func(t *testing.T) {
-			inBubble(t, 0, func(b *bubble) {
-				ctx, cancel := context.WithCancel(b.Context())
-				defer cancel()
-				first := b.acquire(ctx, "first", 1)
-				second := b.acquire(b.Context(), "second", 1)
-				release := time.Now().Add(5 * time.Millisecond)
-				time.AfterFunc(time.Until(release)+at, cancel)
-				time.Sleep(time.Until(release))
-				require.NoError(b, b.other.Release(b.Context(), 1))
-				if err := <-first; err == nil {
-					require.NoError(b, b.other.Release(b.Context(), 1))
-				} else {
-					require.ErrorIs(b, err, redlatch.ErrNotAcquired)
-					require.ErrorIs(b, err, context.Canceled)
-				}
-				require.NoError(b, <-second)
-				require.Less(b, time.Since(release), 100*time.Millisecond, "the second one waited for the poll")
-				b.settle()
-				require.Equal(b, "0", value(b.T, b.redis, "s"))
-			})
-		})
-	}
-}
-
-func TestWithAllMessagesLostAWaiterIsServedWithinThePoll(t *testing.T) {
-	inBubble(t, 0, func(b *bubble) {
-		for range 20 {
-			result := b.acquire(b.Context(), "a", 1)
-			time.Sleep(poll / 3)
-			free := time.Now()
-			require.NoError(b, b.redis.IncrBy(b.Context(), "s", 1).Err()) // without a message
-			require.NoError(b, <-result)
-			require.LessOrEqual(b, time.Since(free), poll+2*time.Millisecond)
-		}
-	})
-}
-
 func TestWithWaitEndsTheWaitExactly(t *testing.T) {
 	inBubble(t, 0, func(b *bubble) {
 		err := b.s.Acquire(b.Context(), 1, redlatch.WithWait(7*time.Second))
@@ -350,16 +308,6 @@ func TestWithWaitEndsTheWaitExactly(t *testing.T) {
 	})
 }
 
-func TestWithWaitGivenToNewIsTheDefaultAndGivenToTheCallWins(t *testing.T) {
-	inBubble(t, 0, func(b *bubble) {
-		s := semaphore.New(b.redis, "s", redlatch.WithLinger(0), redlatch.WithWait(time.Second))
-		require.ErrorIs(b, s.Acquire(b.Context(), 1), context.DeadlineExceeded)
-		require.Equal(b, time.Second, time.Since(b.start))
-		require.ErrorIs(b, s.Acquire(b.Context(), 1, redlatch.WithWait(4*time.Second)), context.DeadlineExceeded)
-		require.Equal(b, 5*time.Second, time.Since(b.start))
-	})
-}
-
 func TestADeletedSemaphoreKeepsItsWaitersUntilItIsSetUpAgain(t *testing.T) {
 	inBubble(t, 0, func(b *bubble) {
 		result := b.acquire(b.Context(), "a", 1)
@@ -372,29 +320,5 @@ func TestADeletedSemaphoreKeepsItsWaitersUntilItIsSetUpAgain(t *testing.T) {
 		require.NoError(b, err)
 		require.NoError(b, <-result)
 		require.Less(b, time.Since(set), 50*time.Millisecond)
-	})
-}
-
-// A waiter returns at once although nobody answers, and what it may have taken is given back.
-func TestAWaiterReturnsAtOnceWhenTheServerIsSilent(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv, long)
-		key := srv.Key(t, "s")
-		set(t, r.direct, key, 0)
-		s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithPoll(50*time.Millisecond))
-		ctx, cancel := context.WithCancel(t.Context())
-		result := make(chan error, 1)
-		go func() { result <- s.Acquire(ctx, 1) }()
-		eventually(t, "it waits", func() bool { return subscribers(t, r.direct, key) == 1 })
-		r.proxy.Hole(true, true)
-		cancel()
-		select {
-		case err := <-result:
-			require.ErrorIs(t, err, context.Canceled)
-		case <-time.After(30 * time.Second):
-			t.Fatal("it waits for the server")
-		}
-		require.NoError(t, r.faulty.Close())
-		r.proxy.Heal()
 	})
 }

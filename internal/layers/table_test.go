@@ -31,7 +31,7 @@ var (
 
 	// support is for tests, and for the modules that judge the library; nothing else may import it.
 	support = []string{
-		"internal/servers", "internal/redistest", "internal/proxy", "internal/faultproxy", "internal/locktest", "internal/scripts/statetest",
+		"internal/servers", "internal/redistest", "internal/proxy", "internal/faultproxy", "internal/locktest", "internal/countertest", "internal/scripts/statetest",
 	}
 )
 
@@ -91,6 +91,7 @@ var table = map[string][]string{
 	"internal/redistest":         {"internal/servers"},
 	"internal/proxy":             nil,
 	"internal/faultproxy":        {"internal/proxy"},
+	"internal/countertest":       all(front, []string{"internal/redistest", "internal/faultproxy"}),
 	"internal/locktest":          all(front, []string{"internal/redistest", "internal/faultproxy"}),
 	"internal/scripts/statetest": {"internal/outcome", "internal/scripts", "internal/redistest"},
 	"internal/layers":            nil,
