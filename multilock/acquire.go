@@ -51,7 +51,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	if c.try || !c.queues(ctx) {
 		return c.rounds(ctx, false)
 	}
-	if waited, held, _ := c.lock.bases[0].Session.Cohorts.Busy(c.lock.line); !waited && !held {
+	if waited, held, _ := c.lock.bases[0].Session.Cohorts.Busy(c.lock.line, false); !waited && !held {
 		if h, err := c.first(ctx); h != nil || err != nil {
 			return h, err
 		}
