@@ -21,7 +21,7 @@
 // The order:
 //
 //   - It is that of arrival in Redis, across all processes, in Go and in Java. Calls of one process arrive in the order
-//     in which they were made.
+//     in which they were made, within 2 ms; those that come together share a command.
 //   - A waiter keeps its place for as long as it lives. Its process gives a sign of life for all its waiters with one
 //     command per poll interval, or more often if their patience is short, and only the first of them asks for the
 //     lock.
@@ -38,8 +38,9 @@
 // Without a Go waiter in front of it, it keeps its place only for as long as Redisson lets it, about five and a half
 // minutes.
 //
-// Order has its price: between two holders there is always a message to the next waiter, and its answer. Package rlock
-// is faster where order does not matter.
+// A release hands the lock to the next in the queue. Where the next are waiters of one process, one behind the other, they
+// hand the lock on among them without a command, as those of an rlock do; so the fewer waiters of each process there are, the
+// more often there is a message between two holders. Package rlock is faster where order does not matter.
 package fairlock
 
 import (
@@ -63,7 +64,7 @@ var _ redlatch.Lock = (*Lock)(nil)
 
 // New makes a fair lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a bad
 // name or option is reported by the calls. Options: WithPatience, WithLease, WithMaxHold, WithAtLeast, WithWait,
-// WithWatchdogTimeout, WithReplicas, and those that every primitive takes.
+// WithWatchdogTimeout, WithReplicas, WithLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{baselock.New(client, name, &reentrant, opts)}
 }

@@ -38,9 +38,10 @@ func newRig(t *testing.T, patience ...time.Duration) *rig {
 	return r
 }
 
-// asks matches attempts on the lock, and leaves its releases: both have four keys, and a release four arguments.
-func (r *rig) asks(c faultproxy.Command) bool  { return r.script(c) && len(c.Args) > 2+4+4 }
-func (r *rig) gives(c faultproxy.Command) bool { return r.script(c) && len(c.Args) == 2+4+4 }
+// asks matches attempts on the lock, and gives its releases: both have four keys and six arguments or more, of which the second
+// is a lease or the command of the message.
+func (r *rig) asks(c faultproxy.Command) bool  { return r.script(c) && !r.gives(c) }
+func (r *rig) gives(c faultproxy.Command) bool { return r.script(c) && c.Args[7] == "PUBLISH" }
 
 func (r *rig) script(c faultproxy.Command) bool {
 	return (c.Name == "EVALSHA" || c.Name == "EVAL") && len(c.Args) > 6 && c.Args[1] == "4" && c.Args[2] == r.name
@@ -244,6 +245,7 @@ func TestCancellationAtEveryPointLeavesNothingBehind(t *testing.T) {
 			one := wait(r.bad, ctx)
 			queued(t, r.direct, r.name, 1)
 			waiter := queueOf(t, r.direct, r.name)[0]
+			r.proxy.DropMessages(true) // that of a release would tell it
 			rule := r.proxy.On(r.asks, 0, faultproxy.HoldReply)
 			require.NoError(t, holder.Unlock(t.Context()))
 			soon(t, "the waiter holds", func() bool { return r.direct.HExists(t.Context(), r.name, waiter).Val() })
@@ -302,6 +304,7 @@ func TestALeavingHeadPassesTheHandOverOn(t *testing.T) {
 func TestWithoutMessagesWaitersArePolledFor(t *testing.T) {
 	r := newRig(t)
 	r.proxy.DropMessages(true)
+	r.bad = fairlock.New(r.faulty, r.name, redlatch.WithPoll(100*time.Millisecond), redlatch.WithLinger(0), redlatch.WithLocalHandOff(false))
 	holder, err := r.good.Lock(t.Context())
 	require.NoError(t, err)
 	var waiting []<-chan result

@@ -13,9 +13,9 @@ var (
 	reentrant = func() baselock.Kind {
 		kind := baselock.Plain()
 		kind.Noun = "fair lock"
-		kind.Takes |= settings.Patience
+		kind.Takes |= settings.Patience | settings.LocalHandOff
 		kind.Acquire = try
-		kind.Fair = &baselock.Fair{Ask: ask, Queued: fairlock.Queued}
+		kind.Fair = &baselock.Fair{Ask: ask, Turn: turn, Queued: fairlock.Queued}
 		kind.Release = func(s baselock.Subject) scripts.Command[bool] { return fairlock.Release(s.Key, waiter(s), s.Wake) }
 		kind.Force = func(s baselock.Subject) scripts.Command[bool] { return fairlock.Force(s.Key, s.Wake) }
 		return kind
@@ -31,17 +31,21 @@ func waiter(s baselock.Subject) fairlock.Waiter {
 	return fairlock.Waiter{Owner: s.Owner, Patience: s.Patience}
 }
 
-func ask(s baselock.Subject, others []*fairqueue.Waiter) scripts.Command[fairlock.Answer] {
+func ask(s baselock.Subject, others []*fairqueue.Waiter, load fairlock.Load) scripts.Command[fairlock.Answer] {
 	confirmed := make([]fairlock.Waiter, len(others))
 	for i, other := range others {
 		confirmed[i] = fairlock.Waiter{Owner: other.Owner, Patience: other.Patience}
 	}
-	return fairlock.Acquire(s.Key, waiter(s), s.Lease, s.Wake, confirmed)
+	return fairlock.Acquire(s.Key, waiter(s), s.Lease, s.Wake, confirmed, load)
+}
+
+func turn(s baselock.Subject, load fairlock.Load) scripts.Command[fairlock.Turn] {
+	return fairlock.Pass(s.Key, waiter(s), s.Wake, load)
 }
 
 // try asks without patience, so it stands in no queue.
 func try(s baselock.Subject) scripts.Command[scripts.Attempt] {
-	cmd := fairlock.Acquire(s.Key, fairlock.Waiter{Owner: s.Owner}, s.Lease, s.Wake, nil)
+	cmd := fairlock.Acquire(s.Key, fairlock.Waiter{Owner: s.Owner}, s.Lease, s.Wake, nil, fairlock.Load{})
 	return scripts.Map(cmd, func(a fairlock.Answer) scripts.Attempt {
 		return scripts.Attempt{Held: a.Held, Remaining: a.Again}
 	})

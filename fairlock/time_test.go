@@ -116,7 +116,7 @@ func TestWaitersThatWereRemovedStandAgain(t *testing.T) {
 			w.mini.Del(key)
 		}
 		waits = append(waits, w.stands(1, "other"))
-		time.Sleep(3 * time.Second)
+		time.Sleep(4 * time.Second)
 		synctest.Wait()
 		require.Len(t, w.clients[0].LRange(w.Context(), keys.FairQueue(name), 0, -1).Val(), 4)
 		require.NoError(t, hold.Unlock(w.Context()))

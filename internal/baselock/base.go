@@ -33,6 +33,7 @@ type Base struct {
 	tokens   string // the key of the counter of fencing tokens; empty where there is none
 	row      string // of the processes that wait; empty where there is none
 	rowKeys  []string
+	told     string // of a fair lock: the channel of a process is this, a colon and its session
 	line     cohort.Key
 	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
@@ -56,6 +57,9 @@ func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option
 	if kind.Queue != nil {
 		b.rowKeys = keys.LockRowKeys(b.Key)
 		b.row = b.rowKeys[0]
+	}
+	if kind.Fair != nil {
+		b.told = keys.FairRow(b.Key)
 	}
 	return b
 }

@@ -85,7 +85,9 @@ type Side struct {
 type Fair struct {
 	// Ask is Acquire for an owner who waits: it is put into the queue, and the entries of the others are confirmed. Release
 	// takes it out.
-	Ask    func(s Subject, others []*fairqueue.Waiter) scripts.Command[fairlock.Answer]
+	Ask func(s Subject, others []*fairqueue.Waiter, load fairlock.Load) scripts.Command[fairlock.Answer]
+	// Turn is Release for a process in which others wait.
+	Turn   func(s Subject, load fairlock.Load) scripts.Command[fairlock.Turn]
 	Queued func(key string) scripts.Command[[]string]
 }
 

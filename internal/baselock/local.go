@@ -73,12 +73,17 @@ func (o *owner) HandOn(in *cohort.Cohort, next any) (given any, poll time.Durati
 	if o.base.Kind.side().Shared || o.base.Kind.side() != to.base.Kind.side() || !o.fresh(in) || !o.suits(to) {
 		return nil, 0
 	}
+	return o.follow(to), to.base.poll(to.set)
+}
+
+// follow has a waiter hold as o. From now on the streak is the successor's.
+func (o *owner) follow(to *owner) *hold {
 	successor := newOwnerAs(to.base, to.set, o.id)
 	successor.most, successor.streak = o.most, o.streak
 	h := successor.begin(time.Now(), o.ticket.TrustedUntil(), o.tokensOfSuccessor())
 	h.local = true
-	o.streak.Given++ // from now on the streak is the successor's
-	return h, to.base.poll(to.set)
+	o.streak.Given++
+	return h
 }
 
 // Missed has o go on as the holder.

@@ -243,6 +243,7 @@ func (o *owner) lose(reason string, cause error) error {
 	o.mu.Unlock()
 	o.base.Session.Watchdog.Forget(&o.ticket)
 	o.unannounce(false)
+	o.overTurn()
 	for _, h := range shared {
 		h.unlimit()
 		h.ending.End(loss)

@@ -122,5 +122,6 @@ func (o *owner) adjust() {
 	if !kept {
 		o.base.Session.Watchdog.Forget(&o.ticket)
 		o.unannounce(false)
+		o.overTurn()
 	}
 }

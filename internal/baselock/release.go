@@ -23,6 +23,8 @@ import (
 //	remote hand-off  to the process that has waited longest                    remote.go
 //	release          the lock is free, and its waiters are woken
 //
+// A fair lock has steps of its own, see turn.go.
+//
 // Hand-offs within the process follow one another only for so long, see [cohort.Streak]. While an owner holds, the cohort knows
 // of it, and those of its process who come for the lock wait for what it does instead of asking a server that would refuse
 // them.
@@ -32,6 +34,9 @@ import (
 func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool) error {
 	heard := false
 	defer func() { o.unannounce(heard) }() // also when a hook of the client panics
+	if o.base.Kind.Fair != nil {
+		return o.endTurn(ctx, limit, held)
+	}
 	next := cohort.Release{}
 	if held && o.base.Kind.HandOff != nil && o.host == nil {
 		next = o.base.Session.Cohorts.Release(o.base.line, o)

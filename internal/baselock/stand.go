@@ -4,23 +4,27 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/fairqueue"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fairlock"
 	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // A stand is one call that waits in the queue of a fair lock. Unlike other waiters it has one identity from the first
-// attempt on, for that is what stands in the queue, and a channel of its own.
+// attempt on, for that is what stands in the queue.
 type stand struct {
 	owner  *owner
 	queue  *fairqueue.Queue
-	waiter *fairqueue.Waiter // nil until there is an entry in Redis
+	waiter *fairqueue.Waiter
 
-	failure *delivery.Failure // of the last attempt
-	command scripts.Command[scripts.Attempt]
+	confirmed <-chan struct{} // nil, or closed once messages arrive
+	stop      func()          // nil, or ends the subscription to its own channel
+	failure   *delivery.Failure
+	command   scripts.Command[scripts.Attempt]
 }
 
 // standAnew stands until the lock is held, in a new place after an outage that cost the last one.
@@ -45,47 +49,68 @@ func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error)
 	defer part()
 	// The hub has to know which family of channels is in use. If it does not, this waiter polls to its end.
 	_, _ = b.Session.PublishFor(ctx, set.Poll)
-	s := &stand{owner: newOwner(b, set), queue: queue}
+	id := b.Session.NextOwner()
+	if !passable(set) {
+		id = b.Session.ID + ":-" + fairqueue.Number(id) // no script hands the lock to such an owner
+	}
+	s := &stand{owner: newOwnerAs(b, set, id), queue: queue}
 	s.owner.queued = true
+	_, held := b.Session.Cohorts.HeldSince(b.line)
+	lonely := false
+	if s.waiter, lonely = queue.Come(id, set.Patience, s.owner, held); !lonely {
+		s.listen()
+	}
 	returned := false
 	defer func() { // a hook of the client may panic on this goroutine, and nobody comes after one who stands for ever
+		if s.stop != nil {
+			s.stop()
+		}
 		if !returned {
 			s.owner.doubted()
+			s.waiter.Fail()
 			s.leave()
 		}
 	}()
-	h, err := s.wait(delivery.Watched(ctx, queue.Door.Note))
+	h, err := s.wait(delivery.Watched(ctx, queue.Note))
 	returned = true
 	if h == nil {
-		s.leave()
-		found := queue.Door.Found()
-		if found == nil && s.waiter != nil {
+		h = s.leave()
+	}
+	if h == nil {
+		found := queue.Found()
+		if stood, _ := s.waiter.Stood(); found == nil && stood {
 			found = refusal(-1)
 		}
 		return nil, b.unanswered(ctx, err, found)
 	}
-	queue.Door.Note(refusal(-1)) // to the others of this process
+	queue.Note(refusal(-1)) // to the others of this process
+	if _, doubt := s.waiter.Stood(); doubt {
+		s.owner.doubted()
+	}
 	s.owner.dequeued()
 	return h, nil
 }
 
 func (s *stand) wait(ctx context.Context) (*hold, error) {
-	h, err := s.enter(ctx)
-	if h != nil || err != nil {
-		return h, err
-	}
-	b := s.owner.base
-	confirmed, stop := b.Session.Listen(b.channel+":"+s.owner.id, s.hear, s.waiter.Wake)
-	defer stop()
 	for {
-		task, others, err := s.waiter.Next(ctx, &confirmed)
-		switch {
-		case err != nil:
+		plan, err := s.waiter.Next(ctx, &s.confirmed)
+		if err != nil && plan.Task == fairqueue.Nothing {
 			return nil, err
-		case task == fairqueue.Again:
-			h, err = s.enter(ctx)
+		}
+		var h *hold
+		switch plan.Task {
+		case fairqueue.Served:
+			return plan.Grant.(*hold), nil
+		case fairqueue.Handed:
+			return s.take(plan.Handed)
+		case fairqueue.Listen:
+			s.confirmed, s.stop = s.owner.base.Session.Listen(s.owner.base.channel+":"+s.owner.id, s.hear, s.queue.Missed)
+			s.waiter.Listens()
+			continue
+		case fairqueue.Enter:
+			h, err = s.enter(ctx, plan.Carry)
 		default:
-			h, err = s.ask(ctx, task, others)
+			h, err = s.ask(ctx, plan)
 		}
 		if h != nil || err != nil {
 			return h, err
@@ -93,52 +118,140 @@ func (s *stand) wait(ctx context.Context) (*hold, error) {
 	}
 }
 
-// enter is an attempt that makes an entry, in turn with others of this process who do: entries stand in the order in
-// which the calls came.
-func (s *stand) enter(ctx context.Context) (h *hold, err error) {
-	err = s.queue.Door.Wait(ctx, 0, func(ctx context.Context) (cohort.Verdict, error) {
-		h, err = s.ask(ctx, fairqueue.Again, nil)
-		return cohort.Verdict{Done: true, More: true, Found: s.queue.Door.Found()}, err
-	})
-	return h, err
+// enter is the first attempt, which makes an entry for this waiter and for those that came after it.
+func (s *stand) enter(ctx context.Context, carry *fairqueue.Carry) (*hold, error) {
+	set := s.owner.set
+	load := loadOf(carry)
+	load.Arrivals = load.Arrivals[1:]
+	asked := clock.Now()
+	outcome := fairqueue.Unknown
+	var again time.Duration
+	var at int64
+	settled := false
+	defer func() {
+		if !settled {
+			s.queue.Carried(carry, outcome, asked, at, again)
+		}
+	}()
+	h, answer, err := s.send(ctx, nil, load)
+	if err != nil {
+		if !s.failure.Doubt {
+			outcome = fairqueue.Undone
+			return nil, err
+		}
+		settled = true
+		failure, command := s.failure, s.command
+		s.failure = nil // what became of it is known when Carry.Done is closed
+		go func() {
+			reply, known := delivery.Result(failure, command)
+			outcome := fairqueue.Unknown
+			if known && reply.Held { // the waiter gives it back
+				outcome = fairqueue.Twice
+			} else if known {
+				outcome = fairqueue.Done
+			}
+			s.queue.Carried(carry, outcome, asked, 0, set.Poll)
+		}()
+		return nil, err
+	}
+	again = idle(answer.Again, set.Poll, answer.Place)
+	outcome, at = fairqueue.Done, answer.At
+	if h != nil {
+		s.waiter.Serve(time.Now().Add(untilEnd(set.FirstLease(), set.Poll)), answer.Row)
+		if !answer.Whole {
+			outcome = fairqueue.Undone
+		}
+		return h, nil
+	}
+	s.queue.Note(refusal(answer.Again))
+	s.listen()
+	return nil, nil
 }
 
-func (s *stand) ask(ctx context.Context, task fairqueue.Task, others []*fairqueue.Waiter) (*hold, error) {
+// listen has the process hear which of its waiters is handed the lock.
+func (s *stand) listen() {
+	b, queue, poll := s.owner.base, s.queue, s.owner.set.Poll
+	s.confirmed = b.Session.ListenFor(b.line, b.told, func(message string) { b.heard(queue, message, poll) }, queue.Missed)
+}
+
+// loadOf is what a command carries.
+func loadOf(c *fairqueue.Carry) fairlock.Load {
+	load := fairlock.Load{Finished: c.Finished}
+	for _, w := range c.Arrivals {
+		load.Arrivals = append(load.Arrivals, fairlock.Waiter{Owner: w.Owner, Patience: w.Patience})
+	}
+	return load
+}
+
+// ask asks for a waiter that has, or had, an entry.
+func (s *stand) ask(ctx context.Context, plan fairqueue.Plan) (*hold, error) {
+	set := s.owner.set
+	asked := clock.Now()
+	h, answer, err := s.send(ctx, plan.Others, fairlock.Load{})
+	switch {
+	case err != nil:
+		s.waiter.Fail()
+		return nil, err
+	case h != nil:
+		s.waiter.Serve(time.Now().Add(untilEnd(set.FirstLease(), set.Poll)), answer.Row)
+		return h, nil
+	}
+	s.queue.Note(refusal(answer.Again))
+	s.waiter.Answer(plan.Task, asked, answer.At, answer.Foreign, idle(answer.Again, set.Poll, answer.Place), answer.Place, plan.Others, answer.Places)
+	return nil, nil
+}
+
+func (s *stand) send(ctx context.Context, others []*fairqueue.Waiter, load fairlock.Load) (h *hold, answer fairlock.Answer, err error) {
 	o, set := s.owner, s.owner.set
 	subject := o.subject(1, set.FirstLease())
 	subject.Wake, _ = o.base.wake(ctx) // without, whoever is next finds out by polling
-	var answer fairlock.Answer
-	s.command = scripts.Map(o.base.Kind.Fair.Ask(subject, others), func(a fairlock.Answer) scripts.Attempt {
+	s.command = scripts.Map(o.base.Kind.Fair.Ask(subject, others, load), func(a fairlock.Answer) scripts.Attempt {
 		answer = a
 		return scripts.Attempt{Held: a.Held, Remaining: a.Again}
 	})
-	asked := time.Now()
-	h, again, err := o.base.attemptAs(ctx, o, s.command, false)
-	switch {
-	case err != nil:
+	h, _, err = o.base.attemptAs(ctx, o, s.command, false)
+	if err != nil {
 		s.failure = delivery.AsFailure(err)
-		return nil, err
-	case h != nil && s.waiter != nil:
-		s.waiter.Serve(time.Now().Add(untilEnd(set.FirstLease(), set.Poll)))
-	case h != nil:
-	case s.waiter == nil:
-		defer s.queue.Door.Note(refusal(again))
-		s.waiter = s.queue.Enter(o.id, set.Patience, idle(again, set.Poll, answer.Place))
-	default:
-		defer s.queue.Door.Note(refusal(again))
-		s.waiter.Answer(task, asked, idle(again, set.Poll, answer.Place), answer.Place, others, answer.Places)
 	}
-	return h, nil
+	return h, answer, err
 }
 
-// hear is for a message on the waiter's channel: that the lock may be free, or that the waiter is next and how long the
-// present holder's lease lasts.
+// take holds what was handed to the owner by a release.
+func (s *stand) take(handed *fairqueue.HandedTo) (*hold, error) {
+	o := s.owner
+	since, now := s.queue.Since(handed), clock.Now()
+	trusted := since.Add(fairlock.Handed - watchdog.Margin(fairlock.Handed))
+	if !now.Before(trusted) {
+		return nil, delivery.Unavailable(errSlow)
+	}
+	o.streak = o.base.begins(cohort.Streak{Began: now, News: since, Blur: cohort.Blurred})
+	s.waiter.Serve(time.Now().Add(untilEnd(o.set.FirstLease(), o.set.Poll)), handed.Row[1:])
+	return o.begin(now, trusted, attemptReply{}), nil
+}
+
+// hear is for a message on the waiter's own channel: that the lock may be free.
 func (s *stand) hear(message string) {
 	if lease := fairlock.LeaseOf(message); lease > 0 {
-		s.waiter.Told(untilEnd(lease, s.owner.set.Poll))
+		s.queue.Told(fairqueue.Number(s.owner.id), untilEnd(lease, s.owner.set.Poll))
 		return
 	}
-	s.waiter.Wake()
+	s.queue.Wake(fairqueue.Number(s.owner.id))
+}
+
+// heard is for a message on the channel of this process.
+func (b *Base) heard(queue *fairqueue.Queue, message string, poll time.Duration) {
+	m, ok := fairlock.Read(message)
+	switch {
+	case !ok:
+	case m.Void:
+		queue.Void()
+	case m.Lease > 0:
+		queue.Told(m.Wakes, untilEnd(m.Lease, poll))
+	case m.Wakes != "":
+		b.dismiss(queue.Wake(m.Wakes))
+	default:
+		b.dismiss(queue.Hand(&fairqueue.HandedTo{Row: m.Row, At: m.At}))
+	}
 }
 
 // idle is how long to sleep without a message, at that place in the queue. It is not shorter than poll unless the server
@@ -168,16 +281,17 @@ const leaveWithin = 10 * time.Millisecond
 
 // leave takes the owner out of the queue, and gives back what an attempt may have brought. The waiter leaves the
 // process's queue first: the script wakes whoever is next, and if that is another of ours who does not hear it yet, it
-// must already know that it is the front.
-func (s *stand) leave() {
-	if s.waiter != nil {
-		s.waiter.Leave()
+// must already know that it is the front. A waiter that was given the lock at the same moment has it.
+func (s *stand) leave() *hold {
+	grant, carry := s.waiter.Leave()
+	if grant != nil {
+		return grant.(*hold)
 	}
 	o := s.owner
 	doubt := s.failure != nil && s.failure.Doubt
-	if s.waiter == nil && !doubt {
+	if carry == nil && !doubt {
 		o.dequeued() // nothing was executed, or it was undone
-		return
+		return nil
 	}
 	left := make(chan struct{})
 	go func() {
@@ -187,6 +301,7 @@ func (s *stand) leave() {
 				o.doubted()
 			}
 		}
+		o.arrived(carry)
 		o.dequeued()
 		o.giveUp()
 	}()
@@ -195,6 +310,18 @@ func (s *stand) leave() {
 	select {
 	case <-left:
 	case <-timer.C:
+	}
+	return nil
+}
+
+// arrived waits until it is known what became of the command that was to make the owner's entry.
+func (o *owner) arrived(carry *fairqueue.Carry) {
+	if carry == nil {
+		return
+	}
+	<-carry.Done
+	if carry.Doubt {
+		o.doubted()
 	}
 }
 

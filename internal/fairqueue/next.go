@@ -7,25 +7,44 @@ import (
 	"time"
 )
 
-// Next waits until the waiter has something to do, and tells what; for All, also whose entries to confirm. confirmed is
-// closed once messages arrive; nil if none will, or if Next has seen it before. After a task comes Answer, or Leave.
-func (w *Waiter) Next(ctx context.Context, confirmed *<-chan struct{}) (Task, []*Waiter, error) {
-	if err := ctx.Err(); err != nil {
-		return Nothing, nil, err
-	}
+// A Task is what a waiter does next.
+type Task int
+
+const (
+	Nothing Task = iota
+	Alone        // ask for itself
+	All          // ask, and confirm the entries of the others
+	Again        // ask for itself, which makes a new entry
+	Enter        // ask for itself for the first time, which makes its entry, and carry what the process has to say
+	Listen       // to its own channel, as Redisson's waiters do
+	Handed       // hold: the lock was handed to it, in Redis
+	Served       // return: it was given the lock
+)
+
+// A Plan is a task with what belongs to it.
+type Plan struct {
+	Task   Task
+	Others []*Waiter // of All: whose entries to confirm
+	Carry  *Carry    // of Enter: w itself is the first of its arrivals
+	Handed *HandedTo // of Handed
+	Grant  any       // of Served
+}
+
+// Next waits until the waiter has something to do, and tells what. confirmed is closed once messages arrive; nil if none
+// will, or if Next has seen it before. After Enter comes Carried, after Alone, All and Again Answer or Fail, or Leave.
+func (w *Waiter) Next(ctx context.Context, confirmed *<-chan struct{}) (Plan, error) {
 	for {
-		task, others, sleep := w.queue.task(w, time.Now())
-		if task != Nothing {
-			return task, others, nil
+		err := ctx.Err()
+		plan, sleep := w.queue.plan(w, time.Now(), err != nil)
+		if plan.Task != Nothing || err != nil {
+			return plan, err
 		}
-		if err := w.rest(ctx, confirmed, sleep); err != nil {
-			return Nothing, nil, err
-		}
+		w.rest(ctx, confirmed, sleep)
 	}
 }
 
 // rest returns when there may be something to do.
-func (w *Waiter) rest(ctx context.Context, confirmed *<-chan struct{}, sleep time.Duration) error {
+func (w *Waiter) rest(ctx context.Context, confirmed *<-chan struct{}, sleep time.Duration) {
 	var alarm <-chan time.Time
 	if sleep >= 0 {
 		timer := time.NewTimer(sleep)
@@ -39,43 +58,95 @@ func (w *Waiter) rest(ctx context.Context, confirmed *<-chan struct{}, sleep tim
 	case <-w.signal:
 	case <-alarm:
 	case <-ctx.Done():
-		return ctx.Err()
 	}
-	return nil
 }
 
-// task is what w has to do now, or how long it has nothing to do: negative for until it is roused.
-func (q *Queue) task(w *Waiter, now time.Time) (task Task, others []*Waiter, sleep time.Duration) {
+// patientFor is for how long a waiter is the front until it listens to its own channel, on which a holder of Redisson's, or a
+// force-unlock by it, wakes it. It does so at once where one of Redisson's is seen.
+const patientFor = 20 * time.Millisecond
+
+// plan is what w has to do now, or how long it has nothing to do: negative for until it is roused. One that is over only
+// learns of what it was given.
+func (q *Queue) plan(w *Waiter, now time.Time, over bool) (p Plan, sleep time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if w.lacks {
-		if q.firstLackingLocked() == w {
-			return Again, nil, 0
+	switch {
+	case w.stage == served:
+		return Plan{Task: Served, Grant: w.grant}, 0
+	case over:
+		return p, 0
+	case w.stage == outside, w.stage == entering:
+		return q.enterLocked(w, now)
+	case w.handed != nil:
+		h := w.handed
+		if w.handed = nil; h.At > w.refused {
+			return Plan{Task: Handed, Handed: h}, 0
 		}
-		return Nothing, nil, -1
+		w.asking = true // it was refused after that, or in the same millisecond
+		return Plan{Task: Alone}, 0
+	case w.lacks && (q.carrying || q.firstLackingLocked() != w):
+		return p, -1
+	case w.lacks:
+		q.carrying, w.anew, w.asking = true, true, true
+		return Plan{Task: Again}, 0
+	case q.waiters[0] != w:
+		return p, -1
 	}
-	if q.waiters[0] != w {
-		return Nothing, nil, -1
+	if w.first.IsZero() {
+		w.first = now
 	}
 	at := q.refreshLocked()
 	if q.due.Before(at) {
 		at = q.due
 	}
-	task, w.ask = w.ask, Nothing
+	listen := w.first.Add(patientFor)
+	p.Task, w.ask = w.ask, Nothing
 	switch {
 	case !now.Before(at):
-		task = All
-	case task == Nothing:
-		return Nothing, nil, at.Sub(now)
+		p.Task = All
+	case p.Task != Nothing:
+	case !w.listens && (q.foreign || !now.Before(listen)):
+		return Plan{Task: Listen}, 0
+	case !w.listens && listen.Before(at):
+		return p, listen.Sub(now)
+	default:
+		return p, at.Sub(now)
 	}
-	if task == All {
+	w.asking = true
+	if p.Task == All {
 		for _, other := range q.waiters {
 			if other != w && !other.lacks {
-				others = append(others, other)
+				p.Others = append(p.Others, other)
 			}
 		}
 	}
-	return task, others, 0
+	return p, 0
+}
+
+// confirmedNow is Wake for the moment from which messages arrive: what was sent before it is found by the front that asks
+// now. To any other waiter nothing was sent, for it was not the first.
+func (w *Waiter) confirmedNow() {
+	q := w.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiters) > 0 && q.waiters[0] == w {
+		q.askLocked(Alone)
+	}
+}
+
+// Fail ends a task of the waiter's own that had no answer.
+func (w *Waiter) Fail() {
+	w.queue.mu.Lock()
+	defer w.queue.mu.Unlock()
+	w.queue.askedLocked(w)
+}
+
+func (q *Queue) askedLocked(w *Waiter) {
+	w.asking = false
+	if w.anew {
+		q.carrying, w.anew = false, false
+		q.rouseOutsideLocked()
+	}
 }
 
 // refreshes is how often in its patience an entry is confirmed: two may be lost without harm.
@@ -92,10 +163,14 @@ func (q *Queue) refreshLocked() time.Time {
 
 // Answer is what the waiter found out by a task that did not bring it the lock: when to ask next, and at which places
 // it and the others stand, -1 where there is no entry. asked is a moment before the attempt.
-func (w *Waiter) Answer(task Task, asked time.Time, again time.Duration, place int, others []*Waiter, places []int) {
+func (w *Waiter) Answer(task Task, asked time.Time, at int64, foreign bool, again time.Duration, place int, others []*Waiter, places []int) {
 	q := w.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.askedLocked(w)
+	q.clockLocked(asked, at)
+	q.foreign = foreign
+	w.refused = at
 	w.place, w.lacks = place, false
 	if task == Again {
 		w.place = last // what is known of the others' places is older
@@ -144,4 +219,21 @@ func (q *Queue) arrangeLocked() {
 		}
 		return cmp.Compare(a.place, b.place)
 	})
+}
+
+// rouseLackingLocked lets the first of those who lack their entry make a new one. They do so one after another, so that
+// they stand as before among themselves.
+func (q *Queue) rouseLackingLocked() {
+	if first := q.firstLackingLocked(); first != nil {
+		first.rouse()
+	}
+}
+
+func (q *Queue) firstLackingLocked() *Waiter {
+	for _, w := range q.waiters {
+		if w.lacks {
+			return w
+		}
+	}
+	return nil
 }

@@ -50,7 +50,8 @@ func enter(t *testing.T, q *fairqueue.Queue, s *server, name string, confirmed <
 	go func() {
 		defer close(c.done)
 		for {
-			task, others, err := c.Next(c.ctx, &confirmed)
+			plan, err := c.Next(c.ctx, &confirmed)
+			task, others := plan.Task, plan.Others
 			if err != nil {
 				c.Leave()
 				return
@@ -58,10 +59,10 @@ func enter(t *testing.T, q *fairqueue.Queue, s *server, name string, confirmed <
 			asked := time.Now()
 			places, place := s.answer(name, task, others, free())
 			if place == served {
-				c.Serve(time.Now().Add(poll))
+				c.Serve(time.Now().Add(poll), nil)
 				return
 			}
-			c.Answer(task, asked, poll, place, others, places)
+			c.Answer(task, asked, 1, false, poll, place, others, places)
 		}
 	}()
 	return c
@@ -123,7 +124,7 @@ func up() <-chan struct{} {
 
 func TestOnlyTheFrontAsksAndItConfirmsTheOthersOncePerPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, s := fairqueue.New(), &server{}
+		q, s := &fairqueue.Queue{}, &server{}
 		for i := range 3 {
 			enter(t, q, s, fmt.Sprint("w", i), nil, never)
 		}
@@ -139,34 +140,34 @@ func TestOnlyTheFrontAsksAndItConfirmsTheOthersOncePerPoll(t *testing.T) {
 
 func TestEntriesAreConfirmedEachThirdOfThePatienceHoweverLongThePoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := fairqueue.New()
+		q := &fairqueue.Queue{}
 		w := q.Enter("w", patience, time.Hour)
 		defer w.Leave()
 		start := time.Now()
-		task, _, err := w.Next(t.Context(), new(<-chan struct{}))
+		plan, err := w.Next(t.Context(), new(<-chan struct{}))
 		require.NoError(t, err)
-		require.Equal(t, fairqueue.All, task)
+		require.Equal(t, fairqueue.All, plan.Task)
 		require.Equal(t, patience/3, time.Since(start))
 
-		w.Answer(task, time.Now(), time.Hour, 0, nil, nil)
+		w.Answer(plan.Task, time.Now(), 1, false, time.Hour, 0, nil, nil)
 		short := q.Enter("short", patience/5, time.Hour)
 		defer short.Leave()
-		_, others, err := w.Next(t.Context(), new(<-chan struct{}))
+		plan, err = w.Next(t.Context(), new(<-chan struct{}))
 		require.NoError(t, err)
 		require.Equal(t, patience/3+patience/15, time.Since(start))
-		require.Equal(t, []*fairqueue.Waiter{short}, others)
+		require.Equal(t, []*fairqueue.Waiter{short}, plan.Others)
 	})
 }
 
 // Messages make the front ask for itself, and must not keep it from confirming the others in time.
 func TestMessagesDoNotPutOffTheConfirmation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, s := fairqueue.New(), &server{}
+		q, s := &fairqueue.Queue{}, &server{}
 		front := enter(t, q, s, "w0", nil, never)
 		enter(t, q, s, "w1", nil, never)
 		for range 70 {
 			time.Sleep(100 * time.Millisecond)
-			front.Wake()
+			q.Wake(front.Owner)
 			synctest.Wait()
 		}
 		require.Contains(t, s.taken(), "w0 all w1")
@@ -175,29 +176,29 @@ func TestMessagesDoNotPutOffTheConfirmation(t *testing.T) {
 
 func TestTheFrontAsksWhenItsMessageComesAndWhenMessagesBeginToArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, s := fairqueue.New(), &server{}
+		q, s := &fairqueue.Queue{}, &server{}
 		confirmed := make(chan struct{})
 		front := enter(t, q, s, "w0", confirmed, never)
 		second := enter(t, q, s, "w1", up(), never)
 		require.Empty(t, s.taken(), "that messages arrive is no reason to ask for who is not the front")
 		close(confirmed)
 		require.Equal(t, []string{"w0 alone"}, s.taken())
-		front.Wake()
+		q.Wake(front.Owner)
 		require.Equal(t, []string{"w0 alone"}, s.taken())
-		second.Wake()
+		q.Wake(second.Owner)
 		require.Equal(t, []string{"w0 all w1"}, s.taken(), "it may be the second's turn")
 	})
 }
 
 func TestTheNextFrontDoesNotAskWithoutReasonWhenTheFrontIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, s := fairqueue.New(), &server{}
+		q, s := &fairqueue.Queue{}, &server{}
 		var free atomic.Bool
 		front := enter(t, q, s, "w0", up(), free.Load)
 		enter(t, q, s, "w1", up(), never)
 		s.taken()
 		free.Store(true)
-		front.Wake()
+		q.Wake(front.Owner)
 		require.Equal(t, []string{"w0 alone"}, s.taken())
 		<-front.done
 		require.Empty(t, s.taken())
@@ -208,10 +209,10 @@ func TestTheNextFrontDoesNotAskWithoutReasonWhenTheFrontIsServed(t *testing.T) {
 
 func TestAMessageThatTheFrontHasNotAnsweredGoesToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, s := fairqueue.New(), &server{}
+		q, s := &fairqueue.Queue{}, &server{}
 		front := q.Enter("w0", patience, poll)
 		enter(t, q, s, "w1", nil, never)
-		front.Wake()
+		q.Wake(front.Owner)
 		front.Leave()
 		require.Equal(t, []string{"w1 alone"}, s.taken())
 	})
@@ -220,7 +221,7 @@ func TestAMessageThatTheFrontHasNotAnsweredGoesToTheNext(t *testing.T) {
 // Another entry of ours is in front: the process's front had lost its place.
 func TestWhoeverIsFirstOfOursInRedisBecomesTheFrontAndAsksAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, s := fairqueue.New(), &server{}
+		q, s := &fairqueue.Queue{}, &server{}
 		enter(t, q, s, "w0", nil, never)
 		enter(t, q, s, "w1", nil, never)
 		enter(t, q, s, "w2", nil, never)
@@ -236,7 +237,7 @@ func TestWhoeverIsFirstOfOursInRedisBecomesTheFrontAndAsksAtOnce(t *testing.T) {
 
 func TestWaitersWhoseEntriesAreGoneMakeNewOnesInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, s := fairqueue.New(), &server{}
+		q, s := &fairqueue.Queue{}, &server{}
 		var names []string
 		for i := range 6 {
 			names = append(names, fmt.Sprint("w", i))
@@ -253,18 +254,18 @@ func TestWaitersWhoseEntriesAreGoneMakeNewOnesInTheirOrder(t *testing.T) {
 // One of those whose entries are gone leaves: the others must not wait for it.
 func TestALackingWaiterWhoLeavesLetsTheNextOneMakeItsEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := fairqueue.New()
+		q := &fairqueue.Queue{}
 		front, first, second := q.Enter("w0", patience, poll), q.Enter("w1", patience, poll), q.Enter("w2", patience, poll)
 		defer front.Leave()
 		defer second.Leave()
-		task, others, err := front.Next(t.Context(), new(<-chan struct{}))
+		plan, err := front.Next(t.Context(), new(<-chan struct{}))
 		require.NoError(t, err)
-		front.Answer(task, time.Now(), poll, 0, others, []int{-1, -1})
+		front.Answer(plan.Task, time.Now(), 1, false, poll, 0, plan.Others, []int{-1, -1})
 
 		told := make(chan fairqueue.Task)
 		go func() {
-			task, _, _ := second.Next(context.Background(), new(<-chan struct{}))
-			told <- task
+			plan, _ := second.Next(context.Background(), new(<-chan struct{}))
+			told <- plan.Task
 		}()
 		synctest.Wait()
 		select {
@@ -274,55 +275,55 @@ func TestALackingWaiterWhoLeavesLetsTheNextOneMakeItsEntry(t *testing.T) {
 		}
 		first.Leave()
 		require.Equal(t, fairqueue.Again, <-told)
-		second.Answer(fairqueue.Again, time.Now(), poll, 1, nil, nil)
+		second.Answer(fairqueue.Again, time.Now(), 1, false, poll, 1, nil, nil)
 	})
 }
 
 func TestACancelledWaiterIsToldSoBeforeAnythingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := fairqueue.New()
+		q := &fairqueue.Queue{}
 		w := q.Enter("w", patience, 0)
 		defer w.Leave()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, _, err := w.Next(ctx, new(<-chan struct{}))
+		_, err := w.Next(ctx, new(<-chan struct{}))
 		require.ErrorIs(t, err, context.Canceled)
 	})
 }
 
 func TestAWaiterThatIsCancelledWhileItRestsIsToldSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := fairqueue.New()
+		q := &fairqueue.Queue{}
 		w := q.Enter("w", patience, time.Hour)
 		defer w.Leave()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, _, err := w.Next(ctx, new(<-chan struct{}))
+		_, err := w.Next(ctx, new(<-chan struct{}))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
 
 func TestWhoIsToldOfALeaseAsksWhenItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, s := fairqueue.New(), &server{}
+		q, s := &fairqueue.Queue{}, &server{}
 		front := enter(t, q, s, "w0", up(), never)
 		second := enter(t, q, s, "w1", up(), never)
 		s.taken()
-		front.Told(time.Second)
+		q.Told(front.Owner, time.Second)
 		require.Empty(t, s.taken(), "there is nothing to ask for yet")
 		time.Sleep(time.Second)
 		require.Equal(t, []string{"w0 all w1"}, s.taken())
 
-		second.Told(time.Second) // its entry is the first in Redis after all
+		q.Told(second.Owner, time.Second) // its entry is the first in Redis after all
 		time.Sleep(time.Second)
 		require.Equal(t, []string{"w0 all w1"}, s.taken())
 
-		front.Told(time.Hour) // longer than what is known, and it is what is true
+		q.Told(front.Owner, time.Hour) // longer than what is known, and it is what is true
 		time.Sleep(patience/3 - time.Second)
 		require.Empty(t, s.taken())
 		time.Sleep(time.Second)
 		require.Equal(t, []string{"w0 all w1"}, s.taken(), "entries are confirmed all the same")
-		second.Told(time.Hour)
+		q.Told(second.Owner, time.Hour)
 		time.Sleep(poll)
 		require.Equal(t, []string{"w0 all w1"}, s.taken())
 	})
@@ -332,19 +333,19 @@ func TestWhoIsToldOfALeaseAsksWhenItEnds(t *testing.T) {
 func TestAnAnswerThatIsUnderWayDoesNotPutOffWhatAMessageTold(t *testing.T) {
 	for _, task := range []fairqueue.Task{fairqueue.Alone, fairqueue.All, fairqueue.Again} {
 		synctest.Test(t, func(t *testing.T) {
-			q := fairqueue.New()
+			q := &fairqueue.Queue{}
 			w := q.Enter("w", patience, poll)
 			defer w.Leave()
 			asked := time.Now()
-			w.Told(time.Second)
-			w.Answer(task, asked, poll, 0, nil, nil)
+			q.Told(w.Owner, time.Second)
+			w.Answer(task, asked, 1, false, poll, 0, nil, nil)
 			start := time.Now()
-			_, _, err := w.Next(t.Context(), new(<-chan struct{}))
+			_, err := w.Next(t.Context(), new(<-chan struct{}))
 			require.NoError(t, err)
 			require.Equal(t, time.Second, time.Since(start))
 
-			w.Answer(task, time.Now(), poll, 0, nil, nil) // this one is newer
-			_, _, err = w.Next(t.Context(), new(<-chan struct{}))
+			w.Answer(task, time.Now(), 1, false, poll, 0, nil, nil) // this one is newer
+			_, err = w.Next(t.Context(), new(<-chan struct{}))
 			require.NoError(t, err)
 			require.Equal(t, time.Second+poll, time.Since(start))
 		})
@@ -353,12 +354,12 @@ func TestAnAnswerThatIsUnderWayDoesNotPutOffWhatAMessageTold(t *testing.T) {
 
 func TestWhoHasLeftIsToldNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, s := fairqueue.New(), &server{}
+		q, s := &fairqueue.Queue{}, &server{}
 		gone := q.Enter("gone", patience, poll)
 		enter(t, q, s, "w", up(), never)
 		gone.Leave()
 		s.taken()
-		gone.Told(time.Millisecond)
+		q.Told(gone.Owner, time.Millisecond)
 		time.Sleep(poll / 2)
 		require.Empty(t, s.taken())
 	})

@@ -83,6 +83,10 @@ func FairTimeouts(name string) string { return Prefixed("redisson_lock_timeout",
 // with the queue: locks that share that share this.
 func FairAlive(name string) string { return Prefixed("redlatch_lock_alive", name) }
 
+// FairRow is no key. A process hears on the channel of this name, with a colon and its session appended, which of its fair
+// waiters was handed the lock, or is to ask.
+func FairRow(name string) string { return Own("redlatch_fair_row", name) }
+
 // PermitTimeouts is the sorted set of the permits of an expirable semaphore.
 func PermitTimeouts(name string) string { return Suffixed(name, "timeout") }
 

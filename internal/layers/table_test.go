@@ -47,7 +47,7 @@ var table = map[string][]string{
 	"internal/jitter":    nil,
 	"internal/raise":     nil,
 	"internal/watchdog":  {"internal/clock"},
-	"internal/fairqueue": {"internal/cohort"},
+	"internal/fairqueue": {"internal/clock"},
 
 	"internal/outcome":      nil,
 	"internal/scripts":      nil,

@@ -73,7 +73,8 @@ func decoders() []decoder {
 		of(fencedlock.Reenter(key, "t", owner, 2, lease, 1)), of(fencedlock.Last("t")), of(fencedlock.Claim(fencedlock.Guarded{Seen: "g", Owner: "o"}, 1, owner)),
 		of(fencedlock.Write(fencedlock.Guarded{Seen: "g", Owner: "o"}, call, 1, owner, "set", key, nil)),
 
-		of(fairlock.Acquire(key, fairlock.Waiter{}, lease, wake, make([]fairlock.Waiter, 2))),
+		of(fairlock.Acquire(key, fairlock.Waiter{}, lease, wake, make([]fairlock.Waiter, 2), fairlock.Load{})),
+		of(fairlock.Pass(key, fairlock.Waiter{}, wake, fairlock.Load{})),
 		of(fairlock.Release(key, fairlock.Waiter{}, wake)), of(fairlock.Force(key, wake)), of(fairlock.Queued(key)),
 
 		of(rwlock.AcquireRead(key, owner, lease, "")), of(rwlock.RecountRead(key, owner, 1, 1, lease)),

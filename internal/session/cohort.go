@@ -68,12 +68,12 @@ func (s *Session) subscribe(c *cohort.Cohort, channels Channels) (to cohort.Subs
 func (s *Session) Waiters(key cohort.Key) int {
 	s.mu.Lock()
 	q := s.queues[key]
-	users := 0
-	if q != nil {
-		users = q.users
-	}
 	s.mu.Unlock()
-	return users + s.Cohorts.Waiters(key)
+	waiting := 0
+	if q != nil {
+		waiting = q.Len()
+	}
+	return waiting + s.Cohorts.Waiters(key)
 }
 
 // Found is what the waiters of this process for key have found out last, nil for nothing yet.
@@ -82,7 +82,7 @@ func (s *Session) Found(key cohort.Key) error {
 	q := s.queues[key]
 	s.mu.Unlock()
 	if q != nil {
-		return q.Door.Found()
+		return q.Found()
 	}
 	return s.Cohorts.Found(key)
 }

@@ -3,12 +3,14 @@ package session
 import (
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/fairqueue"
+	"github.com/redlatch/redlatch/internal/wakeup"
 )
 
-// A queue is a fairqueue.Queue, which exists while a call is in it.
+// A queue is a fairqueue.Queue, which exists while a call is in it, and until the next command if that has to carry something.
 type queue struct {
-	*fairqueue.Queue
-	users int // guarded by Session.mu
+	fairqueue.Queue
+	users    int              // guarded by Session.mu
+	listener *wakeup.Listener // guarded by Session.mu; to the channel of this process
 }
 
 // Queue returns this process's part of the queue of a fair lock, and a function to call when the caller has left it.
@@ -17,20 +19,60 @@ func (s *Session) Queue(key cohort.Key) (*fairqueue.Queue, func()) {
 	defer s.mu.Unlock()
 	q := s.queues[key]
 	if q == nil {
-		q = &queue{Queue: fairqueue.New()}
+		q = &queue{}
 		if s.queues == nil {
 			s.queues = map[cohort.Key]*queue{}
 		}
 		s.queues[key] = q
 	}
+	return s.useLocked(key, q)
+}
+
+// QueueIf is Queue if there is one; else nil.
+func (s *Session) QueueIf(key cohort.Key) (*fairqueue.Queue, func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.queues[key]; q != nil {
+		return s.useLocked(key, q)
+	}
+	return nil, func() {}
+}
+
+func (s *Session) useLocked(key cohort.Key, q *queue) (*fairqueue.Queue, func()) {
 	q.users++
-	return q.Queue, func() {
+	return &q.Queue, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if q.users--; q.users == 0 {
-			delete(s.queues, key)
+		if q.users--; q.users > 0 || !q.Idle() {
+			return
+		}
+		delete(s.queues, key)
+		if q.listener != nil {
+			q.listener.Close()
 		}
 	}
+}
+
+// ListenFor has the queue of key, which the caller is in, hear the messages on the channel of this process, as Listen does.
+// confirmed is nil also where messages arrived before.
+func (s *Session) ListenFor(key cohort.Key, channel string, hear func(message string), missed func()) (confirmed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.queues[key]
+	if q.listener != nil {
+		select {
+		case <-q.listener.Confirmed():
+			return nil
+		default:
+			return q.listener.Confirmed()
+		}
+	}
+	hub := s.hubLocked()
+	if hub == nil {
+		return nil
+	}
+	q.listener = hub.ListenAndHear(channel+":"+s.ID, hear, missed)
+	return q.listener.Confirmed()
 }
 
 // Listen calls hear with every message on the channel, and missed when messages may have been missed. confirmed is closed

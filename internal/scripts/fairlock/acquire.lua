@@ -9,14 +9,20 @@
 -- ARGV[3]      patience in milliseconds; 0 for an owner who does not queue
 -- ARGV[4]      PUBLISH or SPUBLISH; empty for no message
 -- ARGV[5]      base channel; a waiter's own is this, a colon and the waiter
--- ARGV[i]      from the 6th on: another waiting owner of the same process, whose place is confirmed too
--- ARGV[i + 1]  its patience
+-- ARGV[6]      row; the channel of a process is this, a colon and its session
+-- ARGV[7]      optional, as all that follow: how many owners of this process are finished with
+-- ARGV[8]      how many owners of this process come for the lock behind this one
+-- ARGV[i]      then those that are finished with: they leave the queue; those that come, each with its patience; and others
+-- ARGV[i + 1]  of this process that wait already, each with its patience: their places are confirmed too
 --
 -- Answers an array: 1 when the owner holds the lock, by this execution or an earlier one, else 0; the milliseconds
 -- after which asking again is worth while without a message (of the holder's lease, -1 when it has no end, or until
--- whoever is next is taken for gone); where the owner stands: 0 is next, 1 behind somebody, -1 in no queue; then the
--- same of the other owners. An owner that is not in the queue is put at its end only by its own command, never as one of
--- the others: it may have left.
+-- whoever is next is taken for gone); where the owner stands: 0 is next, 1 behind somebody, -1 in no queue;
+-- the time in milliseconds; 1 if owners wait or hold that are not of this library, else 0; then where the other owners stand.
+-- Of an owner that holds three numbers, where nobody waits or it held before, or five and then the numbers of the owners of
+-- its process that stand behind it, one behind the other.
+-- An owner that is not in the queue is put at its end only by its own command, or as one that comes, never as one of the
+-- others: it may have left.
 --
 -- A waiter of ours that becomes the next by this, while another holds, is told for how many milliseconds.
 
@@ -25,14 +31,17 @@
 local SILENT = 6000
 -- How long it may take when somebody listens: it is suspended, or its machine is gone without a word.
 local SLOW = 15000
--- How long KEYS[4] outlives the last command of ours. Without it the entries of ours that are left would be judged by
--- their deadlines.
-local KEEP = 3600000
 -- How many owners a command may name: Lua puts all arguments on a stack.
 local BATCH = 1000
 
-local owner, lease, patience = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local owner, lease, patience, row = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[6]
+local finished, coming = tonumber(ARGV[7] or 0), tonumber(ARGV[8] or 0)
+local arrivals = 9 + finished
+local others = arrivals + 2 * coming
 local free = ttl == -2
+if finished > 0 then
+  remove(9, finished)
+end
 local head, removed = front(free)
 if free and (not head or head == owner) then
   redis.call('hset', KEYS[1], owner, '1')
@@ -44,20 +53,23 @@ if free and (not head or head == owner) then
     if not pure and deadline then
       rebase(tonumber(deadline), now + lease)
     end
-    local following = redis.call('lindex', KEYS[2], 0)
-    if following and string.match(following, '.*:') ~= string.match(owner, '.*:') then -- else its process knows
-      tell(following, ARGV[4], ARGV[5], ARGV[2])
+    local behind = redis.call('lindex', KEYS[2], 0)
+    if behind and string.match(behind, '.*:') ~= string.match(owner, '.*:') then -- else its process knows
+      tell(behind, ARGV[4], ARGV[5], row, ARGV[2])
     end
   end
-  return {1, 0, -1}
+  if coming > 0 then
+    arrive(arrivals, coming, now + lease)
+  end
+  return {1, 0, -1, now, pure and 0 or 1, unpack(following(string.match(owner, '^(.*):') or '', 0))}
 end
 
 if removed > 0 and not free and head ~= owner then
-  tell(head, ARGV[4], ARGV[5], ttl)
+  tell(head, ARGV[4], ARGV[5], row, ttl)
 end
 
 local over = now + math.max(ttl, 0) -- when the lock is free, if nobody renews it
-local answer = {0, ttl, -1}
+local again, places = ttl, {-1}
 
 -- prolong moves on what is known of owners of ours in a queue that is pure, and answers who of them stands there. If the
 -- sets disagree about somebody the queue is not pure, and the answer incomplete.
@@ -106,7 +118,7 @@ end
 
 if patience > 0 then
   local owners, patiences, longest = {owner}, {[owner] = patience}, patience
-  for i = 6, #ARGV, 2 do
+  for i = others, #ARGV, 2 do
     owners[#owners + 1], patiences[ARGV[i]] = ARGV[i], tonumber(ARGV[i + 1])
     longest = math.max(longest, patiences[ARGV[i]])
   end
@@ -125,8 +137,11 @@ if patience > 0 then
     stands[owner] = true
     head = head or owner
   end
+  if coming > 0 then
+    arrive(arrivals, coming, over)
+  end
   for i, name in ipairs(owners) do
-    answer[i + 2] = not stands[name] and -1 or name == head and 0 or 1
+    places[i] = not stands[name] and -1 or name == head and 0 or 1
   end
   redis.call('pexpire', KEYS[4], digits(math.max(KEEP, 4 * longest)))
 end
@@ -136,8 +151,13 @@ if free then
   if not gone then
     gone = offer(head)
   elseif removed > 0 and ARGV[4] ~= '' then
-    redis.call(ARGV[4], ARGV[5] .. ':' .. head, '0')
+    redis.call(ARGV[4], address(head, ARGV[4], ARGV[5], row, '0'))
   end
-  answer[2] = math.max(gone - now, 1)
+  again = math.max(gone - now, 1)
 end
-return answer
+local foreign = pure and 0 or 1
+if pure and not free then -- the holder is Redisson's if its UUID is not of version 8
+  local holder = redis.call('hgetall', KEYS[1])[1]
+  foreign = holder and not string.match(holder, '^%x+%-%x+%-8') and 1 or 0
+end
+return {0, again, places[1], now, foreign, unpack(places, 2)}

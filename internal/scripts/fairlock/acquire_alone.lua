@@ -6,16 +6,20 @@
 -- KEYS[4]  alive
 -- ARGV[1]  owner
 -- ARGV[2]  lease in milliseconds
+-- ARGV[8]  optional: how many owners come behind this one
 --
--- Answers what acquire does.
+-- Answers what acquire does: of an owner that holds, three numbers.
 
 local ttl = redis.call('pttl', KEYS[1])
 if ttl == -2 then
-  if redis.call('exists', KEYS[2], KEYS[3], KEYS[4]) == 0 then
+  if (not ARGV[8] or ARGV[8] == '0') and redis.call('exists', KEYS[2], KEYS[3], KEYS[4]) == 0 then
     redis.call('hset', KEYS[1], ARGV[1], '1')
     redis.call('pexpire', KEYS[1], ARGV[2])
     return {1, 0, -1}
   end
 elseif redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+  if ttl >= 0 and ttl < tonumber(ARGV[2]) then -- it was handed the lock, for a shorter time
+    redis.call('pexpire', KEYS[1], ARGV[2])
+  end
   return {1, 0, -1}
 end

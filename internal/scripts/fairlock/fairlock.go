@@ -39,6 +39,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -53,22 +54,30 @@ var (
 	queue   = scripts.Prelude(folder, "queue.lua")
 	acquire = scripts.Load(folder, "fairlock/acquire",
 		scripts.Prelude(folder, "acquire_alone.lua"), queue, scripts.Prelude(folder, "mixed.lua"))
-	release = scripts.Load(folder, "fairlock/release", scripts.Prelude(folder, "release_alone.lua"), queue)
-	force   = scripts.Load(folder, "fairlock/force", queue)
-	queued  = scripts.Load(folder, "fairlock/queued")
+	release = scripts.Load(folder, "fairlock/release",
+		scripts.Prelude(folder, "release_alone.lua"), queue, scripts.Prelude(folder, "mixed.lua"))
+	force  = scripts.Load(folder, "fairlock/force", queue)
+	queued = scripts.Load(folder, "fairlock/queued")
 )
 
-// recent are the keys of the lock that was used last. Names that are put together anew for each command are a third of
-// what a lone caller allocates.
-var recent atomic.Pointer[[4]string]
+// Handed is for how long an owner holds that was handed the lock by another one's release. The watchdog of its process renews
+// that. It is short because the process may have died without the server's notice.
+const Handed = 10 * time.Second
 
-func keysOf(key string) []string {
-	names := recent.Load()
-	if names == nil || names[0] != key {
-		names = &[4]string{key, keys.FairQueue(key), keys.FairTimeouts(key), keys.FairAlive(key)}
-		recent.Store(names)
+// Most is how many owners stand in a row at most, of which the first is handed the lock.
+const Most = 32
+
+// recent are the keys of the lock that was used last, and its row. Names that are put together anew for each command are a
+// third of what a lone caller allocates.
+var recent atomic.Pointer[[5]string]
+
+func keysOf(key string) (names []string, row string) {
+	all := recent.Load()
+	if all == nil || all[0] != key {
+		all = &[5]string{key, keys.FairQueue(key), keys.FairTimeouts(key), keys.FairAlive(key), keys.FairRow(key)}
+		recent.Store(all)
 	}
-	return names[:]
+	return all[:4], all[4]
 }
 
 // A Waiter is an owner that wants the lock.
@@ -77,35 +86,64 @@ type Waiter struct {
 	Patience time.Duration // 0: it does not queue
 }
 
+// A Load is what a script does beside its own work, for the process that sends it.
+type Load struct {
+	Finished []string // owners that were served without a command, or have left: they are taken out of the queue
+	Arrivals []Waiter // owners that are put at the end of the queue, in this order
+}
+
 // An Answer is what a waiter was told.
 type Answer struct {
 	Held   bool
 	Again  time.Duration // when asking again is worth while without a message; negative when the server cannot tell
 	Place  int           // in the queue: 0 for the next one, 1 for one behind somebody; -1 when it is in none
 	Places []int         // of the others that were asked for, in the same order
+
+	Whole   bool     // the load was carried; what follows is known then
+	At      int64    // what the server's clock showed, in milliseconds
+	Foreign bool     // owners wait or hold that are not of this library
+	Row     []string // of an owner that holds: the numbers of those of its process behind it, one behind the other
 }
 
 // Acquire takes the lock if it is free and w is next, or nobody waits. Otherwise w is put at the end of the queue, or
 // its place is confirmed, and so are those of others, waiters of the same process. A second execution changes nothing
 // but the moments until which the waiters are known to be alive.
-func Acquire(key string, w Waiter, lease time.Duration, wake scripts.Wake, others []Waiter) scripts.Command[Answer] {
-	var alone [5]any // stays on the stack
-	args := append(alone[:0], w.Owner, scripts.Milliseconds(lease), scripts.Milliseconds(w.Patience), wake.Publish, wake.Channel)
-	for _, other := range others {
-		args = append(args, other.Owner, scripts.Milliseconds(other.Patience))
+func Acquire(key string, w Waiter, lease time.Duration, wake scripts.Wake, others []Waiter, load Load) scripts.Command[Answer] {
+	names, row := keysOf(key)
+	var alone [6]any // stays on the stack
+	args := append(alone[:0], w.Owner, scripts.Milliseconds(lease), scripts.Milliseconds(w.Patience), wake.Publish, wake.Channel, row)
+	if len(others)+len(load.Finished)+len(load.Arrivals) > 0 {
+		args = load.append(args)
+		args = appendWaiters(args, others)
 	}
-	return scripts.Array(acquire, keysOf(key), args, func(reply scripts.Reply) (Answer, error) {
+	return scripts.Array(acquire, names, args, func(reply scripts.Reply) (Answer, error) {
 		return answer(reply, len(others))
 	})
 }
 
-func answer(reply scripts.Reply, others int) (a Answer, err error) {
-	const before = 3 // elements in front of the places of the others
-	if n := len(reply.List); n < before {
-		return a, fmt.Errorf("answered %d elements where at least %d were expected", n, before)
+func (l *Load) append(args []any) []any {
+	args = append(args, len(l.Finished), len(l.Arrivals))
+	for _, owner := range l.Finished {
+		args = append(args, owner)
 	}
-	numbers := make([]int64, len(reply.List))
-	for i, element := range reply.List {
+	return appendWaiters(args, l.Arrivals)
+}
+
+func appendWaiters(args []any, waiters []Waiter) []any {
+	for _, w := range waiters {
+		args = append(args, w.Owner, scripts.Milliseconds(w.Patience))
+	}
+	return args
+}
+
+func answer(reply scripts.Reply, others int) (a Answer, err error) {
+	const before, whole = 3, 5 // elements in front, without and with what is known of the queue
+	n := len(reply.List)
+	if n != before && n < whole {
+		return a, fmt.Errorf("answered %d elements where %d or at least %d were expected", n, before, whole)
+	}
+	var numbers [whole]int64
+	for i, element := range reply.List[:min(n, whole)] {
 		if numbers[i], err = scripts.Number(element); err != nil {
 			return a, err
 		}
@@ -116,20 +154,71 @@ func answer(reply scripts.Reply, others int) (a Answer, err error) {
 	if a.Again, err = scripts.Time(numbers[1]); err != nil {
 		return a, err
 	}
-	if a.Place, err = scripts.Count(numbers[2], -1, math.MaxInt32); err != nil {
+	if a.Place, err = scripts.Count(numbers[2], -1, math.MaxInt32); err != nil || n == before {
 		return a, err
 	}
-	for _, number := range numbers[before:] {
+	a.Whole, a.At = true, numbers[3]
+	if err = scripts.Moment(a.At); err != nil {
+		return a, err
+	}
+	if a.Foreign, err = scripts.Bool(scripts.Reply{Int: numbers[4]}); err != nil {
+		return a, err
+	}
+	if a.Held {
+		a.Row, err = row(reply.List[whole:])
+		return a, err
+	}
+	for _, element := range reply.List[whole:] {
+		number, err := scripts.Number(element)
+		if err != nil {
+			return a, err
+		}
 		place, err := scripts.Count(number, -1, math.MaxInt32)
 		if err != nil {
 			return a, err
 		}
 		a.Places = append(a.Places, place)
 	}
-	if n := len(a.Places); n != others && !a.Held {
+	if n := len(a.Places); n != others {
 		return a, fmt.Errorf("answered the places of %d waiters where %d were asked for", n, others)
 	}
 	return a, nil
+}
+
+// row reads the numbers of owners.
+func row(elements []any) (numbers []string, err error) {
+	for _, element := range elements {
+		number, ok := element.(string)
+		if _, err := strconv.ParseUint(number, 10, 64); !ok || err != nil {
+			return nil, fmt.Errorf("answered %v (%T) where the number of an owner was expected", element, element)
+		}
+		numbers = append(numbers, number)
+	}
+	return numbers, nil
+}
+
+// A Message is what a process is told.
+type Message struct {
+	At    int64         // with more than one kind of row: what the server's clock showed, in milliseconds
+	Row   []string      // numbers of owners: the first was made to hold, the others stand behind it, one behind the other
+	Wakes string        // the number of an owner that is to ask, if Lease is 0
+	Lease time.Duration // of the present holder: the owner is next
+	Void  bool          // the lock was taken away from this process
+}
+
+// Read reads a message on the channel of a process.
+func Read(message string) (m Message, ok bool) {
+	parts := strings.Fields(message)
+	switch {
+	case len(parts) == 1 && parts[0] == "v":
+		return Message{Void: true}, true
+	case len(parts) == 3 && parts[0] == "w":
+		return Message{Wakes: parts[1], Lease: LeaseOf(parts[2])}, true
+	case len(parts) >= 3 && parts[0] == "h":
+		at, err := strconv.ParseInt(parts[1], 10, 64)
+		return Message{At: at, Row: parts[2:]}, err == nil && scripts.Moment(at) == nil
+	}
+	return m, false
 }
 
 // LeaseOf is the lease of the present holder that a message to a waiter tells, 0 where it tells that the lock may be free.
@@ -142,15 +231,53 @@ func LeaseOf(message string) time.Duration {
 }
 
 // Release ends all holds of w and its wait, whichever it has. It answers whether it held. If the lock is free then,
-// whoever is next is woken, on each execution.
+// whoever is next is handed it or woken, on each execution.
 func Release(key string, w Waiter, wake scripts.Wake) scripts.Command[bool] {
-	args := []any{w.Owner, wake.Publish, wake.Channel, scripts.Milliseconds(w.Patience)}
-	return scripts.Integer(release, keysOf(key), args, scripts.Bool)
+	names, row := keysOf(key)
+	return scripts.Integer(release, names, releaseArgs(w, wake, row), scripts.Bool)
+}
+
+func releaseArgs(w Waiter, wake scripts.Wake, row string) []any {
+	return []any{w.Owner, wake.Publish, wake.Channel, scripts.Milliseconds(w.Patience), row, scripts.Milliseconds(Handed)}
+}
+
+// A Turn is what a release has found.
+type Turn struct {
+	Held bool     // until then
+	At   int64    // what the server's clock showed, in milliseconds
+	Row  []string // numbers of owners of the same session: the first holds now, the others stand behind it, one behind the other
+}
+
+// Pass is Release for a process in which others wait. If its own waiter is the next, the answer says so, and no message.
+func Pass(key string, w Waiter, wake scripts.Wake, load Load) scripts.Command[Turn] {
+	names, channel := keysOf(key)
+	args := load.append(releaseArgs(w, wake, channel))
+	return scripts.Array(release, names, args, func(reply scripts.Reply) (t Turn, err error) {
+		if n := len(reply.List); n < 2 {
+			return t, fmt.Errorf("answered %d elements where at least 2 were expected", n)
+		}
+		held, err := scripts.Number(reply.List[0])
+		if err != nil {
+			return t, err
+		}
+		if t.Held, err = scripts.Bool(scripts.Reply{Int: held}); err != nil {
+			return t, err
+		}
+		if t.At, err = scripts.Number(reply.List[1]); err == nil {
+			err = scripts.Moment(t.At)
+		}
+		if err != nil {
+			return t, err
+		}
+		t.Row, err = row(reply.List[2:])
+		return t, err
+	})
 }
 
 // Force deletes the lock whoever holds it, wakes the next waiter, and answers whether there was a lock.
 func Force(key string, wake scripts.Wake) scripts.Command[bool] {
-	return scripts.Integer(force, keysOf(key), []any{wake.Publish, wake.Channel}, scripts.Bool)
+	names, row := keysOf(key)
+	return scripts.Integer(force, names, []any{wake.Publish, wake.Channel, row}, scripts.Bool)
 }
 
 // Queued reads the owners that wait, the next one first.

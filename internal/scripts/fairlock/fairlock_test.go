@@ -42,17 +42,24 @@ var (
 
 func w(owner string) fairlock.Waiter { return fairlock.Waiter{Owner: owner, Patience: patience} }
 
+// plain is an acquisition without what its answer says of the time and the queue.
+func plain(cmd scripts.Command[fairlock.Answer]) scripts.Command[fairlock.Answer] {
+	return scripts.Map(cmd, func(a fairlock.Answer) fairlock.Answer {
+		return fairlock.Answer{Held: a.Held, Again: a.Again, Place: a.Place, Places: a.Places}
+	})
+}
+
 func acquire(owner string, others ...fairlock.Waiter) scripts.Command[fairlock.Answer] {
-	return fairlock.Acquire(key, w(owner), lease, wake, others)
+	return plain(fairlock.Acquire(key, w(owner), lease, wake, others, fairlock.Load{}))
 }
 
 func try(owner string) scripts.Command[fairlock.Answer] {
-	return fairlock.Acquire(key, fairlock.Waiter{Owner: owner}, lease, wake, nil)
+	return plain(fairlock.Acquire(key, fairlock.Waiter{Owner: owner}, lease, wake, nil, fairlock.Load{}))
 }
 
 // quiet is a try of one who does not know which command wakes the next.
 func quiet(owner string) scripts.Command[fairlock.Answer] {
-	return fairlock.Acquire(key, fairlock.Waiter{Owner: owner}, lease, scripts.Wake{}, nil)
+	return plain(fairlock.Acquire(key, fairlock.Waiter{Owner: owner}, lease, scripts.Wake{}, nil, fairlock.Load{}))
 }
 
 // state is a lock with its queue. Empty parts do not exist.
@@ -88,10 +95,10 @@ func TestTheKeysAreRedissons(t *testing.T) {
 func TestAcquire(t *testing.T) {
 	Table(t, []Row{
 		{Name: "A free lock without a queue is taken, and nothing is left beside it",
-			Before: free, Call: Answers(acquire(a), mine), After: state(a, nil, nil, nil)},
+			Before: free, Call: Answers(acquire(a), mine).Lengthens(), After: state(a, nil, nil, nil)},
 		{Name: "A repetition changes nothing, whoever waits by now",
 			Before: state(a, List{b}, Deadlines{b: 45 * time.Second}, Deadlines{b: patience}),
-			Call:   Answers(acquire(a), mine)},
+			Call:   Answers(acquire(a), mine).Lengthens()},
 		{Name: "Who finds it taken stands in the queue",
 			Before: state(a, nil, nil, nil),
 			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
@@ -198,7 +205,7 @@ func TestAcquire(t *testing.T) {
 			After:  state(b, List{f}, Deadlines{f: lease + patience}, nil)},
 		{Name: "nor anybody without a command",
 			Before: state("", List{b, f}, Deadlines{b: patience, f: 30 * time.Second}, Deadlines{b: patience, f: patience}),
-			Call:   Answers(fairlock.Acquire(key, w(b), lease, scripts.Wake{}, nil), mine).Lengthens(),
+			Call:   Answers(plain(fairlock.Acquire(key, w(b), lease, scripts.Wake{}, nil, fairlock.Load{})), mine).Lengthens(),
 			After:  state(b, List{f}, Deadlines{f: 30 * time.Second}, Deadlines{f: patience})},
 		{Name: "Who becomes the next because one of Redisson's is gone is told what is left of it",
 			Before: state(a, List{d, f}, Deadlines{d: -time.Second, f: time.Hour}, Deadlines{f: patience}),
@@ -223,7 +230,7 @@ func TestAcquire(t *testing.T) {
 		{Name: "All heads that are gone are passed over at once",
 			Before: state("", List{b, c, d}, Deadlines{b: time.Hour, c: 2 * time.Hour, d: 3 * time.Hour},
 				Deadlines{b: -time.Second, c: -time.Second, d: -time.Second}),
-			Call: Answers(try(e), mine), After: state(e, nil, nil, nil)},
+			Call: Answers(try(e), mine).Lengthens(), After: state(e, nil, nil, nil)},
 		{Name: "While somebody holds, a head of ours that was not heard of keeps its place",
 			Before: state(a, List{b}, Deadlines{b: -time.Second}, Deadlines{b: -time.Second}),
 			Call:   Answers(try(d), fairlock.Answer{Again: lease, Place: -1}).Lengthens()},
@@ -251,10 +258,10 @@ func TestAcquire(t *testing.T) {
 			After:  state("", List{c}, Deadlines{c: time.Hour}, Deadlines{c: patience})},
 		{Name: "A queue whose deadlines are gone blocks nobody",
 			Before: state("", List{b, c, d}, nil, nil),
-			Call:   Answers(acquire(a), mine), After: state(a, nil, nil, nil)},
+			Call:   Answers(acquire(a), mine).Lengthens(), After: state(a, nil, nil, nil)},
 		{Name: "Deadlines without a queue are leftovers",
 			Before: state("", nil, Deadlines{b: time.Hour}, Deadlines{c: time.Hour}),
-			Call:   Answers(acquire(a), mine), After: state(a, nil, nil, nil)},
+			Call:   Answers(acquire(a), mine).Lengthens(), After: state(a, nil, nil, nil)},
 		{Name: "Who lost the deadline alone gets it back at the same place",
 			Before: state(a, List{b, c}, Deadlines{c: time.Hour}, Deadlines{b: patience, c: patience}),
 			Call:   Answers(acquire(b), fairlock.Answer{Again: lease}).Lengthens(),
@@ -296,7 +303,7 @@ func TestQueued(t *testing.T) {
 func TestGoldenStates(t *testing.T) {
 	const five = 5 * time.Second
 	take := func(owner string, patience time.Duration) scripts.Command[fairlock.Answer] {
-		return fairlock.Acquire(key, fairlock.Waiter{Owner: owner, Patience: patience}, lease, wake, nil)
+		return plain(fairlock.Acquire(key, fairlock.Waiter{Owner: owner, Patience: patience}, lease, wake, nil, fairlock.Load{}))
 	}
 	onB, onC := lease+redisson, lease+redisson+five
 	Sequence(t, []Row{

@@ -1,9 +1,11 @@
--- mixed is what an acquisition does to the deadlines of a queue in which Redisson's wait too: they are a chain then, as
--- Redisson reckons, and each step costs as much as there are waiters.
+-- mixed is what a script does to the deadlines of a queue in which Redisson's wait too: they are a chain then, as Redisson
+-- reckons, and each step costs as much as there are waiters.
 --
+-- KEYS[1]  lock hash
 -- KEYS[2]  queue
 -- KEYS[3]  timeouts
 -- KEYS[4]  alive
+-- ARGV[i], ARGV[i + 1]  of arrive: owners and their patiences
 --
 -- Answers nothing; the operation that follows does.
 --
@@ -102,4 +104,47 @@ local function survey(patiences, patience, over)
     drop(member)
   end
   return stands
+end
+
+-- arrive puts owners at the end of the queue: so many, each with its patience behind it, from one argument on. Who stands
+-- there already, or holds, came by an earlier execution. over is when the lock is free, if nobody renews it.
+local function arrive(first, count, over)
+  local longest, floor = 0, 0
+  local deadlines, alive, names = {}, {}, {}
+  local tail = redis.call('lindex', KEYS[2], -1)
+  local chain = tail and not (pure and redis.call('zscore', KEYS[4], tail))
+  local holder = redis.call('hgetall', KEYS[1])[1]
+  for i = first, first + 2 * count - 1, 2 do
+    local owner, patience = ARGV[i], tonumber(ARGV[i + 1])
+    if owner ~= holder then
+      longest = math.max(longest, patience)
+      local deadline = over + 2 * patience
+      if chain then
+        floor = math.max(floor, last(over, patience))
+        deadline = math.max(deadline, floor)
+      end
+      names[#names + 1] = owner
+      deadlines[#deadlines + 1], deadlines[#deadlines + 2] = digits(deadline), owner
+      alive[#alive + 1], alive[#alive + 2] = digits(now + patience), owner
+    end
+  end
+  if #names > 0 then
+    local fresh, stands = names, {}
+    if redis.call('zadd', KEYS[3], 'nx', unpack(deadlines)) < #names then
+      for _, owner in ipairs(redis.call('lrange', KEYS[2], 0, -1)) do
+        stands[owner] = true
+      end
+      fresh = {}
+      for _, owner in ipairs(names) do
+        if not stands[owner] then
+          fresh[#fresh + 1] = owner
+        end
+      end
+    end
+    if #fresh > 0 then
+      redis.call('rpush', KEYS[2], unpack(fresh))
+    end
+    redis.call('zadd', KEYS[4], unpack(alive))
+    redis.call('pexpire', KEYS[4], digits(math.max(KEEP, 4 * longest)))
+  end
 end

@@ -1,5 +1,6 @@
 -- queue is how every script about the queue of a fair lock goes on: it reads the clock and knows who is next.
 --
+-- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  queue: list of owners, the next one first
 -- KEYS[3]  timeouts: sorted set, owner -> the moment from which Redisson takes the owner for gone once it is next
 -- KEYS[4]  alive: sorted set of our own owners -> the moment until which each is known to be alive
@@ -61,12 +62,73 @@ local function front(free)
   return head, removed
 end
 
+-- listens is the channel of the process of an owner, if that process hears it, and else nothing.
+local function listens(owner, publish, row)
+  local session = row and string.match(owner, '^(.*):')
+  if session and publish ~= '' then
+    local count = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', row .. ':' .. session)
+    return not count.err and tonumber(count[2]) > 0 and row .. ':' .. session or nil
+  end
+end
+
+-- address is where a message reaches a waiter, and its text: on the channel of its process, if the waiter is one of ours and
+-- the process hears that, and else on the waiter's own, as Redisson does.
+local function address(waiter, publish, channel, row, message)
+  local process = row and redis.call('zscore', KEYS[4], waiter) and listens(waiter, publish, row)
+  if process then
+    return process, 'w ' .. string.match(waiter, '[^:]*$') .. ' ' .. message
+  end
+  return channel .. ':' .. waiter, message
+end
+
 -- tell lets the owner that has become the next know for how many milliseconds the present holder has the lock, if that
 -- owner is one of ours: nothing else tells it when the lease ends. One of Redisson's would ask at once for nothing.
-local function tell(head, publish, channel, lease)
+local function tell(head, publish, channel, row, lease)
   if head and publish ~= '' and tonumber(lease) > 0 and redis.call('zscore', KEYS[4], head) then
-    redis.pcall(publish, channel .. ':' .. head, lease) -- refused to a user who may not publish: the waiter polls
+    redis.pcall(publish, address(head, publish, channel, row, lease)) -- refused to a user who may not publish: the waiter polls
   end
+end
+
+-- remove takes owners, the arguments from the first on, out of the queue: they have been served, or have left. They stand in
+-- front, but where the lock was lost.
+local function remove(first, count)
+  local owners, there, popped = {unpack(ARGV, first, first + count - 1)}, {}, 0
+  if count == 0 or redis.call('zrem', KEYS[3], unpack(owners)) + redis.call('zrem', KEYS[4], unpack(owners)) == 0 then
+    owners = {}
+  end
+  for _, owner in ipairs(owners) do
+    there[owner] = true
+  end
+  for _, owner in ipairs(#owners > 0 and redis.call('lrange', KEYS[2], 0, count - 1) or {}) do
+    if not there[owner] then
+      break
+    end
+    there[owner], popped = nil, popped + 1
+  end
+  if popped > 0 then
+    redis.call('lpop', KEYS[2], popped)
+  end
+  for owner in pairs(there) do
+    redis.call('lrem', KEYS[2], 1, owner)
+  end
+end
+
+-- KEEP is how long KEYS[4] outlives the last command of ours. Without it the entries of ours that are left would be judged
+-- by their deadlines.
+local KEEP = 3600000
+
+-- following are the numbers of the owners of a session that stand one behind the other, from a place in the list on. An owner
+-- whose number is negative cannot be handed the lock: it ends them.
+local function following(session, from)
+  local found = {}
+  for _, owner in ipairs(redis.call('lrange', KEYS[2], from, from + 30)) do
+    local its, number = string.match(owner, '^(.*):(%d+)$')
+    if its ~= session then
+      break
+    end
+    found[#found + 1] = number
+  end
+  return found
 end
 
 -- move adds to the deadlines of members. Behind another write, a server that is out of memory lets it pass.

@@ -8,8 +8,18 @@
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  base channel; a waiter's own is this, a colon and the waiter
 -- ARGV[4]  the owner's patience in milliseconds: the most that those behind it get back
+-- ARGV[5]  optional: row; the channel of a process is this, a colon and its session
+-- ARGV[6]  with a row: for how many milliseconds the next owner, if it is one of ours and its process listens, holds the lock
+-- ARGV[7]  optional, as all that follow: how many owners of this process are finished with
+-- ARGV[8]  how many owners of this process come for the lock
+-- ARGV[i]  then those that are finished with, which leave the queue, and those that come, each with its patience
 --
--- Answers 1, or 0 when the owner held nothing.
+-- Answers 1, or 0 when the owner held nothing. With seven arguments or more it answers an array: the same number, the time in
+-- milliseconds, and if an owner of the same session holds now its number, and those of the owners of its process that stand
+-- behind it, one behind the other.
+--
+-- The process of an owner that was made to hold hears the time, the number, and those behind it; the process of this owner
+-- does not where an array tells it.
 --
 -- HDEL is the first write because it is allowed on a server that is out of memory. The next is also woken when it was
 -- not this owner who freed the lock: a lease that runs out wakes nobody, and the message before this one may have gone
@@ -39,8 +49,40 @@ local function leave(owner, deadline, patience)
     end
   end
   if first then -- of a lock that is free, its message tells the next
-    tell(redis.call('lindex', KEYS[2], 0), ARGV[2], ARGV[3], ttl)
+    tell(redis.call('lindex', KEYS[2], 0), ARGV[2], ARGV[3], ARGV[5], ttl)
   end
+end
+
+-- hand has the head hold, if it is one of ours that can be handed the lock and its process will know. It answers whether the
+-- lock was handed on, and of an owner of the session own the numbers of the head and of those of it behind the head.
+local function hand(head, own)
+  local session, number = string.match(head, '^(.*):(%d+)$')
+  local ours = session and redis.call('zscore', KEYS[4], head)
+  local process = ours and session ~= own and listens(head, ARGV[2], ARGV[5])
+  local given, run = ours and (process or session == own), {}
+  if given then
+    run = following(session, 1)
+    table.insert(run, 1, number)
+    redis.call('hset', KEYS[1], head, '1')
+    redis.call('pexpire', KEYS[1], ARGV[6])
+  end
+  if process then
+    local sent = redis.pcall(ARGV[2], process, 'h ' .. digits(now) .. ' ' .. table.concat(run, ' '))
+    run = {}
+    if type(sent) ~= 'number' then -- refused
+      redis.call('hdel', KEYS[1], head)
+      given = nil
+    end
+  end
+  if given then
+    local deadline = redis.call('zscore', KEYS[3], head)
+    redis.call('lpop', KEYS[2])
+    drop(head)
+    if not pure and deadline then
+      rebase(tonumber(deadline), now + tonumber(ARGV[6]))
+    end
+  end
+  return given, run
 end
 
 local held = redis.call('hdel', KEYS[1], ARGV[1])
@@ -48,10 +90,32 @@ local deadline = redis.call('zscore', KEYS[3], ARGV[1])
 if drop(ARGV[1]) > 0 then
   leave(ARGV[1], deadline, tonumber(ARGV[4]))
 end
-if redis.call('exists', KEYS[1]) == 0 then
-  local head = front(true)
-  if head and ARGV[2] ~= '' then
-    redis.call(ARGV[2], ARGV[3] .. ':' .. head, '0')
+local own = ARGV[7] and string.match(ARGV[1], '^(.*):')
+if own then
+  remove(9, tonumber(ARGV[7]))
+end
+local free = redis.call('exists', KEYS[1]) == 0
+if own and ARGV[8] ~= '0' then
+  front(free)
+  arrive(9 + ARGV[7], tonumber(ARGV[8]), now + math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[6])))
+end
+local run = {}
+if free then
+  local head, handed = front(true), false
+  if head and ARGV[5] then
+    handed, run = hand(head, own)
   end
+  if head and not handed and ARGV[2] ~= '' then
+    redis.call(ARGV[2], address(head, ARGV[2], ARGV[3], ARGV[5], '0'))
+  end
+elseif own and held == 0 then -- an earlier execution may have made the holder
+  local session, number = string.match(redis.call('hgetall', KEYS[1])[1], '^(.*):(%d+)$')
+  if session == own then
+    run = following(own, 0)
+    table.insert(run, 1, number)
+  end
+end
+if own then
+  return {held, now, unpack(run)}
 end
 return held

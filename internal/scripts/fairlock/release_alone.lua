@@ -5,9 +5,10 @@
 -- KEYS[3]  timeouts
 -- KEYS[4]  alive
 -- ARGV[1]  owner
+-- ARGV[7]  optional: that there is more to do
 --
 -- Answers what release does.
 
-if redis.call('exists', KEYS[2], KEYS[3], KEYS[4]) == 0 then
+if not ARGV[7] and redis.call('exists', KEYS[2], KEYS[3], KEYS[4]) == 0 then
   return redis.call('hdel', KEYS[1], ARGV[1])
 end

@@ -184,7 +184,7 @@ func TestOnlyWhoIsNextToAFreeLockIsHurried(t *testing.T) {
 		}{
 			"somebody holds":         {state(a, List{b}, Deadlines{b: time.Hour}, nil), acquire(d)},
 			"a try":                  {state("", List{b}, Deadlines{b: time.Hour}, nil), try(d)},
-			"nobody can be told":     {state("", List{b}, Deadlines{b: time.Hour}, nil), fairlock.Acquire(key, w(d), lease, scripts.Wake{}, nil)},
+			"nobody can be told":     {state("", List{b}, Deadlines{b: time.Hour}, nil), fairlock.Acquire(key, w(d), lease, scripts.Wake{}, nil, fairlock.Load{})},
 			"it is one of ours":      {state("", List{b}, Deadlines{b: time.Hour}, Deadlines{b: patience}), acquire(d)},
 			"it is not next":         {state("", List{c, b}, Deadlines{c: 2 * time.Hour, b: time.Hour}, Deadlines{c: patience}), acquire(d)},
 			"its deadline is nearer": {state("", List{b}, Deadlines{b: time.Second}, nil), acquire(d)},
@@ -200,7 +200,7 @@ func TestOnlyWhoIsNextToAFreeLockIsHurried(t *testing.T) {
 }
 
 func TestPatienceIsRoundedUpToMilliseconds(t *testing.T) {
-	cmd := fairlock.Acquire(key, fairlock.Waiter{Owner: a, Patience: time.Nanosecond}, time.Nanosecond, scripts.Wake{}, nil)
+	cmd := fairlock.Acquire(key, fairlock.Waiter{Owner: a, Patience: time.Nanosecond}, time.Nanosecond, scripts.Wake{}, nil, fairlock.Load{})
 	args := fmt.Sprint(cmd.Cmder(context.Background(), false).Args()...)
 	require.True(t, strings.Contains(args, "1 1"), args)
 }

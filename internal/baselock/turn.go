@@ -1,0 +1,109 @@
+package baselock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/fairqueue"
+	"github.com/redlatch/redlatch/internal/scripts/fairlock"
+)
+
+// A fair lock goes to the first in its queue, in Redis. Where those who stand there one behind the other are waiters of one
+// process, its holders hand the lock on among them without a command, in that order:
+//
+//	                        a release has the first hold, and names those behind it
+//	first of ours in Redis ─────────────────────────────────────────────────────────► holds, with a row
+//	                                                                                     │  ▲
+//	                            the next of the row, and the news is fresh: local hand-off│  │
+//	                                                                                     └──┘
+//	                             else: a release, which removes the entries of those who were served
+//
+// The entries of a row stay in the queue until that release. So nobody can overtake those who are not served yet, whatever
+// becomes of the lock or of this process.
+
+// endTurn gives back the lock of an owner that stood in a queue.
+func (o *owner) endTurn(ctx context.Context, limit delivery.Limit, held bool) error {
+	queue, part := o.base.Session.QueueIf(o.base.line)
+	defer part()
+	if queue == nil {
+		return o.release(ctx, limit)
+	}
+	if held && o.handOn(queue) {
+		return nil
+	}
+	return o.endRow(ctx, limit, queue)
+}
+
+// handOn has the next of the row hold, if the process can do so by itself.
+func (o *owner) handOn(queue *fairqueue.Queue) bool {
+	for w := queue.Heir(o.id); w != nil; w = queue.Heir(o.id) {
+		next := w.Who.(*owner)
+		if s := o.Streak(); !s.Fresh(clock.Now()) || !queue.Current(s.News) || !o.suits(next) {
+			break
+		}
+		given := o.follow(next)
+		if queue.Give(o.id, w, given, time.Now().Add(untilEnd(next.set.FirstLease(), next.set.Poll))) {
+			return true
+		}
+		o.Missed(given)
+	}
+	queue.Stop(o.id)
+	return false
+}
+
+// endRow releases the lock. The script has the first in the queue hold.
+func (o *owner) endRow(ctx context.Context, limit delivery.Limit, queue *fairqueue.Queue) error {
+	wake, err := o.base.wakeWithin(ctx, limit.Total)
+	if err != nil {
+		o.pending()
+		return o.unconfirmed(err, false)
+	}
+	carry := queue.Load(fairqueue.Most)
+	asked, outcome := clock.Now(), fairqueue.Unknown
+	var turn fairlock.Turn
+	defer func() { // also when a hook of the client panics
+		queue.Carried(carry, outcome, asked, turn.At, o.set.Poll)
+		queue.Freed()
+		if outcome == fairqueue.Unknown {
+			queue.Missed()
+		}
+	}()
+	s := o.subject(0, 0)
+	s.Wake = wake
+	turn, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, o.base.Kind.Fair.Turn(s, loadOf(carry)), limit)
+	switch {
+	case err == nil && receipt.Doubt:
+		outcome = fairqueue.Twice
+	case err == nil:
+		outcome = fairqueue.Done
+	case !delivery.AsFailure(err).Doubt:
+		outcome = fairqueue.Undone
+	}
+	if len(turn.Row) > 0 {
+		o.base.dismiss(queue.Hand(&fairqueue.HandedTo{Row: turn.Row, At: turn.At, Since: receipt.Sent}))
+	}
+	return o.gaveBack(turn.Held, receipt, err)
+}
+
+// overTurn gives up the entries of those that were served as o, which is lost or was dropped.
+func (o *owner) overTurn() {
+	if o.base.Kind.Fair == nil {
+		return
+	}
+	queue, part := o.base.Session.QueueIf(o.base.line)
+	if queue != nil {
+		o.base.dismiss(queue.Over()...)
+	}
+	part()
+}
+
+// dismiss gives up owners that are finished with.
+func (b *Base) dismiss(owners ...string) {
+	for _, owner := range owners {
+		if owner != "" {
+			go newOwnerAs(b, b.defaults, owner).giveUp()
+		}
+	}
+}
