@@ -258,11 +258,16 @@ func TestAFairQueueHasTheSameTraces(t *testing.T) {
 			if holder.side() == "Java" {
 				require.Equal(t, queue, members, "its deadlines are a chain")
 			}
-			eventually(t, "each to listen on a channel of its own", func() bool {
-				counts, err := w.client.PubSubNumSub(t.Context(), "redisson_lock__channel:{"+o.name+"}:"+queue[0],
-					"redisson_lock__channel:{"+o.name+"}:"+queue[1]).Result()
-				return err == nil && counts["redisson_lock__channel:{"+o.name+"}:"+queue[0]] == 1 &&
-					counts["redisson_lock__channel:{"+o.name+"}:"+queue[1]] == 1
+			// Each of Redisson's waiters listens on a channel of its own. Of ours the first does; one channel more is for all of a process.
+			own := "redisson_lock__channel:{" + o.name + "}:"
+			channels := []string{own + queue[0], own + queue[1]}
+			if holder.side() == "Go" {
+				session, _, _ := strings.Cut(queue[1], ":")
+				channels[1] = "redlatch_fair_row:{" + o.name + "}:" + session
+			}
+			eventually(t, "each to hear of its turn", func() bool {
+				counts, err := w.client.PubSubNumSub(t.Context(), channels...).Result()
+				return err == nil && counts[channels[0]] == 1 && counts[channels[1]] == 1
 			})
 			require.NoError(t, holder.unlock(o))
 			await(t, "the lock", waits[0])
