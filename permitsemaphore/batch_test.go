@@ -57,7 +57,7 @@ func raise(t testing.TB, client *redis.Client, key string, n int64) {
 
 // onBatch matches attempts for several: behind the ids of the first there is more.
 func onBatch(key string) func(faultproxy.Command) bool {
-	return func(c faultproxy.Command) bool { return onCall(key)(c) && c.Args[1] == "3" && len(c.Args) > 12 }
+	return func(c faultproxy.Command) bool { return onCall(key)(c) && c.Args[1] == "4" && len(c.Args) > 13 }
 }
 
 func TestEachOfABatchGetsAPermitWithTheLeaseThatItAskedFor(t *testing.T) {

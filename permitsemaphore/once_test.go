@@ -297,7 +297,7 @@ func TestARenewalDuringAReleaseByIdIsNoLoss(t *testing.T) {
 		s, key := r.semaphore(t, 5, redlatch.WithWatchdogTimeout(3*time.Second))
 		p := acquire(t, s, 3)
 		ids := p.IDs()
-		release := r.proxy.On(func(c faultproxy.Command) bool { return onCall(key)(c) && c.Args[1] == "3" }, 0, faultproxy.HoldReply)
+		release := r.proxy.On(func(c faultproxy.Command) bool { return onCall(key)(c) && c.Args[1] == "4" }, 0, faultproxy.HoldReply)
 		done := make(chan error, 1)
 		go func() { done <- s.Release(context.Background(), ids[0]) }()
 		release.AwaitExecuted(t, 1)

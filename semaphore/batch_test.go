@@ -180,7 +180,7 @@ func TestABatchWhoseAnswerIsLostServesEachOnce(t *testing.T) {
 				}
 				inLine(t, r.faulty, key, waiters)
 				rule := r.proxy.On(func(c faultproxy.Command) bool {
-					return onCall(key)(c) && len(c.Args) > 13 && c.Args[13] == fmt.Sprint(waiters)
+					return onCall(key)(c) && len(c.Args) > 14 && c.Args[14] == fmt.Sprint(waiters)
 				}, 1, fault)
 				require.NoError(t, r.direct.IncrBy(t.Context(), key, waiters+2).Err())
 				require.NoError(t, r.direct.Publish(t.Context(), "redisson_sc:{"+key+"}", waiters+2).Err())

@@ -2,6 +2,7 @@ package suite_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -9,10 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
+	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/semaphore"
 	"github.com/redlatch/redlatch/spinlock"
 )
 
@@ -126,6 +130,98 @@ func TestALockOfOneKeyGoesOnInASlotThatIsHalfMoved(t *testing.T) {
 				await(t, "everything to be gone", func() bool {
 					left, err := slot.to.ClusterCountKeysInSlot(ctx, slot.slot).Result()
 					return err == nil && left == 0
+				})
+			})
+		})
+	}
+}
+
+// What has several keys in Redisson's format is refused before it changes anything, unless its keys are all on one server. When
+// they are, everything goes on, and no key was made where it does not belong: MIGRATE would refuse to move one to a server
+// that has it already.
+func TestWhatHasSeveralKeysGoesOnWhenItsSlotHasMoved(t *testing.T) {
+	soon := []redlatch.Option{redlatch.WithOutage(300 * time.Millisecond), redlatch.WithReleaseTimeout(500 * time.Millisecond)}
+	patient := []redlatch.Option{redlatch.WithOutage(time.Minute), redlatch.WithPoll(500 * time.Millisecond)}
+	type take func(ctx context.Context, opts ...redlatch.Option) (release func(context.Context) error, err error)
+	locker := func(lock redlatch.Locker) take {
+		return func(ctx context.Context, opts ...redlatch.Option) (func(context.Context) error, error) {
+			hold, err := lock.Lock(ctx, opts...)
+			if err != nil {
+				return nil, err
+			}
+			return hold.Unlock, nil
+		}
+	}
+	for what, object := range map[string]func(client redlatch.Client, name string) take{
+		"fencedlock": func(client redlatch.Client, name string) take { return locker(fencedlock.New(client, name, soon...)) },
+		"semaphore": func(client redlatch.Client, name string) take {
+			s := semaphore.New(client, name, soon...)
+			_, err := s.TrySetPermits(t.Context(), 1)
+			require.NoError(t, err)
+			return func(ctx context.Context, opts ...redlatch.Option) (func(context.Context) error, error) {
+				release := func(ctx context.Context) error { return s.Release(ctx, 1) }
+				return release, s.Acquire(ctx, 1, opts...)
+			}
+		},
+		"permitsemaphore": func(client redlatch.Client, name string) take {
+			s := permitsemaphore.New(client, name, soon...)
+			_, err := s.TrySetPermits(t.Context(), 1)
+			require.NoError(t, err)
+			return func(ctx context.Context, opts ...redlatch.Option) (func(context.Context) error, error) {
+				permit, err := s.Acquire(ctx, 1, opts...)
+				if err != nil {
+					return nil, err
+				}
+				return permit.Release, nil
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			onHalves(t, func(t *testing.T, cluster *redistest.ClusterServers, name string, open func() *movingSlot, finish func(*movingSlot)) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				ours, theirs, third := object(cluster.Client(t), name), object(cluster.Client(t), name), object(cluster.Client(t), name)
+				release, err := ours(ctx)
+				require.NoError(t, err)
+				type got struct {
+					release func(context.Context) error
+					err     error
+				}
+				next, last := make(chan got, 1), make(chan got, 1)
+				wait := func(object take, to chan got) {
+					release, err := object(ctx, patient...)
+					to <- got{release, err}
+				}
+				go wait(theirs, next)
+				admin := cluster.Client(t)
+				await(t, "a waiter in the process queue", func() bool {
+					return admin.Exists(ctx, keys.LockRow(name)).Val()+admin.Exists(ctx, keys.SemaphoreRow(name)).Val() > 0
+				})
+				slot := open()
+				go wait(third, last)
+				_, err = ours(ctx, redlatch.WithWait(300*time.Millisecond))
+				require.Error(t, err)
+				err = release(ctx)
+				finish(slot)
+				if err != nil && !errors.Is(err, redlatch.ErrUncertain) { // else it is done, or goes on
+					if err = release(ctx); !errors.Is(err, redlatch.ErrReleased) { // a permit with an id, which goes on too
+						require.NoError(t, err)
+					}
+				}
+				for range 2 {
+					var g got
+					select {
+					case g = <-next:
+					case g = <-last:
+					}
+					require.NoError(t, g.err)
+					require.NoError(t, g.release(ctx))
+				}
+				release, err = ours(ctx)
+				require.NoError(t, err)
+				require.NoError(t, release(ctx))
+				await(t, "nobody in the process queue", func() bool {
+					return admin.Exists(ctx, keys.LockRow(name)).Val()+admin.Exists(ctx, keys.SemaphoreRow(name)).Val() == 0
 				})
 			})
 		})

@@ -23,7 +23,7 @@ type Look struct {
 
 // Inspect reads a semaphore and at most so many of the permits taken. It changes nothing.
 func Inspect(of Names, most int) scripts.Command[Look] {
-	return scripts.Array(inspect, of.plain(), []any{most}, func(reply scripts.Reply) (l Look, err error) {
+	return scripts.Array(inspect, of.plain(scripts.Wake{}), []any{most}, func(reply scripts.Reply) (l Look, err error) {
 		if len(reply.List) < 3 || len(reply.List)%2 == 0 {
 			return l, fmt.Errorf("answered %d elements where three and pairs were expected", len(reply.List))
 		}

@@ -2,13 +2,13 @@
 -- in front of the script, behind the preludes lane and announce where these are used.
 --
 -- KEYS[1]      semaphore: permits available
--- KEYS[#KEYS]  permits taken: sorted set, member = id of 16 bytes, score = deadline in milliseconds by the server's clock
+-- KEYS[i]      taken, a name that is defined in front: the permits taken, a sorted set, member = id of 16 bytes, score = deadline
+--              in milliseconds by the server's clock
 -- ARGV[i]      from some place on: ids
 --
 -- Answers an error when a key is something else; else the script goes on with available, a number, or false when there
 -- is no semaphore. Permits that are left without one belong to nobody and are not counted.
 
-local taken = KEYS[#KEYS]
 local permanent = 922337203685477 -- the score of a permit without a deadline, to the digit as Redisson has it
 
 local available = redis.call('get', KEYS[1])

@@ -33,26 +33,31 @@ const NoLease time.Duration = -1
 //go:embed *.lua
 var folder embed.FS
 
-// prelude stands in the same folder and is joined in front of the others.
-var prelude = scripts.Prelude(folder, "permits.lua")
+// The prelude permits stands in the same folder and is joined in front of the others. Before it comes which key has the permits
+// taken, for the row may be the last.
+var (
+	permits = scripts.Prelude(folder, "permits.lua")
+	plain   = "local taken = KEYS[2]\n" + permits
+	laned   = "local taken = KEYS[3]\n" + permits
+)
 
 var (
-	acquire     = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, prelude, scripts.Prelude(folder, "alone.lua"))
-	wait        = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, prelude, row.Wait)
-	giveBack    = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, prelude)
-	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, row.Others, prelude)
-	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, prelude)
+	acquire     = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, scripts.Prelude(folder, "alone.lua"))
+	wait        = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, row.Wait)
+	giveBack    = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, plain)
+	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, row.Others, plain)
+	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, laned)
 	renew       = scripts.Load(folder, "permitsemaphore/renew")
-	updateLease = scripts.Load(folder, "permitsemaphore/update_lease", lane.Prelude, row.Announce, prelude)
-	leaseTime   = scripts.Load(folder, "permitsemaphore/lease_time", row.Announce, prelude)
-	status      = scripts.Load(folder, "permitsemaphore/status", row.Announce, prelude)
-	inspect     = scripts.Load(folder, "permitsemaphore/inspect", prelude)
-	trySet      = scripts.Load(folder, "permitsemaphore/try_set", lane.Prelude, row.Announce, prelude)
-	set         = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, row.Announce, prelude)
-	add         = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, prelude)
-	remove      = scripts.Load(folder, "permitsemaphore/delete", lane.Prelude, prelude)
-	expire      = scripts.Load(folder, "permitsemaphore/expire", lane.Prelude, prelude)
-	persist     = scripts.Load(folder, "permitsemaphore/persist", lane.Prelude, prelude)
+	updateLease = scripts.Load(folder, "permitsemaphore/update_lease", lane.Prelude, row.Announce, laned)
+	leaseTime   = scripts.Load(folder, "permitsemaphore/lease_time", row.Announce, plain)
+	status      = scripts.Load(folder, "permitsemaphore/status", row.Announce, plain)
+	inspect     = scripts.Load(folder, "permitsemaphore/inspect", plain)
+	trySet      = scripts.Load(folder, "permitsemaphore/try_set", lane.Prelude, row.Announce, laned)
+	set         = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, row.Announce, laned)
+	add         = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, laned)
+	remove      = scripts.Load(folder, "permitsemaphore/delete", lane.Prelude, laned)
+	expire      = scripts.Load(folder, "permitsemaphore/expire", lane.Prelude, laned)
+	persist     = scripts.Load(folder, "permitsemaphore/persist", lane.Prelude, laned)
 )
 
 // Names are the keys of one semaphore, which are asked for too often to be put together each time.
@@ -64,9 +69,12 @@ type Names struct {
 // NamesOf are the keys of the semaphore at key.
 func NamesOf(key string) Names { return Names{key, keys.PermitTimeouts(key)} }
 
-func (n Names) plain() []string { return []string{n.Counter, n.Taken} }
+// plain are the keys of a script that needs two of them, laned those of one that needs three.
+func (n Names) plain(wake scripts.Wake) []string { return row.Keys(wake, n.Counter, n.Taken) }
 
-func (n Names) laned(call lane.Call) []string { return []string{n.Counter, call.Key, n.Taken} }
+func (n Names) laned(call lane.Call, wake scripts.Wake) []string {
+	return row.Keys(wake, n.Counter, call.Key, n.Taken)
+}
 
 // acquired is what acquire.lua answers a lone caller when the permits are taken.
 const acquired = -3
@@ -78,10 +86,10 @@ const missing = -4
 func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
 	if len(ids) == 1 { // the arguments stay on the stack, if their number is known
 		args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), 1, ids[0]}
-		return scripts.Integer(acquire, of.laned(call), args, alone)
+		return scripts.Integer(acquire, of.laned(call, wake), args, alone).Needs(3)
 	}
 	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), len(ids)}
-	return scripts.Integer(acquire, of.laned(call), list(args, ids), alone)
+	return scripts.Integer(acquire, of.laned(call, wake), list(args, ids), alone).Needs(3)
 }
 
 // alone decodes what a lone caller is answered.
@@ -122,9 +130,9 @@ func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, candidate row.Can
 		args = list(append(args, milliseconds(w.Lease), len(w.IDs)), w.IDs)
 	}
 	if len(wants) == 1 {
-		return scripts.Integer(script, of.laned(call), args, alone)
+		return scripts.Integer(script, of.laned(call, wake), args, alone).Needs(3)
 	}
-	return scripts.Array(script, of.laned(call), args, func(reply scripts.Reply) (g lane.Granted, err error) {
+	return scripts.Array(script, of.laned(call, wake), args, func(reply scripts.Reply) (g lane.Granted, err error) {
 		var numbers [2]int64
 		if err := scripts.Numbers(reply, numbers[:]); err != nil {
 			return g, err
@@ -134,15 +142,15 @@ func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, candidate row.Can
 			return g, err
 		}
 		return refused(served, numbers[1])
-	})
+	}).Needs(3)
 }
 
 // GiveBack releases those of the ids that are there, and answers their number.
 func GiveBack(of Names, ids []string, wake scripts.Wake) scripts.Command[int64] {
 	if len(ids) == 1 {
-		return scripts.Integer(giveBack, of.plain(), []any{wake.Publish, wake.Channel, wake.Row, ids[0]}, scripts.Int64)
+		return scripts.Integer(giveBack, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, ids[0]}, scripts.Int64).Needs(2)
 	}
-	return scripts.Integer(giveBack, of.plain(), list([]any{wake.Publish, wake.Channel, wake.Row}, ids), scripts.Int64)
+	return scripts.Integer(giveBack, of.plain(wake), list([]any{wake.Publish, wake.Channel, wake.Row}, ids), scripts.Int64).Needs(2)
 }
 
 // What Swap answers besides row.Kept, row.Outsiders and 0.
@@ -157,13 +165,13 @@ const (
 func Swap(of Names, ids, fresh []string, session string, lease time.Duration, wake scripts.Wake) scripts.Command[int64] {
 	args := make([]any, 0, 6+2*len(ids))
 	args = append(args, wake.Publish, wake.Channel, wake.Row, session, milliseconds(lease), len(ids))
-	return scripts.Integer(swap, of.plain(), list(list(args, ids), fresh), scripts.Int64)
+	return scripts.Integer(swap, of.plain(wake), list(list(args, ids), fresh), scripts.Int64).Needs(2)
 }
 
 // Release gives back all ids, or none when one of them is unknown or has expired, and answers which. No id may occur
 // twice.
 func Release(of Names, ids []string, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(release, of.laned(call), list(call.Args(wake.Publish, wake.Channel, wake.Row), ids), scripts.Bool)
+	return scripts.Integer(release, of.laned(call, wake), list(call.Args(wake.Publish, wake.Channel, wake.Row), ids), scripts.Bool).Needs(3)
 }
 
 // A Renewal is the permits of one holder.
@@ -199,8 +207,8 @@ func Renew(renewals []Renewal) scripts.Command[[][]bool] {
 
 // UpdateLease sets the deadlines of all ids, or of none when one of them is unknown or has expired, and answers which.
 func UpdateLease(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(updateLease, of.laned(call),
-		list(call.Args(milliseconds(lease), wake.Publish, wake.Channel, wake.Row), ids), scripts.Bool)
+	return scripts.Integer(updateLease, of.laned(call, wake),
+		list(call.Args(milliseconds(lease), wake.Publish, wake.Channel, wake.Row), ids), scripts.Bool).Needs(3)
 }
 
 // A Left is how long a permit lasts.
@@ -211,7 +219,7 @@ type Left struct {
 
 // LeaseTime reads how long a permit lasts.
 func LeaseTime(of Names, id string, wake scripts.Wake) scripts.Command[Left] {
-	return scripts.Integer(leaseTime, of.plain(), []any{wake.Publish, wake.Channel, wake.Row, id}, func(reply scripts.Reply) (Left, error) {
+	return scripts.Integer(leaseTime, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id}, func(reply scripts.Reply) (Left, error) {
 		switch reply.Int {
 		case -2:
 			return Left{}, nil
@@ -220,7 +228,7 @@ func LeaseTime(of Names, id string, wake scripts.Wake) scripts.Command[Left] {
 		}
 		left, err := scripts.Time(reply.Int)
 		return Left{Held: err == nil, Time: left}, err
-	})
+	}).Needs(2)
 }
 
 // A Count is how the permits are shared out. Available is below 0 when more are taken than there are to be.
@@ -228,43 +236,43 @@ type Count struct{ Available, Acquired int64 }
 
 // Status counts the permits, both 0 when there is no semaphore.
 func Status(of Names, wake scripts.Wake) scripts.Command[Count] {
-	return scripts.Array(status, of.plain(), []any{wake.Publish, wake.Channel, wake.Row}, func(reply scripts.Reply) (c Count, err error) {
+	return scripts.Array(status, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row}, func(reply scripts.Reply) (c Count, err error) {
 		var numbers [2]int64
 		err = scripts.Numbers(reply, numbers[:])
 		return Count{Available: numbers[0], Acquired: numbers[1]}, err
-	})
+	}).Needs(2)
 }
 
 // TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and answers
 // whether it did.
 func TrySet(of Names, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(trySet, of.laned(call),
-		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel, wake.Row), scripts.Bool)
+	return scripts.Integer(trySet, of.laned(call, wake),
+		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel, wake.Row), scripts.Bool).Needs(3)
 }
 
 // Set makes the number of permits n, those taken included, and answers whether it was another.
 func Set(of Names, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(set, of.laned(call), call.Args(n, wake.Publish, wake.Channel, wake.Row), scripts.Bool)
+	return scripts.Integer(set, of.laned(call, wake), call.Args(n, wake.Publish, wake.Channel, wake.Row), scripts.Bool).Needs(3)
 }
 
 // Add changes the number of permits by d and answers the new number, those taken included.
 func Add(of Names, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, of.laned(call), call.Args(d, wake.Publish, wake.Channel, wake.Row), scripts.Int64)
+	return scripts.Integer(add, of.laned(call, wake), call.Args(d, wake.Publish, wake.Channel, wake.Row), scripts.Int64).Needs(3)
 }
 
 // Delete removes the semaphore with its permits and answers whether there was one.
 func Delete(of Names, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(remove, of.laned(call), call.Args(), scripts.Bool)
+	return scripts.Integer(remove, of.laned(call, scripts.Wake{}), call.Args(), scripts.Bool)
 }
 
 // Expire sets the TTL of the semaphore and answers whether there is one.
 func Expire(of Names, ttl time.Duration, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(expire, of.laned(call), call.Args(scripts.Milliseconds(ttl)), scripts.Bool)
+	return scripts.Integer(expire, of.laned(call, scripts.Wake{}), call.Args(scripts.Milliseconds(ttl)), scripts.Bool)
 }
 
 // Persist removes the TTL and answers whether there was one.
 func Persist(of Names, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(persist, of.laned(call), call.Args(), scripts.Bool)
+	return scripts.Integer(persist, of.laned(call, scripts.Wake{}), call.Args(), scripts.Bool)
 }
 
 // milliseconds is a lease as the scripts take it.

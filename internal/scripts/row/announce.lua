@@ -3,8 +3,9 @@
 -- row  sorted set: candidate, which stands for a process that waits -> its place, a moment in milliseconds, times span,
 --      plus how many permits its first request wants, span - 1 at most
 --
--- An empty name for the row says that it cannot be used, and then everybody is told. So it is where the server refuses a
--- command for it.
+-- KEYS[#KEYS]  row, where it can be used; else an argument alone says how it would be called, or that there is none
+--
+-- Where the row cannot be used everybody is told. So it is where the server refuses a command for it.
 --
 -- Answers of the functions stand beside them.
 
@@ -45,7 +46,7 @@ end
 -- it is for the others who listen there, if there are any, and begins with a zero.
 local function announce(publish, channel, row, number, permits)
   local told, others = false, true
-  if row ~= '' then
+  if row == KEYS[#KEYS] then
     told, others = tell(publish, channel, row, permits)
   end
   if not told then

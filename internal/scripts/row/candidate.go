@@ -49,6 +49,14 @@ func (c Candidate) Args(wake scripts.Wake) []any {
 	return []any{wake.Publish, wake.Channel, wake.Row, c.ID, c.Place, scripts.Milliseconds(c.Patience)}
 }
 
+// Keys are the keys of a script that announces permits: those that it needs, and the row, which it can do without.
+func Keys(wake scripts.Wake, needed ...string) []string {
+	if wake.Row == "" {
+		return needed
+	}
+	return append(needed, wake.Row)
+}
+
 // Place reads the message that tells a process to look. It is 0 where there is none.
 func Place(message string) int64 {
 	place, _ := strconv.ParseInt(message, 10, 64)
@@ -66,5 +74,5 @@ var leave = scripts.Load(folder, "row/leave", Announce)
 // Leave takes a candidate out of the row of a semaphore, or has what it was told told to the next. It answers whether the
 // candidate was in the row.
 func Leave(semaphore string, wake scripts.Wake, candidate string) scripts.Command[bool] {
-	return scripts.Integer(leave, []string{semaphore}, []any{wake.Publish, wake.Channel, wake.Row, candidate}, scripts.Bool)
+	return scripts.Integer(leave, []string{semaphore, wake.Row}, []any{wake.Publish, wake.Channel, candidate}, scripts.Bool)
 }

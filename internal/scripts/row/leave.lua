@@ -2,18 +2,18 @@
 -- was told, and did not look, has the next one told. It follows the prelude announce.
 --
 -- KEYS[1]  semaphore: permits available
+-- KEYS[2]  row
 -- ARGV[1]  PUBLISH or SPUBLISH
 -- ARGV[2]  wake channel
--- ARGV[3]  row
--- ARGV[4]  candidate
+-- ARGV[3]  candidate
 --
 -- Answers 1 if it was in the row, else 0.
 
-if redis.call('zrem', ARGV[3], ARGV[4]) == 1 then
+if redis.call('zrem', KEYS[2], ARGV[3]) == 1 then
   return 1
 end
 local permits = tonumber(redis.call('get', KEYS[1]) or '0')
 if permits and permits > 0 then
-  tell(ARGV[1], ARGV[2], ARGV[3], permits)
+  tell(ARGV[1], ARGV[2], KEYS[2], permits)
 end
 return 0

@@ -1,5 +1,7 @@
 -- others tells whether somebody else waits for permits than those of one process. It is a prelude, and follows announce.
 --
+-- KEYS[#KEYS]  row, where it can be used
+--
 -- Answers of the functions stand beside them.
 
 -- others looks at the row beyond the candidates of a session, and at who listens to the wake channel. It answers '1' when
@@ -7,7 +9,7 @@
 -- or when that cannot be known. Then the session's own candidates stand behind that process.
 local function others(publish, channel, row, session)
   local listeners, mine = publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', {}
-  local first = row ~= '' and redis.pcall('zrange', row, 0, 8, 'withscores')
+  local first = row == KEYS[#KEYS] and redis.pcall('zrange', row, 0, 8, 'withscores')
   if not first or first.err then
     return '0'
   end

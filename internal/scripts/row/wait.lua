@@ -1,5 +1,6 @@
 -- wait is for an acquisition by a process that has a candidate for the row. It is a prelude, and follows announce.
 --
+-- KEYS[#KEYS]  row, where it can be used
 -- ARGV[3]  PUBLISH or SPUBLISH
 -- ARGV[4]  wake channel
 -- ARGV[5]  row
@@ -33,6 +34,9 @@ end
 -- stand has the candidate stand in the row, for a request that wants that many permits and was refused, when so many were
 -- served. Without a refused request it leaves the row. Of the permits that are left the next one is told.
 local function stand(wanted, served, left)
+  if ARGV[5] ~= KEYS[#KEYS] then
+    return 0
+  end
   if wanted then
     redis.pcall('zadd', ARGV[5], string.format('%.0f', place(served) * span + math.min(wanted, span - 1)), ARGV[6])
     local lasts = redis.pcall('pttl', ARGV[5])

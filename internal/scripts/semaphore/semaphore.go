@@ -61,9 +61,9 @@ func alone(reply scripts.Reply) (lane.Granted, error) { return granted(reply, 1)
 // executed, if one of them was refused, and does not if all were served.
 func Wait(key string, wants []int64, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
 	args := runs(append([]any{call.Lane, call.Seq}, candidate.Args(wake)...), wants)
-	return scripts.Integer(wait, []string{key, call.Key}, args, func(reply scripts.Reply) (lane.Granted, error) {
+	return scripts.Integer(wait, row.Keys(wake, key, call.Key), args, func(reply scripts.Reply) (lane.Granted, error) {
 		return granted(reply, len(wants))
-	})
+	}).Needs(2)
 }
 
 // granted decodes the number of callers that were served, or why it is none. Nothing tells when there will be permits
@@ -97,45 +97,45 @@ func runs(args []any, wants []int64) []any {
 // callers it had served. A semaphore that was deleted meanwhile took the permits with it and is not brought back.
 func CancelAcquire(key string, wants []int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 	args := runs([]any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row}, wants)
-	return scripts.Integer(cancelAcquire, []string{key, call.Key}, args, scripts.Int64)
+	return scripts.Integer(cancelAcquire, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
 }
 
 // Release gives back n permits, creating the semaphore if it does not exist, and answers the new total.
 func Release(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row}
-	return scripts.Integer(release, []string{key, call.Key}, args, scripts.Int64)
+	return scripts.Integer(release, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
 }
 
 // Keep gives back n permits, unless nobody but the session waits for some, and answers row.Kept or not. Those of a
 // semaphore that is not there, or has fewer than 0 permits, are given back too.
 func Keep(key string, n int64, session string, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row, session}
-	return scripts.Integer(keep, []string{key, call.Key}, args, scripts.Int64)
+	return scripts.Integer(keep, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
 }
 
 // Yield settles a Keep of n permits whose outcome is unknown and which has the sequence number before the call's: if that has
 // not given them back they are given back now, and it cannot take effect later.
 func Yield(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row, row.Kept}
-	return scripts.Integer(release, []string{key, call.Key}, args, scripts.Int64)
+	return scripts.Integer(release, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
 }
 
 // ReleaseIfExists gives back n permits and answers whether there is a semaphore to give them to.
 func ReleaseIfExists(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row}
-	return scripts.Integer(releaseIfExists, []string{key, call.Key}, args, scripts.Bool)
+	return scripts.Integer(releaseIfExists, row.Keys(wake, key, call.Key), args, scripts.Bool).Needs(2)
 }
 
 // TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and answers
 // whether it did. A semaphore with 0 permits exists.
 func TrySet(key string, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(trySet, call.Keys(key),
-		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel, wake.Row), scripts.Bool)
+	return scripts.Integer(trySet, row.Keys(wake, key, call.Key),
+		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel, wake.Row), scripts.Bool).Needs(2)
 }
 
 // Add changes the number of permits by d, which may be negative and leave fewer than none, and answers the new total.
 func Add(key string, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, call.Keys(key), call.Args(d, wake.Publish, wake.Channel, wake.Row), scripts.Int64)
+	return scripts.Integer(add, row.Keys(wake, key, call.Key), call.Args(d, wake.Publish, wake.Channel, wake.Row), scripts.Int64).Needs(2)
 }
 
 // Drain takes all permits and answers their number; none are left. As with the semaphores of Java and Redisson, a
