@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,14 @@ type trio struct {
 	servers [3]*miniredis.Miniredis
 	clients [3]*redis.Client
 	harm    [3]func() error // instead of a command; nil: nothing
+	mu      sync.Mutex      // guards harm where commands are sent meanwhile; see harms
+}
+
+// harms sets the harm of a server while waiters may be sending commands.
+func (b *trio) harms(i int, harm func() error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.harm[i] = harm
 }
 
 func inBubble(t *testing.T, test func(b *trio)) {
@@ -36,10 +45,13 @@ func inBubble(t *testing.T, test func(b *trio)) {
 			b.clients[i] = redis.NewClient(options)
 			t.Cleanup(func() { _ = b.clients[i].Close() })
 			b.clients[i].AddHook(hook(func() error {
-				if b.harm[i] == nil {
+				b.mu.Lock()
+				harm := b.harm[i]
+				b.mu.Unlock()
+				if harm == nil {
 					return nil
 				}
-				return b.harm[i]()
+				return harm()
 			}))
 		}
 		test(b)

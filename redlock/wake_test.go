@@ -112,13 +112,13 @@ func TestAWaiterIsServedThoughTheFirstServerIsSilent(t *testing.T) {
 		theirs, _ := b.another()
 		hold := b.lockNow(theirs)
 		w := waits(b.Context(), b.lock())
-		b.harm[0] = func() error { time.Sleep(3 * time.Second); return nil }
+		b.harms(0, func() error { time.Sleep(3 * time.Second); return nil })
 		time.Sleep(time.Second)
 		b.unlocks(hold) // the message comes, and the question has no answer
 		began := time.Now()
 		next := w.got(b)
 		require.Less(b, time.Since(began), 2*time.Second)
-		b.harm[0] = nil
+		b.harms(0, nil)
 		require.NoError(b, next.Unlock(b.Context()))
 		time.Sleep(2 * time.Minute) // what is in doubt is settled
 		require.Equal(b, [3]string{}, b.fields())

@@ -69,6 +69,9 @@ func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool
 		}
 	default:
 		got, err = acceptAll(owners, receipt)
+		if !try && errors.Is(err, errLate) { // the wait goes on, for each lock as it does for a single one
+			err = ErrApart
+		}
 	}
 	if err == nil {
 		for i, h := range got {
