@@ -24,7 +24,7 @@ var mutants = []mutant{
 	{"trust outlasts the lease", []edit{{"internal/watchdog/margin.go",
 		"lease - Margin(lease)", "lease + 2*time.Second"}}, []string{"exclusion", "late loss"}},
 	{"an operation that is sent again counts again", []edit{{"internal/scripts/lane/lane.lua",
-		"if sequence == settled then", "if sequence == -1 then"}}, []string{"conservation", "early latch", "permits"}},
+		"if sequence == settled then", "if sequence == -1 then"}}, []string{"conservation", "early latch", "permits", model}},
 	{"a reader gets in beside a writer", []edit{{"internal/scripts/rwlock/acquire_read.lua",
 		"elseif mode == 'write' then", "elseif mode == 'never' then"}}, []string{"exclusion", "late loss"}},
 	{"a fair lock goes to whoever asks first", []edit{{"internal/scripts/fairlock/acquire.lua",
