@@ -30,7 +30,7 @@ func newPlate(t *testing.T, w *world, o object) *plate {
 	return p
 }
 
-var ownerPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}:[0-9]+`)
+var ownerPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}:-?[0-9]+`)
 
 // look describes what is there now, and what was sent since the last look.
 func (p *plate) look(what string) string {
