@@ -80,8 +80,8 @@ func (w *world) sits(process int, d time.Duration, opts ...redlatch.Option) <-ch
 	return done
 }
 
-// The lock is taken away in the middle of a row. Those who are served find out, the others keep their places, and those that
-// are finished with are in nobody's way.
+// The lock is taken away in the middle of a row. The waiter that was served last learns of the loss. The waiters that were not
+// served keep their places. The entries of the waiters that were served before hold up no other entry.
 func TestALossInARowCostsNobodyItsPlace(t *testing.T) {
 	for name, take := range map[string]func(w *world){
 		"by force": func(w *world) {
@@ -196,8 +196,8 @@ func TestOnlyEqualTermsShareARow(t *testing.T) {
 	})
 }
 
-// The release that ends a row, and brings those who came meanwhile, has no answer. Nothing of it stays, and nobody is served
-// twice or not at all.
+// The release that ends a row also carries the entries of new waiters, and its reply is lost. No entry of it stays behind, and
+// each waiter is served once.
 func TestALostReplyAtTheEndOfARowLeavesNoGhosts(t *testing.T) {
 	for name, action := range map[string]faultproxy.Action{
 		"the reply is lost":    faultproxy.DropReply,

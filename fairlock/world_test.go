@@ -90,7 +90,7 @@ func (w *world) stands(process int, who string, opts ...redlatch.Option) (done c
 			return nil
 		})
 	}()
-	time.Sleep(3 * time.Millisecond) // those who come together share a command
+	time.Sleep(3 * time.Millisecond) // on fake time; waiters that come together share a command
 	synctest.Wait()
 	return done
 }

@@ -17,7 +17,7 @@ import (
 //	     ▲                      │
 //	     └──────────────────────┘ from had lost it, or the answer is not known: next asks, under a new identity
 //
-// No message is sent, for nobody else could have it.
+// No message is sent, because the lock is never free in between.
 
 var errNotHandedOff = errors.New("redlatch: the lock was not handed off")
 
@@ -82,7 +82,7 @@ func (o *owner) handing(next *owner) func(from, to Subject) scripts.Command[scri
 	return nil
 }
 
-// decline gives back what nobody takes: it was handed off to a waiter who had left, say.
+// decline gives back a hold that no waiter takes, because the waiter that it was handed to has left.
 func (h *hold) decline() {
 	if h.retire() {
 		_ = h.giveBack(h.owner.base.background(h.owner.set)) // what is not confirmed goes on in the background
