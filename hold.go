@@ -70,7 +70,8 @@ func (h *Hold) Unlock(ctx context.Context) error {
 
 // Leave ends the hold and leaves the lock to its lease: nothing is sent, nothing is renewed any longer, and the lock is
 // free when the lease is over, at once for nobody. The hold's contexts end with ErrReleased. It is not reported, except
-// to an observer ([EventLeft]); Unlock returns ErrReleased after it. Other holds that share the lock go on.
+// to an observer ([EventLeft]); Unlock returns ErrReleased after it. Other holds that share the lock go on: re-entries, and the
+// readers of this process on an rwlock. They renew the lease for what was left, too, and it is over one lease after the last of them.
 //
 // It is for a lock that is to stay taken for a while although the work is done, whatever becomes of this process; see
 // also [WithAtLeast].

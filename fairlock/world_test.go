@@ -2,9 +2,7 @@ package fairlock_test
 
 import (
 	"context"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,7 +22,7 @@ type world struct {
 	*testing.T
 	mini    *miniredis.Miniredis
 	clients []*redis.Client
-	scripts atomic.Int64 // executed so far
+	scripts redistest.Sent // by all processes
 
 	mu    sync.Mutex
 	order []string // who was served
@@ -42,37 +40,10 @@ func bubble(t *testing.T, processes int, run func(w *world)) {
 			w.clients = append(w.clients, client)
 		}
 		for _, client := range w.clients {
-			client.AddHook(counter{&w.scripts})
+			client.AddHook(&w.scripts)
 		}
 		run(w)
 	})
-}
-
-// A counter counts the scripts that a client sends.
-type counter struct{ sent *atomic.Int64 }
-
-func (c counter) count(cmds ...redis.Cmder) {
-	for _, cmd := range cmds {
-		if strings.HasPrefix(cmd.Name(), "eval") {
-			c.sent.Add(1)
-		}
-	}
-}
-
-func (c counter) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.count(cmd)
-		return next(ctx, cmd)
-	}
-}
-
-func (c counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		c.count(cmds...)
-		return next(ctx, cmds)
-	}
 }
 
 func (w *world) lock(process int, opts ...redlatch.Option) *fairlock.Lock {

@@ -21,7 +21,7 @@ type pair struct {
 	*testing.T
 	client *redis.Client
 	holder func(key string) string // empty where there is none
-	sent   atomic.Int64            // commands
+	sent   redistest.Sent
 }
 
 func inBubble(t *testing.T, test func(p *pair)) {
@@ -30,7 +30,7 @@ func inBubble(t *testing.T, test func(p *pair)) {
 		server, _ := redistest.InMemory(t)
 		p := &pair{T: t, client: redis.NewClient(redistest.InMemoryOptions(server))}
 		t.Cleanup(func() { _ = p.client.Close() })
-		p.client.AddHook(counting{&p.sent})
+		p.client.AddHook(&p.sent)
 		p.holder = func(key string) string {
 			if fields, err := server.HKeys(key); err == nil && len(fields) == 1 {
 				return fields[0]
@@ -39,24 +39,6 @@ func inBubble(t *testing.T, test func(p *pair)) {
 		}
 		test(p)
 	})
-}
-
-type counting struct{ n *atomic.Int64 }
-
-func (counting) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c counting) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.n.Add(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (c counting) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		c.n.Add(int64(len(cmds)))
-		return next(ctx, cmds)
-	}
 }
 
 func (p *pair) member(name string) *rlock.Lock { return rlock.New(p.client, name, quiet...) }

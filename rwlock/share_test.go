@@ -3,7 +3,6 @@ package rwlock_test
 import (
 	"context"
 	"log/slog"
-	"net"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,31 +16,11 @@ import (
 	"github.com/redlatch/redlatch/rwlock"
 )
 
-// sent counts the commands of a client.
-type sent struct{ n atomic.Int64 }
-
-func (s *sent) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
-
-func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() != "eval" { // what the server does not know yet is sent again, in full
-			s.n.Add(1)
-		}
-		return next(ctx, cmd)
-	}
-}
-
-func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error { s.n.Add(int64(len(cmds))); return next(ctx, cmds) }
-}
-
 // A sharing process has a read hold that others join.
 type sharing struct {
 	*kit
 	lock  *rwlock.Lock
-	sent  sent
+	sent  redistest.Sent
 	holds []*redlatch.Hold
 }
 
@@ -68,9 +47,9 @@ func (k *kit) shared(opts ...redlatch.Option) *sharing {
 // quiet requires that do sends no command.
 func (s *sharing) quiet(do func()) {
 	s.Helper()
-	before := s.sent.n.Load()
+	before := s.sent.Load()
 	do()
-	require.Equal(s, before, s.sent.n.Load(), "a command was sent")
+	require.Equal(s, before, s.sent.Load(), "a command was sent")
 }
 
 func TestReadersOfOneProcessAreOneReader(t *testing.T) {
@@ -151,10 +130,10 @@ func TestAWriterThatWaitsIsNotOvertaken(t *testing.T) {
 		require.ErrorIs(k, err, redlatch.ErrNotAcquired)
 		k.give(s.holds[0])
 		k.waits(writer, reader)
-		before := s.sent.n.Load()
+		before := s.sent.Load()
 		k.give(s.holds[1])
 		w := k.served(writer)
-		require.EqualValues(k, 1, s.sent.n.Load()-before, "one script gives the lock to the writer")
+		require.EqualValues(k, 1, s.sent.Load()-before, "one script gives the lock to the writer")
 		k.waits(reader)
 		k.give(w)
 		k.give(k.served(reader))

@@ -30,7 +30,7 @@ func TestTheCostDoesNotGrowWithTheReaders(t *testing.T) {
 		crowds = append(crowds, c)
 	}
 	spent := map[string]map[int][]time.Duration{}
-	const rounds, generous = 41, 4
+	const rounds, generous = 21, 4
 	for range rounds {
 		for _, c := range crowds {
 			for _, work := range c.works() {
@@ -46,7 +46,7 @@ func TestTheCostDoesNotGrowWithTheReaders(t *testing.T) {
 		return of[len(of)/2]
 	}
 	for _, work := range crowds[0].works() {
-		base := median(spent[work.name][crowds[0].readers])
+		base := max(median(spent[work.name][crowds[0].readers]), 8*time.Microsecond)
 		for _, c := range crowds {
 			cost := median(spent[work.name][c.readers])
 			t.Logf("%-24s beside %4d readers: %v", work.name, c.readers, cost)
@@ -104,18 +104,20 @@ func send[R any](c *crowd, command scripts.Command[R]) R {
 	return reply
 }
 
-// spend is how long the server works for one execution of do.
+// spend is how long the server works for a few executions of do: it tells whole microseconds, and one may take less.
 func (c *crowd) spend(do func()) (spent time.Duration) {
 	c.Helper()
 	require.NoError(c, c.client.SlowLogReset(c.Context()).Err())
-	do()
+	for range 8 {
+		do()
+	}
 	log, err := c.client.SlowLogGet(c.Context(), 100).Result()
 	require.NoError(c, err)
+	require.GreaterOrEqual(c, len(log), 8)
 	for _, entry := range log {
 		if strings.EqualFold(entry.Args[0], "evalsha") {
 			spent += entry.Duration
 		}
 	}
-	require.Positive(c, spent)
 	return spent
 }

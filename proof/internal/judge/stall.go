@@ -45,7 +45,7 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 	var uses []use
 	total := t.N
 	for _, a := range t.Acts {
-		held, some := possible(h, a, terms)
+		held, some := possible(h, t, a, terms)
 		switch {
 		case !some:
 		case a.Mode == history.Exclusive:
@@ -121,7 +121,7 @@ func announcedUntil(h *history.History, a *history.Act, terms Terms) history.Tim
 }
 
 // possible is the time in which an act may have its object.
-func possible(h *history.History, a *history.Act, terms Terms) (stretch, bool) {
+func possible(h *history.History, t *history.Thing, a *history.Act, terms Terms) (stretch, bool) {
 	switch a.Outcome {
 	case history.Refused, history.Failed:
 		if Unsettled(h, terms, a) {
@@ -148,15 +148,27 @@ func possible(h *history.History, a *history.Act, terms Terms) (stretch, bool) {
 	case a.Told != history.Never && a.Lease == 0: // its release is in doubt: what has no lease is not lost
 		return stretch{from, settledBy(h, terms, a, a.Told)}, true
 	case a.Told != history.Never:
-		told := a.Told
-		if a.Within != nil && a.Over == history.Never { // what it has left in the server is renewed with the rest
-			if last := min(ended(a.Root()), h.End); last > told {
-				told = last
-			}
-		}
-		return stretch{from, told + a.Lease}, true
+		return stretch{from, renewedUntil(h, t, a) + a.Lease}, true
 	}
 	return stretch{from, history.Never}, true
+}
+
+// renewedUntil is until when what a hold has left in the server may be renewed: with what it was a part of. A re-entry is a part of the
+// hold around it, and a reader may share with the other readers of its client.
+func renewedUntil(h *history.History, t *history.Thing, a *history.Act) history.Time {
+	last := a.Told
+	if a.Within != nil {
+		last = max(last, min(ended(a.Root()), h.End))
+	}
+	if a.Mode != history.Shared {
+		return last
+	}
+	for _, other := range t.Acts {
+		if other.Mode == history.Shared && other.Client == a.Client && other.Outcome == history.Got && other.Called <= a.Told {
+			last = max(last, min(ended(other), h.End))
+		}
+	}
+	return last
 }
 
 // lastUntil is when the hold of a client that was killed is over: its last renewal was right before, at the latest.

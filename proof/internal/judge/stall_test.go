@@ -67,6 +67,15 @@ func TestAReaderOrWriterThatSleeps(t *testing.T) {
 		{"a reader behind a writer that gave up", tell(lock, does(
 			reads("a", second, 0, 5*second), act{client: "w", called: 2 * second, back: 4 * second, outcome: history.Refused},
 			reads("b", 3*second, 9*second, 10*second))), "stall"},
+		{"a reader has left what another of its client shared, and renewed", tell(lock, does(reads("a", second, 0, 20*second),
+			act{client: "a", mode: history.Shared, called: 2 * second, told: 3 * second, lease: 10 * second},
+			act{client: "w", called: 4 * second, back: 32 * second, leave: 33 * second})), ""},
+		{"the lease of what the reader has left is over", tell(lock, does(reads("a", second, 0, 20*second),
+			act{client: "a", mode: history.Shared, called: 2 * second, told: 3 * second, lease: 10 * second},
+			act{client: "w", called: 4 * second, back: 35 * second, leave: 36 * second})), "stall"},
+		{"another client has not renewed what a reader left", tell(lock, does(reads("b", second, 0, 20*second),
+			act{client: "a", mode: history.Shared, called: 2 * second, told: 3 * second, lease: 10 * second},
+			act{client: "w", called: 4 * second, back: 32 * second, leave: 33 * second})), "stall"},
 		{"a reader behind a writer that gave up and could not say so", tell(lock, does(
 			reads("a", second, 0, 5*second), act{client: "w", called: 2 * second, back: 4 * second, outcome: history.Refused},
 			reads("b", 3*second, 12*second, 13*second)), event(history.Suspend, "w", 3*second), event(history.Resume, "w", 20*second)), ""},
