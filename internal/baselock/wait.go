@@ -1,0 +1,190 @@
+package baselock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// A waiter is a call that has a place in the local queue. While it is the head it asks for the lock, now and then and when the lock
+// may be free. Else, and meanwhile, a hold of its process may hand the lock on to it.
+type waiter struct {
+	*Base
+	set     *settings.Settings
+	queue   *cohort.Cohort
+	trouble trouble
+	pace    func() time.Duration // nil: messages wake it
+	offer   *cohort.Request      // what it says to a holder that could hand the lock on
+	got     *hold
+
+	alone   bool // no other process took the lock though it had the time to ask
+	yielded bool // where waiters poll: other processes are given that time
+	drained bool // it has waited for the readers of its process to leave
+}
+
+// wait takes a place in the local queue. t is the trouble that the wait began with; found is what an attempt before the wait
+// found out, nil if there was none.
+func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, found error) (*hold, error) {
+	defer b.watchOwn(set)()
+	if b.channel != "" {
+		// The hub has to know which family of channels is in use. If it does not, the cohort polls until its last waiter has
+		// left. So it is worth to go on asking for a poll interval.
+		_, _ = b.Session.PublishFor(ctx, set.Poll)
+	}
+	line, held, part := b.Session.Join(b.line, b.channels(set))
+	if b.Kind.side().Shared {
+		held = b.asked()
+	}
+	defer func() {
+		if left := part(); left != nil {
+			b.settle(line, left, set)
+		}
+	}()
+	if found != nil {
+		line.Note(found)
+	}
+	w := &waiter{Base: b, set: set, queue: line, trouble: t, offer: b.offer(set, held)}
+	err := w.run(ctx)
+	switch {
+	case err != nil:
+		b.left(line.Queue, set)
+		return nil, b.unanswered(ctx, err, line.Found())
+	case w.got == nil:
+		w.got = w.offer.Grant.(*hold)
+	}
+	return w.got, nil
+}
+
+// run returns when the waiter holds, or will not.
+func (w *waiter) run(ctx context.Context) error {
+	if w.Kind.Pace == nil {
+		return w.queue.WaitFor(ctx, w.set.Poll, w.offer, w.attempt)
+	}
+	w.pace = w.Kind.Pace(w.set)
+	return w.queue.Poll(ctx, w.pace, w.offer, w.attempt)
+}
+
+// attempt is what the head does when it is its time.
+func (w *waiter) attempt(ctx context.Context) (cohort.Verdict, error) {
+	ctx = delivery.Watched(ctx, w.queue.Note)
+	if v, ok := w.share(ctx); ok {
+		return v, nil
+	}
+	if v, ok := w.yields(ctx); ok {
+		return v, nil
+	}
+	h, remaining, open, err := w.asks(ctx)
+	switch {
+	case w.trouble.passes(ctx, w.set, err): // it keeps its place
+		return cohort.Verdict{Sleep: cohort.Bound(0, w.set.Poll), Found: delivery.Unavailable(err)}, nil
+	case err != nil:
+		return cohort.Verdict{Down: delivery.Outage(ctx, err)}, err
+	case h != nil:
+		return w.holds(h), nil
+	case open:
+		return cohort.Verdict{Sleep: remaining, Found: refusal(-1)}, nil
+	case w.pace != nil:
+		return cohort.Verdict{Sleep: w.pace(), Found: refusal(remaining)}, nil
+	}
+	return w.refused(remaining), nil
+}
+
+// refused is what follows from an answer that another holds the lock, for so long.
+func (w *waiter) refused(remaining time.Duration) cohort.Verdict {
+	return cohort.Verdict{Sleep: cohort.Bound(remaining, w.set.Poll), Found: refusal(remaining)}
+}
+
+// share has the head hold what readers of its process hold. It waits first, once, where they are about to leave the lock to others.
+func (w *waiter) share(ctx context.Context) (v cohort.Verdict, ok bool) {
+	shared, _, _ := w.Session.Cohorts.Shared(w.line)
+	if shared == nil || !w.joins(w.set) {
+		return v, false
+	}
+	o := shared.(*owner)
+	h, waits := o.joined(ctx, w.set, w.queue, false)
+	switch {
+	case h != nil:
+		w.got = h
+		return cohort.Verdict{Done: true, More: o.admit(w.queue), Sleep: cohort.Bound(w.set.FirstLease(), w.set.Poll)}, true
+	case waits && !w.drained:
+		w.drained = true
+		return cohort.Verdict{Sleep: forDrain, Found: refusal(-1)}, true
+	}
+	return v, false
+}
+
+// yields has the head give other processes the time to take the lock, where that is due, and tells whether the head goes on
+// waiting then. Where waiters are woken it looks at the lock before it asks for it, which takes a round trip.
+func (w *waiter) yields(ctx context.Context) (v cohort.Verdict, ok bool) {
+	w.alone = false
+	switch due := w.queue.Yields(); {
+	case due && w.pace != nil:
+		w.yielded = true
+		return cohort.Verdict{Sleep: YieldFor, Found: refusal(-1)}, true
+	case due:
+		if remaining, held := w.look(ctx); held && !w.Kind.side().Shared {
+			return w.refused(remaining), true
+		}
+		w.queue.Refresh()
+		w.alone = true
+	case w.yielded:
+		w.alone, w.yielded = true, false
+	}
+	return v, false
+}
+
+// look finds out whether another owner holds the lock, and for how long still. The candidate of the waiter's own process is not
+// another owner: the lock may have been passed to it by a message that was lost.
+func (w *waiter) look(ctx context.Context) (remaining time.Duration, held bool) {
+	cmd := w.Kind.Status(Subject{Key: w.Key, Owner: w.queue.Candidacy.Owner()})
+	status, _, err := delivery.Deliver(ctx, w.Session.Dispatch, cmd, delivery.Limit{})
+	return status.TTL, err == nil && status.Exists && status.Holds == 0 // an error is the attempt's to find out
+}
+
+// asks has the head ask Redis. open says that the lock is free, and left to others for the time that remains.
+func (w *waiter) asks(ctx context.Context) (h *hold, remaining time.Duration, open bool, err error) {
+	if w.sits(w.queue, w.set) {
+		return w.sit(ctx, w.queue, w.set)
+	}
+	w.getUp(w.queue, w.set)
+	h, remaining, err = w.ask(ctx, w.head(w.set), false)
+	return h, remaining, false, err
+}
+
+// holds notes what the head was granted, and has those behind it share it if they can.
+func (w *waiter) holds(h *hold) cohort.Verdict {
+	w.got = h
+	if o := h.owner; w.alone {
+		o.mu.Lock()
+		o.Streak().Alone, o.streak.ClosedSince = true, w.queue.ClosedSince()
+		o.mu.Unlock()
+	}
+	v := cohort.Verdict{Done: true, Sleep: cohort.Bound(w.set.FirstLease(), w.set.Poll)}
+	if w.Kind.side().Shared {
+		v.More = h.owner.admit(w.queue)
+	} else {
+		v.Found = refusal(-1)
+	}
+	return v
+}
+
+// offer is what a waiter says to whoever may hand the lock over to it: the owner that is to hold. One that wants
+// replicas to acknowledge its acquisition has to make it itself.
+func (b *Base) offer(set *settings.Settings, held bool) *cohort.Request {
+	if b.Kind.HandOff == nil || set.Replicas > 0 {
+		return nil
+	}
+	return &cohort.Request{Who: newOwner(b, set), Expected: held && !b.announces(set), Poll: b.poll(set)}
+}
+
+// poll is how long a waiter that expects a hand-off sleeps before it asks Redis. A spin lock's waiter hears no messages, so it
+// asks at least as often as a spin lock's longest default pause.
+func (b *Base) poll(set *settings.Settings) time.Duration {
+	if b.Kind.Pace != nil {
+		return cohort.Bound(-1, settings.DefaultBackOffMax)
+	}
+	return cohort.Bound(-1, set.Poll)
+}
