@@ -15,7 +15,6 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
-	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -137,94 +136,6 @@ func (h *Hold) Local() bool { return h.local }
 // Awaits is closed when what key stands for has answered to this hold; nil when it was not left unanswered.
 func (h *Hold) Awaits(key any) <-chan struct{} { return h.terms.Late[key] }
 
-// ended is called when a member has ended, by Unlock too.
-func (h *Hold) ended(cause error) {
-	h.mu.Lock()
-	h.over++
-	left := len(h.members) - h.over
-	if h.retired || left >= h.terms.Need {
-		h.mu.Unlock()
-		return
-	}
-	h.loseLocked(h.shortage(left), cause)
-}
-
-func (h *Hold) shortage(left int) string {
-	return fmt.Sprintf("%d of its members are left and it needs %d", left, h.terms.Need)
-}
-
-// check ends a hold whose trust is over by the clock.
-func (h *Hold) check() {
-	h.mu.Lock()
-	if h.retired || h.lost != nil {
-		h.mu.Unlock()
-		return
-	}
-	if left := time.Until(h.trustLocked()); left > 0 {
-		h.timer.Reset(left)
-		h.mu.Unlock()
-		return
-	}
-	h.expired = true
-	h.loseLocked("too few of its members can be trusted any longer", nil)
-}
-
-// loseLocked ends the hold, once, and unlocks h.mu.
-func (h *Hold) loseLocked(reason string, cause error) error {
-	if h.lost != nil {
-		defer h.mu.Unlock()
-		return h.lost
-	}
-	loss := &redlatch.LossError{Name: h.terms.Name, Reason: reason, At: time.Now(), Cause: cause}
-	h.lost = loss
-	if h.timer != nil {
-		h.timer.Stop()
-	}
-	if !h.given {
-		h.timer = time.AfterFunc(Grace, h.giveBackRest)
-	}
-	h.mu.Unlock()
-	h.ending.End(loss)
-	h.free()
-	if logger := h.terms.Set.Logger; logger != nil {
-		logger.Warn("redlatch: lock lost", "lock", h.terms.Name, "reason", loss.Reason, "cause", loss.Cause)
-	}
-	h.finish(settings.Lost, loss)
-	return loss
-}
-
-// giveBackRest is for a hold that is not unlocked.
-func (h *Hold) giveBackRest() {
-	h.mu.Lock()
-	given := h.given
-	h.given = true
-	members := slices.Clone(h.members)
-	h.mu.Unlock()
-	if !given {
-		GiveBack(raise.Background(context.Background(), h.log()), h.log(), members)
-	}
-}
-
-// Decline gives back a hold that nobody takes.
-func (h *Hold) Decline() {
-	h.mu.Lock()
-	h.retired = true
-	if h.timer != nil {
-		h.timer.Stop()
-	}
-	h.mu.Unlock()
-	h.giveBackRest()
-	h.free()
-}
-
-// log is nil where the program wants none.
-func (h *Hold) log() *slog.Logger {
-	if h.terms.Set.Logger == nil {
-		return nil
-	}
-	return h.terms.Set.Logger.With("lock", h.terms.Name)
-}
-
 // trustLocked is the moment up to which at least as many members as are needed are in force.
 func (h *Hold) trustLocked() time.Time {
 	ends := make([]time.Time, len(h.members))
@@ -251,72 +162,12 @@ func (h *Hold) Owner() string         { return "" }
 func (h *Hold) Token() int64          { return 0 }
 func (h *Hold) Ending() *holds.Ending { return &h.ending }
 
-// Unlock gives all members back at the same time. It returns when as many have confirmed it as would let the next
-// holder in: for a multi-lock all, for a redlock a majority, so that a server that is hung does not hold it up.
-func (h *Hold) Unlock(ctx context.Context) error {
-	h.mu.Lock()
-	if h.retired {
-		h.mu.Unlock()
-		return fmt.Errorf("%w: %s %q was unlocked before by this hold", errs.Released, h.terms.Noun, h.terms.Name)
-	}
-	given, lost := h.given, h.lost
-	h.retired, h.given = true, true
-	if h.timer != nil {
-		h.timer.Stop()
-	}
-	h.mu.Unlock()
-	h.ending.End(errs.Released)
-
-	var err error
-	if !given {
-		err = h.giveBackOrOn(ctx, lost != nil)
-	}
-	if lost != nil && (err != nil || given || h.expired) {
-		// Else every member is found to be held: the limit of a re-entry has ended this hold, and no lock was lost.
-		err = lost
-	}
-	h.finish(settings.Released, err)
-	return err
-}
-
-// giveBackOrOn gives the members to the next waiter of this process, or back.
-func (h *Hold) giveBackOrOn(ctx context.Context, lost bool) error {
-	rest := h
-	if !lost && h.streak != nil {
-		next := h.streak.cohort.Registry.Release(h.streak.cohort.Key, h)
-		switch next.Step {
-		case cohort.Given:
-			return nil
-		case cohort.Unfit:
-			next.Claim.End()
-		case cohort.Due:
-			next.Claim.Yield()
-		}
-		rest = next.Giver.(*Hold)
-	}
-	defer rest.free()
-	return rest.giveBack(ctx)
-}
-
-func (h *Hold) giveBack(ctx context.Context) error {
-	h.mu.Lock()
-	members := slices.Clone(h.members)
-	h.mu.Unlock()
-	failures := unlock(ctx, h.log(), members, h.terms.Need)
-	if failures == nil {
+// log is nil where the program wants none.
+func (h *Hold) log() *slog.Logger {
+	if h.terms.Set.Logger == nil {
 		return nil
 	}
-	gone := 0
-	for _, err := range failures {
-		if errors.Is(err, errs.Lost) {
-			gone++
-		}
-	}
-	if left := len(members) - gone; left < h.terms.Need {
-		h.mu.Lock()
-		return h.loseLocked(h.shortage(left), errors.Join(failures...))
-	}
-	return fmt.Errorf("redlatch: %s %q: %w", h.terms.Noun, h.terms.Name, errors.Join(failures...))
+	return h.terms.Set.Logger.With("lock", h.terms.Name)
 }
 
 // Extend lengthens the lease of enough members.
@@ -342,54 +193,6 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.terms.Noun, h.terms.Name, errors.Join(failures...))
 	}
 	return nil
-}
-
-// Leave leaves the members to their leases.
-func (h *Hold) Leave() {
-	h.mu.Lock()
-	if h.retired {
-		h.mu.Unlock()
-		return
-	}
-	lost := h.lost != nil
-	h.retired, h.given = true, true
-	if h.timer != nil {
-		h.timer.Stop()
-	}
-	members := slices.Clone(h.members)
-	h.mu.Unlock()
-	h.ending.End(errs.Released)
-	for _, m := range members {
-		m.Leave()
-	}
-	h.free()
-	if !lost {
-		h.finish(settings.Left, nil)
-	}
-}
-
-// Forgotten lets the members end with their leases.
-func (h *Hold) Forgotten(there *holds.Place) {
-	h.mu.Lock()
-	if h.retired || h.lost != nil {
-		h.mu.Unlock()
-		return
-	}
-	h.retired = true
-	if h.timer != nil {
-		h.timer.Stop()
-	}
-	members := slices.Clone(h.members)
-	h.mu.Unlock()
-	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
-	h.ending.End(&redlatch.LossError{Name: h.terms.Name, Reason: "it was dropped without Unlock", At: time.Now()})
-	holds.Report(h.terms.Set.Logger, "redlatch: a hold of several locks was dropped without Unlock",
-		there, "lock", h.terms.Name)
-	for _, m := range members {
-		m.Forgotten(there)
-	}
-	h.free()
-	h.finish(settings.Forgotten, nil)
 }
 
 // kept reports whether the hold is in force and somebody still has it.

@@ -1,0 +1,142 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// Unlock gives all members back at the same time. It returns when as many have confirmed it as would let the next
+// holder in: for a multi-lock all, for a redlock a majority, so that a server that is hung does not hold it up.
+func (h *Hold) Unlock(ctx context.Context) error {
+	h.mu.Lock()
+	if h.retired {
+		h.mu.Unlock()
+		return fmt.Errorf("%w: %s %q was unlocked before by this hold", errs.Released, h.terms.Noun, h.terms.Name)
+	}
+	lost := h.lost
+	given, _ := h.retireLocked()
+	h.mu.Unlock()
+	h.ending.End(errs.Released)
+
+	var err error
+	if !given {
+		err = h.giveBackOrOn(ctx, lost != nil)
+	}
+	if lost != nil && (err != nil || given || h.expired) {
+		// Else every member is found to be held: the limit of a re-entry has ended this hold, and no lock was lost.
+		err = lost
+	}
+	h.finish(settings.Released, err)
+	return err
+}
+
+// giveBackOrOn gives the members to the next waiter of this process, or back.
+func (h *Hold) giveBackOrOn(ctx context.Context, lost bool) error {
+	rest := h
+	if !lost && h.streak != nil {
+		next := h.streak.cohort.Registry.Release(h.streak.cohort.Key, h)
+		switch next.Step {
+		case cohort.Given:
+			return nil
+		case cohort.Unfit:
+			next.Claim.End()
+		case cohort.Due:
+			next.Claim.Yield()
+		}
+		rest = next.Giver.(*Hold)
+	}
+	defer rest.free()
+	return rest.giveBack(ctx)
+}
+
+func (h *Hold) giveBack(ctx context.Context) error {
+	h.mu.Lock()
+	members := slices.Clone(h.members)
+	h.mu.Unlock()
+	failures := unlock(ctx, h.log(), members, h.terms.Need)
+	if failures == nil {
+		return nil
+	}
+	gone := 0
+	for _, err := range failures {
+		if errors.Is(err, errs.Lost) {
+			gone++
+		}
+	}
+	if left := len(members) - gone; left < h.terms.Need {
+		h.mu.Lock()
+		return h.loseLocked(h.shortage(left), errors.Join(failures...))
+	}
+	return fmt.Errorf("redlatch: %s %q: %w", h.terms.Noun, h.terms.Name, errors.Join(failures...))
+}
+
+// Leave leaves the members to their leases.
+func (h *Hold) Leave() {
+	h.mu.Lock()
+	if h.retired {
+		h.mu.Unlock()
+		return
+	}
+	lost := h.lost != nil
+	_, members := h.retireLocked()
+	h.mu.Unlock()
+	h.ending.End(errs.Released)
+	for _, m := range members {
+		m.Leave()
+	}
+	h.free()
+	if !lost {
+		h.finish(settings.Left, nil)
+	}
+}
+
+// Forgotten lets the members end with their leases.
+func (h *Hold) Forgotten(there *holds.Place) {
+	h.mu.Lock()
+	if h.retired || h.lost != nil {
+		h.mu.Unlock()
+		return
+	}
+	_, members := h.retireLocked()
+	h.mu.Unlock()
+	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
+	h.ending.End(&redlatch.LossError{Name: h.terms.Name, Reason: "it was dropped without Unlock", At: time.Now()})
+	holds.Report(h.terms.Set.Logger, "redlatch: a hold of several locks was dropped without Unlock",
+		there, "lock", h.terms.Name)
+	for _, m := range members {
+		m.Forgotten(there)
+	}
+	h.free()
+	h.finish(settings.Forgotten, nil)
+}
+
+// Decline gives back a hold that nobody takes.
+func (h *Hold) Decline() {
+	h.mu.Lock()
+	given, members := h.retireLocked()
+	h.mu.Unlock()
+	if !given {
+		h.giveBackBehind(members)
+	}
+	h.free()
+}
+
+// retireLocked notes that the program is done with the hold. given says that the members are given back already, or on the way; else
+// they are the caller's now.
+func (h *Hold) retireLocked() (given bool, members []Member) {
+	given = h.given
+	h.retired, h.given = true, true
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	return given, slices.Clone(h.members)
+}
