@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redlatch/redlatch/benchmarks/internal/delay"
 	"github.com/redlatch/redlatch/benchmarks/internal/library"
 	"github.com/redlatch/redlatch/benchmarks/internal/report"
 )
@@ -16,12 +17,15 @@ func (t *Trial) primitives(ctx context.Context, s scenario, results *report.Resu
 	if err != nil {
 		return err
 	}
-	config := t.config(t.Server.Addr)
+	addrs, near, err := t.reach(s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, near()) }()
+	config := t.config(addrs[0])
+	config.Others = addrs[1:]
 	if s.group == "wake" {
 		config.Permits = 1 // so that the second caller has to wait
-	}
-	for _, other := range t.Others {
-		config.Others = append(config.Others, other.Addr)
 	}
 	floor, err := t.enter(s, l, config, s.key("primitives", l.Name))
 	if err != nil {
@@ -50,6 +54,30 @@ func (t *Trial) primitives(ctx context.Context, s scenario, results *report.Resu
 		results.Rows = append(results.Rows, row)
 	}
 	return nil
+}
+
+// reach gives the addresses of all servers: of proxies in front of them if the scenario wants these to be further away.
+func (t *Trial) reach(s scenario) (addrs []string, leave func() error, err error) {
+	var proxies []*delay.Process
+	leave = func() error {
+		var errs []error
+		for _, proxy := range proxies {
+			errs = append(errs, proxy.Close())
+		}
+		return errors.Join(errs...)
+	}
+	for _, server := range t.servers() {
+		addr := server.Addr
+		if s.away > 0 {
+			proxy, err := delay.Spawn(addr, s.away/2)
+			if err != nil {
+				return nil, nil, errors.Join(err, leave())
+			}
+			proxies, addr = append(proxies, proxy), proxy.Addr
+		}
+		addrs = append(addrs, addr)
+	}
+	return addrs, leave, nil
 }
 
 func (t *Trial) primitive(ctx context.Context, s scenario, p library.Primitive, floor *entrant, config library.Config) (rows []report.Row, err error) {

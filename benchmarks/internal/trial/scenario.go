@@ -5,6 +5,7 @@ package trial
 import (
 	"fmt"
 	"hash/fnv"
+	"time"
 
 	"github.com/redlatch/redlatch/benchmarks/internal/library"
 )
@@ -13,14 +14,15 @@ import (
 type scenario struct {
 	name       string
 	title      string
-	group      string // own: each caller has a key; one: all callers want the same key; wake: one caller waits for another
-	callers    int    // of each process
-	processes  int    // 0: this one
-	clients    int    // of this process, for one key; 0: one
-	background bool   // with a context that cannot end
-	java       bool   // Redisson takes part
-	length     int    // of a block, as a multiple of the shortest
-	slow       int    // how many times longer still with latency, so that every caller has several turns
+	group      string        // own: each caller has a key; one: all callers want the same key; wake: one caller waits for another
+	callers    int           // of each process
+	processes  int           // 0: this one
+	clients    int           // of this process, for one key; 0: one
+	background bool          // with a context that cannot end
+	java       bool          // Redisson takes part
+	length     int           // of a block, as a multiple of the shortest
+	slow       int           // how many times longer still with latency, so that every caller has several turns
+	away       time.Duration // what a proxy adds to a round trip; for primitives
 }
 
 var scenarios = []scenario{
@@ -45,6 +47,8 @@ var primitives = []scenario{
 	{name: "hot/16", title: "16 callers", group: "one", callers: 16, java: true, length: 1},
 	{name: "hot/128", title: "128 callers", group: "one", callers: 128, length: 2},
 	{name: "hot/4x8", title: "4 processes of 8 callers", group: "one", callers: 8, processes: 4, length: 3},
+	{name: "hot/4x8/1ms", title: "the same, 1 ms away", group: "one", callers: 8, processes: 4, length: 6, away: time.Millisecond},
+	{name: "hot/4x8/5ms", title: "the same, 5 ms away", group: "one", callers: 8, processes: 4, length: 12, away: 5 * time.Millisecond},
 	{name: "hot/10x1", title: "10 clients of 1 caller", group: "one", callers: 1, clients: 10, length: 1},
 	{name: "hot/10x100", title: "10 clients of 100 callers", group: "one", callers: 100, clients: 10, length: 4},
 	{name: "wake", title: "a waiter of another client", group: "wake", callers: 1, length: 2},
