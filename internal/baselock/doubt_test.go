@@ -199,6 +199,14 @@ func TestASeatOfAReleaseThatIsNotConfirmedIsGivenUp(t *testing.T) {
 				first := k.take(mine, k.ctx)
 				ctx, cancel := context.WithCancel(k.ctx)
 				second := k.wait(mine, ctx)
+				if c.fault.mute { // no message is sent where no other process waits
+					other := k.wait(k.another().Base, k.ctx)
+					defer func() {
+						got := <-other
+						require.NoError(t, got.err)
+						require.NoError(t, got.hold.Unlock(k.ctx))
+					}()
+				}
 				time.Sleep(20 * time.Millisecond) // longer than a run
 				c.fault.before = 10 * time.Millisecond
 				k.harm("release", 1, c.fault)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
@@ -126,6 +127,6 @@ func (o *owner) releaseOnly(ctx context.Context, limit delivery.Limit) error {
 	if o.base.row == "" {
 		return o.release(ctx, limit)
 	}
-	_, err := o.handOffRemotely(ctx, limit, nil)
+	_, err := o.handOffRemotely(ctx, limit, cohort.Release{})
 	return err
 }

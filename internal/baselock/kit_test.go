@@ -252,6 +252,20 @@ func op(cmd redis.Cmder) string {
 	return ops[cmd.Args()[1]]
 }
 
+// passedOn tells whether a release answers the time at which another process had the lock.
+func passedOn(cmd redis.Cmder) bool {
+	switch cmd := cmd.(type) {
+	case interface{ Val() int64 }:
+		return cmd.Val() > 5
+	case interface{ Val() []any }:
+		if len(cmd.Val()) > 0 {
+			at, _ := cmd.Val()[0].(int64)
+			return at > 5
+		}
+	}
+	return false
+}
+
 // process is what happens to a command on its way to the server.
 func (k *kit) process(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
 	k.mu.Lock()
@@ -286,7 +300,7 @@ func (k *kit) process(ctx context.Context, cmd redis.Cmder, next redis.ProcessHo
 		return err
 	}
 	executed := next(ctx, cmd)
-	if reply, ok := cmd.(interface{ Val() int64 }); ok && kind == "release" && reply.Val() > 1 {
+	if kind == "release" && passedOn(cmd) {
 		k.mu.Lock()
 		k.passed++
 		k.mu.Unlock()

@@ -20,7 +20,8 @@ import (
 //
 //	local hand-off   to the next waiter of the process, without a command      local.go
 //	atomic hand-off  to that waiter, by a script                               atomic.go
-//	remote hand-off  to the process that has waited longest                    remote.go
+//	remote hand-off  to the process that has waited longest, or where none     remote.go
+//	                 waits to the next waiter of this one, by one script
 //	release          the lock is free, and its waiters are woken
 //
 // A fair lock has steps of its own, see turn.go.
@@ -45,7 +46,9 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 	case cohort.Given:
 		return nil
 	case cohort.Due:
-		next.Claim.Yield()
+		if o.base.row == "" {
+			next.Claim.Yield()
+		}
 	case cohort.Unfit:
 		if o.handing(next.Claim.Who().(*owner)) == nil {
 			next.Claim.End()
@@ -56,11 +59,11 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 			return err
 		}
 		limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
-		next.Cohort = nil
+		next.Step, next.Cohort = cohort.Unclaimed, nil
 	}
 	hears := o.hears() // who comes later, or is not subscribed yet, is woken by us
 	if held && o.base.row != "" {
-		all, err := o.handOffRemotely(ctx, limit, next.Cohort)
+		all, err := o.handOffRemotely(ctx, limit, next)
 		heard = hears && all && err == nil
 		return err
 	}

@@ -39,10 +39,14 @@ const passLease = 10 * time.Second
 // Then it is theirs for openFor, and every eighth time for openLonger. That is enough for an outsider that needs 20 ms from the
 // message to its question, as a busy JVM may. It ends when no outsider listens any more. One that listens and does not
 // react costs the others a quarter of the time.
+//
+// A spin lock, a loop of TryLock, and a process without messages do not listen: to them a lock that goes round is never free.
+// So after longestUnasked it is left free for openFor even if no outsider is known.
 const (
-	longestShut = 25 * time.Millisecond
-	openFor     = 4 * time.Millisecond
-	openLonger  = 8 * openFor
+	longestShut    = 25 * time.Millisecond
+	longestUnasked = 250 * time.Millisecond
+	openFor        = 4 * time.Millisecond
+	openLonger     = 8 * openFor
 )
 
 // passable tells whether a waiter can be passed the lock: its lease is the watchdog's, and no shorter than that of a pass. Any
@@ -130,12 +134,21 @@ func (b *Base) settle(line *cohort.Cohort, p *cohort.Candidate, set *settings.Se
 	go o.giveUp()
 }
 
-// handOffRemotely releases the lock to the first in the row, or for everybody. With line those behind o in its own process sit down
-// at the end of the row. all says that whoever waits in this process sits there, or was sent the message to everybody.
-func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, line *cohort.Cohort) (all bool, err error) {
-	b := o.base
+// handOffRemotely releases the lock to the first in the row, or for everybody. When the streak is over those behind o in its
+// own process sit down at the end of the row, and the first of them, which is claimed, holds if no other process sits there. all
+// says that whoever waits in this process sits there, or was sent the message to everybody.
+func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due cohort.Release) (all bool, err error) {
+	b, in := o.base, due.Cohort
+	var next *owner
+	done := func(**hold) {}
+	if in != nil {
+		next = due.Claim.Who().(*owner)
+		done = next.promised(due.Claim)
+		defer func() { done(nil) }()
+	}
 	wake, err := b.wakeWithin(ctx, limit.Total)
 	if err != nil {
+		done(new(*hold))
 		o.pending()
 		return false, o.unconfirmed(err, false)
 	}
@@ -146,25 +159,24 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, line 
 		turn.Token = s.Token
 	}
 	var p *cohort.Candidate
-	if line != nil {
-		if next, ok := line.Next().(*owner); ok && b.sits(line, next.set) {
-			if p = line.Candidacy.Enqueue(b.Session.NextOwner); p != nil { // nil when all have left meanwhile
+	if next != nil {
+		to := next.subject(1, next.set.FirstLease())
+		turn.Next, turn.NextLease, turn.Block = to.Owner, to.Lease, o.blockFor(next, in)
+		if b.sits(in, next.set) {
+			if p = in.Candidacy.Enqueue(b.Session.NextOwner); p != nil { // nil when all have left meanwhile
 				turn.Seat, turn.Patience, turn.Looks = p.Owner, patience(next.set), !passable(next.set)
 			}
 		}
-	}
-	switch { // before the message can wake the next
-	case line == nil:
-	case turn.Lease > 0 && o.streak != nil:
-		line.CloseSince(o.streak.Shut())
-	default: // set free for everybody: if that went on with each run, a slower process in the row would always come too late
-		line.CloseSince(time.Time{})
+		in.CloseSince(time.Time{}) // set free for everybody: if that went on, a slower process in the row would always come too late
+		if turn.Lease > 0 {
+			in.CloseSince(o.streak.Shut())
+		}
 	}
 	var reply row.Release
 	known := false
 	defer func() { // also when a hook of the client panics
-		if p != nil && o.sat(line, p, known, reply) {
-			b.settle(line, p, o.set)
+		if p != nil && o.sat(in, p, known, reply) {
+			b.settle(in, p, o.set)
 		}
 	}()
 	cmd := b.Kind.Queue.HandOff(s, turn)
@@ -174,11 +186,24 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, line 
 		known = false // the refused one may have done all but the last step
 	}
 	b.leftOpen(reply)
-	if reply.Open && line != nil {
-		line.CloseSince(time.Time{})
-	}
-	if reply.Passed && line != nil {
-		line.Yields() // others have it already
+	switch {
+	case next == nil:
+	case err != nil:
+		next.abandon(delivery.AsFailure(err), scripts.Map(cmd, func(r row.Release) attemptReply { return r.Kept }))
+		done(new(*hold))
+	case reply.Kept.Held:
+		begun := b.begins(cohort.Streak{Began: clock.Now(), News: receipt.Sent, Alone: true, ClosedSince: o.streak.Shut()})
+		given := next.follows(begun, receipt, reply.Kept)
+		done(&given)
+	default:
+		if reply.Open {
+			in.CloseSince(time.Time{})
+		}
+		done = func(**hold) {}
+		due.Claim.Yield()
+		if reply.Passed {
+			in.Yields() // others have it already
+		}
 	}
 	return err == nil && (p != nil || !reply.Passed && !reply.Told), o.gaveBack(reply.Freed, receipt, err)
 }
@@ -201,7 +226,7 @@ func (o *owner) turn() row.Turn {
 	if s := o.streak; s != nil && !s.ClosedSince.IsZero() {
 		turn.Shut = time.Since(s.ClosedSince)
 		if turn.Shut >= longestShut {
-			turn.Open = openFor
+			turn.Open, turn.Whoever = openFor, turn.Shut >= longestUnasked
 			if !o.base.Session.KnowsListeners() {
 				turn.Lease = 0
 			}
@@ -223,7 +248,7 @@ func (o *owner) sat(line *cohort.Cohort, p *cohort.Candidate, known bool, reply 
 	if !known {
 		return line.Candidacy.Unknown(p)
 	}
-	return line.Candidacy.Enqueued(p, reply.Freed, reply.At)
+	return line.Candidacy.Enqueued(p, reply.Freed && !reply.Kept.Held, reply.At)
 }
 
 // passed is called with the message that says whose turn it is.

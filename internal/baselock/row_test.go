@@ -297,23 +297,22 @@ func TestAWaiterWithAFixedLeaseIsNotGivenWhatItsProcessWasPassed(t *testing.T) {
 	})
 }
 
-// The waiter sat down by a release, two seconds before the pass, and has not asked since: its trust counts from then.
+// The waiter sat down by a release, a while before the pass, and has not asked since: its trust counts from then.
 func TestTheTimeToHoldBeginsWithThePass(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		mine := k.lock(redlatch.WithMaxHold(10 * time.Second))
 		first := k.take(mine, k.ctx)
-		second := k.wait(mine, k.ctx)
+		second, others := k.wait(mine, k.ctx), k.wait(k.foreign(), k.ctx)
 		time.Sleep(10 * time.Millisecond) // the run is over
-		k.harm("query", 1, fault{before: time.Millisecond})
 		require.NoError(t, first.Unlock(k.ctx))
-		others, err := k.foreign().TryLock(k.ctx, []redlatch.Option{redlatch.WithLease(time.Hour)})
-		require.NoError(t, err)
-		time.Sleep(2 * time.Second)
+		theirs := <-others
+		require.NoError(t, theirs.err)
+		time.Sleep(200 * time.Millisecond)
 		require.EqualValues(t, 1, k.seats())
-		require.NoError(t, others.Unlock(k.ctx))
+		require.NoError(t, theirs.hold.Unlock(k.ctx))
 		got := <-second
 		require.NoError(t, got.err)
-		time.Sleep(9 * time.Second)
+		time.Sleep(9850 * time.Millisecond)
 		require.True(t, got.hold.Valid())
 		<-got.hold.Context(k.ctx).Done()
 		require.LessOrEqual(t, time.Since(k.start)-got.at, 10*time.Second)

@@ -31,6 +31,13 @@ func (q *Queue) claimLocked() (c Claim, ok bool) {
 // claimableLocked tells whether the first waiter can be given something, now or after its attempt.
 func (q *Queue) claimableLocked() bool { return len(q.waiters) > 0 && q.waiters[0].request != nil }
 
+// declines tells whether there is a first waiter that cannot be given anything: for good, or while it asks.
+func (q *Queue) declines() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiters) > 0 && (q.waiters[0].request == nil || q.waiters[0].state == asking)
+}
+
 // ClaimSoon is Claim for a holder that can wait, for patience at most, until the attempt of the first waiter ends. The claim
 // comes before the next attempt.
 func (q *Queue) ClaimSoon(patience time.Duration) (c Claim, ok bool) {
@@ -133,8 +140,16 @@ func (c Claim) Refuse(who any) {
 func (c Claim) End() {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
+	c.endLocked()
+}
+
+// endLocked ends a claim without a grant. A wake-up that came meanwhile is not forgotten.
+func (c Claim) endLocked() {
 	c.w.unclaimLocked()
 	c.queue.admitLocked()
+	if c.queue.called {
+		c.queue.ringLocked()
+	}
 }
 
 // Yield ends the claim of a holder that is about to give the thing to other processes instead, because this process had it
@@ -142,9 +157,8 @@ func (c Claim) End() {
 func (c Claim) Yield() {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
-	c.w.unclaimLocked()
-	c.queue.admitLocked()
 	c.queue.yields = true
+	c.endLocked()
 }
 
 // Yields tells an attempt, once, to let other processes ask first. The attempt calls Refresh when it has done so.

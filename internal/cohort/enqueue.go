@@ -132,8 +132,8 @@ func (c *Cohort) HandedTo(owner string, at int64) (what HandOff, claim Claim, si
 		return Ignored, claim, since
 	}
 	claim, ok := c.Claim()
-	if !ok && c.Len() == 0 {
-		c.Wake() // a call may be about to join the queue
+	if !ok && !c.declines() {
+		c.Wake() // a call may be about to join the queue, or the end of a release is still to be told to the first
 		return Ignored, claim, since
 	}
 	now := clock.Now()

@@ -39,12 +39,16 @@ func NewQueue(confirmed func() <-chan struct{}) *Queue {
 
 // Wake makes the head ask again. It never blocks, and any number of wake-ups that come before the head looks are one.
 func (q *Queue) Wake() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ringLocked()
+}
+
+func (q *Queue) ringLocked() {
 	select {
 	case q.woken <- struct{}{}:
 	default:
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	if !q.headed {
 		q.promoteLocked()
 	}

@@ -67,6 +67,7 @@ func decoders() []decoder {
 		of(rlock.HandOver(key, owner, "p", lease)), of(rlock.Force(key, wake)), of(rlock.Inspect(key)), of(rlock.Status(key, owner)),
 		of(rlock.Renew([]rlock.Renewal{{Key: key}, {Key: key}})),
 		of(rlock.Enlist(key, owner, lease, []string{"row", "alive", "open", "windows"}, lease, true)), of(rlock.Pass(key, owner, wake, row.Turn{})),
+		of(rlock.Pass(key, owner, wake, row.Turn{Next: "p", NextLease: lease})),
 		of(rlock.AcquireAll(make([]rlock.Want, 2))), of(row.PassAll(make([]row.Given, 2), "publish")),
 
 		of(fencedlock.Counted.Acquire(key, "t", owner, lease)), of(fencedlock.Counted.HandOver(key, "t", owner, "p", lease, 0, 64)),

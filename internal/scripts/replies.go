@@ -15,6 +15,13 @@ type Attempt struct {
 	Freed     bool          // of a hand-off that failed: the giver has given the lock back, and others keep it
 }
 
+// Block is the answer to an owner that was issued so many tokens, at most as many as it wanted, of which last is the last.
+func Block(last, tokens, wanted int64) (a Attempt, err error) {
+	issued, err := Count(tokens, 1, int(min(wanted, last)))
+	a.Spare = int64(issued) - 1
+	return Attempt{Held: true, Token: last - a.Spare, Spare: a.Spare}, err
+}
+
 // A State is everything that the hash of a lock says.
 type State struct {
 	Exists bool

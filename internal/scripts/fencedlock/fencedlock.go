@@ -46,7 +46,7 @@ func newIssuer(issue ...string) *Issuer {
 	token := append(issue, own)
 	return &Issuer{
 		acquire: scripts.Load(folder, "fencedlock/acquire", token...),
-		hand:    scripts.Load(folder, "fencedlock/handover", append([]string{below}, token...)...),
+		hand:    scripts.Load(folder, "fencedlock/handover", token...),
 		inRow:   row.Load([]string{raise}, token...),
 	}
 }
@@ -70,10 +70,7 @@ func (i *Issuer) HandOver(key, tokenKey, from, to string, lease time.Duration, l
 		if a.Held, err = scripts.Bool(scripts.Reply{Int: numbers[0]}); err != nil || !a.Held {
 			return scripts.Attempt{Remaining: -time.Millisecond}, err
 		}
-		issued, err := scripts.Count(numbers[2], 1, int(min(tokens, numbers[1])))
-		a.Spare = int64(issued) - 1
-		a.Token = numbers[1] - a.Spare
-		return a, err
+		return scripts.Block(numbers[1], numbers[2], tokens)
 	})
 }
 

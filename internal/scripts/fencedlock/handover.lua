@@ -1,5 +1,5 @@
 -- handover ends all holds of an owner, takes the lock for a fresh one without its ever being free, and issues tokens, with
--- which that one can hand the lock on by itself. It follows the preludes below, issue and own.
+-- which that one can hand the lock on by itself. It follows the preludes issue and own.
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  token: a string, the token issued last; no TTL
@@ -23,9 +23,4 @@ if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
 elseif redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
   return {0, -1, 0}
 end
-local token = own()
-if below(token, ARGV[5]) then -- the counter was lost
-  token = ARGV[5]
-  redis.call('set', KEYS[2], token)
-end
-return {1, token, ARGV[4]}
+return {1, own(ARGV[5]), ARGV[4]}

@@ -2,12 +2,16 @@
 --
 -- KEYS[2]  token: a string, the token issued last; no TTL
 --
+-- least is optional: the token is at least that, should the counter have been lost. Two decimals are compared as text, the longer
+-- being the greater: the numbers of Lua are exact only to 2^53.
+--
 -- Answers of the function: the last token, as text. While the owner holds nobody else is issued one, so it is its own.
 
-local function own()
+local function own(least)
   local token = redis.call('get', KEYS[2])
-  if not token then -- removed meanwhile
-    token = '1'
+  least = least or '1'
+  if not token or #token < #least or #token == #least and token < least then -- removed meanwhile
+    token = least
     redis.call('set', KEYS[2], token)
   end
   return token

@@ -12,8 +12,8 @@
 -- Answers {1, token as text, 0} when the owner holds the lock: by this execution, by an earlier one of the same command,
 -- or because the lock was passed to it, for a shorter time perhaps. Else {0, milliseconds that the holder's lease still
 -- lasts, 0 or more, or -1 when the key has no TTL, the time in milliseconds or 0 when the owner does not sit}; or {2,
--- milliseconds, the time} when the lock is free and for so long only for those who sit in no row. That ends early when none of
--- them listens any more.
+-- milliseconds, the time} when the lock is free and for so long only for those who sit in no row. Unless it is for those too that
+-- only poll, that ends early when none of them listens any more.
 
 local looks = ARGV[4] == '1'
 local remaining = redis.call('pttl', KEYS[1])
@@ -23,7 +23,7 @@ if remaining == -2 then -- no such key
     local window = redis.pcall('get', open)
     local whole, listeners, channel = string.match(refused(window) and '' or window or '', '^(%d+) (%a+) (.*)$')
     -- It lasts longer than the whole if the clock was set back.
-    if whole and left <= tonumber(whole) and outsiders(listeners, channel) then
+    if whole and left <= tonumber(whole) and (listeners == 'whoever' or outsiders(listeners, channel)) then
       return {2, left, sit(ARGV[1], ARGV[3], looks)}
     end
   end

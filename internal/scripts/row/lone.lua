@@ -10,6 +10,8 @@
 -- ARGV[4]  0 if the lock is to be passed to nobody
 -- ARGV[5]  optional: that there is more to do
 -- ARGV[8]  optional: not 0 if the lock is to be left to outsiders
+-- ARGV[11] optional: fresh owner of the giver's process that was to hold if nobody else waits; without a row it does not, and what
+--          an earlier execution of the same command with a row has given it is taken back
 --
 -- Answers 1, without a row also 0 when the owner held nothing and 2 if its process is to leave the lock to outsiders, or nothing
 -- when there is more to do; had is then 1 if the owner held the lock, else 0, and first is who was the
@@ -21,10 +23,13 @@ local row = KEYS[#KEYS - 3]
 local had, first = redis.call('hdel', KEYS[1], ARGV[1])
 if row and had == 1 and ARGV[4] ~= '0' and not ARGV[5] then
   first = redis.pcall('zpopmin', row)
+elseif not row and had == 0 and ARGV[11] then
+  had = redis.call('hdel', KEYS[1], ARGV[11])
 end
 if not row or first and not first.err and #first == 0 then
   if had == 1 and ARGV[2] ~= '' then
     redis.call(ARGV[2], ARGV[3], '0')
   end
-  return had == 1 and (ARGV[8] or '0') ~= '0' and 2 or had
+  local answer = had == 1 and (ARGV[8] or '0') ~= '0' and 2 or had
+  return ARGV[11] and {answer, '0', 0} or answer
 end

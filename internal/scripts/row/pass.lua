@@ -1,5 +1,6 @@
--- pass ends all holds of an owner and has the first in the row hold. When nobody sits there the lock is free, and the
--- waiters are woken. It follows the preludes lone, row, and one that defines issue.
+-- pass ends all holds of an owner and has the first in the row hold. When nobody sits there the next waiter of the giver's own
+-- process holds, or the lock is free, and the waiters are woken. It follows the preludes lone, row, and one that defines issue
+-- and own.
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  token, for issue
@@ -13,26 +14,36 @@
 -- ARGV[7]  optional: for how many milliseconds it has gone round, without its being free for longer than a moment
 -- ARGV[8]  optional: for how many milliseconds the lock is free for outsiders only, if there are any; 0 to pass it whoever waits
 -- ARGV[9]  optional: 1 if the owner that sits down cannot be passed the lock
+-- ARGV[10] optional: 1 if the time of ARGV[8] is not for outsiders that listen only, but also for those that only poll
+-- ARGV[11] optional: fresh owner of the giver's process that is to hold if nobody else waits
+-- ARGV[12] optional: its lease in milliseconds
+-- ARGV[13] optional: how many tokens it is issued
+-- ARGV[14] optional: the least that the last of them may be: so many above the tokens of the owner who gives
 --
 -- An owner in the row that cannot be passed the lock is only told: it leaves the row, the lock is free, and its process asks.
 -- The message to everybody is sent then too if there are outsiders, who are in no row. Processes that know rows listen to
 -- one channel more, by which the others are counted.
 --
 -- Answers 0 when the owner held nothing, which has it leave the row; 1 when the lock is free; 2 when it is free for outsiders
--- only for the time of ARGV[8], and 4 for eight times as long; 3 when it is free and one process was told; else the time in
--- milliseconds at which it was passed on.
+-- only for the time of ARGV[8], and 4 for eight times as long; 3 when it is free and one process was told; 5 when the owner of
+-- ARGV[11] holds, by this execution or by an earlier one of the same command; else the time in milliseconds at which it was
+-- passed on. With ARGV[11] that is the first of an array, and the last token of that owner, and the number of its tokens follow.
 
-local seat = ARGV[5] or ''
+local seat, next = ARGV[5] or '', ARGV[11]
 if had == 0 then
+  if next and redis.call('hexists', KEYS[1], next) == 1 then
+    return {5, own(ARGV[14]), ARGV[13]}
+  end
   -- An owner that was told, and did not look, left the row before. The lock may be free, and nobody else knows.
   if not rise(ARGV[1]) and ARGV[2] ~= '' and redis.call('exists', KEYS[1]) == 0 and redis.pcall('exists', row) == 1 then
     redis.call(ARGV[2], ARGV[3], '0')
   end
-  return 0
+  return next and {0, '0', 0} or 0
 end
 local listeners = ARGV[2] == 'SPUBLISH' and 'shardnumsub' or 'numsub'
-local yields = (ARGV[8] or '0') ~= '0' and outsiders(listeners, ARGV[3])
-local passed = 1
+local whoever = ARGV[10] == '1'
+local yields = (ARGV[8] or '0') ~= '0' and (whoever or outsiders(listeners, ARGV[3]))
+local passed, alone = 1, false
 if ARGV[4] ~= '0' and not yields then
   if seat ~= '' then
     rise(seat) -- it may have sat down while its own process had the lock
@@ -41,6 +52,7 @@ if ARGV[4] ~= '0' and not yields then
   while passed == 1 do -- whoever is not there any more leaves the row
     first = first or redis.pcall('zpopmin', row)
     if refused(first) or #first == 0 then
+      alone = not refused(first)
       break
     end
     local owner = first[1]
@@ -84,6 +96,13 @@ if ARGV[4] ~= '0' and not yields then
     end
   end
 end
+if alone and next then
+  local token = issue(ARGV[13])
+  if not refused(token) and not refused(redis.pcall('hset', KEYS[1], next, '1')) then -- else it is free, as above
+    redis.call('pexpire', KEYS[1], ARGV[12])
+    return {5, token, ARGV[13]}
+  end
+end
 if seat ~= '' then
   sit(seat, ARGV[6], ARGV[9] == '1')
 end
@@ -91,7 +110,7 @@ if yields then
   -- Every eighth time in a row is eight times as long: for outsiders that need longer from the message to their question.
   local length = tonumber(ARGV[8])
   passed = 2
-  if not refused(redis.pcall('set', windows, '0', 'NX', 'PX', '1000')) then
+  if not whoever and not refused(redis.pcall('set', windows, '0', 'NX', 'PX', '1000')) then
     local count = redis.pcall('incr', windows)
     redis.pcall('pexpire', windows, '1000')
     if not refused(count) and count % 8 == 0 then
@@ -99,9 +118,9 @@ if yields then
     end
   end
   -- Those in the row hear the message too, and are faster than a JVM. They find this when they ask.
-  redis.pcall('set', open, table.concat({length, listeners, ARGV[3]}, ' '), 'PX', length)
+  redis.pcall('set', open, table.concat({length, whoever and 'whoever' or listeners, ARGV[3]}, ' '), 'PX', length)
 end
 if passed <= 4 and ARGV[2] ~= '' and (passed ~= 3 or outsiders(listeners, ARGV[3])) then
   redis.call(ARGV[2], ARGV[3], '0')
 end
-return passed
+return next and {passed, '0', 0} or passed

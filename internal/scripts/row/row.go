@@ -102,6 +102,11 @@ type Turn struct {
 	Patience time.Duration // for how long its process is known to be there
 	Looks    bool          // that owner cannot be passed the lock
 	Open     time.Duration // with Shut: if outsiders listen, leave the lock free for them, for so long or eight times as long
+	Whoever  bool          // with Open: leave it free for so long also if none listens, for those that only poll
+
+	Next      string // fresh owner of the giver's process that is to hold if nobody else waits; empty: none
+	NextLease time.Duration
+	Block     int64 // how many tokens it is issued
 }
 
 // A Release is what became of a lock that was given back.
@@ -112,21 +117,36 @@ type Release struct {
 	Longer bool  // for eight times as long
 	Told   bool  // it is free, and only one process knows, unless outsiders wait
 	At     int64 // since when an owner that sat in the row has it, by the server's clock in milliseconds
+
+	Kept scripts.Attempt // with Held: it is not free, for Turn.Next has it
 }
 
 // Pass ends all holds of an owner, whatever their number, and has the first in the row hold; when there is none it wakes
-// the waiters. An owner that held nothing leaves the row. It needs no memory, so a full server accepts it. Without a row it is
-// a release whose message is for everybody; such a one does without the token too if the owner has none of its own.
+// the waiters, unless [Turn.Next] holds then. An owner that held nothing leaves the row. It needs no memory, so a full server
+// accepts it. Without a row it is a release whose message is for everybody; such a one does without the token too if the owner
+// has none of its own.
 func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn) scripts.Command[Release] {
-	args := [10]any{owner, wake.Publish, wake.Channel, scripts.Milliseconds(turn.Lease)} // appending would allocate
+	args := [15]any{owner, wake.Publish, wake.Channel, scripts.Milliseconds(turn.Lease)} // appending would allocate
 	n, needs := 4, 1
-	if turn.Seat != "" || turn.Shut != 0 {
+	if turn.Seat != "" || turn.Shut != 0 || turn.Next != "" {
 		args[4], args[5], args[6] = turn.Seat, scripts.Milliseconds(turn.Patience), turn.Shut.Milliseconds()
 		args[7], args[8] = scripts.Milliseconds(turn.Open), 0
 		if turn.Looks {
 			args[8] = 1
 		}
 		n = 9
+	}
+	if turn.Next != "" || turn.Whoever {
+		args[9] = 0
+		if turn.Whoever {
+			args[9] = 1
+		}
+		n = 10
+	}
+	if turn.Next != "" {
+		args[10], args[11] = turn.Next, scripts.Milliseconds(turn.NextLease)
+		args[12], args[13] = turn.Block, turn.Token+turn.Block
+		n = 14
 	}
 	if s.tokens {
 		args[n] = turn.Token
@@ -136,8 +156,28 @@ func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn)
 		}
 	}
 	var all [most]string
-	return scripts.Integer(s.pass, join(&all, keys, turn.Row), args[:n], readRelease).Needs(needs)
+	keys = join(&all, keys, turn.Row)
+	if turn.Next == "" {
+		return scripts.Integer(s.pass, keys, args[:n], readRelease).Needs(needs)
+	}
+	return scripts.Array(s.pass, keys, args[:n], func(reply scripts.Reply) (r Release, err error) {
+		var numbers [3]int64
+		switch err := scripts.Numbers(reply, numbers[:]); {
+		case err != nil:
+			return r, err
+		case numbers[0] != kept:
+			return readRelease(scripts.Reply{Int: numbers[0]})
+		case !s.tokens:
+			return Release{Freed: true, Kept: scripts.Attempt{Held: true}}, nil
+		}
+		r.Freed = true
+		r.Kept, err = scripts.Block(numbers[1], numbers[2], turn.Block)
+		return r, err
+	}).Needs(needs)
 }
+
+// kept is the outcome that Turn.Next holds.
+const kept = 5
 
 func readRelease(reply scripts.Reply) (Release, error) {
 	switch {
