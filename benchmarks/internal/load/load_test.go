@@ -108,7 +108,7 @@ func TestAWaiterWhomNobodyWakesIsStuckAndNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := deaf{new(sync.Mutex)}
 		l := library.Library{Name: "deaf", Open: func(library.Config) (library.Client, error) { return client, nil }}
-		waking, err := NewWaking(l, library.Config{}, "key")
+		waking, err := NewWaking(l, library.Config{}, "key", false)
 		require.NoError(t, err)
 		b, err := waking.Block(50 * time.Millisecond)
 		require.NoError(t, err)
@@ -170,7 +170,7 @@ func TestAWakeUpIsMeasuredBetweenTwoClients(t *testing.T) {
 		}
 		t.Run(l.Name, func(t *testing.T) {
 			config := library.Config{Addr: srv.Addr, Lease: 30 * time.Second, Poll: 10 * time.Millisecond}
-			waking, err := NewWaking(l, config, l.Name)
+			waking, err := NewWaking(l, config, l.Name, false)
 			require.NoError(t, err)
 			b, err := waking.Block(200 * time.Millisecond)
 			require.NoError(t, err)

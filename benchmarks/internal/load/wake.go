@@ -10,14 +10,15 @@ import (
 	"github.com/redlatch/redlatch/benchmarks/internal/library"
 )
 
-// Waking measures from the moment at which one client begins to give a key back until another client has it.
+// Waking measures from the moment at which a caller begins to give a key back until another one has it, of the same client or
+// of another.
 type Waking struct {
 	holder, waiter library.Client
 	give, take     library.Handle
 }
 
-// NewWaking opens two clients of the library.
-func NewWaking(l library.Library, config library.Config, key string) (*Waking, error) {
+// NewWaking opens two clients of the library, or with same one.
+func NewWaking(l library.Library, config library.Config, key string, same bool) (*Waking, error) {
 	w := &Waking{}
 	var err error
 	if w.holder, err = l.Open(config); err != nil {
@@ -27,7 +28,9 @@ func NewWaking(l library.Library, config library.Config, key string) (*Waking, e
 	if l.Waiter != nil {
 		waiter = l.Waiter
 	}
-	if w.waiter, err = waiter(config); err != nil {
+	if same {
+		w.waiter = w.holder
+	} else if w.waiter, err = waiter(config); err != nil {
 		return nil, errors.Join(err, w.holder.Close())
 	}
 	if w.give, err = w.holder.Handle(key); err == nil {
@@ -40,7 +43,12 @@ func NewWaking(l library.Library, config library.Config, key string) (*Waking, e
 }
 
 // Close closes both.
-func (w *Waking) Close() error { return errors.Join(w.holder.Close(), w.waiter.Close()) }
+func (w *Waking) Close() (err error) {
+	if w.waiter != w.holder {
+		err = w.waiter.Close()
+	}
+	return errors.Join(err, w.holder.Close())
+}
 
 // asleep is how long a waiter has at least to ask, to subscribe and to ask again. The rest, up to twice as much, is
 // drawn, so that those who poll are met at any moment of their interval.

@@ -42,11 +42,11 @@ func Primitives(r Results) string {
 	}
 	if len(wake) > 0 {
 		w.line("\n## Waking up\n")
-		w.line("From the call that gives back in one client to the return of the call that takes in another, as a multiple of the same " +
+		w.line("From the call that gives back to the return of the call of a waiter that takes, as a multiple of the same " +
 			"with bare EVALSHA and pub/sub. Less is better.\n")
-		w.head("", "time", "p50 ms", "p99 ms")
+		w.head("", "woken", "time", "p50 ms", "p99 ms")
 		for _, row := range wake {
-			w.row(row.Library, ratio(row), millis(row.WaitP50), millis(row.WaitP99))
+			w.row(row.Library, row.Title, ratio(row), millis(row.WaitP50), millis(row.WaitP99))
 		}
 	}
 	w.line("\n## Who took part\n")

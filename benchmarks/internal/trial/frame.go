@@ -170,7 +170,7 @@ func (t *Trial) enter(s scenario, l library.Library, config library.Config, key 
 	var err error
 	switch {
 	case s.group == "wake":
-		e.runner, err = load.NewWaking(l, config, key)
+		e.runner, err = load.NewWaking(l, config, key, s.clients == 1)
 	case s.processes > 0:
 		e.runner, err = load.NewCrowd(s.processes, load.Task{Library: l.Name, Config: config, Key: key, Callers: s.callers})
 	default:

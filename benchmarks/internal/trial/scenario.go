@@ -14,7 +14,7 @@ import (
 type scenario struct {
 	name       string
 	title      string
-	group      string        // own: each caller has a key; one: all callers want the same key; wake: one caller waits for another
+	group      string        // own: each caller has a key; one: all callers want the same key; wake: one caller waits for another, of the same client if that is one
 	callers    int           // of each process
 	processes  int           // 0: this one
 	clients    int           // of this process, for one key; 0: one
@@ -52,6 +52,7 @@ var primitives = []scenario{
 	{name: "hot/10x1", title: "10 clients of 1 caller", group: "one", callers: 1, clients: 10, length: 1},
 	{name: "hot/10x100", title: "10 clients of 100 callers", group: "one", callers: 100, clients: 10, length: 4},
 	{name: "wake", title: "a waiter of another client", group: "wake", callers: 1, length: 2},
+	{name: "wake/same", title: "a waiter of the same client", group: "wake", callers: 1, clients: 1, length: 2},
 }
 
 // admits tells whether a primitive can be measured in the scenario.
