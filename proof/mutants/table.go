@@ -43,6 +43,8 @@ var mutants = []mutant{
 		"\tgo newOwnerAs(b, b.defaults, owner).giveUp()\n", ""}}, []string{"stall"}},
 	{"a cancelled acquisition is not undone", []edit{{"internal/counter/seek.go",
 		"\t\t\tgo c.abandon(try, take, call, failure, s)\n", ""}}, []string{"conservation", "stall"}},
+	{"a late copy of the end of a streak passes the lock on under its holder", []edit{{"internal/baselock/remote.go",
+		"\t\tto := next.subject(1, next.set.FirstLease())\n", "\t\tnext.id = o.id\n\t\tto := next.subject(1, next.set.FirstLease())\n"}}, []string{"exclusion", "late loss"}},
 	{"tokens are issued twice", []edit{{"internal/scripts/fencedlock/issue.lua",
 		"redis.pcall('incrby', KEYS[2], n or 1)", "redis.pcall('incrby', KEYS[2], redis.call('exists', KEYS[2]) == 1 and 0 or n or 1)"}}, []string{"tokens"}},
 	{"a waiter is handed the token of the hold before it", []edit{{"internal/baselock/token.go",
