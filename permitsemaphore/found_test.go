@@ -64,7 +64,7 @@ func TestAReleaseThatIsSentAgainTellsALossFromItsOwnEffect(t *testing.T) {
 				client.AddHook(m)
 				s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
 				require.NoError(t, s.SetPermits(t.Context(), 3))
-				require.NoError(t, acquire(t, s, 1).Release(t.Context())) // the server knows the scripts
+				require.NoError(t, acquire(t, s, 2).Release(t.Context())) // the server knows the scripts
 				p := acquire(t, s, 2, redlatch.WithLease(2*time.Second))
 				m.next = func(execute func() error) error {
 					require.NoError(t, c.meddle(execute, func() error {

@@ -60,7 +60,11 @@ func (g *grant) Unlock(ctx context.Context) error {
 // giveBack sends the release, and tells whether all permits were there. Those that are missing were lost, unless an earlier
 // send of this very release may have given them back while the lease was still trusted.
 func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) (whole bool, err error) {
+	lasts := clock.Now().Before(g.until)
 	back, receipt, err := release(ctx, g, ids, func(wake scripts.Wake) scripts.Command[int64] {
+		if len(ids) == 1 && lasts {
+			return script.GiveBackOne(g.semaphore.keys, ids[0], wake)
+		}
 		return script.GiveBack(g.semaphore.keys, ids, wake)
 	})
 	return err != nil || back >= int64(len(ids)-elsewhere) || back == 0 && g.before(receipt), err

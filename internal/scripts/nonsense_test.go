@@ -103,7 +103,8 @@ func decoders() []decoder {
 		of(permitsemaphore.AcquireInOrder(permits, []permitsemaphore.Want{{IDs: []string{"1"}}, {IDs: []string{"2"}}}, wake, row.Candidate{}, call)),
 		of(permitsemaphore.AcquireInOrder(permits, []permitsemaphore.Want{{IDs: []string{"1"}}}, wake, row.Candidate{ID: owner}, call)),
 		of(permitsemaphore.Swap(permits, []string{"1"}, []string{"2"}, owner, lease, wake)),
-		of(permitsemaphore.GiveBack(permits, []string{"1"}, wake)), of(permitsemaphore.Release(permits, []string{"1"}, wake, call)),
+		of(permitsemaphore.GiveBack(permits, []string{"1"}, wake)), of(permitsemaphore.GiveBackOne(permits, "1", wake)),
+		of(permitsemaphore.Release(permits, []string{"1"}, wake, call)),
 		of(permitsemaphore.Renew([]permitsemaphore.Renewal{{IDs: []string{"1"}}, {IDs: []string{"2"}}})),
 		of(permitsemaphore.UpdateLease(permits, []string{"1"}, lease, wake, call)), of(permitsemaphore.LeaseTime(permits, "1", wake)),
 		of(permitsemaphore.Status(permits, wake)), of(permitsemaphore.Inspect(permits, 3)),
@@ -118,9 +119,9 @@ func decoders() []decoder {
 
 // preludes are the Lua files that answer nothing.
 var preludes = strings.Fields(`fencedlock/admit fencedlock/below fencedlock/issue fencedlock/issue_clocked fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
-	fairlock/queue fairlock/release_alone lane/lane lane/value multilock/clock permitsemaphore/alone
+	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value multilock/clock permitsemaphore/acquire_alone permitsemaphore/alone permitsemaphore/give_back_alone
 	permitsemaphore/permits row/announce row/lone row/no_token row/others row/row row/wait rwlock/keep rwlock/leave rwlock/lone_read
-	rwlock/lone_write rwlock/ours rwlock/readers rwlock/strangers semaphore/alone countdownlatch/rounds`)
+	rwlock/lone_write rwlock/ours rwlock/readers rwlock/strangers semaphore/alone semaphore/release_alone countdownlatch/rounds`)
 
 func TestTheDecoderOfEveryScriptIsGivenNonsense(t *testing.T) {
 	read := map[string]bool{}

@@ -36,9 +36,12 @@ import (
 var folder embed.FS
 
 // Prelude begins every script that takes a Call; Value begins those that read the counter. Prelude goes first, so
-// that a repetition is answered without looking at the counter.
+// that a repetition is answered without looking at the counter. It has two parts: what a script does that needs none of the
+// functions of Settle can stand between them, for an execution makes each function anew.
 var (
-	Prelude = scripts.Prelude(folder, "lane.lua")
+	Once    = scripts.Prelude(folder, "once.lua")
+	Settle  = scripts.Prelude(folder, "settle.lua")
+	Prelude = Once + "\n" + Settle
 	Value   = scripts.Prelude(folder, "value.lua")
 )
 

@@ -42,8 +42,11 @@ var (
 )
 
 var (
+	acquireOne = scripts.Load(folder, "permitsemaphore/acquire", lane.Once, scripts.Prelude(folder, "acquire_alone.lua"),
+		lane.Settle, row.Announce, laned, scripts.Prelude(folder, "alone.lua"))
 	acquire     = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, scripts.Prelude(folder, "alone.lua"))
 	wait        = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, row.Wait)
+	giveBackOne = scripts.Load(folder, "permitsemaphore/give_back", scripts.Prelude(folder, "give_back_alone.lua"), row.Announce, plain)
 	giveBack    = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, plain)
 	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, row.Others, plain)
 	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, laned)
@@ -86,7 +89,7 @@ const missing = -4
 func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
 	if len(ids) == 1 { // the arguments stay on the stack, if their number is known
 		args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), 1, ids[0]}
-		return scripts.Integer(acquire, of.laned(call, wake), args, alone).Needs(3)
+		return scripts.Integer(acquireOne, of.laned(call, wake), args, alone).Needs(3)
 	}
 	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), len(ids)}
 	return scripts.Integer(acquire, of.laned(call, wake), list(args, ids), alone).Needs(3)
@@ -145,11 +148,14 @@ func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, candidate row.Can
 	}).Needs(3)
 }
 
+// GiveBackOne is GiveBack for one id whose lease is not over. If it is over when the command is executed, and no script has put
+// the permit back yet, the answer is the same as before.
+func GiveBackOne(of Names, id string, wake scripts.Wake) scripts.Command[int64] {
+	return scripts.Integer(giveBackOne, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id}, scripts.Int64).Needs(2)
+}
+
 // GiveBack releases those of the ids that are there, and answers their number.
 func GiveBack(of Names, ids []string, wake scripts.Wake) scripts.Command[int64] {
-	if len(ids) == 1 {
-		return scripts.Integer(giveBack, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, ids[0]}, scripts.Int64).Needs(2)
-	}
 	return scripts.Integer(giveBack, of.plain(wake), list([]any{wake.Publish, wake.Channel, wake.Row}, ids), scripts.Int64).Needs(2)
 }
 

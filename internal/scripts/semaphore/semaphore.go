@@ -27,9 +27,11 @@ const MaxPermits = 1<<31 - 1
 var folder embed.FS
 
 var (
+	acquireAlone    = scripts.Load(folder, "semaphore/acquire_alone", lane.Once, lane.Value)
 	acquire         = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, scripts.Prelude(folder, "alone.lua"))
 	wait            = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, row.Wait)
-	release         = scripts.Load(folder, "semaphore/release", lane.Prelude, row.Announce)
+	release         = scripts.Load(folder, "semaphore/release", lane.Once, scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce)
+	yield           = scripts.Load(folder, "semaphore/release", lane.Prelude, row.Announce)
 	keep            = scripts.Load(folder, "semaphore/keep", lane.Prelude, row.Announce, row.Others)
 	releaseIfExists = scripts.Load(folder, "semaphore/release_if_exists", lane.Prelude, row.Announce)
 	trySet          = scripts.Load(folder, "semaphore/try_set", lane.Prelude, lane.Value, row.Announce)
@@ -46,8 +48,7 @@ var (
 // Nobody overtakes. wants are one or more, and 1 or more each.
 func Acquire(key string, wants []int64, call lane.Call) scripts.Command[lane.Granted] {
 	if len(wants) == 1 {
-		args := []any{call.Lane, call.Seq, wants[0], int64(1)}
-		return scripts.Integer(acquire, []string{key, call.Key}, args, alone)
+		return scripts.Integer(acquireAlone, []string{key, call.Key}, []any{call.Lane, call.Seq, wants[0]}, alone)
 	}
 	return scripts.Integer(acquire, []string{key, call.Key}, runs([]any{call.Lane, call.Seq}, wants), func(reply scripts.Reply) (lane.Granted, error) {
 		return granted(reply, len(wants))
@@ -117,7 +118,7 @@ func Keep(key string, n int64, session string, wake scripts.Wake, call lane.Call
 // not given them back they are given back now, and it cannot take effect later.
 func Yield(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row, row.Kept}
-	return scripts.Integer(release, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
+	return scripts.Integer(yield, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
 }
 
 // ReleaseIfExists gives back n permits and answers whether there is a semaphore to give them to.

@@ -124,6 +124,26 @@ func TestRelease(t *testing.T) {
 	})
 }
 
+// A lane that was used before, and a row in which no process waits, make the release a short one.
+func TestReleaseAlone(t *testing.T) {
+	call, withRow := lane.Call{Key: lanes, Lane: 1, Seq: 5}, wake
+	withRow.Row = keys.SemaphoreRow(key)
+	release := func(n int64) scripts.Command[int64] { return semaphore.Release(key, n, withRow, call) }
+	Table(t, []Row{
+		{Name: "The new total is answered and announced, and the key keeps its TTL",
+			Before: did("2", ttl, "4:1"), Call: Answers(release(2), 4), After: did("4", ttl, "5:4"), Messages: said("4")},
+		{Name: "A semaphore that does not exist is created",
+			Before: only("4:1"), Call: Answers(release(2), 2), After: did("2", 0, "5:2"), Messages: said("2")},
+		{Name: "A total of 0 is not announced", Before: did("-2", 0, "4:1"), Call: Answers(release(2), 0), After: did("0", 0, "5:0")},
+		{Name: "Nor one below", Before: did("-5", 0, "4:1"), Call: Answers(release(2), -3), After: did("-3", 0, "5:-3")},
+		{Name: "Beyond the exact numbers of Lua the total is exact",
+			Before: did("9007199254740992", 0, "4:1"), Call: Answers(release(1), 9007199254740993),
+			After: did("9007199254740993", 0, "5:9007199254740993"), Messages: said("9007199254740993")},
+		{Name: "A number out of range changes nothing", Before: did(most, 0, "4:1"), Call: Fails(release(1), "overflow").Lengthens()},
+		{Name: "An operation that was given up is refused", Before: did("2", 0, "6:1"), Call: Fails(release(1), "REDLATCH-STALE")},
+	})
+}
+
 func TestReleaseIfExists(t *testing.T) {
 	release := func(n int64) scripts.Command[bool] { return semaphore.ReleaseIfExists(key, n, wake, first) }
 	Table(t, []Row{

@@ -1,0 +1,21 @@
+-- give_back_alone is the whole release of one permit where its id is there and no process waits in the row. It is the first prelude
+-- of give_back. It does not ask whether the lease is over: while the id is there, no other holder has the permit.
+--
+-- KEYS[1]      semaphore: permits available
+-- KEYS[2]      permits taken
+-- KEYS[#KEYS]  row, where it can be used
+-- ARGV[1]      PUBLISH or SPUBLISH
+-- ARGV[2]      wake channel
+-- ARGV[4]      id
+--
+-- Answers as give_back, or nothing when there is more to do; then nothing was changed.
+
+local value = redis.call('get', KEYS[1])
+if value and #value < 16 and string.find(value, '^-?%d+$') and redis.pcall('exists', KEYS[#KEYS]) == 0
+  and redis.call('zrem', KEYS[2], ARGV[4]) == 1 then
+  local total = redis.call('incrby', KEYS[1], '1')
+  if total > 0 then
+    redis.pcall(ARGV[1], ARGV[2], string.format('%.0f', total))
+  end
+  return 1
+end

@@ -1,0 +1,21 @@
+-- acquire_alone serves a caller that is alone and does not wait, with as few commands as can be. It follows the preludes once, of
+-- the lanes, and value.
+--
+-- KEYS[1]  semaphore: permits available
+-- KEYS[2]  lanes of the session
+-- ARGV[1]  lane
+-- ARGV[2]  sequence number
+-- ARGV[3]  permits that it wants, 1 or more
+--
+-- Answers as acquire: 1 when the caller was served, -1 when there is no semaphore, else -2 less the permits that are available.
+
+local available = tonumber(value or '0')
+if available < tonumber(ARGV[3]) then
+  return value and -2 - math.max(available, 0) or -1
+end
+redis.call('decrby', KEYS[1], ARGV[3])
+local new = redis.call('hset', KEYS[2], ARGV[1], ARGV[2] .. ':1')
+if new == 1 or math.floor(sequence / round) ~= math.floor(settled / round) then
+  redis.call('pexpire', KEYS[2], lifetime)
+end
+return 1

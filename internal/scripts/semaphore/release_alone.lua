@@ -1,0 +1,25 @@
+-- release_alone is the whole release where no process waits in the row and the lane was used in the same half minute. It is a
+-- prelude of release, between the preludes once and settle.
+--
+-- KEYS[1]      semaphore: permits available
+-- KEYS[2]      lanes of the session
+-- KEYS[#KEYS]  row, where it can be used
+-- ARGV[1]      lane
+-- ARGV[2]      sequence number
+-- ARGV[3]      permits to give back
+-- ARGV[4]      PUBLISH or SPUBLISH
+-- ARGV[5]      wake channel
+--
+-- Answers as release, or nothing when there is more to do; then nothing was changed.
+
+if settled and math.floor(sequence / round) == math.floor(settled / round) and redis.pcall('exists', KEYS[#KEYS]) == 0 then
+  local total = redis.pcall('incrby', KEYS[1], ARGV[3])
+  if type(total) == 'number' then
+    local text = math.abs(total) < 9007199254740992 and string.format('%.0f', total) or redis.call('get', KEYS[1])
+    redis.call('hset', KEYS[2], ARGV[1], ARGV[2] .. ':' .. text)
+    if total > 0 then
+      redis.pcall(ARGV[4], ARGV[5], text)
+    end
+    return #text < 16 and total or text
+  end
+end
