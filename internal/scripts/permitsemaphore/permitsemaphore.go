@@ -48,6 +48,7 @@ var (
 	wait        = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, row.Wait)
 	giveBackOne = scripts.Load(folder, "permitsemaphore/give_back", scripts.Prelude(folder, "give_back_alone.lua"), row.Announce, plain)
 	giveBack    = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, plain)
+	swapOne     = scripts.Load(folder, "permitsemaphore/swap", scripts.Prelude(folder, "swap_alone.lua"), row.Announce, row.Others, plain)
 	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, row.Others, plain)
 	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, laned)
 	renew       = scripts.Load(folder, "permitsemaphore/renew")
@@ -169,9 +170,12 @@ const (
 // same. If anybody but the session waits, or if the semaphore is not there or has fewer permits than none, they are given back.
 // With an empty session it looks for nobody, and answers row.Renamed.
 func Swap(of Names, ids, fresh []string, session string, lease time.Duration, wake scripts.Wake) scripts.Command[int64] {
-	args := make([]any, 0, 6+2*len(ids))
+	script, args := swap, make([]any, 0, 6+2*len(ids))
+	if len(ids) == 1 && session == "" {
+		script = swapOne
+	}
 	args = append(args, wake.Publish, wake.Channel, wake.Row, session, milliseconds(lease), len(ids))
-	return scripts.Integer(swap, of.plain(wake), list(list(args, ids), fresh), scripts.Int64).Needs(2)
+	return scripts.Integer(script, of.plain(wake), list(list(args, ids), fresh), scripts.Int64).Needs(2)
 }
 
 // Release gives back all ids, or none when one of them is unknown or has expired, and answers which. No id may occur
