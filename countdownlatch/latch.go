@@ -46,6 +46,8 @@ import (
 type Latch struct {
 	counter *counter.Counter
 	keys    script.Names
+
+	arrivals arrivals
 }
 
 // New makes a latch. It does no I/O: the count is set with TrySetCount, by any process. It panics if the client is nil
@@ -53,7 +55,7 @@ type Latch struct {
 // those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Latch {
 	c := counter.New(client, name, "latch", keys.LatchChannel, settings.Wait|settings.TTL, opts)
-	return &Latch{c, script.NamesOf(c.Key)}
+	return &Latch{counter: c, keys: script.NamesOf(c.Key)}
 }
 
 // Name returns the name that the latch was made with.
@@ -74,15 +76,6 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Optio
 	return counter.ChangeThen(ctx, l.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.TrySetCount(l.keys, n, set.TTL, epoch, wake, call)
 	}, nil)
-}
-
-// CountDown takes one from the count; the latch opens at zero. It ignores the cancellation of ctx and has a time
-// limit of its own ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and
-// the error matches ErrUncertain. If the latch does not exist nothing happens.
-func (l *Latch) CountDown(ctx context.Context) error {
-	op := l.counter.Begin(ctx)
-	_, err := counter.GiveBack(ctx, op, script.CountDown(l.keys, op.Wake, op.Call))
-	return err
 }
 
 // Count returns how many count-downs are left until the latch opens, 0 when it does not exist: Await says why.

@@ -47,3 +47,19 @@ func benchmarkHot(b *testing.B, processes, callers int, ids string) {
 	redistest.AgainstFloor(b, srv, permits, ours)
 	requireState(b, srv.Client(b), "s", fmt.Sprint(permits), 0)
 }
+
+// BenchmarkAlone has one caller.
+func BenchmarkAlone(b *testing.B) {
+	srv := redistest.Process(b)
+	s := permitsemaphore.New(srv.Client(b), "s")
+	if _, err := s.TrySetPermits(b.Context(), 4); err != nil {
+		b.Fatal(err)
+	}
+	redistest.AgainstFloor(b, srv, 1, []func(context.Context) error{func(ctx context.Context) error {
+		p, err := s.Acquire(ctx, 1)
+		if err != nil {
+			return err
+		}
+		return p.Release(ctx)
+	}})
+}

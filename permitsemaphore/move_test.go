@@ -72,6 +72,10 @@ func (b *street) warm() {
 	_ = p.ID()
 	q := b.next(p, w)
 	require.NoError(b, q.Release(b.Context()))
+	p, w = b.young()
+	_ = p.ID()
+	q = b.next(p, w)
+	require.NoError(b, q.Release(b.Context()))
 	b.settle()
 }
 

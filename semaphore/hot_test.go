@@ -37,3 +37,13 @@ func benchmarkHot(b *testing.B, processes int, on bool) {
 	redistest.AgainstFloor(b, srv, permits, ours)
 	require.Equal(b, fmt.Sprint(permits), value(b, srv.Client(b), "s"))
 }
+
+// BenchmarkAlone has one caller.
+func BenchmarkAlone(b *testing.B) {
+	srv := redistest.Process(b)
+	s := semaphore.New(srv.Client(b), "s")
+	set(b, srv.Client(b), "s", 4)
+	redistest.AgainstFloor(b, srv, 1, []func(context.Context) error{func(ctx context.Context) error {
+		return s.Do(ctx, 1, func(context.Context) error { return nil })
+	}})
+}

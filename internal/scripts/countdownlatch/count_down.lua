@@ -1,4 +1,4 @@
--- count_down takes one from the count and opens the latch at zero. It follows the preludes lane, value and rounds.
+-- count_down takes some from the count and opens the latch at zero. It follows the preludes lane, value and rounds.
 --
 -- KEYS[1]  latch: what is still to be counted
 -- KEYS[2]  lanes of the session
@@ -7,22 +7,24 @@
 -- ARGV[2]  sequence number
 -- ARGV[3]  PUBLISH or SPUBLISH
 -- ARGV[4]  wake channel
+-- ARGV[5]  how many to take, 1 or more
 --
--- Answers what remains, 0 when the latch is open.
+-- Answers what remains, 0 when the latch is open. It never goes below zero, for Redisson's waiters hear of an open latch by the
+-- message that is sent at zero.
 --
 -- A stored count of 0 or less is of another program's making and counts as open: it is removed without a message.
 
 if not value then
   return 0
 end
-if tonumber(value) > 1 then
-  return settle(decimal(insist('decr', KEYS[1])))
+if tonumber(value) > tonumber(ARGV[5]) then
+  return settle(decimal(insist('decrby', KEYS[1], ARGV[5])))
 end
 recall()
 redis.call('del', KEYS[1])
 settle('0')
 finish('counted')
-if tonumber(value) == 1 then
+if tonumber(value) > 0 then
   redis.pcall(ARGV[3], ARGV[4], '0')
 end
 return 0

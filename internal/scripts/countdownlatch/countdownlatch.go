@@ -56,10 +56,10 @@ func TrySetCount(of Names, n int64, ttl time.Duration, epoch int64, wake scripts
 	return scripts.Integer(trySetCount, of.laned(call), args, scripts.Bool)
 }
 
-// CountDown takes one from the count and answers what remains; at zero the latch opens and is deleted. Nothing
-// happens to a latch that does not exist, and 0 remains.
-func CountDown(of Names, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel}
+// CountDown takes n, 1 or more, from the count and answers what remains; at zero the latch opens and is deleted, also if n is more
+// than the count. Nothing happens to a latch that does not exist, and 0 remains.
+func CountDown(of Names, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, n}
 	return scripts.Integer(countDown, of.laned(call), args, scripts.Int64)
 }
 

@@ -99,7 +99,7 @@ func TestTrySetCount(t *testing.T) {
 }
 
 func TestCountDown(t *testing.T) {
-	countDown := countdownlatch.CountDown(of, wake, first)
+	countDown, three := countdownlatch.CountDown(of, 1, wake, first), countdownlatch.CountDown(of, 3, wake, first)
 	Table(t, []Row{
 		{Name: "One is taken, and the key keeps its TTL",
 			Before: State{key: {Value: "10", TTL: ttl}}, Call: Answers(countDown, 9), After: did("9", ttl, "1:9")},
@@ -117,6 +117,13 @@ func TestCountDown(t *testing.T) {
 		{Name: "An open latch stays as it is", Before: State{}, Call: Answers(countDown, 0)},
 		{Name: "Another program's 0 is removed silently", Before: has("0"), Call: Answers(countDown, 0), After: noted(only("1:0"), 0, "foreign", "counted")},
 		{Name: "So is a negative count", Before: has("-3"), Call: Answers(countDown, 0), After: noted(only("1:0"), 0, "foreign", "counted")},
+		{Name: "Several are taken at once", Before: State{key: {Value: "10", TTL: ttl}}, Call: Answers(three, 7), After: did("7", ttl, "1:7")},
+		{Name: "As many as there are open the latch", Before: has("3"), Call: Answers(three, 0), After: noted(only("1:0"), 0, "foreign", "counted"), Messages: opened},
+		{Name: "More than there are open it too, and say so once",
+			Before: has("2"), Call: Answers(three, 0), After: noted(only("1:0"), 0, "foreign", "counted"), Messages: opened},
+		{Name: "Of a latch that is open several take nothing", Before: State{}, Call: Answers(three, 0)},
+		{Name: "Several remove another program's count below 0 silently",
+			Before: has("-3"), Call: Answers(three, 0), After: noted(only("1:0"), 0, "foreign", "counted")},
 		{Name: "Beyond the exact numbers of Lua the rest is exact",
 			Before: has("9223372036854775807"), Call: Answers(countDown, 9223372036854775806),
 			After: did("9223372036854775806", 0, "1:9223372036854775806")},
@@ -164,11 +171,11 @@ func TestGoldenStates(t *testing.T) {
 	Sequence(t, []Row{
 		{Name: "trySetCount(2)", Before: State{}, Call: Answers(countdownlatch.TrySetCount(of, 2, 0, 7, wake, next()), true),
 			After: noted(did("2", 0, "1:1"), 0, "epoch", "7", "round", "1"), Messages: closed},
-		{Name: "countDown", Call: Answers(countdownlatch.CountDown(of, wake, next()), 1),
+		{Name: "countDown", Call: Answers(countdownlatch.CountDown(of, 1, wake, next()), 1),
 			After: noted(did("1", 0, "2:1"), 0, "epoch", "7", "round", "1")},
-		{Name: "countDown to zero", Call: Answers(countdownlatch.CountDown(of, wake, next()), 0),
+		{Name: "countDown to zero", Call: Answers(countdownlatch.CountDown(of, 1, wake, next()), 0),
 			After: noted(only("3:0"), 0, "epoch", "7", "round", "1", "end", "counted"), Messages: opened},
-		{Name: "countDown on absent", Call: Answers(countdownlatch.CountDown(of, wake, next()), 0)},
+		{Name: "countDown on absent", Call: Answers(countdownlatch.CountDown(of, 1, wake, next()), 0)},
 		{Name: "trySetCount(2) again", Call: Answers(countdownlatch.TrySetCount(of, 2, 0, 7, wake, next()), true),
 			After: noted(did("2", 0, "5:1"), 0, "epoch", "7", "round", "2"), Messages: closed},
 		{Name: "delete with count 2", Call: Answers(countdownlatch.Delete(of, wake, next()), true),
@@ -183,7 +190,7 @@ func TestAFullServerCountsDown(t *testing.T) {
 	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
 	require.Error(t, client.Set(ctx, "other", "2", 0).Err(), "the server should be full")
 	for seq := int64(1); seq <= 2; seq++ {
-		left, err := Send(ctx, client, countdownlatch.CountDown(of, wake, lane.Call{Key: lanes, Lane: 1, Seq: seq}))
+		left, err := Send(ctx, client, countdownlatch.CountDown(of, 1, wake, lane.Call{Key: lanes, Lane: 1, Seq: seq}))
 		require.NoError(t, err)
 		require.EqualValues(t, 2-seq, left)
 	}
@@ -202,7 +209,7 @@ func TestARefusedMessageIsNoRefusalOfWhatWasDone(t *testing.T) {
 		require.True(t, set)
 	}
 	set()
-	left, err := Send(ctx, client, countdownlatch.CountDown(of, wake, next()))
+	left, err := Send(ctx, client, countdownlatch.CountDown(of, 1, wake, next()))
 	require.NoError(t, err)
 	require.Zero(t, left)
 	set()
