@@ -106,6 +106,9 @@ func (c *Counter) tell(set *settings.Settings, start time.Time, s Seeker, err er
 		c.observe(set, settings.Refused, "", time.Since(start), err)
 		return err
 	}
+	if set.Observe == nil {
+		return nil
+	}
 	returned := false
 	defer func() {
 		if !returned {

@@ -9,7 +9,7 @@ import (
 
 const (
 	fixed = 3          // arguments before the keys
-	few   = fixed + 11 // as many as the commands of a lock have
+	few   = fixed + 12 // as many as the commands of a lock or permit have
 
 	remembered = 3 * few // as many as those of three locks together have
 )

@@ -91,7 +91,7 @@ func TestAllocationsPerPairOfOperations(t *testing.T) {
 		permits := permitsemaphore.New(rdb, "permits "+name)
 		_, err = permits.TrySetPermits(ctx, 3)
 		require.NoError(t, err)
-		costs("permitsemaphore: acquire and release", 36, func() error {
+		costs("permitsemaphore: acquire and release", 27, func() error {
 			permit, err := permits.Acquire(ctx, 1)
 			if err != nil {
 				return err

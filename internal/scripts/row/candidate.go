@@ -51,10 +51,13 @@ func (c Candidate) Args(wake scripts.Wake) []any {
 
 // Keys are the keys of a script that announces permits: those that it needs, and the row, which it can do without.
 func Keys(wake scripts.Wake, needed ...string) []string {
-	if wake.Row == "" {
-		return needed
+	var all [most]string // appending would allocate
+	n := copy(all[:], needed)
+	if wake.Row != "" {
+		all[n] = wake.Row
+		n++
 	}
-	return append(needed, wake.Row)
+	return all[:n]
 }
 
 // Place reads the message that tells a process to look. It is 0 where there is none.
