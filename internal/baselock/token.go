@@ -11,16 +11,21 @@ import "github.com/redlatch/redlatch/internal/cohort"
 // The scripts that end a hold, or re-enter, carry the last token of the block. They raise the counter to it, in case the
 // counter has been lost meanwhile.
 
-// mostTokens is the most that a block has.
-const mostTokens = 4096
+// mostTokens is the most that a block has. One of fewTokens is large enough to grow slowly.
+const (
+	fewTokens  = 512
+	mostTokens = 4096
+)
 
-// blockFor is the number of tokens that the atomic hand-off from o to next issues: twice as many as the last streak used, for
-// the successors of next, or one if next cannot have successors.
+// blockFor is the number of tokens that the atomic hand-off from o to next issues, for the successors of next: twice as many as the last
+// streak used, or one if next cannot have successors. A small block grows faster, up to eight times: where a round trip takes
+// milliseconds a streak has room for few scripts, and it would take seconds to become large enough.
 func (o *owner) blockFor(next *owner, line *cohort.Cohort) int64 {
 	if !next.movable() {
 		return 1
 	}
-	return min(2*max(line.Given.Load(), int64(o.streak.Given), 1), mostTokens)
+	used := max(line.Given.Load(), int64(o.streak.Given), 1)
+	return min(max(2*used, min(8*used, fewTokens)), mostTokens)
 }
 
 // tokensOfSuccessor is what a successor of o begins with. For a fenced lock that is the next token of the block and all behind it.

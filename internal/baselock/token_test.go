@@ -10,13 +10,13 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-func TestABlockIsTwiceWhatTheLastStreakGaveOut(t *testing.T) {
+func TestABlockIsLargerThanWhatTheLastStreakGaveOut(t *testing.T) {
 	kind := Plain().HandingOver()
 	b := &Base{Kind: &kind}
 	set := settings.Defaults()
 	next := newOwnerAs(b, &set, "next")
 	for _, c := range []struct{ last, given, want int }{
-		{0, 0, 2}, {0, 1, 2}, {0, 2, 4}, {100, 0, 200}, {100, 50, 200}, {100, 150, 300}, {2048, 0, 4096}, {5000, 0, 4096}, {0, 1 << 40, 4096},
+		{0, 0, 8}, {0, 1, 8}, {0, 2, 16}, {100, 0, 512}, {100, 50, 512}, {100, 150, 512}, {300, 0, 600}, {2048, 0, 4096}, {5000, 0, 4096}, {0, 1 << 40, 4096},
 	} {
 		o, line := newOwnerAs(b, &set, "giver"), &cohort.Cohort{}
 		o.streak = &cohort.Streak{Given: c.given}
