@@ -85,9 +85,9 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 	)
 	receipt.Refused = limit.Refused
 	if d.Narrow(cmd.Script()) {
-		cmd, _ = cmd.Narrow()
+		cmd, _ = cmd.Narrow(false)
 	}
-	for {
+	for adapts := 0; ; {
 		send := cmd.Cmder(context.Background(), withSource)
 		if !receipt.Doubt {
 			receipt.Sent = clock.Now()
@@ -103,10 +103,9 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 				return reply, receipt, failure
 			}
 		}
-		if outcome.OfKeys(err) {
-			if narrow, ok := cmd.Narrow(); ok {
-				d.Narrowed(cmd.Script(), err, outcome.NoRight(err))
-				cmd = narrow
+		if other, ok := adapted(d, cmd, err); ok {
+			cmd = other
+			if adapts++; adapts <= mostAtOnce {
 				continue
 			}
 		}
@@ -216,6 +215,20 @@ func AsFailure(err error) *Failure {
 		return f
 	}
 	return &Failure{Err: err}
+}
+
+// mostAtOnce is how often a command is sent again with other keys without a pause. A script finds keys in data that others change.
+const mostAtOnce = 4
+
+// adapted is cmd with the keys that it may have, or has asked for, after an error that speaks of keys.
+func adapted[R any](d *dispatch.Dispatcher, cmd scripts.Command[R], err error) (scripts.Command[R], bool) {
+	if outcome.OfKeys(err) {
+		if narrow, ok := cmd.Narrow(outcome.Apart(err)); ok {
+			d.Narrowed(cmd.Script(), err, outcome.NoRight(err))
+			return narrow, true
+		}
+	}
+	return cmd.Widen(err)
 }
 
 const (

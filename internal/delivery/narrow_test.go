@@ -87,3 +87,43 @@ func TestAMissingRightIsRememberedForAMinute(t *testing.T) {
 		require.Equal(t, []error{tryAgain}, told, "one line for both")
 	})
 }
+
+// asking is a command whose script learns from the data which keys it needs.
+func asking() scripts.Command[int64] {
+	return wide().Whole().Finds(func(key string, asked []string) ([]string, error) { return asked, nil })
+}
+
+func TestAScriptThatAsksForKeysIsSentAtOnceWithThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, begin := newPlay(step{err: reply("REDLATCH-KEYS a b"), took: rtt}, step{err: reply("REDLATCH-KEYS c"), took: rtt}, step{value: 7, took: rtt}), time.Now()
+		reply, receipt, err := delivery.Deliver(t.Context(), p.dispatcher(), asking(), limit)
+		require.NoError(t, err)
+		require.EqualValues(t, 7, reply)
+		require.Equal(t, []any{3, 5, 6}, p.keys)
+		require.Equal(t, delivery.Receipt{Sent: begin.Add(2 * rtt)}, receipt, "a script that asks has done nothing")
+		require.Equal(t, 3*rtt, time.Since(begin))
+	})
+}
+
+// Others may change what the script finds, again and again.
+func TestAScriptThatAsksAgainAndAgainIsSentAfterPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, begin := newPlay(step{err: reply("REDLATCH-KEYS a"), took: time.Millisecond}), time.Now()
+		_, _, err := delivery.Deliver(t.Context(), p.dispatcher(), asking(), limit)
+		require.ErrorContains(t, failure(t, err), "REDLATCH-KEYS")
+		require.Less(t, len(p.keys), 100)
+		require.LessOrEqual(t, time.Since(begin), outage)
+	})
+}
+
+func TestASlotThatMovesIsWaitedForWhereTheLastKeyIsForThat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlay(step{err: tryAgain}, step{err: tryAgain}, step{value: 7}, step{err: noRight}, step{value: 7})
+		d := p.dispatcher()
+		for range 2 {
+			_, _, err := delivery.Deliver(t.Context(), d, wide().Whole(), limit)
+			require.NoError(t, err)
+		}
+		require.Equal(t, []any{3, 3, 3, 3, 2}, p.keys)
+	})
+}

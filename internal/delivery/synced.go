@@ -19,13 +19,22 @@ import (
 // not be found out, of a command that was executed.
 func Synced[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], replicas int, timeout time.Duration, limit Limit) (reply R, sent time.Time, acknowledged int64, unheard error, err error) {
 	var pauses pauses
-	for {
+	if d.Narrow(cmd.Script()) {
+		cmd, _ = cmd.Narrow(false)
+	}
+	for adapts := 0; ; {
 		send := cmd.Cmder(context.Background(), true)
 		sent = clock.Now()
 		wait, err := d.Synced(ctx, cmd.Key(), send, replicas, timeout)
 		if err != nil {
 			if failure := stopped(ctx, err, &pauses, Receipt{Sent: sent}); failure != nil {
 				return reply, sent, 0, nil, failure
+			}
+		}
+		if other, ok := adapted(d, cmd, err); ok {
+			cmd = other
+			if adapts++; adapts <= mostAtOnce {
+				continue
 			}
 		}
 		switch outcome.Of(err) {

@@ -75,6 +75,10 @@ func Writers(name string) string { return Own("redlatch_rwlock_writers", name) }
 func Readers(name string) string   { return Own("redlatch_rwlock_readers", name) }
 func Strangers(name string) string { return Own("redlatch_rwlock_strangers", name) }
 
+// Moving is the name of a key that is never there. A server whose slot moves refuses a script that declares it, before the
+// first write: what a script has deleted it could not touch again there.
+func Moving(name string) string { return Own("redlatch_moving", name) }
+
 // FairQueue is the list of a fair lock's waiters, FairTimeouts the sorted set of their deadlines.
 func FairQueue(name string) string    { return Prefixed("redisson_lock_queue", name) }
 func FairTimeouts(name string) string { return Prefixed("redisson_lock_timeout", name) }

@@ -41,7 +41,8 @@ var prefixes = []struct {
 	{"LOADING", NotYet},
 	{"MASTERDOWN", NotYet},
 	{"NOREPLICAS", NotYet},
-	{"BUSY ", NotYet}, // a long script is running; BUSYGROUP and the like are other errors
+	{"REDLATCH-KEYS ", NotYet}, // the script is to be sent with further keys
+	{"BUSY ", NotYet},          // a long script is running; BUSYGROUP and the like are other errors
 	{"ERR max number of clients", Full},
 }
 

@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -93,12 +94,12 @@ func TestCommandsOfOneScriptAreMadeAndSentSideBySide(t *testing.T) {
 
 func TestANarrowCommandHasTheKeysThatItsScriptNeedsAndAllArguments(t *testing.T) {
 	all := scripts.Integer(anyScript(), []string{"k", "l", "m"}, []any{"a", int64(3)}, scripts.Int64)
-	_, ok := all.Narrow()
+	_, ok := all.Narrow(false)
 	require.False(t, ok, "it needs all")
-	_, ok = all.Needs(3).Narrow()
+	_, ok = all.Needs(3).Narrow(false)
 	require.False(t, ok, "it has no more than it needs")
 	wide := scripts.Map(all.Needs(2), func(n int64) int64 { return -n })
-	narrow, ok := wide.Narrow()
+	narrow, ok := wide.Narrow(false)
 	require.True(t, ok)
 	require.Equal(t, []any{2, "k", "l", "a", int64(3)}, sent(narrow))
 	require.Equal(t, []any{3, "k", "l", "m", "a", int64(3)}, sent(wide), "the wide one is as it was")
@@ -107,6 +108,53 @@ func TestANarrowCommandHasTheKeysThatItsScriptNeedsAndAllArguments(t *testing.T)
 	got, err := narrow.Read(cmd)
 	require.NoError(t, err)
 	require.EqualValues(t, -7, got)
-	_, ok = narrow.Narrow()
+	_, ok = narrow.Narrow(false)
 	require.False(t, ok)
+}
+
+// A user without the right to the last key does without it; a slot that moves is waited for.
+func TestAWholeCommandIsNarrowedForWantOfARightOnly(t *testing.T) {
+	whole := scripts.Integer(anyScript(), []string{"k", "l", "m"}, []any{"a"}, scripts.Int64).Whole()
+	_, ok := whole.Narrow(true)
+	require.False(t, ok)
+	narrow, ok := whole.Narrow(false)
+	require.True(t, ok)
+	require.Equal(t, []any{2, "k", "l", "a"}, sent(narrow))
+}
+
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+func (refusal) RedisError()     {}
+
+func TestAScriptIsGivenTheKeysForWhichItAsks(t *testing.T) {
+	plain := scripts.Integer(anyScript(), []string{"k", "l"}, []any{"a"}, scripts.Int64)
+	asks := refusal("REDLATCH-KEYS x 1 y 2")
+	_, ok := plain.Widen(asks)
+	require.False(t, ok, "it cannot ask")
+	finds := scripts.Map(plain.Whole().Finds(func(key string, asked []string) (names []string, err error) {
+		for _, word := range asked {
+			names = append(names, key+":"+word)
+		}
+		return names, nil
+	}), func(n int64) int64 { return n })
+	for _, other := range []error{nil, refusal("ERR"), errors.New(string(asks))} {
+		_, ok = finds.Widen(other)
+		require.False(t, ok, "%v", other)
+	}
+	wide, ok := finds.Widen(asks)
+	require.True(t, ok)
+	require.Equal(t, []any{6, "k", "l", "k:x", "k:1", "k:y", "k:2", "a"}, sent(wide))
+	require.Equal(t, []any{2, "k", "l", "a"}, sent(finds))
+	wide, ok = wide.Widen(refusal("REDLATCH-KEYS z"))
+	require.True(t, ok)
+	require.Equal(t, []any{7, "k", "l", "k:x", "k:1", "k:y", "k:2", "k:z", "a"}, sent(wide))
+
+	narrow, ok := wide.Narrow(false)
+	require.True(t, ok)
+	require.Equal(t, []any{1, "k", "a"}, sent(narrow))
+	wide, ok = narrow.Widen(asks)
+	require.True(t, ok)
+	_, ok = wide.Narrow(false)
+	require.False(t, ok, "what it has asked for it needs")
 }

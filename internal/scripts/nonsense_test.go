@@ -120,7 +120,7 @@ func decoders() []decoder {
 // preludes are the Lua files that answer nothing.
 var preludes = strings.Fields(`fencedlock/admit fencedlock/below fencedlock/issue fencedlock/issue_clocked fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
 	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value multilock/clock permitsemaphore/acquire_alone permitsemaphore/alone permitsemaphore/give_back_alone
-	permitsemaphore/permits permitsemaphore/swap_alone row/announce row/lone row/no_token row/others row/row row/wait rwlock/keep rwlock/leave rwlock/lone_read
+	permitsemaphore/permits permitsemaphore/swap_alone row/announce row/lone row/no_token row/others row/row row/wait rwlock/keep rwlock/leave rwlock/lone_read rwlock/markers
 	rwlock/lone_write rwlock/ours rwlock/readers rwlock/strangers semaphore/alone semaphore/release_alone countdownlatch/rounds`)
 
 func TestTheDecoderOfEveryScriptIsGivenNonsense(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"crypto/sha1"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,6 +74,8 @@ type Command[R any] struct {
 	call   *call
 	list   bool // the reply is an array
 	needs  int  // how many of the keys the script cannot do without; 0: all of them
+	whole  bool // without the others it is sent only to a server that does not let the user have them
+	finds  func(key string, asked []string) ([]string, error)
 	decode func(Reply) (R, error)
 }
 
@@ -83,10 +86,63 @@ func (c Command[R]) Needs(n int) Command[R] {
 	return c
 }
 
-// Narrow is the command without the keys that its script can do without. ok is false if it has none of these.
-func (c Command[R]) Narrow() (narrow Command[R], ok bool) {
+// Whole is the command of a script whose last key is [keys.Moving]. It has that key for the sake of a slot that moves, and does
+// without it for a user who has no right to it.
+func (c Command[R]) Whole() Command[R] {
+	c.needs, c.whole = c.args[fixed-1].(int)-1, true
+	return c
+}
+
+// Finds is the command of a script that learns from the data which further keys it has to touch. As long as one of these is not
+// declared the script changes nothing, and answers an error that begins with asking. names turns the words behind that into keys
+// of the object at key.
+func (c Command[R]) Finds(names func(key string, asked []string) ([]string, error)) Command[R] {
+	c.finds = names
+	return c
+}
+
+// asking is how the error of a script begins that asks for keys.
+const asking = "REDLATCH-KEYS "
+
+// Widen is the command with the keys for which its script has asked by err, behind all others. ok is false if it has not.
+func (c Command[R]) Widen(err error) (wide Command[R], ok bool) {
+	if err == nil || c.finds == nil {
+		return c, false
+	}
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return c, false
+	}
+	text, ok := strings.CutPrefix(reply.Error(), asking)
+	if !ok {
+		return c, false
+	}
 	keys := c.args[fixed-1].(int)
-	if c.needs == 0 || c.needs >= keys {
+	names, err := c.finds(c.Key(), strings.Fields(text))
+	if err != nil || len(names) == 0 || keys+len(names) > mostKeys {
+		return c, false
+	}
+	args := slices.Grow(slices.Clone(c.args[:fixed+keys]), len(names)+len(c.args)-fixed-keys)
+	for _, name := range names {
+		args = append(args, name)
+	}
+	c.args = append(args, c.args[fixed+keys:]...)
+	c.args[fixed-1] = keys + len(names)
+	if c.needs == keys {
+		c.needs = 0 // what it asks for it needs
+	}
+	c.call = &call{args: c.args}
+	return c, true
+}
+
+// mostKeys is how many keys a command has at most that its script has asked for. More are no sensible data.
+const mostKeys = 100_000
+
+// Narrow is the command without the keys that its script can do without. ok is false if it has none of these.
+// While a slot moves, a command that is to be Whole has none either.
+func (c Command[R]) Narrow(moving bool) (narrow Command[R], ok bool) {
+	keys := c.args[fixed-1].(int)
+	if c.needs == 0 || c.needs >= keys || moving && c.whole {
 		return c, false
 	}
 	c.args = slices.Concat(c.args[:fixed+c.needs], c.args[fixed+keys:])
@@ -177,7 +233,7 @@ func (onceSlice) NoRetry() bool { return true }
 
 // Map is the command c with its reply turned into something else.
 func Map[R, S any](c Command[R], turn func(R) S) Command[S] {
-	return Command[S]{script: c.script, args: c.args, call: c.call, list: c.list, needs: c.needs, decode: func(reply Reply) (s S, err error) {
+	return Command[S]{script: c.script, args: c.args, call: c.call, list: c.list, needs: c.needs, whole: c.whole, finds: c.finds, decode: func(reply Reply) (s S, err error) {
 		r, err := c.decode(reply)
 		if err != nil {
 			return s, err

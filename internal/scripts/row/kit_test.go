@@ -88,7 +88,7 @@ func onStage(t *testing.T, fn func(s *stage)) {
 	for _, server := range []struct {
 		name  string
 		start func(testing.TB) *redistest.Server
-	}{{"miniredis", redistest.Mini}, {"redis", func(tb testing.TB) *redistest.Server { return redistest.Process(tb) }}} {
+	}{{"miniredis", redistest.Mini}, {"redis", redistest.Watched}} {
 		t.Run(server.name, func(t *testing.T) {
 			for _, f := range forms {
 				t.Run(f.name, func(t *testing.T) { fn(newStage(t, f, server.start(t))) })

@@ -14,7 +14,7 @@ import (
 // narrow is the command without the keys of the row, as it is sent while a slot moves.
 func narrow[R any](s *stage, cmd scripts.Command[R]) scripts.Command[R] {
 	s.Helper()
-	narrow, ok := cmd.Narrow()
+	narrow, ok := cmd.Narrow(true)
 	require.True(s, ok)
 	return narrow
 }

@@ -40,7 +40,7 @@ type hall struct {
 
 func inHall(t *testing.T, fn func(h *hall)) {
 	for name, start := range map[string]func(testing.TB) *redistest.Server{
-		"miniredis": redistest.Mini, "redis": func(tb testing.TB) *redistest.Server { return redistest.Process(tb) },
+		"miniredis": redistest.Mini, "redis": redistest.Watched,
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := start(t)

@@ -4,6 +4,7 @@
 -- KEYS[2]  list of our readers
 -- KEYS[3]  record of strangers
 -- KEYS[4]  announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
+-- KEYS[i]  the key that is never there, and markers for which the script has asked
 -- ARGV[1]  field of the write holds
 -- ARGV[2]  lease in milliseconds
 -- ARGV[3]  session that announces its wait
@@ -21,15 +22,16 @@ if redis.call('hexists', lock, ARGV[1]) == 1 then
 end
 local mode, remaining = redis.call('hget', lock, 'mode'), 0
 if mode == 'read' then
-  remaining = known()
-  if remaining == unknown then
-    local found = survey()
-    bury(found)
-    remaining = found.longest
+  local found = look()
+  if #asked > 0 then
+    return ask()
   end
+  remaining = found.longest
   if remaining == 0 then
     free()
     mode = false
+  else
+    bring(found)
   end
 elseif mode then
   remaining = redis.call('pttl', lock)

@@ -1,18 +1,18 @@
 -- inspect reads everything that a read-write lock's hash says, and how long each reader was promised.
 --
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- ARGV[1]  stem of all markers of the lock, without the colon after it
+-- KEYS[i]  markers for which the script has asked
 --
 -- Answers an array: the TTL of the hash in milliseconds (-1 when it has none, -2 when there is none), then for each
 -- field the field, its value, and the TTL of its longest marker: -1 when that has none, -2 when there is no marker, as
--- for the mode and for a writer. The markers are composed here, in the slot of the lock.
+-- for the mode and for a writer. It follows the prelude markers.
 
 local answer = {redis.call('pttl', KEYS[1])}
 local fields = redis.call('hgetall', KEYS[1])
 for at = 1, #fields, 2 do
   local longest = -2
-  for i = 1, tonumber(fields[at + 1]) or 0 do
-    local ttl = redis.call('pttl', ARGV[1] .. ':' .. fields[at] .. ':rwlock_timeout:' .. i)
+  for _, marker in ipairs(markers(fields[at], tonumber(fields[at + 1]) or 0)) do
+    local ttl = redis.call('pttl', marker)
     if ttl == -1 or longest == -1 then
       longest = -1
     else
@@ -22,5 +22,8 @@ for at = 1, #fields, 2 do
   answer[#answer + 1] = fields[at]
   answer[#answer + 1] = fields[at + 1]
   answer[#answer + 1] = longest
+end
+if #asked > 0 then
+  return ask()
 end
 return answer

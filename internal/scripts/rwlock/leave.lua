@@ -1,5 +1,5 @@
--- leave takes a holder out, and frees a lock of which nothing but the mode is left. It is joined in front of both releases,
--- ahead of the preludes. Their first keys and arguments are the same:
+-- leave takes a holder out of a lock of which nothing but the mode is left then, and frees it. It is joined in front of both
+-- releases, ahead of the preludes. Their first keys and arguments are the same:
 --
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
 -- KEYS[2]  list of our readers
@@ -10,12 +10,10 @@
 -- ARGV[3]  wake channel
 -- ARGV[4]  message
 --
--- Answers 1, or nothing when there is more to do; held is then 1 if the holder held the lock, else 0.
---
--- HDEL is the first write because it is allowed on a server that is out of memory.
+-- Answers 1, or nothing when there is more to do; held is then 1 if the holder holds the lock, else 0.
 
-local held = redis.call('hdel', KEYS[1], ARGV[1])
-if held == 1 and redis.call('hlen', KEYS[1]) == 1 then
+local held = redis.call('hexists', KEYS[1], ARGV[1])
+if held == 1 and redis.call('hlen', KEYS[1]) == 2 then
   for i = 1, #KEYS, 100 do
     redis.call('del', unpack(KEYS, i, math.min(i + 99, #KEYS)))
   end

@@ -1,10 +1,15 @@
 package rwlock_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rwlock"
 	. "github.com/redlatch/redlatch/internal/scripts/statetest"
@@ -30,6 +35,18 @@ func TestTheListOfOurReaders(t *testing.T) {
 				State{list: {Value: Deadlines{a: long, b: -time.Hour}, TTL: long}}),
 			Call:  AnswersThen(release, true, false).Lengthens(),
 			After: lock("read", lease, Hash{b: "1"}, marked(b, lease), members(long, Deadlines{b: lease}))},
+		{Name: "The first reader, alone, lasts as long as the list",
+			Before: lock("read", long, Hash{b: "1"}, marked(b, lease), State{list: {Value: Scores{b: 0}, TTL: lease}}),
+			Call:   Answers(write, refused(lease)).Lengthens(),
+			After:  lock("read", long, Hash{b: "1"}, marked(b, lease), members(lease, Deadlines{b: lease}))},
+		{Name: "The second reader enters the moment of the first",
+			Before: lock("read", lease, Hash{b: "1"}, marked(b, lease), State{list: {Value: Scores{b: 0}, TTL: lease}}),
+			Call:   Answers(rwlock.AcquireRead(key, a, long, ""), mine).Lengthens(),
+			After:  lock("read", long, Hash{a: "1", b: "1"}, marked(a, long), marked(b, lease), members(long, Deadlines{a: long, b: lease}))},
+		{Name: "A first reader that is gone with its hash is none of the next",
+			Before: lock("read", long, Hash{java: "1"}, marked(java, short), State{list: {Value: Scores{b: 0}, TTL: lease}}),
+			Call:   Answers(write, refused(short)).Lengthens(),
+			After:  lock("read", long, Hash{java: "1"}, marked(java, short))},
 		{Name: "A writer is refused for as long as the highest lasts",
 			Before: lock("read", long, Hash{a: "1", b: "1"}, marked(a, short), marked(b, lease), members(long, Deadlines{a: short, b: lease})),
 			Call:   Answers(write, refused(lease)).Lengthens()},
@@ -103,6 +120,37 @@ func TestTheListOfOurReaders(t *testing.T) {
 			Before: lock("read", long, Hash{a: "1"}, marked(a, lease), members(long, Deadlines{a: lease})),
 			Call:   AnswersThen(rwlock.Force(key, rwlock.Read, wake), true, false), After: free, Messages: read0},
 	})
+}
+
+// A script that has to look at markers of others asks for them first, and has changed nothing then.
+func TestAScriptThatAsksForMarkersHasChangedNothing(t *testing.T) {
+	client := redistest.Watched(t).Client(t)
+	stranger := "a b%\n:" + java
+	for name, c := range map[string]interface {
+		Cmder(ctx context.Context, withSource bool) redis.Cmder
+	}{
+		"acquire write": rwlock.AcquireWrite(key, bw, lease, quiet), "release read": rwlock.ReleaseRead(key, a, 1, wake),
+		"turn write": rwlock.TurnWrite(key, a, 1, wake, bw, lease), "release write": rwlock.ReleaseWrite(key, aw, wake),
+		"status": rwlock.Status(key, a, rwlock.Read), "force": rwlock.Force(key, rwlock.Read, wake), "inspect": rwlock.Inspect(key),
+	} {
+		ctx := t.Context()
+		require.NoError(t, client.FlushAll(ctx).Err())
+		require.NoError(t, client.HSet(ctx, key, "mode", "read", a, "1", stranger, "2").Err())
+		if name == "release write" {
+			require.NoError(t, client.HSet(ctx, key, "mode", "write", aw, "1").Err())
+		}
+		require.NoError(t, client.Set(ctx, "{rw}:"+stranger+":rwlock_timeout:2", "1", time.Minute).Err())
+		before, err := client.HGetAll(ctx, key).Result()
+		require.NoError(t, err)
+		require.ErrorContains(t, client.Process(ctx, c.Cmder(ctx, true)), "REDLATCH-KEYS", name)
+		after, err := client.HGetAll(ctx, key).Result()
+		require.NoError(t, err)
+		require.Equal(t, before, after, name)
+		require.EqualValues(t, 2, client.DBSize(ctx).Val(), name)
+	}
+	attempt, err := Send(t.Context(), client, rwlock.AcquireWrite(key, bw, lease, quiet))
+	require.NoError(t, err)
+	require.Greater(t, attempt.Remaining, lease, "it was given the marker of the stranger")
 }
 
 // crowdOf are the fields of many readers, deadlines their places in the list.

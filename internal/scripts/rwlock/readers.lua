@@ -1,5 +1,6 @@
--- readers finds out which readers of a lock are alive. It is a prelude, joined behind strangers and ours in front of the
--- scripts that ask. Answers of its functions are said at each.
+-- readers finds out which readers of a lock are alive. It is a prelude, joined behind markers, strangers and ours in front of the
+-- scripts that ask. Answers of its functions are said at each. A script that looks changes nothing before it knows that it has
+-- asked for no markers: then it ends with ask.
 --
 -- A reader is alive while one of its markers is: key tag:owner:rwlock_timeout:i, i = 1..holds. The hash's own TTL says
 -- nothing of one of ours, for any reader lengthens it.
@@ -10,25 +11,46 @@
 -- somebody who is none of ours has made the hash live. 30 s are three renewals with Redisson's watchdog timeout of 30 s,
 -- and more than one with any timeout below 90 s.
 
--- survey looks at all readers. It answers a table: longest is for how many milliseconds the longest promise of all
--- readers still lasts (0 when no reader is alive, -1 when one has no end), dead lists the fields of the dead, marked and
--- unmarked count the readers that are alive with and without a marker. With quiet it writes nothing.
-local function survey(quiet)
-  local found = {longest = 0, dead = {}, marked = 0, unmarked = 0}
+-- promise answers how many milliseconds the longest marker of an owner still lasts: 0 when there is none, or none is declared,
+-- -1 when one has no end.
+local function promise(owner, holds)
+  local longest = 0
+  for _, marker in ipairs(markers(owner, holds)) do
+    local ttl = redis.call('pttl', marker)
+    if ttl == -1 then
+      return -1
+    end
+    if ttl ~= -2 then
+      longest = math.max(longest, ttl, 1) -- 0 is less than a millisecond
+    end
+  end
+  return longest
+end
+
+local function longer(one, other)
+  if one == -1 or other == -1 then
+    return -1
+  end
+  return math.max(one, other)
+end
+
+-- What look and survey answer is a table: longest is for how many milliseconds the longest promise of all readers still lasts, 0
+-- when no reader is alive, -1 when one has no end; marked and unmarked count the readers that are alive with and without a
+-- marker; and the rest is for bring, which does what is to be done. They change nothing. Of the owner that leaves they see nothing.
+
+-- survey looks at all readers.
+local function survey(leaves)
+  local found = {longest = 0, marked = 0, unmarked = 0, dead = {}, stale = {}, late = {}, lives = {}}
   local without, reads = {}, {}
   local fields = redis.call('hgetall', lock)
   for at = 1, #fields, 2 do
     local owner, holds = fields[at], tonumber(fields[at + 1]) -- the mode is no number
-    if holds and owner:sub(-6) ~= ':write' then
+    if holds and owner ~= leaves and owner:sub(-6) ~= ':write' then
       reads[owner] = true
       local left = promise(owner, holds)
       if left ~= 0 then
         found.marked = found.marked + 1
-        if left == -1 or found.longest == -1 then
-          found.longest = -1
-        else
-          found.longest = math.max(found.longest, left)
-        end
+        found.longest = longer(found.longest, left)
       elseif owner:sub(15, 15) == '8' then
         found.dead[#found.dead + 1] = owner
       else
@@ -36,49 +58,110 @@ local function survey(quiet)
       end
     end
   end
-  if not quiet then
-    for _, owner in ipairs(redis.call('zrange', readers, 0, -1)) do
-      if not reads[owner] then
-        redis.call('zrem', readers, owner)
-      end
+  for _, owner in ipairs(redis.call('zrange', readers, 0, -1)) do
+    if not reads[owner] then
+      found.stale[#found.stale + 1] = owner
     end
   end
   if #without == 0 then
     return found
   end
+  found.strangers = true
   local was, now, alive = touched(), clock(), life(ending())
-  if not quiet then
-    recall()
-  end
   for _, owner in ipairs(without) do
     local till = tonumber(redis.call('zscore', record, owner) or -1)
     if till == -1 then
       till = math.min(alive, now + grace)
-      if not quiet then
-        remember(owner, till)
-      end
+      found.lives[owner] = till
     elseif was == 1 then
       till = alive
     end
     if till > now then
       found.unmarked = found.unmarked + 1
-      if found.longest ~= -1 then
-        found.longest = math.max(found.longest, till - now)
-      end
+      found.longest = longer(found.longest, till - now)
     else
       found.dead[#found.dead + 1] = owner
     end
   end
-  if not quiet then
-    note()
-  end
   return found
 end
 
--- bury takes out all the dead.
-local function bury(found)
+-- look asks the list of our readers, and looks at all of them where that does not know. Of the members whose moments are over it
+-- looks at the markers, of sixteen at most.
+local function look(leaves)
+  local found = {longest = 0, marked = 0, unmarked = 0, dead = {}, stale = {}, late = {}, lives = {}, known = true}
+  local fields, members = redis.call('hlen', lock) - 1, redis.call('zcard', readers)
+  if leaves and redis.call('hexists', lock, leaves) == 1 then
+    fields = fields - 1
+  end
+  if leaves and redis.call('zscore', readers, leaves) then
+    members = members - 1
+  end
+  if fields == 0 then
+    return found
+  end
+  local now, many = clock(), 16
+  local over = redis.call('zrange', readers, '-inf', whole(now), 'byscore', 'limit', 0, many, 'withscores')
+  for at = 1, #over, 2 do
+    local owner = over[at]
+    if owner ~= leaves then
+      local holds = redis.call('hget', lock, owner)
+      local left
+      if not holds then
+        left = 0
+      elseif over[at + 1] == '0' then -- it lasts as long as the list
+        left = redis.call('pttl', readers)
+        left = left == 0 and 1 or left -- less than a millisecond
+      else
+        left = promise(owner, tonumber(holds) or 0)
+      end
+      if left > 0 then
+        found.late[owner], found.longest = left, longer(found.longest, left)
+      elseif left == -1 then
+        return survey(leaves)
+      else
+        found.dead[#found.dead + 1], members = owner, members - 1
+        fields = holds and fields - 1 or fields
+      end
+    end
+  end
+  if fields == 0 or #asked > 0 then
+    return found
+  end
+  if #over == 2 * many or members ~= fields then
+    return survey(leaves)
+  end
+  local last = redis.call('zrange', readers, -1, -1, 'withscores')
+  if last[1] == leaves then
+    last = redis.call('zrange', readers, -2, -2, 'withscores')
+  end
+  if tonumber(last[2]) > now then
+    if redis.call('hexists', lock, last[1]) == 0 then
+      return survey(leaves)
+    end
+    found.longest = longer(found.longest, tonumber(last[2]) - now)
+  end
+  found.marked = 1
+  return found
+end
+
+-- bring takes out the dead that were found, and records what was found of the living.
+local function bring(found)
+  for _, owner in ipairs(found.stale) do
+    redis.call('zrem', readers, owner)
+  end
+  if found.strangers then
+    recall()
+    for owner, till in pairs(found.lives) do
+      remember(owner, till)
+    end
+    note()
+  end
   for _, owner in ipairs(found.dead) do
     strike(owner)
+  end
+  for owner, left in pairs(found.late) do
+    enter(owner, left)
   end
 end
 
@@ -87,25 +170,22 @@ local function free()
   redis.call('del', lock, readers, record)
 end
 
--- remain is called when somebody has left. It frees the lock, and answers -1, when no reader is alive. Else the lock
--- lasts from then on as long as the longest promise of a reader, and the answer is 0 when none of them has a marker.
-local function remain()
-  local left = known()
-  if left > 0 then
-    outlast(left)
-    return 1
-  end
-  local found = left == unknown and survey()
-  if not found or found.longest == 0 then
+-- remain is called when somebody has left, with what was found before. It frees the lock, and answers -1, when no reader is
+-- alive. Else the lock lasts from then on as long as the longest promise of a reader, and the answer is 0 when none of them has
+-- a marker.
+local function remain(found)
+  if found.longest == 0 then
     free()
     return -1
   end
-  bury(found)
-  if found.longest > 0 then
+  bring(found)
+  if found.known then
+    outlast(found.longest)
+  elseif found.longest > 0 then
     redis.call('pexpire', lock, whole(found.longest))
-  end
-  if found.unmarked > 0 then
-    note()
+    if found.unmarked > 0 then
+      note()
+    end
   end
   return found.marked
 end

@@ -3,29 +3,35 @@
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
 -- KEYS[2]  list of our readers
 -- KEYS[3]  record of strangers
--- KEYS[i]  the owner's marker i-3, for i = 4 to three more than the most holds it ever had
+-- KEYS[i]  the owner's marker i-3, for i = 4 to three more than the most holds it ever had; behind these the key that is never
+--          there, and markers for which the script has asked
 -- ARGV[1]  owner
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel
 -- ARGV[4]  message
+-- ARGV[5]  the most holds that the owner ever had
 --
 -- Answers 1, or 0 when the owner did not read.
 --
 -- The lock lasts from now on as long as the longest promise among the readers who are alive; the dead are dropped. Where
 -- only readers without marker are left the waiters are woken too, to learn how long these may last. In write mode
 -- nothing else is touched: the TTL is the writer's.
+--
+-- HDEL is the first write because it is allowed on a server that is out of memory, and after it the others are.
 
-for i = 4, #KEYS do
+local found
+if held == 1 and redis.call('hget', lock, 'mode') == 'read' then
+  found = look(ARGV[1])
+  if #asked > 0 then
+    return ask()
+  end
+end
+redis.call('hdel', lock, ARGV[1])
+for i = 4, 3 + ARGV[5] do
   redis.call('del', KEYS[i])
 end
 redis.call('zrem', readers, ARGV[1])
-if held == 0 then
-  return 0
-end
-if redis.call('hget', lock, 'mode') ~= 'read' then
-  return 1
-end
-if remain() <= 0 and ARGV[2] ~= '' then
+if found and remain(found) <= 0 and ARGV[2] ~= '' then
   redis.call(ARGV[2], ARGV[3], ARGV[4])
 end
-return 1
+return held

@@ -4,6 +4,7 @@
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
 -- KEYS[2]  list of our readers
 -- KEYS[3]  record of strangers
+-- KEYS[i]  the key that is never there, and markers for which the script has asked
 -- ARGV[1]  field of the write holds
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel
@@ -18,7 +19,12 @@
 if held == 0 then
   return 0
 end
-if remain() ~= -1 then
+local found = look(ARGV[1])
+if #asked > 0 then
+  return ask()
+end
+redis.call('hdel', lock, ARGV[1]) -- allowed on a server that is out of memory, and after it the others are
+if remain(found) ~= -1 then
   redis.call('hset', lock, 'mode', 'read')
 end
 if ARGV[2] ~= '' then

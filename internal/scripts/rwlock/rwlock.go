@@ -23,6 +23,8 @@ package rwlock
 import (
 	"embed"
 	"fmt"
+	"net/url"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +36,7 @@ import (
 var folder embed.FS
 
 var (
+	markers   = scripts.Prelude(folder, "markers.lua")
 	strangers = scripts.Prelude(folder, "strangers.lua")
 	ours      = scripts.Prelude(folder, "ours.lua")
 	readers   = scripts.Prelude(folder, "readers.lua")
@@ -44,16 +47,16 @@ var (
 
 	acquireRead  = scripts.Load(folder, "rwlock/acquire_read", loneRead, strangers, ours)
 	recountRead  = scripts.Load(folder, "rwlock/recount_read", strangers, ours)
-	releaseRead  = scripts.Load(folder, "rwlock/release_read", leave, strangers, ours, readers)
+	releaseRead  = scripts.Load(folder, "rwlock/release_read", leave, markers, strangers, ours, readers)
 	renewRead    = scripts.Load(folder, "rwlock/renew_read", strangers, ours, keep)
 	confirmRead  = scripts.Load(folder, "rwlock/confirm_read", strangers, ours, keep)
-	turnWrite    = scripts.Load(folder, "rwlock/turn_write", strangers, ours, readers)
-	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", loneWrite, strangers, ours, readers)
-	releaseWrite = scripts.Load(folder, "rwlock/release_write", leave, strangers, ours, readers)
+	turnWrite    = scripts.Load(folder, "rwlock/turn_write", markers, strangers, ours, readers)
+	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", loneWrite, markers, strangers, ours, readers)
+	releaseWrite = scripts.Load(folder, "rwlock/release_write", leave, markers, strangers, ours, readers)
 	withdraw     = scripts.Load(folder, "rwlock/withdraw")
-	force        = scripts.Load(folder, "rwlock/force")
-	status       = scripts.Load(folder, "rwlock/status", strangers, ours, readers)
-	inspect      = scripts.Load(folder, "rwlock/inspect")
+	force        = scripts.Load(folder, "rwlock/force", markers)
+	status       = scripts.Load(folder, "rwlock/status", markers, strangers, ours, readers)
+	inspect      = scripts.Load(folder, "rwlock/inspect", markers)
 )
 
 // The modes, which are also the names of the sides.
@@ -66,7 +69,7 @@ const (
 const WriteSuffix = ":write"
 
 // names are the keys of a lock that do not depend on who holds it, and the tag that its markers begin with.
-type names struct{ lock, readers, strangers, writers, tag string }
+type names struct{ lock, readers, strangers, writers, moving, tag string }
 
 // recent are the names of the lock that was used last. A lock that is taken again and again has all but its owner in
 // common with the time before, and making the names is half of what a lone caller would allocate.
@@ -76,7 +79,7 @@ func namesOf(key string) *names {
 	if n := recent.Load(); n != nil && n.lock == key {
 		return n
 	}
-	n := &names{key, keys.Readers(key), keys.Strangers(key), keys.Writers(key), keys.Tag(key)}
+	n := &names{key, keys.Readers(key), keys.Strangers(key), keys.Writers(key), keys.Moving(key), keys.Tag(key)}
 	recent.Store(n)
 	return n
 }
@@ -89,6 +92,25 @@ func (n *names) withMarkers(all []string, owner string, most int) []string {
 		all = append(all, keys.ReadMarker(n.tag, owner, i))
 	}
 	return all
+}
+
+// markersOf are the markers for which a script has asked: in turn an owner, in which some bytes are escaped, and how many holds it has.
+func markersOf(key string, asked []string) (all []string, err error) {
+	tag := keys.Tag(key)
+	for i := 0; i+1 < len(asked); i += 2 {
+		owner, err := url.PathUnescape(asked[i])
+		if err != nil {
+			return nil, err
+		}
+		holds, err := strconv.ParseUint(asked[i+1], 10, 16) // more than 65535 are nobody's
+		if err != nil {
+			return nil, err
+		}
+		for hold := range int(holds) {
+			all = append(all, keys.ReadMarker(tag, owner, hold+1))
+		}
+	}
+	return all, nil
 }
 
 // AcquireRead takes the lock for reading for a fresh owner with one hold, if no writer has it and none has announced
@@ -116,8 +138,9 @@ func RecountRead(key, owner string, holds, most int, lease time.Duration) script
 // time. It needs no memory, so a full server accepts it.
 func ReleaseRead(key, owner string, most int, wake scripts.Wake) scripts.Command[bool] {
 	var room [8]string
-	return scripts.Integer(releaseRead, namesOf(key).withMarkers(room[:0], owner, most),
-		[]any{owner, wake.Publish, wake.Channel, messages[Read]}, scripts.Bool)
+	n := namesOf(key)
+	return scripts.Integer(releaseRead, append(n.withMarkers(room[:0], owner, most), n.moving),
+		[]any{owner, wake.Publish, wake.Channel, messages[Read], most}, scripts.Bool).Whole().Finds(markersOf)
 }
 
 // A Renewal is one reader that is to be kept alive.
@@ -152,8 +175,8 @@ type Announcement struct {
 // are over. field is the owner with WriteSuffix. A refusal leaves the announcement, an acquisition takes it back.
 func AcquireWrite(key, field string, lease time.Duration, a Announcement) scripts.Command[scripts.Attempt] {
 	n := namesOf(key)
-	return scripts.Integer(acquireWrite, []string{key, n.readers, n.strangers, n.writers},
-		[]any{field, scripts.Milliseconds(lease), a.Session, scripts.Milliseconds(a.For)}, scripts.Taken)
+	return scripts.Integer(acquireWrite, []string{key, n.readers, n.strangers, n.writers, n.moving},
+		[]any{field, scripts.Milliseconds(lease), a.Session, scripts.Milliseconds(a.For)}, scripts.Taken).Whole().Finds(markersOf)
 }
 
 // Withdraw takes back the announcement of a session, and wakes the readers that stood back for it.
@@ -165,8 +188,8 @@ func Withdraw(key, session string, wake scripts.Wake) scripts.Command[bool] {
 // reading from then on. It answers false when the owner did not write. It needs no memory.
 func ReleaseWrite(key, field string, wake scripts.Wake) scripts.Command[bool] {
 	n := namesOf(key)
-	return scripts.Integer(releaseWrite, []string{key, n.readers, n.strangers},
-		[]any{field, wake.Publish, wake.Channel, messages[Write]}, scripts.Bool)
+	return scripts.Integer(releaseWrite, []string{key, n.readers, n.strangers, n.moving},
+		[]any{field, wake.Publish, wake.Channel, messages[Write]}, scripts.Bool).Whole().Finds(markersOf)
 }
 
 // messages are what the last reader and the writer send when they leave; their values are Redisson's.
@@ -176,17 +199,17 @@ var messages = map[string]string{Read: "0", Write: "1"}
 // whether it was.
 func Force(key, side string, wake scripts.Wake) scripts.Command[bool] {
 	return scripts.Integer(force, namesOf(key).withMarkers(nil, "", 0),
-		[]any{side, wake.Publish, wake.Channel, messages[side], keys.Tag(key)}, scripts.Bool)
+		[]any{side, wake.Publish, wake.Channel, messages[side]}, scripts.Bool).Finds(markersOf)
 }
 
 // Status reads whether a side is held, how long still, and how often by the owner of field.
 func Status(key, field, side string) scripts.Command[scripts.Status] {
-	return scripts.Array(status, namesOf(key).withMarkers(nil, "", 0), []any{field, side}, scripts.OfOwner)
+	return scripts.Array(status, namesOf(key).withMarkers(nil, "", 0), []any{field, side}, scripts.OfOwner).Finds(markersOf)
 }
 
 // Inspect reads the whole hash, and how long each reader was promised.
 func Inspect(key string) scripts.Command[scripts.State] {
-	return scripts.Array(inspect, []string{key}, []any{keys.Tag(key)}, func(reply scripts.Reply) (state scripts.State, err error) {
+	return scripts.Array(inspect, []string{key}, nil, func(reply scripts.Reply) (state scripts.State, err error) {
 		if len(reply.List)%3 != 1 {
 			return state, fmt.Errorf("answered %d elements where a TTL and triples were expected", len(reply.List))
 		}
@@ -206,5 +229,5 @@ func Inspect(key string) scripts.Command[scripts.State] {
 			}
 		}
 		return state, nil
-	})
+	}).Finds(markersOf)
 }

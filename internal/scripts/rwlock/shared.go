@@ -35,13 +35,14 @@ func ConfirmRead(key, owner string, most int, lease time.Duration, wake scripts.
 // already is a repetition. An attempt that is not Freed either found that the reader had lost the lock.
 func TurnWrite(key, owner string, most int, wake scripts.Wake, field string, lease time.Duration) scripts.Command[scripts.Attempt] {
 	var room [8]string
-	args := []any{owner, wake.Publish, wake.Channel, messages[Read], field, scripts.Milliseconds(lease)}
-	return scripts.Integer(turnWrite, namesOf(key).withMarkers(room[:0], owner, most), args, func(reply scripts.Reply) (scripts.Attempt, error) {
+	args := []any{owner, wake.Publish, wake.Channel, messages[Read], field, scripts.Milliseconds(lease), most}
+	n := namesOf(key)
+	return scripts.Integer(turnWrite, append(n.withMarkers(room[:0], owner, most), n.moving), args, func(reply scripts.Reply) (scripts.Attempt, error) {
 		if reply.Int == -4 {
 			return scripts.Attempt{}, nil
 		}
 		attempt, err := scripts.Taken(reply)
 		attempt.Freed = !attempt.Held
 		return attempt, err
-	})
+	}).Whole().Finds(markersOf)
 }

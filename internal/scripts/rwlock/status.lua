@@ -3,6 +3,7 @@
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
 -- KEYS[2]  list of our readers
 -- KEYS[3]  record of strangers
+-- KEYS[i]  markers for which the script has asked
 -- ARGV[1]  field of the owner on that side
 -- ARGV[2]  side: read or write
 --
@@ -12,7 +13,10 @@
 local mode = redis.call('hget', lock, 'mode')
 local held = mode == 'write'
 if ARGV[2] == 'read' then
-  held = mode and survey(true).longest ~= 0
+  held = mode and look().longest ~= 0
+  if #asked > 0 then
+    return ask()
+  end
 end
 if not held then
   return {-2, '0'}

@@ -4,13 +4,15 @@
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
 -- KEYS[2]  list of our readers
 -- KEYS[3]  record of strangers
--- KEYS[i]  the marker i-3 of the owner that gives, for i = 4 to three more than the most holds it ever had
+-- KEYS[i]  the marker i-3 of the owner that gives, for i = 4 to three more than the most holds it ever had; behind these the key
+--          that is never there, and markers for which the script has asked
 -- ARGV[1]  owner that gives
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel
 -- ARGV[4]  message
 -- ARGV[5]  field of the write holds of the one that is given
 -- ARGV[6]  the latter's lease in milliseconds
+-- ARGV[7]  the most holds that the owner that gives ever had
 --
 -- Answers -3 when the latter holds the lock, by this execution or by an earlier one of the same command; -4 when neither of the
 -- two did; else the milliseconds until the longest promise of the other readers is over, or -1 when it has no end: the holds have
@@ -22,18 +24,25 @@
 if redis.call('hexists', lock, ARGV[5]) == 1 then
   return -3
 end
-local held = redis.call('hdel', lock, ARGV[1])
-for i = 4, #KEYS do
+local held, mode, found = redis.call('hexists', lock, ARGV[1]), redis.call('hget', lock, 'mode'), nil
+if held == 1 and mode ~= 'write' then
+  found = look(ARGV[1])
+  if #asked > 0 then
+    return ask()
+  end
+end
+redis.call('hdel', lock, ARGV[1])
+for i = 4, 3 + ARGV[7] do
   redis.call('del', KEYS[i])
 end
 redis.call('zrem', readers, ARGV[1])
 if held == 0 then
   return -4
 end
-if redis.call('hget', lock, 'mode') == 'write' then -- not that of an owner that only reads
+if mode == 'write' then -- not that of an owner that only reads
   return redis.call('pttl', lock)
 end
-local marked = remain()
+local marked = remain(found)
 if marked == -1 then
   redis.call('hset', lock, 'mode', 'write', ARGV[5], '1')
   redis.call('pexpire', lock, ARGV[6])

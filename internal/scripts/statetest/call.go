@@ -12,7 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
-// Send executes a command the way the library does, by its hash, then with its source, and with fewer keys where it may not have all, and returns what it read.
+// Send executes a command the way the library does, by its hash, then with its source, and with fewer keys where it may not have all or more where it asks for them, and returns what it read.
 func Send[R any](ctx context.Context, client redis.UniversalClient, command scripts.Command[R]) (R, error) {
 	cmd := command.Cmder(ctx, false)
 	err := client.Process(ctx, cmd)
@@ -20,8 +20,13 @@ func Send[R any](ctx context.Context, client redis.UniversalClient, command scri
 		cmd = command.Cmder(ctx, true)
 		err = client.Process(ctx, cmd)
 	}
-	if narrow, ok := command.Narrow(); ok && outcome.OfKeys(err) {
-		return Send(ctx, client, narrow)
+	if outcome.OfKeys(err) {
+		if narrow, ok := command.Narrow(outcome.Apart(err)); ok {
+			return Send(ctx, client, narrow)
+		}
+	}
+	if wide, ok := command.Widen(err); ok {
+		return Send(ctx, client, wide)
 	}
 	if err != nil {
 		var none R

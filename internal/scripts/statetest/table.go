@@ -79,7 +79,7 @@ func Sequence(t *testing.T, rows []Row) {
 func each(t *testing.T, fn func(t *testing.T, b *bench)) {
 	t.Helper()
 	t.Run("miniredis", func(t *testing.T) { fn(t, newBench(t, redistest.Mini(t))) })
-	t.Run("redis", func(t *testing.T) { fn(t, newBench(t, redistest.Process(t))) })
+	t.Run("redis", func(t *testing.T) { fn(t, newBench(t, redistest.Watched(t))) })
 }
 
 // A bench is a server, and an ear for everything that is published on it.
