@@ -38,13 +38,13 @@ func newRig(t *testing.T, patience ...time.Duration) *rig {
 	return r
 }
 
-// asks matches attempts on the lock, and gives its releases: both have four keys and six arguments or more, of which the second
+// asks matches attempts on the lock, and gives its releases: both have five keys and six arguments or more, of which the second
 // is a lease or the command of the message.
 func (r *rig) asks(c faultproxy.Command) bool  { return r.script(c) && !r.gives(c) }
-func (r *rig) gives(c faultproxy.Command) bool { return r.script(c) && c.Args[7] == "PUBLISH" }
+func (r *rig) gives(c faultproxy.Command) bool { return r.script(c) && c.Args[8] == "PUBLISH" }
 
 func (r *rig) script(c faultproxy.Command) bool {
-	return (c.Name == "EVALSHA" || c.Name == "EVAL") && len(c.Args) > 6 && c.Args[1] == "4" && c.Args[2] == r.name
+	return (c.Name == "EVALSHA" || c.Name == "EVAL") && len(c.Args) > 7 && c.Args[1] == "5" && c.Args[2] == r.name
 }
 
 // warm makes the server know the scripts, so that a rule does not meet an attempt that is answered NOSCRIPT.

@@ -4,6 +4,7 @@
 -- KEYS[2]      queue: list of owners, the next one first
 -- KEYS[3]      timeouts: sorted set, owner -> the moment from which Redisson takes the owner for gone once it is next
 -- KEYS[4]      alive: sorted set of our own owners -> the moment until which each is known to be alive
+-- KEYS[5]      never there: while their slot moves the script is refused
 -- ARGV[1]      owner
 -- ARGV[2]      lease in milliseconds
 -- ARGV[3]      patience in milliseconds; 0 for an owner who does not queue

@@ -69,15 +69,15 @@ const Most = 32
 
 // recent are the keys of the lock that was used last, and its row. Names that are put together anew for each command are a
 // third of what a lone caller allocates.
-var recent atomic.Pointer[[5]string]
+var recent atomic.Pointer[[6]string]
 
 func keysOf(key string) (names []string, row string) {
 	all := recent.Load()
 	if all == nil || all[0] != key {
-		all = &[5]string{key, keys.FairQueue(key), keys.FairTimeouts(key), keys.FairAlive(key), keys.FairRow(key)}
+		all = &[6]string{key, keys.FairQueue(key), keys.FairTimeouts(key), keys.FairAlive(key), keys.Moving(key), keys.FairRow(key)}
 		recent.Store(all)
 	}
-	return all[:4], all[4]
+	return all[:5], all[5]
 }
 
 // A Waiter is an owner that wants the lock.
@@ -118,7 +118,7 @@ func Acquire(key string, w Waiter, lease time.Duration, wake scripts.Wake, other
 	}
 	return scripts.Array(acquire, names, args, func(reply scripts.Reply) (Answer, error) {
 		return answer(reply, len(others))
-	})
+	}).Whole()
 }
 
 func (l *Load) append(args []any) []any {
@@ -234,7 +234,7 @@ func LeaseOf(message string) time.Duration {
 // whoever is next is handed it or woken, on each execution.
 func Release(key string, w Waiter, wake scripts.Wake) scripts.Command[bool] {
 	names, row := keysOf(key)
-	return scripts.Integer(release, names, releaseArgs(w, wake, row), scripts.Bool)
+	return scripts.Integer(release, names, releaseArgs(w, wake, row), scripts.Bool).Whole()
 }
 
 func releaseArgs(w Waiter, wake scripts.Wake, row string) []any {
@@ -271,13 +271,13 @@ func Pass(key string, w Waiter, wake scripts.Wake, load Load) scripts.Command[Tu
 		}
 		t.Row, err = row(reply.List[2:])
 		return t, err
-	})
+	}).Whole()
 }
 
 // Force deletes the lock whoever holds it, wakes the next waiter, and answers whether there was a lock.
 func Force(key string, wake scripts.Wake) scripts.Command[bool] {
 	names, row := keysOf(key)
-	return scripts.Integer(force, names, []any{wake.Publish, wake.Channel, row}, scripts.Bool)
+	return scripts.Integer(force, names, []any{wake.Publish, wake.Channel, row}, scripts.Bool).Whole()
 }
 
 // Queued reads the owners that wait, the next one first.

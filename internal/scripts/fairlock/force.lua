@@ -4,6 +4,7 @@
 -- KEYS[2]  queue
 -- KEYS[3]  timeouts
 -- KEYS[4]  alive
+-- KEYS[5]  never there: while their slot moves the script is refused
 -- ARGV[1]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[2]  base channel; a waiter's own is this, a colon and the waiter
 -- ARGV[3]  optional: row; the channel of a process is this, a colon and its session
