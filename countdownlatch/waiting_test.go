@@ -3,7 +3,6 @@ package countdownlatch_test
 import (
 	"context"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -108,33 +107,24 @@ func TestOneMessageAndOneScriptReleaseEveryWaiterOfAProcess(t *testing.T) {
 	}
 }
 
-func TestAMessageReleasesAWaiterOfAnotherClient(t *testing.T) {
+func TestADeletionReleasesAWaiterOfAnotherClientByMessage(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		for name, c := range map[string]struct {
-			open func(l *countdownlatch.Latch) error
-			want error
-		}{
-			"count down": {func(l *countdownlatch.Latch) error { return l.CountDown(t.Context()) }, nil},
-			"delete":     {func(l *countdownlatch.Latch) error { _, err := l.Delete(t.Context()); return err }, countdownlatch.ErrDeleted},
-		} {
-			t.Run(name, func(t *testing.T) {
-				mine, theirs, key := srv.Client(t), srv.Client(t), srv.Key(t, "l")
-				set(t, theirs, key, "1")
-				result := make(chan error, 1)
-				go func() {
-					result <- countdownlatch.New(mine, key, redlatch.WithLinger(0), redlatch.WithPoll(long)).Await(t.Context())
-				}()
-				eventually(t, "the waiter has subscribed", func() bool { return subscribers(t, theirs, key) == 1 })
-				require.NoError(t, c.open(countdownlatch.New(theirs, key, redlatch.WithLinger(0))))
-				select {
-				case err := <-result:
-					require.ErrorIs(t, err, c.want)
-				case <-time.After(30 * time.Second):
-					t.Fatal("no message woke the waiter")
-				}
-				eventually(t, "nobody is subscribed", func() bool { return subscribers(t, theirs, key) == 0 })
-			})
+		mine, theirs, key := srv.Client(t), srv.Client(t), srv.Key(t, "l")
+		set(t, theirs, key, "1")
+		result := make(chan error, 1)
+		go func() {
+			result <- countdownlatch.New(mine, key, redlatch.WithLinger(0), redlatch.WithPoll(long)).Await(t.Context())
+		}()
+		eventually(t, "the waiter has subscribed", func() bool { return subscribers(t, theirs, key) == 1 })
+		_, err := countdownlatch.New(theirs, key, redlatch.WithLinger(0)).Delete(t.Context())
+		require.NoError(t, err)
+		select {
+		case err := <-result:
+			require.ErrorIs(t, err, countdownlatch.ErrDeleted)
+		case <-time.After(30 * time.Second):
+			t.Fatal("no message woke the waiter")
 		}
+		eventually(t, "nobody is subscribed", func() bool { return subscribers(t, theirs, key) == 0 })
 	})
 }
 
@@ -190,43 +180,4 @@ func TestWhenTheWaiterThatAsksIsCancelledTheOthersAreStillReleased(t *testing.T)
 			require.Less(b, time.Since(open), 50*time.Millisecond, "the others waited for the poll")
 		})
 	}
-}
-
-func TestNothingStaysBehind(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "l")
-		l := countdownlatch.New(client, key, redlatch.WithLinger(0))
-		done, err := l.TrySetCount(ctx, 20)
-		require.NoError(t, err)
-		require.True(t, done)
-		results := make(chan error, 20)
-		for range cap(results) {
-			go func() { results <- l.Await(ctx) }()
-		}
-		var work sync.WaitGroup
-		for range cap(results) {
-			work.Go(func() {
-				if err := l.CountDown(ctx); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		work.Wait()
-		for range cap(results) {
-			require.NoError(t, <-results)
-		}
-		eventually(t, "nobody is subscribed", func() bool { return subscribers(t, client, key) == 0 })
-		for _, k := range srv.Keys(t) {
-			if k == "redlatch_latch:{"+key+"}" {
-				ttl := client.PTTL(ctx, k).Val()
-				require.Greater(t, ttl, time.Duration(0), k)
-				require.LessOrEqual(t, ttl, 24*time.Hour, k)
-				continue
-			}
-			require.True(t, strings.HasPrefix(k, "redlatch_lanes:{"+key+"}:"), k)
-			ttl := client.PTTL(ctx, k).Val()
-			require.Greater(t, ttl, time.Duration(0), k)
-			require.LessOrEqual(t, ttl, 150*time.Second, k)
-		}
-	})
 }

@@ -50,18 +50,6 @@ func TestTheMemoryBesideTheSemaphoreStaysSmallAndEnds(t *testing.T) {
 	})
 }
 
-func TestTheMemoryIsGoneTwoAndAHalfMinutesAfterTheLastOperation(t *testing.T) {
-	inBubble(t, 1, func(b *bubble) {
-		require.NoError(b, b.s.Acquire(b.Context(), 1))
-		require.NoError(b, b.s.Release(b.Context(), 1))
-		_, err := b.s.Expire(b.Context(), time.Minute)
-		require.NoError(b, err)
-		require.NotEmpty(b, b.redis.Keys(b.Context(), "redlatch_lanes:*").Val())
-		time.Sleep(150*time.Second + time.Millisecond)
-		require.Empty(b, b.redis.Keys(b.Context(), "*").Val())
-	})
-}
-
 // With a linger of 0 nothing is left after the last wait: no goroutine here, and no subscription at the server.
 func TestNothingRunsAfterTheLastWaiter(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
@@ -174,27 +162,5 @@ func TestTheObserverIsToldOfATryThatIsRefusedForThoseWhoWait(t *testing.T) {
 		require.Equal(b, redlatch.Event{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: err}, events[1])
 		cancel()
 		require.ErrorIs(b, <-ended, context.Canceled)
-	})
-}
-
-func TestTheObserverIsToldOfEveryAcquisitionAndRefusal(t *testing.T) {
-	inBubble(t, 1, func(b *bubble) {
-		var events []redlatch.Event
-		s := semaphore.New(b.redis, "s", redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) { events = append(events, e) }))
-		require.NoError(b, s.Acquire(b.Context(), 1))
-		require.ErrorIs(b, s.TryAcquire(b.Context(), 1), redlatch.ErrNotAcquired)
-		refused := s.Acquire(b.Context(), 1, redlatch.WithWait(time.Second))
-		require.Error(b, refused)
-		require.NoError(b, s.Release(b.Context(), 1))
-		require.NoError(b, s.TryAcquire(b.Context(), 1))
-		tried := events[1].Err
-		require.EqualError(b, tried, `redlatch: not acquired: semaphore "s" has 0 permits left, and 1 are wanted`)
-		require.ErrorIs(b, tried, redlatch.ErrNotAcquired)
-		require.Equal(b, []redlatch.Event{
-			{Kind: redlatch.EventAcquired, Primitive: "semaphore", Name: "s"},
-			{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: tried},
-			{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: refused, Duration: time.Second},
-			{Kind: redlatch.EventAcquired, Primitive: "semaphore", Name: "s"},
-		}, events)
 	})
 }

@@ -114,6 +114,11 @@ var fakeTime = []trial{
 	{"the end of a context says why", contextEnds},
 	{"with all messages lost a waiter is let through within the poll", messagesLost},
 	{"a waiter that is cancelled at any point costs the others nothing", cancelledAnywhere},
+	{"a call during which a hook panics is settled", hookPanics},
+	{"a call takes effect once whatever replies are lost", lostReplies},
+	{"the observer is told", observed},
+	{"misuse is an error, and nothing is sent", misuse},
+	{"nothing stays in Redis", nothingStays},
 }
 
 var servers = []trial{

@@ -1,0 +1,94 @@
+package countertest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// Who gets a unit is told so, and who does not; of a latch nobody gets anything.
+func observed(l *lab) {
+	l.shut(2)
+	var events []redlatch.Event
+	c := l.counter(l.client, redlatch.WithObserver(func(e redlatch.Event) { events = append(events, e) }))
+	require.NoError(l, l.counter(l.direct).Raise(l.Context()))
+	if !l.Shared {
+		require.NoError(l, c.Wait(l.Context()))
+	}
+	tried := c.Wait(l.Context(), redlatch.WithWait(0))
+	ended := c.Wait(l.Context(), redlatch.WithWait(time.Second))
+	for _, err := range []error{tried, ended} {
+		require.ErrorIs(l, err, redlatch.ErrNotAcquired)
+		require.ErrorIs(l, err, context.DeadlineExceeded)
+	}
+	if l.Shared {
+		require.Empty(l, events)
+		return
+	}
+	require.Len(l, events, 3)
+	for i, kind := range []redlatch.EventKind{redlatch.EventAcquired, redlatch.EventRefused, redlatch.EventRefused} {
+		require.Equal(l, l.name, events[i].Name)
+		require.NotEmpty(l, events[i].Primitive)
+		require.Equal(l, kind, events[i].Kind)
+		require.Equal(l, kind == redlatch.EventRefused, errors.Is(events[i].Err, redlatch.ErrNotAcquired))
+	}
+	require.Equal(l, ended, events[2].Err)
+	require.Equal(l, time.Second, events[2].Duration)
+}
+
+// The error says what to do, and nothing is sent.
+func misuse(l *lab) {
+	require.Panics(l, func() { l.Make(l, nil, l.name) })
+	sent := &redistest.Sent{}
+	l.client.AddHook(sent)
+	empty := l.Make(l, l.client, "")
+	mapped := l.counter(l.client, redlatch.WithNameMapper(func(string) string { return "" }))
+	bad := map[string]Counter{"an empty name": empty, "a name that is mapped to none": mapped}
+	for text, option := range map[string]redlatch.Option{
+		"WithPoll":           redlatch.WithPoll(time.Millisecond),
+		"WithOutage":         redlatch.WithOutage(0),
+		"WithReleaseTimeout": redlatch.WithReleaseTimeout(0),
+		"WithLinger":         redlatch.WithLinger(-1),
+		"WithReplicas":       redlatch.WithReplicas(1, time.Second),
+		"WithPatience":       redlatch.WithPatience(time.Minute),
+	} {
+		bad[text] = l.counter(l.client, option)
+	}
+	for what, c := range bad {
+		_, look := c.Look(l.Context())
+		for _, err := range []error{look, c.Raise(l.Context()), c.Wait(l.Context()), c.Wait(l.Context(), redlatch.WithWait(0))} {
+			require.ErrorIs(l, err, redlatch.ErrInvalid, what)
+		}
+	}
+	err := l.counter(l.client).Wait(l.Context(), redlatch.WithLinger(0))
+	require.ErrorIs(l, err, redlatch.ErrInvalid)
+	require.ErrorContains(l, err, "WithLinger is an option of New")
+	require.Zero(l, sent.Load())
+	require.Empty(l, l.direct.Keys(l.Context(), "*").Val())
+}
+
+// What is kept beside the counter, so that each operation takes effect once, goes after two and a half minutes.
+func nothingStays(l *lab) {
+	l.shut(3)
+	c := l.counter(l.client)
+	a, b := l.waits(l.Context(), c), l.waits(l.Context(), c)
+	for range 3 {
+		require.NoError(l, c.Raise(l.Context()))
+	}
+	require.NoError(l, <-a)
+	require.NoError(l, <-b)
+	require.NotEmpty(l, l.direct.Keys(l.Context(), "redlatch_lanes:*").Val())
+	time.Sleep(150*time.Second + time.Millisecond)
+	left := l.direct.Keys(l.Context(), "redlatch_*").Val()
+	if l.Shared {
+		require.Equal(l, []string{"redlatch_latch:{" + l.name + "}"}, left)
+		require.LessOrEqual(l, l.direct.PTTL(l.Context(), left[0]).Val(), 24*time.Hour)
+		return
+	}
+	require.Empty(l, left)
+}
