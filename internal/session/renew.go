@@ -39,9 +39,9 @@ func (s *Session) BatchOf(kind, key string) watchdog.Batch {
 
 // renew sends what is due at one server, on this goroutine, in one round trip, by a connection of its own: it must not
 // stand in a queue behind a command that hangs. After most failures the watchdog sends again, by its own clock, to the server
-// that is the master by then. Two failures are dealt with here: the server does not know a script, or has not the slot any
-// more. A plain client may have the single address of a cluster, as of a serverless one or a proxy. Each script that is sent
-// again then has keys of one slot.
+// that is the master by then. Three failures are dealt with here: the server does not know a script, has not the slot any
+// more, or has only some of the names in a slot that moves, which are then renewed one by one. A plain client may have the
+// single address of a cluster, as of a serverless one or a proxy. Each script that is sent again has keys of one slot.
 func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(script int, alive []bool, err error)) {
 	var server dispatch.Client = s.Client
 	if master, ok := due[0].Batch.Server.(*redis.Client); ok {
@@ -60,7 +60,19 @@ func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(
 	moved, unreached := false, false
 	for i := range parts {
 		refused := false
-		for _, r := range parts[i] {
+		sent := parts[i]
+		parts[i] = nil
+		for _, r := range sent {
+			if outcome.Apart(r.err) && len(r.tickets) > 1 {
+				for n := range r.tickets {
+					one := renewals(r.tickets[n : n+1])[0]
+					one.source = true // the other server may not know the script
+					parts[i], again = append(parts[i], one), append(again, one)
+				}
+				refused, moved = true, true
+				continue
+			}
+			parts[i] = append(parts[i], r)
 			switch outcome.Of(r.err) {
 			case outcome.Moved:
 				moved = true
@@ -104,18 +116,19 @@ func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(
 
 // A renewal is one script on its way.
 type renewal struct {
-	owner  Renewer // of the first ticket
-	cmd    scripts.Command[[]bool]
-	source bool // it is sent with its source
-	alive  []bool
-	err    error
+	owner   Renewer // of the first ticket
+	tickets []*watchdog.Ticket
+	cmd     scripts.Command[[]bool]
+	source  bool // it is sent with its source
+	alive   []bool
+	err     error
 }
 
 func renewals(tickets []*watchdog.Ticket) (parts []*renewal) {
 	for len(tickets) > 0 {
 		owner := tickets[0].Owner().(Renewer)
 		cmd, n := owner.Renewal(tickets)
-		parts = append(parts, &renewal{owner: owner, cmd: cmd})
+		parts = append(parts, &renewal{owner: owner, tickets: tickets[:n], cmd: cmd})
 		tickets = tickets[n:]
 	}
 	return parts

@@ -77,6 +77,17 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 	})
 }
 
+// The key that is never there is declared for the sake of slots that move. A user without the right to it does without.
+func TestAUserWithoutTheRightToTheKeyThatIsNeverThereLosesNoLock(t *testing.T) {
+	srv := redistest.Watched(t)
+	admin := srv.Client(t)
+	rules := documented(t, "resetkeys", "~app:*", "~{app:*", "~redisson_*", "~redlatch_l*", "~redlatch_rwlock_*", "~redlatch_semaphore_*", "~redlatch_guard*")
+	require.NoError(t, admin.Do(t.Context(), rules...).Err())
+	useAll(t, func() redlatch.Client {
+		return srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "app", "secret" })
+	})
+}
+
 var called = regexp.MustCompile(`(?:call|insist)\('([a-z]+)'`)
 
 // Some commands of scripts are not met in a test of everything: those for what a dead process has left, say.

@@ -10,12 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
 	"github.com/redlatch/redlatch/semaphore"
 	"github.com/redlatch/redlatch/spinlock"
 )
@@ -154,6 +157,10 @@ func TestWhatHasSeveralKeysGoesOnWhenItsSlotHasMoved(t *testing.T) {
 	}
 	for what, object := range map[string]func(client redlatch.Client, name string) take{
 		"fencedlock": func(client redlatch.Client, name string) take { return locker(fencedlock.New(client, name, soon...)) },
+		"fairlock":   func(client redlatch.Client, name string) take { return locker(fairlock.New(client, name, soon...)) },
+		"rwlock": func(client redlatch.Client, name string) take {
+			return locker(rwlock.New(client, name, append(soon, redlatch.WithWriterPreference())...).Writer())
+		},
 		"semaphore": func(client redlatch.Client, name string) take {
 			s := semaphore.New(client, name, soon...)
 			_, err := s.TrySetPermits(t.Context(), 1)
@@ -194,9 +201,15 @@ func TestWhatHasSeveralKeysGoesOnWhenItsSlotHasMoved(t *testing.T) {
 				}
 				go wait(theirs, next)
 				admin := cluster.Client(t)
-				await(t, "a waiter in the process queue", func() bool {
-					return admin.Exists(ctx, keys.LockRow(name)).Val()+admin.Exists(ctx, keys.SemaphoreRow(name)).Val() > 0
-				})
+				waits := func() bool {
+					for _, key := range []string{keys.LockRow(name), keys.SemaphoreRow(name), keys.FairQueue(name), keys.Writers(name)} {
+						if admin.Exists(ctx, key).Val() > 0 {
+							return true
+						}
+					}
+					return false
+				}
+				await(t, "a waiter in the process queue", waits)
 				slot := open()
 				go wait(third, last)
 				_, err = ours(ctx, redlatch.WithWait(300*time.Millisecond))
@@ -220,10 +233,96 @@ func TestWhatHasSeveralKeysGoesOnWhenItsSlotHasMoved(t *testing.T) {
 				release, err = ours(ctx)
 				require.NoError(t, err)
 				require.NoError(t, release(ctx))
-				await(t, "nobody in the process queue", func() bool {
-					return admin.Exists(ctx, keys.LockRow(name)).Val()+admin.Exists(ctx, keys.SemaphoreRow(name)).Val() == 0
-				})
+				await(t, "nobody in the process queue", func() bool { return !waits() })
 			})
 		})
+	}
+}
+
+// A release that is refused has done nothing, and says no more than that it is not confirmed. It is done as soon as the slot has
+// moved.
+func TestAReaderGivesBackInASlotThatIsHalfMoved(t *testing.T) {
+	onHalves(t, func(t *testing.T, cluster *redistest.ClusterServers, name string, open func() *movingSlot, finish func(*movingSlot)) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		admin := cluster.Client(t)
+		ours := rwlock.New(cluster.Client(t), name, redlatch.WithOutage(300*time.Millisecond), redlatch.WithReleaseTimeout(500*time.Millisecond))
+		theirs := rwlock.New(cluster.Client(t), name, redlatch.WithOutage(time.Minute))
+		hold, err := ours.RLock(ctx)
+		require.NoError(t, err)
+		other, err := theirs.RLock(ctx)
+		require.NoError(t, err)
+		slot := open()
+		_, err = ours.TryLock(ctx)
+		require.Error(t, err)
+		err = hold.Unlock(ctx)
+		finish(slot)
+		if err != nil {
+			require.ErrorIs(t, err, redlatch.ErrUnavailable)
+		}
+		await(t, "the release of the one", func() bool { return admin.HLen(ctx, name).Val() == 2 })
+		require.NoError(t, other.Unlock(ctx))
+		hold, err = ours.Lock(ctx)
+		require.NoError(t, err)
+		require.NoError(t, hold.Unlock(ctx))
+		await(t, "everything to be gone", func() bool {
+			left, err := slot.to.ClusterCountKeysInSlot(ctx, slot.slot).Result()
+			return err == nil && left == 0
+		})
+	})
+}
+
+func TestALatchIsCountedDownOnceInASlotThatIsHalfMoved(t *testing.T) {
+	onHalves(t, func(t *testing.T, cluster *redistest.ClusterServers, name string, open func() *movingSlot, finish func(*movingSlot)) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		ours := countdownlatch.New(cluster.Client(t), name, redlatch.WithOutage(300*time.Millisecond), redlatch.WithReleaseTimeout(500*time.Millisecond))
+		theirs := countdownlatch.New(cluster.Client(t), name, redlatch.WithOutage(time.Minute), redlatch.WithPoll(500*time.Millisecond))
+		yes(t, call(ours.TrySetCount(ctx, 3)))
+		require.NoError(t, ours.CountDown(ctx))
+		opened := make(chan error, 1)
+		go func() { opened <- theirs.Await(ctx) }()
+		slot := open()
+		err := ours.CountDown(ctx)
+		finish(slot)
+		if err != nil && !errors.Is(err, redlatch.ErrUncertain) {
+			require.NoError(t, ours.CountDown(ctx))
+		}
+		await(t, "two to be counted", func() bool {
+			left, err := theirs.Count(ctx)
+			return err == nil && left == 1
+		})
+		require.NoError(t, ours.CountDown(ctx))
+		require.NoError(t, <-opened)
+	})
+}
+
+// The renewals of names in one slot share a command, which is refused while some of them have moved and others have not.
+func TestTheRenewalsOfASlotThatIsHalfMovedGoOn(t *testing.T) {
+	cluster := redistest.Cluster(t, 2, 0)
+	client, ctx := cluster.Client(t), t.Context()
+	n := 0
+	for keys.Slot(fmt.Sprint("object", n)) >= keys.Slots/2 {
+		n++
+	}
+	tag := fmt.Sprint("object", n)
+	var holds []*redlatch.Hold
+	for i := range 6 {
+		hold, err := rlock.New(client, fmt.Sprintf("{%s}:%d", tag, i)).Lock(ctx, redlatch.WithWatchdogTimeout(3*time.Second))
+		require.NoError(t, err)
+		holds = append(holds, hold)
+	}
+	slot := openSlot(t, cluster.Node(0), cluster.Node(1), keys.Slot(tag))
+	slot.move(slot.source(100)[:3]...)
+	for _, hold := range holds {
+		for range 3 { // a lease goes by
+			since := hold.Until()
+			await(t, "a renewal", func() bool { return hold.Until().After(since) })
+		}
+	}
+	slot.move(slot.source(100)...)
+	slot.close()
+	for _, hold := range holds {
+		require.NoError(t, hold.Unlock(ctx))
 	}
 }
