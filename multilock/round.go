@@ -77,12 +77,10 @@ func (r *round) run(busy int, patience time.Duration) error {
 // take adds some members, for which ask asks.
 func (r *round) take(some []int, ask func() ([]holds.Hold, error)) error {
 	returned := false
-	defer func() { // a member may panic, and a program that recovers from it would find the others held for ever
-		if !returned {
-			log := session.Logger(r.set.Logger).With("lock", r.lock.name)
-			quorum.GiveBack(raise.Background(r.ctx, log), log, r.members)
-		}
-	}()
+	defer raise.Unless(&returned, func() { // a member may panic, and a program that recovers from it would find the others held for ever
+		log := session.Logger(r.set.Logger).With("lock", r.lock.name)
+		quorum.GiveBack(raise.Background(r.ctx, log), log, r.members)
+	})
 	inner, err := ask()
 	returned = true
 	if err != nil {

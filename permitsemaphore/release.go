@@ -13,6 +13,7 @@ import (
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -85,11 +86,9 @@ func release(ctx context.Context, g *grant, all []string, build func(wake script
 		return 0, delivery.Receipt{}, g.unconfirmed(err, false)
 	}
 	returned := false
-	defer func() { // a hook of the client may panic on this goroutine, and nobody can release the permits again
-		if !returned {
-			go g.giveBackLater(all)
-		}
-	}()
+	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and nobody can release the permits again
+		go g.giveBackLater(all)
+	})
 	answer, receipt, err := delivery.Within(ctx, g.semaphore.counter.Session.Dispatch, build(wake), limit)
 	returned = true
 	if err != nil {

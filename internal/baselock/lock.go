@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -139,11 +140,7 @@ func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining 
 	}
 	cmd := b.Kind.Acquire(subject)
 	returned := false
-	defer func() { // a hook of the client may panic on this goroutine, after the server has granted the lock
-		if !returned {
-			o.doubted()
-		}
-	}()
+	defer raise.Unless(&returned, o.doubted) // a hook of the client may panic here, after the server has granted the lock
 	h, remaining, err = b.attemptAs(ctx, o, cmd, try)
 	returned = true
 	switch {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -31,12 +32,10 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 	lease := o.leaseWithin(time.Now(), set.FirstLease())
 	cmd := o.reentry(want, lease)
 	returned := false
-	defer func() { // a hook of the client may panic on this goroutine, and nothing else of the owner could be sent
-		if !returned {
-			o.doubted()
-			o.unlockSend()
-		}
-	}()
+	defer raise.Unless(&returned, func() { // a hook of the client may panic here, and nothing else of the owner could be sent
+		o.doubted()
+		o.unlockSend()
+	})
 	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(try)})
 	returned = true
 	if err != nil {

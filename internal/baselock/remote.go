@@ -7,6 +7,7 @@ import (
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/session"
@@ -81,12 +82,10 @@ func (b *Base) sit(ctx context.Context, line *cohort.Cohort, set *settings.Setti
 	p := line.Candidacy.Ask(b.Session.NextOwner)
 	o := newOwnerAs(b, set, p.Owner)
 	returned := false
-	defer func() { // a hook of the client may panic on this goroutine
-		if !returned {
-			line.Candidacy.Failed(p)
-			o.doubted()
-		}
-	}()
+	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine
+		line.Candidacy.Failed(p)
+		o.doubted()
+	})
 	cmd := b.Kind.Queue.Enqueue(o.subject(1, set.FirstLease()), b.rowKeys, patience(set), !passable(set))
 	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(false)})
 	returned = true

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -16,11 +17,7 @@ func (b *Base) tell(set *settings.Settings, h *hold, start time.Time) {
 	}
 	o := h.owner
 	returned := false
-	defer func() {
-		if !returned {
-			h.decline()
-		}
-	}()
+	defer raise.Unless(&returned, h.decline)
 	h.observe(settings.Acquired, start, nil)
 	returned = true
 	o.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rlock"
 )
@@ -46,17 +47,15 @@ func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool
 	}
 	cmd := rlock.AcquireAll(wants)
 	returned := false
-	defer func() { // a hook of the client may panic on this goroutine, or an observer
-		if !returned {
-			for i, o := range owners {
-				if i < len(got) {
-					go got[i].(*hold).decline()
-				} else {
-					o.doubted()
-				}
+	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, or an observer
+		for i, o := range owners {
+			if i < len(got) {
+				go got[i].(*hold).decline()
+			} else {
+				o.doubted()
 			}
 		}
-	}()
+	})
 	limit := delivery.Limit{Outage: owners[0].set.OutageFor(try), Apart: true}
 	reply, receipt, err := delivery.Deliver(ctx, bases[0].Session.Dispatch, cmd, limit)
 	switch {

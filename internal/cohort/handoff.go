@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
 // A Giver is a holder of this process that gives back what a cohort is for.
@@ -71,11 +72,7 @@ func (r *Registry) Release(key Key, g Giver) Release {
 // handOn ends the claim if the giver panics, as an observer of the program may.
 func handOn(g Giver, c *Cohort, claim Claim) (grant any, poll time.Duration) {
 	returned := false
-	defer func() {
-		if !returned {
-			claim.End()
-		}
-	}()
+	defer raise.Unless(&returned, claim.End)
 	grant, poll = g.HandOn(c, claim.Who())
 	returned = true
 	return grant, poll

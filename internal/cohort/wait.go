@@ -3,6 +3,8 @@ package cohort
 import (
 	"context"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
 // A Verdict is what one attempt found out.
@@ -85,11 +87,7 @@ func (q *Queue) wait(ctx context.Context, request *Request, attempt func(ctx con
 // program that recovers from it would find the queue blocked for ever.
 func (q *Queue) ask(ctx context.Context, w *waiter, attempt func(ctx context.Context) (Verdict, error)) (Verdict, error) {
 	returned := false
-	defer func() {
-		if !returned {
-			q.leave(w, true)
-		}
-	}()
+	defer raise.Unless(&returned, func() { q.leave(w, true) })
 	v, err := attempt(ctx)
 	returned = true
 	return v, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -57,11 +58,9 @@ func ChangeThen[R any](ctx context.Context, c *Counter, set *settings.Settings,
 	cmd := build(op.Wake, op.Call)
 	limit := delivery.Limit{Outage: set.OutageFor(false), Memory: resendWithin}
 	returned := false
-	defer func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
-		if !returned {
-			go resolve(op, cmd, inDoubt(op), false, nil, over)
-		}
-	}()
+	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
+		go resolve(op, cmd, inDoubt(op), false, nil, over)
+	})
 	reply, receipt, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, limit)
 	if unchanged(reply, receipt, err) {
 		reply, err = bar(ctx, op, reply, receipt, limit.Outage)
@@ -85,11 +84,7 @@ func giveBack[R any](ctx context.Context, op Operation, cmd scripts.Command[R], 
 	c := op.counter
 	limit := delivery.Limit{Outage: c.defaults.ReleaseTimeout, Total: c.defaults.ReleaseTimeout, Stubborn: true, Memory: resendWithin}
 	returned := false
-	defer func() { // as in ChangeThen
-		if !returned {
-			go resolve(op, cmd, inDoubt(op), true, how, nil)
-		}
-	}()
+	defer raise.Unless(&returned, func() { go resolve(op, cmd, inDoubt(op), true, how, nil) }) // as in ChangeThen
 	reply, receipt, err := delivery.Within(ctx, c.Session.Dispatch, cmd, limit)
 	if unchanged(reply, receipt, err) {
 		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), receipt.Sent.Add(limit.Total))

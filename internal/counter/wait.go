@@ -9,6 +9,7 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -110,11 +111,7 @@ func (c *Counter) tell(set *settings.Settings, start time.Time, s Seeker, err er
 		return nil
 	}
 	returned := false
-	defer func() {
-		if !returned {
-			s.Abandon()
-		}
-	}()
+	defer raise.Unless(&returned, s.Abandon)
 	c.observe(set, settings.Acquired, s.Owner(), time.Since(start), nil)
 	returned = true
 	return nil

@@ -42,7 +42,7 @@ var table = map[string][]string{
 	"internal/settings":  {"internal/errs"},
 	"internal/keys":      nil,
 	"internal/holds":     nil,
-	"internal/cohort":    {"internal/jitter", "internal/clock", "internal/watchdog"},
+	"internal/cohort":    {"internal/jitter", "internal/clock", "internal/watchdog", "internal/raise"},
 	"internal/clock":     nil,
 	"internal/jitter":    nil,
 	"internal/raise":     nil,

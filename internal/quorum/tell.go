@@ -7,6 +7,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -17,11 +18,7 @@ func (h *Hold) Tell(ctx context.Context, start time.Time) {
 		return
 	}
 	returned := false
-	defer func() {
-		if !returned {
-			h.Decline()
-		}
-	}()
+	defer raise.Unless(&returned, h.Decline)
 	for carried := range holds.Carried(ctx) {
 		other, ok := carried.(*Hold)
 		h.inner = h.inner || ok && other.terms.Noun == h.terms.Noun && other.terms.Name == h.terms.Name && other.kept()

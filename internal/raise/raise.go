@@ -51,6 +51,14 @@ func Here(fn func(), failed func(*Panic)) {
 	returned = true
 }
 
+// Unless is to be deferred by what the program's own code may keep from returning, by a panic or a runtime.Goexit. It calls
+// failed then, and the panic goes on behind it.
+func Unless(returned *bool, failed func()) {
+	if !*returned {
+		failed()
+	}
+}
+
 // Go runs fn on a goroutine of its own, and there done, with what fn has panicked with; nil when fn has returned.
 func Go(fn func(), done func(*Panic)) {
 	go func() {
