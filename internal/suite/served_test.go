@@ -1,0 +1,101 @@
+package suite_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/permitsemaphore"
+	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/semaphore"
+)
+
+// With 200 processes that wait for one name, an operation that is served costs the server eight scripts at most, for those
+// primitives of which a release wakes one process. The write side of rwlock is not among them: its release wakes all.
+func TestHowManyScriptsAServedOperationCostsBeside200WaitingProcesses(t *testing.T) {
+	const processes, turns, bound = 200, 1000, 8
+	seldom := redlatch.WithPoll(30 * time.Second) // on a slow machine polls would be counted
+	locker := func(of func(redlatch.Client) redlatch.Locker, opts ...redlatch.Option) func(redlatch.Client) func(context.Context) (func(context.Context) error, error) {
+		return func(client redlatch.Client) func(context.Context) (func(context.Context) error, error) {
+			lock := of(client)
+			return func(ctx context.Context) (func(context.Context) error, error) {
+				hold, err := lock.Lock(ctx, opts...)
+				if err != nil {
+					return nil, err
+				}
+				return hold.Unlock, nil
+			}
+		}
+	}
+	plain := func(c redlatch.Client) redlatch.Locker { return rlock.New(c, "served", seldom) }
+	for what, of := range map[string]func(redlatch.Client) func(context.Context) (func(context.Context) error, error){
+		"rlock":           locker(plain),
+		"rlock WithLease": locker(plain, redlatch.WithLease(time.Minute)),
+		"fencedlock":      locker(func(c redlatch.Client) redlatch.Locker { return fencedlock.New(c, "served", seldom) }),
+		"fairlock":        locker(func(c redlatch.Client) redlatch.Locker { return fairlock.New(c, "served", seldom) }),
+		"semaphore": func(c redlatch.Client) func(context.Context) (func(context.Context) error, error) {
+			s := semaphore.New(c, "served", seldom)
+			_, err := s.TrySetPermits(t.Context(), 4)
+			require.NoError(t, err)
+			return func(ctx context.Context) (func(context.Context) error, error) {
+				return func(ctx context.Context) error { return s.Release(ctx, 1) }, s.Acquire(ctx, 1)
+			}
+		},
+		"permitsemaphore": func(c redlatch.Client) func(context.Context) (func(context.Context) error, error) {
+			s := permitsemaphore.New(c, "served", seldom)
+			_, err := s.TrySetPermits(t.Context(), 4)
+			require.NoError(t, err)
+			return func(ctx context.Context) (func(context.Context) error, error) {
+				p, err := s.Acquire(ctx, 1)
+				if err != nil {
+					return nil, err
+				}
+				return p.Release, nil
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			srv := redistest.Process(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			served := make(chan struct{})
+			var all sync.WaitGroup
+			for range processes {
+				take := of(srv.Client(t))
+				all.Go(func() {
+					for {
+						release, err := take(ctx)
+						if err != nil {
+							return
+						}
+						time.Sleep(time.Millisecond)
+						select {
+						case served <- struct{}{}:
+						case <-ctx.Done():
+						}
+						_ = release(context.WithoutCancel(ctx))
+					}
+				})
+			}
+			for range processes {
+				<-served // all have come by then, more or less
+			}
+			before := srv.Scripts(t)
+			for range turns {
+				<-served
+			}
+			cost := float64(srv.Scripts(t)-before) / turns
+			cancel()
+			all.Wait()
+			t.Logf("%s: %.1f scripts an operation", what, cost)
+			require.Less(t, cost, float64(bound))
+		})
+	}
+}
