@@ -24,33 +24,33 @@ var errNotHandedOff = errors.New("redlatch: the lock was not handed off")
 // handOffAtomically releases the lock and acquires it for the waiter in one. An error that is certain to have changed nothing is
 // errNotHandedOff: the lock is to be released.
 func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in *cohort.Cohort, claim cohort.Claim) error {
-	next := claim.Who().(*owner)
+	promise := promised(claim)
+	defer promise.broken()
+	next := promise.to
 	to, from := next.subject(1, next.set.FirstLease()), o.subject(0, 0)
 	to.Block = o.blockFor(next, in)
 	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
-	done := next.promised(claim)
-	defer func() { done(nil) }()
 	wake, err := o.base.wakeWithin(ctx, limit.Total)
 	if err != nil {
-		done = func(**hold) {}
+		promise.over = true
 		claim.End()
 		return errNotHandedOff
 	}
 	from.Wake = wake
 	cmd := o.handing(next)(from, to)
 	reply, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
-	var given *hold
 	switch {
 	case err != nil:
-		next.abandon(delivery.AsFailure(err), cmd)
+		promise.failed(err, cmd)
 	case reply.Held:
 		o.streak.Scripts++
 		o.streak.Given++
 		o.confirmed(receipt.Sent)
 		streak := *o.streak // those that have left o may still look at its news
-		given = next.follows(&streak, receipt, reply)
+		promise.kept(&streak, receipt, reply)
+	default:
+		promise.refused()
 	}
-	done(&given)
 	if err != nil && !delivery.AsFailure(err).Doubt {
 		return errNotHandedOff
 	}
@@ -67,35 +67,6 @@ func (o *owner) handing(next *owner) func(from, to Subject) scripts.Command[scri
 		return o.base.Kind.Share.Turn
 	}
 	return nil
-}
-
-// promised is for an owner that a script is to make hold in the place of another one: its waiter is claimed. done ends the
-// claim, with what the waiter is given. A nil hold has the waiter ask, under a fresh identity, and nil alone says that it is not
-// known what became of the script; after another call it does nothing. An earlier send of the script that is executed late finds
-// the former owner gone, and does nothing.
-func (o *owner) promised(claim cohort.Claim) (done func(given **hold)) {
-	over := false
-	return func(given **hold) {
-		switch {
-		case over:
-		case given == nil: // a hook of the client has panicked on this goroutine
-			claim.Refuse(newOwner(o.base, o.set))
-			o.doubted()
-		case *given == nil:
-			claim.Refuse(newOwner(o.base, o.set))
-		case !claim.Give(*given, o.base.poll(o.set)):
-			go (*given).decline()
-		}
-		over = true
-	}
-}
-
-// follows makes the owner hold that a script has put in another one's place. It is nil where the answer came too late, which is
-// the waiter's reason to ask.
-func (o *owner) follows(streak *cohort.Streak, receipt delivery.Receipt, reply attemptReply) *hold {
-	o.streak = streak
-	given, _, _ := o.accept(receipt, o.set.FirstLease(), reply)
-	return given
 }
 
 // decline gives back a hold that no waiter takes, because the waiter that it was handed to has left.

@@ -138,16 +138,16 @@ func (b *Base) settle(line *cohort.Cohort, p *cohort.Candidate, set *settings.Se
 // says that whoever waits in this process sits there, or was sent the message to everybody.
 func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due cohort.Release) (all bool, err error) {
 	b, in := o.base, due.Cohort
-	var next *owner
-	done := func(**hold) {}
+	var promise *promise // nil: the streak is not over, or no call of this process waits
 	if in != nil {
-		next = due.Claim.Who().(*owner)
-		done = next.promised(due.Claim)
-		defer func() { done(nil) }()
+		promise = promised(due.Claim)
+		defer promise.broken()
 	}
 	wake, err := b.wakeWithin(ctx, limit.Total)
 	if err != nil {
-		done(new(*hold))
+		if promise != nil {
+			promise.refused()
+		}
 		o.pending()
 		return false, o.unconfirmed(err, false)
 	}
@@ -158,7 +158,8 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 		turn.Token = s.Token
 	}
 	var p *cohort.Candidate
-	if next != nil {
+	if promise != nil {
+		next := promise.to
 		to := next.subject(1, next.set.FirstLease())
 		turn.Next, turn.NextLease, turn.Block = to.Owner, to.Lease, o.blockFor(next, in)
 		if b.sits(in, next.set) {
@@ -186,19 +187,17 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	}
 	b.leftOpen(reply)
 	switch {
-	case next == nil:
+	case promise == nil:
 	case err != nil:
-		next.abandon(delivery.AsFailure(err), scripts.Map(cmd, func(r row.Release) attemptReply { return r.Kept }))
-		done(new(*hold))
+		promise.failed(err, scripts.Map(cmd, func(r row.Release) attemptReply { return r.Kept }))
 	case reply.Kept.Held:
 		begun := b.begins(cohort.Streak{Began: clock.Now(), News: receipt.Sent, Alone: true, ClosedSince: o.streak.Shut()})
-		given := next.follows(begun, receipt, reply.Kept)
-		done(&given)
+		promise.kept(begun, receipt, reply.Kept)
 	default:
 		if reply.Open {
 			in.CloseSince(time.Time{})
 		}
-		done = func(**hold) {}
+		promise.over = true
 		due.Claim.Yield()
 		if reply.Passed {
 			in.Yields() // others have it already

@@ -1,0 +1,55 @@
+package baselock
+
+import (
+	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+// A promise is a waiter that is claimed because a script is to make it hold, in the place of another owner of its process. The sender of
+// the script ends the promise, by one of the methods below or by the end of the claim. An earlier send of the script that is
+// executed late finds the former owner gone, and does nothing.
+type promise struct {
+	to    *owner
+	claim cohort.Claim
+	over  bool
+}
+
+func promised(claim cohort.Claim) *promise {
+	return &promise{to: claim.Who().(*owner), claim: claim}
+}
+
+// kept has the waiter hold, as the script has answered. If that came too late the waiter asks.
+func (p *promise) kept(streak *cohort.Streak, receipt delivery.Receipt, reply attemptReply) {
+	p.to.streak = streak
+	given, _, _ := p.to.accept(receipt, p.to.set.FirstLease(), reply)
+	if given == nil {
+		p.refused()
+		return
+	}
+	p.over = true
+	if !p.claim.Give(given, p.to.base.poll(p.to.set)) {
+		go given.decline()
+	}
+}
+
+// refused has the waiter ask for itself, under a fresh identity.
+func (p *promise) refused() {
+	p.over = true
+	p.claim.Refuse(newOwner(p.to.base, p.to.set))
+}
+
+// failed is refused where the script may have been executed, or may still be. What it has taken is given back.
+func (p *promise) failed(err error, cmd scripts.Command[attemptReply]) {
+	p.to.abandon(delivery.AsFailure(err), cmd)
+	p.refused()
+}
+
+// broken is to be deferred. It is failed where a hook of the client has panicked on the goroutine that sends the script: else the
+// waiter would be promised the lock for ever.
+func (p *promise) broken() {
+	if !p.over {
+		p.refused()
+		p.to.doubted()
+	}
+}
