@@ -274,6 +274,16 @@ func TestASemaphore(t *testing.T) {
 		{"a refusal where there are too few", models.Explained, `
 			a1 10-12 permits n=2 leave=30-32
 			b1 13-14 permits n=2 try refused`},
+		{"a refusal while one that is given back has gone to another of its process, and the rest is on its way", models.Explained, `
+			c1 10-12 permits n=1 leave=40-41
+			a1 10-12 permits n=2 leave=20-24
+			a2 19-21 permits n=1 leave=30-31
+			b1 22-23 permits n=1 try refused`},
+		{"a refusal after the rest is back", models.Convicted, `
+			c1 10-12 permits n=1 leave=40-41
+			a1 10-12 permits n=2 leave=20-24
+			a2 19-21 permits n=1 leave=30-31
+			b1 25-26 permits n=1 try refused`},
 		{"those that were perhaps given back", models.Explained, `
 			a1 10-12 permits n=3 leave=40
 			b1 41-42 permits n=1 leave=50-51`},

@@ -162,14 +162,19 @@ func (s *scene) takenAway(a *history.Act) history.Time {
 	return history.Never
 }
 
-// judged tells whether a refusal can be judged: no other call waited then, the outcome of every call was known, and no request
-// can have been executed again. An object without a bound is held together with others, and may be refused on account of them.
+// judged tells whether a refusal can be judged: no other call waited then, the outcome of every call was known, no request
+// can have been executed again, and no release of several permits was under way. Of these permits one may have gone to a waiter of the same
+// process, and the rest be on its way to the server. An object without a bound is held together with others, and may be
+// refused on account of them.
 func (s *scene) judged(a *history.Act) bool {
 	if s.Bound == 0 || a.Within != nil || len(s.Outside) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(s.Acts, func(other *history.Act) bool {
 		hindered := s.Hindered(other.Client, other.Called, other.Back)
+		if other.N > 1 && other.Outcome == history.Got && other.Leaving <= a.Back && a.Called <= other.Over {
+			return true
+		}
 		if other == a || other.Try && !unknown(other) && !hindered {
 			return false
 		}
