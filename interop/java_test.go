@@ -82,10 +82,12 @@ func (a *javaActor) granted(op string, o object, more fields) error {
 }
 
 // unsubscribed is the error of a wait, which is that somebody else has it where the wait ended before the waiter had
-// subscribed: Redisson up to 4.3.1 can say so.
+// subscribed. Redisson up to 4.3.1 can say so; Redisson 3.17.7 may say instead that its subscription was cancelled.
 func unsubscribed(err error) error {
-	if strings.Contains(err.Error(), "Unable to acquire subscription lock after") {
-		return errBusy
+	for _, text := range []string{"Unable to acquire subscription lock after", "java.util.concurrent.CancellationException"} {
+		if strings.Contains(err.Error(), text) {
+			return errBusy
+		}
 	}
 	return err
 }
