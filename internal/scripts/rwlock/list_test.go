@@ -126,6 +126,12 @@ func TestTheListOfOurReaders(t *testing.T) {
 func TestAScriptThatAsksForMarkersHasChangedNothing(t *testing.T) {
 	client := redistest.Watched(t).Client(t)
 	stranger := "a b%\n:" + java
+	read := func() { // a stranger reads
+		ctx := t.Context()
+		require.NoError(t, client.FlushAll(ctx).Err())
+		require.NoError(t, client.HSet(ctx, key, "mode", "read", a, "1", stranger, "2").Err())
+		require.NoError(t, client.Set(ctx, "{rw}:"+stranger+":rwlock_timeout:2", "1", time.Minute).Err())
+	}
 	for name, c := range map[string]interface {
 		Cmder(ctx context.Context, withSource bool) redis.Cmder
 	}{
@@ -134,12 +140,10 @@ func TestAScriptThatAsksForMarkersHasChangedNothing(t *testing.T) {
 		"status": rwlock.Status(key, a, rwlock.Read), "force": rwlock.Force(key, rwlock.Read, wake), "inspect": rwlock.Inspect(key),
 	} {
 		ctx := t.Context()
-		require.NoError(t, client.FlushAll(ctx).Err())
-		require.NoError(t, client.HSet(ctx, key, "mode", "read", a, "1", stranger, "2").Err())
+		read()
 		if name == "release write" {
 			require.NoError(t, client.HSet(ctx, key, "mode", "write", aw, "1").Err())
 		}
-		require.NoError(t, client.Set(ctx, "{rw}:"+stranger+":rwlock_timeout:2", "1", time.Minute).Err())
 		before, err := client.HGetAll(ctx, key).Result()
 		require.NoError(t, err)
 		require.ErrorContains(t, client.Process(ctx, c.Cmder(ctx, true)), "REDLATCH-KEYS", name)
@@ -148,6 +152,7 @@ func TestAScriptThatAsksForMarkersHasChangedNothing(t *testing.T) {
 		require.Equal(t, before, after, name)
 		require.EqualValues(t, 2, client.DBSize(ctx).Val(), name)
 	}
+	read()
 	attempt, err := Send(t.Context(), client, rwlock.AcquireWrite(key, bw, lease, quiet))
 	require.NoError(t, err)
 	require.Greater(t, attempt.Remaining, lease, "it was given the marker of the stranger")
