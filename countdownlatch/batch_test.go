@@ -42,8 +42,8 @@ func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	return next
 }
 
-// together makes a latch of that count, lets the first of so many count-downs be under way, then the others come. It returns their
-// errors, and nil for one whose goroutine has panicked.
+// together makes a latch of that count, and lets so many count-downs come: the others while the first is under way. It returns the errors
+// of all. The error of a count-down whose goroutine has panicked is nil.
 func together(t *testing.T, count int64, calls int, pass func(nth int64, execute func() error, first <-chan struct{}) error) (errs []error, g *gate, client *redis.Client) {
 	t.Helper()
 	_, client = redistest.InMemory(t)

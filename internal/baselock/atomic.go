@@ -32,8 +32,7 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
 	wake, err := o.base.wakeWithin(ctx, limit.Total)
 	if err != nil {
-		promise.over = true
-		claim.End()
+		promise.end(cohort.Claim.End)
 		return errNotHandedOff
 	}
 	from.Wake = wake

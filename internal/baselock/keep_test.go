@@ -113,7 +113,8 @@ func TestWhoWasPromisedTheLockByAReleaseOfUnknownOutcomeHasItOnce(t *testing.T) 
 	}
 }
 
-// Who only polls is in no process queue and listens to nothing. To it a lock that is handed on again and again is never free.
+// A process that only polls is in no process queue and listens to nothing. It would never find a lock free that is handed on again and
+// again.
 func TestATryOfAnotherProcessSucceedsBesideALockThatIsNeverFree(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		b, other := k.lockOf(&plain), k.foreign()

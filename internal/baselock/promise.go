@@ -15,6 +15,12 @@ type promise struct {
 	over  bool
 }
 
+// end is for a sender that ends the claim itself.
+func (p *promise) end(claimed func(cohort.Claim)) {
+	p.over = true
+	claimed(p.claim)
+}
+
 func promised(claim cohort.Claim) *promise {
 	return &promise{to: claim.Who().(*owner), claim: claim}
 }

@@ -133,9 +133,10 @@ func (b *Base) settle(line *cohort.Cohort, p *cohort.Candidate, set *settings.Se
 	go o.giveUp()
 }
 
-// handOffRemotely releases the lock to the first in the row, or for everybody. When the streak is over those behind o in its
-// own process sit down at the end of the row, and the first of them, which is claimed, holds if no other process sits there. all
-// says that whoever waits in this process sits there, or was sent the message to everybody.
+// handOffRemotely releases the lock to the first process in the process queue, or for all. When the streak is over, the process of o
+// enters the queue at its end for the waiters behind o. The first of these waiters is claimed, and holds if no other process is
+// in the queue. all says that the release has left no waiter of this process out: the process is in the queue, or the message went to
+// all processes.
 func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due cohort.Release) (all bool, err error) {
 	b, in := o.base, due.Cohort
 	var promise *promise // nil: the streak is not over, or no call of this process waits
@@ -197,8 +198,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 		if reply.Open {
 			in.CloseSince(time.Time{})
 		}
-		promise.over = true
-		due.Claim.Yield()
+		promise.end(cohort.Claim.Yield)
 		if reply.Passed {
 			in.Yields() // others have it already
 		}

@@ -171,8 +171,8 @@ func (w *waiter) holds(h *hold) cohort.Verdict {
 	return v
 }
 
-// offer is what a waiter says to whoever may hand the lock over to it: the owner that is to hold. One that wants
-// replicas to acknowledge its acquisition has to make it itself.
+// offer is what a waiter tells the holders of its process, one of which may hand the lock on to it: the owner that is to hold. A waiter
+// that wants replicas to acknowledge its acquisition has no offer, because it has to acquire itself.
 func (b *Base) offer(set *settings.Settings, held bool) *cohort.Request {
 	if b.Kind.HandOff == nil || set.Replicas > 0 {
 		return nil

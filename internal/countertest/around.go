@@ -11,7 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// Who gets a unit is told so, and who does not; of a latch nobody gets anything.
+// A call that gets a unit has an event that says so, and so has a call that is refused. No call gets anything of a latch.
 func observed(l *lab) {
 	l.shut(2)
 	var events []redlatch.Event

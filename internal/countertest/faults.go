@@ -36,7 +36,7 @@ func (*meddler) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	return next
 }
 
-// prompt is a counter whose client meddles, with n raises left, of which the server knows all scripts.
+// prompt makes a counter with n raises left. Its client has the meddler as a hook, and the server knows all scripts already.
 func (l *lab) prompt(n int64) (Counter, *meddler) {
 	l.shut(n + 3)
 	m := &meddler{}
