@@ -59,7 +59,7 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 			return err
 		}
 		limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
-		next.Step, next.Cohort = cohort.Unclaimed, nil
+		next.Cohort = nil
 	}
 	hears := o.hears() // who comes later, or is not subscribed yet, is woken by us
 	if held && o.base.row != "" {
