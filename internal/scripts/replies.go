@@ -63,35 +63,14 @@ func Number(element any) (int64, error) {
 	return 0, fmt.Errorf("answered %v (%T) where a number was expected", element, element)
 }
 
-// Numbers reads an array of as many integers as there is room for.
-func Numbers(reply Reply, room []int64) (err error) {
-	if len(reply.List) != len(room) {
-		return fmt.Errorf("answered %d elements where %d numbers were expected", len(reply.List), len(room))
-	}
-	for i, element := range reply.List {
-		if room[i], err = Number(element); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Bools reads an array of n elements that are 1 for yes and 0 for no.
 func Bools(reply Reply, n int) ([]bool, error) {
-	if len(reply.List) != n {
-		return nil, fmt.Errorf("answered for %d of %d", len(reply.List), n)
-	}
+	e := reply.Elements()
 	all := make([]bool, n)
-	for i, element := range reply.List {
-		one, err := Number(element)
-		if err != nil {
-			return nil, err
-		}
-		if all[i], err = Bool(Reply{Int: one}); err != nil {
-			return nil, err
-		}
+	for i := range all {
+		all[i] = e.Bool()
 	}
-	return all, nil
+	return all, e.End()
 }
 
 // Count checks a number that says how many of several things something is true of, or a place among them.
@@ -102,11 +81,8 @@ func Count(number int64, least, most int) (int, error) {
 	return int(number), nil
 }
 
-// The values of PTTL that are no times.
-const (
-	noKey = -2 // the key does not exist
-	noEnd = -1 // it has no TTL
-)
+// noEnd is a time without end.
+const noEnd = -1
 
 // longest is what every longer time in a reply counts as. A key may live for longer than a Duration can say, and a sum of
 // two times has to fit as well.
@@ -131,16 +107,6 @@ func Moment(milliseconds int64) error {
 	return nil
 }
 
-// TTL reads a reply of PTTL: whether the key exists, and how long it still lives, negative when without end.
-func TTL(element any) (exists bool, ttl time.Duration, err error) {
-	milliseconds, err := Number(element)
-	if err != nil || milliseconds == noKey {
-		return false, 0, err
-	}
-	ttl, err = Time(milliseconds)
-	return err == nil, ttl, err
-}
-
 // acquired is what many scripts answer when the owner holds the lock; their other answers are times.
 const acquired = -3
 
@@ -156,12 +122,8 @@ func Taken(reply Reply) (Attempt, error) {
 
 // OfOwner decodes a Status: a reply of PTTL, and a count.
 func OfOwner(reply Reply) (status Status, err error) {
-	if len(reply.List) != 2 {
-		return status, fmt.Errorf("answered %d elements where a TTL and a count were expected", len(reply.List))
-	}
-	if status.Exists, status.TTL, err = TTL(reply.List[0]); err != nil {
-		return status, err
-	}
-	status.Holds, err = Number(reply.List[1])
-	return status, err
+	e := reply.Elements()
+	status.Exists, status.TTL = e.TTL()
+	status.Holds = e.Number()
+	return status, e.End()
 }

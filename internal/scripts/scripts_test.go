@@ -139,11 +139,13 @@ func TestTTLTellsAbsenceFromEndlessness(t *testing.T) {
 		int64(0):    {true, 0},
 		int64(1500): {true, 1500 * time.Millisecond},
 	} {
-		exists, ttl, err := scripts.TTL(element)
-		require.NoError(t, err)
+		e := scripts.Reply{List: []any{element}}.Elements()
+		exists, ttl := e.TTL()
+		require.NoError(t, e.End())
 		require.Equal(t, want.exists, exists, "%v", element)
 		require.Equal(t, want.ttl, ttl, "%v", element)
 	}
-	_, _, err := scripts.TTL("soon")
-	require.Error(t, err)
+	e := scripts.Reply{List: []any{"soon"}}.Elements()
+	_, _ = e.TTL()
+	require.Error(t, e.End())
 }

@@ -1,7 +1,7 @@
 package countdownlatch
 
 import (
-	"fmt"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -156,34 +156,19 @@ func fate(word string) Fate {
 }
 
 func stateOf(reply scripts.Reply) (s State, err error) {
-	if len(reply.List) != 4 {
-		return s, fmt.Errorf("answered %d elements where four were expected", len(reply.List))
-	}
-	count, _ := reply.List[0].(string)
-	if s.Exists = count != ""; s.Exists {
-		if s.Count, err = scripts.Number(count); err != nil {
-			return s, err
-		}
-	}
-	exists, left, err := scripts.TTL(reply.List[1])
-	if err != nil {
-		return s, err
-	}
+	e := reply.Elements()
+	count := e.Text()
+	exists, left := e.TTL()
 	s.TTL = -1
 	if exists && left >= 0 {
 		s.TTL = left
 	}
-	if s.Now, err = scripts.Number(reply.List[2]); err != nil {
-		return s, err
+	s.Now = e.Moment()
+	record := e.Array()
+	s.Record = record.Pairs()
+	err = errors.Join(e.End(), record.End())
+	if s.Exists = count != ""; s.Exists && err == nil {
+		s.Count, err = scripts.Number(count)
 	}
-	if err = scripts.Moment(s.Now); err != nil {
-		return s, err
-	}
-	fields, _ := reply.List[3].([]any)
-	s.Record = make(map[string]string, len(fields)/2)
-	for i := 0; i+1 < len(fields); i += 2 {
-		field, _ := fields[i].(string)
-		s.Record[field], _ = fields[i+1].(string)
-	}
-	return s, nil
+	return s, err
 }

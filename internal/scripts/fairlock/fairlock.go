@@ -137,64 +137,32 @@ func appendWaiters(args []any, waiters []Waiter) []any {
 }
 
 func answer(reply scripts.Reply, others int) (a Answer, err error) {
-	const before, whole = 3, 5 // elements in front, without and with what is known of the queue
-	n := len(reply.List)
-	if n != before && n < whole {
-		return a, fmt.Errorf("answered %d elements where %d or at least %d were expected", n, before, whole)
+	e := reply.Elements()
+	a.Held, a.Again, a.Place = e.Bool(), e.Time(), e.Count(-1, math.MaxInt32)
+	if !e.More() {
+		return a, e.End()
 	}
-	var numbers [whole]int64
-	for i, element := range reply.List[:min(n, whole)] {
-		if numbers[i], err = scripts.Number(element); err != nil {
-			return a, err
-		}
-	}
-	if a.Held, err = scripts.Bool(scripts.Reply{Int: numbers[0]}); err != nil {
-		return a, err
-	}
-	if a.Again, err = scripts.Time(numbers[1]); err != nil {
-		return a, err
-	}
-	if a.Place, err = scripts.Count(numbers[2], -1, math.MaxInt32); err != nil || n == before {
-		return a, err
-	}
-	a.Whole, a.At = true, numbers[3]
-	if err = scripts.Moment(a.At); err != nil {
-		return a, err
-	}
-	if a.Foreign, err = scripts.Bool(scripts.Reply{Int: numbers[4]}); err != nil {
-		return a, err
-	}
+	a.Whole, a.At, a.Foreign = true, e.Moment(), e.Bool()
 	if a.Held {
-		a.Row, err = row(reply.List[whole:])
+		a.Row, err = row(&e)
 		return a, err
 	}
-	for _, element := range reply.List[whole:] {
-		number, err := scripts.Number(element)
-		if err != nil {
-			return a, err
-		}
-		place, err := scripts.Count(number, -1, math.MaxInt32)
-		if err != nil {
-			return a, err
-		}
-		a.Places = append(a.Places, place)
+	for range others {
+		a.Places = append(a.Places, e.Count(-1, math.MaxInt32))
 	}
-	if n := len(a.Places); n != others {
-		return a, fmt.Errorf("answered the places of %d waiters where %d were asked for", n, others)
-	}
-	return a, nil
+	return a, e.End()
 }
 
-// row reads the numbers of owners.
-func row(elements []any) (numbers []string, err error) {
-	for _, element := range elements {
-		number, ok := element.(string)
-		if _, err := strconv.ParseUint(number, 10, 64); !ok || err != nil {
-			return nil, fmt.Errorf("answered %v (%T) where the number of an owner was expected", element, element)
+// row reads the numbers of owners, which are the rest.
+func row(e *scripts.Elements) (numbers []string, err error) {
+	for e.More() {
+		number := e.Text()
+		if _, err := strconv.ParseUint(number, 10, 64); err != nil {
+			return nil, fmt.Errorf("answered %q where the number of an owner was expected", number)
 		}
 		numbers = append(numbers, number)
 	}
-	return numbers, nil
+	return numbers, e.End()
 }
 
 // A Message is what a process is told.
@@ -253,23 +221,9 @@ func Pass(key string, w Waiter, wake scripts.Wake, load Load) scripts.Command[Tu
 	names, channel := keysOf(key)
 	args := load.append(releaseArgs(w, wake, channel))
 	return scripts.Array(release, names, args, func(reply scripts.Reply) (t Turn, err error) {
-		if n := len(reply.List); n < 2 {
-			return t, fmt.Errorf("answered %d elements where at least 2 were expected", n)
-		}
-		held, err := scripts.Number(reply.List[0])
-		if err != nil {
-			return t, err
-		}
-		if t.Held, err = scripts.Bool(scripts.Reply{Int: held}); err != nil {
-			return t, err
-		}
-		if t.At, err = scripts.Number(reply.List[1]); err == nil {
-			err = scripts.Moment(t.At)
-		}
-		if err != nil {
-			return t, err
-		}
-		t.Row, err = row(reply.List[2:])
+		e := reply.Elements()
+		t.Held, t.At = e.Bool(), e.Moment()
+		t.Row, err = row(&e)
 		return t, err
 	}).Whole()
 }

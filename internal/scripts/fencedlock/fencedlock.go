@@ -62,15 +62,13 @@ func (i *Issuer) Acquire(key, tokenKey, owner string, lease time.Duration) scrip
 // already is a repetition: it answers the same tokens. They are above last, the last that the former has.
 func (i *Issuer) HandOver(key, tokenKey, from, to string, lease time.Duration, last, tokens int64) scripts.Command[scripts.Attempt] {
 	args := []any{from, to, scripts.Milliseconds(lease), tokens, last + tokens}
-	return scripts.Array(i.hand, []string{key, tokenKey}, args, func(reply scripts.Reply) (a scripts.Attempt, err error) {
-		var numbers [3]int64
-		if err := scripts.Numbers(reply, numbers[:]); err != nil {
-			return a, err
-		}
-		if a.Held, err = scripts.Bool(scripts.Reply{Int: numbers[0]}); err != nil || !a.Held {
+	return scripts.Array(i.hand, []string{key, tokenKey}, args, func(reply scripts.Reply) (scripts.Attempt, error) {
+		e := reply.Elements()
+		held, last, issued := e.Bool(), e.Number(), e.Number()
+		if err := e.End(); err != nil || !held {
 			return scripts.Attempt{Remaining: -time.Millisecond}, err
 		}
-		return scripts.Block(numbers[1], numbers[2], tokens)
+		return scripts.Block(last, issued, tokens)
 	})
 }
 
@@ -93,16 +91,13 @@ func Reenter(key, tokenKey, owner string, holds int, lease time.Duration, least 
 }
 
 func attempt(reply scripts.Reply) (a scripts.Attempt, err error) {
-	var numbers [2]int64
-	if err := scripts.Numbers(reply, numbers[:]); err != nil {
-		return a, err
+	e := reply.Elements()
+	if a.Held = e.Bool(); a.Held {
+		a.Token = e.Number()
+	} else {
+		a.Remaining = e.Time()
 	}
-	if a.Held, err = scripts.Bool(scripts.Reply{Int: numbers[0]}); a.Held {
-		a.Token = numbers[1]
-	} else if err == nil {
-		a.Remaining, err = scripts.Time(numbers[1])
-	}
-	return a, err
+	return a, e.End()
 }
 
 // Last reads the token issued last, or the greatest that a guard has seen; 0 when there is none.

@@ -24,7 +24,6 @@ package lane
 
 import (
 	"embed"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -93,13 +92,12 @@ var inspect = scripts.Load(folder, "lane/inspect", Value)
 // Inspect reads a counter.
 func Inspect(counter string) scripts.Command[Look] {
 	return scripts.Array(inspect, []string{counter}, nil, func(reply scripts.Reply) (l Look, err error) {
-		if len(reply.List) != 2 {
-			return l, fmt.Errorf("answered %d elements where a value and a TTL were expected", len(reply.List))
+		e := reply.Elements()
+		value := e.Text()
+		l.Exists, l.TTL = e.TTL()
+		if err = e.End(); err == nil && l.Exists {
+			l.Value, err = scripts.Number(value)
 		}
-		if l.Exists, l.TTL, err = scripts.TTL(reply.List[1]); err != nil || !l.Exists {
-			return l, err
-		}
-		l.Value, err = scripts.Number(reply.List[0])
 		return l, err
 	})
 }

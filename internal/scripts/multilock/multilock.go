@@ -14,7 +14,6 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -118,21 +117,13 @@ type Holder struct {
 // Inspect reads who has which value, in the order of the fields.
 func Inspect(key string, fields []string) scripts.Command[[]Holder] {
 	return scripts.Array(inspect, []string{key}, arguments(fields), func(reply scripts.Reply) ([]Holder, error) {
-		if len(reply.List) != 3*len(fields) {
-			return nil, fmt.Errorf("answered %d elements for %d values", len(reply.List), len(fields))
-		}
+		e := reply.Elements()
 		holders := make([]Holder, len(fields))
 		for i := range holders {
-			_, left, err := scripts.TTL(reply.List[3*i+1])
-			if err != nil {
-				return nil, err
-			}
-			holds, err := scripts.Number(reply.List[3*i+2])
-			if err != nil {
-				return nil, err
-			}
-			holders[i] = Holder{Owner: fmt.Sprint(reply.List[3*i]), TTL: left, Holds: holds}
+			holders[i].Owner = e.Text()
+			_, holders[i].TTL = e.TTL()
+			holders[i].Holds = e.Number()
 		}
-		return holders, nil
+		return holders, e.End()
 	})
 }

@@ -1,7 +1,6 @@
 package permitsemaphore
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -24,30 +23,16 @@ type Look struct {
 // Inspect reads a semaphore and at most so many of the permits taken. It changes nothing.
 func Inspect(of Names, most int) scripts.Command[Look] {
 	return scripts.Array(inspect, of.plain(scripts.Wake{}), []any{most}, func(reply scripts.Reply) (l Look, err error) {
-		if len(reply.List) < 3 || len(reply.List)%2 == 0 {
-			return l, fmt.Errorf("answered %d elements where three and pairs were expected", len(reply.List))
-		}
-		if l.Available, err = scripts.Number(reply.List[0]); err != nil {
-			return l, err
-		}
-		if l.Acquired, err = scripts.Number(reply.List[1]); err != nil {
-			return l, err
-		}
-		if l.Exists, l.TTL, err = scripts.TTL(reply.List[2]); err != nil {
-			return l, err
-		}
-		for rest := reply.List[3:]; len(rest) > 0; rest = rest[2:] {
-			id, _ := rest[0].(string)
-			left, err := scripts.Number(rest[1])
-			if err != nil {
-				return l, err
-			}
-			one := Taken{ID: id, Left: NoLease}
-			if left >= 0 {
-				one.Left, _ = scripts.Time(left) // no error: the number is not negative
+		e := reply.Elements()
+		l.Available, l.Acquired = e.Number(), e.Number()
+		l.Exists, l.TTL = e.TTL()
+		for e.More() {
+			one := Taken{ID: e.Text(), Left: NoLease}
+			if left := e.Time(); left >= 0 {
+				one.Left = left
 			}
 			l.First = append(l.First, one)
 		}
-		return l, nil
+		return l, e.End()
 	})
 }

@@ -137,15 +137,12 @@ func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, candidate row.Can
 		return scripts.Integer(script, of.laned(call, wake), args, alone).Needs(3)
 	}
 	return scripts.Array(script, of.laned(call, wake), args, func(reply scripts.Reply) (g lane.Granted, err error) {
-		var numbers [2]int64
-		if err := scripts.Numbers(reply, numbers[:]); err != nil {
+		e := reply.Elements()
+		served, again := e.Count(0, len(wants)), e.Number()
+		if err := e.End(); err != nil {
 			return g, err
 		}
-		served, err := scripts.Count(numbers[0], 0, len(wants))
-		if err != nil {
-			return g, err
-		}
-		return refused(served, numbers[1])
+		return refused(served, again)
 	}).Needs(3)
 }
 
@@ -247,9 +244,8 @@ type Count struct{ Available, Acquired int64 }
 // Status counts the permits, both 0 when there is no semaphore.
 func Status(of Names, wake scripts.Wake) scripts.Command[Count] {
 	return scripts.Array(status, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row}, func(reply scripts.Reply) (c Count, err error) {
-		var numbers [2]int64
-		err = scripts.Numbers(reply, numbers[:])
-		return Count{Available: numbers[0], Acquired: numbers[1]}, err
+		e := reply.Elements()
+		return Count{Available: e.Number(), Acquired: e.Number()}, e.End()
 	}).Needs(2)
 }
 

@@ -29,18 +29,12 @@ func AcquireAll(wants []Want) scripts.Command[AttemptAll] {
 		keys[i] = w.Key
 		args = append(args, w.Owner, scripts.Milliseconds(w.Lease))
 	}
-	return scripts.Array(acquireAll, keys, args, func(reply scripts.Reply) (all AttemptAll, err error) {
-		var numbers [2]int64
-		if err := scripts.Numbers(reply, numbers[:]); err != nil {
-			return all, err
+	return scripts.Array(acquireAll, keys, args, func(reply scripts.Reply) (AttemptAll, error) {
+		e := reply.Elements()
+		busy, remaining := e.Count(0, len(wants)), e.Time()
+		if busy == 0 {
+			return AttemptAll{Held: true}, e.End()
 		}
-		busy, err := scripts.Count(numbers[0], 0, len(wants))
-		if err != nil || busy == 0 {
-			all.Held = err == nil
-			return all, err
-		}
-		all.Busy = busy - 1
-		all.Remaining, err = scripts.Time(numbers[1])
-		return all, err
+		return AttemptAll{Busy: busy - 1, Remaining: remaining}, e.End()
 	})
 }

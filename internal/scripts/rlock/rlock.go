@@ -12,7 +12,6 @@ package rlock
 
 import (
 	"embed"
-	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -100,15 +99,10 @@ func Force(key string, wake scripts.Wake) scripts.Command[bool] {
 // Inspect reads the whole hash.
 func Inspect(key string) scripts.Command[scripts.State] {
 	return scripts.Array(inspect, []string{key}, nil, func(reply scripts.Reply) (state scripts.State, err error) {
-		if len(reply.List)%2 != 1 {
-			return state, fmt.Errorf("answered %d elements where a TTL and pairs were expected", len(reply.List))
-		}
-		state.Exists, state.TTL, err = scripts.TTL(reply.List[0])
-		state.Fields = make(map[string]string, len(reply.List)/2)
-		for i := 1; i < len(reply.List); i += 2 {
-			state.Fields[fmt.Sprint(reply.List[i])] = fmt.Sprint(reply.List[i+1])
-		}
-		return state, err
+		e := reply.Elements()
+		state.Exists, state.TTL = e.TTL()
+		state.Fields = e.Pairs()
+		return state, e.End()
 	})
 }
 

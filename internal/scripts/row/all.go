@@ -1,10 +1,6 @@
 package row
 
-import (
-	"fmt"
-
-	"github.com/redlatch/redlatch/internal/scripts"
-)
+import "github.com/redlatch/redlatch/internal/scripts"
 
 // passAll has pass, with its preludes, as a function. That its arguments are called KEYS and ARGV hides those of the script
 // from it.
@@ -38,19 +34,13 @@ func PassAll(locks []Given, publish string) scripts.Command[[]Release] {
 		}
 	}
 	return scripts.Array(passAll, keys, args, func(reply scripts.Reply) (releases []Release, err error) {
-		if len(reply.List) != len(locks) {
-			return nil, fmt.Errorf("answered for %d of %d", len(reply.List), len(locks))
-		}
+		e := reply.Elements()
 		releases = make([]Release, len(locks))
-		for i, element := range reply.List {
-			number, err := scripts.Number(element)
-			if err != nil {
-				return nil, err
-			}
-			if releases[i], err = readRelease(scripts.Reply{Int: number}); err != nil {
+		for i := range releases {
+			if releases[i], err = readRelease(scripts.Reply{Int: e.Number()}); err != nil {
 				return nil, err
 			}
 		}
-		return releases, nil
+		return releases, e.End()
 	}).Needs(len(locks))
 }

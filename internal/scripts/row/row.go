@@ -63,22 +63,16 @@ func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row []
 		n = 4
 	}
 	var all [most]string
-	return scripts.Array(s.enlist, join(&all, keys, row), args[:n], func(reply scripts.Reply) (Sitting, error) {
-		var numbers [3]int64
-		if err := scripts.Numbers(reply, numbers[:]); err != nil {
-			return Sitting{}, err
+	return scripts.Array(s.enlist, join(&all, keys, row), args[:n], func(reply scripts.Reply) (s Sitting, err error) {
+		e := reply.Elements()
+		outcome := e.Count(0, 2)
+		if s.Held = outcome == 1; s.Held {
+			s.Token = e.Number()
+		} else {
+			s.Remaining = e.Time()
 		}
-		switch numbers[0] {
-		case 1:
-			return Sitting{Attempt: scripts.Attempt{Held: true, Token: numbers[1]}}, nil
-		case 0, 2:
-			remaining, err := scripts.Time(numbers[1])
-			if err == nil {
-				err = scripts.Moment(numbers[2])
-			}
-			return Sitting{scripts.Attempt{Remaining: remaining}, numbers[2], numbers[0] == 2}, err
-		}
-		return Sitting{}, fmt.Errorf("answered the outcome %d where 0, 1 or 2 was expected", numbers[0])
+		s.At, s.Open = e.Moment(), outcome == 2
+		return s, e.End()
 	}).Needs(len(keys))
 }
 
@@ -161,17 +155,18 @@ func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn)
 		return scripts.Integer(s.pass, keys, args[:n], readRelease).Needs(needs)
 	}
 	return scripts.Array(s.pass, keys, args[:n], func(reply scripts.Reply) (r Release, err error) {
-		var numbers [3]int64
-		switch err := scripts.Numbers(reply, numbers[:]); {
+		e := reply.Elements()
+		outcome, last, issued := e.Number(), e.Number(), e.Number()
+		switch err := e.End(); {
 		case err != nil:
 			return r, err
-		case numbers[0] != kept:
-			return readRelease(scripts.Reply{Int: numbers[0]})
+		case outcome != kept:
+			return readRelease(scripts.Reply{Int: outcome})
 		case !s.tokens:
 			return Release{Freed: true, Kept: scripts.Attempt{Held: true}}, nil
 		}
 		r.Freed = true
-		r.Kept, err = scripts.Block(numbers[1], numbers[2], turn.Block)
+		r.Kept, err = scripts.Block(last, issued, turn.Block)
 		return r, err
 	}).Needs(needs)
 }

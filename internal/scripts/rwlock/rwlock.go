@@ -22,7 +22,6 @@ package rwlock
 
 import (
 	"embed"
-	"fmt"
 	"net/url"
 	"strconv"
 	"sync/atomic"
@@ -210,24 +209,16 @@ func Status(key, field, side string) scripts.Command[scripts.Status] {
 // Inspect reads the whole hash, and how long each reader was promised.
 func Inspect(key string) scripts.Command[scripts.State] {
 	return scripts.Array(inspect, []string{key}, nil, func(reply scripts.Reply) (state scripts.State, err error) {
-		if len(reply.List)%3 != 1 {
-			return state, fmt.Errorf("answered %d elements where a TTL and triples were expected", len(reply.List))
-		}
-		if state.Exists, state.TTL, err = scripts.TTL(reply.List[0]); err != nil {
-			return state, err
-		}
+		e := reply.Elements()
+		state.Exists, state.TTL = e.TTL()
 		state.Fields, state.TTLs = map[string]string{}, map[string]time.Duration{}
-		for i := 1; i < len(reply.List); i += 3 {
-			field := fmt.Sprint(reply.List[i])
-			state.Fields[field] = fmt.Sprint(reply.List[i+1])
-			marked, ttl, err := scripts.TTL(reply.List[i+2])
-			if err != nil {
-				return state, err
-			}
-			if marked {
+		for e.More() {
+			field := e.Text()
+			state.Fields[field] = e.Text()
+			if marked, ttl := e.TTL(); marked {
 				state.TTLs[field] = ttl
 			}
 		}
-		return state, nil
+		return state, e.End()
 	}).Finds(markersOf)
 }
