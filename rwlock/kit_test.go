@@ -145,11 +145,16 @@ func (k *kit) waits(asked ...<-chan grant) {
 // served requires an answer at this very moment of fake time.
 func (k *kit) served(asked <-chan grant) *redlatch.Hold {
 	k.Helper()
-	now := time.Now()
-	got := <-asked
-	require.NoError(k, got.err)
-	require.Zero(k, got.at.Sub(now), "served later than now")
-	return got.hold
+	synctest.Wait()
+	select {
+	case got := <-asked:
+		require.NoError(k, got.err)
+		require.Zero(k, time.Since(got.at), "served before now")
+		return got.hold
+	default:
+		k.Fatal("not served now")
+		return nil
+	}
 }
 
 func (k *kit) finish() {
