@@ -29,18 +29,25 @@ func init() {
 	}
 }
 
+// given is an option that only some primitives or calls take.
+func given(o settings.Option, change func(*settings.Settings)) Option {
+	return option(func(s *settings.Settings) {
+		change(s)
+		s.Give(o)
+	})
+}
+
 // WithLease makes the hold last for d and no longer: it is not renewed. Without it the watchdog keeps the lock.
 //
 // A re-entry shares the lock with the hold that it was made within, and each of them ends with its own lease: one with
 // WithLease is over when d is, although another is renewed, and one that is renewed does not prolong it. The lock stays
 // taken for as long as it is promised to any of them.
 func WithLease(d time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.Lease, func(s *settings.Settings) {
 		if d < settings.MinLease {
 			s.Fail("WithLease(%v): a lease is at least %v; leave it out to have the watchdog keep the lock", d, settings.MinLease)
 		}
 		s.Lease, s.NoLease = d, false
-		s.Give(settings.Lease)
 	})
 }
 
@@ -48,9 +55,8 @@ func WithLease(d time.Duration) Option {
 // process that dies stay taken until somebody releases them by their ids. By default permits are renewed while their
 // process lives.
 func WithNoLease() Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.NoLease, func(s *settings.Settings) {
 		s.Lease, s.NoLease = 0, true
-		s.Give(settings.NoLease)
 	})
 }
 
@@ -58,12 +64,11 @@ func WithNoLease() Option {
 // then, and no lease lasts longer. On a first acquisition it also ends the re-entries made within the hold, which are
 // part of its work. On a re-entry it ends that hold alone: the lock stays held for the other holds.
 func WithMaxHold(d time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.MaxHold, func(s *settings.Settings) {
 		if d < settings.MinLease {
 			s.Fail("WithMaxHold(%v): the limit is at least %v", d, settings.MinLease)
 		}
 		s.MaxHold = d.Truncate(time.Millisecond) // Redis' resolution; a lease that is rounded up would reach further
-		s.Give(settings.MaxHold)
 	})
 }
 
@@ -73,12 +78,11 @@ func WithMaxHold(d time.Duration) Option {
 // or for what is left of its lease if that is longer. ForceUnlock frees it at once. The time counts from the first
 // acquisition; a re-entry's own is not looked at. Neither [WithLease] nor [WithMaxHold] may be shorter.
 func WithAtLeast(d time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.AtLeast, func(s *settings.Settings) {
 		if d < settings.MinLease {
 			s.Fail("WithAtLeast(%v): the time is at least %v", d, settings.MinLease)
 		}
 		s.AtLeast = d
-		s.Give(settings.AtLeast)
 	})
 }
 
@@ -86,9 +90,8 @@ func WithAtLeast(d time.Duration) Option {
 // ErrNotAcquired if the last answer was a refusal, ErrUnavailable if the last attempt failed. With d of 0 or less the call
 // asks once, as a Try method does, so time.Until of a deadline is safe.
 func WithWait(d time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.Wait, func(s *settings.Settings) {
 		s.Wait, s.Once = max(d, 0), d <= 0
-		s.Give(settings.Wait)
 	})
 }
 
@@ -98,12 +101,11 @@ func WithWait(d time.Duration) Option {
 // An rlock or a fencedlock that another process passes to a waiter here begins with a lease of 10 s, whatever d is, and
 // has d from its first renewal on, about a third of that later. To a waiter whose d is below 10 s a lock is never passed.
 func WithWatchdogTimeout(d time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.WatchdogTimeout, func(s *settings.Settings) {
 		if d < settings.MinWatchdogTimeout {
 			s.Fail("WithWatchdogTimeout(%v): at least %v, so that three renewals fit in", d, settings.MinWatchdogTimeout)
 		}
 		s.WatchdogTimeout = d
-		s.Give(settings.WatchdogTimeout)
 	})
 }
 
@@ -123,12 +125,11 @@ func WithPoll(d time.Duration) Option {
 // and the process of the next waiter has died, the others wait that long for it, once. A shorter patience lets them go
 // on sooner, but asks Redis more often, and a process that is suspended for longer than the patience loses its places.
 func WithPatience(d time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.Patience, func(s *settings.Settings) {
 		if d < settings.MinPatience {
 			s.Fail("WithPatience(%v): at least %v, so that three signs of life fit in", d, settings.MinPatience)
 		}
 		s.Patience = d
-		s.Give(settings.Patience)
 	})
 }
 
@@ -160,7 +161,7 @@ func WithReleaseTimeout(d time.Duration) Option {
 // round trip. A re-entry asks no replicas: they have the lock by the first acquisition, if that asked for them. The
 // timeout must be shorter than the client's read timeout.
 func WithReplicas(n int, timeout time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.Replicas, func(s *settings.Settings) {
 		if n < 1 {
 			s.Fail("WithReplicas(%d, ...): at least one replica; leave the option out to wait for none", n)
 		}
@@ -168,7 +169,6 @@ func WithReplicas(n int, timeout time.Duration) Option {
 			s.Fail("WithReplicas(..., %v): the timeout is at least a millisecond", timeout)
 		}
 		s.Replicas, s.ReplicaTimeout = n, timeout
-		s.Give(settings.Replicas)
 	})
 }
 
@@ -176,7 +176,7 @@ func WithReplicas(n int, timeout time.Duration) Option {
 // max. Each sleep is shortened at random, to no less than half, so that waiters do not poll in step. The default is 1
 // ms and 128 ms. A longer max asks Redis less often and notices later that the lock is free.
 func WithBackOff(initial, max time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.BackOff, func(s *settings.Settings) {
 		switch {
 		case initial < settings.MinBackOff:
 			s.Fail("WithBackOff(%v, %v): the initial sleep is at least %v", initial, max, settings.MinBackOff)
@@ -184,7 +184,6 @@ func WithBackOff(initial, max time.Duration) Option {
 			s.Fail("WithBackOff(%v, %v): the longest sleep is not shorter than the initial one", initial, max)
 		}
 		s.BackOff = settings.BackOffPolicy{Initial: initial, Max: max}
-		s.Give(settings.BackOff)
 	})
 }
 
@@ -192,19 +191,18 @@ func WithBackOff(initial, max time.Duration) Option {
 // anew for each wait. A sleep below a millisecond is made one. fn is called by one goroutine of a wait at a time, and by
 // several waits at once. Use it for a strategy of your own, such as Redisson's with a multiplier.
 func WithBackOffFunc(fn func(n int64) time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.BackOff, func(s *settings.Settings) {
 		if fn == nil {
 			s.Fail("WithBackOffFunc(nil): a function is needed; leave the option out for the default")
 		}
 		s.BackOff = settings.BackOffPolicy{Func: fn}
-		s.Give(settings.BackOff)
 	})
 }
 
 // WithConstantBackOff makes a waiter of a spin lock sleep for d between two polls, without jitter. A d of 0 stands for
 // 64 ms, as in Redisson. Waiters that begin together keep polling together; WithBackOff avoids that.
 func WithConstantBackOff(d time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.BackOff, func(s *settings.Settings) {
 		if d == 0 {
 			d = settings.DefaultConstantBackOff
 		}
@@ -212,7 +210,6 @@ func WithConstantBackOff(d time.Duration) Option {
 			s.Fail("WithConstantBackOff(%v): at least %v, or 0 for %v", d, settings.MinBackOff, settings.DefaultConstantBackOff)
 		}
 		s.BackOff = settings.BackOffPolicy{Initial: d, Max: d, Constant: true}
-		s.Give(settings.BackOff)
 	})
 }
 
@@ -221,24 +218,22 @@ func WithConstantBackOff(d time.Duration) Option {
 // costs at most this much time, and usually none, because a majority is enough. It should be small compared with the
 // lease, and longer than a round trip.
 func WithNodeTimeout(d time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.NodeTimeout, func(s *settings.Settings) {
 		if d < time.Millisecond {
 			s.Fail("WithNodeTimeout(%v): at least a millisecond, and more than a round trip", d)
 		}
 		s.NodeTimeout = d
-		s.Give(settings.NodeTimeout)
 	})
 }
 
 // WithTTL makes a semaphore or latch that is set up by this call disappear after d. Later operations do not change the
 // remaining time.
 func WithTTL(d time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.TTL, func(s *settings.Settings) {
 		if d < time.Millisecond {
 			s.Fail("WithTTL(%v): at least a millisecond; leave it out for no limit", d)
 		}
 		s.TTL = d
-		s.Give(settings.TTL)
 	})
 }
 
@@ -249,9 +244,8 @@ func WithTTL(d time.Duration) Option {
 // writer that waits renews its announcement by asking at least every 3 s, whatever [WithPoll] says. That of a writer whose
 // process dies expires after twice its poll interval, so after 6 s at the latest.
 func WithWriterPreference() Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.WriterPreference, func(s *settings.Settings) {
 		s.PreferWriters = true
-		s.Give(settings.WriterPreference)
 	})
 }
 
@@ -261,9 +255,8 @@ func WithWriterPreference() Option {
 // goroutine: guarantees.md says for how long. Where that matters more than speed, turn it off. The environment variable
 // REDLATCH_LOCAL_HANDOFF=off does so for a whole process, wherever the option does not say otherwise.
 func WithLocalHandOff(on bool) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.LocalHandOff, func(s *settings.Settings) {
 		s.Scripted = !on
-		s.Give(settings.LocalHandOff)
 	})
 }
 
@@ -277,27 +270,24 @@ func WithLocalHandOff(on bool) Option {
 // uses the option; Redisson has none like it, and counts on from the last token. The price is numbers of 16 digits; they fit
 // into a BIGINT, and into a double.
 func WithClockTokens() Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.ClockTokens, func(s *settings.Settings) {
 		s.ClockTokens = true
-		s.Give(settings.ClockTokens)
 	})
 }
 
 // WithNameMapper passes every name through fn before it becomes a key, as Redisson's NameMapper does; use the same
 // mapping on both sides if they share objects. It is an option of New alone.
 func WithNameMapper(fn func(name string) string) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.NameMapper, func(s *settings.Settings) {
 		s.Map = fn
-		s.Give(settings.NameMapper)
 	})
 }
 
 // WithCluster says that the client is a cluster client although its type does not show it. It counts for all primitives
 // of the client from the first that says it: give it to all of them, or to the one that is made first.
 func WithCluster() Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.Cluster, func(s *settings.Settings) {
 		s.Cluster = true
-		s.Give(settings.Cluster)
 	})
 }
 
@@ -305,12 +295,11 @@ func WithCluster() Option {
 // all processes must use the same. It is taken from the first primitive that is made with a client, and holds for all
 // of them.
 func WithShardedPubSub(on bool) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.ShardedPubSub, func(s *settings.Settings) {
 		s.Sharding = settings.ShardingOff
 		if on {
 			s.Sharding = settings.ShardingOn
 		}
-		s.Give(settings.ShardedPubSub)
 	})
 }
 
@@ -318,12 +307,11 @@ func WithShardedPubSub(on bool) Option {
 // stay after their last use. The default is 3 s: the next wait then starts without a subscription. The last value
 // given counts for all primitives of the client.
 func WithLinger(d time.Duration) Option {
-	return option(func(s *settings.Settings) {
+	return given(settings.Linger, func(s *settings.Settings) {
 		if d < 0 {
 			s.Fail("WithLinger(%v): zero or more", d)
 		}
 		s.Linger, s.LingerSet = d, true
-		s.Give(settings.Linger)
 	})
 }
 
