@@ -8,6 +8,7 @@
 package clock
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,5 +132,17 @@ func Fake(total func() time.Duration) (restore func()) {
 		defer mu.Unlock()
 		fake.Store(nil)
 		jumps.Store(nil)
+	}
+}
+
+// Sleep returns after d, or with the error of ctx when that ends first.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

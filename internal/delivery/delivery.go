@@ -255,14 +255,10 @@ func (p *pauses) sleep(ctx context.Context, err error, outage time.Duration) err
 	if time.Since(p.since)+pause > outage {
 		return err
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return p.because(ctx.Err())
+	if ended := clock.Sleep(ctx, pause); ended != nil {
+		return p.because(ended)
 	}
+	return nil
 }
 
 // because adds to the end of ctx what the server's last error was, so that a caller can tell busy from broken.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -115,55 +116,42 @@ var final = append([]string{"nknown command", "REDLATCH-"}, wrong...)
 // wrong are those of them that blame the name, or what is kept under it.
 var wrong = []string{"WRONGTYPE ", "CROSSSLOT", "not an integer", "would overflow"}
 
-// Final tells whether a hopeless error will stay. Others may pass: a server that is out of memory gets some, a user
-// gets a permission, a proxy finds its server again.
-func Final(err error) bool {
-	if errors.Is(err, redis.ErrClosed) {
-		return true
+// said is what the server said in err, empty where that is no word of the server's.
+func said(err error) string {
+	if err == nil { // most of the time: spare it the allocation
+		return ""
 	}
 	var reply redis.Error
 	if !errors.As(err, &reply) {
-		return false
+		return ""
 	}
-	for _, text := range final {
-		if strings.Contains(reply.Error(), text) {
-			return true
-		}
-	}
-	return false
+	return reply.Error()
 }
+
+// says tells whether the server said one of these texts.
+func says(err error, texts []string) bool {
+	reply := said(err)
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(reply, text) })
+}
+
+// Final tells whether a hopeless error will stay. Others may pass: a server that is out of memory gets some, a user
+// gets a permission, a proxy finds its server again.
+func Final(err error) bool { return errors.Is(err, redis.ErrClosed) || says(err, final) }
 
 // Wrong tells whether the server refused what will never be right, so that the program has to correct it. Unlike Final it
 // does not count what another server, or another version of one, would take.
-func Wrong(err error) bool {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
-		return false
-	}
-	for _, text := range wrong {
-		if strings.Contains(reply.Error(), text) {
-			return true
-		}
-	}
-	return false
-}
+func Wrong(err error) bool { return says(err, wrong) }
 
 // WrongType tells whether the server refused because a key is of another type than the script works on.
-func WrongType(err error) bool {
-	if err == nil {
-		return false // most of the time: spare it the allocation
-	}
-	var reply redis.Error
-	return errors.As(err, &reply) && strings.Contains(reply.Error(), "WRONGTYPE ")
-}
+func WrongType(err error) bool { return strings.Contains(said(err), "WRONGTYPE ") }
 
 // Advise adds to an error what to do about it, where the server's words leave a user alone with that.
 func Advise(err error) error {
-	var reply redis.Error
+	reply := said(err)
 	switch {
-	case !errors.As(err, &reply), strings.Contains(reply.Error(), "use another name"): // as the scripts' own errors say
+	case strings.Contains(reply, "use another name"): // as the scripts' own errors say
 		return err
-	case !WrongType(err) && !strings.Contains(reply.Error(), "value is not an integer"):
+	case !WrongType(err) && !strings.Contains(reply, "value is not an integer"):
 		return err
 	}
 	return fmt.Errorf("its key, or one that goes with it, holds something else; use another name, or remove what nobody needs: %w", err)
@@ -171,22 +159,16 @@ func Advise(err error) error {
 
 // OfKeys tells whether the server refused because of the keys that a script declares: some have left in a slot that moves, or
 // the user has no right to one of them. With fewer keys the script may be executed. Nothing was.
-func OfKeys(err error) bool { return err != nil && (Apart(err) || NoRight(err)) }
+func OfKeys(err error) bool { return Apart(err) || NoRight(err) }
 
 // NoRight tells whether the server refused because the user has no right to a key that a script declares.
 func NoRight(err error) bool {
-	var reply redis.Error
-	return errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "NOPERM") && strings.Contains(reply.Error(), " key")
+	reply := said(err)
+	return strings.HasPrefix(reply, "NOPERM") && strings.Contains(reply, " key")
 }
 
 // CrossSlot tells whether the server refused because the keys of a script lie in different slots.
-func CrossSlot(err error) bool {
-	var reply redis.Error
-	return errors.As(err, &reply) && strings.Contains(reply.Error(), "CROSSSLOT")
-}
+func CrossSlot(err error) bool { return strings.Contains(said(err), "CROSSSLOT") }
 
 // Apart tells whether the server refused because some keys of a script have moved to another server, and others have not.
-func Apart(err error) bool {
-	var reply redis.Error
-	return errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "TRYAGAIN")
-}
+func Apart(err error) bool { return strings.HasPrefix(said(err), "TRYAGAIN") }

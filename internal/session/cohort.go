@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/wakeup"
@@ -105,10 +106,8 @@ func (s *Session) Behind(ctx context.Context, key cohort.Key, outage time.Durati
 		if !time.Now().Before(until) {
 			return nil, delivery.Unavailable(fmt.Errorf("those of this process who wait for it had no answer within %v", outage))
 		}
-		select {
-		case <-time.After(learnEvery):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := clock.Sleep(ctx, learnEvery); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/keys"
@@ -101,12 +102,8 @@ func (s *Session) PublishFor(ctx context.Context, outage time.Duration) (string,
 		case ctx.Err() != nil, outcome.Of(err) == outcome.Hopeless, time.Since(begin)+pause > outage:
 			return "", delivery.Unavailable(err)
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return "", delivery.Unavailable(fmt.Errorf("%w (the last attempt failed: %w)", ctx.Err(), err))
+		if ended := clock.Sleep(ctx, pause); ended != nil {
+			return "", delivery.Unavailable(fmt.Errorf("%w (the last attempt failed: %w)", ended, err))
 		}
 	}
 }
