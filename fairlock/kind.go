@@ -20,11 +20,7 @@ var (
 		kind.Force = func(s baselock.Subject) scripts.Command[bool] { return fairlock.Force(s.Key, s.Wake) }
 		return kind
 	}()
-	nonReentrant = func() baselock.Kind {
-		kind := reentrant
-		kind.Reentrant = false
-		return kind
-	}()
+	nonReentrant = reentrant.NonReentrant()
 )
 
 func waiter(s baselock.Subject) fairlock.Waiter {

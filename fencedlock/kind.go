@@ -47,11 +47,7 @@ var (
 		}
 		return kind
 	}()
-	nonReentrant = func() baselock.Kind {
-		kind := reentrant
-		kind.Reentrant = false
-		return kind
-	}()
+	nonReentrant = reentrant.NonReentrant()
 )
 
 // issuer is the set of scripts that issue tokens: from the counter alone, or from the server's clock too.

@@ -2,6 +2,7 @@ package multilock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -22,10 +23,9 @@ import (
 // Redisson's getMultiLock(group, values) is the same lock if its client has a string codec. With any other codec, as by
 // default, the two do not see each other.
 type Group struct {
-	base    *baselock.Base
-	values  []string
-	fields  []string // what the values are called in Redis, in the order of values
-	invalid error
+	base   *baselock.Base
+	values []string
+	fields []string // what the values are called in Redis, in the order of values
 }
 
 var _ redlatch.Lock = (*Group)(nil)
@@ -39,10 +39,10 @@ func NewGroup(client redlatch.Client, group string, values []string, opts ...red
 	for _, value := range g.values {
 		g.fields = append(g.fields, multilock.Field(value))
 	}
-	if len(values) == 0 {
-		g.invalid = errs.Wrong("the group %q is locked with no values; give it at least one", group)
-	}
 	g.base = baselock.New(client, group, grouped(g.fields), opts)
+	if len(values) == 0 {
+		g.base.Refuse(errs.Wrong("the group %q is locked with no values; give it at least one", group))
+	}
 	return g
 }
 
@@ -79,8 +79,8 @@ func (g *Group) Do(ctx context.Context, fn func(ctx context.Context) error, opts
 
 // within is the base by which ctx asks: that of a hold it carries which has all values, else the group's own.
 func (g *Group) within(ctx context.Context) (*baselock.Base, error) {
-	if g.invalid != nil {
-		return nil, g.invalid
+	if err := g.base.Refused(); err != nil {
+		return nil, err
 	}
 	partly := false
 	for base := range g.base.Carried(ctx) {
@@ -104,9 +104,6 @@ func contains(all, some []string) bool {
 
 // IsLocked tells whether anybody has any of the values.
 func (g *Group) IsLocked(ctx context.Context) (bool, error) {
-	if g.invalid != nil {
-		return false, g.invalid
-	}
 	return g.base.IsLocked(ctx)
 }
 
@@ -114,37 +111,28 @@ func (g *Group) IsLocked(ctx context.Context) (bool, error) {
 func (g *Group) HoldCount(ctx context.Context) (int64, error) {
 	base, err := g.within(ctx)
 	switch {
-	case g.invalid != nil:
-		return 0, g.invalid
-	case err != nil: // it has some
+	case errors.Is(err, errs.NotReentrant): // it has some
 		return 0, nil
+	case err != nil:
+		return 0, err
 	}
 	return base.HoldCount(ctx)
 }
 
 // RemainingTTL returns how long it takes until all values are free if nobody renews them, 0 when they are free.
 func (g *Group) RemainingTTL(ctx context.Context) (time.Duration, error) {
-	if g.invalid != nil {
-		return 0, g.invalid
-	}
 	return g.base.RemainingTTL(ctx)
 }
 
 // ForceUnlock frees the values, whoever has them, and reports whether anybody did. A holder that loses one of its
 // values in this way loses all of them, and learns of it within a third of the watchdog timeout plus a second.
 func (g *Group) ForceUnlock(ctx context.Context) (bool, error) {
-	if g.invalid != nil {
-		return false, g.invalid
-	}
 	return g.base.ForceUnlock(ctx)
 }
 
 // Inspect returns which of the values are held: a Holder for each of them, with the value as its Side, in the order of
 // Values. Values that are free are not among them.
 func (g *Group) Inspect(ctx context.Context) (redlatch.Info, error) {
-	if g.invalid != nil {
-		return redlatch.Info{}, g.invalid
-	}
 	holders, err := baselock.Ask(ctx, g.base, multilock.Inspect(g.base.Key, g.fields))
 	if err != nil {
 		return redlatch.Info{}, err

@@ -58,11 +58,7 @@ func NewNonReentrant(client redlatch.Client, name string, opts ...redlatch.Optio
 
 var (
 	reentrant    = baselock.Plain().HandingOver()
-	nonReentrant = func() baselock.Kind {
-		kind := reentrant
-		kind.Reentrant = false
-		return kind
-	}()
+	nonReentrant = reentrant.NonReentrant()
 )
 
 // Name returns the name that the lock was made with.

@@ -39,6 +39,12 @@ func Plain() Kind {
 	}
 }
 
+// NonReentrant is the same kind, whose locks refuse the context of their own hold.
+func (k Kind) NonReentrant() Kind {
+	k.Reentrant = false
+	return k
+}
+
 // HandingOn is a kind of the plain layout whose holders hand the lock on to waiters of their process.
 func (k Kind) HandingOn() Kind {
 	k.Takes |= settings.LocalHandOff
