@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/jitter"
 	"github.com/redlatch/redlatch/internal/quorum"
@@ -42,11 +43,6 @@ func (b *blocked) Error() string { return b.err.Error() }
 func (b *blocked) Unwrap() error { return b.err }
 
 func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
-	if c.set.Wait > 0 && !c.try {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.set.Wait)
-		defer cancel()
-	}
 	c.busy = inOrder
 	if c.try || !c.queues(ctx) {
 		return c.rounds(ctx, false)
@@ -112,8 +108,8 @@ func (c *call) rounds(ctx context.Context, alone bool) (*quorum.Hold, error) {
 		case c.try:
 			return nil, err
 		case errors.Is(err, errPartial):
-			if failure := pause(ctx, err); failure != nil {
-				return nil, failure
+			if ended := clock.Sleep(ctx, lostPause/2+jitter.Below(lostPause)); ended != nil {
+				return nil, fmt.Errorf("%w (%w)", ended, err)
 			}
 			c.busy = inOrder
 		case !errors.As(err, &b):
@@ -142,9 +138,9 @@ func (c *call) hold(ctx context.Context, r *round, alone bool) (*quorum.Hold, er
 			return nil, fmt.Errorf("%w: %w: %v: %w", errs.Unavailable, errPartial, m, cause)
 		}
 	}
-	terms := c.Terms()
+	terms := c.Terms
 	if c.queued {
-		terms.Cohort = c.lock.cohort(alone)
+		terms.Cohort = c.Cohort(alone)
 	}
 	return quorum.New(terms, r.start, r.members), nil
 }
@@ -163,15 +159,4 @@ func (c *call) level(ctx context.Context, members []quorum.Member) error {
 		}
 	}
 	return quorum.Extend(ctx, c.set.Logger, short, lease)
-}
-
-func pause(ctx context.Context, why error) error {
-	timer := time.NewTimer(lostPause/2 + jitter.Below(lostPause))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w (%w)", ctx.Err(), why)
-	}
 }

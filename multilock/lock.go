@@ -2,7 +2,6 @@ package multilock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -89,6 +89,7 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 
 // A call is one Lock or TryLock with its options.
 type call struct {
+	quorum.Call
 	lock *Lock
 	opts []redlatch.Option
 	set  settings.Settings // what the options say, to the composite
@@ -119,6 +120,10 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 		return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
 	}
 	c.try = c.try || c.set.Once
+	c.Call = quorum.Call{
+		Terms: quorum.Terms{Noun: noun, Name: l.name, Need: len(l.members), Set: &c.set},
+		Bases: l.bases, Line: l.line, Opts: c.ofMember(),
+	}
 	return c, nil
 }
 
@@ -146,22 +151,11 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	if err != nil {
 		return nil, err
 	}
-	start := time.Now()
-	inner, err := c.acquire(ctx)
-	if err != nil {
-		if c.set.Once && !try && errors.Is(err, errs.NotAcquired) && !errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
+	return c.Take(ctx, try, func(ctx context.Context) (*quorum.Hold, error) {
+		h, err := c.acquire(ctx)
+		if err != nil {
+			err = fmt.Errorf("redlatch: multi-lock %q: %w", l.name, err)
 		}
-		err = fmt.Errorf("redlatch: multi-lock %q: %w", l.name, err)
-		c.observe(settings.Refused, time.Since(start), err)
-		return nil, err
-	}
-	inner.Tell(ctx, start)
-	return rootapi.Hold[*redlatch.Hold](inner), nil
-}
-
-func (c *call) observe(kind int, d time.Duration, err error) {
-	if c.set.Observe != nil {
-		c.set.Observe(settings.Event{Kind: kind, Primitive: noun, Name: c.lock.name, Duration: d, Err: err})
-	}
+		return h, err
+	})
 }

@@ -121,7 +121,7 @@ func (r *round) all(some []int) error {
 		bases[n] = r.lock.bases[i]
 	}
 	return r.take(some, func() ([]holds.Hold, error) {
-		got, busy, err := baselock.TryAll(r.ctx, bases, r.ofMember(), r.try)
+		got, busy, err := baselock.TryAll(r.ctx, bases, r.Opts, r.try)
 		if err != nil && r.ctx.Err() == nil && errors.Is(err, errs.NotAcquired) {
 			err = &blocked{some[busy], true, err}
 		}

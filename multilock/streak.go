@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
@@ -22,8 +21,6 @@ import (
 //
 // That is for members whose owners are nothing but their fields in Redis (an rlock, a spinlock). Of a member that is a
 // program's own Locker nothing is known, even if one of ours is inside.
-
-var _ quorum.Taker = (*call)(nil)
 
 // meet finds out what the members stand on.
 func (l *Lock) meet() {
@@ -74,7 +71,7 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 	if line.Found() == nil && (held || line.Len() > 0) {
 		line.Note(before)
 	}
-	request := &cohort.Request{Who: c, Expected: held, Poll: c.Poll()}
+	request := c.Request(held)
 	yielded, asked := false, false
 	err = line.WaitFor(ctx, c.set.Poll, request, func(ctx context.Context) (v cohort.Verdict, err error) {
 		if line.Yields() {
@@ -97,24 +94,6 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 }
 
 const before = errs.Refusal("is held or waited for by this process")
-
-// cohort is where the lock is handed on.
-func (l *Lock) cohort(alone bool) *quorum.Cohort {
-	return &quorum.Cohort{Registry: &l.bases[0].Session.Cohorts, Key: l.line, Streak: baselock.Streak(l.bases, alone)}
-}
-
-// Terms are those of the call's hold.
-func (c *call) Terms() quorum.Terms {
-	return quorum.Terms{Noun: noun, Name: c.lock.name, Need: len(c.lock.members), Set: &c.set}
-}
-
-// Poll is how long the call sleeps when it expects to be given the lock.
-func (c *call) Poll() time.Duration { return cohort.Bound(-1, c.set.Poll) }
-
-// TakeOver takes over what a hold of this process stands on.
-func (c *call) TakeOver(members []quorum.Member, streak cohort.Streak) []quorum.Member {
-	return quorum.Successors(members, baselock.HandOn(quorum.Holds(members), c.lock.bases, c.ofMember(), streak))
-}
 
 // ofMember are the options of the call for a member that does not wait.
 func (c *call) ofMember() []redlatch.Option {

@@ -34,11 +34,6 @@ func pauses() func() time.Duration {
 }
 
 func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
-	if c.set.Wait > 0 && !c.try {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.set.Wait)
-		defer cancel()
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, c.ended(ctx, err, nil)
 	}
@@ -122,7 +117,7 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 	} else {
 		shared, held, part := first.Session.Join(c.lock.line, session.Channels{Releases: keys.LockChannel(first.Key)})
 		defer part()
-		line, request = shared.Queue, &cohort.Request{Who: c, Expected: held, Poll: c.Poll()}
+		line, request = shared.Queue, c.Request(held)
 		if held {
 			line.Note(ours)
 		}

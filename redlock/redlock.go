@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -108,12 +108,16 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 }
 
 // A call is one Lock or TryLock with its options.
+//
+// The goroutines of one process that want the lock wait in one local queue, and hand it on to one another without a command;
+// see quorum. The grants of the servers go from hold to hold as they are. A server that grants the lock later joins the hold
+// that has it by then.
 type call struct {
-	lock   *Lock
-	set    settings.Settings
-	member []redlatch.Option // of the call, for a member; none if the call has none
-	try    bool
-	again  bool // its context carries the lock, so waiting behind others would be waiting for itself
+	quorum.Call
+	lock  *Lock
+	set   settings.Settings
+	try   bool
+	again bool // its context carries the lock, so waiting behind others would be waiting for itself
 }
 
 func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
@@ -121,8 +125,12 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 		return nil, l.invalid
 	}
 	c := &call{lock: l, set: rootapi.Apply(l.defaults.ForCall(), opts), try: try}
+	c.Call = quorum.Call{
+		Terms: quorum.Terms{Noun: noun, Name: l.name, Need: l.need, Slack: slack(c.set.FirstLease()), Set: &c.set},
+		Bases: l.bases, Line: l.line,
+	}
 	if len(opts) > 0 {
-		c.member = []redlatch.Option{forMember(opts)}
+		c.Opts = []redlatch.Option{forMember(opts)}
 	}
 	c.try = c.try || c.set.Once
 	if err := c.set.Check("a redlock", takes); err != nil {
@@ -139,23 +147,7 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	if err != nil {
 		return nil, err
 	}
-	start := time.Now()
-	inner, err := c.acquire(ctx)
-	if err != nil {
-		if c.set.Once && !try && errors.Is(err, errs.NotAcquired) {
-			err = fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
-		}
-		c.observe(settings.Refused, time.Since(start), err)
-		return nil, err
-	}
-	inner.Tell(ctx, start)
-	return rootapi.Hold[*redlatch.Hold](inner), nil
-}
-
-func (c *call) observe(kind int, d time.Duration, err error) {
-	if c.set.Observe != nil {
-		c.set.Observe(settings.Event{Kind: kind, Primitive: noun, Name: c.lock.name, Duration: d, Err: err})
-	}
+	return c.Take(ctx, try, c.acquire)
 }
 
 // The node timeout, where no option sets it, is a tenth of the lease within these bounds.

@@ -143,10 +143,10 @@ func (r *round) won(alone bool) *quorum.Hold {
 			awaited[n.key()] = make(chan struct{})
 		}
 	}
-	terms := r.Terms()
+	terms := r.Terms
 	terms.Late = awaited
 	if !r.again {
-		terms.Cohort = r.cohort(alone)
+		terms.Cohort = r.Cohort(alone)
 	}
 	h := quorum.New(terms, r.start, r.granted)
 	go r.settle(h, r.answers, awaited, r.pending, r.stop)
@@ -226,7 +226,7 @@ func (c *call) attempt(ctx context.Context, n node) answer {
 	limit := c.nodeTimeout()
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	h, err := n.base.TryLock(within, c.member)
+	h, err := n.base.TryLock(within, c.Opts)
 	if err == nil {
 		return answer{member: quorum.Member{Name: n.label, Server: true, Hold: rootapi.Adopt(h)}}
 	}

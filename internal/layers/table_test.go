@@ -76,7 +76,7 @@ var table = map[string][]string{
 	"countdownlatch":  primitive("countdownlatch"),
 
 	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/clock", "internal/watchdog",
-		"internal/baselock", "."},
+		"internal/baselock", "internal/rootapi", "."},
 	"multilock": all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":   all(primitive(), []string{"internal/quorum"}),
 

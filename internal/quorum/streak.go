@@ -27,18 +27,6 @@ type Cohort struct {
 	Streak   cohort.Streak // of the holds that follow one another
 }
 
-// A Taker is a call that waits in a cohort.
-type Taker interface {
-	// TakeOver ends the members and answers others in their place; nothing, and it ends none, where that is impossible.
-	TakeOver(members []Member, streak cohort.Streak) (successors []Member)
-
-	// Terms are those of the call's hold.
-	Terms() Terms
-
-	// Poll is how long a waiter sleeps that expects to be given the lock.
-	Poll() time.Duration
-}
-
 // A streak is the holds of one process that follow one another without a release in between.
 type streak struct {
 	cohort Cohort
@@ -71,30 +59,27 @@ func (h *Hold) Streak() *cohort.Streak { return &h.streak.cohort.Streak }
 
 // HandOn has the waiter next hold the members. h is retired.
 func (h *Hold) HandOn(_ *cohort.Cohort, next any) (given any, poll time.Duration) {
-	s, taker := h.streak, next.(Taker)
+	s, to := h.streak, next.(*Call)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.mu.Lock()
 	members := slices.Clone(h.members)
 	h.mu.Unlock()
-	successors := taker.TakeOver(members, s.cohort.Streak)
+	successors := to.takeOver(members, s.cohort.Streak)
 	if successors == nil {
 		return nil, 0
 	}
-	s.current = &Hold{terms: taker.Terms(), since: time.Now(), members: successors, streak: s, local: true}
+	s.current = &Hold{terms: to.Terms, since: time.Now(), members: successors, streak: s, local: true}
 	s.current.terms.Late = h.terms.Late
 	s.current.begin()
-	return s.current, taker.Poll()
+	return s.current, to.Poll()
 }
 
 // Missed has the members be given back by the hold that they have come to.
 func (h *Hold) Missed(given any) cohort.Giver {
 	next := given.(*Hold)
 	next.mu.Lock()
-	next.retired, next.given = true, true
-	if next.timer != nil {
-		next.timer.Stop()
-	}
+	next.retireLocked()
 	next.mu.Unlock()
 	next.ending.End(errs.Released)
 	return next
@@ -107,16 +92,4 @@ func Holds(members []Member) []holds.Hold {
 		of[i] = m.Hold
 	}
 	return of
-}
-
-// Successors are members with other holds in their place; nothing where there are none.
-func Successors(members []Member, of []holds.Hold) []Member {
-	if of == nil {
-		return nil
-	}
-	successors := slices.Clone(members)
-	for i, h := range of {
-		successors[i].Hold = h
-	}
-	return successors
 }

@@ -2,6 +2,9 @@
 package settings
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"math/bits"
 	"os"
@@ -209,6 +212,23 @@ func (s *Settings) OutageFor(try bool) time.Duration {
 	default:
 		return DefaultOutage
 	}
+}
+
+// Waiting is ctx for a call, which waits no longer than WithWait says. A try does not wait.
+func (s *Settings) Waiting(ctx context.Context, try bool) (context.Context, context.CancelFunc) {
+	if s.Wait == 0 || try {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, s.Wait)
+}
+
+// Refused is the error of a call that got err. A call that asks once because its wait is of no time, and is refused, fails as
+// any wait whose time is over; a try does not.
+func (s *Settings) Refused(err error, try bool) error {
+	if s.Once && !try && errors.Is(err, errs.NotAcquired) && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
+	}
+	return err
 }
 
 // FirstLease is the TTL that an acquisition asks for.

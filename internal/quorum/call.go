@@ -1,0 +1,65 @@
+package quorum
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/rootapi"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// A Call is one Lock or TryLock of a composite.
+type Call struct {
+	Terms Terms             // of its hold
+	Bases []*baselock.Base  // of the members
+	Line  cohort.Key        // where the calls of this process wait for all members
+	Opts  []redlatch.Option // of the call, for a member that does not wait; none if the call has none
+}
+
+// Take has acquire make the hold, within the time of WithWait, and has the observer know what came of it.
+func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Context) (*Hold, error)) (*redlatch.Hold, error) {
+	start, set := time.Now(), c.Terms.Set
+	within, cancel := set.Waiting(ctx, try)
+	defer cancel()
+	inner, err := acquire(within)
+	if err != nil {
+		err = set.Refused(err, try)
+		if set.Observe != nil {
+			set.Observe(settings.Event{Kind: settings.Refused, Primitive: c.Terms.Noun, Name: c.Terms.Name, Duration: time.Since(start), Err: err})
+		}
+		return nil, err
+	}
+	inner.Tell(ctx, start)
+	return rootapi.Hold[*redlatch.Hold](inner), nil
+}
+
+// Cohort is where the hold of the call is handed on. alone: see [baselock.Streak].
+func (c *Call) Cohort(alone bool) *Cohort {
+	return &Cohort{Registry: &c.Bases[0].Session.Cohorts, Key: c.Line, Streak: baselock.Streak(c.Bases, alone)}
+}
+
+// Request is what the call says to the holds of this process, one of which may be handed on to it. held: one of them is in force.
+func (c *Call) Request(held bool) *cohort.Request {
+	return &cohort.Request{Who: c, Expected: held, Poll: c.Poll()}
+}
+
+// Poll is how long the call sleeps when it expects to be given the locks.
+func (c *Call) Poll() time.Duration { return cohort.Bound(-1, c.Terms.Set.Poll) }
+
+// takeOver has the call hold what members are, those of another hold of this process. It answers nothing, and members stay as
+// they are, where that is impossible. The news of each of them has to be fresh in streak.
+func (c *Call) takeOver(members []Member, streak cohort.Streak) []Member {
+	of := baselock.HandOn(Holds(members), c.Bases, c.Opts, streak)
+	if of == nil {
+		return nil
+	}
+	successors := slices.Clone(members)
+	for i, h := range of {
+		successors[i].Hold = h
+	}
+	return successors
+}
