@@ -26,10 +26,10 @@ func (g *grant) Forgotten(there *holds.Place) {
 
 func (g *grant) lookLaterLocked() {
 	if g.look == nil {
-		g.look = time.AfterFunc(grace, g.report)
+		g.look = time.AfterFunc(g.semaphore.grace, g.report)
 		return
 	}
-	g.look.Reset(grace)
+	g.look.Reset(g.semaphore.grace)
 }
 
 // report stops the renewal of permits that the program has dropped, unless a call by an id is under way, whose end looks

@@ -64,6 +64,7 @@ const NoLease time.Duration = script.NoLease
 type Semaphore struct {
 	counter *counter.Counter
 	keys    script.Names
+	grace   time.Duration
 }
 
 const noun = "permit semaphore"
@@ -81,7 +82,7 @@ const (
 // primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, noun, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
-	return &Semaphore{c, script.NamesOf(c.Key)}
+	return &Semaphore{c, script.NamesOf(c.Key), grace}
 }
 
 // Name returns the name that the semaphore was made with.
