@@ -11,8 +11,10 @@ import (
 )
 
 // lastBreath is how long goroutines may take to end after the last test. None of go-redis needs to be ignored, but a
-// pool that could not dial sleeps for a second before it sees that it was closed, and goleak itself gives up sooner.
-const lastBreath = 10 * time.Second
+// pool that could not dial sleeps for a second before it sees that it was closed, and goleak itself gives up sooner. An owner
+// in doubt is settled at growing distances: the timer that finds its client closed may fire as long after the test as the doubt
+// is old by then, and the worker that it starts lingers for up to six seconds.
+const lastBreath = 45 * time.Second
 
 // atOnce is how many parallel tests run at a time unless -parallel says otherwise. Most of them wait, for leases or time
 // limits; as many as there are processors, which is the default of go test, would leave the processors idle.
