@@ -12,13 +12,15 @@ import (
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/semaphore"
 )
 
 // With 200 processes that wait for one name, an operation that is served costs the server eight scripts at most, for those
-// primitives of which a release wakes one process. The write side of rwlock is not among them: its release wakes all.
+// primitives of which a release wakes one process. The release of a write lock, and of a group, wakes all processes. A spinlock
+// wakes none: its waiters poll, and what that costs depends on how long they wait.
 func TestHowManyScriptsAServedOperationCostsBeside200WaitingProcesses(t *testing.T) {
 	const processes, turns, bound = 200, 1000, 8
 	seldom := redlatch.WithPoll(30 * time.Second) // on a slow machine polls would be counted
@@ -40,6 +42,9 @@ func TestHowManyScriptsAServedOperationCostsBeside200WaitingProcesses(t *testing
 		"rlock WithLease": locker(plain, redlatch.WithLease(time.Minute)),
 		"fencedlock":      locker(func(c redlatch.Client) redlatch.Locker { return fencedlock.New(c, "served", seldom) }),
 		"fairlock":        locker(func(c redlatch.Client) redlatch.Locker { return fairlock.New(c, "served", seldom) }),
+		"multilock": locker(func(c redlatch.Client) redlatch.Locker {
+			return multilock.New([]redlatch.Locker{rlock.New(c, "{served}:1", seldom), rlock.New(c, "{served}:2", seldom)})
+		}),
 		"semaphore": func(c redlatch.Client) func(context.Context) (func(context.Context) error, error) {
 			s := semaphore.New(c, "served", seldom)
 			_, err := s.TrySetPermits(t.Context(), 4)
