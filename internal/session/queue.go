@@ -71,7 +71,7 @@ func (s *Session) ListenFor(key cohort.Key, channel string, hear func(message st
 	if hub == nil {
 		return nil
 	}
-	q.listener = hub.ListenAndHear(channel+":"+s.ID, hear, missed)
+	q.listener = hub.Listen(channel+":"+s.ID, hear, missed)
 	return q.listener.Confirmed()
 }
 
@@ -84,6 +84,6 @@ func (s *Session) Listen(channel string, hear func(message string), missed func(
 	if hub == nil {
 		return nil, func() {}
 	}
-	listener := hub.ListenAndHear(channel, hear, missed)
+	listener := hub.Listen(channel, hear, missed)
 	return listener.Confirmed(), listener.Close
 }

@@ -25,11 +25,11 @@ type hearer struct {
 
 func hear(hub *wakeup.Hub, channel string) *hearer {
 	h := &hearer{}
-	h.Listener = hub.Hear(channel, func(message string) {
+	h.Listener = hub.Listen(channel, func(message string) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.texts = append(h.texts, message)
-	})
+	}, nil)
 	return h
 }
 
@@ -160,13 +160,13 @@ func TestHearMayUseTheHub(t *testing.T) {
 	inLab(t, func(l *lab) {
 		var a *wakeup.Listener
 		heard := make(chan string, 1)
-		a = l.hub.Hear("a", func(message string) {
+		a = l.hub.Listen("a", func(message string) {
 			a.Close()
-			b := l.hub.Hear("b", func(string) {})
+			b := l.hub.Listen("b", func(string) {}, nil)
 			l.hub.Suspect()
 			b.Close()
 			heard <- message
-		})
+		}, nil)
 		<-a.Confirmed()
 		l.server.Publish("a", "text")
 		if got := <-heard; got != "text" {
@@ -214,7 +214,7 @@ func TestWhoListensAndHearsIsWokenByALossAndNotByAMessage(t *testing.T) {
 	inLab(t, func(l *lab) {
 		var wakes atomic.Int64
 		h := &hearer{}
-		h.Listener = l.hub.ListenAndHear("a", func(message string) {
+		h.Listener = l.hub.Listen("a", func(message string) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.texts = append(h.texts, message)

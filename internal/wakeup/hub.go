@@ -113,26 +113,16 @@ func New(cfg Config) *Hub {
 	}
 }
 
-// Listen has wake called for every message on the channel and whenever messages may have been missed. wake runs on a
-// goroutine of the hub and must not block; it may call Listen, Close and Suspect.
+// Listen has hear called with every message on the channel, and wake whenever messages may have been missed. Without hear a
+// message wakes; without wake it is not told what may have been missed. Both run on a goroutine of the hub and must not block;
+// they may call Listen, Close and Suspect.
 //
-// Messages from before Confirmed may or may not wake.
-func (h *Hub) Listen(name string, wake func()) *Listener {
-	return h.listen(name, &Listener{wake: wake})
+// Messages from before Confirmed may or may not be heard.
+func (h *Hub) Listen(name string, hear func(message string), wake func()) *Listener {
+	return h.ListenAll(Wanted{name, hear, wake})[0]
 }
 
-// Hear has hear called with every message on the channel, under the rules for wake. It is not told of messages that may
-// have been missed.
-func (h *Hub) Hear(name string, hear func(message string)) *Listener {
-	return h.listen(name, &Listener{hear: hear})
-}
-
-// ListenAndHear has hear called with every message on the channel, and wake when messages may have been missed.
-func (h *Hub) ListenAndHear(name string, hear func(message string), wake func()) *Listener {
-	return h.listen(name, &Listener{hear: hear, wake: wake})
-}
-
-// A Wanted is a channel that is to be listened to, with what is called as in ListenAndHear. Wake may be nil.
+// A Wanted is a channel that is to be listened to, with what is called as in Listen.
 type Wanted struct {
 	Channel string
 	Hear    func(message string)
@@ -146,7 +136,7 @@ func (h *Hub) ListenAll(wanted ...Wanted) []*Listener {
 	defer h.mu.Unlock()
 	listeners := make([]*Listener, 0, len(wanted))
 	for _, w := range wanted {
-		listeners = append(listeners, h.listenLocked(w.Channel, &Listener{hear: w.Hear, wake: w.Wake}))
+		listeners = append(listeners, h.listenLocked(w))
 	}
 	return listeners
 }
@@ -163,21 +153,15 @@ func (h *Hub) CloseAll(listeners ...*Listener) {
 	}
 }
 
-func (h *Hub) listen(name string, l *Listener) *Listener {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.listenLocked(name, l)
-}
-
-func (h *Hub) listenLocked(name string, l *Listener) *Listener {
-	ch, known := h.channels[name]
+func (h *Hub) listenLocked(w Wanted) *Listener {
+	ch, known := h.channels[w.Channel]
 	if !known {
-		ch = &channel{name: name, up: make(chan struct{})}
-		h.channels[name] = ch
+		ch = &channel{name: w.Channel, up: make(chan struct{})}
+		h.channels[w.Channel] = ch
 		h.unassigned = append(h.unassigned, ch)
 	}
 	delete(h.idle, ch)
-	l.hub, l.ch, l.confirmed = h, ch, ch.up
+	l := &Listener{hub: h, ch: ch, hear: w.Hear, wake: w.Wake, confirmed: ch.up}
 	ch.add(l)
 	switch {
 	case !h.running:
@@ -189,14 +173,6 @@ func (h *Hub) listenLocked(name string, l *Listener) *Listener {
 		h.poke()
 	}
 	return l
-}
-
-// Hears tells whether a subscription to the channel stands, with a listener or without.
-func (h *Hub) Hears(name string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	ch := h.channels[name]
-	return ch != nil && ch.standing
 }
 
 // Suspect is for callers that saw READONLY, MOVED or a network error on the client's commands: subscriptions may sit on a node

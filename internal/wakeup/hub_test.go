@@ -33,9 +33,9 @@ func TestWakeMayUseTheHub(t *testing.T) {
 	inLab(t, func(l *lab) {
 		var a, b *wakeup.Listener
 		done := make(chan struct{})
-		a = l.hub.Listen("a", func() {
+		a = l.hub.Listen("a", nil, func() {
 			a.Close()
-			b = l.hub.Listen("b", func() {})
+			b = l.hub.Listen("b", nil, func() {})
 			l.hub.Suspect()
 			close(done)
 		})
