@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/dispatch"
@@ -76,9 +77,14 @@ type Receipt struct {
 }
 
 // Deliver sends cmd until it is executed or limit is reached. Every error is a *Failure.
-func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], limit Limit) (reply R, receipt Receipt, err error) {
+func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], limit Limit) (R, Receipt, error) {
+	return deliver(ctx, d, cmd, limit, nil)
+}
+
+// deliver is Deliver for a command that synced sends, with its source; nil: the dispatcher does.
+func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], limit Limit, synced func(ctx context.Context, send redis.Cmder) error) (reply R, receipt Receipt, err error) {
 	var (
-		withSource bool
+		withSource = synced != nil
 		route      dispatch.Route
 		pauses     pauses
 		start      time.Time
@@ -95,7 +101,11 @@ func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		if start.IsZero() {
 			start = receipt.Sent
 		}
-		err := d.Do(ctx, cmd.Key(), send, route)
+		if synced != nil {
+			err = synced(ctx, send)
+		} else {
+			err = d.Do(ctx, cmd.Key(), send, route)
+		}
 		route = dispatch.ToMaster
 
 		if err != nil {

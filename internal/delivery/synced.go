@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redis/go-redis/v9"
+
 	"github.com/redlatch/redlatch/internal/dispatch"
-	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
@@ -18,42 +18,14 @@ import (
 // sent is a moment before the send that was executed, acknowledged is how many replicas did; unheard is why that could
 // not be found out, of a command that was executed.
 func Synced[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], replicas int, timeout time.Duration, limit Limit) (reply R, sent time.Time, acknowledged int64, unheard error, err error) {
-	var pauses pauses
-	if d.Narrow(cmd.Script()) {
-		cmd, _ = cmd.Narrow(false)
+	limit.Once = true
+	var wait *redis.IntCmd
+	reply, receipt, err := deliver(ctx, d, cmd, limit, func(ctx context.Context, send redis.Cmder) (err error) {
+		wait, err = d.Synced(ctx, cmd.Key(), send, replicas, timeout)
+		return err
+	})
+	if err != nil {
+		return reply, receipt.Sent, 0, nil, err
 	}
-	for adapts := 0; ; {
-		send := cmd.Cmder(context.Background(), true)
-		sent = clock.Now()
-		wait, err := d.Synced(ctx, cmd.Key(), send, replicas, timeout)
-		if err != nil {
-			if failure := stopped(ctx, err, &pauses, Receipt{Sent: sent}); failure != nil {
-				return reply, sent, 0, nil, failure
-			}
-		}
-		if other, ok := adapted(d, cmd, err); ok {
-			cmd = other
-			if adapts++; adapts <= mostAtOnce {
-				continue
-			}
-		}
-		switch outcome.Of(err) {
-		case outcome.Done:
-			if reply, err = cmd.Read(send); err != nil {
-				return reply, sent, 0, nil, &Failure{Err: err, Doubt: true, Sent: sent}
-			}
-			return reply, sent, wait.Val(), wait.Err(), nil
-		case outcome.Unknown:
-			return reply, sent, 0, nil, &Failure{Err: err, Doubt: true, Sent: sent}
-		case outcome.Moved, outcome.NotYet:
-			d.Reload(ctx)
-		case outcome.Full:
-		default:
-			return reply, sent, 0, nil, &Failure{Err: err}
-		}
-		tellWatcher(ctx, err)
-		if stop := pauses.sleep(ctx, err, limit.Outage); stop != nil {
-			return reply, sent, 0, nil, &Failure{Err: stop}
-		}
-	}
+	return reply, receipt.Sent, wait.Val(), wait.Err(), nil
 }
