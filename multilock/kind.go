@@ -36,13 +36,7 @@ func grouped(fields []string) *baselock.Kind {
 			return multilock.Status(s.Key, s.Owner, fields)
 		},
 		Batch: "group lock " + set,
-		Renew: func(subjects []baselock.Subject) scripts.Command[[]bool] {
-			renewals := make([]multilock.Renewal, len(subjects))
-			for i, s := range subjects {
-				renewals[i] = multilock.Renewal{Key: s.Key, Owner: s.Owner, Lease: s.Lease}
-			}
-			return multilock.Renew(fields, renewals)
-		},
+		Renew: func(renewals []scripts.Renewal) scripts.Command[[]bool] { return multilock.Renew(fields, renewals) },
 	}
 	return &kind
 }

@@ -44,13 +44,7 @@ var reading = baselock.Kind{
 	},
 	Inspect: rwlock.Inspect,
 	Batch:   "read",
-	Renew: func(subjects []baselock.Subject) scripts.Command[[]bool] {
-		renewals := make([]rwlock.Renewal, len(subjects))
-		for i, s := range subjects {
-			renewals[i] = rwlock.Renewal{Key: s.Key, Owner: s.Owner, Most: s.Most, Lease: s.Lease}
-		}
-		return rwlock.RenewRead(renewals)
-	},
+	Renew:   rwlock.RenewRead,
 }
 
 // writing counts, and is renewed, as a plain lock whose field has a suffix.

@@ -24,7 +24,7 @@ type Kind struct {
 	Force   func(Subject) scripts.Command[bool]
 	Status  func(Subject) scripts.Command[scripts.Status]
 	Inspect func(key string) scripts.Command[scripts.State]
-	Renew   func([]Subject) scripts.Command[[]bool]
+	Renew   func([]scripts.Renewal) scripts.Command[[]bool]
 	Batch   string // kinds whose owners may be renewed by one script share it
 
 	Channel func(key string) string                       // where releases are announced; nil: waiters poll

@@ -237,7 +237,7 @@ var ops = func() map[any]string {
 		hash(plain.Acquire(s)): "acquire", hash(plain.Queue.Enqueue(s, nil, time.Second, false)): "acquire",
 		hash(plain.Queue.HandOff(s, row.Turn{})): "release", hash(plain.HandOff.Atomic(s, s)): "handover",
 		hash(plain.Recount(s)): "recount", hash(plain.Force(s)): "force", hash(plain.Status(s)): "query",
-		hash(plain.Renew([]baselock.Subject{s})): "renew",
+		hash(plain.Renew([]scripts.Renewal{{Key: name, Owner: "owner"}})): "renew",
 	}
 	return ops
 }()

@@ -200,7 +200,7 @@ func (o *owner) Batch() watchdog.Batch {
 // Renewal renews the owners of one batch.
 func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], int) {
 	now := time.Now()
-	subjects := make([]Subject, len(tickets))
+	renewals := make([]scripts.Renewal, len(tickets))
 	for i, t := range tickets {
 		other := t.Owner().(*owner)
 		other.mu.Lock()
@@ -210,9 +210,10 @@ func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], in
 		if lease == 0 && o.base.Kind.side().Shared {
 			lease = t.Promised(now)
 		}
-		subjects[i] = other.subject(live, lease)
+		s := other.subject(live, lease)
+		renewals[i] = scripts.Renewal{Key: s.Key, Owner: s.Owner, Most: s.Most, Lease: s.Lease}
 	}
-	return o.base.Kind.Renew(subjects), len(tickets)
+	return o.base.Kind.Renew(renewals), len(tickets)
 }
 
 // Log is where trouble with the renewal is told.

@@ -29,13 +29,7 @@ func Plain() Kind {
 		Status:  func(s Subject) scripts.Command[scripts.Status] { return rlock.Status(s.Key, s.Owner) },
 		Inspect: rlock.Inspect,
 		Batch:   "plain",
-		Renew: func(subjects []Subject) scripts.Command[[]bool] {
-			renewals := make([]rlock.Renewal, len(subjects))
-			for i, s := range subjects {
-				renewals[i] = rlock.Renewal{Key: s.Key, Owner: s.Owner, Lease: s.Lease}
-			}
-			return rlock.Renew(renewals)
-		},
+		Renew:   rlock.Renew,
 	}
 }
 

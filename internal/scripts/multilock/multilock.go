@@ -76,24 +76,13 @@ func Release(key, owner string, fields []string, wake scripts.Wake) scripts.Comm
 	return scripts.Integer(release, []string{key}, args, scripts.Bool)
 }
 
-// A Renewal is one owner that is to be kept alive.
-type Renewal struct {
-	Key, Owner string
-	Lease      time.Duration // what the deadlines are lengthened to; 0 only asks whether the owner still has the values
-}
+// A Renewal is one owner whose deadlines are lengthened.
+type Renewal = scripts.Renewal
 
 // Renew lengthens the deadlines of owners of the same values, in groups of one cluster slot, and answers for each
 // whether it still has them all. If not, none of its deadlines is lengthened.
 func Renew(fields []string, renewals []Renewal) scripts.Command[[]bool] {
-	keys := make([]string, len(renewals))
-	args := make([]any, 0, 2*len(renewals)+len(fields))
-	for i, r := range renewals {
-		keys[i] = r.Key
-		args = append(args, r.Owner, scripts.Milliseconds(r.Lease))
-	}
-	return scripts.Array(renew, keys, arguments(fields, args...), func(reply scripts.Reply) ([]bool, error) {
-		return scripts.Bools(reply, len(renewals))
-	})
+	return scripts.Renew(renew, renewals, fields...)
 }
 
 // Force frees the values whoever has them and wakes the waiters. It answers whether anybody had one.

@@ -70,25 +70,12 @@ func Pass(key, owner string, wake scripts.Wake, turn row.Turn) scripts.Command[r
 	return inRow.Pass([]string{key}, owner, wake, turn)
 }
 
-// A Renewal is one owner that is to be kept alive.
-type Renewal struct {
-	Key, Owner string
-	Lease      time.Duration // what the TTL is lengthened to; 0 only asks whether the owner still holds
-}
+// A Renewal is one owner whose TTL is lengthened.
+type Renewal = scripts.Renewal
 
 // Renew lengthens the TTL of many locks of one cluster slot and answers for each whether its owner still holds it. It
 // never shortens a TTL and never creates a key. A server executes nothing else meanwhile: a hundred names are enough.
-func Renew(names []Renewal) scripts.Command[[]bool] {
-	keys := make([]string, len(names))
-	args := make([]any, 0, 2*len(names))
-	for i, name := range names {
-		keys[i] = name.Key
-		args = append(args, name.Owner, scripts.Milliseconds(name.Lease))
-	}
-	return scripts.Array(renew, keys, args, func(reply scripts.Reply) ([]bool, error) {
-		return scripts.Bools(reply, len(names))
-	})
-}
+func Renew(names []Renewal) scripts.Command[[]bool] { return scripts.Renew(renew, names) }
 
 // Force deletes the lock whoever holds it and wakes the waiters. It answers whether there was a lock: a repetition of
 // one that succeeded says false, and may remove the lock of the next holder, who loses it as anybody does.

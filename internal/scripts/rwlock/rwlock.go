@@ -142,12 +142,8 @@ func ReleaseRead(key, owner string, most int, wake scripts.Wake) scripts.Command
 		[]any{owner, wake.Publish, wake.Channel, messages[Read], most}, scripts.Bool).Whole().Finds(markersOf)
 }
 
-// A Renewal is one reader that is to be kept alive.
-type Renewal struct {
-	Key, Owner string
-	Most       int           // the most holds that it ever had
-	Lease      time.Duration // what its promise is lengthened to; 0 asserts the promise that its markers have
-}
+// A Renewal is one reader whose promise is lengthened. A lease of 0 asserts the promise that its markers have.
+type Renewal = scripts.Renewal
 
 // RenewRead lengthens the promises of many readers of one cluster slot and answers for each whether it still reads. It
 // shortens nothing and makes no reader.
