@@ -143,7 +143,7 @@ func (g *Group) Inspect(ctx context.Context) (redlatch.Info, error) {
 			continue
 		}
 		info.Exists, info.TTL = true, max(info.TTL, h.TTL)
-		info.Holders = append(info.Holders, known.Tell(redlatch.Holder{Owner: h.Owner, Holds: h.Holds, Value: g.values[i], TTL: h.TTL}))
+		info.Holders = append(info.Holders, known.Tell(h.Owner, redlatch.Holder{Owner: h.Owner, Holds: h.Holds, Value: g.values[i], TTL: h.TTL}))
 	}
 	return info, nil
 }

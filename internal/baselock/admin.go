@@ -92,7 +92,7 @@ func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 		if b.Kind.side().Of != nil {
 			holder.Owner, holder.Side = b.Kind.side().Of(field)
 		}
-		info.Holders = append(info.Holders, known.Tell(holder))
+		info.Holders = append(info.Holders, known.Tell(field, holder))
 	}
 	if b.Kind.Fair != nil {
 		queued, err := Ask(ctx, b, b.Kind.Fair.Queued(b.Key))
@@ -111,40 +111,27 @@ func (b *Base) Info() redlatch.Info {
 	return redlatch.Info{Name: b.Name, Key: b.Key, Kind: b.Kind.Noun, Waiters: int64(b.Session.Waiters(b.line))}
 }
 
-// Known are the owners of one lock that this client keeps, as Inspect names them.
+// Known are the owners of one lock that this client keeps, by their fields, as Inspect names them.
 type Known struct {
 	base   *Base
-	owners map[ownerOn]*owner
+	owners map[string]*owner
 }
-
-// An ownerOn is an owner on one side of a read-write lock.
-type ownerOn struct{ id, side string }
 
 // Known finds them. It looks at all that the client holds, for nothing else needs them by their key.
 func (b *Base) Known() Known {
-	k := Known{b, map[ownerOn]*owner{}}
+	k := Known{b, map[string]*owner{}}
 	b.Session.Watchdog.Kept(func(kept watchdog.Owner) {
-		o, ok := kept.(*owner)
-		if !ok || o.base.Key != b.Key {
-			return
+		if o, ok := kept.(*owner); ok && o.base.Key == b.Key {
+			k.owners[o.field()] = o
 		}
-		side := ""
-		if o.base.Kind.side().Of != nil {
-			side = o.base.Kind.side().Name
-		}
-		k.owners[ownerOn{o.id, side}] = o
 	})
 	return k
 }
 
-// Tell adds to a holder what its own client knows.
-func (k Known) Tell(h redlatch.Holder) redlatch.Holder {
+// Tell adds to the holder in a field what its own client knows.
+func (k Known) Tell(field string, h redlatch.Holder) redlatch.Holder {
 	h.Own = k.base.own(h.Owner)
-	side := ""
-	if k.base.Kind.side().Of != nil {
-		side = h.Side
-	}
-	if o := k.owners[ownerOn{h.Owner, side}]; o != nil {
+	if o := k.owners[field]; o != nil {
 		o.mu.Lock()
 		h.Since, h.Token = o.first.since.Time(), o.token
 		o.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -70,13 +71,7 @@ func HandOn(members []holds.Hold, to []*Base, opts []redlatch.Option, streak coh
 		next = append(next, successor)
 	}
 	returned := false
-	defer func() { // an observer of a member may panic
-		for _, h := range successors {
-			if !returned {
-				go h.(*hold).decline()
-			}
-		}
-	}()
+	defer raise.Unless(&returned, func() { declineAll(successors) }) // an observer of a member may panic
 	for i, member := range members {
 		successors = append(successors, member.(*hold).moveTo(next[i]))
 	}

@@ -58,7 +58,7 @@ func (h *hold) goesAlone() bool {
 func releaseAll(ctx context.Context, all []*hold) (failures []error) {
 	failures = make([]error, len(all))
 	answered := 0
-	defer func() { // a hook of the client may panic on this goroutine
+	defer func() { // also when a hook of the client panics
 		for i, h := range all {
 			if i >= answered {
 				h.owner.pending()

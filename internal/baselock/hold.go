@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -151,13 +152,9 @@ func (h *hold) giveBack(ctx context.Context) error {
 // giveBackTo sends the release of one hold, after which so many are left. The caller has the send lock; giveBackTo
 // gives it back.
 func (o *owner) giveBackTo(ctx context.Context, left int32, held bool, limit delivery.Limit) (err error) {
+	defer o.unlockSend()
 	returned := false
-	defer func() { // a hook of the client may panic on this goroutine, and nothing else of the owner could be sent
-		if !returned {
-			o.pending()
-		}
-		o.unlockSend()
-	}()
+	defer raise.Unless(&returned, o.pending) // a hook of the client may panic on this goroutine
 	if left > 0 && held {
 		err = o.giveBackOne(ctx, limit, left)
 	} else {

@@ -2,7 +2,6 @@ package baselock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -40,17 +39,11 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	if set.Observe != nil {
 		start = time.Now()
 	}
-	if set.Wait > 0 && !try {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, set.Wait)
-		defer cancel()
-	}
+	ctx, cancel := set.Waiting(ctx, try)
+	defer cancel()
 	h, err := b.acquire(ctx, set, try || set.Once)
 	if err != nil {
-		err = b.explain(ctx, err)
-		if set.Once && !try && errors.Is(err, errs.NotAcquired) {
-			err = fmt.Errorf("%w: %w", err, context.DeadlineExceeded) // as of any wait whose time is over
-		}
+		err = set.Refused(b.explain(ctx, err), try)
 		b.observe(set, settings.Refused, "", start, err)
 		return nil, err
 	}
@@ -81,7 +74,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	shares := b.Kind.side().Shared
 	waited, held, open := b.Session.Cohorts.Busy(b.line, shares)
 	if open > 0 && !try {
-		if err := pause(ctx, open); err != nil {
+		if err := clock.Sleep(ctx, open); err != nil {
 			return nil, err
 		}
 		waited, held, _ = b.Session.Cohorts.Busy(b.line, shares)
@@ -109,17 +102,6 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 		return nil, b.taken(remaining)
 	}
 	return b.wait(ctx, set, t, refusal(remaining))
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // attempt asks Redis once, under a fresh identity. It returns the hold, or how long the lock is held by somebody else

@@ -262,15 +262,10 @@ func (b *Base) passed(line *cohort.Cohort, message string) {
 	gift, claim, since := line.HandedTo(p.Owner, p.At)
 	switch gift {
 	case cohort.Declined:
-		b.decline(p.Owner)
+		b.dismiss(p.Owner)
 	case cohort.Claimed:
 		b.give(p, claim, since)
 	}
-}
-
-// decline releases what was passed to nobody.
-func (b *Base) decline(owner string) {
-	go newOwnerAs(b, b.defaults, owner).giveUp()
 }
 
 // give has the claimed waiter hold what was passed to its process.
@@ -278,7 +273,7 @@ func (b *Base) give(p row.Message, claim cohort.Claim, since time.Time) {
 	next := claim.Who().(*owner)
 	if !passable(next.set) {
 		claim.Refuse(next)
-		b.decline(p.Owner)
+		b.dismiss(p.Owner)
 		return
 	}
 	now, trusted := clock.Now(), since.Add(passLease-watchdog.Margin(passLease))

@@ -8,6 +8,7 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/fairqueue"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fairlock"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -22,7 +23,7 @@ type stand struct {
 	waiter *fairqueue.Waiter
 
 	confirmed <-chan struct{} // nil, or closed once messages arrive
-	stop      func()          // nil, or ends the subscription to its own channel
+	stop      func()          // ends the subscription to its own channel, if there is one
 	failure   *delivery.Failure
 	command   scripts.Command[scripts.Attempt]
 }
@@ -37,7 +38,7 @@ func (b *Base) standAnew(ctx context.Context, set *settings.Settings) (*hold, er
 			return h, err
 		}
 		last := err
-		if err := pause(ctx, troublePause); err != nil {
+		if err := clock.Sleep(ctx, troublePause); err != nil {
 			return nil, b.unanswered(ctx, err, delivery.Unavailable(last))
 		}
 	}
@@ -53,7 +54,7 @@ func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error)
 	if !passable(set) {
 		id = b.Session.ID + ":-" + fairqueue.Number(id) // no script hands the lock to such an owner
 	}
-	s := &stand{owner: newOwnerAs(b, set, id), queue: queue}
+	s := &stand{owner: newOwnerAs(b, set, id), queue: queue, stop: func() {}}
 	s.owner.queued = true
 	_, held := b.Session.Cohorts.HeldSince(b.line)
 	lonely := false
@@ -61,16 +62,12 @@ func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error)
 		s.listen()
 	}
 	returned := false
-	defer func() { // a hook of the client may panic on this goroutine, and nobody comes after one who stands for ever
-		if s.stop != nil {
-			s.stop()
-		}
-		if !returned {
-			s.owner.doubted()
-			s.waiter.Fail()
-			s.leave()
-		}
-	}()
+	defer raise.Unless(&returned, func() { // a hook of the client may panic here, and no waiter comes after one that stands for ever
+		s.owner.doubted()
+		s.waiter.Fail()
+		s.leave()
+	})
+	defer func() { s.stop() }()
 	h, err := s.wait(delivery.Watched(ctx, queue.Note))
 	returned = true
 	if h == nil {

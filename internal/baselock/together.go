@@ -48,12 +48,9 @@ func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool
 	cmd := rlock.AcquireAll(wants)
 	returned := false
 	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, or an observer
-		for i, o := range owners {
-			if i < len(got) {
-				go got[i].(*hold).decline()
-			} else {
-				o.doubted()
-			}
+		declineAll(got)
+		for _, o := range owners[len(got):] {
+			o.doubted()
 		}
 	})
 	limit := delivery.Limit{Outage: owners[0].set.OutageFor(try), Apart: true}
@@ -138,8 +135,13 @@ func acceptAll(owners []*owner, receipt delivery.Receipt) (got []holds.Hold, err
 	if err == nil {
 		return got, nil
 	}
+	declineAll(got)
+	return nil, err
+}
+
+// declineAll gives back holds that no call takes.
+func declineAll(got []holds.Hold) {
 	for _, h := range got {
 		go h.(*hold).decline()
 	}
-	return nil, err
 }

@@ -99,7 +99,7 @@ func (o *owner) overTurn() {
 	part()
 }
 
-// dismiss gives up owners that are finished with.
+// dismiss gives up owners that are finished with, or were handed the lock for no waiter. An empty one is none.
 func (b *Base) dismiss(owners ...string) {
 	for _, owner := range owners {
 		if owner != "" {
