@@ -118,6 +118,10 @@ func (d dice) step(objects []Object, most time.Duration) Step {
 		s.N, s.Cancel = pick[int64](d, -2, -1, 1, 2), d.rarely(6, d.within(time.Second))
 		return s
 	}
+	if s.Way == "count" {
+		s.N, s.Cancel = pick[int64](d, 1, 1, 2, 4), d.rarely(6, d.within(3*time.Millisecond))
+		return s
+	}
 	s.Try = d.IntN(5) == 0
 	if o.Kind == Semaphore || o.Kind == Permits {
 		s.N = 1 + d.Int64N(o.N)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,25 @@ type Actor struct {
 	Wrong    func(format string, args ...any) // the plan or the run is wrong
 
 	calls, ops atomic.Int64
+	latches    sync.Map // by name: one object for each, whose count-downs share scripts
+	owners     sync.Map // those that have held
+}
+
+// queuedAt is when the entry of a hold was first seen in a queue. A fair lock that is handed on without a command keeps its
+// owner, which is the entry of the first of the row only; of the others it is not known.
+func (c *Actor) queuedAt(owner string) history.Time {
+	if _, known := c.owners.LoadOrStore(owner, true); known {
+		return 0
+	}
+	return c.QueuedAt(owner)
+}
+
+func (c *Actor) latch(o Object) Barrier {
+	if latch, ok := c.latches.Load(o.Name); ok {
+		return latch.(Barrier)
+	}
+	latch, _ := c.latches.LoadOrStore(o.Name, c.Suite.Latch(c.Redis[0], o))
+	return latch.(Barrier)
 }
 
 // Calls is how often the library was called.
@@ -62,7 +82,12 @@ func (c *Actor) take(ctx context.Context, s Step, outer *act) {
 	a := c.call(o, s, outer)
 	switch s.Way {
 	case "count":
-		a.returned(c.Suite.Latch(c.Redis[0], o).CountDown(call), nil)
+		var beside sync.WaitGroup
+		for range s.N - 1 {
+			beside.Go(func() { c.call(o, s, nil).returned(c.latch(o).CountDown(call), nil) })
+		}
+		a.returned(c.latch(o).CountDown(call), nil)
+		beside.Wait()
 		stop()
 		return
 	case "add":
@@ -71,7 +96,7 @@ func (c *Actor) take(ctx context.Context, s Step, outer *act) {
 		stop()
 		return
 	case "await":
-		a.returned(c.Suite.Latch(c.Redis[0], o).Await(call, s.options()...), nil)
+		a.returned(c.latch(o).Await(call, s.options()...), nil)
 		stop()
 		return
 	}
@@ -227,7 +252,7 @@ func (a *act) returned(err error, h Hold) bool {
 	switch {
 	case err == nil:
 		if h != nil {
-			r.Token, r.Queued = h.Token(), a.client.QueuedAt(h.Owner())
+			r.Token, r.Queued = h.Token(), a.client.queuedAt(h.Owner())
 		}
 		a.record(history.Got, r)
 		return true
