@@ -177,7 +177,8 @@ func TestUnderFaultsTheLatchOpensAfterExactlyAsManyCountDownsAsItWasSetTo(t *tes
 				return n%13 == 2*i
 			}, 0, fault)
 		}
-		l := countdownlatch.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithPoll(100*time.Millisecond))
+		l := countdownlatch.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithPoll(100*time.Millisecond),
+			redlatch.WithReleaseTimeout(time.Minute)) // to meet one fault after another takes seconds on a busy machine
 		for range cycles {
 			done, err := l.TrySetCount(t.Context(), workers)
 			require.NoError(t, err)

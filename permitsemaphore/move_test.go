@@ -340,9 +340,9 @@ func TestAWaiterThatLeavesDuringAMoveLosesNoPermit(t *testing.T) {
 // The script that swaps the ids has one effect, however often it is sent and whatever becomes of its answers.
 func TestALostAnswerToASwapLosesNoPermit(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv, brief)
+		r := newRig(t, srv, patience)
 		for _, f := range faults {
-			for name, timeout := range map[string]time.Duration{"in time": 20 * time.Second, "uncertain": brief / 2} {
+			for name, timeout := range map[string]time.Duration{"in time": 20 * time.Second, "uncertain": patience / 2} {
 				t.Run(f.name+"/"+name, func(t *testing.T) {
 					t.Parallel()
 					s, key := r.semaphore(t, 1, redlatch.WithPoll(long), redlatch.WithReleaseTimeout(timeout))

@@ -211,9 +211,9 @@ func TestAnOutsiderThatListensHearsOfRaises(t *testing.T) {
 // whatever becomes of its answers.
 func TestALostAnswerToWhetherPermitsMayStayLosesNoPermit(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv, brief)
+		r := newRig(t, srv, patience)
 		for _, f := range faults {
-			for name, timeout := range map[string]time.Duration{"in time": 20 * time.Second, "uncertain": brief / 2} {
+			for name, timeout := range map[string]time.Duration{"in time": 20 * time.Second, "uncertain": patience / 2} {
 				t.Run(f.name+"/"+name, func(t *testing.T) {
 					t.Parallel()
 					key := srv.Key(t, "s")
