@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -63,7 +64,10 @@ func TestOfThoseWhoAreWokenOnlyOneAsksAllServers(t *testing.T) {
 				a[i].Store(0)
 			}
 		}
+		b.harms(0, func() error { time.Sleep(time.Millisecond); return nil }) // where they ask first it becomes free last
 		b.unlocks(hold)
+		time.Sleep(5 * time.Millisecond) // for two sends
+		synctest.Wait()
 		winners := 0
 		for i, w := range waiters {
 			select {
