@@ -205,7 +205,8 @@ func TestARefusalNamesTheMemberAndLeavesNothing(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		free(t, mine("a"), mine("b"), mine("d"))
 		require.NoError(t, busy.Unlock(ctx))
-		require.Empty(t, srv.Keys(t))
+		// An attempt that was on its way when the wait ended may take the member that is free, until it is undone.
+		eventually(t, "nothing is left", func() bool { return len(srv.Keys(t)) == 0 })
 	})
 }
 
