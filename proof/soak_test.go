@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,11 +16,13 @@ import (
 	"github.com/redlatch/redlatch/proof/internal/verdict"
 )
 
-// A soak starts its own program again for each worker: here this test.
+// A soak starts its own program again for each worker: here this test. All soaks of it run at once, for they wait most of the time.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == soak.Worker {
 		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 	}
+	flag.Parse()
+	_ = flag.Set("test.parallel", "4") // fails only for want of such a flag
 	os.Exit(m.Run())
 }
 
@@ -47,6 +50,7 @@ func soaked(t *testing.T, args ...string) (folder string, status int, printed st
 
 func TestASoakLeavesAFolderThatIsJudged(t *testing.T) {
 	needsServers(t)
+	t.Parallel()
 	for _, topology := range []string{soak.Single, soak.Sentinel, soak.Cluster} {
 		t.Run(topology, func(t *testing.T) {
 			t.Parallel()
