@@ -21,7 +21,7 @@ var mutants = []mutant{
 		"if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then", "if redis.call('del', KEYS[1]) == 0 then"}}, []string{"exclusion", "late loss"}},
 	{"a lock is taken half a second before its lease is over", []edit{{"internal/scripts/rlock/acquire.lua",
 		"if remaining == -2 then", "if remaining < 500 then"}}, []string{"exclusion", "late loss", "stall"}},
-	{"trust outlasts the lease", []edit{{"internal/watchdog/margin.go",
+	{"trust outlasts the lease", []edit{{"internal/watchdog/instant.go",
 		"lease - Margin(lease)", "lease + 2*time.Second"}}, []string{"exclusion", "late loss"}},
 	{"an operation that is sent again counts again", []edit{{"internal/scripts/lane/once.lua",
 		"if sequence == settled then", "if sequence == -1 then"}}, []string{"conservation", "early latch", "permits", model}},
@@ -82,7 +82,7 @@ var mutants = []mutant{
 	{"13571bd: an uncertain release is not carried through", []edit{{"internal/counter/operation.go",
 		"case owed: //", "case false && owed: //"}}, []string{"conservation", "stall", "early latch"}},
 	{"d60bd93: a writer that has left is announced by its last question", []edit{{"internal/baselock/settle.go",
-		"case reply.Held, o.announces:", "case reply.Held:"}}, []string{"stall"}},
+		"return reply.Held || o.announces }", "return reply.Held }"}}, []string{"stall"}},
 	{"9f10282: a latch that was deleted is taken for one that was counted down", []edit{{"countdownlatch/await.go",
 		"return fmt.Errorf(\"%w: latch %q\", ErrDeleted, l.Name())", "return nil"}}, []string{"early latch"}},
 }
