@@ -68,16 +68,14 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 // behind is for a try while other calls of this process wait, which it must not overtake. It returns what those have found
 // out, or nil when no call waits any more.
 func (c *call) behind(ctx context.Context) error {
-	found, err := c.lock.nodes[0].base.Session.Behind(ctx, c.lock.line, c.set.OutageFor(true))
+	refused, err := c.lock.nodes[0].base.Session.Behind(ctx, c.lock.line, c.set.OutageFor(true))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return c.ended(ctx, err, nil)
 	case err != nil:
 		return fmt.Errorf("redlatch: redlock %q: %w", c.lock.name, err)
-	case errors.Is(found, errs.NotAcquired):
+	case refused:
 		return fmt.Errorf("%w: redlock %q: others of this process are waiting for it", errs.NotAcquired, c.lock.name)
-	case found != nil:
-		return fmt.Errorf("redlatch: redlock %q: others of this process are waiting for it, and their last attempt failed: %w", c.lock.name, found)
 	}
 	return nil
 }

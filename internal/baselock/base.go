@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/raise"
@@ -98,36 +95,6 @@ func (b *Base) check(set *settings.Settings) error {
 	b.giveSigns(set)
 	return b.checkReplicas(set)
 }
-
-// holdsIn are the holds of locks on this base that ctx carries, the innermost first. Those of a multi-lock or redlock are
-// among them: a call that did not find them would wait for the hold of its own context.
-func holdsIn(ctx context.Context) iter.Seq[*hold] {
-	return func(yield func(*hold) bool) {
-		for carried := range holds.Carried(ctx) {
-			if !yieldHolds(carried, yield) {
-				return
-			}
-		}
-	}
-}
-
-// yieldHolds yields a hold of this base, or those that a composite stands on, and tells whether to go on.
-func yieldHolds(carried holds.Hold, yield func(*hold) bool) bool {
-	switch h := carried.(type) {
-	case *hold:
-		return yield(h)
-	case holds.Composite:
-		for _, member := range slices.Backward(h.Members()) {
-			if !yieldHolds(member, yield) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// Carries tells whether ctx carries a live hold of this lock.
-func (b *Base) Carries(ctx context.Context) bool { return b.carried(ctx) != nil }
 
 // wake is the message that a release sends.
 func (b *Base) wake(ctx context.Context) (scripts.Wake, error) { return b.wakeFor(ctx, 0) }

@@ -3,7 +3,64 @@ package baselock
 import (
 	"context"
 	"iter"
+	"slices"
+
+	"github.com/redlatch/redlatch/internal/holds"
 )
+
+// holdsIn are the holds of locks on this base that ctx carries, the innermost first. Those of a multi-lock or redlock are
+// among them: a call that did not find them would wait for the hold of its own context.
+func holdsIn(ctx context.Context) iter.Seq[*hold] {
+	return func(yield func(*hold) bool) {
+		for carried := range holds.Carried(ctx) {
+			if !yieldHolds(carried, yield) {
+				return
+			}
+		}
+	}
+}
+
+// yieldHolds yields a hold of this base, or those that a composite stands on, and tells whether to go on.
+func yieldHolds(carried holds.Hold, yield func(*hold) bool) bool {
+	switch h := carried.(type) {
+	case *hold:
+		return yield(h)
+	case holds.Composite:
+		for _, member := range slices.Backward(h.Members()) {
+			if !yieldHolds(member, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// carriedOn finds the owner on one side of this lock that ctx carries. Holds that are over do not count.
+func (b *Base) carriedOn(ctx context.Context, side string) *owner {
+	for carried := range holdsIn(ctx) {
+		if carried.owner.of(b, side) && carried.live() {
+			return carried.owner
+		}
+	}
+	return nil
+}
+
+// carried finds the owner that re-enters: the one on this side, or the guest of the one that admits this side.
+func (b *Base) carried(ctx context.Context) *owner {
+	o := b.carriedOn(ctx, b.Kind.side().Name)
+	if o != nil || b.Kind.side().Within == "" {
+		return o
+	}
+	if host := b.carriedOn(ctx, b.Kind.side().Within); host != nil {
+		if guest := host.resident(); guest != nil && guest.holds() {
+			return guest
+		}
+	}
+	return nil
+}
+
+// Carries tells whether ctx carries a live hold of this lock.
+func (b *Base) Carries(ctx context.Context) bool { return b.carried(ctx) != nil }
 
 // Carried yields, for each live hold that ctx carries of a lock at b's key through b's client, the base on which it was
 // acquired, the innermost first. A lock of which several kinds share a key finds out so what its caller has.

@@ -1,6 +1,7 @@
 package baselock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,17 +73,11 @@ func (b *Base) why(remaining time.Duration) string {
 
 // behind is for a try while other calls of this process wait, which it must not overtake. errOver says that none waits any more.
 func (b *Base) behind(ctx context.Context, set *settings.Settings) error {
-	found, err := b.Session.Behind(ctx, b.line, set.OutageFor(true))
-	_, held := b.Session.Cohorts.HeldSince(b.line)
-	switch {
-	case err != nil:
-		return err
-	case held, errors.Is(found, errs.NotAcquired):
+	refused, err := b.Session.Behind(ctx, b.line, set.OutageFor(true))
+	if _, held := b.Session.Cohorts.HeldSince(b.line); held || refused {
 		return fmt.Errorf("%w: %s %q: others of this process are waiting for it; it %s", errs.NotAcquired, b.Kind.Noun, b.Name, b.why(-1))
-	case found != nil:
-		return fmt.Errorf("others of this process are waiting for it, and their last attempt failed: %w", found)
 	}
-	return errOver
+	return cmp.Or(err, errOver)
 }
 
 // longBehindOwn is how long a call waits behind one hold of its own process until that is logged.

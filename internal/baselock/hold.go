@@ -27,6 +27,7 @@ type hold struct {
 
 	observer func(settings.Event) // nil: nobody is told; see tell.go
 
+	told  holds.Telling
 	group int32 // it counts with the holds of its owner that have the same; see join.go
 	local bool  // from a hold of this process, without a command
 
@@ -37,7 +38,6 @@ type hold struct {
 	dropped  bool // unreachable for the program, or left: its lease runs out
 	left     bool // by Leave
 	over     bool // its own limit has ended it, and not its owner
-	told     holds.Telling
 }
 
 // live tells whether the hold can be re-entered.

@@ -127,7 +127,7 @@ func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining 
 	returned = true
 	switch {
 	case err != nil:
-		o.abandon(delivery.AsFailure(err), cmd)
+		abandon(delivery.AsFailure(err), cmd, o.took, o)
 	case h == nil:
 		b.closeShared()
 	}

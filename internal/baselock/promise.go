@@ -47,7 +47,7 @@ func (p *promise) refused() {
 
 // failed is refused where the script may have been executed, or may still be. What it has taken is given back.
 func (p *promise) failed(err error, cmd scripts.Command[attemptReply]) {
-	p.to.abandon(delivery.AsFailure(err), cmd)
+	abandon(delivery.AsFailure(err), cmd, p.to.took, p.to)
 	p.refused()
 }
 

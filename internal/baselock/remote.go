@@ -95,7 +95,7 @@ func (b *Base) sit(ctx context.Context, line *cohort.Cohort, set *settings.Setti
 		settle = line.Candidacy.Unsent(p)
 	case err != nil:
 		line.Candidacy.Failed(p)
-		go o.forsake(delivery.AsFailure(err), cmd)
+		abandon(delivery.AsFailure(err), cmd, func(row.Sitting) bool { return true }, o) // it may sit, or hold
 	case reply.Held:
 		line.Candidacy.Won(p)
 		h, remaining, err = o.accept(receipt, set.FirstLease(), reply.Attempt)
@@ -114,14 +114,6 @@ func (b *Base) sit(ctx context.Context, line *cohort.Cohort, set *settings.Setti
 		b.settle(line, p, set)
 	}
 	return h, remaining, open, err
-}
-
-// forsake settles what became of an owner that may sit, or hold.
-func (o *owner) forsake(f *delivery.Failure, cmd scripts.Command[row.Sitting]) {
-	if _, known := delivery.Result(f, cmd); !known {
-		o.doubted()
-	}
-	o.giveUp()
 }
 
 // settle takes a sitter that is over out of the row, and has it release what it was passed.

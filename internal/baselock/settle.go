@@ -186,22 +186,21 @@ func (o *owner) assert(ctx context.Context) error {
 	return err
 }
 
-// abandon settles a first acquisition that did not come to a known end: what it took is given back.
-func (o *owner) abandon(f *delivery.Failure, cmd scripts.Command[scripts.Attempt]) {
+// abandon settles first acquisitions that one command was for and that did not come to a known end. What they took is given back:
+// nothing, if took does not find it in the reply.
+func abandon[R any](f *delivery.Failure, cmd scripts.Command[R], took func(R) bool, owners ...*owner) {
 	if !f.Doubt {
 		return
 	}
 	go func() {
-		reply, known := delivery.Result(f, cmd)
-		switch {
-		case !known:
-			o.doubted()
-			o.giveUp()
-		case reply.Held, o.announces: // a refusal has announced it
-			o.giveUp()
+		if reply, known := delivery.Result(f, cmd); !known || took(reply) {
+			giveUpAll(owners, !known)
 		}
 	}()
 }
+
+// took tells whether an attempt has left something of the owner in Redis: a hold, or the announcement of its refusal.
+func (o *owner) took(reply scripts.Attempt) bool { return reply.Held || o.announces }
 
 // giveUp releases an owner that never got a hold.
 func (o *owner) giveUp() {

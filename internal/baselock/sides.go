@@ -18,30 +18,6 @@ import (
 // of the first that are executed late. It gets the host's identity only if every command of the one before it was
 // answered, and otherwise one of its own, beside which the host's field is named in the acquisition.
 
-// carriedOn finds the owner on one side of this lock that ctx carries. Holds that are over do not count.
-func (b *Base) carriedOn(ctx context.Context, side string) *owner {
-	for carried := range holdsIn(ctx) {
-		if carried.owner.of(b, side) && carried.live() {
-			return carried.owner
-		}
-	}
-	return nil
-}
-
-// carried finds the owner that re-enters: the one on this side, or the guest of the one that admits this side.
-func (b *Base) carried(ctx context.Context) *owner {
-	o := b.carriedOn(ctx, b.Kind.side().Name)
-	if o != nil || b.Kind.side().Within == "" {
-		return o
-	}
-	if host := b.carriedOn(ctx, b.Kind.side().Within); host != nil {
-		if guest := host.resident(); guest != nil && guest.holds() {
-			return guest
-		}
-	}
-	return nil
-}
-
 // beside is for a context that carries a hold of the other side. It answers errOver where that does not matter.
 func (b *Base) beside(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
 	if b.Kind.side().Barred != "" && b.carriedOn(ctx, b.Kind.side().Barred) != nil {

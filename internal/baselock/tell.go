@@ -20,8 +20,8 @@ func (b *Base) tell(set *settings.Settings, h *hold, start time.Time) {
 	defer raise.Unless(&returned, h.decline)
 	h.observe(settings.Acquired, start, nil)
 	returned = true
-	o.mu.Lock()
 	h.told.Acquired()
+	o.mu.Lock()
 	lost := h.lostLocked()
 	o.mu.Unlock()
 	if lost != nil {
@@ -31,14 +31,7 @@ func (b *Base) tell(set *settings.Settings, h *hold, start time.Time) {
 
 // finish has the observer know of the end of h, once. An error that says that h was lost makes it a loss.
 func (h *hold) finish(kind int, err error) {
-	if h.observer == nil {
-		return
-	}
-	o := h.owner
-	o.mu.Lock()
-	due := h.told.End()
-	o.mu.Unlock()
-	if !due {
+	if !h.told.End() {
 		return
 	}
 	if errors.Is(err, errs.Lost) {

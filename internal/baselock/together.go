@@ -98,13 +98,8 @@ func ownersOf(bases []*Base, opts []redlatch.Option) ([]*owner, error) {
 // abandonAll settles the owners of an acquisition that failed, and returns its error: ErrApart where the server refused the
 // script, which says nothing about the scripts for one key.
 func abandonAll(ctx context.Context, owners []*owner, f *delivery.Failure, cmd scripts.Command[rlock.AttemptAll]) error {
-	if f.Doubt {
-		go func() {
-			if reply, known := delivery.Result(f, cmd); !known || reply.Held {
-				giveUpAll(owners, !known)
-			}
-		}()
-	} else if separable(f.Err) {
+	abandon(f, cmd, func(all rlock.AttemptAll) bool { return all.Held }, owners...)
+	if !f.Doubt && separable(f.Err) {
 		return ErrApart
 	}
 	return owners[0].base.explain(ctx, f)

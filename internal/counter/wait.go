@@ -24,7 +24,7 @@ func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Se
 	taken, waited, err := false, false, ctx.Err()
 	var got lane.Granted
 	if err == nil && c.Session.Waiters(c.line) > 0 {
-		waited, err = c.behind(ctx, set)
+		waited, err = c.Session.Behind(ctx, c.line, set.OutageFor(true))
 	}
 	if err == nil && !waited {
 		got, taken, err = c.once(ctx, s, set.OutageFor(true))
@@ -38,20 +38,6 @@ func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Se
 		err = fmt.Errorf("%w: %s %q %s", errs.NotAcquired, c.noun, c.Name, short(got, n))
 	}
 	return c.tell(set, start, s, err)
-}
-
-// behind is for a try while others of this process wait, whom it does not overtake. It tells whether one of them was refused.
-func (c *Counter) behind(ctx context.Context, set *settings.Settings) (refused bool, err error) {
-	found, err := c.Session.Behind(ctx, c.line, set.OutageFor(true))
-	switch {
-	case err != nil:
-		return false, err
-	case errors.Is(found, errs.NotAcquired):
-		return true, nil
-	case found != nil:
-		return false, fmt.Errorf("others of this process are waiting for it, and their last attempt failed: %w", found)
-	}
-	return false, nil
 }
 
 // untimely is the error of a wait of no time: a refusal ends it as its time would.

@@ -63,8 +63,8 @@ type Hold struct {
 	holder cohort.Holder // in that case
 	local  bool          // from a hold of this process, without a command
 
-	mu      sync.Mutex
 	told    holds.Telling
+	mu      sync.Mutex
 	members []Member
 	over    int                 // how many of them have ended by themselves
 	retired bool                // Unlock was called, or the program has dropped the hold

@@ -25,8 +25,8 @@ func (h *Hold) Tell(ctx context.Context, start time.Time) {
 	}
 	h.observe(settings.Acquired, time.Since(start), nil)
 	returned = true
-	h.mu.Lock()
 	h.told.Acquired()
+	h.mu.Lock()
 	lost := h.lost
 	h.mu.Unlock()
 	if lost != nil {
@@ -36,10 +36,7 @@ func (h *Hold) Tell(ctx context.Context, start time.Time) {
 
 // finish has the observer know of the end of h, once. An error that says that h was lost makes it a loss.
 func (h *Hold) finish(kind int, err error) {
-	h.mu.Lock()
-	due := h.told.End()
-	h.mu.Unlock()
-	if !due {
+	if !h.told.End() {
 		return
 	}
 	if errors.Is(err, errs.Lost) {

@@ -2,12 +2,14 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/wakeup"
 )
 
@@ -92,22 +94,25 @@ func (s *Session) Found(key cohort.Key) error {
 const learnEvery = 2 * time.Millisecond
 
 // Behind is for a call that asks once while other calls of this process wait for key. It must not overtake them, so it is told
-// what they have found out. If that is nothing yet, Behind waits for it, for outage at most. nil without an error says that no
-// call waits any more, or that this process has got what key is for.
-func (s *Session) Behind(ctx context.Context, key cohort.Key, outage time.Duration) (found, err error) {
+// what they have found out: that they were refused, or an error. If that is nothing yet, Behind waits for it, for outage at most.
+// Neither says that no call waits any more, or that this process has got what key is for.
+func (s *Session) Behind(ctx context.Context, key cohort.Key, outage time.Duration) (refused bool, err error) {
 	until := time.Now().Add(outage)
 	for {
-		if found := s.Found(key); found != nil {
-			return found, nil
+		switch found := s.Found(key); {
+		case errors.Is(found, errs.NotAcquired):
+			return true, nil
+		case found != nil:
+			return false, fmt.Errorf("others of this process are waiting for it, and their last attempt failed: %w", found)
 		}
 		if _, held := s.Cohorts.HeldSince(key); held || s.Waiters(key) == 0 {
-			return nil, nil
+			return false, nil
 		}
 		if !time.Now().Before(until) {
-			return nil, delivery.Unavailable(fmt.Errorf("those of this process who wait for it had no answer within %v", outage))
+			return false, delivery.Unavailable(fmt.Errorf("those of this process who wait for it had no answer within %v", outage))
 		}
 		if err := clock.Sleep(ctx, learnEvery); err != nil {
-			return nil, err
+			return false, err
 		}
 	}
 }
