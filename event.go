@@ -1,8 +1,6 @@
 package redlatch
 
-import (
-	"time"
-)
+import "time"
 
 // EventKind is the kind of an Event.
 type EventKind int

@@ -22,24 +22,21 @@ type Hold struct {
 	cleanup runtime.Cleanup
 }
 
-func newHold(inner holds.Hold) *Hold {
-	h := &Hold{inner: inner}
-	h.cleanup = holds.OnDrop(h, inner)
-	return h
-}
-
-// adopt takes over the hold of a composite's member: from then on the composite answers for it, and it is not reported
-// when the wrapper is dropped.
-func adopt(h *Hold) holds.Hold {
-	h.cleanup.Stop()
-	inner := h.inner
-	runtime.KeepAlive(h)
-	return inner
-}
-
 func init() {
-	rootapi.NewHold = func(inner holds.Hold) any { return newHold(inner) }
-	rootapi.Adopt = func(h any) holds.Hold { return adopt(h.(*Hold)) }
+	rootapi.NewHold = func(inner holds.Hold) any {
+		h := &Hold{inner: inner}
+		h.cleanup = holds.OnDrop(h, inner)
+		return h
+	}
+	// Adopt takes over the hold of a composite's member: from then on the composite answers for it, and it is not reported when
+	// the wrapper is dropped.
+	rootapi.Adopt = func(hold any) holds.Hold {
+		h := hold.(*Hold)
+		h.cleanup.Stop()
+		inner := h.inner
+		runtime.KeepAlive(h)
+		return inner
+	}
 }
 
 // Context returns a child of parent that carries the hold: taking the same lock again with it re-enters. It ends when

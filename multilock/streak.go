@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/redlatch/redlatch"
@@ -59,8 +58,7 @@ func ours(m redlatch.Locker) bool {
 
 // queues tells whether the call waits behind others of its process. One whose context carries a member would wait for itself.
 func (c *call) queues(ctx context.Context) bool {
-	c.queued = c.lock.whole &&
-		!slices.ContainsFunc(c.lock.bases, func(b *baselock.Base) bool { return b.Carries(ctx) })
+	c.queued = c.lock.whole && !c.Carries(ctx)
 	return c.queued
 }
 

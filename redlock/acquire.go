@@ -39,7 +39,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	}
 	carried := quorum.Carried(ctx)
 	first := c.lock.nodes[0].base
-	c.again = c.carriedIn(ctx)
+	c.again = c.Carries(ctx)
 	if !c.again {
 		waited, held, _ := first.Session.Cohorts.Busy(c.lock.line, false)
 		switch {
@@ -78,16 +78,6 @@ func (c *call) behind(ctx context.Context) error {
 		return fmt.Errorf("%w: redlock %q: others of this process are waiting for it", errs.NotAcquired, c.lock.name)
 	}
 	return nil
-}
-
-// carriedIn tells whether ctx carries the lock.
-func (c *call) carriedIn(ctx context.Context) bool {
-	for _, n := range c.lock.nodes {
-		if n.base.Carries(ctx) {
-			return true
-		}
-	}
-	return false
 }
 
 // wait takes a place in the local queue, whose head makes the rounds. It makes one when its pause is over, and one when a message

@@ -145,29 +145,21 @@ func Carried(ctx context.Context) iter.Seq[Hold] {
 // Lend returns ctx as one that carries hold besides. Unlike NewContext it does not end with it: it is for one call that
 // acts in the name of hold.
 func Lend(ctx context.Context, hold Hold) context.Context {
-	return lent{ctx, &carrier{parent: ctx, hold: hold}}
-}
-
-type lent struct {
-	context.Context
-	entry *carrier // for Carried alone; it has no life
-}
-
-func (l lent) Value(key any) any {
-	if key == (carrierKey{}) {
-		return l.entry
-	}
-	return l.Context.Value(key)
+	return instead{ctx, &carrier{parent: ctx, hold: hold}}
 }
 
 // Detach returns ctx without the holds it carries.
-func Detach(ctx context.Context) context.Context { return detached{ctx} }
+func Detach(ctx context.Context) context.Context { return instead{ctx, nil} }
 
-type detached struct{ context.Context }
+// An instead is a context with another carrier.
+type instead struct {
+	context.Context
+	carrier *carrier // for Carried alone, it has no life; nil: there is none
+}
 
-func (d detached) Value(key any) any {
+func (i instead) Value(key any) any {
 	if key == (carrierKey{}) {
-		return nil
+		return i.carrier
 	}
-	return d.Context.Value(key)
+	return i.Context.Value(key)
 }

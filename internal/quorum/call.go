@@ -37,6 +37,11 @@ func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Cont
 	return rootapi.Hold[*redlatch.Hold](inner), nil
 }
 
+// Carries tells whether ctx carries one of the locks, so that waiting behind others would be waiting for itself.
+func (c *Call) Carries(ctx context.Context) bool {
+	return slices.ContainsFunc(c.Bases, func(b *baselock.Base) bool { return b.Carries(ctx) })
+}
+
 // Cohort is where the hold of the call is handed on. alone: see [baselock.Streak].
 func (c *Call) Cohort(alone bool) *Cohort {
 	return &Cohort{Registry: &c.Bases[0].Session.Cohorts, Key: c.Line, Streak: baselock.Streak(c.Bases, alone)}

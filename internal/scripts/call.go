@@ -34,14 +34,14 @@ func (s *Script) layout(keys []string, args []any) *call {
 	}
 	c.args = append(c.args, "evalsha", s.sha, len(keys))
 	for _, key := range keys {
-		c.args = append(c.args, last.text(len(c.args), key))
+		c.args = append(c.args, same(last, len(c.args), key))
 	}
 	for _, arg := range args {
 		switch arg := arg.(type) {
 		case string:
-			c.args = append(c.args, last.text(len(c.args), arg))
+			c.args = append(c.args, same(last, len(c.args), arg))
 		case int64:
-			c.args = append(c.args, last.number(len(c.args), arg))
+			c.args = append(c.args, same(last, len(c.args), arg))
 		case int:
 			c.args = append(c.args, arg)
 		default: // kept as it is, it would have everybody's arguments allocated
@@ -54,21 +54,11 @@ func (s *Script) layout(keys []string, args []any) *call {
 	return c
 }
 
-// text is value as an interface, the last command's if that had it in the same place.
-func (c *call) text(at int, value string) any {
-	if c != nil && at < len(c.args) {
-		if before, ok := c.args[at].(string); ok && before == value {
-			return c.args[at]
-		}
-	}
-	return value
-}
-
-// number is text for a number.
-func (c *call) number(at int, value int64) any {
-	if c != nil && at < len(c.args) {
-		if before, ok := c.args[at].(int64); ok && before == value {
-			return c.args[at]
+// same is value as an interface, the last command's if that had it in the same place.
+func same[V comparable](last *call, at int, value V) any {
+	if last != nil && at < len(last.args) {
+		if before, ok := last.args[at].(V); ok && before == value {
+			return last.args[at]
 		}
 	}
 	return value

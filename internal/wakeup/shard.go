@@ -92,7 +92,8 @@ func (s *shard) watchLocked(t *step) error {
 		if !t.now.Before(limit) {
 			return errSilent
 		}
-		t.at(earlier(limit, t.now.Add(s.hub.cfg.Idle))) // an answer does not rouse the manager, and the next ping must not be late
+		t.at(limit)
+		t.at(t.now.Add(s.hub.cfg.Idle)) // an answer does not rouse the manager, and the next ping must not be late
 		return nil
 	}
 	l.pinged, l.pingDue = time.Time{}, false
@@ -104,13 +105,6 @@ func (s *shard) watchLocked(t *step) error {
 	l.pinged, l.pingDue, l.heardAtPing = t.now, true, heard
 	t.at(t.now.Add(min(s.hub.cfg.Idle, s.hub.cfg.Pong)))
 	return nil
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // loseLocked gives the connection up and plans the next one; without err it was suspicion, and the listeners are told when the
