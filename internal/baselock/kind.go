@@ -56,8 +56,8 @@ type Share struct {
 
 // A Queue is the scripts of a lock with a process queue.
 type Queue struct {
-	Enqueue func(s Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Sitting] // is Acquire for an owner that waits
-	HandOff func(s Subject, turn row.Turn) scripts.Command[row.Release]                                      // is Release for the first in the queue
+	Enqueue func(s Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Answer] // is Acquire for an owner that waits
+	HandOff func(s Subject, turn row.Turn) scripts.Command[row.Release]                                     // is Release for the first in the queue
 }
 
 // Tokens are for a lock that issues fencing tokens.

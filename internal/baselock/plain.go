@@ -53,7 +53,7 @@ func (k Kind) HandingOn() Kind {
 func (k Kind) HandingOver() Kind {
 	k = k.HandingOn()
 	k.Queue = &Queue{
-		Enqueue: func(s Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+		Enqueue: func(s Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Answer] {
 			return rlock.Enlist(s.Key, s.Owner, s.Lease, queue, patience, looks)
 		},
 		HandOff: func(s Subject, turn row.Turn) scripts.Command[row.Release] {

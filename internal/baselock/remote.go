@@ -15,21 +15,21 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// A release that is not for a waiter of its own process is for the first in the row of those that wait elsewhere: the
-// script has that one hold, and a message tells its process, which need not ask. A waiter whose process is woken by a
-// message for everybody needs a round trip more, and all the others ask in vain.
+// A release that is not for a waiter of its own process is for the first in the process queue: the script has that one hold, and a
+// message tells its process, which need not ask. A waiter whose process is woken by a message for everybody needs a round trip
+// more, and all the others ask in vain.
 //
 //	                        message, or asks
-//	sits in the row ──► holds, unknown to its process ──► holds ── has left meanwhile ──► passed on, or released
+//	in the queue ─────► holds, unknown to its process ──► holds ── has left meanwhile ──► passed on, or released
 //	                        │
 //	                        └── its process is gone ──► free when passLease is over
 //
-// A waiter that wants another lease than a pass gives, or the word of replicas, cannot be passed the lock. Its process sits in
-// the row too, and is only told to look when its turn comes: the lock is free then, and the head of its line asks.
+// A waiter that wants another lease than a pass gives, or the word of replicas, cannot be passed the lock. Its process stands in
+// the process queue too, and is only told to look when its turn comes: the lock is free then, and the head of its local queue asks.
 //
-// Whoever sits in no row, as Redisson's waiters, has to wait until the lock is free, and for longer than a moment: a
+// An outsider has to wait until the lock is free, and for longer than a moment: a
 // process that releases and asks again is faster than a JVM. So passes and runs follow one another only for so long. Then
-// comes a release with its message, if more processes listen for one than sit in the row, and those in the row and the one
+// comes a release with its message, if more processes listen for one than stand in the process queue, and those there and the one
 // that released let the others ask first.
 
 // passLease is for how long the lock is passed. The watchdog renews it after a third. It is short because it may
@@ -56,18 +56,18 @@ func passable(set *settings.Settings) bool {
 	return set.Lease == 0 && set.Replicas == 0 && set.FirstLease() >= passLease
 }
 
-// patience is for how long a waiter who asks once in a poll interval is known to be there: the head of a line asks that
+// patience is for how long a waiter who asks once in a poll interval is known to be there: the head of a local queue asks that
 // often, and a little later when it is delayed. A day is enough for those who never want to ask.
 func patience(set *settings.Settings) time.Duration { return 2 * min(set.Poll, 12*time.Hour) }
 
-// sits tells whether the head of a line can sit in the row. One that is only told has to be the only one that is not told by
-// the message to everybody, so the server has to know who listens.
-func (b *Base) sits(line *cohort.Cohort, set *settings.Settings) bool {
-	return b.row != "" && line.HearsHandOffs() && (passable(set) || set.Replicas == 0 && b.Session.KnowsListeners())
+// canEnqueue tells whether the head of the local queue can stand in the process queue for its process. A head that is only told has
+// to be the only one that is not told by the message to everybody, so the server has to know who listens.
+func (b *Base) canEnqueue(c *cohort.Cohort, set *settings.Settings) bool {
+	return b.row != "" && c.HearsHandOffs() && (passable(set) || set.Replicas == 0 && b.Session.KnowsListeners())
 }
 
 // channels are those that a waiter's cohort listens to. One that waits for replicas asks in a way of its own and stands in no
-// row, so it has to be counted among the outsiders, unless others of its process wait too: then a poll may be what wakes it.
+// process queue, so it has to be counted among the outsiders, unless others of its process wait too: then a poll may be what wakes it.
 func (b *Base) channels(set *settings.Settings) session.Channels {
 	channels := session.Channels{Releases: b.channel, Queue: b.row, Handed: b.passed}
 	if b.row != "" && set.Replicas == 0 {
@@ -76,14 +76,14 @@ func (b *Base) channels(set *settings.Settings) session.Channels {
 	return channels
 }
 
-// sit is ask for the head of the line, who sits down in the row if it is refused. It asks as the line's sitter. open says
-// that the lock is free, but for what remains only for others.
-func (b *Base) sit(ctx context.Context, line *cohort.Cohort, set *settings.Settings) (h *hold, remaining time.Duration, open bool, err error) {
-	p := line.Candidacy.Ask(b.Session.NextOwner)
+// enqueue is ask for the head of the local queue, under the identity of the candidate, which enters the process queue if it is
+// refused. open says that the lock is free, but for what remains only for others.
+func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort, set *settings.Settings) (h *hold, remaining time.Duration, open bool, err error) {
+	p := c.Candidacy.Ask(b.Session.NextOwner)
 	o := newOwnerAs(b, set, p.Owner)
 	returned := false
 	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine
-		line.Candidacy.Failed(p)
+		c.Candidacy.Failed(p)
 		o.doubted()
 	})
 	cmd := b.Kind.Queue.Enqueue(o.subject(1, set.FirstLease()), b.rowKeys, patience(set), !passable(set))
@@ -92,34 +92,34 @@ func (b *Base) sit(ctx context.Context, line *cohort.Cohort, set *settings.Setti
 	settle := false
 	switch {
 	case err != nil && !delivery.AsFailure(err).Doubt:
-		settle = line.Candidacy.Unsent(p)
+		settle = c.Candidacy.Unsent(p)
 	case err != nil:
-		line.Candidacy.Failed(p)
-		abandon(delivery.AsFailure(err), cmd, func(row.Sitting) bool { return true }, o) // it may sit, or hold
+		c.Candidacy.Failed(p)
+		abandon(delivery.AsFailure(err), cmd, func(row.Answer) bool { return true }, o) // it may stand in the queue, or hold
 	case reply.Held:
-		line.Candidacy.Won(p)
+		c.Candidacy.Won(p)
 		h, remaining, err = o.accept(receipt, set.FirstLease(), reply.Attempt)
 		if receipt.Doubt {
 			o.doubted()
 		}
-	case receipt.Doubt: // the one that may still be executed would have it sit when nobody waits
-		line.Candidacy.Failed(p)
+	case receipt.Doubt: // the one that may still be executed would enter it when no call waits
+		c.Candidacy.Failed(p)
 		remaining = reply.Remaining
 		o.doubted()
 	default:
-		settle = line.Candidacy.Refused(p, receipt.Sent, reply.At)
+		settle = c.Candidacy.Refused(p, receipt.Sent, reply.At)
 		remaining, open = reply.Remaining, reply.Open
 	}
 	if settle {
-		b.settle(line, p, set)
+		b.settle(c, p, set)
 	}
 	return h, remaining, open, err
 }
 
-// settle takes a sitter that is over out of the row, and has it release what it was passed.
-func (b *Base) settle(line *cohort.Cohort, p *cohort.Candidate, set *settings.Settings) {
+// settle takes a candidate that is over out of the process queue, and has it release what it was handed.
+func (b *Base) settle(c *cohort.Cohort, p *cohort.Candidate, set *settings.Settings) {
 	o := newOwnerAs(b, set, p.Owner)
-	if line.Candidacy.InDoubt(p) {
+	if c.Candidacy.InDoubt(p) {
 		o.doubted()
 	}
 	go o.giveUp()
@@ -155,12 +155,12 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 		next := promise.to
 		to := next.subject(1, next.set.FirstLease())
 		turn.Next, turn.NextLease, turn.Block = to.Owner, to.Lease, o.blockFor(next, in)
-		if b.sits(in, next.set) {
+		if b.canEnqueue(in, next.set) {
 			if p = in.Candidacy.Enqueue(b.Session.NextOwner); p != nil { // nil when all have left meanwhile
-				turn.Seat, turn.Patience, turn.Looks = p.Owner, patience(next.set), !passable(next.set)
+				turn.Candidate, turn.Patience, turn.Looks = p.Owner, patience(next.set), !passable(next.set)
 			}
 		}
-		in.CloseSince(time.Time{}) // set free for everybody: if that went on, a slower process in the row would always come too late
+		in.CloseSince(time.Time{}) // set free for everybody: if that went on, a slower process in the queue would always come too late
 		if turn.Lease > 0 {
 			in.CloseSince(o.streak.Shut())
 		}
@@ -168,7 +168,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	var reply row.Release
 	known := false
 	defer func() { // also when a hook of the client panics
-		if p != nil && o.sat(in, p, known, reply) {
+		if p != nil && o.enqueued(in, p, known, reply) {
 			b.settle(in, p, o.set)
 		}
 	}()
@@ -225,33 +225,33 @@ func (o *owner) turn() row.Turn {
 	return turn
 }
 
-// getUp takes the process out of the row, because the head of its line cannot be passed the lock. A message that says so
-// may get lost, and this head's questions, which are not the sitter's, would not find the lock until passLease is over.
-func (b *Base) getUp(line *cohort.Cohort, set *settings.Settings) {
-	if p := line.Candidacy.Withdraw(); p != nil {
-		b.settle(line, p, set)
+// dequeue takes the process out of the process queue, because the head of its local queue cannot be handed the lock. A message that says so
+// may get lost, and this head's questions, which are not the candidate's, would not find the lock until passLease is over.
+func (b *Base) dequeue(c *cohort.Cohort, set *settings.Settings) {
+	if p := c.Candidacy.Withdraw(); p != nil {
+		b.settle(c, p, set)
 	}
 }
 
-// sat is what becomes of the one who was to sit down. It reports whether it has to be settled.
-func (o *owner) sat(line *cohort.Cohort, p *cohort.Candidate, known bool, reply row.Release) (settle bool) {
+// enqueued is what becomes of the candidate that was to enter the process queue. It reports whether it has to be settled.
+func (o *owner) enqueued(c *cohort.Cohort, p *cohort.Candidate, known bool, reply row.Release) (settle bool) {
 	if !known {
-		return line.Candidacy.Unknown(p)
+		return c.Candidacy.Unknown(p)
 	}
-	return line.Candidacy.Enqueued(p, reply.Freed && !reply.Kept.Held, reply.At)
+	return c.Candidacy.Enqueued(p, reply.Freed && !reply.Kept.Held, reply.At)
 }
 
 // passed is called with the message that says whose turn it is.
-func (b *Base) passed(line *cohort.Cohort, message string) {
+func (b *Base) passed(c *cohort.Cohort, message string) {
 	p, ok := row.Read(message)
 	switch {
 	case !ok:
 		return
 	case p.Looks:
-		line.Wake()
+		c.Wake()
 		return
 	}
-	gift, claim, since := line.HandedTo(p.Owner, p.At)
+	gift, claim, since := c.HandedTo(p.Owner, p.At)
 	switch gift {
 	case cohort.Declined:
 		b.dismiss(p.Owner)

@@ -146,10 +146,10 @@ func (w *waiter) look(ctx context.Context) (remaining time.Duration, held bool) 
 
 // asks has the head ask Redis. open says that the lock is free, and left to others for the time that remains.
 func (w *waiter) asks(ctx context.Context) (h *hold, remaining time.Duration, open bool, err error) {
-	if w.sits(w.queue, w.set) {
-		return w.sit(ctx, w.queue, w.set)
+	if w.canEnqueue(w.queue, w.set) {
+		return w.enqueue(ctx, w.queue, w.set)
 	}
-	w.getUp(w.queue, w.set)
+	w.dequeue(w.queue, w.set)
 	h, remaining, err = w.ask(ctx, w.head(w.set), false)
 	return h, remaining, false, err
 }

@@ -47,7 +47,7 @@ func LatchChannel(name string) string { return "redisson_countdownlatch__channel
 // FencingToken is the counter of a fenced lock.
 func FencingToken(name string) string { return Prefixed("redisson_lock_token", name) }
 
-// LockRow is where the processes of this library sit that wait for a plain or fenced lock. A process hears on the channel
+// LockRow is the process queue of a plain or fenced lock. A process hears on the channel
 // of this name, with a colon and its session appended, that the lock was passed to it.
 func LockRow(name string) string { return Own("redlatch_lock_row", name) }
 

@@ -73,7 +73,7 @@ func (i *Issuer) HandOver(key, tokenKey, from, to string, lease time.Duration, l
 }
 
 // Enlist is Acquire for an owner who waits in the row; see [row.Scripts.Enlist].
-func (i *Issuer) Enlist(key, tokenKey, owner string, lease time.Duration, line []string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+func (i *Issuer) Enlist(key, tokenKey, owner string, lease time.Duration, line []string, patience time.Duration, looks bool) scripts.Command[row.Answer] {
 	return i.inRow.Enlist([]string{key, tokenKey}, owner, lease, line, patience, looks)
 }
 

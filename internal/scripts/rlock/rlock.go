@@ -40,7 +40,7 @@ func Acquire(key, owner string, lease time.Duration) scripts.Command[scripts.Att
 }
 
 // Enlist is Acquire for an owner who waits in the row; see [row.Scripts.Enlist].
-func Enlist(key, owner string, lease time.Duration, line []string, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+func Enlist(key, owner string, lease time.Duration, line []string, patience time.Duration, looks bool) scripts.Command[row.Answer] {
 	return inRow.Enlist([]string{key}, owner, lease, line, patience, looks)
 }
 

@@ -33,7 +33,7 @@ func TestWhatAUserMayNotDoForTheRowCostsNobodyTheLock(t *testing.T) {
 					refused, err := Send(t.Context(), client, f.enlist(c, lease, patience))
 					require.NoError(t, err, "%v", limits)
 					require.False(t, refused.Held)
-					turn := row.Turn{Row: rows, Lease: brief, Seat: seat, Patience: patience}
+					turn := row.Turn{Row: rows, Lease: brief, Candidate: seat, Patience: patience}
 					got, err := Send(t.Context(), client, f.pass(a, wake, turn))
 					require.NoError(t, err, "%v", limits)
 					messages := s.heard()
@@ -73,7 +73,7 @@ func TestAUserWhoMayNotCountSetsTheLockFree(t *testing.T) {
 				s.sits(patience, b)
 				s.holds(a, 1)
 				turn := enough()
-				turn.Seat, turn.Patience = u+":50", patience
+				turn.Candidate, turn.Patience = u+":50", patience
 				got, err := Send(t.Context(), client, f.pass(a, wake, turn))
 				require.NoError(t, err, "%v", limits)
 				require.Equal(t, row.Release{Freed: true, Open: true}, got, "%v", limits)

@@ -11,7 +11,7 @@ var passAll = scripts.Load(folder, "row/pass_all", "local function pass(KEYS, AR
 type Given struct {
 	Key, Owner string
 	Channel    string // on which its waiters are told; empty for a lock that has no row, and whose waiters are not told
-	Turn       Turn   // nobody sits down
+	Turn       Turn   // it has no candidate
 }
 
 // PassAll is Pass for several locks of one slot, each with an owner of its own, that issue no tokens.

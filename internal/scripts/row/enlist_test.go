@@ -14,7 +14,7 @@ import (
 	. "github.com/redlatch/redlatch/internal/scripts/statetest"
 )
 
-// An answer is a row.Sitting whose time is left to other tests.
+// An answer is a row.Answer whose time is left to other tests.
 type answer struct {
 	Held      bool
 	Token     int64
@@ -22,8 +22,8 @@ type answer struct {
 	Sits      bool
 }
 
-func answered(cmd scripts.Command[row.Sitting]) scripts.Command[answer] {
-	return scripts.Map(cmd, func(s row.Sitting) answer { return answer{s.Held, s.Token, s.Remaining, s.At > 0} })
+func answered(cmd scripts.Command[row.Answer]) scripts.Command[answer] {
+	return scripts.Map(cmd, func(s row.Answer) answer { return answer{s.Held, s.Token, s.Remaining, s.At > 0} })
 }
 
 // with is a state with more keys.
@@ -134,7 +134,7 @@ func TestWhoSitsDownSitsBehindTheOthersByTheServersClock(t *testing.T) {
 		second := send(s, s.enlist(a, lease, patience)) // by name it would come first
 		to := s.now()
 		require.Equal(s, []string{b, a}, s.row())
-		for _, sitting := range []row.Sitting{first, second} {
+		for _, sitting := range []row.Answer{first, second} {
 			require.False(s, sitting.Held)
 			s.lasts(lease, sitting.Remaining)
 			require.GreaterOrEqual(s, sitting.At, from.UnixMilli())
@@ -219,7 +219,7 @@ func TestWhatGoesWithARowIsNoOtherLocksRow(t *testing.T) {
 	require.NoError(t, err)
 	require.NotZero(t, sitting.At)
 	passed, err := Send(t.Context(), client, rlock.Pass(name, a, wake,
-		row.Turn{Row: keys.LockRowKeys(name), Lease: brief, Seat: c, Patience: patience, Shut: time.Second, Open: time.Minute}))
+		row.Turn{Row: keys.LockRowKeys(name), Lease: brief, Candidate: c, Patience: patience, Shut: time.Second, Open: time.Minute}))
 	require.NoError(t, err)
 	require.True(t, passed.Freed)
 	for _, suffix := range []string{":alive", ":open"} {

@@ -17,7 +17,7 @@ const n = u + ":60" // the next waiter of a's process
 // keeping is what a release says at the end of a streak, with the next waiter of its own process.
 func keeping() row.Turn {
 	return row.Turn{
-		Row: rows, Lease: brief, Token: 7, Shut: 3 * time.Millisecond, Seat: u + ":50", Patience: patience, Next: n, NextLease: lease, Block: 4,
+		Row: rows, Lease: brief, Token: 7, Shut: 3 * time.Millisecond, Candidate: u + ":50", Patience: patience, Next: n, NextLease: lease, Block: 4,
 	}
 }
 
@@ -43,7 +43,7 @@ func TestWhereNobodyElseWaitsTheNextOfTheSameProcessHolds(t *testing.T) {
 				{Name: "It holds once, with its whole lease; a second execution answers the same, and nobody is told",
 					Before: f.held(brief, Hash{a: "3"}), Call: Answers(f.pass(a, wake, turn), kept), After: mine()},
 				{Name: "whatever the seat of its own process",
-					Before: with(f.held(brief, Hash{a: "1"}), sit(turn.Seat)), Call: Answers(f.pass(a, wake, turn), kept), After: mine()},
+					Before: with(f.held(brief, Hash{a: "1"}), sit(turn.Candidate)), Call: Answers(f.pass(a, wake, turn), kept), After: mine()},
 				{Name: "and whoever is not there any more",
 					Before: with(f.held(brief, Hash{a: "1"}), sit(b)), Call: Answers(f.pass(a, wake, turn), kept), After: mine()},
 				{Name: "The tokens are above those of the giver where the counter was lost",
@@ -68,7 +68,7 @@ func TestAnotherProcessComesBeforeTheNextOfTheSame(t *testing.T) {
 		from := s.now()
 		cmd := s.pass(a, wake, keeping())
 		s.passedTo(b, send(s, cmd), from, "3")
-		require.Equal(s, []string{keeping().Seat}, s.row())
+		require.Equal(s, []string{keeping().Candidate}, s.row())
 		require.Equal(s, row.Release{}, send(s, cmd), "again")
 		require.Equal(s, map[string]string{b: "1"}, s.hash())
 	})

@@ -42,26 +42,26 @@ var wake = scripts.Wake{Publish: "PUBLISH", Channel: channel}
 type form struct {
 	name   string
 	fenced bool
-	sit    func(owner string, lease, patience time.Duration, looks bool) scripts.Command[row.Sitting]
+	sit    func(owner string, lease, patience time.Duration, looks bool) scripts.Command[row.Answer]
 	pass   func(owner string, wake scripts.Wake, turn row.Turn) scripts.Command[row.Release]
 }
 
-func (f form) enlist(owner string, lease, patience time.Duration) scripts.Command[row.Sitting] {
+func (f form) enlist(owner string, lease, patience time.Duration) scripts.Command[row.Answer] {
 	return f.sit(owner, lease, patience, false)
 }
 
 // looks is enlist for an owner that cannot be passed the lock.
-func (f form) looks(owner string, lease, patience time.Duration) scripts.Command[row.Sitting] {
+func (f form) looks(owner string, lease, patience time.Duration) scripts.Command[row.Answer] {
 	return f.sit(owner, lease, patience, true)
 }
 
 var forms = []form{
-	{"plain", false, func(owner string, lease, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+	{"plain", false, func(owner string, lease, patience time.Duration, looks bool) scripts.Command[row.Answer] {
 		return rlock.Enlist(key, owner, lease, rows, patience, looks)
 	}, func(owner string, wake scripts.Wake, turn row.Turn) scripts.Command[row.Release] {
 		return rlock.Pass(key, owner, wake, turn)
 	}},
-	{"fenced", true, func(owner string, lease, patience time.Duration, looks bool) scripts.Command[row.Sitting] {
+	{"fenced", true, func(owner string, lease, patience time.Duration, looks bool) scripts.Command[row.Answer] {
 		return fencedlock.Counted.Enlist(key, token, owner, lease, rows, patience, looks)
 	}, func(owner string, wake scripts.Wake, turn row.Turn) scripts.Command[row.Release] {
 		return fencedlock.Counted.Pass(key, token, owner, wake, turn)

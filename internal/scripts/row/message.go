@@ -8,7 +8,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
-// A Message says to the process whose seat holds now that it does, or that it is to look.
+// A Message says to the process whose candidate holds now that it does, or that it is to look.
 type Message struct {
 	Owner string
 	Looks bool  // the owner does not hold: the lock is free, and the process is to ask

@@ -30,7 +30,7 @@ func TestWithoutItsKeysTheRowIsLeftAloneAndEveryoneIsTold(t *testing.T) {
 		require.Zero(s, refused.At, "it does not sit")
 		require.Positive(s, refused.Remaining)
 
-		turn := row.Turn{Row: rows, Lease: brief, Seat: u + ":50", Patience: patience}
+		turn := row.Turn{Row: rows, Lease: brief, Candidate: u + ":50", Patience: patience}
 		require.Equal(s, row.Release{Freed: true}, send(s, narrow(s, s.pass(a, wake, turn))))
 		require.Equal(s, row.Release{}, send(s, narrow(s, s.pass(a, wake, turn))), "a repetition")
 		require.Equal(s, []string{woken}, s.heard())

@@ -61,7 +61,7 @@ func TestWhereOthersListenTheLockIsFreeForThemOnly(t *testing.T) {
 		send(s, s.enlist(b, lease, patience))
 		send(s, s.enlist(c, lease, patience)) // of the giver's process, which listens once
 		turn := enough()
-		turn.Seat, turn.Patience = c, patience
+		turn.Candidate, turn.Patience = c, patience
 		require.Equal(s, row.Release{Freed: true, Open: true}, send(s, s.pass(a, wake, turn)))
 		require.Empty(s, s.hash())
 		require.Equal(s, []string{woken}, s.heard())

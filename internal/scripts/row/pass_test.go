@@ -83,7 +83,7 @@ func TestPassWithNobodyToPassTo(t *testing.T) {
 					Before: with(f.free(), sit(Deadlines{a: time.Minute})), Call: Answers(f.pass(a, wake, toNobody), row.Release{}), After: f.free()},
 				{Name: "and it sits nobody down",
 					Before: f.held(lease, Hash{b: "1"}),
-					Call:   Answers(f.pass(a, wake, row.Turn{Row: rows, Lease: brief, Seat: c, Patience: patience}), row.Release{})},
+					Call:   Answers(f.pass(a, wake, row.Turn{Row: rows, Lease: brief, Candidate: c, Patience: patience}), row.Release{})},
 				{Name: "A key that is no lock is refused",
 					Before: with(f.free(), State{key: {Value: "7", TTL: lease}}), Call: Fails(f.pass(a, wake, turn), "WRONGTYPE")},
 			})
@@ -156,17 +156,17 @@ func TestWhoIsGoneIsPassedOver(t *testing.T) {
 
 func TestWhoeverGivesMaySitDownBehindTheOthers(t *testing.T) {
 	onStage(t, func(s *stage) {
-		turn := row.Turn{Row: rows, Lease: brief, Seat: u + ":50", Patience: patience}
+		turn := row.Turn{Row: rows, Lease: brief, Candidate: u + ":50", Patience: patience}
 		s.listen(u, v)
 
 		// Others wait elsewhere, and it sat before them.
-		s.sits(patience, turn.Seat, b, c)
+		s.sits(patience, turn.Candidate, b, c)
 		s.holds(a, 1)
 		from := s.now()
 		got := send(s, s.pass(a, wake, turn))
 		s.passedTo(b, got, from, "0")
-		require.Equal(s, []string{c, turn.Seat}, s.row())
-		until, err := s.client.ZScore(s.Context(), alive, turn.Seat).Result()
+		require.Equal(s, []string{c, turn.Candidate}, s.row())
+		until, err := s.client.ZScore(s.Context(), alive, turn.Candidate).Result()
 		require.NoError(s, err)
 		require.GreaterOrEqual(s, int64(until), from.Add(patience).UnixMilli())
 		require.LessOrEqual(s, int64(until), s.now().Add(patience).UnixMilli())
@@ -177,14 +177,14 @@ func TestWhoeverGivesMaySitDownBehindTheOthers(t *testing.T) {
 		s.client.Del(s.Context(), line, alive, key)
 		s.holds(a, 1)
 		s.freed(send(s, s.pass(a, wake, turn)))
-		require.Equal(s, []string{turn.Seat}, s.row())
+		require.Equal(s, []string{turn.Candidate}, s.row())
 
 		// It is not to be passed: whoever sits keeps its place.
 		s.sits(patience, b)
 		s.holds(a, 1)
 		turn.Lease = 0
 		s.freed(send(s, s.pass(a, wake, turn)))
-		require.Equal(s, []string{turn.Seat, b}, s.row())
+		require.Equal(s, []string{turn.Candidate, b}, s.row())
 	})
 }
 
@@ -192,7 +192,7 @@ func TestWhoeverGivesMaySitDownBehindTheOthers(t *testing.T) {
 func TestJunkInTheRowKeepsNobodyFromTheLock(t *testing.T) {
 	onStage(t, func(s *stage) {
 		ctx := s.Context()
-		turn := row.Turn{Row: rows, Lease: brief, Seat: u + ":50", Patience: patience}
+		turn := row.Turn{Row: rows, Lease: brief, Candidate: u + ":50", Patience: patience}
 		for what, spoil := range map[string]func(){
 			"the row is a text":    func() { s.client.Set(ctx, line, "x", 0) },
 			"its other set is":     func() { s.client.Set(ctx, alive, "x", 0) },
@@ -205,12 +205,12 @@ func TestJunkInTheRowKeepsNobodyFromTheLock(t *testing.T) {
 			"before everybody":     func() { s.client.ZAdd(ctx, line, redis.Z{Score: -1e300, Member: "x:1"}) },
 			"nothing but who was":  func() { s.sits(patience, "x:1"); s.client.Del(ctx, line) },
 		} {
-			for _, seat := range []string{"", turn.Seat} {
+			for _, seat := range []string{"", turn.Candidate} {
 				s.clear()
 				spoil()
 				s.holds(a, 1)
 				turn := turn
-				turn.Seat = seat
+				turn.Candidate = seat
 				got, err := Send(ctx, s.client, s.pass(a, wake, turn))
 				require.NoError(s, err, what)
 				require.Equal(s, free, got, what)
@@ -295,7 +295,7 @@ func TestAFullServerAcceptsARelease(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
 			s := full(t, f, func(s *stage) { s.holds(a, 1) })
-			turn := row.Turn{Row: rows, Lease: brief, Seat: u + ":50", Patience: patience}
+			turn := row.Turn{Row: rows, Lease: brief, Candidate: u + ":50", Patience: patience}
 			s.freed(send(s, s.pass(a, wake, turn)))
 
 			// Those who sat before have it passed: what comes after the first write is not refused.
@@ -365,7 +365,7 @@ func TestOneThatCannotBePassedTheLockIsTold(t *testing.T) {
 
 		scene(3, 0)
 		seat := turn
-		seat.Seat, seat.Patience, seat.Looks = u+":50", patience, true
+		seat.Candidate, seat.Patience, seat.Looks = u+":50", patience, true
 		require.Equal(s, told, send(s, s.pass(a, wake, seat)))
 		require.Len(s, s.heard(), 1)
 		require.True(s, send(s, s.looks(b, lease, patience)).Held)

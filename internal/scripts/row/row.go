@@ -1,12 +1,12 @@
-// Package row is what a lock adds whose holders pass it on: the row, in which each process that waits has a seat, and
-// the message by which a process learns that it is its turn.
+// Package row is what a lock adds whose holders hand it to other processes: the process queue, in which each process that waits has
+// a candidate, and the message by which a process learns that it is its turn.
 //
 //	        refused                     the first of those who are there
-//	asks ────────────► sits in the row ──────────────────────────────────► holds, and is told so
+//	asks ────────────► in the queue ─────────────────────────────────────► holds, and is told so
 //	  ▲                  │         │
-//	  └── asks again ────┘         └── leaves, or has not asked for its patience ──► sits no longer
+//	  └── asks again ────┘         └── leaves, or has not asked for its patience ──► no longer there
 //
-// A seat is the owner that is to hold. It is minted for the purpose, so it stands in the lock's hash only when the lock
+// A candidate is the owner that is to hold. It is minted for the purpose, so it stands in the lock's hash only when the lock
 // was passed to it, or when it asked and found the lock free.
 //
 // The message is a courtesy. Who does not get it finds itself holding when it asks the next time. Who gets it and has
@@ -43,27 +43,27 @@ func Load(release []string, token ...string) Scripts {
 	}
 }
 
-// A Sitting is an answer to somebody who wants the lock, and otherwise a seat.
-type Sitting struct {
+// An Answer is what a process was told that wants the lock, and otherwise a place in the process queue.
+type Answer struct {
 	scripts.Attempt
-	At   int64 // the server's clock in milliseconds when the seat was taken or confirmed; 0: there is none
-	Open bool  // the lock is free, but for Remaining only for those who sit in no row
+	At   int64 // the server's clock in milliseconds when the entry was made or confirmed; 0: there is none
+	Open bool  // the lock is free, but for Remaining only for outsiders
 }
 
-// Enlist takes the lock for an owner if it is free, with one hold and the lease as TTL. Else the owner sits down in the
-// row, or stays where it sits, and is known to be there for patience. It may ask again and again. The keys are those of
-// the lock and, where there is one, its token; row are those of keys.LockRowKeys. Without a row the owner does not sit down.
+// Enlist takes the lock for an owner if it is free, with one hold and the lease as TTL. Else the owner enters the
+// process queue, or stays in its place there, and is known to be there for patience. It may ask again and again. The keys are those of
+// the lock and, where there is one, its token; row are those of keys.LockRowKeys. Without a row the owner does not enter the queue.
 //
 // With looks the owner cannot be passed the lock, because it wants another lease than a pass gives. When its turn comes its
 // process is told to ask.
-func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row []string, patience time.Duration, looks bool) scripts.Command[Sitting] {
+func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row []string, patience time.Duration, looks bool) scripts.Command[Answer] {
 	args := [4]any{owner, scripts.Milliseconds(lease), scripts.Milliseconds(patience), 1}
 	n := 3
 	if looks {
 		n = 4
 	}
 	var all [most]string
-	return scripts.Array(s.enlist, join(&all, keys, row), args[:n], func(reply scripts.Reply) (s Sitting, err error) {
+	return scripts.Array(s.enlist, join(&all, keys, row), args[:n], func(reply scripts.Reply) (s Answer, err error) {
 		e := reply.Elements()
 		outcome := e.Count(0, 2)
 		if s.Held = outcome == 1; s.Held {
@@ -91,12 +91,12 @@ type Turn struct {
 	Token int64         // the last of the giver's; 0 for none, and for locks that issue none
 
 	// The rest may be left out.
-	Shut     time.Duration // for which it has gone round, without its being free for longer than a moment
-	Seat     string        // the owner that sits down behind the others
-	Patience time.Duration // for how long its process is known to be there
-	Looks    bool          // that owner cannot be passed the lock
-	Open     time.Duration // with Shut: if outsiders listen, leave the lock free for them, for so long or eight times as long
-	Whoever  bool          // with Open: leave it free for so long also if none listens, for those that only poll
+	Shut      time.Duration // for which it has gone round, without its being free for longer than a moment
+	Candidate string        // the owner that enters the queue at its end
+	Patience  time.Duration // for how long its process is known to be there
+	Looks     bool          // that owner cannot be passed the lock
+	Open      time.Duration // with Shut: if outsiders listen, leave the lock free for them, for so long or eight times as long
+	Whoever   bool          // with Open: leave it free for so long also if none listens, for those that only poll
 
 	Next      string // fresh owner of the giver's process that is to hold if nobody else waits; empty: none
 	NextLease time.Duration
@@ -106,11 +106,11 @@ type Turn struct {
 // A Release is what became of a lock that was given back.
 type Release struct {
 	Freed  bool  // the owner held it
-	Passed bool  // it is not free: an owner that sat in the row has it
+	Passed bool  // it is not free: an owner from the queue has it
 	Open   bool  // it is free for outsiders only, for Turn.Open
 	Longer bool  // for eight times as long
 	Told   bool  // it is free, and only one process knows, unless outsiders wait
-	At     int64 // since when an owner that sat in the row has it, by the server's clock in milliseconds
+	At     int64 // since when an owner from the queue has it, by the server's clock in milliseconds
 
 	Kept scripts.Attempt // with Held: it is not free, for Turn.Next has it
 }
@@ -122,8 +122,8 @@ type Release struct {
 func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn) scripts.Command[Release] {
 	args := [15]any{owner, wake.Publish, wake.Channel, scripts.Milliseconds(turn.Lease)} // appending would allocate
 	n, needs := 4, 1
-	if turn.Seat != "" || turn.Shut != 0 || turn.Next != "" {
-		args[4], args[5], args[6] = turn.Seat, scripts.Milliseconds(turn.Patience), turn.Shut.Milliseconds()
+	if turn.Candidate != "" || turn.Shut != 0 || turn.Next != "" {
+		args[4], args[5], args[6] = turn.Candidate, scripts.Milliseconds(turn.Patience), turn.Shut.Milliseconds()
 		args[7], args[8] = scripts.Milliseconds(turn.Open), 0
 		if turn.Looks {
 			args[8] = 1
