@@ -137,11 +137,3 @@ func (w *ownWait) look() {
 	w.set.Logger.Warn("redlatch: a call waits for a lock that its own process holds; if the caller is the holder, it waits for itself: "+
 		"pass it the context of the hold", "lock", b.Name, "waited", time.Since(w.began).Round(time.Millisecond))
 }
-
-// unanswered keeps, with the end of a wait by ctx, what was found out last. The attempt that ctx has cut off may know more.
-func (b *Base) unanswered(ctx context.Context, err, found error) error {
-	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) || errors.Is(err, errs.Unavailable) {
-		return err
-	}
-	return &errs.Unanswered{Err: err, Found: found}
-}

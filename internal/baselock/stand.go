@@ -7,6 +7,7 @@ import (
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/fairqueue"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -39,7 +40,7 @@ func (b *Base) standAnew(ctx context.Context, set *settings.Settings) (*hold, er
 		}
 		last := err
 		if err := clock.Sleep(ctx, troublePause); err != nil {
-			return nil, b.unanswered(ctx, err, delivery.Unavailable(last))
+			return nil, &errs.Unanswered{Err: err, Found: delivery.Unavailable(last)}
 		}
 	}
 }
@@ -78,7 +79,7 @@ func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error)
 		if stood, _ := s.waiter.Stood(); found == nil && stood {
 			found = refusal(-1)
 		}
-		return nil, b.unanswered(ctx, err, found)
+		return nil, &errs.Unanswered{Err: err, Found: found}
 	}
 	queue.Note(refusal(-1)) // to the others of this process
 	if _, doubt := s.waiter.Stood(); doubt {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -47,24 +48,21 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 		line.Note(found)
 	}
 	w := &waiter{Base: b, set: set, queue: line, trouble: t, offer: b.offer(set, held)}
-	err := w.run(ctx)
+	var err error
+	if b.Kind.Pace == nil {
+		err = line.WaitFor(ctx, set.Poll, w.offer, w.attempt)
+	} else {
+		w.pace = b.Kind.Pace(set)
+		err = line.Poll(ctx, w.pace, w.offer, w.attempt)
+	}
 	switch {
 	case err != nil:
 		b.left(line.Queue, set)
-		return nil, b.unanswered(ctx, err, line.Found())
+		return nil, &errs.Unanswered{Err: err, Found: line.Found()}
 	case w.got == nil:
 		w.got = w.offer.Grant.(*hold)
 	}
 	return w.got, nil
-}
-
-// run returns when the waiter holds, or will not.
-func (w *waiter) run(ctx context.Context) error {
-	if w.Kind.Pace == nil {
-		return w.queue.WaitFor(ctx, w.set.Poll, w.offer, w.attempt)
-	}
-	w.pace = w.Kind.Pace(w.set)
-	return w.queue.Poll(ctx, w.pace, w.offer, w.attempt)
 }
 
 // attempt is what the head does when it is its time.

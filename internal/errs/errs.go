@@ -35,13 +35,14 @@ func Wrong(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", Invalid, fmt.Sprintf(format, args...))
 }
 
-// An Unanswered is the end of a wait by its context, with what was found out last about what it waited for: a refusal, the
-// failure of the last attempt, or nil for nothing yet.
+// An Unanswered is the error of a wait, with what was found out last about what it waited for: a refusal, the failure of the last
+// attempt, or nil for nothing yet. That matters where the wait has ended by its context; the attempt that this has cut off may
+// know more.
 type Unanswered struct{ Err, Found error }
 
 func (u *Unanswered) Error() string { return u.Err.Error() }
 
-// Unwrap is the context's error.
+// Unwrap is the error itself.
 func (u *Unanswered) Unwrap() error { return u.Err }
 
 // FoundOut is what an Unanswered in err says, nil if there is none.
