@@ -375,7 +375,7 @@ func TestOptionsMustSuitEveryMember(t *testing.T) {
 func TestTheWaitOfAMemberIsNotTheWaitOfAll(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, client := cancellable(t), srv.Client(t)
-	lock := multilock.New([]redlatch.Locker{rlock.New(client, "a", with(redlatch.WithWait(50*time.Millisecond))...), rlock.New(client, "b", quiet...)})
+	lock := multilock.New([]redlatch.Locker{rlock.New(client, "a", with(redlatch.WithWait(time.Second))...), rlock.New(client, "b", quiet...)})
 	busy := take(t, rlock.New(srv.Client(t), "a", quiet...), ctx)
 	_, err := lock.Lock(ctx)
 	require.ErrorIs(t, err, redlatch.ErrNotAcquired, "a member's own limit is kept")

@@ -56,7 +56,7 @@ func TestAnErrorTellsOfPermitsThatAreNotThere(t *testing.T) {
 		said := func(n int64, text string) {
 			t.Helper()
 			_, try := s.TryAcquire(ctx, n)
-			_, wait := s.Acquire(ctx, n, redlatch.WithWait(200*time.Millisecond))
+			_, wait := s.Acquire(ctx, n, redlatch.WithWait(time.Second))
 			for _, err := range []error{try, wait} {
 				require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 				require.ErrorContains(t, err, text)

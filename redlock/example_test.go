@@ -69,7 +69,7 @@ func ExampleLock_Lock() {
 		return
 	}
 	defer hold.Unlock(ctx)
-	_, err = lock.Lock(ctx, redlatch.WithWait(10*time.Millisecond))
+	_, err = lock.Lock(ctx, redlatch.WithWait(200*time.Millisecond))
 	fmt.Println(errors.Is(err, redlatch.ErrNotAcquired), errors.Is(err, context.DeadlineExceeded))
 	// Output: true true
 }

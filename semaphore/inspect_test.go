@@ -45,7 +45,7 @@ func TestAnErrorTellsOfPermitsThatAreNotThere(t *testing.T) {
 		s := semaphore.New(srv.Client(t), srv.Key(t, "s"), redlatch.WithLinger(0))
 		said := func(n int64, text string) {
 			t.Helper()
-			wait := redlatch.WithWait(200 * time.Millisecond)
+			wait := redlatch.WithWait(time.Second)
 			results := make(chan error, 2)
 			for range cap(results) { // the second stands behind the first
 				go func() { results <- s.Acquire(ctx, n, wait) }()
@@ -63,7 +63,7 @@ func TestAnErrorTellsOfPermitsThatAreNotThere(t *testing.T) {
 		_, err := s.TrySetPermits(ctx, 3)
 		require.NoError(t, err)
 		require.ErrorContains(t, s.TryAcquire(ctx, 5), "has 3 permits left, and 5 are wanted")
-		require.ErrorContains(t, s.Acquire(ctx, 5, redlatch.WithWait(100*time.Millisecond)), "has 3 permits left, and 5 are wanted")
+		require.ErrorContains(t, s.Acquire(ctx, 5, redlatch.WithWait(time.Second)), "has 3 permits left, and 5 are wanted")
 	})
 }
 
