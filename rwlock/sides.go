@@ -18,15 +18,17 @@ var reading = baselock.Kind{
 	Noun:      "read lock",
 	Takes:     baselock.LockOptions | settings.WriterPreference | settings.LocalHandOff,
 	Reentrant: true,
-	Side:      &baselock.Side{Name: rwlock.Read, Cohort: together, Shared: true, Within: rwlock.Write, Of: sideOf},
-	Channel:   keys.ReadWriteChannel,
-	HandOff:   &baselock.HandOff{},
-	Share: &baselock.Share{
-		Confirm: func(s baselock.Subject, listening int) scripts.Command[rwlock.Confirmation] {
-			return rwlock.ConfirmRead(s.Key, s.Owner, s.Most, s.Lease, s.Wake, listening)
-		},
+	Side: &baselock.Side{
+		Name: rwlock.Read, Cohort: together, Shared: true, Within: rwlock.Write, Of: sideOf,
 		Turn: func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
 			return rwlock.TurnWrite(from.Key, from.Owner, from.Most, from.Wake, to.Owner, to.Lease)
+		},
+	},
+	Channel: keys.ReadWriteChannel,
+	HandOff: &baselock.HandOff{},
+	Share: &baselock.Share{
+		Confirm: func(s baselock.Subject) scripts.Command[rwlock.Confirmation] {
+			return rwlock.ConfirmRead(s.Key, s.Owner, s.Most, s.Lease, s.Wake, s.Listening, s.Host)
 		},
 	},
 	Acquire: func(s baselock.Subject) scripts.Command[scripts.Attempt] {
@@ -55,6 +57,9 @@ var writing = func() baselock.Kind {
 	kind.HandOff = &baselock.HandOff{}
 	kind.Side = &baselock.Side{
 		Name: rwlock.Write, Cohort: together, Field: rwlock.WriteSuffix, Barred: rwlock.Read, Bar: redlatch.ErrUpgrade, Of: sideOf,
+		Turn: func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
+			return rwlock.TurnRead(from.Key, from.Owner, from.Wake, from.Listening, to.Owner, to.Lease)
+		},
 		Withdraw: func(s baselock.Subject) scripts.Command[bool] { return rwlock.Withdraw(s.Key, s.Session, s.Wake) },
 	}
 	kind.Channel = keys.ReadWriteChannel

@@ -63,7 +63,9 @@ func TestAWriterDoesNotHandTheLockOnPastAReader(t *testing.T) {
 		k.give(hold)
 		r := k.served(reader)
 		k.waits(writer)
-		k.free(k.process().TryRLock) // it is a read hold
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		k.free(k.process().TryRLock) // it is a read hold for others too by now
 		k.give(r)
 		w := k.served(writer)
 		require.NotEqual(t, hold.Owner(), w.Owner())

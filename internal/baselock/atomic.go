@@ -28,6 +28,9 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 	defer promise.broken()
 	next := promise.to
 	to, from := next.subject(1, next.set.FirstLease()), o.subject(0, 0)
+	if field := o.borrowed(); field != "" {
+		from.Owner = field
+	}
 	to.Block = o.blockFor(next, in)
 	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
 	wake, err := o.base.wakeWithin(ctx, limit.Total)
@@ -35,7 +38,7 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 		promise.end(cohort.Claim.End)
 		return errNotHandedOff
 	}
-	from.Wake = wake
+	from.Wake, from.Listening = wake, listening(in)
 	cmd := o.handing(next)(from, to)
 	reply, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
 	switch {
@@ -59,11 +62,11 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 // handing is the script by which o hands the lock to next, nil where there is none. One that would have to take back an
 // announcement asks for itself.
 func (o *owner) handing(next *owner) func(from, to Subject) scripts.Command[scripts.Attempt] {
-	switch {
-	case o.base.Kind.side() == next.base.Kind.side():
+	switch side := o.side(); {
+	case side == next.base.Kind.side():
 		return next.base.Kind.HandOff.Atomic
-	case o.base.Kind.Share != nil && !next.base.announces(next.set):
-		return o.base.Kind.Share.Turn
+	case !next.base.announces(next.set):
+		return side.Turn
 	}
 	return nil
 }

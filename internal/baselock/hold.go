@@ -206,6 +206,9 @@ func (h *hold) lengthen(ctx context.Context, lease time.Duration, limit delivery
 	if lost != nil {
 		return lost
 	}
+	if err := o.asReader(ctx, limit); err != nil {
+		return fmt.Errorf("redlatch: extending the lease of %q: %w", o.base.Name, err)
+	}
 	cmd := o.base.Kind.Recount(o.subject(live, lease))
 	held, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, limit)
 	if receipt.Doubt || err != nil {
@@ -240,6 +243,7 @@ func (h *hold) Leave() {
 	h.dropped, h.left = true, true
 	o.shared.Close()
 	o.mu.Unlock()
+	o.turnSoon()
 	h.unlimit()
 	h.ending.End(errs.Released)
 	if !lost {
@@ -259,6 +263,7 @@ func (h *hold) Forgotten(there *holds.Place) {
 	h.dropped = true
 	o.shared.Close()
 	o.mu.Unlock()
+	o.turnSoon()
 	h.unlimit()
 	o.adjust()
 	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.

@@ -42,6 +42,9 @@ func (o *owner) share() {
 	}
 	o.mu.Unlock()
 	o.base.Session.Cohorts.Share(o.base.line, o, false)
+	if o.lender != nil {
+		o.planEnd()
+	}
 }
 
 // forDrain is for how long a reader waits, once, for holds to be given back after which this process leaves the lock to others. Then
@@ -127,6 +130,11 @@ func (o *owner) letIn() {
 			go h.decline()
 		}
 	}
+	wakeReaders(line)
+}
+
+// wakeReaders has the head ask, unless it is a writer, which is given the lock by the last of the readers.
+func wakeReaders(line *cohort.Cohort) {
 	if next, ok := line.Next().(*owner); !ok || next.base.Kind.side().Shared {
 		line.Wake()
 	}
@@ -151,11 +159,11 @@ func (o *owner) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold, 
 	defer o.mu.Unlock()
 	left := o.ticket.TrustedUntil().Sub(now)
 	switch {
-	case !o.shared.Open(), o.lost != nil, o.doubt != nil, !line.Hears(),
+	case !o.shared.Open(), o.lost != nil, o.doubt != nil, line != nil && !line.Hears(),
 		o.set.WatchdogTimeout != set.WatchdogTimeout, o.set.ReleaseTimeout != set.ReleaseTimeout,
 		left < min(set.WatchdogTimeout, passLease)/2, left > set.WatchdogTimeout:
 		return nil, false
-	case o.Streak().Over(now), !o.fresh(line):
+	case o.Streak().Over(now), line != nil && !o.fresh(line):
 		return nil, true
 	}
 	o.shared.Join()
@@ -164,6 +172,26 @@ func (o *owner) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold, 
 	h = &hold{owner: o, observer: set.Observe, since: watchdog.MomentOf(now), renewed: true, local: true, group: int32(o.streak.Given)}
 	o.addLocked(h)
 	return h, false
+}
+
+// Beside has a waiter join what h is the first hold of. It was confirmed just now that h holds.
+func (h *hold) Beside(who any) any {
+	next := who.(*owner)
+	if !next.base.joins(next.set) {
+		return nil
+	}
+	if joined, _ := h.owner.joinedBy(next.set, nil); joined != nil {
+		return joined
+	}
+	return nil
+}
+
+// listening is how many connections of this process listen for releases.
+func listening(line *cohort.Cohort) int {
+	if line != nil && line.Hears() {
+		return 1
+	}
+	return 0
 }
 
 // admit has the waiters behind the head hold what the head has just got, up to the first that has to ask for itself. It answers
@@ -197,7 +225,7 @@ func (o *owner) confirm(ctx context.Context, line *cohort.Cohort, since time.Tim
 	}
 	defer o.unlockSend()
 	o.mu.Lock()
-	lost, over, known := o.lost, o.live == 0, o.knownLocked(line, since)
+	lost, over, known := o.lost, o.live == 0, o.knownLocked(line, since) || o.shared.HandedOn() // which takes fresh news
 	o.mu.Unlock()
 	switch {
 	case lost != nil:
@@ -207,15 +235,18 @@ func (o *owner) confirm(ctx context.Context, line *cohort.Cohort, since time.Tim
 	case over:
 		return errOver
 	}
-	s, listening := o.subject(0, 0), 0
+	return o.ask(ctx, line, limit)
+}
+
+// ask is confirm for a caller that has the send lock.
+func (o *owner) ask(ctx context.Context, line *cohort.Cohort, limit delivery.Limit) error {
 	wake, err := o.base.wakeFor(ctx, limit.Outage)
 	if err != nil {
 		return err
 	}
-	if s.Wake = wake; line != nil && line.Hears() {
-		listening = 1
-	}
-	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Share.Confirm(s, listening), limit)
+	s := o.question()
+	s.Wake, s.Listening = wake, listening(line)
+	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Share.Confirm(s), limit)
 	switch {
 	case err != nil:
 		return err
@@ -223,6 +254,9 @@ func (o *owner) confirm(ctx context.Context, line *cohort.Cohort, since time.Tim
 		return o.lose(watchdog.NotOwned, nil)
 	}
 	o.confirmed(receipt.Sent)
+	if s.Host != "" {
+		o.turned()
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch now := clock.Now(); {

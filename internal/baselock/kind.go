@@ -47,11 +47,7 @@ type HandOff struct {
 
 // Share is for a lock that holders of one process may hold as one; see join.go.
 type Share struct {
-	// Confirm asks whether an owner still holds, and whether others wait. So many connections of this process listen for releases.
-	Confirm func(s Subject, listening int) scripts.Command[rwlock.Confirmation]
-
-	// Turn releases the lock of one owner and acquires it for another of the same process on the other side, in one script.
-	Turn func(from, to Subject) scripts.Command[scripts.Attempt]
+	Confirm func(Subject) scripts.Command[rwlock.Confirmation] // asks whether an owner still holds, and whether others wait
 }
 
 // A Queue is the scripts of a lock with a process queue.
@@ -79,6 +75,9 @@ type Side struct {
 	Bar      error                                   // and what is said then
 	Of       func(field string) (owner, side string) // nil, or tells whose field it is
 	Withdraw func(Subject) scripts.Command[bool]     // nil, or takes back what a waiter has announced
+
+	// Turn releases the lock of one owner and acquires it for another of the same process on the other side, in one script.
+	Turn func(from, to Subject) scripts.Command[scripts.Attempt]
 }
 
 // Fair is for a lock each of whose waiters stands in a queue in Redis.
@@ -114,7 +113,9 @@ type Subject struct {
 	Tokens string        // the key of their counter, empty where there is none
 	Wake   scripts.Wake
 
-	Host     string        // the field within which an acquisition is made; empty: none
+	Listening int // how many connections of this process listen to the wake channel
+
+	Host     string        // the field within which an acquisition is made, or that the owner has on loan; empty: none
 	Session  string        // who announces that it waits
 	Announce time.Duration // for how long; 0: not at all
 

@@ -70,7 +70,7 @@ func (o *owner) movable() bool {
 // HandOn has the waiter next hold as the same owner, if it can.
 func (o *owner) HandOn(in *cohort.Cohort, next any) (given any, poll time.Duration) {
 	to := next.(*owner)
-	if o.base.Kind.side().Shared || o.base.Kind.side() != to.base.Kind.side() || !o.fresh(in) || !o.suits(to) {
+	if !o.lends(to) || !o.fresh(in) || !o.suits(to) {
 		return nil, 0
 	}
 	return o.follow(to), to.base.poll(to.set)
@@ -79,15 +79,25 @@ func (o *owner) HandOn(in *cohort.Cohort, next any) (given any, poll time.Durati
 // follow has a waiter hold as o. From now on the streak is the successor's.
 func (o *owner) follow(to *owner) *hold {
 	successor := newOwnerAs(to.base, to.set, o.id)
+	o.streak.Given++
 	successor.most, successor.streak = o.most, o.streak
+	o.lend(successor)
 	h := successor.begin(time.Now(), o.ticket.TrustedUntil(), o.tokensOfSuccessor())
 	h.local = true
-	o.streak.Given++
 	return h
 }
 
-// Missed has o go on as the holder.
+// Missed has o go on as the holder. What others may have joined is given back instead.
 func (o *owner) Missed(given any) cohort.Giver {
+	if h := given.(*hold); h.owner.base.Kind.Share != nil {
+		go h.decline()
+		return nil
+	}
+	o.mu.Lock()
+	if o.lender != nil {
+		o.shared.Lend()
+	}
+	o.mu.Unlock()
 	o.base.Session.Watchdog.Forget(&given.(*hold).owner.ticket)
 	o.announce()
 	return o

@@ -24,6 +24,7 @@ type owner struct {
 	ticket watchdog.Ticket
 	first  hold
 	host   *owner // nil, or the owner on the other side within which this one is
+	lender *Base  // nil, or the other side of whose holder this one is the successor; see loan.go
 
 	streak *cohort.Streak // nil, or that of the hand-offs of which it is one end; while others can join, guarded by mu
 
@@ -194,12 +195,21 @@ func (o *owner) subject(holds int32, lease time.Duration) Subject {
 
 // Batch puts the owner with those that are renewed by the same script in the same slot.
 func (o *owner) Batch() watchdog.Batch {
-	return o.base.Session.BatchOf(o.base.Kind.Batch, o.base.Key)
+	kind := o.base.Kind.Batch
+	if o.borrowed() != "" { // it is renewed by a script of its own
+		kind = o.id
+	}
+	return o.base.Session.BatchOf(kind, o.base.Key)
 }
 
 // Renewal renews the owners of one batch.
 func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], int) {
 	now := time.Now()
+	if o.lender != nil {
+		if cmd, ok := o.renewal(now); ok {
+			return cmd, 1
+		}
+	}
 	renewals := make([]scripts.Renewal, len(tickets))
 	for i, t := range tickets {
 		other := t.Owner().(*owner)

@@ -39,7 +39,7 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 		return o.endTurn(ctx, limit, held)
 	}
 	next := cohort.Release{}
-	if held && o.base.Kind.HandOff != nil && o.host == nil {
+	if held && o.base.Kind.HandOff != nil && o.host == nil && !o.turning() {
 		next = o.base.Session.Cohorts.Release(o.base.line, o)
 	}
 	switch next.Step {
@@ -67,14 +67,17 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 		heard = hears && all && err == nil
 		return err
 	}
+	loan := o.onLoan()
 	err := o.release(ctx, limit)
-	heard = hears && err == nil && !o.base.Kind.side().Shared // there is no message while others hold a share
+	heard = hears && err == nil && (loan || !o.base.Kind.side().Shared) // there is no message while others hold a share
 	return err
 }
 
 // announce has those of this process who come for the lock wait for what o does.
 func (o *owner) announce() {
-	o.post = cohort.Holder{Since: o.first.since, Gives: o.base.Kind.HandOff != nil && o.host == nil, Shared: o.base.Kind.side().Shared}
+	o.post = cohort.Holder{
+		Since: o.first.since, Gives: o.base.Kind.HandOff != nil && o.host == nil, Shared: o.base.Kind.side().Shared && o.lender == nil,
+	}
 	o.base.Session.Cohorts.Hold(o.base.line, &o.post)
 }
 
@@ -100,6 +103,17 @@ func (o *owner) release(ctx context.Context, limit delivery.Limit) error {
 	}
 	s := o.subject(0, 0)
 	s.Wake = wake
+	if field := o.borrowed(); field != "" {
+		loan, turning := s, o.turning()
+		loan.Owner = field
+		freed, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, o.lender.Kind.Release(loan), limit)
+		if !turning || err != nil || freed || receipt.Doubt {
+			if turning && !freed {
+				o.pending() // what became of the loan is settled
+			}
+			return o.gaveBack(freed, receipt, err)
+		}
+	}
 	cmd := o.base.Kind.Release(s)
 	freed, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
 	return o.gaveBack(freed, receipt, err)

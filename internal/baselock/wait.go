@@ -37,7 +37,8 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 	}
 	line, held, part := b.Session.Join(b.line, b.channels(set))
 	if b.Kind.side().Shared {
-		held = b.asked()
+		_, held, _ = b.Session.Cohorts.Busy(b.line, true)
+		held = held || b.asked()
 	}
 	defer func() {
 		if left := part(); left != nil {

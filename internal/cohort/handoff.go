@@ -20,7 +20,7 @@ type Giver interface {
 	// have it as it is.
 	HandOn(c *Cohort, next any) (grant any, poll time.Duration)
 
-	// Missed follows HandOn where the waiter had left. It returns who gives then.
+	// Missed follows HandOn where the waiter had left. It returns who gives then; nil says that the grant goes on by itself.
 	Missed(grant any) Giver
 }
 
@@ -65,7 +65,9 @@ func (r *Registry) Release(key Key, g Giver) Release {
 		if claim.Give(grant, poll) {
 			return Release{Step: Given}
 		}
-		g = g.Missed(grant)
+		if g = g.Missed(grant); g == nil {
+			return Release{Step: Given}
+		}
 	}
 }
 

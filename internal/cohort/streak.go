@@ -25,6 +25,8 @@ type Streak struct {
 	Alone       bool      // it began with the thing free, although others had had the time to take it
 	ClosedSince time.Time // since when no outsider could have got the thing by the time it began; zero: it was free
 
+	Due time.Time // for when its end was planned that comes although nothing is given back; zero: it was not
+
 	Given   int // hand-offs
 	Scripts int // those of them that were scripts
 }
@@ -51,6 +53,9 @@ func (s *Streak) Over(now time.Time) bool {
 	}
 	return s.Scripts >= most || now.Sub(clock.Aged(s.Began)) >= s.longest()
 }
+
+// End is when the streak is over at the latest.
+func (s *Streak) End() time.Time { return clock.Aged(s.Began).Add(s.longest()) }
 
 func (s *Streak) longest() time.Duration {
 	longest := longestStreak

@@ -83,7 +83,8 @@ func decoders() []decoder {
 		of(rwlock.AcquireWrite(key, owner, lease, rwlock.Announcement{})), of(rwlock.Withdraw(key, "s", wake)),
 		of(rwlock.ReleaseWrite(key, owner, wake)), of(rwlock.Force(key, rwlock.Read, wake)),
 		of(rwlock.Status(key, owner, rwlock.Read)), of(rwlock.Inspect(key)),
-		of(rwlock.ConfirmRead(key, owner, 1, lease, wake, 1)), of(rwlock.TurnWrite(key, owner, 1, wake, "f", lease)),
+		of(rwlock.ConfirmRead(key, owner, 1, lease, wake, 1, "")), of(rwlock.TurnWrite(key, owner, 1, wake, "f", lease)),
+		of(rwlock.TurnRead(key, "f", wake, 1, owner, lease)),
 
 		of(multilock.Acquire(key, owner, fields, lease)), of(multilock.Recount(key, owner, fields, 1, lease)),
 		of(multilock.Release(key, owner, fields, wake)), of(multilock.Renew(fields, make([]multilock.Renewal, 2))),
@@ -120,7 +121,7 @@ func decoders() []decoder {
 // preludes are the Lua files that answer nothing.
 var preludes = strings.Fields(`fencedlock/admit fencedlock/below fencedlock/issue fencedlock/issue_clocked fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
 	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value multilock/clock permitsemaphore/acquire_alone permitsemaphore/alone permitsemaphore/give_back_alone
-	permitsemaphore/permits permitsemaphore/swap_alone row/announce row/lone row/no_token row/others row/row row/wait rwlock/keep rwlock/leave rwlock/lone_read rwlock/markers
+	permitsemaphore/permits permitsemaphore/swap_alone row/announce row/lone row/no_token row/others row/row row/wait rwlock/become rwlock/keep rwlock/leave rwlock/lone_read rwlock/markers
 	rwlock/lone_write rwlock/ours rwlock/readers rwlock/strangers semaphore/alone semaphore/release_alone countdownlatch/rounds`)
 
 func TestTheDecoderOfEveryScriptIsGivenNonsense(t *testing.T) {

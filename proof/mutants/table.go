@@ -57,6 +57,8 @@ var mutants = []mutant{
 		"if doubt || poor {", "if poor = false; doubt || poor {"}}, []string{"tokens"}},
 	{"a value of a group is taken half a second before its lease is over", []edit{{"internal/scripts/multilock/acquire.lua",
 		"if ends > now then", "if ends > now + 500 then"}}, []string{"exclusion", "late loss"}},
+	{"readers do not give back the write hold that they have on loan", []edit{{"internal/baselock/release.go",
+		"if field := o.borrowed(); field != \"\" {", "if field := \"\"; field != \"\" {"}}, []string{"stall"}},
 	{"a guard forgets the tokens of what it has written", []edit{{"internal/scripts/fencedlock/write.lua",
 		"remember(ARGV[3], ARGV[4], KEYS[3])\n", ""}}, []string{"stale write", "data"}},
 

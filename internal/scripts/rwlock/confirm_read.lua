@@ -10,16 +10,24 @@
 -- ARGV[3]  PUBLISH or SPUBLISH
 -- ARGV[4]  wake channel
 -- ARGV[5]  how many connections of the asking process listen there
+-- ARGV[6]  field of the write hold that the owner has borrowed; empty for none, or none any more
+-- ARGV[7]  message of a writer that leaves
 --
 -- Answers 0 when the owner does not read any more, 1 when it does and nobody else seems to wait, else 2. Others wait if a writer
--- has announced itself, if more listen to the wake channel, or if that cannot be known. It shortens nothing and makes no reader.
+-- has announced itself, if more listen to the wake channel, or if that cannot be known. It shortens nothing. A reader is made only out
+-- of the write hold that it has borrowed. Readers of other processes can come in then, so those that listen are woken.
 
 local reads = keep(ARGV[1], 5, #KEYS - 4, tonumber(ARGV[2]))
-if reads ~= 1 then
+local borrowed = reads == 0 and ARGV[6] ~= '' and redis.call('hdel', lock, ARGV[6]) == 1
+if borrowed then
+  become(ARGV[1], KEYS[5], tonumber(ARGV[2]))
+elseif reads ~= 1 then
   return reads
 end
-local count = redis.pcall('pubsub', ARGV[3] == 'SPUBLISH' and 'shardnumsub' or 'numsub', ARGV[4])
-if count.err or tonumber(count[2]) > tonumber(ARGV[5]) then
+if crowded(ARGV[3], ARGV[4], ARGV[5]) then
+  if borrowed and ARGV[3] ~= '' then
+    redis.call(ARGV[3], ARGV[4], ARGV[7])
+  end
   return 2
 end
 local latest = redis.call('zrange', KEYS[4], -1, -1, 'withscores')[2]

@@ -15,14 +15,16 @@ type Confirmation struct {
 }
 
 // ConfirmRead asks whether an owner still reads, lengthens its promise to lease if so, and asks whether others wait. most is the
-// most holds that the owner ever had. listening is how many connections of this process listen to the channel.
-func ConfirmRead(key, owner string, most int, lease time.Duration, wake scripts.Wake, listening int) scripts.Command[Confirmation] {
+// most holds that the owner ever had. listening is how many connections of this process listen to the channel. borrowed is the field
+// of a write hold that the owner may have instead of a field of its own, or empty: such a hold becomes the owner's read hold, with
+// that lease.
+func ConfirmRead(key, owner string, most int, lease time.Duration, wake scripts.Wake, listening int, borrowed string) scripts.Command[Confirmation] {
 	n := namesOf(key)
 	all := append(make([]string, 0, 8), n.lock, n.readers, n.strangers, n.writers)
 	for i := 1; i <= most; i++ {
 		all = append(all, keys.ReadMarker(n.tag, owner, i))
 	}
-	args := []any{owner, scripts.Milliseconds(lease), wake.Publish, wake.Channel, listening}
+	args := []any{owner, scripts.Milliseconds(lease), wake.Publish, wake.Channel, listening, borrowed, messages[Write]}
 	return scripts.Integer(confirmRead, all, args, func(reply scripts.Reply) (Confirmation, error) {
 		if reply.Int < 0 || reply.Int > 2 {
 			return Confirmation{}, fmt.Errorf("answered %d where 0 to 2 was expected", reply.Int)
@@ -37,12 +39,22 @@ func TurnWrite(key, owner string, most int, wake scripts.Wake, field string, lea
 	var room [8]string
 	args := []any{owner, wake.Publish, wake.Channel, messages[Read], field, scripts.Milliseconds(lease), most}
 	n := namesOf(key)
-	return scripts.Integer(turnWrite, append(n.withMarkers(room[:0], owner, most), n.moving), args, func(reply scripts.Reply) (scripts.Attempt, error) {
-		if reply.Int == -4 {
-			return scripts.Attempt{}, nil
-		}
-		attempt, err := scripts.Taken(reply)
-		attempt.Freed = !attempt.Held
-		return attempt, err
-	}).Whole().Finds(markersOf)
+	return scripts.Integer(turnWrite, append(n.withMarkers(room[:0], owner, most), n.moving), args, turned).Whole().Finds(markersOf)
+}
+
+// TurnRead is ReleaseWrite and then AcquireRead for owner, a fresh one, in one. So many connections of this process listen to the
+// channel. An execution that finds the reader holding already is a repetition.
+func TurnRead(key, field string, wake scripts.Wake, listening int, owner string, lease time.Duration) scripts.Command[scripts.Attempt] {
+	var room [4]string
+	args := []any{field, wake.Publish, wake.Channel, messages[Write], owner, scripts.Milliseconds(lease), listening}
+	return scripts.Integer(turnRead, namesOf(key).withMarkers(room[:0], owner, 1), args, turned)
+}
+
+func turned(reply scripts.Reply) (scripts.Attempt, error) {
+	if reply.Int == -4 {
+		return scripts.Attempt{}, nil
+	}
+	attempt, err := scripts.Taken(reply)
+	attempt.Freed = !attempt.Held
+	return attempt, err
 }

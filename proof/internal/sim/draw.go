@@ -160,8 +160,11 @@ func (d dice) step(objects []Object, most time.Duration) Step {
 			return s
 		}
 	}
+	plain := o.Kind == RW && d.IntN(4) > 0 // so that readers of one client share a hold, or have that of a writer, if it is short
 	switch {
-	case s.Way == "read" && d.IntN(2) == 0: // so that readers of one client share a hold
+	case plain && s.Way == "write" && d.IntN(4) > 0:
+		s.Hold = d.within(time.Millisecond)
+	case plain:
 	case d.IntN(4) == 0:
 		s.Lease = pick(d, 300*time.Millisecond, 2*time.Second, 10*time.Second) + d.within(time.Second)
 	default:
@@ -171,7 +174,9 @@ func (d dice) step(objects []Object, most time.Duration) Step {
 		s.Hold = d.within(40 * time.Second) // through renewals
 	}
 	s.MaxHold = d.rarely(8, 500*time.Millisecond+d.within(12*time.Second))
-	if s.Lease == 0 && s.MaxHold == 0 && o.Kind != Permits && o.Kind != Redlock && s.Way != "multi" {
+	if plain {
+		s.MaxHold = 0
+	} else if s.Lease == 0 && s.MaxHold == 0 && o.Kind != Permits && o.Kind != Redlock && s.Way != "multi" {
 		s.AtLeast = d.rarely(8, pick(d, 100*time.Millisecond, 2*time.Second, 12*time.Second, 40*time.Second)+d.within(time.Second))
 	}
 	s.Extend = d.rarely(6, time.Second+d.within(20*time.Second))

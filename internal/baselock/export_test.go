@@ -1,0 +1,31 @@
+package baselock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/holds"
+)
+
+// Slip is the first half of an Unlock that leaves others of its owner behind. It returns the second half.
+func Slip(given holds.Hold) (vouch func(context.Context) error) {
+	h := given.(*hold)
+	h.retire()
+	ended := clock.Now()
+	left, lost := h.slip()
+	if !left {
+		panic("nobody is left")
+	}
+	return func(ctx context.Context) error { return h.owner.vouch(ctx, ended, lost) }
+}
+
+// HandOnLate has the first waiter follow as if the streak, whose end another loan had planned, had ended at this moment.
+func HandOnLate(given holds.Hold) {
+	o := given.(*hold).owner
+	_, claim, _ := o.base.Session.Cohorts.Claim(o.base.line, &o.post)
+	s := o.Streak()
+	s.Began = s.Began.Add(-time.Since(s.Began) - time.Second)
+	s.Due = s.End()
+	claim.Give(o.follow(claim.Who().(*owner)), time.Second)
+}

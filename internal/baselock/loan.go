@@ -1,0 +1,123 @@
+package baselock
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/rwlock"
+)
+
+// A reader that follows a writer of its process by a local hand-off has the write hold on loan: Redis goes on to name the writer.
+// Others of the process join the reader, and the last of them hands the write hold on to the next writer, so readers and writers
+// alternate without a command for as long as the streak lasts.
+//
+//	writer ── local hand-off ──► readers, on loan ── the last of them leaves: local hand-off ──► writer
+//	                                  │ one script
+//	                                  ▼
+//	                             readers, as Redis knows them
+//
+// Readers of other processes are kept out meanwhile. So the script comes when the streak is over, by a timer where no call comes; and
+// whenever a command about the reader is needed before: for news, for a re-entry, for a longer lease, for a renewal. It removes the
+// writer's field and adds the reader's, whose names differ by what follows the owner. The writer's field is never made anew, so an
+// execution that comes late finds the reader, or nothing. From its first send on it is not known which of the two fields there is:
+// then nothing is handed on locally, and a release removes both.
+
+// side is the one on which Redis knows o as a holder.
+func (o *owner) side() *Side {
+	if o.onLoan() {
+		return o.lender.Kind.side()
+	}
+	return o.base.Kind.side()
+}
+
+// onLoan tells whether Redis knows o as a writer, for certain.
+func (o *owner) onLoan() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.shared.OnLoan()
+}
+
+// turning tells whether Redis may know o as a writer or as a reader.
+func (o *owner) turning() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.shared.Borrowed() && !o.shared.OnLoan()
+}
+
+// borrowed is the writer's field that Redis may have for o, empty if it has none.
+func (o *owner) borrowed() string {
+	if o.lender == nil {
+		return ""
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.shared.Borrowed() {
+		return ""
+	}
+	return o.id + o.lender.Kind.side().Field
+}
+
+// lends tells whether what Redis knows o as can be had by to, as it is.
+func (o *owner) lends(to *owner) bool {
+	side, other := o.side(), to.base.Kind.side()
+	return !side.Shared && (side == other || side.Cohort == other.Cohort && to.base.joins(to.set))
+}
+
+// lend has to begin with what o has.
+func (o *owner) lend(to *owner) {
+	lender := o.base
+	if o.base.Kind.Share != nil {
+		lender = o.lender
+		o.mu.Lock()
+		streak := *o.streak // those that have left o may still look at its news
+		o.shared.HandOn()
+		o.mu.Unlock()
+		to.streak = &streak
+	}
+	if to.base.Kind.Share != nil {
+		to.lender, to.most = lender, 0
+		to.shared.Lend()
+	}
+}
+
+// question is what a script says that asks about o. It ends a loan.
+func (o *owner) question() Subject {
+	host := o.borrowed()
+	if host == "" {
+		return o.subject(0, 0)
+	}
+	o.mu.Lock()
+	o.shared.Turn()
+	o.mu.Unlock()
+	s := o.subject(1, max(o.ticket.Promised(time.Now()), time.Millisecond))
+	s.Host = host
+	return s
+}
+
+// turned follows the answer to a question that has ended a loan.
+func (o *owner) turned() {
+	o.mu.Lock()
+	o.shared.Turned()
+	o.mu.Unlock()
+	b := o.base
+	b.Session.Cohorts.Admit(&o.post)
+	if _, line, _ := b.Session.Cohorts.Shared(b.line); line != nil {
+		wakeReaders(line)
+	}
+}
+
+// renewal is the renewal of an owner that Redis may know as a writer. One that is given back meanwhile may have handed that on.
+func (o *owner) renewal(now time.Time) (scripts.Command[[]bool], bool) {
+	o.mu.Lock()
+	due := o.live > 0 && o.shared.Borrowed()
+	if due {
+		o.shared.Turn()
+	}
+	o.mu.Unlock()
+	if !due {
+		return scripts.Command[[]bool]{}, false
+	}
+	s := o.question()
+	s.Lease = max(s.Lease, o.ticket.Lease(now))
+	return scripts.Map(o.base.Kind.Share.Confirm(s), func(c rwlock.Confirmation) []bool { return []bool{c.Held} }), true
+}

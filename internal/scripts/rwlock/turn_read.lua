@@ -1,0 +1,30 @@
+-- turn_read ends all write holds of an owner and takes the lock for a fresh one for reading, without its ever being free.
+--
+-- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2]  list of our readers
+-- KEYS[3]  record of strangers
+-- KEYS[4]  first marker of the owner that is given
+-- ARGV[1]  field of the write holds of the one that gives
+-- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3]  wake channel
+-- ARGV[4]  message
+-- ARGV[5]  owner that is given
+-- ARGV[6]  the latter's lease in milliseconds
+-- ARGV[7]  how many connections of this process listen to the wake channel
+--
+-- Answers -3 when the latter holds the lock, by this execution or by an earlier one of the same command; else -4: the former had
+-- lost it.
+--
+-- Readers of other processes can come in, so the waiters are woken, if more listen than this process.
+
+if redis.call('hexists', lock, ARGV[5]) == 1 then
+  return -3
+end
+if redis.call('hdel', lock, ARGV[1]) == 0 then
+  return -4
+end
+become(ARGV[5], KEYS[4], tonumber(ARGV[6]))
+if ARGV[2] ~= '' and crowded(ARGV[2], ARGV[3], ARGV[7]) then
+  redis.call(ARGV[2], ARGV[3], ARGV[4])
+end
+return -3
