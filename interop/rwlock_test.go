@@ -133,7 +133,7 @@ func TestAReaderKeepsTheLockWhileReadersOfTheOtherSideComeAndGo(t *testing.T) {
 		require.NoError(t, first.lock(read, how{}))
 		writer := w.sameSide(t, second)
 		for until := time.Now().Add(5 * shortWatchdog / 2); time.Now().Before(until); {
-			require.NoError(t, second.lock(read, how{lease: 400 * time.Millisecond}))
+			require.NoError(t, second.lock(read, how{lease: time.Second})) // less than the other is promised
 			require.ErrorIs(t, writer.lock(write, how{wait: 300 * time.Millisecond}), errBusy)
 			require.NoError(t, second.unlock(read))
 		}
