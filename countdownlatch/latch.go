@@ -47,7 +47,7 @@ type Latch struct {
 	counter *counter.Counter
 	keys    script.Names
 
-	arrivals arrivals
+	together counter.Together[struct{}]
 }
 
 // New makes a latch. It does no I/O: the count is set with TrySetCount, by any process. It panics if the client is nil

@@ -2,6 +2,7 @@ package permitsemaphore
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -100,35 +101,66 @@ func (g *grant) handOn(ctx context.Context, ids []string) (whole bool, err error
 		return true, nil
 	}
 	ids = ids[int64(len(ids))-left:]
-	if first, ok := c.First().(*asking); ok && fate != counter.Back {
-		return g.swap(ctx, ids, first, fate == counter.Unsure)
+	first, ok := c.First().(*asking)
+	if !ok || fate == counter.Back {
+		return g.giveBack(ctx, ids, 0)
 	}
-	return g.giveBack(ctx, ids, 0)
+	p := &parting{grant: g, ids: ids, unsure: fate == counter.Unsure, whole: true}
+	send := func(all []*parting) error { return g.semaphore.swap(ctx, all, first) }
+	if len(ids) > idsAtOnce/partingsAtOnce {
+		return p.whole, send([]*parting{p})
+	}
+	err = g.semaphore.partings.Do(c, p, send)
+	return p.whole, err
 }
 
-// swap has Redis give the permits ids for a seeker. If look is set they are given back if another process waits.
-func (g *grant) swap(ctx context.Context, ids []string, a *asking, look bool) (whole bool, err error) {
-	c, n := g.semaphore.counter, len(ids)
-	session := ""
-	if look {
-		session = c.Session.ID
+// A parting is permits that Redis is asked to give other ids. Several at the same time share a script.
+type parting struct {
+	grant  *grant
+	ids    []string
+	unsure bool // they are given back if another process waits
+	whole  bool // all were there; set by swap
+}
+
+const partingsAtOnce = 50
+
+// swap has Redis give the permits ids for a seeker and those behind it.
+func (s *Semaphore) swap(ctx context.Context, all []*parting, a *asking) error {
+	c, first := s.counter, all[0].grant
+	var ids []string
+	session, unsure := "", 0
+	for _, p := range all {
+		ids = append(ids, p.ids...)
+		if p.unsure {
+			session, unsure = c.Session.ID, unsure+len(p.ids)
+		}
 	}
-	fresh := newGrant(a.semaphore, a.set, mint(n))
-	answer, receipt, err := release(ctx, g, append(ids[:n:n], fresh.ids...), func(wake scripts.Wake) scripts.Command[int64] {
-		return script.Swap(g.semaphore.keys, ids, fresh.ids, session, fresh.lease, wake)
+	fresh := newGrant(a.semaphore, a.set, mint(len(ids)))
+	swapped, receipt, err := release(ctx, first, slices.Concat(ids, fresh.ids), func(wake scripts.Wake) scripts.Command[script.Swapped] {
+		return script.Swap(s.keys, ids, fresh.ids, session, fresh.lease, wake)
 	})
 	if err != nil {
-		return true, err
+		return err
 	}
-	if !c.Answered(answer, int64(n), receipt.Sent) {
-		return answer >= 0 || answer == script.None && g.before(receipt), nil
+	i, kept := 0, fresh.ids[:0:0]
+	for _, p := range all {
+		some := false
+		for range p.ids {
+			if p.whole = p.whole && swapped.There[i]; swapped.There[i] {
+				kept, some = append(kept, fresh.ids[i]), true
+			}
+			i++
+		}
+		p.whole = p.whole || !some && p.grant.before(receipt)
+	}
+	if fresh.ids = kept; !c.Answered(swapped.Answer, int64(unsure), receipt.Sent) {
+		return nil
 	}
 	fresh.swapped, fresh.shown, fresh.news, fresh.until = true, false, receipt.Sent, trust(receipt.Sent, fresh.lease)
-	left, _ := c.MoveKept(int64(n), fresh)
-	if left > 0 { // the waiters have left, and no program has had these
+	if left, _ := c.MoveKept(int64(len(fresh.ids)), fresh); left > 0 { // the waiters have left, and no program has had these
 		_, err = fresh.giveBack(ctx, fresh.ids, 0)
 	}
-	return true, err
+	return err
 }
 
 var _ counter.Goods = (*grant)(nil)

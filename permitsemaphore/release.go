@@ -77,23 +77,23 @@ func (g *grant) before(receipt delivery.Receipt) bool {
 }
 
 // release sends what ends the permits. What is not confirmed is given back in the background, with all of those ids.
-func release(ctx context.Context, g *grant, all []string, build func(wake scripts.Wake) scripts.Command[int64]) (int64, delivery.Receipt, error) {
+func release[R any](ctx context.Context, g *grant, all []string, build func(wake scripts.Wake) scripts.Command[R]) (answer R, receipt delivery.Receipt, err error) {
 	// On a cluster this may have to ask for the family of channels, which has nothing to do with the end of ctx.
 	limit := delivery.Limit{Outage: g.set.ReleaseTimeout, Total: g.set.ReleaseTimeout, Stubborn: true}
 	wake, err := g.semaphore.counter.WakeWithin(ctx, limit.Total)
 	if err != nil {
 		go g.giveBackLater(all)
-		return 0, delivery.Receipt{}, g.unconfirmed(err, false)
+		return answer, receipt, g.unconfirmed(err, false)
 	}
 	returned := false
 	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and nobody can release the permits again
 		go g.giveBackLater(all)
 	})
-	answer, receipt, err := delivery.Within(ctx, g.semaphore.counter.Session.Dispatch, build(wake), limit)
+	answer, receipt, err = delivery.Within(ctx, g.semaphore.counter.Session.Dispatch, build(wake), limit)
 	returned = true
 	if err != nil {
 		go g.giveBackLater(all)
-		return 0, receipt, g.unconfirmed(err, delivery.AsFailure(err).Doubt)
+		return answer, receipt, g.unconfirmed(err, delivery.AsFailure(err).Doubt)
 	}
 	return answer, receipt, nil
 }

@@ -62,9 +62,10 @@ const NoLease time.Duration = script.NoLease
 // A Semaphore is a number of permits shared by every process that uses the same name on the same Redis. It is safe
 // for concurrent use and needs no closing.
 type Semaphore struct {
-	counter *counter.Counter
-	keys    script.Names
-	grace   time.Duration
+	counter  *counter.Counter
+	keys     script.Names
+	grace    time.Duration
+	partings counter.Together[*parting]
 }
 
 const noun = "permit semaphore"
@@ -82,7 +83,7 @@ const (
 // primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, noun, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
-	return &Semaphore{c, script.NamesOf(c.Key), grace}
+	return &Semaphore{c, script.NamesOf(c.Key), grace, counter.Together[*parting]{Most: partingsAtOnce}}
 }
 
 // Name returns the name that the semaphore was made with.

@@ -48,7 +48,7 @@ var (
 	wait        = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, row.Wait)
 	giveBackOne = scripts.Load(folder, "permitsemaphore/give_back", scripts.Prelude(folder, "give_back_alone.lua"), row.Announce, plain)
 	giveBack    = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, plain)
-	swapOne     = scripts.Load(folder, "permitsemaphore/swap", scripts.Prelude(folder, "swap_alone.lua"), row.Announce, row.Others, plain)
+	swapFew     = scripts.Load(folder, "permitsemaphore/swap", scripts.Prelude(folder, "swap_alone.lua"), row.Announce, row.Others, plain)
 	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, row.Others, plain)
 	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, laned)
 	renew       = scripts.Load(folder, "permitsemaphore/renew")
@@ -157,23 +157,43 @@ func GiveBack(of Names, ids []string, wake scripts.Wake) scripts.Command[int64] 
 	return scripts.Integer(giveBack, of.plain(wake), list([]any{wake.Publish, wake.Channel, wake.Row}, ids), scripts.Int64).Needs(2)
 }
 
-// What Swap answers besides row.Kept, row.Outsiders and 0.
-const (
-	Some = -1 // some of the old ids were not there, and the others were given back
-	None = -2 // none of them was there, or no semaphore: they were lost, or an earlier execution has given them back
-)
+// None is what Swap answers besides row.Kept, row.Renamed, row.Outsiders and 0: none of the old ids was there, or no semaphore. They
+// were lost, or an earlier execution has given them back.
+const None = -2
+
+// Swapped is the answer of Swap.
+type Swapped struct {
+	Answer int64
+	There  []bool // which of the old ids were there
+}
 
 // Swap has permits go from their ids to as many fresh ones, with that lease, and answers row.Kept; a repetition answers the
 // same. If anybody but the session waits, or if the semaphore is not there or has fewer permits than none, they are given back.
-// With an empty session it looks for nobody, and answers row.Renamed.
-func Swap(of Names, ids, fresh []string, session string, lease time.Duration, wake scripts.Wake) scripts.Command[int64] {
-	script, args := swap, make([]any, 0, 6+2*len(ids))
-	if len(ids) == 1 && session == "" {
-		script = swapOne
+// With an empty session it looks for nobody, and answers row.Renamed. Ids that are not there do not keep the others from that.
+func Swap(of Names, ids, fresh []string, session string, lease time.Duration, wake scripts.Wake) scripts.Command[Swapped] {
+	args := append(make([]any, 0, 6+2*len(ids)), wake.Publish, wake.Channel, wake.Row, session, milliseconds(lease), len(ids))
+	args = list(list(args, ids), fresh)
+	script := swap
+	if session == "" && len(ids) <= fewIDs {
+		script = swapFew
 	}
-	args = append(args, wake.Publish, wake.Channel, wake.Row, session, milliseconds(lease), len(ids))
-	return scripts.Integer(script, of.plain(wake), list(list(args, ids), fresh), scripts.Int64).Needs(2)
+	if len(ids) == 1 {
+		return scripts.Integer(script, of.plain(wake), args, func(reply scripts.Reply) (Swapped, error) {
+			return Swapped{Answer: reply.Int, There: []bool{reply.Int != None}}, nil
+		}).Needs(2)
+	}
+	return scripts.Array(script, of.plain(wake), args, func(reply scripts.Reply) (Swapped, error) {
+		e := reply.Elements()
+		s := Swapped{Answer: e.Number()}
+		for range ids {
+			s.There = append(s.There, e.Bool())
+		}
+		return s, e.End()
+	}).Needs(2)
 }
+
+// fewIDs is how many ids a script names in one command of the server. Lua has no room for as many as one wants.
+const fewIDs = 500
 
 // Release gives back all ids, or none when one of them is unknown or has expired, and answers which. No id may occur
 // twice.

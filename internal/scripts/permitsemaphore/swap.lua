@@ -11,41 +11,43 @@
 -- ARGV[6]  number of the ids
 -- ARGV[i]  from 7 on: the ids; ARGV[count + i]: as many fresh ones
 --
--- Answers 1 when the fresh ids are there, and 3 then where it was not asked who waits. Else those of the old ids that were there
--- are given back, as by give_back. The answer is 2 when somebody listens who is not known to be of this library, -1 when some
--- ids were not there, -2 when none was, or there is no semaphore, and 0 for another reason: another process waits, or there are
--- fewer permits than none.
+-- Answers 1 when the fresh ids are there, and 3 then where it was not asked who waits: of those whose old ids were there. Else
+-- these are given back, as by give_back. The answer is 2 when somebody listens who is not known to be of this library, -2 when none
+-- of the old ids was there, or there is no semaphore, and 0 for another reason: another process waits, or there are fewer
+-- permits than none. Of several ids, the answer is an array: that number, and for each id 1 if it was there, else 0.
 --
 -- It needs no lane: an id is never used again, so a second execution finds the fresh ids, or nothing.
 
 local expired = reclaim()
 local count = tonumber(ARGV[6])
-
-local function there(from)
-  local found = 0
-  for i = from, from + count - 1 do
-    found = found + (redis.call('zscore', taken, ARGV[i]) and 1 or 0)
-  end
-  return found
+local had, before, removed, answers = 0, 0, 0, {-2}
+for i = 7, 6 + count do
+  answers[i - 5] = available and redis.call('zscore', taken, ARGV[i]) and 1 or 0
+  had = had + answers[i - 5]
 end
-
-local had, answer, removed = there(7), 0, 0
-if not available then
-  answer = -2
-elseif had < count then
-  answer = had > 0 and -1 or there(7 + count) == count and 1 or -2
-elseif available >= 0 then
-  answer = ARGV[4] == '' and 1 or tonumber(others(ARGV[1], ARGV[2], ARGV[3], ARGV[4]))
+for i = 7, had == 0 and available and 6 + count or 0 do -- an earlier execution
+  answers[i - 5] = redis.call('zscore', taken, ARGV[count + i]) and 1 or 0
+  before = before + answers[i - 5]
 end
-if answer ~= 1 then
+if before > 0 then
+  answers[1] = 1
+elseif had > 0 then
+  answers[1] = available < 0 and 0 or ARGV[4] == '' and 1 or tonumber(others(ARGV[1], ARGV[2], ARGV[3], ARGV[4]))
+end
+if answers[1] ~= 1 then
   removed = giveBack(7)
-elseif had == count then
+elseif had > 0 then
   redis.call('zrem', taken, '') -- a server that is out of memory lets pass what follows it
   local ends = deadline(tonumber(ARGV[5]))
   for i = 7, 6 + count do
-    redis.call('zadd', taken, ends, ARGV[count + i]) -- first, so that the key stays, and its TTL
-    redis.call('zrem', taken, ARGV[i])
+    if answers[i - 5] == 1 then
+      redis.call('zadd', taken, ends, ARGV[count + i]) -- first, so that the key stays, and its TTL
+      redis.call('zrem', taken, ARGV[i])
+    end
   end
 end
 offer(ARGV[1], ARGV[2], ARGV[3], (removed == 1 or expired > 0) and (available or 0) or removed)
-return answer == 1 and ARGV[4] == '' and 3 or answer
+if answers[1] == 1 and ARGV[4] == '' then
+  answers[1] = 3
+end
+return count == 1 and answers[1] or answers
