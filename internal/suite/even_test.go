@@ -1,0 +1,96 @@
+package suite_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/permitsemaphore"
+	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/semaphore"
+)
+
+// Four processes of eight goroutines that want one object all the time have equal shares of it: their index of Jain is 0.9 at
+// least, over a second of sections of a millisecond. Time is fake, so no load of the machine decides.
+func TestFourProcessesShareEvenly(t *testing.T) {
+	const processes, goroutines, section, lasts = 4, 8, time.Millisecond, time.Second
+	type taker func(ctx context.Context) (release func(context.Context) error, err error)
+	locker := func(l redlatch.Locker) taker {
+		return func(ctx context.Context) (func(context.Context) error, error) {
+			hold, err := l.Lock(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return hold.Unlock, nil
+		}
+	}
+	for what, of := range map[string]func(t *testing.T, client redlatch.Client) taker{
+		"rlock": func(_ *testing.T, c redlatch.Client) taker { return locker(rlock.New(c, "o", redlatch.WithLinger(0))) },
+		"semaphore": func(t *testing.T, c redlatch.Client) taker {
+			s := semaphore.New(c, "o", redlatch.WithLinger(0))
+			_, err := s.TrySetPermits(t.Context(), 4)
+			require.NoError(t, err)
+			return func(ctx context.Context) (func(context.Context) error, error) {
+				return func(ctx context.Context) error { return s.Release(ctx, 1) }, s.Acquire(ctx, 1)
+			}
+		},
+		"permitsemaphore": func(t *testing.T, c redlatch.Client) taker {
+			s := permitsemaphore.New(c, "o", redlatch.WithLinger(0))
+			_, err := s.TrySetPermits(t.Context(), 4)
+			require.NoError(t, err)
+			return func(ctx context.Context) (func(context.Context) error, error) {
+				p, err := s.Acquire(ctx, 1)
+				if err != nil {
+					return nil, err
+				}
+				return p.Release, nil
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			redistest.Bubble(t, func(t *testing.T) {
+				m, _ := redistest.InMemory(t)
+				ctx, cancel := context.WithTimeout(t.Context(), lasts)
+				defer cancel()
+				turns := make([]int64, processes)
+				var mu sync.Mutex
+				var all sync.WaitGroup
+				for p := range processes {
+					client := redis.NewClient(redistest.InMemoryOptions(m))
+					t.Cleanup(func() { _ = client.Close() })
+					take := of(t, client)
+					for range goroutines {
+						all.Go(func() {
+							for ctx.Err() == nil {
+								release, err := take(ctx)
+								if err != nil {
+									if ctx.Err() == nil {
+										t.Error(err)
+									}
+									return
+								}
+								time.Sleep(section)
+								mu.Lock()
+								turns[p]++
+								mu.Unlock()
+								if err := release(context.WithoutCancel(ctx)); err != nil {
+									t.Error(err)
+								}
+							}
+						})
+					}
+				}
+				all.Wait()
+				time.Sleep(time.Second) // what the ends of the waits leave behind is done by then
+				t.Logf("%s: %v, %.3f", what, turns, redistest.Evenness(turns))
+				require.GreaterOrEqual(t, redistest.Evenness(turns), 0.9)
+			})
+		})
+	}
+}
