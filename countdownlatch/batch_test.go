@@ -42,8 +42,8 @@ func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	return next
 }
 
-// together makes a latch of that count, and lets so many count-downs come: the others while the first is under way. It returns the errors
-// of all. The error of a count-down whose goroutine has panicked is nil.
+// together makes a latch of that count, and calls CountDown so many times: the later calls come while the first is under way. It returns
+// what each call returned, or nil for a call that has panicked.
 func together(t *testing.T, count int64, calls int, pass func(nth int64, execute func() error, first <-chan struct{}) error) (errs []error, g *gate, client *redis.Client) {
 	t.Helper()
 	_, client = redistest.InMemory(t)

@@ -20,7 +20,8 @@ func Slip(given holds.Hold) (vouch func(context.Context) error) {
 	return func(ctx context.Context) error { return h.owner.vouch(ctx, ended, lost) }
 }
 
-// HandOnLate has the first waiter follow as if the streak, whose end another loan had planned, had ended at this moment.
+// HandOnLate hands the lock on to the first waiter as if the streak had just ended. An earlier loan has set the timer for that end, so
+// the timer comes no more.
 func HandOnLate(given holds.Hold) {
 	o := given.(*hold).owner
 	_, claim, _ := o.base.Session.Cohorts.Claim(o.base.line, &o.post)

@@ -24,7 +24,7 @@ type owner struct {
 	ticket watchdog.Ticket
 	first  hold
 	host   *owner // nil, or the owner on the other side within which this one is
-	lender *Base  // nil, or the other side of whose holder this one is the successor; see loan.go
+	lender *Base  // nil, or the lock of the writer that this reader, or one before it, got a loan from; see loan.go
 
 	streak *cohort.Streak // nil, or that of the hand-offs of which it is one end; while others can join, guarded by mu
 

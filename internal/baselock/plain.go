@@ -33,7 +33,7 @@ func Plain() Kind {
 	}
 }
 
-// NonReentrant is the same kind, whose locks refuse the context of their own hold.
+// NonReentrant returns the kind whose locks are the same but refuse the context of their own hold.
 func (k Kind) NonReentrant() Kind {
 	k.Reentrant = false
 	return k

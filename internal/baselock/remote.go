@@ -16,8 +16,8 @@ import (
 )
 
 // A release that is not for a waiter of its own process is for the first in the process queue: the script has that one hold, and a
-// message tells its process, which need not ask. A waiter whose process is woken by a message for everybody needs a round trip
-// more, and all the others ask in vain.
+// message tells the process of the new holder, which need not ask. A message to everybody instead would cost that process a round
+// trip more, and all other processes would ask in vain.
 //
 //	                        message, or asks
 //	in the queue ─────► holds, unknown to its process ──► holds ── has left meanwhile ──► passed on, or released
