@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -44,12 +45,12 @@ func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 
 // releaseTogether has four goroutines release permits whose ids the program has seen, and four others wait for them. The first
 // release is under way, until started is closed, when the others come. It returns the errors of the releases, nil of one that has
-// panicked, the ids that were seen, and the waiters.
-func releaseTogether(b *street, pass func(nth int64, execute func() error, started <-chan struct{}) error) (errs []error, seen []string, waiting []<-chan result, g *gate) {
+// panicked, the ids that were seen, and the waiters. The permits are acquired with opts.
+func releaseTogether(b *street, pass func(nth int64, execute func() error, started <-chan struct{}) error, opts ...redlatch.Option) (errs []error, seen []string, waiting []<-chan result, g *gate) {
 	const n = 4
 	var permits []*permitsemaphore.Permit
 	for range n {
-		permits = append(permits, acquire(b, b.s, 1))
+		permits = append(permits, acquire(b, b.s, 1, opts...))
 	}
 	w := acquiring(b.Context(), b.s, 1)
 	b.settle()
@@ -111,6 +112,22 @@ func TestReleasesThatComeTogetherShareACommand(t *testing.T) {
 		})
 		require.Equal(b, make([]error, 4), errs)
 		require.EqualValues(b, 2, g.sent.Load())
+		served(b, seen, waiting)
+		requireState(b, b.redis, "s", "4", 0)
+	})
+}
+
+// One whose limit differs from that of its semaphore would wait as long as the call that sends for it.
+func TestReleasesWithATimeLimitOfTheirOwnShareNoCommand(t *testing.T) {
+	inStreet(t, 4, func(b *street) {
+		errs, seen, waiting, g := releaseTogether(b, func(nth int64, execute func() error, started <-chan struct{}) error {
+			if nth == 0 {
+				<-started
+			}
+			return execute()
+		}, redlatch.WithReleaseTimeout(time.Second))
+		require.Equal(b, make([]error, 4), errs)
+		require.Greater(b, g.sent.Load(), int64(2))
 		served(b, seen, waiting)
 		requireState(b, b.redis, "s", "4", 0)
 	})

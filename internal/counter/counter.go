@@ -89,6 +89,9 @@ func (c *Counter) Resolve(call string, takes settings.Option, opts []redlatch.Op
 	return &set, nil
 }
 
+// ReleaseTimeout is that of a call which sets none.
+func (c *Counter) ReleaseTimeout() time.Duration { return c.defaults.ReleaseTimeout }
+
 // Wake is the message by which this counter wakes its waiters.
 func (c *Counter) Wake(ctx context.Context) (scripts.Wake, error) {
 	return c.wakeFor(ctx, c.defaults.OutageFor(false))
