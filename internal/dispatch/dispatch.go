@@ -130,16 +130,14 @@ const (
 // or ctx's: as *InFlight when the command had left, as *outcome.Unsent when it was never sent. Do panics when a hook of
 // the client does, unless ctx is one of raise.Background.
 func (d *Dispatcher) Do(ctx context.Context, key string, cmd redis.Cmder, route Route) (err error) {
-	returned := false
-	defer func() {
-		if !returned && raise.Unattended(ctx) {
-			raise.Caught(recover()).Raise(ctx)
-			undone(cmd)
-			err = cmd.Err()
-		}
-	}()
-	err = d.do(ctx, key, cmd, route)
-	returned = true
+	if !raise.Unattended(ctx) {
+		return d.do(ctx, key, cmd, route)
+	}
+	raise.Here(func() { err = d.do(ctx, key, cmd, route) }, func(p *raise.Panic) {
+		p.Raise(ctx)
+		undone(cmd)
+		err = cmd.Err()
+	})
 	return err
 }
 
@@ -197,35 +195,13 @@ func (d *Dispatcher) master(ctx context.Context, key string) (*redis.Client, err
 	if d.located.Load() || ctx.Done() == nil {
 		return d.locate(ctx, key)
 	}
-	type found struct {
-		master *redis.Client
-		err    error
-		raised *raise.Panic
-	}
-	result := make(chan found, 1)
-	var f found
-	var parted atomic.Bool
-	raise.Go(func() {
-		f.master, f.err = d.locate(context.WithoutCancel(ctx), key)
-	}, func(raised *raise.Panic) {
-		f.raised = raised
-		if raised != nil && parted.Swap(true) {
-			d.stray.take(ctx, raised)
-		}
-		result <- f
-	})
-	select {
-	case f := <-result:
-		if f.raised != nil {
-			panic(f.raised)
-		}
-		return f.master, f.err
-	case <-ctx.Done():
-		if parted.Swap(true) {
-			panic((<-result).raised)
-		}
+	var master *redis.Client
+	var err error
+	left := d.apart(ctx, func(ctx context.Context) { master, err = d.locate(ctx, key) })
+	if left != nil {
 		return nil, &outcome.Unsent{Err: ctx.Err()}
 	}
+	return master, err
 }
 
 // locate fails as the loading of the topology did, with a read that timed out for example. That says nothing about the
@@ -292,38 +268,49 @@ func Exec(ctx context.Context, pipe redis.Pipeliner) error {
 
 // alone runs send on a goroutine of its own.
 func (d *Dispatcher) alone(ctx context.Context, send func(ctx context.Context), cmd redis.Cmder) error {
+	left := d.apart(ctx, func(ctx context.Context) {
+		returned := false
+		defer raise.Unless(&returned, func() { undone(cmd) })
+		send(ctx)
+		returned = true
+	})
+	if left != nil {
+		return &InFlight{cause: ctx.Err(), cmd: cmd, done: left}
+	}
+	return cmd.Err()
+}
+
+// apart runs fn on a goroutine of its own, with the values of ctx, and waits for its end or that of ctx. If ctx ends first,
+// left receives once, when fn has ended, and a panic of fn is a stray. Otherwise apart raises it.
+func (d *Dispatcher) apart(ctx context.Context, fn func(ctx context.Context)) (left <-chan struct{}) {
 	done := make(chan struct{}, 1)
 	var raised *raise.Panic // set before done
 	var parted atomic.Bool
-	raise.Go(func() { send(context.WithoutCancel(ctx)) }, func(p *raise.Panic) {
-		if raised = p; p != nil {
-			undone(cmd)
-			if parted.Swap(true) {
-				d.stray.take(ctx, p)
-			}
+	raise.Go(func() { fn(context.WithoutCancel(ctx)) }, func(p *raise.Panic) {
+		if raised = p; p != nil && parted.Swap(true) {
+			d.stray.take(ctx, p)
 		}
 		done <- struct{}{}
 	})
 	select {
 	case <-done:
-		if raised != nil {
-			panic(raised)
-		}
-		return cmd.Err()
 	case <-ctx.Done():
-		if parted.Swap(true) {
-			<-done
-			panic(raised)
+		if !parted.Swap(true) {
+			return done
 		}
-		return &InFlight{cause: ctx.Err(), cmd: cmd, done: done}
+		<-done
 	}
+	if raised != nil {
+		panic(raised)
+	}
+	return nil
 }
 
 // InFlight is the error of a caller that left while its command was under way.
 type InFlight struct {
 	cause error
 	cmd   redis.Cmder
-	done  chan struct{} // receives once, when the command has ended
+	done  <-chan struct{} // receives once, when the command has ended
 }
 
 func (f *InFlight) Error() string { return f.cause.Error() }

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"container/list"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -26,9 +27,9 @@ type node struct {
 	answered atomic.Int64 // when the server last executed something, in Unix nanoseconds
 
 	mu      sync.Mutex
-	leaders int   // on a trip, or between two
-	limit   int   // of leaders whose trips are no stragglers
-	queue   queue // while it has requests, the node ticks
+	leaders int       // on a trip, or between two
+	limit   int       // of leaders whose trips are no stragglers
+	queue   list.List // the requests that no leader has taken yet; while there are some, the node ticks
 	rtt     minRTT
 	idle    []*worker // parked, the most recently used last
 	sweeps  uint64    // how often the idle ones were looked through
@@ -66,8 +67,8 @@ type request struct {
 	back  *event        // set after done, for a caller that waits for both; nil for the others
 	panic *raise.Panic  // to be raised by its caller; set before done
 
-	taken          bool // left the queue for a leader; guarded by node.mu, as the neighbours in the queue are
-	before, behind *request
+	place *list.Element // in the queue, which a caller leaves without a search; guarded by node.mu. nil: it is in none
+	alone [1]*request   // the request itself, for a batch that has no other
 
 	// parted is set by the first of two: the caller, when it leaves, and the worker, when a hook has panicked. The second
 	// learns by it that the caller will not raise the panic, or that it has to.
@@ -78,8 +79,9 @@ func (n *node) request(ctx context.Context, cmd redis.Cmder) *request {
 	r, _ := n.spare.Get().(*request)
 	if r == nil {
 		r = &request{done: make(chan struct{}, 1)}
+		r.alone[0] = r
 	}
-	r.ctx, r.cmd, r.back, r.taken = ctx, cmd, nil, false
+	r.ctx, r.cmd = ctx, cmd
 	r.parted.Store(false)
 	return r
 }
@@ -96,14 +98,13 @@ func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 	}
 	r := n.request(context.WithoutCancel(ctx), cmd)
 	n.mu.Lock()
-	if n.mayLeadLocked() && n.queue.len == 0 {
+	if n.mayLeadLocked() && n.queue.Len() == 0 {
 		var x *pollWorker
 		if n.leaders == 0 {
 			x = n.pollWorkerLocked()
 		}
 		n.leaders++
-		r.taken = true
-		b := batch{one: r, trip: n.departLocked(1)}
+		b := batch{r.alone[:], n.departLocked(1)}
 		if x != nil {
 			n.mu.Unlock()
 			return x.do(ctx, b)
@@ -119,7 +120,7 @@ func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 }
 
 func (n *node) queueLocked(r *request) {
-	n.queue.push(r)
+	r.place = n.queue.PushBack(r)
 	n.watchLocked()
 }
 
@@ -146,7 +147,7 @@ func (n *node) reply(r *request) error {
 // doHere runs cmd on the caller's goroutine, or lets a leader take it along.
 func (n *node) doHere(ctx context.Context, cmd redis.Cmder) error {
 	n.mu.Lock()
-	if n.mayLeadLocked() && n.queue.len == 0 {
+	if n.mayLeadLocked() && n.queue.Len() == 0 {
 		n.leaders++
 		t := n.departLocked(1)
 		n.mu.Unlock()
@@ -173,8 +174,9 @@ func (n *node) doHere(ctx context.Context, cmd redis.Cmder) error {
 // leave is for a caller whose context has ended. A command that is still queued is taken out and was never sent.
 func (n *node) leave(ctx context.Context, r *request) error {
 	n.mu.Lock()
-	if !r.taken {
-		n.queue.remove(r)
+	if r.place != nil {
+		n.queue.Remove(r.place)
+		r.place = nil
 		n.mu.Unlock()
 		n.free(r)
 		return &outcome.Unsent{Err: ctx.Err()}
@@ -202,52 +204,44 @@ func (n *node) passOn(t trip, took time.Duration) {
 	}
 }
 
-// A batch is what leaves together. The lone request, the common case, needs no slice.
+// A batch is what leaves together. An empty one is for a worker that is to end.
 type batch struct {
-	one  *request
-	many []*request
-	trip trip
+	requests []*request
+	trip     trip
 }
 
 // raise has the first caller that has not left raise what a hook did, and gives the others an error.
 func (b batch) raise(p *raise.Panic, stray *strays) {
-	if b.one != nil {
-		b.many = []*request{b.one}
-	}
 	raised := false
-	for _, r := range b.many {
+	for _, r := range b.requests {
 		undone(r.cmd)
 		if !raised && !r.parted.Swap(true) {
 			r.panic, raised = p, true
 		}
 	}
 	if !raised {
-		stray.take(b.many[0].ctx, p)
+		stray.take(b.requests[0].ctx, p)
 	}
 }
 
 // tell says to the callers that their commands have ended.
 func (b batch) tell() {
-	if b.one != nil {
-		back := b.one.back // the request may be somebody else's as soon as its caller knows
-		b.one.done <- struct{}{}
+	for _, r := range b.requests {
+		back := r.back // the request may be another caller's as soon as its own one knows
+		r.done <- struct{}{}
 		if back != nil {
 			back.set()
 		}
-		return
-	}
-	for _, r := range b.many {
-		r.done <- struct{}{}
 	}
 }
 
-func (b batch) empty() bool { return b.one == nil && b.many == nil }
+func (b batch) empty() bool { return len(b.requests) == 0 }
 
 // nextLocked ends a leader's trip. It returns the next one, or ends the lead where nothing is queued. Leaders that are
 // too many, as after a fall of the limit, end by themselves: the shares of as many as the limit allows leave nothing.
 func (n *node) nextLocked(t trip, took time.Duration) (b batch, more bool) {
 	n.landLocked(t, took)
-	if more = n.queue.len > 0; more {
+	if more = n.queue.Len() > 0; more {
 		b = n.takeLocked()
 	} else {
 		n.leaders--
@@ -258,7 +252,7 @@ func (n *node) nextLocked(t trip, took time.Duration) (b batch, more bool) {
 
 // recruitLocked has workers lead what is queued, as far as there may be more leaders.
 func (n *node) recruitLocked() {
-	for n.queue.len > 0 && n.mayLeadLocked() {
+	for n.queue.Len() > 0 && n.mayLeadLocked() {
 		n.leaders++
 		n.handOver(n.unparkLocked(), n.takeLocked())
 	}
@@ -268,16 +262,13 @@ func (n *node) recruitLocked() {
 // One who took everything would come back with all the callers at once. The first of them would then leave one by one
 // as the other leaders, and the rest together behind them, for ever.
 func (n *node) takeLocked() batch {
-	share := (int(n.inFlight.Load()) + n.queue.len + n.limit - 1) / n.limit
-	count := min(share, n.queue.len, maxBatch)
-	b := batch{trip: n.departLocked(count)}
-	if count == 1 {
-		b.one = n.queue.pop()
-		return b
-	}
-	b.many = make([]*request, count)
-	for i := range b.many {
-		b.many[i] = n.queue.pop()
+	share := (int(n.inFlight.Load()) + n.queue.Len() + n.limit - 1) / n.limit
+	count := min(share, n.queue.Len(), maxBatch)
+	b := batch{make([]*request, count), n.departLocked(count)}
+	for i := range b.requests {
+		r := n.queue.Remove(n.queue.Front()).(*request)
+		r.place = nil
+		b.requests[i] = r
 	}
 	return b
 }
@@ -311,12 +302,12 @@ func (n *node) send(b batch) (took time.Duration) {
 			n.passOn(b.trip, 0)
 		}
 	}()
-	if b.one != nil {
-		err = n.client.Process(b.one.ctx, b.one.cmd)
+	if len(b.requests) == 1 {
+		err = n.client.Process(b.requests[0].ctx, b.requests[0].cmd)
 		return 0 // replaced above
 	}
 	pipe := n.client.Pipeline()
-	for _, r := range b.many {
+	for _, r := range b.requests {
 		_ = pipe.Process(context.Background(), r.cmd)
 	}
 	err = Exec(context.Background(), pipe)

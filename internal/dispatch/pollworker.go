@@ -92,7 +92,7 @@ func (x *pollWorker) close() {
 
 // do has the worker lead b, which is one request, and waits for its end or for that of ctx.
 func (x *pollWorker) do(ctx context.Context, b batch) error {
-	r := b.one
+	r := b.requests[0]
 	r.back = x.back
 	x.ctx, x.request, x.ended, x.handed = ctx, r, false, time.Now()
 	x.next <- b

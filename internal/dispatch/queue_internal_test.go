@@ -13,43 +13,6 @@ import (
 	"github.com/redlatch/redlatch/internal/outcome"
 )
 
-func TestAQueueKeepsTheOrderOfArrivalWhoeverLeavesIt(t *testing.T) {
-	var (
-		q    queue
-		want []*request
-	)
-	for range 10_000 {
-		switch n := rand.IntN(5); {
-		case n < 2:
-			r := new(request)
-			q.push(r)
-			want = append(want, r)
-		case len(want) == 0:
-		case n < 4:
-			at := rand.IntN(len(want))
-			q.remove(want[at])
-			require.False(t, want[at].taken)
-			want = slices.Delete(want, at, at+1)
-		default:
-			r := q.pop()
-			require.Same(t, want[0], r)
-			require.True(t, r.taken)
-			want = want[1:]
-		}
-		require.Equal(t, len(want), q.len)
-		var forth, back []*request
-		for r := q.first; r != nil; r = r.behind {
-			forth = append(forth, r)
-		}
-		for r := q.last; r != nil; r = r.before {
-			back = append(back, r)
-		}
-		slices.Reverse(back)
-		require.True(t, slices.Equal(want, forth))
-		require.True(t, slices.Equal(want, back))
-	}
-}
-
 // When a server hangs, the contexts of all callers may end at the same moment. What one caller's leaving costs must not
 // depend on how many others are queued: by a scan of the queue the last of 100 000 callers returned 13.8 s late.
 func TestLeavingCostsTheSameHoweverManyAreQueued(t *testing.T) {
@@ -63,7 +26,7 @@ func TestLeavingCostsTheSameHoweverManyAreQueued(t *testing.T) {
 		n.mu.Lock()
 		for i := range requests {
 			requests[i] = n.request(context.Background(), redis.NewIntCmd(context.Background(), "echo", i))
-			n.queue.push(requests[i])
+			requests[i].place = n.queue.PushBack(requests[i])
 		}
 		n.mu.Unlock()
 		rand.Shuffle(callers, func(i, j int) { requests[i], requests[j] = requests[j], requests[i] })
@@ -76,7 +39,7 @@ func TestLeavingCostsTheSameHoweverManyAreQueued(t *testing.T) {
 			}
 			took = append(took, time.Since(began))
 		}
-		require.Zero(t, n.queue.len)
+		require.Zero(t, n.queue.Len())
 		slices.Sort(took)
 		return took[len(took)/2]
 	}
