@@ -61,7 +61,7 @@ func (w *Watchdog) fill(c *call, load []group) (due []Script) {
 			}
 			if p.ticket.place != 0 && p.ticket.inFlightLocked() == maxInFlight {
 				p.ticket.due = never // until one of them is answered
-				w.scheduleLocked(p.ticket)
+				w.kept.move(p.ticket)
 			}
 		}
 		if len(tickets) > 0 {
@@ -139,7 +139,7 @@ func (w *Watchdog) aliveLocked(s *item) {
 	} else {
 		t.due = s.call.before + instant(t.schedule.every)
 	}
-	w.scheduleLocked(t)
+	w.kept.move(t)
 }
 
 // failLocked plans the next try for s's ticket after a send that told nothing.
@@ -155,7 +155,7 @@ func (w *Watchdog) failLocked(s *item, now instant, failed *failure) {
 		retry = min(retry, t.due) // others are in flight: keep the time to double them
 	}
 	t.due = retry
-	w.scheduleLocked(t)
+	w.kept.move(t)
 }
 
 // removeLocked takes s, and if older is set also all items in sends made before it, out of its ticket's items. It reports

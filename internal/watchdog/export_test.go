@@ -1,6 +1,9 @@
 package watchdog
 
-import "time"
+import (
+	"container/heap"
+	"time"
+)
 
 // Rest is how long the timer stays armed when nothing is kept any more.
 const Rest = rest
@@ -42,9 +45,19 @@ func (w *Watchdog) LoseAndForget(t *Ticket) {
 // Deadlines gives black-box tests the heap.
 type Deadlines struct{ d deadlines }
 
-func (d *Deadlines) Add(t *Ticket, at time.Duration)  { d.d.add(t, instant(at)) }
-func (d *Deadlines) Move(t *Ticket, at time.Duration) { d.d.move(t, instant(at)) }
-func (d *Deadlines) Remove(t *Ticket)                 { d.d.remove(t) }
+func (d *Deadlines) Add(t *Ticket, at time.Duration) {
+	t.due = instant(at)
+	t.trusted.Store(int64(never))
+	heap.Push(&d.d, t)
+}
+
+func (d *Deadlines) Move(t *Ticket, at time.Duration) {
+	t.due = instant(at)
+	d.d.move(t)
+}
+
+func (d *Deadlines) Remove(t *Ticket) { heap.Remove(&d.d, int(t.place)-1) }
+
 func (d *Deadlines) Until(limit time.Duration) []*Ticket {
 	return d.d.until(instant(limit), nil)
 }

@@ -76,7 +76,7 @@ func (w *Watchdog) collectLocked(now instant) (leaving []member) {
 		if t.due-t.slackLocked() <= now {
 			leaving = append(leaving, member{t, t.keeping})
 			t.due = now + t.doubleAfterLocked()
-			w.scheduleLocked(t)
+			w.kept.move(t)
 		}
 	}
 	return leaving

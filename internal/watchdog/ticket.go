@@ -131,6 +131,9 @@ func (t *Ticket) Promised(now time.Time) time.Duration {
 // trustedUntil is TrustedUntil for the machinery.
 func (t *Ticket) trustedUntil() instant { return instant(t.trusted.Load()) }
 
+// nextLocked is the next moment at which something must be done for t.
+func (t *Ticket) nextLocked() instant { return min(t.due, t.trustedUntil()) }
+
 // trustLocked moves the end of trust forward.
 func (t *Ticket) trustLocked(until instant) {
 	until = min(until, t.schedule.end)

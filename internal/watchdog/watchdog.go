@@ -1,6 +1,7 @@
 package watchdog
 
 import (
+	"container/heap"
 	"sync"
 	"time"
 
@@ -42,7 +43,7 @@ func (w *Watchdog) Keep(t *Ticket, o Owner, terms Terms) {
 	t.agreeLocked(terms)
 	t.trusted.Store(int64(min(instantOf(terms.Trusted), t.schedule.end)))
 	t.due = t.firstSendLocked(now)
-	w.kept.add(t, min(t.due, t.trustedUntil()))
+	heap.Push(&w.kept, t)
 	w.armLocked(now)
 }
 
@@ -60,7 +61,7 @@ func (w *Watchdog) Change(t *Ticket, terms Terms) {
 	t.trusted.Store(int64(min(t.trustedUntil(), t.schedule.end)))
 	t.trustLocked(instantOf(terms.Trusted))
 	t.due = min(t.due, t.firstSendLocked(now))
-	w.scheduleLocked(t)
+	w.kept.move(t)
 	w.armLocked(now)
 }
 
@@ -108,7 +109,7 @@ func (t *Ticket) agreeLocked(terms Terms) {
 
 // dropLocked takes t out of the deadlines and out of the sends in flight.
 func (w *Watchdog) dropLocked(t *Ticket) {
-	w.kept.remove(t)
+	heap.Remove(&w.kept, int(t.place)-1)
 	for s := t.newest; s != nil; s = s.older {
 		s.call.leaveLocked()
 	}
@@ -132,11 +133,6 @@ func (w *Watchdog) loseLocked(t *Ticket, now instant, reason string, cause error
 			t.owner.Lost(reason, cause)
 		}
 	}()
-}
-
-// scheduleLocked moves t to where its due time and its trust belong. The timer is not touched.
-func (w *Watchdog) scheduleLocked(t *Ticket) {
-	w.kept.move(t, min(t.due, t.trustedUntil()))
 }
 
 // armLocked sees to it that the timer fires no later than the first deadline. It may fire earlier, when the ticket it
