@@ -37,18 +37,24 @@ func given(o settings.Option, change func(*settings.Settings)) Option {
 	})
 }
 
+// atLeast is an option whose time d makes no sense below a certain one. why follows in the error's text.
+func atLeast(least time.Duration, name string, d time.Duration, why string, o Option) Option {
+	return option(func(s *settings.Settings) {
+		if d < least {
+			s.Fail("%s(%v): at least %v%s", name, d, least, why)
+		}
+		o.change(s)
+	})
+}
+
 // WithLease makes the hold last for d and no longer: it is not renewed. Without it the watchdog keeps the lock.
 //
 // A re-entry shares the lock with the hold that it was made within, and each of them ends with its own lease: one with
 // WithLease is over when d is, although another is renewed, and one that is renewed does not prolong it. The lock stays
 // taken for as long as it is promised to any of them.
 func WithLease(d time.Duration) Option {
-	return given(settings.Lease, func(s *settings.Settings) {
-		if d < settings.MinLease {
-			s.Fail("WithLease(%v): a lease is at least %v; leave it out to have the watchdog keep the lock", d, settings.MinLease)
-		}
-		s.Lease, s.NoLease = d, false
-	})
+	return atLeast(settings.MinLease, "WithLease", d, "; leave it out to have the watchdog keep the lock",
+		given(settings.Lease, func(s *settings.Settings) { s.Lease, s.NoLease = d, false }))
 }
 
 // WithNoLease makes permits that never expire, as Redisson's lease of -1 does: they are not renewed, and those of a
@@ -64,12 +70,9 @@ func WithNoLease() Option {
 // then, and no lease lasts longer. On a first acquisition it also ends the re-entries made within the hold, which are
 // part of its work. On a re-entry it ends that hold alone: the lock stays held for the other holds.
 func WithMaxHold(d time.Duration) Option {
-	return given(settings.MaxHold, func(s *settings.Settings) {
-		if d < settings.MinLease {
-			s.Fail("WithMaxHold(%v): the limit is at least %v", d, settings.MinLease)
-		}
+	return atLeast(settings.MinLease, "WithMaxHold", d, "", given(settings.MaxHold, func(s *settings.Settings) {
 		s.MaxHold = d.Truncate(time.Millisecond) // Redis' resolution; a lease that is rounded up would reach further
-	})
+	}))
 }
 
 // WithAtLeast keeps the lock taken for at least d after it was acquired: a job that is over in a moment is then not run
@@ -78,12 +81,7 @@ func WithMaxHold(d time.Duration) Option {
 // or for what is left of its lease if that is longer. ForceUnlock frees it at once. The time counts from the first
 // acquisition; a re-entry's own is not looked at. Neither [WithLease] nor [WithMaxHold] may be shorter.
 func WithAtLeast(d time.Duration) Option {
-	return given(settings.AtLeast, func(s *settings.Settings) {
-		if d < settings.MinLease {
-			s.Fail("WithAtLeast(%v): the time is at least %v", d, settings.MinLease)
-		}
-		s.AtLeast = d
-	})
+	return atLeast(settings.MinLease, "WithAtLeast", d, "", given(settings.AtLeast, func(s *settings.Settings) { s.AtLeast = d }))
 }
 
 // WithWait limits the wait, and only the wait, to d. If the time is over, the error matches context.DeadlineExceeded, and
@@ -101,23 +99,14 @@ func WithWait(d time.Duration) Option {
 // An rlock or a fencedlock that another process passes to a waiter here begins with a lease of 10 s, whatever d is, and
 // has d from its first renewal on, about a third of that later. To a waiter whose d is below 10 s a lock is never passed.
 func WithWatchdogTimeout(d time.Duration) Option {
-	return given(settings.WatchdogTimeout, func(s *settings.Settings) {
-		if d < settings.MinWatchdogTimeout {
-			s.Fail("WithWatchdogTimeout(%v): at least %v, so that three renewals fit in", d, settings.MinWatchdogTimeout)
-		}
-		s.WatchdogTimeout = d
-	})
+	return atLeast(settings.MinWatchdogTimeout, "WithWatchdogTimeout", d, ", so that three renewals fit in",
+		given(settings.WatchdogTimeout, func(s *settings.Settings) { s.WatchdogTimeout = d }))
 }
 
 // WithPoll sets how long a waiter sleeps at most before it asks again, whatever happens to the wake-up messages. The
 // default is 3 s.
 func WithPoll(d time.Duration) Option {
-	return option(func(s *settings.Settings) {
-		if d < settings.MinPoll {
-			s.Fail("WithPoll(%v): at least %v", d, settings.MinPoll)
-		}
-		s.Poll = d
-	})
+	return atLeast(settings.MinPoll, "WithPoll", d, "", option(func(s *settings.Settings) { s.Poll = d }))
 }
 
 // WithPatience sets for how long a waiter of a fair lock keeps its place in the queue without a sign of life. The
@@ -125,12 +114,8 @@ func WithPoll(d time.Duration) Option {
 // and the process of the next waiter has died, the others wait that long for it, once. A shorter patience lets them go
 // on sooner, but asks Redis more often, and a process that is suspended for longer than the patience loses its places.
 func WithPatience(d time.Duration) Option {
-	return given(settings.Patience, func(s *settings.Settings) {
-		if d < settings.MinPatience {
-			s.Fail("WithPatience(%v): at least %v, so that three signs of life fit in", d, settings.MinPatience)
-		}
-		s.Patience = d
-	})
+	return atLeast(settings.MinPatience, "WithPatience", d, ", so that three signs of life fit in",
+		given(settings.Patience, func(s *settings.Settings) { s.Patience = d }))
 }
 
 // WithOutage sets how long an operation keeps trying while the server cannot execute its commands, before it returns
@@ -148,12 +133,7 @@ func WithOutage(d time.Duration) Option {
 // WithReleaseTimeout sets how long Unlock, Release and CountDown wait for the server. The default is 5 s. What has not
 // been confirmed by then is repeated in the background.
 func WithReleaseTimeout(d time.Duration) Option {
-	return option(func(s *settings.Settings) {
-		if d < time.Millisecond {
-			s.Fail("WithReleaseTimeout(%v): at least a millisecond", d)
-		}
-		s.ReleaseTimeout = d
-	})
+	return atLeast(time.Millisecond, "WithReleaseTimeout", d, "", option(func(s *settings.Settings) { s.ReleaseTimeout = d }))
 }
 
 // WithReplicas makes an acquisition succeed only if n replicas acknowledge it within timeout; otherwise it is undone
@@ -218,23 +198,15 @@ func WithConstantBackOff(d time.Duration) Option {
 // costs at most this much time, and usually none, because a majority is enough. It should be small compared with the
 // lease, and longer than a round trip.
 func WithNodeTimeout(d time.Duration) Option {
-	return given(settings.NodeTimeout, func(s *settings.Settings) {
-		if d < time.Millisecond {
-			s.Fail("WithNodeTimeout(%v): at least a millisecond, and more than a round trip", d)
-		}
-		s.NodeTimeout = d
-	})
+	return atLeast(time.Millisecond, "WithNodeTimeout", d, ", and more than a round trip",
+		given(settings.NodeTimeout, func(s *settings.Settings) { s.NodeTimeout = d }))
 }
 
 // WithTTL makes a semaphore or latch that is set up by this call disappear after d. Later operations do not change the
 // remaining time.
 func WithTTL(d time.Duration) Option {
-	return given(settings.TTL, func(s *settings.Settings) {
-		if d < time.Millisecond {
-			s.Fail("WithTTL(%v): at least a millisecond; leave it out for no limit", d)
-		}
-		s.TTL = d
-	})
+	return atLeast(time.Millisecond, "WithTTL", d, "; leave it out for no limit",
+		given(settings.TTL, func(s *settings.Settings) { s.TTL = d }))
 }
 
 // WithWriterPreference makes a waiting writer of a read-write lock keep new readers out, so that overlapping readers of
