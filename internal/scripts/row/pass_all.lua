@@ -11,27 +11,45 @@
 -- milliseconds the lock has gone round, without its being free for longer than a moment, and for how many it is free for
 -- outsiders only, if there are any, 0 to pass it whoever waits.
 --
--- Answers an array: for each lock what pass answers.
+-- Answers an array: for each lock what pass answers. A key that is no hash any more is a lost lock, and must not spoil the others.
+--
+-- Where no process stands in any of the queues, which one EXISTS tells, each lock is only deleted and its waiters are told.
 
 local n = tonumber(ARGV[2])
-for i = 1, n do -- a key that is no hash is refused before anything is written
-  redis.call('hexists', KEYS[i], ARGV[2 * i + 1])
+local each = (#ARGV - 2) / n - 2
+local queues, at = {}, n + 1
+for i = 1, n do
+  if ARGV[2 * i + 2] ~= '' then
+    queues[#queues + 1], at = KEYS[at], at + 4
+  end
 end
-local passed, rows, each = {}, n, (#ARGV - 2) / n - 2
+local vacant = each == 1 and (#queues == 0 or redis.pcall('exists', unpack(queues)) == 0)
+local passed, rows = {}, n
 for i = 1, n do
   local owner, channel, more = ARGV[2 * i + 1], ARGV[2 * i + 2], 2 * n + 2 + each * (i - 1)
-  if channel == '' then
+  local had = vacant and redis.pcall('hdel', KEYS[i], owner) or redis.pcall('hexists', KEYS[i], owner)
+  if type(had) == 'table' then
+    if not string.find(had.err, 'WRONGTYPE', 1, true) then
+      return had
+    end
+    passed[i] = 0
+  elseif vacant then
+    passed[i] = had
+    if had == 1 and channel ~= '' then
+      redis.call(ARGV[1], channel, '0')
+    end
+  elseif channel == '' then
     passed[i] = redis.call('hdel', KEYS[i], owner)
   else
     local keys, args = {KEYS[i]}, {owner, ARGV[1], channel, ARGV[more + 1]}
     for k = 1, 4 do
       keys[1 + k] = KEYS[rows + k]
     end
-    rows = rows + 4
     if each == 3 then
       args[5], args[6], args[7], args[8], args[9] = '', '0', ARGV[more + 2], ARGV[more + 3], '0'
     end
     passed[i] = pass(keys, args)
   end
+  rows = channel == '' and rows or rows + 4
 end
 return passed
