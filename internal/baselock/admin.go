@@ -57,12 +57,11 @@ func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
 		return false, b.invalid
 	}
 	limit := delivery.Limit{Outage: b.defaults.OutageFor(false), Once: true}
-	wake, err := b.wakeFor(ctx, limit.Outage)
-	if err != nil {
+	if err := b.ready(ctx, limit.Outage); err != nil {
 		return false, b.broken(err)
 	}
 	b.Session.Cohorts.Void(b.line) // so no waiter of this process is handed the lock without a command any more
-	freed, _, err := delivery.Deliver(ctx, b.Session.Dispatch, b.Kind.Force(Subject{Key: b.Key, Wake: wake}), limit)
+	freed, _, err := delivery.Deliver(ctx, b.Session.Dispatch, b.Kind.Force(Subject{Key: b.Key, Wake: b.wake()}), limit)
 	switch {
 	case err == nil:
 		return freed, nil

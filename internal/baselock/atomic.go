@@ -33,12 +33,7 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 	}
 	to.Block = o.blockFor(next, in)
 	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
-	wake, err := o.base.wakeWithin(ctx, limit.Total)
-	if err != nil {
-		promise.end(cohort.Claim.End)
-		return errNotHandedOff
-	}
-	from.Wake, from.Listening = wake, listening(in)
+	from.Listening = listening(in)
 	cmd := o.handing(next)(from, to)
 	reply, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
 	switch {

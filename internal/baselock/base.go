@@ -96,25 +96,22 @@ func (b *Base) check(set *settings.Settings) error {
 	return b.checkReplicas(set)
 }
 
-// wake is the message that a release sends.
-func (b *Base) wake(ctx context.Context) (scripts.Wake, error) { return b.wakeFor(ctx, 0) }
-
-// wakeFor is wake for a call through an outage, in which a cluster may have to be asked which command it is.
-func (b *Base) wakeFor(ctx context.Context, outage time.Duration) (scripts.Wake, error) {
+// ready finds out by which command releases are announced, which a cluster has to be asked once. Every acquisition begins with it,
+// so whatever follows knows.
+func (b *Base) ready(ctx context.Context, outage time.Duration) error {
 	if b.channel == "" {
-		return scripts.Wake{}, nil
+		return nil
 	}
-	publish, err := b.Session.PublishFor(ctx, outage)
-	return scripts.Wake{Publish: publish, Channel: b.channel}, err
+	_, err := b.Session.PublishFor(ctx, outage)
+	return err
 }
 
-// wakeWithin is wake for what has to happen although ctx may have ended.
-func (b *Base) wakeWithin(ctx context.Context, d time.Duration) (scripts.Wake, error) {
+// wake is the message that a release sends.
+func (b *Base) wake() scripts.Wake {
 	if b.channel == "" {
-		return scripts.Wake{}, nil
+		return scripts.Wake{}
 	}
-	publish, err := b.Session.PublishWithin(ctx, d)
-	return scripts.Wake{Publish: publish, Channel: b.channel}, err
+	return scripts.Wake{Publish: b.Session.Publishes(), Channel: b.channel}
 }
 
 func (b *Base) observe(set *settings.Settings, kind int, owner string, since time.Time, err error) {

@@ -1,6 +1,7 @@
 package baselock
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -109,11 +110,7 @@ func passAll(ctx context.Context, all []*hold, limit delivery.Limit) ([]row.Rele
 	publish := ""
 	for i, h := range all {
 		o := h.owner
-		if wake, err := o.base.wakeWithin(ctx, limit.Total); err != nil {
-			return nil, delivery.Receipt{}, err
-		} else if wake.Publish != "" {
-			publish = wake.Publish
-		}
+		publish = cmp.Or(publish, o.base.wake().Publish)
 		locks[i] = row.Given{Key: o.base.Key, Owner: o.field(), Channel: o.base.channel, Turn: o.turn()}
 	}
 	return delivery.Within(ctx, all[0].owner.base.Session.Dispatch, row.PassAll(locks, publish), limit)

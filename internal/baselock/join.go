@@ -82,7 +82,6 @@ func (b *Base) join(ctx context.Context, set *settings.Settings, try bool) (h *h
 	case o.asked():
 		return nil, true
 	case line == nil: // from now on messages are heard, without which no news is fresh
-		_, _ = b.Session.PublishFor(ctx, set.Poll)
 		_, _, part := b.Session.Join(b.line, b.channels(set))
 		part()
 		return nil, false
@@ -240,12 +239,8 @@ func (o *owner) confirm(ctx context.Context, line *cohort.Cohort, since time.Tim
 
 // ask is confirm for a caller that has the send lock.
 func (o *owner) ask(ctx context.Context, line *cohort.Cohort, limit delivery.Limit) error {
-	wake, err := o.base.wakeFor(ctx, limit.Outage)
-	if err != nil {
-		return err
-	}
 	s := o.question()
-	s.Wake, s.Listening = wake, listening(line)
+	s.Listening = listening(line)
 	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Share.Confirm(s), limit)
 	switch {
 	case err != nil:

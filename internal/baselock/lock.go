@@ -52,6 +52,9 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 }
 
 func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
+	if err := b.ready(ctx, set.OutageFor(try)); err != nil {
+		return nil, err
+	}
 	if o := b.carried(ctx); o != nil {
 		if !b.Kind.Reentrant {
 			return nil, fmt.Errorf("%w: lock %q; use another context, or redlatch.Detach", errs.NotReentrant, b.Name)
@@ -119,11 +122,7 @@ func (b *Base) attempt(ctx context.Context, set *settings.Settings, try bool) (h
 
 // ask is attempt for an owner that is given.
 func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining time.Duration, err error) {
-	subject := o.asking()
-	if b.Kind.Fair != nil {
-		subject.Wake, _ = b.wake(ctx) // it may remove a waiter that is gone and wake the next; without, that one polls
-	}
-	cmd := b.Kind.Acquire(subject)
+	cmd := b.Kind.Acquire(o.asking())
 	returned := false
 	defer raise.Unless(&returned, o.doubted) // a hook of the client may panic here, after the server has granted the lock
 	h, remaining, err = b.attemptAs(ctx, o, cmd, try)

@@ -189,7 +189,7 @@ func (o *owner) subject(holds int32, lease time.Duration) Subject {
 	o.most = max(o.most, holds)
 	return Subject{
 		Key: o.base.Key, Owner: o.field(), Holds: int(holds), Most: int(o.most), Lease: lease, Patience: o.set.Patience,
-		Tokens: o.base.tokens, Token: o.token + o.spare, Clock: o.set.ClockTokens,
+		Tokens: o.base.tokens, Token: o.token + o.spare, Clock: o.set.ClockTokens, Wake: o.base.wake(),
 	}
 }
 

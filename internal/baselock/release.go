@@ -96,13 +96,7 @@ func (o *owner) hears() bool {
 
 // release frees the lock for everybody.
 func (o *owner) release(ctx context.Context, limit delivery.Limit) error {
-	wake, err := o.base.wakeWithin(ctx, limit.Total)
-	if err != nil {
-		o.pending()
-		return o.unconfirmed(err, false)
-	}
 	s := o.subject(0, 0)
-	s.Wake = wake
 	if field := o.borrowed(); field != "" {
 		loan, turning := s, o.turning()
 		loan.Owner = field

@@ -136,16 +136,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 		promise = promised(due.Claim)
 		defer promise.broken()
 	}
-	wake, err := b.wakeWithin(ctx, limit.Total)
-	if err != nil {
-		if promise != nil {
-			promise.refused()
-		}
-		o.pending()
-		return false, o.unconfirmed(err, false)
-	}
 	s := o.subject(0, 0)
-	s.Wake = wake
 	turn := o.turn()
 	if o.streak != nil { // a lone owner has the token that the counter has, and its release need not look at it
 		turn.Token = s.Token

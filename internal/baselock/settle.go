@@ -167,21 +167,16 @@ func (o *owner) assert(ctx context.Context) error {
 		}
 		return err // a field that is gone is for the watchdog to find
 	}
-	wake, err := o.base.wake(ctx)
-	if err != nil {
-		return err
-	}
 	// A release that is executed late finds nothing of ours, or what should not be there.
 	s := o.subject(0, 0)
-	s.Wake = wake
 	if field := o.borrowed(); field != "" {
 		loan := s
 		loan.Owner = field
-		if _, _, err = delivery.Deliver(ctx, o.base.Session.Dispatch, o.lender.Kind.Release(loan), limit); err != nil {
+		if _, _, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.lender.Kind.Release(loan), limit); err != nil {
 			return err
 		}
 	}
-	_, _, err = delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Release(s), limit)
+	_, _, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Release(s), limit)
 	if o.announces {
 		o.base.withdraw(ctx)
 	}

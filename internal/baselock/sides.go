@@ -164,10 +164,6 @@ func (b *Base) left(line *cohort.Queue, set *settings.Settings) {
 // anew. An attempt may be executed after the withdrawal of the waiter that sent it. So when its outcome was in doubt, its owner
 // withdraws once more. Failures do not matter: an announcement that stays runs out soon.
 func (b *Base) withdraw(ctx context.Context) {
-	wake, err := b.wake(ctx)
-	if err != nil {
-		return
-	}
-	cmd := b.Kind.side().Withdraw(Subject{Key: b.Key, Session: b.Session.ID, Wake: wake})
+	cmd := b.Kind.side().Withdraw(Subject{Key: b.Key, Session: b.Session.ID, Wake: b.wake()})
 	_, _, _ = delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt})
 }

@@ -49,8 +49,6 @@ func (b *Base) standAnew(ctx context.Context, set *settings.Settings) (*hold, er
 func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error) {
 	queue, part := b.Session.Queue(b.line)
 	defer part()
-	// The hub has to know which family of channels is in use. If it does not, this waiter polls to its end.
-	_, _ = b.Session.PublishFor(ctx, set.Poll)
 	id := b.Session.NextOwner()
 	if !passable(set) {
 		id = b.Session.ID + ":-" + fairqueue.Number(id) // no script hands the lock to such an owner
@@ -202,7 +200,6 @@ func (s *stand) ask(ctx context.Context, plan fairqueue.Plan) (*hold, error) {
 func (s *stand) send(ctx context.Context, others []*fairqueue.Waiter, load fairlock.Load) (h *hold, answer fairlock.Answer, err error) {
 	o, set := s.owner, s.owner.set
 	subject := o.subject(1, set.FirstLease())
-	subject.Wake, _ = o.base.wake(ctx) // without, whoever is next finds out by polling
 	s.command = scripts.Map(o.base.Kind.Fair.Ask(subject, others, load), func(a fairlock.Answer) scripts.Attempt {
 		answer = a
 		return scripts.Attempt{Held: a.Held, Remaining: a.Again}

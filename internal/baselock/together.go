@@ -42,6 +42,9 @@ func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool
 	}
 	wants := make([]rlock.Want, len(owners))
 	for i, o := range owners {
+		if err := o.base.ready(ctx, o.set.OutageFor(try)); err != nil {
+			return nil, 0, err
+		}
 		s := o.asking()
 		wants[i] = rlock.Want{Key: s.Key, Owner: s.Owner, Lease: s.Lease}
 	}

@@ -55,11 +55,6 @@ func (o *owner) handOn(queue *fairqueue.Queue) bool {
 
 // endRow releases the lock. The script has the first in the queue hold.
 func (o *owner) endRow(ctx context.Context, limit delivery.Limit, queue *fairqueue.Queue) error {
-	wake, err := o.base.wakeWithin(ctx, limit.Total)
-	if err != nil {
-		o.pending()
-		return o.unconfirmed(err, false)
-	}
 	carry := queue.Load(fairqueue.Most)
 	asked, outcome := clock.Now(), fairqueue.Unknown
 	var turn fairlock.Turn
@@ -71,7 +66,6 @@ func (o *owner) endRow(ctx context.Context, limit delivery.Limit, queue *fairque
 		}
 	}()
 	s := o.subject(0, 0)
-	s.Wake = wake
 	turn, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, o.base.Kind.Fair.Turn(s, loadOf(carry)), limit)
 	switch {
 	case err == nil && receipt.Doubt:

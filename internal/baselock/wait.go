@@ -30,11 +30,6 @@ type waiter struct {
 // found out, nil if there was none.
 func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, found error) (*hold, error) {
 	defer b.watchOwn(set)()
-	if b.channel != "" {
-		// The hub has to know which family of channels is in use. If it does not, the cohort polls until its last waiter has
-		// left. So it is worth to go on asking for a poll interval.
-		_, _ = b.Session.PublishFor(ctx, set.Poll)
-	}
 	line, held, part := b.Session.Join(b.line, b.channels(set))
 	if b.Kind.side().Shared {
 		_, held, _ = b.Session.Cohorts.Busy(b.line, true)

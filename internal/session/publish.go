@@ -72,6 +72,14 @@ func (s *Session) Publish(ctx context.Context) (string, error) {
 	}
 }
 
+// Publishes is the command in force, for what follows a Publish without an error.
+func (s *Session) Publishes() string {
+	if chosen := s.publish.chosen.Load(); chosen != nil {
+		return *chosen
+	}
+	return classic // a primitive has just found out that the client is a cluster's; see spread
+}
+
 // PublishFor is Publish for a command that needs it. While no server answers, the question is asked again, for outage at
 // most: for as long as an outage may last for the command itself.
 func (s *Session) PublishFor(ctx context.Context, outage time.Duration) (string, error) {
