@@ -108,7 +108,7 @@ func (g *grant) handOn(ctx context.Context, ids []string) (whole bool, err error
 	p := &parting{grant: g, ids: ids, unsure: fate == counter.Unsure, whole: true}
 	send := func(all []*parting) error { return g.semaphore.swap(ctx, all, first) }
 	// The call that sends for several has the time limit of its own release.
-	if len(ids) > idsAtOnce/partingsAtOnce || g.set.ReleaseTimeout != c.ReleaseTimeout() {
+	if len(ids) > idsAtOnce/partingsAtOnce || g.set.ReleaseTimeout != c.Defaults().ReleaseTimeout {
 		return p.whole, send([]*parting{p})
 	}
 	err = g.semaphore.partings.Do(c, p, send)

@@ -73,7 +73,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64) error {
 	if err := s.count("TryAcquire", n); err != nil || n == 0 {
 		return err
 	}
-	return s.counter.Try(ctx, nil, n, newSeeker(s, n))
+	return s.counter.Try(ctx, s.counter.Defaults(), n, newSeeker(s, n))
 }
 
 // Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of its own

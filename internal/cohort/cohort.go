@@ -17,6 +17,8 @@ type Cohort struct {
 	Given atomic.Int64 // of a lock that issues tokens: the number of hand-offs in the last streak
 	Place atomic.Int64 // in the process queue of a semaphore, as the latest message said; 0: an attempt has made use of it
 
+	Own any // what its primitive keeps with it; set before others know the cohort
+
 	users       int // guarded by Registry.mu
 	subscribed  Subscriptions
 	closedSince atomic.Int64 // see ClosedSince; a watchdog.Moment

@@ -72,7 +72,8 @@ func (r *Registry) givesLocked(key Key, share bool) bool {
 	return h != nil && h.Gives && !(share && h.Shared)
 }
 
-func (r *Registry) find(key Key) *Cohort {
+// Find is the cohort of key, nil if there is none.
+func (r *Registry) Find(key Key) *Cohort {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.cohorts[key]
@@ -104,7 +105,7 @@ func (r *Registry) HeldSince(key Key) (since time.Time, held bool) {
 
 // Found is what the waiters of this process for key have found out last, nil for nothing yet.
 func (r *Registry) Found(key Key) error {
-	if c := r.find(key); c != nil {
+	if c := r.Find(key); c != nil {
 		return c.Found()
 	}
 	return nil
@@ -151,7 +152,7 @@ func (r *Registry) Yield(key Key, until time.Time) {
 
 // Void is [Cohort.Void] for the cohort of key, if there is one.
 func (r *Registry) Void(key Key) {
-	if c := r.find(key); c != nil {
+	if c := r.Find(key); c != nil {
 		c.Void()
 	}
 }
@@ -169,7 +170,7 @@ func (r *Registry) Hold(key Key, holder *Holder) {
 
 // Hears is [Cohort.Hears] for the cohort of key; false if there is none.
 func (r *Registry) Hears(key Key) bool {
-	c := r.find(key)
+	c := r.Find(key)
 	return c != nil && c.Hears()
 }
 

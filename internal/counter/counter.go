@@ -44,9 +44,8 @@ type Counter struct {
 
 	noun     string // "semaphore", for error texts and events
 	channel  string // empty where nobody waits
-	row      string // of the processes that wait; empty: there is none
+	row      string // of the processes that wait; empty: there is none, and permits do not move
 	line     cohort.Key
-	lots     any // by what the session finds the lot; nil where permits do not move
 	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
 
@@ -70,7 +69,7 @@ func New(client redlatch.Client, name, noun string, channel func(key string) str
 
 // WithRow has those who wait for the counter stand in a row, so that what is given back wakes one process and not all.
 func (c *Counter) WithRow(row func(key string) string) *Counter {
-	c.row, c.lots = row(c.Key), c.line
+	c.row = row(c.Key)
 	return c
 }
 
@@ -89,8 +88,8 @@ func (c *Counter) Resolve(call string, takes settings.Option, opts []redlatch.Op
 	return &set, nil
 }
 
-// ReleaseTimeout is that of a call which sets none.
-func (c *Counter) ReleaseTimeout() time.Duration { return c.defaults.ReleaseTimeout }
+// Defaults are the settings of a call that has no options.
+func (c *Counter) Defaults() *settings.Settings { return c.defaults }
 
 // Wake is the message by which this counter wakes its waiters.
 func (c *Counter) Wake(ctx context.Context) (scripts.Wake, error) {

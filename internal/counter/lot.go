@@ -30,7 +30,6 @@ type lot struct {
 	line *cohort.Cohort
 
 	mu      sync.Mutex
-	users   int   // who wait; the lot is gone when there are none
 	permits int64 // that have been acquired, and not given back since; those of an older lot are not counted
 	streak  cohort.Streak
 	closed  time.Time // until then all permits go back, for those who take longer to ask
@@ -39,38 +38,16 @@ type lot struct {
 // forOutsiders is for how long nothing is moved once somebody was seen to listen who is not of this library.
 const forOutsiders = 100 * time.Millisecond
 
+// newLot is the lot of those who wait in a cohort. It lives as long as that.
+func newLot(line *cohort.Cohort) any { return &lot{line: line} }
+
 // lot is that of the counter, nil when nobody waits.
 func (c *Counter) lot() *lot {
-	found, _ := c.Session.Own.Load(c.lots)
-	l, _ := found.(*lot)
-	return l
-}
-
-// enter is for a waiter in line, and leave must follow before it parts from the line.
-func (c *Counter) enter(line *cohort.Cohort) (leave func()) {
-	for {
-		l := c.lot()
-		if l == nil {
-			found, _ := c.Session.Own.LoadOrStore(c.lots, &lot{line: line})
-			l = found.(*lot)
-		}
-		l.mu.Lock()
-		if l.users >= 0 {
-			l.users++
-			l.mu.Unlock()
-			return func() { c.exit(l) }
-		}
-		l.mu.Unlock()
+	if line := c.Session.Cohorts.Find(c.line); line != nil {
+		l, _ := line.Own.(*lot)
+		return l
 	}
-}
-
-func (c *Counter) exit(l *lot) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.users--; l.users == 0 {
-		l.users = -1
-		c.Session.Own.CompareAndDelete(c.lots, l)
-	}
+	return nil
 }
 
 // youngLocked tells whether permits of the lot may move without a command.
@@ -103,15 +80,11 @@ func (c *Counter) streak(sent time.Time, alone bool) cohort.Streak {
 func (c *Counter) Keep(ctx context.Context, op Operation, n int64, cmd scripts.Command[int64],
 	settle func(wake scripts.Wake, call lane.Call) scripts.Command[int64]) (bool, error) {
 	sent := time.Now()
-	reply, err := giveBack(ctx, op, cmd, func(op Operation, _ scripts.Command[int64]) func(context.Context) error {
-		return func(ctx context.Context) error {
-			if time.Since(op.drawn) > settleWithin {
-				return errForgotten
-			}
-			_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, settle(op.Wake, next(op.Call)), delivery.Limit{Outage: settleAttempt})
-			return err
-		}
-	})
+	op.settle = func(ctx context.Context) error {
+		_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, settle(op.Wake, next(op.Call)), delivery.Limit{Outage: settleAttempt})
+		return err
+	}
+	reply, err := GiveBack(ctx, op, cmd)
 	if err != nil {
 		return false, err
 	}

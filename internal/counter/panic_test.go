@@ -48,10 +48,10 @@ func TestAnOperationDuringWhichAHookPanicsIsSettledAsOneInDoubt(t *testing.T) {
 	}{
 		"acquire": {func(l *lab, over func()) {
 			defer over()
-			_ = l.counter.Try(ctx, nil, 2, &seeker{l.counter.Key, []int64{2}})
+			_ = l.counter.Try(ctx, l.counter.Defaults(), 2, &seeker{l.counter.Key, []int64{2}})
 		}, "5", "5"},
 		"change": {func(l *lab, over func()) {
-			_, _ = counter.ChangeThen(ctx, l.counter, nil, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+			_, _ = counter.ChangeThen(ctx, l.counter, l.counter.Defaults(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 				return semaphore.Add(l.counter.Key, 2, wake, call)
 			}, over)
 		}, "5", "7"},
@@ -73,7 +73,7 @@ func TestAnOperationDuringWhichAHookPanicsIsSettledAsOneInDoubt(t *testing.T) {
 					require.NoError(t, err)
 					_, err = l.add(0)
 					require.NoError(t, err)
-					err = l.counter.Try(ctx, nil, 100, &seeker{l.counter.Key, []int64{100}})
+					err = l.counter.Try(ctx, l.counter.Defaults(), 100, &seeker{l.counter.Key, []int64{100}})
 					require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 					synctest.Wait() // no worker is left that could take the command along
 					h.before.Store(!executed)

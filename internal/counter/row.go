@@ -16,6 +16,9 @@ import (
 // ears is what a line listens to. Where the server does not know all listeners it has no row.
 func (c *Counter) ears() session.Channels {
 	ears := session.Channels{Releases: c.channel}
+	if c.row != "" {
+		ears.Own = newLot
+	}
 	if c.row != "" && c.Session.KnowsListeners() {
 		ears.Queue, ears.Handed = c.row, told
 		ears.Counted, ears.Ignored = row.Known(c.row), row.ForOthers

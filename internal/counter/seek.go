@@ -94,7 +94,6 @@ var errLate = errors.New("there was an outage")
 func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker, got lane.Granted, found error) (lane.Granted, error) {
 	line, part := c.join(ctx, c.line, set.Poll)
 	defer part()
-	defer c.enter(line)()
 	w := &waiter{counter: c, set: set, seeker: s, n: n, line: line}
 	w.offer.Who = w
 	w.last.Store(&got)
@@ -224,15 +223,14 @@ func (c *Counter) take(ctx context.Context, try Attempt, wake scripts.Wake, call
 		go c.revoke(try, call, receipt.Sent, s)
 		return lane.Granted{Again: -1}, receipt, nil
 	case try.Unstored():
-		bar := lane.Fence(c.Key, next(call))
-		if _, _, err := delivery.Deliver(ctx, c.Session.Dispatch, bar, delivery.Limit{Outage: outage}); err != nil {
+		if _, err := c.fenceWithin(ctx, call, outage); err != nil {
 			s.failed()
 			go c.revoke(try, call, receipt.Sent, s)
 			return lane.Granted{}, receipt, err
 		}
 		c.Session.ReturnLane(c.Key, call)
 	default:
-		go c.settleLane(call, receipt.Sent, c.fence(call))
+		go c.settle(receipt.Sent, c.fence(call), func() { c.Session.ReturnLane(c.Key, call) })
 	}
 	s.answered(got, try.Asks())
 	return got, receipt, nil

@@ -30,11 +30,6 @@ const (
 // errForgotten ends a settling that comes too late.
 var errForgotten = errors.New("the server may have forgotten by now what it executed")
 
-// settleLane is settle for the operation in a lane, and returns the lane.
-func (c *Counter) settleLane(call lane.Call, sent time.Time, attempt func(ctx context.Context) error) {
-	c.settle(sent, attempt, func() { c.Session.ReturnLane(c.Key, call) })
-}
-
 // settle calls attempt until it succeeds, with timers in between rather than a goroutine that sleeps, and then over.
 // The first call is made here. When the server cannot be reached until it would have forgotten an operation that was sent
 // at that moment, the operation is logged and left.
@@ -87,20 +82,33 @@ func next(call lane.Call) lane.Call {
 // fence makes sure that a copy of call's command has no effect from now on.
 func (c *Counter) fence(call lane.Call) func(context.Context) error {
 	return func(ctx context.Context) error {
-		_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, lane.Fence(c.Key, next(call)), delivery.Limit{Outage: settleAttempt})
+		_, err := c.fenceWithin(ctx, call, settleAttempt)
 		return err
 	}
 }
 
-// carry executes cmd, unless a send of it was executed before, and then fences it: an operation that found nothing to do
-// is not remembered, and a copy of it could do something later. It ends by the moment at which the number was drawn, and
-// not by the first send, which may have come long after it: the server's memory is as old as the number.
-func carry[R any](c *Counter, cmd scripts.Command[R], call lane.Call, drawn time.Time) func(context.Context) error {
-	fence := c.fence(call)
+// fenceWithin is fence, and answers whether the command has had an effect.
+func (c *Counter) fenceWithin(ctx context.Context, call lane.Call, outage time.Duration) (took bool, err error) {
+	took, _, err = delivery.Deliver(ctx, c.Session.Dispatch, lane.Fence(c.Key, next(call)), delivery.Limit{Outage: outage})
+	return took, err
+}
+
+// inTime is attempt for as long as the server remembers an operation whose number was drawn at that moment. The first send
+// may have come long after it.
+func inTime(drawn time.Time, attempt func(ctx context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if time.Since(drawn) > settleWithin {
 			return errForgotten
 		}
+		return attempt(ctx)
+	}
+}
+
+// carry executes cmd, unless a send of it was executed before, and then fences it: an operation that found nothing to do
+// is not remembered, and a copy of it could do something later. It has to be inTime.
+func carry[R any](c *Counter, cmd scripts.Command[R], call lane.Call) func(context.Context) error {
+	fence := c.fence(call)
+	return func(ctx context.Context) error {
 		_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt})
 		if err != nil && !lane.Stale(err) { // stale: fenced by the attempt before, which heard no reply
 			return err
@@ -112,12 +120,12 @@ func carry[R any](c *Counter, cmd scripts.Command[R], call lane.Call, drawn time
 // GiveBackLater is GiveBack for what no caller waits for, who could repeat it: it is tried again also when it certainly was
 // not executed. It returns after the first attempt.
 func GiveBackLater[R any](c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) {
-	call, start := c.Session.BorrowLane(c.Key), time.Now()
-	c.settleLane(call, start, func(ctx context.Context) error {
+	op := c.begin(scripts.Wake{}, nil)
+	c.settle(op.drawn, inTime(op.drawn, func(ctx context.Context) error {
 		wake, err := c.Wake(ctx)
 		if err != nil {
 			return err
 		}
-		return carry(c, build(wake, call), call, start)(ctx)
-	})
+		return carry(c, build(wake, op.Call), op.Call)(ctx)
+	}), op.settled)
 }

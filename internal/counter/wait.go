@@ -14,12 +14,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// Try asks once for n, with the settings of the call; nil: those of New. Those of this process who wait already are not
-// overtaken.
+// Try asks once for n, with the settings of the call. Those of this process who wait already are not overtaken.
 func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
-	if set == nil {
-		set = c.defaults
-	}
 	start := time.Now()
 	taken, waited, err := false, false, ctx.Err()
 	var got lane.Granted
@@ -40,27 +36,17 @@ func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Se
 	return c.tell(set, start, s, err)
 }
 
-// untimely is the error of a wait of no time: a refusal ends it as its time would.
-func untimely(err error) error {
-	if errors.Is(err, errs.NotAcquired) {
-		return fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
-	}
-	return err
-}
-
 // tooFew is what an attempt has found out that was not served.
 const tooFew = errs.Refusal("has too few permits left")
 
 // Acquire waits until the seeker has got the n that it wants.
 func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
 	if set.Once {
-		return untimely(c.Try(ctx, set, n, s))
+		return set.Refused(c.Try(ctx, set, n, s), false)
 	}
 	start := time.Now()
-	ctx, cancel := bounded(ctx, set.Wait)
-	if cancel != nil {
-		defer cancel()
-	}
+	ctx, cancel := set.Waiting(ctx, false)
+	defer cancel()
 	got, err := c.acquire(ctx, set, n, s)
 	for errors.Is(err, errLate) {
 		got, err = c.acquire(ctx, set, n, s)
@@ -140,10 +126,8 @@ func (o *opening) Unwrap() error { return o.error }
 
 // Await waits until look finds it open; everybody who waits in the same round is released by one answer.
 func (c *Counter) Await(ctx context.Context, set *settings.Settings, look func(ctx context.Context) (Sight, error)) error {
-	ctx, cancel := bounded(ctx, set.Wait)
-	if cancel != nil {
-		defer cancel()
-	}
+	ctx, cancel := set.Waiting(ctx, false)
+	defer cancel()
 	outage := set.OutageFor(set.Once)
 	if err := c.fits(ctx, outage); err != nil {
 		return c.explain(ctx, err)
@@ -155,7 +139,7 @@ func (c *Counter) Await(ctx context.Context, set *settings.Settings, look func(c
 	case sight.Open:
 		return sight.Err
 	case set.Once:
-		return untimely(fmt.Errorf("%w: %s %q %w", errs.NotAcquired, c.noun, c.Name, closed))
+		return set.Refused(fmt.Errorf("%w: %s %q %w", errs.NotAcquired, c.noun, c.Name, closed), false)
 	}
 	line, part := c.join(ctx, cohort.KeyFor(c.Key, c.noun+" "+sight.Round), set.Poll)
 	defer part()
@@ -182,14 +166,6 @@ func unanswered(ctx context.Context, err, found error) error {
 		return err
 	}
 	return &errs.Unanswered{Err: err, Found: found}
-}
-
-// bounded is ctx, for no longer than wait if that is above 0; there is something to cancel then.
-func bounded(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
-	if wait <= 0 {
-		return ctx, nil
-	}
-	return context.WithTimeout(ctx, wait)
 }
 
 // join takes the way into the line.

@@ -25,11 +25,18 @@ type Channels struct {
 	// Empty: there is none.
 	Counted string
 	Ignored func(message string) bool // with Counted: a message on Releases that does not wake a cohort which hears hand-offs
+
+	Own func(c *cohort.Cohort) any // makes what is kept with the cohort; nil: nothing
 }
 
 // Join returns the cohort of key, which listens to these channels; see [cohort.Registry.Join].
 func (s *Session) Join(key cohort.Key, channels Channels) (_ *cohort.Cohort, held bool, part func() *cohort.Candidate) {
-	return s.Cohorts.Join(key, func(c *cohort.Cohort) cohort.Subscriptions { return s.subscribe(c, channels) })
+	return s.Cohorts.Join(key, func(c *cohort.Cohort) cohort.Subscriptions {
+		if channels.Own != nil {
+			c.Own = channels.Own(c)
+		}
+		return s.subscribe(c, channels)
+	})
 }
 
 // subscribe has the hub wake the cohort. A message means that what Redis confirmed before it is old news.
