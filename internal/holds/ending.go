@@ -15,18 +15,34 @@ import (
 // beside the Ending; what more there is to be told is an audience.
 type Ending struct {
 	mu     sync.Mutex
-	cause  error              // why it is over; nil while it lasts
-	first  weak.Pointer[life] // the first watcher
-	pinned *life              // the same, if it must not be collected
-	others *audience          // nil until somebody else is to be told
+	cause  error // why it is over; nil while it lasts
+	first  watcher
+	others *audience // nil until somebody else is to be told
+}
+
+// A watcher is a life that is to be told.
+type watcher struct {
+	life   weak.Pointer[life]
+	pinned *life // the same, if it must not be collected
+}
+
+// over tells whether nobody needs to be told.
+func (w watcher) over() bool {
+	l := w.life.Value()
+	return l == nil || l.ctx.Err() != nil
+}
+
+func (w watcher) tell(cause error) {
+	if l := w.life.Value(); l != nil {
+		l.release(cause)
+	}
+	runtime.KeepAlive(w.pinned)
 }
 
 // An audience are those to be told beside the first watcher.
 type audience struct {
-	watchers []weak.Pointer[life]
-	prune    int                 // length at which dead watchers are swept out
-	pins     []*life             // watchers that must not be collected
-	unpin    int                 // length at which pins that are over are swept out
+	watchers []watcher
+	prune    int                 // length at which those that are over are swept out
 	heirs    []func(cause error) // holds that stand on this one
 }
 
@@ -45,13 +61,10 @@ func (e *Ending) End(cause error) bool {
 		return false
 	}
 	e.cause = cause
-	first, pinned, others := e.first, e.pinned, e.others
-	e.first, e.pinned, e.others = weak.Pointer[life]{}, nil, nil
+	first, others := e.first, e.others
+	e.first, e.others = watcher{}, nil
 	e.mu.Unlock()
-	if l := first.Value(); l != nil {
-		l.release(cause)
-	}
-	runtime.KeepAlive(pinned)
+	first.tell(cause)
 	if others != nil {
 		others.tell(cause)
 	}
@@ -60,11 +73,8 @@ func (e *Ending) End(cause error) bool {
 
 func (a *audience) tell(cause error) {
 	for _, w := range a.watchers {
-		if l := w.Value(); l != nil {
-			l.release(cause)
-		}
+		w.tell(cause)
 	}
-	runtime.KeepAlive(a.pins)
 	for _, tell := range a.heirs {
 		tell(cause)
 	}
@@ -94,63 +104,48 @@ func (e *Ending) Cause() error {
 
 // watch makes the end known to l, at once when it has come.
 func (e *Ending) watch(l *life) {
-	e.mu.Lock()
-	if cause := e.cause; cause != nil {
-		e.mu.Unlock()
-		l.release(cause)
-		return
-	}
-	defer e.mu.Unlock()
-	if over(e.first) {
-		e.first, e.pinned = weak.Make(l), nil
-		return
-	}
-	e.othersLocked().watch(l)
-}
-
-// over tells whether nobody needs to be told through w.
-func over(w weak.Pointer[life]) bool {
-	l := w.Value()
-	return l == nil || l.ctx.Err() != nil
-}
-
-func (a *audience) watch(l *life) {
-	if len(a.watchers) >= max(a.prune, 16) {
-		a.sweep()
-	}
-	a.watchers = append(a.watchers, weak.Make(l))
-}
-
-// sweep drops the watchers that are over, so that a hold that lives for days and makes a context per request stays
-// small. The next sweep comes when the list has doubled.
-func (a *audience) sweep() {
-	a.watchers = slices.DeleteFunc(a.watchers, over)
-	a.prune = 2 * len(a.watchers)
+	e.whileItLasts(l, func() {
+		if w := (watcher{life: weak.Make(l)}); e.first.over() {
+			e.first = w
+		} else {
+			e.othersLocked().watch(w)
+		}
+	})
 }
 
 // pin keeps l from being collected as long as neither it nor the hold is over. When the hold is over it ends l: whoever
-// is telling the end at this moment may find l collected. Like the watchers, pins that are over go when the list has
-// doubled.
+// is telling the end at this moment may find l collected.
 func (e *Ending) pin(l *life) {
+	e.whileItLasts(l, func() {
+		switch {
+		case l.pinned.Swap(true):
+		case e.first.life.Value() == l:
+			e.first.pinned = l
+		default:
+			e.othersLocked().watch(watcher{weak.Make(l), l})
+		}
+	})
+}
+
+// whileItLasts calls do with the mutex locked, or ends l, if the hold is over.
+func (e *Ending) whileItLasts(l *life, do func()) {
 	e.mu.Lock()
-	if cause := e.cause; cause != nil {
-		e.mu.Unlock()
+	cause := e.cause
+	if cause == nil {
+		do()
+	}
+	e.mu.Unlock()
+	if cause != nil {
 		l.release(cause)
-		return
 	}
-	defer e.mu.Unlock()
-	if l.pinned.Load() {
-		return
+}
+
+// watch adds a watcher. Those that are over are dropped when the list has doubled, so that a hold that lives for days and
+// makes a context per request stays small.
+func (a *audience) watch(w watcher) {
+	if len(a.watchers) >= max(a.prune, 16) {
+		a.watchers = slices.DeleteFunc(a.watchers, watcher.over)
+		a.prune = 2 * len(a.watchers)
 	}
-	l.pinned.Store(true)
-	if e.first.Value() == l {
-		e.pinned = l
-		return
-	}
-	a := e.othersLocked()
-	if len(a.pins) >= max(a.unpin, 16) {
-		a.pins = slices.DeleteFunc(a.pins, func(l *life) bool { return l.ctx.Err() != nil })
-		a.unpin = 2 * len(a.pins)
-	}
-	a.pins = append(a.pins, l)
+	a.watchers = append(a.watchers, w)
 }
