@@ -66,10 +66,8 @@ func (h *Hub) find(channels []*channel) {
 		err    error
 	}
 	masters := make(map[int]location)
-	slots := make([]int, len(channels))
-	for i, ch := range channels {
+	for _, ch := range channels {
 		slot := keys.Slot(ch.name)
-		slots[i] = slot
 		if _, known := masters[slot]; !known {
 			var p location
 			if raised := raise.Run(func() { p.master, p.via, p.err = h.cfg.Shard(ctx, ch.name) }); raised != nil {
@@ -83,8 +81,8 @@ func (h *Hub) find(channels []*channel) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.finding = false
-	for i, ch := range channels {
-		switch p := masters[slots[i]]; {
+	for _, ch := range channels {
+		switch p := masters[keys.Slot(ch.name)]; {
 		case p.err != nil:
 			h.findErr = p.err
 			h.unassigned = append(h.unassigned, ch)

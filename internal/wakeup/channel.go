@@ -1,6 +1,9 @@
 package wakeup
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A channel is one name that somebody listens to, or did until a moment ago. A name that is forgotten and listened to
 // again gets a new channel, so that an answer to the old subscription cannot confirm the new one.
@@ -18,19 +21,6 @@ type channel struct {
 	expires   time.Time     // without listeners: when to forget it
 }
 
-func (c *channel) add(l *Listener) {
-	l.index = len(c.listeners)
-	c.listeners = append(c.listeners, l)
-}
-
-func (c *channel) remove(l *Listener) {
-	last := len(c.listeners) - 1
-	c.listeners[l.index] = c.listeners[last]
-	c.listeners[l.index].index = l.index
-	c.listeners[last] = nil
-	c.listeners = c.listeners[:last]
-}
-
 // appendWakes adds the wake functions of all listeners, to be called without the hub's mutex when messages may have been
 // missed.
 func (c *channel) appendWakes(wakes []func()) []func() {
@@ -40,18 +30,6 @@ func (c *channel) appendWakes(wakes []func()) []func() {
 		}
 	}
 	return wakes
-}
-
-// appendTold adds what is to be called for a message: the hear function of a listener that has one, else its wake.
-func (c *channel) appendTold(wakes []func(), hears []func(string)) ([]func(), []func(string)) {
-	for _, l := range c.listeners {
-		if l.hear != nil {
-			hears = append(hears, l.hear)
-		} else {
-			wakes = append(wakes, l.wake)
-		}
-	}
-	return wakes, hears
 }
 
 // confirm records that the server has confirmed the subscription and reports whether that ended a gap.
@@ -83,10 +61,9 @@ func (c *channel) lose(quiet bool) (tell bool) {
 type Listener struct {
 	hub       *Hub
 	ch        *channel
-	wake      func()               // nil where there is only a hear
-	hear      func(message string) // nil where a message only wakes
-	confirmed chan struct{}        // the channel's up at the time of Listen
-	index     int                  // in ch.listeners
+	hear      func(message string)
+	wake      func()        // may be nil
+	confirmed chan struct{} // the channel's up at the time of Listen
 	closed    bool
 }
 
@@ -103,7 +80,8 @@ func (l *Listener) closeLocked(expires time.Time) {
 		return
 	}
 	l.closed = true
-	l.ch.remove(l)
+	at := slices.Index(l.ch.listeners, l)
+	l.ch.listeners = slices.Delete(l.ch.listeners, at, at+1)
 	if len(l.ch.listeners) > 0 {
 		return
 	}

@@ -232,19 +232,15 @@ func (l *conn) read(ps *redis.PubSub) {
 // message tells the listeners of a channel.
 func (l *conn) message(name, payload string) {
 	h := l.shard.hub
-	var ( // most channels have fewer listeners: no allocation
-		someWakes [8]func()
-		someHears [2]func(string)
-	)
-	wakes, hears := someWakes[:0], someHears[:0]
+	var some [8]func(string) // most channels have fewer listeners: no allocation
+	hears := some[:0]
 	h.mu.Lock()
 	if ch := h.channels[name]; ch != nil {
-		wakes, hears = ch.appendTold(wakes, hears)
+		for _, l := range ch.listeners {
+			hears = append(hears, l.hear)
+		}
 	}
 	h.mu.Unlock()
-	for _, wake := range wakes {
-		wake()
-	}
 	for _, hear := range hears {
 		hear(payload)
 	}

@@ -113,9 +113,8 @@ func New(cfg Config) *Hub {
 	}
 }
 
-// Listen has hear called with every message on the channel, and wake whenever messages may have been missed. Without hear a
-// message wakes; without wake it is not told what may have been missed. Both run on a goroutine of the hub and must not block;
-// they may call Listen, Close and Suspect.
+// Listen has hear called with every message on the channel, and wake, if there is one, whenever messages may have been missed.
+// Both run on a goroutine of the hub and must not block; they may call Listen, Close and Suspect.
 //
 // Messages from before Confirmed may or may not be heard.
 func (h *Hub) Listen(name string, hear func(message string), wake func()) *Listener {
@@ -162,7 +161,7 @@ func (h *Hub) listenLocked(w Wanted) *Listener {
 	}
 	delete(h.idle, ch)
 	l := &Listener{hub: h, ch: ch, hear: w.Hear, wake: w.Wake, confirmed: ch.up}
-	ch.add(l)
+	ch.listeners = append(ch.listeners, l)
 	switch {
 	case !h.running:
 		h.running = true

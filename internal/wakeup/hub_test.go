@@ -33,12 +33,12 @@ func TestWakeMayUseTheHub(t *testing.T) {
 	inLab(t, func(l *lab) {
 		var a, b *wakeup.Listener
 		done := make(chan struct{})
-		a = l.hub.Listen("a", nil, func() {
+		a = l.hub.Listen("a", func(string) {
 			a.Close()
-			b = l.hub.Listen("b", nil, func() {})
+			b = l.hub.Listen("b", func(string) {}, nil)
 			l.hub.Suspect()
 			close(done)
-		})
+		}, nil)
 		<-a.Confirmed()
 		l.server.Publish("a", "0")
 		<-done

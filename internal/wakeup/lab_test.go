@@ -146,7 +146,7 @@ type waiter struct {
 
 func listen(hub *wakeup.Hub, channel string) *waiter {
 	w := &waiter{}
-	w.Listener = hub.Listen(channel, nil, func() { w.wakes.Add(1) })
+	w.Listener = hub.Listen(channel, func(string) { w.wakes.Add(1) }, func() { w.wakes.Add(1) })
 	return w
 }
 

@@ -3,6 +3,7 @@ package wakeup
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -224,10 +225,8 @@ func (s *shard) appendLocked(batch []*command, k kind, channels []*channel) []*c
 }
 
 func appendCut(batch []*command, k kind, channels []*channel) []*command {
-	for len(channels) > 0 {
-		n := min(len(channels), batchLimit)
-		batch = append(batch, &command{kind: k, channels: channels[:n:n]})
-		channels = channels[n:]
+	for some := range slices.Chunk(channels, batchLimit) {
+		batch = append(batch, &command{kind: k, channels: some})
 	}
 	return batch
 }
