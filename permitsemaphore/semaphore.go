@@ -97,35 +97,13 @@ func (s *Semaphore) Name() string { return s.counter.Name }
 // Options: WithLease, WithNoLease, WithMaxHold, WithWatchdogTimeout, WithLocalHandOff, WithWait. Without a lease the permits are renewed
 // while the Permit, or a context made from it, is reachable and not released.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) (*Permit, error) {
-	a, err := s.begin("Acquire", n, acquireOptions, opts)
-	if err != nil {
-		return nil, err
-	}
-	if n == 0 {
-		return a.got, nil
-	}
-	defer func() { a.announced(err) }() // also when the observer panics
-	if err = s.counter.Acquire(ctx, a.set, n, a); err != nil {
-		return nil, err
-	}
-	return a.got, nil
+	return s.acquire(ctx, "Acquire", n, acquireOptions, opts, (*counter.Counter).Acquire)
 }
 
 // TryAcquire takes n permits if there are that many; otherwise the error matches ErrNotAcquired. It does not overtake
 // others in this process that wait. Options: those of Acquire except WithWait.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...redlatch.Option) (*Permit, error) {
-	a, err := s.begin("TryAcquire", n, tryOptions, opts)
-	if err != nil {
-		return nil, err
-	}
-	if n == 0 {
-		return a.got, nil
-	}
-	defer func() { a.announced(err) }()
-	if err = s.counter.Try(ctx, a.set, n, a); err != nil {
-		return nil, err
-	}
-	return a.got, nil
+	return s.acquire(ctx, "TryAcquire", n, tryOptions, opts, (*counter.Counter).Try)
 }
 
 // Do runs fn with n permits and their context and gives them back, also when fn panics or ends its goroutine. ctx bounds
@@ -139,8 +117,8 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 	return fn(permit.Context(ctx))
 }
 
-// begin checks the arguments of an acquisition. Of 0 permits, it is complete with that.
-func (s *Semaphore) begin(call string, n int64, takes settings.Option, opts []redlatch.Option) (*asking, error) {
+func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes settings.Option, opts []redlatch.Option,
+	by func(*counter.Counter, context.Context, *settings.Settings, int64, counter.Seeker) error) (*Permit, error) {
 	set, err := s.counter.Resolve(call, takes, opts)
 	switch {
 	case err != nil:
@@ -150,10 +128,13 @@ func (s *Semaphore) begin(call string, n int64, takes settings.Option, opts []re
 			call, n, script.MaxIDs)
 	case set.NoLease && set.MaxHold > 0:
 		return nil, errs.Wrong("WithNoLease and WithMaxHold contradict each other; leave one of them out")
+	case n == 0:
+		return newPermit(newGrant(s, set, nil)), nil
 	}
 	a := &asking{semaphore: s, set: set, n: n}
-	if n == 0 {
-		a.got = newPermit(newGrant(s, set, nil))
+	defer func() { a.announced(err) }() // also when the observer panics
+	if err = by(s.counter, ctx, set, n, a); err != nil {
+		return nil, err
 	}
-	return a, nil
+	return a.got, nil
 }
