@@ -86,7 +86,7 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 	var (
 		withSource = synced != nil
 		route      dispatch.Route
-		pauses     pauses
+		pauses     Pauses
 		start      time.Time
 	)
 	receipt.Refused = limit.Refused
@@ -160,7 +160,7 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 			defer cancel()
 			limit.Total = 0
 		}
-		if stop := pauses.sleep(ctx, err, limit.Outage); stop != nil {
+		if stop := pauses.Sleep(ctx, err, limit.Outage); stop != nil {
 			return reply, receipt, &Failure{Err: stop, Doubt: receipt.Doubt, Sent: receipt.Sent}
 		}
 		if receipt.Doubt && limit.Memory > 0 && time.Since(start) > limit.Memory {
@@ -170,7 +170,7 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 }
 
 // stopped is the failure of a caller whose context has ended, nil if err is something else.
-func stopped(ctx context.Context, err error, p *pauses, r Receipt) *Failure {
+func stopped(ctx context.Context, err error, p *Pauses, r Receipt) *Failure {
 	var (
 		flight *dispatch.InFlight
 		unsent *outcome.Unsent
@@ -246,15 +246,15 @@ const (
 	maxPause   = 500 * time.Millisecond
 )
 
-// pauses are the waits between sends. The zero value has seen no failure, and allocates nothing.
-type pauses struct {
+// Pauses are the waits between sends. The zero value has seen no failure, and allocates nothing.
+type Pauses struct {
 	policy *backoff.ExponentialBackOff
 	since  time.Time // the first failure
 	last   error
 }
 
-// sleep waits before the next send and returns nil, or returns the error with which to stop.
-func (p *pauses) sleep(ctx context.Context, err error, outage time.Duration) error {
+// Sleep waits before the next send and returns nil, or returns the error with which to stop.
+func (p *Pauses) Sleep(ctx context.Context, err error, outage time.Duration) error {
 	p.last = err
 	if p.policy == nil {
 		p.since = time.Now()
@@ -272,7 +272,7 @@ func (p *pauses) sleep(ctx context.Context, err error, outage time.Duration) err
 }
 
 // because adds to the end of ctx what the server's last error was, so that a caller can tell busy from broken.
-func (p *pauses) because(ended error) error {
+func (p *Pauses) because(ended error) error {
 	if p.last == nil {
 		return ended
 	}

@@ -7,11 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/keys"
@@ -86,32 +84,27 @@ func (s *Session) PublishFor(ctx context.Context, outage time.Duration) (string,
 	if chosen := s.publish.chosen.Load(); chosen != nil { // the common case allocates nothing
 		return *chosen, nil
 	}
-	pauses := backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(20*time.Millisecond), backoff.WithMaxInterval(500*time.Millisecond))
-	begin := time.Now()
 	asking := ctx
 	if outage > 0 { // else it is asked once, for as long as ctx lasts
 		var cancel context.CancelFunc
 		asking, cancel = context.WithTimeout(ctx, outage)
 		defer cancel()
 	}
-	for {
+	for pauses := (delivery.Pauses{}); ; {
 		command, err := s.Publish(asking)
-		if err != nil && ctx.Err() == nil && asking.Err() != nil {
-			s.publish.asking.Forget("") // the next may be asked of another server
-			return "", delivery.Unavailable(fmt.Errorf("no server has answered within %v whether it has sharded channels", outage))
-		}
-		pause := pauses.NextBackOff()
 		switch {
 		case err == nil:
 			return command, nil
+		case ctx.Err() == nil && asking.Err() != nil:
+			s.publish.asking.Forget("") // the next may be asked of another server
+			return "", delivery.Unavailable(fmt.Errorf("no server has answered within %v whether it has sharded channels", outage))
 		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			return "", err
-		case ctx.Err() != nil, outcome.Of(err) == outcome.Hopeless, time.Since(begin)+pause > outage:
+		case ctx.Err() != nil, outcome.Of(err) == outcome.Hopeless:
 			return "", delivery.Unavailable(err)
 		}
-		if ended := clock.Sleep(ctx, pause); ended != nil {
-			return "", delivery.Unavailable(fmt.Errorf("%w (the last attempt failed: %w)", ended, err))
+		if stop := pauses.Sleep(ctx, err, outage); stop != nil {
+			return "", delivery.Unavailable(stop)
 		}
 	}
 }
