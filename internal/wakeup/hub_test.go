@@ -122,10 +122,13 @@ func TestASubscriptionOutlivesItsLastListenerByLinger(t *testing.T) {
 func TestTenThousandChannelsTakeAFewCommands(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.linger.Store(int64(time.Second))
+		listening := make(chan struct{}) // the first connection stands when all listen, however the goroutines run
+		l.setDial(func(context.Context) error { <-listening; return nil })
 		waiters := make([]*waiter, 10_000)
 		for i := range waiters {
 			waiters[i] = listen(l.hub, fmt.Sprint("channel", i))
 		}
+		close(listening)
 		for _, w := range waiters {
 			l.wantConfirmed(w, true)
 		}
