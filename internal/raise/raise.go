@@ -62,16 +62,9 @@ func Unless(returned *bool, failed func()) {
 // Go runs fn on a goroutine of its own, and there done, with what fn has panicked with; nil when fn has returned.
 func Go(fn func(), done func(*Panic)) {
 	go func() {
-		returned := false
-		defer func() {
-			var raised *Panic
-			if !returned {
-				raised = Caught(recover())
-			}
-			done(raised)
-		}()
-		fn()
-		returned = true
+		var raised *Panic
+		defer func() { done(raised) }()
+		Here(fn, func(p *Panic) { raised = p })
 	}()
 }
 
