@@ -80,21 +80,18 @@ func (g *grant) before(receipt delivery.Receipt) bool {
 func release[R any](ctx context.Context, g *grant, all []string, build func(wake scripts.Wake) scripts.Command[R]) (answer R, receipt delivery.Receipt, err error) {
 	// On a cluster this may have to ask for the family of channels, which has nothing to do with the end of ctx.
 	limit := delivery.Limit{Outage: g.set.ReleaseTimeout, Total: g.set.ReleaseTimeout, Stubborn: true}
-	wake, err := g.semaphore.counter.WakeWithin(ctx, limit.Total)
-	if err != nil {
-		go g.giveBackLater(all)
-		return answer, receipt, g.unconfirmed(err, false)
-	}
-	returned := false
-	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and nobody can release the permits again
+	done := false
+	defer raise.Unless(&done, func() { // also when a hook of the client panics on this goroutine: nobody can release the permits again
 		go g.giveBackLater(all)
 	})
-	answer, receipt, err = delivery.Within(ctx, g.semaphore.counter.Session.Dispatch, build(wake), limit)
-	returned = true
-	if err != nil {
-		go g.giveBackLater(all)
-		return answer, receipt, g.unconfirmed(err, delivery.AsFailure(err).Doubt)
+	wake, err := g.semaphore.counter.WakeWithin(ctx, limit.Total)
+	if err == nil {
+		answer, receipt, err = delivery.Within(ctx, g.semaphore.counter.Session.Dispatch, build(wake), limit)
 	}
+	if err != nil {
+		return answer, receipt, g.unconfirmed(err)
+	}
+	done = true
 	return answer, receipt, nil
 }
 
@@ -123,8 +120,8 @@ func (g *grant) giveBackLater(ids []string) {
 	}, func() {})
 }
 
-func (g *grant) unconfirmed(err error, doubt bool) error {
-	if doubt {
+func (g *grant) unconfirmed(err error) error {
+	if delivery.AsFailure(err).Doubt {
 		err = fmt.Errorf("%w: %w", errs.Uncertain, err)
 	}
 	if errors.Is(err, redis.ErrClosed) {

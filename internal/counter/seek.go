@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/row"
@@ -185,12 +186,10 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 		}
 	}
 	call, start, returned := c.Session.BorrowLane(c.Key), time.Now(), false
-	defer func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
-		if !returned {
-			s.failed()
-			go c.revoke(try, call, start, s)
-		}
-	}()
+	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
+		s.failed()
+		go c.revoke(try, call, start, s)
+	})
 	got, receipt, err = c.take(ctx, try, wake, call, outage, s)
 	returned = true
 	return got, receipt, err
