@@ -3,7 +3,6 @@ package baselock
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
-	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -96,6 +94,16 @@ func (b *Base) check(set *settings.Settings) error {
 	return b.checkReplicas(set)
 }
 
+// checkReplicas refuses a timeout that the client's read timeout would cut short: the outcome would be unknown each
+// time.
+func (b *Base) checkReplicas(set *settings.Settings) error {
+	if read := b.Session.Dispatch.ReadTimeout(); set.Replicas > 0 && read > 0 && set.ReplicaTimeout >= read {
+		return errs.Wrong("WithReplicas(%d, %v): the timeout must be shorter than the client's read timeout of %v; "+
+			"shorten the one or lengthen the other", set.Replicas, set.ReplicaTimeout, read)
+	}
+	return nil
+}
+
 // ready finds out by which command releases are announced, which a cluster has to be asked once. Every acquisition begins with it,
 // so whatever follows knows.
 func (b *Base) ready(ctx context.Context, outage time.Duration) error {
@@ -128,9 +136,4 @@ func (b *Base) background(set *settings.Settings) context.Context {
 // log is the logger of set, with the lock's name.
 func (b *Base) log(set *settings.Settings) *slog.Logger {
 	return session.Logger(set.Logger).With("lock", b.Name)
-}
-
-// broken is an error of the server or the network, or of ctx, with the lock's name.
-func (b *Base) broken(err error) error {
-	return fmt.Errorf("redlatch: %s %q: %w", b.Kind.Noun, b.Name, outcome.Advise(err))
 }

@@ -2,10 +2,12 @@ package baselock
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // holdsIn are the holds of locks on this base that ctx carries, the innermost first. Those of a multi-lock or redlock are
@@ -59,6 +61,26 @@ func (b *Base) carried(ctx context.Context) *owner {
 	return nil
 }
 
+// beside is for a context that carries a hold of the other side. It answers errOver where that does not matter.
+func (b *Base) beside(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
+	if b.Kind.side().Barred != "" && b.carriedOn(ctx, b.Kind.side().Barred) != nil {
+		return nil, fmt.Errorf("%w (%s %q)", b.Kind.side().Bar, b.Kind.Noun, b.Name)
+	}
+	if b.Kind.side().Within == "" {
+		return nil, errOver
+	}
+	for {
+		host := b.carriedOn(ctx, b.Kind.side().Within)
+		if host == nil {
+			return nil, errOver
+		}
+		h, err := b.admit(ctx, host, set, try)
+		if err != errOver {
+			return h, err
+		}
+	}
+}
+
 // Carries tells whether ctx carries a live hold of this lock.
 func (b *Base) Carries(ctx context.Context) bool { return b.carried(ctx) != nil }
 
@@ -73,4 +95,27 @@ func (b *Base) Carried(ctx context.Context) iter.Seq[*Base] {
 			}
 		}
 	}
+}
+
+// groupIn is the group of the hold of o that ctx carries.
+func (o *owner) groupIn(ctx context.Context) int32 {
+	for h := range holdsIn(ctx) {
+		if h.owner == o && h.live() {
+			return h.group
+		}
+	}
+	return 0
+}
+
+// heldIn is how many holds of o count with that which ctx carries.
+func (o *owner) heldIn(ctx context.Context) (n int64) {
+	group := o.groupIn(ctx)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for h := range o.sharedLocked() {
+		if h.group == group {
+			n++
+		}
+	}
+	return n
 }

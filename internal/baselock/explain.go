@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -136,4 +137,9 @@ func (w *ownWait) look() {
 	w.over = true
 	w.set.Logger.Warn("redlatch: a call waits for a lock that its own process holds; if the caller is the holder, it waits for itself: "+
 		"pass it the context of the hold", "lock", b.Name, "waited", time.Since(w.began).Round(time.Millisecond))
+}
+
+// broken is an error of the server or the network, or of ctx, with the lock's name.
+func (b *Base) broken(err error) error {
+	return fmt.Errorf("redlatch: %s %q: %w", b.Kind.Noun, b.Name, outcome.Advise(err))
 }

@@ -313,26 +313,3 @@ func (o *owner) vouch(ctx context.Context, ended time.Time, lost error) error {
 	}
 	return o.unconfirmed(err, true)
 }
-
-// groupIn is the group of the hold of o that ctx carries.
-func (o *owner) groupIn(ctx context.Context) int32 {
-	for h := range holdsIn(ctx) {
-		if h.owner == o && h.live() {
-			return h.group
-		}
-	}
-	return 0
-}
-
-// heldIn is how many holds of o count with that which ctx carries.
-func (o *owner) heldIn(ctx context.Context) (n int64) {
-	group := o.groupIn(ctx)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for h := range o.sharedLocked() {
-		if h.group == group {
-			n++
-		}
-	}
-	return n
-}

@@ -158,6 +158,35 @@ func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scri
 	return h, remaining, err
 }
 
+// attemptSynced is an attempt that counts only when enough replicas have it. With too few it is undone.
+func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[scripts.Attempt], limit delivery.Limit) (*hold, time.Duration, error) {
+	set := o.set
+	reply, sent, acknowledged, unheard, err := delivery.Synced(ctx, b.Session.Dispatch, cmd, set.Replicas, set.ReplicaTimeout, limit)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case !reply.Held:
+		return nil, reply.Remaining, nil
+	case unheard == nil && acknowledged >= int64(set.Replicas):
+		return o.accept(delivery.Receipt{Sent: sent}, o.set.FirstLease(), reply)
+	}
+	undone := make(chan struct{})
+	go func() {
+		o.giveUp()
+		close(undone)
+	}()
+	select {
+	case <-undone:
+	case <-ctx.Done():
+	}
+	err = fmt.Errorf("%w: %s %q: %d of the %d asked for within %v; the acquisition was undone",
+		errs.NotReplicated, b.Kind.Noun, b.Name, acknowledged, set.Replicas, set.ReplicaTimeout)
+	if unheard != nil {
+		err = fmt.Errorf("%w: %w", err, delivery.Unavailable(unheard))
+	}
+	return nil, 0, err
+}
+
 // accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
 func (o *owner) accept(receipt delivery.Receipt, lease time.Duration, reply attemptReply) (*hold, time.Duration, error) {
 	trusted := watchdog.Trusted(receipt.Sent, lease)

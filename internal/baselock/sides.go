@@ -2,7 +2,6 @@ package baselock
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/cohort"
@@ -17,26 +16,6 @@ import (
 // The guest has an identity that was not minted for it, so a second guest of the same host could be harmed by commands
 // of the first that are executed late. It gets the host's identity only if every command of the one before it was
 // answered, and otherwise one of its own, beside which the host's field is named in the acquisition.
-
-// beside is for a context that carries a hold of the other side. It answers errOver where that does not matter.
-func (b *Base) beside(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
-	if b.Kind.side().Barred != "" && b.carriedOn(ctx, b.Kind.side().Barred) != nil {
-		return nil, fmt.Errorf("%w (%s %q)", b.Kind.side().Bar, b.Kind.Noun, b.Name)
-	}
-	if b.Kind.side().Within == "" {
-		return nil, errOver
-	}
-	for {
-		host := b.carriedOn(ctx, b.Kind.side().Within)
-		if host == nil {
-			return nil, errOver
-		}
-		h, err := b.admit(ctx, host, set, try)
-		if err != errOver {
-			return h, err
-		}
-	}
-}
 
 // admit acquires within host. It has the host's send lock meanwhile, so that the host is not given back before the outcome is known.
 // It does not take a place in the local queue, because the waiters there wait for the host. errOver tells to look again.
