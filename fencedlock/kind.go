@@ -34,6 +34,7 @@ var (
 			return issuer(to).HandOver(from.Key, from.Tokens, from.Owner, to.Owner, to.Lease, from.Token, to.Block)
 		}}
 		kind.Queue = &baselock.Queue{
+			Keys: keys.LockRowKeys,
 			Enqueue: func(s baselock.Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Answer] {
 				return issuer(s).Enlist(s.Key, s.Tokens, s.Owner, s.Lease, queue, patience, looks)
 			},

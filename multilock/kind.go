@@ -3,11 +3,13 @@ package multilock
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/multilock"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 // grouped is the kind of a set of fields. Sets differ in their side, so a hold of one is not re-entered by another, and
@@ -16,6 +18,7 @@ import (
 func grouped(fields []string) *baselock.Kind {
 	fields = slices.Sorted(slices.Values(fields)) // the order of values would make two sides of one set
 	set := strings.Join(fields, "")
+	queue := func(key string) []string { return []string{keys.GroupRow(key, multilock.Field(set))} }
 	kind := baselock.Kind{
 		Noun:      "group lock",
 		Side:      &baselock.Side{Name: set, Cohort: "group lock " + set},
@@ -29,7 +32,19 @@ func grouped(fields []string) *baselock.Kind {
 			return multilock.Recount(s.Key, s.Owner, fields, s.Holds, s.Lease)
 		},
 		Release: func(s baselock.Subject) scripts.Command[bool] {
-			return multilock.Release(s.Key, s.Owner, fields, s.Wake)
+			cmd := multilock.Release(s.Key, s.Owner, fields, s.Wake, queue(s.Key))
+			return scripts.Map(cmd, func(r row.Release) bool { return r.Freed })
+		},
+		Queue: &baselock.Queue{
+			Keys:  queue,
+			Tells: true,
+			Enqueue: func(s baselock.Subject, queue []string, patience time.Duration, _ bool) scripts.Command[row.Answer] {
+				cmd := multilock.Enlist(s.Key, s.Owner, fields, s.Lease, queue, patience)
+				return scripts.Map(cmd, func(a scripts.Attempt) row.Answer { return row.Answer{Attempt: a, At: 1} })
+			},
+			HandOff: func(s baselock.Subject, turn row.Turn) scripts.Command[row.Release] {
+				return multilock.Release(s.Key, s.Owner, fields, s.Wake, turn.Row)
+			},
 		},
 		Force: func(s baselock.Subject) scripts.Command[bool] { return multilock.Force(s.Key, fields, s.Wake) },
 		Status: func(s baselock.Subject) scripts.Command[scripts.Status] {

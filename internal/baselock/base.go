@@ -50,7 +50,7 @@ func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option
 		b.tokens = kind.Tokens.Key(b.Key)
 	}
 	if kind.Queue != nil {
-		b.rowKeys = keys.LockRowKeys(b.Key)
+		b.rowKeys = kind.Queue.Keys(b.Key)
 		b.row = b.rowKeys[0]
 	}
 	if kind.Fair != nil {

@@ -52,6 +52,8 @@ type Share struct {
 
 // A Queue is the scripts of a lock with a process queue.
 type Queue struct {
+	Keys    func(key string) []string                                                                       // of the queue, which is the first of them
+	Tells   bool                                                                                            // no process is handed the lock: each is told that it can have it, and asks
 	Enqueue func(s Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Answer] // is Acquire for an owner that waits
 	HandOff func(s Subject, turn row.Turn) scripts.Command[row.Release]                                     // is Release for the first in the queue
 }

@@ -53,6 +53,7 @@ func (k Kind) HandingOn() Kind {
 func (k Kind) HandingOver() Kind {
 	k = k.HandingOn()
 	k.Queue = &Queue{
+		Keys: keys.LockRowKeys,
 		Enqueue: func(s Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Answer] {
 			return rlock.Enlist(s.Key, s.Owner, s.Lease, queue, patience, looks)
 		},

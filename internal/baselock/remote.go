@@ -60,10 +60,13 @@ func passable(set *settings.Settings) bool {
 // often, and a little later when it is delayed. A day is enough for those who never want to ask.
 func patience(set *settings.Settings) time.Duration { return 2 * min(set.Poll, 12*time.Hour) }
 
+// handed tells whether a waiter with these settings can be handed the lock by another process.
+func (b *Base) handed(set *settings.Settings) bool { return !b.Kind.Queue.Tells && passable(set) }
+
 // canEnqueue tells whether the head of the local queue can stand in the process queue for its process. A head that is only told has
 // to be the only one that is not told by the message to everybody, so the server has to know who listens.
 func (b *Base) canEnqueue(c *cohort.Cohort, set *settings.Settings) bool {
-	return b.row != "" && c.HearsHandOffs() && (passable(set) || set.Replicas == 0 && b.Session.KnowsListeners())
+	return b.row != "" && c.HearsHandOffs() && (b.handed(set) || set.Replicas == 0 && b.Session.KnowsListeners())
 }
 
 // channels are those that a waiter's cohort listens to. One that waits for replicas asks in a way of its own and stands in no
@@ -86,7 +89,7 @@ func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort, set *settings.Sett
 		c.Candidacy.Failed(p)
 		o.doubted()
 	})
-	cmd := b.Kind.Queue.Enqueue(o.subject(1, set.FirstLease()), b.rowKeys, patience(set), !passable(set))
+	cmd := b.Kind.Queue.Enqueue(o.subject(1, set.FirstLease()), b.rowKeys, patience(set), !b.handed(set))
 	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(false)})
 	returned = true
 	settle := false
@@ -148,7 +151,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 		turn.Next, turn.NextLease, turn.Block = to.Owner, to.Lease, o.blockFor(next, in)
 		if b.canEnqueue(in, next.set) {
 			if p = in.Candidacy.Enqueue(b.Session.NextOwner); p != nil { // nil when all have left meanwhile
-				turn.Candidate, turn.Patience, turn.Looks = p.Owner, patience(next.set), !passable(next.set)
+				turn.Candidate, turn.Patience, turn.Looks = p.Owner, patience(next.set), !b.handed(next.set)
 			}
 		}
 		in.CloseSince(time.Time{}) // set free for everybody: if that went on, a slower process in the queue would always come too late

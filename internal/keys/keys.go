@@ -57,6 +57,9 @@ func LockRowKeys(name string) []string {
 	return []string{LockRow(name), Own("redlatch_lock_alive", name), Own("redlatch_lock_open", name), Own("redlatch_lock_windows", name)}
 }
 
+// GroupRow is the process queue of a set of values of a group, of which set is a hash.
+func GroupRow(name, set string) string { return Own("redlatch_group_row", name) + ":" + set }
+
 // SemaphoreRow is where the processes of this library stand that wait for a semaphore. A process hears on the channel of this
 // name, with a colon and its session appended, that it is to look.
 func SemaphoreRow(name string) string { return Own("redlatch_semaphore_row", name) }

@@ -87,7 +87,7 @@ func decoders() []decoder {
 		of(rwlock.TurnRead(key, "f", wake, 1, owner, lease)),
 
 		of(multilock.Acquire(key, owner, fields, lease)), of(multilock.Recount(key, owner, fields, 1, lease)),
-		of(multilock.Release(key, owner, fields, wake)), of(multilock.Renew(fields, make([]multilock.Renewal, 2))),
+		of(multilock.Release(key, owner, fields, wake, []string{"row"})), of(multilock.Renew(fields, make([]multilock.Renewal, 2))),
 		of(multilock.Force(key, fields, wake)), of(multilock.Status(key, owner, fields)), of(multilock.Inspect(key, fields)),
 
 		of(lane.Fence(key, call)), of(lane.Inspect(key)),
@@ -120,7 +120,7 @@ func decoders() []decoder {
 
 // preludes are the Lua files that answer nothing.
 var preludes = strings.Fields(`fencedlock/admit fencedlock/below fencedlock/issue fencedlock/issue_clocked fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
-	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value multilock/clock permitsemaphore/acquire_alone permitsemaphore/alone permitsemaphore/give_back_alone
+	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value multilock/clock multilock/queue permitsemaphore/acquire_alone permitsemaphore/alone permitsemaphore/give_back_alone
 	permitsemaphore/permits permitsemaphore/swap_alone row/announce row/lone row/no_token row/others row/row row/wait rwlock/become rwlock/keep rwlock/leave rwlock/lone_read rwlock/markers
 	rwlock/lone_write rwlock/ours rwlock/readers rwlock/strangers semaphore/alone semaphore/release_alone countdownlatch/rounds`)
 

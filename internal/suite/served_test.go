@@ -19,7 +19,7 @@ import (
 )
 
 // With 200 processes that wait for one name, an operation that is served costs the server eight scripts at most, for those
-// primitives of which a release wakes one process. The release of a write lock, and of a group, wakes all processes. A spinlock
+// primitives of which a release wakes one process. The release of a write lock wakes all processes. A spinlock
 // wakes none: its waiters poll, and what that costs depends on how long they wait.
 func TestHowManyScriptsAServedOperationCostsBeside200WaitingProcesses(t *testing.T) {
 	const processes, turns, bound = 200, 1000, 8
@@ -44,6 +44,9 @@ func TestHowManyScriptsAServedOperationCostsBeside200WaitingProcesses(t *testing
 		"fairlock":        locker(func(c redlatch.Client) redlatch.Locker { return fairlock.New(c, "served", seldom) }),
 		"multilock": locker(func(c redlatch.Client) redlatch.Locker {
 			return multilock.New([]redlatch.Locker{rlock.New(c, "{served}:1", seldom), rlock.New(c, "{served}:2", seldom)})
+		}),
+		"group": locker(func(c redlatch.Client) redlatch.Locker {
+			return multilock.NewGroup(c, "served", []string{"a", "b"}, seldom)
 		}),
 		"semaphore": func(c redlatch.Client) func(context.Context) (func(context.Context) error, error) {
 			s := semaphore.New(c, "served", seldom)

@@ -3,7 +3,10 @@
 -- KEYS[1]      group hash: value = owner, value:owner:expire_time, value:owner:lock_count
 -- ARGV[1]      owner
 -- ARGV[2]      lease in milliseconds
--- ARGV[i]      from ARGV[3] on the values, as hashed
+-- KEYS[2]      for queue
+-- ARGV[3]      for how many milliseconds the owner's process is known to be there, if the owner is to stand in the queue when it is
+--              refused; else 0
+-- ARGV[i]      from ARGV[4] on the values, as hashed
 --
 -- Answers -3 when the owner has all values, by this execution or by an earlier one of the same command; else the
 -- milliseconds until the last of the others' deadlines.
@@ -15,7 +18,7 @@
 local now = clock()
 local mine, busy = 0, 0
 local owners = {}
-for i = 3, #ARGV do
+for i = 4, #ARGV do
   local owner = redis.call('hget', KEYS[1], ARGV[i])
   owners[i] = owner
   if owner then
@@ -29,10 +32,14 @@ for i = 3, #ARGV do
     end
   end
 end
+local stands = queue and ARGV[3] ~= '0'
 if busy > 0 then
+  if stands then
+    stand(ARGV[1], ARGV[3])
+  end
   return busy - now
 end
-if mine == #ARGV - 2 then
+if mine == #ARGV - 3 then
   return -3
 end
 
@@ -42,7 +49,7 @@ end
 
 local ttl = redis.call('pttl', KEYS[1])
 local ends = text(now + tonumber(ARGV[2]))
-for i = 3, #ARGV do
+for i = 4, #ARGV do
   local field = ARGV[i] .. ':' .. ARGV[1]
   redis.call('hset', KEYS[1], ARGV[i], ARGV[1], field .. ':expire_time', ends, field .. ':lock_count', '1')
   if owners[i] and owners[i] ~= ARGV[1] then
@@ -52,4 +59,7 @@ for i = 3, #ARGV do
   end
 end
 outlast(KEYS[1], ttl, tonumber(ARGV[2]))
+if stands then
+  redis.pcall('zrem', queue, ARGV[1])
+end
 return -3

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 //go:embed *.lua
@@ -25,9 +26,11 @@ var folder embed.FS
 var (
 	clock = scripts.Prelude(folder, "clock.lua")
 
-	acquire = scripts.Load(folder, "multilock/acquire", clock)
+	queue = scripts.Prelude(folder, "queue.lua")
+
+	acquire = scripts.Load(folder, "multilock/acquire", clock, queue)
 	recount = scripts.Load(folder, "multilock/recount", clock)
-	release = scripts.Load(folder, "multilock/release", clock)
+	release = scripts.Load(folder, "multilock/release", clock, queue)
 	renew   = scripts.Load(folder, "multilock/renew", clock)
 	force   = scripts.Load(folder, "multilock/force", clock)
 	status  = scripts.Load(folder, "multilock/status", clock)
@@ -58,8 +61,14 @@ func arguments(fields []string, first ...any) []any {
 
 // Acquire takes all values for a fresh owner with one hold each, if all are free. A repetition changes nothing.
 func Acquire(key, owner string, fields []string, lease time.Duration) scripts.Command[scripts.Attempt] {
-	args := arguments(fields, owner, scripts.Milliseconds(lease))
-	return scripts.Integer(acquire, []string{key}, args, scripts.Taken)
+	return Enlist(key, owner, fields, lease, nil, 0)
+}
+
+// Enlist is Acquire for an owner that stands in the process queue, of which queue is the key, when it is refused. Its process is known
+// to be there for patience.
+func Enlist(key, owner string, fields []string, lease time.Duration, queue []string, patience time.Duration) scripts.Command[scripts.Attempt] {
+	args := arguments(fields, owner, scripts.Milliseconds(lease), scripts.Milliseconds(patience))
+	return scripts.Integer(acquire, append([]string{key}, queue...), args, scripts.Taken).Needs(1)
 }
 
 // Recount sets the number of holds of an owner on each value and lengthens its deadlines to lease, never shortens them.
@@ -69,11 +78,18 @@ func Recount(key, owner string, fields []string, holds int, lease time.Duration)
 	return scripts.Integer(recount, []string{key}, args, scripts.Bool)
 }
 
-// Release frees the values of an owner, whatever the number of its holds, and wakes the waiters. It answers false when
-// the owner had not all of them any more, as it does when it is executed a second time; what it had is free.
-func Release(key, owner string, fields []string, wake scripts.Wake) scripts.Command[bool] {
+// Release frees the values of an owner, whatever the number of its holds, and tells the first in the process queue, or wakes all
+// waiters. It answers false when the owner had not all of them any more, as it does when it is executed a second time; what it had is
+// free.
+func Release(key, owner string, fields []string, wake scripts.Wake, queue []string) scripts.Command[row.Release] {
 	args := arguments(fields, owner, wake.Publish, wake.Channel)
-	return scripts.Integer(release, []string{key}, args, scripts.Bool)
+	return scripts.Integer(release, append([]string{key}, queue...), args, func(reply scripts.Reply) (row.Release, error) {
+		if reply.Int == 3 {
+			return row.Release{Freed: true, Told: true}, nil
+		}
+		freed, err := scripts.Bool(reply)
+		return row.Release{Freed: freed}, err
+	}).Needs(1)
 }
 
 // A Renewal is one owner whose deadlines are lengthened.

@@ -89,10 +89,10 @@ func TestAGroupFromTheFirstHoldToTheLast(t *testing.T) {
 		b.has(holding{x, "1", 2 * long}, ab...)
 		require.Empty(t, b.heard())
 
-		require.True(t, send(b, multilock.Release(group, x, ab, wake)))
+		require.True(t, send(b, multilock.Release(group, x, ab, wake, nil)).Freed)
 		require.Equal(t, 1, len(b.heard()))
-		require.False(t, send(b, multilock.Release(group, x, ab, wake)), "the second execution")
-		require.False(t, send(b, multilock.Release(group, x, c, wake)), "another's")
+		require.False(t, send(b, multilock.Release(group, x, ab, wake, nil)).Freed, "the second execution")
+		require.False(t, send(b, multilock.Release(group, x, c, wake, nil)).Freed, "another's")
 		require.Equal(t, map[string]string{"c": y, "c:" + y + ":lock_count": "1"}, b.undated())
 		require.True(t, send(b, multilock.Force(group, bc, wake)))
 		require.Equal(t, 1, len(b.heard()))
@@ -150,11 +150,11 @@ func TestValuesWhoseDeadlineHasPassedAreFree(t *testing.T) {
 			"a": x, "a:" + x + ":lock_count": "1", "b": x, "b:" + x + ":lock_count": "1",
 		}, b.undated(), "nothing is left of the dead holder")
 		b.lasts(long)
-		require.False(t, send(b, multilock.Release(group, y, []string{"a"}, wake)))
+		require.False(t, send(b, multilock.Release(group, y, []string{"a"}, wake, nil)).Freed)
 
 		b.flush()
 		expired(y, "a", "b")
-		require.False(t, send(b, multilock.Release(group, y, ab, wake)), "too late, but it leaves nothing")
+		require.False(t, send(b, multilock.Release(group, y, ab, wake, nil)).Freed, "too late, but it leaves nothing")
 		require.Empty(t, b.undated())
 		expired(y, "c")
 		require.False(t, send(b, multilock.Force(group, c, wake)))
@@ -222,7 +222,7 @@ func TestOneValueThatIsGoneIsTheLossOfAll(t *testing.T) {
 		require.Equal(t, []bool{false}, send(b, multilock.Renew(ab, []multilock.Renewal{{Key: group, Owner: x, Lease: long}})))
 		b.has(holding{x, "1", lease}, "a")
 		require.Equal(t, int64(0), send(b, multilock.Status(group, x, ab)).Holds)
-		require.False(t, send(b, multilock.Release(group, x, ab, wake)))
+		require.False(t, send(b, multilock.Release(group, x, ab, wake, nil)).Freed)
 		require.Empty(t, b.undated(), "what was left of it is free")
 	})
 }
@@ -250,7 +250,7 @@ func TestAKeyThatIsNoGroupIsRefused(t *testing.T) {
 	statetest.Table(t, []statetest.Row{
 		{Name: "acquire", Before: other, Call: statetest.Fails(multilock.Acquire(group, x, ab, lease), "WRONGTYPE")},
 		{Name: "recount", Before: other, Call: statetest.Fails(multilock.Recount(group, x, ab, 1, lease), "WRONGTYPE")},
-		{Name: "release", Before: other, Call: statetest.Fails(multilock.Release(group, x, ab, wake), "WRONGTYPE")},
+		{Name: "release", Before: other, Call: statetest.Fails(multilock.Release(group, x, ab, wake, nil), "WRONGTYPE")},
 		{Name: "force", Before: other, Call: statetest.Fails(multilock.Force(group, ab, wake), "WRONGTYPE")},
 		{Name: "status", Before: other, Call: statetest.Fails(multilock.Status(group, x, ab), "WRONGTYPE")},
 		{Name: "inspect", Before: other, Call: statetest.Fails(multilock.Inspect(group, ab), "WRONGTYPE")},
