@@ -78,6 +78,17 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Optio
 	}, nil)
 }
 
+// CountDown takes one from the count; the latch opens at zero. It ignores the cancellation of ctx and has a time
+// limit of its own ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and
+// the error matches ErrUncertain. If the latch does not exist nothing happens. Calls that come at the same time share a command.
+func (l *Latch) CountDown(ctx context.Context) error {
+	return l.together.Do(l.counter, struct{}{}, func(all []struct{}) error { // the script does all or nothing
+		op := l.counter.Begin(ctx)
+		_, err := counter.GiveBack(ctx, op, script.CountDown(l.keys, int64(len(all)), op.Wake, op.Call))
+		return err
+	})
+}
+
 // Count returns how many count-downs are left until the latch opens, 0 when it does not exist: Await says why.
 func (l *Latch) Count(ctx context.Context) (int64, error) {
 	return counter.Ask(ctx, l.counter, script.Count)
@@ -89,3 +100,13 @@ func (l *Latch) Delete(ctx context.Context) (bool, error) {
 		return script.Delete(l.keys, wake, call)
 	})
 }
+
+// Inspect tells whether the latch exists, what is still to be counted, for how long it lasts, and how many calls of this
+// process wait for it. How a latch ended that is gone, Await says.
+func (l *Latch) Inspect(ctx context.Context) (redlatch.Info, error) {
+	info, err := l.counter.Inspect(ctx)
+	info.Value = max(info.Value, 0)
+	return info, err
+}
+
+var _ redlatch.Inspector = (*Latch)(nil)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/counter"
-	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
@@ -21,7 +20,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 	if err != nil {
 		return false, err
 	}
-	if err := number("TrySetPermits", n); err != nil {
+	if err := counter.CheckNumber("TrySetPermits", n); err != nil {
 		return false, err
 	}
 	return counter.ChangeThen(ctx, s.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
@@ -33,7 +32,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 // does not exist. Nobody loses a permit by it: when more than n are taken, Available is below zero until enough have
 // come back.
 func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
-	if err := number("SetPermits", n); err != nil {
+	if err := counter.CheckNumber("SetPermits", n); err != nil {
 		return err
 	}
 	_, err := counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
@@ -45,8 +44,8 @@ func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 // AddPermits changes the number of permits by d, which may be negative, and returns the new number, including those
 // that are taken. It creates the semaphore if it does not exist.
 func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
-	if d > script.MaxPermits || d < -script.MaxPermits {
-		return 0, errs.Wrong("AddPermits(%d): at most %d at once", d, int64(script.MaxPermits))
+	if err := counter.CheckChange(d); err != nil {
+		return 0, err
 	}
 	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 		return script.Add(s.keys, d, wake, call)
@@ -94,8 +93,8 @@ func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 
 // Expire makes the semaphore, and all its permits, disappear after ttl, and reports whether there is one.
 func (s *Semaphore) Expire(ctx context.Context, ttl time.Duration) (bool, error) {
-	if ttl < time.Millisecond {
-		return false, errs.Wrong("Expire(%v): at least a millisecond; use Delete to remove the semaphore now", ttl)
+	if err := counter.CheckTTL(ttl); err != nil {
+		return false, err
 	}
 	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Expire(s.keys, ttl, call)
@@ -107,12 +106,4 @@ func (s *Semaphore) Persist(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Persist(s.keys, call)
 	})
-}
-
-// number checks a number of permits.
-func number(call string, n int64) error {
-	if n < 0 || n > script.MaxPermits {
-		return errs.Wrong("%s(%d): the number of permits is from 0 to %d", call, n, int64(script.MaxPermits))
-	}
-	return nil
 }

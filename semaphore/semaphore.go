@@ -142,60 +142,10 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 	return fn(ctx)
 }
 
-// TrySetPermits sets the number of permits of a semaphore that does not exist yet, and reports whether it did. One with
-// no permits left does exist. With WithTTL the semaphore disappears after that time.
-func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch.Option) (bool, error) {
-	set, err := s.counter.Resolve("TrySetPermits", settings.TTL, opts)
-	if err != nil {
-		return false, err
-	}
-	if err := s.count("TrySetPermits", n); err != nil {
-		return false, err
-	}
-	return counter.ChangeThen(ctx, s.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.TrySet(s.counter.Key, n, set.TTL, wake, call)
-	}, nil)
-}
-
-// AddPermits changes the number of permits by d and returns the new number. With a negative d it may fall below zero;
-// then that many have to be released before anybody can acquire again.
-func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
-	if d > script.MaxPermits || d < -script.MaxPermits {
-		return 0, errs.Wrong("AddPermits(%d): at most %d at once", d, int64(script.MaxPermits))
-	}
-	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-		return script.Add(s.counter.Key, d, wake, call)
-	})
-}
-
-// DrainPermits takes all permits that are available and returns their number. If the number is below zero it is
-// returned too, and set to zero.
-func (s *Semaphore) DrainPermits(ctx context.Context) (int64, error) {
-	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[int64] {
-		return script.Drain(s.counter.Key, call)
-	})
-}
-
-// AvailablePermits returns the number of permits that nobody has, 0 when the semaphore does not exist.
-func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
-	return counter.Ask(ctx, s.counter, script.Available)
-}
-
-// Delete removes the semaphore and reports whether there was one. Those who wait go on waiting, because it may be set
-// up again.
-func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
-	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.Delete(s.counter.Key, call)
-	})
-}
-
 // count checks a number of permits, and what New was given, which a call for no permits would not come across.
 func (s *Semaphore) count(call string, n int64) error {
 	if _, err := s.counter.Resolve(call, 0, nil); err != nil {
 		return err
 	}
-	if n < 0 || n > script.MaxPermits {
-		return errs.Wrong("%s(%d): the number of permits is from 0 to %d", call, n, int64(script.MaxPermits))
-	}
-	return nil
+	return counter.CheckNumber(call, n)
 }

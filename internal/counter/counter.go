@@ -32,6 +32,7 @@ import (
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -166,4 +167,20 @@ func Ask[R any](ctx context.Context, c *Counter, cmd func(key string) scripts.Co
 func Read[R any](ctx context.Context, c *Counter, cmd func(key string) scripts.Command[R], set *settings.Settings) (R, error) {
 	reply, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd(c.Key), delivery.Limit{Outage: set.OutageFor(false)})
 	return reply, err
+}
+
+// Inspect reads what can be seen of any counter.
+func (c *Counter) Inspect(ctx context.Context) (redlatch.Info, error) {
+	look, err := Ask(ctx, c, lane.Inspect)
+	if err != nil {
+		return redlatch.Info{}, err
+	}
+	info := c.Info()
+	info.Exists, info.Value, info.TTL = look.Exists, look.Value, look.TTL
+	return info, nil
+}
+
+// Info is what is known without asking Redis.
+func (c *Counter) Info() redlatch.Info {
+	return redlatch.Info{Name: c.Name, Key: c.Key, Kind: c.noun, Waiters: int64(c.Session.Cohorts.WaitersFor(c.Key, c.noun))}
 }

@@ -20,12 +20,9 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
-// The limits of one operation. Each permit is an entry of its own, which the script writes one by one while the server
-// does nothing else; ten thousand take it some ten milliseconds. The number of permits is an int in Redisson.
-const (
-	MaxIDs     = 10_000
-	MaxPermits = 1<<31 - 1
-)
+// MaxIDs is how many permits one operation may carry. Each is an entry of its own, which the script writes one by one while
+// the server does nothing else; ten thousand take it some ten milliseconds.
+const MaxIDs = 10_000
 
 // NoLease is the lease of a permit that has no deadline.
 const NoLease time.Duration = -1

@@ -22,15 +22,16 @@ import (
 var folder embed.FS
 
 var (
-	acquire = scripts.Load(folder, "rlock/acquire")
-	recount = scripts.Load(folder, "rlock/recount")
-	release = scripts.Load(folder, "rlock/release")
-	hand    = scripts.Load(folder, "rlock/handover")
-	inRow   = row.Load(nil, row.NoToken)
-	renew   = scripts.Load(folder, "rlock/renew")
-	force   = scripts.Load(folder, "rlock/force")
-	inspect = scripts.Load(folder, "rlock/inspect")
-	status  = scripts.Load(folder, "rlock/status")
+	acquire    = scripts.Load(folder, "rlock/acquire")
+	acquireAll = scripts.Load(folder, "rlock/acquire_all")
+	recount    = scripts.Load(folder, "rlock/recount")
+	release    = scripts.Load(folder, "rlock/release")
+	hand       = scripts.Load(folder, "rlock/handover")
+	inRow      = row.Load(nil, row.NoToken)
+	renew      = scripts.Load(folder, "rlock/renew")
+	force      = scripts.Load(folder, "rlock/force")
+	inspect    = scripts.Load(folder, "rlock/inspect")
+	status     = scripts.Load(folder, "rlock/status")
 )
 
 // Acquire takes the lock for a fresh owner with one hold and the lease as TTL, if it is free. An execution that finds
@@ -97,4 +98,35 @@ func Inspect(key string) scripts.Command[scripts.State] {
 // It goes through a script because a client that reads from replicas would send the plain commands to one that lags.
 func Status(key, owner string) scripts.Command[scripts.Status] {
 	return scripts.Array(status, []string{key}, []any{owner}, scripts.OfOwner)
+}
+
+// A Want is a lock, the fresh owner that is to hold it, and its lease.
+type Want struct {
+	Key, Owner string
+	Lease      time.Duration
+}
+
+// An AttemptAll is the answer to a call that wants several locks.
+type AttemptAll struct {
+	Held      bool
+	Busy      int           // without Held: the place of the first lock that another owner holds
+	Remaining time.Duration // until the lease of that one is over; negative when its key has no TTL
+}
+
+// AcquireAll takes all locks, as Acquire does, or none of them. Their keys are different, and of one cluster slot.
+func AcquireAll(wants []Want) scripts.Command[AttemptAll] {
+	keys := make([]string, len(wants))
+	args := make([]any, 0, 2*len(wants))
+	for i, w := range wants {
+		keys[i] = w.Key
+		args = append(args, w.Owner, scripts.Milliseconds(w.Lease))
+	}
+	return scripts.Array(acquireAll, keys, args, func(reply scripts.Reply) (AttemptAll, error) {
+		e := reply.Elements()
+		busy, remaining := e.Count(0, len(wants)), e.Time()
+		if busy == 0 {
+			return AttemptAll{Held: true}, e.End()
+		}
+		return AttemptAll{Busy: busy - 1, Remaining: remaining}, e.End()
+	})
 }

@@ -19,10 +19,6 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
-// MaxPermits is the largest number that one operation may carry: Redisson keeps permits in 32 bits. The scripts
-// compare exactly up to 2^53.
-const MaxPermits = 1<<31 - 1
-
 //go:embed *.lua
 var folder embed.FS
 

@@ -1,0 +1,35 @@
+package counter
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/errs"
+)
+
+// maxPermits is the largest number that one operation may carry: Redisson keeps permits in 32 bits. The scripts compare
+// exactly up to 2^53.
+const maxPermits = 1<<31 - 1
+
+// CheckNumber checks a number of permits.
+func CheckNumber(call string, n int64) error {
+	if n < 0 || n > maxPermits {
+		return errs.Wrong("%s(%d): the number of permits is from 0 to %d", call, n, maxPermits)
+	}
+	return nil
+}
+
+// CheckChange checks by how many permits AddPermits is to change their number.
+func CheckChange(d int64) error {
+	if d > maxPermits || d < -maxPermits {
+		return errs.Wrong("AddPermits(%d): at most %d at once", d, maxPermits)
+	}
+	return nil
+}
+
+// CheckTTL checks for how long Expire is to leave a semaphore.
+func CheckTTL(ttl time.Duration) error {
+	if ttl < time.Millisecond {
+		return errs.Wrong("Expire(%v): at least a millisecond; use Delete to remove the semaphore now", ttl)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package semaphore
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	script "github.com/redlatch/redlatch/internal/scripts/semaphore"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// TrySetPermits sets the number of permits of a semaphore that does not exist yet, and reports whether it did. One with
+// no permits left does exist. With WithTTL the semaphore disappears after that time.
+func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch.Option) (bool, error) {
+	set, err := s.counter.Resolve("TrySetPermits", settings.TTL, opts)
+	if err != nil {
+		return false, err
+	}
+	if err := s.count("TrySetPermits", n); err != nil {
+		return false, err
+	}
+	return counter.ChangeThen(ctx, s.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.TrySet(s.counter.Key, n, set.TTL, wake, call)
+	}, nil)
+}
+
+// AddPermits changes the number of permits by d and returns the new number. With a negative d it may fall below zero;
+// then that many have to be released before anybody can acquire again.
+func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
+	if err := counter.CheckChange(d); err != nil {
+		return 0, err
+	}
+	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		return script.Add(s.counter.Key, d, wake, call)
+	})
+}
+
+// DrainPermits takes all permits that are available and returns their number. If the number is below zero it is
+// returned too, and set to zero.
+func (s *Semaphore) DrainPermits(ctx context.Context) (int64, error) {
+	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[int64] {
+		return script.Drain(s.counter.Key, call)
+	})
+}
+
+// AvailablePermits returns the number of permits that nobody has, 0 when the semaphore does not exist.
+func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
+	return counter.Ask(ctx, s.counter, script.Available)
+}
+
+// Delete removes the semaphore and reports whether there was one. Those who wait go on waiting, because it may be set
+// up again.
+func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
+	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Delete(s.counter.Key, call)
+	})
+}
+
+// Expire makes the semaphore disappear after ttl, and reports whether there is one.
+func (s *Semaphore) Expire(ctx context.Context, ttl time.Duration) (bool, error) {
+	if err := counter.CheckTTL(ttl); err != nil {
+		return false, err
+	}
+	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Expire(s.counter.Key, ttl, call)
+	})
+}
+
+// Persist removes the semaphore's TTL, and reports whether it had one.
+func (s *Semaphore) Persist(ctx context.Context) (bool, error) {
+	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Persist(s.counter.Key, call)
+	})
+}
+
+// Inspect tells whether the semaphore exists, how many permits are available, for how long it lasts, and how many calls of
+// this process wait for it. Who has the others nobody knows.
+func (s *Semaphore) Inspect(ctx context.Context) (redlatch.Info, error) {
+	return s.counter.Inspect(ctx)
+}
+
+var _ redlatch.Inspector = (*Semaphore)(nil)
