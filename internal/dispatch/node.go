@@ -81,7 +81,7 @@ func (n *node) request(ctx context.Context, cmd redis.Cmder) *request {
 		r = &request{done: make(chan struct{}, 1)}
 		r.alone[0] = r
 	}
-	r.ctx, r.cmd = ctx, cmd
+	r.ctx, r.cmd = context.WithoutCancel(ctx), cmd
 	r.parted.Store(false)
 	return r
 }
@@ -93,35 +93,36 @@ func (n *node) free(r *request) {
 }
 
 func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
-	if _, here := ctx.(limited); here || ctx.Done() == nil {
-		return n.doHere(ctx, cmd)
-	}
-	r := n.request(context.WithoutCancel(ctx), cmd)
+	_, here := ctx.(limited)
+	here = here || ctx.Done() == nil
 	n.mu.Lock()
-	if n.mayLeadLocked() && n.queue.Len() == 0 {
-		var x *pollWorker
-		if n.leaders == 0 {
-			x = n.pollWorkerLocked()
-		}
-		n.leaders++
-		b := batch{r.alone[:], n.departLocked(1)}
-		if x != nil {
-			n.mu.Unlock()
-			return x.do(ctx, b)
-		}
-		w := n.unparkLocked()
+	if !n.mayLeadLocked() || n.queue.Len() > 0 {
+		r := n.request(ctx, cmd)
+		r.place = n.queue.PushBack(r)
+		n.watchLocked()
 		n.mu.Unlock()
-		n.handOver(w, b)
-	} else {
-		n.queueLocked(r)
-		n.mu.Unlock()
+		return n.await(ctx, r)
 	}
+	var x *pollWorker
+	if !here && n.leaders == 0 {
+		x = n.pollWorkerLocked()
+	}
+	n.leaders++
+	t := n.departLocked(1)
+	if here {
+		n.mu.Unlock()
+		return n.doHere(ctx, cmd, t)
+	}
+	r := n.request(ctx, cmd)
+	b := batch{r.alone[:], t}
+	if x != nil {
+		n.mu.Unlock()
+		return x.do(ctx, b)
+	}
+	w := n.unparkLocked()
+	n.mu.Unlock()
+	n.handOver(w, b)
 	return n.await(ctx, r)
-}
-
-func (n *node) queueLocked(r *request) {
-	r.place = n.queue.PushBack(r)
-	n.watchLocked()
 }
 
 // await waits for the end of r or of ctx.
@@ -144,31 +145,17 @@ func (n *node) reply(r *request) error {
 	return cmd.Err()
 }
 
-// doHere runs cmd on the caller's goroutine, or lets a leader take it along.
-func (n *node) doHere(ctx context.Context, cmd redis.Cmder) error {
-	n.mu.Lock()
-	if n.mayLeadLocked() && n.queue.Len() == 0 {
-		n.leaders++
-		t := n.departLocked(1)
-		n.mu.Unlock()
-		var took time.Duration
-		defer func() { // also when a hook of the client panics
-			n.inFlight.Add(-1)
-			n.passOn(t, took)
-		}()
-		began := time.Now()
-		err := n.client.Process(ctx, cmd)
-		took = n.note(began, err)
-		return err
-	}
-	values := ctx
-	if ctx.Done() != nil {
-		values = context.WithoutCancel(ctx)
-	}
-	r := n.request(values, cmd)
-	n.queueLocked(r)
-	n.mu.Unlock()
-	return n.await(ctx, r)
+// doHere runs cmd on the caller's goroutine, which leads meanwhile.
+func (n *node) doHere(ctx context.Context, cmd redis.Cmder, t trip) error {
+	var took time.Duration
+	defer func() { // also when a hook of the client panics
+		n.inFlight.Add(-1)
+		n.passOn(t, took)
+	}()
+	began := time.Now()
+	err := n.client.Process(ctx, cmd)
+	took = n.note(began, err)
+	return err
 }
 
 // leave is for a caller whose context has ended. A command that is still queued is taken out and was never sent.
