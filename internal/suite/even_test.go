@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/semaphore"
@@ -32,6 +33,9 @@ func TestFourProcessesShareEvenly(t *testing.T) {
 	}
 	for what, of := range map[string]func(t *testing.T, client redlatch.Client) taker{
 		"rlock": func(_ *testing.T, c redlatch.Client) taker { return locker(rlock.New(c, "o", redlatch.WithLinger(0))) },
+		"group": func(_ *testing.T, c redlatch.Client) taker {
+			return locker(multilock.NewGroup(c, "o", []string{"a", "b"}, redlatch.WithLinger(0)))
+		},
 		"semaphore": func(t *testing.T, c redlatch.Client) taker {
 			s := semaphore.New(c, "o", redlatch.WithLinger(0))
 			_, err := s.TrySetPermits(t.Context(), 4)
