@@ -1,10 +1,7 @@
 package countdownlatch_test
 
 import (
-	"context"
 	"errors"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,34 +14,9 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// A gate is a hook of a client that says what becomes of each script: the number of those that were sent before is its argument.
-type gate struct {
-	sent atomic.Int64
-	pass func(nth int64, execute func() error) error
-}
-
-func (g *gate) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (g *gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if g.pass == nil || !strings.HasPrefix(cmd.Name(), "eval") {
-			return next(ctx, cmd)
-		}
-		err := g.pass(g.sent.Add(1)-1, func() error { return next(ctx, cmd) })
-		if err != nil {
-			cmd.SetErr(err)
-		}
-		return err
-	}
-}
-
-func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
 // together makes a latch of that count, and calls CountDown so many times: the later calls come while the first is under way. It returns
 // what each call returned, or nil for a call that has panicked.
-func together(t *testing.T, count int64, calls int, pass func(nth int64, execute func() error, first <-chan struct{}) error) (errs []error, g *gate, client *redis.Client) {
+func together(t *testing.T, count int64, calls int, pass func(nth int64, execute func() error, first <-chan struct{}) error) (errs []error, g *redistest.Gate, client *redis.Client) {
 	t.Helper()
 	_, client = redistest.InMemory(t)
 	l := countdownlatch.New(client, "l", redlatch.WithLinger(0))
@@ -53,7 +25,7 @@ func together(t *testing.T, count int64, calls int, pass func(nth int64, execute
 	require.NoError(t, l.CountDown(t.Context())) // the server knows the scripts
 	require.NoError(t, l.CountDown(t.Context()))
 	first := make(chan struct{})
-	g = &gate{pass: func(nth int64, execute func() error) error { return pass(nth, execute, first) }}
+	g = &redistest.Gate{Key: "l", Pass: func(nth int64, execute func() error) error { return pass(nth, execute, first) }}
 	client.AddHook(g)
 	ended := make(chan error, calls)
 	for range calls {
@@ -83,7 +55,7 @@ func TestCountDownsThatComeTogetherShareACommand(t *testing.T) {
 			return execute()
 		})
 		require.Equal(t, make([]error, 10), errs)
-		require.EqualValues(t, 2, g.sent.Load())
+		require.EqualValues(t, 2, g.Sent.Load())
 		require.Equal(t, "2", value(t, client, "l"))
 	})
 }
@@ -96,7 +68,7 @@ func TestCountDownsDoNotWaitForOneThatHangs(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, l.CountDown(t.Context()))
 		hang := make(chan struct{})
-		g := &gate{pass: func(nth int64, execute func() error) error {
+		g := &redistest.Gate{Key: "l", Pass: func(nth int64, execute func() error) error {
 			if nth == 0 {
 				<-hang
 			}
@@ -128,7 +100,7 @@ func TestCountDownsThatCameTogetherCountOnceIfTheReplyIsLost(t *testing.T) {
 			return execute()
 		})
 		require.Equal(t, make([]error, 10), errs)
-		require.Greater(t, g.sent.Load(), int64(2))
+		require.Greater(t, g.Sent.Load(), int64(2))
 		require.Equal(t, "2", value(t, client, "l"))
 	})
 }

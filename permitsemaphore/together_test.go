@@ -1,52 +1,24 @@
 package permitsemaphore_test
 
 import (
-	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
 )
-
-// A gate is a hook of a client that says what becomes of each script that touches permits: the number of those that were sent
-// before is its argument.
-type gate struct {
-	sent atomic.Int64
-	pass func(nth int64, execute func() error) error // nil: all are executed
-}
-
-func (g *gate) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (g *gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if g.pass == nil || !slices.Contains(cmd.Args(), any(keys.PermitTimeouts("s"))) {
-			return next(ctx, cmd)
-		}
-		err := g.pass(g.sent.Add(1)-1, func() error { return next(ctx, cmd) })
-		if err != nil {
-			cmd.SetErr(err)
-		}
-		return err
-	}
-}
-
-func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
 
 // releaseTogether has four goroutines release permits whose ids the program has seen, and four others wait for them. The first
 // release is under way, until started is closed, when the others come. It returns the errors of the releases, nil of one that has
 // panicked, the ids that were seen, and the waiters. The permits are acquired with opts.
-func releaseTogether(b *street, pass func(nth int64, execute func() error, started <-chan struct{}) error, opts ...redlatch.Option) (errs []error, seen []string, waiting []<-chan result, g *gate) {
+func releaseTogether(b *street, pass func(nth int64, execute func() error, started <-chan struct{}) error, opts ...redlatch.Option) (errs []error, seen []string, waiting []<-chan result, g *redistest.Gate) {
 	const n = 4
 	var permits []*permitsemaphore.Permit
 	for range n {
@@ -64,7 +36,7 @@ func releaseTogether(b *street, pass func(nth int64, execute func() error, start
 		b.settle()
 	}
 	started := make(chan struct{})
-	g = &gate{pass: func(nth int64, execute func() error) error { return pass(nth, execute, started) }}
+	g = &redistest.Gate{Key: keys.PermitTimeouts("s"), Pass: func(nth int64, execute func() error) error { return pass(nth, execute, started) }}
 	b.client.AddHook(g)
 	ended := make([]chan error, n)
 	for i, p := range permits {
@@ -111,7 +83,7 @@ func TestReleasesThatComeTogetherShareACommand(t *testing.T) {
 			return execute()
 		})
 		require.Equal(b, make([]error, 4), errs)
-		require.EqualValues(b, 2, g.sent.Load())
+		require.EqualValues(b, 2, g.Sent.Load())
 		served(b, seen, waiting)
 		requireState(b, b.redis, "s", "4", 0)
 	})
@@ -127,7 +99,7 @@ func TestReleasesWithATimeLimitOfTheirOwnShareNoCommand(t *testing.T) {
 			return execute()
 		}, redlatch.WithReleaseTimeout(time.Second))
 		require.Equal(b, make([]error, 4), errs)
-		require.Greater(b, g.sent.Load(), int64(2))
+		require.Greater(b, g.Sent.Load(), int64(2))
 		served(b, seen, waiting)
 		requireState(b, b.redis, "s", "4", 0)
 	})
@@ -171,7 +143,7 @@ func TestReleasesThatCameTogetherLoseNoPermitIfTheReplyIsLost(t *testing.T) {
 			return execute()
 		})
 		require.Equal(b, make([]error, 4), errs)
-		require.Greater(b, g.sent.Load(), int64(2))
+		require.Greater(b, g.Sent.Load(), int64(2))
 		served(b, seen, waiting)
 		requireState(b, b.redis, "s", "4", 0)
 	})
