@@ -66,6 +66,11 @@ func (k *kit) process(opts ...redlatch.Option) *rwlock.Lock {
 		client = redis.NewClient(redistest.InMemoryOptions(k.mini))
 		k.Cleanup(func() { _ = client.Close() })
 	}
+	return k.over(client, opts...)
+}
+
+// over is the lock of the process that has the client.
+func (k *kit) over(client *redis.Client, opts ...redlatch.Option) *rwlock.Lock {
 	return rwlock.New(client, k.name, append([]redlatch.Option{
 		redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
 	}, opts...)...)

@@ -31,8 +31,9 @@
 //   - Waiters of one process are served in their order of arrival, readers and writers in one line: a reader that comes
 //     while a writer waits stands behind it, and readers behind one another get in together. As with sync, a program
 //     must not take a second read hold without the context of the first, because a writer may be waiting in between.
-//   - Between processes there is no order; a waiter only asks at least once per poll interval. Readers that overlap all
-//     the time keep a writer out, unless it has [redlatch.WithWriterPreference].
+//   - Processes are told in their order of arrival that the lock can be had, but whoever comes at that moment may be faster. A
+//     waiter asks at least once per poll interval in any case. Readers that overlap all the time can keep a writer out, unless it
+//     has [redlatch.WithWriterPreference].
 //
 // # Failure
 //

@@ -2,11 +2,13 @@ package rwlock
 
 import (
 	"strings"
+	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/scripts/rwlock"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -26,6 +28,11 @@ var reading = baselock.Kind{
 	},
 	Channel: keys.ReadWriteChannel,
 	HandOff: &baselock.HandOff{},
+	Queue: queue(func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Answer] {
+		return rwlock.StandRead(s.Key, s.Owner, s.Lease, s.Wake, c)
+	}, func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Release] {
+		return rwlock.HandOnRead(s.Key, s.Owner, s.Most, s.Wake, c)
+	}),
 	Share: &baselock.Share{
 		Confirm: func(s baselock.Subject) scripts.Command[rwlock.Confirmation] {
 			return rwlock.ConfirmRead(s.Key, s.Owner, s.Most, s.Lease, s.Wake, s.Listening, s.Host)
@@ -55,6 +62,11 @@ var writing = func() baselock.Kind {
 	kind.Noun = "write lock"
 	kind.Takes |= settings.WriterPreference | settings.LocalHandOff
 	kind.HandOff = &baselock.HandOff{}
+	kind.Queue = queue(func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Answer] {
+		return rwlock.StandWrite(s.Key, s.Owner, s.Lease, rwlock.Announcement{Session: s.Session, For: s.Announce}, s.Wake, c)
+	}, func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Release] {
+		return rwlock.HandOnWrite(s.Key, s.Owner, s.Wake, c)
+	})
 	kind.Side = &baselock.Side{
 		Name: rwlock.Write, Cohort: together, Field: rwlock.WriteSuffix, Barred: rwlock.Read, Bar: redlatch.ErrUpgrade, Of: sideOf,
 		Turn: func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
@@ -74,6 +86,26 @@ var writing = func() baselock.Kind {
 	kind.Inspect = rwlock.Inspect
 	return kind
 }()
+
+// queue is the process queue of both sides, with the scripts of one.
+func queue(
+	stand func(baselock.Subject, rwlock.Candidate) scripts.Command[row.Answer],
+	handOn func(baselock.Subject, rwlock.Candidate) scripts.Command[row.Release],
+) *baselock.Queue {
+	return &baselock.Queue{
+		Keys:   func(key string) []string { return []string{keys.ReadWriteRow(key)} },
+		Tells:  true,
+		Orders: true,
+		Enqueue: func(s baselock.Subject, _ []string, patience time.Duration, _ bool) scripts.Command[row.Answer] {
+			return stand(s, rwlock.CandidateOf(s.Owner, patience))
+		},
+		HandOff: func(s baselock.Subject, turn row.Turn) scripts.Command[row.Release] {
+			c := rwlock.CandidateOf(turn.Next, turn.Patience)
+			c.ID = turn.Candidate
+			return handOn(s, c)
+		},
+	}
+}
 
 func sideOf(field string) (owner, side string) {
 	if owner, ok := strings.CutSuffix(field, rwlock.WriteSuffix); ok {

@@ -119,8 +119,15 @@ func (b *Base) wake() scripts.Wake {
 	if b.channel == "" {
 		return scripts.Wake{}
 	}
-	return scripts.Wake{Publish: b.Session.Publishes(), Channel: b.channel}
+	wake := scripts.Wake{Publish: b.Session.Publishes(), Channel: b.channel}
+	if b.orders() && b.Session.KnowsListeners() {
+		wake.Row = b.row
+	}
+	return wake
 }
+
+// orders tells whether the process of a holder stands behind the others when it releases; see [Queue].
+func (b *Base) orders() bool { return b.Kind.Queue != nil && b.Kind.Queue.Orders }
 
 func (b *Base) observe(set *settings.Settings, kind int, owner string, since time.Time, err error) {
 	if set.Observe != nil {

@@ -54,6 +54,7 @@ type Share struct {
 type Queue struct {
 	Keys    func(key string) []string                                                                       // of the queue, which is the first of them
 	Tells   bool                                                                                            // no process is handed the lock: each is told that it can have it, and asks
+	Orders  bool                                                                                            // with Tells: a release has the candidate of its process stand behind the others, and a message with a zero in front is for outsiders
 	Enqueue func(s Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Answer] // is Acquire for an owner that waits
 	HandOff func(s Subject, turn row.Turn) scripts.Command[row.Release]                                     // is Release for the first in the queue
 }

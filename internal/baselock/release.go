@@ -62,7 +62,7 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 		next.Cohort = nil
 	}
 	hears := o.hears() // who comes later, or is not subscribed yet, is woken by us
-	if held && o.base.row != "" {
+	if held && o.base.row != "" && !o.turning() {
 		all, err := o.handOffRemotely(ctx, limit, next)
 		heard = hears && all && err == nil
 		return err

@@ -74,7 +74,7 @@ func (b *Base) canEnqueue(c *cohort.Cohort, set *settings.Settings) bool {
 func (b *Base) channels(set *settings.Settings) session.Channels {
 	channels := session.Channels{Releases: b.channel, Queue: b.row, Handed: b.passed}
 	if b.row != "" && set.Replicas == 0 {
-		channels.Counted, channels.Ignored = row.Known(b.row), func(string) bool { return false }
+		channels.Counted, channels.Ignored = row.Known(b.row), func(message string) bool { return b.orders() && row.ForOthers(message) }
 	}
 	return channels
 }
@@ -84,12 +84,13 @@ func (b *Base) channels(set *settings.Settings) session.Channels {
 func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort, set *settings.Settings) (h *hold, remaining time.Duration, open bool, err error) {
 	p := c.Candidacy.Ask(b.Session.NextOwner)
 	o := newOwnerAs(b, set, p.Owner)
+	o.announces = b.announces(set)
 	returned := false
 	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine
 		c.Candidacy.Failed(p)
 		o.doubted()
 	})
-	cmd := b.Kind.Queue.Enqueue(o.subject(1, set.FirstLease()), b.rowKeys, patience(set), !b.handed(set))
+	cmd := b.Kind.Queue.Enqueue(o.asking(), b.rowKeys, patience(set), !b.handed(set))
 	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(false)})
 	returned = true
 	settle := false
@@ -116,6 +117,9 @@ func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort, set *settings.Sett
 	if settle {
 		b.settle(c, p, set)
 	}
+	if h == nil && err == nil {
+		b.closeShared()
+	}
 	return h, remaining, open, err
 }
 
@@ -139,7 +143,11 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 		promise = promised(due.Claim)
 		defer promise.broken()
 	}
-	s := o.subject(0, 0)
+	s, queue := o.subject(0, 0), b.Kind.Queue
+	if field := o.borrowed(); field != "" {
+		s.Owner, queue = field, o.lender.Kind.Queue
+	}
+	shared := o.side().Shared
 	turn := o.turn()
 	if o.streak != nil { // a lone owner has the token that the counter has, and its release need not look at it
 		turn.Token = s.Token
@@ -162,11 +170,12 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	var reply row.Release
 	known := false
 	defer func() { // also when a hook of the client panics
-		if p != nil && o.enqueued(in, p, known, reply) {
+		stands := reply.Freed && !reply.Kept.Held && (reply.Told || !b.orders())
+		if p != nil && o.enqueued(in, p, known, stands, reply.At) {
 			b.settle(in, p, o.set)
 		}
 	}()
-	cmd := b.Kind.Queue.HandOff(s, turn)
+	cmd := queue.HandOff(s, turn)
 	reply, receipt, err := delivery.Within(ctx, b.Session.Dispatch, cmd, limit)
 	known = !receipt.Doubt && (err == nil || !delivery.AsFailure(err).Doubt)
 	if receipt.Refused != nil && !reply.Freed {
@@ -184,12 +193,21 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 		if reply.Open {
 			in.CloseSince(time.Time{})
 		}
-		promise.end(cohort.Claim.Yield)
+		switch {
+		case b.orders() && reply.Told && p != nil: // it stands behind the others, and is told
+			promise.end(cohort.Claim.End)
+		default:
+			promise.end(cohort.Claim.Yield)
+		}
 		if reply.Passed {
 			in.Yields() // others have it already
 		}
 	}
-	return err == nil && (p != nil || !reply.Passed && !reply.Told), o.gaveBack(reply.Freed, receipt, err)
+	all = p != nil || !reply.Passed && !reply.Told
+	if b.orders() { // there is no message while others hold a share
+		all = reply.Told && p != nil || !reply.Told && !shared
+	}
+	return err == nil && all, o.gaveBack(reply.Freed, receipt, err)
 }
 
 // leftOpen has this process leave the lock to outsiders, if the release has left it to them.
@@ -228,11 +246,11 @@ func (b *Base) dequeue(c *cohort.Cohort, set *settings.Settings) {
 }
 
 // enqueued is what becomes of the candidate that was to enter the process queue. It reports whether it has to be settled.
-func (o *owner) enqueued(c *cohort.Cohort, p *cohort.Candidate, known bool, reply row.Release) (settle bool) {
+func (o *owner) enqueued(c *cohort.Cohort, p *cohort.Candidate, known, stands bool, at int64) (settle bool) {
 	if !known {
 		return c.Candidacy.Unknown(p)
 	}
-	return c.Candidacy.Enqueued(p, reply.Freed && !reply.Kept.Held, reply.At)
+	return c.Candidacy.Enqueued(p, stands, at)
 }
 
 // passed is called with the message that says whose turn it is.
@@ -243,6 +261,9 @@ func (b *Base) passed(c *cohort.Cohort, message string) {
 		return
 	case p.Looks:
 		c.Wake()
+		if b.orders() && c.Len() == 0 { // no head asks: the release of an owner that holds nothing has the next told
+			b.dismiss(b.Session.NextOwner())
+		}
 		return
 	}
 	gift, claim, since := c.HandedTo(p.Owner, p.At)

@@ -119,11 +119,12 @@ func (w *waiter) yields(ctx context.Context) (v cohort.Verdict, ok bool) {
 		w.yielded = true
 		return cohort.Verdict{Sleep: YieldFor, Found: refusal(-1)}, true
 	case due:
-		if remaining, held := w.look(ctx); held && !w.Kind.side().Shared {
+		remaining, held := w.look(ctx)
+		if held && !w.Kind.side().Shared && !w.orders() { // one that was told has to ask, or to leave the process queue
 			return w.refused(remaining), true
 		}
 		w.queue.Refresh()
-		w.alone = true
+		w.alone = !held || w.Kind.side().Shared
 	case w.yielded:
 		w.alone, w.yielded = true, false
 	}

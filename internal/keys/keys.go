@@ -64,6 +64,10 @@ func GroupRow(name, set string) string { return Own("redlatch_group_row", name) 
 // name, with a colon and its session appended, that it is to look.
 func SemaphoreRow(name string) string { return Own("redlatch_semaphore_row", name) }
 
+// ReadWriteRow is the process queue of a read-write lock. A process hears on the channel of this name, with a colon and its session
+// appended, that it is to ask.
+func ReadWriteRow(name string) string { return Own("redlatch_rwlock_row", name) }
+
 // Guard is the greatest token that the guard of a fenced lock has seen.
 func Guard(name string) string { return Own("redlatch_guard", name) }
 

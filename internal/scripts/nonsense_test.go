@@ -84,7 +84,8 @@ func decoders() []decoder {
 		of(rwlock.ReleaseWrite(key, owner, wake)), of(rwlock.Force(key, rwlock.Read, wake)),
 		of(rwlock.Status(key, owner, rwlock.Read)), of(rwlock.Inspect(key)),
 		of(rwlock.ConfirmRead(key, owner, 1, lease, wake, 1, "")), of(rwlock.TurnWrite(key, owner, 1, wake, "f", lease)),
-		of(rwlock.TurnRead(key, "f", wake, 1, owner, lease)),
+		of(rwlock.TurnRead(key, "f", wake, 1, owner, lease)), of(rwlock.StandRead(key, owner, lease, wake, rwlock.Candidate{ID: owner})),
+		of(rwlock.StandWrite(key, owner, lease, rwlock.Announcement{}, wake, rwlock.Candidate{ID: owner})),
 
 		of(multilock.Acquire(key, owner, fields, lease)), of(multilock.Recount(key, owner, fields, 1, lease)),
 		of(multilock.Release(key, owner, fields, wake, []string{"row"})), of(multilock.Renew(fields, make([]multilock.Renewal, 2))),
@@ -122,7 +123,7 @@ func decoders() []decoder {
 var preludes = strings.Fields(`fencedlock/admit fencedlock/below fencedlock/issue fencedlock/issue_clocked fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
 	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value multilock/clock multilock/queue permitsemaphore/acquire_alone permitsemaphore/alone permitsemaphore/give_back_alone
 	permitsemaphore/permits permitsemaphore/swap_alone row/announce row/lone row/no_token row/others row/row row/wait rwlock/become rwlock/keep rwlock/leave rwlock/lone_read rwlock/markers
-	rwlock/lone_write rwlock/ours rwlock/readers rwlock/strangers semaphore/alone semaphore/release_alone countdownlatch/rounds`)
+	rwlock/lone_write rwlock/ours rwlock/queue rwlock/readers rwlock/strangers semaphore/alone semaphore/release_alone countdownlatch/rounds`)
 
 func TestTheDecoderOfEveryScriptIsGivenNonsense(t *testing.T) {
 	read := map[string]bool{}

@@ -2,7 +2,9 @@ package suite_test
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
 	"github.com/redlatch/redlatch/semaphore"
 )
 
@@ -35,6 +38,27 @@ func TestFourProcessesShareEvenly(t *testing.T) {
 		"rlock": func(_ *testing.T, c redlatch.Client) taker { return locker(rlock.New(c, "o", redlatch.WithLinger(0))) },
 		"group": func(_ *testing.T, c redlatch.Client) taker {
 			return locker(multilock.NewGroup(c, "o", []string{"a", "b"}, redlatch.WithLinger(0)))
+		},
+		"rwlock, write": func(_ *testing.T, c redlatch.Client) taker {
+			return locker(rwlock.New(c, "o", redlatch.WithLinger(0)).Writer())
+		},
+		"rwlock, 90 % reads": func(_ *testing.T, c redlatch.Client) taker {
+			lock := rwlock.New(c, "o", redlatch.WithLinger(0))
+			var turn atomic.Int64
+			return func(ctx context.Context) (func(context.Context) error, error) {
+				side := lock.Reader()
+				if turn.Add(1)%10 == 0 {
+					side = lock.Writer()
+				}
+				release, err := locker(side)(ctx)
+				return func(ctx context.Context) error {
+					// In fake time readers leave at one moment. What Redis was asked at the moment of an Unlock does not vouch for it.
+					if err := release(ctx); !errors.Is(err, redlatch.ErrUncertain) {
+						return err
+					}
+					return nil
+				}, err
+			}
 		},
 		"semaphore": func(t *testing.T, c redlatch.Client) taker {
 			s := semaphore.New(c, "o", redlatch.WithLinger(0))

@@ -3,6 +3,7 @@ package suite_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,11 +16,12 @@ import (
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
 	"github.com/redlatch/redlatch/semaphore"
 )
 
 // With 200 processes that wait for one name, an operation that is served costs the server eight scripts at most, for those
-// primitives of which a release wakes one process. The release of a write lock wakes all processes. A spinlock
+// primitives of which a release wakes one process. A spinlock
 // wakes none: its waiters poll, and what that costs depends on how long they wait.
 func TestHowManyScriptsAServedOperationCostsBeside200WaitingProcesses(t *testing.T) {
 	const processes, turns, bound = 200, 1000, 8
@@ -36,12 +38,32 @@ func TestHowManyScriptsAServedOperationCostsBeside200WaitingProcesses(t *testing
 			}
 		}
 	}
+	mixed := func(share int64) func(redlatch.Client) func(context.Context) (func(context.Context) error, error) { // one in share writes
+		var turn atomic.Int64
+		return func(client redlatch.Client) func(context.Context) (func(context.Context) error, error) {
+			lock := rwlock.New(client, "served", seldom)
+			return func(ctx context.Context) (func(context.Context) error, error) {
+				take := lock.RLock
+				if share > 1 && turn.Add(1)%share == 0 {
+					take = lock.Lock
+				}
+				hold, err := take(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return hold.Unlock, nil
+			}
+		}
+	}
 	plain := func(c redlatch.Client) redlatch.Locker { return rlock.New(c, "served", seldom) }
 	for what, of := range map[string]func(redlatch.Client) func(context.Context) (func(context.Context) error, error){
-		"rlock":           locker(plain),
-		"rlock WithLease": locker(plain, redlatch.WithLease(time.Minute)),
-		"fencedlock":      locker(func(c redlatch.Client) redlatch.Locker { return fencedlock.New(c, "served", seldom) }),
-		"fairlock":        locker(func(c redlatch.Client) redlatch.Locker { return fairlock.New(c, "served", seldom) }),
+		"rlock":              locker(plain),
+		"rlock WithLease":    locker(plain, redlatch.WithLease(time.Minute)),
+		"fencedlock":         locker(func(c redlatch.Client) redlatch.Locker { return fencedlock.New(c, "served", seldom) }),
+		"fairlock":           locker(func(c redlatch.Client) redlatch.Locker { return fairlock.New(c, "served", seldom) }),
+		"rwlock, write":      locker(func(c redlatch.Client) redlatch.Locker { return rwlock.New(c, "served", seldom).Writer() }),
+		"rwlock, read":       mixed(1),
+		"rwlock, 90 % reads": mixed(10),
 		"multilock": locker(func(c redlatch.Client) redlatch.Locker {
 			return multilock.New([]redlatch.Locker{rlock.New(c, "{served}:1", seldom), rlock.New(c, "{served}:2", seldom)})
 		}),

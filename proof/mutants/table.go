@@ -27,6 +27,9 @@ var mutants = []mutant{
 		"if sequence == settled then", "if sequence == -1 then"}}, []string{"conservation", "early latch", "permits", model}},
 	{"a reader gets in beside a writer", []edit{{"internal/scripts/rwlock/acquire_read.lua",
 		"elseif mode == 'write' then", "elseif mode == 'never' then"}}, []string{"exclusion", "late loss"}},
+	{"a process that is told that a read-write lock is free takes it that it holds", []edit{{"internal/scripts/rwlock/stand.lua",
+		"local answer = acquire()\n", "local told = row and redis.pcall('zscore', row, ARGV[#ARGV - 4])\nlocal answer = acquire()\n" +
+			"if type(told) == 'string' and tonumber(told) < 0 then answer = -3 end\n"}}, []string{"exclusion", "late loss"}},
 	{"a fair lock goes to whoever asks first", []edit{{"internal/scripts/fairlock/acquire.lua",
 		"if free and (not head or head == owner) then", "if free then"}}, []string{"order", "stall", "left behind"}},
 	{"permits that have expired are gone", []edit{{"internal/scripts/permitsemaphore/permits.lua",
@@ -64,8 +67,8 @@ var mutants = []mutant{
 
 	// Defects of this library, each put back as it was before the commit that mended it.
 	{"6780b13: a process sits in the row although the head of its line cannot be passed the lock", []edit{
-		{"internal/baselock/remote.go", "b.rowKeys, patience(set), !passable(set))", "b.rowKeys, patience(set), false)"},
-		{"internal/baselock/remote.go", "patience(next.set), !passable(next.set)", "patience(next.set), false"},
+		{"internal/baselock/remote.go", "b.rowKeys, patience(set), !b.handed(set))", "b.rowKeys, patience(set), false)"},
+		{"internal/baselock/remote.go", "patience(next.set), !b.handed(next.set)", "patience(next.set), false"},
 	}, []string{"stall"}},
 	{"89da549: what is being given back is renewed", []edit{{"internal/baselock/hold.go",
 		"\t\to.adjust()\n\t} else {\n\t\to.base.Session.Watchdog.Forget(&o.ticket)\n", "\t\to.adjust()\n"}}, []string{"stall", "late loss", "conservation", "left behind"}},

@@ -4,7 +4,7 @@
 -- KEYS[2]  list of our readers
 -- KEYS[3]  record of strangers
 -- KEYS[4]  announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
--- KEYS[i]  the owner's marker i-4, for i = 5 to four more than the most holds it ever had
+-- KEYS[i]  the owner's marker i-4, for i = 5 to four more than the most holds it ever had; behind these what the prelude queue is about
 -- ARGV[1]  owner
 -- ARGV[2]  milliseconds that its promise is lengthened to
 -- ARGV[3]  PUBLISH or SPUBLISH
@@ -12,12 +12,14 @@
 -- ARGV[5]  how many connections of the asking process listen there
 -- ARGV[6]  field of the write hold that the owner has borrowed; empty for none, or none any more
 -- ARGV[7]  message of a writer that leaves
+-- ARGV[8]  the most holds that the owner ever had
+-- ARGV[i]  the last five, for queue
 --
 -- Answers 0 when the owner does not read any more, 1 when it does and nobody else seems to wait, else 2. Others wait if a writer
 -- has announced itself, if more listen to the wake channel, or if that cannot be known. It shortens nothing. A reader is made only out
 -- of the write hold that it has borrowed. Readers of other processes can come in then, so those that listen are woken.
 
-local reads = keep(ARGV[1], 5, #KEYS - 4, tonumber(ARGV[2]))
+local reads = keep(ARGV[1], 5, tonumber(ARGV[8]), tonumber(ARGV[2]))
 local borrowed = reads == 0 and ARGV[6] ~= '' and redis.call('hdel', lock, ARGV[6]) == 1
 if borrowed then
   become(ARGV[1], KEYS[5], tonumber(ARGV[2]))
@@ -26,7 +28,7 @@ elseif reads ~= 1 then
 end
 if crowded(ARGV[3], ARGV[4], ARGV[5]) then
   if borrowed and ARGV[3] ~= '' then
-    redis.call(ARGV[3], ARGV[4], ARGV[7])
+    wake(ARGV[3], ARGV[4], ARGV[7])
   end
   return 2
 end

@@ -3,15 +3,16 @@
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
 -- KEYS[2]  list of our readers
 -- KEYS[3]  record of strangers
--- KEYS[i]  the owner's marker i-3, for i = 4 to three more than the most holds it ever had; behind these the key that is never
---          there, and markers for which the script has asked
+-- KEYS[i]  the owner's marker i-3, for i = 4 to three more than the most holds it ever had; behind these what
+--          the prelude queue is about, the key that is never there, and markers for which the script has asked
 -- ARGV[1]  owner
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel
 -- ARGV[4]  message
 -- ARGV[5]  the most holds that the owner ever had
+-- ARGV[i]  the last five, for queue
 --
--- Answers 1, or 0 when the owner did not read.
+-- Answers 1, or 3 when other processes come before that of the candidate; or 0 when the owner did not read, which has it leave the queue.
 --
 -- The lock lasts from now on as long as the longest promise among the readers who are alive; the dead are dropped. Where
 -- only readers without marker are left the waiters are woken too, to learn how long these may last. In write mode
@@ -31,7 +32,10 @@ for i = 4, 3 + ARGV[5] do
   redis.call('del', KEYS[i])
 end
 redis.call('zrem', readers, ARGV[1])
-if found and remain(found) <= 0 and ARGV[2] ~= '' then
-  redis.call(ARGV[2], ARGV[3], ARGV[4])
+if held == 0 then
+  if row then
+    depart(ARGV[1], ARGV[2], ARGV[3])
+  end
+  return 0
 end
-return held
+return hand_on(ARGV[2], ARGV[3], ARGV[4], found and remain(found) <= 0)

@@ -4,19 +4,24 @@
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
 -- KEYS[2]  list of our readers
 -- KEYS[3]  record of strangers
--- KEYS[i]  the key that is never there, and markers for which the script has asked
+-- KEYS[i]  what the prelude queue is about, the key that is never there, and markers for which the script has asked
 -- ARGV[1]  field of the write holds
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel
 -- ARGV[4]  message
+-- ARGV[5]  0
+-- ARGV[i]  the last five, for queue
 --
--- Answers 1, or 0 when the owner did not write.
+-- Answers 1, or 3 when other processes come before that of the candidate; or 0 when the owner did not write, which has it leave the queue.
 --
 -- A read hold of the writer whose promise is over is dropped: it must not turn the release into a downgrade. After a
 -- downgrade the lock lasts as long as the longest promise of a reader. The message is sent in both cases: readers that
 -- wait can come in.
 
 if held == 0 then
+  if row then
+    depart(string.match(ARGV[1], '^(.*):write$'), ARGV[2], ARGV[3])
+  end
   return 0
 end
 local found = look(ARGV[1])
@@ -27,7 +32,4 @@ redis.call('hdel', lock, ARGV[1]) -- allowed on a server that is out of memory, 
 if remain(found) ~= -1 then
   redis.call('hset', lock, 'mode', 'read')
 end
-if ARGV[2] ~= '' then
-  redis.call(ARGV[2], ARGV[3], ARGV[4])
-end
-return 1
+return hand_on(ARGV[2], ARGV[3], ARGV[4], true)

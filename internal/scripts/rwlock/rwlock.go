@@ -41,20 +41,21 @@ var (
 	readers   = scripts.Prelude(folder, "readers.lua")
 	keep      = scripts.Prelude(folder, "keep.lua")
 	become    = scripts.Prelude(folder, "become.lua")
+	queue     = scripts.Prelude(folder, "queue.lua")
 	loneRead  = scripts.Prelude(folder, "lone_read.lua")
 	loneWrite = scripts.Prelude(folder, "lone_write.lua")
 	leave     = scripts.Prelude(folder, "leave.lua")
 
 	acquireRead  = scripts.Load(folder, "rwlock/acquire_read", loneRead, strangers, ours)
 	recountRead  = scripts.Load(folder, "rwlock/recount_read", strangers, ours)
-	releaseRead  = scripts.Load(folder, "rwlock/release_read", leave, markers, strangers, ours, readers)
+	releaseRead  = scripts.Load(folder, "rwlock/release_read", leave, markers, strangers, ours, readers, queue)
 	renewRead    = scripts.Load(folder, "rwlock/renew_read", strangers, ours, keep)
-	confirmRead  = scripts.Load(folder, "rwlock/confirm_read", strangers, ours, keep, become)
-	turnRead     = scripts.Load(folder, "rwlock/turn_read", strangers, ours, become)
-	turnWrite    = scripts.Load(folder, "rwlock/turn_write", markers, strangers, ours, readers)
+	confirmRead  = scripts.Load(folder, "rwlock/confirm_read", strangers, ours, keep, become, queue)
+	turnRead     = scripts.Load(folder, "rwlock/turn_read", strangers, ours, become, queue)
+	turnWrite    = scripts.Load(folder, "rwlock/turn_write", markers, strangers, ours, readers, queue)
 	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", loneWrite, markers, strangers, ours, readers)
-	releaseWrite = scripts.Load(folder, "rwlock/release_write", leave, markers, strangers, ours, readers)
-	withdraw     = scripts.Load(folder, "rwlock/withdraw")
+	releaseWrite = scripts.Load(folder, "rwlock/release_write", leave, markers, strangers, ours, readers, queue)
+	withdraw     = scripts.Load(folder, "rwlock/withdraw", strangers, queue)
 	force        = scripts.Load(folder, "rwlock/force", markers)
 	status       = scripts.Load(folder, "rwlock/status", markers, strangers, ours, readers)
 	inspect      = scripts.Load(folder, "rwlock/inspect", markers)
@@ -138,10 +139,7 @@ func RecountRead(key, owner string, holds, most int, lease time.Duration) script
 // what the others were promised. It answers false when the owner did not read, as it does when it is executed a second
 // time. It needs no memory, so a full server accepts it.
 func ReleaseRead(key, owner string, most int, wake scripts.Wake) scripts.Command[bool] {
-	var room [8]string
-	n := namesOf(key)
-	return scripts.Integer(releaseRead, append(n.withMarkers(room[:0], owner, most), n.moving),
-		[]any{owner, wake.Publish, wake.Channel, messages[Read], most}, scripts.Bool).Whole().Finds(markersOf)
+	return scripts.Map(HandOnRead(key, owner, most, wake, Candidate{}), freed)
 }
 
 // A Renewal is one reader whose promise is lengthened. A lease of 0 asserts the promise that its markers have.
@@ -178,15 +176,16 @@ func AcquireWrite(key, field string, lease time.Duration, a Announcement) script
 
 // Withdraw takes back the announcement of a session, and wakes the readers that stood back for it.
 func Withdraw(key, session string, wake scripts.Wake) scripts.Command[bool] {
-	return scripts.Integer(withdraw, []string{keys.Writers(key)}, []any{session, wake.Publish, wake.Channel}, scripts.Bool)
+	n := namesOf(key)
+	var room [8]string
+	all, args := n.queued(append(n.withMarkers(room[:0], "", 0), n.writers), []any{session, wake.Publish, wake.Channel}, wake, Candidate{})
+	return scripts.Integer(withdraw, all, args, scripts.Bool).Needs(4)
 }
 
 // ReleaseWrite ends all write holds of an owner and wakes the waiters. If the owner reads too, the lock is held for
 // reading from then on. It answers false when the owner did not write. It needs no memory.
 func ReleaseWrite(key, field string, wake scripts.Wake) scripts.Command[bool] {
-	n := namesOf(key)
-	return scripts.Integer(releaseWrite, []string{key, n.readers, n.strangers, n.moving},
-		[]any{field, wake.Publish, wake.Channel, messages[Write]}, scripts.Bool).Whole().Finds(markersOf)
+	return scripts.Map(HandOnWrite(key, field, wake, Candidate{}), freed)
 }
 
 // messages are what the last reader and the writer send when they leave; their values are Redisson's.

@@ -24,13 +24,14 @@ func ConfirmRead(key, owner string, most int, lease time.Duration, wake scripts.
 	for i := 1; i <= most; i++ {
 		all = append(all, keys.ReadMarker(n.tag, owner, i))
 	}
-	args := []any{owner, scripts.Milliseconds(lease), wake.Publish, wake.Channel, listening, borrowed, messages[Write]}
+	args := []any{owner, scripts.Milliseconds(lease), wake.Publish, wake.Channel, listening, borrowed, messages[Write], most}
+	all, args = n.queued(all, args, wake, Candidate{})
 	return scripts.Integer(confirmRead, all, args, func(reply scripts.Reply) (Confirmation, error) {
 		if reply.Int < 0 || reply.Int > 2 {
 			return Confirmation{}, fmt.Errorf("answered %d where 0 to 2 was expected", reply.Int)
 		}
 		return Confirmation{Held: reply.Int > 0, Others: reply.Int == 2}, nil
-	})
+	}).Needs(4 + most)
 }
 
 // TurnWrite is ReleaseRead and then AcquireWrite for field, a fresh writer's, in one. An execution that finds the writer holding
@@ -39,15 +40,18 @@ func TurnWrite(key, owner string, most int, wake scripts.Wake, field string, lea
 	var room [8]string
 	args := []any{owner, wake.Publish, wake.Channel, messages[Read], field, scripts.Milliseconds(lease), most}
 	n := namesOf(key)
-	return scripts.Integer(turnWrite, append(n.withMarkers(room[:0], owner, most), n.moving), args, turned).Whole().Finds(markersOf)
+	all, args := n.queued(n.withMarkers(room[:0], owner, most), args, wake, Candidate{})
+	return scripts.Integer(turnWrite, append(all, n.moving), args, turned).Whole().Needs(3 + most).Finds(markersOf)
 }
 
 // TurnRead is ReleaseWrite and then AcquireRead for owner, a fresh one, in one. So many connections of this process listen to the
 // channel. An execution that finds the reader holding already is a repetition.
 func TurnRead(key, field string, wake scripts.Wake, listening int, owner string, lease time.Duration) scripts.Command[scripts.Attempt] {
-	var room [4]string
+	var room [8]string
+	n := namesOf(key)
 	args := []any{field, wake.Publish, wake.Channel, messages[Write], owner, scripts.Milliseconds(lease), listening}
-	return scripts.Integer(turnRead, namesOf(key).withMarkers(room[:0], owner, 1), args, turned)
+	all, args := n.queued(n.withMarkers(room[:0], owner, 1), args, wake, Candidate{})
+	return scripts.Integer(turnRead, all, args, turned).Needs(4)
 }
 
 func turned(reply scripts.Reply) (scripts.Attempt, error) {

@@ -4,6 +4,7 @@
 -- KEYS[2]  list of our readers
 -- KEYS[3]  record of strangers
 -- KEYS[4]  first marker of the owner that is given
+-- KEYS[i]  what the prelude queue is about
 -- ARGV[1]  field of the write holds of the one that gives
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel
@@ -11,6 +12,7 @@
 -- ARGV[5]  owner that is given
 -- ARGV[6]  the latter's lease in milliseconds
 -- ARGV[7]  how many connections of this process listen to the wake channel
+-- ARGV[i]  the last five, for queue
 --
 -- Answers -3 when the latter holds the lock, by this execution or by an earlier one of the same command; else -4: the former had
 -- lost it.
@@ -25,6 +27,6 @@ if redis.call('hdel', lock, ARGV[1]) == 0 then
 end
 become(ARGV[5], KEYS[4], tonumber(ARGV[6]))
 if ARGV[2] ~= '' and crowded(ARGV[2], ARGV[3], ARGV[7]) then
-  redis.call(ARGV[2], ARGV[3], ARGV[4])
+  wake(ARGV[2], ARGV[3], ARGV[4])
 end
 return -3

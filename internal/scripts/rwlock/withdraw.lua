@@ -1,16 +1,22 @@
--- withdraw takes back the announcement of a writer that waits no longer, and wakes the readers that it kept out.
+-- withdraw takes back the announcement of a writer that waits no longer, and wakes the readers that it kept out. It follows the preludes
+-- strangers and queue.
 --
--- KEYS[1]  announcements of waiting writers: sorted set of session = deadline
+-- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2]  list of our readers
+-- KEYS[3]  record of strangers
+-- KEYS[4]  announcements of waiting writers: sorted set of session = deadline
+-- KEYS[i]  what queue is about
 -- ARGV[1]  session
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel
+-- ARGV[i]  the last five, for queue
 --
 -- Answers 1, or 0 when nothing was announced.
 
-if redis.call('zrem', KEYS[1], ARGV[1]) == 0 then
+if redis.call('zrem', KEYS[4], ARGV[1]) == 0 then
   return 0
 end
 if ARGV[2] ~= '' then
-  redis.call(ARGV[2], ARGV[3], '1')
+  wake(ARGV[2], ARGV[3], '1')
 end
 return 1
