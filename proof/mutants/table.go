@@ -85,7 +85,7 @@ var mutants = []mutant{
 	{"bca1591: what a late copy of a refused acquisition takes is not undone", []edit{{"internal/counter/seek.go",
 		"\t\tgo c.revoke(try, call, receipt.Sent, s)\n\t\treturn lane.Granted{Again: -1}", "\t\tc.Session.ReturnLane(c.Key, call)\n\t\treturn lane.Granted{Again: -1}"}}, []string{"conservation", "stall"}},
 	{"13571bd: an uncertain release is not carried through", []edit{{"internal/counter/operation.go",
-		"case owed: //", "case false && owed: //"}}, []string{"conservation", "stall", "early latch"}},
+		"case op.owed: //", "case false && op.owed: //"}}, []string{"conservation", "stall", "early latch"}},
 	{"d60bd93: a writer that has left is announced by its last question", []edit{{"internal/baselock/settle.go",
 		"return reply.Held || o.announces }", "return reply.Held }"}}, []string{"stall"}},
 	{"9f10282: a latch that was deleted is taken for one that was counted down", []edit{{"countdownlatch/await.go",
