@@ -195,6 +195,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 		}
 		switch {
 		case b.orders() && reply.Told && p != nil: // it stands behind the others, and is told
+			in.Note(refusal(-1)) // the head has not asked perhaps
 			promise.end(cohort.Claim.End)
 		default:
 			promise.end(cohort.Claim.Yield)
