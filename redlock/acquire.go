@@ -114,15 +114,17 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 		line.Note(last.err)
 	}
 	var (
-		others  time.Time // until when it is left to other processes
-		yielded bool      // they have had the time to ask
+		deaf    time.Time // until when no message has it asked for: it is left to other processes, or the message is our own
+		why     error     // what a waiter knows meanwhile
+		yielded bool      // other processes have had the time to ask
 	)
 	attempt := func(ctx context.Context) (cohort.Verdict, error) {
 		if line.Yields() {
-			others, yielded = time.Now().Add(baselock.YieldFor), true
+			deaf, yielded = time.Now().Add(baselock.YieldFor), true
+			why = errs.Refusal("is left to other processes for a moment")
 		}
-		if left := time.Until(others); left > 0 { // it may have been woken by the message of its own process
-			return cohort.Verdict{Sleep: sleep(left), Found: errs.Refusal("is left to other processes for a moment")}, nil
+		if left := time.Until(deaf); left > 0 {
+			return cohort.Verdict{Sleep: sleep(left), Found: why}, nil
 		}
 		r := c.round(ctx, carried, yielded, time.Now().Before(due))
 		yielded = false
@@ -144,7 +146,11 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 		case time.Since(trouble) >= c.set.OutageFor(false):
 			return cohort.Verdict{}, r.err
 		}
-		return cohort.Verdict{Sleep: pause(), Found: r.err}, nil
+		v := cohort.Verdict{Sleep: pause(), Found: r.err}
+		if r.told { // woken by that message it would make a round like this one, and another, without a pause
+			deaf, why = due, r.err
+		}
+		return v, nil
 	}
 	err = line.Poll(ctx, pause, request, attempt)
 	switch {

@@ -22,6 +22,7 @@ type result struct {
 	err     error
 	broken  bool // too few servers answered, so it is not known whether the lock is held
 	instant bool // asking again cannot help
+	told    bool // the first server was given back, which sends a message to all waiters, also to those of this process
 }
 
 // known is what a round found out before ctx may have cut it off; nil: nothing.
@@ -180,6 +181,7 @@ func (r *round) lost(ctx context.Context, late error) result {
 	came := result{
 		broken:  len(l.nodes)-r.silent < l.need,
 		instant: len(l.nodes)-r.hopeless < l.need,
+		told:    slices.ContainsFunc(r.granted, func(m quorum.Member) bool { return m.Name == l.nodes[0].label }),
 	}
 	outer := quorum.Lost(r.carried)
 	switch {
