@@ -126,6 +126,17 @@ func (k *kit) seats() int64 {
 	return n
 }
 
+// within tells whether so comes true within d.
+func (k *kit) within(d time.Duration, so func() bool) bool {
+	k.Helper()
+	for end := time.Now().Add(d); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
 func TestAReleasePassesTheLockToTheProcessThatHasWaitedLongest(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		first := k.take(k.lock(), k.ctx)
