@@ -18,7 +18,7 @@ const shortPatience = 3 * time.Second
 const longestPatience = 40 * time.Second
 
 // Longest is how long a lock, or a place in its queue, may be taken by a request that is executed after its client died.
-const Longest = longestPatience + time.Second
+const Longest = longestPatience + handed + time.Second
 
 // Draw makes the plan of a seed. Of four plans one has no faults, one few and two many.
 func Draw(seed uint64) Plan {

@@ -18,9 +18,9 @@ func TestALateRequestCountsForItsClientsTerms(t *testing.T) {
 		step string
 		want time.Duration
 	}{
-		{"a long patience", `{"object":0,"way":"fair","patience":40000000000,"lease":2000000000}`, 41 * time.Second},
-		{"a short patience", `{"object":0,"way":"fair","patience":3000000000,"lease":2000000000}`, 4 * time.Second},
-		{"the usual patience", `{"object":0,"way":"fair","lease":2000000000}`, 16 * time.Second},
+		{"a long patience", `{"object":0,"way":"fair","patience":40000000000,"lease":2000000000}`, 51 * time.Second},
+		{"a short patience", `{"object":0,"way":"fair","patience":3000000000,"lease":2000000000}`, 14 * time.Second},
+		{"the usual patience", `{"object":0,"way":"fair","lease":2000000000}`, 26 * time.Second},
 		{"a longer lease", `{"object":0,"way":"fair","patience":3000000000}`, 31 * time.Second},
 		{"another object", `{"object":1,"way":"rlock"}`, 0},
 	} {

@@ -158,20 +158,23 @@ func mode(way string) history.Mode {
 	return history.Exclusive
 }
 
-// longest is how long a hold may outlast its client. A lock that another process passed on has ten seconds at first.
+// handed is how long a lock lasts at first that another process has handed on.
+const handed = 10 * time.Second
+
+// longest is how long a hold may outlast its client.
 func (s Step) longest() history.Time {
 	if s.Way == "semaphore" || s.Way == "add" || s.NoLease {
 		return 0
 	}
-	lease := max(s.Watchdog, 10*time.Second)
+	lease := max(s.Watchdog, handed)
 	switch {
 	case s.Lease > 0:
 		lease = s.Lease
 	case s.Watchdog == 0:
 		lease = 30 * time.Second
 	}
-	if s.Way == "fair" { // a waiter is passed over after as long without a sign of life
-		lease = max(lease, cmp.Or(s.Patience, 15*time.Second))
+	if s.Way == "fair" { // a waiter is passed over after its patience without a sign of life, and may be handed the lock until then
+		lease = max(lease, cmp.Or(s.Patience, 15*time.Second)+handed)
 	}
 	if s.Inner != nil && s.Inner.Lease == 0 && s.Watchdog == 0 { // which is renewed with the outer one's time-out
 		lease = max(lease, 30*time.Second)
