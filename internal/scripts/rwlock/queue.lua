@@ -16,6 +16,7 @@
 -- before. So one that is told in vain, because its process is gone or the message is lost, bars none of those behind it.
 
 local span = 1024
+local abandoned = 600000
 local at = tonumber(ARGV[#ARGV])
 local row, announced = ARGV[#ARGV - 1], KEYS[at + 1]
 if KEYS[at] ~= row then
@@ -82,6 +83,8 @@ local function stand()
   local lasts = redis.pcall('pttl', row)
   if type(lasts) == 'number' and lasts * 4 < ARGV[#ARGV - 3] * 3 then
     redis.pcall('pexpire', row, ARGV[#ARGV - 3])
+    -- One that was told asks at once. Where it came long ago and has not asked yet, its process is gone, or it goes to the end.
+    redis.pcall('zremrangebyscore', row, whole((abandoned - clock()) * span), '(0')
   end
 end
 
