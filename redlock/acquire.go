@@ -114,8 +114,8 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 		line.Note(last.err)
 	}
 	var (
-		deaf    time.Time // until when no message has it asked for: it is left to other processes, or the message is our own
-		why     error     // what a waiter knows meanwhile
+		deaf    time.Time // until when a message makes no round: other processes are to ask, or the message is this waiter's own
+		why     error     // what the waiter says of the lock until then
 		yielded bool      // other processes have had the time to ask
 	)
 	attempt := func(ctx context.Context) (cohort.Verdict, error) {
@@ -147,7 +147,7 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 			return cohort.Verdict{}, r.err
 		}
 		v := cohort.Verdict{Sleep: pause(), Found: r.err}
-		if r.told { // woken by that message it would make a round like this one, and another, without a pause
+		if r.told { // else that message would wake this waiter, round after round, without a pause
 			deaf, why = due, r.err
 		}
 		return v, nil

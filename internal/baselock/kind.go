@@ -52,11 +52,22 @@ type Share struct {
 
 // A Queue is the scripts of a lock with a process queue.
 type Queue struct {
-	Keys    func(key string) []string                                                                       // of the queue, which is the first of them
-	Tells   bool                                                                                            // no process is handed the lock: each is told that it can have it, and asks
-	Orders  bool                                                                                            // with Tells: a release has the candidate of its process stand behind the others, and a message with a zero in front is for outsiders
-	Enqueue func(s Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Answer] // is Acquire for an owner that waits
-	HandOff func(s Subject, turn row.Turn) scripts.Command[row.Release]                                     // is Release for the first in the queue
+	// Keys are the keys that the scripts touch for the queue. The first of them is the queue.
+	Keys func(key string) []string
+
+	// Tells says that no script hands the lock to a process. A script tells the process whose turn it is that it can have the
+	// lock, and the process asks.
+	Tells bool
+
+	// Orders says, of a queue that Tells, that a release puts the candidate of its own process behind those of the others. A
+	// message on the wake channel that begins with a zero is then for listeners outside the queue only.
+	Orders bool
+
+	// Enqueue is Acquire for an owner that stands in the queue when it is refused.
+	Enqueue func(s Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Answer]
+
+	// HandOff is Release for the first in the queue.
+	HandOff func(s Subject, turn row.Turn) scripts.Command[row.Release]
 }
 
 // Tokens are for a lock that issues fencing tokens.

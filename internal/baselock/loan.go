@@ -19,8 +19,8 @@ import (
 // Readers of other processes are kept out meanwhile. So the script comes when the streak is over, by a timer where no call comes; and
 // whenever a command about the reader is needed before: for news, for a re-entry, for a longer lease, for a renewal. It removes the
 // writer's field and adds the reader's. The names of the two fields differ by what follows the owner. No script makes the writer's
-// field anew, so an execution that comes late finds the reader's field, or none. From its first send on it is not known which of the two fields there is:
-// then nothing is handed on locally, and a release removes both.
+// field anew, so an execution that comes late finds the reader's field, or none. From the first send of the script on, this process
+// does not know which of the two fields there is. Then it hands nothing on locally, and a release removes both.
 
 // side is the one on which Redis knows o as a holder.
 func (o *owner) side() *Side {

@@ -33,7 +33,7 @@ func Plain() Kind {
 	}
 }
 
-// NonReentrant returns the kind whose locks are the same but refuse the context of their own hold.
+// NonReentrant returns a copy of the kind k. A lock of that kind refuses a call whose context carries a hold of the lock.
 func (k Kind) NonReentrant() Kind {
 	k.Reentrant = false
 	return k

@@ -262,7 +262,8 @@ func (b *Base) passed(c *cohort.Cohort, message string) {
 		return
 	case p.Looks:
 		c.Wake()
-		if b.orders() && c.Len() == 0 { // no head asks: the release of an owner that holds nothing has the next told
+		// A process without a waiter was told, and does not ask. The release of an owner that holds nothing has the next one told.
+		if b.orders() && c.Len() == 0 {
 			b.dismiss(b.Session.NextOwner())
 		}
 		return

@@ -38,10 +38,10 @@ type lot struct {
 // forOutsiders is for how long nothing is moved once somebody was seen to listen who is not of this library.
 const forOutsiders = 100 * time.Millisecond
 
-// newLot is the lot of those who wait in a cohort. It lives as long as that.
+// newLot makes the lot of a cohort. The cohort keeps it, so both end when the last waiter has left.
 func newLot(line *cohort.Cohort) any { return &lot{line: line} }
 
-// lot is that of the counter, nil when nobody waits.
+// lot is the lot of the counter. It is nil while no call of this process waits.
 func (c *Counter) lot() *lot {
 	if line := c.Session.Cohorts.Find(c.line); line != nil {
 		l, _ := line.Own.(*lot)

@@ -93,8 +93,8 @@ func (c *Counter) fenceWithin(ctx context.Context, call lane.Call, outage time.D
 	return took, err
 }
 
-// inTime is attempt for as long as the server remembers an operation whose number was drawn at that moment. The first send
-// may have come long after it.
+// inTime returns attempt with a limit in time: it fails once the server may have forgotten the operation. The server's memory
+// is as old as the number of the operation, which was drawn at the moment drawn. The first send may have come long after that.
 func inTime(drawn time.Time, attempt func(ctx context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if time.Since(drawn) > settleWithin {

@@ -14,7 +14,7 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// Try asks once for n, with the settings of the call. Those of this process who wait already are not overtaken.
+// Try asks once for n, with the settings of the call. It does not overtake the calls of this process that wait already.
 func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
 	start := time.Now()
 	taken, waited, err := false, false, ctx.Err()

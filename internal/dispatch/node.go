@@ -28,7 +28,7 @@ type node struct {
 
 	mu      sync.Mutex
 	leaders int       // on a trip, or between two
-	limit   int       // of leaders whose trips are no stragglers
+	limit   int       // how many leaders there may be; a leader whose trip is a straggler does not count
 	queue   list.List // the requests that no leader has taken yet; while there are some, the node ticks
 	rtt     minRTT
 	idle    []*worker // parked, the most recently used last

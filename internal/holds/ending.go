@@ -17,10 +17,10 @@ type Ending struct {
 	mu     sync.Mutex
 	cause  error // why it is over; nil while it lasts
 	first  watcher
-	others *audience // nil until somebody else is to be told
+	others *audience // whatever else is told of the end; nil until there is something
 }
 
-// A watcher is a life that is to be told.
+// A watcher is a life of a context, which ends with the hold.
 type watcher struct {
 	life   weak.Pointer[life]
 	pinned *life // the same, if it must not be collected
@@ -39,7 +39,7 @@ func (w watcher) tell(cause error) {
 	runtime.KeepAlive(w.pinned)
 }
 
-// An audience are those to be told beside the first watcher.
+// An audience is all that is told of the end of a hold, but for the first watcher.
 type audience struct {
 	watchers []watcher
 	prune    int                 // length at which those that are over are swept out
