@@ -13,7 +13,7 @@ var (
 
 	leaves = []string{
 		"internal/errs", "internal/settings", "internal/keys", "internal/holds", "internal/cohort", "internal/clock", "internal/jitter", "internal/watchdog",
-		"internal/fairqueue", "internal/raise",
+		"internal/fairqueue", "internal/raise", "internal/registry",
 	}
 
 	edge = []string{
@@ -48,6 +48,7 @@ var table = map[string][]string{
 	"internal/raise":     nil,
 	"internal/watchdog":  {"internal/clock"},
 	"internal/fairqueue": {"internal/clock"},
+	"internal/registry":  nil,
 
 	"internal/outcome":      nil,
 	"internal/scripts":      nil,

@@ -1,0 +1,40 @@
+package registry
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Buckets is over how many indexes the entries are spread, so that they spread over the servers of a cluster.
+const Buckets = 64
+
+// Version is that of the format. A reader ignores what it does not know, so it changes only when old readers would be misled.
+const Version = 1
+
+// The fields of an entry that are not things.
+const (
+	AboutField = "about" // an About, as JSON
+	SeenField  = "seen"  // when the client reported last
+)
+
+// Bucket is the bucket of the client with this uuid: its first byte modulo 64. What is no uuid is in bucket 0.
+func Bucket(uuid string) int {
+	if len(uuid) < 2 {
+		return 0
+	}
+	first, err := strconv.ParseUint(uuid[:2], 16, 8)
+	if err != nil {
+		return 0
+	}
+	return int(first % Buckets)
+}
+
+// Index is the key of a bucket's index, a sorted set of uuids by when their clients reported last. Prefix is that of WithRegistry.
+func Index(prefix string, bucket int) string {
+	return fmt.Sprintf("%sredlatch_clients:{b%02d}", prefix, bucket)
+}
+
+// Entry is the key of the hash of one client. It is in the slot of its index.
+func Entry(prefix, uuid string) string {
+	return fmt.Sprintf("%sredlatch_client:{b%02d}:%s", prefix, Bucket(uuid), uuid)
+}

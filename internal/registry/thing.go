@@ -1,0 +1,87 @@
+package registry
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Thing is what one client has to do with one name of one kind: its holds and its waits.
+type Thing struct {
+	Kind string // as errors and events call it: "lock", "read lock", "semaphore"; it contains no colon
+	Key  string // the name as Redis has it, any bytes
+
+	Holds        int64 // holds of the client, or permits
+	HeldSince    int64 // since when the oldest of them is held; 0 where nothing is
+	Waiters      int64 // calls that wait
+	WaitingSince int64 // since when the oldest of them waits; 0 where none does
+	Waits        int64 // how many waits have ended since the client started
+	Waited       int64 // for how many milliseconds these waited in all
+	Owners       []Owner
+}
+
+// MostOwners is how many owners of one thing a client reports, the oldest ones.
+const MostOwners = 8
+
+// An Owner is one identity that holds a thing.
+type Owner struct {
+	ID    string // the number of "<uuid>:<number>", or the id of a permit; it contains no space, comma or at sign
+	Since int64  // since when it holds
+}
+
+// Owned is the identity in Redis of an owner of the client with this uuid.
+func Owned(uuid string, o Owner) string {
+	if _, err := strconv.ParseInt(o.ID, 10, 64); err == nil && len(o.ID) < 20 {
+		return uuid + ":" + o.ID
+	}
+	return o.ID
+}
+
+const thingPrefix = "t:"
+
+// Field is the field of an entry that has the thing.
+func (t Thing) Field() string { return thingPrefix + t.Kind + ":" + t.Key }
+
+// IsThing tells whether a field of an entry is a thing.
+func IsThing(field string) bool { return strings.HasPrefix(field, thingPrefix) }
+
+// Value is what stands in the field: six numbers and the owners, with commas between.
+func (t Thing) Value() string {
+	owners := make([]string, len(t.Owners))
+	for i, o := range t.Owners {
+		owners[i] = o.ID + "@" + strconv.FormatInt(o.Since, 10)
+	}
+	return fmt.Sprintf("%d,%d,%d,%d,%d,%d,%s",
+		t.Holds, t.HeldSince, t.Waiters, t.WaitingSince, t.Waits, t.Waited, strings.Join(owners, " "))
+}
+
+// ParseThing reads a field of an entry and its value. Anybody may have written them.
+func ParseThing(field, value string) (t Thing, err error) {
+	rest, ok := strings.CutPrefix(field, thingPrefix)
+	if ok {
+		t.Kind, t.Key, ok = strings.Cut(rest, ":")
+	}
+	if !ok || t.Kind == "" || t.Key == "" {
+		return t, fmt.Errorf("the field %q is not t:<kind>:<key>", field)
+	}
+	parts := strings.SplitN(value, ",", 8) // a later version may have more
+	if len(parts) < 7 {
+		return t, fmt.Errorf("the value %q of %q has fewer than seven parts", value, field)
+	}
+	for i, to := range []*int64{&t.Holds, &t.HeldSince, &t.Waiters, &t.WaitingSince, &t.Waits, &t.Waited} {
+		if *to, err = strconv.ParseInt(parts[i], 10, 64); err != nil || *to < 0 {
+			return t, fmt.Errorf("part %d of the value %q of %q is not a number that makes sense", i+1, value, field)
+		}
+	}
+	for _, text := range strings.Fields(parts[6]) {
+		id, since, ok := strings.Cut(text, "@")
+		at, err := strconv.ParseInt(since, 10, 64)
+		if !ok || id == "" || err != nil {
+			return t, fmt.Errorf("the owner %q of %q is not <id>@<since>", text, field)
+		}
+		if len(t.Owners) < MostOwners {
+			t.Owners = append(t.Owners, Owner{id, at})
+		}
+	}
+	return t, nil
+}
