@@ -1,81 +1,60 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/demo"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/duration"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 )
 
-const (
-	urlVariable   = "REDLATCH_URL"
-	workerCommand = "demo-worker" // how the demo starts itself as a worker
-)
-
-const demoHelp = `usage: redlatch demo [flags]
-
-Starts worker processes that share numbered jobs: they take them under a lock, run them inside a semaphore and count
+const demoHelp = `Starts worker processes that share numbered jobs: they take them under a lock, run them inside a semaphore and count
 them off on a latch. One worker is killed while it holds the lock. At the end it is verified, from a journal that the
 workers keep in Redis, that every job was done exactly once and that nobody was where they should not have been. The
 exit code is 0 if all of it holds, 1 if not, and 130 after Ctrl-C.
 
 Without --url and REDLATCH_URL the server is an embedded one, and nothing needs to be installed. On a server of yours
-all keys begin with a random name of this run, have a TTL, and are removed at the end.
+all keys begin with a random name of this run, have a TTL, and are removed at the end. Of the flags of the connection the
+demo heeds --url alone, with redis://, rediss:// or unix://.`
 
-  --workers N    worker processes (4)
-  --jobs N       jobs (24)
-  --permits N    how many workers may run a job at the same time (2)
-  --no-kill      let every worker live
-  --url URL      use a server of yours:
-                   redis://[user:password@]host:port[/database]
-                   rediss://...                                    with TLS
-                   unix://[user:password@]/path/to/socket[?db=1]
-  --timeout D    give up after this time, with its unit: 90s, 2m (60s)
-  --json         print the result as JSON on stdout; progress goes to stderr
-`
+type demoCommand struct {
+	Workers int               `default:"4" placeholder:"N" help:"Worker processes (${default})."`
+	Jobs    int               `default:"24" placeholder:"N" help:"Jobs (${default})."`
+	Permits int               `default:"2" placeholder:"N" help:"How many workers may run a job at the same time (${default})."`
+	Kill    bool              `negatable:"" default:"true" help:"Kill one worker; --no-kill lets every worker live."`
+	Timeout duration.Duration `default:"60s" placeholder:"D" help:"Give up after this time, with its unit: 90s, 2m (${default})."`
+	JSON    bool              `name:"json" help:"Print the result as JSON on stdout, as -o json does; progress goes to stderr."`
+}
 
-func runDemo(c call) int {
-	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
-	config := demo.Config{}
-	flags.IntVar(&config.Workers, "workers", 4, "")
-	flags.IntVar(&config.Jobs, "jobs", 24, "")
-	flags.IntVar(&config.Permits, "permits", 2, "")
-	flags.StringVar(&config.URL, "url", "", "")
-	config.Timeout = time.Minute
-	flags.Func("timeout", "", func(text string) (err error) {
-		config.Timeout, err = duration(text)
-		return err
-	})
-	noKill := flags.Bool("no-kill", false, "")
-	asJSON := flags.Bool("json", false, "")
-	if code, ok := c.parse(flags, func(w io.Writer) { io.WriteString(w, demoHelp) }); !ok {
-		return code
+// Help is the text below the flags.
+func (*demoCommand) Help() string { return demoHelp }
+
+// Run plays the demo.
+func (d *demoCommand) Run(c call) error {
+	config := demo.Config{
+		Workers: d.Workers, Jobs: d.Jobs, Permits: d.Permits, Kill: d.Kill,
+		URL: c.Connect.URL, Timeout: time.Duration(d.Timeout),
 	}
-	config.Kill = !*noKill
-	config.URL = cmp.Or(config.URL, os.Getenv(urlVariable))
 	if err := config.Check(); err != nil {
-		return c.misuse("demo", err.Error())
+		return exit.With(exit.Usage, err)
 	}
 	self, err := os.Executable()
 	if err != nil {
-		fmt.Fprintf(c.stderr, "redlatch demo: cannot find the program to start as workers: %v\n", err)
-		return exitFailed
+		return fmt.Errorf("cannot find the program to start as workers: %w", err)
 	}
-	config.Worker = func() *exec.Cmd { return exec.Command(self, workerCommand) }
+	config.Worker = func() *exec.Cmd { return exec.Command(self, "demo-worker") }
 
+	asJSON := d.JSON || c.Output == "json"
 	out := c.stdout
-	if *asJSON {
+	if asJSON {
 		out = c.stderr
 	}
 	screen := demo.NewScreen(out)
@@ -88,52 +67,39 @@ func runDemo(c call) int {
 	result, err := demo.Run(ctx, config)
 	if result == nil { // else the error is one of its reasons
 		screen.Close()
-		fmt.Fprintf(c.stderr, "redlatch demo: %v\n", err)
 		if ctx.Err() != nil {
-			return exitInterrupted
+			return exit.With(exit.Interrupted, err)
 		}
-		return exitFailed
+		return exit.With(exit.Failed, err)
 	}
 	screen.Result(result)
-	if *asJSON {
+	if asJSON {
 		encoder := json.NewEncoder(c.stdout)
 		encoder.SetIndent("", "  ")
 		if err := encoder.Encode(result); err != nil {
-			fmt.Fprintf(c.stderr, "redlatch demo: cannot write the result: %v\n", err)
-			return exitFailed
+			return fmt.Errorf("cannot write the result: %w", err)
 		}
 	}
 	switch {
 	case result.Interrupted:
-		return exitInterrupted
+		return exit.Silently(exit.Interrupted)
 	case !result.OK || err != nil:
-		return exitFailed
+		return exit.Silently(exit.Failed)
 	default:
-		return exitOK
+		return nil
 	}
 }
 
-// duration is time.ParseDuration with a word on units for a number alone, which is what people give.
-func duration(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if _, bare := strconv.ParseFloat(text, 64); err != nil && bare == nil {
-		return 0, fmt.Errorf("say the unit, as in %ss for seconds or %sm for minutes", text, text)
-	}
-	if err != nil {
-		return 0, errors.New("give a time with its unit, such as 90s or 2m")
-	}
-	return d, nil
-}
+// A demoWorker is one worker process of a demo.
+type demoWorker struct{}
 
-// runWorker is one worker process of a demo. Ctrl-C reaches the whole process group of a terminal; the worker leaves
-// it to the parent, which then stops its workers in order.
-func runWorker(c call) int {
+// Run works until the jobs are done. Ctrl-C reaches the whole process group of a terminal; the worker leaves it to the
+// parent, which then stops its workers in order.
+func (*demoWorker) Run(c call) error {
 	signal.Ignore(os.Interrupt)
-	if err := demo.Work(c.stdin); err != nil {
-		if !errors.Is(err, demo.ErrStopped) {
-			fmt.Fprintln(c.stderr, err)
-		}
-		return exitFailed
+	err := demo.Work(c.stdin)
+	if errors.Is(err, demo.ErrStopped) {
+		return exit.Silently(exit.Failed)
 	}
-	return exitOK
+	return err
 }

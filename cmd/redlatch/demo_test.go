@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/demo"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -178,7 +179,7 @@ func TestTheDemoEndsWhenAllWorkersAreKilled(t *testing.T) {
 		require.NoError(t, worker.Kill())
 	}
 	code, result := r.wait()
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, exit.Failed, code)
 	require.Equal(t, 2, result.Numbers.Died)
 	require.Contains(t, strings.Join(result.Reasons, "\n"), "every job done exactly once")
 	require.Empty(t, left(t, srv))

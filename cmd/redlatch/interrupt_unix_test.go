@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -24,7 +25,7 @@ func TestCtrlCStopsTheWorkersAndLeavesNoKey(t *testing.T) {
 			r.until(moment)
 			require.NoError(t, syscall.Kill(-r.cmd.Process.Pid, syscall.SIGINT))
 			code, result := r.wait()
-			require.Equal(t, exitInterrupted, code)
+			require.Equal(t, exit.Interrupted, code)
 			require.True(t, result.Interrupted)
 			require.False(t, result.OK)
 			require.Empty(t, left(t, srv), moment)
@@ -38,7 +39,7 @@ func TestSIGTERMIsAnInterruptToo(t *testing.T) {
 	r.until("start latch")
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
 	code, result := r.wait()
-	require.Equal(t, exitInterrupted, code)
+	require.Equal(t, exit.Interrupted, code)
 	require.True(t, result.Interrupted)
 	require.Empty(t, left(t, srv))
 }
@@ -58,7 +59,7 @@ func TestCtrlCEndsTheWaitForASilentServer(t *testing.T) {
 	defer conn.Close()
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	require.Error(t, cmd.Wait())
-	require.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
+	require.Equal(t, exit.Interrupted, cmd.ProcessState.ExitCode())
 	require.Empty(t, stdout.String())
 	require.Equal(t, "redlatch demo: interrupted before the server "+listener.Addr().String()+" answered\n", stderr.String())
 }

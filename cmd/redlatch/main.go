@@ -1,90 +1,135 @@
-// Command redlatch shows the locks, semaphores and latches of package redlatch at work.
-//
-//	redlatch demo    worker processes share jobs under a lock, a semaphore and latches, and one of them is killed
+// Command redlatch puts the locks of package redlatch at the service of shells and of the people who watch over them.
 //
 // "redlatch --help" lists the commands, "redlatch <command> --help" the flags of one.
+//
+// # How to add a command
+//
+// A command is a struct in a file of its own, named after it, with three things:
+//
+//	type lsCommand struct {
+//		Long bool   `short:"l" help:"Show owners too."` // flags and arguments, as package kong reads them
+//		Name string `arg:"" help:"Name of the lock."`
+//	}
+//
+//	func (*lsCommand) Help() string { return lsHelp } // the text below the flags; may be left out
+//
+//	func (l *lsCommand) Run(c call) error {
+//		client, err := c.Connect.Open()
+//		...
+//	}
+//
+// and one field in commandLine below. Run hands the work to a package internal/ls, which knows nothing of kong. It returns
+// an error instead of printing one; package exit finds its code, and exit.With gives it another. What the command finds out
+// goes to c.stdout, as a table or as JSON (c.Output), everything else to c.stderr.
 package main
 
 import (
 	"cmp"
-	"flag"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 
+	"github.com/alecthomas/kong"
 	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 )
 
-// Exit codes, the same for every command.
-const (
-	exitOK          = 0
-	exitFailed      = 1   // it did not work, or what was to be shown is not so
-	exitUsage       = 2   // the command line makes no sense; nothing was done
-	exitInterrupted = 130 // ended by Ctrl-C or SIGTERM, after cleaning up
-)
+// commandLine is everything that can be written behind "redlatch".
+type commandLine struct {
+	Shared
 
-// A command is one word after "redlatch". Each has a file of its own and its line in the table.
-type command struct {
-	name    string
-	summary string
-	hidden  bool // started by other commands, not by people
-	run     func(c call) int
+	Demo demoCommand `cmd:"" help:"Worker processes share jobs, one is killed, and what happened is verified."`
+
+	// Started by other commands, not by people.
+	DemoWorker demoWorker `cmd:"" hidden:"" name:"demo-worker"`
+}
+
+// Shared are the flags of all commands.
+type Shared struct {
+	Connect connect.Flags    `embed:""`
+	Output  string           `short:"o" enum:"table,json" default:"table" help:"How results are printed: table or json."`
+	Version kong.VersionFlag `help:"Show the version and quit."`
 }
 
 // A call is one use of a command.
 type call struct {
-	args           []string // behind the command's name
+	Shared
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
-var commands = []command{
-	{name: "demo", summary: "worker processes share jobs, one is killed, and what happened is verified", run: runDemo},
-	{name: workerCommand, hidden: true, run: runWorker},
-}
+const description = "Locks, semaphores and latches on Redis."
 
 func main() {
-	os.Exit(run(call{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}))
+	os.Exit(run(os.Args[1:], call{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}))
 }
 
-func run(c call) int {
+func run(args []string, c call) int {
 	logging.Disable() // of go-redis, to stderr and across whatever a command draws; commands report their own errors
-	if len(c.args) == 0 {
-		usage(c.stderr)
-		return exitUsage
+	var line commandLine
+	shown := false // the help or the version, after which nothing is to be done
+	parser := kong.Must(&line,
+		kong.Name("redlatch"),
+		kong.Description(description),
+		kong.Writers(c.stdout, c.stderr),
+		kong.Exit(func(int) { shown = true }),
+		kong.Vars{"version": version()},
+		kong.ExplicitGroups([]kong.Group{{Key: "connection", Title: "Connection:"}}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, FlagsLast: true, WrapUpperBound: 110}),
+	)
+	if len(args) == 0 {
+		parser.Stdout = c.stderr
+		_, _ = parser.Parse([]string{"--help"}) // which is not a command, and the help is shown
+		return exit.Usage
 	}
-	name := c.args[0]
-	c.args = c.args[1:]
-	switch name {
-	case "help", "-h", "-help", "--help":
-		if len(c.args) == 0 {
-			usage(c.stdout)
-			return exitOK
+	parsed, err := parser.Parse(translate(args))
+	if shown {
+		return exit.OK
+	}
+	if err != nil {
+		fmt.Fprintf(c.stderr, "redlatch: %v; \"redlatch %s--help\" shows what can be given\n", err, misused(err))
+		return exit.Usage
+	}
+	c.Shared = line.Shared
+	err = parsed.Run(c)
+	if own := new(exit.Error); err != nil && !(errors.As(err, &own) && own.Err == nil) {
+		hint := ""
+		name, _, _ := strings.Cut(parsed.Command(), " ")
+		if exit.Code(err) == exit.Usage {
+			hint = fmt.Sprintf("; \"redlatch %s --help\" shows the flags", name)
 		}
-		name, c.args = c.args[0], []string{"--help"} // "redlatch help demo"
-	case "version", "-version", "--version":
-		fmt.Fprintln(c.stdout, version())
-		return exitOK
+		fmt.Fprintf(c.stderr, "redlatch %s: %v%s\n", name, err, hint)
 	}
-	i := slices.IndexFunc(commands, func(k command) bool { return k.name == name })
-	if i < 0 {
-		fmt.Fprintf(c.stderr, "redlatch: there is no command %q; \"redlatch --help\" lists them\n", name)
-		return exitUsage
-	}
-	return commands[i].run(c)
+	return exit.Code(err)
 }
 
-func usage(w io.Writer) {
-	fmt.Fprint(w, "redlatch: locks, semaphores and latches on Redis\n\nusage: redlatch <command> [flags]\n\n")
-	for _, k := range commands {
-		if !k.hidden {
-			fmt.Fprintf(w, "  %-8s %s\n", k.name, k.summary)
-		}
+// translate turns "help demo", "version" and the same with one dash into the flags that mean them.
+func translate(args []string) []string {
+	switch args[0] {
+	case "help", "-help":
+		return append(args[1:len(args):len(args)], "--help")
+	case "version", "-version":
+		return []string{"--version"}
 	}
-	fmt.Fprint(w, "\n\"redlatch <command> --help\" shows the flags of a command, \"redlatch --version\" the version.\n")
+	return args
+}
+
+// misused is the command that an error of the parser is about, with a space behind it, or nothing.
+func misused(err error) string {
+	var wrong *kong.ParseError
+	if !errors.As(err, &wrong) || wrong.Context == nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(wrong.Context.Command(), " ")
+	if name == "" {
+		return ""
+	}
+	return name + " "
 }
 
 // version is that of the module, of the client library and of Go, as the binary knows them. A build in a clone knows its
@@ -106,25 +151,4 @@ func version() string {
 		}
 	}
 	return text + ", " + info.GoVersion
-}
-
-// parse reads the flags of a command that takes nothing else. When it answers false the command ends with the code.
-func (c call) parse(flags *flag.FlagSet, help func(w io.Writer)) (code int, ok bool) {
-	flags.SetOutput(io.Discard) // the package would print all flags below every mistake
-	err := flags.Parse(c.args)
-	switch {
-	case err == flag.ErrHelp:
-		help(c.stdout)
-		return exitOK, false
-	case err != nil:
-		return c.misuse(flags.Name(), err.Error()), false
-	case flags.NArg() > 0:
-		return c.misuse(flags.Name(), fmt.Sprintf("%q is not a flag, and nothing else is expected", flags.Arg(0))), false
-	}
-	return exitOK, true
-}
-
-func (c call) misuse(name, what string) int {
-	fmt.Fprintf(c.stderr, "redlatch %s: %s; \"redlatch %s --help\" shows the flags\n", name, what, name)
-	return exitUsage
 }

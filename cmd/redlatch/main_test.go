@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -19,7 +20,7 @@ var binary string
 
 // TestMain is redistest.Main with a folder to remove at the end.
 func TestMain(m *testing.M) {
-	os.Unsetenv(urlVariable) // what the user has set is not for these tests
+	os.Unsetenv(connect.URLVariable) // what the user has set is not for these tests
 	os.Exit(test(m))
 }
 

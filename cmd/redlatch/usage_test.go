@@ -8,13 +8,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/demo"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 )
 
 // use runs the command inside the test.
 func use(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = run(call{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &err})
+	code = run(args, call{stdin: strings.NewReader(""), stdout: &out, stderr: &err})
 	return code, out.String(), err.String()
 }
 
@@ -22,15 +24,15 @@ func TestUsageIsShownWhereItWasAskedFor(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"-h"}, {"help"}} {
 		code, stdout, stderr := use(args...)
 		require.Zero(t, code)
-		require.Contains(t, stdout, "usage: redlatch <command>")
+		require.Contains(t, stdout, "Usage: redlatch <command>")
 		require.Contains(t, stdout, "demo")
-		require.NotContains(t, stdout, workerCommand, "nobody starts it by hand")
+		require.NotContains(t, stdout, "demo-worker", "nobody starts it by hand")
 		require.Empty(t, stderr)
 	}
 	for _, args := range [][]string{{"demo", "--help"}, {"demo", "-h"}, {"help", "demo"}} {
 		code, stdout, stderr := use(args...)
 		require.Zero(t, code)
-		require.Contains(t, stdout, "usage: redlatch demo")
+		require.Contains(t, stdout, "Usage: redlatch demo")
 		require.Empty(t, stderr)
 	}
 }
@@ -72,24 +74,26 @@ func TestMisuseIsToldInOneLine(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"dmeo"}, `no command "dmeo"`},
-		{[]string{"help", "dmeo"}, `no command "dmeo"`},
-		{[]string{"demo", "now"}, `"now" is not a flag`},
-		{[]string{"demo", "--worker", "3"}, "-worker"},
+		{[]string{"dmeo"}, `did you mean "demo"?`},
+		{[]string{"help", "dmeo"}, `did you mean "demo"?`},
+		{[]string{"demo", "now"}, "unexpected argument now"},
+		{[]string{"demo", "--worker", "3"}, `did you mean "--workers"?`},
 		{[]string{"demo", "--workers", "many"}, `"many"`},
 		{[]string{"demo", "--workers", "0"}, "--workers 0: give a number from 1 to 64"},
 		{[]string{"demo", "--workers", "1"}, "--no-kill"},
-		{[]string{"demo", "--jobs", "-1"}, "--jobs -1"},
+		{[]string{"demo", "--jobs=-1"}, "--jobs -1:"},
 		{[]string{"demo", "--permits", "0"}, "--permits 0"},
 		{[]string{"demo", "--timeout", "10"}, "say the unit, as in 10s for seconds or 10m for minutes"},
 		{[]string{"demo", "--timeout", "soon"}, "give a time with its unit, such as 90s or 2m"},
 		{[]string{"demo", "--timeout", "10ms"}, "--timeout 10ms"},
 		{[]string{"demo", "--url", "http://:secret@localhost"}, "redis://"},
+		{[]string{"demo", "--password=secret"}, "unknown flag --password"},
+		{[]string{"demo", "-o", "yaml"}, `"table","json"`},
 	}
 	for _, test := range tests {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			code, stdout, stderr := use(test.args...)
-			require.Equal(t, exitUsage, code)
+			require.Equal(t, exit.Usage, code)
 			require.Empty(t, stdout)
 			require.Contains(t, stderr, test.says)
 			require.Contains(t, stderr, "--help")
@@ -98,23 +102,23 @@ func TestMisuseIsToldInOneLine(t *testing.T) {
 		})
 	}
 	code, stdout, stderr := use()
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, exit.Usage, code)
 	require.Empty(t, stdout)
-	require.Contains(t, stderr, "usage: redlatch <command>")
+	require.Contains(t, stderr, "Usage: redlatch <command>")
 }
 
 func TestTheURLOfTheEnvironmentIsUsedAndTheFlagWins(t *testing.T) {
-	t.Setenv(urlVariable, "redis://127.0.0.1:1")
+	t.Setenv(connect.URLVariable, "redis://127.0.0.1:1")
 	code, _, stderr := use("demo")
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, exit.Failed, code)
 	require.Contains(t, stderr, "127.0.0.1:1:")
 
 	code, _, stderr = use("demo", "--url", "redis://127.0.0.1:2")
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, exit.Failed, code)
 	require.Contains(t, stderr, "127.0.0.1:2:")
 
-	t.Setenv(urlVariable, "localhost")
+	t.Setenv(connect.URLVariable, "localhost")
 	code, _, stderr = use("demo")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, exit.Usage, code)
 	require.Contains(t, stderr, "REDLATCH_URL: give redis://")
 }

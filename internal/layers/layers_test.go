@@ -149,6 +149,9 @@ func refuse(folder string, may []string, imported string) string {
 	if folder == "internal/clock" && imported == "golang.org/x/sys/unix" {
 		return "" // macOS tells how long it slept by libSystem alone, which nothing else reaches without cgo
 	}
+	if strings.HasPrefix(folder, "cmd/") && slices.Contains(commandModules, imported) {
+		return ""
+	}
 	if !testSupport && slices.ContainsFunc(testModules, func(m string) bool { return strings.HasPrefix(imported, m) }) {
 		return "that is for tests only"
 	}
@@ -223,6 +226,8 @@ func TestEachRuleIsEnforced(t *testing.T) {
 		"no comment":                 {"rlock/x.go", "package x\n", "no package comment"},
 		"a comment in a test":        {"rlock/x_test.go", "// Package x is.\npackage x\n", ""},
 		"the demo's server":          {"cmd/redlatch/internal/demo/x.go", imports(miniredis + "v2"), ""},
+		"the command's flags":        {"cmd/redlatch/x.go", imports("github.com/alecthomas/kong"), ""},
+		"the command's elsewhere":    {"rlock/x.go", imports("github.com/alecthomas/kong"), "very good reason"},
 		"a drawer":                   {"cmd/util/x.go", "// Package util is.\npackage util\n", "named after nothing"},
 		"a long file":                {"rlock/x.go", imports("fmt") + long, "does not say why"},
 		"a long file that says why":  {"rlock/x.go", imports("fmt") + long + "// This file is long because of a table.\n", ""},

@@ -132,6 +132,10 @@ var (
 	// codeModules is what the library itself may import. Each is a line in the go.mod of every program that uses it.
 	codeModules = []string{redisClient, "github.com/cenkalti/backoff/", "golang.org/x/sync/"}
 
+	// commandModules is what the command may import beyond that. No package of the library does, so they are linked into the
+	// command alone.
+	commandModules = []string{"github.com/alecthomas/kong", "golang.org/x/sys/unix"}
+
 	demo     = "cmd/redlatch/internal/demo" // shows the library to people who have no server, and brings one along
 	embedded = "examples/internal/connect"  // so do the examples
 )

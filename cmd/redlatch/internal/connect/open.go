@@ -1,0 +1,110 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+)
+
+const defaultURL = "redis://127.0.0.1:6379"
+
+// Open makes a client and sends nothing.
+func (f Flags) Open() (redis.UniversalClient, error) {
+	client, err := f.open()
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	return client, nil
+}
+
+func (f Flags) open() (redis.UniversalClient, error) {
+	t, err := parse(cmp.Or(f.URL, defaultURL))
+	if err != nil {
+		return nil, err
+	}
+	password, err := f.password()
+	if err != nil {
+		return nil, err
+	}
+	config, err := f.tls(t)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case t.cluster != nil:
+		o := t.cluster
+		o.Password, o.TLSConfig = cmp.Or(password, o.Password), config
+		return redis.NewClusterClient(o), nil
+	case t.sentinel != nil:
+		o := t.sentinel
+		o.Password, o.TLSConfig = cmp.Or(password, o.Password), config
+		return redis.NewFailoverClient(o), nil
+	default:
+		o := t.single
+		o.Password, o.TLSConfig = cmp.Or(password, o.Password), config
+		return redis.NewClient(o), nil
+	}
+}
+
+// Where is the server as people may see it, without user and password.
+func (f Flags) Where() string {
+	t, err := parse(cmp.Or(f.URL, defaultURL))
+	if err != nil {
+		return "the server"
+	}
+	return strings.Join(t.addrs(), ",")
+}
+
+// password is that of the file or of the environment; empty leaves that of the URL.
+func (f Flags) password() (string, error) {
+	if f.PasswordFile == "" {
+		return os.Getenv(PasswordVariable), nil
+	}
+	text, err := os.ReadFile(f.PasswordFile)
+	if err != nil {
+		return "", fmt.Errorf("--password-file: %w", err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	line = strings.TrimSuffix(line, "\r")
+	if line == "" {
+		return "", fmt.Errorf("--password-file: the first line of %s is empty", f.PasswordFile)
+	}
+	return line, nil
+}
+
+// Ping asks the server for a sign of life, and ends with ctx even if the client does not.
+func Ping(ctx context.Context, client redis.UniversalClient) error {
+	answer := make(chan error, 1)
+	go func() { answer <- client.Ping(ctx).Err() }()
+	var err error
+	select {
+	case err = <-answer:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	var refusal redis.Error
+	switch {
+	case err == nil, redis.IsAuthError(err), redis.IsPermissionError(err):
+		return err
+	case errors.As(err, &refusal) || !errors.Is(err, context.Canceled):
+		return exit.With(exit.Unavailable, err)
+	}
+	return err
+}
+
+func (f Flags) tls(t *target) (*tls.Config, error) {
+	wanted := f.TLS || t.tls || f.TLSCA != "" || f.TLSCert != "" || f.TLSKey != "" || f.TLSName != "" || f.TLSInsecure
+	if !wanted {
+		return nil, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.TLSName, InsecureSkipVerify: f.TLSInsecure || t.unverified}
+	return config, f.certificates(config)
+}
