@@ -81,7 +81,9 @@ var table = map[string][]string{
 	"multilock": all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":   all(primitive(), []string{"internal/quorum"}),
 
-	"cmd/...":      all(leaves, edge, front, primitives, composites),
+	"fleet": all(front, hidden, primitives, []string{"internal/keys", "internal/registry", "internal/errs", "internal/outcome", "internal/delivery"}),
+
+	"cmd/...":      all(leaves, edge, front, primitives, composites, []string{"fleet"}),
 	"examples/...": all(front, primitives, composites), // what a user has
 	"examples":     nil,                                // only its tests have code
 	"interop":      all(front, primitives, composites), // only its tests have code

@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // Buckets is over how many indexes the entries are spread, so that they spread over the servers of a cluster.
@@ -37,4 +38,10 @@ func Index(prefix string, bucket int) string {
 // Entry is the key of the hash of one client. It is in the slot of its index.
 func Entry(prefix, uuid string) string {
 	return fmt.Sprintf("%sredlatch_client:{b%02d}:%s", prefix, Bucket(uuid), uuid)
+}
+
+// Interval is how often a client reports that has bucketSize clients in its bucket: not more often than every five seconds, and
+// so that all clients together report a thousand times a second at most.
+func Interval(bucketSize int) time.Duration {
+	return max(5*time.Second, time.Duration(bucketSize)*Buckets*time.Millisecond)
 }

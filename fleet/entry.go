@@ -1,0 +1,202 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/registry"
+)
+
+// entries are what has been read of the registry.
+type entries struct {
+	clients    map[string]*Client
+	clocks     clocks
+	unreadable []Unreadable
+}
+
+// of is the client with this uuid, nil if it has no entry.
+func (e *entries) of(id string) *Client { return e.clients[id] }
+
+// sorted are the clients in the order of their hosts, programs and uuids.
+func (e *entries) sorted() []*Client {
+	return slices.SortedFunc(maps.Values(e.clients), func(a, b *Client) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Program, b.Program), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+func (e *entries) bad(key, field, reason string) {
+	e.unreadable = append(e.unreadable, Unreadable{key, field, reason})
+}
+
+// Clients returns all clients that have an entry in the registry, in the order of their hosts, programs and uuids, with everything
+// that they hold and wait for. One entry that makes no sense is left out; [List] says which.
+func Clients(ctx context.Context, client redlatch.Client, opts ...Option) ([]Client, error) {
+	all, err := readEntries(ctx, client, optionsOf(opts), everything)
+	if err != nil {
+		return nil, err
+	}
+	clients := []Client{}
+	for _, c := range all.sorted() {
+		clients = append(clients, *c)
+	}
+	return clients, nil
+}
+
+// A reading reads the fields of the entries of some clients.
+type reading func(ctx context.Context, client redlatch.Client, prefix string, all *entries, members []member) error
+
+// readEntries finds the clients by the indexes and reads their entries.
+func readEntries(ctx context.Context, client redlatch.Client, o options, read reading) (*entries, error) {
+	clocks, err := readClocks(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	all := &entries{clients: map[string]*Client{}, clocks: clocks}
+	members, err := all.members(ctx, client, o.prefix)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range members {
+		members[i].now = clocks.at(ctx, registry.Index(o.prefix, m.bucket))
+	}
+	if err := read(ctx, client, o.prefix, all, members); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// A member is one client that an index names.
+type member struct {
+	id       string
+	bucket   int
+	interval time.Duration
+	now      time.Time // by the clock of the server that has the bucket
+}
+
+// perScan is how many elements one step of a scan is about.
+const perScan = 500
+
+// members are those of all indexes. A sorted set is scanned, for its order changes while it is read.
+func (e *entries) members(ctx context.Context, client redlatch.Client, prefix string) (members []member, err error) {
+	type index struct {
+		bucket int
+		cursor uint64
+		cmd    *redis.ScanCmd
+	}
+	var open []*index
+	for bucket := range registry.Buckets {
+		open = append(open, &index{bucket: bucket})
+	}
+	found := map[string]bool{}
+	refused := map[string][]string{} // indexes by what the server says
+	var sizes [registry.Buckets]int
+	for len(open) > 0 {
+		err := ask(ctx, client, open, func(pipe redis.Pipeliner, i *index) {
+			i.cmd = pipe.ZScan(ctx, registry.Index(prefix, i.bucket), i.cursor, "", perScan)
+		})
+		if err != nil {
+			return nil, err
+		}
+		open = slices.DeleteFunc(open, func(i *index) bool {
+			page, cursor, err := i.cmd.Result()
+			if err != nil {
+				refused[err.Error()] = append(refused[err.Error()], registry.Index(prefix, i.bucket))
+				return true
+			}
+			for n := 0; n+1 < len(page); n += 2 {
+				id := page[n]
+				if found[id] {
+					continue
+				}
+				found[id] = true
+				if sizes[i.bucket]++; !isUUID.MatchString(id) || registry.Bucket(id) != i.bucket {
+					e.bad(registry.Index(prefix, i.bucket), id, "is not the uuid of a client of this bucket")
+					continue
+				}
+				members = append(members, member{id: id, bucket: i.bucket})
+			}
+			i.cursor = cursor
+			return cursor == 0
+		})
+	}
+	for _, said := range slices.Sorted(maps.Keys(refused)) {
+		indexes, also := refused[said], ""
+		if len(indexes) > 1 {
+			also = fmt.Sprintf(" (also of %d others)", len(indexes)-1)
+		}
+		e.bad(indexes[0], "", said+also)
+	}
+	for i, m := range members {
+		members[i].interval = registry.Interval(sizes[m.bucket])
+	}
+	return members, nil
+}
+
+// concerning reads of each entry who the client is and what it says about one object.
+func concerning(kinds []Kind, key string) reading {
+	fields := []string{registry.AboutField, registry.SeenField}
+	for _, kind := range kinds {
+		fields = append(fields, registry.Thing{Kind: string(kind), Key: key}.Field())
+	}
+	return func(ctx context.Context, client redlatch.Client, prefix string, all *entries, members []member) error {
+		cmds := make(map[string]*redis.SliceCmd, len(members))
+		err := ask(ctx, client, members, func(pipe redis.Pipeliner, m member) {
+			cmds[m.id] = pipe.HMGet(ctx, registry.Entry(prefix, m.id), fields...)
+		})
+		for _, m := range members {
+			if cmd := cmds[m.id]; cmd != nil && err == nil {
+				read := map[string]string{}
+				for i, value := range cmd.Val() {
+					if text, ok := value.(string); ok {
+						read[fields[i]] = text
+					}
+				}
+				all.add(registry.Entry(prefix, m.id), m, read, cmd.Err())
+			}
+		}
+		return err
+	}
+}
+
+// add takes what was read of one entry. One without a field has ended since the index was read, or before.
+func (e *entries) add(key string, m member, fields map[string]string, err error) {
+	switch {
+	case err != nil:
+		e.bad(key, "", err.Error())
+		return
+	case len(fields) == 0:
+		return
+	}
+	about, err := registry.ParseAbout(fields[registry.AboutField])
+	if err != nil {
+		e.bad(key, registry.AboutField, err.Error())
+		return
+	}
+	seen, err := strconv.ParseInt(fields[registry.SeenField], 10, 64)
+	if err != nil {
+		e.bad(key, registry.SeenField, fmt.Sprintf("%q is not a time", short(fields[registry.SeenField])))
+		return
+	}
+	c := newClient(m.id, about, seen, m.now)
+	c.Interval = m.interval
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if !registry.IsThing(field) {
+			continue
+		}
+		thing, err := registry.ParseThing(field, fields[field])
+		if err != nil {
+			e.bad(key, field, short(err.Error()))
+			continue
+		}
+		c.Uses = append(c.Uses, newUse(m.id, thing))
+	}
+	e.clients[m.id] = c
+}

@@ -1,0 +1,133 @@
+package fleet_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fleet"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/registry"
+)
+
+func TestClientsSayWhatTheyUse(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, prefix := srv.Client(t), srv.Key(t, "tenant")+":"
+		about := webAbout
+		about.Started, about.Runtime, about.Client, about.Instance = 1700000000000, "go1.26", "go-redis v9", "abc"
+		enter(t, client, prefix, ours, 2*time.Second, about, registry.Thing{
+			Kind: "lock", Key: "a:b c\x00\xff", Holds: 2, HeldSince: 5, Waiters: 3, WaitingSince: 6, Waits: 7, Waited: 8,
+			Owners: []registry.Owner{{ID: "7", Since: 5}, {ID: "-8", Since: 6}}})
+		enter(t, client, prefix, other, 0, registry.About{Version: 1, Host: "web-1"})
+		enter(t, client, "", java, 0, registry.About{Version: 1, Host: "elsewhere"})
+		clients, err := fleet.Clients(t.Context(), client, fleet.WithRegistry(prefix))
+		require.NoError(t, err)
+		require.Len(t, clients, 2)
+		require.Equal(t, "web-1", clients[0].Host)
+		c := clients[1]
+		require.InDelta(t, 2*time.Second, c.LastSeen, float64(time.Second))
+		c.LastSeen = 0
+		require.Equal(t, fleet.Client{
+			ID: ours, Seen: c.Seen, Interval: 5 * time.Second, Host: "web-3", PID: 17, Program: "billing", Label: "blue", Instance: "abc",
+			Started: time.UnixMilli(1700000000000), Language: "go", Library: "redlatch v1.0.0", Runtime: "go1.26", Driver: "go-redis v9",
+			Timeout: 30 * time.Second,
+			Uses: []fleet.Use{{
+				Kind: fleet.Lock, Key: "a:b c\x00\xff", Holds: 2, HeldSince: time.UnixMilli(5), Waiters: 3, WaitingSince: time.UnixMilli(6),
+				Waits: 7, Waited: 8 * time.Millisecond,
+				Owners: []fleet.Owner{{ID: ours + ":7", Since: time.UnixMilli(5)}, {ID: ours + ":-8", Since: time.UnixMilli(6)}},
+			}},
+		}, c)
+	})
+}
+
+func TestALargeEntryIsReadInSteps(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, prefix := srv.Client(t), srv.Key(t, "tenant")+":"
+		var things []registry.Thing
+		for i := range 3000 {
+			things = append(things, registry.Thing{Kind: "lock", Key: fmt.Sprintf("lock:%04d", i), Holds: 1, HeldSince: 5})
+		}
+		enter(t, client, prefix, ours, 0, webAbout, things...)
+		clients, err := fleet.Clients(t.Context(), client, fleet.WithRegistry(prefix))
+		require.NoError(t, err)
+		require.Len(t, clients[0].Uses, 3000)
+		require.Equal(t, "lock:0000", clients[0].Uses[0].Key)
+		if srv.Real {
+			require.Greater(t, srv.CommandStats(t)["hscan"], int64(3))
+		}
+	})
+}
+
+func TestAnEntryThatMakesNoSenseIsToldAndHidesNoOther(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, prefix, name := srv.Client(t), srv.Key(t, "tenant")+":", srv.Key(t, "lock")
+		ctx := t.Context()
+		enter(t, client, prefix, ours, 0, webAbout, registry.Thing{Kind: "lock", Key: name, Waiters: 1, WaitingSince: 5})
+		bad := func(id string) string {
+			require.NoError(t, client.ZAdd(ctx, registry.Index(prefix, registry.Bucket(id)), redis.Z{Member: id, Score: 1}).Err())
+			return registry.Entry(prefix, id)
+		}
+		require.NoError(t, client.RPush(ctx, bad(clientID(1)), "x").Err())                       // no hash
+		require.NoError(t, client.HSet(ctx, bad(clientID(2)), "about", "[]", "seen", 1).Err())   // no object
+		require.NoError(t, client.HSet(ctx, bad(clientID(3)), "about", "{}", "seen", "x").Err()) // no time
+		require.NoError(t, client.HSet(ctx, bad(clientID(4)), "about", "{}").Err())              // none at all
+		require.NoError(t, client.HSet(ctx, bad(clientID(5)), "about", "{}", "seen", "9223372036854775807", "t:lock:"+name, "1,1", "t:lock:other", "1,9223372036854775807,1,9223372036854775807,0,9223372036854775807,7@9223372036854775807").Err())
+		require.NoError(t, client.ZAdd(ctx, registry.Index(prefix, 0), redis.Z{Member: "\x1b[2J", Score: 1}, redis.Z{Member: clientID(7), Score: 1}).Err())
+		require.NoError(t, client.Set(ctx, registry.Index(prefix, 63), "x", 0).Err()) // an index that is none
+		bad(clientID(6))                                                              // gone: that is no mistake
+
+		clients, err := fleet.Clients(ctx, client, fleet.WithRegistry(prefix))
+		require.NoError(t, err)
+		require.Len(t, clients, 2)
+		for _, c := range clients {
+			require.False(t, c.Seen.Year() > 9999)
+			require.GreaterOrEqual(t, c.LastSeen, time.Duration(0))
+		}
+
+		o := get(t, client, fleet.Lock, name, fleet.WithRegistry(prefix))
+		require.Len(t, o.Waiting.Processes, 1)
+		require.Equal(t, "web-3 billing pid 17 (blue)", o.Waiting.Processes[0].Who())
+		require.Len(t, o.Unreadable, 8)
+		text := fmt.Sprint(o.Unreadable)
+		require.Contains(t, text, "WRONGTYPE")
+		require.Contains(t, text, `\x1b[2J`)
+		require.NotContains(t, text, "\x1b")
+	})
+}
+
+func TestARefusedRegistryHidesNoHolder(t *testing.T) {
+	srv := redistest.Real(t)
+	client, name := srv.Client(t), srv.Key(t, "lock")
+	require.NoError(t, client.HSet(t.Context(), name, java+":42", 1).Err())
+	user := srv.User(t, "resetkeys", "~"+name, "%R~*"+name+"*")
+	o, err := fleet.Get(t.Context(), user, fleet.Lock, name)
+	require.NoError(t, err)
+	require.Equal(t, []string{"Redisson client " + java + "  1"}, holders(o))
+	require.Len(t, o.Unreadable, 1)
+	require.Contains(t, o.Unreadable[0].Reason, "NOPERM")
+}
+
+func TestAServerThatIsGoneIsUnavailable(t *testing.T) {
+	srv := redistest.Process(t)
+	client := srv.Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
+	srv.Kill()
+	_, err := fleet.Get(t.Context(), client, fleet.Lock, "x")
+	require.ErrorIs(t, err, redlatch.ErrUnavailable)
+	_, err = fleet.Clients(t.Context(), client)
+	require.ErrorIs(t, err, redlatch.ErrUnavailable)
+}
+
+func TestAPasswordThatIsWrongIsAnError(t *testing.T) {
+	srv := redistest.Process(t)
+	require.NoError(t, srv.Client(t).ConfigSet(t.Context(), "requirepass", "secret").Err())
+	client := srv.Client(t)
+	_, err := fleet.Clients(t.Context(), client)
+	require.ErrorContains(t, err, "NOAUTH")
+	client = srv.Client(t, func(o *redis.Options) { o.Password = "wrong" })
+	_, err = fleet.Clients(t.Context(), client)
+	require.ErrorContains(t, err, "WRONGPASS")
+}

@@ -1,0 +1,47 @@
+package fleet
+
+import (
+	"fmt"
+
+	"github.com/redlatch/redlatch"
+)
+
+// A KindError says that Redis has something else under a name than was asked for. It matches [redlatch.ErrInvalid].
+type KindError struct {
+	Key   string
+	Want  Kind   // Detect, if anything would have done
+	Found string // what is there, in words: "a read-write lock", "a list of another program"
+}
+
+func (e *KindError) Error() string {
+	if e.Want == Detect {
+		return fmt.Sprintf("redlatch: %q is %s", e.Key, e.Found)
+	}
+	return fmt.Sprintf("redlatch: %q is %s, not a %s", e.Key, e.Found, e.Want)
+}
+
+// Is makes it match redlatch.ErrInvalid.
+func (e *KindError) Is(target error) bool { return target == redlatch.ErrInvalid }
+
+// An Unreadable is something that was passed over, because it cannot be read or makes no sense.
+type Unreadable struct {
+	Key    string // in Redis
+	Field  string // of the key, empty where it is about the whole
+	Reason string
+}
+
+func (u Unreadable) String() string {
+	if u.Field == "" {
+		return fmt.Sprintf("%q: %s", u.Key, u.Reason)
+	}
+	return fmt.Sprintf("%q, field %q: %s", u.Key, short(u.Field), u.Reason)
+}
+
+// short is a text as a message may have it: a hostile one may have megabytes.
+func short(text string) string {
+	const most = 200
+	if len(text) > most {
+		return text[:most] + "…"
+	}
+	return text
+}

@@ -1,0 +1,97 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/permitsemaphore"
+	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
+	"github.com/redlatch/redlatch/semaphore"
+	"github.com/redlatch/redlatch/spinlock"
+)
+
+// Get returns one object: who holds it by Redis' own keys, who these are, and who waits. It exists or not: a lock that is free
+// is an Object without holders.
+//
+// If Redis has something else under the name, the error is a [*KindError] that says what. With Detect the kind comes from the key, the
+// keys beside it, and the entries. Locks but read-write and group locks look the same in Redis; without other evidence such a one is a
+// Lock. A number may be any program's: without evidence it is a KindError. Where nothing is there that tells, the object's
+// kind is Detect.
+//
+// Get reads a few fields of the entry of each client, so it costs the server a few microseconds per client.
+func Get(ctx context.Context, client redlatch.Client, kind Kind, name string, opts ...Option) (*Object, error) {
+	o := optionsOf(opts)
+	kind = kind.whole()
+	key := o.key(name)
+	switch {
+	case key == "":
+		return nil, errs.Wrong("the name is empty")
+	case kind != Detect && kind.shape() == unknown:
+		return nil, errs.Wrong("%q is no kind of object that can be looked at; see Kinds", kind)
+	}
+	l := &look{key: key}
+	if err := lookAt(ctx, client, []*look{l}); err != nil {
+		return nil, err
+	}
+	if l.err != nil {
+		return nil, fmt.Errorf("redlatch: %q cannot be looked at: %w", key, l.err)
+	}
+	known, err := readEntries(ctx, client, o, concerning(kind.entryKinds(), key))
+	if err != nil {
+		return nil, err
+	}
+	if kind, err = kindOf(ctx, client, l, kind, known); err != nil {
+		return nil, err
+	}
+	now := known.clocks.at(ctx, key)
+	info, err := inspect(ctx, client, kind, name, l, now, o.primitives)
+	if err != nil {
+		return nil, err
+	}
+	q := &queue{kind: kind, key: key}
+	if err := readQueues(ctx, client, []*queue{q}); err != nil {
+		return nil, err
+	}
+	object := join(kind, info, q, known, now)
+	object.Unreadable = known.unreadable
+	return object, nil
+}
+
+// inspect asks the primitive.
+func inspect(ctx context.Context, client redlatch.Client, kind Kind, name string, l *look, now time.Time, opts []redlatch.Option) (redlatch.Info, error) {
+	var primitive redlatch.Inspector
+	switch kind {
+	case Lock:
+		primitive = rlock.New(client, name, opts...)
+	case FairLock:
+		primitive = fairlock.New(client, name, opts...)
+	case FencedLock:
+		primitive = fencedlock.New(client, name, opts...)
+	case SpinLock:
+		primitive = spinlock.New(client, name, opts...)
+	case ReadWriteLock:
+		primitive = rwlock.New(client, name, opts...)
+	case Semaphore:
+		primitive = semaphore.New(client, name, opts...)
+	case PermitSemaphore:
+		primitive = permitsemaphore.New(client, name, opts...)
+	case Latch:
+		primitive = countdownlatch.New(client, name, opts...)
+	case GroupLock:
+		info := groupInfo(l.key, l, now)
+		info.Name = name
+		return info, nil
+	default:
+		return redlatch.Info{Name: name, Key: l.key}, nil
+	}
+	info, err := primitive.Inspect(ctx)
+	info.Kind = string(kind) // a read-write lock calls itself by the side that was asked
+	return info, err
+}

@@ -1,0 +1,63 @@
+package fleet
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch"
+)
+
+// join makes an object of what Redis says about it and what the entries say about the identities.
+func join(kind Kind, info redlatch.Info, q *queue, known *entries, now time.Time) *Object {
+	o := &Object{Kind: kind, Key: info.Key, Info: info, Holders: []Holder{}, Waiting: q.who(info, known, now)}
+	claims := claimsOf(o.Kind, o.Key, known)
+	held := map[string]bool{}
+	counted := map[string]bool{} // clients that hold
+	for _, h := range info.Holders {
+		holder := Holder{Holder: h, ClientID: clientOf(h.Owner)}
+		held[h.Owner] = true
+		for i := range claims {
+			if c := &claims[i]; c.Owner == h.Owner && (h.Side == "" || c.Side == h.Side) {
+				c.confirmed = true
+				holder.ClientID = c.Client.ID
+				if holder.Since.IsZero() {
+					holder.Since = c.Since
+				}
+			}
+		}
+		holder.Client = known.of(holder.ClientID)
+		counted[holder.ClientID] = true
+		o.Holders = append(o.Holders, holder)
+	}
+	for _, c := range claims {
+		if !c.confirmed && !(c.Owner == "" && counted[c.Client.ID]) {
+			o.Unconfirmed = append(o.Unconfirmed, c.Claim)
+		}
+	}
+	return o
+}
+
+type claim struct {
+	Claim
+	confirmed bool
+}
+
+// claimsOf are the holds that clients say to have of an object: one for each identity that they name, or one for all where they
+// name none.
+func claimsOf(kind Kind, key string, known *entries) (claims []claim) {
+	for _, c := range known.sorted() {
+		for _, u := range c.Uses {
+			if u.Key != key || u.Kind.whole().shape() != kind.shape() || u.Holds == 0 {
+				continue
+			}
+			side := u.Kind.side()
+			if len(u.Owners) == 0 || kind == Semaphore {
+				claims = append(claims, claim{Claim: Claim{Client: c, Holds: u.Holds, Since: u.HeldSince, Side: side}})
+				continue
+			}
+			for _, owner := range u.Owners {
+				claims = append(claims, claim{Claim: Claim{Client: c, Owner: owner.ID, Holds: 1, Since: owner.Since, Side: side}})
+			}
+		}
+	}
+	return claims
+}

@@ -1,0 +1,77 @@
+package fleet
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch"
+)
+
+// An Object is one lock, semaphore or latch.
+type Object struct {
+	Kind Kind
+	Key  string // the name as Redis has it, any bytes
+
+	// Info is what Redis says. From List it has what every client can know: no Own, and of a holder Since only from
+	// its entry. Info.Holders and Info.Queue are here with their clients, as Holders and Waiting.
+	Info redlatch.Info
+
+	Holders     []Holder // by the keys of the object, in the order of Info.Holders
+	Unconfirmed []Claim  // what entries say and the keys do not
+	Waiting     Waiting
+	Unreadable  []Unreadable // what could not be read about it, so that something may be missing
+}
+
+// A Holder is one identity that holds, and who that is.
+type Holder struct {
+	redlatch.Holder
+	ClientID string  // the uuid of its client; empty where Redis does not say, and no entry either
+	Client   *Client // nil: it has no entry in the registry
+}
+
+// Who names the holder's process for people: "web-3 billing pid 17", or "Redisson client <uuid>".
+func (h Holder) Who() string { return who(h.Client, h.ClientID) }
+
+// A Claim is what a client says to hold and Redis does not confirm. Redis keeps no holders of a semaphore, so there it is all that
+// is known. Else the client has given it back since its last report, or has lost it, or the entry is wrong.
+type Claim struct {
+	Client *Client
+	Owner  string // the identity; empty where the client does not name it
+	Holds  int64  // holds, or permits; 1 for each identity that is named
+	Since  time.Time
+	Side   string // of a read-write lock: "read" or "write"
+}
+
+// Who names the process for people.
+func (c Claim) Who() string { return c.Client.String() }
+
+// Waiting is who waits for an object.
+type Waiting struct {
+	// Processes are the clients that wait: in the order in which they stand in Redis, where they do, and behind them by their time.
+	Processes []Waiter
+
+	// Outsiders is how many connections listen for a release that are not known to belong to this library, which is how many
+	// clients of Redisson wait; of a fair lock it is 0, since its waiters are all in Processes. A latch has no way to tell, so there it counts all that
+	// listen. It is -1 where that cannot be known.
+	Outsiders int64
+}
+
+// A Waiter is one client of which calls wait.
+type Waiter struct {
+	ClientID string
+	Client   *Client   // nil: it has no entry in the registry
+	Calls    int64     // how many calls; 0 where the client has not said so yet
+	Since    time.Time // since when the oldest one waits, or is in the queue; zero where that is not known
+	Place    int       // in the queue of processes in Redis, from 1; 0: it is not there, or the kind has none
+	Side     string    // of a read-write lock: what the first of them wants, "read" or "write"
+	Gone     bool      // it is in the queue and has not asked for so long that the others pass over it
+}
+
+// Who names the process for people.
+func (w Waiter) Who() string { return who(w.Client, w.ClientID) }
+
+func who(c *Client, id string) string {
+	if c == nil {
+		return Stranger(id)
+	}
+	return c.String()
+}

@@ -1,0 +1,241 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/keys"
+)
+
+// mostShown is how many of a queue in Redis are read.
+const mostShown = 200
+
+// A queue is what Redis knows about those who wait for one object.
+type queue struct {
+	kind Kind
+	key  string
+
+	stood     []stand
+	outsiders int64
+
+	row, alive *redis.ZSliceCmd
+}
+
+// A stand is one process in a queue of processes.
+type stand struct {
+	client string
+	since  time.Time
+	side   string
+	till   time.Time // until when it is known to be there; zero where that is not kept
+}
+
+// wakes is the channel on which the waiters of an object listen, and the queue of processes, beside which there is a channel on which
+// just those listen that know the queue. An empty one is none.
+func wakes(kind Kind, key string) (channel, row string) {
+	switch kind {
+	case Lock, FencedLock:
+		return keys.LockChannel(key), keys.LockRow(key)
+	case ReadWriteLock:
+		return keys.ReadWriteChannel(key), keys.ReadWriteRow(key)
+	case Semaphore, PermitSemaphore:
+		return keys.SemaphoreChannel(key), keys.SemaphoreRow(key)
+	case Latch:
+		return keys.LatchChannel(key), ""
+	}
+	return "", ""
+}
+
+const known = ":known"
+
+// readQueues reads who waits. Whoever stands in a queue of processes listens to the channel as well, so a queue to whose channel
+// none listens is not read.
+func readQueues(ctx context.Context, client redlatch.Client, queues []*queue) error {
+	var names []string
+	for _, q := range queues {
+		if channel, row := wakes(q.kind, q.key); channel != "" {
+			names = append(names, channel)
+			if row != "" {
+				names = append(names, row+known)
+			}
+		}
+	}
+	counts, err := listeners(ctx, client, names)
+	if err != nil {
+		return err
+	}
+	var rows []*queue
+	for _, q := range queues {
+		channel, row := wakes(q.kind, q.key)
+		listen := counts[channel]
+		switch {
+		case channel == "" && q.kind != FairLock, listen < 0:
+			q.outsiders = -1
+		default:
+			q.outsiders = max(0, listen-counts[row+known])
+		}
+		if row != "" && listen != 0 {
+			rows = append(rows, q)
+		}
+	}
+	err = ask(ctx, client, rows, func(pipe redis.Pipeliner, q *queue) {
+		_, row := wakes(q.kind, q.key)
+		q.row = pipe.ZRangeWithScores(ctx, row, 0, mostShown-1)
+		if row == keys.LockRow(q.key) {
+			q.alive = pipe.ZRangeWithScores(ctx, keys.LockRowKeys(q.key)[1], 0, mostShown-1)
+		}
+	})
+	for _, q := range rows {
+		q.decode()
+	}
+	return err
+}
+
+// span is by what the places of all but locks are multiplied, to make room for what is wanted.
+const span = 1024
+
+// decode reads the members as the scripts do.
+func (q *queue) decode() {
+	till := map[string]time.Time{}
+	if q.alive != nil {
+		for _, z := range q.alive.Val() {
+			till[text(z.Member)] = moment(int64(math.Abs(z.Score)))
+		}
+	}
+	for _, z := range q.row.Val() {
+		id := clientOf(text(z.Member))
+		if id == "" {
+			continue
+		}
+		s := stand{client: id, till: till[text(z.Member)]}
+		switch score := math.Abs(z.Score); { // negative: it was told
+		case q.alive != nil:
+			s.since = moment(int64(score / 1000))
+		default:
+			s.since = moment(int64(score / span))
+			if q.kind == ReadWriteLock {
+				s.side = "write"
+				if math.Mod(score, span) == 1 {
+					s.side = "read"
+				}
+			}
+		}
+		q.stood = append(q.stood, s)
+	}
+	slices.SortStableFunc(q.stood, func(a, b stand) int { return a.since.Compare(b.since) })
+}
+
+func text(member any) string {
+	s, _ := member.(string)
+	return s
+}
+
+// listeners counts the connections that listen to each channel, on all masters; -1 where a server does not say.
+func listeners(ctx context.Context, client redlatch.Client, names []string) (map[string]int64, error) {
+	counts := make(map[string]int64, len(names)+1)
+	if len(names) == 0 {
+		return counts, nil
+	}
+	_, cluster := client.(masters)
+	err := everywhere(ctx, client, func(ctx context.Context, node sender) error {
+		type count struct {
+			names          []string
+			plain, sharded *redis.MapStringIntCmd
+		}
+		var all []*count
+		for some := range slices.Chunk(names, atOnce) {
+			all = append(all, &count{names: some})
+		}
+		err := ask(ctx, node, all, func(pipe redis.Pipeliner, c *count) {
+			c.plain = pipe.PubSubNumSub(ctx, c.names...)
+			if cluster {
+				c.sharded = pipe.PubSubShardNumSub(ctx, c.names...) // unknown before 7.0
+			}
+		})
+		for _, c := range all {
+			for _, name := range c.names {
+				switch {
+				case c.plain == nil || c.plain.Err() != nil || counts[name] < 0:
+					counts[name] = -1
+				default:
+					counts[name] += c.plain.Val()[name]
+					if c.sharded != nil {
+						counts[name] += c.sharded.Val()[name]
+					}
+				}
+			}
+		}
+		return err
+	})
+	return counts, err
+}
+
+// who is everybody of whom it is known that they wait: by the queue, by the entries, and in the order of a fair lock's queue.
+func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
+	var waiters []*Waiter
+	byClient := map[string]*Waiter{}
+	waiter := func(id string) *Waiter {
+		w := byClient[id]
+		if w == nil {
+			w = &Waiter{ClientID: id, Client: known.of(id)}
+			byClient[id] = w
+			waiters = append(waiters, w)
+		}
+		return w
+	}
+	for i, s := range q.stood {
+		if w := waiter(s.client); w.Place == 0 {
+			w.Place, w.Since, w.Side = i+1, s.since, s.side
+			w.Gone = !s.till.IsZero() && s.till.Before(now)
+		}
+	}
+	for i, one := range info.Queue {
+		id := clientOf(one.Owner)
+		w := waiter(id)
+		if w.Calls++; w.Place == 0 {
+			w.Place = i + 1
+		}
+	}
+	stood := len(waiters)
+	for _, c := range known.sorted() {
+		calls := int64(0)
+		for _, u := range c.Uses {
+			if u.Waiters == 0 || u.Key != q.key || u.Kind.shape() != q.kind.shape() {
+				continue
+			}
+			w := waiter(c.ID)
+			calls += u.Waiters
+			w.Calls = max(w.Calls, calls)
+			if w.Since.IsZero() || !u.WaitingSince.IsZero() && u.WaitingSince.Before(w.Since) {
+				w.Since = u.WaitingSince
+			}
+			if w.Side == "" {
+				w.Side = u.Kind.side()
+			}
+		}
+	}
+	slices.SortStableFunc(waiters[stood:], func(a, b *Waiter) int {
+		return cmp.Compare(a.Since.UnixMilli(), b.Since.UnixMilli())
+	})
+	all := Waiting{Outsiders: q.outsiders, Processes: []Waiter{}}
+	for _, w := range waiters {
+		all.Processes = append(all.Processes, *w)
+	}
+	return all
+}
+
+// side is that of a read-write lock.
+func (k Kind) side() string {
+	switch k {
+	case ReadLock:
+		return "read"
+	case WriteLock:
+		return "write"
+	}
+	return ""
+}
