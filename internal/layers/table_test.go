@@ -13,11 +13,11 @@ var (
 
 	leaves = []string{
 		"internal/errs", "internal/settings", "internal/keys", "internal/holds", "internal/cohort", "internal/clock", "internal/jitter", "internal/watchdog",
-		"internal/fairqueue", "internal/raise", "internal/registry",
+		"internal/fairqueue", "internal/raise", "internal/registry", "internal/reporter",
 	}
 
 	edge = []string{
-		"internal/outcome", "internal/scripts", "internal/scripts/lane", "internal/scripts/row", "internal/dispatch", "internal/delivery", "internal/wakeup",
+		"internal/outcome", "internal/scripts", "internal/scripts/lane", "internal/scripts/row", "internal/scripts/entry", "internal/dispatch", "internal/delivery", "internal/wakeup",
 		"internal/session",
 	}
 
@@ -49,15 +49,19 @@ var table = map[string][]string{
 	"internal/watchdog":  {"internal/clock"},
 	"internal/fairqueue": {"internal/clock"},
 	"internal/registry":  nil,
+	"internal/reporter":  {"internal/registry", "internal/watchdog", "internal/clock", "internal/jitter"},
 
 	"internal/outcome":      nil,
 	"internal/scripts":      nil,
 	"internal/scripts/lane": {"internal/scripts"},
 	"internal/scripts/row":  {"internal/scripts"},
-	"internal/dispatch":     {"internal/outcome", "internal/raise"},
-	"internal/delivery":     {"internal/errs", "internal/outcome", "internal/dispatch", "internal/scripts", "internal/clock"},
-	"internal/wakeup":       {"internal/keys", "internal/raise"},
-	"internal/session":      all(leaves, without(edge, "internal/session")),
+
+	"internal/scripts/entry": {"internal/scripts"},
+
+	"internal/dispatch": {"internal/outcome", "internal/raise"},
+	"internal/delivery": {"internal/errs", "internal/outcome", "internal/dispatch", "internal/scripts", "internal/clock"},
+	"internal/wakeup":   {"internal/keys", "internal/raise"},
+	"internal/session":  all(leaves, without(edge, "internal/session")),
 
 	"internal/rootapi": {"internal/holds", "internal/settings"},
 	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/rootapi"},

@@ -30,7 +30,8 @@ func Bucket(uuid string) int {
 	return int(first % Buckets)
 }
 
-// Index is the key of a bucket's index, a sorted set of uuids by when their clients reported last. Prefix is that of WithRegistry.
+// Index is the key of a bucket's index, a sorted set of uuids by when their entries end, in milliseconds since 1970. A report removes
+// those that have ended, so whoever reads the index may meet some that have. Prefix is that of WithRegistry.
 func Index(prefix string, bucket int) string {
 	return fmt.Sprintf("%sredlatch_clients:{b%02d}", prefix, bucket)
 }

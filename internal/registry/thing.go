@@ -8,14 +8,16 @@ import (
 
 // A Thing is what one client has to do with one name of one kind: its holds and its waits.
 type Thing struct {
-	Kind string // as errors and events call it: "lock", "read lock", "semaphore"; it contains no colon
+	// Kind is what errors and events call it: "lock", "read lock", "semaphore", "latch"; it contains no colon. Those who wait for
+	// either side of a read-write lock wait together, for a "read-write lock".
+	Kind string
 	Key  string // the name as Redis has it, any bytes
 
 	Holds        int64 // holds of the client, or permits
 	HeldSince    int64 // since when the oldest of them is held; 0 where nothing is
 	Waiters      int64 // calls that wait
 	WaitingSince int64 // since when the oldest of them waits; 0 where none does
-	Waits        int64 // how many waits have ended since the client started
+	Waits        int64 // how many waits have ended since the client last had nothing to do with the key; 0 where that is not counted
 	Waited       int64 // for how many milliseconds these waited in all
 	Owners       []Owner
 }
@@ -25,7 +27,7 @@ const MostOwners = 8
 
 // An Owner is one identity that holds a thing.
 type Owner struct {
-	ID    string // the number of "<uuid>:<number>", or the id of a permit; it contains no space, comma or at sign
+	ID    string // the number of "<uuid>:<number>", or the id of a permit as programs see it; it contains no space, comma or at sign
 	Since int64  // since when it holds
 }
 

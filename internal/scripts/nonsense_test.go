@@ -14,6 +14,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/countdownlatch"
+	"github.com/redlatch/redlatch/internal/scripts/entry"
 	"github.com/redlatch/redlatch/internal/scripts/fairlock"
 	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
@@ -91,7 +92,7 @@ func decoders() []decoder {
 		of(multilock.Release(key, owner, fields, wake, []string{"row"})), of(multilock.Renew(fields, make([]multilock.Renewal, 2))),
 		of(multilock.Force(key, fields, wake)), of(multilock.Status(key, owner, fields)), of(multilock.Inspect(key, fields)),
 
-		of(lane.Fence(key, call)), of(lane.Inspect(key)),
+		of(lane.Fence(key, call)), of(lane.Inspect(key)), of(entry.Write(entry.Report{})), of(entry.Remove(entry.Names{})),
 
 		of(semaphore.Acquire(key, []int64{1}, call)), of(semaphore.Acquire(key, []int64{1, 2}, call)),
 		of(semaphore.Wait(key, []int64{1, 2}, wake, row.Candidate{ID: owner}, call)), of(row.Leave(key, wake, owner)),

@@ -1,0 +1,88 @@
+// Package entry has the scripts that write a client's entry of the registry. Package registry has the format.
+package entry
+
+import (
+	"embed"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+//go:embed *.lua
+var folder embed.FS
+
+var (
+	report = scripts.Load(folder, "entry/report")
+	remove = scripts.Load(folder, "entry/remove")
+)
+
+// Names are the keys of one entry, and the client's uuid.
+type Names struct{ Index, Entry, UUID string }
+
+// A Report is what one command writes.
+type Report struct {
+	Names
+	TTL     time.Duration
+	Whole   bool          // the entry is written anew; else nothing is written if it does not exist
+	About   string        // a JSON object; empty: the entry has it
+	Age     time.Duration // of the process
+	Removed []string      // fields
+	Things  []Thing
+}
+
+// A Thing is what is written into one field. What the format has as times are ages here.
+type Thing struct {
+	Field   string
+	Holds   int64
+	Held    time.Duration // for how long the oldest hold is held
+	Waiters int64
+	Waiting time.Duration // for how long the oldest waiter waits
+	Waits   int64
+	Waited  time.Duration
+	Owners  []Owner
+}
+
+// An Owner is one that holds a thing.
+type Owner struct {
+	ID   string
+	Held time.Duration
+}
+
+// A Reply says whether a Report was written, and how many entries the index has.
+type Reply struct {
+	Written bool
+	Entries int64
+}
+
+// Write makes the command of a report.
+func Write(r Report) scripts.Command[Reply] {
+	args := make([]any, 0, 6+len(r.Removed)+8*len(r.Things))
+	args = append(args, r.UUID, scripts.Milliseconds(r.TTL), digit(r.Whole), r.About, scripts.Milliseconds(r.Age), len(r.Removed))
+	for _, field := range r.Removed {
+		args = append(args, field)
+	}
+	for _, t := range r.Things {
+		args = append(args, t.Field, t.Holds, scripts.Milliseconds(t.Held), t.Waiters, scripts.Milliseconds(t.Waiting),
+			t.Waits, scripts.Milliseconds(t.Waited), len(t.Owners))
+		for _, o := range t.Owners {
+			args = append(args, o.ID, scripts.Milliseconds(o.Held))
+		}
+	}
+	return scripts.Array(report, []string{r.Index, r.Entry}, args, func(reply scripts.Reply) (written Reply, err error) {
+		e := reply.Elements()
+		written.Written, written.Entries = e.Bool(), e.Number()
+		return written, e.End()
+	})
+}
+
+// Remove makes the command that removes an entry, and answers whether there was one.
+func Remove(n Names) scripts.Command[bool] {
+	return scripts.Integer(remove, []string{n.Index, n.Entry}, []any{n.UUID}, scripts.Bool)
+}
+
+func digit(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}

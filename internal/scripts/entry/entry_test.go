@@ -1,0 +1,215 @@
+package entry_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/scripts/entry"
+	"github.com/redlatch/redlatch/internal/scripts/statetest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// bench is one client of the registry on one server.
+type bench struct {
+	*testing.T
+	srv   *redistest.Server
+	rdb   *redis.Client
+	names entry.Names
+}
+
+func each(t *testing.T, test func(b *bench)) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		base := srv.Key(t, "{b}")
+		test(&bench{t, srv, srv.Client(t), entry.Names{Index: base + "index", Entry: base + "entry", UUID: "u"}})
+	})
+}
+
+func (b *bench) write(change func(r *entry.Report)) entry.Reply {
+	b.Helper()
+	r := entry.Report{Names: b.names, TTL: time.Minute}
+	change(&r)
+	reply, err := statetest.Send(b.Context(), b.rdb, entry.Write(r))
+	require.NoError(b, err)
+	return reply
+}
+
+func (b *bench) now() int64 {
+	b.Helper()
+	now, err := b.rdb.Time(b.Context()).Result()
+	require.NoError(b, err)
+	return now.UnixMilli()
+}
+
+func (b *bench) fields() map[string]string {
+	b.Helper()
+	all, err := b.rdb.HGetAll(b.Context(), b.names.Entry).Result()
+	require.NoError(b, err)
+	return all
+}
+
+var (
+	things = []entry.Thing{
+		{Field: "t:lock:a,b@ \x00\xff", Holds: 2, Held: 7 * time.Second, Waits: 3, Waited: 90 * time.Millisecond,
+			Owners: []entry.Owner{{ID: "7", Held: 7 * time.Second}, {ID: "8", Held: 2 * time.Second}}},
+		{Field: "t:semaphore:s", Waiters: 5, Waiting: time.Hour},
+	}
+	whole = func(r *entry.Report) {
+		r.Whole, r.About, r.Age, r.Things = true, `{"v":1}`, time.Hour, things
+	}
+)
+
+// parts are those of a field, with its times as what they are before now.
+func parts(t *testing.T, value string, now int64, times ...int) (texts []string, ages []int64) {
+	t.Helper()
+	texts = strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(",@ ", r) })
+	for i := len(times) - 1; i >= 0; i-- {
+		at, err := strconv.ParseInt(texts[times[i]], 10, 64)
+		require.NoError(t, err)
+		ages = append([]int64{now - at}, ages...)
+		texts[times[i]] = "then"
+	}
+	return texts, ages
+}
+
+// near tells that ages are these, and what has passed meanwhile.
+func near(t *testing.T, passed int64, ages []int64, want ...time.Duration) {
+	t.Helper()
+	for i, age := range ages {
+		require.GreaterOrEqual(t, age, want[i].Milliseconds())
+		require.LessOrEqual(t, age, want[i].Milliseconds()+passed)
+	}
+}
+
+func TestAnEntryIsWrittenWithTimesOfTheServersClock(t *testing.T) {
+	each(t, func(b *bench) {
+		before := b.now()
+		require.Equal(b, entry.Reply{Written: true, Entries: 1}, b.write(whole))
+		fields, now := b.fields(), b.now()
+		passed := now - before
+		require.Len(b, fields, 4)
+
+		text, ages := parts(b.T, fields[things[0].Field], now, 1, 7, 9)
+		require.Equal(b, strings.Fields("2 then 0 0 3 90 7 then 8 then"), text)
+		near(b.T, passed, ages, 7*time.Second, 7*time.Second, 2*time.Second)
+		text, ages = parts(b.T, fields[things[1].Field], now, 3)
+		require.Equal(b, strings.Fields("0 0 5 then 0 0"), text)
+		near(b.T, passed, ages, time.Hour)
+
+		_, ages = parts(b.T, fields["seen"], now, 0)
+		near(b.T, passed, ages, 0)
+		started := strings.TrimSuffix(strings.TrimPrefix(fields["about"], `{"v":1,"started":`), "}")
+		_, ages = parts(b.T, started, now, 0)
+		near(b.T, passed, ages, time.Hour)
+
+		for _, key := range []string{b.names.Index, b.names.Entry} {
+			ttl, err := b.rdb.PTTL(b.Context(), key).Result()
+			require.NoError(b, err)
+			require.InDelta(b, time.Minute.Milliseconds(), ttl.Milliseconds(), float64(passed+2), key)
+		}
+		ends, err := b.rdb.ZScore(b.Context(), b.names.Index, "u").Result()
+		require.NoError(b, err)
+		near(b.T, passed, []int64{now + time.Minute.Milliseconds() - int64(ends)}, 0)
+	})
+}
+
+func TestOnlyWhatAReportNamesIsChanged(t *testing.T) {
+	each(t, func(b *bench) {
+		b.write(whole)
+		before := b.fields()
+		b.write(func(r *entry.Report) {
+			r.Removed, r.Things = []string{things[0].Field}, []entry.Thing{{Field: "t:lock:new", Holds: 1}}
+		})
+		after := b.fields()
+		require.Equal(b, before["about"], after["about"])
+		require.Equal(b, before[things[1].Field], after[things[1].Field])
+		require.NotContains(b, after, things[0].Field)
+		require.Contains(b, after, "t:lock:new")
+
+		b.write(func(r *entry.Report) { r.Whole, r.About = true, `{"v":1}` })
+		require.Len(b, b.fields(), 2)
+	})
+}
+
+func TestAnEntryThatHasGoneIsNotWrittenInPart(t *testing.T) {
+	each(t, func(b *bench) {
+		require.Equal(b, entry.Reply{}, b.write(func(r *entry.Report) { r.Things = things }))
+		require.Empty(b, b.fields())
+	})
+}
+
+func TestEntriesThatHaveEndedLeaveTheIndex(t *testing.T) {
+	each(t, func(b *bench) {
+		now := float64(b.now())
+		require.NoError(b, b.rdb.ZAdd(b.Context(), b.names.Index, redis.Z{Member: "dead", Score: now - 1}, redis.Z{Member: "lives", Score: now + 60_000}).Err())
+		require.Equal(b, entry.Reply{Written: true, Entries: 2}, b.write(whole))
+		members, err := b.rdb.ZRange(b.Context(), b.names.Index, 0, -1).Result()
+		require.NoError(b, err)
+		require.ElementsMatch(b, []string{"lives", "u"}, members)
+	})
+}
+
+func TestTheIndexOutlivesTheLongestOfItsEntries(t *testing.T) {
+	each(t, func(b *bench) {
+		b.write(func(r *entry.Report) { r.Whole, r.About, r.TTL = true, `{"v":1}`, time.Hour })
+		b.write(func(r *entry.Report) {
+			r.Whole, r.About, r.Names = true, `{"v":1}`, entry.Names{Index: b.names.Index, Entry: b.names.Entry + "2", UUID: "u2"}
+		})
+		ttl, err := b.rdb.PTTL(b.Context(), b.names.Index).Result()
+		require.NoError(b, err)
+		require.Greater(b, ttl, 50*time.Minute)
+	})
+}
+
+func TestRemoveLeavesNothing(t *testing.T) {
+	each(t, func(b *bench) {
+		b.write(whole)
+		for _, was := range []bool{true, false} {
+			there, err := statetest.Send(b.Context(), b.rdb, entry.Remove(b.names))
+			require.NoError(b, err)
+			require.Equal(b, was, there)
+			require.Empty(b, b.srv.Keys(b))
+		}
+	})
+}
+
+func TestAReportTouchesOnlyKeysThatItDeclares(t *testing.T) {
+	srv := redistest.Watched(t)
+	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", UUID: "u"}}
+	b.write(whole)
+	b.write(func(r *entry.Report) { r.Removed = []string{things[0].Field} })
+	_, err := statetest.Send(b.Context(), b.rdb, entry.Remove(b.names))
+	require.NoError(t, err)
+}
+
+// Ten thousand holds are a program's usual many. Each has one owner and a key like other programs'.
+func TestAHoldTakesAtMost150BytesOfTheServerBesideItsName(t *testing.T) {
+	const n = 10_000
+	srv := redistest.Process(t)
+	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", UUID: "u"}}
+	name := func(i int) string { return fmt.Sprintf("t:fenced lock:orders:%036d", i) }
+	for first := 0; first < n; first += 500 {
+		b.write(func(r *entry.Report) {
+			if r.Whole = first == 0; r.Whole {
+				r.About = `{"v":1}`
+			}
+			for i := range 500 {
+				r.Things = append(r.Things, entry.Thing{Field: name(first + i), Holds: 1, Held: time.Minute, Waits: 1000, Waited: time.Hour,
+					Owners: []entry.Owner{{ID: strconv.Itoa(10_000_000 + i), Held: time.Minute}}})
+			}
+		})
+	}
+	bytes, err := b.rdb.Do(context.Background(), "memory", "usage", b.names.Entry, "samples", 0).Int64()
+	require.NoError(t, err)
+	each := float64(bytes)/n - float64(len(name(0)))
+	t.Logf("%.0f bytes for each of %d holds, beside a name of %d", each, n, len(name(0)))
+	require.LessOrEqual(t, each, 150.0)
+}

@@ -1,0 +1,10 @@
+-- remove takes a client out of the registry.
+--
+-- KEYS[1]  index: sorted set, member = uuid
+-- KEYS[2]  entry: hash
+-- ARGV[1]  uuid of the client
+--
+-- Answers 1 when there was an entry, 0 when not.
+
+redis.call('zrem', KEYS[1], ARGV[1])
+return redis.call('del', KEYS[2])

@@ -1,0 +1,62 @@
+-- report writes into a client's entry what has changed, and into the index until when the entry lasts. Ages are turned into times
+-- of the server's clock.
+--
+-- KEYS[1]      index: sorted set, member = uuid, score = when its entry ends
+-- KEYS[2]      entry: hash
+-- ARGV[1]      uuid of the client
+-- ARGV[2]      milliseconds that the entry lasts
+-- ARGV[3]      1: the entry is written anew; 0: nothing is written if it does not exist
+-- ARGV[4]      about, a JSON object that is not empty; empty: the entry has it
+-- ARGV[5]      age of the process, which is added to about
+-- ARGV[6]      how many fields are removed
+-- ARGV[at]     from 7 on: the fields that are removed; then of each thing its field, holds, age of the oldest of them, waiters,
+--              age of the oldest of them, waits that have ended, their milliseconds, number of owners, and of each owner its id and age
+--
+-- Answers an array: 1 when it has written, 0 when the entry did not exist; and how many entries the index has.
+
+local time = redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('zremrangebyscore', KEYS[1], '-inf', now) -- of clients that died
+local there = redis.call('exists', KEYS[2])
+if ARGV[3] == '0' and there == 0 then
+  return {0, redis.call('zcard', KEYS[1])}
+end
+
+local at = 6
+local function take()
+  at = at + 1
+  return ARGV[at]
+end
+local function since(age) -- in digits, where tostring would write an exponent
+  return string.format('%.0f', now - age)
+end
+local function oldest(count, age)
+  return count .. ',' .. (count == '0' and '0' or since(age))
+end
+
+if ARGV[3] == '1' then
+  redis.call('del', KEYS[2])
+end
+redis.call('hset', KEYS[2], 'seen', since(0))
+if ARGV[4] ~= '' then
+  redis.call('hset', KEYS[2], 'about', string.sub(ARGV[4], 1, -2) .. ',"started":' .. since(ARGV[5]) .. '}')
+end
+for _ = 1, tonumber(ARGV[6]) do
+  redis.call('hdel', KEYS[2], take())
+end
+while at < #ARGV do
+  local field = take()
+  local value = oldest(take(), take()) .. ',' .. oldest(take(), take()) .. ',' .. take() .. ',' .. take() .. ','
+  local owners = {}
+  for i = 1, tonumber(take()) do
+    owners[i] = take() .. '@' .. since(take())
+  end
+  redis.call('hset', KEYS[2], field, value .. table.concat(owners, ' '))
+end
+
+redis.call('pexpire', KEYS[2], ARGV[2])
+redis.call('zadd', KEYS[1], now + ARGV[2], ARGV[1])
+if redis.call('pttl', KEYS[1]) < tonumber(ARGV[2]) then -- a new index says -1
+  redis.call('pexpire', KEYS[1], ARGV[2])
+end
+return {1, redis.call('zcard', KEYS[1])}
