@@ -1,6 +1,7 @@
 package rwlock_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -294,11 +295,14 @@ func timeless(holders []redlatch.Holder) []redlatch.Holder {
 }
 
 // slow delays all commands while it is on.
-type slow struct{ on atomic.Bool }
+type slow struct {
+	on atomic.Bool
+	by time.Duration // 0: a second
+}
 
 func (s *slow) wait() {
 	if s.on.Load() {
-		time.Sleep(time.Second)
+		time.Sleep(cmp.Or(s.by, time.Second))
 	}
 }
 

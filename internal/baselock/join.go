@@ -79,6 +79,9 @@ func (b *Base) join(ctx context.Context, set *settings.Settings, try bool) (h *h
 	switch {
 	case !ok, waited:
 		return nil, false
+	case o.left():
+		b.Session.Cohorts.Unshare(b.line, o)
+		return nil, false
 	case o.asked():
 		return nil, true
 	case line == nil: // from now on messages are heard, without which no news is fresh
@@ -96,6 +99,14 @@ func (o *owner) asked() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.shared.Asked()
+}
+
+// left tells whether the last of those that held has left. Its release may be under way for a round trip. Who comes meanwhile has to find
+// who asks next, and not this owner: each would ask, hold alone and release for itself, and so would those that come during that.
+func (o *owner) left() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.shared.Over()
 }
 
 // asked tells whether a call of this process asks, so that others wait for its answer.

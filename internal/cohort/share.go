@@ -117,3 +117,6 @@ func (s *Share) Counted(holders int32) int32 { return holders - s.joined }
 
 // Last notes that no holder is left.
 func (s *Share) Last() { s.phase = releasing }
+
+// Over tells whether the last holder has left.
+func (s *Share) Over() bool { return s.phase == releasing }

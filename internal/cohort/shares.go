@@ -1,7 +1,7 @@
 package cohort
 
-// Share has calls of this process for key find owner, which they may join. It takes the place of an earlier one, unless it asks
-// still. Share reports whether it did.
+// Share has calls of this process for key find owner, which they may join, and reports whether they do. One that has key takes the
+// place of an earlier one. One that asks for it still does not.
 func (r *Registry) Share(key Key, owner any, asks bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
