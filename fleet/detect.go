@@ -13,13 +13,14 @@ import (
 var companions = []struct {
 	kind Kind
 	key  func(name string) string
+	typ  string
 }{
-	{PermitSemaphore, keys.PermitTimeouts},
-	{Latch, keys.LatchRecord},
-	{FairLock, keys.FairQueue},
-	{FencedLock, keys.FencingToken},
-	{ReadWriteLock, keys.ReadWriteRow},
-	{Semaphore, keys.SemaphoreRow},
+	{PermitSemaphore, keys.PermitTimeouts, "zset"},
+	{Latch, keys.LatchRecord, "hash"},
+	{FairLock, keys.FairQueue, "list"},
+	{FencedLock, keys.FencingToken, "string"},
+	{ReadWriteLock, keys.ReadWriteRow, "zset"},
+	{Semaphore, keys.SemaphoreRow, "zset"},
 }
 
 // channels are the channels whose listeners tell the kind of a number.
@@ -45,28 +46,39 @@ func kindOf(ctx context.Context, client redlatch.Client, l *look, want Kind, kno
 	case l.shape == foreign, want != Detect && l.shape != number:
 		return want, orNil(wrong, l.shape == foreign)
 	}
-	beside, err := beside(ctx, client, l)
-	switch {
-	case err != nil:
+	if err := lookBeside(ctx, client, []*look{l}); err != nil {
 		return Detect, err
-	case want == Detect:
-		for _, evidence := range [][]Kind{known.kinds(l), beside} {
-			if len(evidence) > 0 {
-				return evidence[0], nil
-			}
-		}
-	case beside != nil && beside[0] == PermitSemaphore && want != PermitSemaphore:
+	}
+	if want != Detect && len(l.beside) > 0 && l.beside[0] == PermitSemaphore && want != PermitSemaphore {
 		wrong.Found = "a permit semaphore"
 		return Detect, wrong
 	}
-	if want != Detect || l.shape == absent {
-		return want, nil
+	if kind := l.kind(known); want == Detect && kind == Detect && l.shape == number {
+		wrong.Found = "a number, which may be a semaphore, a latch or another program's; say which kind it is"
+		return Detect, wrong
+	} else if want == Detect {
+		return kind, nil
+	}
+	return want, nil
+}
+
+// kind is that of what was looked at and is none of another program's, as far as it can be told.
+func (l *look) kind(known *entries) Kind {
+	switch l.shape {
+	case sides:
+		return ReadWriteLock
+	case values:
+		return GroupLock
+	}
+	for _, evidence := range [][]Kind{known.kinds(l), l.beside} {
+		if len(evidence) > 0 {
+			return evidence[0]
+		}
 	}
 	if l.shape == owners {
-		return Lock, nil
+		return Lock
 	}
-	wrong.Found = "a number, which may be a semaphore, a latch or another program's; say which kind it is"
-	return Detect, wrong
+	return Detect
 }
 
 func orNil(err *KindError, is bool) error {
@@ -76,52 +88,56 @@ func orNil(err *KindError, is bool) error {
 	return nil
 }
 
-// beside are the kinds that the keys and channels beside a key tell, among those that the key can be.
-func beside(ctx context.Context, client redlatch.Client, l *look) (kinds []Kind, err error) {
-	exists := make([]*redis.IntCmd, len(companions))
-	pipe := client.Pipeline()
-	for i, c := range companions {
-		exists[i] = pipe.Exists(ctx, c.key(l.key))
-	}
-	if err := exec(ctx, pipe); err != nil {
-		return nil, err
-	}
-	for i, c := range companions {
-		if exists[i].Val() > 0 && l.may(c.kind) {
-			kinds = append(kinds, c.kind)
+// lookBeside finds out which kinds the keys and channels beside each key tell, among those that it can be.
+func lookBeside(ctx context.Context, client redlatch.Client, looks []*look) error {
+	types := map[*look][]*redis.StatusCmd{}
+	err := ask(ctx, client, looks, func(pipe redis.Pipeliner, l *look) {
+		for _, c := range companions {
+			var cmd *redis.StatusCmd
+			if l.may(c.kind) {
+				cmd = pipe.Type(ctx, c.key(l.key))
+			}
+			types[l] = append(types[l], cmd)
 		}
+	})
+	if err != nil {
+		return err
 	}
-	if l.shape != number || len(kinds) > 0 {
-		return kinds, nil
-	}
-	names := make([]string, len(channels))
-	for i, c := range channels {
-		names[i] = c.channel(l.key)
+	var names []string
+	for _, l := range looks {
+		for i, c := range companions {
+			if cmd := types[l][i]; cmd != nil && cmd.Val() == c.typ {
+				l.beside = append(l.beside, c.kind)
+			}
+		}
+		for _, c := range channels {
+			if l.shape == number {
+				names = append(names, c.channel(l.key))
+			}
+		}
 	}
 	counts, err := listeners(ctx, client, names)
-	for i, c := range channels {
-		if counts[names[i]] > 0 {
-			kinds = append(kinds, c.kind)
+	for _, l := range looks {
+		for _, c := range channels {
+			if counts[c.channel(l.key)] > 0 && l.shape == number {
+				l.beside = append(l.beside, c.kind)
+			}
 		}
 	}
-	return kinds, err
+	return err
 }
 
 // may tells whether the key can be an object of a kind.
 func (l *look) may(k Kind) bool { return l.shape == absent || l.shape == k.shape() }
 
-// ranked are kinds that share a form, those first that more than one entry has to be wrong about.
-var ranked = []Kind{ReadWriteLock, GroupLock, FencedLock, FairLock, SpinLock, Lock, PermitSemaphore, Semaphore, Latch}
+// ranked are the kinds in the order of how much their evidence tells, where there is evidence of several that share a form.
+var ranked = []Kind{ReadWriteLock, GroupLock, FencedLock, FairLock, SpinLock, Lock, PermitSemaphore, Latch, Semaphore}
 
 // kinds are the kinds that entries say an object has, among those that its key can be.
 func (e *entries) kinds(l *look) (kinds []Kind) {
 	said := map[Kind]bool{}
-	for _, c := range e.clients {
-		for _, u := range c.Uses {
-			if u.Key == l.key {
-				said[u.Kind.whole()] = true
-			}
-		}
+	for _, u := range e.uses[l.key] {
+		said[u.Kind.whole()] = true
 	}
 	for _, kind := range ranked {
 		if said[kind] && l.may(kind) {

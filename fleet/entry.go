@@ -18,6 +18,8 @@ import (
 // entries are what has been read of the registry.
 type entries struct {
 	clients    map[string]*Client
+	sorted     []*Client
+	uses       map[string][]usage // by key, in the order of sorted
 	clocks     clocks
 	unreadable []Unreadable
 }
@@ -25,11 +27,23 @@ type entries struct {
 // of is the client with this uuid, nil if it has no entry.
 func (e *entries) of(id string) *Client { return e.clients[id] }
 
-// sorted are the clients in the order of their hosts, programs and uuids.
-func (e *entries) sorted() []*Client {
-	return slices.SortedFunc(maps.Values(e.clients), func(a, b *Client) int {
+// A usage is what one client says about one object.
+type usage struct {
+	client *Client
+	Use
+}
+
+// arrange sorts the clients by their hosts, programs and uuids, and what they use by its key.
+func (e *entries) arrange() {
+	e.sorted = slices.SortedFunc(maps.Values(e.clients), func(a, b *Client) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Program, b.Program), cmp.Compare(a.ID, b.ID))
 	})
+	e.uses = map[string][]usage{}
+	for _, c := range e.sorted {
+		for _, u := range c.Uses {
+			e.uses[u.Key] = append(e.uses[u.Key], usage{c, u})
+		}
+	}
 }
 
 func (e *entries) bad(key, field, reason string) {
@@ -38,16 +52,12 @@ func (e *entries) bad(key, field, reason string) {
 
 // Clients returns all clients that have an entry in the registry, in the order of their hosts, programs and uuids, with everything
 // that they hold and wait for. One entry that makes no sense is left out; [List] says which.
-func Clients(ctx context.Context, client redlatch.Client, opts ...Option) ([]Client, error) {
+func Clients(ctx context.Context, client redlatch.Client, opts ...Option) ([]*Client, error) {
 	all, err := readEntries(ctx, client, optionsOf(opts), everything)
 	if err != nil {
 		return nil, err
 	}
-	clients := []Client{}
-	for _, c := range all.sorted() {
-		clients = append(clients, *c)
-	}
-	return clients, nil
+	return all.sorted, nil
 }
 
 // A reading reads the fields of the entries of some clients.
@@ -70,6 +80,7 @@ func readEntries(ctx context.Context, client redlatch.Client, o options, read re
 	if err := read(ctx, client, o.prefix, all, members); err != nil {
 		return nil, err
 	}
+	all.arrange()
 	return all, nil
 }
 

@@ -31,7 +31,7 @@ func TestClientsSayWhatTheyUse(t *testing.T) {
 		c := clients[1]
 		require.InDelta(t, 2*time.Second, c.LastSeen, float64(time.Second))
 		c.LastSeen = 0
-		require.Equal(t, fleet.Client{
+		require.Equal(t, &fleet.Client{
 			ID: ours, Seen: c.Seen, Interval: 5 * time.Second, Host: "web-3", PID: 17, Program: "billing", Label: "blue", Instance: "abc",
 			Started: time.UnixMilli(1700000000000), Language: "go", Library: "redlatch v1.0.0", Runtime: "go1.26", Driver: "go-redis v9",
 			Timeout: 30 * time.Second,

@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,7 @@ func TestCountersAreShown(t *testing.T) {
 		require.NoError(t, err)
 		permit, err := p.Acquire(ctx, 2)
 		require.NoError(t, err)
+		t.Cleanup(func() { _ = permit.Release(context.Background()) })
 		ids := permit.IDs()
 		enter(t, client, "", ours, 0, webAbout, registry.Thing{Kind: "permit semaphore", Key: name, Holds: 1, HeldSince: 5,
 			Owners: []registry.Owner{{ID: ids[0], Since: 5}}})

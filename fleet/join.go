@@ -44,19 +44,17 @@ type claim struct {
 // claimsOf are the holds that clients say to have of an object: one for each identity that they name, or one for all where they
 // name none.
 func claimsOf(kind Kind, key string, known *entries) (claims []claim) {
-	for _, c := range known.sorted() {
-		for _, u := range c.Uses {
-			if u.Key != key || u.Kind.whole().shape() != kind.shape() || u.Holds == 0 {
-				continue
-			}
-			side := u.Kind.side()
-			if len(u.Owners) == 0 || kind == Semaphore {
-				claims = append(claims, claim{Claim: Claim{Client: c, Holds: u.Holds, Since: u.HeldSince, Side: side}})
-				continue
-			}
-			for _, owner := range u.Owners {
-				claims = append(claims, claim{Claim: Claim{Client: c, Owner: owner.ID, Holds: 1, Since: owner.Since, Side: side}})
-			}
+	for _, u := range known.uses[key] {
+		if u.Kind.shape() != kind.shape() || u.Holds == 0 {
+			continue
+		}
+		side := u.Kind.side()
+		if len(u.Owners) == 0 || kind == Semaphore {
+			claims = append(claims, claim{Claim: Claim{Client: u.client, Holds: u.Holds, Since: u.HeldSince, Side: side}})
+			continue
+		}
+		for _, owner := range u.Owners {
+			claims = append(claims, claim{Claim: Claim{Client: u.client, Owner: owner.ID, Holds: 1, Since: owner.Since, Side: side}})
 		}
 	}
 	return claims

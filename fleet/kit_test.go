@@ -88,3 +88,13 @@ func holders(o *fleet.Object) (all []string) {
 	}
 	return all
 }
+
+// populate makes n keys of another program.
+func populate(t testing.TB, client *redis.Client, n int) {
+	t.Helper()
+	const step = 100_000
+	for from := 0; from < n; from += step {
+		require.NoError(t, client.Eval(t.Context(), "for i = ARGV[1], ARGV[2] do redis.call('set', string.format('foreign:%d', i), 'x') end return 1", nil,
+			from+1, min(from+step, n)).Err())
+	}
+}

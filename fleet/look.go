@@ -2,7 +2,9 @@ package fleet
 
 import (
 	"context"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +26,11 @@ type look struct {
 	found  string // what it is, in words
 	ttl    time.Duration
 	fields map[string]string // of a hash
+	cursor uint64            // from where there are more; 0 when all were read
 	number int64             // of a number
 	err    error             // the server refused to show it
+
+	beside []Kind // what the keys and channels beside it tell
 
 	typ    *redis.StatusCmd
 	lasts  *redis.DurationCmd
@@ -34,33 +39,64 @@ type look struct {
 	text   *redis.StringCmd
 }
 
-// lookAt looks at keys, in three steps: what type each has, how large it is, and what is in it.
+// lookAt looks at keys step by step: what type each has, how large it is, and what is in it.
 func lookAt(ctx context.Context, client sender, looks []*look) error {
-	steps := []func(pipe redis.Pipeliner, l *look){
-		func(pipe redis.Pipeliner, l *look) { l.typ, l.lasts = pipe.Type(ctx, l.key), pipe.PTTL(ctx, l.key) },
-		func(pipe redis.Pipeliner, l *look) {
-			switch l.typ.Val() {
-			case "hash":
-				l.length = pipe.HLen(ctx, l.key)
-			case "string":
-				l.length, l.text = pipe.StrLen(ctx, l.key), pipe.GetRange(ctx, l.key, 0, mostDigits)
-			}
-		},
-		func(pipe redis.Pipeliner, l *look) {
-			if l.typ.Val() == "hash" && l.length.Err() == nil && l.length.Val() <= mostFields {
-				l.page = pipe.HScan(ctx, l.key, 0, "", mostFields)
-			}
-		},
+	err := ask(ctx, client, looks, func(pipe redis.Pipeliner, l *look) { l.typ, l.lasts = pipe.Type(ctx, l.key), pipe.PTTL(ctx, l.key) })
+	if err != nil {
+		return err
 	}
-	for _, step := range steps {
-		if err := ask(ctx, client, looks, step); err != nil {
-			return err
+	err = ask(ctx, client, looks, func(pipe redis.Pipeliner, l *look) {
+		switch l.typ.Val() {
+		case "hash":
+			l.length = pipe.HLen(ctx, l.key)
+		case "string":
+			l.length, l.text = pipe.StrLen(ctx, l.key), pipe.GetRange(ctx, l.key, 0, mostDigits)
 		}
+	})
+	if err != nil {
+		return err
+	}
+	var hashes []*look
+	for _, l := range looks {
+		if l.typ.Val() == "hash" && l.length.Err() == nil && l.length.Val() <= mostFields {
+			hashes = append(hashes, l)
+		}
+	}
+	if err := lookInto(ctx, client, hashes); err != nil {
+		return err
 	}
 	for _, l := range looks {
 		l.judge()
 	}
 	return nil
+}
+
+// lookInto reads the fields of hashes, of one that is another program's no more than it takes to see that.
+func lookInto(ctx context.Context, client sender, open []*look) error {
+	for step := int64(16); len(open) > 0; step = 512 { // a hash in one piece comes with the first step
+		err := ask(ctx, client, open, func(pipe redis.Pipeliner, l *look) {
+			l.page = pipe.HScan(ctx, l.key, l.cursor, "", step)
+		})
+		if err != nil {
+			return err
+		}
+		open = slices.DeleteFunc(open, func(l *look) bool {
+			page, cursor, err := l.page.Result()
+			l.fields = merge(l.fields, page)
+			l.cursor = cursor
+			l.shape, l.found = shapeOf(l.fields)
+			return err != nil || cursor == 0 || len(l.fields) > mostFields || l.shape == foreign && !plausible(l.fields)
+		})
+	}
+	return nil
+}
+
+// plausible tells whether some fields can be those of an object that has more.
+func plausible(fields map[string]string) bool {
+	more := maps.Clone(fields)
+	more[modeField] = "read"
+	shape, _ := shapeOf(more)
+	return shape != foreign
 }
 
 // judge says what was seen. What has changed between the steps is nothing that can be told; the next look sees it.
@@ -72,15 +108,11 @@ func (l *look) judge() {
 	case "none":
 		l.shape, l.found = absent, "nothing"
 	case "hash":
-		l.shape, l.found = foreign, "a hash of another program"
 		if l.page == nil {
-			l.err = l.length.Err()
+			l.shape, l.found, l.err = foreign, "a hash of another program", l.length.Err()
 			return
 		}
-		l.err = l.page.Err()
-		page, _ := l.page.Val()
-		l.fields = pairs(page)
-		l.shape, l.found = shapeOf(l.fields)
+		l.judgeHash()
 	case "string":
 		l.err = l.text.Err()
 		if n, ok := decimal(l.text.Val()); ok && l.length.Val() <= mostDigits {
@@ -93,8 +125,21 @@ func (l *look) judge() {
 	}
 }
 
-func pairs(page []string) map[string]string {
-	fields := make(map[string]string, len(page)/2)
+// judgeHash says what the fields are. There are none of one that has gone meanwhile.
+func (l *look) judgeHash() {
+	if l.err = l.page.Err(); l.err != nil || len(l.fields) > 0 && l.cursor == 0 {
+		return
+	}
+	l.shape, l.found = absent, "nothing"
+	if l.cursor != 0 {
+		l.shape, l.found = foreign, "a hash of another program"
+	}
+}
+
+func merge(fields map[string]string, page []string) map[string]string {
+	if fields == nil {
+		fields = make(map[string]string, len(page)/2)
+	}
 	for i := 0; i+1 < len(page); i += 2 {
 		fields[page[i]] = page[i+1]
 	}

@@ -11,8 +11,8 @@ type Object struct {
 	Kind Kind
 	Key  string // the name as Redis has it, any bytes
 
-	// Info is what Redis says. From List it has what every client can know: no Own, and of a holder Since only from
-	// its entry. Info.Holders and Info.Queue are here with their clients, as Holders and Waiting.
+	// Info is what Redis says. Holders and Waiting repeat its holders and its queue, with their clients. From List it has
+	// nothing that only the asking client knows, such as Own.
 	Info redlatch.Info
 
 	Holders     []Holder // by the keys of the object, in the order of Info.Holders

@@ -11,6 +11,7 @@ type Option func(*options)
 type options struct {
 	prefix     string // of the registry's keys
 	scan       bool
+	most       int64 // how many keys are walked unasked
 	primitives []redlatch.Option
 }
 
@@ -18,7 +19,7 @@ type options struct {
 func WithRegistry(prefix string) Option { return func(o *options) { o.prefix = prefix } }
 
 // WithScan has [List] go through all keys of the server, however many there are, and so find what no entry and no channel
-// names, such as a lock of Redisson for which no call waits. It takes about a twentieth of the server's time, so a hundred million keys last about
+// names, such as a lock of Redisson for which no call waits. It takes a twentieth of the server's time at most, so a hundred million keys last about
 // an hour; the end of the context ends it. By default List does so only where there are [MostWalked] keys at most.
 func WithScan() Option { return func(o *options) { o.scan = true } }
 
@@ -28,7 +29,8 @@ func WithOptions(opts ...redlatch.Option) Option {
 	return func(o *options) { o.primitives = append(o.primitives, opts...) }
 }
 
-func optionsOf(opts []Option) (o options) {
+func optionsOf(opts []Option) options {
+	o := options{most: MostWalked}
 	for _, option := range opts {
 		if option != nil {
 			option(&o)

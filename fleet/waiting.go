@@ -141,6 +141,7 @@ func listeners(ctx context.Context, client redlatch.Client, names []string) (map
 	if len(names) == 0 {
 		return counts, nil
 	}
+	names = slices.Compact(slices.Sorted(slices.Values(names))) // n and {n} have the same channels
 	_, cluster := client.(masters)
 	err := everywhere(ctx, client, func(ctx context.Context, node sender) error {
 		type count struct {
@@ -202,21 +203,19 @@ func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
 		}
 	}
 	stood := len(waiters)
-	for _, c := range known.sorted() {
-		calls := int64(0)
-		for _, u := range c.Uses {
-			if u.Waiters == 0 || u.Key != q.key || u.Kind.shape() != q.kind.shape() {
-				continue
-			}
-			w := waiter(c.ID)
-			calls += u.Waiters
-			w.Calls = max(w.Calls, calls)
-			if w.Since.IsZero() || !u.WaitingSince.IsZero() && u.WaitingSince.Before(w.Since) {
-				w.Since = u.WaitingSince
-			}
-			if w.Side == "" {
-				w.Side = u.Kind.side()
-			}
+	calls := map[string]int64{}
+	for _, u := range known.uses[q.key] {
+		if u.Waiters == 0 || u.Kind.shape() != q.kind.shape() {
+			continue
+		}
+		w := waiter(u.client.ID)
+		calls[w.ClientID] += u.Waiters
+		w.Calls = max(w.Calls, calls[w.ClientID])
+		if w.Since.IsZero() || !u.WaitingSince.IsZero() && u.WaitingSince.Before(w.Since) {
+			w.Since = u.WaitingSince
+		}
+		if w.Side == "" {
+			w.Side = u.Kind.side()
 		}
 	}
 	slices.SortStableFunc(waiters[stood:], func(a, b *Waiter) int {

@@ -1,0 +1,97 @@
+package fleet_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/fleet"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/registry"
+)
+
+// foreign is how many keys of others stand beside a fleet, more than are walked unasked.
+const foreign = 300_000
+
+// busy is how many microseconds the server has spent in commands.
+func busy(t testing.TB, client *redis.Client) (usec int64) {
+	t.Helper()
+	stats, err := client.InfoMap(t.Context(), "commandstats").Result()
+	require.NoError(t, err)
+	for _, one := range stats["Commandstats"] {
+		var calls, n int64
+		_, err := fmt.Sscanf(one, "calls=%d,usec=%d", &calls, &n)
+		require.NoError(t, err)
+		usec += n
+	}
+	return usec
+}
+
+// A thousand clients with ten locks each, beside many keys of others: what List costs goes with the locks and clients.
+func TestAListCostsWhatTheClientsUseAndNotWhatOthersKeep(t *testing.T) {
+	srv := redistest.Process(t)
+	client := srv.Client(t)
+	ctx := t.Context()
+	const clients, each = 1000, 10
+	populate(t, client, foreign)
+	var names []string
+	for i := range clients {
+		var things []registry.Thing
+		pipe := client.Pipeline()
+		for j := range each {
+			name := fmt.Sprintf("orders:%04d:%d", i, j)
+			names = append(names, name)
+			things = append(things, registry.Thing{Kind: "lock", Key: name, Holds: 1, HeldSince: 5, Owners: []registry.Owner{{ID: "7", Since: 5}}})
+			pipe.HSet(ctx, name, clientID(i)+":7", 1)
+			pipe.PExpire(ctx, name, time.Hour)
+		}
+		_, err := pipe.Exec(ctx)
+		require.NoError(t, err)
+		enter(t, client, "", clientID(i), 0, webAbout, things...)
+	}
+	floor := busy(t, client)
+	pipe := client.Pipeline()
+	for _, name := range names {
+		pipe.HGetAll(ctx, name)
+		pipe.PTTL(ctx, name)
+	}
+	_, err := pipe.Exec(ctx)
+	require.NoError(t, err)
+	before := busy(t, client)
+	floor = before - floor
+	commands := srv.Commands(t)
+	began := time.Now()
+	report, err := fleet.List(ctx, client)
+	took := time.Since(began)
+	require.NoError(t, err)
+	cost := busy(t, client) - before
+	commands = srv.Commands(t) - commands
+	t.Logf("%d objects, %d keys: %d commands, %v of the server's time, where two plain commands for each lock take %v; in %v",
+		len(report.Objects), report.Keys, commands, time.Duration(cost)*time.Microsecond, time.Duration(floor)*time.Microsecond, took)
+	require.Len(t, report.Objects, clients*each)
+	require.Equal(t, report.Keys, report.Skipped)
+	for _, o := range report.Objects {
+		require.Equal(t, "web-3 billing pid 17 (blue)", o.Holders[0].Who())
+		require.Empty(t, o.Unconfirmed)
+	}
+	require.Zero(t, srv.CommandStats(t)["scan"])
+	require.Less(t, commands, int64(2*clients*each+2*clients))
+	require.Less(t, cost, 6*floor)
+}
+
+func TestAWalkLeavesTheServerMostOfItsTime(t *testing.T) {
+	srv := redistest.Process(t)
+	client := srv.Client(t)
+	populate(t, client, 20_000)
+	require.NoError(t, client.HSet(t.Context(), "lock", java+":42", 1).Err())
+	before, began := busy(t, client), time.Now()
+	objects, report := list(t, client, fleet.WithScan(), fleet.WalkAtMost(10_000))
+	took, cost := time.Since(began), time.Duration(busy(t, client)-before)*time.Microsecond
+	t.Logf("%v of %v", cost, took)
+	require.NotNil(t, objects["lock"])
+	require.Zero(t, report.Skipped)
+	require.Less(t, cost, took/12, "a twentieth is aimed at")
+}
