@@ -46,6 +46,10 @@ type commandLine struct {
 	Run  runCommand  `cmd:"" help:"Run a command while a lock is held."`
 	Demo demoCommand `cmd:"" help:"Worker processes share jobs, one is killed, and what happened is verified."`
 
+	Wait      waitCommand      `cmd:"" help:"Wait until a latch is open."`
+	Countdown countdownCommand `cmd:"" help:"Count a latch down, or set it."`
+	Permits   permitsCommand   `cmd:"" help:"Show, set or change the permits of a semaphore."`
+
 	// Started by other commands, not by people.
 	DemoWorker demoWorker   `cmd:"" hidden:"" name:"demo-worker"`
 	RunGuard   guardCommand `cmd:"" hidden:"" name:"run-guard"`

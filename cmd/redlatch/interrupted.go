@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+)
+
+// interruptible is a context that ends by Ctrl-C or SIGTERM. A second one ends the program at once.
+func interruptible() (ctx context.Context, stop context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			code := exit.Interrupted
+			if s == syscall.SIGTERM {
+				code = exit.Terminated
+			}
+			cancel(exit.Silently(code))
+		case <-ctx.Done():
+			signal.Stop(signals)
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// interruption is the error of a command that was interrupted, else err.
+func interruption(ctx context.Context, err error) error {
+	if own := context.Cause(ctx); err != nil && ctx.Err() != nil {
+		return own
+	}
+	return err
+}
