@@ -16,7 +16,8 @@
 //   - countdownlatch: a gate that opens when a count reaches zero
 //
 // This package holds what they share: the [Hold] that a lock hands out, the [Locker] that every lock is, the options
-// and the errors. Package redlatchtest makes holds for programs whose tests have a Locker of their own.
+// and the errors. Package redlatchtest makes holds for programs whose tests have a Locker of their own. Package fleet shows who
+// holds what across all processes.
 //
 //	lock := rlock.New(rdb, "orders:42") // no I/O, nothing to close
 //	err := lock.Do(ctx, func(ctx context.Context) error {

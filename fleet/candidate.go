@@ -54,7 +54,7 @@ func (c *candidate) settle(known *entries) Kind {
 	case c.named: // by the entries that name this shape, whatever is there
 		expected := look{key: c.key, shape: c.expected}
 		return known.kinds(&expected)[0]
-	case c.shape == foreign, c.err != nil:
+	case c.err != nil:
 		return Detect
 	case c.shape == absent && c.guess:
 		return Detect

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 	"github.com/redlatch/redlatch/fleet"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
+	"github.com/redlatch/redlatch/internal/scripts/entry"
+	"github.com/redlatch/redlatch/internal/scripts/statetest"
+	"github.com/redlatch/redlatch/internal/servers"
 )
 
 func TestClientsSayWhatTheyUse(t *testing.T) {
@@ -99,6 +103,72 @@ func TestAnEntryThatMakesNoSenseIsToldAndHidesNoOther(t *testing.T) {
 	})
 }
 
+func TestWhatTheReportScriptWritesIsRead(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, prefix, name := srv.Client(t), srv.Key(t, "tenant")+":", srv.Key(t, "lock")
+		require.NoError(t, client.HSet(t.Context(), name, ours+":7", 2).Err())
+		about := webAbout
+		reply, err := statetest.Send(t.Context(), client, entry.Write(entry.Report{
+			Names: entry.Names{Index: registry.Index(prefix, registry.Bucket(ours)), Entry: registry.Entry(prefix, ours), UUID: ours},
+			TTL:   time.Hour, Whole: true, About: about.JSON(), Age: time.Hour,
+			Things: []entry.Thing{{
+				Field: registry.Thing{Kind: "lock", Key: name}.Field(), Holds: 2, Held: time.Minute, Waiters: 3, Waiting: time.Second, Waits: 4, Waited: 5 * time.Second,
+				Owners: []entry.Owner{{ID: "7", Held: time.Minute}},
+			}},
+		}))
+		require.NoError(t, err)
+		require.True(t, reply.Written)
+		o := get(t, client, fleet.Lock, name, fleet.WithRegistry(prefix))
+		require.Empty(t, o.Unreadable)
+		require.Empty(t, o.Unconfirmed)
+		require.Equal(t, []string{"web-3 billing pid 17 (blue)  2"}, holders(o))
+		at := now(t, client)
+		require.InDelta(t, at-60_000, o.Holders[0].Since.UnixMilli(), 10_000)
+		require.InDelta(t, at-3_600_000, o.Holders[0].Client.Started.UnixMilli(), 10_000)
+		require.EqualValues(t, 3, o.Waiting.Processes[0].Calls)
+		u := o.Holders[0].Client.Uses[0]
+		require.EqualValues(t, 4, u.Waits)
+		require.Equal(t, 5*time.Second, u.Waited)
+	})
+}
+
+func TestAnEntryOfNonsenseIsToldInAFewLines(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, prefix := srv.Client(t), srv.Key(t, "tenant")+":"
+		enter(t, client, prefix, ours, 0, webAbout)
+		for i := range 100 {
+			require.NoError(t, client.HSet(t.Context(), registry.Entry(prefix, ours), fmt.Sprintf("t:lock:%d", i), strings.Repeat("x", 1000)).Err())
+		}
+		report, err := fleet.List(t.Context(), client, fleet.WithRegistry(prefix))
+		require.NoError(t, err)
+		require.Len(t, report.Clients, 1)
+		require.Len(t, report.Unreadable, 9)
+		require.Contains(t, report.Unreadable[8].String(), "92 more fields")
+		for _, u := range report.Unreadable {
+			require.Less(t, len(u.String()), 1000)
+		}
+	})
+}
+
+func TestAUserWhoMayOnlyReadSeesHoldersAndWaiters(t *testing.T) {
+	srv := redistest.Real(t)
+	client := srv.Client(t)
+	names := everyKind(t, func(kind string) string { return srv.Key(t, kind) }, func() redlatch.Client { return srv.Client(t) })
+	rules := []string{"resetchannels", "-@all", "+@read", "+@connection", "+time", "+pubsub", "+info"}
+	if srv.Has(t, servers.ShardedChannels) { // as old as rights to keys that are for reading alone
+		rules = append(rules, "resetkeys", "%R~*")
+	}
+	user := srv.User(t, rules...)
+	_, report := list(t, user)
+	require.Len(t, report.Objects, len(names)+1)
+	for kind, name := range names {
+		got, want := get(t, user, kind, name), get(t, client, kind, name)
+		require.Equal(t, holders(want), holders(got), kind)
+		require.Equal(t, want.Info.Value, got.Info.Value, kind)
+		require.Equal(t, want.Info.Token, got.Info.Token, kind)
+	}
+}
+
 func TestARefusedRegistryHidesNoHolder(t *testing.T) {
 	srv := redistest.Real(t)
 	client, name := srv.Client(t), srv.Key(t, "lock")
@@ -130,4 +200,16 @@ func TestAPasswordThatIsWrongIsAnError(t *testing.T) {
 	client = srv.Client(t, func(o *redis.Options) { o.Password = "wrong" })
 	_, err = fleet.Clients(t.Context(), client)
 	require.ErrorContains(t, err, "WRONGPASS")
+}
+
+func TestLastSeenIsByTheClockOfTheServer(t *testing.T) {
+	srv := redistest.Mini(t)
+	client, name := srv.Client(t), "lock"
+	srv.Mini.SetTime(time.Now().Add(-5 * time.Hour))
+	enter(t, client, "", ours, 23*time.Second, webAbout)
+	clients, err := fleet.Clients(t.Context(), client)
+	require.NoError(t, err)
+	require.Equal(t, 23*time.Second, clients[0].LastSeen.Truncate(time.Second))
+	require.NoError(t, client.HSet(t.Context(), name, ours+":7", 1).Err())
+	require.Equal(t, 23*time.Second, get(t, client, fleet.Lock, name).Holders[0].Client.LastSeen.Truncate(time.Second))
 }

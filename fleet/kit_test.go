@@ -43,7 +43,7 @@ func enter(t testing.TB, client redis.UniversalClient, prefix, id string, ago ti
 		fields = append(fields, thing.Field(), thing.Value())
 	}
 	_, err := client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
-		p.ZAdd(t.Context(), registry.Index(prefix, registry.Bucket(id)), redis.Z{Member: id, Score: float64(seen)})
+		p.ZAdd(t.Context(), registry.Index(prefix, registry.Bucket(id)), redis.Z{Member: id, Score: float64(seen + time.Hour.Milliseconds())})
 		p.HSet(t.Context(), registry.Entry(prefix, id), fields...)
 		p.PExpire(t.Context(), registry.Entry(prefix, id), time.Hour)
 		return nil

@@ -60,9 +60,11 @@ func countKeys(ctx context.Context, client redlatch.Client) (n int64, err error)
 	err = everywhere(ctx, client, func(ctx context.Context, node sender) error {
 		pipe := node.Pipeline()
 		size := pipe.DBSize(ctx)
-		err := cmp.Or(exec(ctx, pipe), size.Err())
+		if err := exec(ctx, pipe); err != nil {
+			return err
+		}
 		n += size.Val()
-		return err
+		return refused(size.Err())
 	})
 	return n, err
 }

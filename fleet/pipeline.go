@@ -73,6 +73,14 @@ func failed(err error) error {
 	return fmt.Errorf("redlatch: fleet: %w", outcome.Advise(delivery.Unavailable(err)))
 }
 
+// refused is what the server has answered to a command without which nothing can be done.
+func refused(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("redlatch: fleet: %w", err)
+}
+
 // masters is what only a cluster client has.
 type masters interface {
 	ForEachMaster(ctx context.Context, fn func(ctx context.Context, master *redis.Client) error) error
@@ -91,7 +99,7 @@ func everywhere(ctx context.Context, client redlatch.Client, fn func(ctx context
 		defer mu.Unlock()
 		return fn(ctx, master)
 	})
-	if err != nil && !errors.Is(err, redlatch.ErrUnavailable) && ctx.Err() == nil {
+	if err != nil && !strings.HasPrefix(err.Error(), "redlatch: ") { // the topology cannot be had
 		err = failed(err)
 	}
 	return err

@@ -83,7 +83,8 @@ func scanKeys(ctx context.Context, node sender, cursor uint64) (names []string, 
 	if err := exec(ctx, pipe); err != nil {
 		return nil, 0, err
 	}
-	return scan.Result()
+	names, next = scan.Val()
+	return names, next, refused(scan.Err())
 }
 
 // sift adds those of some keys that may be objects: hashes that are locks, and what the names of keys beside counters tell. It

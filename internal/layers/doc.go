@@ -10,6 +10,7 @@
 //	bases       the life of a hold, the life of a counter
 //	primitives  one package each, which do not import one another
 //	composites  locks made of locks
+//	fleet       who holds what in all processes, read from outside
 //	programs    the command and the examples
 //
 // A new package starts with its row in the table of layers_test.go.

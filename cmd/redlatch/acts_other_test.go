@@ -1,7 +1,0 @@
-//go:build !linux
-
-package main
-
-const actVariable = "REDLATCH_TEST_ACT"
-
-func act(string) {}

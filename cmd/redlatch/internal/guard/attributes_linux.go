@@ -1,7 +1,0 @@
-package guard
-
-import "syscall"
-
-func attributes(foreground bool) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: !foreground, Foreground: foreground, Pdeathsig: syscall.SIGKILL}
-}

@@ -1,0 +1,76 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redlatch/redlatch/fleet"
+)
+
+// What is held now, by whom, and who waits.
+func ExampleList() {
+	rdb, stop := start()
+	defer stop()
+
+	report, err := fleet.List(context.Background(), rdb)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, o := range report.Objects {
+		for _, h := range o.Holders {
+			fmt.Printf("%s %q is held by %s\n", o.Kind, o.Key, h.Who())
+		}
+		for _, w := range o.Waiting.Processes {
+			fmt.Printf("%d calls of %s wait for it\n", w.Calls, w.Who())
+		}
+	}
+	if missing := report.Missing(); missing != "" {
+		fmt.Println(missing)
+	}
+	// Output:
+	// lock "orders:42" is held by web-1 billing pid 17
+	// 3 calls of web-2 billing pid 17 wait for it
+	// lock "refunds" is held by Redisson client 33333333-3333-4333-8333-333333333333
+}
+
+func ExampleGet() {
+	rdb, stop := start()
+	defer stop()
+	ctx := context.Background()
+
+	o, err := fleet.Get(ctx, rdb, fleet.Lock, "orders:42")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	holder := o.Holders[0]
+	fmt.Println(holder.Client.Host, "is silent:", holder.Client.Silent())
+
+	_, err = fleet.Get(ctx, rdb, fleet.Semaphore, "orders:42")
+	var wrong *fleet.KindError
+	fmt.Println(errors.As(err, &wrong), err)
+	// Output:
+	// web-1 is silent: false
+	// true redlatch: "orders:42" is a lock, not a semaphore
+}
+
+func ExampleClients() {
+	rdb, stop := start()
+	defer stop()
+
+	clients, err := fleet.Clients(context.Background(), rdb)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, c := range clients {
+		for _, use := range c.Uses {
+			fmt.Printf("%s: %s %q, %d holds, %d waiters\n", c, use.Kind, use.Key, use.Holds, use.Waiters)
+		}
+	}
+	// Output:
+	// web-1 billing pid 17: lock "orders:42", 1 holds, 0 waiters
+	// web-2 billing pid 17: lock "orders:42", 0 holds, 3 waiters
+}
