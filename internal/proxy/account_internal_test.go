@@ -53,7 +53,7 @@ func TestFramesAreCountedToTheCommandTheyAnswer(t *testing.T) {
 				if err != nil || string(f.raw) != want {
 					t.Fatalf("frame %d is %q (%v), want %q", i, f.raw, err, want)
 				}
-				if _, message := l.account(f); message {
+				if _, message := l.accountLocked(f); message {
 					messages++
 				}
 				if len(l.pending) != c.pending[i] {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"sync"
@@ -29,8 +30,10 @@ func OnKey(key string) func(Command) bool {
 // An Action is what happens to a command that a Rule matches. The other commands of its connection keep their order;
 // those before it are never touched.
 type Action struct {
-	kind  actionKind
-	delay time.Duration
+	kind   actionKind
+	delay  time.Duration
+	answer string // of refuse: without the first byte
+	unless string // with this at its beginning a reply is not meant: it passes, and the next match counts in its place
 }
 
 type actionKind int
@@ -47,6 +50,7 @@ const (
 	dropRequest
 	hold
 	delay
+	refuse
 )
 
 var (
@@ -63,6 +67,13 @@ var (
 
 // Delay lets the request, and with it those behind it, reach the server d later, also when the client has gone by then.
 func Delay(d time.Duration) Action { return Action{kind: delay, delay: d} }
+
+// LoseReply is CloseAfter for a command that was executed. That a script is not known (NOSCRIPT) says that it was not: this reply
+// passes, and the rule waits for the next command.
+var LoseReply = Action{kind: closeAfter, unless: "-NOSCRIPT"}
+
+// Refuse answers an error in place of the server, which does not get the command. text is one line, with the code in front.
+func Refuse(text string) Action { return Action{kind: refuse, answer: text} }
 
 // A Rule applies one action to the commands it matches.
 type Rule struct {
@@ -131,14 +142,21 @@ func (p *Proxy) meet(c Command) *Rule {
 	return nil
 }
 
-// answered counts a command whose reply has come from the server.
-func (p *Proxy) answered(c Command, r *Rule) {
+// answered counts a command whose reply has come from the server, and tells whether the rule of the command is meant by it.
+func (p *Proxy) answered(c Command, r *Rule, reply []byte) (meant bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.executed[c.Name]++
-	if r != nil {
-		r.executed++
+	if r == nil {
+		return false
 	}
+	if unless := r.action.unless; unless != "" && bytes.HasPrefix(reply, []byte(unless)) {
+		r.left++
+		r.hits--
+		return false
+	}
+	r.executed++
+	return true
 }
 
 // Seen is how often clients sent a command. The name is written in any case.

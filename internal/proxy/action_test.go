@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/faultproxy"
+	"github.com/redlatch/redlatch/internal/proxy"
 )
 
 var incr = faultproxy.Named("INCR")
@@ -247,5 +248,41 @@ func TestRulesApplyInTheirOrderAndAsOftenAsTheySay(t *testing.T) {
 		second.Remove()
 		ok(t, r.client.Incr(t.Context(), "n").Err())
 		equal(t, 3, second.Hits())
+	})
+}
+
+func TestLoseReplyIsForACommandThatWasExecuted(t *testing.T) {
+	each(t, func(t *testing.T, r rig) {
+		rule := r.proxy.On(faultproxy.OnKey("n"), 1, proxy.LoseReply)
+		script := redis.NewScript("return redis.call('incr', KEYS[1])")
+		isEOF(t, script.Run(t.Context(), r.client, []string{"n"}).Err()) // EVALSHA is not known, EVAL is lost
+		equal(t, 1, rule.Executed())
+		equal(t, 1, rule.Hits())
+		equal(t, "1", r.value(t, "n"))
+		equal(t, int64(2), script.Run(t.Context(), r.client, []string{"n"}).Val().(int64))
+	})
+}
+
+func TestRefuseAnswersInPlaceOfTheServerAndInOrder(t *testing.T) {
+	each(t, func(t *testing.T, r rig) {
+		rule := r.proxy.On(faultproxy.Named("DECR"), 0, proxy.Refuse("OOM no memory"))
+		cmds, _ := r.client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
+			for range 100 {
+				pipe.Incr(t.Context(), "n")
+				pipe.Decr(t.Context(), "n")
+				pipe.Decr(t.Context(), "n")
+			}
+			return nil
+		})
+		for i := range 100 {
+			equal(t, int64(i+1), cmds[3*i].(*redis.IntCmd).Val())
+			for _, refused := range cmds[3*i+1 : 3*i+3] {
+				equal(t, "OOM no memory", fmt.Sprint(refused.Err()))
+			}
+		}
+		equal(t, "100", r.value(t, "n"))
+		equal(t, 0, rule.Executed())
+		rule.Remove()
+		equal(t, int64(99), r.client.Decr(t.Context(), "n").Val())
 	})
 }

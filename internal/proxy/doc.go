@@ -19,6 +19,9 @@
 // Requests must be arrays of bulk strings, which is what clients send; replies are RESP2 or RESP3. MONITOR, CLIENT
 // REPLY and TLS are not supported. A server that cannot be dialled shows as a connection that is closed at once.
 //
-// Tests take it from package faultproxy, which fails the test where this one returns an error. Programs that judge the
-// library use it as it is; the library itself must not import it.
+// A proxy of New has no port. Its clients come by Dial, without a socket, and so can the server: then everything works in a
+// bubble of testing/synctest.
+//
+// The tests of this module take it from package faultproxy, which fails the test where this one returns an error. Package
+// redlatchtest, and programs that judge the library, use it as it is; the library itself must not import it.
 package proxy

@@ -22,6 +22,7 @@ func (p *Proxy) CutAll() {
 // that the port could not be had again; the proxy still refuses then.
 func (p *Proxy) Refuse(refuse bool) error {
 	p.mu.Lock()
+	p.refusing = refuse
 	if refuse {
 		if p.listener != nil {
 			_ = p.listener.Close()
@@ -30,15 +31,11 @@ func (p *Proxy) Refuse(refuse bool) error {
 		p.mu.Unlock()
 		return nil
 	}
-	refusing := p.listener == nil
-	select {
-	case <-p.closed:
-		refusing = false // nothing to open again
-	default:
-	}
+	reopen := p.addr != "" && p.listener == nil && !p.isClosed()
+	addr := p.addr
 	p.mu.Unlock()
-	if refusing {
-		l, err := net.Listen("tcp", p.addr)
+	if reopen {
+		l, err := net.Listen("tcp", addr)
 		if err != nil {
 			return fmt.Errorf("proxy: accept connections again: %w", err)
 		}
@@ -78,50 +75,66 @@ func (p *Proxy) due(extra time.Duration) time.Time {
 func (p *Proxy) Hole(up, down bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.setHoleLocked(upward, up)
-	p.setHoleLocked(downward, down)
+	setGate(&p.holes[upward], up)
+	setGate(&p.holes[downward], down)
 }
 
-// Heal ends what Hole, Refuse, Hang and Latency began, and DropMessages and HoldMessages too. Rules stay.
+// Freeze makes the server seem to stand still, or to go on: connections stay, also new ones, and what clients send waits until
+// then, also where the client gives up and goes. What the server has answered before still arrives.
+func (p *Proxy) Freeze(freeze bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	setGate(&p.frozen, freeze)
+}
+
+// Heal ends what Hole, Refuse, Hang, Freeze and Latency began, and DropMessages and HoldMessages too. Rules stay.
 // The error is that of Refuse.
 func (p *Proxy) Heal() error {
 	p.Hole(false, false)
 	err := p.Refuse(false)
 	p.Hang(false)
+	p.Freeze(false)
 	p.Latency(0)
 	p.DropMessages(false)
 	p.HoldMessages(false)
 	return err
 }
 
-func (p *Proxy) setHoleLocked(d direction, hole bool) {
+// setGate closes a gate, which is nil while it is open, or opens it for those who wait there.
+func setGate(gate *chan struct{}, shut bool) {
 	switch {
-	case hole && p.holes[d] == nil:
-		p.holes[d] = make(chan struct{})
-	case !hole && p.holes[d] != nil:
-		close(p.holes[d])
-		p.holes[d] = nil
+	case shut && *gate == nil:
+		*gate = make(chan struct{})
+	case !shut && *gate != nil:
+		close(*gate)
+		*gate = nil
 	}
 }
 
-func (p *Proxy) hasHole(d direction) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.holes[d] != nil
-}
+func (p *Proxy) hasHole(d direction) bool { return p.shut(&p.holes[d]) }
 
 // awaitHealed returns when there is no hole in this direction, or when the proxy closes.
-func (p *Proxy) awaitHealed(d direction) {
+func (p *Proxy) awaitHealed(d direction) { p.pass(&p.holes[d]) }
+
+// pass returns when the gate is open, or when the proxy closes.
+func (p *Proxy) pass(gate *chan struct{}) {
 	p.mu.Lock()
-	healed := p.holes[d]
+	open := *gate
 	p.mu.Unlock()
-	if healed == nil {
+	if open == nil {
 		return
 	}
 	select {
-	case <-healed:
+	case <-open:
 	case <-p.closed:
 	}
+}
+
+// shut tells whether the gate is closed.
+func (p *Proxy) shut(gate *chan struct{}) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return *gate != nil
 }
 
 // DropMessages swallows all published messages, or ends that. Confirmations of subscriptions and all other replies pass.

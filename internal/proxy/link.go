@@ -21,7 +21,7 @@ import (
 type link struct {
 	proxy          *Proxy
 	id             int
-	client, server *net.TCPConn
+	client, server net.Conn
 	up             *queue[request]
 	down           *queue[reply]
 
@@ -51,8 +51,9 @@ type reply struct {
 type sent struct {
 	command  Command
 	rule     *Rule
-	left     int  // frames still to come; more than one for subscriptions
-	answered bool // the first has come
+	left     int    // frames still to come; more than one for subscriptions
+	answered bool   // the first has come
+	ours     []byte // the answer of the proxy to a command that the server does not get; nil for all others
 }
 
 func (r *Rule) does(kind actionKind) bool { return r != nil && r.action.kind == kind }
@@ -96,8 +97,7 @@ func (l *link) readRequests() {
 }
 
 func (l *link) sendRequests() {
-	// The end of this leg, not a close: the server still answers what it was sent.
-	defer func() { _ = l.server.CloseWrite() }()
+	defer func() { endWriting(l.server) }()
 	w := bufio.NewWriter(l.server)
 	defer w.Flush()
 	deaf := false // something was lost, so nothing after it may arrive
@@ -108,6 +108,10 @@ func (l *link) sendRequests() {
 		}
 		if req.rule.does(hold) && !l.hold(w, req.rule) {
 			return
+		}
+		if l.proxy.shut(&l.proxy.frozen) {
+			_ = w.Flush()
+			l.proxy.pass(&l.proxy.frozen)
 		}
 		if req.end {
 			_ = w.Flush()
@@ -121,6 +125,11 @@ func (l *link) sendRequests() {
 			_ = w.Flush() // what came before still arrives
 			continue
 		}
+		if req.rule.does(refuse) {
+			_ = w.Flush() // what came before is answered first
+			l.refuse(req)
+			continue
+		}
 		l.mu.Lock()
 		l.pending = append(l.pending, sent{command: req.command, rule: req.rule, left: l.subs.confirmations(req.command)})
 		l.mu.Unlock()
@@ -131,99 +140,14 @@ func (l *link) sendRequests() {
 	}
 }
 
-func (l *link) readReplies() {
-	r := bufio.NewReader(l.server)
-	for {
-		f, err := readFrame(r)
-		if err != nil {
-			l.report("server", err)
-			l.down.push(reply{end: true, due: l.proxy.due(0)})
-			return
-		}
-		rule, message := l.account(f)
-		if message && l.proxy.intercept(l, f.raw) {
-			continue
-		}
-		l.down.push(reply{raw: f.raw, rule: rule, due: l.proxy.due(0)})
+// endWriting ends the leg to the server, where the connection has two: the server still answers what it was sent. A pipe
+// has read all of that by now.
+func endWriting(server net.Conn) {
+	if half, ok := server.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+		return
 	}
-}
-
-// account finds what a frame is: a message, or the answer to the oldest pending command, of which it returns the rule.
-// The rule of a command with several confirmations applies to the first.
-func (l *link) account(f frame) (rule *Rule, message bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.subs.isMessage(f) {
-		return nil, true
-	}
-	if len(l.pending) == 0 || !l.subs.isReply(f, l.pending[0].command) {
-		return nil, false
-	}
-	p := &l.pending[0]
-	if f.kind == '-' {
-		p.left = 1 // an error answers the whole command
-	} else if subscribes(p.command.Name) {
-		l.subs.ever = true
-	}
-	rule, p.rule = p.rule, nil
-	if !p.answered {
-		p.answered = true
-		l.proxy.answered(p.command, rule)
-	}
-	if p.left--; p.left == 0 {
-		l.pending = l.pending[1:]
-	}
-	return rule, false
-}
-
-func (l *link) sendReplies() {
-	w := bufio.NewWriter(l.client)
-	deaf := false // something was lost, so nothing after it may arrive
-	for {
-		rep, ok := l.down.pop(l.proxy.closed)
-		if !ok || !l.pause(w, rep.due) {
-			return
-		}
-		if rep.rule.does(holdReply) && !l.hold(w, rep.rule) {
-			return
-		}
-		switch {
-		case rep.end:
-			_ = w.Flush()
-			l.proxy.awaitHealed(downward) // a hole swallows the FIN too
-			_ = l.client.Close()
-			return
-		case rep.rule.does(closeAfter):
-			_ = w.Flush()
-			_ = l.client.Close()
-			return
-		case rep.rule.does(resetAfter):
-			_ = w.Flush()
-			_ = l.client.SetLinger(0)
-			_ = l.client.Close()
-			return
-		}
-		if deaf = deaf || rep.rule.does(dropReply) || l.proxy.hasHole(downward); deaf {
-			_ = w.Flush() // what came before still arrives
-			continue
-		}
-		switch { // errors mean that the client is gone, which readRequests notices
-		case rep.rule.does(halfReply):
-			_, _ = w.Write(rep.raw[:len(rep.raw)/2])
-			_ = w.Flush()
-			deaf = true
-		case rep.rule.does(splitReply):
-			for i := range rep.raw {
-				_, _ = w.Write(rep.raw[i : i+1])
-				_ = w.Flush() // a packet of its own: Go sets TCP_NODELAY
-			}
-		default:
-			_, _ = w.Write(rep.raw)
-		}
-		if l.down.empty() {
-			_ = w.Flush()
-		}
-	}
+	_ = server.Close()
 }
 
 // pause waits until due, after sending what is ready; false when the proxy closed first.
@@ -258,7 +182,7 @@ func (l *link) hold(w *bufio.Writer, rule *Rule) bool {
 // ends, in whatever way, is what this package is for.
 func (l *link) report(side string, err error) {
 	var network *net.OpError
-	if errors.As(err, &network) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.As(err, &network) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return
 	}
 	l.proxy.problem("connection %d, from the %s: %v", l.id, side, err)

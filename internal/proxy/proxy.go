@@ -7,21 +7,23 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 )
 
 // A Proxy stands between clients and one server. Its methods may be called by any goroutine at any time.
 type Proxy struct {
-	upstream string
-	addr     string
-	closed   chan struct{}  // closed by Close
-	work     sync.WaitGroup // the accept loop and all connections
+	dial   func() (net.Conn, error) // to the server
+	closed chan struct{}            // closed by Close
+	work   sync.WaitGroup           // the accept loop and all connections
 
 	mu       sync.Mutex
-	listener net.Listener          // nil while connections are refused
-	conns    map[*net.TCPConn]bool // all open ones, of both legs
+	addr     string            // empty until Listen
+	listener net.Listener      // nil before Listen and while connections are refused
+	refusing bool              // by Refuse
+	conns    map[net.Conn]bool // all open ones, of both legs
 	links    map[*link]bool
-	hung     map[*net.TCPConn]bool // clients that nobody will answer
+	hung     map[net.Conn]bool // clients that nobody will answer
 	lastID   int
 	rules    []*Rule
 	seen     map[string]int
@@ -31,6 +33,7 @@ type Proxy struct {
 	hang    bool
 	latency time.Duration
 	holes   [2]chan struct{} // by direction: not nil while there is a hole, closed when it is healed
+	frozen  chan struct{}    // not nil while the server seems to stand still, closed when it goes on
 
 	dropMessages bool
 	holdMessages bool
@@ -50,20 +53,48 @@ type heldMessage struct {
 	raw  []byte
 }
 
-// Start returns a proxy to the server at upstream, which serves until Close.
-func Start(upstream string) (*Proxy, error) {
-	p := &Proxy{
-		upstream: upstream, closed: make(chan struct{}),
-		conns: make(map[*net.TCPConn]bool), links: make(map[*link]bool), hung: make(map[*net.TCPConn]bool),
+// New returns a proxy that serves until Close and has no port: clients come by Dial. dial makes a connection to the server.
+func New(dial func() (net.Conn, error)) *Proxy {
+	return &Proxy{
+		dial: dial, closed: make(chan struct{}),
+		conns: make(map[net.Conn]bool), links: make(map[*link]bool), hung: make(map[net.Conn]bool),
 		seen: make(map[string]int), executed: make(map[string]int),
 	}
+}
+
+// Start returns a proxy to the server at upstream, which listens and serves until Close.
+func Start(upstream string) (*Proxy, error) {
+	p := New(func() (net.Conn, error) { return net.DialTimeout("tcp", upstream, patience) })
+	if err := p.Listen(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Listen has clients connect to Addr.
+func (p *Proxy) Listen() error {
 	l, err := listen()
 	if err != nil {
-		return nil, fmt.Errorf("proxy: %w", err)
+		return fmt.Errorf("proxy: %w", err)
 	}
+	p.mu.Lock()
 	p.addr = l.Addr().String()
+	p.mu.Unlock()
 	p.serve(l)
-	return p, nil
+	return nil
+}
+
+// Dial returns a connection through the proxy that needs no socket on the client's side. It is refused while Refuse says so,
+// and when the proxy is closed.
+func (p *Proxy) Dial() (net.Conn, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.refusing || p.isClosed() {
+		return nil, &net.OpError{Op: "dial", Net: "pipe", Err: syscall.ECONNREFUSED}
+	}
+	near, far := net.Pipe()
+	p.work.Go(func() { p.handle(far) })
+	return near, nil
 }
 
 // listen takes a port below those that kernels give to outgoing connections, so that Refuse can give it up and find
@@ -78,18 +109,29 @@ func listen() (net.Listener, error) {
 	return nil, fmt.Errorf("found no free port between 22000 and 30000")
 }
 
-// Addr is where clients connect, host:port.
-func (p *Proxy) Addr() string { return p.addr }
+// Addr is where clients connect, host:port; it is empty for a proxy without a port.
+func (p *Proxy) Addr() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.addr
+}
+
+func (p *Proxy) isClosed() bool {
+	select {
+	case <-p.closed:
+		return true
+	default:
+		return false
+	}
+}
 
 // Close ends all connections and waits for them. What is held or delayed is dropped. The error tells of peers that sent
 // what the proxy does not understand; only the first Close returns it.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
-	select {
-	case <-p.closed:
+	if p.isClosed() {
 		p.mu.Unlock()
 		return nil
-	default:
 	}
 	close(p.closed)
 	if p.listener != nil {
@@ -121,7 +163,7 @@ func (p *Proxy) serve(l net.Listener) {
 			if err != nil {
 				return // closed
 			}
-			p.work.Go(func() { p.handle(conn.(*net.TCPConn)) })
+			p.work.Go(func() { p.handle(conn) })
 		}
 	})
 }
@@ -130,7 +172,7 @@ func (p *Proxy) serve(l net.Listener) {
 const patience = 30 * time.Second
 
 // handle lives as long as the client's connection, and as long as something it sent is still on its way.
-func (p *Proxy) handle(client *net.TCPConn) {
+func (p *Proxy) handle(client net.Conn) {
 	defer client.Close()
 	if !p.track(client) {
 		return
@@ -148,11 +190,10 @@ func (p *Proxy) handle(client *net.TCPConn) {
 	id := p.lastID
 	p.mu.Unlock()
 
-	conn, err := net.DialTimeout("tcp", p.upstream, patience)
+	server, err := p.dial()
 	if err != nil {
 		return
 	}
-	server := conn.(*net.TCPConn)
 	defer server.Close()
 	if !p.track(server) {
 		return
@@ -170,19 +211,17 @@ func (p *Proxy) handle(client *net.TCPConn) {
 }
 
 // track makes Close close the connection; false when it is too late for that.
-func (p *Proxy) track(conn *net.TCPConn) bool {
+func (p *Proxy) track(conn net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	select {
-	case <-p.closed:
+	if p.isClosed() {
 		return false
-	default:
-		p.conns[conn] = true
-		return true
 	}
+	p.conns[conn] = true
+	return true
 }
 
-func (p *Proxy) forget(conn *net.TCPConn) {
+func (p *Proxy) forget(conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.conns, conn)
