@@ -34,6 +34,7 @@ func init() {
 		h := hold.(*Hold)
 		h.cleanup.Stop()
 		inner := h.inner
+		holds.Strike(inner)
 		runtime.KeepAlive(h)
 		return inner
 	}

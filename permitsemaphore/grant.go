@@ -49,6 +49,10 @@ type grant struct {
 	told     holds.Telling
 }
 
+// Name and Client tell a test what is still held, and where.
+func (g *grant) Name() string { return g.semaphore.Name() }
+func (g *grant) Client() any  { return g.semaphore.counter.Session.Client }
+
 func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
 	first := ""
 	if len(ids) > 0 {

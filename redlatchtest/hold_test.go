@@ -10,13 +10,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/redlatchtest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestAHoldLastsUntilItIsUnlockedAndCanBeUnlockedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

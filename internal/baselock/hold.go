@@ -50,6 +50,10 @@ func (h *hold) live() bool {
 // Local tells whether the lock came from another hold of this process without a command.
 func (h *hold) Local() bool { return h.local }
 
+// Name and Client tell a test what is still held, and where.
+func (h *hold) Name() string { return h.owner.base.Name }
+func (h *hold) Client() any  { return h.owner.base.Session.Client }
+
 func (h *hold) Owner() string         { return h.owner.id }
 func (h *hold) Ending() *holds.Ending { return &h.ending }
 

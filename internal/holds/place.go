@@ -24,9 +24,13 @@ var places struct {
 // wanted is set when a hold without a Place was dropped.
 var wanted atomic.Bool
 
-// OnDrop has inner know when its public side is unreachable for the program, and where it was acquired.
+// OnDrop has inner know when its public side is unreachable for the program, and where it was acquired. It is entered in the
+// ledger of a test.
 func OnDrop[Public any](public *Public, inner Hold) runtime.Cleanup {
-	return runtime.AddCleanup(public, dropped.tell, dropped{inner, here(inner)})
+	there := here(inner)
+	cleanup := runtime.AddCleanup(public, dropped.tell, dropped{inner, there})
+	enter(public, inner, there, cleanup)
+	return cleanup
 }
 
 type dropped struct {
@@ -42,7 +46,7 @@ func (d dropped) tell() { go d.inner.Forgotten(d.there) }
 // beside a round trip but much beside a hand-over within the process. A hold that was handed over so has no Place until
 // one of those has been dropped.
 func here(inner Hold) *Place {
-	if i, ok := inner.(interface{ Local() bool }); ok && i.Local() && !wanted.Load() {
+	if i, ok := inner.(interface{ Local() bool }); ok && i.Local() && !wanted.Load() && !ledger.kept.Load() {
 		return nil
 	}
 	var p Place

@@ -143,7 +143,7 @@ func refuse(folder string, may []string, imported string) string {
 	if strings.HasPrefix(imported, redisClient) && slices.Contains(leaves, folder) {
 		return "leaves and engines know nothing of Redis, so that they can be tested on fake time"
 	}
-	if (folder == demo || folder == embedded) && strings.HasPrefix(imported, miniredis) {
+	if (folder == demo || folder == embedded || folder == kit) && strings.HasPrefix(imported, miniredis) {
 		return ""
 	}
 	if folder == "internal/clock" && imported == "golang.org/x/sys/unix" {
@@ -228,6 +228,10 @@ func TestEachRuleIsEnforced(t *testing.T) {
 		"the demo's server":          {"cmd/redlatch/internal/demo/x.go", imports(miniredis + "v2"), ""},
 		"the command's flags":        {"cmd/redlatch/x.go", imports("github.com/alecthomas/kong"), ""},
 		"the command's elsewhere":    {"rlock/x.go", imports("github.com/alecthomas/kong"), "very good reason"},
+		"the kit's server":           {"redlatchtest/x.go", imports(miniredis + "v2"), ""},
+		"a test library in the kit":  {"redlatchtest/x.go", imports("github.com/stretchr/testify/require"), "for tests only"},
+		"the kit in a lock":          {"rlock/x.go", imports(module + "/redlatchtest"), "its row"},
+		"miniredis in a lock":        {"rlock/x.go", imports(miniredis + "v2"), "for tests only"},
 		"a drawer":                   {"cmd/util/x.go", "// Package util is.\npackage util\n", "named after nothing"},
 		"a long file":                {"rlock/x.go", imports("fmt") + long, "does not say why"},
 		"a long file that says why":  {"rlock/x.go", imports("fmt") + long + "// This file is long because of a table.\n", ""},

@@ -66,7 +66,8 @@ var table = map[string][]string{
 	"internal/rootapi": {"internal/holds", "internal/settings"},
 	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/rootapi"},
 
-	"redlatchtest": all(front, hidden, []string{"internal/holds"}),
+	// The kit for the tests of users, which is for _test.go files as the packages of support are, but may not link what those link.
+	"redlatchtest": all(front, hidden, []string{"internal/holds", "internal/keys", "internal/settings", "internal/proxy", "internal/servers"}),
 
 	"internal/baselock": all(leaves, edge, front, hidden, scripts("rlock", "fairlock", "rwlock")),
 	"internal/counter":  all(leaves, edge, front, hidden),
@@ -145,4 +146,5 @@ var (
 
 	demo     = "cmd/redlatch/internal/demo" // shows the library to people who have no server, and brings one along
 	embedded = "examples/internal/connect"  // so do the examples
+	kit      = "redlatchtest"               // gives the tests of users a server
 )

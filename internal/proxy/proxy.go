@@ -94,7 +94,7 @@ func (p *Proxy) Dial() (net.Conn, error) {
 	}
 	near, far := net.Pipe()
 	p.work.Go(func() { p.handle(far) })
-	return near, nil
+	return pipeEnd{near}, nil
 }
 
 // listen takes a port below those that kernels give to outgoing connections, so that Refuse can give it up and find

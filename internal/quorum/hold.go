@@ -157,6 +157,9 @@ func (h *Hold) Until() time.Time {
 	return until
 }
 
+// Name tells a test what is still held.
+func (h *Hold) Name() string { return h.terms.Name }
+
 // Owner and Token are nothing: each member has its own.
 func (h *Hold) Owner() string         { return "" }
 func (h *Hold) Token() int64          { return 0 }
