@@ -9,28 +9,6 @@ import (
 	"github.com/redlatch/redlatch/redlatchtest"
 )
 
-// A fakeLock is a lock as a test wants it: it refuses with err, or hands out a hold, which it can have lost.
-type fakeLock struct {
-	err  error
-	lose func(cause error) // of the hold that was handed out last
-}
-
-var _ redlatch.Locker = (*fakeLock)(nil)
-
-func (l *fakeLock) Name() string { return "report" }
-
-func (l *fakeLock) Lock(context.Context, ...redlatch.Option) (hold *redlatch.Hold, err error) {
-	if l.err != nil {
-		return nil, l.err
-	}
-	hold, l.lose = redlatchtest.NewHold(redlatchtest.Terms{Name: "report"})
-	return hold, nil
-}
-
-func (l *fakeLock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.Lock(ctx, opts...)
-}
-
 // report is the code under test: it writes a report unless another process does.
 func report(ctx context.Context, lock redlatch.Locker, write func(ctx context.Context) error) (string, error) {
 	err := redlatch.Do(ctx, lock, write)
@@ -45,23 +23,30 @@ func report(ctx context.Context, lock redlatch.Locker, write func(ctx context.Co
 	return "written", nil
 }
 
-func Example() {
+func ExampleNewLocker() {
 	ctx := context.Background()
-	lock := &fakeLock{}
+	lock := redlatchtest.NewLocker("report", redlatch.WithWait(0))
 	fmt.Println(report(ctx, lock, func(context.Context) error { return nil }))
 
 	fmt.Println(report(ctx, lock, func(ctx context.Context) error {
-		lock.lose(nil)
+		lock.Lose(nil)
 		<-ctx.Done() // the work notices
 		return context.Cause(ctx)
 	}))
 
-	lock.err = redlatch.ErrNotAcquired
+	free := lock.Busy()
 	fmt.Println(report(ctx, lock, func(context.Context) error { return nil }))
+	free()
+
+	restore := lock.Fail(errors.New("connection refused"))
+	_, err := report(ctx, lock, func(context.Context) error { return nil })
+	fmt.Println(errors.Is(err, redlatch.ErrUnavailable))
+	restore()
 	// Output:
 	// written <nil>
 	// interrupted <nil>
 	// skipped <nil>
+	// true
 }
 
 // A hold that ends by itself: what does the program do that relied on its token?

@@ -1,23 +1,12 @@
-// Package redlatchtest makes holds that nobody has in Redis, for unit tests of code that takes a [redlatch.Locker]. The
-// test writes a Locker of its own, which decides whether the lock is had, and hands out what [NewHold] returns:
+// Package redlatchtest is for the tests of programs that use redlatch.
 //
-//	type lock struct{ err error }
+//   - [Run] gives a test a server in memory, or a real one, with clients that stand for processes. The test decides what goes
+//     wrong: a reply is lost, the server hangs, a lock is stolen. [Bubble] does the same on fake time.
+//   - [NewLocker] makes a lock in memory for unit tests of code that takes a [redlatch.Locker], and [NewHold] a single hold. They
+//     send nothing.
+//   - [NothingHeld] finds what a test has not given back.
 //
-//	func (l lock) Name() string { return "orders:42" }
-//
-//	func (l lock) Lock(context.Context, ...redlatch.Option) (*redlatch.Hold, error) {
-//		if l.err != nil {
-//			return nil, l.err
-//		}
-//		hold, _ := redlatchtest.NewHold(redlatchtest.Terms{Name: "orders:42"})
-//		return hold, nil
-//	}
-//
-//	func (l lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) { return l.Lock(ctx, opts...) }
-//
-// Such a hold behaves as that of a lock does: its contexts end with it and say why, Unlock works once, a lease runs out,
-// and the test can have it lost at any moment. It excludes nobody. Whether the program locks correctly is not tested in
-// this way; docs/testing.md of the module says how to run the real locks without a server.
+// The page docs/testing.md of the module shows how they are used. Only tests should import this package: it links a server.
 package redlatchtest
 
 import (
@@ -50,12 +39,17 @@ type Terms struct {
 // NewHold makes a hold, and a function that has it lost: the hold's contexts end with a *redlatch.LossError that has the
 // cause, which may be nil, and Unlock returns the same error. On a hold that is over the function does nothing.
 func NewHold(terms Terms) (hold *redlatch.Hold, lose func(cause error)) {
+	f := newFake(terms)
+	return rootapi.Hold[*redlatch.Hold](f), func(cause error) { f.lose("the test has it lost", cause) }
+}
+
+func newFake(terms Terms) *fake {
 	f := &fake{terms: terms}
 	if terms.Lease > 0 {
 		f.until = time.Now().Add(terms.Lease)
 		f.timer = time.AfterFunc(terms.Lease, f.expire)
 	}
-	return rootapi.Hold[*redlatch.Hold](f), func(cause error) { f.lose("the test has it lost", cause) }
+	return f
 }
 
 // renewed is how long a hold without a lease says that it still lasts: as if it had just been renewed.
@@ -63,9 +57,14 @@ const renewed = 30 * time.Second
 
 // A fake is the inner side of a hold.
 type fake struct {
-	terms  Terms
-	ending holds.Ending
-	timer  *time.Timer // runs expire; nil without a lease
+	terms   Terms
+	reentry bool      // within another hold of its Locker
+	limit   time.Time // no lease reaches past it; zero: there is none
+	ending  holds.Ending
+	timer   *time.Timer // runs expire; nil without a lease
+
+	// onEnd is called when the hold ends otherwise than by Unlock: why, and for how long the lock stays taken. It may be nil.
+	onEnd func(why error, left time.Duration)
 
 	mu       sync.Mutex
 	until    time.Time // end of the lease, or the moment of the loss; zero: neither
@@ -128,9 +127,12 @@ func (f *fake) Extend(ctx context.Context, lease time.Duration) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	until := time.Now().Add(lease)
+	if !f.limit.IsZero() && until.After(f.limit) {
+		until = f.limit
+	}
 	if f.timer != nil && f.lost == nil && !f.released && until.After(f.until) {
 		f.until = until
-		f.timer.Reset(lease)
+		f.timer.Reset(time.Until(until))
 	}
 	return nil
 }
@@ -168,16 +170,27 @@ func (f *fake) lose(reason string, cause error) {
 	f.overLocked()
 	f.mu.Unlock()
 	f.ending.End(f.lost)
+	if f.onEnd != nil {
+		f.onEnd(f.lost, 0)
+	}
 }
 
 // Leave ends the hold. The lock of the test is not told, as Redis is not.
 func (f *fake) Leave() {
+	left := time.Until(f.Until())
 	f.mu.Lock()
+	again := f.released || f.lost != nil
 	f.released = true
 	f.overLocked()
 	f.mu.Unlock()
 	f.ending.End(redlatch.ErrReleased)
+	if f.onEnd != nil && !again {
+		f.onEnd(redlatch.ErrReleased, left)
+	}
 }
+
+// Name tells a test what is still held.
+func (f *fake) Name() string { return f.terms.Name }
 
 // Forgotten ends a hold that the program has dropped. The lock of the test is not told, as Redis is not.
 func (f *fake) Forgotten(*holds.Place) { f.lose("it was dropped without Unlock", nil) }

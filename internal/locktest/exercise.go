@@ -40,6 +40,11 @@ type Features struct {
 	// Stays tells the keys that may stay when nobody holds the lock, such as counters of fencing tokens. Nil: none.
 	Stays func(key string) bool
 
+	// Lose and TTL stand in for Redis where a lock keeps nothing there: they take the lock of a name away, and tell how long it
+	// lasts. Nil: Redis is asked.
+	Lose func(l testing.TB, name string)
+	TTL  func(l testing.TB, name string) time.Duration
+
 	// ForceUnlock frees a lock whoever holds it. Nil where there is no such thing.
 	ForceUnlock func(ctx context.Context, lock redlatch.Locker) (bool, error)
 }
@@ -53,18 +58,7 @@ type trial struct {
 
 // Exercise runs the suite. Together with whatever else its package tests, it needs redistest.Main as TestMain.
 func Exercise(t *testing.T, make Make, features Features) {
-	if features.Refusal == nil {
-		features.Refusal = redlatch.ErrNotReentrant
-	}
-	if features.Blocker == nil {
-		features.Blocker = make
-	}
-	if features.Keys == nil {
-		features.Keys = func(name string) []string { return []string{name} }
-	}
-	if features.Stays == nil {
-		features.Stays = func(string) bool { return false }
-	}
+	features = features.completed(make)
 	t.Run("fake time", func(t *testing.T) {
 		for _, c := range fakeTime {
 			if c.when != nil && !c.when(features) {
@@ -107,6 +101,23 @@ func Exercise(t *testing.T, make Make, features Features) {
 			}
 		})
 	})
+}
+
+// completed has the defaults in it.
+func (f Features) completed(make Make) Features {
+	if f.Refusal == nil {
+		f.Refusal = redlatch.ErrNotReentrant
+	}
+	if f.Blocker == nil {
+		f.Blocker = make
+	}
+	if f.Keys == nil {
+		f.Keys = func(name string) []string { return []string{name} }
+	}
+	if f.Stays == nil {
+		f.Stays = func(string) bool { return false }
+	}
+	return f
 }
 
 // The cases by where they run. Those alone look at what is the whole server's or the whole process's: the number of

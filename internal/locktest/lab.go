@@ -172,6 +172,10 @@ func (l *lab) keys() []string {
 // lose takes the lock away behind its holder's back, and sends no message.
 func (l *lab) lose() {
 	l.Helper()
+	if l.has.Lose != nil {
+		l.has.Lose(l, l.name)
+		return
+	}
 	n, err := l.client.Del(context.Background(), l.has.Keys(l.name)...).Result()
 	require.NoError(l, err)
 	require.NotZero(l, n, "there was a lock to take away")
@@ -180,6 +184,9 @@ func (l *lab) lose() {
 // ttl is how long the lock lasts, by the time to live of its first key.
 func (l *lab) ttl() time.Duration {
 	l.Helper()
+	if l.has.TTL != nil {
+		return l.has.TTL(l, l.name)
+	}
 	ttl, err := l.client.PTTL(context.Background(), l.has.Keys(l.name)[0]).Result()
 	require.NoError(l, err)
 	if ttl > 0 {
