@@ -43,6 +43,7 @@ import (
 type commandLine struct {
 	Shared
 
+	Run  runCommand  `cmd:"" help:"Run a command while a lock is held."`
 	Demo demoCommand `cmd:"" help:"Worker processes share jobs, one is killed, and what happened is verified."`
 
 	Wait      waitCommand      `cmd:"" help:"Wait until a latch is open."`
@@ -50,7 +51,8 @@ type commandLine struct {
 	Permits   permitsCommand   `cmd:"" help:"Show, set or change the permits of a semaphore."`
 
 	// Started by other commands, not by people.
-	DemoWorker demoWorker `cmd:"" hidden:"" name:"demo-worker"`
+	DemoWorker demoWorker   `cmd:"" hidden:"" name:"demo-worker"`
+	RunGuard   guardCommand `cmd:"" hidden:"" name:"run-guard"`
 }
 
 // Shared are the flags of all commands.
@@ -70,10 +72,10 @@ type call struct {
 const description = "Locks, semaphores and latches on Redis."
 
 func main() {
-	os.Exit(run(os.Args[1:], call{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}))
+	os.Exit(execute(os.Args[1:], call{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}))
 }
 
-func run(args []string, c call) int {
+func execute(args []string, c call) int {
 	logging.Disable() // of go-redis, to stderr and across whatever a command draws; commands report their own errors
 	var line commandLine
 	shown := false // the help or the version, after which nothing is to be done
@@ -107,7 +109,7 @@ func run(args []string, c call) int {
 		if exit.Code(err) == exit.Usage {
 			hint = fmt.Sprintf("; \"redlatch %s --help\" shows the flags", name)
 		}
-		fmt.Fprintf(c.stderr, "redlatch %s: %v%s\n", name, err, hint)
+		fmt.Fprintf(c.stderr, "redlatch %s: %s%s\n", name, strings.TrimPrefix(err.Error(), "redlatch: "), hint)
 	}
 	return exit.Code(err)
 }

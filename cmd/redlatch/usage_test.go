@@ -16,7 +16,7 @@ import (
 // use runs the command inside the test.
 func use(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = run(args, call{stdin: strings.NewReader(""), stdout: &out, stderr: &err})
+	code = execute(args, call{stdin: strings.NewReader(""), stdout: &out, stderr: &err})
 	return code, out.String(), err.String()
 }
 

@@ -113,3 +113,19 @@ func issue(t *testing.T, cert, key string) {
 	require.NoError(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
 	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600))
 }
+
+func TestARedactedURLHasNoPassword(t *testing.T) {
+	for url, want := range map[string]string{
+		"":                                 "",
+		"redis://db:1/3":                   "redis://db:1/3",
+		"redis://ada:pw@db:1/3?protocol=2": "redis://ada@db:1/3?protocol=2",
+		"rediss://:pw@db":                  "rediss://db",
+		"redis://ada@db":                   "redis://ada@db",
+		"unix:///run/redis.sock?db=1":      "unix:///run/redis.sock?db=1",
+		"unix://ada:pw@/run/redis.sock":    "unix://ada@/run/redis.sock",
+		"redis+sentinel://ada:p@w@a:1,b:2/main?sentinel_password=pw": "redis+sentinel://ada@a:1,b:2/main",
+		"redis+cluster://ada:pw@a:1,b:2":                             "redis+cluster://ada@a:1,b:2",
+	} {
+		require.Equal(t, want, connect.Redacted(url), url)
+	}
+}

@@ -3,6 +3,7 @@ package connect
 import (
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -123,4 +124,29 @@ func (p parts) with(key string, values ...string) string {
 		p.query.Add(key, value)
 	}
 	return p.query.Encode()
+}
+
+// Redacted is the URL without passwords, for programs that this one starts.
+func Redacted(text string) string {
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found {
+		return ""
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		user, _, _ := strings.Cut(rest[:at], ":")
+		rest = rest[at:]
+		if user == "" {
+			rest = rest[1:] // without the @
+		}
+		rest = user + rest
+	}
+	plain := scheme + "://" + rest
+	kept := slices.DeleteFunc(strings.Split(query, "&"), func(parameter string) bool {
+		return parameter == "" || strings.Contains(strings.ToLower(parameter), "pass")
+	})
+	if len(kept) > 0 {
+		plain += "?" + strings.Join(kept, "&")
+	}
+	return plain
 }

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package main
+
+const actVariable = "REDLATCH_TEST_ACT"
+
+func act(string) {}

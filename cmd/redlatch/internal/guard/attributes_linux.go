@@ -1,0 +1,7 @@
+package guard
+
+import "syscall"
+
+func attributes(foreground bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: !foreground, Foreground: foreground, Pdeathsig: syscall.SIGKILL}
+}

@@ -1,0 +1,176 @@
+//go:build unix
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/descendants"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/guard"
+	"github.com/redlatch/redlatch/internal/clock"
+)
+
+// A holder is this process from the moment on at which it has the lock.
+type holder struct {
+	guard.Deadline
+	config  *Config
+	held    *held
+	signals <-chan os.Signal
+	result  *Result
+
+	guard    *guardProcess
+	terminal *terminal // nil if stdin is none
+	pid      int       // of the command, and its process group; 0 until it is started
+	status   *syscall.WaitStatus
+	refused  syscall.Errno
+	gone     bool  // no descendant of the guard is left
+	lost     error // why
+}
+
+// hold runs the command and returns when nothing of it is left, or when it has ended and the config says that this is enough.
+func (h *holder) hold(path string) error {
+	h.Deadline = guard.Deadline{KillAfter: h.config.Kill, Slack: guard.Slack(h.config.Lease)}
+	h.Trust(h.trusted())
+	h.terminal = foregroundTerminal()
+	var err error
+	h.guard, err = startGuard(h.config.environment(h.held.owner), guard.Plan{
+		Path: path, Args: h.config.Args, Until: h.Until(), KillAfter: h.KillAfter, Slack: h.Slack,
+		Foreground: h.terminal != nil, Lend: !h.config.Close,
+	})
+	if err != nil {
+		return fmt.Errorf("cannot start the guard: %w", err)
+	}
+	h.terminal.ignoreOutputStops() // after the start, because what is ignored is inherited
+	h.watch()
+	h.terminal.takeBack()
+	return h.outcome()
+}
+
+// trusted is up to when the lock is certainly held. The clock is read first: a suspension in between makes it earlier.
+func (h *holder) trusted() time.Duration {
+	now := clock.Boot()
+	return now + time.Until(h.held.until())
+}
+
+func (h *holder) watch() {
+	lost := h.held.context(context.Background())
+	isLost := lost.Done()
+	tick := max(h.config.Lease/60, 10*time.Millisecond)
+	timer := time.NewTimer(0)
+	reports, reaped := h.guard.reports, h.guard.reaped
+	for !h.gone {
+		now := clock.Boot()
+		if isLost != nil && lost.Err() == nil && !h.Ended() {
+			if until := h.trusted(); until != h.Until() {
+				h.Trust(until)
+				h.guard.send(guard.Order{Kind: guard.Trust, Until: until})
+			}
+		}
+		if h.Over(now) {
+			h.lose(errors.New("it could not be renewed in time"))
+		}
+		if h.Kill(now) { // the guard does the same unless it is stopped
+			descendants.Signal(syscall.SIGKILL, h.pid, h.guard.pid)
+		}
+		pause := min(h.Sleep(now), tick)
+		switch {
+		case reports == nil: // the guard has ended before its work; if it was killed, its children are this process's now
+			descendants.Signal(syscall.SIGKILL, h.pid, 0)
+			pause = guard.Again
+		case h.Late(now):
+			h.guard.kill()
+		}
+		timer.Reset(pause)
+		select {
+		case <-timer.C:
+		case <-isLost:
+			isLost = nil
+			h.lose(context.Cause(lost))
+		case s := <-h.signals:
+			h.forward(s)
+		case r, ok := <-reports:
+			if !ok {
+				reports = nil
+				continue
+			}
+			h.note(r)
+		case <-reaped:
+			h.gone, reaped = true, nil
+		}
+	}
+}
+
+// lose begins the end of the command.
+func (h *holder) lose(why error) {
+	if !h.End(clock.Boot()) {
+		return
+	}
+	h.lost = why
+	h.guard.send(guard.Order{Kind: guard.Stop})
+	h.config.Complain("%q is lost, and the command is ended: %v", h.config.Name, why)
+}
+
+func (h *holder) forward(s os.Signal) {
+	if s, ok := s.(syscall.Signal); ok && s != syscall.SIGCONT {
+		h.guard.send(guard.Order{Kind: guard.Forward, Signal: s})
+	}
+}
+
+func (h *holder) note(r guard.Report) {
+	switch r.Kind {
+	case guard.Started:
+		h.pid = r.Pid
+	case guard.Refused:
+		h.refused, h.gone = r.Errno, true
+	case guard.Stopped:
+		if h.terminal != nil {
+			h.suspend()
+		}
+	case guard.Ending:
+		h.lose(errors.New("it could not be renewed in time"))
+	case guard.Exited:
+		h.status = &r.Status
+		h.terminal.takeBack() // Ctrl-C is for this process again, which passes it to what is left
+		if h.config.Close && !h.Ended() {
+			h.guard.send(guard.Order{Kind: guard.LetGo})
+			h.gone = true
+		}
+	case guard.Gone:
+		h.gone = true
+	}
+}
+
+// outcome is what became of the command.
+func (h *holder) outcome() error {
+	if h.status != nil {
+		switch code := h.status.ExitStatus(); {
+		case h.status.Signaled():
+			h.result.Signal = int(h.status.Signal())
+		default:
+			h.result.ExitCode = &code
+		}
+	}
+	switch {
+	case h.lost != nil:
+		return exit.With(exit.Lost, fmt.Errorf("%w: %w", redlatch.ErrLost, h.lost))
+	case h.refused == syscall.ENOENT:
+		return exit.With(exit.NotFound, fmt.Errorf("%s: %w", h.config.Args[0], h.refused))
+	case h.refused != 0:
+		return exit.With(exit.NotExecutable, fmt.Errorf("%s: cannot be executed: %w", h.config.Args[0], h.refused))
+	case h.status == nil:
+		return exit.With(exit.Signalled+int(syscall.SIGKILL), errors.New("the guard was killed, and the command with it"))
+	case h.status.Signaled():
+		h.result.Outcome = "signalled"
+		return exit.Silently(exit.Signalled + int(h.status.Signal()))
+	default:
+		h.result.Outcome = "exited"
+		return exit.Silently(h.status.ExitStatus())
+	}
+}
