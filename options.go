@@ -2,6 +2,7 @@ package redlatch
 
 import (
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/rootapi"
@@ -285,6 +286,34 @@ func WithLinger(d time.Duration) Option {
 		}
 		s.Linger, s.LingerSet = d, true
 	})
+}
+
+// WithLabel has the registry show a text of the program's with what the client holds and waits for: the name of a service, a
+// region, a version. At most 64 bytes of it are kept, and control characters are replaced. The default is none. The last value
+// given counts for all primitives of the client.
+//
+// While a client has held or waited for anything for more than a second, it keeps an entry in Redis: the host, the process, the
+// base name of the program, the label, versions, and what it holds and waits for. Tools that list locks learn from it who a holder
+// is. Nothing else depends on it.
+func WithLabel(text string) Option {
+	return given(settings.Label, func(s *settings.Settings) { s.Label = text })
+}
+
+// WithRegistry has the keys of the registry begin with prefix, for tenants of one Redis that may not see each other. Tools have to be
+// told the same prefix. The default is none. The last of WithRegistry and WithoutRegistry counts for all primitives of the client.
+func WithRegistry(prefix string) Option {
+	return given(settings.Registry, func(s *settings.Settings) {
+		if strings.ContainsAny(prefix, "{}") {
+			s.Fail("WithRegistry(%q): a prefix has no braces, for those that follow it spread the keys over the servers of a cluster", prefix)
+		}
+		s.Registry, s.Unlisted = prefix, false
+	})
+}
+
+// WithoutRegistry keeps the client out of the registry that WithLabel describes: it writes no entry, and tools show its identity
+// alone. The environment variable REDLATCH_REGISTRY=off does so for a whole process, whatever the options say.
+func WithoutRegistry() Option {
+	return given(settings.Registry, func(s *settings.Settings) { s.Unlisted = true })
 }
 
 // WithLogger sets where losses and failures in the background are logged. By default nothing is logged, except that a

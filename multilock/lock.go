@@ -128,7 +128,7 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 }
 
 // ofMembers are options of New that concern a client or a key.
-const ofMembers = settings.NameMapper | settings.Cluster | settings.ShardedPubSub | settings.Linger
+const ofMembers = settings.NameMapper | settings.OfClient
 
 // forMember are the options of the call as a member gets them: without the observer, which is the composite's, and
 // with a wait of its own, 0 for what the member does by default.

@@ -124,5 +124,5 @@ func (g *grant) start(news, trusted time.Time) {
 	for _, id := range g.ids {
 		g.semaphore.counter.Session.Own.Store(id, g)
 	}
-	g.semaphore.counter.Session.Watchdog.Keep(&g.ticket, g, g.terms(trusted, g.end()))
+	g.semaphore.counter.Session.Keep(&g.ticket, g, g.terms(trusted, g.end()))
 }

@@ -103,7 +103,7 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 	if c.again {
 		line = cohort.NewQueue(nil)
 	} else {
-		shared, held, part := first.Session.Join(c.lock.line, session.Channels{Releases: keys.LockChannel(first.Key)})
+		shared, held, part := first.Session.Join(c.lock.line, session.Channels{Noun: noun, Releases: keys.LockChannel(first.Key)})
 		defer part()
 		line, request = shared.Queue, c.Request(held)
 		if held {

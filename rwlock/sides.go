@@ -21,7 +21,7 @@ var reading = baselock.Kind{
 	Takes:     baselock.LockOptions | settings.WriterPreference | settings.LocalHandOff,
 	Reentrant: true,
 	Side: &baselock.Side{
-		Name: rwlock.Read, Cohort: together, Shared: true, Within: rwlock.Write, Of: sideOf,
+		Name: rwlock.Read, Cohort: together, Queued: together, Shared: true, Within: rwlock.Write, Of: sideOf,
 		Turn: func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
 			return rwlock.TurnWrite(from.Key, from.Owner, from.Most, from.Wake, to.Owner, to.Lease)
 		},
@@ -68,7 +68,7 @@ var writing = func() baselock.Kind {
 		return rwlock.HandOnWrite(s.Key, s.Owner, s.Wake, c)
 	})
 	kind.Side = &baselock.Side{
-		Name: rwlock.Write, Cohort: together, Field: rwlock.WriteSuffix, Barred: rwlock.Read, Bar: redlatch.ErrUpgrade, Of: sideOf,
+		Name: rwlock.Write, Cohort: together, Queued: together, Field: rwlock.WriteSuffix, Barred: rwlock.Read, Bar: redlatch.ErrUpgrade, Of: sideOf,
 		Turn: func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
 			return rwlock.TurnRead(from.Key, from.Owner, from.Wake, from.Listening, to.Owner, to.Lease)
 		},

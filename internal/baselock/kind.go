@@ -1,6 +1,7 @@
 package baselock
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/fairqueue"
@@ -80,6 +81,7 @@ type Tokens struct {
 type Side struct {
 	Name   string // tells it from the others
 	Cohort string // in which those of one process wait, and those of other sides with the same
+	Queued string // what the registry calls the calls that wait; empty: the noun of the kind
 	Shared bool   // several owners may hold at once, so after one got in the next of the local queue asks at once
 
 	// What a read-write lock adds.
@@ -113,6 +115,9 @@ func (k *Kind) side() *Side {
 	}
 	return &oneSided
 }
+
+// queued is what the registry calls what waits in the lock's local queue: those for the sides of a read-write lock wait in one.
+func (k *Kind) queued() string { return cmp.Or(k.side().Queued, k.Noun) }
 
 // A Subject is what a script is about.
 type Subject struct {

@@ -146,7 +146,7 @@ func (o *owner) begin(since, trusted time.Time, got attemptReply) *hold {
 	terms := o.termsLocked(trusted)
 	o.mu.Unlock()
 	o.announce()
-	o.base.Session.Watchdog.Keep(&o.ticket, o, terms)
+	o.base.Session.Keep(&o.ticket, o, terms)
 	o.share()
 	return &o.first
 }

@@ -17,9 +17,12 @@ type Cohort struct {
 	Given atomic.Int64 // of a lock that issues tokens: the number of hand-offs in the last streak
 	Place atomic.Int64 // in the process queue of a semaphore, as the latest message said; 0: an attempt has made use of it
 
-	Own any // what its primitive keeps with it; set before others know the cohort
+	Own  any    // what its primitive keeps with it; set before others know the cohort
+	Noun string // what errors and events call what it waits for; set likewise
 
-	users       int // guarded by Registry.mu
+	users       int           // guarded by Registry.mu
+	waits       int64         // guarded by Registry.mu: how many calls have waited in it
+	waited      time.Duration // guarded by Registry.mu: for how long in all
 	subscribed  Subscriptions
 	closedSince atomic.Int64 // see ClosedSince; a watchdog.Moment
 	void        atomic.Int64 // see Current; a watchdog.Moment

@@ -14,6 +14,10 @@ func KeyFor(key, kind string) Key {
 	return Key{key, kind, hash(maphash.String(seed, key) + 31*maphash.String(seed, kind))}
 }
 
+// Name is the key in Redis, and Kind what KeyFor was given with it.
+func (k Key) Name() string { return k.key }
+func (k Key) Kind() string { return k.kind }
+
 // A hash stands for a key in the table of holders. There may be ten thousand holders, and the names would take three times as
 // much room. Two names may have the same one of 2^64 hashes. At worst a call for the one then takes the hold of the other for
 // its own, and asks a poll interval late.

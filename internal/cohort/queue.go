@@ -3,6 +3,8 @@ package cohort
 import (
 	"sync"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/clock"
 )
 
 // A Queue is the local queue: the waiters of one process for one thing. They are served in their order of arrival, and only
@@ -75,13 +77,23 @@ func (q *Queue) Len() int {
 	return len(q.waiters)
 }
 
+// Oldest is the number of waiters, and since when the first of them waits.
+func (q *Queue) Oldest() (waiters int, since time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiters) > 0 {
+		since = q.waiters[0].since
+	}
+	return len(q.waiters), since
+}
+
 // join puts a waiter at the end. A waiter that is alone is the head, unless its request expects a hand-off and no news have
 // come since the expectation arose.
 func (q *Queue) join(request *Request) (w *waiter, head bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.last++
-	w = &waiter{number: q.last, request: request, signal: make(chan signal, 2)}
+	w = &waiter{number: q.last, since: clock.Now(), request: request, signal: make(chan signal, 2)}
 	q.waiters = append(q.waiters, w)
 	if len(q.waiters) > 1 {
 		return w, false

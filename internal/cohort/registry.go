@@ -44,13 +44,16 @@ func (r *Registry) Join(key Key, subscribe func(*Cohort) Subscriptions) (_ *Coho
 	}
 	c.users++
 	c.Candidacy.use()
-	return c, r.givesLocked(key, false), func() *Candidate { return r.part(key, c) }
+	began := time.Now()
+	return c, r.givesLocked(key, false), func() *Candidate { return r.part(key, c, began) }
 }
 
-func (r *Registry) part(key Key, c *Cohort) (left *Candidate) {
+func (r *Registry) part(key Key, c *Cohort, began time.Time) (left *Candidate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.users--
+	c.waits++
+	c.waited += time.Since(began)
 	if c.users == 0 {
 		left = c.Candidacy.leave()
 	}
@@ -136,6 +139,29 @@ func (r *Registry) WaitersFor(key, kind string) (n int) {
 		}
 	}
 	return n
+}
+
+// A Sight is what can be seen of a cohort from outside.
+type Sight struct {
+	Key    Key
+	Cohort *Cohort
+	Users  int           // calls that wait, are about to, or have just waited
+	Waits  int64         // calls that have waited since the cohort exists
+	Waited time.Duration // for how long in all
+}
+
+// All are the cohorts that there are.
+func (r *Registry) All() []Sight {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.cohorts) == 0 {
+		return nil
+	}
+	all := make([]Sight, 0, len(r.cohorts))
+	for key, c := range r.cohorts {
+		all = append(all, Sight{key, c, c.users, c.waits, c.waited})
+	}
+	return all
 }
 
 // Yield has this process leave key to outsiders until then.

@@ -17,6 +17,7 @@ type Request struct {
 // A waiter is one call that waits.
 type waiter struct {
 	number  uint64
+	since   time.Time
 	request *Request    // nil: it cannot be given anything
 	signal  chan signal // capacity 2: it becomes the head, and then is served
 	err     error       // what it returns when it has been served; set before the send

@@ -15,7 +15,7 @@ import (
 
 // ears is what a line listens to. Where the server does not know all listeners it has no row.
 func (c *Counter) ears() session.Channels {
-	ears := session.Channels{Releases: c.channel}
+	ears := session.Channels{Releases: c.channel, Noun: c.noun}
 	if c.row != "" {
 		ears.Own = newLot
 	}

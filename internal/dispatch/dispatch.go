@@ -318,6 +318,16 @@ func (f *InFlight) Error() string { return f.cause.Error() }
 // Unwrap is the reason why the caller left.
 func (f *InFlight) Unwrap() error { return f.cause }
 
+// Ended tells whether the command has ended. After that it may not be called again; nor beside Wait.
+func (f *InFlight) Ended() bool {
+	select {
+	case <-f.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // Wait blocks until the command has ended and returns it, or until d has passed, and is false then: only the client's own
 // time limits end a command, and it may have none. It may be called once.
 func (f *InFlight) Wait(d time.Duration) (redis.Cmder, bool) {

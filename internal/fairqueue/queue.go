@@ -218,6 +218,21 @@ func (q *Queue) Len() int {
 	return len(q.outside) + len(q.waiters)
 }
 
+// Oldest is how many wait, and since when the first of them does.
+func (q *Queue) Oldest() (waiters int, since time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, all := range [...][]*Waiter{q.waiters, q.outside} {
+		for _, w := range all {
+			if since.IsZero() || w.came.Before(since) {
+				since = w.came
+			}
+		}
+		waiters += len(all)
+	}
+	return waiters, since
+}
+
 // Outside is how many waiters have no entry yet.
 func (q *Queue) Outside() int {
 	q.mu.Lock()

@@ -167,6 +167,12 @@ func NoRight(err error) bool {
 	return strings.HasPrefix(reply, "NOPERM") && strings.Contains(reply, " key")
 }
 
+// Forbidden tells whether the server refused because the user lacks a right, to a key or a command. A server before 7.0 says it in
+// other words where a script met it.
+func Forbidden(err error) bool {
+	return says(err, []string{"NOPERM", "The user executing the script can't"})
+}
+
 // CrossSlot tells whether the server refused because the keys of a script lie in different slots.
 func CrossSlot(err error) bool { return strings.Contains(said(err), "CROSSSLOT") }
 

@@ -16,6 +16,8 @@ import (
 // is old by then, and the worker that it starts lingers for up to six seconds.
 const lastBreath = 45 * time.Second
 
+const registryVariable = "REDLATCH_REGISTRY" // "off": no client of the process is in it
+
 // atOnce is how many parallel tests run at a time unless -parallel says otherwise. Most of them wait, for leases or time
 // limits; as many as there are processors, which is the default of go test, would leave the processors idle.
 const atOnce = "8"
@@ -23,7 +25,13 @@ const atOnce = "8"
 // Main runs a package's tests and fails when a goroutine outlives them. A package's TestMain is
 //
 //	func TestMain(m *testing.M) { redistest.Main(m) }
+//
+// The clients of the tests are in no registry, unless REDLATCH_REGISTRY says so: tests count commands, and hold for longer than a
+// second on fake time.
 func Main(m *testing.M) {
+	if os.Getenv(registryVariable) == "" {
+		_ = os.Setenv(registryVariable, "off")
+	}
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })

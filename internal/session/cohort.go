@@ -26,17 +26,21 @@ type Channels struct {
 	Counted string
 	Ignored func(message string) bool // with Counted: a message on Releases that does not wake a cohort which hears hand-offs
 
-	Own func(c *cohort.Cohort) any // makes what is kept with the cohort; nil: nothing
+	Own  func(c *cohort.Cohort) any // makes what is kept with the cohort; nil: nothing
+	Noun string                     // what errors and events call what is waited for; empty: the registry is not told of the waiters
 }
 
 // Join returns the cohort of key, which listens to these channels; see [cohort.Registry.Join].
-func (s *Session) Join(key cohort.Key, channels Channels) (_ *cohort.Cohort, held bool, part func() *cohort.Candidate) {
-	return s.Cohorts.Join(key, func(c *cohort.Cohort) cohort.Subscriptions {
+func (s *Session) Join(key cohort.Key, channels Channels) (c *cohort.Cohort, held bool, part func() *cohort.Candidate) {
+	c, held, part = s.Cohorts.Join(key, func(c *cohort.Cohort) cohort.Subscriptions {
 		if channels.Own != nil {
 			c.Own = channels.Own(c)
 		}
+		c.Noun = channels.Noun
 		return s.subscribe(c, channels)
 	})
+	s.reporter.Wake()
+	return c, held, part
 }
 
 // subscribe has the hub wake the cohort. A message means that what Redis confirmed before it is old news.

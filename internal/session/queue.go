@@ -15,6 +15,7 @@ type queue struct {
 
 // Queue returns this process's part of the queue of a fair lock, and a function to call when the caller has left it.
 func (s *Session) Queue(key cohort.Key) (*fairqueue.Queue, func()) {
+	defer s.reporter.Wake()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.queues[key]

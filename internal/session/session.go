@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"os"
 	"reflect"
 	"runtime"
 	"strconv"
@@ -21,6 +22,7 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/raise"
+	"github.com/redlatch/redlatch/internal/reporter"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/wakeup"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -53,34 +55,39 @@ type Session struct {
 	// Own finds what this session holds by an identity that any process may name, such as the id of a permit.
 	Own sync.Map
 
-	logger *slog.Logger
+	logger   *slog.Logger
+	timeout  time.Duration      // the watchdog's, of the first primitive
+	reporter *reporter.Reporter // nil: there is none
+
+	reporting *dispatch.InFlight // the report that has had no answer in time; the reporter's, which sends one at a time
 
 	mu     sync.Mutex
 	queues map[cohort.Key]*queue // nil until a call takes a fair lock
 	hub    *wakeup.Hub           // nil until a call waits
 }
 
-// registry finds the session of a client without keeping it.
-var registry = struct {
+// sessions finds the session of a client without keeping it.
+var sessions = struct {
 	sync.Mutex
-	sessions map[Client]weak.Pointer[Session]
-}{sessions: map[Client]weak.Pointer[Session]{}}
+	of map[Client]weak.Pointer[Session]
+}{of: map[Client]weak.Pointer[Session]{}}
 
 // Of returns the session of client, making it when there is none. It panics on a client that cannot work: that is a
 // mistake of the program, and start-up is the time to say so.
 func Of(client Client, set *settings.Settings) *Session {
 	checkClient(client)
-	registry.Lock()
-	defer registry.Unlock()
-	s := registry.sessions[client].Value()
+	sessions.Lock()
+	defer sessions.Unlock()
+	s := sessions.of[client].Value()
 	if s == nil {
 		s = open(client, set)
-		registry.sessions[client] = weak.Make(s)
+		sessions.of[client] = weak.Make(s)
 		runtime.AddCleanup(s, forget, client)
 	}
 	if set.LingerSet {
 		s.linger.Store(int64(set.Linger))
 	}
+	s.configure(set)
 	if set.Cluster && s.cluster.CompareAndSwap(false, true) {
 		s.spread(set)
 	}
@@ -99,12 +106,12 @@ func (s *Session) spread(set *settings.Settings) {
 	}
 }
 
-// forget drops the registry's entry, unless a new session of the same client has taken its place.
+// forget drops what sessions has of a client, unless a new session of the same client has taken its place.
 func forget(client Client) {
-	registry.Lock()
-	defer registry.Unlock()
-	if registry.sessions[client].Value() == nil {
-		delete(registry.sessions, client)
+	sessions.Lock()
+	defer sessions.Unlock()
+	if sessions.of[client].Value() == nil {
+		delete(sessions.of, client)
 	}
 }
 
@@ -123,7 +130,7 @@ func checkClient(client Client) {
 }
 
 func open(client Client, set *settings.Settings) *Session {
-	s := &Session{ID: newID(), Client: client, logger: set.Logger}
+	s := &Session{ID: newID(), Client: client, logger: set.Logger, timeout: set.WatchdogTimeout}
 	s.lanes.opened = time.Now()
 	s.linger.Store(int64(set.Linger))
 	s.topology, _ = client.(dispatch.Cluster)
@@ -137,6 +144,9 @@ func open(client Client, set *settings.Settings) *Session {
 			"because a slot moves or the user has no right to them", "error", err)
 	})
 	s.Watchdog = watchdog.New(s.renew)
+	if os.Getenv("REDLATCH_REGISTRY") != "off" {
+		s.reporter = s.newReporter()
+	}
 	return s
 }
 

@@ -79,6 +79,17 @@ func TestAClientIsAClustersAsSoonAsOnePrimitiveSaysSo(t *testing.T) {
 }
 
 func TestASessionGoesWithItsLastUserAndTheNextIsSomebodyElse(t *testing.T) {
+	goes(t)
+}
+
+// Its reporter is armed then.
+func TestASessionThatIsInTheRegistryGoesWithItsLastUserToo(t *testing.T) {
+	t.Setenv("REDLATCH_REGISTRY", "on")
+	goes(t)
+}
+
+func goes(t *testing.T) {
+	t.Helper()
 	srv := redistest.Mini(t)
 	client := srv.Client(t)
 	use := func() (weak.Pointer[session.Session], string) {

@@ -62,9 +62,14 @@ const (
 	Cluster
 	ShardedPubSub
 	Linger
+	Label
+	Registry
 )
 
-const ofNew = NameMapper | Cluster | ShardedPubSub | Linger
+// OfClient are the options of New that count for all primitives of a client.
+const OfClient = Cluster | ShardedPubSub | Linger | Label | Registry
+
+const ofNew = NameMapper | OfClient
 
 var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
@@ -72,6 +77,7 @@ var names = map[Option]string{
 	WriterPreference: "WithWriterPreference", NoLease: "WithNoLease",
 	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", LocalHandOff: "WithLocalHandOff", ClockTokens: "WithClockTokens",
 	NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub", Linger: "WithLinger",
+	Label: "WithLabel", Registry: "WithRegistry or WithoutRegistry",
 }
 
 // Sharding says which family of publish commands a cluster's channels use.
@@ -107,6 +113,9 @@ type Settings struct {
 	Sharding        Sharding
 	PreferWriters   bool
 	LingerSet       bool
+	Label           string                   // in the registry
+	Registry        string                   // what its keys begin with
+	Unlisted        bool                     // the client is not in the registry
 	Scripted        bool                     // the lock is never handed on without a command
 	ClockTokens     bool                     // of a fenced lock: none is below the server's time in microseconds
 	Map             func(name string) string // nil: identity

@@ -1,0 +1,24 @@
+package baselock
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/fairqueue"
+	"github.com/redlatch/redlatch/internal/reporter"
+	"github.com/redlatch/redlatch/internal/session"
+)
+
+// Report tells the registry of the owner's holds. It is called by the reporter's own goroutine.
+func (o *owner) Report(s *reporter.Snapshot) {
+	o.mu.Lock()
+	holds, since, over := o.countedLocked(), o.first.since, o.live == 0 || o.lost != nil
+	o.mu.Unlock()
+	if over {
+		return
+	}
+	left := max(0, time.Duration(o.ticket.TrustedUntil().Sub(clock.Now())))
+	s.Hold(reporter.Place{Kind: o.base.Kind.Noun, Key: o.base.Key}, int64(holds), left, reporter.Owner{ID: fairqueue.Number(o.id), Since: since})
+}
+
+var _ session.Reported = (*owner)(nil)

@@ -1,0 +1,23 @@
+// Package reporter decides when a client reports what it holds and waits for, and what of it has changed since the last report.
+// It knows nothing of Redis: it is given a Look, which takes a snapshot, and a Send.
+//
+//   - It pulls. Whoever takes or waits calls Wake, which is one atomic load while the reporter is awake. Nothing is called when
+//     something is given back: at its times the reporter looks what there is.
+//   - A report is sent once. If it has no answer the next one, an interval later, writes the whole entry.
+//   - A report that is refused is told to the log, and none is sent for ten minutes; never again if the program has no right to
+//     it, or has closed its client.
+//   - The interval grows with the number of clients, so that all together send a thousand reports a second.
+//   - No goroutine waits. A report is made on the goroutine of the timer that was due.
+//   - While the reporter is listed it is kept alive by its timer, to remove the entry; else only by its owner.
+//
+// Its states, where ripe means that something has been held or waited for for a second:
+//
+//	      Wake        a second later: ripe
+//	rest ──────► armed ───────────────────► listed ──┐ each interval: what has changed
+//	 ▲            │ ▲ │                       │  ▲   │
+//	 │  there is  │ │ │ not ripe: armed       │  └───┘
+//	 └─ nothing ──┘ │ └─ for a second more    │
+//	                └─────────────────────────┘ not ripe for linger: the entry is removed
+//
+// A program that gives back within a second whatever it takes never leaves armed, and sends nothing.
+package reporter

@@ -1,0 +1,115 @@
+package reporter
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/jitter"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A kit is a reporter, what its client holds, and what was sent when.
+type kit struct {
+	*testing.T
+	*Reporter
+	start   time.Time
+	mu      sync.Mutex // the test has it, but while time passes
+	held    map[Place]time.Time
+	waits   map[Place]time.Time
+	busy    bool
+	looked  func() // after each look; nil: nothing
+	linger  time.Duration
+	looks   int
+	sent    []Message
+	at      []time.Duration
+	removed []time.Duration
+	prefix  []string // of what was removed
+
+	answer func(Message) Answer
+}
+
+// bubble runs a test on fake time, without jitter.
+func bubble(t *testing.T, test func(k *kit)) {
+	defer jitter.Replace(func(n int64) int64 { return n / 2 })()
+	synctest.Test(t, func(t *testing.T) {
+		k := &kit{T: t, start: time.Now(), held: map[Place]time.Time{}, waits: map[Place]time.Time{}, linger: 3 * time.Second}
+		k.answer = func(Message) Answer { return Answer{Written, 1} }
+		k.Reporter = New(Functions{
+			Look: func(s *Snapshot) {
+				k.mu.Lock()
+				defer k.mu.Unlock()
+				k.looks++
+				for at, since := range k.held {
+					s.Hold(at, 1, 30*time.Second, Owner{"1", watchdog.MomentOf(since)})
+				}
+				for at, since := range k.waits {
+					s.Wait(at, 1, watchdog.MomentOf(since), 0, 0)
+				}
+				if k.busy {
+					s.Busy()
+				}
+				if k.looked != nil {
+					k.looked()
+				}
+			},
+			Send: func(m Message) Answer {
+				k.mu.Lock()
+				defer k.mu.Unlock()
+				k.sent, k.at = append(k.sent, m), append(k.at, time.Since(k.start))
+				return k.answer(m)
+			},
+			Remove: func(c Config) {
+				k.mu.Lock()
+				defer k.mu.Unlock()
+				k.removed, k.prefix = append(k.removed, time.Since(k.start)), append(k.prefix, c.Prefix)
+			},
+			Linger: func() time.Duration { return k.linger },
+		})
+		k.mu.Lock()
+		test(k)
+	})
+}
+
+func (k *kit) hold(name string) {
+	k.held[Place{"lock", name}] = clock.Now()
+	k.Wake()
+}
+
+func (k *kit) free(name string) { delete(k.held, Place{"lock", name}) }
+
+// pass lets time pass, in which nothing happens but by timers.
+func (k *kit) pass(d time.Duration) {
+	k.mu.Unlock()
+	defer k.mu.Lock()
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// counts are the fields of each message that was sent: changed, and removed.
+func (k *kit) counts() (changed, removed []int) {
+	for _, m := range k.sent {
+		changed, removed = append(changed, len(m.Things)), append(removed, len(m.Removed))
+	}
+	return changed, removed
+}
+
+// garbage lets go of a reporter, and tells whether it was collected.
+func garbage(r **Reporter) bool {
+	w := (*r).anchor.weak
+	*r = nil
+	for range 10 {
+		runtime.GC()
+		if w.Value() == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,122 @@
+package reporter
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+	"weak"
+)
+
+// A Config is what a program says about reports.
+type Config struct {
+	Off    bool   // there are none
+	Prefix string // of the keys
+	Label  string
+}
+
+// An Answer is what became of a message.
+type Answer struct {
+	Outcome Outcome
+	Entries int64 // in the client's bucket; 0: not known
+}
+
+// An Outcome is what follows from an answer.
+type Outcome int
+
+const (
+	Unknown Outcome = iota // it may have been written, or not
+	Written
+	Gone    // there was no entry, so nothing was written
+	Refused // and is for a while
+	Barred  // and ever will be
+)
+
+// Functions are what a reporter is made of.
+type Functions struct {
+	Look   func(*Snapshot)      // adds what there is
+	Send   func(Message) Answer // once, and does not block for long
+	Remove func(Config)         // removes the entry
+	Linger func() time.Duration
+}
+
+// A Reporter is that of one client.
+type Reporter struct {
+	Functions
+	awake atomic.Bool // it looks by itself, or never will again
+
+	mu     sync.Mutex // guards what follows; not held while it looks or sends
+	config Config
+	parked bool // awake without a timer, because the config says so
+	timer  *time.Timer
+	anchor *anchor
+
+	// The rest belongs to whoever runs: one at a time, because the timer is set by it alone.
+
+	listed  bool
+	written Config // the entry was written with it
+	known   known
+	entries int64
+	idle    time.Time // since when nothing is ripe; zero: something is
+}
+
+// An anchor is what the timer knows of its reporter.
+type anchor struct {
+	weak weak.Pointer[Reporter]
+	keep atomic.Pointer[Reporter] // the same, while it is listed
+}
+
+func (a *anchor) fire() {
+	if r := a.weak.Value(); r != nil {
+		r.run()
+	}
+}
+
+// New makes a reporter at rest.
+func New(f Functions) *Reporter {
+	r := &Reporter{Functions: f}
+	r.anchor = &anchor{weak: weak.Make(r)}
+	return r
+}
+
+// Wake is called when something begins to be held or waited for, after Look would find it.
+func (r *Reporter) Wake() {
+	if r != nil && !r.awake.Load() {
+		r.rouse()
+	}
+}
+
+func (r *Reporter) rouse() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.awake.CompareAndSwap(false, true) {
+		r.setLocked(Ripe)
+	}
+}
+
+// Configure changes the config. It counts from the next report on; after it was Off, from the next Wake on.
+func (r *Reporter) Configure(change func(*Config)) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.config)
+	if r.parked && !r.config.Off {
+		r.parked = false
+		r.awake.Store(false)
+	}
+}
+
+func (r *Reporter) set(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.setLocked(d)
+}
+
+func (r *Reporter) setLocked(d time.Duration) {
+	if r.timer == nil {
+		r.timer = time.AfterFunc(d, r.anchor.fire)
+	} else {
+		r.timer.Reset(d)
+	}
+}

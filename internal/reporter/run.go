@@ -1,0 +1,144 @@
+package reporter
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/jitter"
+	"github.com/redlatch/redlatch/internal/registry"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+const (
+	// Ripe is how long something is held or waited for before the client reports.
+	Ripe = time.Second
+
+	// silence is for how long nothing is sent after a refusal.
+	silence = 10 * time.Minute
+)
+
+// run does what is due, and sets the timer for the next run.
+func (r *Reporter) run() {
+	r.mu.Lock()
+	config := r.config
+	r.mu.Unlock()
+	if r.listed && (config.Off || config.Prefix != r.written.Prefix) {
+		r.unlist()
+	}
+	if config.Off {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.parked = r.config.Off; !r.parked {
+			r.awake.Store(false)
+		}
+		return
+	}
+	s := r.look()
+	switch ripe := s.old(watchdog.MomentOf(clock.Now().Add(-Ripe))); {
+	case ripe:
+		r.idle = time.Time{}
+		r.write(s, config)
+	case r.lingers():
+	default:
+		if r.listed {
+			r.unlist()
+		}
+		r.restUnless(s)
+	}
+}
+
+// lingers sets the timer for the end of the time for which an entry stays that nothing is ripe for, unless it is over.
+func (r *Reporter) lingers() bool {
+	if !r.listed {
+		return false
+	}
+	if r.idle.IsZero() {
+		r.idle = time.Now()
+	}
+	left := r.Linger() - time.Since(r.idle)
+	if left > 0 {
+		r.set(left)
+	}
+	return left > 0
+}
+
+func (r *Reporter) look() *Snapshot {
+	s := &Snapshot{}
+	r.Look(s)
+	return s
+}
+
+// restUnless goes to rest if the snapshot is empty, and looks once more then: a Wake before that found the reporter awake.
+func (r *Reporter) restUnless(s *Snapshot) {
+	if !s.empty() {
+		r.set(Ripe)
+		return
+	}
+	r.awake.Store(false)
+	if !r.look().empty() {
+		r.Wake()
+	}
+}
+
+// write sends what has changed, in as many messages as it takes.
+func (r *Reporter) write(s *Snapshot, config Config) {
+	if !r.listed || config != r.written {
+		r.known = nil
+	}
+	r.list(config)
+	switch r.send(s, config) {
+	case Written:
+		r.set(r.interval())
+	case Gone, Unknown:
+		r.known = nil
+		r.set(r.interval())
+	case Refused:
+		r.drop()
+		r.set(silence)
+	case Barred: // there is no timer any more, and the reporter stays awake
+		r.drop()
+	}
+}
+
+// send has the entry become what the snapshot has. An entry that has gone is written anew.
+func (r *Reporter) send(s *Snapshot, config Config) Outcome {
+	messages, next := r.known.messages(s, config)
+	for _, m := range messages {
+		answer := r.Send(m)
+		switch {
+		case answer.Outcome == Gone && r.known != nil:
+			r.known = nil
+			return r.send(s, config)
+		case answer.Outcome != Written:
+			return answer.Outcome
+		}
+		r.entries = answer.Entries
+	}
+	r.known = next
+	return Written
+}
+
+// list notes that there will be an entry, which is to be removed.
+func (r *Reporter) list(config Config) {
+	r.listed, r.written = true, config
+	r.anchor.keep.Store(r)
+}
+
+// drop forgets the entry. If there is one, it ends by itself.
+func (r *Reporter) drop() {
+	r.listed, r.known, r.idle = false, nil, time.Time{}
+	r.anchor.keep.Store(nil)
+}
+
+// unlist removes the entry.
+func (r *Reporter) unlist() {
+	r.Remove(r.written)
+	r.drop()
+}
+
+// interval is how long it is until the next report: that of the format, a tenth more or less, so that clients which were started
+// together do not stay together.
+func (r *Reporter) interval() time.Duration {
+	d := registry.Interval(int(r.entries))
+	return d - d/10 + jitter.Below(d/5)
+}

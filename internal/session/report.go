@@ -1,0 +1,200 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/dispatch"
+	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/raise"
+	"github.com/redlatch/redlatch/internal/registry"
+	"github.com/redlatch/redlatch/internal/reporter"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/entry"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// A Reported is an owner of tickets that the registry is told of.
+type Reported interface {
+	Report(s *reporter.Snapshot)
+}
+
+// Keep is [watchdog.Watchdog.Keep] for an owner that the registry is told of.
+func (s *Session) Keep(t *watchdog.Ticket, o watchdog.Owner, terms watchdog.Terms) {
+	s.Watchdog.Keep(t, o, terms)
+	s.reporter.Wake()
+}
+
+func (s *Session) newReporter() *reporter.Reporter {
+	return reporter.New(reporter.Functions{Look: s.look, Send: s.report, Remove: s.unlist, Linger: lingerOf(&s.linger)})
+}
+
+// configure passes on what the options of New say.
+func (s *Session) configure(set *settings.Settings) {
+	if set.Given(settings.Label | settings.Registry) {
+		s.reporter.Configure(func(c *reporter.Config) {
+			if set.Given(settings.Label) {
+				c.Label = set.Label
+			}
+			if set.Given(settings.Registry) {
+				c.Off, c.Prefix = set.Unlisted, set.Registry
+			}
+		})
+	}
+}
+
+// look takes a snapshot. What there is, is collected with the mutexes of those who keep it locked, and read without.
+func (s *Session) look(shot *reporter.Snapshot) {
+	var owners []Reported
+	s.Watchdog.Kept(func(o watchdog.Owner) {
+		if o, ok := o.(Reported); ok {
+			owners = append(owners, o)
+		}
+	})
+	for _, o := range owners {
+		o.Report(shot)
+	}
+	for _, in := range s.Cohorts.All() {
+		if in.Users > 0 {
+			shot.Busy()
+		}
+		waiters, since := in.Cohort.Oldest()
+		if at := placeOf(in.Cohort.Noun, in.Key); at.Kind != "" && (waiters > 0 || shot.Holds(at)) {
+			shot.Wait(at, int64(waiters), watchdog.MomentOf(since), in.Waits, in.Waited)
+		}
+	}
+	for _, q := range s.fairQueues() {
+		if q.users > 0 {
+			shot.Busy()
+		}
+		if waiters, since := q.queue.Oldest(); waiters > 0 {
+			shot.Wait(placeOf(q.key.Kind(), q.key), int64(waiters), watchdog.MomentOf(since), 0, 0)
+		}
+	}
+}
+
+func placeOf(noun string, key cohort.Key) reporter.Place {
+	return reporter.Place{Kind: noun, Key: key.Name()}
+}
+
+// A fairQueue is what can be seen of a queue from outside.
+type fairQueue struct {
+	key   cohort.Key
+	queue *queue
+	users int
+}
+
+func (s *Session) fairQueues() (all []fairQueue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, q := range s.queues {
+		all = append(all, fairQueue{key, q, q.users})
+	}
+	return all
+}
+
+// namesOf are the keys of the entry.
+func (s *Session) namesOf(c reporter.Config) entry.Names {
+	return entry.Names{Index: registry.Index(c.Prefix, registry.Bucket(s.ID)), Entry: registry.Entry(c.Prefix, s.ID), UUID: s.ID}
+}
+
+// report sends a message.
+func (s *Session) report(m reporter.Message) reporter.Answer {
+	r := entry.Report{Names: s.namesOf(m.To), TTL: m.TTL, Whole: m.Whole, Age: age()}
+	if m.Whole {
+		r.About = s.about(m.To.Label)
+	}
+	for _, place := range m.Removed {
+		r.Removed = append(r.Removed, registry.Thing{Kind: place.Kind, Key: place.Key}.Field())
+	}
+	now := watchdog.MomentOf(clock.Now())
+	for _, t := range m.Things {
+		thing := entry.Thing{
+			Field: registry.Thing{Kind: t.Kind, Key: t.Key}.Field(),
+			Holds: t.Holds, Held: time.Duration(now - t.Held), Waiters: t.Waiters, Waiting: time.Duration(now - t.Waiting),
+			Waits: t.Waits, Waited: t.Waited,
+		}
+		for _, o := range t.Owners {
+			thing.Owners = append(thing.Owners, entry.Owner{ID: o.ID, Held: time.Duration(now - o.Since)})
+		}
+		r.Things = append(r.Things, thing)
+	}
+	reply, err := once(s, entry.Write(r))
+	switch {
+	case err != nil:
+		return reporter.Answer{Outcome: s.refused(err)}
+	case !reply.Written:
+		return reporter.Answer{Outcome: reporter.Gone}
+	}
+	return reporter.Answer{Outcome: reporter.Written, Entries: reply.Entries}
+}
+
+func (s *Session) unlist(c reporter.Config) {
+	_, _ = once(s, entry.Remove(s.namesOf(c))) // what is not removed ends by itself
+}
+
+// reportWithin is how long a report may take. Nobody waits for it.
+const reportWithin = time.Second
+
+// errHangs is why nothing is sent: of all connections of the client, reports have one.
+var errHangs = &outcome.Unsent{Err: errors.New("the report before has no answer yet")}
+
+// once sends a command without regard to its outcome: it is not sent again, no other script is narrowed because of it, and nobody
+// looks for another primary. Only the hash of the script may be unknown to the server.
+func once[R any](s *Session, cmd scripts.Command[R]) (reply R, err error) {
+	if s.reporting != nil && !s.reporting.Ended() {
+		return reply, errHangs
+	}
+	s.reporting = nil
+	ctx, cancel := context.WithTimeout(raise.Background(context.Background(), Logger(s.logger)), reportWithin)
+	defer cancel()
+	for _, withSource := range []bool{false, true} {
+		send := cmd.Cmder(context.Background(), withSource)
+		err = s.Dispatch.Do(ctx, cmd.Key(), send, dispatch.Follow)
+		if outcome.Of(err) == outcome.NoScript {
+			continue
+		}
+		if err != nil {
+			errors.As(err, &s.reporting)
+			return reply, err
+		}
+		if reply, err = cmd.Read(send); err != nil {
+			err = &senseless{err}
+		}
+		break
+	}
+	return reply, err
+}
+
+// senseless is the error of a reply that is none of the script's: something other than Redis has answered.
+type senseless struct{ error }
+
+// refused tells what follows from an error.
+func (s *Session) refused(err error) reporter.Outcome {
+	switch {
+	case errors.Is(err, redis.ErrClosed):
+		return reporter.Barred
+	case outcome.Forbidden(err):
+		s.silent("until the program is started anew", err)
+		return reporter.Barred
+	}
+	switch outcome.Of(err) {
+	case outcome.NotYet, outcome.Full, outcome.Unknown:
+		if !errors.As(err, new(*senseless)) {
+			return reporter.Unknown
+		}
+	}
+	s.silent("for ten minutes", err)
+	return reporter.Refused
+}
+
+func (s *Session) silent(until string, err error) {
+	Logger(s.logger).Warn("redlatch: what this client holds is not reported to the registry "+until+
+		", because Redis refuses it; locks do not depend on it, and WithoutRegistry turns it off", "error", err)
+}

@@ -1,0 +1,192 @@
+package suite_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/registry"
+	"github.com/redlatch/redlatch/internal/servers"
+	"github.com/redlatch/redlatch/rlock"
+)
+
+// A refuser is a hook that answers an error in the place of the server to what the registry sends.
+type refuser struct {
+	redis.Hook
+	err  error
+	sent atomic.Int64
+}
+
+func (r *refuser) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if args := cmd.Args(); len(args) > 3 && strings.HasPrefix(fmt.Sprint(args[3]), "redlatch_client") {
+			r.sent.Add(1)
+			cmd.SetErr(r.err)
+			return r.err
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (r *refuser) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (r *refuser) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+type said string
+
+func (s said) Error() string { return string(s) }
+func (said) RedisError()     {}
+
+func TestARefusalIsLoggedOnceAndSilencesReports(t *testing.T) {
+	for text, test := range map[string]struct {
+		hour  int64 // so many sent in an hour
+		lines int
+	}{
+		"NOPERM No permissions to access a key":                                             {1, 1},
+		"ERR The user executing the script can't access at least one of the keys mentioned": {1, 1},
+		"OOM command not allowed when used memory > 'maxmemory'.":                           {6, 6},
+		"READONLY You can't write against a read only replica.":                             {6, 6},
+		"ERR unknown command 'evalsha', with args beginning with: ":                         {6, 6},
+		"WRONGTYPE Operation against a key holding the wrong kind of value":                 {6, 6},
+		"LOADING Redis is loading the dataset in memory":                                    {700, 0},
+		"CROSSSLOT Keys in request don't hash to the same slot":                             {6, 6},
+		"MOVED 3999 127.0.0.1:6381":                                                         {6, 6},
+	} {
+		t.Run(text, func(t *testing.T) {
+			inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
+				hook := &refuser{err: said(text)}
+				client.AddHook(hook)
+				var log bytes.Buffer
+				var lost atomic.Int64
+				hold := acquired(t, rlock.New(client, "lock", redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+					redlatch.WithObserver(func(e redlatch.Event) {
+						if e.Kind == redlatch.EventLost {
+							lost.Add(1)
+						}
+					})))
+				time.Sleep(time.Hour - time.Minute)
+				require.InDelta(t, test.hour, hook.sent.Load(), float64(test.hour)/20)
+				require.Equal(t, test.lines, strings.Count(log.String(), "\n"), log.String())
+				require.Equal(t, test.lines, strings.Count(log.String(), "not reported to the registry"))
+				require.Zero(t, lost.Load())
+				require.NoError(t, hold.Unlock(t.Context()))
+				require.Empty(t, m.Keys())
+			})
+		})
+	}
+}
+
+// Reports have one connection of the client at most, however long they hang, so renewals have all others.
+func TestARegistryThatHangsLosesNoHold(t *testing.T) {
+	registered(t)
+	srv := redistest.Mini(t)
+	sent, hang := count(srv.Mini), make(chan struct{})
+	sent.hang.Store(&hang)
+	defer close(hang)
+	client := srv.Client(t, func(o *redis.Options) {
+		o.PoolSize, o.PoolTimeout = 2, 100*time.Millisecond
+		o.ReadTimeout = time.Minute // so that the connection hangs for longer than there are leases
+	})
+	hold := acquired(t, rlock.New(client, "lock", redlatch.WithWatchdogTimeout(time.Second)))
+	for deadline := time.Now().Add(13 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		require.True(t, hold.Valid())
+	}
+	require.EqualValues(t, 1, sent.n.Load(), "the first has no answer yet")
+	require.NoError(t, hold.Unlock(t.Context()))
+}
+
+func TestAnEntryIsInOneSlotOfACluster(t *testing.T) {
+	registered(t)
+	cluster := redistest.Cluster(t, 3, 0)
+	for i := range 4 { // whose uuids are of several buckets
+		client := cluster.Client(t)
+		acquired(t, rlock.New(client, fmt.Sprint("lock", i)))
+	}
+	reader := cluster.Client(t)
+	await(t, "four entries", func() bool { return len(entries(t, reader, "")) == 4 })
+}
+
+func TestTheDocumentedRightsAreEnoughForTheRegistry(t *testing.T) {
+	registered(t)
+	srv := redistest.Process(t)
+	admin := srv.Client(t)
+	require.NoError(t, admin.Do(t.Context(), documented(t)...).Err())
+	require.NoError(t, admin.ACLLogReset(t.Context()).Err())
+	hold := acquired(t, rlock.New(srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "app", "secret" }), "app:lock", redlatch.WithLinger(0)))
+	await(t, "the entry", func() bool { return len(entries(t, admin, "")) == 1 })
+	require.NoError(t, hold.Unlock(t.Context()))
+	await(t, "its end", func() bool { return len(srv.Keys(t)) == 0 })
+	allowed(t, admin)
+}
+
+func TestAUserWithoutTheRightToTheRegistryIsToldOnceAndLocksAllTheSame(t *testing.T) {
+	registered(t)
+	srv := redistest.Process(t)
+	admin := srv.Client(t)
+	rules := documented(t, "resetkeys", "~app:*", "~{app:*", "~redisson_*", "~redlatch_l*", "~redlatch_moving*")
+	require.NoError(t, admin.Do(t.Context(), rules...).Err())
+	require.NoError(t, admin.ACLLogReset(t.Context()).Err())
+	log := &lines{}
+	client := srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "app", "secret" })
+	hold := acquired(t, rlock.New(client, "app:lock", redlatch.WithLogger(slog.New(slog.NewTextHandler(log, nil)))))
+	await(t, "the line", func() bool { return log.count("not reported to the registry until the program is started anew") == 1 })
+	time.Sleep(1500 * time.Millisecond) // in which an armed reporter would send once more
+	require.Equal(t, 1, log.count("\n"), "and no other script is narrowed")
+	refused, err := admin.ACLLog(t.Context(), 10).Result()
+	require.NoError(t, err)
+	require.Len(t, slices.DeleteFunc(refused, func(e *redis.ACLLogEntry) bool { return e.Reason == "command" }), 1)
+	require.NoError(t, hold.Unlock(t.Context()))
+}
+
+// lines are a log.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
+}
+
+func TestAUserThatLooksNeedsNoRightToWrite(t *testing.T) {
+	srv := redistest.Process(t)
+	if !srv.Has(t, servers.ShardedChannels) { // which came with rights to read alone
+		t.Skip("before Redis 7.0 a right to a key is one to read and to write it")
+	}
+	admin := srv.Client(t)
+	uuid := "00000000-aaaa-8aaa-8aaa-aaaaaaaaaaaa"
+	require.NoError(t, admin.ZAdd(t.Context(), registry.Index("", 0), redis.Z{Member: uuid, Score: 1}).Err())
+	require.NoError(t, admin.HSet(t.Context(), registry.Entry("", uuid), "seen", 1).Err())
+	require.NoError(t, admin.Do(t.Context(), "acl", "setuser", "viewer", "reset", "on", ">secret",
+		"%R~redlatch_client*", "+zscan", "+hgetall", "+hscan", "+hmget").Err())
+	viewer := srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "viewer", "secret" })
+	members, _, err := viewer.ZScan(t.Context(), registry.Index("", 0), 0, "", 10).Result()
+	require.NoError(t, err)
+	require.Equal(t, uuid, members[0])
+	require.NoError(t, viewer.HGetAll(t.Context(), registry.Entry("", uuid)).Err())
+	require.NoError(t, viewer.HMGet(t.Context(), registry.Entry("", uuid), "seen").Err())
+	require.NoError(t, viewer.HScan(t.Context(), registry.Entry("", uuid), 0, "", 10).Err())
+	require.ErrorContains(t, viewer.Del(t.Context(), registry.Entry("", uuid)).Err(), "NOPERM")
+}
