@@ -13,6 +13,7 @@ type LossError struct {
 	Reason string    // a clause: "the key no longer names this owner"
 	At     time.Time // when this process learned of it
 	Cause  error     // what the last renewals failed with, nil if they did not fail
+	Forced string    // who took it away by force and why, if that was said; see fleet.Free
 }
 
 // Error says what was lost, when and why.
@@ -22,6 +23,9 @@ func (l *LossError) Error() string {
 		text += " by " + l.Owner
 	}
 	text += ": " + l.Reason
+	if l.Forced != "" {
+		text += "; it was freed by force by " + l.Forced
+	}
 	if l.Cause != nil {
 		text += ": " + l.Cause.Error()
 	}

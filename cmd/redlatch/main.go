@@ -46,6 +46,7 @@ type commandLine struct {
 	Run  runCommand  `cmd:"" help:"Run a command while a lock is held."`
 	Demo demoCommand `cmd:"" help:"Worker processes share jobs, one is killed, and what happened is verified."`
 
+	Unlock    unlockCommand    `cmd:"" help:"Take a lock away from the owner that inspect shows."`
 	Wait      waitCommand      `cmd:"" help:"Wait until a latch is open."`
 	Countdown countdownCommand `cmd:"" help:"Count a latch down, or set it."`
 	Permits   permitsCommand   `cmd:"" help:"Show, set or change the permits of a semaphore."`

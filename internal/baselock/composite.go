@@ -43,13 +43,19 @@ const YieldFor = openFor
 var errMet = errors.New("redlatch: the lock was only asked what it stands on")
 
 // Meet returns the base of a lock, which must be of a type of this module, if a composite can hand it on; else nil.
-func Meet(lock redlatch.Locker) (base *Base) {
-	_, _ = lock.TryLock(context.Background(), rootapi.Option[redlatch.Option](func(s *settings.Settings) {
-		s.Meet = func(b any) { base = b.(*Base) }
-	}))
+func Meet(lock redlatch.Locker) *Base {
+	base := Of(lock)
 	if base == nil || !base.Kind.moves() {
 		return nil
 	}
+	return base
+}
+
+// Of returns the base of a lock, which must be of a type of this module, nil if that is a composite.
+func Of(lock redlatch.Locker) (base *Base) {
+	_, _ = lock.TryLock(context.Background(), rootapi.Option[redlatch.Option](func(s *settings.Settings) {
+		s.Meet = func(b any) { base = b.(*Base) }
+	}))
 	return base
 }
 

@@ -88,6 +88,9 @@ func (h *hold) Unlock(ctx context.Context) error {
 		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, o.base.Name)
 	}
 	err := h.giveBack(ctx)
+	if loss, lost := err.(*redlatch.LossError); lost {
+		err = o.forced(loss)
+	}
 	h.finish(settings.Released, err)
 	return err
 }

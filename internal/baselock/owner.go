@@ -259,8 +259,9 @@ func (o *owner) lose(reason string, cause error) error {
 		h.unlimit()
 		h.ending.End(loss)
 	}
+	loss = o.forced(loss)
 	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock", o.base.Name, "owner", o.id,
-		"reason", loss.Reason, "cause", loss.Cause)
+		"reason", loss.Reason, "cause", loss.Cause, "forced", loss.Forced)
 	for _, h := range shared {
 		h.finish(settings.Lost, loss)
 	}

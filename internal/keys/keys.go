@@ -68,6 +68,9 @@ func SemaphoreRow(name string) string { return Own("redlatch_semaphore_row", nam
 // appended, that it is to ask.
 func ReadWriteRow(name string) string { return Own("redlatch_rwlock_row", name) }
 
+// Forced are the notices that are left for owners from whom it was taken away by force.
+func Forced(name string) string { return Own("redlatch_forced", name) }
+
 // Guard is the greatest token that the guard of a fenced lock has seen.
 func Guard(name string) string { return Own("redlatch_guard", name) }
 

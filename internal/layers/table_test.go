@@ -17,7 +17,7 @@ var (
 	}
 
 	edge = []string{
-		"internal/outcome", "internal/scripts", "internal/scripts/lane", "internal/scripts/row", "internal/scripts/entry", "internal/dispatch", "internal/delivery", "internal/wakeup",
+		"internal/outcome", "internal/scripts", "internal/scripts/lane", "internal/scripts/row", "internal/scripts/entry", "internal/scripts/notice", "internal/dispatch", "internal/delivery", "internal/wakeup",
 		"internal/session",
 	}
 
@@ -56,7 +56,8 @@ var table = map[string][]string{
 	"internal/scripts/lane": {"internal/scripts"},
 	"internal/scripts/row":  {"internal/scripts"},
 
-	"internal/scripts/entry": {"internal/scripts"},
+	"internal/scripts/entry":  {"internal/scripts"},
+	"internal/scripts/notice": {"internal/scripts", "internal/keys"},
 
 	"internal/dispatch": {"internal/outcome", "internal/raise"},
 	"internal/delivery": {"internal/errs", "internal/outcome", "internal/dispatch", "internal/scripts", "internal/clock"},
@@ -86,7 +87,7 @@ var table = map[string][]string{
 	"multilock": all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":   all(primitive(), []string{"internal/quorum"}),
 
-	"fleet": all(front, hidden, primitives, []string{"internal/keys", "internal/registry", "internal/errs", "internal/outcome", "internal/delivery"}),
+	"fleet": all(front, hidden, primitives, []string{"internal/baselock", "internal/session", "internal/scripts/notice", "internal/keys", "internal/registry", "internal/errs", "internal/outcome", "internal/delivery"}),
 
 	"cmd/...":      all(leaves, edge, front, primitives, composites, []string{"fleet"}),
 	"examples/...": all(front, primitives, composites), // what a user has

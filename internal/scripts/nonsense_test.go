@@ -19,6 +19,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/multilock"
+	"github.com/redlatch/redlatch/internal/scripts/notice"
 	"github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/scripts/rlock"
 	"github.com/redlatch/redlatch/internal/scripts/row"
@@ -93,6 +94,7 @@ func decoders() []decoder {
 		of(multilock.Force(key, fields, wake)), of(multilock.Status(key, owner, fields)), of(multilock.Inspect(key, fields)),
 
 		of(lane.Fence(key, call)), of(lane.Inspect(key)), of(entry.Write(entry.Report{})), of(entry.Remove(entry.Names{})),
+		of(notice.Leave(key, owner, "who", "why")), of(notice.Withdraw(key, owner)), of(notice.Read(key, owner)),
 
 		of(semaphore.Acquire(key, []int64{1}, call)), of(semaphore.Acquire(key, []int64{1, 2}, call)),
 		of(semaphore.Wait(key, []int64{1, 2}, wake, row.Candidate{ID: owner}, call)), of(row.Leave(key, wake, owner)),

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/document"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/fleet"
+)
+
+const unlockHelp = `Takes a lock, or a permit with an id, away from one owner: the one that "redlatch inspect NAME" shows. Whoever else holds it
+keeps it, and so does whoever has got it since. Waiters are woken. Who did it, when and why is kept for an hour, and is part
+of the error that the holder's program gets.
+
+A holder that lives does not stop at once. It learns of the loss at its next renewal, at the latest a third of its lease and
+a second later; until then two may believe that they hold the lock. So see to it that its process is dead or stuck.
+
+The exit code is 0 if the owner held it, and 1 if it did not, or does not any more.`
+
+type unlockCommand struct {
+	Name   string `arg:"" help:"Name of the lock."`
+	Owner  string `required:"" placeholder:"OWNER" help:"Who it is taken from: <uuid>:<number>, or the id of a permit."`
+	Reason string `required:"" placeholder:"TEXT" help:"Why, for the holder's error and for those who look."`
+	By     string `placeholder:"WHO" help:"Who does it. Default: your user name and this host."`
+	Kind   string `placeholder:"KIND" help:"Kind of the lock, such as \"fair lock\". Default: what Redis has under the name."`
+}
+
+// Help is the text below the flags.
+func (*unlockCommand) Help() string { return unlockHelp }
+
+// unlockDocument is what -o json prints.
+type unlockDocument struct {
+	Schema string `json:"schema"`
+	document.Name
+	Kind  string `json:"kind"`
+	Owner string `json:"owner"`
+	Freed bool   `json:"freed"`
+}
+
+const unlockSchema = "redlatch.unlock/1"
+
+// Run frees the lock from its owner.
+func (u *unlockCommand) Run(c call) error {
+	kind, err := fleet.ParseKind(u.Kind)
+	if err != nil {
+		return err
+	}
+	client, err := c.Connect.Open()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, stop := interruptible()
+	defer stop()
+	object, err := fleet.Get(ctx, client, kind, u.Name)
+	if err != nil {
+		return interruption(ctx, ofKind(err))
+	}
+	freed, err := fleet.Free(ctx, client, object.Kind, u.Name, u.Owner, fleet.Reason{Who: cmp.Or(u.By, operator()), Why: u.Reason})
+	if err != nil {
+		return interruption(ctx, ofKind(err))
+	}
+	if c.Output == "json" {
+		err = document.Write(c.stdout, unlockDocument{unlockSchema, document.NameOf(u.Name), string(object.Kind), u.Owner, freed})
+		if err == nil && !freed {
+			err = exit.Silently(exit.Failed)
+		}
+		return err
+	}
+	if freed {
+		_, err = fmt.Fprintf(c.stdout, "%s: freed from %s\n", document.Quote(u.Name), document.Quote(u.Owner))
+		return err
+	}
+	return exit.With(exit.Failed, fmt.Errorf("%s is not held by %s; %s", document.Quote(u.Name), document.Quote(u.Owner), heldBy(object)))
+}
+
+// heldBy says who holds an object.
+func heldBy(o *fleet.Object) string {
+	if len(o.Holders) == 0 {
+		return "nobody holds it"
+	}
+	owners := make([]string, 0, len(o.Holders))
+	for _, h := range o.Holders {
+		owners = append(owners, document.Quote(h.Owner))
+	}
+	return "it is held by " + strings.Join(owners, ", ")
+}
+
+// ofKind gives the error that the name is of another kind its exit code.
+func ofKind(err error) error {
+	if wrong := new(fleet.KindError); errors.As(err, &wrong) {
+		return exit.With(exit.WrongKind, err)
+	}
+	return err
+}
+
+// operator is who runs the command.
+func operator() string {
+	name := "somebody"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/rlock"
+)
+
+func TestUnlockFreesTheOwnerThatWasShownAndNobodyElse(t *testing.T) {
+	each(t, func(t *testing.T, srv *redistest.Server) {
+		ctx := context.Background()
+		hold, err := rlock.New(srv.Client(t), "orders:42").Lock(ctx)
+		require.NoError(t, err)
+		unlock := func(code int, owner string, more ...string) string {
+			return ends(t, srv, code, append([]string{"unlock", "orders:42", "--reason", "the import hangs", "--by", "ada", "--owner", owner}, more...)...)
+		}
+
+		text := unlock(exit.Failed, "x:1")
+		require.Contains(t, text, "is not held by x:1; it is held by "+hold.Owner())
+		require.NoError(t, hold.Unlock(ctx))
+		require.Contains(t, unlock(exit.Failed, hold.Owner()), "nobody holds it")
+
+		hold, err = rlock.New(srv.Client(t), "orders:42").Lock(ctx)
+		require.NoError(t, err)
+		require.Equal(t, "orders:42: freed from "+hold.Owner()+"\n", unlock(exit.OK, hold.Owner()))
+		err = hold.Unlock(ctx)
+		require.ErrorIs(t, err, redlatch.ErrLost)
+		require.ErrorContains(t, err, "freed by force by ada at ")
+		require.ErrorContains(t, err, ": the import hangs")
+
+		var shown unlockDocument
+		require.NoError(t, json.Unmarshal([]byte(unlock(exit.Failed, hold.Owner(), "-o", "json")), &shown))
+		require.False(t, shown.Freed)
+		require.Equal(t, "orders:42", shown.Text)
+	})
+}
+
+func TestUnlockWantsAnOwnerAReasonAndTheRightKind(t *testing.T) {
+	srv := redistest.Mini(t)
+	ends(t, srv, exit.Usage, "unlock", "x", "--owner", "u:1")
+	ends(t, srv, exit.Usage, "unlock", "x", "--reason", "y")
+	ends(t, srv, exit.Usage, "unlock", "x", "--reason", "y", "--owner", "u:1", "--kind", "door")
+	require.NoError(t, srv.Client(t).RPush(context.Background(), "list", "x").Err())
+	ends(t, srv, exit.WrongKind, "unlock", "list", "--reason", "y", "--owner", "u:1")
+	require.NotEmpty(t, operator())
+}

@@ -1,0 +1,85 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/permitsemaphore"
+	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
+	"github.com/redlatch/redlatch/spinlock"
+)
+
+// A Reason says who takes something away from its holder, and why. Its texts are kept for an hour, and are part of the error that the holder
+// gets ([redlatch.LossError]) if its program uses redlatch.
+type Reason struct {
+	Who string // "ada@ops-1"; it must not be empty
+	Why string // "the import hangs"; it must not be empty
+}
+
+// Free takes an object from one owner, which is the Owner of one of the [Object.Holders], and reports whether that still held it.
+// Others who hold it keep it, and so does whoever has got it since the object was looked at: that is the difference to ForceUnlock. Waiters
+// are woken. Of a lock all holds of the owner end; of a permit semaphore the owner is the id of one permit.
+//
+// A holder that lives does not stop at once: it learns of the loss at its next renewal, at the latest a third of its lease and a second later.
+// Until then two may believe that they hold the lock. So free what a dead or stuck process holds; a token of a fenced lock protects from
+// one that wakes up again.
+//
+// The permits of a plain semaphore and the count of a latch have no owner, and cannot be freed in this way. Nor can values of a group: Redis
+// does not say what they are called. Use ForceUnlock of a multilock.Group for them.
+func Free(ctx context.Context, client redlatch.Client, kind Kind, name, owner string, reason Reason, opts ...Option) (freed bool, err error) {
+	if owner == "" || reason.Who == "" || reason.Why == "" {
+		return false, errs.Wrong("freeing %q: the owner that holds it, who frees it and why have to be given", name)
+	}
+	object, err := Get(ctx, client, kind, name, opts...)
+	if err != nil {
+		return false, err
+	}
+	set := optionsOf(opts).primitives
+	for _, h := range object.Holders {
+		if h.Owner != owner {
+			continue
+		}
+		ok, err := free(ctx, client, object, name, h, reason, set)
+		if err != nil {
+			return freed, fmt.Errorf("redlatch: freeing %s %q from %s: %w", object.Kind, name, owner, err)
+		}
+		freed = freed || ok
+	}
+	return freed, nil
+}
+
+func free(ctx context.Context, client redlatch.Client, object *Object, name string, h Holder, reason Reason, set []redlatch.Option) (bool, error) {
+	var lock redlatch.Locker
+	switch object.Kind {
+	case Lock:
+		lock = rlock.New(client, name, set...)
+	case FairLock:
+		lock = fairlock.New(client, name, set...)
+	case FencedLock:
+		lock = fencedlock.New(client, name, set...)
+	case SpinLock:
+		lock = spinlock.New(client, name, set...)
+	case ReadWriteLock:
+		both := rwlock.New(client, name, set...)
+		if lock = both.Reader(); h.Side == "write" {
+			lock = both.Writer()
+		}
+	case GroupLock:
+		return false, errs.Wrong("a group lock is freed by ForceUnlock of a Group with the same values; Redis does not say what they are called")
+	case PermitSemaphore:
+		return permitsemaphore.New(client, name, set...).TryRelease(ctx, h.Owner)
+	default:
+		return false, errs.Wrong("a %s has no owners", object.Kind)
+	}
+	return baselock.Of(lock).ForceUnlockFrom(ctx, h.Owner, h.Holds, line(reason.Who), line(reason.Why))
+}
+
+// line is a text in one line.
+func line(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,224 @@
+package fleet_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/fleet"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/multilock"
+	"github.com/redlatch/redlatch/permitsemaphore"
+	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
+	"github.com/redlatch/redlatch/spinlock"
+)
+
+var stuck = fleet.Reason{Who: "ada@ops-1", Why: "the import\nhangs"}
+
+// makers make each kind of lock that has owners.
+var makers = map[fleet.Kind]func(c redlatch.Client, name string) redlatch.Lock{
+	fleet.Lock:       func(c redlatch.Client, name string) redlatch.Lock { return rlock.New(c, name) },
+	fleet.FairLock:   func(c redlatch.Client, name string) redlatch.Lock { return fairlock.New(c, name) },
+	fleet.FencedLock: func(c redlatch.Client, name string) redlatch.Lock { return fencedlock.New(c, name) },
+	fleet.SpinLock:   func(c redlatch.Client, name string) redlatch.Lock { return spinlock.New(c, name) },
+	fleet.WriteLock:  func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Writer() },
+	fleet.ReadLock:   func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Reader() },
+}
+
+func TestALockIsFreedFromTheOwnerThatWasShown(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		for kind, lock := range makers {
+			t.Run(string(kind), func(t *testing.T) {
+				asking, name := srv.Client(t), srv.Key(t, "name")
+				victim := lock(srv.Client(t), name)
+				hold, err := victim.Lock(t.Context())
+				require.NoError(t, err)
+				inner, err := victim.Lock(hold.Context(t.Context())) // all holds go
+				require.NoError(t, err)
+				defer func() { require.ErrorIs(t, inner.Unlock(context.Background()), redlatch.ErrLost) }()
+				waiting := lock(srv.Client(t), name)
+				got := begin(func() (*redlatch.Hold, error) { return waiting.Lock(t.Context()) })
+
+				freed, err := fleet.Free(t.Context(), asking, kind, name, hold.Owner()+"0", stuck)
+				require.NoError(t, err)
+				require.False(t, freed, "nobody of that name holds it")
+
+				freed, err = fleet.Free(t.Context(), asking, kind, name, hold.Owner(), stuck)
+				require.NoError(t, err)
+				require.True(t, freed)
+				next := <-got
+				require.NoError(t, next.err)
+				unlockLater(t, next.hold)
+
+				err = hold.Unlock(context.Background())
+				require.ErrorIs(t, err, redlatch.ErrLost)
+				var loss *redlatch.LossError
+				require.ErrorAs(t, err, &loss)
+				require.Regexp(t, `^ada@ops-1 at \d\d:\d\d:\d\d: the import hangs$`, loss.Forced)
+				require.ErrorContains(t, err, "freed by force by ada@ops-1")
+
+				freed, err = fleet.Free(t.Context(), asking, kind, name, hold.Owner(), stuck)
+				require.NoError(t, err)
+				require.False(t, freed)
+				for _, h := range get(t, asking, kind, name).Holders {
+					require.Equal(t, next.hold.Owner(), h.Owner, "who got it since keeps it")
+				}
+				require.NoError(t, next.hold.Unlock(context.Background()))
+			})
+		}
+	})
+}
+
+// A taken is how a Lock ended.
+type taken struct {
+	hold *redlatch.Hold
+	err  error
+}
+
+func begin(lock func() (*redlatch.Hold, error)) <-chan taken {
+	got := make(chan taken, 1)
+	go func() {
+		hold, err := lock()
+		got <- taken{hold, err}
+	}()
+	return got
+}
+
+func TestOtherReadersKeepWhatOneIsFreedFrom(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		name := srv.Key(t, "name")
+		one, err := rwlock.New(srv.Client(t), name).RLock(t.Context())
+		require.NoError(t, err)
+		two, err := rwlock.New(srv.Client(t), name).RLock(t.Context())
+		require.NoError(t, err)
+		freed, err := fleet.Free(t.Context(), srv.Client(t), fleet.ReadLock, name, one.Owner(), stuck)
+		require.NoError(t, err)
+		require.True(t, freed)
+		require.NoError(t, two.Unlock(t.Context()))
+		require.ErrorIs(t, one.Unlock(t.Context()), redlatch.ErrLost)
+		require.False(t, get(t, srv.Client(t), fleet.ReadWriteLock, name).Info.Exists)
+	})
+}
+
+func TestAHolderThatIsFreedLearnsOfItAtItsRenewal(t *testing.T) {
+	srv := redistest.Mini(t)
+	name := srv.Key(t, "name")
+	hold, err := rlock.New(srv.Client(t), name, redlatch.WithWatchdogTimeout(300*time.Millisecond)).Lock(t.Context())
+	require.NoError(t, err)
+	work := hold.Context(t.Context())
+	_, err = fleet.Free(t.Context(), srv.Client(t), fleet.Lock, name, hold.Owner(), stuck)
+	require.NoError(t, err)
+	<-work.Done()
+	require.ErrorIs(t, context.Cause(work), redlatch.ErrLost)
+	require.ErrorContains(t, hold.Unlock(t.Context()), "the import hangs")
+}
+
+func TestAPermitIsFreedByItsID(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		name := srv.Key(t, "name")
+		s := permitsemaphore.New(srv.Client(t), name)
+		_, err := s.TrySetPermits(t.Context(), 2)
+		require.NoError(t, err)
+		permit, err := s.Acquire(t.Context(), 2)
+		require.NoError(t, err)
+		freed, err := fleet.Free(t.Context(), srv.Client(t), fleet.PermitSemaphore, name, permit.IDs()[1], stuck)
+		require.NoError(t, err)
+		require.True(t, freed)
+		require.Len(t, get(t, srv.Client(t), fleet.PermitSemaphore, name).Holders, 1)
+		require.Error(t, permit.Release(t.Context()), "one of its permits is gone")
+	})
+}
+
+func TestAHolderOfRedissonIsFreedToo(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, name := srv.Client(t), srv.Key(t, "name")
+		require.NoError(t, client.HSet(t.Context(), name, java+":57", 2).Err())
+		freed, err := fleet.Free(t.Context(), client, fleet.Detect, name, java+":57", stuck)
+		require.NoError(t, err)
+		require.True(t, freed)
+		require.Zero(t, client.Exists(t.Context(), name).Val())
+	})
+}
+
+func TestNothingIsFreedWithoutAReasonNorOfAGroup(t *testing.T) {
+	srv := redistest.Mini(t)
+	name := srv.Key(t, "name")
+	hold, err := rlock.New(srv.Client(t), name).Lock(t.Context())
+	require.NoError(t, err)
+	group, err := multilock.NewGroup(srv.Client(t), name+"g", []string{"a"}).Lock(t.Context())
+	require.NoError(t, err)
+	_, err = fleet.Free(t.Context(), srv.Client(t), fleet.GroupLock, name+"g", group.Owner(), stuck)
+	require.ErrorIs(t, err, redlatch.ErrInvalid)
+	require.NoError(t, group.Unlock(t.Context()))
+	for _, c := range []struct {
+		owner  string
+		reason fleet.Reason
+	}{{"", stuck}, {hold.Owner(), fleet.Reason{Why: "x"}}, {hold.Owner(), fleet.Reason{Who: "x"}}} {
+		_, err := fleet.Free(t.Context(), srv.Client(t), fleet.Lock, name, c.owner, c.reason)
+		require.ErrorIs(t, err, redlatch.ErrInvalid)
+	}
+	require.NoError(t, hold.Unlock(t.Context()))
+}
+
+// refusing is a hook that refuses the release of one owner.
+type refusing struct{ key, owner string }
+
+// A refusal is an error that the server has answered.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+func (refusal) RedisError()     {}
+
+const errRefused = refusal("ERR refused")
+
+func (r refusing) refuses(cmd redis.Cmder) bool {
+	args := cmd.Args()
+	if len(args) < 5 || args[3] != r.key || !slices.Contains(args[4:], any(r.owner)) {
+		return false
+	}
+	cmd.SetErr(errRefused)
+	return true
+}
+
+func (refusing) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (r refusing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if r.refuses(cmd) {
+			return errRefused
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (r refusing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if slices.ContainsFunc(cmds, r.refuses) {
+			return errRefused
+		}
+		return next(ctx, cmds)
+	}
+}
+
+func TestANoticeIsWithdrawnWhereNothingWasFreed(t *testing.T) {
+	srv := redistest.Mini(t)
+	name := srv.Key(t, "name")
+	hold, err := rlock.New(srv.Client(t), name).Lock(t.Context())
+	require.NoError(t, err)
+	asking := srv.Client(t)
+	asking.AddHook(refusing{name, hold.Owner()})
+	_, err = fleet.Free(t.Context(), asking, fleet.Lock, name, hold.Owner(), stuck)
+	require.ErrorIs(t, err, errRefused)
+	require.NoError(t, hold.Unlock(t.Context()))
+	keys, err := srv.Client(t).Keys(t.Context(), "redlatch_forced*").Result()
+	require.NoError(t, err)
+	require.Empty(t, keys)
+}

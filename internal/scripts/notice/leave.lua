@@ -1,0 +1,18 @@
+-- leave says who took something away from its owner by force, and why.
+--
+-- KEYS[1]  notices: hash, field = owner, value = when (server ms), who and why, in three lines
+-- ARGV[1]  owner
+-- ARGV[2]  who, without a line break
+-- ARGV[3]  why
+-- ARGV[4]  how long the notices are kept, ms
+-- ARGV[5]  how many are kept
+--
+-- Answers 1.
+
+if redis.call('hlen', KEYS[1]) >= tonumber(ARGV[5]) then
+  redis.call('del', KEYS[1]) -- the newest is the one that is asked for
+end
+local time = redis.call('time')
+redis.call('hset', KEYS[1], ARGV[1], time[1] .. string.format('%03d', math.floor(time[2] / 1000)) .. '\n' .. ARGV[2] .. '\n' .. ARGV[3])
+redis.call('pexpire', KEYS[1], ARGV[4])
+return 1

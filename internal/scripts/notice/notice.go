@@ -1,0 +1,75 @@
+// Package notice has the scripts of what is left for the victim where something is taken away by force: who did it, and why.
+package notice
+
+import (
+	"embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/scripts"
+)
+
+//go:embed *.lua
+var folder embed.FS
+
+var (
+	leave    = scripts.Load(folder, "notice/leave")
+	withdraw = scripts.Load(folder, "notice/withdraw")
+	read     = scripts.Load(folder, "notice/read")
+)
+
+const (
+	kept     = time.Hour
+	mostKept = 100 // of one name
+)
+
+// A Notice says who took something away by force, when by the server's clock, and why.
+type Notice struct {
+	At  time.Time
+	Who string
+	Why string
+}
+
+// Leave leaves a notice for an owner of what has this key. It is kept for an hour.
+func Leave(key, owner, who, why string) scripts.Command[bool] {
+	who = strings.ReplaceAll(who, "\n", " ")
+	return scripts.Integer(leave, []string{keys.Forced(key)}, []any{owner, who, why, scripts.Milliseconds(kept), mostKept}, scripts.Bool)
+}
+
+// Withdraw takes it back.
+func Withdraw(key, owner string) scripts.Command[bool] {
+	return scripts.Integer(withdraw, []string{keys.Forced(key)}, []any{owner}, scripts.Bool)
+}
+
+// Read is the notice for an owner, nil if there is none.
+func Read(key, owner string) scripts.Command[*Notice] {
+	return scripts.Array(read, []string{keys.Forced(key)}, []any{owner}, func(reply scripts.Reply) (*Notice, error) {
+		e := reply.Elements()
+		if !e.More() {
+			return nil, nil
+		}
+		text := e.Text()
+		if err := e.End(); err != nil {
+			return nil, err
+		}
+		return parse(text)
+	})
+}
+
+func parse(text string) (*Notice, error) {
+	parts := strings.SplitN(text, "\n", 3)
+	if len(parts) == 3 {
+		if at, err := strconv.ParseInt(parts[0], 10, 64); err == nil {
+			return &Notice{time.UnixMilli(at), parts[1], parts[2]}, nil
+		}
+	}
+	return nil, fmt.Errorf("answered %q where a notice was expected", text)
+}
+
+// String is the notice in one line: "ada@ops-1 at 03:12:07: the import hangs".
+func (n *Notice) String() string {
+	return fmt.Sprintf("%s at %s: %s", n.Who, n.At.Format(time.TimeOnly), n.Why)
+}

@@ -1,0 +1,71 @@
+package notice_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/scripts/notice"
+	"github.com/redlatch/redlatch/internal/scripts/statetest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+func TestANoticeIsForOneOwnerAndForAnHour(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, key, ctx := srv.Client(t), srv.Key(t, "name"), t.Context()
+		left, err := statetest.Send(ctx, client, notice.Leave(key, "u:1", "ada\n@ops", "it\nhangs"))
+		require.NoError(t, err)
+		require.True(t, left)
+		now, err := client.Time(ctx).Result()
+		require.NoError(t, err)
+
+		n, err := statetest.Send(ctx, client, notice.Read(key, "u:1"))
+		require.NoError(t, err)
+		require.Equal(t, "ada @ops", n.Who)
+		require.Equal(t, "it\nhangs", n.Why)
+		require.WithinDuration(t, now, n.At, time.Minute)
+		ttl := client.PTTL(ctx, keys.Forced(key)).Val()
+		require.Greater(t, ttl, 50*time.Minute)
+		require.LessOrEqual(t, ttl, time.Hour)
+
+		n, err = statetest.Send(ctx, client, notice.Read(key, "u:2"))
+		require.NoError(t, err)
+		require.Nil(t, n)
+
+		withdrawn, err := statetest.Send(ctx, client, notice.Withdraw(key, "u:1"))
+		require.NoError(t, err)
+		require.True(t, withdrawn)
+		withdrawn, err = statetest.Send(ctx, client, notice.Withdraw(key, "u:1"))
+		require.NoError(t, err)
+		require.False(t, withdrawn)
+		require.Zero(t, client.Exists(ctx, keys.Forced(key)).Val())
+	})
+}
+
+func TestNoticesOfOneNameDoNotPileUp(t *testing.T) {
+	srv := redistest.Mini(t)
+	client, key, ctx := srv.Client(t), srv.Key(t, "name"), t.Context()
+	for i := range 250 {
+		_, err := statetest.Send(ctx, client, notice.Leave(key, fmt.Sprint("u:", i), "ada", "it hangs"))
+		require.NoError(t, err)
+	}
+	require.LessOrEqual(t, client.HLen(ctx, keys.Forced(key)).Val(), int64(100))
+	n, err := statetest.Send(ctx, client, notice.Read(key, "u:249"))
+	require.NoError(t, err)
+	require.NotNil(t, n)
+}
+
+func TestWhatIsNoNoticeIsAnError(t *testing.T) {
+	srv := redistest.Mini(t)
+	client, key, ctx := srv.Client(t), srv.Key(t, "name"), t.Context()
+	require.NoError(t, client.HSet(ctx, keys.Forced(key), "u:1", "x\ny\nz", "u:2", "y").Err())
+	for _, owner := range []string{"u:1", "u:2"} {
+		_, err := statetest.Send(ctx, client, notice.Read(key, owner))
+		require.ErrorContains(t, err, "notice")
+	}
+}
