@@ -285,3 +285,19 @@ func TestAWalkEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 	require.Less(t, srv.CommandStats(t)["scan"], int64(500))
 }
+
+func TestAPermitThatHasExpiredIsListedAsAvailable(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, name := srv.Client(t), srv.Key(t, "permits")
+		at := float64(now(t, client))
+		require.NoError(t, client.Set(t.Context(), name, 3, 0).Err())
+		require.NoError(t, client.ZAdd(t.Context(), keys.PermitTimeouts(name), redis.Z{Member: "expired", Score: at - 1}, redis.Z{Member: "held", Score: at + 60_000},
+			redis.Z{Member: "for ever", Score: 922337203685477}).Err())
+		objects, _ := list(t, client)
+		o := objects[name]
+		require.EqualValues(t, 4, o.Info.Value)
+		require.EqualValues(t, 6, o.Info.Total)
+		require.Len(t, o.Holders, 2)
+		sameAsGet(t, client, o)
+	})
+}
