@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -294,6 +295,46 @@ func TestDescriptorsAboveStderrReachTheCommand(t *testing.T) {
 	text, err := io.ReadAll(out)
 	require.NoError(t, err)
 	require.Equal(t, "three\n", string(text))
+}
+
+func TestALostLockEndsTheCommandAndIsToldOnce(t *testing.T) {
+	srv := redistest.Process(t)
+	file := filepath.Join(t.TempDir(), "result")
+	cmd := runner(srv, "--lease", "2s", "--result", file, "a", "-c", "trap 'echo asked; exit 0' TERM; echo; while :; do sleep 0.01; done")
+	rest := begin(t, cmd)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Empty(t, text)
+	_, err = rlock.New(srv.Client(t), "a").ForceUnlock(t.Context())
+	require.NoError(t, err)
+	said, err := io.ReadAll(rest)
+	require.NoError(t, err)
+	require.Equal(t, "asked\n", string(said))
+	require.Error(t, cmd.Wait())
+	require.Equal(t, exit.Lost, cmd.ProcessState.ExitCode())
+	require.Equal(t, 1, strings.Count(cmd.Stderr.(*bytes.Buffer).String(), "redlatch run:"), cmd.Stderr) // a shell may say more
+	require.Equal(t, "lost", outcome(t, file).Outcome)
+	require.NotEmpty(t, outcome(t, file).Error)
+}
+
+func TestAGuardThatIsKilledTakesTheCommandWithIt(t *testing.T) {
+	srv := redistest.Process(t)
+	cmd := runner(srv, "a", "-c", "echo $PPID; sleep 1000 & exec sleep 1000")
+	cmd.Stdout = nil
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var guard int
+	_, err = fmt.Fscan(out, &guard)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(guard, syscall.SIGKILL))
+	_, err = io.ReadAll(out) // until no descendant has it open
+	require.NoError(t, err)
+	require.Error(t, cmd.Wait())
+	require.Equal(t, exit.Signalled+9, cmd.ProcessState.ExitCode())
+	locked, err := rlock.New(srv.Client(t), "a").IsLocked(t.Context())
+	require.NoError(t, err)
+	require.False(t, locked)
 }
 
 // A run that outlives one lease has renewed it.

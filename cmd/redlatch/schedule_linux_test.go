@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -74,10 +75,16 @@ type stage struct {
 	proxy                *faultproxy.Proxy
 	name, file           string
 	first                *exec.Cmd
+	ended                chan struct{} // closed when the first run has, and nothing has its stderr open
 	holder, guard, child int
 }
 
-func (s *stage) kill(pid int, sig syscall.Signal) { require.NoError(s.t, syscall.Kill(pid, sig)) }
+// kill does nothing to what has ended: on a busy machine a run may lose its lock without a fault.
+func (s *stage) kill(pid int, sig syscall.Signal) {
+	if err := syscall.Kill(pid, sig); err != syscall.ESRCH {
+		require.NoError(s.t, err)
+	}
+}
 
 func (s *stage) cut() { s.proxy.Refuse(true); s.proxy.CutAll() }
 
@@ -107,6 +114,7 @@ func lines(t *testing.T, file string) (all []line) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
+	text = text[:bytes.LastIndexByte(text, '\n')+1] // the last line may be about to be written
 	for row := range strings.Lines(string(text)) {
 		f := strings.Fields(row)
 		require.Len(t, f, 4, row)
@@ -119,13 +127,18 @@ func lines(t *testing.T, file string) (all []line) {
 	return all
 }
 
-// until returns when the file has what is asked for.
+// until returns when the file has what is asked for, or nothing if the first run has ended before.
 func (s *stage) until(what string, has func([]line) bool) []line {
 	s.t.Helper()
 	for limit := time.Now().Add(90 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		all := lines(s.t, s.file)
 		if has(all) {
 			return all
+		}
+		select {
+		case <-s.ended:
+			return nil
+		default:
 		}
 		require.True(s.t, time.Now().Before(limit), "there is no %s; the first run said %s", what, s.first.Stderr)
 	}
@@ -137,11 +150,13 @@ func by(label, role string) func([]line) bool {
 	}
 }
 
-// parent of a process, as Linux tells.
+// parent of a process, as Linux tells; 0 if it has ended.
 func parent(t *testing.T, pid int) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	require.NoError(t, err)
+	if err != nil {
+		return 0
+	}
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	up, err := strconv.Atoi(fields[1])
 	require.NoError(t, err)
@@ -154,33 +169,46 @@ type verdict struct {
 	after time.Duration  // the last of them on the boot clock, from the first line of the second run's child on
 }
 
-// play plays a schedule.
-func (c schedule) play(t *testing.T, server *redistest.Server, name string) verdict {
+// play plays a schedule. It shows nothing if a run has lost its lock too early because the machine was too busy to renew it.
+func (c schedule) play(t *testing.T, server *redistest.Server, name string) (v verdict, shown bool) {
 	s := &stage{t: t, server: server, proxy: faultproxy.New(t, server.Addr), name: name, file: filepath.Join(t.TempDir(), "lines")}
 	require.NoError(t, os.WriteFile(s.file, nil, 0o600))
 	c.first.Label, c.first.Life = "first", time.Minute
 	s.first = s.start(s.proxy.Addr(), c.first)
-	t.Cleanup(func() { s.sweep() })
+	s.ended = make(chan struct{})
+	go func() {
+		defer close(s.ended)
+		_ = s.first.Wait() // the exit code is looked at below
+	}()
+	defer s.sweep()
 	all := s.until("line of each process", func(all []line) bool {
 		return by("first", "child")(all) && by("first", "grandchild")(all) && by("first", "escaped")(all)
 	})
+	if all == nil {
+		return v, false
+	}
 	s.child = all[slices.IndexFunc(all, func(l line) bool { return l.role == "child" })].pid
 	s.guard, s.holder = parent(t, s.child), s.first.Process.Pid
-	require.Equal(t, s.holder, parent(t, s.guard))
+	if s.guard == 0 || parent(t, s.guard) != s.holder {
+		return v, false
+	}
 
 	second := s.start(server.Addr, action{Label: "second", Life: 300 * time.Millisecond, Every: time.Millisecond})
-	t.Cleanup(func() { _ = second.Process.Kill() }) // an error means that it has ended, as it should
-	time.Sleep(c.moment)                            // any moment will do
+	time.Sleep(c.moment) // any moment will do
 	c.fault.do(s)
-	require.NoError(t, second.Wait(), second.Stderr)
+	_ = second.Wait() // what it has written is looked at below
 	if c.fault.alive {
-		require.Error(t, s.first.Wait())
+		<-s.ended
 		require.Equal(t, exit.Lost, s.first.ProcessState.ExitCode(), s.first.Stderr)
 		count := len(lines(t, s.file))
 		time.Sleep(20 * time.Millisecond) // for what should not be there to show itself
 		require.Len(t, lines(t, s.file), count, "a descendant outlives redlatch")
 	}
-	return judge(lines(t, s.file))
+	if all = lines(t, s.file); !by("second", "child")(all) {
+		require.Equal(t, exit.Lost, second.ProcessState.ExitCode(), second.Stderr)
+		return v, false
+	}
+	return judge(all), true
 }
 
 func judge(all []line) verdict {
@@ -211,7 +239,7 @@ func (s *stage) sweep() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
-	_ = s.first.Wait() // most have been waited for
+	<-s.ended
 }
 
 func alive(pid int, program string) bool {
@@ -242,6 +270,7 @@ func TestNothingOfARunWritesOnceAnotherHasBegun(t *testing.T) {
 	server := redistest.Process(t)
 	room := make(chan struct{}, together)
 	verdicts := make([]verdict, count)
+	var again atomic.Int64
 	t.Run("schedules", func(t *testing.T) {
 		for n := range count {
 			c := plan(n)
@@ -249,7 +278,12 @@ func TestNothingOfARunWritesOnceAnotherHasBegun(t *testing.T) {
 				t.Parallel()
 				room <- struct{}{}
 				defer func() { <-room }()
-				v := c.play(t, server, fmt.Sprintf("schedule-%d", n))
+				v, shown := c.play(t, server, fmt.Sprintf("schedule-%d", n))
+				for try := 1; !shown; try++ {
+					require.Less(t, try, 20, "the machine is so busy that no run keeps its lock")
+					again.Add(1)
+					v, shown = c.play(t, server, fmt.Sprintf("schedule-%d-%d", n, try))
+				}
 				verdicts[n] = v
 				switch {
 				case c.fault.forced: // the command has ended all the same, with 76
@@ -275,7 +309,7 @@ func TestNothingOfARunWritesOnceAnotherHasBegun(t *testing.T) {
 			late++
 		}
 	}
-	t.Logf("%d schedules, %d late; apart: %d forced, longest %v; %d double kills", count, late, forced, longest, double)
+	t.Logf("%d schedules, %d late; apart: %d forced, longest %v; %d double kills; played again: %d", count, late, forced, longest, double, again.Load())
 }
 
 // A holder that relies on the parent-death signal leaves the child's children behind. The schedules have to see that.
@@ -290,7 +324,12 @@ func TestAControlThatReliesOnTheParentDeathSignalFails(t *testing.T) {
 	s.first.Env = append(os.Environ(), a.env())
 	s.first.Stderr = &bytes.Buffer{}
 	require.NoError(t, s.first.Start())
-	t.Cleanup(func() { s.sweep() })
+	s.ended = make(chan struct{})
+	go func() {
+		defer close(s.ended)
+		_ = s.first.Wait() // it is killed
+	}()
+	defer s.sweep()
 	s.until("escaped line", by("first", "escaped"))
 	second := s.start(server.Addr, action{Label: "second", Life: 300 * time.Millisecond, Every: time.Millisecond})
 	require.NoError(t, s.first.Process.Kill())

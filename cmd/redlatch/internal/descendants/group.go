@@ -8,9 +8,9 @@ import "syscall"
 func Adopt() error { return nil }
 
 // Signal sends a signal to the process group of the command.
-func Signal(sig syscall.Signal, group, _ int) {
-	if group > 1 {
-		_ = syscall.Kill(-group, sig) // an error means that it has ended, as it should
+func Signal(sig syscall.Signal, command Command, _ int) {
+	if command.Pid > 1 {
+		_ = syscall.Kill(-command.Pid, sig) // an error means that it has ended, as it should
 	}
 }
 

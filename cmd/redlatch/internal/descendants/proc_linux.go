@@ -27,15 +27,18 @@ func Adopt() error {
 // A process is one line of the process table.
 type process struct{ pid, parent, group int }
 
-// Signal sends a signal to every descendant of this process but one, which is 0 for none. group is the process group of
-// the command. SIGKILL is sent to whole groups too: then a process cannot escape by a fork that comes between the look at
-// the table and the kill.
-func Signal(sig syscall.Signal, group, except int) {
+// Signal sends a signal to every descendant of this process but one, which is 0 for none. SIGKILL is sent to whole groups too:
+// a process cannot escape by a fork that comes between the look at the table and the kill. The command's own group is first,
+// and does not wait for the look, which takes long on a busy machine.
+func Signal(sig syscall.Signal, command Command, except int) {
+	if sig == syscall.SIGKILL && command.Pid > 1 && !command.Ended {
+		_ = syscall.Kill(-command.Pid, sig) // an error means that it has ended, as it should
+	}
 	found := below(table(), os.Getpid())
 	if sig == syscall.SIGKILL {
 		for _, p := range found {
 			leads := func(leader process) bool { return leader.pid == p.group }
-			if p.group != except && (p.group == group || slices.ContainsFunc(found, leads)) {
+			if p.group != except && slices.ContainsFunc(found, leads) {
 				_ = syscall.Kill(-p.group, sig) // an error means that it has ended, as it should
 			}
 		}

@@ -20,7 +20,7 @@ func (g *guard) forward(sig syscall.Signal) {
 	ends := sig == syscall.SIGINT || sig == syscall.SIGTERM || sig == syscall.SIGQUIT
 	switch {
 	case g.exited && ends:
-		descendants.Signal(sig, g.pid, 0)
+		descendants.Signal(sig, g.command(), 0)
 	case g.exited:
 	case ends:
 		_ = syscall.Kill(-g.pid, sig) // an error means that it has ended meanwhile

@@ -58,8 +58,9 @@ func Run(orders, reports int) error {
 	}
 	g.Deadline = Deadline{KillAfter: g.plan.KillAfter, Slack: g.plan.Slack}
 	g.Trust(g.plan.Until)
-	if g.Over(clock.Boot()) { // this process was stopped meanwhile
-		return nil
+	if g.Over(clock.Boot()) { // this process has started too late, on a machine that is very busy
+		_ = g.out.Send(Report{Kind: Ending}) // if it fails, the holder has ended
+		return g.out.Send(Report{Kind: Gone})
 	}
 	if !g.start() {
 		return nil
@@ -79,7 +80,7 @@ func (g *guard) watch() {
 			g.end(now)
 		}
 		if g.Kill(now) {
-			descendants.Signal(syscall.SIGKILL, g.pid, 0)
+			descendants.Signal(syscall.SIGKILL, g.command(), 0)
 		}
 		timer.Reset(g.Sleep(now))
 		select {
@@ -123,8 +124,12 @@ func (g *guard) end(now time.Duration) {
 		return
 	}
 	_ = g.out.Send(Report{Kind: Ending})
-	descendants.Signal(syscall.SIGTERM, g.pid, 0)
-	descendants.Signal(syscall.SIGCONT, g.pid, 0)
+	descendants.Signal(syscall.SIGTERM, g.command(), 0)
+	descendants.Signal(syscall.SIGCONT, g.command(), 0)
+}
+
+func (g *guard) command() descendants.Command {
+	return descendants.Command{Pid: g.pid, Ended: g.exited}
 }
 
 func (g *guard) note(s status) {

@@ -142,9 +142,9 @@ func (c *Config) mode(ctx context.Context) (string, error) {
 const askLimit = 2 * time.Second
 
 // confirm asks Redis whether the lock is still this process's.
-func (h *held) confirm(ctx context.Context) bool {
+func (h *held) confirm(ctx context.Context) (bool, error) {
 	info, err := h.inspect(ctx)
-	return err == nil && holds(info, h.owner, "")
+	return err == nil && holds(info, h.owner, ""), err
 }
 
 // holds tells whether the owner is among the holders, on the side if one is given.

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
-	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/descendants"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/guard"
@@ -77,12 +77,12 @@ func (h *holder) watch() {
 			h.lose(errors.New("it could not be renewed in time"))
 		}
 		if h.Kill(now) { // the guard does the same unless it is stopped
-			descendants.Signal(syscall.SIGKILL, h.pid, h.guard.pid)
+			descendants.Signal(syscall.SIGKILL, h.command(), h.guard.pid)
 		}
 		pause := min(h.Sleep(now), tick)
 		switch {
 		case reports == nil: // the guard has ended before its work; if it was killed, its children are this process's now
-			descendants.Signal(syscall.SIGKILL, h.pid, 0)
+			descendants.Signal(syscall.SIGKILL, h.command(), 0)
 			pause = guard.Again
 		case h.Late(now):
 			h.guard.kill()
@@ -114,8 +114,14 @@ func (h *holder) lose(why error) {
 	}
 	h.lost = why
 	h.guard.send(guard.Order{Kind: guard.Stop})
-	h.config.Complain("%q is lost, and the command is ended: %v", h.config.Name, why)
+	h.config.Complain("the lock is lost, and the command is ended: %s", h.why())
 }
+
+func (h *holder) command() descendants.Command {
+	return descendants.Command{Pid: h.pid, Ended: h.status != nil}
+}
+
+func (h *holder) why() string { return strings.TrimPrefix(h.lost.Error(), "redlatch: ") }
 
 func (h *holder) forward(s os.Signal) {
 	if s, ok := s.(syscall.Signal); ok && s != syscall.SIGCONT {
@@ -159,7 +165,8 @@ func (h *holder) outcome() error {
 	}
 	switch {
 	case h.lost != nil:
-		return exit.With(exit.Lost, fmt.Errorf("%w: %w", redlatch.ErrLost, h.lost))
+		h.result.Error = h.why()
+		return exit.Silently(exit.Lost) // it was told when it happened
 	case h.refused == syscall.ENOENT:
 		return exit.With(exit.NotFound, fmt.Errorf("%s: %w", h.config.Args[0], h.refused))
 	case h.refused != 0:

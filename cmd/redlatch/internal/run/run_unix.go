@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
 
@@ -66,11 +65,12 @@ func (c *Config) run(result *Result) error {
 		return err
 	}
 	signals := make(chan os.Signal, 64)
-	for _, s := range slices.Concat(guard.Forwarded, []syscall.Signal{syscall.SIGCONT}) {
+	for _, s := range guard.Forwarded {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}
 	}
+	signal.Notify(signals, syscall.SIGCONT) // a stopped job waits for it
 	defer signal.Stop(signals)
 	if nested, err := c.nested(path, signals); nested {
 		return err

@@ -4,11 +4,13 @@ package run
 
 import (
 	"context"
+	"errors"
 	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/descendants"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/guard"
 	"github.com/redlatch/redlatch/internal/clock"
 )
@@ -50,16 +52,49 @@ func (t *terminal) foreground() bool {
 	return err == nil && group == t.own
 }
 
+// shellWaits tells whether a parent in the same session can have this process go on again.
+func shellWaits() bool {
+	if syscall.Getppid() == 0 { // process 1, which cannot be stopped
+		return false
+	}
+	own, err := unix.Getsid(0)
+	parents, err2 := unix.Getsid(syscall.Getppid())
+	return err == nil && err2 == nil && own == parents
+}
+
+// stop returns when this process goes on. The other threads may stop a little later than this one has asked for it, so only the
+// signal tells: what is asked after it is asked after the stop.
+func (h *holder) stop() {
+	for len(h.signals) > 0 {
+		h.forward(<-h.signals) // an old SIGCONT among them
+	}
+	_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
+	for s := range h.signals {
+		if s == syscall.SIGCONT {
+			return
+		}
+		h.forward(s)
+	}
+}
+
 // suspend stops this process too, as the shell expects of a job, and returns when the shell has it go on. The lock may have
 // been lost meanwhile, so Redis is asked before the command goes on. The guard is not stopped: it ends the command when the
 // trust does.
 func (h *holder) suspend() {
 	h.terminal.takeBack()
-	_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
+	if shellWaits() {
+		h.stop()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 	defer cancel()
-	if h.Over(clock.Boot()) || !h.held.confirm(ctx) {
-		return // watch finds out why, and ends the command
+	own, err := h.held.confirm(ctx)
+	switch {
+	case h.Over(clock.Boot()), err != nil:
+		return // watch ends the command when the trust does, or the watchdog may reach Redis before
+	case !own:
+		descendants.Signal(syscall.SIGKILL, h.command(), h.guard.pid) // before it is continued for SIGTERM, because another may have the lock
+		h.lose(errors.New("it was taken away while the job was stopped"))
+		return
 	}
 	if h.terminal.foreground() {
 		h.terminal.give(h.pid)
