@@ -51,6 +51,9 @@ type commandLine struct {
 	Countdown countdownCommand `cmd:"" help:"Count a latch down, or set it."`
 	Permits   permitsCommand   `cmd:"" help:"Show, set or change the permits of a semaphore."`
 
+	Doctor doctorCommand `cmd:"" help:"Examine the servers: what is wrong for locks, and what to do about it."`
+	Check  checkCommand  `cmd:"" help:"The same in one line, as a plugin of Nagios."`
+
 	// Started by other commands, not by people.
 	DemoWorker demoWorker   `cmd:"" hidden:"" name:"demo-worker"`
 	RunGuard   guardCommand `cmd:"" hidden:"" name:"run-guard"`

@@ -129,3 +129,19 @@ func TestARedactedURLHasNoPassword(t *testing.T) {
 		require.Equal(t, want, connect.Redacted(url), url)
 	}
 }
+
+func TestTheSentinelsOfAURLCanBeAskedThemselves(t *testing.T) {
+	master, clients, err := connect.Flags{URL: "redis+sentinel://ada:pw@a:1,b:2/mymaster"}.Sentinels()
+	require.NoError(t, err)
+	require.Equal(t, "mymaster", master)
+	require.Len(t, clients, 2)
+	for _, client := range clients {
+		require.NoError(t, client.Close())
+	}
+	master, clients, err = connect.Flags{URL: "redis://a:1"}.Sentinels()
+	require.NoError(t, err)
+	require.Empty(t, master)
+	require.Empty(t, clients)
+	_, _, err = connect.Flags{URL: "nonsense"}.Sentinels()
+	require.Equal(t, exit.Usage, exit.Code(err))
+}

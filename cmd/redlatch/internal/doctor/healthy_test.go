@@ -1,0 +1,61 @@
+package doctor_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/doctor"
+)
+
+// healthy is a site of which everything can be seen, and nothing is wrong.
+func healthy(t *testing.T, s *site, topology string) {
+	t.Helper()
+	r := s.examine(t, plant{})
+	require.Empty(t, wrong(r))
+	require.Empty(t, unseen(r))
+	require.Equal(t, topology, r.Topology)
+	require.Equal(t, "ok", r.Worst)
+	require.Zero(t, r.Code())
+	for _, node := range s.nodes {
+		keys, err := node.Keys(t.Context(), "*").Result()
+		require.NoError(t, err)
+		require.Empty(t, keys, "the doctor leaves nothing behind")
+	}
+
+	// With fewer rights it sees less, and says so.
+	r = s.examine(t, plant{}, blind...)
+	require.Empty(t, wrong(r))
+	require.NotEmpty(t, unseen(r))
+	require.Equal(t, doctor.Unknown, r.Worst)
+	require.Equal(t, 1, r.Code())
+	for _, f := range r.Findings {
+		for _, p := range f.Places {
+			require.NotEmpty(t, p.Detail, f.ID)
+		}
+	}
+}
+
+func TestNothingIsWrongWithAHealthySingleServer(t *testing.T) {
+	s := single(start(t))
+	healthy(t, s, "single")
+	// The user that nobody was asked to make, without a password, is fine on the machine's own address.
+	r := s.examine(t, plant{client: func(_ *testing.T, _ *site, o *redis.Options) { o.Username, o.Password = "", "" }})
+	require.Empty(t, append(wrong(r), unseen(r)...))
+}
+
+func TestNothingIsWrongThroughTLS(t *testing.T) {
+	r := single(start(t)).examine(t, plant{client: secured(month, true)})
+	require.Empty(t, append(wrong(r), unseen(r)...))
+	require.Contains(t, r.Fine, "certificate-ends")
+}
+
+func TestNothingIsWrongWithAHealthySentinelGroup(t *testing.T) {
+	s, _ := sentinels(t)
+	healthy(t, s, "sentinel")
+}
+
+func TestNothingIsWrongWithAHealthyCluster(t *testing.T) {
+	healthy(t, cluster(t), "cluster")
+}

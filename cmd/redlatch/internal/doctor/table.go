@@ -1,0 +1,62 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Table writes the report for people.
+func (r *Report) Table(to io.Writer) error {
+	var b strings.Builder
+	kind := map[string]string{"single": "one server", "sentinel": "a master under sentinels", "cluster": fmt.Sprintf("a cluster with %d masters", len(r.Masters))}
+	fmt.Fprintf(&b, "%s: %s\n", oneLine(r.Server), kind[r.Topology])
+	unseen := map[string][]string{} // checks by the reason why they could not be made
+	for _, f := range r.Findings {
+		if f.Result == Unknown {
+			for _, p := range f.Places {
+				if why := strings.TrimPrefix(p.Node+": "+p.Detail, ": "); !slices.Contains(unseen[why], f.ID) {
+					unseen[why] = append(unseen[why], f.ID)
+				}
+			}
+			continue
+		}
+		fmt.Fprintf(&b, "\n%-7s %s\n        %s\n", strings.ToUpper(string(f.Level)), f.ID, f.Means)
+		for _, p := range f.Places {
+			fmt.Fprintf(&b, "        - %s\n", strings.Trim(p.Node+": "+p.Detail, ": "))
+		}
+		fmt.Fprintf(&b, "        Do: %s\n        See %s\n", f.Do, f.Docs)
+	}
+	for _, why := range slices.Sorted(maps.Keys(unseen)) {
+		fmt.Fprintf(&b, "\nUNKNOWN %s\n        %s\n", wrap(unseen[why]), why)
+	}
+	fmt.Fprintf(&b, "\n%d fine, %d do not apply; %s\n", len(r.Fine), len(r.Beside), r.Counts)
+	_, err := io.WriteString(to, b.String())
+	return err
+}
+
+func (c Counts) String() string {
+	return fmt.Sprintf("%d errors, %d warnings, %d unknown, %d notes", c.Error, c.Warn, c.Unknown, c.Info)
+}
+
+// wrap puts words into lines of about a hundred columns, as far to the right as what a table says.
+func wrap(words []string) string {
+	const width = 92
+	var b strings.Builder
+	column := 0
+	for i, word := range words {
+		switch {
+		case i == 0:
+		case column+len(word) > width:
+			b.WriteString(",\n        ")
+			column = 0
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(word)
+		column += len(word) + 2
+	}
+	return b.String()
+}
