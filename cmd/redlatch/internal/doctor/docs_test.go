@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,7 +86,10 @@ func TestTheDocumentedUserSeesEverything(t *testing.T) {
 	for _, word := range strings.Fields(block) {
 		rules = append(rules, word)
 	}
-	s.do(t, rules...)
+	if err := s.nodes[0].Do(t.Context(), rules...).Err(); err != nil { // Redis 6.2 knows no rights to read alone
+		rules = slices.DeleteFunc(rules, func(rule any) bool { return strings.Contains(rule.(string), "~") })
+		s.do(t, append(rules, "~*")...)
+	}
 	s.do(t, "hset", "somebody:else", "f", "v")
 	s.do(t, "set", "some:number", 1)
 	r := s.examine(t, plant{client: func(_ *testing.T, _ *site, o *redis.Options) { o.Username, o.Password = "doctor", "secret" }})

@@ -13,11 +13,12 @@ import (
 	"github.com/redlatch/redlatch/internal/servers"
 )
 
-// replicatedPlants stand on a master with its replica.
+// replicatedPlants stand on a master with its replica, in this order.
 func replicatedPlants(replica *servers.Server) []plant {
 	return []plant{
 		{finds: "replica", client: func(_ *testing.T, _ *site, o *redis.Options) { o.Addr = replica.Addr() }},
 		{finds: "replica-behind", set: func(t *testing.T, s *site) {
+			s.nodes = s.nodes[:1] // nobody makes a user on a server that stands still
 			require.NoError(t, replica.Stop())
 			t.Cleanup(func() { require.NoError(t, replica.Continue()) })
 			for i := range 12 {
@@ -93,7 +94,7 @@ func TestEachPlantOnAClusterIsFound(t *testing.T) {
 // sentinelPlants stand on one group, one after the other, and do not go away.
 func sentinelPlants(g *servers.Sentinel) []plant {
 	return []plant{
-		{finds: "sentinels-disagree", also: []string{"sentinel-quorum"}, set: func(t *testing.T, s *site) {
+		{finds: "sentinels-disagree", also: []string{"sentinel-quorum", "sentinels-few"}, set: func(t *testing.T, s *site) {
 			third := g.Sentinels[2].Admin()
 			require.NoError(t, third.Do(t.Context(), "sentinel", "remove", g.MasterName).Err())
 			require.NoError(t, third.Do(t.Context(), "sentinel", "monitor", g.MasterName, "127.0.0.1", g.Replica.Port(), 2).Err())

@@ -135,7 +135,7 @@ func sentinels(t *testing.T) (*site, *servers.Sentinel) {
 	}
 	s.config.Master = g.MasterName
 	for _, addr := range g.Addrs() {
-		client := redis.NewSentinelClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1})
+		client := redis.NewSentinelClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true})
 		t.Cleanup(func() { _ = client.Close() })
 		s.config.Sentinels = append(s.config.Sentinels, client)
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +26,7 @@ type patient struct {
 	nodes  []*node
 
 	list fact[*fleet.Report]
-	said fact[said]
+	said said
 }
 
 func (p *patient) cluster() bool { _, is := p.client.(*redis.ClusterClient); return is }
@@ -47,11 +46,17 @@ func (p *patient) topology() string {
 // receive finds the masters. One that cannot be asked is a node with a reason why.
 func receive(ctx context.Context, c Config) (*patient, error) {
 	p := &patient{Config: c}
+	p.askSentinels(ctx)
 	switch given := c.Client.(type) {
 	case *redis.Client:
-		own := redis.NewClient(hasty(given.Options()))
-		p.client = own
-		p.nodes = []*node{{patient: p, addr: p.masterAddr(ctx, own), client: own, name: p.newName()}}
+		o := hasty(given.Options())
+		n := &node{patient: p, addr: o.Addr, name: p.newName()}
+		if c.Master != "" {
+			n.addr, n.up = p.master()
+			o.Addr, o.Dialer = n.addr, nil // past the sentinels, of which one that hangs would hold up every connection
+		}
+		n.client = redis.NewClient(o)
+		p.client, p.nodes = n.client, []*node{n}
 	case *redis.ClusterClient:
 		own := redis.NewClusterClient(hastyCluster(given.Options()))
 		p.client = own
@@ -133,21 +138,6 @@ func shorter(d time.Duration) time.Duration {
 		return patience
 	}
 	return d
-}
-
-// masterAddr is where the only master is. A client that asks sentinels does not tell.
-func (p *patient) masterAddr(ctx context.Context, client *redis.Client) string {
-	if p.Master == "" {
-		return addrOf(client)
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for _, sentinel := range p.Sentinels {
-		if at, err := sentinel.GetMasterAddrByName(ctx, p.Master).Result(); err == nil && len(at) == 2 {
-			return net.JoinHostPort(at[0], at[1])
-		}
-	}
-	return p.Master
 }
 
 func addrOf(client *redis.Client) string { return client.Options().Addr }

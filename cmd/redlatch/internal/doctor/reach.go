@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -27,8 +26,8 @@ var reachChecks = []*Check{
 	},
 	{
 		ID: "database", Level: Error, Page: "operating.md#cluster",
-		Means: "A database other than 0 is asked for on a cluster, which has only that one.",
-		Do:    "Connect by redis+cluster://, without the number of a database.",
+		Means: "The server does not have the database that the URL asks for; a cluster has only 0.",
+		Do:    "Leave the number of the database out, and connect to a cluster by redis+cluster://.",
 		look:  func(_ context.Context, n *node) answer { return reached(n, isDatabase) },
 	},
 	{
@@ -77,41 +76,25 @@ func (n *node) reach(ctx context.Context) {
 	if n.up != nil {
 		return
 	}
-	began := time.Now()
 	if n.up = n.ping(ctx); n.up != nil { // and connects, which is not measured
 		return
 	}
-	for len(n.trips) < mostTrips && time.Since(began) < longestTrips+patience {
+	for began := time.Now(); len(n.trips) < mostTrips && time.Since(began) < longestTrips; {
 		sent := time.Now()
 		if n.up = n.ping(ctx); n.up != nil {
 			return
 		}
 		n.trips = append(n.trips, time.Since(sent))
-		if len(n.trips) == 1 {
-			began = sent
-		}
-		if time.Since(began) > longestTrips {
-			break
-		}
 	}
 	slices.Sort(n.trips)
 }
 
-// ping is nil if the server takes commands, even if not this one. It ends with ctx also where the client does not, as one
-// that asks sentinels.
+// ping is nil if the server takes commands, even if not this one.
 func (n *node) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, slow)
 	defer cancel()
-	answer := make(chan error, 1)
-	go func() { answer <- n.client.Ping(ctx).Err() }()
-	var err error
-	select {
-	case err = <-answer:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	var refusal redis.Error
-	if errors.As(err, &refusal) && !isRefused(err) && !isDatabase(err) {
+	err := n.client.Ping(ctx).Err()
+	if refused, _ := refusal(err); refused != nil && !isRefused(err) && !isDatabase(err) {
 		for _, code := range []string{"NOPERM", "BUSY", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "MISCONF", "OOM"} {
 			if redis.HasErrorPrefix(err, code) {
 				return nil
@@ -126,7 +109,8 @@ func isRefused(err error) bool {
 }
 
 func isDatabase(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "SELECT is not allowed in cluster mode")
+	return err != nil && (strings.Contains(err.Error(), "SELECT is not allowed in cluster mode") ||
+		strings.Contains(err.Error(), "DB index is out of range"))
 }
 
 // percentile is of times in order, by the nearest rank.

@@ -101,6 +101,26 @@ func TestAServerThatHangsIsReportedInTime(t *testing.T) {
 	require.Empty(t, r.Fine)
 }
 
+func TestSentinelsThatHangCostNoOtherCheck(t *testing.T) {
+	s, g := sentinels(t)
+	require.NoError(t, g.Sentinels[0].Stop())
+	t.Cleanup(func() { require.NoError(t, g.Sentinels[0].Continue()) })
+	r := s.examine(t, plant{})
+	require.Contains(t, wrong(r), "sentinel-silent")
+	require.Subset(t, []string{"sentinel-silent", "sentinels-few"}, wrong(r))
+	require.Empty(t, unseen(r))
+	require.Equal(t, []string{g.Master.Addr()}, r.Masters)
+
+	for _, sentinel := range g.Sentinels[1:] {
+		require.NoError(t, sentinel.Stop())
+		t.Cleanup(func() { require.NoError(t, sentinel.Continue()) })
+	}
+	s.config.Timeout = 10 * time.Second
+	r = s.examine(t, plant{})
+	require.Equal(t, []string{"unreachable"}, wrong(r))
+	require.Subset(t, unseen(r), []string{"sentinel-silent", "sentinel-quorum", "version"})
+}
+
 func TestAnIgnoredCheckIsNotAsked(t *testing.T) {
 	s := single(start(t, "--appendonly", "no"))
 	require.Equal(t, []string{"persistence-off"}, wrong(s.examine(t, plant{})))

@@ -64,7 +64,7 @@ func (n *node) tryCommands(ctx context.Context) map[string]error {
 			commands = append(commands, append([]any{command, n.name}, args...))
 		}
 	}
-	commands = append(commands, []any{"del", n.name})
+	commands = append(commands, []any{"del", n.name}) // if that is not permitted, the key goes by its TTL
 	refused := map[string]error{}
 	for i, err := range n.together(ctx, commands) {
 		if err != nil {

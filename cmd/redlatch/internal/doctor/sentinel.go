@@ -1,9 +1,13 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -14,9 +18,9 @@ var sentinelChecks = []*Check{
 		Means: "Fewer than three sentinels watch the master, so the failure of one machine can leave it without a failover.",
 		Do:    "Run three sentinels or more, on machines that do not fail together.",
 		whole: func(ctx context.Context, p *patient) answer {
-			return p.sentinels(ctx, func(said) answer {
+			return p.sentinels(func(s said) answer {
 				alive, said := 0, ""
-				for i, sentinel := range p.Sentinels {
+				for i, sentinel := range s.alive {
 					others, err := sentinel.Sentinels(ctx, p.Master).Result()
 					if err != nil {
 						continue
@@ -44,8 +48,8 @@ var sentinelChecks = []*Check{
 		ID: "sentinel-silent", Level: Warn, Page: "operating.md#sentinel",
 		Means: "A sentinel of the URL does not answer.",
 		Do:    "Start it again, or correct the URL.",
-		whole: func(ctx context.Context, p *patient) answer {
-			return p.sentinels(ctx, func(s said) answer {
+		whole: func(_ context.Context, p *patient) answer {
+			return p.sentinels(func(s said) answer {
 				return foundIf(len(s.silent) > 0, "%s", strings.Join(s.silent, ", "))
 			})
 		},
@@ -55,9 +59,9 @@ var sentinelChecks = []*Check{
 		Means: "The sentinels are too few to replace the master if it fails.",
 		Do:    "Start those that are missing; a majority of all that were ever known must be there.",
 		whole: func(ctx context.Context, p *patient) answer {
-			return p.sentinels(ctx, func(said) answer {
+			return p.sentinels(func(s said) answer {
 				is := answer{unknown, "no sentinel answered"}
-				for _, sentinel := range p.Sentinels {
+				for _, sentinel := range s.alive {
 					err := sentinel.CkQuorum(ctx, p.Master).Err()
 					switch refused, _ := refusal(err); {
 					case err == nil:
@@ -77,7 +81,7 @@ var sentinelChecks = []*Check{
 		Means: "The sentinels name different masters, so two programs can hold the same lock.",
 		Do:    "Wait for a failover that is under way; if there is none, remove the wrong master with SENTINEL RESET.",
 		whole: func(ctx context.Context, p *patient) answer {
-			return p.sentinels(ctx, func(s said) answer {
+			return p.sentinels(func(s said) answer {
 				named := map[string]bool{}
 				var all []string
 				for _, m := range s.masters {
@@ -92,35 +96,53 @@ var sentinelChecks = []*Check{
 	},
 }
 
-// said is what the sentinels answered that were asked for the master.
+// said is what the sentinels answered when they were asked for the master.
 type said struct {
-	masters []map[string]string // of those that answered
-	silent  []string            // the addresses of the others
+	alive   []*redis.SentinelClient // those that answered, in the order of the URL
+	masters []map[string]string     // what they said
+	silent  []string                // the addresses of the others
+	err     error                   // of one of these
 }
 
-// sentinels has a check judge what they said. All of them are asked once.
-func (p *patient) sentinels(ctx context.Context, judge func(said) answer) answer {
-	if p.Master == "" {
+// askSentinels asks all of them at the same time, so that those that hang cost the others nothing.
+func (p *patient) askSentinels(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	masters, errs := make([]map[string]string, len(p.Sentinels)), make([]error, len(p.Sentinels))
+	var asking sync.WaitGroup
+	for i, sentinel := range p.Sentinels {
+		asking.Go(func() { masters[i], errs[i] = sentinel.Master(ctx, p.Master).Result() })
+	}
+	asking.Wait()
+	for i, sentinel := range p.Sentinels {
+		if errs[i] != nil {
+			p.said.silent, p.said.err = append(p.said.silent, addrOfSentinel(sentinel)), errs[i]
+			continue
+		}
+		p.said.alive, p.said.masters = append(p.said.alive, sentinel), append(p.said.masters, masters[i])
+	}
+}
+
+// master is where the sentinels say that it is.
+func (p *patient) master() (addr string, err error) {
+	if len(p.said.masters) == 0 {
+		return p.Master, cmp.Or(p.said.err, errors.New("no sentinel answers"))
+	}
+	return net.JoinHostPort(p.said.masters[0]["ip"], p.said.masters[0]["port"]), nil
+}
+
+// sentinels has a check judge what they said.
+func (p *patient) sentinels(judge func(said) answer) answer {
+	switch {
+	case p.Master == "":
 		return isBeside("there are no sentinels")
+	case len(p.said.alive) > 0:
+		return judge(p.said)
+	case p.said.err != nil:
+		return isUnknown(p.said.err)
+	default:
+		return answer{unknown, "no sentinel is known"}
 	}
-	s, err := p.said.of(func() (s said, err error) {
-		for _, sentinel := range p.Sentinels {
-			master, wrong := sentinel.Master(ctx, p.Master).Result()
-			if wrong != nil {
-				s.silent, err = append(s.silent, addrOfSentinel(sentinel)), wrong
-				continue
-			}
-			s.masters = append(s.masters, master)
-		}
-		if len(s.masters) > 0 {
-			err = nil
-		}
-		return s, err
-	})
-	if err != nil {
-		return isUnknown(err)
-	}
-	return judge(s)
 }
 
 // addrOfSentinel is the address of a client that has no Options to ask for it.

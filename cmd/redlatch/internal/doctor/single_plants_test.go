@@ -27,6 +27,7 @@ const (
 // singlePlants stand on one server, which is healthy between them.
 var singlePlants = []plant{
 	{finds: "unreachable", client: func(_ *testing.T, _ *site, o *redis.Options) { o.Addr = "127.0.0.1:1" }},
+	{finds: "database", client: func(_ *testing.T, _ *site, o *redis.Options) { o.DB = 99 }},
 	{finds: "refused", client: func(_ *testing.T, _ *site, o *redis.Options) { o.Password = "wrong" }},
 	{finds: "round-trip", client: slowPings},
 	{finds: "version", client: oldVersion},
@@ -83,10 +84,11 @@ func TestEachPlantOnASingleServerIsFound(t *testing.T) {
 	require.Empty(t, wrong(s.examine(t, plant{})), "the server was healthy between the plants")
 }
 
-// startPlants stand on a server of their own each.
+// startPlants stand on a server of their own each, which keeps nothing.
 var startPlants = []plant{
 	{finds: "persistence-off"},
 	{finds: "persistence-fails", also: []string{"writes-refused"}, set: func(t *testing.T, s *site) {
+		s.do(t, "config", "set", "save", "3600 1")
 		s.do(t, "set", "something", "to save")
 		folder, err := s.nodes[0].ConfigGet(t.Context(), "dir").Result()
 		require.NoError(t, err)
@@ -100,8 +102,9 @@ var startPlants = []plant{
 }
 
 func TestEachPlantOfAServersStartIsFound(t *testing.T) {
-	single(start(t, "--appendonly", "no")).try(t, startPlants[0])
-	single(start(t, "--appendonly", "no", "--save", "3600 1")).try(t, startPlants[1])
+	for _, p := range startPlants {
+		single(start(t, "--appendonly", "no")).try(t, p)
+	}
 }
 
 // try plants, and looks for it as a user who may see everything, and as one who may not.

@@ -104,7 +104,6 @@ func (n *node) trial(ctx context.Context) (trial, error) {
 		t.keys = n.tryKeys(ctx)
 		if t.write == nil {
 			t.tried = n.tryCommands(ctx)
-			_ = n.client.Del(ctx, n.name).Err() // or it goes by its TTL
 			return t, nil
 		}
 		if refused, _ := refusal(t.write); refused == nil || redis.HasErrorPrefix(refused, "MOVED") {
