@@ -43,8 +43,11 @@ import (
 type commandLine struct {
 	Shared
 
-	Run  runCommand  `cmd:"" help:"Run a command while a lock is held."`
-	Demo demoCommand `cmd:"" help:"Worker processes share jobs, one is killed, and what happened is verified."`
+	Run     runCommand     `cmd:"" help:"Run a command while a lock is held."`
+	Ls      lsCommand      `cmd:"" help:"List what is held, by whom, and who waits."`
+	Inspect inspectCommand `cmd:"" help:"Show all about one name, and what to do next."`
+	Top     topCommand     `cmd:"" help:"Watch what is waited for most."`
+	Demo    demoCommand    `cmd:"" help:"Worker processes share jobs, one is killed, and what happened is verified."`
 
 	Unlock    unlockCommand    `cmd:"" help:"Take a lock away from the owner that inspect shows."`
 	Wait      waitCommand      `cmd:"" help:"Wait until a latch is open."`

@@ -1,0 +1,119 @@
+package views
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
+	"github.com/redlatch/redlatch/fleet"
+)
+
+// Next is what to do about an object.
+type Next struct {
+	State   State  `json:"state"`
+	Text    string `json:"text"`    // for people
+	Command string `json:"command"` // for a shell; empty where there is none
+}
+
+// A State is how things are with an object.
+type State string
+
+// The states. A later version may have more.
+const (
+	Free    State = "free"     // nobody holds it, nobody waits
+	Waited  State = "waited"   // nobody holds it, somebody waits
+	Alive   State = "alive"    // held, and all holders' processes are seen
+	Silent  State = "silent"   // a holder's process is probably dead
+	Unknown State = "unknown"  // held by somebody of whom it is not known whether they live
+	NoLease State = "no-lease" // held by such a one, or by a dead one, and no lease ends that
+	Count   State = "count"    // a counter whose holders Redis does not know
+)
+
+// next looks at the worst of the holders.
+func (v *Inspect) next() Next {
+	o := &v.Object
+	switch {
+	case o.counts() && o.kind != fleet.PermitSemaphore:
+		return o.nextOfCounter()
+	case len(o.Holders) == 0 && o.waits() == 0:
+		return Next{State: Free, Text: "Nothing: nobody holds it and nobody waits for it."}
+	case len(o.Holders) == 0:
+		return Next{State: Waited, Text: "Look again: whoever waits takes it within its poll interval. If it stays so, look at the processes that wait."}
+	}
+	worst, state := &o.Holders[0], Alive
+	for i := range o.Holders {
+		if h := &o.Holders[i]; rank(h.state()) > rank(state) {
+			worst, state = h, h.state()
+		}
+	}
+	n, then := Next{State: state}, ""
+	switch state {
+	case Alive:
+		n.Text = fmt.Sprintf("Wait, or ask at %s: the process lives, and as long as it does it may renew the lease. Freeing it by force takes it from work "+
+			"that is under way.", worst.who())
+		return n
+	case Silent:
+		n.Text = fmt.Sprintf("Wait for %s: %s has not been seen for %s, and the lease ends by itself if nobody renews it.",
+			left(worst.Lease), worst.who(), Age(worst.lastSeen))
+		then = " To free it now:"
+	case Unknown:
+		n.Text = fmt.Sprintf("Look again in %s: if the lease has grown, %s lives and renews it.", left(worst.Lease), worst.who())
+		then = " If you know that it is dead:"
+	case NoLease:
+		n.Text = fmt.Sprintf("Find out whether %s lives: no lease ends this hold.", worst.who())
+		then = " If it is dead:"
+	}
+	if o.kind == fleet.GroupLock { // several owners hold it value by value
+		return n
+	}
+	n.Text += then
+	n.Command = "redlatch unlock " + terminal.Word(o.Name) + " --owner " + terminal.Word(worst.Owner) + " --reason TEXT"
+	if strings.HasPrefix(o.Name, "-") {
+		n.Command = "redlatch unlock --owner " + terminal.Word(worst.Owner) + " --reason TEXT -- " + terminal.Word(o.Name)
+	}
+	return n
+}
+
+func (h *Holder) state() State {
+	switch {
+	case h.Known && !h.Silent:
+		return Alive
+	case !h.Lease.Known:
+		return NoLease
+	case h.Known:
+		return Silent
+	}
+	return Unknown
+}
+
+func rank(s State) int {
+	for i, state := range []State{Alive, Unknown, Silent, NoLease} {
+		if state == s {
+			return i
+		}
+	}
+	return -1
+}
+
+func (o *Object) nextOfCounter() Next {
+	dead := 0
+	for _, c := range o.Unconfirmed {
+		if c.Silent {
+			dead++
+		}
+	}
+	switch {
+	case o.kind == fleet.Latch && o.Exists:
+		return Next{State: Count, Text: "Find out who has still to count down: Redis does not know who that is."}
+	case o.kind == fleet.Latch:
+		return Next{State: Free, Text: "Nothing: nobody is kept waiting by a latch that is open."}
+	case !o.Exists && o.waits() > 0:
+		return Next{State: Count, Text: "Find out who is to set the number of permits: it was never set, or has expired."}
+	case dead > 0:
+		return Next{State: Count, Text: fmt.Sprintf("Give back the permits of %s that are probably dead: permits of a plain semaphore have no lease. "+
+			"(A permit semaphore has.)", count(int64(dead), "process"))}
+	case o.waits() == 0:
+		return Next{State: Free, Text: "Nothing: nobody waits for it."}
+	}
+	return Next{State: Count, Text: "Wait, or raise the number of permits: permits of a plain semaphore have no owner, so nobody else can give them back."}
+}

@@ -1,0 +1,52 @@
+package views
+
+import (
+	"fmt"
+
+	"github.com/redlatch/redlatch/fleet"
+)
+
+// state is what is said of an object in place of holders, or beside them: of a counter its number.
+func (o *Object) state() string {
+	switch {
+	case o.kind == fleet.Latch && !o.Exists:
+		return "open, or never set"
+	case o.kind == fleet.Latch:
+		return fmt.Sprintf("%d to count down", o.Value)
+	case o.counts() && !o.Exists:
+		return "no permits set"
+	case o.kind == fleet.PermitSemaphore:
+		return fmt.Sprintf("%d of %d permits free", o.Value, o.Total)
+	case o.kind == fleet.Semaphore:
+		return fmt.Sprintf("%s free", count(o.Value, "permit"))
+	case len(o.Holders) == 0:
+		return "nobody"
+	}
+	return ""
+}
+
+// counts tells whether it is a number and not a lock.
+func (o *Object) counts() bool {
+	return o.kind == fleet.Semaphore || o.kind == fleet.PermitSemaphore || o.kind == fleet.Latch
+}
+
+// left is what is left of a lease.
+func left(s Seconds) string {
+	if !s.Known {
+		return "no lease"
+	}
+	return Age(s.Duration)
+}
+
+// waiting sums up who waits: "3, oldest 12 s".
+func (o *Object) waiting() string {
+	n := o.waits()
+	if n == 0 {
+		return ""
+	}
+	text := fmt.Sprint(n)
+	if oldest := o.oldest(); oldest.Known {
+		text += ", oldest " + oldest.age()
+	}
+	return text
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/duration"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
+	"github.com/redlatch/redlatch/fleet"
+)
+
+const topHelp = `Shows what is waited for most, and draws it again every second, until q or Ctrl-C. Where the output is no terminal the
+frames follow one another.
+
+CONTENTION is for how many seconds calls wait in one second: 3 means that three wait at any time. It comes from what the
+clients report every five seconds or less often, and is complete from the second report on; until then, and with --once, it
+is the number of calls that wait now.`
+
+type topCommand struct {
+	Once     bool              `help:"Show one frame."`
+	Every    duration.Duration `default:"1s" placeholder:"D" help:"How often (${default})."`
+	Registry string            `placeholder:"PREFIX" help:"Read the registry of programs that have WithRegistry(PREFIX)."`
+}
+
+// Help is the text below the flags.
+func (*topCommand) Help() string { return topHelp }
+
+// Run shows frames.
+func (t *topCommand) Run(c call) error {
+	every, err := interval(t.Every)
+	if err != nil {
+		return err
+	}
+	if t.Once {
+		every = 0
+	}
+	return c.viewing(every, func(client redis.UniversalClient) view {
+		watch := &views.Watch{Client: client, Server: c.Connect.Where(), Options: []fleet.Option{fleet.WithRegistry(t.Registry)}}
+		return func(ctx context.Context) (frame, error) { return watch.Frame(ctx) }
+	})
+}
+
+// shortest is how often a server is asked at most.
+const shortest = 100 * time.Millisecond
+
+// interval reads --every.
+func interval(every duration.Duration) (time.Duration, error) {
+	if time.Duration(every) < shortest {
+		return 0, exit.With(exit.Usage, fmt.Errorf("--every %v: give %v or more", time.Duration(every), shortest))
+	}
+	return time.Duration(every), nil
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "%s; -update writes it anew", name)
+}
+
+// show runs a command that has to succeed.
+func show(t *testing.T, url string, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := use(append(args, "--url", url)...)
+	require.Zero(t, code, stderr)
+	require.Empty(t, stderr)
+	return stdout
+}
+
+// scenes are the commands of which the output is documented.
+var scenes = map[string][]string{
+	"ls.txt": {"ls"}, "ls.json": {"ls", "-o", "json"},
+	"top.txt": {"top", "--once"}, "top.json": {"top", "--once", "-o", "json"},
+	"inspect.txt": {"inspect", "orders:42"}, "inspect.json": {"inspect", "orders:42", "-o", "json"},
+	"inspect-dead.txt": {"inspect", "invoices"}, "inspect-free.txt": {"inspect", "orders:43"},
+	"inspect-readers.txt": {"inspect", "prices"}, "inspect-mail.txt": {"inspect", "mail"}, "inspect-import.txt": {"inspect", "import"},
+	"inspect-licences.txt": {"inspect", "licences"}, "inspect-evil.txt": {"inspect", "evil\x1b[2J\u202e"},
+}
+
+func TestWhatTheCommandsShowIsAsDocumented(t *testing.T) {
+	each(t, func(t *testing.T, srv *redistest.Server) {
+		owner := scene(t, srv.Client(t))
+		for name, args := range scenes {
+			golden(t, name, normal(owner, show(t, "redis://"+srv.Addr, args...)))
+		}
+	})
+}
+
+func TestACommandSeesAllMastersOfACluster(t *testing.T) {
+	servers := redistest.Cluster(t, 3, 0)
+	owner := scene(t, servers.Client(t))
+	url := "redis+cluster://" + servers.Addrs()[0]
+	for name, args := range scenes {
+		golden(t, name, normal(owner, show(t, url, args...)))
+	}
+}
+
+func TestEachFormatOfADocumentIsNamedInIt(t *testing.T) {
+	srv := redistest.Mini(t)
+	for schema, args := range map[string][]string{
+		"redlatch.ls/1": {"ls"}, "redlatch.inspect/1": {"inspect", "x"}, "redlatch.top/1": {"top", "--once"},
+	} {
+		var document struct{ Schema string }
+		require.NoError(t, json.Unmarshal([]byte(show(t, "redis://"+srv.Addr, append(args, "-o", "json")...)), &document))
+		require.Equal(t, schema, document.Schema)
+	}
+}
+
+func TestTheExitCodeTellsWhatIsThere(t *testing.T) {
+	each(t, func(t *testing.T, srv *redistest.Server) {
+		client, url := srv.Client(t), "redis://"+srv.Addr
+		require.NoError(t, client.Set(t.Context(), "number", 3, 0).Err())
+		require.NoError(t, client.RPush(t.Context(), "list", 3).Err())
+		for _, c := range []struct {
+			args []string
+			code int
+			says string
+		}{
+			{[]string{"inspect", "nothing"}, exit.OK, ""},
+			{[]string{"inspect", "number"}, exit.WrongKind, "say which kind"},
+			{[]string{"inspect", "number", "--kind", "semaphore"}, exit.OK, ""},
+			{[]string{"inspect", "number", "--kind", "lock"}, exit.WrongKind, "not a lock"},
+			{[]string{"inspect", "list"}, exit.WrongKind, "list"},
+			{[]string{"inspect", "list", "--kind", "nonsense"}, exit.Usage, "the kinds are lock, fair lock"},
+			{[]string{"inspect", ""}, exit.Usage, "name is empty"},
+			{[]string{"inspect"}, exit.Usage, "<name>"},
+			{[]string{"ls", "--every", "1ms", "--watch"}, exit.Usage, "--every 1ms"},
+		} {
+			code, stdout, stderr := use(append(c.args, "--url", url)...)
+			require.Equal(t, c.code, code, "%v %s", c.args, stderr)
+			require.Contains(t, stderr, c.says)
+			require.Equal(t, code == exit.OK, stdout != "")
+		}
+	})
+	for _, args := range [][]string{{"ls"}, {"inspect", "x"}, {"top", "--once"}, {"top"}} {
+		code, stdout, stderr := use(append(args, "--url", "redis://127.0.0.1:1")...)
+		require.Equal(t, exit.Unavailable, code)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, "127.0.0.1:1")
+		require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	}
+}
