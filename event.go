@@ -7,22 +7,64 @@ type EventKind int
 
 // What an observer is told. The numbers are those of package settings, which a test compares.
 const (
-	EventAcquired  EventKind = iota + 1 // a hold was acquired, first or by re-entry; Duration is how long it took
-	EventRefused                        // a wait or a try ended without the lock; Err says why
-	EventReleased                       // a hold was given back; Duration is how long it was held
-	EventLost                           // a hold was lost; Err is a *LossError
-	EventForgotten                      // a hold became unreachable without Unlock
+	EventWaiting   EventKind = iota + 1 // a call begins to wait for something: of WaitStart alone
+	EventAcquired                       // the wait is over: a hold, or permits, were acquired. Duration is how long that took
+	EventRefused                        // the wait is over, with nothing acquired; Err says why, Duration how long it took
+	EventOpened                         // the wait is over: the latch is open
+	EventReleased                       // a hold, or permits, were given back; Duration is how long a hold was held
+	EventLost                           // a hold was lost; Err is a *LossError, and Duration how long it was held
+	EventForgotten                      // a hold became unreachable without Unlock; Duration is how long it was held
 	EventLeft                           // a hold was left to its lease by Leave; Duration is how long it was held
+	EventCounted                        // CountDown took one from the count of a latch
+	EventRenewed                        // a renewal of a hold, or a look at one that is not renewed, was answered, or failed with Err
 	EventSettled                        // an operation of unknown outcome was settled; Duration is how long that took
 )
 
 // String returns the kind in one word.
 func (k EventKind) String() string {
-	if k < EventAcquired || k > EventSettled {
+	if k < EventWaiting || k > EventSettled {
 		return "unknown"
 	}
-	return [...]string{"acquired", "refused", "released", "lost", "forgotten", "left", "settled"}[k-1]
+	return [...]string{"waiting", "acquired", "refused", "opened", "released", "lost", "forgotten", "left", "counted", "renewed",
+		"settled"}[k-1]
 }
+
+// An Outcome is how a wait or a renewal has ended, in a word that suits as a label. There are no others.
+type Outcome string
+
+// The outcomes. The last one is of renewals alone.
+const (
+	OutcomeAcquired    Outcome = "acquired"    // the call has got what it wanted, or the latch is open
+	OutcomeReentered   Outcome = "reentered"   // it has taken once more a lock that its context carries
+	OutcomeBusy        Outcome = "busy"        // refused, by a call that asks once
+	OutcomeTimeout     Outcome = "timeout"     // the time of the wait was over
+	OutcomeCanceled    Outcome = "canceled"    // its context was cancelled
+	OutcomeUnavailable Outcome = "unavailable" // the server or the network failed
+	OutcomeError       Outcome = "error"       // anything else, a panic too
+	OutcomeRenewed     Outcome = "renewed"     // the renewal has prolonged the lease
+)
+
+// A Path is how something acquired came to its holder, in a word that suits as a label. There are no others.
+type Path string
+
+// The paths.
+const (
+	PathFresh  Path = "fresh"  // Redis has granted it to the call
+	PathLocal  Path = "local"  // a holder of this process has handed it on, or shares it
+	PathRemote Path = "remote" // a release has passed it on by a message, as between processes
+)
+
+// A LossReason is why something was lost, in words that suit as a label. There are no others.
+type LossReason string
+
+// The reasons.
+const (
+	ReasonTaken      LossReason = "taken"      // Redis does not name the holder any more: forced, deleted, evicted, expired
+	ReasonUnanswered LossReason = "unanswered" // no renewal was answered for as long as the lease could be trusted
+	ReasonLeaseOver  LossReason = "lease over" // the lease of [WithLease] was over
+	ReasonLimitOver  LossReason = "limit over" // the time of [WithMaxHold] was over
+	ReasonMembers    LossReason = "members"    // a hold of several locks has lost too many of its members
+)
 
 // An Event is something that happened to one primitive, for metrics and traces.
 //
@@ -32,13 +74,21 @@ func (k EventKind) String() string {
 // Reentry counts the first holds. A hold that was lost sends nothing more when it is unlocked; one that its Unlock finds
 // lost sends EventLost. A Permit with a lease of its own that is dropped sends EventLeft, for its ids may be in use.
 //
-// A plain semaphore has no holds: it tells of acquisitions only, and of no release.
+// A plain semaphore has no holds. A gauge that goes up by Permits with EventAcquired and down by Permits with EventReleased
+// shows how many permits this process has, if it releases as many as it acquires; the releases go to the observer of New. The gauge goes below zero where a program
+// releases what another one has acquired, or what DrainPermits has taken, of which no event tells. An EventReleased has an Err
+// only where the outcome is in doubt; the release is carried through then. One that fails otherwise has released nothing, and is not told.
 type Event struct {
 	Kind      EventKind
-	Primitive string // what it happened to, as errors call it: "lock", "read lock", "semaphore"
-	Name      string // of the primitive
-	Owner     string // the holder's identity, where there is one
-	Reentry   bool   // the hold was acquired within another one of its lock, by the same owner; also in the event of its end
+	Primitive string     // what it happened to, as errors call it: "lock", "read lock", "semaphore"
+	Name      string     // of the primitive
+	Owner     string     // the holder's identity, where there is one
+	Token     int64      // of a fenced lock: the token of the acquisition; also in the event of its end
+	Permits   int64      // of a semaphore: how many are wanted, acquired or released; of a Permit in all of its events as many as were acquired
+	Reentry   bool       // the hold was acquired within another one of its lock, by the same owner; also in the event of its end
+	Outcome   Outcome    // of what ends a wait, and of EventRenewed
+	Path      Path       // of EventAcquired
+	Reason    LossReason // of EventLost
 	Duration  time.Duration
 	Err       error
 }

@@ -33,14 +33,17 @@ type happened struct {
 }
 
 func (h *happened) option() redlatch.Option {
-	return redlatch.WithObserver(func(e redlatch.Event) {
+	return redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		if e.Kind == redlatch.EventWaiting || e.Kind == redlatch.EventRenewed {
+			return
+		}
 		if h.events == nil {
 			h.events = make(map[string][]string)
 		}
 		h.events[e.Primitive] = append(h.events[e.Primitive], e.Kind.String())
-	})
+	}))
 }
 
 // One observer makes metrics of all that a program uses, also of the two sides of a read-write lock, which are made by
@@ -163,11 +166,11 @@ func TestAnEventOfWhatWasSettledSaysWhatItIsOf(t *testing.T) {
 				_, client := redistest.InMemory(t)
 				client.AddHook(&hardOfHearing{1})
 				settled := make(chan redlatch.Event, 1)
-				require.NoError(t, change(context.Background(), client, redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) {
+				require.NoError(t, change(context.Background(), client, redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 					if e.Kind == redlatch.EventSettled {
 						settled <- e
 					}
-				})))
+				}))))
 				e := <-settled
 				require.Equal(t, []string{want, "x"}, []string{e.Primitive, e.Name})
 			})

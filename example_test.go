@@ -108,11 +108,12 @@ func ExampleWithObserver() {
 	defer end()
 
 	observe := func(label string) redlatch.Option {
-		return redlatch.WithObserver(func(e redlatch.Event) { fmt.Println(label, e.Kind, e.Err) })
+		return redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) { fmt.Println(label, e.Kind, e.Err) }))
 	}
 	lock := rlock.New(rdb, "orders:42", observe("orders"))
 	_ = lock.Do(context.Background(), func(context.Context) error { return nil })
 	// Output:
+	// orders waiting <nil>
 	// orders acquired <nil>
 	// orders released <nil>
 }

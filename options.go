@@ -321,16 +321,3 @@ func WithoutRegistry() Option {
 func WithLogger(l *slog.Logger) Option {
 	return option(func(s *settings.Settings) { s.Logger = l })
 }
-
-// WithObserver calls fn for every Event, on the goroutine that caused it: fn must be quick and must not lock.
-func WithObserver(fn func(Event)) Option {
-	return option(func(s *settings.Settings) {
-		if fn == nil {
-			s.Observe = nil
-			return
-		}
-		s.Observe = func(e settings.Event) {
-			fn(Event{Kind: EventKind(e.Kind), Primitive: e.Primitive, Name: e.Name, Owner: e.Owner, Reentry: e.Reentry, Duration: e.Duration, Err: e.Err})
-		}
-	})
-}

@@ -1,6 +1,7 @@
 package redlatch_test
 
 import (
+	"context"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -48,6 +49,11 @@ func TestNoDeclarationNamesAnInternalType(t *testing.T) {
 			switch n := n.(type) {
 			case *ast.BlockStmt:
 				return false
+			case *ast.FuncDecl: // of a type that go doc does not print
+				if n.Recv != nil {
+					of, ok := n.Recv.List[0].Type.(*ast.Ident)
+					return !ok || of.IsExported()
+				}
 			case *ast.GenDecl:
 				return n.Tok == token.TYPE || n.Tok == token.CONST // the errors of internal/errs are the same values here
 			case *ast.SelectorExpr:
@@ -62,6 +68,8 @@ func TestNoDeclarationNamesAnInternalType(t *testing.T) {
 
 func TestTheKindsOfEventsAreThoseOfTheMachinery(t *testing.T) {
 	for kind, inner := range map[redlatch.EventKind]int{
+		redlatch.EventWaiting: settings.Waiting, redlatch.EventOpened: settings.Opened, redlatch.EventCounted: settings.Counted,
+		redlatch.EventRenewed:  settings.Renewed,
 		redlatch.EventAcquired: settings.Acquired, redlatch.EventRefused: settings.Refused, redlatch.EventReleased: settings.Released,
 		redlatch.EventLost: settings.Lost, redlatch.EventForgotten: settings.Forgotten, redlatch.EventLeft: settings.Left,
 		redlatch.EventSettled: settings.Settled,
@@ -110,7 +118,7 @@ func TestTheLeastValuesThatMakeSenseAreTaken(t *testing.T) {
 	)
 	require.NoError(t, s.Check("a lock", everything))
 	require.True(t, s.LingerSet)
-	require.Nil(t, s.Observe)
+	require.Nil(t, s.Listener())
 	require.Nil(t, s.Map)
 }
 
@@ -153,14 +161,21 @@ func TestAMaxHoldIsNotRoundedUp(t *testing.T) {
 
 func TestAnObserverSeesEveryFieldOfAnEvent(t *testing.T) {
 	var seen redlatch.Event
-	s := applied(redlatch.WithObserver(func(e redlatch.Event) { seen = e }))
+	s := applied(redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) { seen = e })))
 	err := errors.New("why")
-	s.Observe(settings.Event{Kind: settings.Lost, Primitive: "p", Name: "n", Owner: "o", Duration: time.Second, Err: err})
-	require.Equal(t, redlatch.Event{Kind: redlatch.EventLost, Primitive: "p", Name: "n", Owner: "o", Duration: time.Second, Err: err}, seen)
+	s.Listener().Observe(t.Context(), settings.Event{
+		Kind: settings.Lost, Primitive: "p", Name: "n", Owner: "o", Token: 1, Permits: 2, Reentry: true, Outcome: "out", Path: "path", Reason: "why",
+		Duration: time.Second, Err: err,
+	})
+	require.Equal(t, redlatch.Event{
+		Kind: redlatch.EventLost, Primitive: "p", Name: "n", Owner: "o", Token: 1, Permits: 2, Reentry: true, Outcome: "out", Path: "path", Reason: "why",
+		Duration: time.Second, Err: err,
+	}, seen)
 }
 
 func TestEveryKindOfEventHasAName(t *testing.T) {
 	for kind, name := range map[redlatch.EventKind]string{
+		redlatch.EventWaiting: "waiting", redlatch.EventOpened: "opened", redlatch.EventCounted: "counted", redlatch.EventRenewed: "renewed",
 		0: "unknown", redlatch.EventAcquired: "acquired", redlatch.EventRefused: "refused", redlatch.EventReleased: "released",
 		redlatch.EventLost: "lost", redlatch.EventForgotten: "forgotten", redlatch.EventLeft: "left", redlatch.EventSettled: "settled",
 		redlatch.EventSettled + 1: "unknown", -1: "unknown",

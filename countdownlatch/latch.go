@@ -82,11 +82,11 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Optio
 // limit of its own ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and
 // the error matches ErrUncertain. If the latch does not exist nothing happens. Calls that come at the same time share a command.
 func (l *Latch) CountDown(ctx context.Context) error {
-	return l.together.Do(l.counter, struct{}{}, func(all []struct{}) error { // the script does all or nothing
+	return l.counter.Counted(ctx, l.together.Do(l.counter, struct{}{}, func(all []struct{}) error { // the script does all or nothing
 		op := l.counter.Begin(ctx)
 		_, err := counter.GiveBack(ctx, op, script.CountDown(l.keys, int64(len(all)), op.Wake, op.Call))
 		return err
-	})
+	}))
 }
 
 // Count returns how many count-downs are left until the latch opens, 0 when it does not exist: Await says why.

@@ -94,11 +94,11 @@ func (r *rig) another(t testing.TB, patience time.Duration) *redis.Client {
 type settled struct{ n atomic.Int64 }
 
 func (s *settled) option() redlatch.Option {
-	return redlatch.WithObserver(func(e redlatch.Event) {
+	return redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 		if e.Kind == redlatch.EventSettled {
 			s.n.Add(1)
 		}
-	})
+	}))
 }
 
 func (s *settled) await(t testing.TB) {

@@ -1,6 +1,7 @@
 package fencedlock_test
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/url"
@@ -68,11 +69,11 @@ func TestAValueThatCannotBeSentHarmsNobodyElse(t *testing.T) {
 	guard := fencedlock.NewGuard(client, "lock")
 	var others sync.WaitGroup
 	for range 16 {
-		pool := semaphore.New(client, "pool", redlatch.WithObserver(func(e redlatch.Event) {
+		pool := semaphore.New(client, "pool", redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			if e.Kind == redlatch.EventSettled {
 				t.Error("the outcome of an operation was in doubt")
 			}
-		}))
+		})))
 		others.Go(func() {
 			for range 50 {
 				if _, err := pool.AddPermits(ctx, 1); err != nil {

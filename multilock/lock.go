@@ -134,11 +134,11 @@ const ofMembers = settings.NameMapper | settings.OfClient
 // with a wait of its own, 0 for what the member does by default.
 func (c *call) forMember(wait time.Duration) redlatch.Option {
 	return rootapi.Option[redlatch.Option](func(s *settings.Settings) {
-		observe, usual, once := s.Observe, s.Wait, s.Once
+		observer, unobserved, usual, once := s.Observer, s.Unobserved, s.Wait, s.Once
 		for _, option := range c.opts {
 			rootapi.Change(option, s)
 		}
-		s.Observe, s.Wait, s.Once = observe, usual, once
+		s.Observer, s.Unobserved, s.Wait, s.Once = observer, unobserved, usual, once
 		if wait > 0 {
 			s.Wait, s.Once = wait, false
 		}

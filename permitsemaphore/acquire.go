@@ -1,12 +1,14 @@
 package permitsemaphore
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
@@ -46,7 +48,23 @@ func (a *asking) Begin(behind []counter.Seeker) counter.Attempt {
 func (a *asking) Abandon() {}
 
 // Owner is by which its events call what was acquired.
-func (a *asking) Owner() string { return text(a.got.inner.first) }
+func (a *asking) Owner() string {
+	g := a.got.inner
+	g.tell()
+	return text(g.first)
+}
+
+// Told has the observer know how what was acquired ends. It may have been lost before.
+func (a *asking) Told(of *observe.Hold) {
+	g := a.got.inner
+	g.told.Store(of)
+	g.mu.Lock()
+	lost := g.lost
+	g.mu.Unlock()
+	if lost != nil {
+		g.finish(context.Background(), settings.Lost, lost)
+	}
+}
 
 // An attempt is to serve several askings in order, with a grant each.
 type attempt struct {

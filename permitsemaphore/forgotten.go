@@ -1,6 +1,7 @@
 package permitsemaphore
 
 import (
+	"context"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/holds"
@@ -49,12 +50,12 @@ func (g *grant) report() {
 	}
 	g.leave()
 	if !renewing {
-		g.finish(settings.Left, nil)
+		g.finish(context.Background(), settings.Left, nil)
 		return
 	}
 	holds.Report(g.set.Logger, "redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
 		there, "semaphore", g.semaphore.counter.Name, "permit", g.Owner())
-	g.finish(settings.Forgotten, nil)
+	g.finish(context.Background(), settings.Forgotten, nil)
 }
 
 // tell notes that the program is told the ids.

@@ -1,16 +1,17 @@
 package permitsemaphore
 
 import (
-	"errors"
+	"context"
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
-	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/scripts"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/session"
@@ -46,7 +47,8 @@ type grant struct {
 	renewing bool          // the watchdog extends the lease
 	released bool
 	lost     *redlatch.LossError
-	told     holds.Telling
+
+	told atomic.Pointer[observe.Hold] // nil: nobody was told of it
 }
 
 // Name and Client tell a test what is still held, and where.
@@ -58,7 +60,7 @@ func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
 	if len(ids) > 0 {
 		first = ids[0]
 	}
-	g := &grant{semaphore: s, set: set, ids: ids, first: first, turn: make(chan struct{}, 1), lease: set.FirstLease(), shown: set.Observe != nil, seen: inspections.Load()}
+	g := &grant{semaphore: s, set: set, ids: ids, first: first, turn: make(chan struct{}, 1), lease: set.FirstLease(), seen: inspections.Load()}
 	switch {
 	case set.NoLease:
 		g.lease = NoLease
@@ -163,6 +165,9 @@ func (g *grant) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], in
 	}), len(renewals)
 }
 
+// Renewed has the observer know of a renewal.
+func (g *grant) Renewed(sent time.Time, err error) { g.told.Load().Renewed(sent, err) }
+
 // whole tells whether no permit is missing that should be there. One that is being released by its id may be gone.
 func (g *grant) whole(ids []string, there []bool) bool {
 	g.mu.Lock()
@@ -209,7 +214,7 @@ func (g *grant) lose(reason string, cause error) error {
 	g.ending.End(loss)
 	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "semaphore", g.semaphore.counter.Name, "permit", loss.Owner,
 		"reason", reason, "cause", cause)
-	g.finish(settings.Lost, loss)
+	g.finish(context.Background(), settings.Lost, loss)
 	return loss
 }
 
@@ -224,40 +229,8 @@ func (g *grant) leave() {
 }
 
 // finish has the observer know of the end of the grant, once, and not before it knows of the acquisition.
-func (g *grant) finish(kind int, err error) {
-	g.mu.Lock()
-	due := g.told.End()
-	g.mu.Unlock()
-	if !due {
-		return
-	}
-	if errors.Is(err, errs.Lost) {
-		kind = settings.Lost
-	}
-	g.observe(kind, err)
-}
-
-// announced is called when the observer knows of the acquisition, unless that failed. The grant may have been lost before.
-func (a *asking) announced(err error) {
-	if err != nil || a.got == nil {
-		return
-	}
-	g := a.got.inner
-	g.mu.Lock()
-	g.told.Acquired()
-	lost := g.lost
-	g.mu.Unlock()
-	if lost != nil {
-		g.finish(settings.Lost, lost)
-	}
-}
-
-func (g *grant) observe(kind int, err error) {
-	if g.set.Observe != nil {
-		g.set.Observe(settings.Event{
-			Kind: kind, Primitive: noun, Name: g.semaphore.counter.Name, Owner: text(g.first), Duration: time.Since(g.since), Err: err,
-		})
-	}
+func (g *grant) finish(ctx context.Context, kind int, err error) {
+	g.told.Load().End(ctx, kind, g.since, err)
 }
 
 // Leave is not offered by a Permit: its ids may be in use, and Extend sets its lease.

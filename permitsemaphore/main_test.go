@@ -163,11 +163,11 @@ type events struct {
 }
 
 func (e *events) option() redlatch.Option {
-	return redlatch.WithObserver(func(event redlatch.Event) {
+	return redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, event redlatch.Event) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.all = append(e.all, event)
-	})
+	}))
 }
 
 func (e *events) clear() {

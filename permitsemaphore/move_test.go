@@ -143,11 +143,11 @@ func TestAPermitThatHasMovedLivesOn(t *testing.T) {
 
 func TestAnIdThatTheProgramHasSeenIsNeverGivenToAnother(t *testing.T) {
 	var told atomic.Value
-	observer := redlatch.WithObserver(func(e redlatch.Event) {
+	observer := redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 		if e.Kind == redlatch.EventAcquired {
 			told.Store(e.Owner)
 		}
-	})
+	}))
 	for name, c := range map[string]struct {
 		opts []redlatch.Option
 		see  func(b *street, p *permitsemaphore.Permit) string

@@ -337,14 +337,14 @@ func TestAPermitThatWasDroppedIsReportedIfItIsRenewed(t *testing.T) {
 
 func TestAPermitIsNoticedWhenTheObserverThatIsToldOfItPanics(t *testing.T) {
 	var forgotten atomic.Int64
-	s, _ := fresh(t, redistest.Mini(t), 3, redlatch.WithLogger(discard), redlatch.WithObserver(func(e redlatch.Event) {
+	s, _ := fresh(t, redistest.Mini(t), 3, redlatch.WithLogger(discard), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 		switch e.Kind {
 		case redlatch.EventAcquired:
 			panic("observer")
 		case redlatch.EventForgotten:
 			forgotten.Add(1)
 		}
-	}))
+	})))
 	require.PanicsWithValue(t, "observer", func() { _, _ = s.Acquire(t.Context(), 1) })
 	require.PanicsWithValue(t, "observer", func() { _, _ = s.TryAcquire(t.Context(), 1) })
 	eventually(t, "both are reported", func() bool { runtime.GC(); return forgotten.Load() == 2 })

@@ -54,7 +54,7 @@ func (g *grant) Unlock(ctx context.Context) error {
 	case !whole:
 		err = g.lose(gone, nil)
 	}
-	g.finish(settings.Released, err)
+	g.finish(ctx, settings.Released, err)
 	return err
 }
 
@@ -168,7 +168,7 @@ func (s *Semaphore) release(ctx context.Context, call string, texts []string) (b
 	over := true // what is uncertain is carried through, also when a hook of the client panics
 	defer func() {
 		for _, g := range own {
-			g.letGone(ids, over)
+			g.letGone(ctx, ids, over)
 			g.exit()
 		}
 	}()
@@ -196,7 +196,7 @@ func (g *grant) letGo(ids []string) {
 }
 
 // letGone ends the expectation. If the ids are gone the grant goes on without them, if others are left.
-func (g *grant) letGone(ids []string, are bool) {
+func (g *grant) letGone(ctx context.Context, ids []string, are bool) {
 	g.mu.Lock()
 	for _, id := range ids {
 		if at := slices.Index(g.leaving, id); at >= 0 {
@@ -224,5 +224,5 @@ func (g *grant) letGone(ids []string, are bool) {
 	g.mu.Unlock()
 	g.leave()
 	g.ending.End(errs.Released)
-	g.finish(settings.Released, nil)
+	g.finish(ctx, settings.Released, nil)
 }

@@ -132,7 +132,6 @@ func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes set
 		return newPermit(newGrant(s, set, nil)), nil
 	}
 	a := &asking{semaphore: s, set: set, n: n}
-	defer func() { a.announced(err) }() // also when the observer panics
 	if err = by(s.counter, ctx, set, n, a); err != nil {
 		return nil, err
 	}

@@ -176,7 +176,11 @@ func TestATryThatIsRefusedSaysWhy(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		var seen []redlatch.Event
-		s := permitsemaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) { seen = append(seen, e) }))
+		s := permitsemaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+			if e.Kind == redlatch.EventRefused {
+				seen = append(seen, e)
+			}
+		})))
 		require.NoError(t, s.SetPermits(t.Context(), 1))
 		_, few := s.TryAcquire(t.Context(), 2)
 		require.EqualError(t, few, `redlatch: not acquired: permit semaphore "s" has 1 permits in all, which are fewer than the 2 that are wanted; ask for fewer, or call AddPermits`)

@@ -13,10 +13,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/rootapi"
 )
 
@@ -58,7 +60,8 @@ const renewed = 30 * time.Second
 // A fake is the inner side of a hold.
 type fake struct {
 	terms   Terms
-	reentry bool      // within another hold of its Locker
+	reentry bool // within another hold of its Locker
+	told    atomic.Pointer[observe.Hold]
 	limit   time.Time // no lease reaches past it; zero: there is none
 	ending  holds.Ending
 	timer   *time.Timer // runs expire; nil without a lease

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -143,16 +143,23 @@ func (l *Locker) acquire(ctx context.Context, try bool, opts []redlatch.Option) 
 	if f := set.FirstLease(); set.AtLeast > f && (set.Lease > 0 || set.MaxHold > 0) {
 		return nil, fmt.Errorf("%w: WithAtLeast(%v) is longer than the lease of %v", redlatch.ErrInvalid, set.AtLeast, f)
 	}
-	start := time.Now()
+	call := observe.Begin(ctx, &set, "lock", l.name, 0)
+	defer call.Left()
+	if call != nil {
+		ctx = call.Context
+	}
 	ctx, cancel := set.Waiting(ctx, try)
 	defer cancel()
 	f, err := l.wait(ctx, &set, try || set.Once)
 	if err != nil {
 		err = set.Refused(err, try)
-		l.tell(&set, settings.Event{Kind: settings.Refused, Duration: time.Since(start), Err: err})
+		call.Refused(err)
 		return nil, err
 	}
-	l.tell(&set, settings.Event{Kind: settings.Acquired, Owner: f.terms.Owner, Reentry: f.reentry, Duration: time.Since(start)})
+	if call != nil {
+		call.Acquired(settings.Event{Owner: f.terms.Owner, Token: f.terms.Token, Reentry: f.reentry, Path: settings.Fresh})
+		f.told.Store(call.Hold())
+	}
 	return rootapi.Hold[*redlatch.Hold](f), nil
 }
 

@@ -20,7 +20,7 @@ func (l *memory) makeLocked(set *settings.Settings, owner string, reentry bool) 
 	f := newFake(Terms{Name: l.name, Owner: owner, Token: l.tokens, Lease: lease})
 	f.reentry = reentry
 	began := time.Now()
-	f.terms.Unlock = func(context.Context) error { return l.released(f, began, set) }
+	f.terms.Unlock = func(ctx context.Context) error { return l.released(ctx, f, began, set) }
 	if set.MaxHold > 0 {
 		f.limit = began.Add(set.MaxHold)
 	}
@@ -34,18 +34,17 @@ func (l *memory) makeLocked(set *settings.Settings, owner string, reentry bool) 
 	}
 	f.onEnd = func(why error, left time.Duration) {
 		l.ended(f, left)
-		event := settings.Event{Kind: settings.Left, Owner: owner, Reentry: reentry, Duration: time.Since(began)}
-		if errors.Is(why, redlatch.ErrLost) {
-			event.Kind, event.Err = settings.Lost, why
+		if !errors.Is(why, redlatch.ErrLost) {
+			why = nil
 		}
-		l.tell(set, event)
+		f.told.Load().End(context.Background(), settings.Left, began, why)
 	}
 	l.holds = append(l.holds, f)
 	return f
 }
 
 // released ends a hold that was unlocked. The last one frees the lock, at once or as soon as it may.
-func (l *memory) released(f *fake, began time.Time, set *settings.Settings) error {
+func (l *memory) released(ctx context.Context, f *fake, began time.Time, set *settings.Settings) error {
 	l.mu.Lock()
 	var err error
 	if fault := l.faultLocked(); fault != nil {
@@ -55,7 +54,7 @@ func (l *memory) released(f *fake, began time.Time, set *settings.Settings) erro
 	}
 	l.mu.Unlock()
 	l.ended(f, time.Until(began.Add(set.AtLeast)))
-	l.tell(set, settings.Event{Kind: settings.Released, Owner: f.terms.Owner, Reentry: f.reentry, Duration: time.Since(began), Err: err})
+	f.told.Load().End(ctx, settings.Released, began, err)
 	return err
 }
 
@@ -68,12 +67,4 @@ func (l *memory) ended(f *fake, left time.Duration) {
 		time.AfterFunc(left, l.keepLocked())
 	}
 	l.serveLocked()
-}
-
-// tell has the observer know, if there is one.
-func (l *memory) tell(set *settings.Settings, event settings.Event) {
-	if set.Observe != nil {
-		event.Primitive, event.Name = "lock", l.name
-		set.Observe(event)
-	}
 }

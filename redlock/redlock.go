@@ -79,7 +79,7 @@ func forMember(opts []redlatch.Option) redlatch.Option {
 		for _, option := range opts {
 			rootapi.Change(option, s)
 		}
-		s.Observe, s.Wait, s.Once = nil, 0, false
+		s.Observer, s.Unobserved, s.Wait, s.Once = nil, true, 0, false
 		s.Withhold(settings.Wait | settings.NodeTimeout | settings.LocalHandOff)
 	})
 }

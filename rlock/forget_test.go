@@ -21,11 +21,11 @@ func TestAForgottenOuterHoldEndsWithTheReleaseOfTheInnerOne(t *testing.T) {
 		ctx, name := cancellable(t), srv.Key(t, "lock")
 		var forgotten atomic.Int64
 		lock := rlock.New(srv.Client(t), name, with(redlatch.WithWatchdogTimeout(3*time.Second),
-			redlatch.WithObserver(func(e redlatch.Event) {
+			redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 				if e.Kind == redlatch.EventForgotten {
 					forgotten.Add(1)
 				}
-			}))...)
+			})))...)
 		inner := innerOnly(t, lock, ctx)
 		eventually(t, "the outer hold is found forgotten", func() bool { runtime.GC(); return forgotten.Load() == 1 })
 		first := inner.Until()

@@ -314,11 +314,11 @@ func TestAWriteLeaseThatIsOverEndsAlthoughItsReaderLives(t *testing.T) {
 func TestAWriteHoldThatIsDroppedEndsAlthoughItsReaderLives(t *testing.T) {
 	realTime(t, func(k *kit) {
 		forgotten := make(chan redlatch.Event, 10)
-		lock := k.process(redlatch.WithWatchdogTimeout(time.Second), redlatch.WithObserver(func(e redlatch.Event) {
+		lock := k.process(redlatch.WithWatchdogTimeout(time.Second), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			if e.Kind == redlatch.EventForgotten {
 				forgotten <- e
 			}
-		}))
+		})))
 		reader := func() *redlatch.Hold {
 			writer, err := lock.Lock(k.ctx)
 			require.NoError(k, err)
@@ -342,11 +342,11 @@ func TestTheFirstReadWithinAWriteHoldIsNoReentry(t *testing.T) {
 			mu  sync.Mutex
 			got []string
 		)
-		lock := k.process(redlatch.WithObserver(func(e redlatch.Event) {
+		lock := k.process(redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, fmt.Sprint(e.Primitive, " ", e.Kind, " ", e.Reentry))
-		}))
+		})))
 		w := k.take(lock.Lock, k.ctx)
 		r := k.take(lock.RLock, w.Context(k.ctx))
 		again := k.take(lock.RLock, w.Context(k.ctx))

@@ -97,11 +97,11 @@ func TestAGhostOfAReaderDoesNotHarmTheNextOneBesideTheSameWrite(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		k := &kit{T: t, ctx: t.Context(), client: srv.Client(t), srv: srv, name: srv.Key(t, "rw")}
 		var settled atomic.Int64
-		lock, proxy := k.faulty(redlatch.WithObserver(func(e redlatch.Event) {
+		lock, proxy := k.faulty(redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			if e.Kind == redlatch.EventSettled {
 				settled.Add(1)
 			}
-		}))
+		})))
 		w := k.take(lock.Lock, k.ctx)
 		ghost := proxy.On(k.calls(), 1, faultproxy.Hold)
 		ctx, cancel := context.WithCancel(k.ctx)

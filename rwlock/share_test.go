@@ -207,7 +207,7 @@ func TestEachThatSharesALostHoldLearnsOfItOnce(t *testing.T) {
 		t.Run(by, func(t *testing.T) {
 			fakeTime(t, func(k *kit) {
 				var lost, released atomic.Int64
-				observe := redlatch.WithObserver(func(e redlatch.Event) {
+				observe := redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 					switch e.Kind {
 					case redlatch.EventLost:
 						lost.Add(1)
@@ -215,7 +215,7 @@ func TestEachThatSharesALostHoldLearnsOfItOnce(t *testing.T) {
 						released.Add(1)
 					}
 					require.False(k, e.Reentry)
-				})
+				}))
 				s := k.shared(observe)
 				s.holds = append(s.holds, k.take(s.lock.RLock, k.ctx))
 				given := released.Load()

@@ -114,14 +114,20 @@ func TestSemaphoresOfSimilarNamesDoNotDisturbEachOther(t *testing.T) {
 func TestAnObserverGivenToACallIsToldOfIt(t *testing.T) {
 	inBubble(t, 1, func(b *bubble) {
 		var usual, own []redlatch.Event
-		s := semaphore.New(b.redis, "s", redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) { usual = append(usual, e) }))
-		observed := redlatch.WithObserver(func(e redlatch.Event) { own = append(own, e) })
+		s := semaphore.New(b.redis, "s", redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) { usual = append(usual, e) })))
+		observed := redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+			if e.Kind != redlatch.EventWaiting {
+				own = append(own, e)
+			}
+		}))
 		require.NoError(b, s.Acquire(b.Context(), 1, observed))
 		refused := s.Acquire(b.Context(), 1, observed, redlatch.WithWait(time.Second))
 		require.Error(b, refused)
 		require.Equal(b, []redlatch.Event{
-			{Kind: redlatch.EventAcquired, Primitive: "semaphore", Name: "s"},
-			{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: refused, Duration: time.Second},
+			{Kind: redlatch.EventAcquired, Primitive: "semaphore", Name: "s", Permits: 1, Outcome: redlatch.OutcomeAcquired, Path: redlatch.PathFresh},
+			{
+				Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Permits: 1, Outcome: redlatch.OutcomeTimeout, Err: refused, Duration: time.Second,
+			},
 		}, own)
 		require.Empty(b, usual)
 	})
@@ -142,7 +148,11 @@ func TestAnOutageGivenToTrySetPermitsCounts(t *testing.T) {
 func TestTheObserverIsToldOfATryThatIsRefusedForThoseWhoWait(t *testing.T) {
 	inBubble(t, 1, func(b *bubble) {
 		var events []redlatch.Event
-		s := semaphore.New(b.redis, "s", redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) { events = append(events, e) }))
+		s := semaphore.New(b.redis, "s", redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+			if e.Kind == redlatch.EventRefused {
+				events = append(events, e)
+			}
+		})))
 		waits, cancel := context.WithCancel(b.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- s.Acquire(waits, 2) }()
@@ -151,7 +161,7 @@ func TestTheObserverIsToldOfATryThatIsRefusedForThoseWhoWait(t *testing.T) {
 		require.Len(b, events, 1)
 		why := events[0].Err
 		require.Equal(b, why, err)
-		require.Equal(b, redlatch.Event{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: why}, events[0])
+		require.Equal(b, redlatch.Event{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Permits: 1, Outcome: redlatch.OutcomeBusy, Err: why}, events[0])
 		require.ErrorIs(b, why, redlatch.ErrNotAcquired)
 		require.EqualError(b, why, `redlatch: not acquired: semaphore "s": others of this process are waiting for it`)
 		over, stop := context.WithCancel(b.Context())
@@ -159,7 +169,7 @@ func TestTheObserverIsToldOfATryThatIsRefusedForThoseWhoWait(t *testing.T) {
 		err = s.TryAcquire(over, 1)
 		require.ErrorIs(b, err, context.Canceled)
 		require.ErrorContains(b, err, `semaphore "s"`)
-		require.Equal(b, redlatch.Event{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Err: err}, events[1])
+		require.Equal(b, redlatch.Event{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Permits: 1, Outcome: redlatch.OutcomeCanceled, Err: err}, events[1])
 		cancel()
 		require.ErrorIs(b, <-ended, context.Canceled)
 	})

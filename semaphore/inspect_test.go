@@ -1,6 +1,7 @@
 package semaphore_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -72,11 +73,11 @@ func TestPermitsComeBackWhenTheObserverThatIsToldOfThemPanics(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "s")
 		set(t, client, key, 3)
-		s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) {
+		s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			if e.Kind == redlatch.EventAcquired {
 				panic("observer")
 			}
-		}))
+		})))
 		for _, acquire := range []func(){
 			func() { _ = s.Acquire(ctx, 2) },
 			func() { _ = s.TryAcquire(ctx, 2) },

@@ -102,13 +102,13 @@ type settled struct {
 }
 
 func (s *settled) option() redlatch.Option {
-	return redlatch.WithObserver(func(e redlatch.Event) {
+	return redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 		if e.Kind == redlatch.EventSettled {
 			s.mu.Lock()
 			s.events = append(s.events, e)
 			s.mu.Unlock()
 		}
-	})
+	}))
 }
 
 func (s *settled) count() int {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/row"
@@ -41,6 +42,9 @@ func (k *seeker) Abandon() { k.Begin(nil).Decline([]int{0}) }
 
 // Owner is nothing: a permit has no owner.
 func (k *seeker) Owner() string { return "" }
+
+// Told does nothing: what has no owner has no end.
+func (k *seeker) Told(*observe.Hold) {}
 
 // Receive has nothing to take: permits that have moved are the seeker's already.
 func (k *seeker) Receive(any) {}

@@ -102,7 +102,7 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 		s.giveBackLater(left) // to repeat it would give back too many
 		err = fmt.Errorf("%w: the rest of the permits is given back in the background: %w", errs.Uncertain, err)
 	}
-	return err
+	return s.counter.Released(ctx, n, err)
 }
 
 // keep gives back n permits, unless those of this process may have them.
@@ -129,7 +129,11 @@ func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) 
 		return false, err
 	}
 	op := s.counter.Begin(ctx)
-	return counter.GiveBack(ctx, op, script.ReleaseIfExists(s.counter.Key, n, op.Wake, op.Call))
+	released, err := counter.GiveBack(ctx, op, script.ReleaseIfExists(s.counter.Key, n, op.Wake, op.Call))
+	if released || err != nil {
+		err = s.counter.Released(ctx, n, err)
+	}
+	return released, err
 }
 
 // Do runs fn with n permits and gives them back, also when fn panics or ends its goroutine. The error is fn's, joined

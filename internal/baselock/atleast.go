@@ -66,7 +66,7 @@ func (h *hold) unlockIn(ctx context.Context, rest time.Duration) error {
 	err := h.reach(ctx, rest)
 	o.adjust()
 	time.AfterFunc(rest, h.letGo)
-	h.finish(settings.Released, err)
+	h.finish(ctx, settings.Released, err)
 	return err
 }
 

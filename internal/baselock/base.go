@@ -129,12 +129,6 @@ func (b *Base) wake() scripts.Wake {
 // orders tells whether the process of a holder stands behind the others when it releases; see [Queue].
 func (b *Base) orders() bool { return b.Kind.Queue != nil && b.Kind.Queue.Orders }
 
-func (b *Base) observe(set *settings.Settings, kind int, owner string, since time.Time, err error) {
-	if set.Observe != nil {
-		set.Observe(settings.Event{Kind: kind, Primitive: b.Kind.Noun, Name: b.Name, Owner: owner, Duration: time.Since(since), Err: err})
-	}
-}
-
 // background is a context for what no call waits for.
 func (b *Base) background(set *settings.Settings) context.Context {
 	return raise.Background(context.Background(), b.log(set))

@@ -61,33 +61,34 @@ func Of(lock redlatch.Locker) (base *Base) {
 
 // HandOn hands the members of a composite on to another one of this process, of which to are the bases and opts the
 // options of the call. The news of each member has to be fresh in streak, the composite's. It answers nothing, and leaves
-// everything as it is, where that is impossible.
-func HandOn(members []holds.Hold, to []*Base, opts []redlatch.Option, streak cohort.Streak) (successors []holds.Hold) {
+// everything as it is, where that is impossible. Else tell has the observers of the members know; the caller calls it without a mutex.
+func HandOn(members []holds.Hold, to []*Base, opts []redlatch.Option, streak cohort.Streak) (successors []holds.Hold, tell func()) {
 	next := make([]*owner, 0, len(members))
 	for _, member := range members {
 		h, ok := member.(*hold)
 		if !ok || !h.owner.tryLockSend() {
-			return nil
+			return nil, nil
 		}
 		defer h.owner.unlockSend()
 		successor := h.successorAmong(to, opts, streak)
 		if successor == nil {
-			return nil
+			return nil, nil
 		}
 		next = append(next, successor)
 	}
-	returned := false
-	defer raise.Unless(&returned, func() { declineAll(successors) }) // an observer of a member may panic
 	for i, member := range members {
 		successors = append(successors, member.(*hold).moveTo(next[i]))
 	}
 	now := time.Now()
-	for i, member := range members {
-		member.(*hold).finish(settings.Released, nil)
-		next[i].base.tell(next[i].set, successors[i].(*hold), now)
+	return successors, func() {
+		returned := false
+		defer raise.Unless(&returned, func() { declineAll(successors) }) // an observer of a member may panic
+		for i, member := range members {
+			member.(*hold).finish(context.Background(), settings.Released, nil)
+			successors[i].(*hold).tellOf(context.Background(), now)
+		}
+		returned = true
 	}
-	returned = true
-	return successors
 }
 
 // successorAmong is the owner that may follow that of h, for a call with opts on one of the bases; nil if none may. The caller has
@@ -142,7 +143,7 @@ func (h *hold) moveTo(successor *owner) *hold {
 	o.base.Session.Watchdog.Forget(&o.ticket)
 	successor.most, successor.streak = o.most, o.streak
 	given := successor.begin(time.Now(), o.ticket.TrustedUntil(), attemptReply{})
-	given.local = true
+	given.path = local
 	if lost != nil {
 		_ = successor.lose(lost.Reason, lost.Cause) // its composite hears of it
 	}

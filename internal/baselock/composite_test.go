@@ -20,11 +20,11 @@ func TestWhoseHeirHasLeftHoldsAsBefore(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		lost := 0
 		kind := Plain().HandingOver()
-		b := New(client, "lock", &kind, []redlatch.Option{redlatch.WithLinger(0), redlatch.WithObserver(func(e redlatch.Event) {
+		b := New(client, "lock", &kind, []redlatch.Option{redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			if e.Kind == redlatch.EventLost {
 				lost++
 			}
-		})})
+		}))})
 		hold, err := b.acquire(t.Context(), b.defaults, false)
 		require.NoError(t, err)
 		o := hold.owner

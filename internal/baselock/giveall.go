@@ -35,7 +35,7 @@ func UnlockAll(members []holds.Hold) (unlock func(ctx context.Context) (failures
 	return func(ctx context.Context) []error {
 		failures := releaseAll(ctx, all)
 		for i, h := range all {
-			h.finish(settings.Released, failures[i])
+			h.finish(ctx, settings.Released, failures[i])
 		}
 		return failures
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -25,11 +26,9 @@ type hold struct {
 	since  watchdog.Moment
 	limit  atomic.Pointer[limit] // nil while it lasts as long as its owner; see share.go
 
-	observer func(settings.Event) // nil: nobody is told; see tell.go
-
-	told  holds.Telling
-	group int32 // it counts with the holds of its owner that have the same; see join.go
-	local bool  // from a hold of this process, without a command
+	told  atomic.Pointer[observe.Hold] // nil: nobody was told of it; see tell.go
+	group int32                        // it counts with the holds of its owner that have the same; see join.go
+	path  path
 
 	// The rest is guarded by owner.mu.
 
@@ -48,7 +47,7 @@ func (h *hold) live() bool {
 }
 
 // Local tells whether the lock came from another hold of this process without a command.
-func (h *hold) Local() bool { return h.local }
+func (h *hold) Local() bool { return h.path == local }
 
 // Name and Client tell a test what is still held, and where.
 func (h *hold) Name() string { return h.owner.base.Name }
@@ -91,7 +90,7 @@ func (h *hold) Unlock(ctx context.Context) error {
 	if loss, lost := err.(*redlatch.LossError); lost {
 		err = o.forced(loss)
 	}
-	h.finish(settings.Released, err)
+	h.finish(ctx, settings.Released, err)
 	return err
 }
 
@@ -255,7 +254,7 @@ func (h *hold) Leave() {
 	h.ending.End(errs.Released)
 	if !lost {
 		o.adjust()
-		h.finish(settings.Left, nil)
+		h.finish(context.Background(), settings.Left, nil)
 	}
 }
 
@@ -277,7 +276,7 @@ func (h *hold) Forgotten(there *holds.Place) {
 	h.ending.End(&redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: "it was dropped without Unlock", At: time.Now()})
 	holds.Report(o.set.Logger, "redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
 		there, "lock", o.base.Name, "owner", o.id)
-	h.finish(settings.Forgotten, nil)
+	h.finish(context.Background(), settings.Forgotten, nil)
 }
 
 var _ holds.Hold = (*hold)(nil)

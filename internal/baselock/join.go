@@ -179,7 +179,7 @@ func (o *owner) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold, 
 	o.shared.Join()
 	o.live++
 	o.streak.Given++
-	h = &hold{owner: o, observer: set.Observe, since: watchdog.MomentOf(now), renewed: true, local: true, group: int32(o.streak.Given)}
+	h = &hold{owner: o, since: watchdog.MomentOf(now), renewed: true, path: local, group: int32(o.streak.Given)}
 	o.addLocked(h)
 	return h, false
 }

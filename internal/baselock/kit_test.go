@@ -118,11 +118,11 @@ func (k *kit) lock(opts ...redlatch.Option) *baselock.Base {
 func (k *kit) lockOf(kind *baselock.Kind, opts ...redlatch.Option) *baselock.Base {
 	return baselock.New(k.client, name, kind, append([]redlatch.Option{
 		redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
-		redlatch.WithObserver(func(e redlatch.Event) {
+		redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			k.mu.Lock()
 			defer k.mu.Unlock()
 			k.events = append(k.events, e)
-		}),
+		})),
 	}, opts...))
 }
 

@@ -83,7 +83,7 @@ func (o *owner) follow(to *owner) *hold {
 	successor.most, successor.streak = o.most, o.streak
 	o.lend(successor)
 	h := successor.begin(time.Now(), o.ticket.TrustedUntil(), o.tokensOfSuccessor())
-	h.local = true
+	h.path = local
 	return h
 }
 

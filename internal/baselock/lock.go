@@ -35,19 +35,20 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		set.Meet(b)
 		return nil, errMet
 	}
-	var start time.Time
-	if set.Observe != nil {
-		start = time.Now()
+	call := b.call(ctx, set)
+	defer call.Left()
+	if call != nil {
+		ctx = call.Context
 	}
 	ctx, cancel := set.Waiting(ctx, try)
 	defer cancel()
 	h, err := b.acquire(ctx, set, try || set.Once)
 	if err != nil {
 		err = set.Refused(b.explain(ctx, err), try)
-		b.observe(set, settings.Refused, "", start, err)
+		call.Refused(err)
 		return nil, err
 	}
-	b.tell(set, h, start)
+	h.tell(call)
 	return rootapi.Hold[*redlatch.Hold](h), nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -142,7 +143,7 @@ func (o *owner) begin(since, trusted time.Time, got attemptReply) *hold {
 	o.mu.Lock() // a guest is known before it holds, to whoever else has its host's context
 	o.token, o.spare = got.Token, got.Spare
 	o.renewing, o.live = o.set.Lease == 0, 1
-	o.first = hold{owner: o, observer: o.set.Observe, since: watchdog.MomentOf(since), renewed: o.renewing}
+	o.first = hold{owner: o, since: watchdog.MomentOf(since), renewed: o.renewing}
 	terms := o.termsLocked(trusted)
 	o.mu.Unlock()
 	o.announce()
@@ -229,6 +230,21 @@ func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], in
 // Log is where trouble with the renewal is told.
 func (o *owner) Log() *slog.Logger { return o.base.log(o.set) }
 
+// Renewed has the observers know of each hold that the renewal is for.
+func (o *owner) Renewed(sent time.Time, err error) {
+	var told []*observe.Hold
+	o.mu.Lock()
+	for h := range o.sharedLocked() {
+		if t := h.told.Load(); t != nil {
+			told = append(told, t)
+		}
+	}
+	o.mu.Unlock()
+	for _, t := range told {
+		t.Renewed(sent, err)
+	}
+}
+
 // Lost is called by the watchdog. When the last hold has just been given back it is told to no observer.
 func (o *owner) Lost(reason string, cause error) {
 	o.mu.Lock()
@@ -263,7 +279,7 @@ func (o *owner) lose(reason string, cause error) error {
 	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock", o.base.Name, "owner", o.id,
 		"reason", loss.Reason, "cause", loss.Cause, "forced", loss.Forced)
 	for _, h := range shared {
-		h.finish(settings.Lost, loss)
+		h.finish(context.Background(), settings.Lost, loss)
 	}
 	return loss
 }

@@ -33,7 +33,7 @@ func (p *promise) kept(streak *cohort.Streak, receipt delivery.Receipt, reply at
 		p.refused()
 		return
 	}
-	p.over = true
+	p.over, given.path = true, swapped
 	if !p.claim.Give(given, p.to.base.poll(p.to.set)) {
 		go given.decline()
 	}

@@ -85,7 +85,7 @@ func (o *owner) leaseWithin(at time.Time, lease time.Duration) time.Duration {
 
 // reentered hands out the hold of a re-entry that the server has confirmed.
 func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Duration, issued int64, group int32) (*hold, error) {
-	h := &hold{owner: o, observer: set.Observe, since: watchdog.MomentOf(sent), renewed: set.Lease == 0, group: group}
+	h := &hold{owner: o, since: watchdog.MomentOf(sent), renewed: set.Lease == 0, group: group}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {

@@ -301,11 +301,11 @@ func TestWhatAnObserverPanicsAtIsGivenBack(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, k *kit) {
 				b := k.lock(redlatch.WithWatchdogTimeout(time.Minute))
-				harmful := redlatch.WithObserver(func(e redlatch.Event) {
+				harmful := redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 					if e.Kind == redlatch.EventAcquired {
 						end()
 					}
-				})
+				}))
 				ask := func(ctx context.Context) {
 					over := make(chan any)
 					go func() {

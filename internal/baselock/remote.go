@@ -294,6 +294,7 @@ func (b *Base) give(p row.Message, claim cohort.Claim, since time.Time) {
 		return
 	}
 	given := o.begin(now, trusted, attemptReply{Token: p.Token}) // since may be long before the pass, and WithMaxHold counts from here
+	given.path = passed
 	if !claim.Give(given, cohort.Bound(-1, next.set.Poll)) {
 		go given.decline()
 	}

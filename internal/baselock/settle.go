@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
@@ -140,7 +141,9 @@ func (o *owner) settled(since time.Time, err error) {
 		session.Logger(o.set.Logger).Error("redlatch: what was in doubt could not be settled; the lock may stay taken until its lease is over, or until ForceUnlock",
 			"lock", o.base.Name, "owner", o.id, "error", outcome.Advise(err))
 	}
-	o.base.observe(o.set, settings.Settled, o.id, since, err)
+	observe.Happened(context.Background(), o.set, settings.Event{
+		Kind: settings.Settled, Primitive: o.base.Kind.Noun, Name: o.base.Name, Owner: o.id, Duration: time.Since(since), Err: err,
+	})
 }
 
 func (o *owner) settleOnce() error {

@@ -1,6 +1,7 @@
 package baselock
 
 import (
+	"context"
 	"iter"
 	"time"
 
@@ -195,7 +196,7 @@ func (h *hold) overdue(reason string) {
 	h.ending.End(loss)
 	switch {
 	case promised:
-		h.finish(settings.Lost, loss)
+		h.finish(context.Background(), settings.Lost, loss)
 		o.adjust()
 	case clock.Now().Before(o.ticket.TrustedUntil()): // the server would keep it for longer
 		_ = o.lose(reason, nil)

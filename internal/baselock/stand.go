@@ -221,7 +221,9 @@ func (s *stand) take(handed *fairqueue.HandedTo) (*hold, error) {
 	}
 	o.streak = o.base.begins(cohort.Streak{Began: now, News: since, Blur: cohort.Blurred})
 	s.waiter.Serve(time.Now().Add(untilEnd(o.set.FirstLease(), o.set.Poll)), handed.Row[1:])
-	return o.begin(now, trusted, attemptReply{}), nil
+	h := o.begin(now, trusted, attemptReply{})
+	h.path = passed
+	return h, nil
 }
 
 // hear is for a message on the waiter's own channel: that the lock may be free.

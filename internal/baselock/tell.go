@@ -1,47 +1,62 @@
 package baselock
 
 import (
-	"errors"
+	"context"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// tell has the observer know of h. If the observer panics no caller ever gets h, so h is given back. If h was lost before its
-// acquisition was told, the loss is told after it.
-func (b *Base) tell(set *settings.Settings, h *hold, start time.Time) {
-	if set.Observe == nil {
+// A path is how a hold came to its call.
+type path uint8
+
+const (
+	asked   path = iota // Redis has granted it to a question
+	local               // from a hold of this process, without a command
+	swapped             // from a hold of this process, by a command
+	passed              // a release has passed it on, by a message
+)
+
+func (p path) String() string {
+	return [...]string{asked: settings.Fresh, local: settings.Local, swapped: settings.Local, passed: settings.Remote}[p]
+}
+
+// call tells the observer that a call begins to wait, and is nil if nobody listens.
+func (b *Base) call(ctx context.Context, set *settings.Settings) *observe.Call {
+	return observe.Begin(ctx, set, b.Kind.Noun, b.Name, 0)
+}
+
+// tellOf is tell for a hold that no call of its own lock has waited for: it was acquired or handed on together with others, by what
+// began at start.
+func (h *hold) tellOf(ctx context.Context, start time.Time) {
+	call := h.owner.base.call(ctx, h.owner.set)
+	call.Since(start)
+	h.tell(call)
+}
+
+// tell has the observer know that the call has acquired h. If the observer panics no caller ever gets h, so h is given back. If
+// h was lost before its acquisition was told, the loss is told after it.
+func (h *hold) tell(call *observe.Call) {
+	if call == nil {
 		return
 	}
-	o := h.owner
 	returned := false
 	defer raise.Unless(&returned, h.decline)
-	h.observe(settings.Acquired, start, nil)
+	call.Acquired(settings.Event{Owner: h.owner.id, Token: h.Token(), Reentry: h != &h.owner.first && h.path != local, Path: h.path.String()})
 	returned = true
-	h.told.Acquired()
+	h.told.Store(call.Hold())
+	o := h.owner
 	o.mu.Lock()
 	lost := h.lostLocked()
 	o.mu.Unlock()
 	if lost != nil {
-		h.finish(settings.Lost, lost)
+		h.finish(context.Background(), settings.Lost, lost)
 	}
 }
 
 // finish has the observer know of the end of h, once. An error that says that h was lost makes it a loss.
-func (h *hold) finish(kind int, err error) {
-	if !h.told.End() {
-		return
-	}
-	if errors.Is(err, errs.Lost) {
-		kind = settings.Lost
-	}
-	h.observe(kind, h.since.Time(), err)
-}
-
-func (h *hold) observe(kind int, since time.Time, err error) {
-	o := h.owner
-	h.observer(settings.Event{Kind: kind, Primitive: o.base.Kind.Noun, Name: o.base.Name, Owner: o.id, Reentry: h != &o.first && !h.local,
-		Duration: time.Since(since), Err: err})
+func (h *hold) finish(ctx context.Context, kind int, err error) {
+	h.told.Load().End(ctx, kind, h.since.Time(), err)
 }

@@ -73,8 +73,8 @@ func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool
 		}
 	}
 	if err == nil {
-		for i, h := range got {
-			bases[i].tell(owners[i].set, h.(*hold), start)
+		for _, h := range got {
+			h.(*hold).tellOf(ctx, start)
 		}
 	}
 	returned = true

@@ -143,12 +143,6 @@ func (c *Counter) broken(err error) error {
 	return fmt.Errorf("redlatch: %s %q: %w", c.noun, c.Name, outcome.Advise(err))
 }
 
-func (c *Counter) observe(set *settings.Settings, kind int, owner string, d time.Duration, err error) {
-	if set.Observe != nil {
-		set.Observe(settings.Event{Kind: kind, Primitive: c.noun, Name: c.Name, Owner: owner, Duration: d, Err: err})
-	}
-}
-
 // Ask reads something for a query.
 func Ask[R any](ctx context.Context, c *Counter, cmd func(key string) scripts.Command[R]) (reply R, err error) {
 	if c.invalid != nil {

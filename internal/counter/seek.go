@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
@@ -25,8 +26,11 @@ type Seeker interface {
 	// out to have been dropped need not be given back here.
 	Abandon()
 
-	// Owner is how the events call what the seeker has got; empty where that has no identity.
+	// Owner is how the events call what the seeker has got; empty where that has no identity. The program may know it from now on.
 	Owner() string
+
+	// Told gives the seeker what tells the observer of the end of what the seeker has got.
+	Told(of *observe.Hold)
 
 	// Receive takes, on the seeker's goroutine, what has moved to it; see Goods.
 	Receive(gift any)
@@ -91,8 +95,8 @@ func tell(try Attempt, i int, receipt delivery.Receipt) error {
 
 var errLate = errors.New("there was an outage")
 
-// seek waits in line. got is what was granted before, found what that says; nil if nothing was asked.
-func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker, got lane.Granted, found error) (lane.Granted, error) {
+// seek waits in line, and answers what was granted last, and whether the permits have moved within the process. got is what was granted before, found what that says; nil if nothing was asked.
+func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker, got lane.Granted, found error) (latest lane.Granted, hasMoved bool, err error) {
 	line, part := c.join(ctx, c.line, set.Poll)
 	defer part()
 	w := &waiter{counter: c, set: set, seeker: s, n: n, line: line}
@@ -101,20 +105,21 @@ func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s S
 	if found != nil {
 		line.Note(found)
 	}
-	err := line.WaitFor(ctx, set.Poll, &w.offer, w.ask)
+	err = line.WaitFor(ctx, set.Poll, &w.offer, w.ask)
 	if err != nil {
 		if w.short.Load() || n > 1 { // and there may be enough for those behind it, who want less
 			line.Wake()
 		}
-		return *w.last.Load(), unanswered(ctx, err, line.Found())
+		return *w.last.Load(), false, unanswered(ctx, err, line.Found())
 	}
 	switch given := w.offer.Grant.(type) {
 	case share:
-		return got, tell(given.attempt, given.i, given.receipt)
+		return got, false, tell(given.attempt, given.i, given.receipt)
 	case moved:
 		s.Receive(given.gift)
+		return got, true, nil
 	}
-	return got, nil
+	return got, false, nil
 }
 
 // ask is the attempt of the head.

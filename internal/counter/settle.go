@@ -68,7 +68,7 @@ func (c *Counter) settleUntil(end time.Time, attempt func(ctx context.Context) e
 				"back may stay taken: Inspect shows what is there", "error", outcome.Advise(err))
 		}
 		over()
-		c.observe(c.defaults, settings.Settled, "", time.Since(start), err)
+		c.happened(context.Background(), settings.Event{Kind: settings.Settled, Duration: time.Since(start), Err: err})
 	}
 	again()
 }

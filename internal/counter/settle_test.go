@@ -3,6 +3,7 @@ package counter_test
 import (
 	"context"
 	"errors"
+	"github.com/redlatch/redlatch/internal/observe"
 	"log/slog"
 	"net"
 	"sync"
@@ -92,13 +93,13 @@ func inLab(t *testing.T, test func(l *lab), opts ...redlatch.Option) {
 		l.counter = counter.New(client, "c", "counter", keys.SemaphoreChannel, 0, append([]redlatch.Option{
 			redlatch.WithLinger(0), redlatch.WithOutage(time.Second), redlatch.WithReleaseTimeout(time.Second),
 			redlatch.WithLogger(slog.New(slog.NewTextHandler(&l.log, nil))),
-			redlatch.WithObserver(func(e redlatch.Event) {
+			redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 				if e.Kind == redlatch.EventSettled {
 					l.mu.Lock()
 					l.settled = append(l.settled, e)
 					l.mu.Unlock()
 				}
-			}),
+			})),
 		}, opts...))
 		test(l)
 		synctest.Wait()
@@ -138,6 +139,7 @@ func (s *seeker) Begin(behind []counter.Seeker) counter.Attempt {
 
 func (s *seeker) Abandon()                  {}
 func (s *seeker) Owner() string             { return "" }
+func (s *seeker) Told(*observe.Hold)        {}
 func (s *seeker) Receive(any)               {}
 func (s *seeker) Asks() int                 { return len(s.wants) }
 func (s *seeker) Unstored() bool            { return false }

@@ -9,14 +9,17 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/raise"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // Try asks once for n, with the settings of the call. It does not overtake the calls of this process that wait already.
 func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
-	start := time.Now()
+	return c.told(ctx, set, n, s, func(ctx context.Context) (bool, error) { return false, c.try(ctx, set, n, s) })
+}
+
+func (c *Counter) try(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
 	taken, waited, err := false, false, ctx.Err()
 	var got lane.Granted
 	if err == nil && c.Session.Waiters(c.line) > 0 {
@@ -33,7 +36,7 @@ func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Se
 	case !taken:
 		err = fmt.Errorf("%w: %s %q %s", errs.NotAcquired, c.noun, c.Name, short(got, n))
 	}
-	return c.tell(set, start, s, err)
+	return err
 }
 
 // tooFew is what an attempt has found out that was not served.
@@ -41,15 +44,21 @@ const tooFew = errs.Refusal("has too few permits left")
 
 // Acquire waits until the seeker has got the n that it wants.
 func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
-	if set.Once {
-		return set.Refused(c.Try(ctx, set, n, s), false)
-	}
-	start := time.Now()
+	return c.told(ctx, set, n, s, func(ctx context.Context) (bool, error) {
+		if set.Once {
+			return false, set.Refused(c.try(ctx, set, n, s), false)
+		}
+		return c.await(ctx, set, n, s)
+	})
+}
+
+// await is Acquire, and answers whether the permits have moved within the process.
+func (c *Counter) await(ctx context.Context, set *settings.Settings, n int64, s Seeker) (moved bool, err error) {
 	ctx, cancel := set.Waiting(ctx, false)
 	defer cancel()
-	got, err := c.acquire(ctx, set, n, s)
+	got, moved, err := c.acquire(ctx, set, n, s)
 	for errors.Is(err, errLate) {
-		got, err = c.acquire(ctx, set, n, s)
+		got, moved, err = c.acquire(ctx, set, n, s)
 	}
 	if err != nil {
 		if u := new(errs.Unanswered); errors.As(err, &u) && u.Found == tooFew && got.Short != lane.Unknown {
@@ -57,7 +66,7 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, 
 		}
 		err = c.explain(ctx, err)
 	}
-	return c.tell(set, start, s, err)
+	return moved, err
 }
 
 // short is a clause that says why a seeker that wants n was not served.
@@ -73,30 +82,14 @@ func short(got lane.Granted, n int64) string {
 	return fmt.Sprintf("has fewer than %d permits left", n)
 }
 
-// tell tells the observer how an acquisition has ended. If it panics the program never learns that it has permits.
-func (c *Counter) tell(set *settings.Settings, start time.Time, s Seeker, err error) error {
-	if err != nil {
-		c.observe(set, settings.Refused, "", time.Since(start), err)
-		return err
-	}
-	if set.Observe == nil {
-		return nil
-	}
-	returned := false
-	defer raise.Unless(&returned, s.Abandon)
-	c.observe(set, settings.Acquired, s.Owner(), time.Since(start), nil)
-	returned = true
-	return nil
-}
-
 // acquire answers with an error what was granted last.
-func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker) (got lane.Granted, err error) {
+func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker) (got lane.Granted, moved bool, err error) {
 	if c.Session.Waiters(c.line) > 0 {
 		return c.seek(ctx, set, n, s, got, nil)
 	}
 	got, taken, err := c.once(ctx, s, set.OutageFor(false))
 	if taken || err != nil {
-		return got, err
+		return got, false, err
 	}
 	return c.seek(ctx, set, n, s, got, tooFew)
 }
@@ -126,6 +119,22 @@ func (o *opening) Unwrap() error { return o.error }
 
 // Await waits until look finds it open; everybody who waits in the same round is released by one answer.
 func (c *Counter) Await(ctx context.Context, set *settings.Settings, look func(ctx context.Context) (Sight, error)) error {
+	call := observe.Begin(ctx, set, c.noun, c.Name, 0)
+	defer call.Left()
+	if call != nil {
+		ctx = call.Context
+	}
+	err := c.open(ctx, set, look)
+	if err != nil {
+		call.Refused(err)
+		return err
+	}
+	call.Opened()
+	return nil
+}
+
+// open is Await where nobody listens.
+func (c *Counter) open(ctx context.Context, set *settings.Settings, look func(ctx context.Context) (Sight, error)) error {
 	ctx, cancel := set.Waiting(ctx, false)
 	defer cancel()
 	outage := set.OutageFor(set.Once)

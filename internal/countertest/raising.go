@@ -32,11 +32,11 @@ func carriedThrough(l *lab) {
 	proxy := faultproxy.New(l, srv.Addr)
 	client := srv.Client(l, func(o *redis.Options) { o.Addr, o.ReadTimeout, o.PoolSize = proxy.Addr(), time.Second, 64 })
 	var settled atomic.Int64
-	c := l.counter(client, redlatch.WithReleaseTimeout(500*time.Millisecond), redlatch.WithObserver(func(e redlatch.Event) {
+	c := l.counter(client, redlatch.WithReleaseTimeout(500*time.Millisecond), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 		if e.Kind == redlatch.EventSettled {
 			settled.Add(1)
 		}
-	}))
+	})))
 	_, err := c.Look(l.Context()) // a connection is there
 	require.NoError(l, err)
 	copies := proxy.On(faultproxy.OnKey(l.name), 0, faultproxy.Delay(0))

@@ -4,7 +4,6 @@ package holds
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 )
 
@@ -32,18 +31,3 @@ type Composite interface {
 	// that is over has none.
 	Members() []Hold
 }
-
-// A Telling is how far the observer of a hold knows of it. The observer is told of each hold twice: that it was acquired,
-// and how it ended. Of the ends that come together, when a lost hold is unlocked for example, it is told the first.
-type Telling struct{ stage atomic.Int32 }
-
-const (
-	acquired = 1 + iota // and 0 before that
-	ended
-)
-
-// Acquired notes that the observer has been told of the acquisition.
-func (t *Telling) Acquired() { t.stage.Store(acquired) }
-
-// End reports whether the observer is to be told of the end, and notes that it has been.
-func (t *Telling) End() bool { return t.stage.CompareAndSwap(acquired, ended) }

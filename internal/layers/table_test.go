@@ -68,10 +68,12 @@ var table = map[string][]string{
 	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/rootapi"},
 
 	// The kit for the tests of users, which is for _test.go files as the packages of support are, but may not link what those link.
-	"redlatchtest": all(front, hidden, []string{"internal/holds", "internal/keys", "internal/settings", "internal/proxy", "internal/servers"}),
+	"redlatchtest": all(front, hidden, []string{"internal/holds", "internal/observe", "internal/keys", "internal/settings", "internal/proxy", "internal/servers"}),
 
-	"internal/baselock": all(leaves, edge, front, hidden, scripts("rlock", "fairlock", "rwlock")),
-	"internal/counter":  all(leaves, edge, front, hidden),
+	"internal/observe": all(front, []string{"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/watchdog"}),
+
+	"internal/baselock": all(leaves, edge, front, hidden, []string{"internal/observe"}, scripts("rlock", "fairlock", "rwlock")),
+	"internal/counter":  all(leaves, edge, front, hidden, []string{"internal/observe"}),
 
 	"rlock":           primitive(),
 	"fairlock":        primitive("fairlock"),
@@ -83,7 +85,7 @@ var table = map[string][]string{
 	"countdownlatch":  primitive("countdownlatch"),
 
 	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/clock", "internal/watchdog",
-		"internal/baselock", "internal/rootapi", "."},
+		"internal/observe", "internal/baselock", "internal/rootapi", "."},
 	"multilock": all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":   all(primitive(), []string{"internal/quorum"}),
 
@@ -116,7 +118,7 @@ func init() {
 
 // primitive is what a primitive may import: everything below, and its own scripts.
 func primitive(ownScripts ...string) []string {
-	return all(leaves, edge, front, hidden, bases, scripts(append(ownScripts, "rlock")...))
+	return all(leaves, edge, front, hidden, []string{"internal/observe"}, bases, scripts(append(ownScripts, "rlock")...))
 }
 
 func scripts(names ...string) (folders []string) {

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,20 +12,22 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// A recorder is an observer that keeps what it is told.
+// A recorder is an observer that keeps what it is told of ends, of waits and of holds.
 type recorder struct {
 	mu     sync.Mutex
 	events []redlatch.Event
 }
 
 func (r *recorder) option() redlatch.Option {
-	return redlatch.WithObserver(r.see)
+	return redlatch.WithObserver(redlatch.ObserverFunc(r.see))
 }
 
-func (r *recorder) see(e redlatch.Event) {
+func (r *recorder) see(_ context.Context, e redlatch.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.events = append(r.events, e)
+	if e.Kind != redlatch.EventWaiting && e.Kind != redlatch.EventRenewed {
+		r.events = append(r.events, e)
+	}
 }
 
 func (r *recorder) all() []redlatch.Event {
@@ -49,12 +52,60 @@ type gauge struct {
 	mu    sync.Mutex
 	holds map[string]int // by owner: of composites, which have none, all together
 	first int            // those that are no re-entries
+	waits int            // those that have begun and not ended
 	wrong []string
 }
 
-func (g *gauge) option() redlatch.Option { return redlatch.WithObserver(g.see) }
+func (g *gauge) option() redlatch.Option { return redlatch.WithObserver(g) }
 
-func (g *gauge) see(e redlatch.Event) {
+// A waiting is what a gauge puts into the context of a call, where the end of the call has to find it.
+type waiting struct{ ended bool }
+
+type waitingKey struct{}
+
+// WaitStart counts the call.
+func (g *gauge) WaitStart(ctx context.Context, e redlatch.Event) context.Context {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waits++
+	if e.Kind != redlatch.EventWaiting {
+		g.wrong = append(g.wrong, fmt.Sprintf("%v is told as the beginning of a wait", e.Kind))
+	}
+	return context.WithValue(ctx, waitingKey{}, &waiting{})
+}
+
+// WaitEnd finds the call that WaitStart has counted.
+func (g *gauge) WaitEnd(ctx context.Context, e redlatch.Event) {
+	g.mu.Lock()
+	w, _ := ctx.Value(waitingKey{}).(*waiting)
+	switch {
+	case w == nil || w.ended:
+		g.wrong = append(g.wrong, fmt.Sprintf("%v ends no wait that has begun, or one that has ended", e.Kind))
+	default:
+		w.ended = true
+		g.waits--
+	}
+	if (e.Kind == redlatch.EventAcquired) != (e.Outcome == redlatch.OutcomeAcquired || e.Outcome == redlatch.OutcomeReentered) || e.Outcome == "" {
+		g.wrong = append(g.wrong, fmt.Sprintf("%v has the outcome %q", e.Kind, e.Outcome))
+	}
+	if (e.Kind == redlatch.EventAcquired) != (e.Path != "") || e.Reentry != (e.Outcome == redlatch.OutcomeReentered) {
+		g.wrong = append(g.wrong, fmt.Sprintf("%v with the outcome %q has the path %q", e.Kind, e.Outcome, e.Path))
+	}
+	g.mu.Unlock()
+	g.see(ctx, e)
+}
+
+// Observe counts the ends of holds.
+func (g *gauge) Observe(ctx context.Context, e redlatch.Event) {
+	if (e.Kind == redlatch.EventLost) != (e.Reason != "") {
+		g.mu.Lock()
+		g.wrong = append(g.wrong, fmt.Sprintf("%v has the reason %q", e.Kind, e.Reason))
+		g.mu.Unlock()
+	}
+	g.see(ctx, e)
+}
+
+func (g *gauge) see(_ context.Context, e redlatch.Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	change := 0
@@ -84,10 +135,10 @@ func (g *gauge) see(e redlatch.Event) {
 // check requires that every acquisition was followed by one end.
 func (g *gauge) check(l *lab) {
 	l.Helper()
-	l.eventually("the observer is told of the end of every hold", func() bool {
+	l.eventually("the observer is told of the end of every wait and hold", func() bool {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return len(g.holds) == 0 && g.first == 0
+		return len(g.holds) == 0 && g.first == 0 && g.waits == 0
 	})
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -134,7 +185,7 @@ var eventCases = []trial{
 			seen recorder
 			g    gauge
 		)
-		lock := l.lock(redlatch.WithObserver(func(e redlatch.Event) { seen.see(e); g.see(e) }))
+		lock := l.lock(redlatch.WithObserver(redlatch.ObserverFunc(func(ctx context.Context, e redlatch.Event) { seen.see(ctx, e); g.see(ctx, e) })))
 		outer := l.take(lock, l.ctx)
 		inner := l.take(lock, outer.Context(l.ctx))
 		given := l.take(lock, inner.Context(l.ctx))

@@ -31,7 +31,7 @@ var forgetCases = []trial{
 		})
 	}},
 	{"a hold is given back when the observer that is told of it panics", nil, func(l *lab) {
-		lock := l.lock(redlatch.WithObserver(func(redlatch.Event) { panic("observer") }))
+		lock := l.lock(redlatch.WithObserver(redlatch.ObserverFunc(func(context.Context, redlatch.Event) { panic("observer") })))
 		require.PanicsWithValue(l, "observer", func() { _, _ = lock.Lock(l.ctx) })
 		require.Empty(l, l.left(l.name))
 		l.isFree(l.stranger())
@@ -78,11 +78,11 @@ var forgetCases = []trial{
 func (l *lab) forgetful(watchdog time.Duration) (<-chan redlatch.Event, redlatch.Locker) {
 	events := make(chan redlatch.Event, 100)
 	return events, l.lock(redlatch.WithWatchdogTimeout(watchdog), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
-		redlatch.WithObserver(func(e redlatch.Event) {
+		redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			if e.Kind == redlatch.EventForgotten {
 				events <- e
 			}
-		}))
+		})))
 }
 
 //go:noinline

@@ -8,8 +8,8 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/rootapi"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // A Call is one Lock or TryLock of a composite.
@@ -22,18 +22,22 @@ type Call struct {
 
 // Take has acquire make the hold, within the time of WithWait, and has the observer know what came of it.
 func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Context) (*Hold, error)) (*redlatch.Hold, error) {
-	start, set := time.Now(), c.Terms.Set
+	set := c.Terms.Set
+	call := observe.Begin(ctx, set, c.Terms.Noun, c.Terms.Name, 0)
+	defer call.Left()
+
+	if call != nil {
+		ctx = call.Context
+	}
 	within, cancel := set.Waiting(ctx, try)
 	defer cancel()
 	inner, err := acquire(within)
 	if err != nil {
 		err = set.Refused(err, try)
-		if set.Observe != nil {
-			set.Observe(settings.Event{Kind: settings.Refused, Primitive: c.Terms.Noun, Name: c.Terms.Name, Duration: time.Since(start), Err: err})
-		}
+		call.Refused(err)
 		return nil, err
 	}
-	inner.Tell(ctx, start)
+	inner.tell(ctx, call)
 	return rootapi.Hold[*redlatch.Hold](inner), nil
 }
 
@@ -56,15 +60,15 @@ func (c *Call) Request(held bool) *cohort.Request {
 func (c *Call) Poll() time.Duration { return cohort.Bound(-1, c.Terms.Set.Poll) }
 
 // takeOver has the call hold what members are, those of another hold of this process. It answers nothing, and members stay as
-// they are, where that is impossible. The news of each of them has to be fresh in streak.
-func (c *Call) takeOver(members []Member, streak cohort.Streak) []Member {
-	of := baselock.HandOn(Holds(members), c.Bases, c.Opts, streak)
+// they are, where that is impossible. The news of each of them has to be fresh in streak. tell: see [baselock.HandOn].
+func (c *Call) takeOver(members []Member, streak cohort.Streak) (successors []Member, tell func()) {
+	of, tell := baselock.HandOn(Holds(members), c.Bases, c.Opts, streak)
 	if of == nil {
-		return nil
+		return nil, nil
 	}
-	successors := slices.Clone(members)
+	successors = slices.Clone(members)
 	for i, h := range of {
 		successors[i].Hold = h
 	}
-	return successors
+	return successors, tell
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -15,6 +16,7 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -57,13 +59,12 @@ type Hold struct {
 	terms  Terms
 	since  time.Time
 	ending holds.Ending
-	inner  bool // a re-entry; see tell.go
 
 	streak *streak       // nil: it is not handed on; see streak.go
 	holder cohort.Holder // in that case
 	local  bool          // from a hold of this process, without a command
 
-	told    holds.Telling
+	told    atomic.Pointer[observe.Hold] // nil: nobody was told of it; see tell.go
 	mu      sync.Mutex
 	members []Member
 	over    int                 // how many of them have ended by themselves

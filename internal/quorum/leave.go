@@ -35,7 +35,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 		// Else every member is found to be held: the limit of a re-entry has ended this hold, and no lock was lost.
 		err = lost
 	}
-	h.finish(settings.Released, err)
+	h.finish(ctx, settings.Released, err)
 	return err
 }
 
@@ -95,7 +95,7 @@ func (h *Hold) Leave() {
 	}
 	h.free()
 	if !lost {
-		h.finish(settings.Left, nil)
+		h.finish(context.Background(), settings.Left, nil)
 	}
 }
 
@@ -116,7 +116,7 @@ func (h *Hold) Forgotten(there *holds.Place) {
 		m.Forgotten(there)
 	}
 	h.free()
-	h.finish(settings.Forgotten, nil)
+	h.finish(context.Background(), settings.Forgotten, nil)
 }
 
 // Decline gives back a hold that nobody takes.

@@ -63,7 +63,7 @@ func (h *Hold) loseLocked(reason string, cause error) error {
 	if logger := h.terms.Set.Logger; logger != nil {
 		logger.Warn("redlatch: lock lost", "lock", h.terms.Name, "reason", loss.Reason, "cause", loss.Cause)
 	}
-	h.finish(settings.Lost, loss)
+	h.finish(context.Background(), settings.Lost, loss)
 	return loss
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/quorum"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -67,18 +68,22 @@ func members(trust ...time.Duration) (fakes []*fake, all []quorum.Member) {
 	return fakes, all
 }
 
-func hold(need int, slack time.Duration, all []quorum.Member) (*quorum.Hold, *[]settings.Event) {
-	var seen []settings.Event
+func hold(need int, slack time.Duration, all []quorum.Member) (*quorum.Hold, *[]redlatch.Event) {
+	var seen []redlatch.Event
 	set := settings.Defaults()
 	var mu sync.Mutex
 	set.Logger = slog.New(slog.DiscardHandler)
-	set.Observe = func(e settings.Event) {
+	rootapi.Change(redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, e)
-	}
-	h := quorum.New(quorum.Terms{Noun: "composite", Name: "c", Need: need, Slack: slack, Set: &set}, time.Now(), all)
-	h.Tell(context.Background(), time.Now())
+	})), &set)
+	call := quorum.Call{Terms: quorum.Terms{Noun: "composite", Name: "c", Need: need, Slack: slack, Set: &set}}
+	var h *quorum.Hold
+	_, _ = call.Take(context.Background(), false, func(context.Context) (*quorum.Hold, error) {
+		h = quorum.New(call.Terms, time.Now(), all)
+		return h, nil
+	})
 	mu.Lock()
 	defer mu.Unlock()
 	seen = nil // of its acquisition
@@ -117,7 +122,7 @@ func TestWithSlackTheHoldEndsItselfAtTheEndOfItsTrust(t *testing.T) {
 		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
 		synctest.Wait()
 		require.Len(t, *seen, 1, "that it is unlocked then is no news")
-		require.Equal(t, settings.Lost, (*seen)[0].Kind)
+		require.Equal(t, redlatch.EventLost, (*seen)[0].Kind)
 	})
 }
 
@@ -212,7 +217,7 @@ func TestUnlockJoinsEveryFailureAndTellsALossFromDoubt(t *testing.T) {
 		h, seen := hold(3, 0, all)
 		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
 		require.Len(t, *seen, 1)
-		require.Equal(t, settings.Lost, (*seen)[0].Kind)
+		require.Equal(t, redlatch.EventLost, (*seen)[0].Kind)
 	})
 }
 
@@ -270,7 +275,7 @@ func TestAForgottenHoldLetsItsMembersEnd(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		require.Len(t, *seen, 1)
-		require.Equal(t, settings.Forgotten, (*seen)[0].Kind)
+		require.Equal(t, redlatch.EventForgotten, (*seen)[0].Kind)
 	})
 }
 

@@ -59,20 +59,31 @@ func (h *Hold) Streak() *cohort.Streak { return &h.streak.cohort.Streak }
 
 // HandOn has the waiter next hold the members. h is retired.
 func (h *Hold) HandOn(_ *cohort.Cohort, next any) (given any, poll time.Duration) {
-	s, to := h.streak, next.(*Call)
+	to := next.(*Call)
+	successor, tell := h.moveTo(to)
+	if successor == nil {
+		return nil, 0
+	}
+	tell()
+	return successor, to.Poll()
+}
+
+// moveTo makes the hold of the call to, by which that has what h is made of. It is nil where that is impossible.
+func (h *Hold) moveTo(to *Call) (successor *Hold, tell func()) {
+	s := h.streak
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.mu.Lock()
 	members := slices.Clone(h.members)
 	h.mu.Unlock()
-	successors := to.takeOver(members, s.cohort.Streak)
+	successors, tell := to.takeOver(members, s.cohort.Streak)
 	if successors == nil {
-		return nil, 0
+		return nil, nil
 	}
 	s.current = &Hold{terms: to.Terms, since: time.Now(), members: successors, streak: s, local: true}
 	s.current.terms.Late = h.terms.Late
 	s.current.begin()
-	return s.current, to.Poll()
+	return s.current, tell
 }
 
 // Missed has the members be given back by the hold that they have come to.

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,6 +20,10 @@ type Renewer interface {
 	Renewal(tickets []*watchdog.Ticket) (cmd scripts.Command[[]bool], n int)
 	// Log is where trouble with the renewal is told, with the name of what is held.
 	Log() *slog.Logger
+
+	// Renewed is told each time that a renewal which was sent then was answered, with nil, or has failed. It may come when nothing
+	// is held any more.
+	Renewed(sent time.Time, err error)
 }
 
 // BatchOf is the batch of a key that is renewed by scripts of a kind. It does not ask the network: what is held was
@@ -43,6 +48,19 @@ func (s *Session) BatchOf(kind, key string) watchdog.Batch {
 // more, or has only some of the names in a slot that moves, which are then renewed one by one. A plain client may have the
 // single address of a cluster, as of a serverless one or a proxy. Each script that is sent again has keys of one slot.
 func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(script int, alive []bool, err error)) {
+	sent := time.Now()
+	s.renewAll(ctx, due, func(script int, alive []bool, err error) {
+		answer(script, alive, err)
+		for i, t := range due[script].Tickets {
+			if err != nil || alive[i] {
+				t.Owner().(Renewer).Renewed(sent, err)
+			}
+		}
+	})
+}
+
+// renewAll is renew without a word to the owners.
+func (s *Session) renewAll(ctx context.Context, due []watchdog.Script, answer func(script int, alive []bool, err error)) {
 	var server dispatch.Client = s.Client
 	if master, ok := due[0].Batch.Server.(*redis.Client); ok {
 		server = master

@@ -120,7 +120,8 @@ type Settings struct {
 	ClockTokens     bool                     // of a fenced lock: none is below the server's time in microseconds
 	Map             func(name string) string // nil: identity
 	Logger          *slog.Logger             // nil: silent
-	Observe         func(Event)              // nil: nobody listens
+	Observer        Observer                 // nil: the default one; see [Settings.Listener]
+	Unobserved      bool                     // not even the default one is told
 	Meet            func(base any)           // nil; else a composite wants to know what the lock stands on, and takes nothing
 
 	given Option
@@ -134,28 +135,6 @@ type BackOffPolicy struct {
 	Initial, Max time.Duration
 	Constant     bool
 	Func         func(n int64) time.Duration // nil, or the program's own strategy, which counts instead
-}
-
-// The kinds of Event.
-const (
-	Acquired = iota + 1
-	Refused
-	Released
-	Lost
-	Forgotten
-	Left
-	Settled
-)
-
-// An Event is what an observer is told; the root package has the documented form of it.
-type Event struct {
-	Kind      int
-	Primitive string
-	Name      string
-	Owner     string
-	Reentry   bool
-	Duration  time.Duration
-	Err       error
 }
 
 // Defaults are the settings before any option.

@@ -145,11 +145,11 @@ func TestTenThousandHoldsCostAHundredCommandsPerPeriodAndNoGoroutine(t *testing.
 	holds := make([]*redlatch.Hold, n)
 	take := func(i int) (err error) {
 		holds[i], err = rlock.New(rdb, fmt.Sprint("held", i), redlatch.WithWatchdogTimeout(timeout),
-			redlatch.WithObserver(func(e redlatch.Event) {
+			redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 				if e.Kind == redlatch.EventLost {
 					lost.Add(1)
 				}
-			})).Lock(t.Context())
+			}))).Lock(t.Context())
 		return err
 	}
 	among(t, 16, take)

@@ -1,6 +1,7 @@
 package suite_test
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -68,11 +69,11 @@ func TestOnAClusterWithClassicChannelsNoPassIsLost(t *testing.T) {
 		held = map[string]bool{}
 	)
 	for range 3 {
-		lock := rlock.New(cluster.Client(t), "lock", redlatch.WithShardedPubSub(false), redlatch.WithObserver(func(e redlatch.Event) {
+		lock := rlock.New(cluster.Client(t), "lock", redlatch.WithShardedPubSub(false), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			held[e.Owner] = true
-		}))
+		})))
 		c.work(t, lock, 2, 60)
 	}
 	c.wg.Wait()

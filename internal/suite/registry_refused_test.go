@@ -73,11 +73,11 @@ func TestARefusalIsLoggedOnceAndSilencesReports(t *testing.T) {
 				var log bytes.Buffer
 				var lost atomic.Int64
 				hold := acquired(t, rlock.New(client, "lock", redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
-					redlatch.WithObserver(func(e redlatch.Event) {
+					redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 						if e.Kind == redlatch.EventLost {
 							lost.Add(1)
 						}
-					})))
+					}))))
 				time.Sleep(time.Hour - time.Minute)
 				require.InDelta(t, test.hour, hook.sent.Load(), float64(test.hour)/20)
 				require.Equal(t, test.lines, strings.Count(log.String(), "\n"), log.String())

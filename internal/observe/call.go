@@ -1,0 +1,105 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// A Call is one call that waits for something.
+type Call struct {
+	Context context.Context // what the observer has made of the caller's
+
+	observer settings.Observer
+	logger   *slog.Logger
+	event    settings.Event // what its events have in common
+	start    time.Time
+	ended    bool
+}
+
+// Begin tells the observer that a call begins to wait, for so many permits of a semaphore. It returns nil if nobody listens.
+func Begin(ctx context.Context, set *settings.Settings, primitive, name string, permits int64) *Call {
+	observer := set.Listener()
+	if observer == nil {
+		return nil
+	}
+	return begin(ctx, observer, set.Logger, settings.Event{Primitive: primitive, Name: name, Permits: permits})
+}
+
+func begin(ctx context.Context, observer settings.Observer, logger *slog.Logger, e settings.Event) *Call {
+	c := &Call{observer: observer, logger: logger, event: e, start: time.Now()}
+	e.Kind = settings.Waiting
+	c.Context = observer.WaitStart(ctx, e)
+	return c
+}
+
+// Since has the wait count from start.
+func (c *Call) Since(start time.Time) {
+	if c != nil {
+		c.start = start
+	}
+}
+
+// Refused tells how the wait has ended that got err.
+func (c *Call) Refused(err error) {
+	if c == nil {
+		return
+	}
+	e := c.event
+	e.Kind, e.Outcome, e.Err = settings.Refused, outcomeOf(err), err
+	c.end(e)
+}
+
+// Opened tells that the latch is open.
+func (c *Call) Opened() {
+	if c == nil {
+		return
+	}
+	e := c.event
+	e.Kind, e.Outcome = settings.Opened, settings.OutcomeAcquired
+	c.end(e)
+}
+
+// Acquired tells that the wait has ended with what e says of it: the owner, the token, the path, and whether it is a re-entry.
+func (c *Call) Acquired(e settings.Event) {
+	e.Kind, e.Outcome = settings.Acquired, settings.OutcomeAcquired
+	if e.Reentry {
+		e.Outcome = settings.OutcomeReentered
+	}
+	e.Primitive, e.Name, e.Permits = c.event.Primitive, c.event.Name, c.event.Permits
+	c.event = e
+	c.end(e)
+}
+
+func (c *Call) end(e settings.Event) {
+	c.ended = true // before: an observer that panics is not told again
+	e.Duration = time.Since(c.start)
+	c.observer.WaitEnd(c.Context, e)
+}
+
+var errLeft = errors.New("redlatch: the call has panicked, or has ended its goroutine")
+
+// Left is to be deferred. It tells that the call has ended by a panic or a runtime.Goexit, if it has not told how it ended.
+func (c *Call) Left() {
+	if c != nil && !c.ended {
+		c.Refused(errLeft)
+	}
+}
+
+func outcomeOf(err error) string {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return settings.OutcomeCanceled
+	case errors.Is(err, errs.Unavailable): // before the next one, for the time-out of a dial also calls itself so
+		return settings.OutcomeUnavailable
+	case errors.Is(err, context.DeadlineExceeded):
+		return settings.OutcomeTimeout
+	case errors.Is(err, errs.NotAcquired):
+		return settings.OutcomeBusy
+	}
+	return settings.OutcomeError
+}

@@ -1,0 +1,5 @@
+// Package observe tells the observer of a program what happens: of each call that waits its beginning and its one end, of each
+// hold its one end, and whatever happens besides.
+//
+// Where nobody listens there is no [Call] and no [Hold]; both are nil then, and their methods do nothing.
+package observe

@@ -1,0 +1,101 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/raise"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/watchdog"
+)
+
+// A Hold is a hold of whose acquisition an observer was told. The observer is told once how it ended: of the ends that come
+// together, when a lost hold is unlocked for example, the first.
+type Hold struct {
+	observer settings.Observer
+	logger   *slog.Logger
+	event    settings.Event
+	over     atomic.Bool
+}
+
+// Hold is what the call has acquired.
+func (c *Call) Hold() *Hold {
+	e := c.event
+	e.Outcome, e.Path = "", ""
+	return &Hold{observer: c.observer, logger: c.logger, event: e}
+}
+
+// End tells how the hold has ended that was held since then. An error that says that it was lost makes that a loss.
+func (h *Hold) End(ctx context.Context, kind int, since time.Time, err error) {
+	if h == nil || !h.over.CompareAndSwap(false, true) {
+		return
+	}
+	e := h.event
+	e.Kind, e.Duration, e.Err = kind, time.Since(since), err
+	if errors.Is(err, errs.Lost) {
+		e.Kind = settings.Lost
+	}
+	if e.Kind == settings.Lost {
+		ctx, e.Reason = context.Background(), reasonOf(err)
+	}
+	Tell(ctx, h.observer, h.logger, e)
+}
+
+// Renewed tells of an answer to a renewal, or of the error that it has failed with, which was sent then.
+func (h *Hold) Renewed(sent time.Time, err error) {
+	if h == nil || h.over.Load() {
+		return
+	}
+	e := h.event
+	e.Kind, e.Outcome, e.Duration, e.Err = settings.Renewed, settings.OutcomeRenewed, time.Since(sent), err
+	if err != nil {
+		if e.Outcome = outcomeOf(err); e.Outcome != settings.OutcomeError {
+			e.Outcome = settings.OutcomeUnavailable
+		}
+	}
+	Tell(context.Background(), h.observer, h.logger, e)
+}
+
+// Tell tells an observer of something that ends no wait. What the observer panics with is logged: it may be on a goroutine
+// on which no program could recover, or in the middle of a release.
+func Tell(ctx context.Context, observer settings.Observer, logger *slog.Logger, e settings.Event) {
+	defer func() {
+		if value := recover(); value != nil {
+			if logger == nil {
+				logger = slog.Default()
+			}
+			logger.Error("redlatch: an observer has panicked", "panic", raise.Caught(value), "lock.primitive", e.Primitive, "lock.name", e.Name)
+		}
+	}()
+	observer.Observe(ctx, e)
+}
+
+// Happened tells what no hold has to do with, if anybody listens.
+func Happened(ctx context.Context, set *settings.Settings, e settings.Event) {
+	if observer := set.Listener(); observer != nil {
+		Tell(ctx, observer, set.Logger, e)
+	}
+}
+
+// reasonOf is why a hold was lost. What is lost and has no owner is a hold of several locks.
+func reasonOf(err error) string {
+	loss := new(redlatch.LossError)
+	errors.As(err, &loss)
+	switch loss.Reason {
+	case watchdog.Unanswered:
+		return settings.Unanswered
+	case watchdog.LeaseOver:
+		return settings.LeaseOver
+	case watchdog.HoldOver:
+		return settings.LimitOver
+	}
+	if loss.Owner == "" {
+		return settings.Members
+	}
+	return settings.Taken
+}
