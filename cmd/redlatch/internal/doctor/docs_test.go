@@ -76,6 +76,17 @@ func TestTheCommandsOfTheDocumentedUserAreTried(t *testing.T) {
 	}
 }
 
+// Without the keys of the registry everything works, so that is no warning.
+func TestAUserWithoutTheRegistryIsTold(t *testing.T) {
+	s := single(start(t))
+	p := plant{prefix: "app:", rules: []string{"resetkeys", "~app:*", "~{app:*", "~redisson_*", "~redlatch_*:{app:*"}}
+	r := s.examine(t, p)
+	require.Empty(t, wrong(r))
+	require.True(t, slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool { return f.ID == "acl-registry" && f.Result == doctor.Found }))
+	p.rules = append(p.rules, "~redlatch_client*")
+	require.Contains(t, s.examine(t, p).Fine, "acl-registry")
+}
+
 // The page has a user for monitoring. With its rights all is seen.
 func TestTheDocumentedUserSeesEverything(t *testing.T) {
 	_, block, found := strings.Cut(page(t, "doctor.md"), "```\nACL SETUSER doctor ")

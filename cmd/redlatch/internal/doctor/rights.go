@@ -41,6 +41,12 @@ var rightChecks = []*Check{
 		Do:    "Add the pattern to the user: ACL SETUSER <user> ~redlatch_*:{<prefix>*.",
 		look:  func(ctx context.Context, n *node) answer { return n.missingKeys(ctx, spareFamilies(n.name)) },
 	},
+	{
+		ID: "acl-registry", Level: Info, Page: "operating.md#acl",
+		Means: "The user may not use the keys in which clients say who they are, so nobody can see which process holds a lock.",
+		Do:    "Add the pattern to the user: ACL SETUSER <user> ~redlatch_client*.",
+		look:  func(ctx context.Context, n *node) answer { return n.missingKeys(ctx, reports()) },
+	},
 }
 
 // needed are the commands of the documented user that are tried on a key of the doctor's, by what follows the key. The key is a
@@ -122,8 +128,8 @@ func (n *node) missingKeys(ctx context.Context, names []string) answer {
 	for _, key := range names {
 		err := t.keys[key]
 		switch {
-		case err == nil:
-		case redis.IsPermissionError(err) && !aboutCommand(err) && n.Prefix == "":
+		case err == nil, redis.HasErrorPrefix(err, "MOVED"):
+		case redis.IsPermissionError(err) && !aboutCommand(err) && n.Prefix == "" && strings.Contains(key, n.name):
 			return isUnknown(errPrefix)
 		case redis.IsPermissionError(err) && !aboutCommand(err):
 			missing = append(missing, "~"+strings.ReplaceAll(key, n.name, n.Prefix+"*"))

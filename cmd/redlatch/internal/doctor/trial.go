@@ -2,11 +2,13 @@ package doctor
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/registry"
 )
 
 var trialChecks = []*Check{
@@ -126,9 +128,16 @@ func spareFamilies(name string) []string {
 	}
 }
 
+// reports are the keys by which a client says who it is. On a cluster they may belong to another master; this one looks at the
+// rights first, and then answers MOVED.
+func reports() []string {
+	const client = "00000000-0000-8000-8000-000000000000"
+	return []string{registry.Index("", registry.Bucket(client)), registry.Entry("", client)}
+}
+
 // tryKeys asks for the TTL of keys that are not there.
 func (n *node) tryKeys(ctx context.Context) map[string]error {
-	all := append(families(n.name), spareFamilies(n.name)...)
+	all := slices.Concat(families(n.name), spareFamilies(n.name), reports())
 	commands := make([][]any, len(all))
 	for i, key := range all {
 		commands[i] = []any{"pttl", key}
