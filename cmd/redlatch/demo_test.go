@@ -122,7 +122,11 @@ func pids(t *testing.T, line string) []int {
 
 func TestTheDemoKillsAHolderAndHolds(t *testing.T) {
 	each(t, func(t *testing.T, srv *redistest.Server) {
-		code, r := start(t, srv, "--jobs", "10").wait()
+		d := start(t, srv, "--jobs", "10")
+		d.until(`What "redlatch ls" saw`)
+		d.until("HELD BY")
+		require.Regexp(t, `lock .*\S.* 0\.\d s|lock .*\S.* 1\.\d s`, d.until(":lock"))
+		code, r := d.wait()
 		require.Zero(t, code)
 		require.True(t, r.OK)
 		require.Empty(t, r.Reasons)

@@ -111,3 +111,18 @@ func TestTheExitCodeTellsWhatIsThere(t *testing.T) {
 		require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 	}
 }
+
+// What the pages show is what a run has shown.
+func TestThePagesShowWhatARunHasShown(t *testing.T) {
+	for page, shown := range map[string][]string{
+		"command.md": {"ls.txt", "inspect.txt", "top.txt"}, "operating.md": {"inspect-dead.txt"},
+	} {
+		text, err := os.ReadFile("../../docs/" + page)
+		require.NoError(t, err)
+		for _, name := range shown {
+			want, err := os.ReadFile(filepath.Join("testdata", name))
+			require.NoError(t, err)
+			require.Contains(t, string(text), "```\n"+string(want)+"```\n", "%s of %s", name, page)
+		}
+	}
+}

@@ -37,6 +37,8 @@ type parent struct {
 	permitted map[int]bool // workers with a permit
 	unsettled map[int]bool // dead workers that may have left something behind
 	opened    bool         // the finish latch
+	killed    time.Time    // when a worker was, by us
+	saw       *Glance
 }
 
 // prepare makes the keys. Their time to live is for the case that the parent is killed.
@@ -111,6 +113,7 @@ func (p *parent) direct(ctx context.Context) error {
 			if err := p.settle(ctx); err != nil {
 				return err
 			}
+			p.glance(ctx)
 		}
 	}
 	// The last worker counted down before it ended; the news is on its way.
@@ -166,6 +169,7 @@ func (p *parent) heed(ctx context.Context, e entry) error {
 		if err := p.crew.kill(e.worker); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return fmt.Errorf("kill worker %d: %w", e.worker, err)
 		}
+		p.killed = time.Now()
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ type Result struct {
 	Checks  []Check  `json:"checks"`
 	Numbers Numbers  `json:"numbers"`
 	Notes   []string `json:"notes,omitempty"`
+	Saw     *Glance  `json:"-"` // for people; nil if the run ended before
 }
 
 // A Check is one line of the verdict.

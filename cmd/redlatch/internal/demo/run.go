@@ -52,6 +52,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	c.Watch.Begin(&c, srv.name)
 
 	err = p.perform(ctx, srv.url, id)
+	result.Saw = p.saw
 
 	// From here on nothing is interrupted any more, but bounded.
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)

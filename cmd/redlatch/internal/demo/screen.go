@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 )
 
 // A Screen shows a demo to a person: on a terminal with a line that is drawn over and over, elsewhere with plain
@@ -100,6 +103,9 @@ func (s *Screen) erase() {
 	}
 }
 
+// screenWidth is for the table of what ls saw, which stands behind an indent.
+const screenWidth = 100
+
 // Result is the table of what was verified.
 func (s *Screen) Result(r *Result) {
 	s.erase()
@@ -113,6 +119,12 @@ func (s *Screen) Result(r *Result) {
 	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(s.out, "\n%s", wrap(note, "  ", 76))
+	}
+	if r.Saw != nil && len(r.Saw.Objects) > 0 {
+		fmt.Fprintf(s.out, "\n  %s\n\n", s.paint(bold, "What \"redlatch ls\" saw "+r.Saw.When))
+		for _, line := range views.Table(r.Saw.Objects, &terminal.Output{Width: screenWidth}) {
+			fmt.Fprintf(s.out, "  %s\n", line)
+		}
 	}
 	fmt.Fprintln(s.out)
 	switch {
