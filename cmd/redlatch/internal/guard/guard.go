@@ -3,7 +3,7 @@
 package guard
 
 import (
-	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/signal"
@@ -51,7 +51,7 @@ func Run(orders, reports int) error {
 	if err := descendants.Adopt(); err != nil {
 		return err
 	}
-	in := gob.NewDecoder(os.NewFile(uintptr(orders), "orders"))
+	in := json.NewDecoder(os.NewFile(uintptr(orders), "orders"))
 	g := &guard{out: NewSender(os.NewFile(uintptr(reports), "reports"))}
 	if err := in.Decode(&g.plan); err != nil {
 		return err // the holder has ended

@@ -3,8 +3,8 @@
 package guard
 
 import (
-	"bytes"
-	"encoding/gob"
+	"encoding/base64"
+	"encoding/json"
 	"io"
 	"os"
 	"syscall"
@@ -13,8 +13,8 @@ import (
 
 // A Plan is the first message to the guard.
 type Plan struct {
-	Path       string
-	Args       []string
+	Path       Bytes
+	Args       []Bytes
 	Until      time.Duration // of clock.Boot
 	KillAfter  time.Duration
 	Slack      time.Duration
@@ -62,39 +62,82 @@ const (
 	Gone                          // no descendant is left
 )
 
-// A Sender writes messages to a pipe. A message of a few bytes is written whole or not at all, so one that finds the pipe full
-// can be dropped: its reader is stopped.
-type Sender struct {
-	file    *os.File
-	buffer  bytes.Buffer
-	encoder *gob.Encoder
+// Bytes are an argument of the command: any bytes, which need not be UTF-8.
+type Bytes string
+
+// MarshalText is how they travel.
+func (b Bytes) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, []byte(b)), nil
 }
 
-// NewSender makes a sender.
-func NewSender(file *os.File) *Sender {
-	s := &Sender{file: file}
-	s.encoder = gob.NewEncoder(&s.buffer)
-	return s
-}
-
-// patience is how long a message waits for room in the pipe.
-const patience = 10 * time.Millisecond
-
-// Send writes one message.
-func (s *Sender) Send(message any) error {
-	s.buffer.Reset()
-	if err := s.encoder.Encode(message); err != nil {
-		return err
-	}
-	if _, first := message.(Plan); !first {
-		_ = s.file.SetWriteDeadline(time.Now().Add(patience)) // of a pipe it works
-	}
-	_, err := s.file.Write(s.buffer.Bytes())
+// UnmarshalText reads what has travelled.
+func (b *Bytes) UnmarshalText(text []byte) error {
+	raw, err := base64.StdEncoding.AppendDecode(nil, text)
+	*b = Bytes(raw)
 	return err
 }
 
+// A Sender writes messages to a pipe, each of which can be read without those before it. A message of a few bytes is written whole or
+// not at all, so one that finds the pipe full can be dropped: its reader is stopped.
+type Sender struct {
+	file *os.File
+}
+
+// NewSender makes a sender. The file has to be the writing end of a pipe, and must not block.
+func NewSender(file *os.File) *Sender { return &Sender{file} }
+
+// patience is how long a message waits for room in the pipe.
+var patience = 10 * time.Millisecond
+
+// Send writes one message.
+func (s *Sender) Send(message any) error {
+	text, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if _, first := message.(Plan); first {
+		_, err := s.file.Write(text)
+		return err
+	}
+	// The deadline may pass before this process gets a processor, although the pipe has room. So it is tried without one first.
+	if sent, err := s.try(text); sent || err != nil {
+		return err
+	}
+	if err := s.file.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	_, late := s.file.Write(text)
+	if err := s.file.SetWriteDeadline(time.Time{}); err != nil {
+		return err
+	}
+	return late
+}
+
+// try writes the text if there is room for it now.
+func (s *Sender) try(text []byte) (sent bool, err error) {
+	pipe, err := s.file.SyscallConn()
+	if err != nil {
+		return false, err
+	}
+	failed := pipe.Write(func(fd uintptr) bool {
+		for {
+			if _, err = syscall.Write(int(fd), text); err != syscall.EINTR {
+				return true
+			}
+		}
+	})
+	if failed != nil {
+		return false, failed
+	}
+	if err == syscall.EAGAIN {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // receive decodes messages until the pipe ends, and closes the channel then.
-func receive[M any](from *gob.Decoder) <-chan M {
+func receive[M any](from *json.Decoder) <-chan M {
 	messages := make(chan M, 16)
 	go func() {
 		defer close(messages)
@@ -110,4 +153,4 @@ func receive[M any](from *gob.Decoder) <-chan M {
 }
 
 // Reports are the guard's messages.
-func Reports(from io.Reader) <-chan Report { return receive[Report](gob.NewDecoder(from)) }
+func Reports(from io.Reader) <-chan Report { return receive[Report](json.NewDecoder(from)) }

@@ -24,8 +24,12 @@ func (g *guard) start() bool {
 			env = append(env, life)
 		}
 	}
+	args := make([]string, len(g.plan.Args))
+	for i, arg := range g.plan.Args {
+		args[i] = string(arg)
+	}
 	attr := &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}, Sys: attributes(g.plan.Foreground)}
-	pid, err := syscall.ForkExec(g.plan.Path, g.plan.Args, attr)
+	pid, err := syscall.ForkExec(string(g.plan.Path), args, attr)
 	if err != nil {
 		var errno syscall.Errno
 		errors.As(err, &errno)

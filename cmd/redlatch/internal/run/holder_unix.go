@@ -40,8 +40,12 @@ func (h *holder) hold(path string) error {
 	h.Trust(h.trusted())
 	h.terminal = foregroundTerminal()
 	var err error
+	args := make([]guard.Bytes, len(h.config.Args))
+	for i, arg := range h.config.Args {
+		args[i] = guard.Bytes(arg)
+	}
 	h.guard, err = startGuard(h.config.environment(h.held.owner), guard.Plan{
-		Path: path, Args: h.config.Args, Until: h.Until(), KillAfter: h.KillAfter, Slack: h.Slack,
+		Path: guard.Bytes(path), Args: args, Until: h.Until(), KillAfter: h.KillAfter, Slack: h.Slack,
 		Foreground: h.terminal != nil, Lend: !h.config.Close,
 	})
 	if err != nil {
@@ -97,12 +101,12 @@ func (h *holder) watch() {
 			h.forward(s)
 		case r, ok := <-reports:
 			if !ok {
-				reports = nil
+				reports, h.gone = nil, reaped == nil
 				continue
 			}
 			h.note(r)
-		case <-reaped:
-			h.gone, reaped = true, nil
+		case <-reaped: // what the guard said before it ended is heard first: how the command has ended
+			h.gone, reaped = reports == nil, nil
 		}
 	}
 }
