@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/cmd/redlatch/internal/document"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/duration"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 	"github.com/redlatch/redlatch/countdownlatch"
 )
 
 // latchDocument is what -o json prints of a latch.
 type latchDocument struct {
 	Schema string `json:"schema"`
-	document.Name
+	views.Name
 	Count int64 `json:"count"` // what is left; 0 when the latch is open
 	Open  bool  `json:"open"`
 }
@@ -25,13 +26,13 @@ const latchSchema = "redlatch.latch/1"
 
 func (c call) showLatch(name string, count int64) error {
 	if c.Output == "json" {
-		return document.Write(c.stdout, latchDocument{latchSchema, document.NameOf(name), count, count == 0})
+		return views.Write(c.stdout, latchDocument{latchSchema, views.NameOf(name), count, count == 0})
 	}
 	text := "open"
 	if count > 0 {
 		text = strconv.FormatInt(count, 10) + " to go"
 	}
-	_, err := fmt.Fprintf(c.stdout, "%s: %s\n", document.Quote(name), text)
+	_, err := fmt.Fprintf(c.stdout, "%s: %s\n", terminal.Quote(name), text)
 	return err
 }
 
@@ -114,14 +115,14 @@ func (d *countdownCommand) Run(c call) error {
 		}
 		set, err := latch.TrySetCount(ctx, d.Set, opts...)
 		if err == nil && !set {
-			return exit.With(exit.Failed, fmt.Errorf("latch %s is set already, with %d to go", document.Quote(d.Name), left))
+			return exit.With(exit.Failed, fmt.Errorf("latch %s is set already, with %d to go", terminal.Quote(d.Name), left))
 		}
 		if err != nil {
 			return interruption(ctx, err)
 		}
 		return c.showLatch(d.Name, d.Set)
 	case left == 0:
-		return exit.With(exit.Failed, fmt.Errorf("latch %s is open, or was never set; nothing was counted", document.Quote(d.Name)))
+		return exit.With(exit.Failed, fmt.Errorf("latch %s is open, or was never set; nothing was counted", terminal.Quote(d.Name)))
 	}
 	if err := latch.CountDown(ctx); err != nil {
 		return err

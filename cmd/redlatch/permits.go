@@ -7,8 +7,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/redlatch/redlatch/cmd/redlatch/internal/document"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 	"github.com/redlatch/redlatch/fleet"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/semaphore"
@@ -38,7 +39,7 @@ func (p *permitsCommand) Validate() error {
 // permitsDocument is what -o json prints.
 type permitsDocument struct {
 	Schema string `json:"schema"`
-	document.Name
+	views.Name
 	Kind      fleet.Kind `json:"kind"`
 	Exists    bool       `json:"exists"`
 	Available int64      `json:"available"`
@@ -86,7 +87,7 @@ func (p *permitsCommand) Run(c call) error {
 	case p.Set != nil:
 		set, err := s.TrySet(ctx, *p.Set)
 		if err == nil && !set {
-			err = exit.With(exit.Failed, fmt.Errorf("%s %s is there already; --add changes its number", kind, document.Quote(p.Name)))
+			err = exit.With(exit.Failed, fmt.Errorf("%s %s is there already; --add changes its number", kind, terminal.Quote(p.Name)))
 		}
 		if err != nil {
 			return interruption(ctx, err)
@@ -114,7 +115,7 @@ func (p *permitsCommand) kind(ctx context.Context, client redis.UniversalClient)
 	case err == nil && found.Kind == fleet.PermitSemaphore:
 		return fleet.PermitSemaphore, nil
 	case err == nil && found.Kind != fleet.Detect && found.Kind != want:
-		err = exit.With(exit.WrongKind, fmt.Errorf("%s is a %s, not a %s", document.Quote(p.Name), found.Kind, want))
+		err = exit.With(exit.WrongKind, fmt.Errorf("%s is a %s, not a %s", terminal.Quote(p.Name), found.Kind, want))
 	}
 	if errors.As(err, &foreign) {
 		err = exit.With(exit.WrongKind, err)
@@ -129,11 +130,11 @@ func (p *permitsCommand) show(ctx context.Context, c call, client redis.Universa
 	}
 	info := object.Info
 	if c.Output == "json" {
-		d := permitsDocument{permitsSchema, document.NameOf(p.Name), kind, info.Exists, info.Value, nil}
+		d := permitsDocument{permitsSchema, views.NameOf(p.Name), kind, info.Exists, info.Value, nil}
 		if kind == fleet.PermitSemaphore {
 			d.Total = &info.Total
 		}
-		return document.Write(c.stdout, d)
+		return views.Write(c.stdout, d)
 	}
 	text := fmt.Sprintf("%d available", info.Value)
 	switch {
@@ -142,6 +143,6 @@ func (p *permitsCommand) show(ctx context.Context, c call, client redis.Universa
 	case kind == fleet.PermitSemaphore:
 		text += fmt.Sprintf(" of %d", info.Total)
 	}
-	_, err = fmt.Fprintf(c.stdout, "%s: %s\n", document.Quote(p.Name), text)
+	_, err = fmt.Fprintf(c.stdout, "%s: %s\n", terminal.Quote(p.Name), text)
 	return err
 }

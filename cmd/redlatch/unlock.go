@@ -8,8 +8,9 @@ import (
 	"os/user"
 	"strings"
 
-	"github.com/redlatch/redlatch/cmd/redlatch/internal/document"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 	"github.com/redlatch/redlatch/fleet"
 )
 
@@ -36,7 +37,7 @@ func (*unlockCommand) Help() string { return unlockHelp }
 // unlockDocument is what -o json prints.
 type unlockDocument struct {
 	Schema string `json:"schema"`
-	document.Name
+	views.Name
 	Kind  string `json:"kind"`
 	Owner string `json:"owner"`
 	Freed bool   `json:"freed"`
@@ -66,17 +67,17 @@ func (u *unlockCommand) Run(c call) error {
 		return interruption(ctx, ofKind(err))
 	}
 	if c.Output == "json" {
-		err = document.Write(c.stdout, unlockDocument{unlockSchema, document.NameOf(u.Name), string(object.Kind), u.Owner, freed})
+		err = views.Write(c.stdout, unlockDocument{unlockSchema, views.NameOf(u.Name), string(object.Kind), u.Owner, freed})
 		if err == nil && !freed {
 			err = exit.Silently(exit.Failed)
 		}
 		return err
 	}
 	if freed {
-		_, err = fmt.Fprintf(c.stdout, "%s: freed from %s\n", document.Quote(u.Name), document.Quote(u.Owner))
+		_, err = fmt.Fprintf(c.stdout, "%s: freed from %s\n", terminal.Quote(u.Name), terminal.Quote(u.Owner))
 		return err
 	}
-	return exit.With(exit.Failed, fmt.Errorf("%s is not held by %s; %s", document.Quote(u.Name), document.Quote(u.Owner), heldBy(object)))
+	return exit.With(exit.Failed, fmt.Errorf("%s is not held by %s; %s", terminal.Quote(u.Name), terminal.Quote(u.Owner), heldBy(object)))
 }
 
 // heldBy says who holds an object.
@@ -86,7 +87,7 @@ func heldBy(o *fleet.Object) string {
 	}
 	owners := make([]string, 0, len(o.Holders))
 	for _, h := range o.Holders {
-		owners = append(owners, document.Quote(h.Owner))
+		owners = append(owners, terminal.Quote(h.Owner))
 	}
 	return "it is held by " + strings.Join(owners, ", ")
 }
