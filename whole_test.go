@@ -185,6 +185,8 @@ func TestAWaitThatDoesNotReturnHasEndedToo(t *testing.T) {
 					}()
 					<-ended
 					require.Equal(t, []string{"waiting", "refused"}, w.kinds()[:2])
+					w.mu.Lock()
+					defer w.mu.Unlock()
 					require.Equal(t, redlatch.OutcomeError, w.events[1].Outcome)
 					require.Error(t, w.events[1].Err)
 					require.Equal(t, "a span", w.from[1])

@@ -42,6 +42,7 @@ type Terms struct {
 // cause, which may be nil, and Unlock returns the same error. On a hold that is over the function does nothing.
 func NewHold(terms Terms) (hold *redlatch.Hold, lose func(cause error)) {
 	f := newFake(terms)
+	f.start()
 	return rootapi.Hold[*redlatch.Hold](f), func(cause error) { f.lose("the test has it lost", cause) }
 }
 
@@ -49,9 +50,17 @@ func newFake(terms Terms) *fake {
 	f := &fake{terms: terms}
 	if terms.Lease > 0 {
 		f.until = time.Now().Add(terms.Lease)
-		f.timer = time.AfterFunc(terms.Lease, f.expire)
 	}
 	return f
+}
+
+// start has the lease run out. Whoever makes the hold calls it last: the hold may end at once.
+func (f *fake) start() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.until.IsZero() && f.lost == nil && !f.released {
+		f.timer = time.AfterFunc(time.Until(f.until), f.expire)
+	}
 }
 
 // renewed is how long a hold without a lease says that it still lasts: as if it had just been renewed.

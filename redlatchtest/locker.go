@@ -160,6 +160,7 @@ func (l *Locker) acquire(ctx context.Context, try bool, opts []redlatch.Option) 
 		call.Acquired(settings.Event{Owner: f.terms.Owner, Token: f.terms.Token, Reentry: f.reentry, Path: settings.Fresh})
 		f.told.Store(call.Hold())
 	}
+	f.start()
 	return rootapi.Hold[*redlatch.Hold](f), nil
 }
 

@@ -171,5 +171,7 @@ func TestFgAsksRedisBeforeTheCommandGoesOn(t *testing.T) {
 	s.until("ready: ")
 	s.press("echo code-$?.\n")
 	s.until(fmt.Sprintf("code-%d.", exit.Lost))
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	require.NotContains(t, s.text.String()[strings.Index(s.text.String(), "Stopped"):], "turn-")
 }

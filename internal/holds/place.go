@@ -12,7 +12,7 @@ import (
 
 // A Place is where in the program something was acquired: the calls that led there, innermost first. There is one Place
 // for all that is acquired by the same calls, and a hold only points to it.
-type Place [8]uintptr
+type Place [12]uintptr
 
 // places are all that there have been. A program has as many as it has ways to acquire. The map is replaced as a whole
 // when one is added, for looking one up must neither wait nor allocate.

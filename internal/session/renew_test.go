@@ -31,9 +31,10 @@ type holder struct {
 	lost    atomic.Bool
 }
 
-func (h *holder) Batch() watchdog.Batch { return h.session.BatchOf("test", h.key) }
-func (h *holder) Log() *slog.Logger     { return slog.New(slog.DiscardHandler) }
-func (h *holder) Lost(string, error)    { h.lost.Store(true) }
+func (h *holder) Batch() watchdog.Batch  { return h.session.BatchOf("test", h.key) }
+func (h *holder) Log() *slog.Logger      { return slog.New(slog.DiscardHandler) }
+func (h *holder) Lost(string, error)     { h.lost.Store(true) }
+func (*holder) Renewed(time.Time, error) {}
 
 func (h *holder) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], int) {
 	n := min(h.share, len(tickets))

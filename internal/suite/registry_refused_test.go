@@ -70,7 +70,7 @@ func TestARefusalIsLoggedOnceAndSilencesReports(t *testing.T) {
 			inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
 				hook := &refuser{err: said(text)}
 				client.AddHook(hook)
-				var log bytes.Buffer
+				var log page
 				var lost atomic.Int64
 				hold := acquired(t, rlock.New(client, "lock", redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
 					redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
