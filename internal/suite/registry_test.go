@@ -359,7 +359,9 @@ func TestTheOptionsOfTheRegistry(t *testing.T) {
 			})
 		})
 	}
-	_, err := rlock.New(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), "lock", redlatch.WithRegistry("{a}")).Lock(t.Context())
+	nowhere := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	t.Cleanup(func() { _ = nowhere.Close() })
+	_, err := rlock.New(nowhere, "lock", redlatch.WithRegistry("{a}")).Lock(t.Context())
 	require.ErrorIs(t, err, redlatch.ErrInvalid)
 	require.ErrorContains(t, err, "braces")
 }
