@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,7 +27,18 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Unsetenv(connect.URLVariable) // what the user has set is not for these tests
+	heed()
 	os.Exit(test(m))
+}
+
+// heed has the commands of the tests heed the signals that this process was started to ignore, by nohup for example: what a process has a
+// handler for is not ignored by those that it starts.
+func heed() {
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
 
 func test(m *testing.M) (code int) {
