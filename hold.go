@@ -2,6 +2,7 @@ package redlatch
 
 import (
 	"context"
+	"log/slog"
 	"runtime"
 	"time"
 
@@ -111,6 +112,20 @@ func (h *Hold) Until() time.Time {
 // right before it. On Linux the time for which the system was suspended counts too.
 func (h *Hold) Valid() bool {
 	return h.inner.Ending().Cause() == nil && time.Now().Before(h.Until())
+}
+
+// LogValue is the hold in a line of slog: a group with the name of what is held, the primitive, the owner, the fencing token where
+// there is one, and until when the hold is trusted. As slog.Any("lock", hold) they are lock.name, lock.primitive, and so on.
+func (h *Hold) LogValue() slog.Value {
+	primitive, name := h.inner.Object()
+	attrs := []slog.Attr{slog.String("name", name), slog.String("primitive", primitive)}
+	if owner := h.Owner(); owner != "" {
+		attrs = append(attrs, slog.String("owner", owner))
+	}
+	if token := h.Token(); token != 0 {
+		attrs = append(attrs, slog.Int64("token", token))
+	}
+	return slog.GroupValue(append(attrs, slog.Time("until", h.Until()))...)
 }
 
 // Detach returns ctx without the holds it carries, for a goroutine that must not re-enter the locks of the code that

@@ -3,7 +3,9 @@ package redlatch_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -38,6 +40,7 @@ func (i *inner) Extend(_ context.Context, lease time.Duration) error {
 
 func (i *inner) Owner() string          { return "id:1" }
 func (i *inner) Token() int64           { return 7 }
+func (i *inner) Object() (p, n string)  { return "lock", "orders:42" }
 func (i *inner) Until() time.Time       { return i.until }
 func (i *inner) Ending() *holds.Ending  { return &i.ending }
 func (i *inner) Leave()                 {}
@@ -76,6 +79,15 @@ func TestAHoldTellsWhatItsLockKnows(t *testing.T) {
 	require.ErrorIs(t, err, redlatch.ErrInvalid)
 	require.Equal(t, time.Minute, i.extended, "nothing was asked")
 	require.NoError(t, h.Unlock(t.Context()))
+}
+
+func TestAHoldInALogLineSaysOfWhatItIsAndWhose(t *testing.T) {
+	hold := rootapi.Hold[*redlatch.Hold](&inner{until: time.Date(2026, 11, 25, 3, 12, 7, 0, time.UTC)})
+	defer hold.Leave()
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("at work", "lock", hold)
+	require.Contains(t, log.String(),
+		`lock.name=orders:42 lock.primitive=lock lock.owner=id:1 lock.token=7 lock.until=2026-11-25T03:12:07.000Z`)
 }
 
 func TestAHoldIsValidUntilItsTrustOrItsEndAndNoLonger(t *testing.T) {

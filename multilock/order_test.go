@@ -62,6 +62,7 @@ func (h *scriptedHold) Unlock(context.Context) error {
 }
 func (h *scriptedHold) Extend(context.Context, time.Duration) error { return nil }
 func (h *scriptedHold) Owner() string                               { return "" }
+func (h *scriptedHold) Object() (p, n string)                       { return "lock", "orders:42" }
 func (h *scriptedHold) Token() int64                                { return 0 }
 func (h *scriptedHold) Until() time.Time                            { return time.Now().Add(time.Hour) }
 func (h *scriptedHold) Ending() *holds.Ending                       { return &h.ending }

@@ -51,9 +51,10 @@ type grant struct {
 	told atomic.Pointer[observe.Hold] // nil: nobody was told of it
 }
 
-// Name and Client tell a test what is still held, and where.
-func (g *grant) Name() string { return g.semaphore.Name() }
-func (g *grant) Client() any  { return g.semaphore.counter.Session.Client }
+// Client tells a test where it is still held.
+func (g *grant) Client() any { return g.semaphore.counter.Session.Client }
+
+func (g *grant) Object() (primitive, name string) { return noun, g.semaphore.Name() }
 
 func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
 	first := ""

@@ -58,5 +58,6 @@ func StillHeld() (held []Held) {
 }
 
 func heldBy(e holds.Entry) Held {
-	return Held{Name: e.Name(), Owner: e.Hold.Owner(), Place: e.There.LogValue().String()}
+	_, name := e.Hold.Object()
+	return Held{Name: name, Owner: e.Hold.Owner(), Place: e.There.LogValue().String()}
 }

@@ -88,6 +88,8 @@ func (f *fake) Owner() string         { return f.terms.Owner }
 func (f *fake) Token() int64          { return f.terms.Token }
 func (f *fake) Ending() *holds.Ending { return &f.ending }
 
+func (f *fake) Object() (primitive, name string) { return "lock", f.terms.Name }
+
 func (f *fake) Until() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -200,9 +202,6 @@ func (f *fake) Leave() {
 		f.onEnd(redlatch.ErrReleased, left)
 	}
 }
-
-// Name tells a test what is still held.
-func (f *fake) Name() string { return f.terms.Name }
 
 // Forgotten ends a hold that the program has dropped. The lock of the test is not told, as Redis is not.
 func (f *fake) Forgotten(*holds.Place) { f.lose("it was dropped without Unlock", nil) }

@@ -49,12 +49,12 @@ func (h *hold) live() bool {
 // Local tells whether the lock came from another hold of this process without a command.
 func (h *hold) Local() bool { return h.path == local }
 
-// Name and Client tell a test what is still held, and where.
-func (h *hold) Name() string { return h.owner.base.Name }
-func (h *hold) Client() any  { return h.owner.base.Session.Client }
+// Client tells a test where it is still held.
+func (h *hold) Client() any { return h.owner.base.Session.Client }
 
-func (h *hold) Owner() string         { return h.owner.id }
-func (h *hold) Ending() *holds.Ending { return &h.ending }
+func (h *hold) Object() (primitive, name string) { return h.owner.base.Kind.Noun, h.owner.base.Name }
+func (h *hold) Owner() string                    { return h.owner.id }
+func (h *hold) Ending() *holds.Ending            { return &h.ending }
 
 func (h *hold) Token() int64 {
 	h.owner.mu.Lock()

@@ -19,14 +19,6 @@ type Entry struct {
 	forsaken bool            // it is over only because its test is
 }
 
-// Name is what the hold is a hold of, empty for one that does not tell.
-func (e Entry) Name() string {
-	if named, ok := e.Hold.(interface{ Name() string }); ok {
-		return named.Name()
-	}
-	return ""
-}
-
 // Clients are those by which Redis is reached, one for each lock of a hold of several.
 func (e Entry) Clients() (clients []any) {
 	of := []Hold{e.Hold}

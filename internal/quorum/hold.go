@@ -158,8 +158,7 @@ func (h *Hold) Until() time.Time {
 	return until
 }
 
-// Name tells a test what is still held.
-func (h *Hold) Name() string { return h.terms.Name }
+func (h *Hold) Object() (primitive, name string) { return h.terms.Noun, h.terms.Name }
 
 // Owner and Token are nothing: each member has its own.
 func (h *Hold) Owner() string         { return "" }

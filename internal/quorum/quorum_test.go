@@ -45,6 +45,7 @@ func (f *fake) Extend(_ context.Context, lease time.Duration) error {
 
 func (f *fake) Owner() string          { return "somebody" }
 func (f *fake) Token() int64           { return 7 }
+func (f *fake) Object() (p, n string)  { return "lock", "orders:42" }
 func (f *fake) Until() time.Time       { return *f.until.Load() }
 func (f *fake) Ending() *holds.Ending  { return &f.ending }
 func (f *fake) Leave()                 {}
