@@ -151,6 +151,14 @@ func TestALock(t *testing.T) {
 			a1 10-12 exclusive leave=20-22
 			c1 21-27 exclusive leave=30-31
 			b1 25-26 exclusive try refused`},
+		{"a refusal while the lock is left to outsiders, after a wait", models.Explained, `
+			a1 10-12 exclusive leave=20-22
+			c1 15-24 exclusive leave=30-31
+			b1 40000030-40000031 exclusive try refused`},
+		{"a refusal when that is over", models.Convicted, `
+			a1 10-12 exclusive leave=20-22
+			c1 15-24 exclusive leave=30-31
+			b1 40000032-40000033 exclusive try refused`},
 		{"a refusal within the lease of a dead client", models.Explained, `
 			a1 10-12 exclusive lease=30
 			kill a 20

@@ -2,6 +2,7 @@ package models
 
 import (
 	"slices"
+	"time"
 
 	"github.com/redlatch/redlatch/proof/internal/history"
 	"github.com/redlatch/redlatch/proof/internal/judge"
@@ -162,7 +163,11 @@ func (s *scene) takenAway(a *history.Act) history.Time {
 	return history.Never
 }
 
-// judged tells whether a refusal can be judged: no other call waited then, the outcome of every call was known, no request
+// yields is for how long a lock that others waited for may be left to outsiders after a release, with what a message takes. The calls of
+// the process that leaves it are refused meanwhile, also if nobody waits any more.
+const yields = history.Time(40 * time.Millisecond)
+
+// judged tells whether a refusal can be judged: no other call waited then or had waited for what was just given back, the outcome of every call was known, no request
 // can have been executed again, and no release of several permits was under way. Of these permits one may have gone to a waiter of the same
 // process, and the rest be on its way to the server. An object without a bound is held together with others, and may be
 // refused on account of them.
@@ -182,7 +187,17 @@ func (s *scene) judged(a *history.Act) bool {
 		if other.Outcome != history.Got || s.Fair || hindered { // it may have left its place in a queue, or a copy of itself
 			until = later(until, max(other.Lease, s.terms.Undo))
 		}
+		if a.Mode != history.Permits && other.Over != history.Never && s.waited(other) {
+			until = max(until, later(other.Over, yields))
+		}
 		return other.Called <= a.Back && a.Called <= until
+	})
+}
+
+// waited tells whether a call got what another held when it asked.
+func (s *scene) waited(a *history.Act) bool {
+	return a.Outcome == history.Got && slices.ContainsFunc(s.Acts, func(before *history.Act) bool {
+		return before != a && before.Outcome == history.Got && before.Back <= a.Back && a.Called < before.Over && before.Over <= a.Back
 	})
 }
 
