@@ -368,6 +368,7 @@ func (s *storm) clean() {
 			case strings.HasPrefix(key, "redlatch_lanes:") && ttl > 0 && ttl <= 150*time.Second,
 				strings.HasPrefix(key, "redlatch_latch:") && ttl > 0 && ttl <= 48*time.Hour,
 				strings.HasPrefix(key, "redisson_unlock_latch:") && ttl > 0 && ttl <= 20*time.Second,
+				strings.HasPrefix(key, "redlatch_client") && ttl > 0 && ttl <= 11*time.Minute,   // entries of who was killed: a lease and ten minutes
 				strings.HasPrefix(key, "redlatch_lock_row:") && ttl > 0 && ttl <= 6*time.Second, // of who was killed: two polls
 				strings.Contains(key, ":rwlock_timeout:") && ttl > 0 && ttl <= s.p.lease,
 				group && ttl > 0 && ttl <= 31*time.Second && ofTheDead(node.HGetAll(ctx, key).Val(), time.Now()): // Redisson's way
