@@ -38,15 +38,15 @@ func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 }
 
 func TestDoctorAndCheckFailByTheirOwnCodes(t *testing.T) {
-	nobody := []string{"--url", "redis://127.0.0.1:1"}
-	code, stdout, _ := use(append(nobody, "doctor")...)
+	unreachable := []string{"--url", "redis://127.0.0.1:1"}
+	code, stdout, _ := use(append(unreachable, "doctor")...)
 	require.Equal(t, 2, code)
 	require.Contains(t, stdout, "ERROR   unreachable")
-	code, stdout, _ = use(append(nobody, "check")...)
+	code, stdout, _ = use(append(unreachable, "check")...)
 	require.Equal(t, doctor.MonitorCritical, code)
 	require.True(t, strings.HasPrefix(stdout, "REDLATCH CRITICAL - unreachable"), stdout)
 
-	code, _, stderr := use(append(nobody, "doctor", "--ignore", "nothing")...)
+	code, _, stderr := use(append(unreachable, "doctor", "--ignore", "nothing")...)
 	require.Equal(t, exit.Usage, code)
 	require.Contains(t, stderr, `no check "nothing"`)
 	code, stdout, _ = use("check", "--url", "http://nowhere")

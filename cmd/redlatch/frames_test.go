@@ -14,7 +14,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// watched starts a command whose output is a pipe.
+// watched starts the redlatch binary. The test reads what it prints from the reader.
 func watched(t *testing.T, args ...string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	cmd := exec.Command(binary, args...)

@@ -15,14 +15,15 @@ type Glance struct {
 	Objects []views.Object
 }
 
-// afterKill is when it is looked after the kill: the clients have reported who waits, and the dead worker's lease is not over.
+// afterKill is how long the demo waits after the kill before it looks. By then the other workers have reported that they wait, and the
+// lease of the killed worker still runs.
 const afterKill = lease / 2
 
-// mostPresences is of how many workers it shows the locks that they hold all their lives.
+// mostPresences is for how many workers the demo shows the lock that a worker holds for as long as it lives.
 const mostPresences = 4
 
-// glance looks once: while a dead worker holds the lock, or if none is killed when half of the jobs are done. What it cannot see is
-// left out: it is for people, and judges nothing.
+// glance looks once: while a killed worker still holds the lock, or, where no worker is killed, when half of the jobs are done. The table is
+// for people. Nothing is judged by it, so an error of the look is left out.
 func (p *parent) glance(ctx context.Context) {
 	when := ""
 	switch {

@@ -6,7 +6,8 @@
 // Elsewhere they are the process group of the command; a process that leaves the group is not found.
 package descendants
 
-// A Command is the process whose descendants are meant, and the leader of a process group.
+// A Command is the process that redlatch run has started. It leads a process group of its own. The functions of this package find and
+// signal its descendants.
 type Command struct {
 	Pid   int  // 0 before it is started
 	Ended bool // then its number may be another's before long

@@ -18,7 +18,7 @@ func replicatedPlants(replica *servers.Server) []plant {
 	return []plant{
 		{finds: "replica", client: func(_ *testing.T, _ *site, o *redis.Options) { o.Addr = replica.Addr() }},
 		{finds: "replica-behind", set: func(t *testing.T, s *site) {
-			s.nodes = s.nodes[:1] // nobody makes a user on a server that stands still
+			s.nodes = s.nodes[:1] // without the replica: a server that is stopped cannot answer the ACL command that makes the test's user
 			require.NoError(t, replica.Stop())
 			t.Cleanup(func() { require.NoError(t, replica.Continue()) })
 			for i := range 12 {

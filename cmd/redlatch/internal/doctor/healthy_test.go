@@ -40,7 +40,7 @@ func healthy(t *testing.T, s *site, topology string) {
 func TestNothingIsWrongWithAHealthySingleServer(t *testing.T) {
 	s := single(start(t))
 	healthy(t, s, "single")
-	// The user that nobody was asked to make, without a password, is fine on the machine's own address.
+	// The default user has no password here. The doctor accepts that on a loopback address.
 	r := s.examine(t, plant{client: func(_ *testing.T, _ *site, o *redis.Options) { o.Username, o.Password = "", "" }})
 	require.Empty(t, append(wrong(r), unseen(r)...))
 }
