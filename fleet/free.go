@@ -16,8 +16,8 @@ import (
 	"github.com/redlatch/redlatch/spinlock"
 )
 
-// A Reason says who takes something away from its holder, and why. Its texts are kept for an hour, and are part of the error that the holder
-// gets ([redlatch.LossError]) if its program uses redlatch.
+// A Reason says who takes a lock away from its holder, and why. Its texts are kept for an hour, and are part of the error that the holder
+// gets ([redlatch.LossError]) if its program uses redlatch. For a permit they are not kept.
 type Reason struct {
 	Who string // "ada@ops-1"; it must not be empty
 	Why string // "the import hangs"; it must not be empty

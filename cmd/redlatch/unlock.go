@@ -15,8 +15,8 @@ import (
 )
 
 const unlockHelp = `Takes a lock, or a permit with an id, away from one owner: the one that "redlatch inspect NAME" shows. Whoever else holds it
-keeps it, and so does whoever has got it since. Waiters are woken. Who did it, when and why is kept for an hour, and is part
-of the error that the holder's program gets.
+keeps it, and so does whoever has got it since. Waiters are woken. For a lock, who did it, when and why is kept for an hour, and
+is part of the error that the holder's program gets.
 
 A holder that lives does not stop at once. It learns of the loss at its next renewal, at the latest a third of its lease and
 a second later; until then two may believe that they hold the lock. So see to it that its process is dead or stuck.

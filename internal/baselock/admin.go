@@ -53,6 +53,11 @@ func (b *Base) RemainingTTL(ctx context.Context) (time.Duration, error) {
 // ForceUnlock frees the lock from any holder, and tells whether there was one. The holder learns of it as of any loss. The
 // command is not sent again when its outcome is unknown, because it would take the lock from the next holder.
 func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
+	return b.force(ctx, func(wake scripts.Wake) scripts.Command[bool] { return b.Kind.Force(Subject{Key: b.Key, Wake: wake}) })
+}
+
+// force sends a command that takes the lock away, once.
+func (b *Base) force(ctx context.Context, cmd func(scripts.Wake) scripts.Command[bool]) (freed bool, err error) {
 	if b.invalid != nil {
 		return false, b.invalid
 	}
@@ -61,7 +66,7 @@ func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
 		return false, b.broken(err)
 	}
 	b.Session.Cohorts.Void(b.line) // so no waiter of this process is handed the lock without a command any more
-	freed, _, err := delivery.Deliver(ctx, b.Session.Dispatch, b.Kind.Force(Subject{Key: b.Key, Wake: b.wake()}), limit)
+	freed, _, err = delivery.Deliver(ctx, b.Session.Dispatch, cmd(b.wake()), limit)
 	switch {
 	case err == nil:
 		return freed, nil

@@ -2,11 +2,12 @@ package baselock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/notice"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
@@ -15,35 +16,20 @@ import (
 // The owner learns of it as of any loss, and is told who did it and why. As that of [Base.ForceUnlock], the command is not sent again
 // when its outcome is unknown.
 func (b *Base) ForceUnlockFrom(ctx context.Context, owner string, holds int64, who, why string) (bool, error) {
-	if b.invalid != nil {
-		return false, b.invalid
-	}
-	limit := delivery.Limit{Outage: b.defaults.OutageFor(false)}
-	if err := b.ready(ctx, limit.Outage); err != nil {
-		return false, b.broken(err)
-	}
 	// The notice comes first, for the owner may find out at once.
-	if _, _, err := delivery.Deliver(ctx, b.Session.Dispatch, notice.Leave(b.Key, owner, who, why), limit); err != nil {
-		return false, b.broken(fmt.Errorf("nothing was freed, because the notice for the owner could not be left: %w", err))
+	if _, err := Ask(ctx, b, notice.Leave(b.Key, owner, who, why)); err != nil {
+		return false, fmt.Errorf("nothing was freed, because the notice for the owner could not be left: %w", err)
 	}
-	b.Session.Cohorts.Void(b.line)
-	limit.Once = true
-	cmd := b.Kind.Release(Subject{Key: b.Key, Owner: owner + b.Kind.side().Field, Most: int(holds), Wake: b.wake()})
-	freed, _, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, limit)
-	switch {
-	case err == nil && freed:
-		return true, nil
-	case err != nil && delivery.AsFailure(err).Doubt:
-		return false, b.broken(fmt.Errorf("%w: %w", errs.Uncertain, err))
+	freed, err := b.force(ctx, func(wake scripts.Wake) scripts.Command[bool] {
+		return b.Kind.Release(Subject{Key: b.Key, Owner: owner + b.Kind.side().Field, Most: int(holds), Wake: wake})
+	})
+	if freed || errors.Is(err, errs.Uncertain) {
+		return freed, err
 	}
-	failed := err
-	if _, err := Ask(context.WithoutCancel(ctx), b, notice.Withdraw(b.Key, owner)); err != nil && failed == nil {
-		return false, fmt.Errorf("the owner held nothing, but a notice says for an hour that it was freed: %w", err)
+	if _, kept := Ask(context.WithoutCancel(ctx), b, notice.Withdraw(b.Key, owner)); kept != nil && err == nil {
+		err = fmt.Errorf("the owner held nothing, but a notice says for an hour that it was freed: %w", kept)
 	}
-	if failed != nil {
-		return false, b.broken(failed)
-	}
-	return false, nil
+	return false, err
 }
 
 // forced adds to a loss who has taken the lock away, if that was said.
