@@ -6,6 +6,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 )
 
@@ -28,6 +30,15 @@ func interruptible() (ctx context.Context, stop context.CancelFunc) {
 		}
 	}()
 	return ctx, func() { cancel(nil) }
+}
+
+// open makes the client of the command line, and a context that is interruptible. The caller calls done at its end.
+func (c call) open() (ctx context.Context, client redis.UniversalClient, done func(), err error) {
+	if client, err = c.Connect.Open(); err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, stop := interruptible()
+	return ctx, client, func() { stop(); client.Close() }, nil
 }
 
 // interruption is the error of a command that was interrupted, else err.

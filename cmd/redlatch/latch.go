@@ -50,13 +50,11 @@ func (*waitCommand) Help() string { return waitHelp }
 
 // Run waits.
 func (w *waitCommand) Run(c call) error {
-	client, err := c.Connect.Open()
+	ctx, client, done, err := c.open()
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	ctx, stop := interruptible()
-	defer stop()
+	defer done()
 	var opts []redlatch.Option
 	if w.Wait >= 0 {
 		opts = append(opts, redlatch.WithWait(time.Duration(w.Wait)))
@@ -94,13 +92,11 @@ func (d *countdownCommand) Validate() error {
 
 // Run counts down.
 func (d *countdownCommand) Run(c call) error {
-	client, err := c.Connect.Open()
+	ctx, client, done, err := c.open()
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	ctx, stop := interruptible()
-	defer stop()
+	defer done()
 	latch := countdownlatch.New(client, d.Name)
 	left, err := latch.Count(ctx)
 	switch {

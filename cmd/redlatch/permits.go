@@ -68,13 +68,11 @@ func (p permitsWithIDs) TrySet(ctx context.Context, n int64) (bool, error) {
 
 // Run shows or changes permits.
 func (p *permitsCommand) Run(c call) error {
-	client, err := c.Connect.Open()
+	ctx, client, done, err := c.open()
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	ctx, stop := interruptible()
-	defer stop()
+	defer done()
 	kind, err := p.kind(ctx, client)
 	if err != nil {
 		return interruption(ctx, err)

@@ -51,13 +51,11 @@ func (u *unlockCommand) Run(c call) error {
 	if err != nil {
 		return err
 	}
-	client, err := c.Connect.Open()
+	ctx, client, done, err := c.open()
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	ctx, stop := interruptible()
-	defer stop()
+	defer done()
 	object, err := fleet.Get(ctx, client, kind, u.Name)
 	if err != nil {
 		return interruption(ctx, ofKind(err))
