@@ -45,7 +45,7 @@ func (b *blocked) Unwrap() error { return b.err }
 func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	c.busy = inOrder
 	if c.try || !c.queues(ctx) {
-		return c.rounds(ctx, false)
+		return c.rounds(ctx, quorum.Before{})
 	}
 	if waited, held, _ := c.lock.bases[0].Session.Cohorts.Busy(c.lock.line, false); !waited && !held {
 		if h, err := c.first(ctx); h != nil || err != nil {
@@ -67,7 +67,7 @@ func (c *call) first(ctx context.Context) (*quorum.Hold, error) {
 	var h *quorum.Hold
 	err := r.all(some)
 	if err == nil {
-		h, err = c.hold(ctx, r, false)
+		h, err = c.hold(ctx, r, quorum.Before{})
 	}
 	var b *blocked
 	switch {
@@ -85,21 +85,25 @@ func (c *call) first(ctx context.Context) (*quorum.Hold, error) {
 	return nil, nil
 }
 
-// rounds makes rounds until one gets all members. alone says that others have had the time to take them.
-func (c *call) rounds(ctx context.Context, alone bool) (*quorum.Hold, error) {
+// rounds makes rounds until one gets all members. before holds for a round that gets them at once.
+func (c *call) rounds(ctx context.Context, before quorum.Before) (*quorum.Hold, error) {
 	carried := quorum.Carried(ctx)
 	patience, began := firstPatience, time.Now()
 	for {
 		c.gives = c.try || c.refusals < mostRefusals && time.Since(began) < allOrNothing
 		r := c.round(ctx)
 		err := r.run(c.busy, patience)
+		if time.Since(began) >= baselock.YieldFor {
+			before = quorum.Before{}
+		}
 		var h *quorum.Hold
 		if err == nil {
-			h, err = c.hold(ctx, r, alone && time.Since(r.start) < baselock.YieldFor)
+			h, err = c.hold(ctx, r, before)
 		}
 		if err == nil {
 			return h, nil
 		}
+		before = quorum.Before{}
 		quorum.GiveBack(ctx, c.set.Logger, r.members)
 		var b *blocked
 		switch {
@@ -129,7 +133,7 @@ func (c *call) rounds(ctx context.Context, alone bool) (*quorum.Hold, error) {
 var errPartial = errors.New("a member was lost before all were held; ask for a longer lease")
 
 // hold makes members that were all acquired one hold, with the whole lease on each.
-func (c *call) hold(ctx context.Context, r *round, alone bool) (*quorum.Hold, error) {
+func (c *call) hold(ctx context.Context, r *round, before quorum.Before) (*quorum.Hold, error) {
 	if err := c.level(ctx, r.members); err != nil && !errors.Is(err, errs.Lost) {
 		return nil, err
 	}
@@ -140,7 +144,7 @@ func (c *call) hold(ctx context.Context, r *round, alone bool) (*quorum.Hold, er
 	}
 	terms := c.Terms
 	if c.queued {
-		terms.Cohort = c.Cohort(alone)
+		terms.Cohort = c.Cohort(before)
 	}
 	return quorum.New(terms, r.start, r.members), nil
 }

@@ -67,7 +67,7 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 	line, held, part := c.lock.bases[0].Session.Join(c.lock.line, session.Channels{})
 	defer part()
 	if line.Found() == nil && (held || line.Len() > 0) {
-		line.Note(before)
+		line.Note(own)
 	}
 	request := c.Request(held)
 	yielded, asked := false, false
@@ -77,10 +77,10 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 			return cohort.Verdict{Sleep: baselock.YieldFor, Found: errs.Refusal("is left to other processes for a moment")}, nil
 		}
 		asked = true
-		if got, err = c.rounds(delivery.Watched(ctx, line.Note), yielded); err != nil {
+		if got, err = c.rounds(delivery.Watched(ctx, line.Note), quorum.Before{Alone: yielded, Kept: line.ClosedSince()}); err != nil {
 			return cohort.Verdict{Down: ctx.Err() == nil && errors.Is(err, errs.Unavailable)}, err
 		}
-		return cohort.Verdict{Done: true, Sleep: c.Poll(), Found: before}, nil
+		return cohort.Verdict{Done: true, Sleep: c.Poll(), Found: own}, nil
 	})
 	switch {
 	case err == nil && got == nil:
@@ -91,7 +91,7 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 	return got, err
 }
 
-const before = errs.Refusal("is held or waited for by this process")
+const own = errs.Refusal("is held or waited for by this process")
 
 // ofMember are the options of the call for a member that does not wait.
 func (c *call) ofMember() []redlatch.Option {

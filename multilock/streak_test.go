@@ -91,12 +91,31 @@ func TestWaitersOfOneProcessHandAllMembersOnWithoutACommand(t *testing.T) {
 func TestAProcessHandsTheMembersOnForABoundedTime(t *testing.T) {
 	inBubble(t, func(p *pair) {
 		hold := p.now(p.both())
-		next := p.waits(p.Context(), p.both())
+		second, third := p.waits(p.Context(), p.both()), p.waits(p.Context(), p.both())
+		require.NoError(p, hold.Unlock(p.Context()))
+		hold = <-second
 		time.Sleep(3 * time.Millisecond)
 		require.NoError(p, hold.Unlock(p.Context()))
 		synctest.Wait()
 		require.Empty(p, p.holder("a")+p.holder("b"), "they are left to others")
-		hold = <-next
+		hold = <-third
+		require.NoError(p, hold.Unlock(p.Context()))
+	})
+}
+
+// The waiter of a long section would wait for nothing most of the time, if the members were left to others after each.
+func TestTheMembersAreLeftToOthersNowAndThenAfterLongSections(t *testing.T) {
+	inBubble(t, func(p *pair) {
+		hold := p.now(p.both())
+		for section := range 6 {
+			next := p.waits(p.Context(), p.both())
+			time.Sleep(20 * time.Millisecond)
+			require.NoError(p, hold.Unlock(p.Context()))
+			synctest.Wait()
+			left := p.holder("a")+p.holder("b") == ""
+			require.Equal(p, section%3 == 2, left, "after section %d: 60 ms after the last time", section)
+			hold = <-next
+		}
 		require.NoError(p, hold.Unlock(p.Context()))
 	})
 }

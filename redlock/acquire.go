@@ -51,7 +51,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 			return c.wait(ctx, carried, nil)
 		}
 	}
-	r := c.round(ctx, carried, false, false)
+	r := c.round(ctx, carried, quorum.Before{}, false)
 	switch {
 	case r.hold != nil:
 		return r.hold, nil
@@ -97,15 +97,15 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 		trouble = time.Now()
 	}
 	var (
-		line    *cohort.Queue
+		line    *cohort.Cohort
 		request *cohort.Request
 	)
 	if c.again {
-		line = cohort.NewQueue(nil)
+		line = &cohort.Cohort{Queue: cohort.NewQueue(nil)}
 	} else {
 		shared, held, part := first.Session.Join(c.lock.line, session.Channels{Noun: noun, Releases: keys.LockChannel(first.Key)})
 		defer part()
-		line, request = shared.Queue, c.Request(held)
+		line, request = shared, c.Request(held)
 		if held {
 			line.Note(ours)
 		}
@@ -126,8 +126,11 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 		if left := time.Until(deaf); left > 0 {
 			return cohort.Verdict{Sleep: sleep(left), Found: why}, nil
 		}
-		r := c.round(ctx, carried, yielded, time.Now().Before(due))
+		r := c.round(ctx, carried, quorum.Before{Alone: yielded, Kept: line.ClosedSince()}, time.Now().Before(due))
 		yielded = false
+		if r.hold == nil {
+			line.CloseSince(time.Time{})
+		}
 		if found := r.known(); found != nil {
 			line.Note(found)
 		}

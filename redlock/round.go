@@ -67,9 +67,9 @@ type round struct {
 }
 
 // round makes a round. If an attempt has panicked by the time it is decided, round gives back what was granted and panics with
-// the same value. alone says that other processes have had the time to take the lock and did not. With inOrder the first node
+// the same value. before holds if the round gets the lock. With inOrder the first node
 // is asked before the others, and if it refuses they are not asked.
-func (c *call) round(ctx context.Context, carried []*quorum.Hold, alone, inOrder bool) result {
+func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.Before, inOrder bool) result {
 	n := len(c.lock.nodes)
 	r := &round{call: c, carried: carried, start: time.Now(), answers: make(chan answer, n), asked: make([]bool, n), heard: make([]bool, n)}
 	r.asking, r.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -88,7 +88,7 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold, alone, inOrder
 	}
 	if len(r.granted) == c.lock.need {
 		if c.valid(r.granted) {
-			return result{hold: r.won(alone)}
+			return result{hold: r.won(before)}
 		}
 		late := delivery.Unavailable(errors.New("the answers took longer than the lease lasts; ask for a longer lease"))
 		return r.lost(ctx, late)
@@ -136,7 +136,7 @@ func (r *round) hear() {
 }
 
 // won makes the grants a hold.
-func (r *round) won(alone bool) *quorum.Hold {
+func (r *round) won(before quorum.Before) *quorum.Hold {
 	r.follows()
 	awaited := map[any]chan struct{}{}
 	for i, n := range r.lock.nodes {
@@ -147,7 +147,7 @@ func (r *round) won(alone bool) *quorum.Hold {
 	terms := r.Terms
 	terms.Late = awaited
 	if !r.again {
-		terms.Cohort = r.Cohort(alone)
+		terms.Cohort = r.Cohort(before)
 	}
 	h := quorum.New(terms, r.start, r.granted)
 	go r.settle(h, r.answers, awaited, r.pending, r.stop)

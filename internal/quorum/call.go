@@ -46,9 +46,11 @@ func (c *Call) Carries(ctx context.Context) bool {
 	return slices.ContainsFunc(c.Bases, func(b *baselock.Base) bool { return b.Carries(ctx) })
 }
 
-// Cohort is where the hold of the call is handed on. alone: see [baselock.Streak].
-func (c *Call) Cohort(alone bool) *Cohort {
-	return &Cohort{Registry: &c.Bases[0].Session.Cohorts, Key: c.Line, Streak: baselock.Streak(c.Bases, alone)}
+// Cohort is where the hold of the call is handed on.
+func (c *Call) Cohort(before Before) *Cohort {
+	of := &Cohort{Registry: &c.Bases[0].Session.Cohorts, Key: c.Line, Streak: baselock.Streak(c.Bases, before.Alone)}
+	of.Streak.ClosedSince = before.Kept
+	return of
 }
 
 // Request is what the call says to the holds of this process, one of which may be handed on to it. held: one of them is in force.

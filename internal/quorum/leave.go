@@ -50,7 +50,7 @@ func (h *Hold) giveBackOrOn(ctx context.Context, lost bool) error {
 		case cohort.Unfit:
 			next.Claim.End()
 		case cohort.Due:
-			next.Claim.Yield()
+			next.Giver.(*Hold).yield(next)
 		}
 		rest = next.Giver.(*Hold)
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
@@ -19,6 +20,10 @@ import (
 //	  └── the streak is over, or a member may not move ──► given back, and the first waiter asks
 //
 // A waiter does not ask while a hold of its process is in force. So a process makes one attempt at a time.
+//
+// After a streak the waiters leave the members to other processes for a moment. A streak that was one long section is no reason
+// to: the waiter asks at once, beside those of other processes, until its process has had the members for longestKept.
+const longestKept = 50 * time.Millisecond
 
 // A Cohort is where the calls of this process wait for the composite.
 type Cohort struct {
@@ -33,6 +38,24 @@ type streak struct {
 
 	mu      sync.Mutex // before Hold.mu
 	current *Hold      // a member that was asked for earlier, and is granted now, is for this one
+}
+
+// Before is what the process knows of the time before an attempt that took the members at once.
+type Before struct {
+	Alone bool      // see [baselock.Streak]
+	Kept  time.Time // since when the process has had the members without leaving them to others; zero: it had not
+}
+
+// yield ends the claim of a release that is due, and says whether the waiter leaves the members to other processes first.
+func (h *Hold) yield(due cohort.Release) {
+	since := h.Streak().Shut()
+	if h.local || clock.Now().Sub(clock.Aged(since)) >= longestKept {
+		due.Cohort.CloseSince(time.Time{})
+		due.Claim.Yield()
+		return
+	}
+	due.Cohort.CloseSince(since)
+	due.Claim.End()
 }
 
 // announce has the calls of this process wait for what h does.
