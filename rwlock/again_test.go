@@ -39,3 +39,25 @@ func TestReadersThatComeDuringTheLastReleaseHaveOneAskForAll(t *testing.T) {
 		}
 	})
 }
+
+// The release has told nobody else, so that the waiter has no reason to look at the lock before it asks for it.
+func TestAWriterBehindALongSectionOfItsProcessAsksAtOnce(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		client, sent := redis.NewClient(redistest.InMemoryOptions(k.mini)), redistest.Sent{}
+		k.Cleanup(func() { _ = client.Close() })
+		client.AddHook(&sent)
+		lock := rwlock.New(client, k.name, redlatch.WithLogger(slog.New(slog.DiscardHandler)))
+		hold := k.take(lock.Lock, k.ctx)
+		for range 3 {
+			next := k.asks(lock.Lock, k.ctx)
+			synctest.Wait()
+			time.Sleep(20 * time.Millisecond)
+			before := sent.Load()
+			k.give(hold)
+			hold = k.served(next)
+			require.EqualValues(k, 2, sent.Load()-before, "a release and a question")
+		}
+		k.give(hold)
+		time.Sleep(time.Minute) // what serves the client ends
+	})
+}

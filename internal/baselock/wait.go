@@ -111,16 +111,20 @@ func (w *waiter) share(ctx context.Context) (v cohort.Verdict, ok bool) {
 }
 
 // yields has the head give other processes the time to take the lock, where that is due, and tells whether the head goes on
-// waiting then. Where waiters are woken it looks at the lock before it asks for it, which takes a round trip.
+// waiting then. Where waiters are woken it looks at the lock before it asks for it, which takes a round trip. Where they are told
+// nothing would be due if another process stood in the process queue.
 func (w *waiter) yields(ctx context.Context) (v cohort.Verdict, ok bool) {
 	w.alone = false
 	switch due := w.queue.Yields(); {
 	case due && w.pace != nil:
 		w.yielded = true
 		return cohort.Verdict{Sleep: YieldFor, Found: refusal(-1)}, true
+	case due && w.orders() && w.canEnqueue(w.queue, w.set):
+		w.queue.Refresh()
+		w.alone = true
 	case due:
 		remaining, held := w.look(ctx)
-		if held && !w.Kind.side().Shared && !w.orders() { // one that was told has to ask, or to leave the process queue
+		if held && !w.Kind.side().Shared {
 			return w.refused(remaining), true
 		}
 		w.queue.Refresh()
