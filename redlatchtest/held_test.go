@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -55,6 +56,17 @@ func TestWhatOthersHaveLeftIsNotSaidTwice(t *testing.T) {
 	hold := take(t, lock(server.Client()))
 	require.Empty(t, failure(t, func(tb testing.TB) { redlatchtest.NothingHeld(tb) }), "it was acquired before")
 	require.NoError(t, hold.Unlock(t.Context()))
+}
+
+func TestWhatIsHeldIsSaidOnceWhereTwoLookForIt(t *testing.T) {
+	lock := redlatchtest.NewLocker("orders")
+	text := failure(t, func(tb testing.TB) {
+		redlatchtest.NothingHeld(tb) // of a whole suite
+		redlatchtest.NothingHeld(tb) // of one test
+		take(t, lock).Context(t.Context())
+	})
+	require.Equal(t, 1, strings.Count(text, `"orders" is still held`), text)
+	lock.Lose(nil)
 }
 
 func TestNothingIsSaidOfWhatWasGivenBackLostOrStolen(t *testing.T) {

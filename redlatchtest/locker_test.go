@@ -16,7 +16,7 @@ import (
 
 func TestABusyLockerIsRefusedAndWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lock := redlatchtest.NewLocker("orders", redlatch.WithWait(time.Hour))
+		lock := redlatchtest.NewLocker("orders")
 		free, again := lock.Busy(), lock.Busy()
 		refused(t, lock)
 		_, err := lock.Lock(t.Context(), redlatch.WithWait(time.Second))
@@ -25,7 +25,7 @@ func TestABusyLockerIsRefusedAndWaitedFor(t *testing.T) {
 		start := time.Now()
 		time.AfterFunc(time.Minute, free)
 		time.AfterFunc(2*time.Minute, again)
-		hold := take(t, lock)
+		hold := take(t, lock, redlatch.WithWait(time.Hour))
 		require.Equal(t, 2*time.Minute, time.Since(start))
 		free()
 		refused(t, lock)
@@ -67,6 +67,26 @@ func TestALockerLosesItsHoldsAndIsFree(t *testing.T) {
 	require.ErrorIs(t, inner.Unlock(t.Context()), broken)
 	require.ErrorIs(t, hold.Unlock(t.Context()), broken)
 	require.NoError(t, take(t, lock).Unlock(t.Context()))
+}
+
+func TestALockerThatIsLostGoesToWhoeverWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lock := redlatchtest.NewLocker("orders")
+		lock.Lose(nil) // of which nobody holds
+		before := take(t, lock)
+		require.NoError(t, before.Unlock(t.Context()))
+		hold, start := take(t, lock), time.Now()
+		time.AfterFunc(time.Minute, func() { lock.Lose(nil) })
+		next, err := lock.Lock(t.Context(), redlatch.WithWait(time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, time.Minute, time.Since(start))
+		require.True(t, next.Valid())
+		var loss *redlatch.LossError
+		require.ErrorAs(t, hold.Unlock(t.Context()), &loss)
+		require.Equal(t, redlatch.LossError{Name: "orders", Owner: hold.Owner(), Reason: "the test has it lost", At: loss.At}, *loss)
+		require.ErrorIs(t, before.Unlock(t.Context()), redlatch.ErrReleased, "it was over")
+		require.NoError(t, next.Unlock(t.Context()))
+	})
 }
 
 func TestWhatALockerHasHandedOutIsFoundHeld(t *testing.T) {

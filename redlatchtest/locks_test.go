@@ -1,7 +1,6 @@
 package redlatchtest_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -47,10 +46,21 @@ func TestALockThatExpiresIsLostAndFree(t *testing.T) {
 		ctx := hold.Context(t.Context())
 		start := time.Now()
 		server.Expire("orders")
-		<-ctx.Done()
-		require.ErrorIs(t, context.Cause(ctx), redlatch.ErrLost)
+		lostSoon(t, ctx)
 		require.LessOrEqual(t, time.Since(start), 11*time.Second)
 		require.NoError(t, take(t, lock()).Unlock(t.Context()))
+	})
+}
+
+func TestAWaiterIsNotToldThatALockHasExpired(t *testing.T) {
+	redlatchtest.Bubble(t, func(t *testing.T, server *redlatchtest.Server) {
+		take(t, lock(server.Client())).Leave()
+		start := time.Now()
+		time.AfterFunc(10*time.Second, func() { server.Expire("orders") })
+		next := take(t, lock(server.Client(), redlatch.WithPoll(7*time.Second)))
+		require.Greater(t, time.Since(start), 10*time.Second)
+		require.LessOrEqual(t, time.Since(start), 17*time.Second, "it has asked")
+		require.NoError(t, next.Unlock(t.Context()))
 	})
 }
 
@@ -64,8 +74,7 @@ func TestAStolenLockIsAnotherOwners(t *testing.T) {
 		if hold.Token() > 0 {
 			require.Greater(t, thief.Token(), hold.Token())
 		}
-		<-ctx.Done()
-		require.ErrorIs(t, context.Cause(ctx), redlatch.ErrLost)
+		lostSoon(t, ctx)
 		require.LessOrEqual(t, time.Since(start), 11*time.Second)
 		require.ErrorIs(t, hold.Unlock(t.Context()), redlatch.ErrLost)
 
