@@ -146,6 +146,25 @@ func TestAnEntryThatHasGoneIsNotWrittenInPart(t *testing.T) {
 	})
 }
 
+// An extra must not push a server over its limit.
+func TestAServerThatIsOutOfMemoryRefusesAReportAndKeepsWhatItHas(t *testing.T) {
+	srv := redistest.Process(t)
+	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", UUID: "u"}}
+	b.write(whole)
+	dead := redis.Z{Member: "dead", Score: float64(b.now() - 1)} // which a report would remove: that frees memory, so it is never refused
+	require.NoError(t, b.rdb.ZAdd(t.Context(), b.names.Index, dead).Err())
+	before := b.fields()
+	require.NoError(t, b.rdb.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	for _, anew := range []bool{true, false} {
+		_, err := statetest.Send(t.Context(), b.rdb, entry.Write(entry.Report{Names: b.names, TTL: time.Hour, Whole: anew, Things: things}))
+		require.ErrorContains(t, err, "OOM")
+		require.Equal(t, before, b.fields())
+		require.EqualValues(t, 2, b.rdb.ZCard(t.Context(), b.names.Index).Val())
+	}
+	_, err := statetest.Send(t.Context(), b.rdb, entry.Remove(b.names))
+	require.NoError(t, err)
+}
+
 func TestEntriesThatHaveEndedLeaveTheIndex(t *testing.T) {
 	each(t, func(b *bench) {
 		now := float64(b.now())

@@ -16,9 +16,7 @@
 
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('zremrangebyscore', KEYS[1], '-inf', now) -- of clients that died
-local there = redis.call('exists', KEYS[2])
-if ARGV[3] == '0' and there == 0 then
+if ARGV[3] == '0' and redis.call('exists', KEYS[2]) == 0 then
   return {0, redis.call('zcard', KEYS[1])}
 end
 
@@ -34,10 +32,13 @@ local function oldest(count, age)
   return count .. ',' .. (count == '0' and '0' or since(age))
 end
 
+-- The first write is one that takes memory: a server that has none refuses there, and nowhere behind.
+redis.call('hset', KEYS[2], 'seen', since(0))
+redis.call('zremrangebyscore', KEYS[1], '-inf', now) -- of clients that died
 if ARGV[3] == '1' then
   redis.call('del', KEYS[2])
+  redis.call('hset', KEYS[2], 'seen', since(0))
 end
-redis.call('hset', KEYS[2], 'seen', since(0))
 if ARGV[4] ~= '' then
   redis.call('hset', KEYS[2], 'about', string.sub(ARGV[4], 1, -2) .. ',"started":' .. since(ARGV[5]) .. '}')
 end
