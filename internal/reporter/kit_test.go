@@ -32,6 +32,7 @@ type kit struct {
 	at      []time.Duration
 	removed []time.Duration
 	prefix  []string // of what was removed
+	stuck   bool     // what is removed is not
 
 	answer func(Message) Answer
 }
@@ -66,10 +67,11 @@ func bubble(t *testing.T, test func(k *kit)) {
 				k.sent, k.at = append(k.sent, m), append(k.at, time.Since(k.start))
 				return k.answer(m)
 			},
-			Remove: func(c Config) {
+			Remove: func(c Config) bool {
 				k.mu.Lock()
 				defer k.mu.Unlock()
 				k.removed, k.prefix = append(k.removed, time.Since(k.start)), append(k.prefix, c.Prefix)
+				return !k.stuck
 			},
 			Linger: func() time.Duration { return k.linger },
 		})

@@ -24,7 +24,7 @@ type Answer struct {
 type Outcome int
 
 const (
-	Unknown Outcome = iota // it may have been written, or not
+	Unknown Outcome = iota // it may have been written, or not, or was refused by a server that is expected to take the next one
 	Written
 	Gone    // there was no entry, so nothing was written
 	Refused // and is for a while
@@ -35,7 +35,7 @@ const (
 type Functions struct {
 	Look   func(*Snapshot)      // adds what there is
 	Send   func(Message) Answer // once, and does not block for long
-	Remove func(Config)         // removes the entry
+	Remove func(Config) bool    // removes the entry; false: it may be there, and a later try may succeed
 	Linger func() time.Duration
 }
 
@@ -55,7 +55,9 @@ type Reporter struct {
 	listed  bool
 	written Config // the entry was written with it
 	known   known
-	entries int64
+	entries int64     // in the client's bucket, when it was last told; 0: never
+	failed  int       // reports without an answer, or refused for now, since the last one that was written
+	removed int       // how often the entry was removed in vain
 	idle    time.Time // since when nothing is ripe; zero: something is
 }
 

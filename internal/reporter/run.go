@@ -15,6 +15,13 @@ const (
 
 	// silence is for how long nothing is sent after a refusal.
 	silence = 10 * time.Minute
+
+	// strangerPause is how long a client waits at most that has not been told how many clients there are, because none of its reports was
+	// written yet: 100 000 of them send 833 reports a second then.
+	strangerPause = 2 * time.Minute
+
+	// removals is how often the entry is removed at most, an interval apart. A failover takes less than that.
+	removals = 3
 )
 
 // run does what is due, and sets the timer for the next run.
@@ -22,8 +29,8 @@ func (r *Reporter) run() {
 	r.mu.Lock()
 	config := r.config
 	r.mu.Unlock()
-	if r.listed && (config.Off || config.Prefix != r.written.Prefix) {
-		r.unlist()
+	if r.listed && (config.Off || config.Prefix != r.written.Prefix) && !r.unlist() {
+		return
 	}
 	if config.Off {
 		r.mu.Lock()
@@ -39,10 +46,8 @@ func (r *Reporter) run() {
 		r.idle = time.Time{}
 		r.write(s, config)
 	case r.lingers():
+	case r.listed && !r.unlist():
 	default:
-		if r.listed {
-			r.unlist()
-		}
 		r.restUnless(s)
 	}
 }
@@ -91,7 +96,7 @@ func (r *Reporter) write(s *Snapshot, config Config) {
 		r.set(r.interval())
 	case Gone, Unknown:
 		r.known = nil
-		r.set(r.interval())
+		r.set(r.pause())
 	case Refused:
 		r.drop()
 		r.set(silence)
@@ -112,7 +117,7 @@ func (r *Reporter) send(s *Snapshot, config Config) Outcome {
 		case answer.Outcome != Written:
 			return answer.Outcome
 		}
-		r.entries = answer.Entries
+		r.entries, r.failed = answer.Entries, 0
 	}
 	r.known = next
 	return Written
@@ -120,7 +125,7 @@ func (r *Reporter) send(s *Snapshot, config Config) Outcome {
 
 // list notes that there will be an entry, which is to be removed.
 func (r *Reporter) list(config Config) {
-	r.listed, r.written = true, config
+	r.listed, r.written, r.removed = true, config, 0
 	r.anchor.keep.Store(r)
 }
 
@@ -130,15 +135,34 @@ func (r *Reporter) drop() {
 	r.anchor.keep.Store(nil)
 }
 
-// unlist removes the entry.
-func (r *Reporter) unlist() {
-	r.Remove(r.written)
+// unlist removes the entry, and tells whether that is done with. If not, the timer is set for the next try. An entry that is there all the
+// same after the last one ends by itself.
+func (r *Reporter) unlist() bool {
+	r.removed++
+	if !r.Remove(r.written) && r.removed < removals {
+		r.known = nil // the entry may have gone
+		r.set(r.interval())
+		return false
+	}
 	r.drop()
+	return true
 }
 
 // interval is how long it is until the next report: that of the format, a tenth more or less, so that clients which were started
 // together do not stay together.
-func (r *Reporter) interval() time.Duration {
+func (r *Reporter) interval() time.Duration { return scattered(registry.Interval(int(r.entries))) }
+
+// pause is how long it is until the next report when the last one was not written: an interval, and twice as long each time for a client
+// that does not know how many clients there are.
+func (r *Reporter) pause() time.Duration {
 	d := registry.Interval(int(r.entries))
-	return d - d/10 + jitter.Below(d/5)
+	if r.entries == 0 {
+		for range r.failed {
+			d = min(2*d, strangerPause)
+		}
+	}
+	r.failed++
+	return scattered(d)
 }
+
+func scattered(d time.Duration) time.Duration { return d - d/10 + jitter.Below(d/5) }

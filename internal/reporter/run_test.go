@@ -7,9 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/redlatch/redlatch/internal/jitter"
-	"github.com/redlatch/redlatch/internal/registry"
 )
 
 func seconds(n ...float64) (all []time.Duration) {
@@ -129,36 +126,6 @@ func TestAHoldThatIsFollowedByAnotherIsAChange(t *testing.T) {
 	})
 }
 
-func TestTheEntryIsRemovedAtLinger(t *testing.T) {
-	bubble(t, func(k *kit) {
-		k.hold("a")
-		k.pass(2 * time.Second)
-		k.free("a")
-		k.pass(time.Hour)
-		require.Equal(t, seconds(9), k.removed, "three seconds after the first look that found nothing")
-		require.Len(t, k.sent, 1)
-		looks := k.looks
-		k.hold("a")
-		k.pass(time.Second)
-		require.Greater(t, k.looks, looks)
-		require.True(t, k.sent[1].Whole)
-	})
-}
-
-func TestAnEntryOfAProgramThatTakesAgainWithinLingerStays(t *testing.T) {
-	bubble(t, func(k *kit) {
-		for range 20 {
-			k.hold("a")
-			k.pass(4 * time.Second)
-			k.free("a")
-			k.pass(time.Second)
-		}
-		require.Empty(t, k.removed)
-		k.pass(time.Hour)
-		require.Len(t, k.removed, 1)
-	})
-}
-
 func TestAnEntryThatHasGoneIsWrittenAnew(t *testing.T) {
 	bubble(t, func(k *kit) {
 		k.hold("a")
@@ -189,18 +156,6 @@ func TestAReportWithoutAnAnswerIsNotSentAgainAndTheNextIsWhole(t *testing.T) {
 		require.False(t, k.sent[1].Whole)
 		require.True(t, k.sent[2].Whole)
 		require.Len(t, k.sent[2].Things, 1)
-	})
-}
-
-// It may have been written nevertheless.
-func TestAnEntryWhoseFirstReportHadNoAnswerIsRemovedToo(t *testing.T) {
-	bubble(t, func(k *kit) {
-		k.answer = func(Message) Answer { return Answer{} }
-		k.hold("a")
-		k.pass(time.Second)
-		k.free("a")
-		k.pass(time.Hour)
-		require.Len(t, k.removed, 1)
 	})
 }
 
@@ -282,29 +237,6 @@ func TestAWholeEntryWhoseSecondPartIsLostIsWrittenAnew(t *testing.T) {
 	})
 }
 
-// The servers together have a thousand commands a second then, however many clients there are.
-func TestAHundredThousandClientsSendAThousandReportsASecond(t *testing.T) {
-	const clients = 100_000
-	bubble(t, func(k *kit) {
-		k.answer = func(Message) Answer { return Answer{Written, (clients + registry.Buckets - 1) / registry.Buckets} }
-		k.hold("a")
-		const hour = 3600
-		k.pass(hour * time.Second)
-		rate := float64(len(k.sent)-1) * clients / hour
-		t.Logf("%d clients send %.0f reports a second", clients, rate)
-		require.LessOrEqual(t, rate, 1000.0)
-		require.Greater(t, rate, 900.0)
-	})
-}
-
-func TestTheIntervalDiffersByATenthAtMost(t *testing.T) {
-	for below, want := range map[int64]time.Duration{0: 4500 * time.Millisecond, 1<<63 - 1: 5500*time.Millisecond - 1} {
-		restore := jitter.Replace(func(n int64) int64 { return min(n-1, below) })
-		require.Equal(t, want, (&Reporter{entries: 70}).interval())
-		restore()
-	}
-}
-
 func TestTheOptionsCountFromTheNextReportOn(t *testing.T) {
 	bubble(t, func(k *kit) {
 		k.hold("a")
@@ -371,7 +303,7 @@ func TestAReporterIsKeptByItsTimerWhileThereIsAnEntryToBeRemovedAndElseByNobody(
 				}
 			},
 			Send:   func(Message) Answer { h.sent <- true; return answer },
-			Remove: func(Config) { h.removed <- true },
+			Remove: func(Config) bool { h.removed <- true; return true },
 			Linger: func() time.Duration { return linger },
 		}), h
 	}

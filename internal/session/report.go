@@ -126,17 +126,20 @@ func (s *Session) report(m reporter.Message) reporter.Answer {
 		r.Things = append(r.Things, thing)
 	}
 	reply, err := once(s, entry.Write(r))
-	switch {
-	case err != nil:
+	if err != nil {
 		return reporter.Answer{Outcome: s.refused(err)}
-	case !reply.Written:
+	}
+	s.refusing = false
+	if !reply.Written {
 		return reporter.Answer{Outcome: reporter.Gone}
 	}
 	return reporter.Answer{Outcome: reporter.Written, Entries: reply.Entries}
 }
 
-func (s *Session) unlist(c reporter.Config) {
-	_, _ = once(s, entry.Remove(s.namesOf(c))) // what is not removed ends by itself
+// unlist removes the entry, and tells whether another try is of no use.
+func (s *Session) unlist(c reporter.Config) bool {
+	_, err := once(s, entry.Remove(s.namesOf(c)))
+	return err == nil || stays(err)
 }
 
 // reportWithin is how long a report may take. Nobody waits for it.
@@ -175,7 +178,8 @@ func once[R any](s *Session, cmd scripts.Command[R]) (reply R, err error) {
 // senseless is the error of a reply that is none of the script's: something other than Redis has answered.
 type senseless struct{ error }
 
-// refused tells what follows from an error.
+// refused tells what follows from an error. The log has one line for as long as a server refuses, and none about one that cannot take any
+// command for now: it starts, or a long script runs.
 func (s *Session) refused(err error) reporter.Outcome {
 	switch {
 	case errors.Is(err, redis.ErrClosed):
@@ -183,15 +187,24 @@ func (s *Session) refused(err error) reporter.Outcome {
 	case outcome.Forbidden(err):
 		s.silent("until the program is started anew", err)
 		return reporter.Barred
+	case stays(err):
+		s.silent("for ten minutes", err)
+		return reporter.Refused
 	}
 	switch outcome.Of(err) {
 	case outcome.NotYet, outcome.Full, outcome.Unknown:
-		if !errors.As(err, new(*senseless)) {
-			return reporter.Unknown
+	default: // a replica, or out of memory
+		if !s.refusing {
+			s.silent("for now", err)
 		}
+		s.refusing = true
 	}
-	s.silent("for ten minutes", err)
-	return reporter.Refused
+	return reporter.Unknown
+}
+
+// stays tells whether a report that is sent later will have the same error.
+func stays(err error) bool {
+	return outcome.Final(err) || outcome.Forbidden(err) || errors.As(err, new(*senseless))
 }
 
 func (s *Session) silent(until string, err error) {

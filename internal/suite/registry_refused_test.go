@@ -26,13 +26,19 @@ import (
 // A refuser is a hook that answers an error in the place of the server to what the registry sends.
 type refuser struct {
 	redis.Hook
-	err  error
-	sent atomic.Int64
+	err     error
+	between [2]time.Time // when; zero: always
+	sent    atomic.Int64
+}
+
+func (r *refuser) refuses() bool {
+	now := time.Now()
+	return r.between[0].IsZero() || now.After(r.between[0]) && now.Before(r.between[1])
 }
 
 func (r *refuser) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if args := cmd.Args(); len(args) > 3 && strings.HasPrefix(fmt.Sprint(args[3]), "redlatch_client") {
+		if args := cmd.Args(); len(args) > 3 && strings.HasPrefix(fmt.Sprint(args[3]), "redlatch_client") && r.refuses() {
 			r.sent.Add(1)
 			cmd.SetErr(r.err)
 			return r.err
@@ -58,13 +64,16 @@ func TestARefusalIsLoggedOnceAndSilencesReports(t *testing.T) {
 	}{
 		"NOPERM No permissions to access a key":                                             {1, 1},
 		"ERR The user executing the script can't access at least one of the keys mentioned": {1, 1},
-		"OOM command not allowed when used memory > 'maxmemory'.":                           {6, 6},
-		"READONLY You can't write against a read only replica.":                             {6, 6},
+		"OOM command not allowed when used memory > 'maxmemory'.":                           {34, 1},
+		"READONLY You can't write against a read only replica.":                             {34, 1},
+		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to":   {34, 1},
 		"ERR unknown command 'evalsha', with args beginning with: ":                         {6, 6},
 		"WRONGTYPE Operation against a key holding the wrong kind of value":                 {6, 6},
-		"LOADING Redis is loading the dataset in memory":                                    {700, 0},
+		"LOADING Redis is loading the dataset in memory":                                    {34, 0},
+		"MASTERDOWN Link with MASTER is down":                                               {34, 0},
+		"CLUSTERDOWN The cluster is down":                                                   {34, 0},
 		"CROSSSLOT Keys in request don't hash to the same slot":                             {6, 6},
-		"MOVED 3999 127.0.0.1:6381":                                                         {6, 6},
+		"MOVED 3999 127.0.0.1:6381":                                                         {34, 1},
 	} {
 		t.Run(text, func(t *testing.T) {
 			inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
@@ -88,6 +97,92 @@ func TestARefusalIsLoggedOnceAndSilencesReports(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A failover is over in seconds. The client does without the registry for no longer than that and an interval.
+func TestReportsThatAreRefusedDuringAFailoverGoOnAfterIt(t *testing.T) {
+	for _, text := range []string{
+		"READONLY You can't write against a read only replica.", "LOADING Redis is loading the dataset in memory",
+		"MASTERDOWN Link with MASTER is down", "CLUSTERDOWN The cluster is down", "OOM command not allowed when used memory > 'maxmemory'.",
+	} {
+		t.Run(text, func(t *testing.T) {
+			inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
+				reader := redis.NewClient(redistest.InMemoryOptions(m))
+				t.Cleanup(func() { _ = reader.Close() })
+				began := time.Now()
+				hook := &refuser{err: said(text), between: [2]time.Time{began.Add(3 * time.Second), began.Add(15 * time.Second)}}
+				client.AddHook(hook)
+				acquired(t, rlock.New(client, "lock"))
+				time.Sleep(2 * time.Second)
+				before := only(t, reader, "").seen
+				time.Sleep(13 * time.Second)
+				require.Equal(t, before, only(t, reader, "").seen)
+				require.GreaterOrEqual(t, hook.sent.Load(), int64(2), "it is tried at the ordinary interval")
+				m.FlushAll() // the new primary does not have the entry
+				time.Sleep(5500 * time.Millisecond)
+				require.Equal(t, []string{"lock lock 1 0"}, only(t, reader, "").kinds())
+			})
+		})
+	}
+}
+
+func TestAnEntryThatCouldNotBeRemovedDuringAFailoverIsRemovedAfterIt(t *testing.T) {
+	inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
+		began := time.Now()
+		client.AddHook(&refuser{err: said("READONLY You can't write against a read only replica."), between: [2]time.Time{began.Add(3 * time.Second), began.Add(15 * time.Second)}})
+		hold := acquired(t, rlock.New(client, "lock", redlatch.WithLinger(time.Second)))
+		time.Sleep(2 * time.Second)
+		require.NoError(t, hold.Unlock(t.Context()))
+		time.Sleep(12 * time.Second)
+		require.NotEmpty(t, m.Keys())
+		time.Sleep(6 * time.Second)
+		require.Empty(t, m.Keys())
+	})
+}
+
+// A flight is a hook that counts the commands of the registry that are under way.
+type flight struct {
+	redis.Hook
+	now, most, sent atomic.Int64
+}
+
+func (f *flight) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if args := cmd.Args(); len(args) > 3 && strings.HasPrefix(fmt.Sprint(args[3]), "redlatch_client") {
+			f.sent.Add(1)
+			if now := f.now.Add(1); now > f.most.Load() {
+				f.most.Store(now)
+			}
+			defer f.now.Add(-1)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (f *flight) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (f *flight) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func TestOneReportIsUnderWayAtMostWhileTheServerHangs(t *testing.T) {
+	inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, _ *redis.Client) {
+		sent, hang := count(m), make(chan struct{})
+		defer close(hang)
+		options := redistest.InMemoryOptions(m)
+		options.ReadTimeout, options.MaxRetries = time.Minute, -1
+		client := redis.NewClient(options)
+		t.Cleanup(func() { _ = client.Close() })
+		hook := &flight{}
+		client.AddHook(hook)
+		hold := acquired(t, rlock.New(client, "lock"))
+		time.Sleep(2 * time.Second) // one is written
+		sent.hang.Store(&hang)
+		time.Sleep(10 * time.Minute)
+		require.EqualValues(t, 1, hook.most.Load())
+		require.InDelta(t, 10, hook.sent.Load(), 2, "the next one when the client has given up on the one before")
+		require.True(t, hold.Valid())
+		require.NoError(t, hold.Unlock(t.Context()))
+	})
 }
 
 // Reports have one connection of the client at most, however long they hang, so renewals have all others.
