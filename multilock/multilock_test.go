@@ -258,7 +258,7 @@ func TestTheLossOfOneIsTheLossOfAll(t *testing.T) {
 			require.False(t, hold.Until().After(time.Now()))
 			require.ErrorIs(t, hold.Unlock(ctx), redlatch.ErrLost)
 			free(t, a, b)
-			require.Empty(t, srv.Keys(t))
+			eventually(t, "nothing stays", func() bool { return len(srv.Keys(t)) == 0 }) // what REDLATCH_REGISTRY may have written goes later
 		}
 	})
 }
