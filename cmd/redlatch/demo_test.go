@@ -81,8 +81,20 @@ func (r *running) until(text string) string {
 	}
 }
 
+// printed is a result as it can be read back.
+type printed struct {
+	demo.Result
+	Saw struct {
+		When    string
+		Objects []struct {
+			Name, Kind string
+			Holders    []struct{ Who string }
+		}
+	} `json:"saw"`
+}
+
 // wait returns the exit code and what was printed as JSON.
-func (r *running) wait() (int, demo.Result) {
+func (r *running) wait() (int, printed) {
 	r.t.Helper()
 	var said []string
 	for line := range r.lines { // Wait closes the pipe, so all is to be read before
@@ -93,7 +105,7 @@ func (r *running) wait() (int, demo.Result) {
 		var ended *exec.ExitError
 		require.True(r.t, errors.As(err, &ended), err)
 	}
-	var result demo.Result
+	var result printed
 	require.NoError(r.t, json.Unmarshal(r.stdout.Bytes(), &result), r.stdout.String())
 	return r.cmd.ProcessState.ExitCode(), result
 }
@@ -128,6 +140,12 @@ func TestTheDemoKillsAHolderAndHolds(t *testing.T) {
 		require.Regexp(t, `lock .*\S.* 0\.\d s|lock .*\S.* 1\.\d s`, d.until(":lock"))
 		code, r := d.wait()
 		require.Zero(t, code)
+		require.Equal(t, demo.Schema, r.Schema)
+		require.Contains(t, r.Saw.When, "after the kill")
+		require.Equal(t, "lock", r.Saw.Objects[0].Kind)
+		require.Contains(t, r.Saw.Objects[0].Name, ":lock")
+		require.Len(t, r.Saw.Objects[0].Holders, 1)
+		require.NotEmpty(t, r.Saw.Objects[0].Holders[0].Who)
 		require.True(t, r.OK)
 		require.Empty(t, r.Reasons)
 		require.Equal(t, 10, r.Numbers.JobsDone)

@@ -5,12 +5,15 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/demo"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -64,6 +67,24 @@ func TestACommandSeesAllMastersOfACluster(t *testing.T) {
 	for name, args := range scenes {
 		golden(t, name, normal(owner, show(t, url, args...)))
 	}
+}
+
+// What a demo does takes seconds and differs from run to run, so this one has not taken place.
+func TestTheResultOfADemoIsAsDocumented(t *testing.T) {
+	srv := redistest.Mini(t)
+	owner := scene(t, srv.Client(t))
+	ls, err := views.List(t.Context(), srv.Client(t), srv.Addr)
+	require.NoError(t, err)
+	i := slices.IndexFunc(ls.Objects, func(o views.Object) bool { return o.Name == "invoices" })
+	text, err := views.JSON(&demo.Result{
+		Schema: demo.Schema, OK: true, Server: srv.Addr, ID: "f3k7q2xz", Workers: 4, Jobs: 24, Permits: 2, Seconds: 4.812,
+		Checks:  []demo.Check{{Name: "every job done exactly once", OK: true, Detail: "24 of 24"}},
+		Numbers: demo.Numbers{JobsDone: 24, JobsTaken: 25, Retaken: 1, MostInside: 2, CriticalSections: 49, Victim: 3, TakeoverMS: 1987, PermitsAtEnd: 2, KeysRemoved: 9},
+		Notes:   []string{"Worker 3 was killed."},
+		Saw:     &demo.Glance{When: "1.0 s after the kill", Objects: ls.Objects[i : i+1]},
+	}, true)
+	require.NoError(t, err)
+	golden(t, "demo.json", normal(owner, string(text)))
 }
 
 func TestEachFormatOfADocumentIsNamedInIt(t *testing.T) {

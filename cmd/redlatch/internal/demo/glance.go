@@ -11,8 +11,8 @@ import (
 
 // A Glance is what "redlatch ls" would have shown of this run at one moment.
 type Glance struct {
-	When    string // in words
-	Objects []views.Object
+	When    string         `json:"when"` // in words
+	Objects []views.Object `json:"objects"`
 }
 
 // afterKill is how long the demo waits after the kill before it looks. By then the other workers have reported that they wait, and the
@@ -36,7 +36,7 @@ func (p *parent) glance(ctx context.Context) {
 	default:
 		return
 	}
-	p.saw = &Glance{When: when}
+	p.saw = &Glance{When: when, Objects: []views.Object{}}
 	type object struct {
 		kind fleet.Kind
 		name string

@@ -6,8 +6,12 @@ import (
 	"slices"
 )
 
+// Schema is the form of a Result.
+const Schema = "redlatch.demo/1"
+
 // A Result is what a demo did and what of it was verified. Its JSON form is for other programs.
 type Result struct {
+	Schema      string   `json:"schema"`
 	OK          bool     `json:"ok"`
 	Interrupted bool     `json:"interrupted"`
 	Reasons     []string `json:"reasons,omitempty"` // why not OK
@@ -22,7 +26,7 @@ type Result struct {
 	Checks  []Check  `json:"checks"`
 	Numbers Numbers  `json:"numbers"`
 	Notes   []string `json:"notes,omitempty"`
-	Saw     *Glance  `json:"-"` // for people; nil if the run ended before
+	Saw     *Glance  `json:"saw,omitempty"` // nil if the run ended before
 }
 
 // A Check is one line of the verdict.

@@ -46,7 +46,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		assembled: map[int]bool{}, permitted: map[int]bool{}, unsettled: map[int]bool{},
 	}
 	result := &Result{
-		Server: srv.name, Embedded: srv.embedded, ID: id,
+		Schema: Schema, Server: srv.name, Embedded: srv.embedded, ID: id,
 		Workers: c.Workers, Jobs: c.Jobs, Permits: c.Permits,
 	}
 	c.Watch.Begin(&c, srv.name)
