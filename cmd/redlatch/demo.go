@@ -1,19 +1,17 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/demo"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/duration"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 )
 
 const demoHelp = `Starts worker processes that share numbered jobs: they take them under a lock, run them inside a semaphore and count
@@ -60,10 +58,8 @@ func (d *demoCommand) Run(c call) error {
 	screen := demo.NewScreen(out)
 	config.Watch = screen
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible()
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-
 	result, err := demo.Run(ctx, config)
 	if result == nil { // else the error is one of its reasons
 		screen.Close()
@@ -74,10 +70,8 @@ func (d *demoCommand) Run(c call) error {
 	}
 	screen.Result(result)
 	if asJSON {
-		encoder := json.NewEncoder(c.stdout)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(result); err != nil {
-			return fmt.Errorf("cannot write the result: %w", err)
+		if err := views.Write(c.stdout, result); err != nil {
+			return err
 		}
 	}
 	switch {

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/doctor"
@@ -89,11 +85,11 @@ func (e *examination) examine(c call, window time.Duration) (*doctor.Report, err
 	if e.RTT <= 0 || e.Timeout <= 0 || window <= 0 {
 		return nil, exit.With(exit.Usage, errors.New("--rtt, --timeout and --window have to be greater than 0"))
 	}
-	client, err := c.Connect.Open()
+	ctx, client, done, err := c.open()
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
+	defer done()
 	master, sentinels, err := c.Connect.Sentinels()
 	if err != nil {
 		return nil, err
@@ -101,10 +97,9 @@ func (e *examination) examine(c call, window time.Duration) (*doctor.Report, err
 	for _, sentinel := range sentinels {
 		defer sentinel.Close()
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return doctor.Run(ctx, doctor.Config{
+	report, err := doctor.Run(ctx, doctor.Config{
 		Client: client, Where: c.Connect.Where(), Master: master, Sentinels: sentinels, Prefix: e.Prefix, Ignore: e.Ignore,
 		RoundTrip: time.Duration(e.RTT), Timeout: time.Duration(e.Timeout), Window: window,
 	})
+	return report, interruption(ctx, err)
 }

@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -30,17 +27,15 @@ type view func(ctx context.Context) (frame, error)
 // viewing opens the connection and shows the view that make returns: once, or again and again until Ctrl-C, which then is no
 // failure.
 func (c call) viewing(every time.Duration, make func(client redis.UniversalClient) view) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	client, err := c.Connect.Open()
+	ctx, client, done, err := c.open()
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer done()
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := connect.Ping(limited, client); err != nil {
-		return fmt.Errorf("%s: %w", c.Connect.Where(), err)
+		return interruption(ctx, fmt.Errorf("%s: %w", c.Connect.Where(), err))
 	}
 	look := make(client)
 	first, err := taken(ctx, look)

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/doctor"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -45,21 +47,37 @@ func TestSIGTERMIsAnInterruptToo(t *testing.T) {
 }
 
 // A server that accepts connections and says nothing would otherwise hold the command up until the client gives up.
-func TestCtrlCEndsTheWaitForASilentServer(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	var stdout, stderr strings.Builder
-	cmd := exec.Command(binary, "demo", "--url", "redis://"+listener.Addr().String())
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	require.NoError(t, cmd.Start())
-	defer cmd.Process.Kill()
-	conn, err := listener.Accept() // it has connected, and waits for the answer
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
-	require.Error(t, cmd.Wait())
-	require.Equal(t, exit.Interrupted, cmd.ProcessState.ExitCode())
-	require.Empty(t, stdout.String())
-	require.Equal(t, "redlatch demo: interrupted before the server "+listener.Addr().String()+" answered\n", stderr.String())
+func TestASignalEndsTheWaitForASilentServer(t *testing.T) {
+	for _, command := range []string{"demo", "ls", "top", "inspect x", "doctor", "check"} {
+		for signal, code := range map[syscall.Signal]int{syscall.SIGINT: exit.Interrupted, syscall.SIGTERM: exit.Terminated} {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			var stdout, stderr strings.Builder
+			cmd := exec.Command(binary, append(strings.Fields(command), "--url", "redis://"+listener.Addr().String())...)
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			require.NoError(t, cmd.Start())
+			t.Cleanup(func() { _ = cmd.Process.Kill() })
+			conn, err := listener.Accept() // it has connected, and waits for the answer
+			require.NoError(t, err)
+			began := time.Now()
+			require.NoError(t, cmd.Process.Signal(signal))
+			require.Error(t, cmd.Wait())
+			require.Less(t, time.Since(began), 5*time.Second, command)
+			said := ""
+			switch command {
+			case "demo":
+				code, said = exit.Interrupted, "redlatch demo: interrupted before the server "+listener.Addr().String()+" answered\n"
+			case "check":
+				code = doctor.MonitorUnknown
+			}
+			require.Equal(t, code, cmd.ProcessState.ExitCode(), command)
+			require.Equal(t, said, stderr.String(), command)
+			if command == "check" {
+				require.Contains(t, stdout.String(), "REDLATCH UNKNOWN - "+map[syscall.Signal]string{syscall.SIGINT: "interrupted", syscall.SIGTERM: "terminated"}[signal])
+			} else {
+				require.Empty(t, stdout.String(), command)
+			}
+			_, _ = conn.Close(), listener.Close()
+		}
+	}
 }
