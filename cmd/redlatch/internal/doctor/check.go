@@ -37,7 +37,7 @@ type Check struct {
 // Checks are all checks, in the order in which they are shown.
 var Checks = slices.Concat(
 	reachChecks, serverChecks, trialChecks, rightChecks, messageChecks, clockChecks, memoryChecks, persistenceChecks,
-	connectionChecks, replicationChecks, clusterChecks, sentinelChecks, lockChecks,
+	connectionChecks, replicationChecks, clusterChecks, sentinelChecks, lockChecks, clientChecks,
 )
 
 // slow is how long a check may take that is not told otherwise.

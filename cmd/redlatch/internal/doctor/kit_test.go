@@ -74,6 +74,16 @@ func (s *site) examine(t *testing.T, p plant, more ...string) *doctor.Report {
 	return report
 }
 
+// found are the checks that found something.
+func found(r *doctor.Report) (ids []string) {
+	for _, f := range r.Findings {
+		if f.Result == doctor.Found {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids
+}
+
 // wrong are the checks that found something of Warn or above.
 func wrong(r *doctor.Report) (ids []string) {
 	for _, f := range r.Findings {

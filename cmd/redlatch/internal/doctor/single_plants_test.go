@@ -74,6 +74,8 @@ var singlePlants = []plant{
 		s.do(t, "set", "jobs", 3)
 		s.enter(t, registry.Thing{Kind: "semaphore", Key: "jobs", Holds: 2, HeldSince: 1})
 	}},
+	{finds: "client-versions", set: clients(registry.About{Library: "redlatch v1.2.0"}, registry.About{Library: "redlatch v1.3.0"})},
+	{finds: "client-timeouts", set: clients(registry.About{Program: "billing", Timeout: 30_000}, registry.About{Program: "billing", Timeout: 10_000})},
 }
 
 func TestEachPlantOnASingleServerIsFound(t *testing.T) {
@@ -114,11 +116,11 @@ func (s *site) try(t *testing.T, p plant) {
 			p.set(t, s)
 		}
 		sighted := s.examine(t, p)
-		require.Contains(t, wrong(sighted), p.finds)
+		require.Contains(t, found(sighted), p.finds)
 		require.Subset(t, append(p.also, p.finds), wrong(sighted), "nothing else is wrong")
 
 		little := s.examine(t, p, blind...)
-		require.Contains(t, append(wrong(little), unseen(little)...), p.finds, "it must not pass for fine")
+		require.Contains(t, append(found(little), unseen(little)...), p.finds, "it must not pass for fine")
 		require.Subset(t, append(p.also, p.finds), wrong(little), "nothing else is wrong")
 	})
 }
@@ -220,11 +222,26 @@ func manyClients(t *testing.T, s *site) {
 
 // enter writes the entry of a client that reported an hour ago.
 func (s *site) enter(t *testing.T, thing registry.Thing) {
+	about := registry.About{Version: registry.Version, Host: "web-3", PID: 17, Program: "billing", Timeout: 30_000}
+	s.report(t, dead, time.Hour, about, thing)
+}
+
+// report writes the entry of a client that was seen so long ago, as long as the test lasts.
+func (s *site) report(t *testing.T, uuid string, ago time.Duration, about registry.About, thing registry.Thing) {
 	at, err := s.nodes[0].Time(t.Context()).Result()
 	require.NoError(t, err)
-	index, entry, seen := registry.Index("", registry.Bucket(dead)), registry.Entry("", dead), at.Add(-time.Hour).UnixMilli()
-	about := registry.About{Version: registry.Version, Host: "web-3", PID: 17, Program: "billing", Timeout: 30_000}
-	s.do(t, "zadd", index, seen, dead)
+	index, entry, seen := registry.Index("", registry.Bucket(uuid)), registry.Entry("", uuid), at.Add(-ago).UnixMilli()
+	s.do(t, "zadd", index, seen, uuid)
 	s.do(t, "hset", entry, registry.AboutField, about.JSON(), registry.SeenField, seen, thing.Field(), thing.Value())
 	t.Cleanup(func() { s.nodes[0].Del(context.Background(), index, entry, thing.Key) })
+}
+
+// clients writes the entries of clients that wait for a lock.
+func clients(abouts ...registry.About) func(t *testing.T, s *site) {
+	return func(t *testing.T, s *site) {
+		for i, about := range abouts {
+			about.Version = registry.Version
+			s.report(t, fmt.Sprintf("%02x111111-1111-8111-8111-111111111111", i), 0, about, registry.Thing{Kind: "lock", Key: "jobs", Waiters: 1, WaitingSince: 1})
+		}
+	}
 }
