@@ -18,15 +18,16 @@ const (
 	EventCounted                        // CountDown took one from the count of a latch
 	EventRenewed                        // a renewal of a hold, or a look at one that is not renewed, was answered, or failed with Err
 	EventSettled                        // an operation of unknown outcome was settled; Duration is how long that took
+	EventAsked                          // somebody asks for a hold or a Permit to be given back; Who and Why say who that is and why
 )
 
 // String returns the kind in one word.
 func (k EventKind) String() string {
-	if k < EventWaiting || k > EventSettled {
+	if k < EventWaiting || k > EventAsked {
 		return "unknown"
 	}
 	return [...]string{"waiting", "acquired", "refused", "opened", "released", "lost", "forgotten", "left", "counted", "renewed",
-		"settled"}[k-1]
+		"settled", "asked"}[k-1]
 }
 
 // An Outcome is how a wait or a renewal has ended, in a word that suits as a label. There are no others.
@@ -74,6 +75,11 @@ const (
 // Reentry counts the first holds. A hold that was lost sends nothing more when it is unlocked; one that its Unlock finds
 // lost sends EventLost. A Permit with a lease of its own that is dropped sends EventLeft, for its ids may be in use.
 //
+// EventAsked takes nothing: the hold lasts, and who has asked waits to see whether it is given back. A program that can end its work early
+// does so, by ending the context of its work for example, and unlocks. It comes with a report to the registry, so within about six
+// seconds where there are at most 5000 clients, and on a goroutine of the library; see fleet.Ask. A hold of several locks is asked
+// for by any of these.
+//
 // A plain semaphore has no holds. A gauge that goes up by Permits with EventAcquired and down by Permits with EventReleased
 // shows how many permits this process has, if it releases as many as it acquires; the releases go to the observer of New. The gauge goes below zero where a program
 // releases what another one has acquired, or what DrainPermits has taken, of which no event tells. An EventReleased has an Err
@@ -91,4 +97,8 @@ type Event struct {
 	Reason    LossReason // of EventLost
 	Duration  time.Duration
 	Err       error
+
+	// Of EventAsked: who asks, and why, as that one says it. The texts are one line of what can be printed, of at most 64 and 256
+	// bytes, and may be anybody's.
+	Who, Why string
 }

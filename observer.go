@@ -29,7 +29,7 @@ type Observer interface {
 	WaitEnd(ctx context.Context, e Event)
 
 	// Observe is told everything else. For what a call of the program does, ctx is its context: EventReleased has that of Unlock
-	// or Release, EventCounted that of CountDown. EventRenewed, EventSettled, EventForgotten, EventLeft and EventLost have none
+	// or Release, EventCounted that of CountDown. EventRenewed, EventSettled, EventAsked, EventForgotten, EventLeft and EventLost have none
 	// and get context.Background, and may come on a goroutine of the library.
 	Observe(ctx context.Context, e Event)
 }
@@ -87,6 +87,6 @@ func (i inward) Observe(ctx context.Context, e settings.Event) { i.outer.Observe
 func outward(e settings.Event) Event {
 	return Event{
 		Kind: EventKind(e.Kind), Primitive: e.Primitive, Name: e.Name, Owner: e.Owner, Token: e.Token, Permits: e.Permits, Reentry: e.Reentry,
-		Outcome: Outcome(e.Outcome), Path: Path(e.Path), Reason: LossReason(e.Reason), Duration: e.Duration, Err: e.Err,
+		Outcome: Outcome(e.Outcome), Path: Path(e.Path), Reason: LossReason(e.Reason), Duration: e.Duration, Err: e.Err, Who: e.Who, Why: e.Why,
 	}
 }

@@ -30,6 +30,7 @@ type Client struct {
 	Driver   string // "go-redis v9.23.0"
 
 	Timeout time.Duration // the watchdog's
+	Hears   bool          // its reports find out whether somebody asks for what it holds; see [Ask]
 
 	Uses []Use // what it holds and waits for; from Get only what concerns the object
 }
@@ -117,7 +118,7 @@ func newClient(id string, about registry.About, seen int64, now time.Time) *Clie
 		ID: id, Seen: moment(seen),
 		Host: about.Host, PID: about.PID, Program: about.Program, Label: about.Label, Instance: about.Instance, Started: moment(about.Started),
 		Language: about.Language, Library: about.Library, Runtime: about.Runtime, Driver: about.Client,
-		Timeout: milliseconds(about.Timeout),
+		Timeout: milliseconds(about.Timeout), Hears: about.Hears,
 	}
 	if !c.Seen.IsZero() {
 		c.LastSeen = max(0, now.Sub(c.Seen))

@@ -109,7 +109,7 @@ func TestWhatTheReportScriptWritesIsRead(t *testing.T) {
 		require.NoError(t, client.HSet(t.Context(), name, ours+":7", 2).Err())
 		about := webAbout
 		reply, err := statetest.Send(t.Context(), client, entry.Write(entry.Report{
-			Names: entry.Names{Index: registry.Index(prefix, registry.Bucket(ours)), Entry: registry.Entry(prefix, ours), UUID: ours},
+			Names: entry.NamesOf(prefix, ours),
 			TTL:   time.Hour, Whole: true, About: about.JSON(), Age: time.Hour,
 			Things: []entry.Thing{{
 				Field: registry.Thing{Kind: "lock", Key: name}.Field(), Holds: 2, Held: time.Minute, Waiters: 3, Waiting: time.Second, Waits: 4, Waited: 5 * time.Second,

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redlatch/redlatch"
@@ -10,6 +11,9 @@ import (
 	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/rootapi"
+	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/rwlock"
@@ -31,8 +35,9 @@ type Reason struct {
 // Until then two may believe that they hold the lock. So free what a dead or stuck process holds; a token of a fenced lock protects from
 // one that wakes up again.
 //
-// The permits of a plain semaphore and the count of a latch have no owner, and cannot be freed in this way. Nor can values of a group: Redis
-// does not say what they are called. Use ForceUnlock of a multilock.Group for them.
+// Of a group lock the owner loses all values that it has, together. Owners of other values of the group keep theirs.
+//
+// The permits of a plain semaphore and the count of a latch have no owner, and cannot be freed in this way.
 func Free(ctx context.Context, client redlatch.Client, kind Kind, name, owner string, reason Reason, opts ...Option) (freed bool, err error) {
 	if owner == "" || reason.Who == "" || reason.Why == "" {
 		return false, errs.Wrong("freeing %q: the owner that holds it, who frees it and why have to be given", name)
@@ -51,6 +56,9 @@ func Free(ctx context.Context, client redlatch.Client, kind Kind, name, owner st
 			return freed, fmt.Errorf("redlatch: freeing %s %q from %s: %w", object.Kind, name, owner, err)
 		}
 		freed = freed || ok
+		if object.Kind == GroupLock { // which has a Holder for each value, and all of them are free now
+			break
+		}
 	}
 	return freed, nil
 }
@@ -72,7 +80,7 @@ func free(ctx context.Context, client redlatch.Client, object *Object, name stri
 			lock = both.Writer()
 		}
 	case GroupLock:
-		return false, errs.Wrong("a group lock is freed by ForceUnlock of a Group with the same values; Redis does not say what they are called")
+		lock = groupOf(client, object, name, h.Owner, set)
 	case PermitSemaphore:
 		return permitsemaphore.New(client, name, set...).TryRelease(ctx, h.Owner)
 	default:
@@ -83,3 +91,16 @@ func free(ctx context.Context, client redlatch.Client, object *Object, name stri
 
 // line is a text in one line.
 func line(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// groupOf is a group lock of all values that an owner has. What these are called only their programs know, so they are given as Redis has
+// them.
+func groupOf(client redlatch.Client, object *Object, name, owner string, set []redlatch.Option) *multilock.Group {
+	var values []string
+	for _, h := range object.Holders {
+		if h.Owner == owner {
+			values = append(values, h.Value)
+		}
+	}
+	hashed := rootapi.Option[redlatch.Option](func(s *settings.Settings) { s.Hashed = true })
+	return multilock.NewGroup(client, name, values, append(slices.Clone(set), hashed)...)
+}

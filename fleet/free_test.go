@@ -148,16 +148,11 @@ func TestAHolderOfRedissonIsFreedToo(t *testing.T) {
 	})
 }
 
-func TestNothingIsFreedWithoutAReasonNorOfAGroup(t *testing.T) {
+func TestNothingIsFreedWithoutAReason(t *testing.T) {
 	srv := redistest.Mini(t)
 	name := srv.Key(t, "name")
 	hold, err := rlock.New(srv.Client(t), name).Lock(t.Context())
 	require.NoError(t, err)
-	group, err := multilock.NewGroup(srv.Client(t), name+"g", []string{"a"}).Lock(t.Context())
-	require.NoError(t, err)
-	_, err = fleet.Free(t.Context(), srv.Client(t), fleet.GroupLock, name+"g", group.Owner(), stuck)
-	require.ErrorIs(t, err, redlatch.ErrInvalid)
-	require.NoError(t, group.Unlock(t.Context()))
 	for _, c := range []struct {
 		owner  string
 		reason fleet.Reason
@@ -166,6 +161,41 @@ func TestNothingIsFreedWithoutAReasonNorOfAGroup(t *testing.T) {
 		require.ErrorIs(t, err, redlatch.ErrInvalid)
 	}
 	require.NoError(t, hold.Unlock(t.Context()))
+}
+
+func TestOfAGroupAnOwnerLosesAllItsValuesAndNobodyElseLosesAny(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		name, asking := srv.Key(t, "name"), srv.Client(t)
+		group := func(values ...string) *multilock.Group { return multilock.NewGroup(srv.Client(t), name, values) }
+		victim, err := group("a", "b", "c").Lock(t.Context())
+		require.NoError(t, err)
+		other, err := group("d").Lock(t.Context())
+		require.NoError(t, err)
+		same, overlapping := group("a", "b", "c"), group("c", "e")
+		first := begin(func() (*redlatch.Hold, error) { return same.Lock(t.Context()) })
+
+		freed, err := fleet.Free(t.Context(), asking, fleet.GroupLock, name, victim.Owner()+"0", stuck)
+		require.NoError(t, err)
+		require.False(t, freed)
+		freed, err = fleet.Free(t.Context(), asking, fleet.Detect, name, victim.Owner(), stuck)
+		require.NoError(t, err)
+		require.True(t, freed)
+		next := <-first
+		require.NoError(t, next.err)
+		err = victim.Unlock(context.Background())
+		require.ErrorIs(t, err, redlatch.ErrLost)
+		require.ErrorContains(t, err, "freed by force by ada@ops-1")
+
+		second := begin(func() (*redlatch.Hold, error) { return overlapping.Lock(t.Context()) })
+		freed, err = fleet.Free(t.Context(), asking, fleet.GroupLock, name, next.hold.Owner(), stuck)
+		require.NoError(t, err)
+		require.True(t, freed)
+		last := <-second
+		require.NoError(t, last.err)
+		require.ErrorIs(t, next.hold.Unlock(context.Background()), redlatch.ErrLost)
+		require.NoError(t, last.hold.Unlock(context.Background()))
+		require.NoError(t, other.Unlock(context.Background()))
+	})
 }
 
 // refusing is a hook that refuses the release of one owner.

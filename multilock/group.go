@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts/multilock"
 )
 
@@ -36,8 +37,12 @@ var _ redlatch.Lock = (*Group)(nil)
 // every primitive takes.
 func NewGroup(client redlatch.Client, group string, values []string, opts ...redlatch.Option) *Group {
 	g := &Group{values: slices.Compact(slices.Sorted(slices.Values(values)))}
+	hashed := rootapi.For(opts).Hashed
 	for _, value := range g.values {
-		g.fields = append(g.fields, multilock.Field(value))
+		if !hashed {
+			value = multilock.Field(value)
+		}
+		g.fields = append(g.fields, value)
 	}
 	g.base = baselock.New(client, group, grouped(g.fields), opts)
 	if len(values) == 0 {

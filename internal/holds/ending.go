@@ -44,6 +44,7 @@ type audience struct {
 	watchers []watcher
 	prune    int                 // length at which those that are over are swept out
 	heirs    []func(cause error) // holds that stand on this one
+	askers   []func(who, why string)
 }
 
 func (e *Ending) othersLocked() *audience {
@@ -92,6 +93,29 @@ func (e *Ending) OnEnd(tell func(cause error)) {
 	e.mu.Unlock()
 	if cause != nil {
 		tell(cause)
+	}
+}
+
+// OnAsk has tell called whenever somebody asks for what is held, until the hold ends. It is for a hold that stands on this one.
+func (e *Ending) OnAsk(tell func(who, why string)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.cause == nil {
+		others := e.othersLocked()
+		others.askers = append(others.askers, tell)
+	}
+}
+
+// Ask tells the holds that stand on this one that somebody asks for what is held.
+func (e *Ending) Ask(who, why string) {
+	e.mu.Lock()
+	var askers []func(who, why string)
+	if e.others != nil {
+		askers = e.others.askers
+	}
+	e.mu.Unlock()
+	for _, tell := range askers {
+		tell(who, why)
 	}
 }
 

@@ -56,7 +56,7 @@ var table = map[string][]string{
 	"internal/scripts/lane": {"internal/scripts"},
 	"internal/scripts/row":  {"internal/scripts"},
 
-	"internal/scripts/entry":  {"internal/scripts"},
+	"internal/scripts/entry":  {"internal/scripts", "internal/registry"},
 	"internal/scripts/notice": {"internal/scripts", "internal/keys"},
 
 	"internal/dispatch": {"internal/outcome", "internal/raise"},
@@ -89,7 +89,7 @@ var table = map[string][]string{
 	"multilock": all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":   all(primitive(), []string{"internal/quorum"}),
 
-	"fleet": all(front, hidden, primitives, []string{"internal/baselock", "internal/session", "internal/scripts/notice", "internal/keys", "internal/registry", "internal/errs", "internal/outcome", "internal/delivery"}),
+	"fleet": all(front, hidden, primitives, []string{"multilock", "internal/settings", "internal/baselock", "internal/session", "internal/scripts", "internal/scripts/entry", "internal/scripts/notice", "internal/keys", "internal/registry", "internal/errs", "internal/outcome", "internal/delivery"}),
 
 	"cmd/...":      all(leaves, edge, front, primitives, composites, []string{"fleet"}),
 	"examples/...": all(front, primitives, composites), // what a user has

@@ -61,6 +61,16 @@ func (h *Hold) Renewed(sent time.Time, err error) {
 	Tell(context.Background(), h.observer, h.logger, e)
 }
 
+// Asked tells that somebody asks for the hold to be given back.
+func (h *Hold) Asked(who, why string) {
+	if h == nil || h.over.Load() {
+		return
+	}
+	e := h.event
+	e.Kind, e.Who, e.Why = settings.Asked, who, why
+	Tell(context.Background(), h.observer, h.logger, e)
+}
+
 // Tell tells an observer of something that ends no wait. What the observer panics with is logged: it may be on a goroutine
 // on which no program could recover, or in the middle of a release.
 func Tell(ctx context.Context, observer settings.Observer, logger *slog.Logger, e settings.Event) {

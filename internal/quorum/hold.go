@@ -102,6 +102,7 @@ func (h *Hold) begin() {
 	h.mu.Unlock()
 	ended := h.ended
 	for _, m := range members {
+		m.Ending().OnAsk(h.asked)
 		m.Ending().OnEnd(ended)
 	}
 }
@@ -111,6 +112,7 @@ func (h *Hold) begin() {
 func (h *Hold) Add(m Member) bool {
 	current, added := h.add(m)
 	if added {
+		m.Ending().OnAsk(current.asked)
 		m.Ending().OnEnd(current.ended)
 	}
 	return added

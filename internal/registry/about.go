@@ -24,6 +24,7 @@ type About struct {
 	Client   string `json:"client,omitempty"`   // "go-redis v9.23.0"
 
 	Timeout int64 `json:"timeout,omitempty"` // the watchdog's, in milliseconds
+	Hears   bool  `json:"hears,omitempty"`   // each report finds out whether somebody asks for what the client holds
 }
 
 // MostText is how many bytes of a text of an About count.

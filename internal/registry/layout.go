@@ -41,6 +41,12 @@ func Entry(prefix, uuid string) string {
 	return fmt.Sprintf("%sredlatch_client:{b%02d}:%s", prefix, Bucket(uuid), uuid)
 }
 
+// Asked is the key of the hash of those identities of a client whose holds somebody asks for. It is in the slot of the entry, and its
+// name begins as the entry's does, so that who may write the one may write the other.
+func Asked(prefix, uuid string) string {
+	return fmt.Sprintf("%sredlatch_client_asked:{b%02d}:%s", prefix, Bucket(uuid), uuid)
+}
+
 // Interval is how often a client reports that has bucketSize clients in its bucket: not more often than every five seconds, and
 // so that all clients together report a thousand times a second at most.
 func Interval(bucketSize int) time.Duration {

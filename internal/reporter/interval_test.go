@@ -14,7 +14,9 @@ import (
 func TestAHundredThousandClientsSendAThousandReportsASecond(t *testing.T) {
 	const clients = 100_000
 	bubble(t, func(k *kit) {
-		k.answer = func(Message) Answer { return Answer{Written, (clients + registry.Buckets - 1) / registry.Buckets} }
+		k.answer = func(Message) Answer {
+			return Answer{Outcome: Written, Entries: (clients + registry.Buckets - 1) / registry.Buckets}
+		}
 		k.hold("a")
 		const hour = 3600
 		k.pass(hour * time.Second)
@@ -37,7 +39,7 @@ func TestAHundredThousandClientsThatAreRefusedSendAThousandReportsASecond(t *tes
 		t.Logf("%d clients send %.0f reports a second", clients, late)
 		require.LessOrEqual(t, late, 1000.0)
 
-		k.answer = func(Message) Answer { return Answer{Written, 1} }
+		k.answer = func(Message) Answer { return Answer{Outcome: Written, Entries: 1} }
 		k.pass(2 * time.Minute)
 		written := len(k.at)
 		k.answer = func(Message) Answer { return Answer{} }

@@ -2,6 +2,7 @@ package reporter
 
 import (
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -34,6 +35,9 @@ type kit struct {
 	prefix  []string // of what was removed
 	stuck   bool     // what is removed is not
 
+	asked []string
+	hang  chan struct{} // until then whoever is asked blocks; nil: it does not
+
 	answer func(Message) Answer
 }
 
@@ -42,7 +46,7 @@ func bubble(t *testing.T, test func(k *kit)) {
 	defer jitter.Replace(func(n int64) int64 { return n / 2 })()
 	synctest.Test(t, func(t *testing.T) {
 		k := &kit{T: t, start: time.Now(), held: map[Place]time.Time{}, waits: map[Place]time.Time{}, linger: 3 * time.Second}
-		k.answer = func(Message) Answer { return Answer{Written, 1} }
+		k.answer = func(Message) Answer { return Answer{Outcome: Written, Entries: 1} }
 		k.Reporter = New(Functions{
 			Look: func(s *Snapshot) {
 				k.mu.Lock()
@@ -74,6 +78,14 @@ func bubble(t *testing.T, test func(k *kit)) {
 				return !k.stuck
 			},
 			Linger: func() time.Duration { return k.linger },
+			Asked: func(identities []string) {
+				k.mu.Lock()
+				k.asked = append(k.asked, strings.Join(identities, " "))
+				k.mu.Unlock()
+				if k.hang != nil {
+					<-k.hang
+				}
+			},
 		})
 		k.mu.Lock()
 		test(k)

@@ -17,7 +17,8 @@ type Config struct {
 // An Answer is what became of a message.
 type Answer struct {
 	Outcome Outcome
-	Entries int64 // in the client's bucket; 0: not known
+	Entries int64    // in the client's bucket; 0: not known
+	Asked   []string // the identities whose holds somebody asks for
 }
 
 // An Outcome is what follows from an answer.
@@ -37,6 +38,7 @@ type Functions struct {
 	Send   func(Message) Answer // once, and does not block for long
 	Remove func(Config) bool    // removes the entry; false: it may be there, and a later try may succeed
 	Linger func() time.Duration
+	Asked  func(identities []string) // is told after each report that was written of whom somebody asks, if of anybody; it may block
 }
 
 // A Reporter is that of one client.
@@ -58,6 +60,7 @@ type Reporter struct {
 	entries int64     // in the client's bucket, when it was last told; 0: never
 	failed  int       // reports without an answer, or refused for now, since the last one that was written
 	removed int       // how often the entry was removed in vain
+	asked   []string  // by the last answer
 	idle    time.Time // since when nothing is ripe; zero: something is
 }
 

@@ -93,7 +93,11 @@ func (r *Reporter) write(s *Snapshot, config Config) {
 	r.list(config)
 	switch r.send(s, config) {
 	case Written:
+		asked := r.asked
 		r.set(r.interval())
+		if len(asked) > 0 { // now, because whoever is told may block, and the next run is another goroutine's
+			r.Asked(asked)
+		}
 	case Gone, Unknown:
 		r.known = nil
 		r.set(r.pause())
@@ -117,7 +121,7 @@ func (r *Reporter) send(s *Snapshot, config Config) Outcome {
 		case answer.Outcome != Written:
 			return answer.Outcome
 		}
-		r.entries, r.failed = answer.Entries, 0
+		r.entries, r.asked, r.failed = answer.Entries, answer.Asked, 0
 	}
 	r.known = next
 	return Written

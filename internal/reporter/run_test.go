@@ -133,7 +133,7 @@ func TestAnEntryThatHasGoneIsWrittenAnew(t *testing.T) {
 		k.pass(time.Second)
 		k.answer = func(m Message) Answer {
 			if m.Whole {
-				return Answer{Written, 1}
+				return Answer{Outcome: Written, Entries: 1}
 			}
 			return Answer{Outcome: Gone}
 		}
@@ -150,7 +150,7 @@ func TestAReportWithoutAnAnswerIsNotSentAgainAndTheNextIsWhole(t *testing.T) {
 		k.pass(time.Second)
 		k.answer = func(Message) Answer { return Answer{} }
 		k.pass(5 * time.Second)
-		k.answer = func(Message) Answer { return Answer{Written, 1} }
+		k.answer = func(Message) Answer { return Answer{Outcome: Written, Entries: 1} }
 		k.pass(5 * time.Second)
 		require.Equal(t, seconds(1, 6, 11), k.at)
 		require.False(t, k.sent[1].Whole)
@@ -169,7 +169,7 @@ func TestAfterARefusalNothingIsSentForTenMinutes(t *testing.T) {
 		k.hold("b")
 		k.pass(10*time.Minute - 1)
 		require.Len(t, k.sent, 2)
-		k.answer = func(Message) Answer { return Answer{Written, 1} }
+		k.answer = func(Message) Answer { return Answer{Outcome: Written, Entries: 1} }
 		k.pass(1)
 		require.Len(t, k.sent, 3)
 		require.True(t, k.sent[2].Whole)
@@ -224,12 +224,12 @@ func TestAWholeEntryWhoseSecondPartIsLostIsWrittenAnew(t *testing.T) {
 		}
 		k.answer = func(m Message) Answer {
 			if m.Whole {
-				return Answer{Written, 1}
+				return Answer{Outcome: Written, Entries: 1}
 			}
 			return Answer{}
 		}
 		k.pass(time.Second)
-		k.answer = func(Message) Answer { return Answer{Written, 1} }
+		k.answer = func(Message) Answer { return Answer{Outcome: Written, Entries: 1} }
 		k.pass(5 * time.Second)
 		changed, _ := k.counts()
 		require.Equal(t, []int{500, 1, 500, 1}, changed)

@@ -94,6 +94,8 @@ func decoders() []decoder {
 		of(multilock.Force(key, fields, wake)), of(multilock.Status(key, owner, fields)), of(multilock.Inspect(key, fields)),
 
 		of(lane.Fence(key, call)), of(lane.Inspect(key)), of(entry.Write(entry.Report{})), of(entry.Remove(entry.Names{})),
+		of(entry.Ask(entry.Names{}, owner, lease)), of(entry.Unask(entry.Names{}, owner, 1)), of(notice.Hear(key, owner)),
+		of(notice.Heard(key, owner, time.UnixMilli(1))), of(notice.Close(key, owner, time.UnixMilli(1))), of(notice.Ask(key, owner, "who", "why")),
 		of(notice.Leave(key, owner, "who", "why")), of(notice.Withdraw(key, owner)), of(notice.Read(key, owner)),
 
 		of(semaphore.Acquire(key, []int64{1}, call)), of(semaphore.Acquire(key, []int64{1, 2}, call)),

@@ -23,6 +23,12 @@ import (
 // A Reported is an owner of tickets that the registry is told of.
 type Reported interface {
 	Report(s *reporter.Snapshot)
+
+	// HoldsAs is the key of what the owner holds by an identity, empty if it holds nothing by it.
+	HoldsAs(identity string) (key string)
+
+	// Asked is called when somebody asks the owner to give back what it holds.
+	Asked(who, why string)
 }
 
 // Keep is [watchdog.Watchdog.Keep] for an owner that the registry is told of.
@@ -32,7 +38,7 @@ func (s *Session) Keep(t *watchdog.Ticket, o watchdog.Owner, terms watchdog.Term
 }
 
 func (s *Session) newReporter() *reporter.Reporter {
-	return reporter.New(reporter.Functions{Look: s.look, Send: s.report, Remove: s.unlist, Linger: lingerOf(&s.linger)})
+	return reporter.New(reporter.Functions{Look: s.look, Send: s.report, Remove: s.unlist, Linger: lingerOf(&s.linger), Asked: s.askedFor})
 }
 
 // configure passes on what the options of New say.
@@ -49,15 +55,19 @@ func (s *Session) configure(set *settings.Settings) {
 	}
 }
 
-// look takes a snapshot. What there is, is collected with the mutexes of those who keep it locked, and read without.
-func (s *Session) look(shot *reporter.Snapshot) {
-	var owners []Reported
+// reported are the owners of which the registry is told.
+func (s *Session) reported() (owners []Reported) {
 	s.Watchdog.Kept(func(o watchdog.Owner) {
 		if o, ok := o.(Reported); ok {
 			owners = append(owners, o)
 		}
 	})
-	for _, o := range owners {
+	return owners
+}
+
+// look takes a snapshot. What there is, is collected with the mutexes of those who keep it locked, and read without.
+func (s *Session) look(shot *reporter.Snapshot) {
+	for _, o := range s.reported() {
 		o.Report(shot)
 	}
 	for _, in := range s.Cohorts.All() {
@@ -99,14 +109,9 @@ func (s *Session) fairQueues() (all []fairQueue) {
 	return all
 }
 
-// namesOf are the keys of the entry.
-func (s *Session) namesOf(c reporter.Config) entry.Names {
-	return entry.Names{Index: registry.Index(c.Prefix, registry.Bucket(s.ID)), Entry: registry.Entry(c.Prefix, s.ID), UUID: s.ID}
-}
-
 // report sends a message.
 func (s *Session) report(m reporter.Message) reporter.Answer {
-	r := entry.Report{Names: s.namesOf(m.To), TTL: m.TTL, Whole: m.Whole, Age: age()}
+	r := entry.Report{Names: entry.NamesOf(m.To.Prefix, s.ID), TTL: m.TTL, Whole: m.Whole, Age: age()}
 	if m.Whole {
 		r.About = s.about(m.To.Label)
 	}
@@ -133,12 +138,12 @@ func (s *Session) report(m reporter.Message) reporter.Answer {
 	if !reply.Written {
 		return reporter.Answer{Outcome: reporter.Gone}
 	}
-	return reporter.Answer{Outcome: reporter.Written, Entries: reply.Entries}
+	return reporter.Answer{Outcome: reporter.Written, Entries: reply.Entries, Asked: reply.Asked}
 }
 
 // unlist removes the entry, and tells whether another try is of no use.
 func (s *Session) unlist(c reporter.Config) bool {
-	_, err := once(s, entry.Remove(s.namesOf(c)))
+	_, err := once(s, entry.Remove(entry.NamesOf(c.Prefix, s.ID)))
 	return err == nil || stays(err)
 }
 

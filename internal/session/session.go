@@ -62,6 +62,8 @@ type Session struct {
 	reporting *dispatch.InFlight // the report that has had no answer in time; the reporter's, which sends one at a time
 	refusing  bool               // the last report was refused for now, and the log has a line; the reporter's too
 
+	requests requests
+
 	mu     sync.Mutex
 	queues map[cohort.Key]*queue // nil until a call takes a fair lock
 	hub    *wakeup.Hub           // nil until a call waits

@@ -19,6 +19,7 @@ const (
 	Counted
 	Renewed
 	Settled
+	Asked
 )
 
 // The outcomes of waits and renewals.
@@ -63,6 +64,7 @@ type Event struct {
 	Reason    string
 	Duration  time.Duration
 	Err       error
+	Who, Why  string
 }
 
 // An Observer is told; the root package has the documented form of it.

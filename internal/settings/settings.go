@@ -118,6 +118,7 @@ type Settings struct {
 	Unlisted        bool                     // the client is not in the registry
 	Scripted        bool                     // the lock is never handed on without a command
 	ClockTokens     bool                     // of a fenced lock: none is below the server's time in microseconds
+	Hashed          bool                     // of a group: the values are given by the names that they have in Redis
 	Map             func(name string) string // nil: identity
 	Logger          *slog.Logger             // nil: silent
 	Observer        Observer                 // nil: the default one; see [Settings.Listener]

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
@@ -14,10 +15,17 @@ var folder embed.FS
 var (
 	report = scripts.Load(folder, "entry/report")
 	remove = scripts.Load(folder, "entry/remove")
+	ask    = scripts.Load(folder, "entry/ask")
+	unask  = scripts.Load(folder, "entry/unask")
 )
 
 // Names are the keys of one entry, and the client's uuid.
-type Names struct{ Index, Entry, UUID string }
+type Names struct{ Index, Entry, Asked, UUID string }
+
+// NamesOf are those of the entry of the client with this uuid, in the registry with this prefix.
+func NamesOf(prefix, uuid string) Names {
+	return Names{registry.Index(prefix, registry.Bucket(uuid)), registry.Entry(prefix, uuid), registry.Asked(prefix, uuid), uuid}
+}
 
 // A Report is what one command writes.
 type Report struct {
@@ -48,10 +56,11 @@ type Owner struct {
 	Held time.Duration
 }
 
-// A Reply says whether a Report was written, and how many entries the index has.
+// A Reply says whether a Report was written, how many entries the index has, and whose holds somebody asks for.
 type Reply struct {
 	Written bool
 	Entries int64
+	Asked   []string
 }
 
 // Write makes the command of a report.
@@ -68,16 +77,19 @@ func Write(r Report) scripts.Command[Reply] {
 			args = append(args, o.ID, scripts.Milliseconds(o.Held))
 		}
 	}
-	return scripts.Array(report, []string{r.Index, r.Entry}, args, func(reply scripts.Reply) (written Reply, err error) {
+	return scripts.Array(report, []string{r.Index, r.Entry, r.Asked}, args, func(reply scripts.Reply) (written Reply, err error) {
 		e := reply.Elements()
 		written.Written, written.Entries = e.Bool(), e.Number()
+		for e.More() {
+			written.Asked = append(written.Asked, e.Text())
+		}
 		return written, e.End()
 	})
 }
 
 // Remove makes the command that removes an entry, and answers whether there was one.
 func Remove(n Names) scripts.Command[bool] {
-	return scripts.Integer(remove, []string{n.Index, n.Entry}, []any{n.UUID}, scripts.Bool)
+	return scripts.Integer(remove, []string{n.Index, n.Entry, n.Asked}, []any{n.UUID}, scripts.Bool)
 }
 
 func digit(yes bool) int {

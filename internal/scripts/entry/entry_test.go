@@ -29,7 +29,7 @@ type bench struct {
 func each(t *testing.T, test func(b *bench)) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		base := srv.Key(t, "{b}")
-		test(&bench{t, srv, srv.Client(t), entry.Names{Index: base + "index", Entry: base + "entry", UUID: "u"}})
+		test(&bench{t, srv, srv.Client(t), entry.Names{Index: base + "index", Entry: base + "entry", Asked: base + "asked", UUID: "u"}})
 	})
 }
 
@@ -180,7 +180,7 @@ func TestTheIndexOutlivesTheLongestOfItsEntries(t *testing.T) {
 	each(t, func(b *bench) {
 		b.write(func(r *entry.Report) { r.Whole, r.About, r.TTL = true, `{"v":1}`, time.Hour })
 		b.write(func(r *entry.Report) {
-			r.Whole, r.About, r.Names = true, `{"v":1}`, entry.Names{Index: b.names.Index, Entry: b.names.Entry + "2", UUID: "u2"}
+			r.Whole, r.About, r.Names = true, `{"v":1}`, entry.Names{Index: b.names.Index, Entry: b.names.Entry + "2", Asked: b.names.Asked + "2", UUID: "u2"}
 		})
 		ttl, err := b.rdb.PTTL(b.Context(), b.names.Index).Result()
 		require.NoError(b, err)
@@ -202,7 +202,7 @@ func TestRemoveLeavesNothing(t *testing.T) {
 
 func TestAReportTouchesOnlyKeysThatItDeclares(t *testing.T) {
 	srv := redistest.Watched(t)
-	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", UUID: "u"}}
+	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", Asked: "{b}a", UUID: "u"}}
 	b.write(whole)
 	b.write(func(r *entry.Report) { r.Removed = []string{things[0].Field} })
 	_, err := statetest.Send(b.Context(), b.rdb, entry.Remove(b.names))
@@ -213,7 +213,7 @@ func TestAReportTouchesOnlyKeysThatItDeclares(t *testing.T) {
 func TestAHoldTakesAtMost150BytesOfTheServerBesideItsName(t *testing.T) {
 	const n = 10_000
 	srv := redistest.Process(t)
-	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", UUID: "u"}}
+	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", Asked: "{b}a", UUID: "u"}}
 	name := func(i int) string { return fmt.Sprintf("t:fenced lock:orders:%036d", i) }
 	for first := 0; first < n; first += 500 {
 		b.write(func(r *entry.Report) {

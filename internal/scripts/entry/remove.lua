@@ -2,9 +2,11 @@
 --
 -- KEYS[1]  index: sorted set, member = uuid
 -- KEYS[2]  entry: hash
+-- KEYS[3]  asked: hash
 -- ARGV[1]  uuid of the client
 --
 -- Answers 1 when there was an entry, 0 when not.
 
 redis.call('zrem', KEYS[1], ARGV[1])
+redis.call('del', KEYS[3])
 return redis.call('del', KEYS[2])

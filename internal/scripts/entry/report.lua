@@ -3,6 +3,7 @@
 --
 -- KEYS[1]      index: sorted set, member = uuid, score = when its entry ends
 -- KEYS[2]      entry: hash
+-- KEYS[3]      asked: hash, field = identity whose holds somebody asks for, value = until when
 -- ARGV[1]      uuid of the client
 -- ARGV[2]      milliseconds that the entry lasts
 -- ARGV[3]      1: the entry is written anew; 0: nothing is written if it does not exist
@@ -12,7 +13,8 @@
 -- ARGV[at]     from 7 on: the fields that are removed; then of each thing its field, holds, age of the oldest of them, waiters,
 --              age of the oldest of them, waits that have ended, their milliseconds, number of owners, and of each owner its id and age
 --
--- Answers an array: 1 when it has written, 0 when the entry did not exist; and how many entries the index has.
+-- Answers an array: 1 when it has written, 0 when the entry did not exist; how many entries the index has; and when it has written, the
+-- identities whose holds somebody asks for. Anybody may have written these: more than a hundred are dropped, and so are long ones.
 
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -60,4 +62,15 @@ redis.call('zadd', KEYS[1], now + ARGV[2], ARGV[1])
 if redis.call('pttl', KEYS[1]) < tonumber(ARGV[2]) then -- a new index says -1
   redis.call('pexpire', KEYS[1], ARGV[2])
 end
-return {1, redis.call('zcard', KEYS[1])}
+
+local answer = {1, redis.call('zcard', KEYS[1])}
+if redis.call('hlen', KEYS[3]) > 100 then
+  redis.call('del', KEYS[3])
+end
+local asked = redis.call('hgetall', KEYS[3])
+for i = 1, #asked, 2 do
+  if #asked[i] <= 100 and (tonumber(asked[i + 1]) or 0) > now then
+    answer[#answer + 1] = asked[i]
+  end
+end
+return answer

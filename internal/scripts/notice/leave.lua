@@ -7,12 +7,13 @@
 -- ARGV[4]  how long the notices are kept, ms
 -- ARGV[5]  how many are kept
 --
--- Answers 1.
+-- Answers when.
 
 if redis.call('hlen', KEYS[1]) >= tonumber(ARGV[5]) then
   redis.call('del', KEYS[1]) -- the newest is the one that is asked for
 end
 local time = redis.call('time')
-redis.call('hset', KEYS[1], ARGV[1], time[1] .. string.format('%03d', math.floor(time[2] / 1000)) .. '\n' .. ARGV[2] .. '\n' .. ARGV[3])
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('hset', KEYS[1], ARGV[1], string.format('%.0f', now) .. '\n' .. ARGV[2] .. '\n' .. ARGV[3])
 redis.call('pexpire', KEYS[1], ARGV[4])
-return 1
+return now

@@ -19,6 +19,9 @@ var (
 	leave    = scripts.Load(folder, "notice/leave")
 	withdraw = scripts.Load(folder, "notice/withdraw")
 	read     = scripts.Load(folder, "notice/read")
+	hear     = scripts.Load(folder, "notice/hear")
+	heard    = scripts.Load(folder, "notice/heard")
+	closing  = scripts.Load(folder, "notice/close")
 )
 
 const (
@@ -26,17 +29,23 @@ const (
 	mostKept = 100 // of one name
 )
 
-// A Notice says who took something away by force, when by the server's clock, and why.
+// A Notice says who took something away by force, or asks for it, when by the server's clock, and why. Its texts are short, and one line
+// of what can be printed.
 type Notice struct {
 	At  time.Time
 	Who string
 	Why string
 }
 
-// Leave leaves a notice for an owner of what has this key. It is kept for an hour.
-func Leave(key, owner, who, why string) scripts.Command[bool] {
-	who = strings.ReplaceAll(who, "\n", " ")
-	return scripts.Integer(leave, []string{keys.Forced(key)}, []any{owner, who, why, scripts.Milliseconds(kept), mostKept}, scripts.Bool)
+// Leave leaves a notice for an owner of what has this key, and answers when. It is kept for an hour.
+func Leave(key, owner, who, why string) scripts.Command[time.Time] {
+	args := []any{owner, plain(who, mostWho), plain(why, mostWhy), scripts.Milliseconds(kept), mostKept}
+	return scripts.Integer(leave, []string{keys.Forced(key)}, args, func(reply scripts.Reply) (time.Time, error) {
+		if reply.Int <= 0 {
+			return time.Time{}, fmt.Errorf("answered %d where a time was expected", reply.Int)
+		}
+		return time.UnixMilli(reply.Int), nil
+	})
 }
 
 // Withdraw takes it back.
@@ -46,24 +55,27 @@ func Withdraw(key, owner string) scripts.Command[bool] {
 
 // Read is the notice for an owner, nil if there is none.
 func Read(key, owner string) scripts.Command[*Notice] {
-	return scripts.Array(read, []string{keys.Forced(key)}, []any{owner}, func(reply scripts.Reply) (*Notice, error) {
-		e := reply.Elements()
-		if !e.More() {
-			return nil, nil
-		}
-		text := e.Text()
-		if err := e.End(); err != nil {
-			return nil, err
-		}
-		return parse(text)
-	})
+	return scripts.Array(read, []string{keys.Forced(key)}, []any{owner}, one)
+}
+
+// one is a notice, or none.
+func one(reply scripts.Reply) (*Notice, error) {
+	e := reply.Elements()
+	if !e.More() {
+		return nil, nil
+	}
+	text := e.Text()
+	if err := e.End(); err != nil {
+		return nil, err
+	}
+	return parse(text)
 }
 
 func parse(text string) (*Notice, error) {
 	parts := strings.SplitN(text, "\n", 3)
 	if len(parts) == 3 {
 		if at, err := strconv.ParseInt(parts[0], 10, 64); err == nil {
-			return &Notice{time.UnixMilli(at), parts[1], parts[2]}, nil
+			return &Notice{time.UnixMilli(at), plain(parts[1], mostWho), plain(parts[2], mostWhy)}, nil
 		}
 	}
 	return nil, fmt.Errorf("answered %q where a notice was expected", text)

@@ -63,9 +63,6 @@ func (v *Inspect) next() Next {
 		n.Text = fmt.Sprintf("Find out whether %s lives: no lease ends this hold.", worst.who())
 		then = " If it is dead:"
 	}
-	if o.kind == fleet.GroupLock { // several owners hold it value by value
-		return n
-	}
 	n.Text += then
 	n.Command = "redlatch unlock " + terminal.Word(o.Name) + " --owner " + terminal.Word(worst.Owner) + " --reason TEXT"
 	if strings.HasPrefix(o.Name, "-") {

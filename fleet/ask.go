@@ -1,0 +1,189 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/scripts/entry"
+	"github.com/redlatch/redlatch/internal/scripts/notice"
+)
+
+// An Answer is what came of asking an owner to give something back.
+type Answer string
+
+// The answers.
+const (
+	NotHeld  Answer = "not held" // the owner did not hold it, so nobody was asked
+	GivenUp  Answer = "given up" // the owner does not hold it any more
+	HeldOn   Answer = "held on"  // its program has heard, and holds on
+	NotHeard Answer = "not heard"
+)
+
+// An UnaskableError says that an owner cannot be asked, and why not. Nothing was done then, and nothing waited for.
+type UnaskableError struct {
+	Owner  string
+	Client *Client // nil: the owner's client has no entry in the registry
+	Reason string  // a clause: "its client has no entry in the registry"
+}
+
+func (e *UnaskableError) Error() string {
+	return fmt.Sprintf("redlatch: %q cannot be asked: %s", short(e.Owner), e.Reason)
+}
+
+// Ask asks an owner, which is the Owner of one of the [Object.Holders], to give an object back, and waits for that, for the time of wait
+// at most. It takes nothing: an owner who does not react loses nothing, and [Free] takes the object from it if that is wanted.
+//
+// The program of the owner is told by an observer ([redlatch.EventAsked]) and by a line in its log; "redlatch run" ends its command. It
+// finds out with its next report to the registry, so within a tenth more than its Client's Interval: 5.5 s where there are at
+// most 5000 clients, and 1.1 s more for each 1000 of them beyond that. A wait that is shorter may end before, and the program is not told then.
+//
+// An owner cannot be asked, and the error is an [*UnaskableError] at once, if its client has no entry in the registry (that is so for
+// Redisson, where the registry is off, and for two seconds after a client has begun to hold), if the client does not look
+// for requests, or if it is silent and so probably dead. Of a permit semaphore the eight oldest permits of each client can be asked for.
+//
+// The caller needs the rights that Free needs, and that to write to the keys redlatch_client*.
+func Ask(ctx context.Context, client redlatch.Client, kind Kind, name, owner string, reason Reason, wait time.Duration, opts ...Option) (Answer, error) {
+	switch {
+	case owner == "" || reason.Who == "" || reason.Why == "":
+		return "", errs.Wrong("asking for %q: the owner that holds it, who asks for it and why have to be given", name)
+	case wait <= 0:
+		return "", errs.Wrong("asking for %q: give a time to wait, not %v", name, wait)
+	}
+	object, err := Get(ctx, client, kind, name, opts...)
+	if err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(object.Holders, func(h Holder) bool { return h.Owner == owner })
+	if at < 0 {
+		return NotHeld, nil
+	}
+	h := object.Holders[at]
+	if why := unaskable(h); why != "" {
+		return "", &UnaskableError{owner, h.Client, why}
+	}
+	a := &asking{object: object, name: name, owner: owner, client: client, options: optionsOf(opts)}
+	a.names = entry.NamesOf(a.options.prefix, h.ClientID)
+	answer, err := a.ask(ctx, reason, wait)
+	switch unaskable := new(UnaskableError); {
+	case errors.As(err, &unaskable):
+		return "", unaskable
+	case err != nil:
+		return "", fmt.Errorf("redlatch: asking %s for %s %q: %w", owner, object.Kind, name, err)
+	}
+	return answer, nil
+}
+
+// unaskable is why a holder cannot be asked, empty if it can.
+func unaskable(h Holder) string {
+	switch c := h.Client; {
+	case c == nil:
+		return "its client has no entry in the registry, as one of Redisson, one with the registry off, or one that has just begun to hold"
+	case !c.Hears:
+		return "its client does not look for requests; only this library's do"
+	case c.Silent():
+		return fmt.Sprintf("its client was not seen for %v and is probably dead", c.LastSeen.Round(time.Second))
+	}
+	return ""
+}
+
+// An asking is one use of Ask.
+type asking struct {
+	object  *Object
+	name    string
+	owner   string
+	client  redlatch.Client
+	options options
+	names   entry.Names // of the owner's client
+}
+
+const (
+	lookEvery   = 200 * time.Millisecond
+	retractOver = time.Second // how long a request is tried to be taken back
+)
+
+func (a *asking) ask(ctx context.Context, reason Reason, wait time.Duration) (Answer, error) {
+	ends := time.Now().Add(wait)
+	key := a.object.Key
+	// The request comes first, for the owner's client may find the word of it at once.
+	made, err := send(ctx, a, notice.Ask(key, a.owner, line(reason.Who), line(reason.Why)))
+	if err != nil {
+		return "", fmt.Errorf("the request could not be left: %w", without(err, keys.Forced(key)))
+	}
+	word, err := send(ctx, a, entry.Ask(a.names, a.owner, wait))
+	defer a.retract(ctx, made, word.Until)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the owner's client could not be told of the request: %w", without(err, a.names.Entry+" "+a.names.Asked))
+	case word.Crowded:
+		return "", errors.New("too many others ask the owner's client at the moment")
+	case word.Until == 0:
+		return "", &UnaskableError{Owner: a.owner, Reason: "the entry of its client in the registry has just ended"}
+	}
+	for {
+		held, err := a.held(ctx)
+		switch {
+		case err != nil:
+			return "", err
+		case !held:
+			return GivenUp, nil
+		case time.Until(ends) <= 0:
+			return a.heard(ctx, made)
+		}
+		if err := rest(ctx, min(lookEvery, time.Until(ends))); err != nil {
+			return "", err
+		}
+	}
+}
+
+// without adds to an error which keys the user has to be allowed to use.
+func without(err error, keys string) error {
+	if !outcome.Forbidden(err) {
+		return err
+	}
+	return fmt.Errorf("the user needs the right to write to %s, and to the commands of a program that uses locks: %w", keys, err)
+}
+
+// held asks Redis whether the owner still holds.
+func (a *asking) held(ctx context.Context) (bool, error) {
+	l := &look{key: a.object.Key}
+	if a.object.Kind == GroupLock {
+		if err := lookAt(ctx, a.client, []*look{l}); err != nil {
+			return false, err
+		}
+	}
+	clocks, err := readClocks(ctx, a.client)
+	if err != nil {
+		return false, err
+	}
+	info, err := inspect(ctx, a.client, a.object.Kind, a.name, l, clocks.at(ctx, a.object.Key), a.options.primitives)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(info.Holders, func(h redlatch.Holder) bool { return h.Owner == a.owner }), nil
+}
+
+func (a *asking) heard(ctx context.Context, made time.Time) (Answer, error) {
+	heard, err := send(ctx, a, notice.Heard(a.object.Key, a.owner, made))
+	if err != nil || !heard {
+		return NotHeard, err
+	}
+	return HeldOn, nil
+}
+
+// retract takes the request back, whatever came of it. If that fails it is forgotten after an hour, and nobody looks for it any more
+// when the wait would have been over.
+func (a *asking) retract(ctx context.Context, made time.Time, until int64) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retractOver)
+	defer cancel()
+	if until != 0 {
+		_, _ = send(ctx, a, entry.Unask(a.names, a.owner, until))
+	}
+	_, _ = send(ctx, a, notice.Close(a.object.Key, a.owner, made))
+}

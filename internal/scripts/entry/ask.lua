@@ -1,0 +1,23 @@
+-- ask has a client find out, at its next report, that somebody asks for what it holds by an identity.
+--
+-- KEYS[1]  entry: hash
+-- KEYS[2]  asked: hash, field = identity, value = until when
+-- ARGV[1]  identity
+-- ARGV[2]  for how many milliseconds somebody asks
+-- ARGV[3]  of how many identities of one client can be asked
+--
+-- Answers until when, in milliseconds since 1970; 0 when there is no entry, so the client reports nothing; -1 when of too many is asked.
+
+if redis.call('exists', KEYS[1]) == 0 then
+  return 0
+end
+if redis.call('hlen', KEYS[2]) >= tonumber(ARGV[3]) and redis.call('hexists', KEYS[2], ARGV[1]) == 0 then
+  return -1
+end
+local time = redis.call('time')
+local ends = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
+redis.call('hset', KEYS[2], ARGV[1], string.format('%.0f', ends))
+if redis.call('pttl', KEYS[2]) < tonumber(ARGV[2]) then -- a new hash says -1
+  redis.call('pexpire', KEYS[2], ARGV[2])
+end
+return ends

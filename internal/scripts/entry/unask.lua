@@ -1,0 +1,12 @@
+-- unask takes back that somebody asks, unless somebody else has asked since.
+--
+-- KEYS[1]  asked: hash
+-- ARGV[1]  identity
+-- ARGV[2]  what ask has answered
+--
+-- Answers 1 when it was taken back, 0 when there was nothing to take back.
+
+if redis.call('hget', KEYS[1], ARGV[1]) == ARGV[2] then
+  return redis.call('hdel', KEYS[1], ARGV[1])
+end
+return 0

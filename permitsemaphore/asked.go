@@ -1,0 +1,24 @@
+package permitsemaphore
+
+import (
+	"slices"
+
+	"github.com/redlatch/redlatch/internal/session"
+)
+
+// HoldsAs is the key of the semaphore if a permit of the grant has this id and was not given back.
+func (g *grant) HoldsAs(id string) (key string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.released || g.lost != nil || !slices.Contains(texts(g.ids), id) {
+		return ""
+	}
+	return g.semaphore.counter.Key
+}
+
+// Asked has the observer know that somebody asks for a permit of the grant.
+func (g *grant) Asked(who, why string) {
+	session.Logger(g.set.Logger).Warn("redlatch: somebody asks for a permit to be given back", "semaphore", g.semaphore.counter.Name,
+		"permit", g.Owner(), "who", who, "why", why)
+	g.told.Load().Asked(who, why)
+}
