@@ -177,8 +177,8 @@ func TestEveryKindOfEventHasAName(t *testing.T) {
 	for kind, name := range map[redlatch.EventKind]string{
 		redlatch.EventWaiting: "waiting", redlatch.EventOpened: "opened", redlatch.EventCounted: "counted", redlatch.EventRenewed: "renewed",
 		0: "unknown", redlatch.EventAcquired: "acquired", redlatch.EventRefused: "refused", redlatch.EventReleased: "released",
-		redlatch.EventLost: "lost", redlatch.EventForgotten: "forgotten", redlatch.EventLeft: "left", redlatch.EventAsked: "settled",
-		redlatch.EventAsked + 1: "unknown", -1: "unknown",
+		redlatch.EventLost: "lost", redlatch.EventForgotten: "forgotten", redlatch.EventLeft: "left", redlatch.EventSettled: "settled",
+		redlatch.EventAsked: "asked", redlatch.EventAsked + 1: "unknown", -1: "unknown",
 	} {
 		require.Equal(t, name, kind.String())
 	}
