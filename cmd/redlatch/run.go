@@ -14,6 +14,7 @@ import (
 
 const runHelp = `Takes the lock NAME, runs the command, and gives the lock back when the command and everything that it has started
 have ended. If the lock is lost, the command gets SIGTERM and, --kill-after later, SIGKILL, before another can hold the lock.
+If somebody asks for it ("redlatch unlock --ask"), the command gets SIGTERM.
 
   redlatch run backup -- pg_dump -f /backup/db.sql db      wait for the lock, then run
   redlatch run -n nightly -- ./job                         do not wait: exit code 75 if it is taken
@@ -21,8 +22,8 @@ have ended. If the lock is lost, the command gets SIGTERM and, --kill-after late
   redlatch run -s data -- ./report                         shared: with other -s, not with -x
   redlatch run -N 3 encode -- ffmpeg ...                   three at the same time
 
-The exit code is that of the command, 128 + n if signal n has ended it. Others: 75 taken (-E changes it), 76 lost, 69 the
-server cannot be reached, 126 and 127 the command cannot be run. --result tells them from the command's own.`
+The exit code is that of the command, 128 + n if signal n has ended it. Others: 75 taken (-E changes it), 76 lost, 79 ended
+because somebody asked for the lock, 69 the server cannot be reached, 126 and 127 the command cannot be run. --result tells them from the command's own.`
 
 type runCommand struct {
 	Nowait    bool               `short:"n" name:"nonblock" help:"Do not wait if the lock is taken."`

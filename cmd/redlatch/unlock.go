@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"strings"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/duration"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
@@ -21,14 +22,18 @@ is part of the error that the holder's program gets.
 A holder that lives does not stop at once. It learns of the loss at its next renewal, at the latest a third of its lease and
 a second later; until then two may believe that they hold the lock. So see to it that its process is dead or stuck.
 
-The exit code is 0 if the owner held it, and 1 if it did not, or does not any more.`
+With --ask the owner is first asked to give it back: its program is told, and "redlatch run" ends its command. If it has not
+after that time, or cannot be asked, the lock is taken away. Without --owner all holders are asked, and nothing is taken.
+
+The exit code is 0 if the owner held it and does not any more, and 1 if it did not hold it, or was only asked and holds on.`
 
 type unlockCommand struct {
-	Name   string `arg:"" help:"Name of the lock."`
-	Owner  string `required:"" placeholder:"OWNER" help:"Who it is taken from: <uuid>:<number>, or the id of a permit."`
-	Reason string `required:"" placeholder:"TEXT" help:"Why, for the holder's error and for those who look."`
-	By     string `placeholder:"WHO" help:"Who does it. Default: your user name and this host."`
-	Kind   string `placeholder:"KIND" help:"Kind of the lock, such as \"fair lock\". Default: what Redis has under the name."`
+	Name   string            `arg:"" help:"Name of the lock."`
+	Owner  string            `placeholder:"OWNER" help:"Who it is taken from: <uuid>:<number>, or the id of a permit. Needed but with --ask."`
+	Ask    duration.Duration `placeholder:"D" help:"Ask first, and wait so long: 10s, 2m. Without --owner only ask, all holders."`
+	Reason string            `required:"" placeholder:"TEXT" help:"Why, for the holder's error and for those who look."`
+	By     string            `placeholder:"WHO" help:"Who does it. Default: your user name and this host."`
+	Kind   string            `placeholder:"KIND" help:"Kind of the lock, such as \"fair lock\". Default: what Redis has under the name."`
 }
 
 // Help is the text below the flags.
@@ -40,7 +45,9 @@ type unlockDocument struct {
 	views.Name
 	Kind  string `json:"kind"`
 	Owner string `json:"owner"`
-	Freed bool   `json:"freed"`
+	Freed bool   `json:"freed"` // by force
+
+	Asked []askedOwner `json:"asked,omitempty"`
 }
 
 const unlockSchema = "redlatch.unlock/1"
@@ -48,8 +55,13 @@ const unlockSchema = "redlatch.unlock/1"
 // Run frees the lock from its owner.
 func (u *unlockCommand) Run(c call) error {
 	kind, err := fleet.ParseKind(u.Kind)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case u.Owner == "" && u.Ask == 0:
+		return exit.With(exit.Usage, errors.New("give --owner, from whom the lock is taken, or --ask, to ask its holders"))
+	case u.Ask < 0:
+		return exit.With(exit.Usage, errors.New("--ask: give a time above 0"))
 	}
 	ctx, client, done, err := c.open()
 	if err != nil {
@@ -60,12 +72,19 @@ func (u *unlockCommand) Run(c call) error {
 	if err != nil {
 		return interruption(ctx, ofKind(err))
 	}
+	asked, err := u.ask(ctx, c, client, object)
+	if err != nil {
+		return interruption(ctx, ofKind(err))
+	}
+	if u.Owner == "" || len(asked) > 0 && !holdsOn(asked) {
+		return u.tellAsked(c, object, asked)
+	}
 	freed, err := fleet.Free(ctx, client, object.Kind, u.Name, u.Owner, fleet.Reason{Who: cmp.Or(u.By, operator()), Why: u.Reason})
 	if err != nil {
 		return interruption(ctx, ofKind(err))
 	}
 	if c.Output == "json" {
-		err = views.Write(c.stdout, unlockDocument{unlockSchema, views.NameOf(u.Name), string(object.Kind), u.Owner, freed})
+		err = views.Write(c.stdout, unlockDocument{unlockSchema, views.NameOf(u.Name), string(object.Kind), u.Owner, freed, asked})
 		if err == nil && !freed {
 			err = exit.Silently(exit.Failed)
 		}

@@ -23,6 +23,7 @@ const (
 	Busy          = 75
 	Lost          = 76
 	Denied        = 77
+	Asked         = 79
 	NotExecutable = 126
 	NotFound      = 127
 	Signalled     = 128
@@ -47,6 +48,7 @@ var Table = []Row{
 	{Busy, "busy", "the lock is taken, and the wait, if there was one, is over"},
 	{Lost, "lost", "the lock was lost while it was held"},
 	{Denied, "denied", "the server refuses the user, the password, or a command"},
+	{Asked, "asked", "somebody asked for the lock, and the command was ended for that"},
 	{NotExecutable, "not-executable", "the program cannot be executed"},
 	{NotFound, "not-found", "the program was not found"},
 	{Signalled, "signalled", "128 + n: the program was ended by signal n"},

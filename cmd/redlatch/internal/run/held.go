@@ -23,6 +23,20 @@ type held struct {
 	context func(context.Context) context.Context
 	release func(context.Context) error
 	inspect func(context.Context) (redlatch.Info, error)
+	asked   <-chan redlatch.Event // has the first one by which somebody asks for it
+}
+
+// listen is an option by which the first request for what is taken comes to a channel.
+func listen() (redlatch.Option, <-chan redlatch.Event) {
+	asked := make(chan redlatch.Event, 1)
+	return redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+		if e.Kind == redlatch.EventAsked {
+			select {
+			case asked <- e:
+			default:
+			}
+		}
+	})), asked
 }
 
 // take waits for what the config names.
@@ -58,11 +72,12 @@ func (c *Config) takeLock(ctx context.Context, lock redlatch.Lock, opts []redlat
 	if c.Once {
 		acquire = lock.TryLock
 	}
-	hold, err := acquire(ctx, opts...)
+	observed, asked := listen()
+	hold, err := acquire(ctx, append(opts, observed)...)
 	if err != nil {
 		return nil, err
 	}
-	return &held{hold.Owner(), hold.Until, hold.Context, hold.Unlock, lock.Inspect}, nil
+	return &held{hold.Owner(), hold.Until, hold.Context, hold.Unlock, lock.Inspect, asked}, nil
 }
 
 func (c *Config) takePermit(ctx context.Context, opts []redlatch.Option) (*held, error) {
@@ -84,11 +99,12 @@ func (c *Config) takePermit(ctx context.Context, opts []redlatch.Option) (*held,
 	if c.Once {
 		acquire = pool.TryAcquire
 	}
-	permit, err := acquire(ctx, 1, opts...)
+	observed, asked := listen()
+	permit, err := acquire(ctx, 1, append(opts, observed)...)
 	if err != nil {
 		return nil, err
 	}
-	return &held{permit.ID(), permit.Until, permit.Context, permit.Release, pool.Inspect}, nil
+	return &held{permit.ID(), permit.Until, permit.Context, permit.Release, pool.Inspect, asked}, nil
 }
 
 // sameKind finds out whether Redis has a lock of another kind under the name. A lock that is not reentrant with its own kind

@@ -32,6 +32,7 @@ type holder struct {
 	refused  syscall.Errno
 	gone     bool  // no descendant of the guard is left
 	lost     error // why
+	asked    bool  // the command was ended because somebody asks for the lock
 }
 
 // hold runs the command and returns when nothing of it is left, or when it has ended and the config says that this is enough.
@@ -97,6 +98,8 @@ func (h *holder) watch() {
 		case <-isLost:
 			isLost = nil
 			h.lose(context.Cause(lost))
+		case e := <-requests(h.held.asked, h.pid):
+			h.leave(e)
 		case s := <-h.signals:
 			h.forward(s)
 		case r, ok := <-reports:
@@ -171,6 +174,8 @@ func (h *holder) outcome() error {
 	case h.lost != nil:
 		h.result.Error = h.why()
 		return exit.Silently(exit.Lost) // it was told when it happened
+	case h.asked:
+		return exit.Silently(exit.Asked) // as above
 	case h.refused == syscall.ENOENT:
 		return exit.With(exit.NotFound, fmt.Errorf("%s: %w", h.config.Args[0], h.refused))
 	case h.refused != 0:

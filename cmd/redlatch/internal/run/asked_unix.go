@@ -1,0 +1,31 @@
+//go:build unix
+
+package run
+
+import (
+	"syscall"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/descendants"
+	screen "github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
+)
+
+// requests is the channel of requests, or none while there is no command that could be ended.
+func requests(asked <-chan redlatch.Event, pid int) <-chan redlatch.Event {
+	if pid == 0 {
+		return nil
+	}
+	return asked
+}
+
+// leave asks the command, and all that it has started, to end, because somebody asks for the lock. Nothing is killed: a command that
+// ignores SIGTERM keeps the lock.
+func (h *holder) leave(e redlatch.Event) {
+	if h.Ended() {
+		return
+	}
+	h.asked = h.status == nil // else the command has ended by itself, and its exit code counts
+	h.config.Complain("%s asks for the lock, and the command is asked to end: %s", screen.Clean(e.Who), screen.Clean(e.Why))
+	descendants.Signal(syscall.SIGTERM, h.command(), h.guard.pid)
+	descendants.Signal(syscall.SIGCONT, h.command(), h.guard.pid)
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
+	"github.com/redlatch/redlatch/fleet"
+)
+
+// An askedOwner is what came of asking one owner.
+type askedOwner struct {
+	Owner  string `json:"owner"`
+	Answer string `json:"answer"`           // given up, held on, not heard, not held, or unaskable
+	Reason string `json:"reason,omitempty"` // why it cannot be asked
+}
+
+const unaskable = "unaskable"
+
+// ask asks the owner, or all holders, at the same time. What comes of it goes to stderr at once.
+func (u *unlockCommand) ask(ctx context.Context, c call, client redis.UniversalClient, object *fleet.Object) ([]askedOwner, error) {
+	if u.Ask == 0 {
+		return nil, nil
+	}
+	var owners []string
+	for _, h := range object.Holders {
+		if (u.Owner == "" || h.Owner == u.Owner) && !slices.Contains(owners, h.Owner) { // of a group each value has one
+			owners = append(owners, h.Owner)
+		}
+	}
+	asked, failed := make([]askedOwner, len(owners)), make([]error, len(owners))
+	var all sync.WaitGroup
+	var mu sync.Mutex // of stderr
+	for i, owner := range owners {
+		all.Go(func() {
+			asked[i], failed[i] = u.askOne(ctx, client, object, owner)
+			if failed[i] == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				fmt.Fprintf(c.stderr, "%s: %s\n", terminal.Quote(u.Name), asked[i])
+			}
+		})
+	}
+	all.Wait()
+	return asked, errors.Join(failed...)
+}
+
+func (u *unlockCommand) askOne(ctx context.Context, client redis.UniversalClient, object *fleet.Object, owner string) (askedOwner, error) {
+	reason := fleet.Reason{Who: cmp.Or(u.By, operator()), Why: u.Reason}
+	answer, err := fleet.Ask(ctx, client, object.Kind, u.Name, owner, reason, time.Duration(u.Ask))
+	if deaf := new(fleet.UnaskableError); errors.As(err, &deaf) {
+		return askedOwner{owner, unaskable, deaf.Reason}, nil
+	}
+	return askedOwner{Owner: owner, Answer: string(answer)}, err
+}
+
+// String is the answer in one line.
+func (a askedOwner) String() string {
+	who := terminal.Quote(a.Owner)
+	switch a.Answer {
+	case string(fleet.GivenUp):
+		return who + " was asked and has given it back"
+	case string(fleet.HeldOn):
+		return who + " was asked, has heard, and holds on"
+	case string(fleet.NotHeard):
+		return who + " was asked and has not heard"
+	case unaskable:
+		return who + " cannot be asked: " + terminal.Clean(a.Reason)
+	}
+	return who + " does not hold it any more"
+}
+
+// holdsOn tells whether one of them may hold it still.
+func holdsOn(asked []askedOwner) bool {
+	return slices.ContainsFunc(asked, func(a askedOwner) bool {
+		return a.Answer != string(fleet.GivenUp) && a.Answer != string(fleet.NotHeld)
+	})
+}
+
+// tellAsked ends the command where nothing is taken away.
+func (u *unlockCommand) tellAsked(c call, object *fleet.Object, asked []askedOwner) error {
+	if c.Output == "json" {
+		err := views.Write(c.stdout, unlockDocument{unlockSchema, views.NameOf(u.Name), string(object.Kind), u.Owner, false, asked})
+		if err == nil && (len(asked) == 0 || holdsOn(asked)) {
+			err = exit.Silently(exit.Failed)
+		}
+		return err
+	}
+	switch {
+	case len(asked) == 0:
+		return exit.With(exit.Failed, fmt.Errorf("%s: nobody holds it", terminal.Quote(u.Name)))
+	case holdsOn(asked):
+		return exit.Silently(exit.Failed) // it was told who holds on
+	}
+	_, err := fmt.Fprintf(c.stdout, "%s: given back\n", terminal.Quote(u.Name))
+	return err
+}
