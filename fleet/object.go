@@ -50,8 +50,9 @@ type Waiting struct {
 	Processes []Waiter
 
 	// Outsiders is how many connections listen for a release that are not known to belong to this library, which is how many
-	// clients of Redisson wait; of a fair lock it is 0, since its waiters are all in Processes. A latch has no way to tell, so there it counts all that
-	// listen. It is -1 where that cannot be known.
+	// clients of Redisson wait. Of a fair lock it is 0, since its waiters are all in Processes. Of a latch or a group lock those
+	// of this library count until their entries say that they wait. It is -1 where that cannot be known: waiters of a spin lock
+	// listen to nothing.
 	Outsiders int64
 }
 

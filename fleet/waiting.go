@@ -41,6 +41,8 @@ func wakes(kind Kind, key string) (channel, row string) {
 	switch kind {
 	case Lock, FencedLock:
 		return keys.LockChannel(key), keys.LockRow(key)
+	case GroupLock: // it has a queue for each set of values, and these are not known here
+		return keys.LockChannel(key), ""
 	case ReadWriteLock:
 		return keys.ReadWriteChannel(key), keys.ReadWriteRow(key)
 	case Semaphore, PermitSemaphore:
@@ -181,8 +183,12 @@ func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
 		return cmp.Compare(a.Since.UnixMilli(), b.Since.UnixMilli())
 	})
 	all := Waiting{Outsiders: q.outsiders, Processes: []Waiter{}}
+	_, row := wakes(q.kind, q.key)
 	for _, w := range waiters {
 		all.Processes = append(all.Processes, *w)
+		if row == "" && all.Outsiders > 0 && w.Client != nil && !w.Client.Silent() {
+			all.Outsiders-- // without a queue only its entry tells that this process is among those who listen
+		}
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,7 @@ import (
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
+	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/rwlock"
 	"github.com/redlatch/redlatch/semaphore"
@@ -116,17 +118,44 @@ func TestWaitersAreShownWithTheirProcesses(t *testing.T) {
 	})
 }
 
-func TestWaitersOfALatchAreShownByTheirEntries(t *testing.T) {
+// Waiters of these kinds listen to one channel with Redisson's, and stand in no queue that can be found.
+func TestWaitersOfALatchAndAGroupAreOutsidersUntilTheirEntriesSayThatTheyWait(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		waiting, client, name := srv.Client(t), srv.Client(t), srv.Key(t, "latch")
-		_, err := countdownlatch.New(client, name).TrySetCount(t.Context(), 3)
-		require.NoError(t, err)
-		waitInBackground(t, func(ctx context.Context) error { return countdownlatch.New(waiting, name).Await(ctx) })
-		enter(t, client, "", ours, 0, webAbout, registry.Thing{Kind: "latch", Key: name, Waiters: 1, WaitingSince: 7})
-		redistest.Eventually(t, "a connection listens", func() bool {
-			w := get(t, client, fleet.Latch, name).Waiting
-			return w.Outsiders == 1 && len(w.Processes) == 1
-		})
+		for kind, wait := range map[fleet.Kind]func(c redlatch.Client, name string) func(ctx context.Context) error{
+			fleet.Latch: func(c redlatch.Client, name string) func(ctx context.Context) error {
+				_, err := countdownlatch.New(c, name).TrySetCount(t.Context(), 3)
+				require.NoError(t, err)
+				return func(ctx context.Context) error {
+					return countdownlatch.New(c, name, redlatch.WithoutRegistry()).Await(ctx)
+				}
+			},
+			fleet.GroupLock: func(c redlatch.Client, name string) func(ctx context.Context) error {
+				group := multilock.NewGroup(c, name, []string{"a", "b"}, redlatch.WithoutRegistry())
+				hold, err := group.Lock(t.Context())
+				require.NoError(t, err)
+				unlockLater(t, hold)
+				return func(ctx context.Context) error {
+					_, err := group.Lock(ctx)
+					return err
+				}
+			},
+		} {
+			client, name := srv.Client(t), srv.Key(t, "name")
+			waitInBackground(t, wait(srv.Client(t), name))
+			is := func(processes int, outsiders int64) func() bool {
+				return func() bool {
+					w := get(t, client, kind, name).Waiting
+					return len(w.Processes) == processes && w.Outsiders == outsiders
+				}
+			}
+			redistest.Eventually(t, "a connection listens", is(0, 1))
+			enter(t, client, "", ours, 0, webAbout, registry.Thing{Kind: string(kind), Key: name, Waiters: 1, WaitingSince: 7})
+			redistest.Eventually(t, "it is known whose that is", is(1, 0))
+			subscribe(t, srv.Client(t), map[fleet.Kind]func(string) string{fleet.Latch: keys.LatchChannel, fleet.GroupLock: keys.LockChannel}[kind](name))
+			redistest.Eventually(t, "another one listens", is(1, 1))
+			enter(t, client, "", ours, time.Hour, webAbout)
+			redistest.Eventually(t, "the one that has said so is dead", is(1, 2))
+		}
 	})
 }
 

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "24")
 	code := m.Run()
 	redisson.stop()
+	command.remove()
 	fmt.Printf("interop: %d cases, each direction one\n", cases.Load())
 	tellAbsences()
 	if code == 0 {

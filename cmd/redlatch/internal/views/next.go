@@ -57,10 +57,10 @@ func (v *Inspect) next() Next {
 			left(worst.Lease), worst.who(), Age(worst.lastSeen))
 		then = " To free it now:"
 	case Unknown:
-		n.Text = fmt.Sprintf("Look again in %s: if the lease has grown, %s lives and renews it.", left(worst.Lease), worst.who())
+		n.Text = fmt.Sprintf("Look again in %s: if the lease has grown, %s lives and renews it.", left(worst.Lease), worst.process())
 		then = " If you know that it is dead:"
 	case NoLease:
-		n.Text = fmt.Sprintf("Find out whether %s lives: no lease ends this hold.", worst.who())
+		n.Text = fmt.Sprintf("Find out whether %s lives: no lease ends this hold.", worst.process())
 		then = " If it is dead:"
 	}
 	n.Text += then
@@ -69,6 +69,14 @@ func (v *Inspect) next() Next {
 		n.Command = "redlatch unlock --owner " + terminal.Word(worst.Owner) + " --reason TEXT -- " + terminal.Word(o.Name)
 	}
 	return n
+}
+
+// process is what is called dead or alive.
+func (h *Holder) process() string {
+	if h.ClientID == "" { // the id of a permit does not say whose it is
+		return "the process that has " + terminal.Clean(h.Owner)
+	}
+	return h.who()
 }
 
 func (h *Holder) state() State {

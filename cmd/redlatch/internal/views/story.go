@@ -141,8 +141,12 @@ func (v *Inspect) waiters(s *story) {
 		s.dead("waiting", w.Party)
 	}
 	switch {
+	case o.Outsiders == 1:
+		s.tell("waiting", "1 connection of others, as Redisson's, listens for it", terminal.Plain)
 	case o.Outsiders > 0:
 		s.tell("waiting", count(o.Outsiders, "connection")+" of others, as Redisson's, listen for it", terminal.Plain)
+	case o.kind == fleet.SpinLock:
+		s.tell("waiting", "others may wait unseen: of a spin lock they listen to nothing", terminal.Plain)
 	case o.Outsiders < 0 && o.Kind != "":
 		s.tell("waiting", "the server does not say how many others listen for it", terminal.Plain)
 	case len(o.Waiting) == 0:

@@ -2,6 +2,7 @@ package peer;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.net.UnknownHostException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.redisson.Redisson;
@@ -16,6 +17,7 @@ import org.redisson.config.ShardedSubscriptionMode;
 /** The Redisson clients of this program, by the names that the commands give them. */
 final class Clients {
     private final Map<String, RedissonClient> clients = new ConcurrentHashMap<>();
+    private final Map<String, RegistryEntry> entries = new ConcurrentHashMap<>();
 
     RedissonClient get(String name) {
         RedissonClient client = clients.get(name);
@@ -57,7 +59,16 @@ final class Clients {
         return client.getId();
     }
 
+    /** Has a client keep an entry of the registry from now on. */
+    void enter(String name, String program, String label) throws UnknownHostException {
+        entries.put(name, new RegistryEntry(get(name), program, label));
+    }
+
     void close(String name) {
+        RegistryEntry entry = entries.remove(name);
+        if (entry != null) {
+            entry.close();
+        }
         clients.remove(name).shutdown();
     }
 

@@ -87,6 +87,10 @@ public final class Peer {
                 clients.close(command.text("client"));
                 return null;
             }
+            case "enter" -> {
+                clients.enter(command.text("client"), command.text("program"), command.text("label"));
+                return null;
+            }
             case "methods" -> {
                 return Stream.of(Class.forName(command.text("name")).getDeclaredMethods()).map(Method::getName).distinct().toList();
             }
