@@ -180,6 +180,7 @@ func TestOfAGroupAnOwnerLosesAllItsValuesAndNobodyElseLosesAny(t *testing.T) {
 		freed, err = fleet.Free(t.Context(), asking, fleet.Detect, name, victim.Owner(), stuck)
 		require.NoError(t, err)
 		require.True(t, freed)
+		require.NotContains(t, asking.HVals(t.Context(), name).Val(), victim.Owner(), "it has none of its values any more")
 		next := <-first
 		require.NoError(t, next.err)
 		err = victim.Unlock(context.Background())
