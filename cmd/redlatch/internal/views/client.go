@@ -43,12 +43,13 @@ type Party struct {
 	Silent   bool   `json:"silent"`
 
 	lastSeen time.Duration
+	hears    bool // it can be asked to give back
 }
 
 func newParty(c *fleet.Client, id, who string) Party {
 	p := Party{ClientID: id, Who: who}
 	if c != nil {
-		p.ClientID, p.Known, p.Silent, p.lastSeen = c.ID, true, c.Silent(), c.LastSeen
+		p.ClientID, p.Known, p.Silent, p.lastSeen, p.hears = c.ID, true, c.Silent(), c.LastSeen, c.Hears
 	}
 	return p
 }

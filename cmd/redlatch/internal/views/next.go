@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
@@ -51,6 +52,10 @@ func (v *Inspect) next() Next {
 	case Alive:
 		n.Text = fmt.Sprintf("Wait, or ask at %s: the process lives, and as long as it does it may renew the lease. Freeing it by force takes it from work "+
 			"that is under way.", worst.who())
+		if slices.ContainsFunc(o.Holders, func(h Holder) bool { return h.hears }) {
+			n.Text += " To ask its program to give it back:"
+			n.Command = o.unlock("--ask 10s")
+		}
 		return n
 	case Silent:
 		n.Text = fmt.Sprintf("Wait for %s: %s has not been seen for %s, and the lease ends by itself if nobody renews it.",
@@ -64,11 +69,17 @@ func (v *Inspect) next() Next {
 		then = " If it is dead:"
 	}
 	n.Text += then
-	n.Command = "redlatch unlock " + terminal.Word(o.Name) + " --owner " + terminal.Word(worst.Owner) + " --reason TEXT"
-	if strings.HasPrefix(o.Name, "-") {
-		n.Command = "redlatch unlock --owner " + terminal.Word(worst.Owner) + " --reason TEXT -- " + terminal.Word(o.Name)
-	}
+	n.Command = o.unlock("--owner " + terminal.Word(worst.Owner))
 	return n
+}
+
+// unlock is the command that does so with these flags.
+func (o *Object) unlock(flags string) string {
+	flags += " --reason TEXT"
+	if strings.HasPrefix(o.Name, "-") {
+		return "redlatch unlock " + flags + " -- " + terminal.Word(o.Name)
+	}
+	return "redlatch unlock " + terminal.Word(o.Name) + " " + flags
 }
 
 // process is what is called dead or alive.
