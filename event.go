@@ -19,15 +19,17 @@ const (
 	EventRenewed                        // a renewal of a hold, or a look at one that is not renewed, was answered, or failed with Err
 	EventSettled                        // an operation of unknown outcome was settled; Duration is how long that took
 	EventAsked                          // somebody asks for a hold or a Permit to be given back; Who and Why say who that is and why
+	EventSlowWait                       // a call has waited for longer than WithSlowWait says, and waits on; Holders says for whom
+	EventLongHold                       // a hold is held for longer than WithLongHold says, and goes on; Duration is for how long by now
 )
 
 // String returns the kind in one word.
 func (k EventKind) String() string {
-	if k < EventWaiting || k > EventAsked {
+	if k < EventWaiting || k > EventLongHold {
 		return "unknown"
 	}
 	return [...]string{"waiting", "acquired", "refused", "opened", "released", "lost", "forgotten", "left", "counted", "renewed",
-		"settled", "asked"}[k-1]
+		"settled", "asked", "slow wait", "long hold"}[k-1]
 }
 
 // An Outcome is how a wait or a renewal has ended, in a word that suits as a label. There are no others.
@@ -96,7 +98,9 @@ type Event struct {
 	Path      Path       // of EventAcquired
 	Reason    LossReason // of EventLost
 	Duration  time.Duration
-	Err       error
+	Err       error    // also of EventSlowWait, where Redis or the registry could not be asked who holds it
+	Holders   []HeldBy // of EventSlowWait: who held it when Redis was asked, eight at most; empty where nobody did, or Redis does not know
+	Left      int64    // of EventSlowWait of a semaphore or latch: the permits that were available, the count that was left
 
 	// Of EventAsked: who asks, and why, as that one says it. The texts are one line of what can be printed, of at most 64 and 256
 	// bytes, and may be anybody's.

@@ -29,8 +29,9 @@ type Observer interface {
 	WaitEnd(ctx context.Context, e Event)
 
 	// Observe is told everything else. For what a call of the program does, ctx is its context: EventReleased has that of Unlock
-	// or Release, EventCounted that of CountDown. EventRenewed, EventSettled, EventAsked, EventForgotten, EventLeft and EventLost have none
-	// and get context.Background, and may come on a goroutine of the library.
+	// or Release, EventCounted that of CountDown, EventSlowWait that of the call that waits. EventRenewed, EventSettled, EventAsked,
+	// EventForgotten, EventLeft, EventLost and EventLongHold have none and get context.Background. These and EventSlowWait may come on
+	// a goroutine of the library.
 	Observe(ctx context.Context, e Event)
 }
 
@@ -85,8 +86,10 @@ func (i inward) WaitEnd(ctx context.Context, e settings.Event) { i.outer.WaitEnd
 func (i inward) Observe(ctx context.Context, e settings.Event) { i.outer.Observe(ctx, outward(e)) }
 
 func outward(e settings.Event) Event {
+	holders, _ := e.Holders.([]HeldBy)
 	return Event{
 		Kind: EventKind(e.Kind), Primitive: e.Primitive, Name: e.Name, Owner: e.Owner, Token: e.Token, Permits: e.Permits, Reentry: e.Reentry,
 		Outcome: Outcome(e.Outcome), Path: Path(e.Path), Reason: LossReason(e.Reason), Duration: e.Duration, Err: e.Err, Who: e.Who, Why: e.Why,
+		Holders: holders, Left: e.Left,
 	}
 }

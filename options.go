@@ -316,6 +316,38 @@ func WithoutRegistry() Option {
 	return given(settings.Registry, func(s *settings.Settings) { s.Unlisted = true })
 }
 
+// WithSlowWait tells, while a call waits for longer than d, who holds what it waits for: by an [EventSlowWait] to the observer, and by
+// a line to [WithLogger]. Each wait is told of once at most, and each name of a client once a minute: of several waits that are slow
+// the others are told of in the minutes after, if they still last. Without an observer and a logger nothing is asked. The default, and
+// 0, is none.
+//
+// When the time is over Redis is asked who holds it, as Inspect does, and the registry which host and process that is, where
+// the holder's client is in it (see [WithLabel]). That is one short command, and one more for each holder, of at most eight, and it
+// is given up after a second; of a composite each member is asked. The call does not wait for it, and no error of it is the
+// call's. A wait that ends before the answer is not told of. The ids of permits do not say whose they are, and a plain semaphore and a
+// latch have no holders; of these the number is told that is left. Each call costs a timer beside what an observer costs.
+func WithSlowWait(d time.Duration) Option {
+	return option(func(s *settings.Settings) {
+		if d < 0 {
+			s.Fail("WithSlowWait(%v): zero or more; 0 for none", d)
+		}
+		s.SlowWait = d
+	})
+}
+
+// WithLongHold tells, while a hold of this process is held for longer than d, that it is, and where in the program it was acquired: by an
+// [EventLongHold] to the observer, and by a line to [WithLogger], which has the place. Each hold is told of once at most, and each
+// name of a client once a minute, as with [WithSlowWait]. Nothing happens to the hold: [WithMaxHold] ends one. Redis is not asked. The default, and
+// 0, is none. Each hold costs a timer, and half a microsecond to note the place.
+func WithLongHold(d time.Duration) Option {
+	return given(settings.LongHold, func(s *settings.Settings) {
+		if d < 0 {
+			s.Fail("WithLongHold(%v): zero or more; 0 for none", d)
+		}
+		s.LongHold = d
+	})
+}
+
 // WithLogger sets where losses and failures in the background are logged. By default nothing is logged, except that a
 // Hold was dropped without Unlock, which goes to slog.Default.
 func WithLogger(l *slog.Logger) Option {

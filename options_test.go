@@ -72,7 +72,7 @@ func TestTheKindsOfEventsAreThoseOfTheMachinery(t *testing.T) {
 		redlatch.EventRenewed:  settings.Renewed,
 		redlatch.EventAcquired: settings.Acquired, redlatch.EventRefused: settings.Refused, redlatch.EventReleased: settings.Released,
 		redlatch.EventLost: settings.Lost, redlatch.EventForgotten: settings.Forgotten, redlatch.EventLeft: settings.Left,
-		redlatch.EventSettled: settings.Settled,
+		redlatch.EventSettled: settings.Settled, redlatch.EventSlowWait: settings.WaitsLong, redlatch.EventLongHold: settings.HeldLong,
 	} {
 		require.EqualValues(t, inner, kind, kind)
 	}
@@ -101,6 +101,8 @@ func TestAValueThatMakesNoSenseIsRefusedWithAdvice(t *testing.T) {
 		{redlatch.WithBackOff(0, time.Second), "WithBackOff(0s, 1s)"},
 		{redlatch.WithBackOff(time.Second, time.Millisecond), "the longest sleep is not shorter"},
 		{redlatch.WithConstantBackOff(-1), "WithConstantBackOff(-1ns)"},
+		{redlatch.WithSlowWait(-1), "WithSlowWait(-1ns): zero or more; 0 for none"},
+		{redlatch.WithLongHold(-1), "WithLongHold(-1ns): zero or more; 0 for none"},
 	} {
 		s := applied(test.opt)
 		err := s.Check("a lock", everything)
@@ -114,7 +116,8 @@ func TestTheLeastValuesThatMakeSenseAreTaken(t *testing.T) {
 		redlatch.WithLease(time.Millisecond), redlatch.WithMaxHold(time.Millisecond), redlatch.WithWait(1),
 		redlatch.WithWatchdogTimeout(30*time.Millisecond), redlatch.WithPoll(50*time.Millisecond), redlatch.WithOutage(1),
 		redlatch.WithReleaseTimeout(time.Millisecond), redlatch.WithReplicas(1, time.Millisecond), redlatch.WithTTL(time.Millisecond),
-		redlatch.WithLinger(0), redlatch.WithObserver(nil), redlatch.WithNameMapper(nil), redlatch.WithLogger(nil), nil,
+		redlatch.WithLinger(0), redlatch.WithObserver(nil), redlatch.WithNameMapper(nil), redlatch.WithLogger(nil), redlatch.WithSlowWait(0),
+		redlatch.WithLongHold(0), nil,
 	)
 	require.NoError(t, s.Check("a lock", everything))
 	require.True(t, s.LingerSet)
@@ -137,11 +140,12 @@ func TestOptionsReachTheirSettings(t *testing.T) {
 		redlatch.WithWatchdogTimeout(4*time.Second), redlatch.WithPoll(5*time.Second), redlatch.WithOutage(6*time.Second),
 		redlatch.WithReleaseTimeout(7*time.Second), redlatch.WithReplicas(2, 8*time.Second), redlatch.WithTTL(9*time.Second),
 		redlatch.WithLinger(10*time.Second), redlatch.WithCluster(), redlatch.WithLogger(logger),
+		redlatch.WithSlowWait(11*time.Second), redlatch.WithLongHold(12*time.Second),
 		redlatch.WithNameMapper(func(name string) string { return "p:" + name }),
 	)
 	require.NoError(t, s.Check("a lock", everything))
-	require.Equal(t, []time.Duration{1e9, 2e9, 3e9, 4e9, 5e9, 6e9, 7e9, 8e9, 9e9, 10e9}, []time.Duration{
-		s.Lease, s.MaxHold, s.Wait, s.WatchdogTimeout, s.Poll, s.Outage, s.ReleaseTimeout, s.ReplicaTimeout, s.TTL, s.Linger,
+	require.Equal(t, []time.Duration{1e9, 2e9, 3e9, 4e9, 5e9, 6e9, 7e9, 8e9, 9e9, 10e9, 11e9, 12e9}, []time.Duration{
+		s.Lease, s.MaxHold, s.Wait, s.WatchdogTimeout, s.Poll, s.Outage, s.ReleaseTimeout, s.ReplicaTimeout, s.TTL, s.Linger, s.SlowWait, s.LongHold,
 	})
 	require.Equal(t, 2, s.Replicas)
 	require.True(t, s.Cluster)
@@ -165,11 +169,11 @@ func TestAnObserverSeesEveryFieldOfAnEvent(t *testing.T) {
 	err := errors.New("why")
 	s.Listener().Observe(t.Context(), settings.Event{
 		Kind: settings.Lost, Primitive: "p", Name: "n", Owner: "o", Token: 1, Permits: 2, Reentry: true, Outcome: "out", Path: "path", Reason: "why",
-		Duration: time.Second, Err: err,
+		Duration: time.Second, Err: err, Holders: []redlatch.HeldBy{{Host: "h"}}, Left: 3,
 	})
 	require.Equal(t, redlatch.Event{
 		Kind: redlatch.EventLost, Primitive: "p", Name: "n", Owner: "o", Token: 1, Permits: 2, Reentry: true, Outcome: "out", Path: "path", Reason: "why",
-		Duration: time.Second, Err: err,
+		Duration: time.Second, Err: err, Holders: []redlatch.HeldBy{{Host: "h"}}, Left: 3,
 	}, seen)
 }
 
@@ -178,7 +182,8 @@ func TestEveryKindOfEventHasAName(t *testing.T) {
 		redlatch.EventWaiting: "waiting", redlatch.EventOpened: "opened", redlatch.EventCounted: "counted", redlatch.EventRenewed: "renewed",
 		0: "unknown", redlatch.EventAcquired: "acquired", redlatch.EventRefused: "refused", redlatch.EventReleased: "released",
 		redlatch.EventLost: "lost", redlatch.EventForgotten: "forgotten", redlatch.EventLeft: "left", redlatch.EventSettled: "settled",
-		redlatch.EventAsked: "asked", redlatch.EventAsked + 1: "unknown", -1: "unknown",
+		redlatch.EventAsked: "asked", redlatch.EventSlowWait: "slow wait", redlatch.EventLongHold: "long hold",
+		redlatch.EventLongHold + 1: "unknown", -1: "unknown",
 	} {
 		require.Equal(t, name, kind.String())
 	}

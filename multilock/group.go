@@ -45,6 +45,7 @@ func NewGroup(client redlatch.Client, group string, values []string, opts ...red
 		g.fields = append(g.fields, value)
 	}
 	g.base = baselock.New(client, group, grouped(g.fields), opts)
+	g.base.Inspector = g
 	if len(values) == 0 {
 		g.base.Refuse(errs.Wrong("the group %q is locked with no values; give it at least one", group))
 	}

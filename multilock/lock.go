@@ -122,7 +122,7 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 	c.try = c.try || c.set.Once
 	c.Call = quorum.Call{
 		Terms: quorum.Terms{Noun: noun, Name: l.name, Need: len(l.members), Set: &c.set},
-		Bases: l.bases, Line: l.line, Opts: c.ofMember(),
+		Of:    l, Bases: l.bases, Line: l.line, Opts: c.ofMember(),
 	}
 	return c, nil
 }
@@ -130,19 +130,19 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 // ofMembers are options of New that concern a client or a key.
 const ofMembers = settings.NameMapper | settings.OfClient
 
-// forMember are the options of the call as a member gets them: without the observer, which is the composite's, and
-// with a wait of its own, 0 for what the member does by default.
+// forMember are the options of the call as a member gets them: without the observer and what it is told of as lasting for long, which
+// are the composite's, and with a wait of its own, 0 for what the member does by default.
 func (c *call) forMember(wait time.Duration) redlatch.Option {
 	return rootapi.Option[redlatch.Option](func(s *settings.Settings) {
-		observer, unobserved, usual, once := s.Observer, s.Unobserved, s.Wait, s.Once
+		own := *s
 		for _, option := range c.opts {
 			rootapi.Change(option, s)
 		}
-		s.Observer, s.Unobserved, s.Wait, s.Once = observer, unobserved, usual, once
+		s.Observer, s.Unobserved, s.SlowWait, s.LongHold, s.Wait, s.Once = own.Observer, own.Unobserved, own.SlowWait, own.LongHold, own.Wait, own.Once
 		if wait > 0 {
 			s.Wait, s.Once = wait, false
 		}
-		s.Withhold(settings.Wait)
+		s.Withhold(settings.Wait | settings.LongHold)
 	})
 }
 

@@ -72,7 +72,7 @@ const noun = "permit semaphore"
 
 // The options of an acquisition, and of New.
 const (
-	tryOptions     = settings.Lease | settings.NoLease | settings.MaxHold | settings.WatchdogTimeout | settings.LocalHandOff
+	tryOptions     = settings.Lease | settings.NoLease | settings.MaxHold | settings.WatchdogTimeout | settings.LocalHandOff | settings.LongHold
 	acquireOptions = tryOptions | settings.Wait
 	newOptions     = acquireOptions | settings.TTL
 )
@@ -83,7 +83,9 @@ const (
 // primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, noun, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
-	return &Semaphore{c, script.NamesOf(c.Key), grace, counter.Together[*parting]{Most: partingsAtOnce}}
+	s := &Semaphore{c, script.NamesOf(c.Key), grace, counter.Together[*parting]{Most: partingsAtOnce}}
+	c.Inspector = s
+	return s
 }
 
 // Name returns the name that the semaphore was made with.

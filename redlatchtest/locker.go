@@ -16,7 +16,7 @@ import (
 // It has no server, no goroutine and nothing to close, and works in a bubble of testing/synctest as it is. Its methods may be
 // called from any goroutine.
 //
-// It takes the options WithLease, WithMaxHold, WithWait, WithAtLeast and WithObserver, and ignores those that are about Redis.
+// It takes the options WithLease, WithMaxHold, WithWait, WithAtLeast, WithSlowWait, WithLongHold, WithLogger and WithObserver, and ignores those that are about Redis.
 // A hold without a lease lasts until it is unlocked, and a hold with one to the very end of it: there is no clock of a server
 // from which to keep a distance.
 type Locker struct {
@@ -44,7 +44,8 @@ func (l *Locker) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatc
 	return l.acquire(ctx, true, opts)
 }
 
-const taken = settings.Lease | settings.MaxHold | settings.AtLeast | settings.WatchdogTimeout | settings.Replicas | settings.LocalHandOff
+const taken = settings.Lease | settings.MaxHold | settings.AtLeast | settings.WatchdogTimeout | settings.Replicas | settings.LocalHandOff |
+	settings.LongHold
 
 func (l *Locker) acquire(ctx context.Context, try bool, opts []redlatch.Option) (*redlatch.Hold, error) {
 	set := rootapi.Apply(l.defaults.ForCall(), opts)
@@ -61,7 +62,7 @@ func (l *Locker) acquire(ctx context.Context, try bool, opts []redlatch.Option) 
 	if f := set.FirstLease(); set.AtLeast > f && (set.Lease > 0 || set.MaxHold > 0) {
 		return nil, fmt.Errorf("%w: WithAtLeast(%v) is longer than the lease of %v", redlatch.ErrInvalid, set.AtLeast, f)
 	}
-	call := observe.Begin(ctx, &set, "lock", l.name, 0)
+	call := observe.Begin(ctx, &set, (*subject)(l.memory), "lock", l.name, 0)
 	defer call.Left()
 	if call != nil {
 		ctx = call.Context

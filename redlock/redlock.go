@@ -44,7 +44,8 @@ var member = baselock.Plain()
 
 const noun = "redlock"
 
-const takes = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.NodeTimeout | settings.LocalHandOff
+const takes = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.NodeTimeout | settings.LocalHandOff |
+	settings.LongHold
 
 // New makes a lock on these servers. It does no I/O. Use an odd number, usually five; an even number survives no more
 // failures than the odd number below it. New panics if there are none, or if a client is nil or of a kind that cannot
@@ -79,7 +80,7 @@ func forMember(opts []redlatch.Option) redlatch.Option {
 		for _, option := range opts {
 			rootapi.Change(option, s)
 		}
-		s.Observer, s.Unobserved, s.Wait, s.Once = nil, true, 0, false
+		s.Observer, s.Unobserved, s.SlowWait, s.LongHold, s.Wait, s.Once = nil, true, 0, 0, 0, false
 		s.Withhold(settings.Wait | settings.NodeTimeout | settings.LocalHandOff)
 	})
 }
@@ -127,7 +128,7 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 	c := &call{lock: l, set: rootapi.Apply(l.defaults.ForCall(), opts), try: try}
 	c.Call = quorum.Call{
 		Terms: quorum.Terms{Noun: noun, Name: l.name, Need: l.need, Slack: slack(c.set.FirstLease()), Set: &c.set},
-		Bases: l.bases, Line: l.line,
+		Of:    l, Bases: l.bases, Line: l.line,
 	}
 	if len(opts) > 0 {
 		c.Opts = []redlatch.Option{forMember(opts)}

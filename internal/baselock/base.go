@@ -24,6 +24,9 @@ type Base struct {
 	Session *session.Session
 	Kind    *Kind
 
+	// Inspector is asked who holds the lock, for a call that waits for long; nil: the base is.
+	Inspector redlatch.Inspector
+
 	channel  string // where releases are announced; empty where they are not
 	tokens   string // the key of the counter of fencing tokens; empty where there is none
 	row      string // of the processes that wait; empty where there is none

@@ -142,4 +142,5 @@ type Subject struct {
 }
 
 // LockOptions are the options that every lock takes.
-const LockOptions = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.Replicas | settings.AtLeast
+const LockOptions = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.Replicas | settings.AtLeast |
+	settings.LongHold

@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/raise"
+	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -25,8 +27,21 @@ func (p path) String() string {
 
 // call tells the observer that a call begins to wait, and is nil if nobody listens.
 func (b *Base) call(ctx context.Context, set *settings.Settings) *observe.Call {
-	return observe.Begin(ctx, set, b.Kind.Noun, b.Name, 0)
+	return observe.Begin(ctx, set, b, b.Kind.Noun, b.Name, 0)
 }
+
+// Look asks who holds the lock.
+func (b *Base) Look(ctx context.Context) (redlatch.Info, error) {
+	if b.Inspector != nil {
+		return b.Inspector.Inspect(ctx)
+	}
+	return b.Inspect(ctx)
+}
+
+// Sessions is the one of the lock.
+func (b *Base) Sessions() []*session.Session { return []*session.Session{b.Session} }
+
+var _ observe.Subject = (*Base)(nil)
 
 // tellOf is tell for a hold that no call of its own lock has waited for: it was acquired or handed on together with others, by what
 // began at start.

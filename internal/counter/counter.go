@@ -29,6 +29,7 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -42,6 +43,9 @@ type Counter struct {
 	Name    string
 	Key     string
 	Session *session.Session
+
+	// Inspector is asked who has what it counts, for a call that waits for long; nil: the counter is.
+	Inspector redlatch.Inspector
 
 	noun     string // "semaphore", for error texts and events
 	channel  string // empty where nobody waits
@@ -173,6 +177,19 @@ func (c *Counter) Inspect(ctx context.Context) (redlatch.Info, error) {
 	info.Exists, info.Value, info.TTL = look.Exists, look.Value, look.TTL
 	return info, nil
 }
+
+// Look asks who has what it counts.
+func (c *Counter) Look(ctx context.Context) (redlatch.Info, error) {
+	if c.Inspector != nil {
+		return c.Inspector.Inspect(ctx)
+	}
+	return c.Inspect(ctx)
+}
+
+// Sessions is the one of the counter.
+func (c *Counter) Sessions() []*session.Session { return []*session.Session{c.Session} }
+
+var _ observe.Subject = (*Counter)(nil)
 
 // Info is what is known without asking Redis.
 func (c *Counter) Info() redlatch.Info {

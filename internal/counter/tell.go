@@ -13,7 +13,7 @@ import (
 // told has acquire get the n that s wants, and the observer know that it begins and how it has ended. moved says that a release
 // of this process has handed the permits on.
 func (c *Counter) told(ctx context.Context, set *settings.Settings, n int64, s Seeker, acquire func(ctx context.Context) (moved bool, err error)) error {
-	call := observe.Begin(ctx, set, c.noun, c.Name, n)
+	call := observe.Begin(ctx, set, c, c.noun, c.Name, n)
 	if call == nil {
 		_, err := acquire(ctx)
 		return err

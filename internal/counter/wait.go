@@ -119,7 +119,7 @@ func (o *opening) Unwrap() error { return o.error }
 
 // Await waits until look finds it open; everybody who waits in the same round is released by one answer.
 func (c *Counter) Await(ctx context.Context, set *settings.Settings, look func(ctx context.Context) (Sight, error)) error {
-	call := observe.Begin(ctx, set, c.noun, c.Name, 0)
+	call := observe.Begin(ctx, set, c, c.noun, c.Name, 0)
 	defer call.Left()
 	if call != nil {
 		ctx = call.Context

@@ -54,10 +54,11 @@ type lab struct {
 	client, direct *redis.Client
 	name           string
 	srv            *redistest.Server // nil on fake time
+	gauge          gauge
 }
 
 func (l *lab) counter(client *redis.Client, opts ...redlatch.Option) Counter {
-	return l.Make(l, client, l.name, append([]redlatch.Option{redlatch.WithLinger(0), redlatch.WithPoll(poll)}, opts...)...)
+	return l.Make(l, client, l.name, append([]redlatch.Option{redlatch.WithLinger(0), redlatch.WithPoll(poll), redlatch.WithObserver(&l.gauge)}, opts...)...)
 }
 
 func (l *lab) shut(n int64) { require.NoError(l, l.Close(l.Context(), l.direct, l.name, n)) }
@@ -90,7 +91,9 @@ func Exercise(t *testing.T, features Features) {
 				mini, client := redistest.InMemory(t)
 				direct := redis.NewClient(redistest.InMemoryOptions(mini))
 				t.Cleanup(func() { _ = direct.Close() })
-				c.run(&lab{T: t, Features: features, client: client, direct: direct, name: "c"})
+				l := &lab{T: t, Features: features, client: client, direct: direct, name: "c"}
+				c.run(l)
+				l.gauge.check(l)
 				time.Sleep(time.Second) // what an ended wait leaves in Redis is taken back behind it
 			})
 		})
@@ -98,7 +101,9 @@ func Exercise(t *testing.T, features Features) {
 	for _, c := range servers {
 		t.Run(c.name, func(t *testing.T) {
 			redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-				c.run(&lab{T: t, Features: features, client: srv.Client(t), direct: srv.Client(t), name: srv.Key(t, "c"), srv: srv})
+				l := &lab{T: t, Features: features, client: srv.Client(t), direct: srv.Client(t), name: srv.Key(t, "c"), srv: srv}
+				c.run(l)
+				l.gauge.check(l)
 			})
 		})
 	}

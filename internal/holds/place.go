@@ -49,8 +49,16 @@ func here(inner Hold) *Place {
 	if i, ok := inner.(interface{ Local() bool }); ok && i.Local() && !wanted.Load() && !ledger.kept.Load() {
 		return nil
 	}
+	return place(5) // without place, here, OnDrop, and what makes the hold
+}
+
+// Here is the Place of the caller's caller.
+func Here() *Place { return place(4) }
+
+// place is that of the calls after the first so many, counted as runtime.Callers does.
+func place(skip int) *Place {
 	var p Place
-	runtime.Callers(4, p[:]) // without itself, here, OnDrop and what makes the hold
+	runtime.Callers(skip, p[:])
 	if known := places.known.Load(); known != nil {
 		if there, ok := (*known)[p]; ok {
 			return there

@@ -68,9 +68,9 @@ var table = map[string][]string{
 	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/rootapi"},
 
 	// The kit for the tests of users, which is for _test.go files as the packages of support are, but may not link what those link.
-	"redlatchtest": all(front, hidden, []string{"internal/holds", "internal/observe", "internal/keys", "internal/settings", "internal/proxy", "internal/servers"}),
+	"redlatchtest": all(front, hidden, []string{"internal/holds", "internal/observe", "internal/keys", "internal/settings", "internal/session", "internal/proxy", "internal/servers"}),
 
-	"internal/observe": all(front, []string{"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/watchdog"}),
+	"internal/observe": all(front, []string{"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/watchdog", "internal/session"}),
 
 	"internal/baselock": all(leaves, edge, front, hidden, []string{"internal/observe"}, scripts("rlock", "fairlock", "rwlock")),
 	"internal/counter":  all(leaves, edge, front, hidden, []string{"internal/observe"}),
@@ -85,7 +85,7 @@ var table = map[string][]string{
 	"countdownlatch":  primitive("countdownlatch"),
 
 	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/clock", "internal/watchdog",
-		"internal/observe", "internal/baselock", "internal/rootapi", "."},
+		"internal/observe", "internal/baselock", "internal/rootapi", "internal/session", "."},
 	"multilock": all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":   all(primitive(), []string{"internal/quorum"}),
 

@@ -14,26 +14,35 @@ import (
 type Call struct {
 	Context context.Context // what the observer has made of the caller's
 
-	observer settings.Observer
+	of       Subject
+	observer settings.Observer // nil where the log alone is told of what lasts for long
 	logger   *slog.Logger
 	event    settings.Event // what its events have in common
 	start    time.Time
+	slow     *alarm        // nil without WithSlowWait
+	longHold time.Duration // of WithLongHold
 	ended    bool
 }
 
-// Begin tells the observer that a call begins to wait, for so many permits of a semaphore. It returns nil if nobody listens.
-func Begin(ctx context.Context, set *settings.Settings, primitive, name string, permits int64) *Call {
+// Begin tells the observer that a call begins to wait for what is called so, for so many permits of a semaphore. It returns nil
+// if nobody listens, and nobody wants to know of what lasts for long.
+func Begin(ctx context.Context, set *settings.Settings, of Subject, primitive, name string, permits int64) *Call {
 	observer := set.Listener()
-	if observer == nil {
+	if observer == nil && (set.Logger == nil || set.SlowWait == 0 && set.LongHold == 0) {
 		return nil
 	}
-	return begin(ctx, observer, set.Logger, settings.Event{Primitive: primitive, Name: name, Permits: permits})
+	return begin(ctx, set, observer, of, settings.Event{Primitive: primitive, Name: name, Permits: permits})
 }
 
-func begin(ctx context.Context, observer settings.Observer, logger *slog.Logger, e settings.Event) *Call {
-	c := &Call{observer: observer, logger: logger, event: e, start: time.Now()}
-	e.Kind = settings.Waiting
-	c.Context = observer.WaitStart(ctx, e)
+func begin(ctx context.Context, set *settings.Settings, observer settings.Observer, of Subject, e settings.Event) *Call {
+	c := &Call{Context: ctx, of: of, observer: observer, logger: set.Logger, event: e, start: time.Now(), longHold: set.LongHold}
+	if observer != nil {
+		e.Kind = settings.Waiting
+		c.Context = observer.WaitStart(ctx, e)
+	}
+	if set.SlowWait > 0 {
+		c.watch(set.SlowWait)
+	}
 	return c
 }
 
@@ -77,8 +86,11 @@ func (c *Call) Acquired(e settings.Event) {
 
 func (c *Call) end(e settings.Event) {
 	c.ended = true // before: an observer that panics is not told again
+	c.slow.stop()
 	e.Duration = time.Since(c.start)
-	c.observer.WaitEnd(c.Context, e)
+	if c.observer != nil {
+		c.observer.WaitEnd(c.Context, e)
+	}
 }
 
 var errLeft = errors.New("redlatch: the call has panicked, or has ended its goroutine")

@@ -20,14 +20,22 @@ type Hold struct {
 	observer settings.Observer
 	logger   *slog.Logger
 	event    settings.Event
+	long     *alarm // nil without WithLongHold
 	over     atomic.Bool
 }
 
-// Hold is what the call has acquired.
+// Hold is what the call has acquired; nil if nobody is to be told of it.
 func (c *Call) Hold() *Hold {
+	if c.observer == nil && c.longHold == 0 {
+		return nil
+	}
 	e := c.event
 	e.Outcome, e.Path = "", ""
-	return &Hold{observer: c.observer, logger: c.logger, event: e}
+	h := &Hold{observer: c.observer, logger: c.logger, event: e}
+	if c.longHold > 0 {
+		h.watch(c.longHold, c.of)
+	}
+	return h
 }
 
 // End tells how the hold has ended that was held since then. An error that says that it was lost makes that a loss.
@@ -35,6 +43,7 @@ func (h *Hold) End(ctx context.Context, kind int, since time.Time, err error) {
 	if h == nil || !h.over.CompareAndSwap(false, true) {
 		return
 	}
+	h.long.stop()
 	e := h.event
 	e.Kind, e.Duration, e.Err = kind, time.Since(since), err
 	if errors.Is(err, errs.Lost) {
@@ -74,6 +83,9 @@ func (h *Hold) Asked(who, why string) {
 // Tell tells an observer of something that ends no wait. What the observer panics with is logged: it may be on a goroutine
 // on which no program could recover, or in the middle of a release.
 func Tell(ctx context.Context, observer settings.Observer, logger *slog.Logger, e settings.Event) {
+	if observer == nil {
+		return
+	}
 	defer func() {
 		if value := recover(); value != nil {
 			if logger == nil {

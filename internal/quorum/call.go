@@ -10,20 +10,22 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/rootapi"
+	"github.com/redlatch/redlatch/internal/session"
 )
 
 // A Call is one Lock or TryLock of a composite.
 type Call struct {
-	Terms Terms             // of its hold
-	Bases []*baselock.Base  // of the members
-	Line  cohort.Key        // where the calls of this process wait for all members
-	Opts  []redlatch.Option // of the call, for a member that does not wait; none if the call has none
+	Terms Terms              // of its hold
+	Of    redlatch.Inspector // the composite, which is asked who holds it, for a call that waits for long
+	Bases []*baselock.Base   // of the members
+	Line  cohort.Key         // where the calls of this process wait for all members
+	Opts  []redlatch.Option  // of the call, for a member that does not wait; none if the call has none
 }
 
 // Take has acquire make the hold, within the time of WithWait, and has the observer know what came of it.
 func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Context) (*Hold, error)) (*redlatch.Hold, error) {
 	set := c.Terms.Set
-	call := observe.Begin(ctx, set, c.Terms.Noun, c.Terms.Name, 0)
+	call := observe.Begin(ctx, set, c, c.Terms.Noun, c.Terms.Name, 0)
 	defer call.Left()
 
 	if call != nil {
@@ -40,6 +42,22 @@ func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Cont
 	inner.tell(ctx, call)
 	return rootapi.Hold[*redlatch.Hold](inner), nil
 }
+
+// Look asks who holds the members.
+func (c *Call) Look(ctx context.Context) (redlatch.Info, error) { return c.Of.Inspect(ctx) }
+
+// Sessions are those of the members.
+func (c *Call) Sessions() []*session.Session {
+	all := make([]*session.Session, len(c.Bases))
+	for i, b := range c.Bases {
+		if b != nil {
+			all[i] = b.Session
+		}
+	}
+	return all
+}
+
+var _ observe.Subject = (*Call)(nil)
 
 // Carries tells whether ctx carries one of the locks, so that waiting behind others would be waiting for itself.
 func (c *Call) Carries(ctx context.Context) bool {

@@ -112,6 +112,16 @@ func (r *Reporter) Configure(change func(*Config)) {
 	}
 }
 
+// Config is what a program has said. Without a reporter there are no reports.
+func (r *Reporter) Config() Config {
+	if r == nil {
+		return Config{Off: true}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.config
+}
+
 func (r *Reporter) set(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

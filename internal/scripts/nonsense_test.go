@@ -93,7 +93,7 @@ func decoders() []decoder {
 		of(multilock.Release(key, owner, fields, wake, []string{"row"})), of(multilock.Renew(fields, make([]multilock.Renewal, 2))),
 		of(multilock.Force(key, fields, wake)), of(multilock.Status(key, owner, fields)), of(multilock.Inspect(key, fields)),
 
-		of(lane.Fence(key, call)), of(lane.Inspect(key)), of(entry.Write(entry.Report{})), of(entry.Remove(entry.Names{})),
+		of(lane.Fence(key, call)), of(lane.Inspect(key)), of(entry.Write(entry.Report{})), of(entry.Remove(entry.Names{})), of(entry.Read(key, "f")),
 		of(entry.Ask(entry.Names{}, owner, lease)), of(entry.Unask(entry.Names{}, owner, 1)), of(notice.Hear(key, owner)),
 		of(notice.Heard(key, owner, time.UnixMilli(1))), of(notice.Close(key, owner, time.UnixMilli(1))), of(notice.Ask(key, owner, "who", "why")),
 		of(notice.Leave(key, owner, "who", "why")), of(notice.Withdraw(key, owner)), of(notice.Read(key, owner)),

@@ -28,13 +28,12 @@ var (
 
 func age() time.Duration { return clock.Now().Sub(clock.Aged(started)) }
 
-// about is what the client says about itself, as JSON. When the process was started is added by the script, which has the server's
-// clock.
-func (s *Session) about(label string) string {
+// about is what the client says about itself. When the process was started is added by the script, which has the server's clock.
+func (s *Session) about(label string) registry.About {
 	about := process()
 	about.Label = registry.Text(label)
 	about.Timeout = s.timeout.Milliseconds()
-	return about.JSON()
+	return about
 }
 
 // process is what all clients of this process say. There are no arguments, no environment, no user and no directory in it.

@@ -113,7 +113,7 @@ func (s *Session) fairQueues() (all []fairQueue) {
 func (s *Session) report(m reporter.Message) reporter.Answer {
 	r := entry.Report{Names: entry.NamesOf(m.To.Prefix, s.ID), TTL: m.TTL, Whole: m.Whole, Age: age()}
 	if m.Whole {
-		r.About = s.about(m.To.Label)
+		r.About = s.about(m.To.Label).JSON()
 	}
 	for _, place := range m.Removed {
 		r.Removed = append(r.Removed, registry.Thing{Kind: place.Kind, Key: place.Key}.Field())

@@ -20,6 +20,8 @@ const (
 	Renewed
 	Settled
 	Asked
+	WaitsLong
+	HeldLong
 )
 
 // The outcomes of waits and renewals.
@@ -65,6 +67,8 @@ type Event struct {
 	Duration  time.Duration
 	Err       error
 	Who, Why  string
+	Holders   any // nil, or a []redlatch.HeldBy, a type that this package cannot name
+	Left      int64
 }
 
 // An Observer is told; the root package has the documented form of it.

@@ -56,6 +56,7 @@ const (
 	AtLeast
 	LocalHandOff
 	ClockTokens
+	LongHold
 
 	// Of New alone: a call comes too late for them.
 	NameMapper
@@ -76,6 +77,7 @@ var names = map[Option]string{
 	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff, WithBackOffFunc or WithConstantBackOff",
 	WriterPreference: "WithWriterPreference", NoLease: "WithNoLease",
 	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", LocalHandOff: "WithLocalHandOff", ClockTokens: "WithClockTokens",
+	LongHold:   "WithLongHold",
 	NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub", Linger: "WithLinger",
 	Label: "WithLabel", Registry: "WithRegistry or WithoutRegistry",
 }
@@ -122,6 +124,8 @@ type Settings struct {
 	Map             func(name string) string // nil: identity
 	Logger          *slog.Logger             // nil: silent
 	Observer        Observer                 // nil: the default one; see [Settings.Listener]
+	SlowWait        time.Duration            // 0: no wait is told of for its length
+	LongHold        time.Duration            // 0: no hold is
 	Unobserved      bool                     // not even the default one is told
 	Meet            func(base any)           // nil; else a composite wants to know what the lock stands on, and takes nothing
 

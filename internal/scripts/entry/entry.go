@@ -1,4 +1,4 @@
-// Package entry has the scripts that write a client's entry of the registry. Package registry has the format.
+// Package entry has the scripts that write a client's entry of the registry, and the one by which another client asks it. Package registry has the format.
 package entry
 
 import (
@@ -17,6 +17,7 @@ var (
 	remove = scripts.Load(folder, "entry/remove")
 	ask    = scripts.Load(folder, "entry/ask")
 	unask  = scripts.Load(folder, "entry/unask")
+	read   = scripts.Load(folder, "entry/read")
 )
 
 // Names are the keys of one entry, and the client's uuid.
@@ -90,6 +91,21 @@ func Write(r Report) scripts.Command[Reply] {
 // Remove makes the command that removes an entry, and answers whether there was one.
 func Remove(n Names) scripts.Command[bool] {
 	return scripts.Integer(remove, []string{n.Index, n.Entry, n.Asked}, []any{n.UUID}, scripts.Bool)
+}
+
+// A Look is what an entry says, each text empty where it says nothing.
+type Look struct {
+	Now                int64 // the server's, in milliseconds
+	About, Seen, Thing string
+}
+
+// Read makes the command that reads what an entry says of its client, and of the thing in a field.
+func Read(key, field string) scripts.Command[Look] {
+	return scripts.Array(read, []string{key}, []any{field}, func(reply scripts.Reply) (Look, error) {
+		e := reply.Elements()
+		look := Look{e.Moment(), e.Text(), e.Text(), e.Text()}
+		return look, e.End()
+	})
 }
 
 func digit(yes bool) int {

@@ -200,12 +200,37 @@ func TestRemoveLeavesNothing(t *testing.T) {
 	})
 }
 
+func TestReadAnswersWhatAnEntrySays(t *testing.T) {
+	each(t, func(b *bench) {
+		b.write(whole)
+		fields := b.fields()
+		for field, want := range map[string]entry.Look{
+			things[0].Field: {About: fields["about"], Seen: fields["seen"], Thing: fields[things[0].Field]},
+			"t:lock:other":  {About: fields["about"], Seen: fields["seen"]},
+		} {
+			before := b.now()
+			look, err := statetest.Send(b.Context(), b.rdb, entry.Read(b.names.Entry, field))
+			require.NoError(b, err)
+			require.LessOrEqual(b, before, look.Now)
+			require.LessOrEqual(b, look.Now, b.now())
+			want.Now = look.Now
+			require.Equal(b, want, look)
+		}
+		require.Equal(b, fields, b.fields())
+		look, err := statetest.Send(b.Context(), b.rdb, entry.Read(b.names.Entry+"2", things[0].Field))
+		require.NoError(b, err)
+		require.Equal(b, entry.Look{Now: look.Now}, look)
+	})
+}
+
 func TestAReportTouchesOnlyKeysThatItDeclares(t *testing.T) {
 	srv := redistest.Watched(t)
 	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", Asked: "{b}a", UUID: "u"}}
 	b.write(whole)
 	b.write(func(r *entry.Report) { r.Removed = []string{things[0].Field} })
-	_, err := statetest.Send(b.Context(), b.rdb, entry.Remove(b.names))
+	_, err := statetest.Send(b.Context(), b.rdb, entry.Read(b.names.Entry, things[0].Field))
+	require.NoError(t, err)
+	_, err = statetest.Send(b.Context(), b.rdb, entry.Remove(b.names))
 	require.NoError(t, err)
 }
 
