@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,13 +50,19 @@ func (s *slowness) option() redlatch.Option {
 	}))
 }
 
+// all are the events so far.
+func (s *slowness) all() []redlatch.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seen)
+}
+
 // one is the only event.
 func (s *slowness) one(t *testing.T) redlatch.Event {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	require.Len(t, s.seen, 1)
-	return s.seen[0]
+	all := s.all()
+	require.Len(t, all, 1)
+	return all[0]
 }
 
 // locks are one of each kind, all of which are in the way of the same kind of another client.
@@ -137,8 +144,8 @@ func TestOptionsOfLongTimesOfACompositeAreNotItsMembers(t *testing.T) {
 		require.Equal(t, "a", member.one(t).Name)
 		time.Sleep(2 * time.Second)
 		require.Equal(t, []any{"multi-lock", 3 * time.Second}, []any{whole.one(t).Primitive, whole.one(t).Duration})
-		require.Len(t, member.seen, 2)
-		require.Equal(t, "redlock", member.seen[1].Primitive)
+		require.Len(t, member.all(), 2)
+		require.Equal(t, "redlock", member.all()[1].Primitive)
 		require.NoError(t, hold.Unlock(t.Context()))
 		require.NoError(t, red.Unlock(t.Context()))
 	})
@@ -190,7 +197,7 @@ func TestALongHoldIsToldOf(t *testing.T) {
 			time.Sleep(time.Second - time.Millisecond)
 			require.NoError(t, hold.Unlock(t.Context()))
 			time.Sleep(time.Hour)
-			require.Empty(t, short.seen)
+			require.Empty(t, short.all())
 		}
 		var seen slowness
 		permits := permitsemaphore.New(client, "permits")
@@ -267,9 +274,9 @@ func TestASlowWaitAsksOnceAMinute(t *testing.T) {
 		time.Sleep(time.Minute)
 		wait(slow, seen.option())
 		asked(3, 2)
-		require.Len(t, seen.seen, 3)
-		require.NotEmpty(t, seen.seen[1].Holders[0].Host)
-		require.Empty(t, seen.seen[2].Holders[0].Host, "a client that is not in the registry does not ask it")
+		require.Len(t, seen.all(), 3)
+		require.NotEmpty(t, seen.all()[1].Holders[0].Host)
+		require.Empty(t, seen.all()[2].Holders[0].Host, "a client that is not in the registry does not ask it")
 		require.NoError(t, hold.Unlock(t.Context()))
 	})
 }
