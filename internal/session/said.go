@@ -45,7 +45,12 @@ func (s *Session) Said(ctx context.Context, kind, key, owner string) (Said, erro
 // said reads what an entry says. What makes no sense is as if it were not there, for anybody may have written it.
 func said(look entry.Look, field, uuid, owner string) (s Said) {
 	s.About, _ = registry.ParseAbout(look.About)
-	at := func(ms int64) time.Time { return time.Now().Add(-time.Duration(look.Now-ms) * time.Millisecond) }
+	at := func(ms int64) time.Time { // by the clock of this process
+		if ms <= 0 {
+			return time.Time{}
+		}
+		return time.Now().Add(-time.Duration(max(0, look.Now-ms)) * time.Millisecond)
+	}
 	if seen, err := strconv.ParseInt(look.Seen, 10, 64); err == nil {
 		s.Seen = at(seen)
 	}
