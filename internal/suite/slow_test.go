@@ -133,19 +133,22 @@ func nothing(texts []string) []string {
 	return texts
 }
 
-// A multi-lock waits for longer than its members were told of, and these keep what their own New says.
+// A composite tells of itself. The members of a multi-lock keep what their own New says, and the servers of a redlock tell nothing.
 func TestOptionsOfLongTimesOfACompositeAreNotItsMembers(t *testing.T) {
 	inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
 		var whole, member slowness
 		a, b := rlock.New(client, "a", redlatch.WithLongHold(time.Second), member.option()), rlock.New(client, "b")
 		hold := acquired(t, multilock.New([]redlatch.Locker{a, b}, redlatch.WithLongHold(3*time.Second), redlatch.WithSlowWait(time.Hour), whole.option()))
-		red := acquired(t, redlock.New([]redlatch.Client{client}, "red", redlatch.WithLongHold(3*time.Second), member.option()))
+		var log page
+		red := acquired(t, redlock.New([]redlatch.Client{client}, "red", redlatch.WithLongHold(3*time.Second), member.option(),
+			redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))) // the logger is the servers' too
 		time.Sleep(2 * time.Second)
 		require.Equal(t, "a", member.one(t).Name)
 		time.Sleep(2 * time.Second)
 		require.Equal(t, []any{"multi-lock", 3 * time.Second}, []any{whole.one(t).Primitive, whole.one(t).Duration})
 		require.Len(t, member.all(), 2)
 		require.Equal(t, "redlock", member.all()[1].Primitive)
+		require.Equal(t, 1, strings.Count(log.String(), "held for long"), log.String())
 		require.NoError(t, hold.Unlock(t.Context()))
 		require.NoError(t, red.Unlock(t.Context()))
 	})
