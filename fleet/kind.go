@@ -29,6 +29,9 @@ const (
 	WriteLock Kind = "write lock"
 )
 
+// redlock is for what the waiters of a redlock wait, by their entries. On each server it is a lock.
+const redlock Kind = "redlock"
+
 // packages are the kinds by the names of their packages.
 var packages = map[string]Kind{
 	"rlock": Lock, "fairlock": FairLock, "fencedlock": FencedLock, "spinlock": SpinLock, "rwlock": ReadWriteLock,
@@ -58,10 +61,13 @@ func ParseKind(text string) (Kind, error) {
 	return Detect, errs.Wrong("%q is no kind of object; the kinds are %s", text, strings.Join(known, ", "))
 }
 
-// whole is the kind of the object of which k may be a side.
+// whole is the kind of the object of which k may be a side, or another name.
 func (k Kind) whole() Kind {
-	if k == ReadLock || k == WriteLock {
+	switch k {
+	case ReadLock, WriteLock:
 		return ReadWriteLock
+	case redlock:
+		return Lock
 	}
 	return k
 }
@@ -70,9 +76,9 @@ func (k Kind) whole() Kind {
 func (k Kind) entryKinds() []Kind {
 	switch k.shape() {
 	case unknown:
-		return append(Kinds(), ReadLock, WriteLock)
+		return append(Kinds(), ReadLock, WriteLock, redlock)
 	case owners:
-		return []Kind{Lock, FairLock, FencedLock, SpinLock}
+		return []Kind{Lock, FairLock, FencedLock, SpinLock, redlock}
 	case sides:
 		return []Kind{ReadLock, WriteLock, ReadWriteLock}
 	default:

@@ -165,11 +165,13 @@ func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
 	}
 	stood := len(waiters)
 	calls := map[string]int64{}
+	apart := map[string]bool{} // clients that wait for a redlock, which has no queue
 	for _, u := range known.uses[q.key] {
-		if u.Waiters == 0 || u.Kind.shape() != q.kind.shape() {
+		if u.Waiters == 0 || u.Kind.whole().shape() != q.kind.shape() {
 			continue
 		}
 		w := waiter(u.client.ID)
+		apart[w.ClientID] = apart[w.ClientID] || u.Kind == redlock && w.Place == 0
 		calls[w.ClientID] += u.Waiters
 		w.Calls = max(w.Calls, calls[w.ClientID])
 		if w.Since.IsZero() || !u.WaitingSince.IsZero() && u.WaitingSince.Before(w.Since) {
@@ -186,7 +188,7 @@ func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
 	_, row := wakes(q.kind, q.key)
 	for _, w := range waiters {
 		all.Processes = append(all.Processes, *w)
-		if row == "" && all.Outsiders > 0 && w.Client != nil && !w.Client.Silent() {
+		if (row == "" || apart[w.ClientID]) && all.Outsiders > 0 && w.Client != nil && !w.Client.Silent() {
 			all.Outsiders-- // without a queue only its entry tells that this process is among those who listen
 		}
 	}

@@ -159,6 +159,26 @@ func TestWaitersOfALatchAndAGroupAreOutsidersUntilTheirEntriesSayThatTheyWait(t 
 	})
 }
 
+// The waiters of a redlock name the first server's lock by another kind, and stand in no queue.
+func TestAWaiterOfARedlockIsShownAtTheLock(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, name := srv.Client(t), srv.Key(t, "name")
+		require.NoError(t, client.HSet(t.Context(), name, java+":42", 1).Err())
+		for range 2 { // one of this library and one of Redisson
+			subscribe(t, srv.Client(t), keys.LockChannel(name))
+		}
+		enter(t, client, "", ours, 0, webAbout, registry.Thing{Kind: "redlock", Key: name, Waiters: 3, WaitingSince: 7})
+		objects, _ := list(t, client)
+		for _, o := range []*fleet.Object{get(t, client, fleet.Detect, name), get(t, client, "redlock", name), objects[name]} {
+			require.Equal(t, fleet.Lock, o.Kind)
+			require.Len(t, o.Waiting.Processes, 1)
+			require.Equal(t, "web-3 billing pid 17 (blue)", o.Waiting.Processes[0].Who())
+			require.EqualValues(t, 3, o.Waiting.Processes[0].Calls)
+			require.EqualValues(t, 1, o.Waiting.Outsiders)
+		}
+	})
+}
+
 func TestAProcessThatHasNotAskedForItsPatienceIsGone(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		client, name := srv.Client(t), srv.Key(t, "lock")

@@ -313,12 +313,55 @@ func inTheCommand(t *testing.T, w *world, want []seen) {
 		`, 1 call, .*\n +1 connection of others, as Redisson's, listens for it`, w.redlatch(t, "inspect", lock.Name))
 }
 
+// composites are shown by what they consist of: the lock of each member, or of each server. Somewhere among these the waiter stands.
+func composites(t *testing.T, w *world, kind string) {
+	bothWays(t, w, func(t *testing.T, first, second actor) {
+		o := w.object(kind)
+		require.NoError(t, first.lock(o, how{}))
+		got := start(func() error { return second.lock(o, how{}) })
+		parts := make([]*fleet.Object, 3)
+		eventually(t, "the waiter", func() bool {
+			waits := false
+			for i := range parts {
+				client, name := redlatch.Client(w.client), o.name
+				if kind == "multi" {
+					name = o.members()[i]
+				} else {
+					client = w.nodes[i]
+				}
+				var err error
+				parts[i], err = fleet.Get(t.Context(), client, fleet.Detect, name)
+				require.NoError(t, err)
+				who := parts[i].Waiting
+				waits = waits || second.side() == "Java" && who.Outsiders > 0 || second.side() == "Go" && len(who.Processes) > 0 && who.Outsiders == 0
+			}
+			return waits
+		})
+		for _, part := range parts {
+			require.Equal(t, fleet.Lock, part.Kind)
+			require.Len(t, part.Holders, 1)
+			h := part.Holders[0]
+			require.EqualValues(t, 1, h.Holds)
+			require.Equal(t, first.side() == "Java", strings.HasPrefix(h.Who(), "Redisson client "+h.ClientID), h.Who())
+			require.Equal(t, h.Owner, h.ClientID+h.Owner[36:])
+			if java, is := first.(*javaActor); is {
+				_, thread, _ := strings.Cut(java.owner(o), ":")
+				require.Equal(t, thread, h.Owner[37:])
+			}
+		}
+		require.NoError(t, first.unlock(o))
+		await(t, "the "+kind, got)
+		require.NoError(t, second.unlock(o))
+	})
+}
+
 // Whoever operates both sides sees both, and acts on both.
 func TestTheFleetIsOfBothSides(t *testing.T) {
 	w := singleWorld(t)
 	for name, run := range map[string]func(*testing.T, *world){
 		"holders and waiters are shown side by side": sideBySide, "a lock is freed from a thread of Java": freedFromJava,
-		"a Redisson client enters itself": entersItself,
+		"a Redisson client enters itself":      entersItself,
+		"a multi-lock is shown by its members": func(t *testing.T, w *world) { composites(t, w, "multi") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -328,3 +371,5 @@ func TestTheFleetIsOfBothSides(t *testing.T) {
 }
 
 func TestTheFleetOfAClusterIsOfBothSides(t *testing.T) { sideBySide(t, clusterWorld(t)) }
+
+func TestARedlockIsShownOnEachServer(t *testing.T) { composites(t, redlockWorld(t), "redlock") }
