@@ -90,7 +90,7 @@ func scene(t testing.TB, client redis.UniversalClient) (owner string) {
 		registry.Thing{Kind: "lock", Key: "orders:42", Waiters: 3, WaitingSince: wait, Waits: 7, Waited: 3000},
 		registry.Thing{Kind: "read lock", Key: "prices", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: "9", Since: long}}},
 		registry.Thing{Kind: "latch", Key: "import", Waiters: 1, WaitingSince: long},
-		registry.Thing{Kind: "semaphore", Key: "mail", Holds: 2, HeldSince: long})
+		registry.Thing{Kind: "semaphore", Key: "mail", Waiters: 1, WaitingSince: wait})
 	enter(t, client, dead, 23*time.Second, registry.About{Host: "batch-1", PID: 1, Program: "invoicer", Language: "go", Hears: true},
 		registry.Thing{Kind: "lock", Key: "invoices", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: "7", Since: long}}})
 	return hold.Owner()

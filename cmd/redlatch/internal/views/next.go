@@ -131,5 +131,5 @@ func (o *Object) nextOfCounter() Next {
 	case o.waits() == 0:
 		return Next{State: Free, Text: "Nothing: nobody waits for it."}
 	}
-	return Next{State: Count, Text: "Wait, or raise the number of permits: permits of a plain semaphore have no owner, so nobody else can give them back."}
+	return Next{State: Count, Text: "Wait, or raise the number of permits: permits of a plain semaphore have no owner from whom they could be taken."}
 }
