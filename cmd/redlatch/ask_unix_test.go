@@ -18,7 +18,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// shown waits until the holder of a name has said who it is.
+// shown waits until an entry of the registry names the holder.
 func shown(t *testing.T, client *redis.Client, name string) fleet.Holder {
 	t.Helper()
 	var h fleet.Holder

@@ -99,7 +99,7 @@ func (u *unlockCommand) tellAsked(c call, object *fleet.Object, asked []askedOwn
 	case len(asked) == 0:
 		return exit.With(exit.Failed, fmt.Errorf("%s: nobody holds it", terminal.Quote(u.Name)))
 	case holdsOn(asked):
-		return exit.Silently(exit.Failed) // it was told who holds on
+		return exit.Silently(exit.Failed) // the output has named the owners that hold on
 	}
 	_, err := fmt.Fprintf(c.stdout, "%s: given back\n", terminal.Quote(u.Name))
 	return err

@@ -18,7 +18,7 @@ func requests(asked <-chan redlatch.Event, pid int) <-chan redlatch.Event {
 	return asked
 }
 
-// leave asks the command, and all that it has started, to end, because somebody asks for the lock. Nothing is killed: a command that
+// leave sends SIGTERM to the command, and to all that the command has started, after a request for the lock. It kills nothing: a command that
 // ignores SIGTERM keeps the lock.
 func (h *holder) leave(e redlatch.Event) {
 	if h.Ended() {

@@ -23,7 +23,7 @@ type held struct {
 	context func(context.Context) context.Context
 	release func(context.Context) error
 	inspect func(context.Context) (redlatch.Info, error)
-	asked   <-chan redlatch.Event // has the first one by which somebody asks for it
+	asked   <-chan redlatch.Event // the first request for it comes here
 }
 
 // listen is an option by which the first request for what is taken comes to a channel.

@@ -32,7 +32,7 @@ type holder struct {
 	refused  syscall.Errno
 	gone     bool  // no descendant of the guard is left
 	lost     error // why
-	asked    bool  // the command was ended because somebody asks for the lock
+	asked    bool  // the command was told to end after a request for the lock
 }
 
 // hold runs the command and returns when nothing of it is left, or when it has ended and the config says that this is enough.

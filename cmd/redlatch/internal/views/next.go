@@ -84,7 +84,7 @@ func (o *Object) unlock(flags string) string {
 
 // process is what is called dead or alive.
 func (h *Holder) process() string {
-	if h.ClientID == "" { // the id of a permit does not say whose it is
+	if h.ClientID == "" { // the id of a permit does not name its client
 		return "the process that has " + terminal.Clean(h.Owner)
 	}
 	return h.who()
