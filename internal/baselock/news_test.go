@@ -69,6 +69,30 @@ func TestNobodyIsHandedALockThatAnotherProcessHasTakenByForce(t *testing.T) {
 	})
 }
 
+// The waiter has asked after the message and was refused, so it can be claimed again. What the message said has to be remembered.
+func TestNobodyIsHandedALockThatAnotherProcessHasAfterItsMessage(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&plain)
+		first := k.heard(b)
+		second := k.wait(b, k.ctx)
+		k.mini.Del(name)
+		k.mini.HSet(name, "thief:1", "1")
+		k.mini.Publish(keys.LockChannel(name), "0")
+		synctest.Wait()
+		require.ErrorIs(t, first.Unlock(k.ctx), redlatch.ErrLost)
+		synctest.Wait()
+		select {
+		case got := <-second:
+			t.Fatalf("%v beside the thief", got)
+		default:
+		}
+		k.mini.Del(name)
+		got := <-second
+		require.NoError(t, got.err)
+		require.NoError(t, got.hold.Unlock(k.ctx))
+	})
+}
+
 // A message that is not that of a force-unlock costs a script, and what that confirms is news again.
 func TestAMessageCostsOneScript(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
