@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -39,8 +40,8 @@ func main() {
 	os.Exit(status)
 }
 
-// culprit is the plan that convicts.
-var culprit = regexp.MustCompile(`seed \d+`)
+// culprit is the plan that convicts: one that is kept, or that of a seed.
+var culprit = regexp.MustCompile(`FAIL: TestPlansThatWereConvictedOnce/\S+|seed \d+`)
 
 // try simulates the library with one defect, and says by what it was convicted.
 func try(m mutant, most time.Duration) (string, error) {
@@ -67,7 +68,7 @@ func try(m mutant, most time.Duration) (string, error) {
 	}
 	for _, check := range m.checks {
 		if strings.Contains(string(out), ": "+check+": ") || check == model && strings.Contains(string(out), "the judge acquits, and the model does not: ") {
-			return fmt.Sprintf("%s, %s after %v", check, culprit.FindString(string(out)), time.Since(start).Round(100*time.Millisecond)), nil
+			return fmt.Sprintf("%s, %s after %v", check, path.Base(culprit.FindString(string(out))), time.Since(start).Round(100*time.Millisecond)), nil
 		}
 	}
 	return "", fmt.Errorf("convicted of something else:\n%.2000s", out)
