@@ -53,7 +53,7 @@ func (a *asked) logged() string {
 }
 
 // listed waits until the client of an owner has an entry.
-func listed(t *testing.T, client *redis.Client, owner string) {
+func listed(t *testing.T, client redis.UniversalClient, owner string) {
 	t.Helper()
 	id, _ := identity(t, owner)
 	require.Eventually(t, func() bool { return client.Exists(t.Context(), registry.Entry("", id)).Val() == 1 }, 10*time.Second, 20*time.Millisecond)
