@@ -19,7 +19,7 @@ import (
 )
 
 // shown waits until an entry of the registry names the holder.
-func shown(t *testing.T, client *redis.Client, name string) fleet.Holder {
+func shown(t *testing.T, client redis.UniversalClient, name string) fleet.Holder {
 	t.Helper()
 	var h fleet.Holder
 	require.Eventually(t, func() bool {
@@ -69,7 +69,7 @@ func TestARunThatIsAskedEndsItsCommandAndOneWhoseCommandGoesOnKeepsTheLock(t *te
 	require.NoError(t, ignores.Process.Signal(os.Kill))
 }
 
-func TestWhoCannotBeAskedIsNotWaitedForAndTakenAwayFromOnlyWithItsOwner(t *testing.T) {
+func TestWhoCannotBeAskedIsNotWaitedForAndTakenAwayFromOnlyWithForce(t *testing.T) {
 	srv := redistest.Process(t)
 	client := srv.Client(t)
 	const java = "33333333-3333-4333-8333-333333333333:57"
@@ -77,7 +77,12 @@ func TestWhoCannotBeAskedIsNotWaitedForAndTakenAwayFromOnlyWithItsOwner(t *testi
 	text := ends(t, srv, exit.Failed, "unlock", "a", "--ask", "24h", "--reason", "x")
 	require.Contains(t, text, java+" cannot be asked: its client has no entry")
 	require.EqualValues(t, 1, client.Exists(t.Context(), "a").Val())
-	text = ends(t, srv, exit.OK, "unlock", "a", "--ask", "24h", "--reason", "x", "--owner", java)
+	text = ends(t, srv, exit.Failed, "unlock", "a", "--ask", "24h", "--reason", "x", "--owner", java)
+	require.Contains(t, text, java+" cannot be asked: its client has no entry")
+	require.EqualValues(t, 1, client.Exists(t.Context(), "a").Val())
+	text = ends(t, srv, exit.Failed, "unlock", "a", "--ask", "24h", "--reason", "x", "--owner", "u:1", "--force")
+	require.Contains(t, text, "a is not held by u:1; it is held by "+java)
+	text = ends(t, srv, exit.OK, "unlock", "a", "--ask", "24h", "--reason", "x", "--owner", java, "--force")
 	require.Contains(t, text, "a: freed from "+java)
 	require.Contains(t, ends(t, srv, exit.Failed, "unlock", "a", "--ask", "24h", "--reason", "x"), "nobody holds it")
 }

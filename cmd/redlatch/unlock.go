@@ -22,15 +22,17 @@ is part of the error that the holder's program gets.
 A holder that lives does not stop at once. It learns of the loss at its next renewal, at the latest a third of its lease and
 a second later; until then two may believe that they hold the lock. So see to it that its process is dead or stuck.
 
-With --ask the owner is first asked to give it back: its program is told, and "redlatch run" ends its command. If it has not
-after that time, or cannot be asked, the lock is taken away. Without --owner all holders are asked, and nothing is taken.
+With --ask the owner is asked to give it back: its program is told, and "redlatch run" ends its command. Nothing is taken,
+unless --force says so: then it is taken away after that time, or at once if the owner cannot be asked. Without --owner all
+holders are asked.
 
 The exit code is 0 if the owner held it and does not any more, and 1 if it did not hold it, or was only asked and holds on.`
 
 type unlockCommand struct {
 	Name   string            `arg:"" help:"Name of the lock."`
-	Owner  string            `placeholder:"OWNER" help:"Who it is taken from: <uuid>:<number>, or the id of a permit. Needed but with --ask."`
-	Ask    duration.Duration `placeholder:"D" help:"Ask first, and wait so long: 10s, 2m. Without --owner only ask, all holders."`
+	Owner  string            `placeholder:"OWNER" help:"Who it is taken from, or who is asked: <uuid>:<number>, or the id of a permit. Without it, --ask asks all."`
+	Ask    duration.Duration `placeholder:"D" help:"Ask for it, wait so long (10s, 2m), and take nothing."`
+	Force  bool              `help:"With --ask: take it away from OWNER after that, if it was not given back."`
 	Reason string            `required:"" placeholder:"TEXT" help:"Why, for the holder's error and for those who look."`
 	By     string            `placeholder:"WHO" help:"Who does it. Default: your user name and this host."`
 	Kind   string            `placeholder:"KIND" help:"Kind of the lock, such as \"fair lock\". Default: what Redis has under the name."`
@@ -60,6 +62,8 @@ func (u *unlockCommand) Run(c call) error {
 		return err
 	case u.Owner == "" && u.Ask == 0:
 		return exit.With(exit.Usage, errors.New("give --owner, from whom the lock is taken, or --ask, to ask its holders"))
+	case u.Owner == "" && u.Force:
+		return exit.With(exit.Usage, errors.New("--force takes the lock from one owner: give --owner"))
 	case u.Ask < 0:
 		return exit.With(exit.Usage, errors.New("--ask: give a time above 0"))
 	}
@@ -76,7 +80,7 @@ func (u *unlockCommand) Run(c call) error {
 	if err != nil {
 		return interruption(ctx, ofKind(err))
 	}
-	if u.Owner == "" || len(asked) > 0 && !holdsOn(asked) {
+	if u.Ask != 0 && !u.Force || len(asked) > 0 && !holdsOn(asked) {
 		return u.tellAsked(c, object, asked)
 	}
 	freed, err := fleet.Free(ctx, client, object.Kind, u.Name, u.Owner, fleet.Reason{Who: cmp.Or(u.By, operator()), Why: u.Reason})
@@ -94,7 +98,15 @@ func (u *unlockCommand) Run(c call) error {
 		_, err = fmt.Fprintf(c.stdout, "%s: freed from %s\n", terminal.Quote(u.Name), terminal.Quote(u.Owner))
 		return err
 	}
-	return exit.With(exit.Failed, fmt.Errorf("%s is not held by %s; %s", terminal.Quote(u.Name), terminal.Quote(u.Owner), heldBy(object)))
+	return u.notHeld(object)
+}
+
+// notHeld is the error that the owner, or anybody, does not hold the object.
+func (u *unlockCommand) notHeld(o *fleet.Object) error {
+	if u.Owner == "" {
+		return exit.With(exit.Failed, fmt.Errorf("%s: nobody holds it", terminal.Quote(u.Name)))
+	}
+	return exit.With(exit.Failed, fmt.Errorf("%s is not held by %s; %s", terminal.Quote(u.Name), terminal.Quote(u.Owner), heldBy(o)))
 }
 
 // heldBy says who holds an object.

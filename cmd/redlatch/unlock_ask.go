@@ -97,7 +97,7 @@ func (u *unlockCommand) tellAsked(c call, object *fleet.Object, asked []askedOwn
 	}
 	switch {
 	case len(asked) == 0:
-		return exit.With(exit.Failed, fmt.Errorf("%s: nobody holds it", terminal.Quote(u.Name)))
+		return u.notHeld(object)
 	case holdsOn(asked):
 		return exit.Silently(exit.Failed) // the output has named the owners that hold on
 	}

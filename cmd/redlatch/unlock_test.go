@@ -46,6 +46,7 @@ func TestUnlockWantsAnOwnerAReasonAndTheRightKind(t *testing.T) {
 	srv := redistest.Mini(t)
 	ends(t, srv, exit.Usage, "unlock", "x", "--owner", "u:1")
 	ends(t, srv, exit.Usage, "unlock", "x", "--reason", "y")
+	require.Contains(t, ends(t, srv, exit.Usage, "unlock", "x", "--reason", "y", "--ask", "1s", "--force"), "give --owner")
 	ends(t, srv, exit.Usage, "unlock", "x", "--reason", "y", "--owner", "u:1", "--kind", "door")
 	require.NoError(t, srv.Client(t).RPush(context.Background(), "list", "x").Err())
 	ends(t, srv, exit.WrongKind, "unlock", "list", "--reason", "y", "--owner", "u:1")
