@@ -184,10 +184,14 @@ func (r *Registry) Void(key Key) {
 }
 
 // Hold notes that holder has key from now on. If it Gives, calls of this process for key do not ask until Free: they wait
-// for what the holder does.
+// for what the holder does. One that takes the place of such a holder and gives nothing itself, as a reader within a write hold, has
+// them ask: nobody will tell them any more.
 func (r *Registry) Hold(key Key, holder *Holder) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if c := r.cohorts[key]; c != nil && !holder.Gives && r.givesLocked(key, false) {
+		c.Wake()
+	}
 	if r.holders == nil {
 		r.holders = map[hash]*Holder{}
 	}
@@ -210,8 +214,8 @@ func (r *Registry) Free(key Key, holder *Holder, heard bool) {
 		return
 	}
 	delete(r.holders, key.hash)
-	if c := r.cohorts[key]; c != nil && holder.Gives {
-		if !heard {
+	if c := r.cohorts[key]; c != nil {
+		if holder.Gives && !heard {
 			c.Wake()
 		}
 		r.dropLocked(key, c)
