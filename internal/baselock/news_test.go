@@ -141,3 +141,33 @@ func TestWithLocalHandOffOffEveryAcquisitionIsMadeInRedis(t *testing.T) {
 		})
 	}
 }
+
+// The message of a pass tells what was so when the lock was passed. Of a deletion since then no message tells.
+func TestALockThatWasPassedAWhileAgoIsNotHandedOnUnasked(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		waiter := k.anotherOf(&plain, redlatch.WithPoll(time.Minute))
+		second, third := k.wait(waiter.Base, k.ctx), k.wait(waiter.Base, k.ctx)
+		k.mini.Publish(keys.LockChannel(name), "0") // from now on what the process hears tells how old the news is
+		time.Sleep(time.Second)
+		k.slow(waiter, 3*time.Second)
+		require.NoError(t, first.Unlock(k.ctx))
+		time.Sleep(time.Second)
+		k.mini.Del(name)
+		k.mini.HSet(name, "thief:1", "1")
+		got := <-second
+		require.NoError(t, got.err)
+		require.Equal(t, 4*time.Second, got.at)
+		require.ErrorIs(t, got.hold.Unlock(k.ctx), redlatch.ErrLost)
+		synctest.Wait()
+		select {
+		case got := <-third:
+			t.Fatalf("%v beside the thief", got)
+		default:
+		}
+		k.mini.Del(name)
+		last := <-third
+		require.NoError(t, last.err)
+		require.NoError(t, last.hold.Unlock(k.ctx))
+	})
+}
