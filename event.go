@@ -77,15 +77,16 @@ const (
 // Reentry counts the first holds. A hold that was lost sends nothing more when it is unlocked; one that its Unlock finds
 // lost sends EventLost. A Permit with a lease of its own that is dropped sends EventLeft, for its ids may be in use.
 //
-// EventAsked takes nothing: the hold lasts, and who has asked waits to see whether it is given back. A program that can end its work early
-// does so, by ending the context of its work for example, and unlocks. It comes with a report to the registry, so within about six
-// seconds where there are at most 5000 clients, and on a goroutine of the library; see fleet.Ask. A hold of several locks is asked
-// for by any of these.
+// EventAsked takes nothing: the hold lasts, and who has asked waits to see whether it is given back. A program that can end its work
+// early does so, by ending the context of its work for example, and unlocks. It comes with a report to the registry, so within about
+// six seconds where there are at most 5000 clients, and on a goroutine of the library; see fleet.Ask. A hold of several locks is
+// asked for by any of these.
 //
 // A plain semaphore has no holds. A gauge that goes up by Permits with EventAcquired and down by Permits with EventReleased
-// shows how many permits this process has, if it releases as many as it acquires; the releases go to the observer of New. The gauge goes below zero where a program
-// releases what another one has acquired, or what DrainPermits has taken, of which no event tells. An EventReleased has an Err
-// only where the outcome is in doubt; the release is carried through then. One that fails otherwise has released nothing, and is not told.
+// shows how many permits this process has, if it releases as many as it acquires; the releases go to the observer of New. The gauge
+// goes below zero where a program releases what another one has acquired, or what DrainPermits has taken, of which no event tells. An
+// EventReleased has an Err only where the outcome is in doubt; the release is carried through then. One that fails otherwise has
+// released nothing, and is not told.
 type Event struct {
 	Kind      EventKind
 	Primitive string     // what it happened to, as errors call it: "lock", "read lock", "semaphore"
@@ -98,7 +99,7 @@ type Event struct {
 	Path      Path       // of EventAcquired
 	Reason    LossReason // of EventLost
 	Duration  time.Duration
-	Err       error    // also of EventSlowWait, where Redis or the registry could not be asked who holds it
+	Err       error    // also of EventSlowWait, where Redis or the registry could not be asked who holds it, or Redis was not asked
 	Holders   []HeldBy // of EventSlowWait: who held it when Redis was asked, eight at most; empty where nobody did, or Redis does not know
 	Left      int64    // of EventSlowWait of a semaphore or latch: the permits that were available, the count that was left
 

@@ -16,8 +16,8 @@ import (
 // It has no server, no goroutine and nothing to close, and works in a bubble of testing/synctest as it is. Its methods may be
 // called from any goroutine.
 //
-// It takes the options WithLease, WithMaxHold, WithWait, WithAtLeast, WithSlowWait, WithLongHold, WithLogger and WithObserver, and ignores those that are about Redis.
-// A hold without a lease lasts until it is unlocked, and a hold with one to the very end of it: there is no clock of a server
+// It takes the options WithLease, WithMaxHold, WithWait, WithAtLeast, WithSlowWait, WithLongHold, WithLogger and WithObserver, and
+// ignores those that are about Redis. A hold without a lease lasts until it is unlocked, and a hold with one to the very end of it: there is no clock of a server
 // from which to keep a distance.
 type Locker struct {
 	*memory

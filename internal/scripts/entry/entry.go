@@ -1,4 +1,5 @@
-// Package entry has the scripts that write a client's entry of the registry, and the one by which another client asks it. Package registry has the format.
+// Package entry has the scripts that write a client's entry of the registry, and those by which another client reads it, or asks the
+// client for what it holds. Package registry has the format.
 package entry
 
 import (
