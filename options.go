@@ -326,6 +326,10 @@ func WithoutRegistry() Option {
 // is given up after a second; of a composite each member is asked. The call does not wait for it, and no error of it is the
 // call's. A wait that ends before the answer is not told of. The ids of permits do not say whose they are, and a plain semaphore and a
 // latch have no holders; of these the number is told that is left. Each call costs a timer beside what an observer costs.
+//
+// A client asks ten times in a minute, and writes ten lines, however many names have slow waits. The minute begins with the first of
+// them. The observer is told of each of the others too, without Holders, and Err says that Redis was not asked. When the minute is
+// over, one more line says how many names that were.
 func WithSlowWait(d time.Duration) Option {
 	return option(func(s *settings.Settings) {
 		if d < 0 {
@@ -335,10 +339,13 @@ func WithSlowWait(d time.Duration) Option {
 	})
 }
 
-// WithLongHold tells, while a hold of this process is held for longer than d, that it is, and where in the program it was acquired: by an
-// [EventLongHold] to the observer, and by a line to [WithLogger], which has the place. Each hold is told of once at most, and each
-// name of a client once a minute, as with [WithSlowWait]. Nothing happens to the hold: [WithMaxHold] ends one. Redis is not asked. The default, and
-// 0, is none. Each hold costs a timer, and half a microsecond to note the place.
+// WithLongHold tells, while a hold of this process is held for longer than d, that it is, and where in the program it was acquired: by
+// an [EventLongHold] to the observer, and by a line to [WithLogger], which has the place. Each hold is told of once at most, and each
+// name of a client once a minute, as with [WithSlowWait]; a client writes ten lines in a minute, and one about the others, as there.
+// Nothing happens to the hold: [WithMaxHold] ends one. Redis is not asked. The default, and 0, is none.
+//
+// Each hold costs a timer and the noting of its place. That is little beside a command, and about half as much as a hand-off within the
+// process: docs/performance.md has the figures.
 func WithLongHold(d time.Duration) Option {
 	return given(settings.LongHold, func(s *settings.Settings) {
 		if d < 0 {

@@ -17,8 +17,8 @@ import (
 // called from any goroutine.
 //
 // It takes the options WithLease, WithMaxHold, WithWait, WithAtLeast, WithSlowWait, WithLongHold, WithLogger and WithObserver, and
-// ignores those that are about Redis. A hold without a lease lasts until it is unlocked, and a hold with one to the very end of it: there is no clock of a server
-// from which to keep a distance.
+// ignores those that are about Redis. A hold without a lease lasts until it is unlocked, and a hold with one to the very end of it:
+// there is no clock of a server from which to keep a distance.
 type Locker struct {
 	*memory
 	defaults *settings.Settings

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -19,8 +18,9 @@ const askWithin = time.Second
 type alarm struct {
 	of     Subject
 	event  settings.Event // what it tells, but for what is found out
-	logger *slog.Logger   // for a panic of a hook
-	ring   func(ctx context.Context, a *alarm)
+	logger *slog.Logger   // nil: no line
+	others string         // the line about the alarms of a minute that have none of their own
+	ring   func(ctx context.Context, a *alarm, whole bool)
 
 	mu     sync.Mutex
 	timer  *time.Timer
@@ -39,36 +39,40 @@ func (a *alarm) after(ctx context.Context, limit time.Duration) *alarm {
 func (a *alarm) due(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(raise.Background(ctx, a.logger), askWithin)
 	defer cancel()
-	if a.begin(cancel) {
-		a.ring(ctx, a)
+	if now, whole := a.begin(cancel); now {
+		a.ring(ctx, a, whole)
 	}
 }
 
-// begin tells whether the alarm rings now. Where another one of its topic has done so just now, its timer is set anew.
-func (a *alarm) begin(cancel context.CancelFunc) bool {
+// begin tells whether the alarm rings now, and is whole. Where another one of its topic has done so just now, its timer is set anew.
+func (a *alarm) begin(cancel context.CancelFunc) (now, whole bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.over {
-		return false
+		return false, false
 	}
-	if left := lately.turn(a.topic(), time.Now()); left > 0 {
+	var closed func(brief int)
+	if logger, line := a.logger, a.others; logger != nil { // without the alarm, which may be over long before
+		closed = func(brief int) { logger.Warn(line, "names", brief, "within", pause) }
+	}
+	left, whole := lately.turn(a.topic(), closed)
+	if left > 0 {
 		a.timer.Reset(left)
-		return false
+		return false, false
 	}
 	a.cancel = cancel
-	return true
+	return true, whole
 }
 
 // topic is what the alarm is about.
 func (a *alarm) topic() topic {
-	t := topic{kind: a.event.Kind, primitive: a.event.Primitive, name: a.event.Name}
+	t := topic{source{a.event.Kind, a.of}, a.event.Primitive, a.event.Name}
 	for _, s := range a.of.Sessions() {
 		if s != nil {
 			t.client = s.ID
-			return t
+			break
 		}
 	}
-	t.client = fmt.Sprintf("%p", a.of) // it belongs to no client
 	return t
 }
 

@@ -13,14 +13,15 @@ import (
 func (h *Hold) watch(limit time.Duration, of Subject) {
 	start, there, e := time.Now(), holds.Here(), h.event
 	e.Kind = settings.HeldLong
-	h.long = (&alarm{of: of, event: e, logger: h.logger, ring: func(ctx context.Context, a *alarm) {
-		e := a.event
-		e.Duration = time.Since(start)
-		if a.logger != nil {
-			a.logger.LogAttrs(ctx, slog.LevelWarn, "redlatch: a lock is held for long", slog.String("lock.name", e.Name),
-				slog.String("lock.primitive", e.Primitive), slog.String("lock.owner", e.Owner), slog.Int64("lock.token", e.Token),
-				slog.Duration("lock.held", e.Duration.Round(time.Millisecond)), slog.Any("acquired_at", there))
-		}
-		Tell(context.Background(), h.observer, a.logger, e)
-	}}).after(context.Background(), limit)
+	h.long = (&alarm{of: of, event: e, logger: h.logger, others: "redlatch: locks of further names are held for long, which have no line each",
+		ring: func(ctx context.Context, a *alarm, whole bool) {
+			e := a.event
+			e.Duration = time.Since(start)
+			if whole && a.logger != nil {
+				a.logger.LogAttrs(ctx, slog.LevelWarn, "redlatch: a lock is held for long", slog.String("lock.name", e.Name),
+					slog.String("lock.primitive", e.Primitive), slog.String("lock.owner", e.Owner), slog.Int64("lock.token", e.Token),
+					slog.Duration("lock.held", e.Duration.Round(time.Millisecond)), slog.Any("acquired_at", there))
+			}
+			Tell(context.Background(), h.observer, a.logger, e)
+		}}).after(context.Background(), limit)
 }

@@ -21,25 +21,35 @@ type Subject interface {
 	Sessions() []*session.Session
 }
 
+// errUnasked is told by the brief alarms.
+var errUnasked = fmt.Errorf("redlatch: Redis was not asked who holds it, because this client has asked %d times in this minute", most)
+
 // watch has the observer and the log know if the call waits for longer than limit.
 func (c *Call) watch(limit time.Duration) {
 	ctx, observer, start, e := c.Context, c.observer, c.start, c.event
 	e.Kind = settings.WaitsLong
-	c.slow = (&alarm{of: c.of, event: e, logger: c.logger, ring: func(asking context.Context, a *alarm) {
-		found := ask(asking, a.of)
-		if a.stopped() {
-			return
-		}
-		e := a.event
-		e.Duration, e.Holders, e.Left, e.Err = time.Since(start), found.holders, found.left, errors.Join(found.failures...)
-		if len(found.holders) > 0 {
-			e.Owner, e.Token = found.holders[0].Owner, found.holders[0].Token
-		}
-		if a.logger != nil {
-			a.logger.LogAttrs(ctx, slog.LevelWarn, "redlatch: a call waits for long", found.attributes(e)...)
-		}
-		Tell(ctx, observer, a.logger, e)
-	}}).after(ctx, limit)
+	c.slow = (&alarm{of: c.of, event: e, logger: c.logger, others: "redlatch: calls wait for long for further names, which have no line each",
+		ring: func(asking context.Context, a *alarm, whole bool) {
+			e := a.event
+			if !whole {
+				e.Duration, e.Err = time.Since(start), errUnasked
+				Tell(ctx, observer, a.logger, e)
+				return
+			}
+			found := ask(asking, a.of)
+			if a.stopped() {
+				lately.forget(a.topic())
+				return
+			}
+			e.Duration, e.Holders, e.Left, e.Err = time.Since(start), found.holders, found.left, errors.Join(found.failures...)
+			if len(found.holders) > 0 {
+				e.Owner, e.Token = found.holders[0].Owner, found.holders[0].Token
+			}
+			if a.logger != nil {
+				a.logger.LogAttrs(ctx, slog.LevelWarn, "redlatch: a call waits for long", found.attributes(e)...)
+			}
+			Tell(ctx, observer, a.logger, e)
+		}}).after(ctx, limit)
 }
 
 // mostNamed is how many holders a slow wait is told of.
