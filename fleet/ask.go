@@ -123,6 +123,8 @@ func (a *asking) ask(ctx context.Context, reason Reason, wait time.Duration) (An
 		return "", fmt.Errorf("the owner's client could not be told of the request: %w", without(err, a.names.Entry+" "+a.names.Asked))
 	case word.Crowded:
 		return "", errors.New("too many others ask the owner's client at the moment")
+	case word.Foreign:
+		return "", &UnaskableError{Owner: a.owner, Reason: fmt.Sprintf("the key %q, where its client would find the request, is of another type", a.names.Asked)}
 	case word.Until == 0:
 		return "", &UnaskableError{Owner: a.owner, Reason: "the entry of its client in the registry has just ended"}
 	}

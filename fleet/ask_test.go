@@ -165,6 +165,12 @@ func TestOwnersWhoCannotHearAreNotWaitedFor(t *testing.T) {
 		}
 		name := srv.Key(t, "name")
 		require.NoError(t, client.HSet(t.Context(), name, third+":7", 1).Err())
+		theirs := registry.Asked(prefix, third)
+		require.NoError(t, client.Set(t.Context(), theirs, "theirs", 0).Err())
+		_, err := fleet.Ask(t.Context(), client, fleet.Lock, name, third+":7", stuck, 24*time.Hour, fleet.WithRegistry(prefix))
+		require.ErrorAs(t, err, new(*fleet.UnaskableError))
+		require.ErrorContains(t, err, theirs)
+		require.Equal(t, "theirs", client.GetDel(t.Context(), theirs).Val())
 		answer, err := fleet.Ask(t.Context(), client, fleet.Lock, name, third+":7", stuck, time.Second, fleet.WithRegistry(prefix))
 		require.NoError(t, err)
 		require.Equal(t, fleet.NotHeard, answer, "it has just died")

@@ -138,6 +138,11 @@ func (s *Session) report(m reporter.Message) reporter.Answer {
 	if !reply.Written {
 		return reporter.Answer{Outcome: reporter.Gone}
 	}
+	if reply.Nonsense && !s.nonsense {
+		s.nonsense = true
+		Logger(s.logger).Warn("redlatch: the key where others ask for what this client holds has something that makes no sense. It is passed over "+
+			"and left as it is; until it is deleted, the holders may not hear who asks", "key", r.Asked)
+	}
 	return reporter.Answer{Outcome: reporter.Written, Entries: reply.Entries, Asked: reply.Asked}
 }
 

@@ -61,6 +61,7 @@ type Session struct {
 
 	reporting *dispatch.InFlight // the report that has had no answer in time; the reporter's, which sends one at a time
 	refusing  bool               // the last report was refused for now, and the log has a line; the reporter's too
+	nonsense  bool               // the log has a line about what is at the place of those who are asked; the reporter's too
 
 	requests requests
 

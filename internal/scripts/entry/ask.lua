@@ -6,10 +6,15 @@
 -- ARGV[2]  for how many milliseconds somebody asks
 -- ARGV[3]  of how many identities of one client can be asked
 --
--- Answers until when, in milliseconds since 1970; 0 when there is no entry, so the client reports nothing; -1 when of too many is asked.
+-- Answers until when, in milliseconds since 1970; 0 when there is no entry, so the client reports nothing; -1 when of too many is asked;
+-- -2 when KEYS[2] is a key of another type.
 
 if redis.call('exists', KEYS[1]) == 0 then
   return 0
+end
+local kind = redis.call('type', KEYS[2]).ok
+if kind ~= 'hash' and kind ~= 'none' then
+  return -2
 end
 if redis.call('hlen', KEYS[2]) >= tonumber(ARGV[3]) and redis.call('hexists', KEYS[2], ARGV[1]) == 0 then
   return -1

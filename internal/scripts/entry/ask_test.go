@@ -40,7 +40,11 @@ func TestAReportAnswersOfWhomSomebodyAsks(t *testing.T) {
 		require.Empty(b, b.write(whole).Asked)
 
 		require.NoError(b, b.rdb.HSet(b.Context(), b.names.Asked, "u:2", b.now()-1, "u:3", "never", strings.Repeat("x", 1000), b.now()+60_000).Err())
-		require.Empty(b, b.write(whole).Asked, "one is over, one makes no sense, one is too long")
+		reply := b.write(whole)
+		require.Empty(b, reply.Asked, "one is over, one makes no sense, one is too long")
+		require.True(b, reply.Nonsense)
+		require.NoError(b, b.rdb.HDel(b.Context(), b.names.Asked, "u:3", strings.Repeat("x", 1000)).Err())
+		require.False(b, b.write(whole).Nonsense, "what is over makes sense")
 		b.ask("u:4", time.Minute)
 		_, err := statetest.Send(b.Context(), b.rdb, entry.Remove(b.names))
 		require.NoError(b, err)
@@ -60,6 +64,27 @@ func TestAskingsAreFew(t *testing.T) {
 	for i := range 60 {
 		require.NoError(t, b.rdb.HSet(t.Context(), b.names.Asked, fmt.Sprint("f:", i), b.now()+60_000).Err())
 	}
-	require.Empty(t, b.write(whole).Asked, "somebody has forged too many")
-	require.Zero(t, b.rdb.Exists(t.Context(), b.names.Asked).Val())
+	reply := b.write(whole)
+	require.Empty(t, reply.Asked, "somebody has forged too many")
+	require.True(t, reply.Nonsense)
+	require.EqualValues(t, 110, b.rdb.HLen(t.Context(), b.names.Asked).Val())
+}
+
+func TestAKeyOfAnotherTypeAtThePlaceOfTheAskedIsLeftAndKeepsNoReportBack(t *testing.T) {
+	each(t, func(b *bench) {
+		b.write(whole)
+		foreign := func() []string {
+			list, err := b.rdb.LRange(b.Context(), b.names.Asked, 0, -1).Result()
+			require.NoError(b, err)
+			return list
+		}
+		require.NoError(b, b.rdb.RPush(b.Context(), b.names.Asked, "theirs").Err())
+		require.Equal(b, entry.Reply{Written: true, Entries: 1, Nonsense: true}, b.write(func(r *entry.Report) { r.Removed = []string{things[0].Field} }))
+		require.NotContains(b, b.fields(), things[0].Field)
+		require.Equal(b, entry.Asking{Foreign: true}, b.ask("u:1", time.Minute))
+		gone, err := statetest.Send(b.Context(), b.rdb, entry.Remove(b.names))
+		require.NoError(b, err)
+		require.True(b, gone)
+		require.Equal(b, []string{"theirs"}, foreign())
+	})
 }

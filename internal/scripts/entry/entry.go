@@ -60,9 +60,10 @@ type Owner struct {
 
 // A Reply says whether a Report was written, how many entries the index has, and whose holds somebody asks for.
 type Reply struct {
-	Written bool
-	Entries int64
-	Asked   []string
+	Written  bool
+	Entries  int64
+	Nonsense bool // at the place of Asked there is something that makes no sense
+	Asked    []string
 }
 
 // Write makes the command of a report.
@@ -81,7 +82,7 @@ func Write(r Report) scripts.Command[Reply] {
 	}
 	return scripts.Array(report, []string{r.Index, r.Entry, r.Asked}, args, func(reply scripts.Reply) (written Reply, err error) {
 		e := reply.Elements()
-		written.Written, written.Entries = e.Bool(), e.Number()
+		written.Written, written.Entries, written.Nonsense = e.Bool(), e.Number(), e.Bool()
 		for e.More() {
 			written.Asked = append(written.Asked, e.Text())
 		}

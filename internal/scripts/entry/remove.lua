@@ -2,11 +2,13 @@
 --
 -- KEYS[1]  index: sorted set, member = uuid
 -- KEYS[2]  entry: hash
--- KEYS[3]  asked: hash
+-- KEYS[3]  asked: hash; a key of another type is not this client's, and stays
 -- ARGV[1]  uuid of the client
 --
 -- Answers 1 when there was an entry, 0 when not.
 
 redis.call('zrem', KEYS[1], ARGV[1])
-redis.call('del', KEYS[3])
+if redis.call('type', KEYS[3]).ok == 'hash' then
+  redis.call('del', KEYS[3])
+end
 return redis.call('del', KEYS[2])

@@ -13,13 +13,14 @@
 -- ARGV[at]     from 7 on: the fields that are removed; then of each thing its field, holds, age of the oldest of them, waiters,
 --              age of the oldest of them, waits that have ended, their milliseconds, number of owners, and of each owner its id and age
 --
--- Answers an array: 1 when it has written, 0 when the entry did not exist; how many entries the index has; and when it has written, the
--- identities whose holds somebody asks for. Anybody may have written these: more than a hundred are dropped, and so are long ones.
+-- Answers an array: 1 when it has written, 0 when the entry did not exist; how many entries the index has; 0, or 1 when KEYS[3] has
+-- something that makes no sense; and when it has written, the identities whose holds somebody asks for. Anybody may have written KEYS[3]:
+-- what makes no sense there is passed over and left as it is, be it a key of another type, more than a hundred fields, or one field.
 
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if ARGV[3] == '0' and redis.call('exists', KEYS[2]) == 0 then
-  return {0, redis.call('zcard', KEYS[1])}
+  return {0, redis.call('zcard', KEYS[1]), 0}
 end
 
 local at = 6
@@ -63,14 +64,19 @@ if redis.call('pttl', KEYS[1]) < tonumber(ARGV[2]) then -- a new index says -1
   redis.call('pexpire', KEYS[1], ARGV[2])
 end
 
-local answer = {1, redis.call('zcard', KEYS[1])}
-if redis.call('hlen', KEYS[3]) > 100 then
-  redis.call('del', KEYS[3])
-end
-local asked = redis.call('hgetall', KEYS[3])
+local answer = {1, redis.call('zcard', KEYS[1]), 0}
+local size = redis.pcall('hlen', KEYS[3]) -- an error is a table
+local fits = type(size) == 'number' and size <= 100
+local asked = fits and size > 0 and redis.call('hgetall', KEYS[3]) or {}
 for i = 1, #asked, 2 do
-  if #asked[i] <= 100 and (tonumber(asked[i + 1]) or 0) > now then
+  local ends = tonumber(asked[i + 1])
+  if #asked[i] > 100 or not ends then
+    fits = false
+  elseif ends > now then
     answer[#answer + 1] = asked[i]
   end
+end
+if not fits then
+  answer[3] = 1
 end
 return answer
