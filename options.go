@@ -321,14 +321,14 @@ func WithoutRegistry() Option {
 // the others are told of in the minutes after, if they still last. Without an observer and a logger nothing is asked. The default, and
 // 0, is none.
 //
-// When the time is over Redis is asked who holds it, as Inspect does, and the registry which host and process that is, where
-// the holder's client is in it (see [WithLabel]). That is one short command, and one more for each holder, of at most eight, and it
-// is given up after a second; of a composite each member is asked. The call does not wait for it, and no error of it is the
-// call's. A wait that ends before the answer is not told of. The ids of permits do not say whose they are, and a plain semaphore and a
-// latch have no holders; of these the number is told that is left. Each call costs a timer beside what an observer costs.
+// When the time is over Redis is asked who holds it, and the registry which host and process that is, where the holder's client is in
+// it (see [WithLabel]). That is one short command, and one more for each holder, of at most eight, and it is given up after a second;
+// of a composite each member is asked. The call does not wait for it, and no error of it is the call's. A wait that ends before the
+// answer is not told of. The ids of permits do not say whose they are, and a plain semaphore and a latch have no holders; of these the
+// number is told that is left. Each call costs a timer beside what an observer costs.
 //
 // A client asks ten times in a minute, and writes ten lines, however many names have slow waits. The minute begins with the first of
-// them. The observer is told of each of the others too, without Holders, and Err says that Redis was not asked. When the minute is
+// these. The observer is told of each of the others too, without Holders, and Err says that Redis was not asked. When the minute is
 // over, one more line says how many names that were.
 func WithSlowWait(d time.Duration) Option {
 	return option(func(s *settings.Settings) {

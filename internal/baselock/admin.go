@@ -78,6 +78,22 @@ func (b *Base) force(ctx context.Context, cmd func(scripts.Wake) scripts.Command
 
 // Inspect tells everything that Redis knows about the lock.
 func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
+	info, err := b.held(ctx)
+	if err != nil || b.Kind.Fair == nil {
+		return info, err
+	}
+	queued, err := Ask(ctx, b, b.Kind.Fair.Queued(b.Key))
+	if err != nil {
+		return redlatch.Info{}, err
+	}
+	for _, id := range queued {
+		info.Queue = append(info.Queue, redlatch.Waiter{Owner: id, Own: b.own(id)})
+	}
+	return info, nil
+}
+
+// held is Inspect without the queue of a fair lock, which may be very long.
+func (b *Base) held(ctx context.Context) (redlatch.Info, error) {
 	state, err := Ask(ctx, b, b.Kind.Inspect(b.Key))
 	if err != nil {
 		return redlatch.Info{}, err
@@ -98,15 +114,6 @@ func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 			holder.Owner, holder.Side = b.Kind.side().Of(field)
 		}
 		info.Holders = append(info.Holders, known.Tell(field, holder))
-	}
-	if b.Kind.Fair != nil {
-		queued, err := Ask(ctx, b, b.Kind.Fair.Queued(b.Key))
-		if err != nil {
-			return redlatch.Info{}, err
-		}
-		for _, id := range queued {
-			info.Queue = append(info.Queue, redlatch.Waiter{Owner: id, Own: b.own(id)})
-		}
 	}
 	return info, nil
 }

@@ -35,7 +35,7 @@ func (b *Base) Look(ctx context.Context) (redlatch.Info, error) {
 	if b.Inspector != nil {
 		return b.Inspector.Inspect(ctx)
 	}
-	return b.Inspect(ctx)
+	return b.held(ctx)
 }
 
 // Sessions is the one of the lock.

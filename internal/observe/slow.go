@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -61,6 +62,7 @@ type answer struct {
 	more     int // holders beyond these
 	left     int64
 	failures []error
+	deaf     []*session.Session // whose registry could not be asked: it is not asked about the other holders
 }
 
 // ask finds out who holds a subject, and who that is.
@@ -91,7 +93,7 @@ func (f *answer) add(ctx context.Context, info *redlatch.Info, member string, se
 			continue
 		}
 		by := redlatch.HeldBy{Holder: h, Member: member}
-		if len(sessions) > 0 && sessions[0] != nil {
+		if len(sessions) > 0 && sessions[0] != nil && !slices.Contains(f.deaf, sessions[0]) {
 			f.name(ctx, &by, info, sessions[0])
 		}
 		f.holders = append(f.holders, by)
@@ -106,7 +108,7 @@ func (f *answer) name(ctx context.Context, by *redlatch.HeldBy, info *redlatch.I
 	}
 	said, err := s.Said(ctx, kind, info.Key, by.Owner)
 	if err != nil {
-		f.failures = append(f.failures, err)
+		f.failures, f.deaf = append(f.failures, err), append(f.deaf, s)
 		return
 	}
 	by.Host, by.PID, by.Program, by.Label, by.Seen = said.Host, said.PID, said.Program, said.Label, said.Seen

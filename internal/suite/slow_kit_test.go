@@ -77,21 +77,30 @@ type questions struct {
 	lock, registry atomic.Int64
 }
 
-func (q *questions) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
+func (q *questions) count(cmds ...redis.Cmder) {
+	for _, cmd := range cmds {
 		if args := cmd.Args(); args[0] == "evalsha" {
 			switch {
-			case strings.HasPrefix(fmt.Sprint(args[3]), "redlatch_client"):
+			case strings.HasPrefix(fmt.Sprint(args[3]), "redlatch_client:"): // reports begin with the index
 				q.registry.Add(1)
 			case len(args) == 4: // Inspect, which has no arguments but the key
 				q.lock.Add(1)
 			}
 		}
+	}
+}
+
+func (q *questions) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		q.count(cmd)
 		return next(ctx, cmd)
 	}
 }
 
 func (q *questions) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (q *questions) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		q.count(cmds...)
+		return next(ctx, cmds)
+	}
 }

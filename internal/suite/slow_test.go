@@ -1,8 +1,10 @@
 package suite_test
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,8 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
 )
 
 func TestASlowWaitAsksOnceAMinute(t *testing.T) {
@@ -58,20 +62,67 @@ func TestASlowWaitAsksOnceAMinute(t *testing.T) {
 	})
 }
 
+// However long the queue is, who waits does not matter.
+func TestASlowWaitForAFairLockDoesNotAskForItsQueue(t *testing.T) {
+	inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
+		other := redis.NewClient(redistest.InMemoryOptions(m))
+		t.Cleanup(func() { _ = other.Close() })
+		hold := acquired(t, fairlock.New(other, "fair"))
+		sent := &questions{}
+		client.AddHook(sent)
+		var seen slowness
+		_, err := fairlock.New(client, "fair").Lock(t.Context(), redlatch.WithSlowWait(time.Second), redlatch.WithWait(2*time.Second), seen.option())
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		require.Equal(t, hold.Owner(), seen.one(t).Owner)
+		require.EqualValues(t, 1, sent.lock.Load())
+		require.NoError(t, hold.Unlock(t.Context()))
+	})
+}
+
+func TestACrowdOfSlowNamesAsksTenTimes(t *testing.T) {
+	inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
+		other := redis.NewClient(redistest.InMemoryOptions(m))
+		t.Cleanup(func() { _ = other.Close() })
+		sent := &questions{}
+		client.AddHook(sent)
+		var log page
+		var seen slowness
+		logger := redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))
+		var waiting sync.WaitGroup
+		for i := range 100 {
+			name := fmt.Sprint("order ", i)
+			acquired(t, rlock.New(other, name))
+			waiting.Go(func() {
+				_, err := rlock.New(client, name).Lock(t.Context(), redlatch.WithSlowWait(5*time.Second), redlatch.WithWait(30*time.Second), logger, seen.option())
+				require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+			})
+		}
+		waiting.Wait()
+		require.Equal(t, []int64{10, 10}, []int64{sent.lock.Load(), sent.registry.Load()})
+		require.Len(t, seen.all(), 100)
+		time.Sleep(time.Minute)
+		require.Equal(t, 10, strings.Count(log.String(), "a call waits for long"))
+		require.Equal(t, 1, strings.Count(log.String(), "names=90 "), log.String())
+	})
+}
+
 // A server without the right to the registry, as to the rest: the caller's error stays that of the wait.
 func TestAnUnreadableRegistryIsSaidInTheLineAlone(t *testing.T) {
 	inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
 		other := redis.NewClient(redistest.InMemoryOptions(m))
 		t.Cleanup(func() { _ = other.Close() })
-		acquired(t, rlock.New(other, "lock"))
+		for range 2 {
+			acquired(t, rwlock.New(other, "lock").Reader())
+		}
 		client.AddHook(&refuser{err: said("NOPERM No permissions to access a key")})
 		var log page
-		_, err := rlock.New(client, "lock", redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))).
+		_, err := rwlock.New(client, "lock", redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))).Writer().
 			Lock(t.Context(), redlatch.WithSlowWait(10*time.Second), redlatch.WithWait(20*time.Second))
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 		require.NotErrorIs(t, err, redlatch.ErrUnavailable)
 		require.Equal(t, 1, strings.Count(log.String(), "a call waits for long"))
-		require.Contains(t, log.String(), `error="redlatch: the registry could not be asked: NOPERM`)
+		require.Equal(t, 1, strings.Count(log.String(), `error="redlatch: the registry could not be asked: NOPERM`), "it was asked about one of two")
+		require.Contains(t, log.String(), " others=1 ")
 		require.NotContains(t, log.String(), "without the keys")
 	})
 }
