@@ -14,6 +14,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/multilock"
@@ -176,6 +177,26 @@ func TestOwnersWhoCannotHearAreNotWaitedFor(t *testing.T) {
 		require.Equal(t, fleet.NotHeard, answer, "it has just died")
 		require.EqualValues(t, 1, client.Exists(t.Context(), name).Val())
 	})
+}
+
+func TestARequestIsTakenBackWhenTheContextEnds(t *testing.T) {
+	srv := redistest.Process(t)
+	client := srv.Client(t)
+	lives := webAbout
+	lives.Hears = true
+	enter(t, client, "", ours, 0, lives)
+	require.NoError(t, client.HSet(t.Context(), "a", ours+":7", 1).Err())
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := fleet.Ask(ctx, client, fleet.Lock, "a", ours+":7", stuck, time.Hour)
+		ended <- err
+	}()
+	word := registry.Asked("", ours)
+	redistest.Eventually(t, "the request stands", func() bool { return client.Exists(t.Context(), keys.Forced("a"), word).Val() == 2 })
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	require.Zero(t, client.Exists(t.Context(), keys.Forced("a"), word).Val())
 }
 
 func TestWhoMayNotAskIsToldWhichRightIsMissing(t *testing.T) {

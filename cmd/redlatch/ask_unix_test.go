@@ -37,8 +37,8 @@ func TestARunThatIsAskedEndsItsCommandAndOneWhoseCommandGoesOnKeepsTheLock(t *te
 	t.Setenv("REDLATCH_REGISTRY", "on")
 	srv := redistest.Process(t)
 	client, file := srv.Client(t), filepath.Join(t.TempDir(), "result")
-	yields := runner(srv, "--result", file, "a", "-c", "trap 'exit 3' TERM; echo in; while :; do sleep 0.05; done")
-	begin(t, yields)
+	yields := runner(srv, "--result", file, "a", "-c", "trap 'exit 3' TERM; echo in; kill -STOP $$; while :; do sleep 0.05; done")
+	begin(t, yields) // the command is stopped, and is continued when it is asked
 	ignores := runner(srv, "-N", "1", "b", "-c", "trap '' TERM; echo in; while :; do sleep 0.05; done")
 	begin(t, ignores)
 	shown(t, client, "a")
