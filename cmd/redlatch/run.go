@@ -33,6 +33,7 @@ type runCommand struct {
 	Exclusive bool               `short:"x" xor:"mode" help:"Take the writing side of a read-write lock. Without -s and -x the lock is a plain one."`
 	Permits   *int64             `short:"N" xor:"mode" placeholder:"N" help:"Let N run at the same time. All runs of NAME give the same N."`
 	Command   *string            `short:"c" placeholder:"COMMAND" help:"Have the shell ($SHELL, else /bin/sh) run this."`
+	Label     string             `placeholder:"TEXT" help:"Text that \"redlatch ls\" shows beside this process, such as the name of the job. 64 bytes."`
 	Close     bool               `short:"O" help:"Give the lock back when the command ends, though what it has started lives on. (In flock this is -o.)"`
 	Lease     duration.Duration  `default:"30s" placeholder:"D" help:"How long the lock lasts when this machine dies (${default})."`
 	KillAfter *duration.Duration `placeholder:"D" help:"Time between SIGTERM and SIGKILL when the lock is lost. Default: a sixth of the lease, 5s at most."`
@@ -50,7 +51,7 @@ func (r *runCommand) Run(c call) error {
 	config := run.Config{
 		URL: connect.Redacted(c.Connect.URL), Name: r.Name, Mode: run.Lock,
 		Once: r.Nowait, Wait: -1, Busy: r.Busy, Lease: time.Duration(r.Lease), Kill: -1,
-		Close: r.Close, Result: r.Result, Args: r.Args,
+		Label: r.Label, Close: r.Close, Result: r.Result, Args: r.Args,
 		Complain: func(format string, args ...any) { fmt.Fprintf(c.stderr, "redlatch run: "+format+"\n", args...) },
 	}
 	if r.Wait != nil {

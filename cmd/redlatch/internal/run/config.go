@@ -21,6 +21,7 @@ type Config struct {
 	Busy     int // the exit code when the lock is taken
 	Lease    time.Duration
 	Kill     time.Duration // between SIGTERM and SIGKILL
+	Label    string        // what tools that list locks show of this run
 	Close    bool          // release with the command, not with the last of its descendants
 	Result   string        // file for what happened
 	Args     []string

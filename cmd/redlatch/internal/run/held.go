@@ -55,15 +55,16 @@ func (c *Config) take(ctx context.Context) (*held, error) {
 	default:
 		opts = append(opts, redlatch.WithOutage(c.Lease)) // an election must not end a wait that has no limit
 	}
+	label := redlatch.WithLabel(c.Label)
 	switch c.Mode {
 	case Permits:
-		return c.takePermit(ctx, opts)
+		return c.takePermit(ctx, label, opts)
 	case Read:
-		return c.takeLock(ctx, rwlock.New(c.Client, c.Name).Reader(), opts)
+		return c.takeLock(ctx, rwlock.New(c.Client, c.Name, label).Reader(), opts)
 	case Write:
-		return c.takeLock(ctx, rwlock.New(c.Client, c.Name).Writer(), opts)
+		return c.takeLock(ctx, rwlock.New(c.Client, c.Name, label).Writer(), opts)
 	default:
-		return c.takeLock(ctx, rlock.New(c.Client, c.Name), opts)
+		return c.takeLock(ctx, rlock.New(c.Client, c.Name, label), opts)
 	}
 }
 
@@ -80,8 +81,8 @@ func (c *Config) takeLock(ctx context.Context, lock redlatch.Lock, opts []redlat
 	return &held{hold.Owner(), hold.Until, hold.Context, hold.Unlock, lock.Inspect, asked}, nil
 }
 
-func (c *Config) takePermit(ctx context.Context, opts []redlatch.Option) (*held, error) {
-	pool := permitsemaphore.New(c.Client, c.Name)
+func (c *Config) takePermit(ctx context.Context, label redlatch.Option, opts []redlatch.Option) (*held, error) {
+	pool := permitsemaphore.New(c.Client, c.Name, label)
 	first, err := pool.TrySetPermits(ctx, c.Permits)
 	if err != nil {
 		return nil, err
