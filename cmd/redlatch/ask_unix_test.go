@@ -7,15 +7,18 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/fleet"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/rlock"
 )
 
 // shown waits until an entry of the registry names the holder.
@@ -67,6 +70,21 @@ func TestARunThatIsAskedEndsItsCommandAndOneWhoseCommandGoesOnKeepsTheLock(t *te
 	require.NoError(t, err)
 	require.Equal(t, stubborn.Owner, object.Holders[0].Owner)
 	require.NoError(t, ignores.Process.Signal(os.Kill))
+}
+
+func TestUnlockAsksAProgramWhoseRegistryHasAPrefix(t *testing.T) {
+	t.Setenv("REDLATCH_REGISTRY", "on")
+	srv := redistest.Process(t)
+	hold, err := rlock.New(srv.Client(t), "a", redlatch.WithRegistry("tenant:")).Lock(t.Context())
+	require.NoError(t, err)
+	ask := func(more ...string) string {
+		return ends(t, srv, exit.Failed, append([]string{"unlock", "a", "--ask", "1ms", "--reason", "x"}, more...)...)
+	}
+	redistest.Eventually(t, "the holder can be asked", func() bool {
+		return strings.Contains(ask("--registry", "tenant:"), hold.Owner()+" was asked and has not heard")
+	})
+	require.Contains(t, ask(), "cannot be asked: its client has no entry")
+	require.NoError(t, hold.Unlock(t.Context()))
 }
 
 func TestWhoCannotBeAskedIsNotWaitedForAndTakenAwayFromOnlyWithForce(t *testing.T) {

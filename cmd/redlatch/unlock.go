@@ -36,6 +36,8 @@ type unlockCommand struct {
 	Reason string            `required:"" placeholder:"TEXT" help:"Why, for the holder's error and for those who look."`
 	By     string            `placeholder:"WHO" help:"Who does it. Default: your user name and this host."`
 	Kind   string            `placeholder:"KIND" help:"Kind of the lock, such as \"fair lock\". Default: what Redis has under the name."`
+
+	Registry string `placeholder:"PREFIX" help:"With --ask: the registry of programs that have WithRegistry(PREFIX)."`
 }
 
 // Help is the text below the flags.
@@ -72,7 +74,7 @@ func (u *unlockCommand) Run(c call) error {
 		return err
 	}
 	defer done()
-	object, err := fleet.Get(ctx, client, kind, u.Name)
+	object, err := fleet.Get(ctx, client, kind, u.Name, fleet.WithRegistry(u.Registry))
 	if err != nil {
 		return interruption(ctx, ofKind(err))
 	}
