@@ -30,3 +30,15 @@ func HandOnLate(given holds.Hold) {
 	s.Due = s.End()
 	claim.Give(o.follow(claim.Who().(*owner)), time.Second)
 }
+
+// HandOnMissed hands the lock on to the first waiter, which leaves before it has got it. It reports whether the holder goes on as it.
+func HandOnMissed(given holds.Hold, leave func()) bool {
+	o := given.(*hold).owner
+	cohort, claim, _ := o.base.Session.Cohorts.Claim(o.base.line, &o.post)
+	grant, poll := o.HandOn(cohort, claim.Who())
+	leave()
+	if claim.Give(grant, poll) {
+		panic("the waiter has it")
+	}
+	return o.Missed(grant) == o
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/rootapi"
 )
 
 func TestWithinAProcessTheLockGoesFromHandToHandWithoutACommand(t *testing.T) {
@@ -246,6 +247,33 @@ func TestARunOfHeirsIsShort(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What the waiter was to have is the holder's still: nobody else looks after it, and those of the process that come wait for the holder.
+func TestAHolderWhoseHeirHasLeftInTheMeantimeGoesOn(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&plain)
+		first := k.heard(b)
+		ctx, cancel := context.WithCancel(k.ctx)
+		second := k.wait(b, ctx)
+		require.True(t, baselock.HandOnMissed(rootapi.Adopt(first), func() {
+			cancel()
+			require.ErrorIs(t, (<-second).err, context.Canceled)
+		}))
+		require.True(t, first.Valid())
+		asked := k.sent("acquire")
+		third := k.wait(b, k.ctx)
+		require.Equal(t, asked, k.sent("acquire"), "it expects to be handed the lock")
+		require.NoError(t, first.Unlock(k.ctx))
+		got := <-third
+		require.NoError(t, got.err)
+		require.Equal(t, first.Owner(), got.hold.Owner())
+		require.NoError(t, got.hold.Unlock(k.ctx))
+		renewed := k.sent("renew")
+		time.Sleep(2 * time.Minute)
+		require.Zero(t, k.told(redlatch.EventLost))
+		require.Equal(t, renewed, k.sent("renew"), "of what nobody holds")
+	})
 }
 
 // The two are not one after the other: the waiter may leave when it has been claimed, and not been given the lock yet.
