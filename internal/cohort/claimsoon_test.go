@@ -53,11 +53,69 @@ func TestAClaimWaitsForTheEndOfAnAttemptAndComesBeforeTheNext(t *testing.T) {
 }
 
 func TestAWaiterWhoseAttemptHasServedItCannotBeClaimed(t *testing.T) {
+	for what, answer := range map[string]cohort.Verdict{"it alone": {Done: true}, "all": {Done: true, All: true}} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := beginAsking(t, t.Context(), answer)
+				began := time.Now()
+				_, ok := a.queue.ClaimSoon(time.Hour)
+				require.False(t, ok)
+				require.Equal(t, time.Second, time.Since(began))
+				require.NoError(t, <-a.ended)
+			})
+		})
+	}
+}
+
+func TestAClaimDoesNotWaitWithoutAnAttemptUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := beginAsking(t, t.Context(), cohort.Verdict{Done: true})
-		_, ok := a.queue.ClaimSoon(time.Hour)
-		require.False(t, ok)
-		require.NoError(t, <-a.ended)
+		began := time.Now()
+		queue, ended := cohort.NewQueue(nil), make(chan error, 2)
+		_, ok := queue.ClaimSoon(time.Hour)
+		require.False(t, ok, "nobody waits")
+		ctx, cancel := context.WithCancel(t.Context())
+		asks := func(context.Context) (cohort.Verdict, error) { return cohort.Verdict{Sleep: 1000 * time.Hour}, nil }
+		go func() { ended <- queue.WaitFor(ctx, 0, nil, asks) }()
+		synctest.Wait()
+		_, ok = queue.ClaimSoon(time.Hour)
+		require.False(t, ok, "it cannot be given anything")
+		cancel()
+		require.ErrorIs(t, <-ended, context.Canceled)
+		go func() { ended <- queue.WaitFor(t.Context(), 0, &cohort.Request{}, asks) }()
+		synctest.Wait()
+		claim, ok := queue.ClaimSoon(time.Hour)
+		require.True(t, ok, "it sleeps")
+		require.True(t, claim.Give("thing", time.Hour))
+		require.NoError(t, <-ended)
+		require.Zero(t, time.Since(began))
+		queue.Stop()
+	})
+}
+
+func TestAClaimThatWaitsComesToTheNextWaiterWhenTheFirstIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		queue, ended := cohort.NewQueue(nil), make(chan error, 2)
+		for range 2 {
+			go func() {
+				ended <- queue.WaitFor(t.Context(), 0, &cohort.Request{Expected: true, Poll: time.Hour}, nil)
+			}()
+			synctest.Wait()
+		}
+		first, ok := queue.Claim()
+		require.True(t, ok)
+		second := make(chan bool, 1)
+		go func() {
+			claim, ok := queue.ClaimSoon(time.Minute)
+			second <- ok && claim.Give("another", time.Hour)
+		}()
+		synctest.Wait()
+		require.True(t, first.Give("thing", time.Hour))
+		require.True(t, <-second)
+		require.NoError(t, <-ended)
+		require.NoError(t, <-ended)
+		require.Zero(t, time.Since(began))
+		queue.Stop()
 	})
 }
 
@@ -113,4 +171,22 @@ func TestClaimsThatWaitAreAnsweredInTheirOrder(t *testing.T) {
 		require.Equal(t, 1, a.asked)
 		a.queue.Stop()
 	})
+}
+
+// The claimer gives up at the moment at which it is answered. The claim must not be nobody's.
+func TestAClaimThatComesAtTheEndOfThePatienceIsNotLost(t *testing.T) {
+	for range 300 {
+		synctest.Test(t, func(t *testing.T) {
+			a := beginAsking(t, t.Context(), cohort.Verdict{})
+			claim, ok := a.queue.ClaimSoon(time.Second)
+			synctest.Wait()
+			if !ok {
+				claim, ok = a.queue.Claim()
+			}
+			require.True(t, ok)
+			require.True(t, claim.Give("thing", time.Hour))
+			require.NoError(t, <-a.ended)
+			a.queue.Stop()
+		})
+	}
 }

@@ -64,3 +64,33 @@ func TestAGrantWithRoomIsSharedUpToTheFirstThatCannot(t *testing.T) {
 		require.True(t, claim.Give(&room{}, time.Hour))
 	})
 }
+
+func TestAGrantWithRoomIsNotSharedPastAWaiterThatCannotBeGivenAnything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, served := cohort.NewQueue(nil), make(chan string, 3)
+		ask := func(name string, request *cohort.Request) {
+			go func() {
+				_ = q.WaitFor(t.Context(), time.Hour, request, func(context.Context) (cohort.Verdict, error) {
+					return cohort.Verdict{Done: name == "by itself"}, nil
+				})
+				served <- name
+			}()
+			synctest.Wait()
+		}
+		ask("first", &cohort.Request{Who: "first", Expected: true, Poll: time.Hour})
+		ask("by itself", nil)
+		ask("last", &cohort.Request{Who: "last", Expected: true, Poll: time.Hour})
+		claim, ok := q.Claim()
+		require.True(t, ok)
+		require.True(t, claim.Give(&room{9}, time.Minute))
+		require.Equal(t, "first", <-served)
+		synctest.Wait()
+		require.Empty(t, served)
+		require.Equal(t, "by itself", <-served, "when it asks")
+		claim, ok = q.Claim()
+		require.True(t, ok)
+		require.True(t, claim.Give(&room{}, time.Hour))
+		require.Equal(t, "last", <-served)
+		q.Stop()
+	})
+}
