@@ -26,3 +26,6 @@ func (s *subject) Look(context.Context) (redlatch.Info, error) {
 
 // Sessions are none, for there is no client.
 func (s *subject) Sessions() []*session.Session { return nil }
+
+// Itself is the lock.
+func (s *subject) Itself() any { return s }

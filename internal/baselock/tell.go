@@ -41,6 +41,9 @@ func (b *Base) Look(ctx context.Context) (redlatch.Info, error) {
 // Sessions is the one of the lock.
 func (b *Base) Sessions() []*session.Session { return []*session.Session{b.Session} }
 
+// Itself is the base.
+func (b *Base) Itself() any { return b }
+
 var _ observe.Subject = (*Base)(nil)
 
 // tellOf is tell for a hold that no call of its own lock has waited for: it was acquired or handed on together with others, by what

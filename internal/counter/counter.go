@@ -189,6 +189,9 @@ func (c *Counter) Look(ctx context.Context) (redlatch.Info, error) {
 // Sessions is the one of the counter.
 func (c *Counter) Sessions() []*session.Session { return []*session.Session{c.Session} }
 
+// Itself is the counter.
+func (c *Counter) Itself() any { return c }
+
 var _ observe.Subject = (*Counter)(nil)
 
 // Info is what is known without asking Redis.

@@ -66,7 +66,7 @@ func (a *alarm) begin(cancel context.CancelFunc) (now, whole bool) {
 
 // topic is what the alarm is about.
 func (a *alarm) topic() topic {
-	t := topic{source{a.event.Kind, a.of}, a.event.Primitive, a.event.Name}
+	t := topic{source{a.event.Kind, a.of.Itself()}, a.event.Primitive, a.event.Name}
 	for _, s := range a.of.Sessions() {
 		if s != nil {
 			t.client = s.ID

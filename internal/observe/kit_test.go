@@ -58,6 +58,9 @@ func (s *stage) Look(ctx context.Context) (redlatch.Info, error) {
 // Sessions is one of each stage's own, so that what another test was told of does not count. It is in no registry.
 func (s *stage) Sessions() []*session.Session { return []*session.Session{{ID: s.client}} }
 
+// Itself is not asked for: there is a session.
+func (s *stage) Itself() any { return s }
+
 var began = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // of every bubble
 
 // Observer keeps what is told of what lasts for long.

@@ -15,7 +15,7 @@ const most = 10
 // A source is what has a bound of its own. Two clients may have different things of one name.
 type source struct {
 	kind   int // of the event
-	client any // the ID of a session; or the subject itself, where that belongs to no client
+	client any // the ID of a session; or [Subject.Itself], where that belongs to no client
 }
 
 // A topic is what alarms are about.

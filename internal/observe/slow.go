@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -20,6 +21,9 @@ type Subject interface {
 
 	// Sessions are those of the clients that it belongs to: of a composite in the order of its members, one of which may be nil.
 	Sessions() []*session.Session
+
+	// Itself is what all calls that wait for it have in common. It can be compared.
+	Itself() any
 }
 
 // errUnasked is told by the brief alarms.
@@ -37,7 +41,8 @@ func (c *Call) watch(limit time.Duration) {
 				Tell(ctx, observer, a.logger, e)
 				return
 			}
-			found := ask(asking, a.of)
+			var found answer
+			raise.Here(func() { found = ask(asking, a.of) }, func(p *raise.Panic) { found = answer{failures: []error{unasked(p)}} })
 			if a.stopped() {
 				lately.forget(a.topic())
 				return
@@ -69,13 +74,15 @@ type answer struct {
 func ask(ctx context.Context, of Subject) (found answer) {
 	info, err := of.Look(ctx)
 	if err != nil {
-		found.failures = append(found.failures, fmt.Errorf("it could not be asked: %w", err))
+		found.failures = append(found.failures, unasked(err))
 		return found
 	}
 	found.left = info.Value
 	found.add(ctx, &info, "", of.Sessions())
 	return found
 }
+
+func unasked(err error) error { return fmt.Errorf("it could not be asked: %w", err) }
 
 // add adds the holders of a member, or of what is none.
 func (f *answer) add(ctx context.Context, info *redlatch.Info, member string, sessions []*session.Session) {

@@ -57,6 +57,9 @@ func (c *Call) Sessions() []*session.Session {
 	return all
 }
 
+// Itself is the composite.
+func (c *Call) Itself() any { return c.Of }
+
 var _ observe.Subject = (*Call)(nil)
 
 // Carries tells whether ctx carries one of the locks, so that waiting behind others would be waiting for itself.
