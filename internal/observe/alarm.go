@@ -37,6 +37,9 @@ func (a *alarm) after(ctx context.Context, limit time.Duration) *alarm {
 }
 
 func (a *alarm) due(ctx context.Context) {
+	if ctx.Err() != nil {
+		return // a call that is about to end
+	}
 	ctx, cancel := context.WithTimeout(raise.Background(ctx, a.logger), askWithin)
 	defer cancel()
 	if now, whole := a.begin(cancel); now {

@@ -43,7 +43,7 @@ func (c *Call) watch(limit time.Duration) {
 			}
 			var found answer
 			raise.Here(func() { found = ask(asking, a.of) }, func(p *raise.Panic) { found = answer{failures: []error{unasked(p)}} })
-			if a.stopped() {
+			if a.stopped() || ctx.Err() != nil { // with ctx the question has ended, and the call is about to
 				lately.forget(a.topic())
 				return
 			}
