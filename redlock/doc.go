@@ -13,16 +13,19 @@
 //	 released on all that granted, or may have
 //
 // All servers are asked at the same time, each for a short time ([redlatch.WithNodeTimeout]). Lock waits for a majority
-// and no longer: a server that is down or hung costs nothing while the others agree, and a grant that it sends later
+// and hardly longer: a server that is down or hung costs nothing while the others agree, and a grant that it sends later
 // joins the hold or is given back. A re-entry that is made before then asks that server when it has answered, so that it
 // comes to stand on the same servers. The hold is valid for the lease, counted from just before the servers were asked,
 // less an allowance for the drift of their clocks: one percent of the lease plus 2 ms. Without [redlatch.WithLease]
 // each server's lease is the watchdog timeout and is renewed on its own; the hold goes on while a majority is renewed.
 //
-// A waiter sleeps for a random time, or until a message on the first server says that the lock was given back there. All waiting
-// processes hear that message. So that they do not get one server each, and none of them enough, a waiter that was woken asks
-// the first server before the others, and leaves it at that if it is refused. After a pause it asks all of them: what the first
-// server knows may be left of a process that has died. A first server that is down costs speed only.
+// The first server decides whose turn it is. There a waiter stands in the queue in which the waiters of package rlock stand. A release
+// hands the first server's grant to one process, which then asks the others. If these refuse, it asks them again for some
+// milliseconds, and then gives the grant back. A newcomer that the first server refuses leaves what the others granted to the
+// process whose turn it is. It waits for the first server's answer no longer than the others took. Now and then, six times in
+// the time of [redlatch.WithPoll] at least, a waiter asks the others without the first server: what that one knows may be left
+// of a process that has died. A first server that is down costs speed and the order only. All processes should name the
+// servers in the same order.
 //
 // Goroutines of one process hand the lock on to one another without a command. They do not if a server that granted the lock
 // has lost it, if a command to one of the servers is still under way, or if one of the two calls has a lease of its own.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -30,6 +31,8 @@ type Lock struct {
 	line     cohort.Key // where the callers of this process wait for the lock
 	defaults settings.Settings
 	invalid  error
+
+	contended atomic.Bool // the last call that waited for the lock got it from another process
 }
 
 // A node is the lock on one server.
@@ -40,7 +43,7 @@ type node struct {
 
 var _ redlatch.Lock = (*Lock)(nil)
 
-var member = baselock.Plain()
+var member = baselock.Plain().HandingOver()
 
 const noun = "redlock"
 
@@ -80,7 +83,7 @@ func forMember(opts []redlatch.Option) redlatch.Option {
 		for _, option := range opts {
 			rootapi.Change(option, s)
 		}
-		s.Observer, s.Unobserved, s.SlowWait, s.LongHold, s.Wait, s.Once = nil, true, 0, 0, 0, false
+		s.Observer, s.Unobserved, s.SlowWait, s.LongHold, s.Wait, s.Once, s.Unreported = nil, true, 0, 0, 0, false, true
 		s.Withhold(settings.Wait | settings.NodeTimeout | settings.LocalHandOff)
 	})
 }
@@ -90,9 +93,9 @@ func (l *Lock) Name() string { return l.name }
 
 // Lock waits until a majority has granted the lock, ctx ends, or the time of WithWait is over. With a context that
 // carries a live hold of this lock it re-enters. ctx governs the wait and nothing else. Waiters of one process are
-// served in their order of arrival, and only the first of them asks: when it is told that the lock was given back, and with
-// random pauses that grow from about 20 ms to 250 ms. An Unlock hands the lock to the next waiter of its process without a command, for 10 ms at most; then the
-// process leaves it to others for 4 ms. See [redlatch.WithLocalHandOff].
+// served in their order of arrival. The first of them stands in the queue of the first server, so processes are served in their order
+// of arrival too, and a release wakes one of them. An Unlock hands the lock to the next waiter of its process without a command, for
+// 10 ms at most; then the process leaves it to others for 4 ms. See [redlatch.WithLocalHandOff].
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.take(ctx, opts, false)
 }

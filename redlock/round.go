@@ -8,11 +8,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/jitter"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/raise"
-	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/session"
 )
 
@@ -22,7 +23,8 @@ type result struct {
 	err     error
 	broken  bool // too few servers answered, so it is not known whether the lock is held
 	instant bool // asking again cannot help
-	told    bool // the first server was given back, which sends a message to all waiters, also to those of this process
+	yielded bool // enough servers had granted it, and it was left to the process that has the first server's vote
+	voted   bool // the vote was used: it is the hold's, or given back
 }
 
 // known is what a round found out before ctx may have cut it off; nil: nothing.
@@ -47,6 +49,7 @@ type round struct {
 	*call
 	carried []*quorum.Hold
 	start   time.Time
+	vote    *vote // nil: the first node is asked as the others are
 
 	// The context of the caller ends the round, but not the attempts that go on after it: servers that have not answered by then
 	// are to join the hold.
@@ -54,46 +57,114 @@ type round struct {
 	stop    func()
 	follows func() bool // ends that the caller's context ends the attempts
 
-	answers  chan answer
-	asked    []bool // by node
-	heard    []bool
-	pending  int // answers
-	granted  []quorum.Member
-	failures []error
-	wrong    error
-	silent   int // nodes that have not answered as a lock does
-	hopeless int
-	raised   *raise.Panic
+	answers chan answer
+	asked   []bool // by node
+	heard   []bool
+	pending int // answers
+	granted []quorum.Member
+	errs    []*NodeError // by node; nil where it granted or has not answered
+	wrong   error
+	raised  *raise.Panic
 }
 
 // round makes a round. If an attempt has panicked by the time it is decided, round gives back what was granted and panics with
-// the same value. before holds if the round gets the lock. With inOrder the first node
-// is asked before the others, and if it refuses they are not asked.
-func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.Before, inOrder bool) result {
+// the same value. before holds if the round gets the lock. With a vote the first node is not asked: the vote is its answer, if
+// that is known.
+func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.Before, v *vote) result {
 	n := len(c.lock.nodes)
-	r := &round{call: c, carried: carried, start: time.Now(), answers: make(chan answer, n), asked: make([]bool, n), heard: make([]bool, n)}
+	r := &round{call: c, carried: carried, start: time.Now(), vote: v, answers: make(chan answer, n), asked: make([]bool, n),
+		heard: make([]bool, n), errs: make([]*NodeError, n)}
 	r.asking, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.follows = context.AfterFunc(ctx, r.stop)
-	if inOrder {
-		r.ask(0)
+	voted := v != nil && v.isKnown()
+	if v != nil {
+		r.asked[0] = true
+	}
+	if voted {
+		r.pending++
+		r.answers <- v.answer()
+	}
+	for i := range n {
+		r.ask(i)
+	}
+	r.decide()
+	if voted && v.err == nil {
+		r.insist()
+	}
+	r.hearFirst()
+	came := result{}
+	switch {
+	case len(r.granted) < c.lock.need, r.raised != nil:
+		came = r.lost(ctx, nil)
+	case r.yields():
+		came = r.lost(ctx, nil)
+		came.yielded = true
+	case !c.valid(r.granted):
+		came = r.lost(ctx, delivery.Unavailable(errors.New("the answers took longer than the lease lasts; ask for a longer lease")))
+	default:
+		return result{hold: r.won(before), voted: true}
+	}
+	came.voted = voted
+	return came
+}
+
+// decide hears answers until enough have granted, or too few can.
+func (r *round) decide() {
+	for r.raised == nil && len(r.granted) < r.lock.need && len(r.granted)+r.pending >= r.lock.need {
 		r.hear()
 	}
-	if refused := inOrder && r.raised == nil && len(r.granted) == 0 && r.silent == 0; !refused {
-		for i := range n {
+}
+
+// hearFirst has a newcomer that was granted enough hear the first server too. It waits for no longer than the others took.
+func (r *round) hearFirst() {
+	if r.vote != nil || r.try || r.again || r.raised != nil || len(r.granted) < r.lock.need {
+		return
+	}
+	timer := time.NewTimer(time.Since(r.start))
+	defer timer.Stop()
+	for !r.heard[0] && r.raised == nil {
+		select {
+		case a := <-r.answers:
+			r.take(a)
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// yields tells whether a newcomer leaves the lock to the process that has the first server's vote: all that the newcomer was granted
+// is wanted there. A try takes what it can get.
+func (r *round) yields() bool {
+	return r.vote == nil && !r.try && !r.again && r.errs[0] != nil && r.errs[0].Refused
+}
+
+// The pauses of a waiter that has the vote, and was refused by others. Newcomers give back what they got, within a round trip.
+const (
+	firstInsisting = 250 * time.Microsecond
+	mostInsisting  = 16 * time.Millisecond
+)
+
+// insist asks those again that have refused, while with them there can be enough.
+func (r *round) insist() {
+	for pause := firstInsisting; pause <= mostInsisting; pause *= 2 {
+		var refused []int
+		for i, err := range r.errs {
+			if err != nil && err.Refused {
+				refused = append(refused, i)
+			}
+		}
+		if r.raised != nil || len(r.granted) >= r.lock.need || len(r.granted)+r.pending+len(refused) < r.lock.need {
+			return
+		}
+		if clock.Sleep(r.asking, pause/2+jitter.Below(pause)) != nil {
+			return
+		}
+		for _, i := range refused {
+			r.asked[i], r.heard[i], r.errs[i] = false, false, nil
 			r.ask(i)
 		}
-		for r.raised == nil && len(r.granted) < c.lock.need && len(r.granted)+r.pending >= c.lock.need {
-			r.hear()
-		}
+		r.decide()
 	}
-	if len(r.granted) == c.lock.need {
-		if c.valid(r.granted) {
-			return result{hold: r.won(before)}
-		}
-		late := delivery.Unavailable(errors.New("the answers took longer than the lease lasts; ask for a longer lease"))
-		return r.lost(ctx, late)
-	}
-	return r.lost(ctx, nil)
 }
 
 // ask has the node i asked, if it was not yet.
@@ -115,21 +186,16 @@ func (r *round) ask(i int) {
 }
 
 // hear waits for an answer.
-func (r *round) hear() {
-	a := <-r.answers
+func (r *round) hear() { r.take(<-r.answers) }
+
+func (r *round) take(a answer) {
 	r.pending--
 	r.heard[a.place] = true
 	if a.err == nil {
 		r.granted = append(r.granted, a.member)
 		return
 	}
-	r.failures, r.raised = append(r.failures, a.err), a.raised
-	if !a.err.Refused {
-		r.silent++
-	}
-	if a.err.hopeless() {
-		r.hopeless++
-	}
+	r.errs[a.place], r.raised = a.err, a.raised
 	if a.wrong != nil {
 		r.wrong = a.wrong
 	}
@@ -149,6 +215,14 @@ func (r *round) won(before quorum.Before) *quorum.Hold {
 	if !r.again {
 		terms.Cohort = r.Cohort(before)
 	}
+	if r.vote != nil && !r.heard[0] { // a vote that comes while its wait ends joins the hold
+		r.pending++
+		r.vote.stop()
+		go func() {
+			<-r.vote.known
+			r.answers <- r.vote.answer()
+		}()
+	}
 	h := quorum.New(terms, r.start, r.granted)
 	go r.settle(h, r.answers, awaited, r.pending, r.stop)
 	return h
@@ -166,23 +240,11 @@ func (r *round) lost(ctx context.Context, late error) result {
 		panic(r.raised)
 	}
 	r.giveBack(ctx, r.granted)
-	failures := r.failures
+	failures, silent, hopeless := r.failures()
 	if late != nil {
 		failures = append(failures, late)
 	}
-	for i, n := range l.nodes {
-		switch {
-		case !r.asked[i]:
-			failures = append(failures, &NodeError{Node: n.label, Err: errors.New("not asked: the first server had refused")})
-		case !r.heard[i]:
-			failures = append(failures, &NodeError{Node: n.label, Err: errors.New("not waited for: the others had decided it")})
-		}
-	}
-	came := result{
-		broken:  len(l.nodes)-r.silent < l.need,
-		instant: len(l.nodes)-r.hopeless < l.need,
-		told:    slices.ContainsFunc(r.granted, func(m quorum.Member) bool { return m.Name == l.nodes[0].label }),
-	}
+	came := result{broken: len(l.nodes)-silent < l.need, instant: len(l.nodes)-hopeless < l.need}
 	outer := quorum.Lost(r.carried)
 	switch {
 	case r.wrong != nil:
@@ -195,6 +257,33 @@ func (r *round) lost(ctx context.Context, late error) result {
 		came.err = fmt.Errorf("%w: %s: %w", errs.NotAcquired, l.text(len(r.granted)), errors.Join(aside(failures)...))
 	}
 	return came
+}
+
+// failures are why nodes have not granted, those that were not waited for last. So many have not answered as a lock does, and so many
+// never will.
+func (r *round) failures() (failures []error, silent, hopeless int) {
+	var unheard []error
+	for i, n := range r.lock.nodes {
+		switch err := r.errs[i]; {
+		case err != nil:
+			failures = append(failures, err)
+			if !err.Refused {
+				silent++
+			}
+			if err.hopeless() {
+				hopeless++
+			}
+		case r.heard[i]:
+		case i > 0 || r.vote == nil:
+			unheard = append(unheard, &NodeError{Node: n.label, Err: errors.New("not waited for: the others had decided it")})
+		case r.vote.stands():
+			failures = append(failures, &NodeError{Node: n.label, Refused: true, Err: errors.New("it has the call wait in its queue")})
+		default:
+			failures = append(failures, &NodeError{Node: n.label, Err: delivery.Unavailable(errors.New("no answer yet"))})
+			silent++
+		}
+	}
+	return append(failures, unheard...), silent, hopeless
 }
 
 // askInTurn is attempt for a call that may be a re-entry. The outer hold may still await the answer of the node. Asked now, the
@@ -230,7 +319,7 @@ func (c *call) attempt(ctx context.Context, n node) answer {
 	defer cancel()
 	h, err := n.base.TryLock(within, c.Opts)
 	if err == nil {
-		return answer{member: quorum.Member{Name: n.label, Server: true, Hold: rootapi.Adopt(h)}}
+		return answer{member: n.grant(h)}
 	}
 	a := answer{err: n.nodeError(err, within.Err() != nil && ctx.Err() == nil && errors.Is(err, within.Err()), limit)}
 	if errors.Is(err, errs.Invalid) && !delivery.Failed(err) {

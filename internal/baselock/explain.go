@@ -72,6 +72,12 @@ func (b *Base) why(remaining time.Duration) string {
 	return why
 }
 
+// KnownTaken tells whether this process knows that the lock is taken: by a hold of its own, or because its waiters were refused.
+func (b *Base) KnownTaken() bool {
+	_, held := b.Session.Cohorts.HeldSince(b.line)
+	return held || errors.Is(b.Session.Found(b.line), errs.NotAcquired)
+}
+
 // behind is for a try while other calls of this process wait, which it must not overtake. errOver says that none waits any more.
 func (b *Base) behind(ctx context.Context, set *settings.Settings) error {
 	refused, err := b.Session.Behind(ctx, b.line, set.OutageFor(true))

@@ -49,6 +49,9 @@ func (h *hold) live() bool {
 // Local tells whether the lock came from another hold of this process without a command.
 func (h *hold) Local() bool { return h.path == local }
 
+// Passed tells whether another process handed the lock on to this one.
+func (h *hold) Passed() bool { return h.path == passed }
+
 // Client tells a test where it is still held.
 func (h *hold) Client() any { return h.owner.base.Session.Client }
 

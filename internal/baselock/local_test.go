@@ -2,6 +2,7 @@ package baselock_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,10 +149,9 @@ func TestWhoIsInDoubtHasNoHeir(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		b := k.lockOf(&plain)
 		k.mini.HSet(name, "another:1", "1")
-		lose := false
+		var lose atomic.Bool
 		k.faults(func(op string) fault { // round trips are long, so that a streak lasts for longer than the pause before a resend
-			if op == "acquire" && lose {
-				lose = false
+			if op == "acquire" && lose.CompareAndSwap(true, false) {
 				return fault{ghost: time.Second}
 			}
 			return fault{after: 50 * time.Millisecond}
@@ -162,11 +162,11 @@ func TestWhoIsInDoubtHasNoHeir(t *testing.T) {
 		time.Sleep(time.Second)
 		k.mini.Publish(keys.LockChannel(name), "0") // from now on what the process hears tells how old the news is
 		time.Sleep(time.Second)
-		lose = true
+		lose.Store(true)
 		k.mini.Del(name)
 		holder := <-first // at its next poll
 		require.NoError(t, holder.err)
-		require.False(t, lose)
+		require.False(t, lose.Load())
 		require.NoError(t, holder.hold.Unlock(k.ctx))
 		got := <-second
 		require.NoError(t, got.err)

@@ -72,7 +72,10 @@ func (b *Base) canEnqueue(c *cohort.Cohort, set *settings.Settings) bool {
 // channels are those that a waiter's cohort listens to. One that waits for replicas asks in a way of its own and stands in no
 // process queue, so it has to be counted among the outsiders, unless others of its process wait too: then a poll may be what wakes it.
 func (b *Base) channels(set *settings.Settings) session.Channels {
-	channels := session.Channels{Noun: b.Kind.queued(), Releases: b.channel, Queue: b.row, Handed: b.passed}
+	channels := session.Channels{Releases: b.channel, Queue: b.row, Handed: b.passed}
+	if !set.Unreported {
+		channels.Noun = b.Kind.queued()
+	}
 	if b.row != "" && set.Replicas == 0 {
 		channels.Counted, channels.Ignored = row.Known(b.row), func(message string) bool { return b.orders() && row.ForOthers(message) }
 	}

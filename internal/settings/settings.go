@@ -127,6 +127,7 @@ type Settings struct {
 	SlowWait        time.Duration            // 0: no wait is told of for its length
 	LongHold        time.Duration            // 0: no hold is
 	Unobserved      bool                     // not even the default one is told
+	Unreported      bool                     // the registry is told of the wait by another cohort, that of a redlock
 	Meet            func(base any)           // nil; else a composite wants to know what the lock stands on, and takes nothing
 
 	given Option

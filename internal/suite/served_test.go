@@ -15,6 +15,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
+	"github.com/redlatch/redlatch/redlock"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/rwlock"
 	"github.com/redlatch/redlatch/semaphore"
@@ -55,6 +56,7 @@ func TestHowManyScriptsAServedOperationCostsBeside200WaitingProcesses(t *testing
 			}
 		}
 	}
+	second, third := redistest.Process(t), redistest.Process(t)
 	plain := func(c redlatch.Client) redlatch.Locker { return rlock.New(c, "served", seldom) }
 	for what, of := range map[string]func(redlatch.Client) func(context.Context) (func(context.Context) error, error){
 		"rlock":              locker(plain),
@@ -69,6 +71,9 @@ func TestHowManyScriptsAServedOperationCostsBeside200WaitingProcesses(t *testing
 		}),
 		"group": locker(func(c redlatch.Client) redlatch.Locker {
 			return multilock.NewGroup(c, "served", []string{"a", "b"}, seldom)
+		}),
+		"redlock": locker(func(c redlatch.Client) redlatch.Locker { // on its first server, which is asked most
+			return redlock.New([]redlatch.Client{c, second.Client(t), third.Client(t)}, "served", seldom)
 		}),
 		"semaphore": func(c redlatch.Client) func(context.Context) (func(context.Context) error, error) {
 			s := semaphore.New(c, "served", seldom)

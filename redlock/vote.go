@@ -1,0 +1,89 @@
+package redlock
+
+import (
+	"context"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/quorum"
+	"github.com/redlatch/redlatch/internal/raise"
+	"github.com/redlatch/redlatch/internal/rootapi"
+)
+
+// The first server says whose turn it is. The head of a local queue waits for the lock of that server as a waiter of package rlock
+// does: in the process queue. So a release wakes one process, and hands it the first server's vote. The head then asks the others.
+//
+//	        stands in the first server's queue            others grant
+//	HEAD ──────────────────────────────────────► vote ──────────────────► held
+//	  │                                           │
+//	  │ now and then, without the vote            └── others refuse, also when asked again ──► vote given back, a pause
+//	  └── asks the others, a majority of which is enough ──► held
+
+// A vote is the grant of the first server, for which a call waits there.
+type vote struct {
+	call   *call
+	stop   context.CancelFunc
+	known  chan struct{} // closed when what follows is known
+	member quorum.Member
+	passed bool         // by another process
+	err    error        // nil when it was granted
+	raised *raise.Panic // what the wait has panicked with
+}
+
+// stand has the call wait for the vote. known is called when it is known what came of that.
+func (c *call) stand(ctx context.Context, known func()) *vote {
+	n := c.lock.nodes[0]
+	v := &vote{call: c, known: make(chan struct{})}
+	ctx, v.stop = context.WithCancel(ctx)
+	raise.Go(func() {
+		h, err := n.base.Lock(ctx, c.Opts)
+		if v.err = err; err == nil {
+			v.member = n.grant(h)
+			v.passed = v.member.Hold.(interface{ Passed() bool }).Passed()
+		}
+	}, func(raised *raise.Panic) {
+		if v.raised = raised; raised != nil {
+			v.err = raised
+		}
+		close(v.known)
+		known()
+	})
+	return v
+}
+
+// isKnown tells whether the wait for the vote is over.
+func (v *vote) isKnown() bool {
+	select {
+	case <-v.known:
+		return true
+	default:
+		return false
+	}
+}
+
+// stands tells whether the call has to wait because the lock of the first server is taken.
+func (v *vote) stands() bool { return v.call.lock.nodes[0].base.KnownTaken() }
+
+// answer is the vote as the answer of the first server, once it is known.
+func (v *vote) answer() answer {
+	if v.err == nil {
+		return answer{member: v.member}
+	}
+	return answer{err: v.call.lock.nodes[0].nodeError(v.err, false, 0), raised: v.raised}
+}
+
+// abandon ends the wait. A vote that comes all the same is given back.
+func (v *vote) abandon() {
+	v.stop()
+	go func() {
+		<-v.known
+		v.raised.Log(v.call.log())
+		if v.err == nil {
+			_ = v.member.Unlock(raise.Background(context.Background(), v.call.log()))
+		}
+	}()
+}
+
+// grant is a hold of the node's lock as a member.
+func (n node) grant(h *redlatch.Hold) quorum.Member {
+	return quorum.Member{Name: n.label, Server: true, Hold: rootapi.Adopt(h)}
+}
