@@ -71,7 +71,7 @@ func TestAGrantWithRoomIsNotSharedPastAWaiterThatCannotBeGivenAnything(t *testin
 		ask := func(name string, request *cohort.Request) {
 			go func() {
 				_ = q.WaitFor(t.Context(), time.Hour, request, func(context.Context) (cohort.Verdict, error) {
-					return cohort.Verdict{Done: name == "by itself"}, nil
+					return cohort.Verdict{Done: name == "by itself", Sleep: time.Hour}, nil
 				})
 				served <- name
 			}()
@@ -87,6 +87,7 @@ func TestAGrantWithRoomIsNotSharedPastAWaiterThatCannotBeGivenAnything(t *testin
 		synctest.Wait()
 		require.Empty(t, served)
 		require.Equal(t, "by itself", <-served, "when it asks")
+		synctest.Wait() // the last is the head by now, and sleeps
 		claim, ok = q.Claim()
 		require.True(t, ok)
 		require.True(t, claim.Give(&room{}, time.Hour))
