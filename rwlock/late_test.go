@@ -101,7 +101,7 @@ func TestAWaiterDoesNotWaitForAHandOffPastAReaderInside(t *testing.T) {
 				client.AddHook(dial)
 				lock := rwlock.New(client, k.name, redlatch.WithLinger(0), redlatch.WithPoll(time.Hour), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
 				writer := k.take(lock.Lock, k.ctx)
-				subscribed := 500 * time.Millisecond
+				began, subscribed := time.Now(), 500*time.Millisecond
 				dial.takes.Store(int64(subscribed))
 				waiter := k.asks(lock.Lock, k.ctx)
 				k.waits(waiter)
@@ -111,9 +111,10 @@ func TestAWaiterDoesNotWaitForAHandOffPastAReaderInside(t *testing.T) {
 				} else {
 					k.give(writer, reader)
 				}
-				k.waits(waiter)
-				time.Sleep(subscribed)
-				k.give(k.served(waiter))
+				got := <-waiter // by a question that came right after the releases, or by the one that follows the subscription
+				require.NoError(k, got.err)
+				require.LessOrEqual(k, got.at.Sub(began), subscribed)
+				k.give(got.hold)
 				time.Sleep(subscribed) // the connection that was being made is closed
 			})
 		})
