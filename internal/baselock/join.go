@@ -61,7 +61,7 @@ func (b *Base) closeShared() {
 		o := shared.(*owner)
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.shared.Close()
+		o.shared.Drain()
 	}
 }
 
@@ -158,7 +158,7 @@ func (o *owner) joined(ctx context.Context, set *settings.Settings, line *cohort
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return h, h == nil && (o.shared.Closed() && o.lost == nil || o.shared.Asked())
+	return h, h == nil && (o.shared.Drains() || o.shared.Asked())
 }
 
 // joinedBy adds a hold for a call with these settings, if it may join. old says that it might if the news were fresh, or a new
@@ -267,7 +267,7 @@ func (o *owner) ask(ctx context.Context, line *cohort.Cohort, limit delivery.Lim
 	defer o.mu.Unlock()
 	switch now := clock.Now(); {
 	case reply.Others && o.streak.Over(now):
-		o.shared.Close()
+		o.shared.Drain()
 	case !reply.Others:
 		o.streak.Began, o.streak.Alone = now, true
 	}

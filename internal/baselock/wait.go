@@ -91,7 +91,8 @@ func (w *waiter) refused(remaining time.Duration) cohort.Verdict {
 	return cohort.Verdict{Sleep: cohort.Bound(remaining, w.set.Poll), Found: refusal(remaining)}
 }
 
-// share has the head hold what readers of its process hold. It waits first, once, where they are about to leave the lock to others.
+// share has the head hold what readers of its process hold. It waits first, once, where they are about to leave the lock to others,
+// unless its own wait would leave no time then to ask. That is no refusal: what was found out before goes on to be the last that is known.
 func (w *waiter) share(ctx context.Context) (v cohort.Verdict, ok bool) {
 	shared, _, _ := w.Session.Cohorts.Shared(w.line)
 	if shared == nil || !w.joins(w.set) {
@@ -103,11 +104,17 @@ func (w *waiter) share(ctx context.Context) (v cohort.Verdict, ok bool) {
 	case h != nil:
 		w.got = h
 		return cohort.Verdict{Done: true, More: o.admit(w.queue), Sleep: cohort.Bound(w.set.FirstLease(), w.set.Poll)}, true
-	case waits && !w.drained:
+	case waits && !w.drained && outlasts(ctx, 2*forDrain):
 		w.drained = true
-		return cohort.Verdict{Sleep: forDrain, Found: refusal(-1)}, true
+		return cohort.Verdict{Sleep: forDrain, Found: w.queue.Found()}, true
 	}
 	return v, false
+}
+
+// outlasts tells whether ctx has no end within d, as far as that is known before.
+func outlasts(ctx context.Context, d time.Duration) bool {
+	end, ends := ctx.Deadline()
+	return !ends || time.Until(end) >= d
 }
 
 // yields has the head give other processes the time to take the lock, where that is due, and tells whether the head goes on

@@ -3,14 +3,16 @@ package cohort
 // A Share is how far something is that several holders of one process hold as one: the first of them asked for it, and others
 // join it and leave it without a command.
 //
-//	        Granted           Close
-//	asked ───────────► open ─────────► closed
-//	                   │  ▲│             │  ▲│
-//	                   │  └┘ Join, Leave │  └┘ Leave
-//	                   │                 │
-//	                   └───── Last ──────┴──► releasing: the last holder has left, and nobody comes any more
+//	        Granted           Drain               Close, also of what is open
+//	asked ───────────► open ─────────► draining ────────────────────────────► closed
+//	                   │  ▲│             │  ▲│                                  │  ▲│
+//	                   │  └┘ Join, Leave │  └┘ Leave                            │  └┘ Leave
+//	                   │                 │                                      │
+//	                   └───── Last ──────┴───────────────── Last ───────────────┴──► releasing: the last holder has left,
+//	                                                                                 and nobody comes any more
 //
-// A re-entry changes nothing here, and is possible until the last holder leaves. What is lost, or in doubt, is closed.
+// A re-entry changes nothing here, and is possible until the last holder leaves. What is left to others when the last holder leaves
+// drains. What is lost, in doubt, or may stay until its lease is over is closed: to wait for its holders is of no use.
 //
 // Redis counts the holders less those that joined, and so at least one while there is any. Which of them it counts does not
 // matter: the first one may leave before those that joined it, and then one of these counts in its place. So a holder leaves
@@ -71,6 +73,7 @@ type phase uint8
 const (
 	asked phase = iota
 	open
+	draining
 	closed
 	releasing
 )
@@ -85,7 +88,10 @@ func (s *Share) Asked() bool { return s.phase == asked }
 func (s *Share) Open() bool { return s.phase == open }
 
 // Closed tells whether there are holders that nobody may join any more.
-func (s *Share) Closed() bool { return s.phase == closed }
+func (s *Share) Closed() bool { return s.phase == draining || s.phase == closed }
+
+// Drains tells whether it is left to others when its holders have left.
+func (s *Share) Drains() bool { return s.phase == draining }
 
 // Join adds a holder of which Redis does not hear, if it is open.
 func (s *Share) Join() bool {
@@ -96,9 +102,16 @@ func (s *Share) Join() bool {
 	return true
 }
 
+// Drain admits no others any more, for the sake of those outside.
+func (s *Share) Drain() {
+	if s.phase == open {
+		s.phase = draining
+	}
+}
+
 // Close admits no others any more.
 func (s *Share) Close() {
-	if s.phase == open {
+	if s.phase == open || s.phase == draining {
 		s.phase = closed
 	}
 }

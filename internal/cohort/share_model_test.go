@@ -36,7 +36,7 @@ type shareWorld struct {
 }
 
 // steps are what may happen, in this order of letters.
-const steps = "aejrlcxdkwbug"
+const steps = "aejrlcvxdkwbug"
 
 // step does what a letter stands for, and tells whether that was possible.
 func (w *shareWorld) step(t *testing.T, c byte) bool {
@@ -114,6 +114,8 @@ func (w *shareWorld) step(t *testing.T, c byte) bool {
 		return w.leave(t)
 	case 'c':
 		w.share.Close()
+	case 'v': // others are to have it
+		w.share.Drain()
 	case 'x': // somebody takes the lock away
 		if w.gone || w.field == 0 && !w.whole {
 			return false
@@ -244,7 +246,7 @@ func (w *shareWorld) check(t *testing.T) {
 		require.NotEmpty(t, w.holders, "Redis has a field that nobody holds")
 	}
 	if w.releases > 0 || w.lost {
-		require.False(t, w.share.Open())
+		require.False(t, w.share.Open() || w.share.Drains())
 	}
 }
 

@@ -29,6 +29,7 @@ func TestPlansThatWereConvictedOnce(t *testing.T) {
 				for _, f := range result.Report.Findings {
 					t.Error(f)
 				}
+				agree(t, p, result, true)
 			}
 		})
 	}
