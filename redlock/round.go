@@ -24,7 +24,6 @@ type result struct {
 	broken  bool // too few servers answered, so it is not known whether the lock is held
 	instant bool // asking again cannot help
 	yielded bool // enough servers had granted it, and it was left to the process that has the first server's vote
-	voted   bool // the vote was used: it is the hold's, or given back
 }
 
 // known is what a round found out before ctx may have cut it off; nil: nothing.
@@ -76,11 +75,9 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.
 		heard: make([]bool, n), errs: make([]*NodeError, n)}
 	r.asking, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.follows = context.AfterFunc(ctx, r.stop)
-	voted := v != nil && v.isKnown()
-	if v != nil {
-		r.asked[0] = true
-	}
-	if voted {
+	r.asked[0] = v != nil
+	if v != nil && v.isKnown() {
+		v.used = true
 		r.pending++
 		r.answers <- v.answer()
 	}
@@ -88,29 +85,32 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.
 		r.ask(i)
 	}
 	r.decide()
-	if voted && v.err == nil {
+	if v != nil && v.used && v.err == nil {
 		r.insist()
 	}
 	r.hearFirst()
-	came := result{}
 	switch {
 	case len(r.granted) < c.lock.need, r.raised != nil:
-		came = r.lost(ctx, nil)
+		return r.lost(ctx, nil)
 	case r.yields():
-		came = r.lost(ctx, nil)
+		came := r.lost(ctx, nil)
 		came.yielded = true
+		return came
 	case !c.valid(r.granted):
-		came = r.lost(ctx, delivery.Unavailable(errors.New("the answers took longer than the lease lasts; ask for a longer lease")))
-	default:
-		return result{hold: r.won(before), voted: true}
+		return r.lost(ctx, delivery.Unavailable(errors.New("the answers took longer than the lease lasts; ask for a longer lease")))
 	}
-	came.voted = voted
-	return came
+	return result{hold: r.won(before)}
 }
 
-// decide hears answers until enough have granted, or too few can.
+// decide hears answers until enough have granted; or too few can, and it is known whether that is because others have the lock
+// or because too many servers are out of reach.
 func (r *round) decide() {
-	for r.raised == nil && len(r.granted) < r.lock.need && len(r.granted)+r.pending >= r.lock.need {
+	for r.raised == nil && r.pending > 0 && len(r.granted) < r.lock.need {
+		t := r.tally()
+		answered, broken := len(r.granted)+t.refused >= r.lock.need, len(r.lock.nodes)-t.silent < r.lock.need
+		if len(r.granted)+r.pending < r.lock.need && (answered || broken) {
+			return
+		}
 		r.hear()
 	}
 }
@@ -132,19 +132,20 @@ func (r *round) hearFirst() {
 	}
 }
 
-// yields tells whether a newcomer leaves the lock to the process that has the first server's vote: all that the newcomer was granted
-// is wanted there. A try takes what it can get.
+// yields tells whether a newcomer leaves the lock to the process that has the first server's vote, and needs what the newcomer was
+// granted. A try takes what it can get.
 func (r *round) yields() bool {
 	return r.vote == nil && !r.try && !r.again && r.errs[0] != nil && r.errs[0].Refused
 }
 
-// The pauses of a waiter that has the vote, and was refused by others. Newcomers give back what they got, within a round trip.
+// The pauses of a waiter that has the vote, and that other servers have refused. A newcomer that they have granted gives that back
+// within a round trip.
 const (
 	firstInsisting = 250 * time.Microsecond
 	mostInsisting  = 16 * time.Millisecond
 )
 
-// insist asks those again that have refused, while with them there can be enough.
+// insist asks the nodes again that have refused, while with them enough can grant.
 func (r *round) insist() {
 	for pause := firstInsisting; pause <= mostInsisting; pause *= 2 {
 		var refused []int
@@ -215,7 +216,8 @@ func (r *round) won(before quorum.Before) *quorum.Hold {
 	if !r.again {
 		terms.Cohort = r.Cohort(before)
 	}
-	if r.vote != nil && !r.heard[0] { // a vote that comes while its wait ends joins the hold
+	if r.waits() { // a vote that comes while its wait ends joins the hold
+		r.vote.used = true
 		r.pending++
 		r.vote.stop()
 		go func() {
@@ -240,11 +242,11 @@ func (r *round) lost(ctx context.Context, late error) result {
 		panic(r.raised)
 	}
 	r.giveBack(ctx, r.granted)
-	failures, silent, hopeless := r.failures()
+	failures, t := r.failures(), r.tally()
 	if late != nil {
 		failures = append(failures, late)
 	}
-	came := result{broken: len(l.nodes)-silent < l.need, instant: len(l.nodes)-hopeless < l.need}
+	came := result{broken: len(l.nodes)-t.silent < l.need, instant: len(l.nodes)-t.hopeless < l.need}
 	outer := quorum.Lost(r.carried)
 	switch {
 	case r.wrong != nil:
@@ -259,31 +261,50 @@ func (r *round) lost(ctx context.Context, late error) result {
 	return came
 }
 
-// failures are why nodes have not granted, those that were not waited for last. So many have not answered as a lock does, and so many
-// never will.
-func (r *round) failures() (failures []error, silent, hopeless int) {
+// A tally counts the nodes that have not granted.
+type tally struct {
+	refused  int // they have answered as a lock does
+	silent   int
+	hopeless int // of these: asking again cannot help
+}
+
+func (r *round) tally() (t tally) {
+	for i, err := range r.errs {
+		switch {
+		case i == 0 && r.waits() && r.vote.stands(), err != nil && err.Refused:
+			t.refused++
+		case i == 0 && r.waits():
+			t.silent++
+		case err != nil:
+			t.silent++
+			if err.hopeless() {
+				t.hopeless++
+			}
+		}
+	}
+	return t
+}
+
+// waits tells whether the call goes on waiting for the vote.
+func (r *round) waits() bool { return r.vote != nil && !r.vote.used }
+
+// failures are why nodes have not granted; those that were not waited for come last.
+func (r *round) failures() (failures []error) {
 	var unheard []error
 	for i, n := range r.lock.nodes {
 		switch err := r.errs[i]; {
 		case err != nil:
 			failures = append(failures, err)
-			if !err.Refused {
-				silent++
-			}
-			if err.hopeless() {
-				hopeless++
-			}
 		case r.heard[i]:
-		case i > 0 || r.vote == nil:
+		case i > 0 || !r.waits():
 			unheard = append(unheard, &NodeError{Node: n.label, Err: errors.New("not waited for: the others had decided it")})
 		case r.vote.stands():
 			failures = append(failures, &NodeError{Node: n.label, Refused: true, Err: errors.New("it has the call wait in its queue")})
 		default:
 			failures = append(failures, &NodeError{Node: n.label, Err: delivery.Unavailable(errors.New("no answer yet"))})
-			silent++
 		}
 	}
-	return append(failures, unheard...), silent, hopeless
+	return append(failures, unheard...)
 }
 
 // askInTurn is attempt for a call that may be a re-entry. The outer hold may still await the answer of the node. Asked now, the

@@ -31,8 +31,17 @@ func waits(ctx context.Context, lock *redlock.Lock, opts ...redlatch.Option) *wa
 	return w
 }
 
+// ends waits until the call has returned.
+func (w *wait) ends(b *trio) {
+	select {
+	case <-w.done:
+	case <-time.After(10 * time.Minute):
+		b.Fatal("the call still waits")
+	}
+}
+
 func (w *wait) got(b *trio) *redlatch.Hold {
-	<-w.done
+	w.ends(b)
 	require.NoError(b, w.err)
 	return w.hold
 }

@@ -20,17 +20,19 @@ import (
 
 // A vote is the grant of the first server, for which a call waits there.
 type vote struct {
-	call   *call
-	stop   context.CancelFunc
-	known  chan struct{} // closed when what follows is known
+	call *call
+	stop context.CancelFunc
+	used bool // a round has it, and a hold or the release of what was granted sees to it
+
+	known  chan struct{} // closed when the wait for the vote is over; what follows may be read then
 	member quorum.Member
-	passed bool         // by another process
+	passed bool         // another process handed it on
 	err    error        // nil when it was granted
 	raised *raise.Panic // what the wait has panicked with
 }
 
-// stand has the call wait for the vote. known is called when it is known what came of that.
-func (c *call) stand(ctx context.Context, known func()) *vote {
+// stand has the call wait for the vote. over is called when the wait is over.
+func (c *call) stand(ctx context.Context, over func()) *vote {
 	n := c.lock.nodes[0]
 	v := &vote{call: c, known: make(chan struct{})}
 	ctx, v.stop = context.WithCancel(ctx)
@@ -45,7 +47,7 @@ func (c *call) stand(ctx context.Context, known func()) *vote {
 			v.err = raised
 		}
 		close(v.known)
-		known()
+		over()
 	})
 	return v
 }
@@ -63,6 +65,9 @@ func (v *vote) isKnown() bool {
 // stands tells whether the call has to wait because the lock of the first server is taken.
 func (v *vote) stands() bool { return v.call.lock.nodes[0].base.KnownTaken() }
 
+// wasPassed tells whether the vote is known, and another process handed it on.
+func (v *vote) wasPassed() bool { return v.isKnown() && v.passed }
+
 // answer is the vote as the answer of the first server, once it is known.
 func (v *vote) answer() answer {
 	if v.err == nil {
@@ -71,8 +76,11 @@ func (v *vote) answer() answer {
 	return answer{err: v.call.lock.nodes[0].nodeError(v.err, false, 0), raised: v.raised}
 }
 
-// abandon ends the wait. A vote that comes all the same is given back.
+// abandon ends the wait, unless a round has the vote. A vote that comes all the same is given back.
 func (v *vote) abandon() {
+	if v.used {
+		return
+	}
 	v.stop()
 	go func() {
 		<-v.known

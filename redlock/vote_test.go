@@ -2,6 +2,7 @@ package redlock_test
 
 import (
 	"context"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,6 +150,62 @@ func TestAWaiterThatLeavesKeepsItsTurnFromNobody(t *testing.T) {
 		require.Less(b, time.Since(released), noPause)
 		b.unlocks(hold)
 		require.Equal(b, [3]string{}, b.fields())
+	})
+}
+
+// That the first server is out of reach does not look as if it had the call wait.
+func TestAMajorityOutOfReachIsNoRefusalForAWaiter(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		theirs, _ := b.another()
+		hold := b.lockNow(theirs)
+		w := waits(b.Context(), b.lock(redlatch.WithOutage(2*time.Second)))
+		time.Sleep(time.Second)
+		broken := func() error { return io.ErrUnexpectedEOF }
+		b.harms(0, broken)
+		b.harms(1, broken)
+		began := time.Now()
+		w.ends(b)
+		require.ErrorIs(b, w.err, redlatch.ErrUnavailable)
+		require.NotErrorIs(b, w.err, redlatch.ErrNotAcquired)
+		require.Less(b, time.Since(began), 10*time.Second, "the first server's queue is looked at every 3 s")
+		b.harms(0, nil)
+		b.harms(1, nil)
+		b.unlocks(hold)
+		time.Sleep(2 * time.Minute) // what is in doubt is settled
+		require.Equal(b, [3]string{}, b.fields())
+	})
+}
+
+// The first server would grant it to nobody, and renew it.
+func TestAWaiterThatFailsStandsInNoQueue(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		theirs, _ := b.another()
+		hold := b.lockNow(theirs)
+		w := waits(b.Context(), b.lock())
+		time.Sleep(100 * time.Millisecond)
+		b.harms(1, forbidden)
+		b.harms(2, forbidden)
+		w.ends(b)
+		require.ErrorContains(b, w.err, "NOPERM")
+		b.unlocks(hold)
+		require.Equal(b, [3]string{}, b.fields())
+	})
+}
+
+// Whichever of them answers first: two of three do not know who has the lock.
+func TestAMajorityOutOfReachIsNoRefusalForATry(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		busy := b.on(2)
+		broken := func() error { return io.ErrUnexpectedEOF }
+		b.harm[0], b.harm[1] = broken, broken
+		for range 20 {
+			_, err := b.lock(redlatch.WithOutage(time.Millisecond)).TryLock(b.Context())
+			require.ErrorIs(b, err, redlatch.ErrUnavailable)
+			require.NotErrorIs(b, err, redlatch.ErrNotAcquired)
+		}
+		require.NoError(b, busy.Unlock(b.Context()))
+		b.harm[0], b.harm[1] = nil, nil
+		time.Sleep(2 * time.Minute) // what is in doubt is settled
 	})
 }
 

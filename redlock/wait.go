@@ -32,8 +32,8 @@ func pauses() func() time.Duration {
 // first server knows may be left of a process that has died.
 const withoutVote = 6
 
-// rarely is when a waiter that begins to stand there now asks the others.
-func (c *call) rarely() time.Time {
+// nextWithout is when a waiter that stands in that queue makes its next round.
+func (c *call) nextWithout() time.Time {
 	most := max(c.set.Poll/withoutVote, 2*firstPause)
 	return time.Now().Add(most/2 + jitter.Below(most/2))
 }
@@ -47,8 +47,8 @@ type waiter struct {
 
 	vote    *vote     // nil: it waits for none
 	stood   time.Time // since when it waits for the vote
-	due     time.Time // when it makes the next round, unless the first server has told it to wait
-	seldom  time.Time // and when if it has
+	due     time.Time // when it makes the next round while the first server has not answered
+	without time.Time // when it makes the next round while it stands in the first server's queue, without the vote
 	pause   func() time.Duration
 	left    time.Time // until when the lock is left to other processes
 	yielded bool      // they have had that time
@@ -57,7 +57,7 @@ type waiter struct {
 
 // wait takes a place in the local queue. last is what a round before the wait came to; nil if there was none.
 func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (*quorum.Hold, error) {
-	w := &waiter{call: c, carried: carried, pause: pauses(), seldom: c.rarely()}
+	w := &waiter{call: c, carried: carried, pause: pauses(), without: c.nextWithout()}
 	var request *cohort.Request
 	if c.again {
 		w.queue, w.due = &cohort.Cohort{Queue: cohort.NewQueue(nil)}, time.Now().Add(w.pause())
@@ -75,7 +75,7 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 			w.trouble = time.Now()
 		}
 		if last.yielded { // whoever has the vote has asked by then
-			w.seldom = time.Now().Add(w.pause())
+			w.without = time.Now().Add(w.pause())
 		}
 	}
 	defer func() {
@@ -108,8 +108,8 @@ func (w *waiter) attempt(ctx context.Context) (cohort.Verdict, error) {
 	}
 	v := w.vote
 	r := w.round(ctx, w.carried, quorum.Before{Alone: w.yielded, Kept: w.queue.ClosedSince()}, v)
-	w.yielded, w.due, w.seldom = false, time.Now().Add(w.pause()), w.rarely()
-	if r.voted {
+	w.yielded, w.due, w.without = false, time.Now().Add(w.pause()), w.nextWithout()
+	if v != nil && v.used {
 		w.vote = nil
 	}
 	if r.hold == nil {
@@ -121,7 +121,7 @@ func (w *waiter) attempt(ctx context.Context) (cohort.Verdict, error) {
 	switch {
 	case r.hold != nil:
 		w.got = r.hold
-		w.lock.contended.Store(r.voted && v != nil && v.passed)
+		w.lock.contended.Store(v != nil && v.wasPassed())
 		return cohort.Verdict{Done: true, Sleep: w.Poll(), Found: ours}, nil
 	case ctx.Err() != nil:
 		return cohort.Verdict{}, ctx.Err()
@@ -149,7 +149,7 @@ func (w *waiter) early(ctx context.Context) time.Duration {
 	case w.vote.isKnown():
 		return 0
 	case w.vote.stands():
-		return time.Until(w.seldom)
+		return time.Until(w.without)
 	}
 	return max(time.Until(w.due), time.Until(w.stood.Add(w.nodeTimeout())))
 }

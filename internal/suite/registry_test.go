@@ -122,6 +122,7 @@ func TestWhatAClientHoldsAndWaitsForIsInItsEntry(t *testing.T) {
 		t.Cleanup(func() { _ = other.Close() })
 		silent := redlatch.WithoutRegistry()
 		acquired(t, rlock.New(other, "theirs", silent))
+		acquired(t, rlock.New(other, "their red", silent))
 		acquired(t, fairlock.New(other, "their fair", silent))
 		acquired(t, rwlock.New(other, "their rw", silent).Writer())
 		began := time.Now()
@@ -158,6 +159,7 @@ func TestWhatAClientHoldsAndWaitsForIsInItsEntry(t *testing.T) {
 		for _, wait := range []func() error{
 			func() error { _, err := rlock.New(client, "theirs").Lock(waits); return err },
 			func() error { _, err := fairlock.New(client, "their fair").Lock(waits); return err },
+			func() error { _, err := redlock.New([]redlatch.Client{client}, "their red").Lock(waits); return err },
 			func() error { _, err := rwlock.New(client, "their rw").RLock(waits); return err },
 			func() error { _, err := rwlock.New(client, "their rw").Writer().Lock(waits); return err },
 			func() error { return pool.Acquire(waits, 1) },
@@ -175,7 +177,8 @@ func TestWhatAClientHoldsAndWaitsForIsInItsEntry(t *testing.T) {
 		require.Equal(t, []string{
 			"fair lock fair 1 0", "fair lock their fair 0 1", "fenced lock fenced 1 0", "group lock group 1 0", "latch latch 0 1",
 			"lock m1 1 0", "lock m2 1 0", "lock plain 1 0", "lock plain2 2 0", "lock red 1 0", "lock theirs 0 1",
-			"permit semaphore permits 2 1", "read lock rw 1 0", "read lock rw2 2 0", "read-write lock their rw 0 2", "semaphore pool 0 1",
+			"permit semaphore permits 2 1", "read lock rw 1 0", "read lock rw2 2 0", "read-write lock their rw 0 2",
+			"redlock their red 0 1", "semaphore pool 0 1",
 			"spin lock spin 1 0", "write lock rw 1 0",
 		}, e.kinds())
 		for _, thing := range e.things {

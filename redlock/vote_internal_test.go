@@ -1,0 +1,34 @@
+package redlock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// The head of a local queue may leave at the moment at which the first server has granted it the vote.
+func TestAVoteThatNobodyUsesIsGivenBack(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
+		server, _ := redistest.InMemory(t)
+		client := redis.NewClient(redistest.InMemoryOptions(server))
+		t.Cleanup(func() { _ = client.Close() })
+		lock := New([]redlatch.Client{client}, "orders:42", redlatch.WithLinger(0))
+		c, err := lock.resolve(nil, false)
+		require.NoError(t, err)
+		over := make(chan struct{})
+		v := c.stand(t.Context(), func() { close(over) })
+		<-over
+		require.NoError(t, v.err)
+		require.True(t, server.Exists("orders:42"))
+		v.abandon()
+		hold, err := lock.Lock(t.Context(), redlatch.WithWait(time.Second))
+		require.NoError(t, err)
+		require.NoError(t, hold.Unlock(t.Context()))
+		require.False(t, server.Exists("orders:42"))
+	})
+}
