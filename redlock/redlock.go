@@ -43,7 +43,8 @@ type node struct {
 
 var _ redlatch.Lock = (*Lock)(nil)
 
-var member = baselock.Plain().HandingOver()
+// The kinds of the nodes. Only the first one has a process queue.
+var firstKind, otherKind = baselock.Plain().HandingOver(), baselock.Plain()
 
 const noun = "redlock"
 
@@ -63,7 +64,11 @@ func New(clients []redlatch.Client, name string, opts ...redlatch.Option) *Lock 
 	l.invalid = l.defaults.Check("a redlock", takes)
 	kind := noun // waiters of locks that share only some of their servers cannot stand in for one another
 	for i, client := range clients {
-		base := baselock.New(client, name, &member, []redlatch.Option{forMember(opts)})
+		of := &otherKind
+		if i == 0 {
+			of = &firstKind
+		}
+		base := baselock.New(client, name, of, []redlatch.Option{forMember(opts)})
 		l.nodes = append(l.nodes, node{label(i, client), base})
 		l.bases = append(l.bases, base)
 		kind += " " + base.Session.ID
