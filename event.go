@@ -77,10 +77,10 @@ const (
 // Reentry counts the first holds. A hold that was lost sends nothing more when it is unlocked; one that its Unlock finds
 // lost sends EventLost. A Permit with a lease of its own that is dropped sends EventLeft, for its ids may be in use.
 //
-// EventAsked takes nothing: the hold lasts, and who has asked waits to see whether it is given back. A program that can end its work
-// early does so, by ending the context of its work for example, and unlocks. It comes with a report to the registry, so within about
-// six seconds where there are at most 5000 clients, and on a goroutine of the library; see fleet.Ask. A hold of several locks is
-// asked for by any of these.
+// EventAsked says that somebody wants the hold back. The hold lasts, and the one who asked waits to see whether it is given back. A
+// program that can end its work early does so, for example by ending the context of that work, and unlocks. The event comes with a
+// report to the registry: within about six seconds where there are at most 5000 clients, and on a goroutine of the library. See
+// fleet.Ask. A hold of several locks gets the event when somebody asks for one of these.
 //
 // A plain semaphore has no holds. A gauge that goes up by Permits with EventAcquired and down by Permits with EventReleased
 // shows how many permits this process has, if it releases as many as it acquires; the releases go to the observer of New. The gauge
@@ -99,7 +99,7 @@ type Event struct {
 	Path      Path       // of EventAcquired
 	Reason    LossReason // of EventLost
 	Duration  time.Duration
-	Err       error    // also of EventSlowWait, where Redis or the registry could not be asked who holds it, or Redis was not asked
+	Err       error    // also of EventSlowWait, if it is not known who holds it: a question to Redis or the registry failed, or none was sent
 	Holders   []HeldBy // of EventSlowWait: who held it when Redis was asked, eight at most; empty where nobody did, or Redis does not know
 	Left      int64    // of EventSlowWait of a semaphore or latch: the permits that were available, the count that was left
 

@@ -41,7 +41,7 @@ func TestHoldersOnAClusterAreAskedEachAlone(t *testing.T) {
 		kind   fleet.Kind
 		name   string
 		hold   *redlatch.Hold
-		answer fleet.Answer // empty: nobody asks
+		answer fleet.Answer // what Ask has to answer; empty: the test asks nobody for this hold
 	}
 	var all []*holding
 	for _, h := range []struct {

@@ -165,7 +165,7 @@ func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
 	}
 	stood := len(waiters)
 	calls := map[string]int64{}
-	apart := map[string]bool{} // clients that wait for a redlock, which has no queue
+	apart := map[string]bool{} // clients that wait for a redlock, and of which no call stands in the queue yet
 	for _, u := range known.uses[q.key] {
 		if u.Waiters == 0 || u.Kind.whole().shape() != q.kind.shape() {
 			continue

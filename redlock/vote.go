@@ -22,7 +22,7 @@ import (
 type vote struct {
 	call *call
 	stop context.CancelFunc
-	used bool // a round has it, and a hold or the release of what was granted sees to it
+	used bool // a round has taken it over, and gives it to a hold or back
 
 	known  chan struct{} // closed when the wait for the vote is over; what follows may be read then
 	member quorum.Member

@@ -94,8 +94,8 @@ func scene(t testing.TB, client redis.UniversalClient) (owner string) {
 	enter(t, client, dead, 23*time.Second, registry.About{Host: "batch-1", PID: 1, Program: "invoicer", Language: "go", Hears: true},
 		registry.Thing{Kind: "lock", Key: "invoices", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: "7", Since: long}}})
 
-	// The holder's client has an id by chance. It may share a bucket of the index with another; a key of somebody else's then stands in
-	// for the bucket that is missing, so that the number of keys is the same in every run.
+	// The id of the holder's client is random. Where it falls into the bucket of another client, the index has one key less. Another
+	// key takes its place then, so that the number of keys is the same in every run.
 	if bucket := registry.Bucket(id); bucket == registry.Bucket(living) || bucket == registry.Bucket(dead) {
 		require.NoError(t, client.Set(ctx, "foreign", "", 0).Err())
 	}

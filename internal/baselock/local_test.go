@@ -249,7 +249,7 @@ func TestARunOfHeirsIsShort(t *testing.T) {
 	}
 }
 
-// What the waiter was to have is the holder's still: nobody else looks after it, and those of the process that come wait for the holder.
+// The holder keeps the lock that it was about to hand on. Then the watchdog looks after the holder alone, and calls that come wait for it.
 func TestAHolderWhoseHeirHasLeftInTheMeantimeGoesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		b := k.lockOf(&plain)

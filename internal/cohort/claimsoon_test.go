@@ -173,7 +173,7 @@ func TestClaimsThatWaitAreAnsweredInTheirOrder(t *testing.T) {
 	})
 }
 
-// The claimer gives up at the moment at which it is answered. The claim must not be nobody's.
+// The waiter answers at the moment at which the claimer's patience ends. The claimer has to take the claim then: nobody else would end it.
 func TestAClaimThatComesAtTheEndOfThePatienceIsNotLost(t *testing.T) {
 	for range 300 {
 		synctest.Test(t, func(t *testing.T) {

@@ -42,9 +42,8 @@ type dropped struct {
 // log handler of the program hears of a drop, and may block, so that is told on another one.
 func (d dropped) tell() { go d.inner.Forgotten(d.there) }
 
-// here is the Place of the call that makes a public hold around inner. That costs little
-// beside a round trip but much beside a hand-over within the process. A hold that was handed over so has no Place until
-// one of those has been dropped.
+// here is the Place of the call that makes a public hold around inner. To note it costs little beside a round trip but
+// much beside a hand-over within the process. A hold that was handed over so has no Place until one of those has been dropped.
 func here(inner Hold) *Place {
 	if i, ok := inner.(interface{ Local() bool }); ok && i.Local() && !wanted.Load() && !ledger.kept.Load() {
 		return nil
