@@ -197,14 +197,16 @@ func TestAMajorityOutOfReachIsNoRefusalForATry(t *testing.T) {
 	inBubble(t, func(b *trio) {
 		busy := b.on(2)
 		broken := func() error { return io.ErrUnexpectedEOF }
-		b.harm[0], b.harm[1] = broken, broken
+		b.harms(0, broken)
+		b.harms(1, broken)
 		for range 20 {
 			_, err := b.lock(redlatch.WithOutage(time.Millisecond)).TryLock(b.Context())
 			require.ErrorIs(b, err, redlatch.ErrUnavailable)
 			require.NotErrorIs(b, err, redlatch.ErrNotAcquired)
 		}
 		require.NoError(b, busy.Unlock(b.Context()))
-		b.harm[0], b.harm[1] = nil, nil
+		b.harms(0, nil)
+		b.harms(1, nil)
 		time.Sleep(2 * time.Minute) // what is in doubt is settled
 	})
 }
