@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/registry"
 )
 
 // watched starts the redlatch binary. The test reads what it prints from the reader.
@@ -29,6 +30,7 @@ func TestAWatchOnAPipeWritesFrameAfterFrame(t *testing.T) {
 	srv := redistest.Mini(t)
 	scene(t, srv.Client(t))
 	url := "redis://" + srv.Addr
+	told := func() int64 { return srv.Client(t).Exists(t.Context(), registry.Watched("", 0)).Val() }
 	for schema, args := range map[string][]string{"redlatch.ls/1": {"ls", "--watch"}, "redlatch.top/1": {"top"}} {
 		cmd, out := watched(t, append(args, "--every", "100ms", "-o", "json", "--url", url)...)
 		for range 3 { // each on a line
@@ -43,8 +45,19 @@ func TestAWatchOnAPipeWritesFrameAfterFrame(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, cmd.Wait(), "Ctrl-C is how it ends")
 	}
+	require.EqualValues(t, 1, told(), "a top that goes on has the clients report every second")
+	srv.Mini.FlushAll()
+	show(t, url, "top", "--once")
+	cmd, out := watched(t, "top", "--every", "5s", "--url", url)
+	_, err := out.ReadString('\n')
+	require.NoError(t, err)
+	require.Zero(t, told(), "one whose frames are rare has not")
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	_, err = io.Copy(io.Discard, out)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait())
 
-	cmd, out := watched(t, "top", "--every", "100ms", "--url", url)
+	cmd, out = watched(t, "top", "--every", "100ms", "--url", url)
 	for heads := 0; heads < 3; {
 		line, err := out.ReadString('\n')
 		require.NoError(t, err)
@@ -54,7 +67,7 @@ func TestAWatchOnAPipeWritesFrameAfterFrame(t *testing.T) {
 		}
 	}
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	_, err := io.Copy(io.Discard, out)
+	_, err = io.Copy(io.Discard, out)
 	require.NoError(t, err)
 	require.NoError(t, cmd.Wait())
 }

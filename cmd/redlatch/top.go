@@ -17,8 +17,10 @@ const topHelp = `Shows what is waited for most, and draws it again every second,
 frames follow one another.
 
 CONTENTION is for how many seconds calls wait in one second: 3 means that three wait at any time. It comes from what the
-clients report every five seconds or less often, and is complete from the second report on; until then, and with --once, it
-is the number of calls that wait now.`
+clients report, and is complete from the second report on; until then, and with --once, it is the number of calls that wait
+now. Clients report every five seconds or less often. While frames follow one another in less than that they report every
+second, from their next report on, and less often where there are more than a thousand clients. The user needs the right to
+write to redlatch_client_watched:* for that.`
 
 type topCommand struct {
 	Once     bool              `help:"Show one frame."`
@@ -39,10 +41,15 @@ func (t *topCommand) Run(c call) error {
 		every = 0
 	}
 	return c.viewing(every, func(client redis.UniversalClient) view {
-		watch := &views.Watch{Client: client, Server: c.Connect.Where(), Options: []fleet.Option{fleet.WithRegistry(t.Registry)}}
+		watch := &views.Watch{
+			Client: client, Server: c.Connect.Where(), Options: []fleet.Option{fleet.WithRegistry(t.Registry)}, Live: 0 < every && every < unwatched,
+		}
 		return func(ctx context.Context) (frame, error) { return watch.Frame(ctx) }
 	})
 }
+
+// unwatched is how often clients report at most while nobody looks. Frames that are further apart need no more.
+const unwatched = 5 * time.Second
 
 // shortest is how often a server is asked at most.
 const shortest = 100 * time.Millisecond

@@ -47,8 +47,21 @@ func Asked(prefix, uuid string) string {
 	return fmt.Sprintf("%sredlatch_client_asked:{b%02d}:%s", prefix, Bucket(uuid), uuid)
 }
 
+// Watched is the key that says, for as long as it lasts, that somebody looks at the clients of a bucket. It is in the slot of their
+// entries.
+func Watched(prefix string, bucket int) string {
+	return fmt.Sprintf("%sredlatch_client_watched:{b%02d}", prefix, bucket)
+}
+
 // Interval is how often a client reports that has bucketSize clients in its bucket: not more often than every five seconds, and
 // so that all clients together report a thousand times a second at most.
-func Interval(bucketSize int) time.Duration {
-	return max(5*time.Second, time.Duration(bucketSize)*Buckets*time.Millisecond)
+func Interval(bucketSize int) time.Duration { return max(5*time.Second, shared(bucketSize)) }
+
+// WatchedInterval is how often a client reports while somebody looks: every second at most. A thousand reports a second is the most
+// here too, so where there are more than 5000 clients it is the same as Interval.
+func WatchedInterval(bucketSize int) time.Duration { return max(time.Second, shared(bucketSize)) }
+
+// shared is the interval with which all clients together report a thousand times a second.
+func shared(bucketSize int) time.Duration {
+	return time.Duration(bucketSize) * Buckets * time.Millisecond
 }

@@ -8,6 +8,8 @@
 //   - After any other refusal none is sent for ten minutes; never again if the program has no right to it, or has closed its client.
 //   - The interval grows with the number of clients, so that all together send a thousand reports a second. A client that does not know
 //     the number yet waits longer each time, up to two minutes.
+//   - While somebody looks at the entries, which each answer tells, a client reports every second, and all together send a thousand
+//     reports a second at most then too. Nothing is sent to find that out, and a client that holds and waits for nothing sends nothing.
 //   - The entry is removed by three tries at most, an interval apart. One that stays ends by itself.
 //   - No goroutine waits. A report is made on the goroutine of the timer that was due.
 //   - While the reporter is listed it is kept alive by its timer, to remove the entry; else only by its owner.

@@ -18,6 +18,7 @@ type Config struct {
 type Answer struct {
 	Outcome Outcome
 	Entries int64    // in the client's bucket; 0: not known
+	Watched bool     // somebody looks at the entries, so the next report is to come soon
 	Asked   []string // the identities whose holds somebody asks for
 }
 
@@ -61,6 +62,7 @@ type Reporter struct {
 	failed  int       // reports without an answer, or refused for now, since the last one that was written
 	removed int       // how often the entry was removed in vain
 	asked   []string  // by the last answer
+	watched bool      // by the last answer
 	idle    time.Time // since when nothing is ripe; zero: something is
 }
 

@@ -94,7 +94,7 @@ func (r *Reporter) write(s *Snapshot, config Config) {
 	switch r.send(s, config) {
 	case Written:
 		asked := r.asked
-		r.set(r.interval())
+		r.set(r.due())
 		if len(asked) > 0 { // now, because whoever is told may block, and the next run is another goroutine's
 			r.Asked(asked)
 		}
@@ -121,7 +121,7 @@ func (r *Reporter) send(s *Snapshot, config Config) Outcome {
 		case answer.Outcome != Written:
 			return answer.Outcome
 		}
-		r.entries, r.asked, r.failed = answer.Entries, answer.Asked, 0
+		r.entries, r.asked, r.watched, r.failed = answer.Entries, answer.Asked, answer.Watched, 0
 	}
 	r.known = next
 	return Written
@@ -152,8 +152,18 @@ func (r *Reporter) unlist() bool {
 	return true
 }
 
-// interval is how long it is until the next report: that of the format, a tenth more or less, so that clients which were started
-// together do not stay together.
+// due is how long it is until the next report after one that was written. While somebody looks it is that interval of the format or up
+// to a fifth more, and never less, so a second at least.
+func (r *Reporter) due() time.Duration {
+	if r.watched {
+		d := registry.WatchedInterval(int(r.entries))
+		return d + jitter.Below(d/5)
+	}
+	return r.interval()
+}
+
+// interval is how long it is until the next report where nobody looks: that of the format, a tenth more or less, so that clients which
+// were started together do not stay together.
 func (r *Reporter) interval() time.Duration { return scattered(registry.Interval(int(r.entries))) }
 
 // pause is how long it is until the next report when the last one was not written: an interval, and twice as long each time for a client

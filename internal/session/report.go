@@ -143,7 +143,7 @@ func (s *Session) report(m reporter.Message) reporter.Answer {
 		Logger(s.logger).Warn("redlatch: the key where others ask for what this client holds has something that makes no sense. It is passed over "+
 			"and left as it is; until it is deleted, the holders may not hear who asks", "key", r.Asked)
 	}
-	return reporter.Answer{Outcome: reporter.Written, Entries: reply.Entries, Asked: reply.Asked}
+	return reporter.Answer{Outcome: reporter.Written, Entries: reply.Entries, Watched: reply.Watched, Asked: reply.Asked}
 }
 
 // unlist removes the entry, and tells whether another try is of no use.

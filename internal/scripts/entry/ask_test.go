@@ -54,7 +54,7 @@ func TestAReportAnswersOfWhomSomebodyAsks(t *testing.T) {
 
 func TestAskingsAreFew(t *testing.T) {
 	srv := redistest.Mini(t)
-	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", Asked: "{b}a", UUID: "u"}}
+	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", Asked: "{b}a", Watched: "{b}w", UUID: "u"}}
 	b.write(whole)
 	for i := range 50 {
 		require.False(t, b.ask(fmt.Sprint("u:", i), time.Minute).Crowded)

@@ -22,11 +22,12 @@ var (
 )
 
 // Names are the keys of one entry, and the client's uuid.
-type Names struct{ Index, Entry, Asked, UUID string }
+type Names struct{ Index, Entry, Asked, Watched, UUID string }
 
 // NamesOf are those of the entry of the client with this uuid, in the registry with this prefix.
 func NamesOf(prefix, uuid string) Names {
-	return Names{registry.Index(prefix, registry.Bucket(uuid)), registry.Entry(prefix, uuid), registry.Asked(prefix, uuid), uuid}
+	bucket := registry.Bucket(uuid)
+	return Names{registry.Index(prefix, bucket), registry.Entry(prefix, uuid), registry.Asked(prefix, uuid), registry.Watched(prefix, bucket), uuid}
 }
 
 // A Report is what one command writes.
@@ -58,10 +59,12 @@ type Owner struct {
 	Held time.Duration
 }
 
-// A Reply says whether a Report was written, how many entries the index has, and whose holds somebody asks for.
+// A Reply says whether a Report was written, how many entries the index has, whether somebody looks at the entries, and whose holds
+// somebody asks for.
 type Reply struct {
 	Written  bool
 	Entries  int64
+	Watched  bool
 	Nonsense bool // at the place of Asked there is something that makes no sense
 	Asked    []string
 }
@@ -80,9 +83,9 @@ func Write(r Report) scripts.Command[Reply] {
 			args = append(args, o.ID, scripts.Milliseconds(o.Held))
 		}
 	}
-	return scripts.Array(report, []string{r.Index, r.Entry, r.Asked}, args, func(reply scripts.Reply) (written Reply, err error) {
+	return scripts.Array(report, []string{r.Index, r.Entry, r.Asked, r.Watched}, args, func(reply scripts.Reply) (written Reply, err error) {
 		e := reply.Elements()
-		written.Written, written.Entries, written.Nonsense = e.Bool(), e.Number(), e.Bool()
+		written.Written, written.Entries, written.Watched, written.Nonsense = e.Bool(), e.Number(), e.Bool(), e.Bool()
 		for e.More() {
 			written.Asked = append(written.Asked, e.Text())
 		}

@@ -29,7 +29,7 @@ type bench struct {
 func each(t *testing.T, test func(b *bench)) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		base := srv.Key(t, "{b}")
-		test(&bench{t, srv, srv.Client(t), entry.Names{Index: base + "index", Entry: base + "entry", Asked: base + "asked", UUID: "u"}})
+		test(&bench{t, srv, srv.Client(t), entry.Names{Index: base + "index", Entry: base + "entry", Asked: base + "asked", Watched: base + "watched", UUID: "u"}})
 	})
 }
 
@@ -226,7 +226,7 @@ func TestReadAnswersWhatAnEntrySays(t *testing.T) {
 
 func TestAReportTouchesOnlyKeysThatItDeclares(t *testing.T) {
 	srv := redistest.Watched(t)
-	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", Asked: "{b}a", UUID: "u"}}
+	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", Asked: "{b}a", Watched: "{b}w", UUID: "u"}}
 	b.write(whole)
 	b.write(func(r *entry.Report) { r.Removed = []string{things[0].Field} })
 	_, err := statetest.Send(b.Context(), b.rdb, entry.Read(b.names.Entry, things[0].Field))
@@ -239,7 +239,7 @@ func TestAReportTouchesOnlyKeysThatItDeclares(t *testing.T) {
 func TestAHoldTakesAtMost150BytesOfTheServerBesideItsName(t *testing.T) {
 	const n = 10_000
 	srv := redistest.Process(t)
-	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", Asked: "{b}a", UUID: "u"}}
+	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", Asked: "{b}a", Watched: "{b}w", UUID: "u"}}
 	name := func(i int) string { return fmt.Sprintf("t:fenced lock:orders:%036d", i) }
 	for first := 0; first < n; first += 500 {
 		b.write(func(r *entry.Report) {

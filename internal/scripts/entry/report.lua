@@ -4,6 +4,7 @@
 -- KEYS[1]      index: sorted set, member = uuid, score = when its entry ends
 -- KEYS[2]      entry: hash
 -- KEYS[3]      asked: hash, field = identity whose holds somebody asks for, value = until when
+-- KEYS[4]      watched: a key with a TTL of ten seconds at most, while somebody looks at the entries of the bucket
 -- ARGV[1]      uuid of the client
 -- ARGV[2]      milliseconds that the entry lasts
 -- ARGV[3]      1: the entry is written anew; 0: nothing is written if it does not exist
@@ -13,14 +14,15 @@
 -- ARGV[at]     from 7 on: the fields that are removed; then of each thing its field, holds, age of the oldest of them, waiters,
 --              age of the oldest of them, waits that have ended, their milliseconds, number of owners, and of each owner its id and age
 --
--- Answers an array: 1 when it has written, 0 when the entry did not exist; how many entries the index has; 0, or 1 when KEYS[3] has
--- something that makes no sense; and when it has written, the identities whose holds somebody asks for. Anybody may have written KEYS[3]:
--- what makes no sense there is passed over and left as it is, be it a key of another type, more than a hundred fields, or one field.
+-- Answers an array: 1 when it has written, 0 when the entry did not exist; how many entries the index has; 1 while somebody looks, else 0;
+-- 0, or 1 when KEYS[3] has something that makes no sense; and when it has written, the identities whose holds somebody asks for. Anybody may
+-- have written KEYS[3]: what makes no sense there is passed over and left as it is, be it a key of another type, more than a hundred fields,
+-- or one field. A key at KEYS[4] that lasts for longer says nothing: whoever has forgotten it would have all clients report for ever.
 
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if ARGV[3] == '0' and redis.call('exists', KEYS[2]) == 0 then
-  return {0, redis.call('zcard', KEYS[1]), 0}
+  return {0, redis.call('zcard', KEYS[1]), 0, 0}
 end
 
 local at = 6
@@ -64,7 +66,8 @@ if redis.call('pttl', KEYS[1]) < tonumber(ARGV[2]) then -- a new index says -1
   redis.call('pexpire', KEYS[1], ARGV[2])
 end
 
-local answer = {1, redis.call('zcard', KEYS[1]), 0}
+local looks = redis.call('pttl', KEYS[4]) -- negative where it is not there, and where it has no TTL
+local answer = {1, redis.call('zcard', KEYS[1]), looks > 0 and looks <= 10000 and 1 or 0, 0}
 local size = redis.pcall('hlen', KEYS[3]) -- an error is a table
 local fits = type(size) == 'number' and size <= 100
 local asked = fits and size > 0 and redis.call('hgetall', KEYS[3]) or {}
@@ -77,6 +80,6 @@ for i = 1, #asked, 2 do
   end
 end
 if not fits then
-  answer[3] = 1
+  answer[4] = 1
 end
 return answer

@@ -30,6 +30,7 @@ type Top struct {
 	Skipped    int64        `json:"skipped"` // keys that were not looked at
 	Missing    string       `json:"missing"`
 	Unreadable []Unreadable `json:"unreadable"`
+	Stale      string       `json:"stale,omitempty"` // why clients do not report every second although somebody looks
 
 	ls *Ls
 }
@@ -47,13 +48,19 @@ type Watch struct {
 	Client  redis.UniversalClient
 	Server  string
 	Options []fleet.Option
+	Live    bool // clients are to report every second
 
+	again   time.Time // when they are told so again
+	stale   string
 	reports map[string]*report // by client
 	ended   map[string]float64 // the part of the contention that comes from waits that have ended, by key
 }
 
 // Frame looks at all of it.
 func (w *Watch) Frame(ctx context.Context) (*Top, error) {
+	if w.Live {
+		w.hurry(ctx)
+	}
 	r, err := fleet.List(ctx, w.Client, w.Options...)
 	if err != nil {
 		return nil, err
@@ -66,7 +73,7 @@ func (w *Watch) frame(r *fleet.Report) *Top {
 	ls := newLs(r, w.Server)
 	top := &Top{
 		Schema: TopSchema, Server: w.Server, Time: ls.Time, Clients: int64(len(r.Clients)), Objects: []Contended{},
-		Skipped: ls.Skipped, Missing: ls.Missing, Unreadable: ls.Unreadable, ls: ls,
+		Skipped: ls.Skipped, Missing: ls.Missing, Unreadable: ls.Unreadable, Stale: w.stale, ls: ls,
 	}
 	for _, c := range r.Clients {
 		if c.Silent() {
@@ -95,8 +102,11 @@ func (t *Top) Lines(out *terminal.Output) []string {
 	lines := []string{
 		out.Paint(terminal.Bold, "redlatch top") + fmt.Sprintf("  %s  %s", terminal.Clean(t.Server), time.Time(t.Time).UTC().Format(time.RFC3339)),
 		fmt.Sprintf("contention %.2f  held %d  waiting %d  clients %d, %d silent", t.Contention, t.Held, t.Waiting, t.Clients, t.Silent),
-		"",
 	}
+	if t.Stale != "" {
+		lines = append(lines, terminal.Wrap(out, "", "", terminal.Clean(t.Stale))...)
+	}
+	lines = append(lines, "")
 	table := &terminal.Table{Columns: []terminal.Column{
 		{Heading: "CONTENTION", Right: true}, {Heading: "WAITING"}, {Heading: "NAME", Shrinks: terminal.InTheMiddle}, {Heading: "KIND"},
 		{Heading: "HELD BY", Shrinks: terminal.AtTheEnd}, {Heading: "SINCE"}, {Heading: "LEASE LEFT"},
