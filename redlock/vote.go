@@ -37,6 +37,7 @@ func (c *call) stand(ctx context.Context, over func()) *vote {
 	v := &vote{call: c, known: make(chan struct{})}
 	ctx, v.stop = context.WithCancel(ctx)
 	raise.Go(func() {
+		defer v.stop() // else the caller's context, which may live on, would keep ctx for ever
 		h, err := n.base.Lock(ctx, c.Opts)
 		if v.err = err; err == nil {
 			v.member = n.grant(h)

@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -229,5 +230,36 @@ func TestOnlyACallerThatMeetsOthersAsksTheFirstServerFirst(t *testing.T) {
 			b.unlocks(hold)
 			time.Sleep(time.Second)
 		}
+	})
+}
+
+// A counted is a context that counts what waits for its end.
+type counted struct {
+	context.Context
+	done chan struct{}
+	live atomic.Int64
+}
+
+func (c *counted) Done() <-chan struct{} { return c.done }
+
+// AfterFunc is called by package context for each context that is made of this one.
+func (c *counted) AfterFunc(func()) (stop func() bool) {
+	c.live.Add(1)
+	return func() bool { return c.live.Add(-1) >= 0 }
+}
+
+// A program may wait with one context for as long as it runs.
+func TestAWaitLeavesNothingInTheCallersContext(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		ctx := &counted{Context: context.Background(), done: make(chan struct{})}
+		lock, theirs := b.lock(), b.far([3]time.Duration{})
+		hold := b.lockNow(theirs)
+		w := waits(ctx, lock)
+		time.Sleep(time.Second)
+		b.unlocks(hold)
+		hold = w.got(b)
+		b.unlocks(hold)
+		synctest.Wait()
+		require.Zero(b, ctx.live.Load())
 	})
 }
