@@ -38,7 +38,14 @@ func (r *Report) Table(to io.Writer) error {
 }
 
 func (c Counts) String() string {
-	return fmt.Sprintf("%d errors, %d warnings, %d unknown, %d notes", c.Error, c.Warn, c.Unknown, c.Info)
+	return fmt.Sprintf("%s, %s, %d unknown, %s", counted(c.Error, "error"), counted(c.Warn, "warning"), c.Unknown, counted(c.Info, "note"))
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // wrap puts words into lines of about a hundred columns, as far to the right as what a table says.

@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"os"
 	"time"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 )
 
 // A Result is what --result writes: with it a command's 75 is told from a lock that was taken.
 type Result struct {
-	Schema   string `json:"schema"`
-	Name     string `json:"name"`
-	Outcome  string `json:"outcome"` // exited, signalled, nested, or the name of an exit code: busy, lost, ...
+	Schema string `json:"schema"`
+	views.Name
+	Outcome  string `json:"outcome"` // exited, signalled, or the name of an exit code: busy, lost, ...
 	Code     int    `json:"code"`    // of redlatch
 	ExitCode *int   `json:"exit_code,omitempty"`
 	Signal   int    `json:"signal,omitempty"` // that ended the command

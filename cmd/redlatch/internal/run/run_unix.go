@@ -14,6 +14,7 @@ import (
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/descendants"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/guard"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 )
 
 // Run takes the lock, has the guard run the command, and gives the lock back. The error has the exit code; one without text
@@ -22,7 +23,7 @@ func Run(c Config) error {
 	if err := c.Check(); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	result := Result{Schema: schema, Name: c.Name, began: time.Now()}
+	result := Result{Schema: schema, Name: views.NameOf(c.Name), began: time.Now()}
 	if err := result.prepare(c.Result); err != nil {
 		return exit.With(exit.Usage, err)
 	}
