@@ -129,11 +129,11 @@ const partingsAtOnce = 50
 func (s *Semaphore) swap(ctx context.Context, all []*parting, a *asking) error {
 	c, first := s.counter, all[0].grant
 	var ids []string
-	session, unsure := "", 0
+	session := ""
 	for _, p := range all {
 		ids = append(ids, p.ids...)
 		if p.unsure {
-			session, unsure = c.Session.ID, unsure+len(p.ids)
+			session = c.Session.ID
 		}
 	}
 	fresh := newGrant(a.semaphore, a.set, mint(len(ids)))
@@ -154,11 +154,11 @@ func (s *Semaphore) swap(ctx context.Context, all []*parting, a *asking) error {
 		}
 		p.whole = p.whole || !some && p.grant.before(receipt)
 	}
-	if fresh.ids = kept; !c.Answered(swapped.Answer, int64(unsure), receipt.Sent) {
+	if fresh.ids = kept; !c.Answered(swapped.Answer, receipt.Sent) {
 		return nil
 	}
 	fresh.swapped, fresh.shown, fresh.news, fresh.until = true, false, receipt.Sent, trust(receipt.Sent, fresh.lease)
-	if left, _ := c.MoveKept(int64(len(fresh.ids)), fresh); left > 0 { // the waiters have left, and no program has had these
+	if left := c.MoveKept(int64(len(fresh.ids)), fresh); left > 0 { // the waiters have left, and no program has had these
 		_, err = fresh.giveBack(ctx, fresh.ids, 0)
 	}
 	return err

@@ -85,16 +85,11 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 		return err
 	}
 	left, fate := s.counter.Move(n, nil)
-	kept := fate == counter.Unsure
 	var err error
-	if kept {
-		if kept, err = s.keep(ctx, left); kept {
-			left, fate = s.counter.MoveKept(left, nil)
-		} else {
-			fate = counter.Moved
-		}
+	if left > 0 && fate == counter.Unsure {
+		left, err = s.keep(ctx, left)
 	}
-	if fate != counter.Moved {
+	if left > 0 && err == nil {
 		op := s.counter.Begin(ctx)
 		_, err = counter.GiveBack(ctx, op, script.Release(s.counter.Key, left, op.Wake, op.Call))
 	}
@@ -105,8 +100,8 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	return s.counter.Released(ctx, n, err)
 }
 
-// keep gives back n permits, unless those of this process may have them.
-func (s *Semaphore) keep(ctx context.Context, n int64) (bool, error) {
+// keep gives back n permits, unless those of this process may have them. left are still to be given back.
+func (s *Semaphore) keep(ctx context.Context, n int64) (left int64, err error) {
 	key, op := s.counter.Key, s.counter.Begin(ctx)
 	return s.counter.Keep(ctx, op, n, script.Keep(key, n, s.counter.Session.ID, op.Wake, op.Call),
 		func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {

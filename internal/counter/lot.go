@@ -13,8 +13,9 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
-// A lot is permits that this process has got from Redis, with the moment before Redis was asked. A release that finds a waiter
-// of its process moves permits of the lot to it without a command: to Redis they stay taken. There is a lot for as long as
+// A lot is the permits that this process has got from Redis, as one: it says since when Redis was not asked. A release that
+// finds a waiter of its process moves permits to it without a command while the lot is young: to Redis they stay taken. How many
+// there are does not matter, for a move leaves in Redis what a release and an acquisition would. There is a lot for as long as
 // somebody waits.
 //
 //	          acquired: asked anew, if the lot is old          released, and somebody waits
@@ -29,10 +30,9 @@ import (
 type lot struct {
 	line *cohort.Cohort
 
-	mu      sync.Mutex
-	permits int64 // that have been acquired, and not given back since; those of an older lot are not counted
-	streak  cohort.Streak
-	closed  time.Time // until then all permits go back, for those who take longer to ask
+	mu     sync.Mutex
+	streak cohort.Streak // the lot is young while its news is fresh; zero: there are no permits
+	closed time.Time     // until then all permits go back, for those who take longer to ask
 }
 
 // forOutsiders is for how long nothing is moved once somebody was seen to listen who is not of this library.
@@ -53,46 +53,49 @@ func (c *Counter) lot() *lot {
 // youngLocked tells whether permits of the lot may move without a command.
 func (l *lot) youngLocked() bool {
 	now := clock.Now()
-	return l.permits > 0 && l.streak.Fresh(now) && !now.Before(l.closed)
+	return l.streak.Fresh(now) && !now.Before(l.closed)
 }
 
-// took adds permits that Redis was asked for at sent.
-func (c *Counter) took(n int64, sent time.Time) {
+// took notes that Redis was asked at sent for permits that this process has got.
+func (c *Counter) took(sent time.Time) {
 	l := c.lot()
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.youngLocked() {
-		l.permits += n
-		return
+	if !l.youngLocked() {
+		l.streak = c.streak(sent, false)
 	}
-	l.permits, l.streak = n, c.streak(sent, false)
 }
 
-// streak is that of permits that Redis was asked for at sent: while its news is fresh the lot is young.
+// streak is that of permits that Redis was asked for at sent.
 func (c *Counter) streak(sent time.Time, alone bool) cohort.Streak {
 	return cohort.Streak{News: sent, Alone: alone, Trip: c.Session.Dispatch.Trip(c.Key)}
 }
 
-// Keep asks whether n permits may move. cmd gives them back if not, and settle does that when the outcome of cmd is unknown.
+// Keep asks whether n permits may move within the process, and moves them. cmd gives them back if not, and settle does that when
+// the outcome of cmd is unknown. left are permits that are still the caller's: Redis lets the process have them, but no waiter
+// is there any more, or there is an error.
 func (c *Counter) Keep(ctx context.Context, op Operation, n int64, cmd scripts.Command[int64],
-	settle func(wake scripts.Wake, call lane.Call) scripts.Command[int64]) (bool, error) {
+	settle func(wake scripts.Wake, call lane.Call) scripts.Command[int64]) (left int64, err error) {
 	sent := time.Now()
 	op.settle = func(ctx context.Context) error {
 		_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, settle(op.Wake, next(op.Call)), delivery.Limit{Outage: settleAttempt})
 		return err
 	}
 	reply, err := GiveBack(ctx, op, cmd)
-	if err != nil {
-		return false, err
+	switch {
+	case err != nil:
+		return n, err
+	case !c.Answered(reply, sent):
+		return 0, nil
 	}
-	return c.Answered(reply, n, sent), nil
+	return c.MoveKept(n, nil), nil
 }
 
-// Answered takes note of what Redis answers that was asked at sent whether n permits may move, and tells whether they may.
-func (c *Counter) Answered(reply, n int64, sent time.Time) (kept bool) {
+// Answered takes note of what Redis answers that was asked at sent whether permits may move, and tells whether they may.
+func (c *Counter) Answered(reply int64, sent time.Time) (kept bool) {
 	kept = reply == row.Kept || reply == row.Renamed
 	l := c.lot()
 	if l == nil {
@@ -103,11 +106,11 @@ func (c *Counter) Answered(reply, n int64, sent time.Time) (kept bool) {
 	switch reply {
 	case row.Renamed:
 	case row.Kept: // and all others that this process has may move as well
-		l.permits, l.streak = l.permits+n, c.streak(sent, true)
+		l.streak = c.streak(sent, true)
 	case row.Outsiders:
-		l.permits, l.closed = 0, time.Now().Add(forOutsiders)
+		l.streak, l.closed = cohort.Streak{}, time.Now().Add(forOutsiders)
 	default:
-		l.permits = 0
+		l.streak = cohort.Streak{}
 	}
 	return kept
 }

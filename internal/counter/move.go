@@ -7,12 +7,11 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 )
 
-// A Fate is what is to become of permits that are given back.
+// A Fate is what is to become of permits that are given back and did not move.
 type Fate int
 
 const (
 	Back   Fate = iota // they go back
-	Moved              // they are another waiter's
 	Unfit              // they may move within the process, if Redis gives them other names
 	Unsure             // Redis has to be asked whether they may move
 )
@@ -35,22 +34,27 @@ type moved struct{ gift any }
 // Move moves n permits that are given back to those of this process who wait, in their order, and answers how many are left
 // and what is to become of those. goods is nil for permits without names.
 func (c *Counter) Move(n int64, goods Goods) (left int64, fate Fate) {
-	return c.move(n, goods, cohort.Claim{}, false)
+	l := c.lot()
+	if l == nil || c.defaults.Scripted {
+		return n, Back
+	}
+	return l.move(n, goods, cohort.Claim{}, false)
 }
 
 // MoveKept is Move for permits that Redis was asked about and that are Kept. It waits until the attempt of the first waiter
 // ends, for as long as the news is fresh: if the permits went back, the waiter would be told of them and ask again, and each
 // release would find it asking.
-func (c *Counter) MoveKept(n int64, goods Goods) (left int64, fate Fate) {
+func (c *Counter) MoveKept(n int64, goods Goods) (left int64) {
 	l := c.lot()
 	if l == nil {
-		return n, Back
+		return n
 	}
 	l.mu.Lock()
 	patience := l.freshForLocked(goods)
 	l.mu.Unlock()
 	claim, claimed := l.line.ClaimSoon(patience)
-	return c.move(n, goods, claim, claimed)
+	left, _ = l.move(n, goods, claim, claimed)
+	return left
 }
 
 // freshForLocked is for how much longer the news of the goods is fresh, or that of the lot where there are none.
@@ -63,34 +67,27 @@ func (l *lot) freshForLocked(goods Goods) time.Duration {
 }
 
 // move begins with the claim, if there is one: then the permits are kept, however old the lot is.
-func (c *Counter) move(n int64, goods Goods, claim cohort.Claim, claimed bool) (left int64, fate Fate) {
+func (l *lot) move(n int64, goods Goods, claim cohort.Claim, claimed bool) (left int64, fate Fate) {
 	defer func() {
 		if claimed {
 			claim.End() // the message of the release wakes the waiter
 		}
 	}()
-	l := c.lot()
-	if l == nil || c.defaults.Scripted {
-		return n, Back
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	young := claimed || l.youngLocked()
 	for n > 0 {
 		next, _ := l.line.Next().(*waiter)
 		if next == nil || next.set.Scripted || next.n > n || clock.Now().Before(l.closed) {
-			l.permits = max(0, l.permits-n)
 			return n, Back
 		}
-		fits := young && l.permits >= next.n
-		if fits && goods != nil && (l.freshForLocked(goods) < 0 || !goods.Suits(next.seeker)) {
+		if young && goods != nil && (l.freshForLocked(goods) < 0 || !goods.Suits(next.seeker)) {
 			return n, Unfit
 		}
-		if fits && !claimed {
+		if young && !claimed {
 			claim, claimed = l.line.Claim()
 		}
-		if !fits || !claimed { // its attempt is under way, perhaps: if the permits went back, it would be told of them and ask again
-			l.permits = max(0, l.permits-n)
+		if !claimed { // the lot is old; or the waiter's attempt is under way: if the permits went back, it would be told of them and ask again
 			return n, Unsure
 		}
 		claimed = false
@@ -115,7 +112,7 @@ func (c *Counter) move(n int64, goods Goods, claim cohort.Claim, claimed bool) (
 			l.line.Wake() // in the row the process stands with what the one before it wants
 		}
 	}
-	return 0, Moved
+	return 0, Back
 }
 
 // First is the waiter that permits would move to, nil if there is none.

@@ -141,11 +141,7 @@ func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
 		return v, err
 	}
 	w.counter.lately.Store(int32(got.Served))
-	taken := w.n
-	for i := range got.Served - 1 {
-		taken += batch.Who(i).(*waiter).n
-	}
-	w.counter.took(taken, receipt.Sent)
+	w.counter.took(receipt.Sent)
 	v.Done, v.More = true, w.serve(batch, try, got.Served, receipt)
 	if !v.More {
 		v.Found = tooFew
