@@ -18,7 +18,8 @@ somebody waits come first, the longest wait at the top.
   redlatch ls -o json              as the document redlatch.ls/1
 
 It goes through all keys of the server only if there are 100 000 at most, or with --scan, which takes a twentieth of the
-server's time. A line below the table tells what was not looked at. Names that a terminal would obey are in quotes.`
+server's time. A line below the table tells what was not looked at. With --watch
+the clients report every second, as with top. Names that a terminal would obey are in quotes.`
 
 type lsCommand struct {
 	Scan     bool              `help:"Go through all keys, however many there are."`
@@ -44,8 +45,9 @@ func (l *lsCommand) Run(c call) error {
 		every = 0
 	}
 	return c.viewing(every, func(client redis.UniversalClient) view {
+		hurry := hurried(client, l.Registry, every)
 		return func(ctx context.Context) (frame, error) {
-			return views.List(ctx, client, c.Connect.Where(), options...)
+			return views.List(ctx, client, c.Connect.Where(), hurry, options...)
 		}
 	})
 }

@@ -42,7 +42,8 @@ func (t *topCommand) Run(c call) error {
 	}
 	return c.viewing(every, func(client redis.UniversalClient) view {
 		watch := &views.Watch{
-			Client: client, Server: c.Connect.Where(), Options: []fleet.Option{fleet.WithRegistry(t.Registry)}, Live: 0 < every && every < unwatched,
+			Client: client, Server: c.Connect.Where(), Options: []fleet.Option{fleet.WithRegistry(t.Registry)},
+			Hurry: hurried(client, t.Registry, every),
 		}
 		return func(ctx context.Context) (frame, error) { return watch.Frame(ctx) }
 	})
@@ -50,6 +51,15 @@ func (t *topCommand) Run(c call) error {
 
 // unwatched is how often clients report at most while nobody looks. Frames that are further apart need no more.
 const unwatched = 5 * time.Second
+
+// hurried has the clients report every second for frames that follow one another in less than unwatched; for others, and for a single
+// one, it is nil.
+func hurried(client redis.UniversalClient, registry string, every time.Duration) *views.Hurry {
+	if every == 0 || every >= unwatched {
+		return nil
+	}
+	return &views.Hurry{Client: client, Registry: registry}
+}
 
 // shortest is how often a server is asked at most.
 const shortest = 100 * time.Millisecond

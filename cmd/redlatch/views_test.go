@@ -73,7 +73,7 @@ func TestACommandSeesAllMastersOfACluster(t *testing.T) {
 func TestTheResultOfADemoIsAsDocumented(t *testing.T) {
 	srv := redistest.Mini(t)
 	owner := scene(t, srv.Client(t))
-	ls, err := views.List(t.Context(), srv.Client(t), srv.Addr)
+	ls, err := views.List(t.Context(), srv.Client(t), srv.Addr, nil)
 	require.NoError(t, err)
 	i := slices.IndexFunc(ls.Objects, func(o views.Object) bool { return o.Name == "invoices" })
 	text, err := views.JSON(&demo.Result{

@@ -39,7 +39,8 @@ func TestNoTextOfOthersReachesTheTerminalAsItIs(t *testing.T) {
 		ls := newLs(report, evil)
 		inspect := &Inspect{Object: ls.Objects[0], Unreadable: ls.Unreadable, Clients: ls.Clients, Together: []Together{{evil, evil, evil, ""}}}
 		inspect.Next = inspect.next()
-		top := (&Watch{Server: evil, stale: evil}).frame(report)
+		top := (&Watch{Server: evil}).frame(report)
+		ls.Stale, top.Stale = evil, evil
 		for _, width := range []int{0, 80, 20} {
 			for _, v := range []interface {
 				Lines(*terminal.Output) []string

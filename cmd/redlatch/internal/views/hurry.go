@@ -3,6 +3,7 @@ package views
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,21 +17,34 @@ const (
 	hurryAtLast = time.Minute // after a refusal, which as a rule stays
 )
 
-// hurry has the clients report every second, if that was not said a short time ago. A server that refuses it costs the view nothing but
-// figures that are older, and a line that says so.
-func (w *Watch) hurry(ctx context.Context) {
-	now := time.Now()
-	if now.Before(w.again) {
-		return
+// A Hurry has the clients report every second, for a view that goes on. A nil Hurry does not.
+type Hurry struct {
+	Client   redis.UniversalClient
+	Registry string // the prefix of its keys
+
+	again time.Time // when the clients are told so again
+	stale string    // why they do not do it
+}
+
+// call has the clients report every second, if that was not said a short time ago. A server that refuses it costs the view nothing but
+// figures that are older, and a line that says so, which call returns.
+func (h *Hurry) call(ctx context.Context) (stale string) {
+	if h == nil {
+		return ""
 	}
-	err := fleet.Watch(ctx, w.Client, w.Options...)
+	now := time.Now()
+	if now.Before(h.again) {
+		return h.stale
+	}
+	err := fleet.Watch(ctx, h.Client, fleet.WithRegistry(h.Registry))
 	switch {
 	case err == nil:
-		w.again, w.stale = now.Add(hurryEvery), ""
+		h.again, h.stale = now.Add(hurryEvery), ""
 	case ctx.Err() != nil || errors.Is(err, redlatch.ErrUnavailable): // what the frame says, too
 	case redis.IsPermissionError(err):
-		w.again, w.stale = now.Add(hurryAtLast), "figures may be 5 s old or more: the user may not write to redlatch_client_watched:*"
+		h.again, h.stale = now.Add(hurryAtLast), fmt.Sprintf("figures may be 5 s old or more: the user may not write to %sredlatch_client_watched:*", h.Registry)
 	default:
-		w.again, w.stale = now.Add(hurryAtLast), "figures may be 5 s old or more: "+err.Error()
+		h.again, h.stale = now.Add(hurryAtLast), "figures may be 5 s old or more: "+err.Error()
 	}
+	return h.stale
 }

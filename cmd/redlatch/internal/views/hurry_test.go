@@ -24,15 +24,18 @@ func TestALiveViewHasClientsReportAndAViewerWithoutTheRightSaysThatFiguresAreOld
 	}
 	require.NotContains(t, frame(&Watch{Client: viewer}), "figures", "one frame waits for no report")
 	require.Empty(t, srv.Keys(t))
-	w := &Watch{Client: viewer, Live: true}
-	const says = "figures may be 5 s old or more: the user may not write to redlatch_client_watched:*"
+	w := &Watch{Client: viewer, Hurry: &Hurry{Client: viewer, Registry: "app:"}}
+	const says = "figures may be 5 s old or more: the user may not write to app:redlatch_client_watched:*"
 	require.Contains(t, frame(w), says)
+	ls, err := List(t.Context(), viewer, "", w.Hurry)
+	require.NoError(t, err)
+	require.Contains(t, strings.Join(ls.Lines(&terminal.Output{}), "\n"), says)
 	require.NoError(t, admin.ACLLogReset(t.Context()).Err())
 	require.Contains(t, frame(w), says)
 	refused, err := admin.ACLLog(t.Context(), 10).Result()
 	require.NoError(t, err)
 	require.Empty(t, refused, "it is not tried with each frame")
 
-	require.NotContains(t, frame(&Watch{Client: admin, Live: true}), "figures")
+	require.NotContains(t, frame(&Watch{Client: admin, Hurry: &Hurry{Client: admin}}), "figures")
 	require.Len(t, srv.Keys(t), 64)
 }

@@ -26,15 +26,19 @@ type Ls struct {
 	Skipped    int64        `json:"skipped"` // how many of them were not looked at
 	Missing    string       `json:"missing"` // what may be missing for that, in words
 	Unreadable []Unreadable `json:"unreadable"`
+	Stale      string       `json:"stale,omitempty"` // why clients do not report every second although somebody looks again and again
 }
 
 // List looks at all of it.
-func List(ctx context.Context, client redis.UniversalClient, server string, opts ...fleet.Option) (*Ls, error) {
+func List(ctx context.Context, client redis.UniversalClient, server string, hurry *Hurry, opts ...fleet.Option) (*Ls, error) {
+	stale := hurry.call(ctx)
 	report, err := fleet.List(ctx, client, opts...)
 	if err != nil {
 		return nil, err
 	}
-	return newLs(report, server), nil
+	ls := newLs(report, server)
+	ls.Stale = stale
+	return ls, nil
 }
 
 func newLs(r *fleet.Report, server string) *Ls {
@@ -66,8 +70,11 @@ func (v *Ls) Lines(out *terminal.Output) []string {
 	return append(lines, v.footer(out)...)
 }
 
-// footer is what was not seen, in a line each.
+// footer is what was not seen, or is older than it could be, in a line each.
 func (v *Ls) footer(out *terminal.Output) (lines []string) {
+	if v.Stale != "" {
+		lines = append(lines, terminal.Wrap(out, "", "", terminal.Clean(v.Stale))...)
+	}
 	if v.Missing != "" {
 		lines = append(lines, terminal.Wrap(out, "", "", v.Missing+". --scan looks at all.")...)
 	}

@@ -48,24 +48,22 @@ type Watch struct {
 	Client  redis.UniversalClient
 	Server  string
 	Options []fleet.Option
-	Live    bool // clients are to report every second
+	Hurry   *Hurry
 
-	again   time.Time // when they are told so again
-	stale   string
 	reports map[string]*report // by client
 	ended   map[string]float64 // the part of the contention that comes from waits that have ended, by key
 }
 
 // Frame looks at all of it.
 func (w *Watch) Frame(ctx context.Context) (*Top, error) {
-	if w.Live {
-		w.hurry(ctx)
-	}
+	stale := w.Hurry.call(ctx)
 	r, err := fleet.List(ctx, w.Client, w.Options...)
 	if err != nil {
 		return nil, err
 	}
-	return w.frame(r), nil
+	top := w.frame(r)
+	top.Stale = stale
+	return top, nil
 }
 
 func (w *Watch) frame(r *fleet.Report) *Top {
@@ -73,7 +71,7 @@ func (w *Watch) frame(r *fleet.Report) *Top {
 	ls := newLs(r, w.Server)
 	top := &Top{
 		Schema: TopSchema, Server: w.Server, Time: ls.Time, Clients: int64(len(r.Clients)), Objects: []Contended{},
-		Skipped: ls.Skipped, Missing: ls.Missing, Unreadable: ls.Unreadable, Stale: w.stale, ls: ls,
+		Skipped: ls.Skipped, Missing: ls.Missing, Unreadable: ls.Unreadable, ls: ls,
 	}
 	for _, c := range r.Clients {
 		if c.Silent() {
