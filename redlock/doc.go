@@ -24,8 +24,11 @@
 // milliseconds, and then gives the grant back. A newcomer that the first server refuses leaves what the others granted to the
 // process whose turn it is. It waits for the first server's answer no longer than the others took. Now and then, six times in
 // the time of [redlatch.WithPoll] at least, a waiter asks the others without the first server: what that one knows may be left
-// of a process that has died. A first server that is down costs speed and the order only. All processes should name the
-// servers in the same order.
+// of a process that has died. All processes should name the servers in the same order.
+//
+// While the first server is down, the second decides, or the third of five. A process finds that out by waiting for it once, for
+// the time of [redlatch.WithNodeTimeout], and that it is back by its next answer. So a server that is down, whichever it is, holds up
+// the first calls that want the lock, and none after that.
 //
 // Goroutines of one process hand the lock on to one another without a command. They do not if a server that granted the lock
 // has lost it, if a command to one of the servers is still under way, or if one of the two calls has a lease of its own.

@@ -43,8 +43,8 @@ type node struct {
 
 var _ redlatch.Lock = (*Lock)(nil)
 
-// The kinds of the nodes. Only the first one has a process queue.
-var firstKind, otherKind = baselock.Plain().HandingOver(), baselock.Plain()
+// The kinds of the nodes: of those that can be the chair, which have a process queue, and of the others.
+var chairKind, otherKind = baselock.Plain().HandingOver(), baselock.Plain()
 
 const noun = "redlock"
 
@@ -65,8 +65,8 @@ func New(clients []redlatch.Client, name string, opts ...redlatch.Option) *Lock 
 	kind := noun // waiters of locks that share only some of their servers cannot stand in for one another
 	for i, client := range clients {
 		of := &otherKind
-		if i == 0 {
-			of = &firstKind
+		if i <= len(clients)-l.need { // while a majority is up, one of these is
+			of = &chairKind
 		}
 		base := baselock.New(client, name, of, []redlatch.Option{forMember(opts)})
 		l.nodes = append(l.nodes, node{label(i, client), base})
@@ -79,6 +79,16 @@ func New(clients []redlatch.Client, name string, opts ...redlatch.Option) *Lock 
 			l.nodes[i].label, l.nodes[j].label)
 	}
 	return l
+}
+
+// chair is the place of the node that decides whose turn it is: the first that is not known to be down.
+func (l *Lock) chair() int {
+	for i, n := range l.nodes[:len(l.nodes)-l.need+1] {
+		if !n.base.Session.Down.Load() {
+			return i
+		}
+	}
+	return 0
 }
 
 // forMember are options as a member gets them: without what the redlock sees to itself.

@@ -23,7 +23,7 @@ type result struct {
 	err     error
 	broken  bool // too few servers answered, so it is not known whether the lock is held
 	instant bool // asking again cannot help
-	yielded bool // enough servers had granted it, and it was left to the process that has the first server's vote
+	yielded bool // only the chair has refused it, and it was left to the process that has the chair's vote
 }
 
 // known is what a round found out before ctx may have cut it off; nil: nothing.
@@ -48,7 +48,8 @@ type round struct {
 	*call
 	carried []*quorum.Hold
 	start   time.Time
-	vote    *vote // nil: the first node is asked as the others are
+	vote    *vote // nil: the chair is asked as the others are
+	chair   int
 
 	// The context of the caller ends the round, but not the attempts that go on after it: servers that have not answered by then
 	// are to join the hold.
@@ -67,62 +68,71 @@ type round struct {
 }
 
 // round makes a round. If an attempt has panicked by the time it is decided, round gives back what was granted and panics with
-// the same value. before holds if the round gets the lock. With a vote the first node is not asked: the vote is its answer, if
-// that is known.
+// the same value. before holds if the round gets the lock. With a vote the chair is not asked: the vote is its answer, if that is
+// known.
 func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.Before, v *vote) result {
 	n := len(c.lock.nodes)
-	r := &round{call: c, carried: carried, start: time.Now(), vote: v, answers: make(chan answer, n), asked: make([]bool, n),
-		heard: make([]bool, n), errs: make([]*NodeError, n)}
+	r := &round{call: c, carried: carried, start: time.Now(), vote: v, chair: c.lock.chair(), answers: make(chan answer, n),
+		asked: make([]bool, n), heard: make([]bool, n), errs: make([]*NodeError, n)}
 	r.asking, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.follows = context.AfterFunc(ctx, r.stop)
-	r.asked[0] = v != nil
-	if v != nil && v.isKnown() {
-		v.used = true
-		r.pending++
-		r.answers <- v.answer()
+	if v != nil {
+		r.chair = v.chair
+		r.asked[v.chair] = true
+		if v.isKnown() {
+			v.used = true
+			r.pending++
+			r.answers <- v.answer()
+		}
 	}
 	for i := range n {
 		r.ask(i)
 	}
 	r.decide()
-	if v != nil && v.used && v.err == nil {
-		r.insist()
-	}
-	r.hearFirst()
+	r.insist()
+	r.hearChair()
 	switch {
-	case len(r.granted) < c.lock.need, r.raised != nil:
+	case len(r.granted) < c.lock.need, r.raised != nil, r.yields():
 		return r.lost(ctx, nil)
-	case r.yields():
-		came := r.lost(ctx, nil)
-		came.yielded = true
-		return came
 	case !c.valid(r.granted):
 		return r.lost(ctx, delivery.Unavailable(errors.New("the answers took longer than the lease lasts; ask for a longer lease")))
 	}
 	return result{hold: r.won(before)}
 }
 
-// decide hears answers until enough have granted; or too few can, and it is known whether that is because others have the lock
+// decide hears answers until enough have granted; or too few will, and it is known whether that is because others have the lock
 // or because too many servers are out of reach.
 func (r *round) decide() {
-	for r.raised == nil && r.pending > 0 && len(r.granted) < r.lock.need {
-		t := r.tally()
-		answered, broken := len(r.granted)+t.refused >= r.lock.need, len(r.lock.nodes)-t.silent < r.lock.need
-		if len(r.granted)+r.pending < r.lock.need && (answered || broken) {
-			return
-		}
+	for r.raised == nil && r.pending > 0 && len(r.granted) < r.lock.need && !r.vain() {
 		r.hear()
 	}
 }
 
-// hearFirst has a newcomer that was granted enough hear the first server too. It waits for no longer than the others took.
-func (r *round) hearFirst() {
-	if r.vote != nil || r.try || r.again || r.raised != nil || len(r.granted) < r.lock.need {
+// vain tells whether it is of no use to hear more. What was granted is kept from others meanwhile. So as soon as one server has
+// refused, those that are known to be down are not waited for; nor is anything by a newcomer that the chair has refused.
+func (r *round) vain() bool {
+	t := r.tally()
+	answered, broken := len(r.granted)+t.refused >= r.lock.need, len(r.lock.nodes)-t.silent < r.lock.need
+	coming := r.pending
+	for i, n := range r.lock.nodes {
+		if t.refused > 0 && r.asked[i] && !r.heard[i] && !(i == r.chair && r.waits()) && n.base.Session.Down.Load() {
+			coming--
+		}
+	}
+	return (answered || broken) && (len(r.granted)+coming < r.lock.need || r.yields())
+}
+
+// newcomer tells whether the call asks before it waits. A try takes what it can get, and is none.
+func (r *round) newcomer() bool { return r.vote == nil && !r.try && !r.again }
+
+// hearChair has a newcomer that was granted enough hear the chair too. It waits for no longer than the others took.
+func (r *round) hearChair() {
+	if !r.newcomer() || r.raised != nil || len(r.granted) < r.lock.need {
 		return
 	}
 	timer := time.NewTimer(time.Since(r.start))
 	defer timer.Stop()
-	for !r.heard[0] && r.raised == nil {
+	for !r.heard[r.chair] && r.raised == nil {
 		select {
 		case a := <-r.answers:
 			r.take(a)
@@ -132,21 +142,23 @@ func (r *round) hearFirst() {
 	}
 }
 
-// yields tells whether a newcomer leaves the lock to the process that has the first server's vote, and needs what the newcomer was
-// granted. A try takes what it can get.
+// yields tells whether a newcomer leaves the lock to the process that has the chair's vote, and needs what the newcomer was granted.
 func (r *round) yields() bool {
-	return r.vote == nil && !r.try && !r.again && r.errs[0] != nil && r.errs[0].Refused
+	return r.newcomer() && r.errs[r.chair] != nil && r.errs[r.chair].Refused
 }
 
-// The pauses of a waiter that has the vote, and that other servers have refused. A newcomer that they have granted gives that back
-// within a round trip.
+// The pauses of a call that has the chair's grant, and that other servers have refused. A newcomer that they have granted gives that
+// back within a round trip.
 const (
 	firstInsisting = 250 * time.Microsecond
 	mostInsisting  = 16 * time.Millisecond
 )
 
-// insist asks the nodes again that have refused, while with them enough can grant.
+// insist has a call to which the chair has granted ask those again that have refused, while with them enough can grant.
 func (r *round) insist() {
+	if r.try || r.again || !r.heard[r.chair] || r.errs[r.chair] != nil {
+		return
+	}
 	for pause := firstInsisting; pause <= mostInsisting; pause *= 2 {
 		var refused []int
 		for i, err := range r.errs {
@@ -246,7 +258,7 @@ func (r *round) lost(ctx context.Context, late error) result {
 	if late != nil {
 		failures = append(failures, late)
 	}
-	came := result{broken: len(l.nodes)-t.silent < l.need, instant: len(l.nodes)-t.hopeless < l.need}
+	came := result{broken: len(l.nodes)-t.silent < l.need, instant: len(l.nodes)-t.hopeless < l.need, yielded: r.yields() && t.refused == 1}
 	outer := quorum.Lost(r.carried)
 	switch {
 	case r.wrong != nil:
@@ -271,9 +283,9 @@ type tally struct {
 func (r *round) tally() (t tally) {
 	for i, err := range r.errs {
 		switch {
-		case i == 0 && r.waits() && r.vote.stands(), err != nil && err.Refused:
+		case i == r.chair && r.waits() && r.vote.stands(), err != nil && err.Refused:
 			t.refused++
-		case i == 0 && r.waits():
+		case i == r.chair && r.waits():
 			t.silent++
 		case err != nil:
 			t.silent++
@@ -296,7 +308,7 @@ func (r *round) failures() (failures []error) {
 		case err != nil:
 			failures = append(failures, err)
 		case r.heard[i]:
-		case i > 0 || !r.waits():
+		case i != r.chair || !r.waits():
 			unheard = append(unheard, &NodeError{Node: n.label, Err: errors.New("not waited for: the others had decided it")})
 		case r.vote.stands():
 			failures = append(failures, &NodeError{Node: n.label, Refused: true, Err: errors.New("it has the call wait in its queue")})
@@ -339,6 +351,7 @@ func (c *call) attempt(ctx context.Context, n node) answer {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	h, err := n.base.TryLock(within, c.Opts)
+	n.tells(ctx, err)
 	if err == nil {
 		return answer{member: n.grant(h)}
 	}

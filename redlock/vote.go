@@ -2,27 +2,33 @@ package redlock
 
 import (
 	"context"
+	"errors"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 )
 
-// The first server says whose turn it is. The head of a local queue waits for the lock of that server as a waiter of package rlock
-// does: in the process queue. So a release wakes one process, and hands it the first server's vote. The head then asks the others.
+// One server, the chair, says whose turn it is. The head of a local queue waits for the lock of that server as a waiter of package
+// rlock does: in the process queue. So a release wakes one process, and hands it the chair's vote. The head then asks the others.
 //
-//	        stands in the first server's queue            others grant
-//	HEAD ──────────────────────────────────────► vote ──────────────────► held
-//	  │                                           │
-//	  │ now and then, without the vote            └── others refuse, also when asked again ──► vote given back, a pause
+//	        stands in the chair's queue            others grant
+//	HEAD ───────────────────────────────► vote ──────────────────► held
+//	  │                                    │
+//	  │ now and then, without the vote     └── others refuse, also when asked again ──► vote given back, a pause
 //	  └── asks the others, a majority of which is enough ──► held
+//
+// The chair is the first server that is not known to be down. A process knows that from the last answer that it had, or missed. Two
+// processes may know different things. Then each of two chairs has a queue, and it is a matter of luck which of two votes wins.
 
-// A vote is the grant of the first server, for which a call waits there.
+// A vote is the grant of the chair, for which a call waits there.
 type vote struct {
-	call *call
-	stop context.CancelFunc
-	used bool // a round has taken it over, and gives it to a hold or back
+	call  *call
+	chair int
+	stop  context.CancelFunc
+	used  bool // a round has taken it over, and gives it to a hold or back
 
 	known  chan struct{} // closed when the wait for the vote is over; what follows may be read then
 	member quorum.Member
@@ -33,12 +39,13 @@ type vote struct {
 
 // stand has the call wait for the vote. over is called when the wait is over.
 func (c *call) stand(ctx context.Context, over func()) *vote {
-	n := c.lock.nodes[0]
-	v := &vote{call: c, known: make(chan struct{})}
+	v := &vote{call: c, chair: c.lock.chair(), known: make(chan struct{})}
+	n := v.node()
 	ctx, v.stop = context.WithCancel(ctx)
 	raise.Go(func() {
 		defer v.stop() // else the caller's context, which may live on, would keep ctx for ever
 		h, err := n.base.Lock(ctx, c.Opts)
+		n.tells(ctx, err)
 		if v.err = err; err == nil {
 			v.member = n.grant(h)
 			v.passed = v.member.Hold.(interface{ Passed() bool }).Passed()
@@ -53,6 +60,8 @@ func (c *call) stand(ctx context.Context, over func()) *vote {
 	return v
 }
 
+func (v *vote) node() node { return v.call.lock.nodes[v.chair] }
+
 // isKnown tells whether the wait for the vote is over.
 func (v *vote) isKnown() bool {
 	select {
@@ -63,18 +72,18 @@ func (v *vote) isKnown() bool {
 	}
 }
 
-// stands tells whether the call has to wait because the lock of the first server is taken.
-func (v *vote) stands() bool { return v.call.lock.nodes[0].base.KnownTaken() }
+// stands tells whether the call has to wait because the lock of the chair is taken.
+func (v *vote) stands() bool { return v.node().base.KnownTaken() }
 
 // wasPassed tells whether the vote is known, and another process handed it on.
 func (v *vote) wasPassed() bool { return v.isKnown() && v.passed }
 
-// answer is the vote as the answer of the first server, once it is known.
+// answer is the vote as the answer of the chair, once it is known.
 func (v *vote) answer() answer {
 	if v.err == nil {
-		return answer{member: v.member}
+		return answer{place: v.chair, member: v.member}
 	}
-	return answer{err: v.call.lock.nodes[0].nodeError(v.err, false, 0), raised: v.raised}
+	return answer{place: v.chair, err: v.node().nodeError(v.err, false, 0), raised: v.raised}
 }
 
 // abandon ends the wait, unless a round has the vote. A vote that comes all the same is given back.
@@ -90,6 +99,13 @@ func (v *vote) abandon() {
 			_ = v.member.Unlock(raise.Background(context.Background(), v.call.log()))
 		}
 	}()
+}
+
+// tells notes what an attempt with ctx has found out of the node.
+func (n node) tells(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		n.base.Session.Down.Store(err != nil && !errors.Is(err, errs.NotAcquired) && !errors.Is(err, errs.Invalid))
+	}
 }
 
 // grant is a hold of the node's lock as a member.

@@ -15,7 +15,7 @@ import (
 	"github.com/redlatch/redlatch/internal/session"
 )
 
-// The pauses between two rounds of a waiter that the first server has not told to wait. Their jitter of a half parts two waiters
+// The pauses between two rounds of a waiter that the chair has not told to wait. Their jitter of a half parts two waiters
 // that have split the votes.
 const (
 	firstPause = 20 * time.Millisecond
@@ -28,8 +28,8 @@ func pauses() func() time.Duration {
 	return func() time.Duration { return min(policy.NextBackOff(), mostPause) }
 }
 
-// withoutVote is how often, at least, a waiter that stands in the first server's queue asks the others in the time of WithPoll. What the
-// first server knows may be left of a process that has died.
+// withoutVote is how often, at least, a waiter that stands in the chair's queue asks the others in the time of WithPoll. What the chair
+// knows may be left of a process that has died.
 const withoutVote = 6
 
 // nextWithout is when a waiter that stands in that queue makes its next round.
@@ -47,8 +47,8 @@ type waiter struct {
 
 	vote    *vote     // nil: it waits for none
 	stood   time.Time // since when it waits for the vote
-	due     time.Time // when it makes the next round while the first server has not answered
-	without time.Time // when it makes the next round while it stands in the first server's queue, without the vote
+	due     time.Time // when it makes the next round while the chair has not answered
+	without time.Time // when it makes the next round while it stands in the chair's queue, without the vote
 	pause   func() time.Duration
 	left    time.Time // until when the lock is left to other processes
 	yielded bool      // they have had that time
@@ -137,8 +137,18 @@ func (w *waiter) attempt(ctx context.Context) (cohort.Verdict, error) {
 	return cohort.Verdict{Sleep: max(time.Until(w.due), time.Millisecond), Found: r.err}, nil
 }
 
-// early is for how long the next round is not due yet. It has the call wait for the vote.
+// early is for how long the next round is not due yet. It has the call wait for the vote, of another chair when the one that it stands
+// at is down.
 func (w *waiter) early(ctx context.Context) time.Duration {
+	if w.vote != nil && !w.vote.isKnown() {
+		if !w.vote.stands() && time.Since(w.stood) >= w.nodeTimeout() {
+			w.vote.node().base.Session.Down.Store(true)
+		}
+		if w.vote.chair != w.lock.chair() {
+			w.vote.abandon()
+			w.vote = nil
+		}
+	}
 	if w.vote == nil {
 		if early := time.Until(w.due); early > 0 || w.again {
 			return early

@@ -43,6 +43,7 @@ type Session struct {
 	Dispatch *dispatch.Dispatcher
 	Watchdog *watchdog.Watchdog
 	Cohorts  cohort.Registry
+	Down     atomic.Bool // the last attempt of a redlock to take a lock there failed
 
 	cluster  atomic.Bool      // several masters: names are checked, channels may be sharded
 	topology dispatch.Cluster // nil unless the client shows what only a cluster client has
