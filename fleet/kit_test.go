@@ -89,12 +89,17 @@ func holders(o *fleet.Object) (all []string) {
 	return all
 }
 
-// populate makes n keys of another program.
+// populate makes n keys of another program. Then it looks at each of them: the server's table of keys grows by a step with each look, and
+// has grown before anything is measured.
 func populate(t testing.TB, client *redis.Client, n int) {
 	t.Helper()
-	const step = 100_000
-	for from := 0; from < n; from += step {
-		require.NoError(t, client.Eval(t.Context(), "for i = ARGV[1], ARGV[2] do redis.call('set', string.format('foreign:%d', i), 'x') end return 1", nil,
-			from+1, min(from+step, n)).Err())
+	const step = 20_000 // a script of more keeps a busy server for longer than the client waits
+	for _, script := range []string{
+		"for i = ARGV[1], ARGV[2] do redis.call('set', string.format('foreign:%d', i), 'x') end return 1",
+		"for i = ARGV[1], ARGV[2] do redis.call('exists', string.format('foreign:%d', i)) end return 1",
+	} {
+		for from := 0; from < n; from += step {
+			require.NoError(t, client.Eval(t.Context(), script, nil, from+1, min(from+step, n)).Err())
+		}
 	}
 }

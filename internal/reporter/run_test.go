@@ -29,6 +29,17 @@ func TestNothingIsSentInTheFirstSecond(t *testing.T) {
 	})
 }
 
+// Each acquisition of a program calls Wake, on the hottest paths too.
+func TestToWakeAReporterThatIsAwakeAllocatesNothing(t *testing.T) {
+	bubble(t, func(k *kit) {
+		k.hold("a")
+		require.True(t, k.awake.Load())
+		require.Zero(t, testing.AllocsPerRun(1000, k.Wake))
+		k.free("a")
+		k.pass(time.Hour)
+	})
+}
+
 func TestAnIdleReporterNeitherLooksNorSends(t *testing.T) {
 	bubble(t, func(k *kit) {
 		k.pass(time.Hour)

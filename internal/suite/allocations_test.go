@@ -6,6 +6,7 @@ package suite_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -106,4 +107,30 @@ func TestAllocationsPerPairOfOperations(t *testing.T) {
 			return latch.CountDown(ctx)
 		})
 	}
+}
+
+// Whoever takes a lock wakes the reporter of the registry, which is awake already. The least of several counts is compared, because timers
+// allocate in some.
+func TestTheRegistryAllocatesNothingWhereLocksAreGivenBackSoon(t *testing.T) {
+	srv := redistest.Process(t)
+	least := func(setting string) float64 {
+		t.Setenv("REDLATCH_REGISTRY", setting)
+		lock := rlock.New(srv.Client(t), srv.Key(t, "lock"))
+		counts := make([]float64, 5)
+		for i := range counts {
+			counts[i] = testing.AllocsPerRun(300, func() {
+				hold, err := lock.Lock(context.Background())
+				if err == nil {
+					err = hold.Unlock(context.Background())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		return slices.Min(counts)
+	}
+	without, with := least("off"), least("on")
+	t.Logf("%v allocations with the registry, %v without", with, without)
+	require.Equal(t, without, with)
 }
