@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -356,7 +357,11 @@ func WithLongHold(d time.Duration) Option {
 }
 
 // WithLogger sets where losses and failures in the background are logged. By default nothing is logged, except that a
-// Hold was dropped without Unlock, which goes to slog.Default.
+// Hold was dropped without Unlock, and what an observer has panicked with, which go to slog.Default.
+//
+// What its handler panics with goes to standard error, with the text of the line, and nowhere else: most lines are written by
+// goroutines where no program could recover, or in the middle of a release.
 func WithLogger(l *slog.Logger) Option {
+	l = raise.Logger(l)
 	return option(func(s *settings.Settings) { s.Logger = l })
 }

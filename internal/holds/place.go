@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/redlatch/redlatch/internal/raise"
 )
 
 // A Place is where in the program something was acquired: the calls that led there, innermost first. There is one Place
@@ -84,7 +86,7 @@ func add(p Place) *Place {
 // Report writes to logger, or to slog.Default if that is nil, that a hold was dropped which had been acquired there.
 func Report(logger *slog.Logger, message string, there *Place, about ...any) {
 	if logger == nil {
-		logger = slog.Default()
+		logger = raise.Logger(slog.Default())
 	}
 	logger.Error(message, append(about, "acquired_at", there)...)
 }

@@ -41,7 +41,7 @@ var table = map[string][]string{
 	"internal/errs":      nil,
 	"internal/settings":  {"internal/errs"},
 	"internal/keys":      nil,
-	"internal/holds":     nil,
+	"internal/holds":     {"internal/raise"},
 	"internal/cohort":    {"internal/jitter", "internal/clock", "internal/watchdog", "internal/raise"},
 	"internal/clock":     nil,
 	"internal/jitter":    nil,
@@ -65,7 +65,7 @@ var table = map[string][]string{
 	"internal/session":  all(leaves, without(edge, "internal/session")),
 
 	"internal/rootapi": {"internal/holds", "internal/settings"},
-	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/rootapi"},
+	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/rootapi"},
 
 	// The kit for the tests of users, which is for _test.go files as the packages of support are, but may not link what those link.
 	"redlatchtest": all(front, hidden, []string{"internal/holds", "internal/observe", "internal/keys", "internal/settings", "internal/session", "internal/proxy", "internal/servers"}),

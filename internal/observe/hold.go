@@ -89,7 +89,7 @@ func Tell(ctx context.Context, observer settings.Observer, logger *slog.Logger, 
 	defer func() {
 		if value := recover(); value != nil {
 			if logger == nil {
-				logger = slog.Default()
+				logger = raise.Logger(slog.Default())
 			}
 			logger.Error("redlatch: an observer has panicked", "panic", raise.Caught(value), "lock.primitive", e.Primitive, "lock.name", e.Name)
 		}
