@@ -74,7 +74,7 @@ func (b *builder) add(r Record) error {
 		return nil
 	case Broken:
 		return fmt.Errorf("the run is broken")
-	case Outside, Final:
+	case Outside, Heard, Final:
 		return b.mark(r)
 	case Call:
 		return b.call(r)
@@ -100,6 +100,8 @@ func (b *builder) mark(r Record) error {
 		return fmt.Errorf("the object is not declared")
 	case r.What == Outside:
 		t.Outside = append(t.Outside, act)
+	case r.What == Heard:
+		t.Heard = append(t.Heard, Hearing{r.Client, r.At})
 	default:
 		n := r.N
 		t.Final = &n
@@ -117,8 +119,8 @@ func (b *builder) call(r Record) error {
 		return fmt.Errorf("the operation was called before")
 	}
 	a := &Act{
-		Client: r.Client, Op: r.Op, Mode: r.Mode, Try: r.Try, N: r.N, Token: r.Token, Lease: r.Lease, Most: r.Most, Called: r.At,
-		Back: Never, Told: Never, Leaving: Never, Over: Never,
+		Client: r.Client, Op: r.Op, Mode: r.Mode, Try: r.Try, N: r.N, Token: r.Token, Lease: r.Lease, Most: r.Most, Least: r.Least,
+		Asks: r.Asks, Called: r.At, Back: Never, Told: Never, Lost: Never, Leaving: Never, Over: Never,
 	}
 	if r.Within != 0 {
 		if a.Within = b.acts[key{r.Client, r.Within}]; a.Within == nil {
@@ -163,6 +165,11 @@ func (b *builder) tell(r Record) error {
 		a.Certain = max(a.Certain, r.At)
 	case Told:
 		a.Told = min(a.Told, r.At)
+		if a.Leaving == Never { // its context has said so
+			a.Lost = min(a.Lost, r.At)
+		}
+	case Lost:
+		a.Lost = min(a.Lost, r.At)
 	case Named:
 		a.IDs = append(a.IDs, r.Text)
 	case Leave:

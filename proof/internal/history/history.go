@@ -20,16 +20,23 @@ type Thing struct {
 	Bound   Time
 	Fair    bool
 	Lane    Lane
-	Acts    []*Act // in the order of their calls
-	Outside []Span // acts that the promises exclude, in the order of their ends
-	Final   *int64 // what the server says of it in the end; nil when it was not asked
-	Data    []*Act // the writes that have left something, in the order in which they stand
+	Acts    []*Act    // in the order of their calls
+	Outside []Span    // acts that the promises exclude, in the order of their ends
+	Heard   []Hearing // of acts from outside
+	Final   *int64    // what the server says of it in the end; nil when it was not asked
+	Data    []*Act    // the writes that have left something, in the order in which they stand
 }
 
 // A Span is the time in which something had its effect.
 type Span struct {
 	From, To Time
 	Loss     bool // the server may have lost what it had acknowledged
+}
+
+// A Hearing is the arrival of a message that an object was taken away.
+type Hearing struct {
+	Client string
+	At     Time
 }
 
 // An Act is one operation, with the hold that it may have brought.
@@ -42,6 +49,8 @@ type Act struct {
 	Token   int64
 	Lease   Time
 	Most    Time // how long its caller may believe in the hold; 0: no limit
+	Least   Time // for how long from the call on the hold cannot run out; 0: it is not known
+	Asks    bool // the server is asked, so what it gets was not handed on within its process
 	Within  *Act // the hold in whose context it was made
 	Called  Time
 	Outcome What // Got, Refused, Failed or Doubt; empty when it never returned
@@ -51,7 +60,8 @@ type Act struct {
 	// Of a hold.
 	IDs     []string // that the program was told
 	Certain Time     // the last moment at which it was certainly in force: its return, or a later Valid
-	Told    Time     // when its context ended with a loss; Never
+	Told    Time     // when its context ended with a loss, or when it ended without being given back for certain; Never
+	Lost    Time     // when its context, or its release, said that it was lost; Never
 	Leaving Time     // when its release was called; Never
 	Over    Time     // when its release returned and had happened; Never
 }

@@ -41,9 +41,11 @@ func TestAnOperationIsPutTogetherFromItsRecords(t *testing.T) {
 		{At: 3, What: history.Got, Client: "a", Op: 1, Token: 7, Queued: 2},
 		{At: 1, What: history.Call, Client: "a", Op: 1, Object: "x", Mode: history.Exclusive, Lease: 30},
 		{At: 6, What: history.Valid, Client: "a", Op: 1},
-		{At: 4, What: history.Call, Client: "a", Op: 2, Object: "x", Mode: history.Exclusive, Within: 1},
+		{At: 4, What: history.Call, Client: "a", Op: 2, Object: "x", Mode: history.Exclusive, Within: 1, Least: 5, Asks: true},
 		{At: 5, What: history.Got, Client: "a", Op: 2},
 		{At: 8, What: history.Leave, Client: "a", Op: 1},
+		{At: 10, What: history.Told, Client: "a", Op: 2},
+		{At: 9, What: history.Heard, Client: "b", Object: "x"},
 		{At: 5, What: history.Suspend, Client: "b"},
 		{At: 7, What: history.Resume, Client: "b"},
 		{At: 8, What: history.Kill, Client: "c"},
@@ -57,14 +59,15 @@ func TestAnOperationIsPutTogetherFromItsRecords(t *testing.T) {
 	two := int64(2)
 	outer := &history.Act{
 		Client: "a", Op: 1, Mode: history.Exclusive, Token: 7, Lease: 30, Called: 1, Outcome: history.Got, Back: 3, Queued: 2,
-		Certain: 6, Told: history.Never, Leaving: 8, Over: 9,
+		Certain: 6, Told: history.Never, Lost: history.Never, Leaving: 8, Over: 9,
 	}
 	inner := &history.Act{
-		Client: "a", Op: 2, Mode: history.Exclusive, Within: outer, Called: 4, Outcome: history.Got, Back: 5,
-		Certain: 5, Told: history.Never, Leaving: history.Never, Over: history.Never,
+		Client: "a", Op: 2, Mode: history.Exclusive, Within: outer, Least: 5, Asks: true, Called: 4, Outcome: history.Got, Back: 5,
+		Certain: 5, Told: 10, Lost: 10, Leaving: history.Never, Over: history.Never,
 	}
 	want := &history.History{
-		Things: []*history.Thing{{Name: "x", N: 1, Bound: 5, Fair: true, Acts: []*history.Act{outer, inner}, Outside: []history.Span{{From: 8, To: 8}}, Final: &two}},
+		Things: []*history.Thing{{Name: "x", N: 1, Bound: 5, Fair: true, Acts: []*history.Act{outer, inner}, Outside: []history.Span{{From: 8, To: 8}},
+			Heard: []history.Hearing{{Client: "b", At: 9}}, Final: &two}},
 		Outages: []history.Outage{
 			{Client: "b", From: 5, To: 7},
 			{Client: "c", From: 8, To: history.Never, Killed: true},

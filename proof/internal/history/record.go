@@ -19,7 +19,8 @@ const (
 	Failed  What = "failed"  // it returned with another error, and has not happened
 	Doubt   What = "doubt"   // it returned with another error, and may have happened
 	Valid   What = "valid"   // Hold.Valid said true; the moment is a reading of the clock from before the question
-	Told    What = "told"    // the context of the hold has ended with a loss
+	Told    What = "told"    // the context of the hold has ended with a loss, or it ended without being given back for certain
+	Lost    What = "lost"    // the release said that the hold had been lost
 	Named   What = "named"   // the program was told the id of the hold that is in Text
 	Leave   What = "leave"   // Unlock or Release is about to be called
 	Left    What = "left"    // it returned, and the hold is given back
@@ -33,6 +34,7 @@ const (
 	Resume  What = "resume"
 	Kill    What = "kill"    // the client's process is killed
 	Outside What = "outside" // an act that the promises exclude: force, deletion, eviction, failover with loss of data
+	Heard   What = "heard"   // the message of such an act has reached the client
 	Broken  What = "broken"  // the run itself is wrong, and proves nothing
 	Final   What = "final"   // what the server says of the object when all is over
 	Stands  What = "stands"  // when all is over this write is in the data, behind the writes of the records before
@@ -77,6 +79,8 @@ type Record struct {
 	Token  int64  `json:"token,omitempty"`  // of Got the one that was issued; of a call the one that is written with
 	Lease  Time   `json:"lease,omitempty"`  // of a call: how long the hold may outlast its client, from its last renewal
 	Most   Time   `json:"most,omitempty"`   // of a call: how long its caller may believe in the hold; 0: no limit
+	Least  Time   `json:"least,omitempty"`  // of a call: for how long from the call on its hold cannot run out; 0: it is not known
+	Asks   bool   `json:"asks,omitempty"`   // of a call: the server is asked, so what it gets was not handed on within its process
 	Bound  Time   `json:"bound,omitempty"`  // of Object: how long it may be free while somebody waits for it
 	Fair   bool   `json:"fair,omitempty"`   // of Object: it is given in the order of Queued
 	Lane   Lane   `json:"lane,omitempty"`   // of Object

@@ -35,20 +35,10 @@ func exclusion(h *history.History, t *history.Thing, terms Terms) (findings []st
 	return findings, excused
 }
 
-// takenAway tells whether an act from outside may have taken b away before b's client knew that it had it. Like every
-// loser of such an act the client learns of it within the window.
+// takenAway tells whether an act from outside may have taken b away before b's client knew that it had it, or handed it on. Like
+// every loser of such an act the client learns of it within the window.
 func takenAway(h *history.History, t *history.Thing, terms Terms, b *history.Act, end history.Time) bool {
-	since := GrantedSince(h, terms, b)
 	return slices.ContainsFunc(t.Outside, func(act history.Span) bool {
-		return since <= act.To && act.From <= b.Back && end <= WindowEnd(h, terms, b.Client, act)
+		return act.From <= b.Back && end <= WindowEnd(h, terms, b.Client, act) && Had(h, t, terms, b, act)
 	})
-}
-
-// GrantedSince is the earliest moment at which the server can have granted what an act got. Its reply takes a while, and
-// as long as the whole call may last where the client's network was disturbed.
-func GrantedSince(h *history.History, terms Terms, a *history.Act) history.Time {
-	if h.Hindered(a.Client, a.Called, a.Back) {
-		return a.Called
-	}
-	return max(a.Called, a.Back-terms.Slack)
 }

@@ -27,6 +27,7 @@ const (
 // Terms are what a run is held to.
 type Terms struct {
 	Slack    history.Time // how late a process may learn of a loss, and how long a reply may take where nothing is wrong
+	HandOn   history.Time // for how long after an act from outside a process may hand on what it has lost to it
 	Window   history.Time // for how long after an act from outside a hold may believe what is no longer so
 	Undo     history.Time // how long the library takes to settle what was in doubt
 	Grants   int          // fewer grants make the run invalid
@@ -67,6 +68,7 @@ var checks = []check{
 	{"data", data},
 	{"early latch", earlyLatch},
 	{"late loss", lateLoss},
+	{"false loss", falseLoss},
 	{"overdue", overdue},
 	{"order", order},
 	{"conservation", conservation},
@@ -111,11 +113,11 @@ func Grants(t *history.Thing) int {
 }
 
 // excusedUntil is the end of the last window that is open at a moment, or the moment itself. The window of an act from
-// outside excuses those only who had their hold before the act.
+// outside excuses those only who had their hold from before the act.
 func excusedUntil(h *history.History, t *history.Thing, terms Terms, a *history.Act, at history.Time) history.Time {
-	until, had := at, GrantedSince(h, terms, a)
+	until := at
 	for _, act := range t.Outside {
-		if had <= act.To && act.From <= until {
+		if act.From <= until && Had(h, t, terms, a, act) {
 			until = max(until, WindowEnd(h, terms, a.Client, act))
 		}
 	}

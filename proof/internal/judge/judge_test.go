@@ -10,7 +10,7 @@ import (
 
 const second = history.Time(1e9)
 
-var terms = judge.Terms{Slack: second / 10, Window: 5 * second, Undo: 60 * second}
+var terms = judge.Terms{Slack: second / 10, HandOn: second / 50, Window: 5 * second, Undo: 60 * second}
 
 // A tale is a history as a test tells it. Every call takes a millisecond unless it is told otherwise.
 type tale struct {
@@ -41,6 +41,9 @@ type act struct {
 	outcome history.What // empty: it was granted
 	valid   history.Time // until when it was certain
 	told    history.Time
+	lost    history.Time // its release says so
+	asks    bool
+	least   history.Time
 	leave   history.Time // given back right after that
 	unsure  bool         // and not known whether
 	n       int64
@@ -66,6 +69,7 @@ func (a act) tell(l *tale) {
 	r := history.Record{Client: a.client, Op: l.ops, Object: "x"}
 	call := r
 	call.What, call.At, call.Mode, call.N, call.Lease, call.Most, call.Within, call.Try = history.Call, a.called, a.mode, a.n, a.lease, a.most, a.within, a.try
+	call.Asks, call.Least = a.asks, a.least
 	if a.mode == history.Write {
 		call.Token = a.token
 	}
@@ -97,6 +101,9 @@ func (a act) tell(l *tale) {
 	if a.told != 0 {
 		at(history.Told, a.told)
 	}
+	if a.lost != 0 {
+		at(history.Lost, a.lost)
+	}
 	for _, id := range a.ids {
 		l.add(history.Record{What: history.Named, Client: a.client, Op: r.Op, At: a.leave, Text: id})
 	}
@@ -121,6 +128,10 @@ func does(acts ...act) func(*tale) {
 
 func event(what history.What, client string, at history.Time) func(*tale) {
 	return func(l *tale) { l.add(history.Record{What: what, Client: client, At: at}) }
+}
+
+func hears(client string, at history.Time) func(*tale) {
+	return func(l *tale) { l.add(history.Record{What: history.Heard, Client: client, Object: "x", At: at}) }
 }
 
 func outside(at history.Time) func(*tale) { return outsideIn(0, at) }

@@ -10,9 +10,8 @@ import (
 
 // tokens: a grant that was asked for after another one had returned has the greater token, and no two have the same one,
 // re-entries included. A server that loses what it has acknowledged may lose the newest tokens, so a token from before such a
-// loss is not compared with one from after it. In the moment after a lock was taken away its process may still hand it on, with
-// a token from before: such a token is not compared either.
-func tokens(_ *history.History, t *history.Thing, terms Terms) (findings []string, excused int) {
+// loss is not compared with one from after it. A process from which a lock was taken away may hand it on with a token from before.
+func tokens(h *history.History, t *history.Thing, terms Terms) (findings []string, excused int) {
 	var grants []*history.Act
 	for _, a := range t.Grants(history.Exclusive) {
 		if a.Token != 0 {
@@ -20,7 +19,7 @@ func tokens(_ *history.History, t *history.Thing, terms Terms) (findings []strin
 		}
 	}
 	for _, pair := range inversions(grants, func(earlier, later int64) bool { return earlier >= later }) {
-		if t.Lost(pair[0].Called, pair[1].Back) || outsideBetween(t, pair[1].Back-terms.Slack, pair[1].Back) {
+		if t.Lost(pair[0].Called, pair[1].Back) || handedOnAfter(h, t, terms, pair[0], pair[1]) {
 			excused++
 			continue
 		}
@@ -35,6 +34,13 @@ func tokens(_ *history.History, t *history.Thing, terms Terms) (findings []strin
 		seen[a.Token] = a
 	}
 	return findings, excused
+}
+
+// handedOnAfter tells whether the later hold may be one that was handed on after it had been taken away, before the earlier one was granted.
+func handedOnAfter(h *history.History, t *history.Thing, terms Terms, earlier, later *history.Act) bool {
+	return slices.ContainsFunc(t.Outside, func(act history.Span) bool {
+		return act.From <= earlier.Back && Had(h, t, terms, later, act)
+	})
 }
 
 // inversions are pairs of acts of which the first had returned before the second was called, and whose tokens are wrong.

@@ -141,6 +141,11 @@ func TestTokensThatDoNotGrow(t *testing.T) {
 	take := func(from history.Time, token int64) act {
 		return act{called: from, leave: from + 2*quick, token: token}
 	}
+	before := act{client: "a", called: second, token: 5, told: 5 * second}
+	rival := act{client: "b", called: 4*second + quick, leave: 4*second + 2*quick, token: 7}
+	heir := func(at history.Time) act {
+		return act{client: "a", called: 4*second + 3*quick, back: at, token: 6, told: 5 * second}
+	}
 	try(t, []trial{
 		{"they grow", tell(lock, does(take(second, 1), take(2*second, 2), take(3*second, 5))), ""},
 		{"the same again", tell(lock, does(take(second, 1), take(2*second, 1))), "tokens"},
@@ -157,11 +162,11 @@ func TestTokensThatDoNotGrow(t *testing.T) {
 		{"the newest one is lost with its server", tell(lock, does(take(second, 7), take(4*second, 7)), loses(2*second, 3*second)), ""},
 		{"a smaller one, and the server was lost before", tell(lock, does(take(4*second, 7), take(5*second, 7)), loses(2*second, 3*second)), "tokens"},
 		{"a smaller one, and the lock was only taken away", tell(lock, does(take(second, 7), take(4*second, 7)), outside(2*second)), "tokens"},
-		{"a smaller one, right after the lock was taken away", tell(lock, does(take(second, 7), take(4*second, 6)), outside(4*second-99*quick)), ""},
-		{"a smaller one, a while after the lock was taken away", tell(lock, does(take(second, 7), take(4*second, 6)), outside(4*second-101*quick)), "tokens"},
-		{"a smaller one for a call of that moment, a while later", tell(lock, does(take(second, 7),
-			act{called: 4 * second, back: 5 * second, token: 6}), outside(4*second-quick)), "tokens"},
-		{"a smaller one before the lock was taken away", tell(lock, does(take(second, 7), take(4*second, 6)), outside(4*second+2*quick)), "tokens"},
+		{"a smaller one, handed on after the lock was taken away", tell(lock, does(before, rival, heir(4*second+terms.HandOn)), outside(4*second)), ""},
+		{"a smaller one, handed on too long after the lock was taken away", tell(lock, does(before, rival, heir(4*second+terms.HandOn+1)), outside(4*second)), "tokens"},
+		{"a smaller one, handed on by nobody", tell(lock, does(rival, heir(4*second+4*quick)), outside(4*second)), "tokens"},
+		{"a smaller one, and the lock was taken away after the greater one was there", tell(lock, does(before, rival, heir(4*second+4*quick)),
+			outside(4*second+3*quick)), "tokens, late loss"},
 		{"one token for two calls at one time", tell(lock, does(
 			act{client: "a", called: second, back: 3 * second, token: 2},
 			act{client: "b", called: second, back: 2 * second, token: 2, leave: 2 * second})), "tokens"},

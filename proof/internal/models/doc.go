@@ -2,7 +2,7 @@
 // moment between its call and its return, in which a plain lock, semaphore or latch would have given the same answers.
 // porcupine looks for that order.
 //
-// Package judge asks nine questions of its own; this package asks one, which has most of them in it. Where both judge
+// Package judge asks many questions of its own; this package asks one, which has most of them in it. Where both judge
 // an object they must not contradict each other: what judge convicts of exclusion, permits or an early latch has no
 // such order. Beyond that a model convicts of a refusal although the object was free, and of a release that was
 // confirmed although the hold had ended before.

@@ -11,7 +11,7 @@ import (
 	"github.com/redlatch/redlatch/proof/internal/models"
 )
 
-var terms = judge.Terms{Slack: 1, Window: 5, Undo: 60}
+var terms = judge.Terms{Slack: 1, HandOn: 3, Window: 5, Undo: 60}
 
 // A trial is a history and the verdict on it. Each line of the history is an operation or an event:
 //
@@ -229,6 +229,25 @@ func TestAReadWriteLock(t *testing.T) {
 			a1 10-12 shared leave=30-32
 			b1 13-14 shared leave=20-21
 			w1 13-29 exclusive leave=34-35`},
+		{"a reader that was handed on after it was taken away", models.Explained, `
+			a1 10-12 shared valid=19 told=20 lease=30
+			outside 15
+			a2 17-18 shared valid=19 told=20 lease=30
+			w1 16-17 exclusive leave=20-21`},
+		{"a reader that was handed on too long after it was taken away", models.Convicted, `
+			a1 10-12 shared valid=19 told=20 lease=30
+			outside 15
+			a2 18-19 shared valid=19 told=20 lease=30
+			w1 16-17 exclusive leave=20-21`},
+		{"a reader that was handed on by nobody after it was taken away", models.Convicted, `
+			outside 15
+			a2 17-18 shared valid=19 told=20 lease=30
+			w1 16-17 exclusive leave=20-21`},
+		{"a reader that was handed on after it was taken away, and believed after the window", models.Convicted, `
+			a1 10-12 shared valid=19 told=20 lease=30
+			outside 15
+			a2 17-18 shared valid=21 told=22 lease=30
+			w1 19-20 exclusive leave=28-29`},
 		{"a reader beside a writer", models.Convicted, `
 			w1 10-12 exclusive leave=30-32
 			a1 13-14 shared leave=33-34`},

@@ -75,8 +75,13 @@ func (s *scene) holds() (steps []*step) {
 			one(take, a.Called, until).doubtful = true
 			one(drop, a.Called, until).doubtful = true
 		case a.Outcome == history.Got:
-			one(take, a.Called, a.Back)
 			taken := s.takenAway(a)
+			if taken != history.Never && s.handedOn(a) {
+				one(take, a.Called, a.Back).doubtful = true
+				one(drop, a.Called, max(a.Called, s.lasts(a))).doubtful = true
+				continue
+			}
+			one(take, a.Called, a.Back)
 			switch {
 			case taken != history.Never && a.Over != history.Never:
 				one(give, a.Leaving, a.Over).either = true
@@ -145,9 +150,8 @@ func (s *scene) lasts(a *history.Act) history.Time {
 // takenAway is when an act from outside may have ended a hold that believed in itself for no longer than the window
 // afterwards. Another act within the window opens another window.
 func (s *scene) takenAway(a *history.Act) history.Time {
-	since := judge.GrantedSince(s.History, s.terms, a)
 	for i, act := range s.Outside {
-		if act.To < since || act.From > min(a.Over, later(max(a.Certain, a.Back), s.terms.Window)) {
+		if !judge.Had(s.History, s.Thing, s.terms, a, act) || act.From > min(a.Over, later(max(a.Certain, a.Back), s.terms.Window)) {
 			continue
 		}
 		until := act.To
@@ -161,6 +165,13 @@ func (s *scene) takenAway(a *history.Act) history.Time {
 		}
 	}
 	return history.Never
+}
+
+// handedOn tells whether a may have got what had been taken away from its process before: then it never had anything.
+func (s *scene) handedOn(a *history.Act) bool {
+	return slices.ContainsFunc(s.Outside, func(act history.Span) bool {
+		return act.To < judge.GrantedSince(s.History, s.terms, a) && judge.Had(s.History, s.Thing, s.terms, a, act)
+	})
 }
 
 // yields is for how long a lock that others waited for may be left to outsiders after a release, with what a message takes. The calls of

@@ -39,7 +39,10 @@ var Library = Suite{
 			_, err := countdownlatch.New(rdb, o.Name).Delete(ctx)
 			return err
 		}
-		_, err := lockOf([]redis.UniversalClient{rdb}, o, ways[o.Kind][0]).ForceUnlock(ctx)
+		freed, err := lockOf([]redis.UniversalClient{rdb}, o, ways[o.Kind][0]).ForceUnlock(ctx)
+		if o.Kind == RW && !freed && err == nil { // each side frees its own holders
+			_, err = lockOf([]redis.UniversalClient{rdb}, o, "read").ForceUnlock(ctx)
+		}
 		return err
 	},
 	Final: final,

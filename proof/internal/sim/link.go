@@ -78,7 +78,7 @@ func (l *link) answer(b []byte) {
 	case LateReply:
 		after += f.For
 	}
-	l.down.put(b, after)
+	l.network.answered(b, l.down.put(b, after))
 }
 
 // cut ends the connection. What is on its way to the server still arrives.
@@ -105,10 +105,18 @@ func (l *link) silence() {
 	l.silenced = true
 }
 
+// What the network takes in one direction where nothing is wrong, and the longest round trip.
+const (
+	shortest = 50 * time.Microsecond
+	usual    = 300 * time.Microsecond // at most, beside the shortest
+	rare     = 8 * time.Millisecond   // at most, in addition
+	Trip     = 2 * (shortest + usual + rare)
+)
+
 func delay(dice *rand.Rand) time.Duration {
-	d := 50*time.Microsecond + time.Duration(dice.Int64N(int64(300*time.Microsecond)))
+	d := shortest + time.Duration(dice.Int64N(int64(usual)))
 	if dice.IntN(60) == 0 {
-		d += time.Duration(dice.Int64N(int64(8 * time.Millisecond)))
+		d += time.Duration(dice.Int64N(int64(rare)))
 	}
 	return d
 }
@@ -169,7 +177,8 @@ type chunk struct {
 
 func newPipe(n *network) *pipe { return &pipe{network: n, wake: make(chan struct{}, 1)} }
 
-func (p *pipe) put(b []byte, after time.Duration) {
+// put answers how long the bytes take.
+func (p *pipe) put(b []byte, after time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	due := time.Now().Add(after)
@@ -180,6 +189,7 @@ func (p *pipe) put(b []byte, after time.Duration) {
 	}
 	p.chunks = append(p.chunks, chunk{b, due})
 	p.rouse()
+	return time.Until(due)
 }
 
 func (p *pipe) end()              { p.set(func() { p.ended = true }) }

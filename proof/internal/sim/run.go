@@ -35,7 +35,8 @@ func (r Result) Convicts() (checks []string) {
 // Terms are what the library is held to here.
 var Terms = judge.Terms{
 	Slack:  history.Time(200 * time.Millisecond),
-	Window: history.Time(11500 * time.Millisecond), // a third of the watchdog timeout, a second, and what the network takes
+	HandOn: history.Time(max(10*time.Millisecond, 2*Trip) + Trip + 2*time.Millisecond), // the longest that is promised for a lock that comes from another process
+	Window: history.Time(11500 * time.Millisecond),                                     // a third of the watchdog timeout, a second, and what the network takes
 	Undo:   history.Time(6 * time.Second),
 }
 
@@ -150,7 +151,7 @@ func (w *world) befall(f Fault) {
 			if o.Clock { // its tokens grow even if the counter is lost
 				w.servers[0].Del("redisson_lock_token:{" + o.Name + "}")
 			}
-		} else if err := w.suite.Force(context.Background(), w.admin.Redis[0], o); err != nil {
+		} else if err := w.force(o); err != nil {
 			w.wrong("force %s: %v", o.Name, err)
 		}
 		for _, name := range o.Things() {

@@ -113,7 +113,7 @@ func (c *Actor) take(ctx context.Context, s Step, outer *act) {
 
 // call puts down what is about to be called.
 func (c *Actor) call(o Object, s Step, outer *act) *act {
-	r := history.Record{Mode: mode(s.Way), Try: s.Try || s.Wait < 0, N: s.N, Lease: s.longest(), Most: s.most()}
+	r := history.Record{Mode: mode(s.Way), Try: s.Try || s.Wait < 0, N: s.N, Lease: s.longest(), Most: s.most(), Least: s.least(), Asks: s.Scripted || o.Kind == Group}
 	if s.Way == "count" {
 		r.N = 1
 	}
@@ -192,6 +192,19 @@ func (s Step) most() history.Time {
 		most = s.Lease
 	}
 	return history.Time(most)
+}
+
+// least is for how long from the call on the step's hold cannot run out. A process hands on what is trusted for half of the
+// watchdog's lease, or of the one with which a lock is passed if that is shorter.
+func (s Step) least() history.Time {
+	least := min(cmp.Or(s.Watchdog, 30*time.Second), handed)
+	if s.Lease > 0 {
+		least = s.Lease
+	}
+	if s.MaxHold > 0 {
+		least = min(least, s.MaxHold)
+	}
+	return history.Time(least / 2)
 }
 
 func (c *Actor) acquire(ctx context.Context, o Object, s Step) (Hold, error) {
@@ -351,6 +364,9 @@ func (c *Actor) giveBack(h Hold, a *act, kept bool) {
 			return
 		case errors.Is(err, redlatch.ErrLost), errors.Is(err, redlatch.ErrReleased), errors.Is(err, redlatch.ErrUncertain):
 			a.record(history.Unsure, history.Record{Text: err.Error()})
+			if errors.Is(err, redlatch.ErrLost) {
+				a.record(history.Lost, history.Record{})
+			}
 			a.record(history.Told, history.Record{})
 			return
 		}

@@ -24,12 +24,13 @@ type Run struct {
 // Terms are those of the judge, in nanoseconds.
 type Terms struct {
 	Slack  history.Time `json:"slack"`
+	HandOn history.Time `json:"handOn"`
 	Window history.Time `json:"window"`
 	Undo   history.Time `json:"undo"`
 }
 
 func (t Terms) judge() judge.Terms {
-	return judge.Terms{Slack: t.Slack, Window: t.Window, Undo: t.Undo}
+	return judge.Terms{Slack: t.Slack, HandOn: t.HandOn, Window: t.Window, Undo: t.Undo}
 }
 
 // Floors are the fewest grants a second that say something.
