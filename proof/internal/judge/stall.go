@@ -37,13 +37,13 @@ type stretch struct{ from, to history.Time }
 
 // occupations answers for a waiter when the object may have been taken.
 func occupations(h *history.History, t *history.Thing, terms Terms) func(w *history.Act) []stretch {
-	var locked, shared []stretch
+	var locked, shared, lent []stretch
 	type use struct {
 		stretch
 		n int64
 	}
 	var uses []use
-	total := t.N
+	total, onLoan := t.N, loans(t)
 	for _, a := range t.Acts {
 		held, some := possible(h, t, a, terms)
 		switch {
@@ -51,7 +51,9 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 		case a.Mode == history.Exclusive:
 			locked = append(locked, held)
 		case a.Mode == history.Shared:
-			shared = append(shared, held)
+			if shared = append(shared, held); slices.Contains(onLoan, a) && h.Hindered(a.Client, a.Back, held.to) {
+				lent = append(lent, held)
+			}
 		case a.Mode == history.Permits:
 			uses = append(uses, use{held, a.N})
 		case a.Mode != history.Add:
@@ -67,7 +69,7 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 		case history.Exclusive:
 			return append(slices.Clone(locked), shared...)
 		case history.Shared:
-			taken = slices.Clone(locked)
+			taken = append(slices.Clone(locked), lent...)
 			for _, a := range t.Acts {
 				if a.Mode == history.Exclusive && !a.Try {
 					taken = append(taken, stretch{a.Called, min(announcedUntil(h, a, terms), h.End)})
@@ -103,6 +105,21 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 		}
 		return []stretch{{0, history.Never}} // what does not wait
 	}
+}
+
+// loans are the readers that the server may know as a writer: each follows a writer of its client without a command, or has joined such a
+// reader. That ends with a command. So readers of other clients are kept out for long only if the client could not act then.
+func loans(t *history.Thing) (lent []*history.Act) {
+	holds := t.Grants(history.Exclusive, history.Shared)
+	slices.SortStableFunc(holds, func(x, y *history.Act) int { return cmp.Compare(x.Back, y.Back) })
+	for i, a := range holds {
+		if a.Mode == history.Shared && !a.Asks && slices.ContainsFunc(holds[:i], func(from *history.Act) bool {
+			return from.Client == a.Client && a.Called <= ended(from) && (from.Mode == history.Exclusive || slices.Contains(lent, from))
+		}) {
+			lent = append(lent, a)
+		}
+	}
+	return lent
 }
 
 // announced is for how long a writer keeps readers out that has said that it waits, and says nothing more.
