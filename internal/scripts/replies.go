@@ -107,14 +107,20 @@ func Moment(milliseconds int64) error {
 	return nil
 }
 
-// acquired is what many scripts answer when the owner holds the lock; their other answers are times.
-const acquired = -3
+// What many scripts answer whose other answers are times.
+const (
+	acquired = -3 // the owner holds the lock
+	ended    = -2 // the holder's lease has ended while the script ran, as it can on miniredis, whose clock goes on meanwhile
+)
 
 // Taken decodes the reply of a script that answers -3 to an owner that holds the lock, and to everybody else how long the
 // present holder's lease still lasts.
 func Taken(reply Reply) (Attempt, error) {
-	if reply.Int == acquired {
+	switch reply.Int {
+	case acquired:
 		return Attempt{Held: true}, nil
+	case ended:
+		return Attempt{}, nil
 	}
 	remaining, err := Time(reply.Int)
 	return Attempt{Remaining: remaining}, err

@@ -149,3 +149,12 @@ func TestTTLTellsAbsenceFromEndlessness(t *testing.T) {
 	_, _ = e.TTL()
 	require.Error(t, e.End())
 }
+
+// miniredis reads the clock for each command of a script, so a lease can end between two of them.
+func TestALeaseThatEndsWhileTheScriptRunsIsARefusalWithoutAWait(t *testing.T) {
+	got, err := scripts.Taken(scripts.Reply{Int: -2})
+	require.NoError(t, err)
+	require.Equal(t, scripts.Attempt{}, got)
+	_, err = scripts.Taken(scripts.Reply{Int: -4})
+	require.Error(t, err)
+}
