@@ -110,3 +110,65 @@ func (k *kit) turn(d *distance, read, write lockFunc) {
 	time.Sleep(d.below(3 * time.Millisecond))
 	_ = hold.Unlock(k.ctx)
 }
+
+// The question of a process that was told comes a message later than that of the process that has just released could.
+func TestWhoReleasesLeavesTheLockToTheProcessThatItTells(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		client, slowly := redis.NewClient(redistest.InMemoryOptions(k.mini)), slow{by: 500 * time.Microsecond}
+		k.Cleanup(func() { _ = client.Close() })
+		client.AddHook(&slowly)
+		lock, other := k.process(redlatch.WithPoll(time.Hour)), k.over(client, redlatch.WithPoll(time.Hour))
+		for _, ask := range []lockFunc{lock.Lock, lock.RLock} {
+			hold := k.take(lock.Lock, k.ctx)
+			slowly.on.Store(false)
+			waits := k.asks(other.Lock, k.ctx)
+			k.waits(waits)
+			slowly.on.Store(true)
+			k.give(hold)
+			k.taken(lock.TryLock)
+			again := k.asks(ask, k.ctx)
+			select {
+			case told := <-waits:
+				k.waits(again)
+				k.give(told.hold)
+			case early := <-again:
+				k.give(early.hold)
+				k.give((<-waits).hold)
+				k.Fatal("the process that has released was faster")
+			}
+			k.give((<-again).hold)
+		}
+	})
+}
+
+// A process that only polls listens to nothing and stands in no queue.
+func TestATryOfAnotherProcessSucceedsBesideWritersThatHandTheLockOn(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		lock, poller := k.process(), k.process()
+		end := time.Now().Add(5 * time.Second)
+		var writers sync.WaitGroup
+		for range 4 {
+			writers.Go(func() {
+				for time.Now().Before(end) {
+					hold, err := lock.Lock(k.ctx)
+					require.NoError(k, err)
+					time.Sleep(100 * time.Microsecond)
+					require.NoError(k, hold.Unlock(k.ctx))
+				}
+			})
+		}
+		turns, worst, last := 0, time.Duration(0), time.Now()
+		for time.Now().Before(end) {
+			time.Sleep(time.Millisecond)
+			if hold, err := poller.TryLock(k.ctx); err == nil {
+				worst, last = max(worst, time.Since(last)), time.Now()
+				turns++
+				k.give(hold)
+			}
+		}
+		writers.Wait()
+		require.Less(k, worst, 300*time.Millisecond)
+		require.GreaterOrEqual(k, turns, 15)
+		k.Logf("%d turns, the longest wait for one %v", turns, worst)
+	})
+}

@@ -30,8 +30,8 @@ var reading = baselock.Kind{
 	HandOff: &baselock.HandOff{},
 	Queue: queue(func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Answer] {
 		return rwlock.StandRead(s.Key, s.Owner, s.Lease, s.Wake, c)
-	}, func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Release] {
-		return rwlock.HandOnRead(s.Key, s.Owner, s.Most, s.Wake, c)
+	}, func(s baselock.Subject, c rwlock.Candidate, next rwlock.Successor) scripts.Command[row.Release] {
+		return rwlock.HandOnRead(s.Key, s.Owner, s.Most, s.Wake, c, next)
 	}),
 	Share: &baselock.Share{
 		Confirm: func(s baselock.Subject) scripts.Command[rwlock.Confirmation] {
@@ -64,8 +64,8 @@ var writing = func() baselock.Kind {
 	kind.HandOff = &baselock.HandOff{}
 	kind.Queue = queue(func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Answer] {
 		return rwlock.StandWrite(s.Key, s.Owner, s.Lease, rwlock.Announcement{Session: s.Session, For: s.Announce}, s.Wake, c)
-	}, func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Release] {
-		return rwlock.HandOnWrite(s.Key, s.Owner, s.Wake, c)
+	}, func(s baselock.Subject, c rwlock.Candidate, next rwlock.Successor) scripts.Command[row.Release] {
+		return rwlock.HandOnWrite(s.Key, s.Owner, s.Wake, c, next)
 	})
 	kind.Side = &baselock.Side{
 		Name: rwlock.Write, Cohort: together, Queued: together, Field: rwlock.WriteSuffix, Barred: rwlock.Read, Bar: redlatch.ErrUpgrade, Of: sideOf,
@@ -90,7 +90,7 @@ var writing = func() baselock.Kind {
 // queue is the process queue of both sides, with the scripts of one.
 func queue(
 	stand func(baselock.Subject, rwlock.Candidate) scripts.Command[row.Answer],
-	handOn func(baselock.Subject, rwlock.Candidate) scripts.Command[row.Release],
+	handOn func(baselock.Subject, rwlock.Candidate, rwlock.Successor) scripts.Command[row.Release],
 ) *baselock.Queue {
 	return &baselock.Queue{
 		Keys:   func(key string) []string { return []string{keys.ReadWriteRow(key)} },
@@ -102,7 +102,11 @@ func queue(
 		HandOff: func(s baselock.Subject, turn row.Turn) scripts.Command[row.Release] {
 			c := rwlock.CandidateOf(turn.Next, turn.Patience)
 			c.ID = turn.Candidate
-			return handOn(s, c)
+			next := rwlock.Successor{}
+			if c.Writes && turn.NextLease > 0 && !turn.Whoever {
+				next = rwlock.Successor{Field: turn.Next, Lease: turn.NextLease}
+			}
+			return handOn(s, c, next)
 		},
 	}
 }

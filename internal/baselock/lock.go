@@ -82,6 +82,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 			return nil, err
 		}
 		waited, held, _ = b.Session.Cohorts.Busy(b.line, shares)
+		waited = waited || b.row != "" // it would ask in vain most likely, and once more to stand in the process queue
 	}
 	switch {
 	case open > 0 && try:

@@ -50,6 +50,9 @@ const (
 	openLonger     = 8 * openFor
 )
 
+// forTold is for how long, and two round trips, newcomers leave the lock to the process that a release of theirs has told.
+const forTold = time.Millisecond
+
 // passable tells whether a waiter can be passed the lock: its lease is the watchdog's, and no shorter than that of a pass. Any
 // other waiter is told.
 func passable(set *settings.Settings) bool {
@@ -159,7 +162,10 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	if promise != nil {
 		next := promise.to
 		to := next.subject(1, next.set.FirstLease())
-		turn.Next, turn.NextLease, turn.Block = to.Owner, to.Lease, o.blockFor(next, in)
+		turn.Next, turn.Block = to.Owner, o.blockFor(next, in)
+		if !next.base.announces(next.set) { // an acquisition takes the announcement back
+			turn.NextLease = to.Lease
+		}
 		if b.canEnqueue(in, next.set) {
 			if p = in.Candidacy.Enqueue(b.Session.NextOwner); p != nil { // nil when all have left meanwhile
 				turn.Candidate, turn.Patience, turn.Looks = p.Owner, patience(next.set), !b.handed(next.set)
@@ -183,6 +189,9 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	known = !receipt.Doubt && (err == nil || !delivery.AsFailure(err).Doubt)
 	if receipt.Refused != nil && !reply.Freed {
 		known = false // the refused one may have done all but the last step
+	}
+	if b.orders() && turn.Whoever && !reply.Told {
+		reply.Open = reply.Freed // by this process; those that stand in the queue would have been told
 	}
 	b.leftOpen(reply)
 	switch {
@@ -214,14 +223,17 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	return err == nil && all, o.gaveBack(reply.Freed, receipt, err)
 }
 
-// leftOpen has this process leave the lock to outsiders, if the release has left it to them.
+// leftOpen has newcomers of this process leave the lock to those to whom the release has left it: to outsiders, or to the process
+// that it has told, whose question comes a message later than one of this process would.
 func (b *Base) leftOpen(reply row.Release) {
-	if !reply.Open {
-		return
-	}
 	window := openFor
-	if reply.Longer {
+	switch {
+	case reply.Longer:
 		window = openLonger
+	case reply.Told:
+		window = forTold + 2*b.Session.Dispatch.Trip(b.Key)
+	case !reply.Open:
+		return
 	}
 	b.Session.Cohorts.Yield(b.line, time.Now().Add(window))
 }

@@ -98,9 +98,9 @@ type Turn struct {
 	Open      time.Duration // with Shut: if outsiders listen, leave the lock free for them, for so long or eight times as long
 	Whoever   bool          // with Open: leave it free for so long also if none listens, for those that only poll
 
-	Next      string // fresh owner of the giver's process that is to hold if nobody else waits; empty: none
-	NextLease time.Duration
-	Block     int64 // how many tokens it is issued
+	Next      string        // fresh owner of the giver's process that is to hold if nobody else waits; empty: none
+	NextLease time.Duration // of a read-write lock: 0 if that owner is not to hold
+	Block     int64         // how many tokens it is issued
 }
 
 // A Release is what became of a lock that was given back.

@@ -60,13 +60,13 @@ func (h *hall) there(who ...string) {
 	}
 }
 
-// gone is the death of a process.
+// gone is the end of one who listens.
 func (h *hall) gone(who string) {
 	h.Helper()
+	listeners := func() int64 { return h.client.PubSubNumSub(h.Context(), channel).Val()[channel] }
+	before := listeners()
 	require.NoError(h, h.ears[who].Close())
-	require.Eventually(h, func() bool {
-		return h.client.PubSubNumSub(h.Context(), queue+":"+who).Val()[queue+":"+who] == 0
-	}, 30*time.Second, time.Millisecond)
+	require.Eventually(h, func() bool { return listeners() < before }, 30*time.Second, time.Millisecond)
 }
 
 func (h *hall) candidate(who string) rwlock.Candidate {
@@ -112,15 +112,21 @@ func (h *hall) leaves(who, behind string) row.Release {
 	if behind != "" {
 		c = h.candidate(behind)
 	}
-	return h.releases(h.client, who, c)
+	return h.releases(h.client, who, c, rwlock.Successor{})
 }
 
-func (h *hall) releases(client *redis.Client, who string, c rwlock.Candidate) row.Release {
+// keeps is leaves for a process that has a waiter which is to write.
+func (h *hall) keeps(who, next, behind string) row.Release {
+	h.Helper()
+	return h.releases(h.client, who, h.candidate(behind), rwlock.Successor{Field: next + rwlock.WriteSuffix, Lease: lease})
+}
+
+func (h *hall) releases(client *redis.Client, who string, c rwlock.Candidate, next rwlock.Successor) row.Release {
 	h.Helper()
 	if who[0] == 'w' {
-		return does(h, client, rwlock.HandOnWrite(key, who+":1"+rwlock.WriteSuffix, toQueue, c))
+		return does(h, client, rwlock.HandOnWrite(key, who+":1"+rwlock.WriteSuffix, toQueue, c, next))
 	}
-	return does(h, client, rwlock.HandOnRead(key, who+":1", 1, toQueue, c))
+	return does(h, client, rwlock.HandOnRead(key, who+":1", 1, toQueue, c, next))
 }
 
 // standing are the processes in the queue; a star is behind those that were told.

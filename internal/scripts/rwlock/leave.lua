@@ -10,19 +10,44 @@
 -- ARGV[3]  wake channel
 -- ARGV[4]  message
 -- ARGV[5]  how many markers
+-- ARGV[6]  field of the write holds of a fresh owner, which is to hold if nobody of another process waits; empty: none
+-- ARGV[7]  the latter's lease in milliseconds
 --
--- Answers 1, or nothing when there is more to do, or a process in the queue; held is then 1 if the holder holds the lock, else 0.
+-- Answers 1; or 5 when the owner of ARGV[6] holds, by this execution or by an earlier one of the same command; or nothing when there
+-- is more to do, or a process in the queue. held is then 1 if the holder holds the lock, else 0.
+--
+-- Who waits in another process stands in the queue, or listens to the wake channel and is not known.
 
+local next = ARGV[6]
+if next ~= '' and redis.call('hexists', KEYS[1], next) == 1 then
+  return 5
+end
 local held = redis.call('hexists', KEYS[1], ARGV[1])
 local queue = KEYS[tonumber(ARGV[#ARGV])]
-if held == 1 and redis.call('hlen', KEYS[1]) == 2
-  and (queue ~= ARGV[#ARGV - 1] or ARGV[#ARGV - 4] == '' and redis.pcall('exists', queue) == 0) then
-  local last = 3 + ARGV[5]
-  for i = 1, last, 100 do
-    redis.call('del', unpack(KEYS, i, math.min(i + 99, last)))
+local there = queue == ARGV[#ARGV - 1]
+if held == 1 and redis.call('hlen', KEYS[1]) == 2 then
+  if there and next ~= '' then
+    redis.pcall('zrem', queue, ARGV[#ARGV - 4])
   end
-  if ARGV[2] ~= '' then
-    redis.call(ARGV[2], ARGV[3], ARGV[4])
+  local last, lone = 3 + ARGV[5], there and redis.pcall('exists', queue) == 0
+  local count = lone and next ~= ''
+    and redis.pcall('pubsub', ARGV[2] == 'SPUBLISH' and 'shardnumsub' or 'numsub', ARGV[3], queue .. ':known')
+  local kept = count and not count.err and tonumber(count[2]) <= tonumber(count[4])
+  if kept then
+    redis.call('hdel', KEYS[1], ARGV[1]) -- the mode is left, so the key is never gone
+    redis.call('hset', KEYS[1], 'mode', 'write', next, '1')
+    redis.call('pexpire', KEYS[1], ARGV[7])
   end
-  return 1
+  if kept or not there or lone and ARGV[#ARGV - 4] == '' then
+    for i = kept and 2 or 1, last, 100 do
+      redis.call('del', unpack(KEYS, i, math.min(i + 99, last)))
+    end
+    if kept then
+      return 5
+    end
+    if ARGV[2] ~= '' then
+      redis.call(ARGV[2], ARGV[3], ARGV[4])
+    end
+    return 1
+  end
 end

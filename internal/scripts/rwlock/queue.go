@@ -28,6 +28,12 @@ type Candidate struct {
 	Writes   bool // the head of its local queue wants to write
 }
 
+// A Successor is a fresh owner of the giver's process that is to write if nobody of another process waits. The zero value is none.
+type Successor struct {
+	Field string // the owner with WriteSuffix
+	Lease time.Duration
+}
+
 // queued adds what the prelude queue is about to the keys and the arguments of a script.
 func (n *names) queued(all []string, args []any, wake scripts.Wake, c Candidate) ([]string, []any) {
 	wants := 1
@@ -72,28 +78,31 @@ func answer(a scripts.Attempt) row.Answer {
 	return row.Answer{Attempt: a, At: 1}
 }
 
-// HandOnRead is ReleaseRead, after which the candidate of the process stands behind the others. An owner that held nothing leaves
-// the queue.
-func HandOnRead(key, owner string, most int, wake scripts.Wake, c Candidate) scripts.Command[row.Release] {
+// HandOnRead is ReleaseRead, after which the candidate of the process stands behind the others, or next holds. An owner that held
+// nothing leaves the queue.
+func HandOnRead(key, owner string, most int, wake scripts.Wake, c Candidate, next Successor) scripts.Command[row.Release] {
 	var room [8]string
-	var words [10]any
+	var words [12]any
 	n := namesOf(key)
-	all, args := n.queued(n.withMarkers(room[:0], owner, most), append(words[:0], owner, wake.Publish, wake.Channel, messages[Read], most), wake, c)
+	all, args := n.queued(n.withMarkers(room[:0], owner, most), append(words[:0], owner, wake.Publish, wake.Channel, messages[Read], most, next.Field, scripts.Milliseconds(next.Lease)), wake, c)
 	return scripts.Integer(releaseRead, append(all, n.moving), args, released).Whole().Needs(3 + most).Finds(markersOf)
 }
 
 // HandOnWrite is ReleaseWrite, in the same way.
-func HandOnWrite(key, field string, wake scripts.Wake, c Candidate) scripts.Command[row.Release] {
+func HandOnWrite(key, field string, wake scripts.Wake, c Candidate, next Successor) scripts.Command[row.Release] {
 	var room [8]string
-	var words [10]any
+	var words [12]any
 	n := namesOf(key)
-	all, args := n.queued(n.withMarkers(room[:0], "", 0), append(words[:0], field, wake.Publish, wake.Channel, messages[Write], 0), wake, c)
+	all, args := n.queued(n.withMarkers(room[:0], "", 0), append(words[:0], field, wake.Publish, wake.Channel, messages[Write], 0, next.Field, scripts.Milliseconds(next.Lease)), wake, c)
 	return scripts.Integer(releaseWrite, append(all, n.moving), args, released).Whole().Needs(3).Finds(markersOf)
 }
 
 func released(reply scripts.Reply) (row.Release, error) {
-	if reply.Int == 3 {
+	switch reply.Int {
+	case 3:
 		return row.Release{Freed: true, Told: true}, nil
+	case 5:
+		return row.Release{Freed: true, Kept: scripts.Attempt{Held: true}}, nil
 	}
 	freed, err := scripts.Bool(reply)
 	return row.Release{Freed: freed}, err

@@ -250,10 +250,10 @@ func TestWhatAUserMayNotDoForTheQueueCostsNobodyTheLock(t *testing.T) {
 			require.True(t, h.asks(client, who))
 			h.refused("w1")
 			h.heard()
-			require.True(t, h.releases(client, who, h.candidate(who)).Freed, "%v", limits)
+			require.True(t, h.releases(client, who, h.candidate(who), rwlock.Successor{}).Freed, "%v", limits)
 			require.Equal(t, []string{map[string]string{"w0": "1", "r1": "0"}[who]}, h.heard(), "%v: the message for all", limits)
 			require.True(t, h.asks(client, who), fmt.Sprint(limits))
-			require.True(t, h.releases(client, who, rwlock.Candidate{}).Freed)
+			require.True(t, h.releases(client, who, rwlock.Candidate{}, rwlock.Successor{}).Freed)
 		}
 	}
 }

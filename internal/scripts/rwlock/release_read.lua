@@ -10,9 +10,12 @@
 -- ARGV[3]  wake channel
 -- ARGV[4]  message
 -- ARGV[5]  the most holds that the owner ever had
+-- ARGV[6]  field of the write holds of a fresh owner, which is to hold if nobody of another process waits; empty: none
+-- ARGV[7]  the latter's lease in milliseconds
 -- ARGV[i]  the last five, for queue
 --
--- Answers 1, or 3 when other processes come before that of the candidate; or 0 when the owner did not read, which has it leave the queue.
+-- Answers 1, or 3 when other processes come before that of the candidate; or 5 when the owner of ARGV[6] holds (see leave); or 0 when the
+-- owner did not read, which has it leave the queue.
 --
 -- The lock lasts from now on as long as the longest promise among the readers who are alive; the dead are dropped. Where
 -- only readers without marker are left the waiters are woken too, to learn how long these may last. In write mode

@@ -10,9 +10,12 @@
 -- ARGV[3]  wake channel
 -- ARGV[4]  message
 -- ARGV[5]  0
+-- ARGV[6]  field of the write holds of a fresh owner, which is to hold if nobody of another process waits; empty: none
+-- ARGV[7]  the latter's lease in milliseconds
 -- ARGV[i]  the last five, for queue
 --
--- Answers 1, or 3 when other processes come before that of the candidate; or 0 when the owner did not write, which has it leave the queue.
+-- Answers 1, or 3 when other processes come before that of the candidate; or 5 when the owner of ARGV[6] holds (see leave); or 0 when the
+-- owner did not write, which has it leave the queue.
 --
 -- A read hold of the writer whose promise is over is dropped: it must not turn the release into a downgrade. After a
 -- downgrade the lock lasts as long as the longest promise of a reader. The message is sent in both cases: readers that

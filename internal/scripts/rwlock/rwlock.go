@@ -139,7 +139,7 @@ func RecountRead(key, owner string, holds, most int, lease time.Duration) script
 // what the others were promised. It answers false when the owner did not read, as it does when it is executed a second
 // time. It needs no memory, so a full server accepts it.
 func ReleaseRead(key, owner string, most int, wake scripts.Wake) scripts.Command[bool] {
-	return scripts.Map(HandOnRead(key, owner, most, wake, Candidate{}), freed)
+	return scripts.Map(HandOnRead(key, owner, most, wake, Candidate{}, Successor{}), freed)
 }
 
 // A Renewal is one reader whose promise is lengthened. A lease of 0 asserts the promise that its markers have.
@@ -185,7 +185,7 @@ func Withdraw(key, session string, wake scripts.Wake) scripts.Command[bool] {
 // ReleaseWrite ends all write holds of an owner and wakes the waiters. If the owner reads too, the lock is held for
 // reading from then on. It answers false when the owner did not write. It needs no memory.
 func ReleaseWrite(key, field string, wake scripts.Wake) scripts.Command[bool] {
-	return scripts.Map(HandOnWrite(key, field, wake, Candidate{}), freed)
+	return scripts.Map(HandOnWrite(key, field, wake, Candidate{}, Successor{}), freed)
 }
 
 // messages are what the last reader and the writer send when they leave; their values are Redisson's.
