@@ -234,6 +234,11 @@ func TestAReadWriteLock(t *testing.T) {
 			outside 15
 			a2 17-18 shared valid=19 told=20 lease=30
 			w1 16-17 exclusive leave=20-21`},
+		{"a reader that was handed on when a writer had it", models.Explained, `
+			a1 10-12 shared valid=19 told=20 lease=30
+			outside 14
+			w1 15-16 exclusive leave=20-21
+			a2 17-17 shared valid=19 told=20 lease=30`},
 		{"a reader that was handed on too long after it was taken away", models.Convicted, `
 			a1 10-12 shared valid=19 told=20 lease=30
 			outside 15

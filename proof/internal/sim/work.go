@@ -204,6 +204,9 @@ func (s Step) least() history.Time {
 	if s.MaxHold > 0 {
 		least = min(least, s.MaxHold)
 	}
+	if s.Extend > 0 && mode(s.Way) == history.Permits { // whose new lease may be shorter than the old one
+		least = min(least, s.Extend)
+	}
 	return history.Time(least / 2)
 }
 
