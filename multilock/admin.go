@@ -11,8 +11,8 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 )
 
-// The questions to a multi-lock are questions to its members, which are asked one after another: the answers are not of
-// one moment. A member that cannot be asked, because it is a program's own Locker without that method, makes the answer
+// The questions to a multi-lock are questions to its members, which are asked one after another, or by Inspect all at the same
+// time: the answers are not of one moment. A member that cannot be asked, because it is a program's own Locker without that method, makes the answer
 // an ErrInvalid.
 
 // ask has do called with each member as a Q, a locker that has the method which is asked for.
@@ -108,28 +108,4 @@ func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
 		return freed, fmt.Errorf("redlatch: multi-lock %q: %w", l.name, err)
 	}
 	return freed, nil
-}
-
-// Inspect returns what each member knows about itself, in the order in which the members are taken. One that cannot be
-// asked, or does not answer, has its error there; the error of Inspect is always nil. The lock exists when any member
-// does, and lasts as long as RemainingTTL says of those that answered.
-func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
-	info := redlatch.Info{Name: l.name, Kind: noun, Need: int64(len(l.members))}
-	if l.whole {
-		info.Waiters = int64(l.bases[0].Session.Waiters(l.line))
-	}
-	for _, m := range l.members {
-		member := redlatch.Member{Info: redlatch.Info{Name: m.Name()}}
-		if inspector, ok := m.(redlatch.Inspector); !ok {
-			member.Err = cannot(m, "Inspect")
-		} else if told, err := inspector.Inspect(ctx); err != nil {
-			member.Err = err
-		} else {
-			member.Info = told
-		}
-		info.Exists = info.Exists || member.Exists
-		info.TTL = longer(info.TTL, member.TTL)
-		info.Members = append(info.Members, member)
-	}
-	return info, nil
 }

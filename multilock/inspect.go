@@ -1,0 +1,52 @@
+package multilock
+
+import (
+	"context"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/raise"
+	"github.com/redlatch/redlatch/internal/rootapi"
+	"github.com/redlatch/redlatch/internal/settings"
+)
+
+// Inspect returns what each member knows about itself, in the order in which the members are taken. They are asked at the same
+// time, so it takes as long as the slowest answer. One that cannot be asked, or does not answer, has its error there; the error of
+// Inspect is always nil. The lock exists when any member does, and lasts as long as RemainingTTL says of those that answered.
+func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
+	info := redlatch.Info{Name: l.name, Kind: noun, Need: int64(len(l.members)), Members: make([]redlatch.Member, len(l.members))}
+	if l.whole {
+		info.Waiters = int64(l.bases[0].Session.Waiters(l.line))
+	}
+	done := make(chan *raise.Panic, len(l.members))
+	for i, m := range l.members {
+		raise.Go(func() { info.Members[i] = inspected(ctx, m) }, func(raised *raise.Panic) { done <- raised })
+	}
+	var raised *raise.Panic
+	for range l.members {
+		if r := <-done; raised == nil {
+			raised = r
+		} else {
+			set := rootapi.Apply(settings.Defaults(), l.defaults)
+			r.Log(set.Logger)
+		}
+	}
+	raised.Raise(ctx)
+	for _, m := range info.Members {
+		info.Exists = info.Exists || m.Exists
+		info.TTL = longer(info.TTL, m.TTL)
+	}
+	return info, nil
+}
+
+// inspected is what a member knows about itself.
+func inspected(ctx context.Context, m redlatch.Locker) redlatch.Member {
+	member := redlatch.Member{Info: redlatch.Info{Name: m.Name()}}
+	if inspector, ok := m.(redlatch.Inspector); !ok {
+		member.Err = cannot(m, "Inspect")
+	} else if told, err := inspector.Inspect(ctx); err != nil {
+		member.Err = err
+	} else {
+		member.Info = told
+	}
+	return member
+}
