@@ -12,10 +12,30 @@ import (
 )
 
 // requests are those that the owners were told of, by identity: when each was made. A request stands in Redis for as long as who
-// has made it waits, so it is found by several reports.
+// has made it waits, so it is found by several reports; and so is one that cannot be read.
 type requests struct {
-	mu   sync.Mutex
-	told map[string]time.Time
+	mu     sync.Mutex
+	told   map[string]time.Time
+	unread map[unread]string // why, at the last report
+}
+
+// An unread is where a request for an identity could not be read.
+type unread struct{ key, identity string }
+
+// failed notes why a request could not be read, nil if it was read, and tells whether there is something new to say about it.
+func (r *requests) failed(at unread, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		delete(r.unread, at)
+		return false
+	}
+	text, before := err.Error(), r.unread[at]
+	if r.unread == nil {
+		r.unread = map[unread]string{}
+	}
+	r.unread[at] = text
+	return text != before
 }
 
 // isNew notes a request, and tells whether it is another one than before.
@@ -39,6 +59,11 @@ func (r *requests) keep(identities []string) {
 	for identity := range r.told {
 		if !slices.Contains(identities, identity) {
 			delete(r.told, identity)
+		}
+	}
+	for at := range r.unread {
+		if !slices.Contains(identities, at.identity) {
+			delete(r.unread, at)
 		}
 	}
 }
@@ -69,10 +94,11 @@ func (s *Session) hear(key, identity string, owners []Reported) {
 	ctx, cancel := context.WithTimeout(raise.Background(context.Background(), Logger(s.logger)), hearWithin)
 	defer cancel()
 	request, _, err := delivery.Deliver(ctx, s.Dispatch, notice.Hear(key, identity), delivery.Limit{Outage: hearWithin})
+	news := s.requests.failed(unread{key, identity}, err)
 	switch {
-	case err != nil:
+	case news:
 		Logger(s.logger).Warn("redlatch: somebody asks for a lock, and who and why cannot be read", "key", key, "owner", identity, "error", err)
-	case request != nil && s.requests.isNew(identity, request.At):
+	case err == nil && request != nil && s.requests.isNew(identity, request.At):
 		for _, o := range owners {
 			o.Asked(request.Who, request.Why)
 		}

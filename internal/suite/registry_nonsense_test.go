@@ -14,10 +14,32 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/rlock"
 )
+
+// A word that somebody asks stays where it is, and what it points to is no hash: each report finds both.
+func TestARequestThatCannotBeReadIsLoggedOnceHoweverManyReportsFindIt(t *testing.T) {
+	inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
+		viewer := redis.NewClient(redistest.InMemoryOptions(m))
+		t.Cleanup(func() { _ = viewer.Close() })
+		var log page
+		hold := acquired(t, rlock.New(client, "lock", redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))))
+		id, _, _ := strings.Cut(hold.Owner(), ":")
+		require.NoError(t, viewer.HSet(t.Context(), registry.Asked("", id), hold.Owner(), time.Now().Add(24*time.Hour).UnixMilli()).Err())
+		require.NoError(t, viewer.Set(t.Context(), keys.Forced("lock"), "theirs", 0).Err())
+		time.Sleep(time.Hour)
+		require.Equal(t, 1, strings.Count(log.String(), "who and why cannot be read"), log.String())
+		require.Contains(t, log.String(), "WRONGTYPE")
+		require.NoError(t, viewer.Del(t.Context(), keys.Forced("lock")).Err())
+		time.Sleep(time.Minute)
+		require.NoError(t, viewer.Set(t.Context(), keys.Forced("lock"), "theirs", 0).Err())
+		time.Sleep(time.Minute)
+		require.Equal(t, 2, strings.Count(log.String(), "who and why cannot be read"), log.String())
+	})
+}
 
 // Whoever may write to the registry can write anything to the key at which a client finds who asks for its holds.
 func TestNonsenseWhereAClientFindsWhoAsksIsLoggedOnceAndItsReportsGoOn(t *testing.T) {
