@@ -190,3 +190,24 @@ func TestTheSecondServerHasTheQueueWhileTheFirstIsDown(t *testing.T) {
 		require.Equal(b, [3]string{}, b.fields())
 	})
 }
+
+// The wait in the queue of the first server sends it nothing for a poll interval.
+func TestAWaiterFindsOutThatTheFirstServerIsDown(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		theirs, _ := b.another()
+		hold := b.lockNow(theirs)
+		w := waits(b.Context(), b.lock(redlatch.WithPoll(6*time.Second)))
+		require.Equal(b, [3]bool{true, false, false}, b.queues())
+		b.harms(0, func() error { time.Sleep(3 * time.Second); return io.ErrUnexpectedEOF })
+		time.Sleep(2 * time.Second) // a sixth of the poll interval, and a node timeout
+		require.True(b, b.queues()[1])
+		released := time.Now()
+		b.unlocks(hold)
+		hold = w.got(b)
+		require.Less(b, time.Since(released), noPause)
+		b.unlocks(hold)
+		b.harms(0, nil)
+		time.Sleep(3 * time.Minute) // what is in doubt is settled
+		require.Equal(b, [3]string{}, b.fields())
+	})
+}

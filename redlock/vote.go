@@ -75,6 +75,20 @@ func (v *vote) isKnown() bool {
 // stands tells whether the call has to wait because the lock of the chair is taken.
 func (v *vote) stands() bool { return v.node().base.KnownTaken() }
 
+// probe finds out, behind the call, whether the chair is down: the wait there may hear of it only when it polls. changed is called
+// when it is.
+func (v *vote) probe(ctx context.Context, changed func()) {
+	go func() {
+		ctx = raise.Background(ctx, v.call.log())
+		within, cancel := context.WithTimeout(ctx, v.call.nodeTimeout())
+		defer cancel()
+		_, err := v.node().base.Status(within)
+		if v.node().tells(ctx, err); err != nil {
+			changed()
+		}
+	}()
+}
+
 // wasPassed tells whether the vote is known, and another process handed it on.
 func (v *vote) wasPassed() bool { return v.isKnown() && v.passed }
 

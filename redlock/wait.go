@@ -107,6 +107,9 @@ func (w *waiter) attempt(ctx context.Context) (cohort.Verdict, error) {
 		return cohort.Verdict{Sleep: early, Found: w.queue.Found()}, nil
 	}
 	v := w.vote
+	if v != nil && !v.isKnown() {
+		v.probe(ctx, w.queue.Wake)
+	}
 	r := w.round(ctx, w.carried, quorum.Before{Alone: w.yielded, Kept: w.queue.ClosedSince()}, v)
 	w.yielded, w.due, w.without = false, time.Now().Add(w.pause()), w.nextWithout()
 	if v != nil && v.used {
