@@ -191,6 +191,23 @@ func TestTheSecondServerHasTheQueueWhileTheFirstIsDown(t *testing.T) {
 	})
 }
 
+// Else each caller would wait for half a second, until the lease of the dead process is over.
+func TestWhatADeadProcessHasOnTheFirstServerHoldsUpANewcomerForMilliseconds(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		stale := b.on(0)
+		lock := b.far([3]time.Duration{time.Millisecond, time.Millisecond, time.Millisecond})
+		for range 3 {
+			began := time.Now()
+			hold, err := lock.Lock(b.Context())
+			require.NoError(b, err)
+			require.Less(b, time.Since(began), 50*time.Millisecond)
+			b.unlocks(hold)
+			time.Sleep(time.Second)
+		}
+		require.NoError(b, stale.Unlock(b.Context()))
+	})
+}
+
 // The wait in the queue of the first server sends it nothing for a poll interval.
 func TestAWaiterFindsOutThatTheFirstServerIsDown(t *testing.T) {
 	inBubble(t, func(b *trio) {

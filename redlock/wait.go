@@ -164,5 +164,9 @@ func (w *waiter) early(ctx context.Context) time.Duration {
 	case w.vote.stands():
 		return time.Until(w.without)
 	}
-	return max(time.Until(w.due), time.Until(w.stood.Add(w.nodeTimeout())))
+	early := max(time.Until(w.due), time.Until(w.stood.Add(w.nodeTimeout())))
+	if look := time.Until(w.without); look > 0 { // it may stand in the queue by then
+		early = min(early, look)
+	}
+	return early
 }
