@@ -42,16 +42,28 @@ func (f Flags) open() (redis.UniversalClient, error) {
 	case t.cluster != nil:
 		o := t.cluster
 		o.Password, o.TLSConfig = cmp.Or(password, o.Password), config
+		o.OnConnect = unlessPassword(o.Password, o.Username)
 		return redis.NewClusterClient(o), nil
 	case t.sentinel != nil:
 		o := t.sentinel
 		o.Password, o.TLSConfig = cmp.Or(password, o.Password), config
+		o.OnConnect = unlessPassword(o.Password, o.Username)
 		return redis.NewFailoverClient(o), nil
 	default:
 		o := t.single
 		o.Password, o.TLSConfig = cmp.Or(password, o.Password), config
+		o.OnConnect = unlessPassword(o.Password, o.Username)
 		return redis.NewClient(o), nil
 	}
+}
+
+// unlessPassword has each connection be the user's where there is no password. The Redis client names the user with a password alone, and
+// would be the default user without a word.
+func unlessPassword(password, user string) func(context.Context, *redis.Conn) error {
+	if user == "" || password != "" {
+		return nil
+	}
+	return func(ctx context.Context, conn *redis.Conn) error { return conn.AuthACL(ctx, user, "").Err() }
 }
 
 // Where is the server as people may see it, without user and password.
