@@ -21,6 +21,7 @@ import (
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/run"
+	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/rwlock"
@@ -344,4 +345,19 @@ func TestALongRunKeepsTheLock(t *testing.T) {
 	code, _, stderr := finish(t, runner(srv, "--lease", "2s", "a", "sleep", "3"))
 	require.Zero(t, code, stderr)
 	require.GreaterOrEqual(t, time.Since(start), 3*time.Second)
+}
+
+// The network is gone when the first renewal is due, and for a quarter of the lease. Without another one the command would be ended before
+// its eighth second.
+func TestARunSurvivesAShortOutage(t *testing.T) {
+	srv := redistest.Process(t)
+	proxy := faultproxy.New(t, srv.Addr)
+	cmd := runner(srv, "--lease", "8s", "--url", "redis://"+proxy.Addr(), "a", "sleep", "8")
+	require.NoError(t, cmd.Start())
+	time.Sleep(2 * time.Second) // the renewal is due after 2.7 s
+	proxy.Refuse(true)
+	proxy.CutAll()
+	time.Sleep(2 * time.Second)
+	proxy.Refuse(false)
+	require.NoError(t, cmd.Wait(), "%s", cmd.Stderr)
 }

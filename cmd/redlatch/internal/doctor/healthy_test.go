@@ -45,6 +45,17 @@ func TestNothingIsWrongWithAHealthySingleServer(t *testing.T) {
 	require.Empty(t, append(wrong(r), unseen(r)...))
 }
 
+// What is worth knowing of a server is found too, and is nothing wrong.
+func TestNotesAreTaken(t *testing.T) {
+	s := single(start(t))
+	ahead := plant{client: over(clockThatSays(func(micros int64) int64 { return micros + 5e6 }), nil)}
+	r := s.examine(t, ahead)
+	require.ElementsMatch(t, []string{"clock-offset", "fsync-everysec", "no-replicas"}, found(r))
+	require.Empty(t, wrong(r))
+	r = s.examine(t, ahead, blind...)
+	require.Subset(t, append(found(r), unseen(r)...), []string{"clock-offset", "fsync-everysec", "no-replicas"})
+}
+
 func TestNothingIsWrongThroughTLS(t *testing.T) {
 	r := single(start(t)).examine(t, plant{client: secured(month, true)})
 	require.Empty(t, append(wrong(r), unseen(r)...))

@@ -166,7 +166,12 @@ func withoutMessages(read []byte) []byte {
 
 // fastClock has a server's clock run twenty times as fast as it should.
 func fastClock() func([]byte) []byte {
-	began := time.Now().Unix()
+	began := time.Now().UnixMicro() / 1e6 * 1e6
+	return clockThatSays(func(micros int64) int64 { return began + (micros-began)*20 })
+}
+
+// clockThatSays changes what a server says of its clock, in microseconds.
+func clockThatSays(other func(micros int64) int64) func([]byte) []byte {
 	reply := regexp.MustCompile(`^\*2\r\n\$10\r\n([0-9]{10})\r\n\$[0-9]\r\n([0-9]+)\r\n$`)
 	return func(read []byte) []byte {
 		at := reply.FindSubmatch(read)
@@ -175,9 +180,9 @@ func fastClock() func([]byte) []byte {
 		}
 		seconds, _ := strconv.ParseInt(string(at[1]), 10, 64)
 		micros, _ := strconv.ParseInt(string(at[2]), 10, 64)
-		fast := began*1e6 + (seconds*1e6+micros-began*1e6)*20
+		said := other(seconds*1e6 + micros)
 		width := len(at[2])
-		return bytes.Replace(bytes.Replace(read, at[1], fmt.Append(nil, fast/1e6), 1), at[2], fmt.Appendf(nil, "%0*d", width, fast%1e6)[:width], 1)
+		return bytes.Replace(bytes.Replace(read, at[1], fmt.Append(nil, said/1e6), 1), at[2], fmt.Appendf(nil, "%0*d", width, said%1e6)[:width], 1)
 	}
 }
 
