@@ -52,11 +52,7 @@ func (v *Inspect) next() Next {
 	case Alive:
 		n.Text = fmt.Sprintf("Wait, or ask at %s: the process lives, and as long as it does it may renew the lease. Freeing it by force takes it from work "+
 			"that is under way.", worst.who())
-		if slices.ContainsFunc(o.Holders, func(h Holder) bool { return h.hears }) {
-			n.Text += " To ask its program to give it back:"
-			n.Command = o.unlock("--ask 10s")
-		}
-		return n
+		return o.nextAsked(n)
 	case Silent:
 		n.Text = fmt.Sprintf("Wait for %s: %s has not been seen for %s, and the lease ends by itself if nobody renews it.",
 			left(worst.Lease), worst.who(), Age(worst.lastSeen))
@@ -68,8 +64,47 @@ func (v *Inspect) next() Next {
 		n.Text = fmt.Sprintf("Find out whether %s lives: no lease ends this hold.", worst.process())
 		then = " If it is dead:"
 	}
+	if owners, _ := o.owners(); len(owners) > 1 && o.kind != fleet.PermitSemaphore {
+		n.Text += fmt.Sprintf(" It has %s more, who keep it.", count(int64(len(owners)-1), "owner"))
+	}
 	n.Text += then
 	n.Command = o.unlock("--owner " + terminal.Word(worst.Owner))
+	return n
+}
+
+// owners are those of all holders, once each, and those of them that can be asked.
+func (o *Object) owners() (all, hear []string) {
+	for _, h := range o.Holders {
+		if slices.Contains(all, h.Owner) { // of a group each value has one
+			continue
+		}
+		all = append(all, h.Owner)
+		if h.hears {
+			hear = append(hear, h.Owner)
+		}
+	}
+	return all, hear
+}
+
+// nextAsked adds how those who hold it can be asked, as far as they can. One permit is enough, where a lock is free only when all its
+// owners have given it back.
+func (o *Object) nextAsked(n Next) Next {
+	switch all, hear := o.owners(); {
+	case len(hear) == 0:
+		n.Text += " Its program cannot be asked by this command."
+	case len(all) == 1:
+		n.Text += " To ask its program to give it back:"
+		n.Command = o.unlock("--ask 10s")
+	case o.kind == fleet.PermitSemaphore:
+		n.Text += fmt.Sprintf(" It is one of %d permits. To ask a program to give one back:", len(all))
+		n.Command = o.unlock("--owner " + terminal.Word(hear[0]) + " --ask 10s")
+	case len(hear) == len(all):
+		n.Text += fmt.Sprintf(" It is one of %d owners. To ask all to give it back:", len(all))
+		n.Command = o.unlock("--ask 10s")
+	default:
+		n.Text += fmt.Sprintf(" It is one of %d owners, of whom %d can be asked, and all must give it back before it is free. To ask one:", len(all), len(hear))
+		n.Command = o.unlock("--owner " + terminal.Word(hear[0]) + " --ask 10s")
+	}
 	return n
 }
 
