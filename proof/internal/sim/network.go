@@ -103,42 +103,6 @@ func isMessage(answer []byte) bool {
 	return bytes.HasPrefix(answer, []byte(">3\r\n$7\r\nmessage")) || bytes.HasPrefix(answer, []byte("*3\r\n$7\r\nmessage"))
 }
 
-// A message is one that a server has sent to the client.
-type message struct {
-	channel       string
-	sent, arrives time.Time
-}
-
-// await notes the messages to a channel, until the function is called that await returns. That answers them.
-func (n *network) await(channel string) (end func() []message) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.awaits, n.caught = channel, nil
-	return func() []message {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.awaits = ""
-		return n.caught
-	}
-}
-
-// answered notes that a server has sent an answer, which takes so long.
-func (n *network) answered(answer []byte, takes time.Duration) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.latest = time.Now()
-	if n.awaits != "" && isMessage(answer) && bytes.Contains(answer, []byte("\r\n"+n.awaits+"\r\n")) {
-		n.caught = append(n.caught, message{n.awaits, n.latest, n.latest.Add(takes)})
-	}
-}
-
-// sent is when the server sent its latest answer.
-func (n *network) sent() time.Time {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.latest
-}
-
 func (n *network) thaw() time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()

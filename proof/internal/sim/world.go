@@ -148,49 +148,6 @@ func (c *client) die(kind FaultKind) {
 	c.end()
 }
 
-// force takes an object from its holders, and notes when each client hears of it. The message is sent at the moment of the answer.
-func (w *world) force(o Object) error {
-	channel := o.channel()
-	if w.spins(o) {
-		channel = ""
-	}
-	var ends []func() []message
-	for _, c := range w.clients {
-		ends = append(ends, c.network.await(channel))
-	}
-	err := w.suite.Force(context.Background(), w.admin.Redis[0], o)
-	for i, c := range w.clients {
-		for _, m := range ends[i]() {
-			if m.channel == channel && m.sent.Equal(w.admin.network.sent()) {
-				time.AfterFunc(time.Until(m.arrives), func() {
-					c.record(history.Record{What: history.Heard, Object: o.Name, At: history.Time(m.arrives.Sub(w.start))})
-				})
-			}
-		}
-	}
-	return err
-}
-
-// channel is where the message of a force-unlock comes to all clients that listen; empty where it does not.
-func (o Object) channel() string {
-	switch o.Kind {
-	case Lock, Fenced:
-		return "redisson_lock__channel:{" + o.Name + "}"
-	case RW:
-		return "redisson_rwlock:{" + o.Name + "}"
-	}
-	return ""
-}
-
-// spins tells whether an object is used by a spin lock, which does not listen.
-func (w *world) spins(o Object) bool {
-	return slices.ContainsFunc(w.plan.Clients, func(c Client) bool {
-		return slices.ContainsFunc(c.Workers, func(steps []Step) bool {
-			return slices.ContainsFunc(steps, func(s Step) bool { return s.Way == "spin" && w.plan.Objects[s.Object].Name == o.Name })
-		})
-	})
-}
-
 // haunt puts down that a request was executed which its client had given up long before. It may take an object for a
 // lease, or a place in its queue for a patience: the library says so. It looks like a client that dies as it asks.
 // Which request it was is not known: any that the client makes in this run.
