@@ -6,7 +6,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/counter"
-	"github.com/redlatch/redlatch/internal/scripts"
 	script "github.com/redlatch/redlatch/internal/scripts/countdownlatch"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -25,7 +24,7 @@ func (l *Latch) Await(ctx context.Context, opts ...redlatch.Option) error {
 	}
 	var seen script.Seen
 	return l.counter.Await(ctx, set, func(ctx context.Context) (counter.Sight, error) {
-		state, err := counter.Read(ctx, l.counter, func(string) scripts.Command[script.State] { return script.Await(l.keys) }, set)
+		state, err := counter.Send(ctx, l.counter, script.Await(l.keys), set.OutageFor(false))
 		if err != nil {
 			return counter.Sight{}, err
 		}

@@ -83,15 +83,16 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Optio
 // the error matches ErrUncertain. If the latch does not exist nothing happens. Calls that come at the same time share a command.
 func (l *Latch) CountDown(ctx context.Context) error {
 	return l.counter.Counted(ctx, l.together.Do(l.counter, struct{}{}, func(all []struct{}) error { // the script does all or nothing
-		op := l.counter.Begin(ctx)
-		_, err := counter.GiveBack(ctx, op, script.CountDown(l.keys, int64(len(all)), op.Wake, op.Call))
+		_, err := counter.GiveBack(ctx, l.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+			return script.CountDown(l.keys, int64(len(all)), wake, call)
+		})
 		return err
 	}))
 }
 
 // Count returns how many count-downs are left until the latch opens, 0 when it does not exist: Await says why.
 func (l *Latch) Count(ctx context.Context) (int64, error) {
-	return counter.Ask(ctx, l.counter, script.Count)
+	return counter.Ask(ctx, l.counter, script.Count(l.keys.Latch))
 }
 
 // Delete removes the latch, and reports whether there was one. Whoever waits for it is told with ErrDeleted.

@@ -93,14 +93,12 @@ func TestAGhostHasNoEffect(t *testing.T) {
 		for _, g := range ghosts {
 			t.Run(g.name, func(t *testing.T) {
 				t.Parallel()
-				var fenced settled
 				key := srv.Key(t, "l")
 				set(t, r.direct, key, g.before)
 				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-				_, err := g.do(t.Context(), countdownlatch.New(r.faulty, key, redlatch.WithLinger(0), fenced.option()))
+				_, err := g.do(t.Context(), countdownlatch.New(r.faulty, key, redlatch.WithLinger(0)))
 				require.NoError(t, err)
 				require.Equal(t, g.after, value(t, r.direct, key))
-				fenced.await(t)
 				set(t, r.direct, key, g.meantime)
 				ghost.Release()
 				ghost.AwaitExecuted(t, 1)

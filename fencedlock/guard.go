@@ -92,15 +92,13 @@ func (g *Guard) Claim(ctx context.Context, token int64) error {
 	if err := g.check(token); err != nil {
 		return err
 	}
-	above, err := counter.Ask(ctx, g.counter, func(string) scripts.Command[int64] { // harmless, however often and late
-		return fencedlock.Claim(g.keys, token, g.owner)
-	})
+	above, err := counter.Ask(ctx, g.counter, fencedlock.Claim(g.keys, token, g.owner)) // harmless, however often and late
 	return g.judge(token, above, err)
 }
 
 // Greatest returns the greatest token that the guard has seen, 0 before the first.
 func (g *Guard) Greatest(ctx context.Context) (int64, error) {
-	return counter.Ask(ctx, g.counter, func(string) scripts.Command[int64] { return fencedlock.Last(g.keys.Seen) })
+	return counter.Ask(ctx, g.counter, fencedlock.Last(g.keys.Seen))
 }
 
 func (g *Guard) check(token int64) error {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/counter"
-	"github.com/redlatch/redlatch/internal/scripts"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 )
 
@@ -18,7 +17,7 @@ const shown = 1000
 // lasts, how many calls of this process wait for it, and who has permits: a Holder for each permit, by its id, up to a
 // thousand of those that end first.
 func (s *Semaphore) Inspect(ctx context.Context) (redlatch.Info, error) {
-	look, err := counter.Ask(ctx, s.counter, func(string) scripts.Command[script.Look] { return script.Inspect(s.keys, shown) })
+	look, err := counter.Ask(ctx, s.counter, script.Inspect(s.keys, shown))
 	if err != nil {
 		return redlatch.Info{}, err
 	}

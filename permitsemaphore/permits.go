@@ -80,7 +80,7 @@ func ask[R any](ctx context.Context, s *Semaphore, build func(wake scripts.Wake)
 	if err != nil {
 		return reply, err
 	}
-	return counter.Ask(ctx, s.counter, func(string) scripts.Command[R] { return build(wake) })
+	return counter.Ask(ctx, s.counter, build(wake))
 }
 
 // Delete removes the semaphore and reports whether there was one. Those who have permits lose them when they notice;

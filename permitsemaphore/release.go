@@ -15,6 +15,7 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -164,7 +165,6 @@ func (s *Semaphore) release(ctx context.Context, call string, texts []string) (b
 		g.enter()
 		g.letGo(ids)
 	}
-	op := s.counter.Begin(ctx)
 	over := true // what is uncertain is carried through, also when a hook of the client panics
 	defer func() {
 		for _, g := range own {
@@ -172,7 +172,9 @@ func (s *Semaphore) release(ctx context.Context, call string, texts []string) (b
 			g.exit()
 		}
 	}()
-	released, err := counter.GiveBack(ctx, op, script.Release(s.keys, ids, op.Wake, op.Call))
+	released, err := counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Release(s.keys, ids, wake, call)
+	})
 	over = released || errors.Is(err, errs.Uncertain)
 	return released, err
 }

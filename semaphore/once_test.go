@@ -131,31 +131,36 @@ func TestAGhostOfARefusedOperationHasNoEffectLater(t *testing.T) {
 	refused := []struct {
 		name                    string
 		before, meantime, after string
+		reply                   any
+		settles                 bool // in the background, and else before the answer
 		do                      func(ctx context.Context, s *semaphore.Semaphore) (any, error)
 	}{
-		{"try to acquire", "2", "5", "5", func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
+		{"try to acquire", "2", "5", "5", false, true, func(ctx context.Context, s *semaphore.Semaphore) (any, error) {
 			if err := s.TryAcquire(ctx, 3); !errors.Is(err, redlatch.ErrNotAcquired) {
 				return nil, fmt.Errorf("not refused: %w", err)
 			}
 			return false, nil
 		}},
-		{"release if exists", "", "5", "5", operations[3].do},
-		{"set", "1", "", "", operations[7].do},
-		{"delete", "", "5", "5", operations[8].do},
+		{"release if exists", "", "5", "5", false, false, operations[3].do},
+		{"set", "1", "", "", false, false, operations[7].do},
+		{"delete", "", "5", "5", false, false, operations[8].do},
+		{"drain", "", "5", "5", int64(0), false, func(ctx context.Context, s *semaphore.Semaphore) (any, error) { return s.DrainPermits(ctx) }},
 	}
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		r := newRig(t, srv, patience)
 		for _, o := range refused {
 			t.Run(o.name, func(t *testing.T) {
 				t.Parallel()
-				var fenced settled
+				var undone settled
 				key := srv.Key(t, "s")
 				operation{before: o.before}.prepare(t, r, key)
 				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-				reply, err := o.do(t.Context(), semaphore.New(r.faulty, key, redlatch.WithLinger(0), fenced.option()))
+				reply, err := o.do(t.Context(), semaphore.New(r.faulty, key, redlatch.WithLinger(0), undone.option()))
 				require.NoError(t, err)
-				require.Equal(t, false, reply)
-				fenced.await(t, 1)
+				require.Equal(t, o.reply, reply)
+				if o.settles {
+					undone.await(t, 1)
+				}
 				require.NoError(t, r.direct.Del(t.Context(), key).Err())
 				operation{before: o.meantime}.prepare(t, r, key)
 				ghost.Release()

@@ -48,7 +48,7 @@ func (s *Semaphore) DrainPermits(ctx context.Context) (int64, error) {
 
 // AvailablePermits returns the number of permits that nobody has, 0 when the semaphore does not exist.
 func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
-	return counter.Ask(ctx, s.counter, script.Available)
+	return counter.Ask(ctx, s.counter, script.Available(s.counter.Key))
 }
 
 // Delete removes the semaphore and reports whether there was one. Those who wait go on waiting, because it may be set

@@ -90,8 +90,9 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 		left, err = s.keep(ctx, left)
 	}
 	if left > 0 && err == nil {
-		op := s.counter.Begin(ctx)
-		_, err = counter.GiveBack(ctx, op, script.Release(s.counter.Key, left, op.Wake, op.Call))
+		_, err = counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+			return script.Release(s.counter.Key, left, wake, call)
+		})
 	}
 	if err != nil && left < n && !errors.Is(err, errs.Uncertain) {
 		s.giveBackLater(left) // to repeat it would give back too many
@@ -102,11 +103,12 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 
 // keep gives back n permits, unless those of this process may have them. left are still to be given back.
 func (s *Semaphore) keep(ctx context.Context, n int64) (left int64, err error) {
-	key, op := s.counter.Key, s.counter.Begin(ctx)
-	return s.counter.Keep(ctx, op, n, script.Keep(key, n, s.counter.Session.ID, op.Wake, op.Call),
-		func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-			return script.Yield(key, n, wake, call)
-		})
+	key := s.counter.Key
+	return s.counter.Keep(ctx, n, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		return script.Keep(key, n, s.counter.Session.ID, wake, call)
+	}, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		return script.Yield(key, n, wake, call)
+	})
 }
 
 // giveBackLater gives back n permits without waiting for it. A semaphore that was deleted meanwhile took them with it.
@@ -123,8 +125,9 @@ func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) 
 	if err := s.count("ReleaseIfExists", n); err != nil || n == 0 {
 		return false, err
 	}
-	op := s.counter.Begin(ctx)
-	released, err := counter.GiveBack(ctx, op, script.ReleaseIfExists(s.counter.Key, n, op.Wake, op.Call))
+	released, err := counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.ReleaseIfExists(s.counter.Key, n, wake, call)
+	})
 	if released || err != nil {
 		err = s.counter.Released(ctx, n, err)
 	}

@@ -35,10 +35,3 @@ func (q *Queue) Serve(b Batch, n int, grant func(i int) any) (left []int) {
 	q.removeLocked(1, 1+there) // what is left of a batch stands together, right behind the head
 	return left
 }
-
-// Left tells whether the waiter i of the batch has left.
-func (q *Queue) Left(b Batch, i int) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return b[i].state == gone
-}

@@ -121,8 +121,6 @@ func TestServeReturnsTheWaitersThatHadLeft(t *testing.T) {
 		b.leave()
 		<-b.gone
 		late := p.joins("late")
-		require.True(p, p.queue.Left(batch, 1))
-		require.False(p, p.queue.Left(batch, 2))
 		require.Equal(p, []int{1}, p.queue.Serve(batch, 3, gifts))
 		<-a.gone
 		<-c.gone

@@ -148,28 +148,29 @@ func (c *Counter) broken(err error) error {
 }
 
 // Ask reads something for a query.
-func Ask[R any](ctx context.Context, c *Counter, cmd func(key string) scripts.Command[R]) (reply R, err error) {
+func Ask[R any](ctx context.Context, c *Counter, cmd scripts.Command[R]) (reply R, err error) {
 	if c.invalid != nil {
 		return reply, c.invalid
 	}
-	if err := c.fits(ctx, c.defaults.OutageFor(false)); err != nil {
+	outage := c.defaults.OutageFor(false)
+	if err := c.fits(ctx, outage); err != nil {
 		return reply, err
 	}
-	if reply, err = Read(ctx, c, cmd, c.defaults); err != nil {
+	if reply, err = Send(ctx, c, cmd, outage); err != nil {
 		return reply, c.broken(err)
 	}
 	return reply, nil
 }
 
-// Read reads something for a wait, which explains errors itself.
-func Read[R any](ctx context.Context, c *Counter, cmd func(key string) scripts.Command[R], set *settings.Settings) (R, error) {
-	reply, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd(c.Key), delivery.Limit{Outage: set.OutageFor(false)})
+// Send sends what may be executed any number of times, for a caller that explains errors itself.
+func Send[R any](ctx context.Context, c *Counter, cmd scripts.Command[R], outage time.Duration) (R, error) {
+	reply, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: outage})
 	return reply, err
 }
 
 // Inspect reads what can be seen of any counter.
 func (c *Counter) Inspect(ctx context.Context) (redlatch.Info, error) {
-	look, err := Ask(ctx, c, lane.Inspect)
+	look, err := Ask(ctx, c, lane.Inspect(c.Key))
 	if err != nil {
 		return redlatch.Info{}, err
 	}

@@ -7,9 +7,6 @@ import (
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
-	"github.com/redlatch/redlatch/internal/delivery"
-	"github.com/redlatch/redlatch/internal/scripts"
-	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
@@ -74,17 +71,12 @@ func (c *Counter) streak(sent time.Time, alone bool) cohort.Streak {
 	return cohort.Streak{News: sent, Alone: alone, Trip: c.Session.Dispatch.Trip(c.Key)}
 }
 
-// Keep asks whether n permits may move within the process, and moves them. cmd gives them back if not, and settle does that when
-// the outcome of cmd is unknown. left are permits that are still the caller's: Redis lets the process have them, but no waiter
+// Keep asks whether n permits may move within the process, and moves them. keep gives them back if not, and yield does that when
+// the outcome of keep is unknown. left are permits that are still the caller's: Redis lets the process have them, but no waiter
 // is there any more, or there is an error.
-func (c *Counter) Keep(ctx context.Context, op Operation, n int64, cmd scripts.Command[int64],
-	settle func(wake scripts.Wake, call lane.Call) scripts.Command[int64]) (left int64, err error) {
+func (c *Counter) Keep(ctx context.Context, n int64, keep, yield Build[int64]) (left int64, err error) {
 	sent := time.Now()
-	op.settle = func(ctx context.Context) error {
-		_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, settle(op.Wake, next(op.Call)), delivery.Limit{Outage: settleAttempt})
-		return err
-	}
-	reply, err := GiveBack(ctx, op, cmd)
+	reply, err := giveBack(ctx, c, keep, yield)
 	switch {
 	case err != nil:
 		return n, err

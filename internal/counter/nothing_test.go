@@ -98,6 +98,27 @@ func TestWhatFoundNothingToDoDoesNothingAfterItHasSaidSo(t *testing.T) {
 			time.Sleep(2 * time.Second)
 		})
 	})
+	t.Run("the copy that arrives before the answer is final counts, with its number", func(t *testing.T) {
+		inLab(t, func(l *lab) {
+			drain := func() (int64, error) {
+				return counter.Change(l.Context(), l.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[int64] {
+					return semaphore.Drain(l.counter.Key, call)
+				})
+			}
+			_, err := drain()
+			require.NoError(t, err)
+			s := prepare(l)
+			s.before = func() {
+				s.before = nil
+				l.redis.Set(l.Context(), "c", 3, 0)
+				_ = l.redis.Do(l.Context(), s.first...).Err()
+			}
+			drained, err := drain()
+			require.NoError(t, err)
+			require.EqualValues(t, 3, drained)
+			l.has("0")
+		})
+	})
 	t.Run("the answer cannot be made final", func(t *testing.T) {
 		inLab(t, func(l *lab) {
 			s := prepare(l)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/raise"
@@ -13,68 +14,75 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// An Operation has a lane and a number for one script.
-type Operation struct {
-	Wake scripts.Wake
-	Call lane.Call
+// A Build makes the command of an operation in a lane. What the operation answers as a zero has changed nothing, or is
+// remembered in the lane.
+type Build[R bool | int64] func(wake scripts.Wake, call lane.Call) scripts.Command[R]
 
-	drawn   time.Time // when Call had its number
+// An operation has a lane and a number for one script.
+type operation struct {
 	counter *Counter
-	err     error                           // why there is no lane: it becomes the error of the call
-	owed    bool                            // it has to happen, so it ignores the end of its caller's context
-	settle  func(ctx context.Context) error // settles it in doubt, if it is owed; nil: it is carried through
-	over    func()                          // called when it cannot take effect any more; may be nil
+	wake    scripts.Wake
+	call    lane.Call
+	drawn   time.Time // when call had its number
+
+	owed   bool                            // it has to happen, so it ignores the end of its caller's context
+	settle func(ctx context.Context) error // settles it in doubt, if it is owed; nil: it is carried through
+	over   func()                          // called when it cannot take effect any more; may be nil
 }
 
-// Begin begins what GiveBack ends. It minds the end of ctx no more than that does.
-func (c *Counter) Begin(ctx context.Context) Operation {
-	op := c.begin(c.WakeWithin(ctx, c.defaults.ReleaseTimeout))
-	op.owed = true
-	return op
-}
-
-func (c *Counter) begin(wake scripts.Wake, err error) Operation {
-	if err != nil {
-		return Operation{err: err}
-	}
-	return Operation{Wake: wake, Call: c.Session.BorrowLane(c.Key), drawn: time.Now(), counter: c}
+func (c *Counter) begin(wake scripts.Wake) operation {
+	return operation{wake: wake, call: c.Session.BorrowLane(c.Key), drawn: clock.Now(), counter: c}
 }
 
 // Change does something once. When ctx ends before the outcome is known the error matches ErrUncertain, and the
 // operation is fenced in the background: it takes effect before the fence, or never.
-func Change[R any](ctx context.Context, c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) (R, error) {
+func Change[R bool | int64](ctx context.Context, c *Counter, build Build[R]) (R, error) {
 	return ChangeThen(ctx, c, c.defaults, build, nil)
 }
 
 // ChangeThen is Change with the settings of the call. If there is an over, it is called when the operation cannot take
-// effect any more: before ChangeThen returns, unless a copy of its command may still be on its way.
-func ChangeThen[R any](ctx context.Context, c *Counter, set *settings.Settings,
-	build func(wake scripts.Wake, call lane.Call) scripts.Command[R], over func()) (reply R, err error) {
+// effect any more: before ChangeThen returns, unless the outcome is unknown.
+func ChangeThen[R bool | int64](ctx context.Context, c *Counter, set *settings.Settings, build Build[R], over func()) (reply R, err error) {
 	outage := set.OutageFor(false)
-	op := c.begin(c.wakeFor(ctx, outage))
-	if op.err != nil {
+	wake, err := c.wakeFor(ctx, outage)
+	if err != nil {
 		if over != nil {
 			over()
 		}
-		return reply, op.err
+		return reply, err
 	}
+	op := c.begin(wake)
 	op.over = over
-	return do(ctx, op, build(op.Wake, op.Call), delivery.Limit{Outage: outage, Memory: resendWithin})
+	return do(ctx, op, build(op.wake, op.call), delivery.Limit{Outage: outage, Memory: resendWithin})
 }
 
 // GiveBack is Change for what has to happen, like the release of permits: it ignores the end of ctx, has the release
-// timeout as its limit, and what is in doubt by then is carried through in the background. It is called often, so it takes
-// the command rather than a function that builds it.
-func GiveBack[R any](ctx context.Context, op Operation, cmd scripts.Command[R]) (reply R, err error) {
-	if op.err != nil {
-		return reply, op.err
-	}
-	limit := op.counter.defaults.ReleaseTimeout
-	return do(ctx, op, cmd, delivery.Limit{Outage: limit, Total: limit, Stubborn: true, Memory: resendWithin})
+// timeout as its limit, and what is in doubt by then is carried through in the background.
+func GiveBack[R bool | int64](ctx context.Context, c *Counter, build Build[R]) (R, error) {
+	return giveBack(ctx, c, build, nil)
 }
 
-func do[R any](ctx context.Context, op Operation, cmd scripts.Command[R], limit delivery.Limit) (reply R, err error) {
-	returned := false
+// giveBack is GiveBack. settle is what settles it in doubt, instead of carrying it through; nil: there is none.
+func giveBack[R bool | int64](ctx context.Context, c *Counter, build, settle Build[R]) (reply R, err error) {
+	limit := c.defaults.ReleaseTimeout
+	wake, err := c.WakeWithin(ctx, limit)
+	if err != nil {
+		return reply, err
+	}
+	op := c.begin(wake)
+	op.owed = true
+	if settle != nil {
+		op.settle = func(ctx context.Context) error {
+			_, err := sendAgain(ctx, c, settle(wake, next(op.call)))
+			return err
+		}
+	}
+	return do(ctx, op, build(op.wake, op.call), delivery.Limit{Outage: limit, Total: limit, Stubborn: true, Memory: resendWithin})
+}
+
+// do sends the command of an operation. In doubt it is settled in the background.
+func do[R bool | int64](ctx context.Context, op operation, cmd scripts.Command[R], limit delivery.Limit) (reply R, err error) {
+	c, returned := op.counter, false
 	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
 		go resolve(op, cmd, &delivery.Failure{Doubt: true, Sent: op.drawn})
 	})
@@ -82,47 +90,13 @@ func do[R any](ctx context.Context, op Operation, cmd scripts.Command[R], limit 
 	if op.owed {
 		deliver = delivery.Within[R]
 	}
-	reply, receipt, err := deliver(ctx, op.counter.Session.Dispatch, cmd, limit)
-	if unchanged(reply, receipt, err) {
-		if op.owed {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), receipt.Sent.Add(limit.Total))
-			defer cancel()
-		}
-		reply, err = bar(ctx, op, reply, receipt, limit.Outage)
+	reply, receipt, err := deliver(ctx, c.Session.Dispatch, cmd, limit)
+	if nothing := *new(R); err == nil && receipt.Doubt && reply == nothing {
+		reply, err = final[R](ctx, op, receipt, limit)
 	}
 	returned = true
-	return ended(op, cmd, reply, receipt, err)
-}
-
-// unchanged tells whether an operation has answered that it found nothing to do while a copy of its command may still be
-// on its way. The server does not remember such an answer, so the copy could do something after it.
-func unchanged[R any](reply R, receipt delivery.Receipt, err error) bool {
-	done, is := any(reply).(bool)
-	return err == nil && receipt.Doubt && is && !done
-}
-
-// bar makes such an answer final, or learns that the copy has been executed meanwhile, and then that is the answer.
-func bar[R any](ctx context.Context, op Operation, reply R, receipt delivery.Receipt, outage time.Duration) (R, error) {
-	took, err := op.counter.fenceWithin(ctx, op.Call, outage)
-	if err != nil {
-		return reply, &delivery.Failure{Err: err, Doubt: true, Sent: receipt.Sent}
-	}
-	if took {
-		reply = any(true).(R)
-	}
-	return reply, nil
-}
-
-// ended is how an operation came out. In doubt it is settled in the background.
-func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt delivery.Receipt, err error) (R, error) {
-	c := op.counter
-	if err == nil && !receipt.Doubt {
+	if err == nil { // a copy that is still on its way answers the same, or is barred
 		op.settled()
-		return reply, nil
-	}
-	if err == nil { // a copy of the command may still be on its way
-		go c.settle(receipt.Sent, c.fence(op.Call), op.settled)
 		return reply, nil
 	}
 	failure := delivery.AsFailure(err)
@@ -134,26 +108,55 @@ func ended[R any](op Operation, cmd scripts.Command[R], reply R, receipt deliver
 	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.noun, c.Name, err)
 }
 
+// final is the answer of an operation that seems to have changed nothing, while a copy of its command may still be on its way. The
+// server does not remember such an answer, so the copy could change something after it. The copy is barred, or has been executed
+// by now, and then its answer counts.
+func final[R bool | int64](ctx context.Context, op operation, receipt delivery.Receipt, limit delivery.Limit) (reply R, err error) {
+	if op.owed {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), receipt.Sent.Add(limit.Total))
+		defer cancel()
+	}
+	number, err := op.counter.fence(ctx, op.call, limit.Outage)
+	if err != nil {
+		return reply, &delivery.Failure{Err: err, Doubt: true, Sent: receipt.Sent}
+	}
+	switch reply := any(&reply).(type) {
+	case *bool:
+		*reply = number != 0
+	case *int64:
+		*reply = number
+	}
+	return reply, nil
+}
+
 // resolve settles an operation in doubt.
-func resolve[R any](op Operation, cmd scripts.Command[R], failure *delivery.Failure) {
+func resolve[R bool | int64](op operation, cmd scripts.Command[R], failure *delivery.Failure) {
 	c := op.counter
 	_, known := delivery.Result(failure, cmd)
 	switch {
 	case op.owed: // also when it is known: the last send may have ended without being executed
-		attempt := op.settle
-		if attempt == nil {
-			attempt = carry(c, cmd, op.Call)
-		}
-		c.settle(op.drawn, inTime(op.drawn, attempt), op.settled)
+		c.settle(op.drawn.Add(settleWithin), func(ctx context.Context) error {
+			switch {
+			case forgotten(op.drawn):
+				return errForgotten
+			case op.settle != nil:
+				return op.settle(ctx)
+			}
+			return carry(ctx, op, cmd)
+		}, op.settled)
 	case known:
 		op.settled()
 	default:
-		c.settle(failure.Sent, c.fence(op.Call), op.settled)
+		c.settle(failure.Sent.Add(settleWithin), func(ctx context.Context) error {
+			_, err := c.fence(ctx, op.call, settleAttempt)
+			return err
+		}, op.settled)
 	}
 }
 
-func (op Operation) settled() {
-	op.counter.Session.ReturnLane(op.counter.Key, op.Call)
+func (op operation) settled() {
+	op.counter.Session.ReturnLane(op.counter.Key, op.call)
 	if op.over != nil {
 		op.over()
 	}

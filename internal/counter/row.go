@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/cohort"
-	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/row"
@@ -100,8 +99,7 @@ func (c *Counter) leaveRow(sitter *cohort.Candidate) {
 	if err != nil || wake.Row == "" {
 		return
 	}
-	_, _, err = delivery.Deliver(ctx, c.Session.Dispatch, row.Leave(c.Key, wake, sitter.Owner), delivery.Limit{Outage: settleAttempt})
-	if err != nil {
+	if _, err = Send(ctx, c, row.Leave(c.Key, wake, sitter.Owner), settleAttempt); err != nil {
 		log.Debug("redlatch: a process could not leave the row of those who wait", "error", err)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/observe"
@@ -72,22 +72,20 @@ type waiter struct {
 	n       int64 // what it wants
 	line    *cohort.Cohort
 	offer   cohort.Request
-	short   atomic.Bool                  // what was found last was less than it wants
-	last    atomic.Pointer[lane.Granted] // what was granted last, by its own attempt or the head's; nil: it is not known
 }
 
-// A share is what a waiter is given whom the head's attempt has served.
+// A share is what a waiter is given by an attempt, the head's or its own.
 type share struct {
 	attempt Attempt
 	i       int
 	receipt delivery.Receipt
 }
 
-// tell says to the i-th seeker of an attempt that it was served. What a send may have brought that was not answered, so
-// long ago that the seeker has no use for it, says nothing about how long the next one takes: the seeker asks anew.
-func tell(try Attempt, i int, receipt delivery.Receipt) error {
-	err := try.Took(i, receipt.Sent)
-	if err != nil && receipt.Doubt {
+// take says to the seeker that it was served. What a send may have brought that was not answered, so long ago that the seeker
+// has no use for it, says nothing about how long the next one takes: the seeker asks anew.
+func (s share) take() error {
+	err := s.attempt.Took(s.i, s.receipt.Sent)
+	if err != nil && s.receipt.Doubt {
 		return fmt.Errorf("%w (%w)", err, errLate)
 	}
 	return err
@@ -95,31 +93,31 @@ func tell(try Attempt, i int, receipt delivery.Receipt) error {
 
 var errLate = errors.New("there was an outage")
 
-// seek waits in line, and answers what was granted last, and whether the permits have moved within the process. got is what was granted before, found what that says; nil if nothing was asked.
-func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker, got lane.Granted, found error) (latest lane.Granted, hasMoved bool, err error) {
+// seek waits in line, and answers whether the permits have moved within the process. found is what was found out before; nil if
+// nothing was asked.
+func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker, found error) (hasMoved bool, err error) {
 	line, part := c.join(ctx, c.line, set.Poll)
 	defer part()
 	w := &waiter{counter: c, set: set, seeker: s, n: n, line: line}
 	w.offer.Who = w
-	w.last.Store(&got)
 	if found != nil {
 		line.Note(found)
 	}
-	err = line.WaitFor(ctx, set.Poll, &w.offer, w.ask)
-	if err != nil {
-		if w.short.Load() || n > 1 { // and there may be enough for those behind it, who want less
+	if err := line.WaitFor(ctx, set.Poll, &w.offer, w.ask); err != nil {
+		if n > 1 { // there may be enough for those behind it, who want less
 			line.Wake()
 		}
-		return *w.last.Load(), false, unanswered(ctx, err, line.Found())
+		found := line.Found()
+		if few, is := found.(tooFew); is {
+			found = few.reason(n)
+		}
+		return false, unanswered(ctx, err, found)
 	}
-	switch given := w.offer.Grant.(type) {
-	case share:
-		return got, false, tell(given.attempt, given.i, given.receipt)
-	case moved:
+	if given, is := w.offer.Grant.(moved); is {
 		s.Receive(given.gift)
-		return got, true, nil
+		return true, nil
 	}
-	return got, false, nil
+	return false, w.offer.Grant.(share).take()
 }
 
 // ask is the attempt of the head.
@@ -131,42 +129,30 @@ func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
 	}
 	try := w.seeker.Begin(behind)
 	got, receipt, err := w.counter.attempt(delivery.Watched(ctx, w.line.Note), try, w.set.OutageFor(false), w.counter.stand(w.line, w.set))
-	w.short.Store(err == nil && got.Served == 0)
-	if err == nil && got.Served == 0 {
-		w.refused(batch, got)
-	}
 	v := cohort.Verdict{Down: delivery.Outage(ctx, err), Sleep: cohort.Bound(got.Again, w.set.Poll)}
-	if err != nil || got.Served == 0 {
-		v.Found = tooFew
+	if err != nil {
 		return v, err
+	}
+	if got.Served < try.Asks() {
+		first := w
+		if got.Served > 0 {
+			first = batch.Who(got.Served - 1).(*waiter)
+		}
+		v.Found = tooFew{got, first.n}
+	}
+	if got.Served == 0 {
+		return v, nil
 	}
 	w.counter.lately.Store(int32(got.Served))
 	w.counter.took(receipt.Sent)
-	v.Done, v.More = true, w.serve(batch, try, got.Served, receipt)
-	if !v.More {
-		v.Found = tooFew
-	}
-	return v, tell(try, 0, receipt)
+	w.offer.Grant = share{try, 0, receipt}
+	w.serve(batch, try, got.Served, receipt)
+	v.Done, v.More = true, v.Found == nil // if the one that was refused has left, and wanted more than one, it wakes the line
+	return v, nil
 }
 
-// refused notes why the head was not served. Those behind it have not been looked at: what holds for any of them is that
-// there is no semaphore.
-func (w *waiter) refused(batch cohort.Batch, got lane.Granted) {
-	w.last.Store(&got)
-	if got.Short == lane.Missing {
-		for i := range batch {
-			batch.Who(i).(*waiter).last.Store(&got)
-		}
-	}
-}
-
-// serve tells those behind the head what its attempt has come to, and answers whether there may be enough for whoever is
-// next: nobody was refused, or he has left.
-func (w *waiter) serve(batch cohort.Batch, try Attempt, served int, receipt delivery.Receipt) (more bool) {
-	refused := served < try.Asks()
-	if refused { // said before it is looked whether he is there: if he leaves after that, he knows
-		batch.Who(served - 1).(*waiter).short.Store(true)
-	}
+// serve tells those behind the head what its attempt has come to.
+func (w *waiter) serve(batch cohort.Batch, try Attempt, served int, receipt delivery.Receipt) {
 	left := w.line.Serve(batch, served-1, func(i int) any { return share{try, i + 1, receipt} })
 	for i := range left {
 		left[i]++
@@ -174,7 +160,6 @@ func (w *waiter) serve(batch cohort.Batch, try Attempt, served int, receipt deli
 	if left != nil {
 		try.Decline(left)
 	}
-	return !refused || w.line.Left(batch, served-1)
 }
 
 // attempt asks Redis once. What it leaves in doubt is undone in the background. s is nil where it does not concern the row.
@@ -186,99 +171,86 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 			return got, receipt, err
 		}
 	}
-	call, start, returned := c.Session.BorrowLane(c.Key), time.Now(), false
+	call := c.Session.BorrowLane(c.Key)
+	take, drawn, returned := try.Take(wake, s.called(), call), clock.Now(), false
 	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
 		s.failed()
-		go c.revoke(try, call, start, s)
+		go c.revoke(try, take, call, &delivery.Failure{Doubt: true, Sent: drawn}, s)
 	})
-	got, receipt, err = c.take(ctx, try, wake, call, outage, s)
-	returned = true
-	return got, receipt, err
-}
-
-// take is an attempt in a lane, which it returns or has settled.
-func (c *Counter) take(ctx context.Context, try Attempt, wake scripts.Wake, call lane.Call, outage time.Duration, s *standing) (got lane.Granted, receipt delivery.Receipt, err error) {
-	take := try.Take(wake, s.called(), call)
 	limit := delivery.Limit{Outage: outage}
 	if !try.Unstored() {
 		limit.Memory = resendWithin
 	}
 	got, receipt, err = delivery.Deliver(ctx, c.Session.Dispatch, take, limit)
+	var doubt *delivery.Failure // nil: it is known what it has taken, and a copy of the command cannot take anything any more
 	switch {
 	case err != nil:
 		if failure := delivery.AsFailure(err); failure.Doubt {
-			s.failed()
-			go c.abandon(try, take, call, failure, s)
-		} else {
-			s.unsent()
-			c.Session.ReturnLane(c.Key, call)
+			doubt = failure
 		}
-		return lane.Granted{}, receipt, err
 	case !receipt.Doubt:
-		c.Session.ReturnLane(c.Key, call)
 	case got.Served == 0 || try.Unstored() && got.Served < try.Asks():
 		// A copy that is still on its way may find enough by now, and what it takes nobody would give back. Nor would
 		// anybody what an execution before the one that answered had taken for those who are not served any more.
-		s.failed()
-		go c.revoke(try, call, receipt.Sent, s)
-		return lane.Granted{Again: -1}, receipt, nil
+		got, doubt = lane.Granted{Again: -1}, &delivery.Failure{Doubt: true, Sent: receipt.Sent}
 	case try.Unstored():
-		if _, err := c.fenceWithin(ctx, call, outage); err != nil {
-			s.failed()
-			go c.revoke(try, call, receipt.Sent, s)
-			return lane.Granted{}, receipt, err
+		if _, err = c.fence(ctx, call, outage); err != nil {
+			doubt = &delivery.Failure{Doubt: true, Sent: receipt.Sent}
 		}
+	}
+	returned = true
+	switch {
+	case doubt != nil:
+		s.failed()
+		go c.revoke(try, take, call, doubt, s)
+	case err != nil:
 		c.Session.ReturnLane(c.Key, call)
+		s.unsent()
 	default:
-		go c.settle(receipt.Sent, c.fence(call), func() { c.Session.ReturnLane(c.Key, call) })
-	}
-	s.answered(got, try.Asks())
-	return got, receipt, nil
-}
-
-// abandon undoes an attempt whose caller has gone.
-func (c *Counter) abandon(try Attempt, take scripts.Command[lane.Granted], call lane.Call, failure *delivery.Failure, s *standing) {
-	if got, known := delivery.Result(failure, take); known && got.Served == 0 {
 		c.Session.ReturnLane(c.Key, call)
-		s.leave()
-		return
+		s.answered(got, try.Asks())
 	}
-	c.revoke(try, call, failure.Sent, s)
+	if err != nil {
+		got = lane.Granted{}
+	}
+	return got, receipt, err
 }
 
-// revoke undoes an attempt that was sent then, returns its lane, and takes its candidate out of the row. An attempt that is
-// not stored in its lane is undone however long ago it was sent: the caller may have been patient for longer than the server
-// remembers.
-func (c *Counter) revoke(try Attempt, call lane.Call, sent time.Time, s *standing) {
-	undo := c.undo(try, call, sent)
+// revoke undoes an attempt in doubt, returns its lane, and takes its candidate out of the row.
+func (c *Counter) revoke(try Attempt, take scripts.Command[lane.Granted], call lane.Call, doubt *delivery.Failure, s *standing) {
 	over := func() {
 		c.Session.ReturnLane(c.Key, call)
 		s.leave()
 	}
-	if try.Unstored() {
-		c.SettleFor(0, undo, over)
+	if got, known := delivery.Result(doubt, take); known && got.Served == 0 {
+		over()
 		return
 	}
-	c.settle(sent, undo, over)
-}
-
-// undo gives back what an attempt has taken that was sent then. In a lane that the server may have forgotten, it would not
-// know what.
-func (c *Counter) undo(try Attempt, call lane.Call, sent time.Time) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if try.Unstored() {
-			if err := c.fence(call)(ctx); err != nil {
+	if try.Unstored() { // however long ago it was sent: the caller may have been patient for longer than the server remembers
+		c.SettleFor(0, func(ctx context.Context) error {
+			if _, err := c.fence(ctx, call, settleAttempt); err != nil {
 				return err
 			}
-		}
-		wake, err := c.Wake(ctx)
-		if err != nil {
+			return c.undo(ctx, try, call)
+		}, over)
+		return
+	}
+	c.settle(doubt.Sent.Add(settleWithin), func(ctx context.Context) error {
+		if err := c.undo(ctx, try, call); err != nil {
 			return err
 		}
-		_, _, err = delivery.Deliver(ctx, c.Session.Dispatch, try.Undo(wake, next(call)), delivery.Limit{Outage: settleAttempt})
-		if err == nil && !try.Unstored() && time.Since(sent) > settleWithin {
+		if forgotten(doubt.Sent) { // it would not know what to give back
 			return errForgotten
 		}
-		return err
+		return nil
+	}, over)
+}
+
+// undo gives back what an attempt has taken.
+func (c *Counter) undo(ctx context.Context, try Attempt, call lane.Call) error {
+	wake, err := c.Wake(ctx)
+	if err == nil {
+		_, err = sendAgain(ctx, c, try.Undo(wake, next(call)))
 	}
+	return err
 }

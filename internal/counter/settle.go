@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/raise"
@@ -30,20 +31,19 @@ const (
 // errForgotten ends a settling that comes too late.
 var errForgotten = errors.New("the server may have forgotten by now what it executed")
 
-// settle calls attempt until it succeeds, with timers in between rather than a goroutine that sleeps, and then over.
-// The first call is made here. When the server cannot be reached until it would have forgotten an operation that was sent
-// at that moment, the operation is logged and left.
-func (c *Counter) settle(sent time.Time, attempt func(ctx context.Context) error, over func()) {
-	c.settleUntil(sent.Add(settleWithin), attempt, over)
-}
+// forgotten tells whether the server may have forgotten an operation whose number was drawn then. Its memory is as old as the
+// number, although the first send may have come long after that; and it goes on while this system is suspended.
+func forgotten(drawn time.Time) bool { return clock.Now().Sub(clock.Aged(drawn)) > settleWithin }
 
-// SettleFor is settle for what the server does not forget: it goes on for d if that is longer, but not after an answer
-// that no repetition changes.
+// SettleFor is settle for what the server does not forget: it goes on for d, or for the usual time if that is longer, but not
+// after an answer that no repetition changes.
 func (c *Counter) SettleFor(d time.Duration, attempt func(ctx context.Context) error, over func()) {
-	c.settleUntil(time.Now().Add(max(d, settleWithin)), attempt, over)
+	c.settle(time.Now().Add(max(d, settleWithin)), attempt, over)
 }
 
-func (c *Counter) settleUntil(end time.Time, attempt func(ctx context.Context) error, over func()) {
+// settle calls attempt until it succeeds, with timers in between rather than a goroutine that sleeps, and then over.
+// The first call is made here. What has not succeeded by end is logged and left.
+func (c *Counter) settle(end time.Time, attempt func(ctx context.Context) error, over func()) {
 	start, pause := time.Now(), firstPause
 	log := session.Logger(c.defaults.Logger).With(c.noun, c.Name)
 	var again func()
@@ -58,7 +58,7 @@ func (c *Counter) settleUntil(end time.Time, attempt func(ctx context.Context) e
 		switch {
 		case err == nil:
 		case errors.Is(err, redis.ErrClosed):
-		case time.Until(end) > settleAttempt:
+		case time.Until(end) > settleAttempt && !errors.Is(err, errForgotten):
 			soon := pause
 			pause = min(2*pause, maxPause) // before the timer, whose goroutine goes on with it
 			time.AfterFunc(soon, again)
@@ -79,53 +79,41 @@ func next(call lane.Call) lane.Call {
 	return call
 }
 
-// fence makes sure that a copy of call's command has no effect from now on.
-func (c *Counter) fence(call lane.Call) func(context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := c.fenceWithin(ctx, call, settleAttempt)
-		return err
-	}
+// fence makes sure that a copy of call's command has no effect from now on. It answers what the command has answered, and 0 if
+// it had no effect.
+func (c *Counter) fence(ctx context.Context, call lane.Call, outage time.Duration) (int64, error) {
+	return Send(ctx, c, lane.Fence(c.Key, next(call)), outage)
 }
 
-// fenceWithin is fence, and answers whether the command has had an effect.
-func (c *Counter) fenceWithin(ctx context.Context, call lane.Call, outage time.Duration) (took bool, err error) {
-	took, _, err = delivery.Deliver(ctx, c.Session.Dispatch, lane.Fence(c.Key, next(call)), delivery.Limit{Outage: outage})
-	return took, err
-}
-
-// inTime returns attempt with a limit in time: it fails once the server may have forgotten the operation. The server's memory
-// is as old as the number of the operation, which was drawn at the moment drawn. The first send may have come long after that.
-func inTime(drawn time.Time, attempt func(ctx context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if time.Since(drawn) > settleWithin {
-			return errForgotten
-		}
-		return attempt(ctx)
-	}
+// sendAgain is Send for an attempt at settling. In doubt itself it does not outlast a suspension of this system: whether the server
+// may have forgotten the operation meanwhile is looked at before the next attempt.
+func sendAgain[R any](ctx context.Context, c *Counter, cmd scripts.Command[R]) (R, error) {
+	reply, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt, Memory: settleAttempt})
+	return reply, err
 }
 
 // carry executes cmd, unless a send of it was executed before, and then fences it: an operation that found nothing to do
-// is not remembered, and a copy of it could do something later. It has to be inTime.
-func carry[R any](c *Counter, cmd scripts.Command[R], call lane.Call) func(context.Context) error {
-	fence := c.fence(call)
-	return func(ctx context.Context) error {
-		_, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt})
-		if err != nil && !lane.Stale(err) { // stale: fenced by the attempt before, which heard no reply
-			return err
-		}
-		return fence(ctx)
+// is not remembered, and a copy of it could do something later.
+func carry[R any](ctx context.Context, op operation, cmd scripts.Command[R]) error {
+	_, err := sendAgain(ctx, op.counter, cmd)
+	if err == nil || lane.Stale(err) { // stale: fenced by the attempt before, which heard no reply
+		_, err = op.counter.fence(ctx, op.call, settleAttempt)
 	}
+	return err
 }
 
 // GiveBackLater is GiveBack for what no caller waits for, who could repeat it: it is tried again also when it certainly was
 // not executed. It returns after the first attempt.
-func GiveBackLater[R any](c *Counter, build func(wake scripts.Wake, call lane.Call) scripts.Command[R]) {
-	op := c.begin(scripts.Wake{}, nil)
-	c.settle(op.drawn, inTime(op.drawn, func(ctx context.Context) error {
+func GiveBackLater[R bool | int64](c *Counter, build Build[R]) {
+	op := c.begin(scripts.Wake{})
+	c.settle(op.drawn.Add(settleWithin), func(ctx context.Context) error {
+		if forgotten(op.drawn) {
+			return errForgotten
+		}
 		wake, err := c.Wake(ctx)
 		if err != nil {
 			return err
 		}
-		return carry(c, build(wake, op.Call), op.Call)(ctx)
-	}), op.settled)
+		return carry(ctx, op, build(wake, op.call))
+	}, op.settled)
 }

@@ -113,8 +113,9 @@ func (l *lab) add(d int64) (int64, error) {
 }
 
 func (l *lab) giveBack(n int64) (int64, error) {
-	op := l.counter.Begin(l.Context())
-	return counter.GiveBack(l.Context(), op, semaphore.Release(l.counter.Key, n, op.Wake, op.Call))
+	return counter.GiveBack(l.Context(), l.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		return semaphore.Release(l.counter.Key, n, wake, call)
+	})
 }
 
 func (l *lab) acquire(n int64) error {
@@ -380,7 +381,7 @@ func TestAChannelInAnotherSlotIsRefusedWhereChannelsAreSharded(t *testing.T) {
 			require.NoError(t, err)
 			absent := func(context.Context) (counter.Sight, error) { return counter.Sight{Open: true}, nil }
 			require.ErrorIs(t, made.Await(t.Context(), set, absent), errs.Invalid, "as if it were open")
-			_, err = counter.Ask(t.Context(), made, func(string) scripts.Command[int64] { panic("asked") })
+			_, err = counter.Ask(t.Context(), made, semaphore.Available(made.Key))
 			require.ErrorIs(t, err, errs.Invalid)
 			continue
 		}

@@ -20,27 +20,51 @@ func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Se
 }
 
 func (c *Counter) try(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
-	taken, waited, err := false, false, ctx.Err()
-	var got lane.Granted
+	var found error
+	waited, err := false, ctx.Err()
 	if err == nil && c.Session.Waiters(c.line) > 0 {
 		waited, err = c.Session.Behind(ctx, c.line, set.OutageFor(true))
 	}
 	if err == nil && !waited {
-		got, taken, err = c.once(ctx, s, set.OutageFor(true))
+		found, err = c.once(ctx, n, s, set.OutageFor(true))
 	}
 	switch {
 	case err != nil:
 		err = c.explain(ctx, err)
 	case waited:
 		err = fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, c.noun, c.Name)
-	case !taken:
-		err = fmt.Errorf("%w: %s %q %s", errs.NotAcquired, c.noun, c.Name, short(got, n))
+	case found != nil:
+		err = fmt.Errorf("%w: %s %q %s", errs.NotAcquired, c.noun, c.Name, found)
 	}
 	return err
 }
 
-// tooFew is what an attempt has found out that was not served.
-const tooFew = errs.Refusal("has too few permits left")
+// A tooFew is what an attempt has found out that did not serve all whom it asked for: got, of the first that it did not serve,
+// which wants so many.
+type tooFew struct {
+	got   lane.Granted
+	wants int64
+}
+
+func (f tooFew) Error() string { return f.reason(f.wants).Error() }
+
+// Is makes it match what every refusal does.
+func (f tooFew) Is(target error) bool { return target == errs.NotAcquired }
+
+// reason is why a seeker that wants n was not served.
+func (f tooFew) reason(n int64) errs.Refusal {
+	switch {
+	case f.got.Short == lane.Missing:
+		return "has no permits: it was never set up, has expired or was deleted; call TrySetPermits"
+	case n < f.wants: // whether there are enough for one who stands behind the one that was refused
+		return "has too few permits left"
+	case f.got.Short == lane.TooFewEver:
+		return errs.Refusal(fmt.Sprintf("has %d permits in all, which are fewer than the %d that are wanted; ask for fewer, or call AddPermits", f.got.Have, n))
+	case f.got.Short == lane.TooFewNow:
+		return errs.Refusal(fmt.Sprintf("has %d permits left, and %d are wanted", f.got.Have, n))
+	}
+	return errs.Refusal(fmt.Sprintf("has fewer than %d permits left", n))
+}
 
 // Acquire waits until the seeker has got the n that it wants.
 func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
@@ -56,53 +80,34 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, 
 func (c *Counter) await(ctx context.Context, set *settings.Settings, n int64, s Seeker) (moved bool, err error) {
 	ctx, cancel := set.Waiting(ctx, false)
 	defer cancel()
-	got, moved, err := c.acquire(ctx, set, n, s)
-	for errors.Is(err, errLate) {
-		got, moved, err = c.acquire(ctx, set, n, s)
-	}
-	if err != nil {
-		if u := new(errs.Unanswered); errors.As(err, &u) && u.Found == tooFew && got.Short != lane.Unknown {
-			u.Found = errs.Refusal(short(got, n))
+	for {
+		if moved, err = c.acquire(ctx, set, n, s); !errors.Is(err, errLate) {
+			return moved, c.explain(ctx, err)
 		}
-		err = c.explain(ctx, err)
 	}
-	return moved, err
 }
 
-// short is a clause that says why a seeker that wants n was not served.
-func short(got lane.Granted, n int64) string {
-	switch got.Short {
-	case lane.Missing:
-		return "has no permits: it was never set up, has expired or was deleted; call TrySetPermits"
-	case lane.TooFewEver:
-		return fmt.Sprintf("has %d permits in all, which are fewer than the %d that are wanted; ask for fewer, or call AddPermits", got.Have, n)
-	case lane.TooFewNow:
-		return fmt.Sprintf("has %d permits left, and %d are wanted", got.Have, n)
+func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker) (moved bool, err error) {
+	var found error
+	if c.Session.Waiters(c.line) == 0 {
+		if found, err = c.once(ctx, n, s, set.OutageFor(false)); found == nil {
+			return false, err
+		}
 	}
-	return fmt.Sprintf("has fewer than %d permits left", n)
+	return c.seek(ctx, set, n, s, found)
 }
 
-// acquire answers with an error what was granted last.
-func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker) (got lane.Granted, moved bool, err error) {
-	if c.Session.Waiters(c.line) > 0 {
-		return c.seek(ctx, set, n, s, got, nil)
-	}
-	got, taken, err := c.once(ctx, s, set.OutageFor(false))
-	if taken || err != nil {
-		return got, false, err
-	}
-	return c.seek(ctx, set, n, s, got, tooFew)
-}
-
-// once asks for one who does not wait.
-func (c *Counter) once(ctx context.Context, s Seeker, outage time.Duration) (lane.Granted, bool, error) {
+// once asks for one who does not wait. Where that was not served, found says why.
+func (c *Counter) once(ctx context.Context, n int64, s Seeker, outage time.Duration) (found, err error) {
 	try := s.Begin(nil)
 	got, receipt, err := c.attempt(ctx, try, outage, nil)
-	if err != nil || got.Served == 0 {
-		return got, false, err
+	switch {
+	case err != nil:
+		return nil, err
+	case got.Served == 0:
+		return tooFew{got, n}, nil
 	}
-	err = tell(try, 0, receipt)
-	return got, err == nil, err
+	return nil, share{try, 0, receipt}.take()
 }
 
 // A Sight is what one look at a counter has found out.

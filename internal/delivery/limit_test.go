@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/dispatch"
 )
@@ -35,6 +37,20 @@ func TestASendInDoubtIsNotRepeatedWhenItsMemoryIsOver(t *testing.T) {
 		p := newPlay(step{err: notYet, took: 6 * time.Second}, step{value: 7})
 		_, _, err := delivery.Deliver(t.Context(), p.dispatcher(), echo(), limit)
 		require.NoError(t, err, "what was certainly not executed left nothing to remember")
+	})
+}
+
+// The server goes on forgetting while this system stands still.
+func TestTheMemoryOfTheServerEndsDuringASuspensionToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var suspended atomic.Int64
+		defer clock.Fake(func() time.Duration { return time.Duration(suspended.Load()) })()
+		limit := delivery.Limit{Outage: time.Hour, Memory: time.Minute}
+		p := newPlay(step{err: unknown}, step{err: notYet}, step{value: 7})
+		time.AfterFunc(30*time.Millisecond, func() { suspended.Store(int64(time.Hour)) })
+		_, _, err := delivery.Deliver(t.Context(), p.dispatcher(), echo(), limit)
+		require.True(t, failure(t, err).Doubt)
+		require.Len(t, p.sends, 2)
 	})
 }
 

@@ -5,6 +5,6 @@
 -- ARGV[1]  lane
 -- ARGV[2]  sequence number, one above that of the operation to settle
 --
--- Answers 1 when that operation took effect, 0 when it did not and never will.
+-- Answers what that operation has answered, 0 when it had no effect and never will.
 
-return settle(settled == sequence - 1 and '1' or '0')
+return settle(settled == sequence - 1 and answer or '0')

@@ -107,8 +107,8 @@ func Stale(err error) bool { return redis.HasErrorPrefix(err, "REDLATCH-STALE") 
 
 var fence = scripts.Load(folder, "lane/fence", Prelude)
 
-// Fence settles the operation that has the number before the call's: it answers whether that took effect, and makes
-// sure that it cannot take effect later.
-func Fence(counter string, call Call) scripts.Command[bool] {
-	return scripts.Integer(fence, call.Keys(counter), call.Args(), scripts.Bool)
+// Fence settles the operation that has the number before the call's: it answers what that has answered, 0 if it had no effect, and
+// makes sure that it cannot take effect later.
+func Fence(counter string, call Call) scripts.Command[int64] {
+	return scripts.Integer(fence, call.Keys(counter), call.Args(), scripts.Int64)
 }

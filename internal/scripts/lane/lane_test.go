@@ -78,14 +78,14 @@ func TestLane(t *testing.T) {
 
 func TestFence(t *testing.T) {
 	Table(t, []Row{
-		{Name: "An operation that took effect is reported and left as it is",
-			Before: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "4:7"}, TTL: short}}, Call: Answers(lane.Fence(key, call(1, 5)), true),
-			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "5:1"}, TTL: short}}},
+		{Name: "The answer of an operation that took effect is answered, and what it did is left as it is",
+			Before: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "4:7"}, TTL: short}}, Call: Answers(lane.Fence(key, call(1, 5)), int64(7)),
+			After: State{key: {Value: "7"}, lanes: {Value: Hash{"1": "5:7"}, TTL: short}}},
 		{Name: "An operation that did not take effect is barred",
-			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "3:5"}, TTL: short}}, Call: Answers(lane.Fence(key, call(1, 5)), false),
+			Before: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "3:5"}, TTL: short}}, Call: Answers(lane.Fence(key, call(1, 5)), int64(0)),
 			After: State{key: {Value: "5"}, lanes: {Value: Hash{"1": "5:0"}, TTL: short}}},
 		{Name: "A lane of which nothing is known is barred",
-			Before: State{}, Call: Answers(lane.Fence(key, call(1, 2)), false),
+			Before: State{}, Call: Answers(lane.Fence(key, call(1, 2)), int64(0)),
 			After: State{lanes: {Value: Hash{"1": "2:0"}, TTL: keep}}},
 		{Name: "A fence that comes late is refused",
 			Before: State{lanes: {Value: Hash{"1": "6:1"}, TTL: short}}, Call: Fails(lane.Fence(key, call(1, 5)), "REDLATCH-STALE")},
@@ -98,9 +98,9 @@ func TestAGhostThatArrivesAfterTheFenceIsRefused(t *testing.T) {
 		call := func(seq int64) lane.Call { return lane.Call{Key: "{" + name + "}:lanes", Lane: 1, Seq: seq} }
 		ghost := semaphore.Release(name, 2, wake, call(1))
 
-		took, err := Send(ctx, client, lane.Fence(name, call(2)))
+		answer, err := Send(ctx, client, lane.Fence(name, call(2)))
 		require.NoError(t, err)
-		require.False(t, took)
+		require.Zero(t, answer)
 		_, err = Send(ctx, client, ghost)
 		require.True(t, lane.Stale(err), "answered %v", err)
 		require.Zero(t, client.Exists(ctx, name).Val())
