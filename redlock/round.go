@@ -112,14 +112,13 @@ func (r *round) decide() {
 // refused, those that are known to be down are not waited for; nor is anything by a newcomer that the chair has refused.
 func (r *round) vain() bool {
 	t := r.tally()
-	answered, broken := len(r.granted)+t.refused >= r.lock.need, len(r.lock.nodes)-t.silent < r.lock.need
 	coming := r.pending
 	for i, n := range r.lock.nodes {
 		if t.refused > 0 && r.asked[i] && !r.heard[i] && !(i == r.chair && r.waits()) && n.base.Session.Down.Load() {
 			coming--
 		}
 	}
-	return (answered || broken) && (len(r.granted)+coming < r.lock.need || r.yields())
+	return (t.answered || t.broken) && (len(r.granted)+coming < r.lock.need || r.yields())
 }
 
 // newcomer tells whether the call asks before it waits. A try takes what it can get, and is none.
@@ -258,7 +257,7 @@ func (r *round) lost(ctx context.Context, late error) result {
 	if late != nil {
 		failures = append(failures, late)
 	}
-	came := result{broken: len(l.nodes)-t.silent < l.need, instant: len(l.nodes)-t.hopeless < l.need, yielded: r.yields() && t.refused == 1}
+	came := result{broken: t.broken, instant: t.instant, yielded: r.yields() && t.refused == 1}
 	outer := quorum.Lost(r.carried)
 	switch {
 	case r.wrong != nil:
@@ -273,27 +272,31 @@ func (r *round) lost(ctx context.Context, late error) result {
 	return came
 }
 
-// A tally counts the nodes that have not granted.
+// A tally is what a round knows of the nodes.
 type tally struct {
-	refused  int // they have answered as a lock does
-	silent   int
-	hopeless int // of these: asking again cannot help
+	refused  int  // so many have answered that another has the lock
+	answered bool // enough have answered as a lock does
+	broken   bool // too few can, for the others are silent
+	instant  bool // too few ever will: asking again cannot help
 }
 
 func (r *round) tally() (t tally) {
+	silent, hopeless := 0, 0
 	for i, err := range r.errs {
 		switch {
 		case i == r.chair && r.waits() && r.vote.stands(), err != nil && err.Refused:
 			t.refused++
 		case i == r.chair && r.waits():
-			t.silent++
+			silent++
 		case err != nil:
-			t.silent++
+			silent++
 			if err.hopeless() {
-				t.hopeless++
+				hopeless++
 			}
 		}
 	}
+	n, need := len(r.lock.nodes), r.lock.need
+	t.answered, t.broken, t.instant = len(r.granted)+t.refused >= need, n-silent < need, n-hopeless < need
 	return t
 }
 
