@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -170,5 +171,35 @@ func TestATryOfAnotherProcessSucceedsBesideWritersThatHandTheLockOn(t *testing.T
 		require.Less(k, worst, 300*time.Millisecond)
 		require.GreaterOrEqual(k, turns, 15)
 		k.Logf("%d turns, the longest wait for one %v", turns, worst)
+	})
+}
+
+// A message makes the news of the streak old, so a local hand-off is not possible, and an atomic one is none of a writer's. The waiter is
+// promised the lock until the release is answered, and does not ask meanwhile.
+func TestAWriterThatIsPromisedTheLockByTheReleaseDoesNotAsk(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		client, sent, slowly := redis.NewClient(redistest.InMemoryOptions(k.mini)), redistest.Sent{}, slow{by: time.Millisecond}
+		k.Cleanup(func() { _ = client.Close() })
+		client.AddHook(&sent)
+		client.AddHook(&slowly)
+		lock := k.over(client, redlatch.WithPoll(time.Hour))
+		hold := k.take(lock.Lock, k.ctx)
+		next := k.asks(lock.Lock, k.ctx)
+		k.waits(next)
+		message := func() {
+			require.Positive(k, k.mini.Publish("redisson_rwlock:{"+k.name+"}", "1"))
+			synctest.Wait()
+		}
+		message()
+		before := sent.Load()
+		slowly.on.Store(true)
+		gave := make(chan error, 1)
+		go func() { gave <- hold.Unlock(k.ctx) }()
+		synctest.Wait()
+		slowly.on.Store(false)
+		message() // it would wake a waiter that nobody has promised anything
+		require.EqualValues(k, 1, sent.Load()-before, "the release alone")
+		require.NoError(k, <-gave)
+		k.give(k.served(next))
 	})
 }

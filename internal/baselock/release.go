@@ -51,7 +51,9 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 		}
 	case cohort.Unfit:
 		if o.handing(next.Claim.Who().(*owner)) == nil {
-			next.Claim.End()
+			if o.base.row == "" {
+				next.Claim.End()
+			}
 			break
 		}
 		start := time.Now()
