@@ -50,6 +50,8 @@ func TestALatchThatEndsOtherwiseFailsTheWait(t *testing.T) {
 	_, err := countdownlatch.New(srv.Client(t), "import").Delete(context.Background())
 	require.NoError(t, err)
 	require.Contains(t, ends(t, srv, exit.Failed, "wait", "import"), "deleted")
+	require.Contains(t, ends(t, srv, exit.Failed, "wait", "a b"),
+		`latch "a b" was never set, or is over for long; "redlatch countdown 'a b' --set N" sets it`)
 }
 
 func TestAnInterruptedWaitSaysByWhatSignal(t *testing.T) {

@@ -59,7 +59,12 @@ func (w *waitCommand) Run(c call) error {
 	if w.Wait >= 0 {
 		opts = append(opts, redlatch.WithWait(time.Duration(w.Wait)))
 	}
-	if err := countdownlatch.New(client, w.Name).Await(ctx, opts...); err != nil {
+	err = countdownlatch.New(client, w.Name).Await(ctx, opts...)
+	if errors.Is(err, countdownlatch.ErrNotSet) {
+		return exit.With(exit.Failed, fmt.Errorf("latch %s was never set, or is over for long; \"redlatch countdown %s --set N\" sets it, before anybody waits",
+			terminal.Quote(w.Name), terminal.Word(w.Name)))
+	}
+	if err != nil {
 		return interruption(ctx, err)
 	}
 	return c.showLatch(w.Name, 0)

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -107,7 +108,18 @@ func Ping(ctx context.Context, client redis.UniversalClient) error {
 	case err == nil, redis.IsAuthError(err), redis.IsPermissionError(err):
 		return err
 	case errors.As(err, &refusal) || !errors.Is(err, context.Canceled):
-		return exit.With(exit.Unavailable, err)
+		return exit.With(exit.Unavailable, hinted(err))
+	}
+	return err
+}
+
+// hinted adds what is often the cause where the error alone does not say so: TLS on one side only.
+func hinted(err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("the server has closed the connection (%w); if it wants TLS, the URL begins with rediss://", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no answer (%w); see that it is a Redis server, and that it speaks TLS if the URL begins with rediss://", err)
 	}
 	return err
 }
