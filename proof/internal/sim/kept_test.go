@@ -10,7 +10,8 @@ import (
 )
 
 // Plans that were convicted once, made smaller, and kept. What each has found is in its name. Some were convicted although the library was
-// right. Those of a lost question, of a reader that has heard and of one that comes long after are for mutants, which they convict.
+// right. Those of a lost question, of a reader that has heard, of one that comes long after, of a block of tokens and of an id that was told are
+// for mutants, which they convict.
 //
 // Two were written for a mutant that the plans of seeds convict too rarely: a process stands in the queue as one that can be passed the lock, its head wants a shorter lease
 // than a pass gives, the message is lost, and the head takes the lock when it asks and leaves it to its lease. Each is for one of the two
