@@ -166,11 +166,17 @@ func TestAnEventOfWhatWasSettledSaysWhatItIsOf(t *testing.T) {
 				_, client := redistest.InMemory(t)
 				client.AddHook(&hardOfHearing{1})
 				settled := make(chan redlatch.Event, 1)
-				require.NoError(t, change(context.Background(), client, redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+				opts := []redlatch.Option{redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 					if e.Kind == redlatch.EventSettled {
 						settled <- e
 					}
-				}))))
+				}))}
+				if want == "lock" {
+					require.NoError(t, change(context.Background(), client, opts...))
+				} else { // a counter that is sent its command again has nothing to settle
+					opts = append(opts, redlatch.WithOutage(time.Millisecond), redlatch.WithReleaseTimeout(time.Millisecond))
+					require.ErrorIs(t, change(context.Background(), client, opts...), redlatch.ErrUncertain)
+				}
 				e := <-settled
 				require.Equal(t, []string{want, "x"}, []string{e.Primitive, e.Name})
 			})
