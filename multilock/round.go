@@ -78,7 +78,7 @@ func (r *round) run(busy int, patience time.Duration) error {
 func (r *round) take(some []int, ask func() ([]holds.Hold, error)) error {
 	returned := false
 	defer raise.Unless(&returned, func() { // a member may panic, and a program that recovers from it would find the others held for ever
-		log := session.Logger(r.set.Logger).With("lock", r.lock.name)
+		log := session.Logger(r.set.Logger).With("lock.name", r.lock.name, "lock.primitive", noun)
 		quorum.GiveBack(raise.Background(r.ctx, log), log, r.members)
 	})
 	inner, err := ask()

@@ -54,7 +54,7 @@ func (g *grant) report() {
 		return
 	}
 	holds.Report(g.set.Logger, "redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
-		there, "semaphore", g.semaphore.counter.Name, "permit", g.Owner())
+		there, "lock.name", g.semaphore.counter.Name, "lock.primitive", noun, "lock.owner", g.Owner())
 	g.finish(context.Background(), settings.Forgotten, nil)
 }
 

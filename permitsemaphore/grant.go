@@ -213,7 +213,7 @@ func (g *grant) lose(reason string, cause error) error {
 	g.mu.Unlock()
 	g.leave()
 	g.ending.End(loss)
-	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "semaphore", g.semaphore.counter.Name, "permit", loss.Owner,
+	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "lock.name", g.semaphore.counter.Name, "lock.primitive", noun, "lock.owner", loss.Owner,
 		"reason", reason, "cause", cause)
 	g.finish(context.Background(), settings.Lost, loss)
 	return loss

@@ -401,7 +401,9 @@ func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited map[any]cha
 }
 
 // log is for errors in the background.
-func (c *call) log() *slog.Logger { return session.Logger(c.set.Logger).With("lock", c.lock.name) }
+func (c *call) log() *slog.Logger {
+	return session.Logger(c.set.Logger).With("lock.name", c.lock.name, "lock.primitive", noun)
+}
 
 // giveBack waits for the nodes no longer than an attempt may take.
 func (c *call) giveBack(ctx context.Context, granted []quorum.Member) {

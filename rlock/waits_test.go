@@ -154,7 +154,7 @@ func TestAWaitForAHoldOfItsOwnProcessIsLoggedOnceAndExplained(t *testing.T) {
 		synctest.Wait()
 		require.Contains(t, log.String(), "level=WARN")
 		require.Contains(t, log.String(), "its own process holds")
-		require.Contains(t, log.String(), "lock=orders:42")
+		require.Contains(t, log.String(), "lock.name=orders:42")
 		err = <-second
 		require.Equal(t, 1, strings.Count(log.String(), "\n"), "once")
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)

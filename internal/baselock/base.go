@@ -139,5 +139,5 @@ func (b *Base) background(set *settings.Settings) context.Context {
 
 // log is the logger of set, with the lock's name.
 func (b *Base) log(set *settings.Settings) *slog.Logger {
-	return session.Logger(set.Logger).With("lock", b.Name)
+	return session.Logger(set.Logger).With("lock.name", b.Name, "lock.primitive", b.Kind.Noun)
 }

@@ -142,7 +142,8 @@ func (w *ownWait) look() {
 	}
 	w.over = true
 	w.set.Logger.Warn("redlatch: a call waits for a lock that its own process holds; if the caller is the holder, it waits for itself: "+
-		"pass it the context of the hold", "lock", b.Name, "waited", time.Since(w.began).Round(time.Millisecond))
+		"pass it the context of the hold", "lock.name", b.Name, "lock.primitive", b.Kind.Noun,
+		"lock.waited", time.Since(w.began).Round(time.Millisecond))
 }
 
 // broken is an error of the server or the network, or of ctx, with the lock's name.

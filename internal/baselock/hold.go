@@ -278,7 +278,7 @@ func (h *hold) Forgotten(there *holds.Place) {
 	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
 	h.ending.End(&redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: "it was dropped without Unlock", At: time.Now()})
 	holds.Report(o.set.Logger, "redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
-		there, "lock", o.base.Name, "owner", o.id)
+		there, "lock.name", o.base.Name, "lock.primitive", o.base.Kind.Noun, "lock.owner", o.id)
 	h.finish(context.Background(), settings.Forgotten, nil)
 }
 

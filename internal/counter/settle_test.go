@@ -235,7 +235,7 @@ func TestSettlingEndsWhileTheServerStillRemembersAndSaysWhatIsLeftOpen(t *testin
 		require.ErrorIs(t, event.Err, errLost)
 		require.LessOrEqual(t, event.Duration, 100*time.Second+settleSlack)
 		require.GreaterOrEqual(t, event.Duration, 90*time.Second)
-		require.Contains(t, l.log.String(), "counter=c")
+		require.Contains(t, l.log.String(), "lock.name=c")
 		require.Less(t, time.Since(start), 2*time.Minute)
 		sent := l.faults.sent.Load()
 		l.faults.lost.Store(false)

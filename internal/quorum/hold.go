@@ -172,7 +172,7 @@ func (h *Hold) log() *slog.Logger {
 	if h.terms.Set.Logger == nil {
 		return nil
 	}
-	return h.terms.Set.Logger.With("lock", h.terms.Name)
+	return h.terms.Set.Logger.With("lock.name", h.terms.Name, "lock.primitive", h.terms.Noun)
 }
 
 // Extend lengthens the lease of enough members.

@@ -111,7 +111,7 @@ func (h *Hold) Forgotten(there *holds.Place) {
 	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
 	h.ending.End(&redlatch.LossError{Name: h.terms.Name, Reason: "it was dropped without Unlock", At: time.Now()})
 	holds.Report(h.terms.Set.Logger, "redlatch: a hold of several locks was dropped without Unlock",
-		there, "lock", h.terms.Name)
+		there, "lock.name", h.terms.Name, "lock.primitive", h.terms.Noun)
 	for _, m := range members {
 		m.Forgotten(there)
 	}

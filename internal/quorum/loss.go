@@ -61,7 +61,7 @@ func (h *Hold) loseLocked(reason string, cause error) error {
 	h.ending.End(loss)
 	h.free()
 	if logger := h.terms.Set.Logger; logger != nil {
-		logger.Warn("redlatch: lock lost", "lock", h.terms.Name, "reason", loss.Reason, "cause", loss.Cause)
+		logger.Warn("redlatch: lock lost", "lock.name", h.terms.Name, "lock.primitive", h.terms.Noun, "reason", loss.Reason, "cause", loss.Cause)
 	}
 	h.finish(context.Background(), settings.Lost, loss)
 	return loss
