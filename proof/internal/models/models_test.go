@@ -159,6 +159,14 @@ func TestALock(t *testing.T) {
 			a1 10-12 exclusive leave=20-22
 			c1 15-24 exclusive leave=30-31
 			b1 40000032-40000033 exclusive try refused`},
+		{"a refusal while the lock is left to outsiders, after a wait behind a release that was lost", models.Explained, `
+			a1 10-12 exclusive valid=19 told=20 lease=30
+			c1 30-45 exclusive leave=50-51
+			b1 40000045-40000046 exclusive try refused`},
+		{"a refusal where such a lease was over before", models.Convicted, `
+			a1 10-12 exclusive valid=19 told=20 lease=30
+			c1 70-85 exclusive leave=90-91
+			b1 40000045-40000046 exclusive try refused`},
 		{"a refusal within the lease of a dead client", models.Explained, `
 			a1 10-12 exclusive lease=30
 			kill a 20

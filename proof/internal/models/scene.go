@@ -205,10 +205,15 @@ func (s *scene) judged(a *history.Act) bool {
 	})
 }
 
-// waited tells whether a call got what another held when it asked.
+// waited tells whether a call got what another held when it asked. One whose release is not known to have happened may have held it for
+// as long as its lease lasted.
 func (s *scene) waited(a *history.Act) bool {
 	return a.Outcome == history.Got && slices.ContainsFunc(s.Acts, func(before *history.Act) bool {
-		return before != a && before.Outcome == history.Got && before.Back <= a.Back && a.Called < before.Over && before.Over <= a.Back
+		end := before.Over
+		if end == history.Never {
+			end = min(s.lasts(before), a.Back)
+		}
+		return before != a && before.Outcome == history.Got && before.Back <= a.Back && a.Called < end && end <= a.Back
 	})
 }
 
