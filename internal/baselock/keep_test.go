@@ -149,3 +149,19 @@ func TestATryOfAnotherProcessSucceedsBesideALockThatIsNeverFree(t *testing.T) {
 		require.GreaterOrEqual(t, turns, 15)
 	})
 }
+
+// The first in the process queue may be the process that releases, of which a call waits there.
+func TestAProcessThatTellsItselfLeavesTheLockToNobodyElse(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&plain)
+		kept := k.take(b, k.ctx, redlatch.WithAtLeast(50*time.Millisecond))
+		require.NoError(t, kept.Unlock(k.ctx))
+		next := k.wait(b, k.ctx, redlatch.WithLease(time.Minute)) // it cannot be passed the lock, but is told
+		got := <-next
+		require.NoError(t, got.err)
+		require.NoError(t, got.hold.Unlock(k.ctx))
+		again, err := b.TryLock(k.ctx, nil)
+		require.NoError(t, err)
+		require.NoError(t, again.Unlock(k.ctx))
+	})
+}

@@ -230,7 +230,7 @@ func (b *Base) leftOpen(reply row.Release) {
 	switch {
 	case reply.Longer:
 		window = openLonger
-	case reply.Told:
+	case reply.Told && b.Session.Cohorts.Waiters(b.line) == 0: // a newcomer queues behind those who wait, of whose process it may be the turn
 		window = forTold + 2*b.Session.Dispatch.Trip(b.Key)
 	case !reply.Open:
 		return
