@@ -30,7 +30,9 @@ func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
 			r.Log(set.Logger)
 		}
 	}
-	raised.Raise(ctx)
+	if raised != nil { // who asks in the background catches it, and has no answer
+		panic(raised)
+	}
 	for _, m := range info.Members {
 		info.Exists = info.Exists || m.Exists
 		info.TTL = longer(info.TTL, m.TTL)

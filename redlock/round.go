@@ -314,7 +314,7 @@ func (r *round) failures() (failures []error) {
 		case i != r.chair || !r.waits():
 			unheard = append(unheard, &NodeError{Node: n.label, Err: errors.New("not waited for: the others had decided it")})
 		case r.vote.stands():
-			failures = append(failures, &NodeError{Node: n.label, Refused: true, Err: errors.New("it has the call wait in its queue")})
+			failures = append(failures, &NodeError{Node: n.label, Refused: true, Err: errors.New("it is held there, and the call waits in its queue")})
 		default:
 			failures = append(failures, &NodeError{Node: n.label, Err: delivery.Unavailable(errors.New("no answer yet"))})
 		}

@@ -208,6 +208,9 @@ func TestWhatHasSeveralKeysGoesOnWhenItsSlotHasMoved(t *testing.T) {
 				defer cancel()
 				ours, theirs, third := object(cluster.Client(t), name), object(cluster.Client(t), name), object(cluster.Client(t), name)
 				release, err := ours(ctx)
+				for ctx.Err() == nil && errors.Is(err, redlatch.ErrUnavailable) { // on a busy machine the first answer may take longer than the outage
+					release, err = ours(ctx)
+				}
 				require.NoError(t, err)
 				type got struct {
 					release func(context.Context) error
