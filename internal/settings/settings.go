@@ -213,8 +213,13 @@ func (s *Settings) Waiting(ctx context.Context, try bool) (context.Context, cont
 	if s.Wait == 0 || try {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, s.Wait)
+	return context.WithTimeoutCause(ctx, s.Wait, waited(s.Wait))
 }
+
+// waited is the cause of the end of a call's context, which tells it from a deadline of the program's.
+type waited time.Duration
+
+func (w waited) Error() string { return fmt.Sprintf("the wait of %v is over", time.Duration(w)) }
 
 // Refused is the error of a call that got err. A call that asks once because its wait is of no time, and is refused, fails as
 // any wait whose time is over; a try does not.

@@ -65,7 +65,7 @@ func (v *Inspect) next() Next {
 		then = " If it is dead:"
 	}
 	if owners, _ := o.owners(); len(owners) > 1 && o.kind != fleet.PermitSemaphore {
-		n.Text += fmt.Sprintf(" It has %s more, who keep it.", count(int64(len(owners)-1), "owner"))
+		n.Text += fmt.Sprintf(" Freed from this owner, it stays held by %s.", count(int64(len(owners)-1), "other"))
 	}
 	n.Text += then
 	n.Command = o.unlock("--owner " + terminal.Word(worst.Owner))

@@ -35,9 +35,9 @@ func TestWhatIsProposedWorksForTheHoldersThatAreThere(t *testing.T) {
 		"permits": {fleet.PermitSemaphore, []Holder{java, go1, go2}, "redlatch unlock x --owner go:1 --ask 10s --reason TEXT",
 			"one of 3 permits. To ask a program to give one back:"},
 		"a dead one among others": {fleet.ReadWriteLock, []Holder{go1, dead, go2}, "redlatch unlock x --owner dead:1 --reason TEXT",
-			"It has 2 owners more, who keep it. To free it now:"},
+			"Freed from this owner, it stays held by 2 others. To free it now:"},
 		"a foreign one among others": {fleet.ReadWriteLock, []Holder{go1, foreign}, "redlatch unlock x --owner foreign:1 --reason TEXT",
-			"It has 1 owner more, who keep it. If you know that it is dead:"},
+			"Freed from this owner, it stays held by 1 other. If you know that it is dead:"},
 		"a dead permit": {fleet.PermitSemaphore, []Holder{go1, dead}, "redlatch unlock x --owner dead:1 --reason TEXT", "if nobody renews it. To free it now:"},
 	} {
 		v := &Inspect{Object: Object{Name: "x", kind: test.kind, Holders: test.holders}}
