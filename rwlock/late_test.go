@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -119,4 +120,32 @@ func TestAWaiterDoesNotWaitForAHandOffPastAReaderInside(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The last question of a writer that leaves comes to the server behind what takes the announcement back, and announces the writer anew.
+func TestAQuestionThatComesBehindTheWithdrawalKeepsNoReaderOut(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		way, client := &slowWay{}, redis.NewClient(redistest.InMemoryOptions(k.mini))
+		k.Cleanup(func() { _ = client.Close() })
+		client.AddHook(way)
+		readers := k.process()
+		reader := k.take(readers.RLock, k.ctx)
+		writers := rwlock.New(client, k.name, redlatch.WithLinger(0), redlatch.WithWriterPreference(), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
+		ctx, leave := context.WithCancel(k.ctx)
+		waits := k.asks(writers.Lock, ctx)
+		k.waits(waits)
+		k.taken(k.process().TryRLock)
+
+		way.next.Store(int64(time.Second))
+		require.Positive(k, k.mini.Publish("redisson_rwlock:{"+k.name+"}", "1"))
+		synctest.Wait()
+		require.Zero(k, way.next.Load(), "its next question is under way")
+		leave()
+		require.ErrorIs(k, (<-waits).err, context.Canceled)
+		time.Sleep(500 * time.Millisecond)
+		k.free(k.process().TryRLock)
+		time.Sleep(time.Second)
+		k.free(k.process().TryRLock)
+		k.give(reader)
+	})
 }

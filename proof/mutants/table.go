@@ -92,8 +92,8 @@ var mutants = []mutant{
 		"got, doubt = lane.Granted{Again: -1}, &delivery.Failure{Doubt: true, Sent: receipt.Sent}", "got = lane.Granted{Again: -1}"}}, []string{"conservation", "stall"}},
 	{"13571bd: an uncertain release is not carried through", []edit{{"internal/counter/operation.go",
 		"case op.owed: //", "case false && op.owed: //"}}, []string{"conservation", "stall", "early latch"}},
-	{"d60bd93: a writer that has left is announced by its last question", []edit{{"internal/baselock/settle.go",
-		"return reply.Held || o.announces }", "return reply.Held }"}}, []string{"stall"}},
+	{"d60bd93: a writer that has left is announced by its last question", []edit{{"internal/baselock/remote.go",
+		"func(row.Answer) bool { return true }, o)", "func(r row.Answer) bool { return r.Held }, o)"}}, []string{"stall"}},
 	{"9f10282: a latch that was deleted is taken for one that was counted down", []edit{{"countdownlatch/await.go",
 		"return fmt.Errorf(\"%w: latch %q\", ErrDeleted, l.Name())", "return nil"}}, []string{"early latch"}},
 }
