@@ -127,7 +127,6 @@ func TestWhoReleasesLeavesTheLockToTheProcessThatItTells(t *testing.T) {
 			k.waits(waits)
 			slowly.on.Store(true)
 			k.give(hold)
-			k.taken(lock.TryLock)
 			again := k.asks(ask, k.ctx)
 			select {
 			case told := <-waits:

@@ -77,15 +77,15 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	}
 	shares := b.Kind.side().Shared
 	waited, held, open := b.Session.Cohorts.Busy(b.line, shares)
-	if open > 0 && !try {
-		if err := clock.Sleep(ctx, open); err != nil {
+	if open.Left > 0 && !try {
+		if err := clock.Sleep(ctx, open.Left); err != nil {
 			return nil, err
 		}
 		waited, held, _ = b.Session.Cohorts.Busy(b.line, shares)
 		waited = waited || b.row != "" // it would ask in vain most likely, and once more to stand in the process queue
 	}
 	switch {
-	case open > 0 && try:
+	case open.Left > 0 && !open.Told && try:
 		return nil, fmt.Errorf("%w: %s %q is left to other processes for a moment", errs.NotAcquired, b.Kind.Noun, b.Name)
 	case waited && try:
 		if err := b.behind(ctx, set); err != errOver {

@@ -230,12 +230,12 @@ func (b *Base) leftOpen(reply row.Release) {
 	switch {
 	case reply.Longer:
 		window = openLonger
-	case reply.Told && b.Session.Cohorts.Waiters(b.line) == 0: // a newcomer queues behind those who wait, of whose process it may be the turn
+	case reply.Told:
 		window = forTold + 2*b.Session.Dispatch.Trip(b.Key)
 	case !reply.Open:
 		return
 	}
-	b.Session.Cohorts.Yield(b.line, time.Now().Add(window))
+	b.Session.Cohorts.Yield(b.line, time.Now().Add(window), reply.Told)
 }
 
 // turn says whether the lock may be passed once more.

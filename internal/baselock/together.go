@@ -90,7 +90,7 @@ func ownersOf(bases []*Base, opts []redlatch.Option) ([]*owner, error) {
 		if err != nil || set.Replicas > 0 {
 			return nil, ErrApart
 		}
-		if waited, held, window := b.Session.Cohorts.Busy(b.line, false); waited || held || window > 0 {
+		if waited, held, open := b.Session.Cohorts.Busy(b.line, false); waited || held || open.Left > 0 {
 			return nil, ErrApart
 		}
 		owners[i] = newOwner(b, set)

@@ -127,8 +127,8 @@ func (w *waiter) yields(ctx context.Context) (v cohort.Verdict, ok bool) {
 		w.yielded = true
 		return cohort.Verdict{Sleep: YieldFor, Found: refusal(-1)}, true
 	case due && w.orders() && w.canEnqueue(w.queue, w.set):
-		if _, _, open := w.Session.Cohorts.Busy(w.line, false); open > 0 {
-			return cohort.Verdict{Sleep: open, Found: refusal(-1)}, true
+		if _, _, open := w.Session.Cohorts.Busy(w.line, false); open.Left > 0 {
+			return cohort.Verdict{Sleep: open.Left, Found: refusal(-1)}, true
 		}
 		w.queue.Refresh()
 		w.alone = true

@@ -15,9 +15,20 @@ import (
 type Registry struct {
 	mu      sync.Mutex
 	cohorts map[Key]*Cohort
-	holders map[hash]*Holder   // by what this process holds
-	windows map[hash]time.Time // until when this process leaves a key to outsiders; nil until it first does
-	shares  map[Key]any        // what holds a key and may be joined; nil until there is one
+	holders map[hash]*Holder // by what this process holds
+	windows map[hash]window  // in which this process leaves a key to others; nil until it first does
+	shares  map[Key]any      // what holds a key and may be joined; nil until there is one
+}
+
+// A Window is a time in which this process leaves a key to others. The zero value is none.
+type Window struct {
+	Left time.Duration
+	Told bool // to the process that a release has told. A try asks all the same: no call of that process may wait any more
+}
+
+type window struct {
+	until time.Time
+	told  bool
 }
 
 // A Holder is the mark that this process holds something. It is a field of what holds, so that it costs no allocation of its own.
@@ -83,17 +94,18 @@ func (r *Registry) Find(key Key) *Cohort {
 }
 
 // Busy tells why a call for key may have to queue. waited: other calls of this process wait for it. held: a holder of this
-// process will give it on. window: for how much longer this process leaves it to outsiders. A call that wants a share does not
+// process will give it on. open: this process leaves it to others. A call that wants a share does not
 // queue because of what others share.
-func (r *Registry) Busy(key Key, share bool) (waited, held bool, window time.Duration) {
+func (r *Registry) Busy(key Key, share bool) (waited, held bool, open Window) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if until, left := r.windows[key.hash]; left {
-		if window = time.Until(until); window <= 0 {
+	if w, left := r.windows[key.hash]; left {
+		if open = (Window{time.Until(w.until), w.told}); open.Left <= 0 {
+			open = Window{}
 			delete(r.windows, key.hash)
 		}
 	}
-	return r.waitersLocked(key) > 0, r.givesLocked(key, share), window
+	return r.waitersLocked(key) > 0, r.givesLocked(key, share), open
 }
 
 // HeldSince tells whether this process holds key, as far as its cohorts know, and since when.
@@ -164,16 +176,16 @@ func (r *Registry) All() []Sight {
 	return all
 }
 
-// Yield has this process leave key to outsiders until then.
-func (r *Registry) Yield(key Key, until time.Time) {
+// Yield has this process leave key to others until then: to outsiders, or to the process that was told.
+func (r *Registry) Yield(key Key, until time.Time, told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.windows == nil {
-		r.windows = map[hash]time.Time{}
+		r.windows = map[hash]window{}
 	}
 	now := time.Now()
-	maps.DeleteFunc(r.windows, func(_ hash, until time.Time) bool { return !now.Before(until) })
-	r.windows[key.hash] = until
+	maps.DeleteFunc(r.windows, func(_ hash, w window) bool { return !now.Before(w.until) })
+	r.windows[key.hash] = window{until, told}
 }
 
 // Void is [Cohort.Void] for the cohort of key, if there is one.
