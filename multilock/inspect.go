@@ -17,19 +17,8 @@ func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
 	if l.whole {
 		info.Waiters = int64(l.bases[0].Session.Waiters(l.line))
 	}
-	done := make(chan *raise.Panic, len(l.members))
-	for i, m := range l.members {
-		raise.Go(func() { info.Members[i] = inspected(ctx, m) }, func(raised *raise.Panic) { done <- raised })
-	}
-	var raised *raise.Panic
-	for range l.members {
-		if r := <-done; raised == nil {
-			raised = r
-		} else {
-			set := rootapi.Apply(settings.Defaults(), l.defaults)
-			r.Log(set.Logger)
-		}
-	}
+	set := rootapi.Apply(settings.Defaults(), l.defaults)
+	raised := raise.All(len(l.members), func(i int) { info.Members[i] = inspected(ctx, l.members[i]) }, set.Logger)
 	if raised != nil { // who asks in the background catches it, and has no answer
 		panic(raised)
 	}

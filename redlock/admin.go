@@ -25,26 +25,16 @@ func askAll[R any](ctx context.Context, l *Lock, ask func(ctx context.Context, b
 	c := &call{lock: l, set: l.defaults}
 	limit := c.nodeTimeout()
 	answers := make([]told[R], len(l.nodes))
-	done := make(chan *raise.Panic, len(l.nodes))
-	for i, n := range l.nodes {
-		raise.Go(func() {
-			within, cancel := context.WithTimeout(ctx, limit)
-			defer cancel()
-			reply, err := ask(within, n.base)
-			answers[i].reply = reply
-			if err != nil {
-				answers[i].err = n.nodeError(err, within.Err() != nil && errors.Is(err, within.Err()) && ctx.Err() == nil, limit)
-			}
-		}, func(raised *raise.Panic) { done <- raised })
-	}
-	var raised *raise.Panic
-	for range l.nodes {
-		if r := <-done; raised == nil {
-			raised = r
-		} else {
-			r.Log(c.log())
+	raised := raise.All(len(l.nodes), func(i int) {
+		within, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		n := l.nodes[i]
+		reply, err := ask(within, n.base)
+		answers[i].reply = reply
+		if err != nil {
+			answers[i].err = n.nodeError(err, within.Err() != nil && errors.Is(err, within.Err()) && ctx.Err() == nil, limit)
 		}
-	}
+	}, c.log())
 	raised.Raise(ctx)
 	return answers
 }

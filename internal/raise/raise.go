@@ -75,6 +75,23 @@ func Run(fn func()) *Panic {
 	return <-done
 }
 
+// All calls fn with 0 to n-1, each on a goroutine of its own, waits for all of them, and returns what the first to panic has panicked
+// with. What others have panicked with is written to log.
+func All(n int, fn func(i int), log *slog.Logger) (first *Panic) {
+	done := make(chan *Panic, n)
+	for i := range n {
+		Go(func() { fn(i) }, func(raised *Panic) { done <- raised })
+	}
+	for range n {
+		if raised := <-done; first == nil {
+			first = raised
+		} else {
+			raised.Log(log)
+		}
+	}
+	return first
+}
+
 type background struct{}
 
 // Background returns ctx for what no call waits for, or can raise the panic of. A command whose hook panics fails then,
