@@ -94,7 +94,7 @@ func TestThePagesShowWhatAShellHasShown(t *testing.T) {
 	}
 }
 
-// The pages show who frees a lock, and what the holder is told.
+// docs/command.md shows the error that a holder gets whose lock was freed by force.
 func TestThePageShowsWhatAHolderIsToldThatWasFreedByForce(t *testing.T) {
 	srv := redistest.Mini(t)
 	err := forcedOut(t, srv, "invoices", "ada@ops-1", "the import hangs")

@@ -62,7 +62,8 @@ func TestACommandReachesItsServerByEachFormOfAURL(t *testing.T) {
 	reach("--url", url+"/6")
 }
 
-// throughTLS is the address of a proxy that speaks TLS as redis.test, and the file of who vouches for it.
+// throughTLS starts a proxy in front of the server to, which speaks TLS under the name redis.test. It returns the address of the proxy,
+// and the file with the certificate of its authority.
 func throughTLS(t *testing.T, to string) (addr, authority string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

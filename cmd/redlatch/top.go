@@ -49,7 +49,8 @@ func (t *topCommand) Run(c call) error {
 	})
 }
 
-// unwatched is how often clients report at most while nobody looks. Frames that are further apart need no more.
+// unwatched is the shortest time between two reports of a client while nobody looks. Frames that are at least so far apart have new
+// figures without any help.
 const unwatched = 5 * time.Second
 
 // hurried has the clients report every second for frames that follow one another in less than unwatched; for others, and for a single

@@ -82,7 +82,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 			return nil, err
 		}
 		waited, held, _ = b.Session.Cohorts.Busy(b.line, shares)
-		waited = waited || b.row != "" // it would ask in vain most likely, and once more to stand in the process queue
+		waited = waited || b.row != "" // the call would most likely ask in vain, and once more to stand in the process queue
 	}
 	switch {
 	case open.Left > 0 && !open.Told && try:

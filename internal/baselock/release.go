@@ -51,7 +51,7 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 		}
 	case cohort.Unfit:
 		if o.handing(next.Claim.Who().(*owner)) == nil {
-			if o.base.row == "" {
+			if o.base.row == "" { // else the release names the waiter, and ends the claim when it is answered
 				next.Claim.End()
 			}
 			break

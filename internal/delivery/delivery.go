@@ -25,7 +25,7 @@ type Limit struct {
 	Total    time.Duration // how long to go on in all, from the first failure on exactly; 0: as ctx and Outage say
 	Stubborn bool          // also go on after errors that look hopeless: a release is worth it
 	Once     bool          // do not go on after a send of unknown outcome: the script is not idempotent
-	Memory   time.Duration // how long after the first send another one does no harm if one may have been executed, also while this system is suspended; 0: always
+	Memory   time.Duration // how long after the first send another one does no harm if one may have been executed; 0: always. The time of a suspension counts
 	Apart    bool          // do not wait for a slot that moves: the keys of the script can be asked for one by one
 	Refused  error         // a script that did the same was refused, perhaps in its last step; nil: there was none
 }

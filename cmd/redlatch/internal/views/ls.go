@@ -26,7 +26,7 @@ type Ls struct {
 	Skipped    int64        `json:"skipped"` // how many of them were not looked at
 	Missing    string       `json:"missing"` // what may be missing for that, in words
 	Unreadable []Unreadable `json:"unreadable"`
-	Stale      string       `json:"stale,omitempty"` // why clients do not report every second although somebody looks again and again
+	Stale      string       `json:"stale,omitempty"` // the error that kept ls --watch from having clients report every second
 }
 
 // List looks at all of it.

@@ -86,8 +86,8 @@ func (o *Object) owners() (all, hear []string) {
 	return all, hear
 }
 
-// nextAsked adds how those who hold it can be asked, as far as they can. One permit is enough, where a lock is free only when all its
-// owners have given it back.
+// nextAsked adds to n the command that asks the holders to give the object back, if any of them would hear it. A semaphore has room as
+// soon as one owner gives a permit back. A lock is free only when all its owners have given it back.
 func (o *Object) nextAsked(n Next) Next {
 	switch all, hear := o.owners(); {
 	case len(hear) == 0:

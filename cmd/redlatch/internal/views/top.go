@@ -30,7 +30,7 @@ type Top struct {
 	Skipped    int64        `json:"skipped"` // keys that were not looked at
 	Missing    string       `json:"missing"`
 	Unreadable []Unreadable `json:"unreadable"`
-	Stale      string       `json:"stale,omitempty"` // why clients do not report every second although somebody looks
+	Stale      string       `json:"stale,omitempty"` // the error that kept top from having clients report every second
 
 	ls *Ls
 }
