@@ -116,7 +116,8 @@ func (b *Base) asked() bool {
 	return ok && o.asked()
 }
 
-// letIn has calls hold that have waited for the answer to the question of o. Those that cannot, or if there is no answer, ask.
+// letIn has calls hold that have waited for the answer to the question of o, or behind the waiter that a script has had hold as o. Those
+// that cannot, or if there is no answer, ask.
 func (o *owner) letIn() {
 	b := o.base
 	if o.asked() {
@@ -184,10 +185,11 @@ func (o *owner) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold, 
 	return h, false
 }
 
-// Beside has a waiter join what h is the first hold of. It was confirmed just now that h holds.
+// Beside has a waiter join what h has got from a hold of this process without a command, and so on fresh news. After a command a message
+// may have come while the answer was on its way, so those behind are let in by letIn, which looks.
 func (h *hold) Beside(who any) any {
 	next := who.(*owner)
-	if !next.base.joins(next.set) {
+	if h.path != local || !next.base.joins(next.set) {
 		return nil
 	}
 	if joined, _ := h.owner.joinedBy(next.set, nil); joined != nil {

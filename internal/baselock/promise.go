@@ -34,8 +34,11 @@ func (p *promise) kept(streak *cohort.Streak, receipt delivery.Receipt, reply at
 		return
 	}
 	p.over, given.path = true, swapped
-	if !p.claim.Give(given, p.to.base.poll(p.to.set)) {
+	switch {
+	case !p.claim.Give(given, p.to.base.poll(p.to.set)):
 		go given.decline()
+	case p.to.base.Kind.Share != nil:
+		p.to.letIn()
 	}
 }
 
