@@ -161,4 +161,8 @@ if pure and not free then -- the holder is Redisson's if its UUID is not of vers
   local holder = redis.call('hgetall', KEYS[1])[1]
   foreign = holder and not string.match(holder, '^%x+%-%x+%-8') and 1 or 0
 end
-return {0, again, places[1], now, foreign, unpack(places, 2)}
+local answer = {0, again, places[1], now, foreign}
+for i = 2, #places do -- they may be more than Lua's stack takes
+  answer[i + 4] = places[i]
+end
+return answer

@@ -217,7 +217,7 @@ func TestOneCommandConfirmsThousandsOfOwners(t *testing.T) {
 			others []fairlock.Waiter
 			alive  = make(Deadlines)
 		)
-		for n := range 5000 {
+		for n := range 10000 {
 			owner := fmt.Sprint(u, n)
 			order, alive[owner] = append(order, owner), time.Duration(n)*time.Millisecond
 			if n > 0 {
