@@ -69,3 +69,43 @@ func within(d time.Duration, c <-chan error) error {
 		return errLate
 	}
 }
+
+// A process was suspended, or its connection hung, when it was handed the lock. Its waiters join the end of the queue.
+func TestWhoHearsTooLateThatItWasHandedTheLockStandsAgain(t *testing.T) {
+	bubble(t, 1, func(w *world) {
+		process := w.proxied()
+		rarely := []redlatch.Option{redlatch.WithPoll(time.Hour), redlatch.WithPatience(24 * time.Hour)}
+		before, err := w.lock(0).Lock(w.Context())
+		require.NoError(w, err)
+		first := w.stands(1, "first", rarely...)
+		last := w.stands(0, "last")
+		time.Sleep(time.Second) // the first listens to all of its channels
+		process.HoldMessages(true)
+		require.NoError(w, before.Unlock(w.Context()))
+		require.NoError(w, <-last)
+		process.HoldMessages(false)
+		require.NoError(w, within(time.Second, first))
+		require.Equal(w, []string{"last", "first"}, w.served())
+		synctest.Wait()
+		require.Empty(w, w.mini.Keys())
+	})
+}
+
+// The lease of who was handed the lock is hardly over for its process, and not at all for the server.
+func TestWhoHearsAtTheLastMomentThatItWasHandedTheLockHasIt(t *testing.T) {
+	bubble(t, 1, func(w *world) {
+		process := w.proxied()
+		before, err := w.lock(0).Lock(w.Context())
+		require.NoError(w, err)
+		first := w.stands(1, "first", redlatch.WithPoll(time.Hour), redlatch.WithPatience(24*time.Hour))
+		last := w.stands(0, "last", redlatch.WithPoll(time.Hour), redlatch.WithPatience(24*time.Hour))
+		time.Sleep(time.Second)
+		process.HoldMessages(true)
+		require.NoError(w, before.Unlock(w.Context()))
+		time.Sleep(9950 * time.Millisecond)
+		process.HoldMessages(false)
+		require.NoError(w, within(time.Millisecond, first))
+		require.NoError(w, within(time.Second, last))
+		require.Equal(w, []string{"first", "last"}, w.served())
+	})
+}

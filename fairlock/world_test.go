@@ -2,6 +2,7 @@ package fairlock_test
 
 import (
 	"context"
+	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/proxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -44,6 +46,20 @@ func bubble(t *testing.T, processes int, run func(w *world)) {
 		}
 		run(w)
 	})
+}
+
+// proxied adds a process whose connections go through a proxy.
+func (w *world) proxied() *proxy.Proxy {
+	options := redistest.InMemoryOptions(w.mini)
+	p := proxy.New(func() (net.Conn, error) { return options.Dialer(context.Background(), "", "") })
+	w.Cleanup(func() { _ = p.Close() })
+	behind := redistest.InMemoryOptions(w.mini)
+	behind.Dialer = func(context.Context, string, string) (net.Conn, error) { return p.Dial() }
+	client := redis.NewClient(behind)
+	w.Cleanup(func() { _ = client.Close() })
+	client.AddHook(&w.scripts)
+	w.clients = append(w.clients, client)
+	return p
 }
 
 func (w *world) lock(process int, opts ...redlatch.Option) *fairlock.Lock {

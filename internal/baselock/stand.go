@@ -98,7 +98,7 @@ func (s *stand) wait(ctx context.Context) (*hold, error) {
 		case fairqueue.Served:
 			return plan.Grant.(*hold), nil
 		case fairqueue.Handed:
-			return s.take(plan.Handed)
+			h = s.take(plan.Handed)
 		case fairqueue.Listen:
 			s.confirmed, s.stop = s.owner.base.Session.Listen(s.owner.base.channel+":"+s.owner.id, s.hear, s.queue.Missed)
 			s.waiter.Listens()
@@ -211,19 +211,21 @@ func (s *stand) send(ctx context.Context, others []*fairqueue.Waiter, load fairl
 	return h, answer, err
 }
 
-// take holds what was handed to the owner by a release.
-func (s *stand) take(handed *fairqueue.HandedTo) (*hold, error) {
+// take holds what was handed to the owner by a release. A message that comes too late for that is answered by asking, at the end
+// of the queue or, while the lease lasts, as the owner that has the lock.
+func (s *stand) take(handed *fairqueue.HandedTo) *hold {
 	o := s.owner
 	since, now := s.queue.Since(handed), clock.Now()
 	trusted := since.Add(fairlock.Handed - watchdog.Margin(fairlock.Handed))
 	if !now.Before(trusted) {
-		return nil, delivery.Unavailable(errSlow)
+		s.waiter.Late()
+		return nil
 	}
 	o.streak = o.base.begins(cohort.Streak{Began: now, News: since, Blur: cohort.Blurred})
 	s.waiter.Serve(time.Now().Add(untilEnd(o.set.FirstLease(), o.set.Poll)), handed.Row[1:])
 	h := o.begin(now, trusted, attemptReply{})
 	h.path = passed
-	return h, nil
+	return h
 }
 
 // hear is for a message on the waiter's own channel: that the lock may be free.

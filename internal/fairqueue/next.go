@@ -134,6 +134,17 @@ func (w *Waiter) confirmedNow() {
 	}
 }
 
+// Late ends Handed for a waiter who heard of it too late to hold. Its entry is gone.
+func (w *Waiter) Late() {
+	q := w.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	w.lacks = true
+	q.arrangeLocked()
+	q.waiters[0].rouse()
+	q.rouseLackingLocked()
+}
+
 // Fail ends a task of the waiter's own that had no answer.
 func (w *Waiter) Fail() {
 	w.queue.mu.Lock()
