@@ -39,7 +39,10 @@ func (b *Base) begins(s cohort.Streak) *cohort.Streak {
 // owner. A message on the lock's channel ends that, for it may be that of a force-unlock. Where no message tells, as of a
 // deletion, or of anything that happens to a lock without a channel, the age of the news does.
 func (o *owner) fresh(line *cohort.Cohort) bool {
-	return o.streak.Fresh(clock.Now()) && (o.base.channel == "" || line.Current(o.streak.News))
+	if o.base.channel == "" {
+		return o.streak.Fresh(clock.Now()) && !line.Voided(o.streak.News)
+	}
+	return o.streak.Fresh(clock.Now()) && line.Current(o.streak.News)
 }
 
 // suits tells whether successor can have what o has, as it is.

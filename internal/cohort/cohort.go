@@ -113,5 +113,12 @@ func (c *Cohort) Current(news time.Time) bool {
 	if c.void.CompareAndSwap(never, int64(watchdog.MomentOf(clock.Now()))-1) { // what is sent from now on is heard
 		return false
 	}
-	return int64(watchdog.MomentOf(news)) > c.void.Load()
+	return !c.Voided(news)
+}
+
+// Voided tells whether Void was called since the answer to a command that was sent at news. Where there are no messages, that is all
+// that can be known.
+func (c *Cohort) Voided(news time.Time) bool {
+	void := c.void.Load()
+	return void != never && int64(watchdog.MomentOf(news)) <= void
 }
