@@ -294,3 +294,23 @@ func TestAPassOfUnknownOutcomeHappensOnce(t *testing.T) {
 		})
 	}
 }
+
+// The waiters of the process have left, and the command that takes it out of the row fails for longer than one settling takes.
+func TestASeatThatCannotBeGivenUpAtOnceIsGivenUpLater(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		ctx, cancel := context.WithCancel(k.ctx)
+		waiter := k.wait(k.another(redlatch.WithPoll(time.Hour)).Base, ctx)
+		require.EqualValues(t, 1, k.seats())
+		k.faults(func(op string) fault { return fault{refused: op == "release"} })
+		cancel()
+		require.Error(t, (<-waiter).err)
+		time.Sleep(5 * time.Second)
+		require.EqualValues(t, 1, k.seats())
+		k.faults(nil)
+		time.Sleep(3 * time.Second) // beyond a pause
+		require.Zero(t, k.seats())
+		require.NoError(t, first.Unlock(k.ctx))
+		require.False(t, k.locked())
+	})
+}

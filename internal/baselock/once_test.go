@@ -152,6 +152,46 @@ func TestAnAbandonedReentryLeavesTheOuterHoldIntact(t *testing.T) {
 	})
 }
 
+// The caller of a re-entry has left, and nobody hears what became of it.
+func TestAnAbandonedReentryIsSettled(t *testing.T) {
+	for name, test := range map[string]struct {
+		first  fault         // what becomes of it
+		denied time.Duration // for how long the server cannot be reached after it
+		over   time.Duration // when the count is right again
+	}{
+		"executed late, and no answer":                {fault{ghost: 20 * time.Second}, time.Second, 45 * time.Second},
+		"executed, and taken back later than at once": {fault{before: 2 * time.Second}, 8 * time.Second, 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				b := k.lock()
+				outer := k.take(b, k.ctx)
+				sends := 0
+				k.faults(func(op string) fault {
+					if op != "recount" {
+						return fault{}
+					}
+					if sends++; sends == 1 {
+						return test.first
+					}
+					return fault{refused: time.Since(k.start) < test.denied}
+				})
+				ctx, cancel := context.WithTimeout(outer.Context(k.ctx), time.Second)
+				defer cancel()
+				_, err := b.Lock(ctx, nil)
+				require.Error(t, err)
+				executed := k.within(25*time.Second, func() bool { return k.count(outer.Owner()) == 2 })
+				require.True(t, executed)
+				k.at(test.over)
+				require.Equal(t, 1, k.count(outer.Owner()))
+				require.True(t, outer.Valid())
+				require.NoError(t, outer.Unlock(k.ctx))
+				require.False(t, k.locked())
+			})
+		})
+	}
+}
+
 func TestTheReleaseWaitsForAnAbandonedReentry(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		b := k.lock()
@@ -295,5 +335,39 @@ func TestAHookThatPanicsDuringAReEntryHoldsUpNothing(t *testing.T) {
 		require.NoError(t, h.Unlock(k.ctx))
 		require.False(t, k.locked())
 		require.Zero(t, time.Since(k.start))
+	})
+}
+
+// What settles an owner that has holds may be executed late itself, when the count is another.
+func TestTheGhostOfASettlingIsSettledToo(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lock()
+		h := k.take(b, k.ctx)
+		inner := k.take(b, h.Context(k.ctx))
+		sends := 0
+		k.faults(func(op string) fault {
+			if op != "recount" {
+				return fault{}
+			}
+			switch sends++; sends {
+			case 1: // that of the partial release
+				return fault{lost: true}
+			case 3: // the first settling; the second send is the release again
+				return fault{ghost: time.Minute - 100*time.Millisecond}
+			}
+			return fault{}
+		})
+		require.NoError(t, inner.Unlock(k.ctx))
+		k.at(30 * time.Second)
+		again := k.take(b, h.Context(k.ctx))
+		executed := false
+		for time.Since(k.start) < 62*time.Second {
+			time.Sleep(10 * time.Millisecond)
+			executed = executed || k.count(h.Owner()) == 1
+		}
+		require.True(t, executed, "the ghost has taken the count back")
+		require.Equal(t, 2, k.count(h.Owner()))
+		require.NoError(t, again.Unlock(k.ctx))
+		require.NoError(t, h.Unlock(k.ctx))
 	})
 }
