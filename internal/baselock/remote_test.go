@@ -312,3 +312,24 @@ func TestAPassWithoutItsMessageIsFoundByAsking(t *testing.T) {
 		})
 	}
 }
+
+// The release names the next waiter of the process, which is promised the lock meanwhile.
+func TestAHookThatPanicsDuringTheReleaseThatEndsARunLeavesTheLockToNobody(t *testing.T) {
+	for name, harm := range map[string]fault{"before it": {panics: true}, "after it": {dies: true}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				b := k.lock()
+				first := k.take(b, k.ctx)
+				second := k.wait(b, k.ctx)
+				time.Sleep(10 * time.Millisecond) // the run is over
+				k.harm("release", 1, harm)
+				require.Panics(t, func() { _ = first.Unlock(context.Background()) })
+				got := <-second
+				require.NoError(t, got.err)
+				require.Less(t, got.at, 5*time.Second)
+				require.NoError(t, got.hold.Unlock(k.ctx))
+				require.False(t, k.locked())
+			})
+		})
+	}
+}

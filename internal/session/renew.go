@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
@@ -49,14 +50,18 @@ func (s *Session) BatchOf(kind, key string) watchdog.Batch {
 // single address of a cluster, as of a serverless one or a proxy. Each script that is sent again has keys of one slot.
 func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(script int, alive []bool, err error)) {
 	sent := time.Now()
+	failed, alives := make([]error, len(due)), make([][]bool, len(due))
 	s.renewAll(ctx, due, func(script int, alive []bool, err error) {
 		answer(script, alive, err)
-		for i, t := range due[script].Tickets {
-			if err != nil || alive[i] {
+		failed[script], alives[script] = err, alive
+	})
+	for script, d := range due { // when all is answered: an observer may take long, or end this goroutine
+		for i, t := range d.Tickets {
+			if err := failed[script]; err != nil || alives[script][i] {
 				t.Owner().(Renewer).Renewed(sent, err)
 			}
 		}
-	})
+	}
 }
 
 // renewAll is renew without a word to the owners.
@@ -71,7 +76,9 @@ func (s *Session) renewAll(ctx context.Context, due []watchdog.Script, answer fu
 		parts[i] = renewals(d.Tickets)
 		all = append(all, parts[i]...)
 	}
-	flush(ctx, server, all)
+	if raised := flush(ctx, server, all); raised != nil {
+		defer raised.Log(all[0].owner.Log()) // behind the answers, as above
+	}
 
 	var again []*renewal
 	var open []int
@@ -126,7 +133,9 @@ func (s *Session) renewAll(ctx context.Context, due []watchdog.Script, answer fu
 	if moved {
 		server = s.Client // which follows redirections
 	}
-	flush(ctx, server, again)
+	if raised := flush(ctx, server, again); raised != nil {
+		defer raised.Log(again[0].owner.Log())
+	}
 	for _, i := range open {
 		answer(joined(i, parts[i]))
 	}
@@ -168,17 +177,16 @@ func joined(script int, parts []*renewal) (int, []bool, error) {
 }
 
 // flush sends each renewal once, all in one round trip. If a hook of the client panics, all of them fail.
-func flush(ctx context.Context, server dispatch.Client, all []*renewal) {
+func flush(ctx context.Context, server dispatch.Client, all []*renewal) (raised *raise.Panic) {
 	sends := make([]redis.Cmder, len(all))
 	for i, r := range all {
 		sends[i] = r.cmd.Cmder(ctx, r.source)
 	}
-	if raised := dispatch.Direct(ctx, server, sends); raised != nil {
-		raised.Log(all[0].owner.Log())
-	}
+	raised = dispatch.Direct(ctx, server, sends)
 	for i, r := range all {
 		if r.err = sends[i].Err(); r.err == nil {
 			r.alive, r.err = r.cmd.Read(sends[i])
 		}
 	}
+	return raised
 }
