@@ -333,3 +333,22 @@ func TestAHookThatPanicsDuringTheReleaseThatEndsARunLeavesTheLockToNobody(t *tes
 		})
 	}
 }
+
+// The waiter for which the process stands in the queue has left, and the next one acquires by itself.
+func TestWhatIsPassedToAProcessWhoseFirstWaiterCannotHaveItGoesOn(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		first := k.take(k.lock(), k.ctx)
+		b := k.another(redlatch.WithPoll(time.Hour)).Base
+		leaves, cancel := context.WithCancel(k.ctx)
+		gone := k.wait(b, leaves)
+		ctx, end := context.WithCancel(k.ctx)
+		next := k.wait(b, ctx, redlatch.WithReplicas(1, time.Second))
+		cancel()
+		require.Error(t, (<-gone).err)
+		k.faults(func(op string) fault { return fault{refused: op == "acquire"} })
+		require.NoError(t, first.Unlock(k.ctx))
+		require.True(t, k.within(time.Second, func() bool { return !k.locked() }), "given back")
+		end()
+		<-next
+	})
+}
