@@ -288,3 +288,24 @@ func TestAUserWhoMayNotPublishFreesALockByForce(t *testing.T) {
 		})
 	}
 }
+
+// Unlock says that nobody was told, and does not ask again and again: the lock is free.
+func TestAUserWhoMayNotPublishGivesALockBackAtOnce(t *testing.T) {
+	srv := redistest.Process(t)
+	ctx, client := t.Context(), srv.Client(t)
+	for _, rule := range []string{"-publish", "resetchannels"} {
+		limited := srv.User(t, rule)
+		for _, lock := range []redlatch.Locker{
+			rlock.New(limited, "plain"), fencedlock.New(limited, "fenced"), fairlock.New(limited, "fair"), spinlock.New(limited, "spin"),
+			rwlock.New(limited, "rw").Writer(), rwlock.New(limited, "rw").Reader(), multilock.NewGroup(limited, "group", []string{"a", "b"}),
+			multilock.New([]redlatch.Locker{rlock.New(limited, "one"), rlock.New(limited, "two")}),
+		} {
+			hold, err := lock.Lock(ctx, redlatch.WithReleaseTimeout(time.Minute))
+			require.NoError(t, err, lock.Name())
+			if err := hold.Unlock(ctx); err != nil {
+				require.ErrorContains(t, err, "is released, but the server refused", lock.Name())
+			}
+			require.Zero(t, client.Exists(ctx, "plain", "fenced", "fair", "spin", "rw", "group", "one", "two").Val(), lock.Name())
+		}
+	}
+}

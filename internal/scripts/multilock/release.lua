@@ -29,6 +29,6 @@ if freed > 0 or queue and redis.pcall('zrem', queue, ARGV[1]) == 0 then
   told, others = tell(ARGV[2], ARGV[3])
 end
 if others then
-  redis.call(ARGV[2], ARGV[3], '0')
+  redis[freed > 0 and 'call' or 'pcall'](ARGV[2], ARGV[3], '0') -- refused once, so that the caller can say so
 end
 return had < #ARGV - 3 and 0 or told and 3 or 1
