@@ -2,7 +2,6 @@ package multilock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -61,21 +60,19 @@ func (g *Group) Values() []string { return slices.Clone(g.values) }
 // Lock waits until all values are held, ctx ends, or the time of WithWait is over. With a context that carries a live
 // hold of them it re-enters. ctx governs the wait and nothing else.
 func (g *Group) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	base, err := g.within(ctx)
-	if err != nil {
+	if err := g.overlap(ctx); err != nil {
 		return nil, err
 	}
-	return base.Lock(ctx, opts)
+	return g.base.Lock(ctx, opts)
 }
 
 // TryLock asks once. The error matches ErrNotAcquired when somebody else has one of the values, or others in this
 // process wait for the same ones.
 func (g *Group) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	base, err := g.within(ctx)
-	if err != nil {
+	if err := g.overlap(ctx); err != nil {
 		return nil, err
 	}
-	return base.TryLock(ctx, opts)
+	return g.base.TryLock(ctx, opts)
 }
 
 // Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
@@ -83,25 +80,23 @@ func (g *Group) Do(ctx context.Context, fn func(ctx context.Context) error, opts
 	return redlatch.Do(ctx, g, fn, opts...)
 }
 
-// within is the base by which ctx asks: that of a hold it carries which has all values, else the group's own.
-func (g *Group) within(ctx context.Context) (*baselock.Base, error) {
-	if err := g.base.Refused(); err != nil {
-		return nil, err
-	}
+// overlap is the refusal of a call whose context carries a hold of some of the values, and none of all of them. The base re-enters
+// a hold of all, be it of others as well.
+func (g *Group) overlap(ctx context.Context) error {
 	partly := false
 	for base := range g.base.Carried(ctx) {
 		switch held := fieldsOf(base.Kind); {
 		case contains(held, g.fields):
-			return base, nil
+			return nil
 		case slices.ContainsFunc(g.fields, func(field string) bool { return slices.Contains(held, field) }):
 			partly = true
 		}
 	}
 	if partly {
-		return nil, fmt.Errorf("%w: group %q: the hold in the context has some of these values but not all; "+
+		return fmt.Errorf("%w: group %q: the hold in the context has some of these values but not all; "+
 			"take all of them at once, or use redlatch.Detach", errs.NotReentrant, g.base.Name)
 	}
-	return g.base, nil
+	return nil
 }
 
 func contains(all, some []string) bool {
@@ -115,14 +110,7 @@ func (g *Group) IsLocked(ctx context.Context) (bool, error) {
 
 // HoldCount returns how many times the hold that ctx carries has taken all the values, 0 when it has not.
 func (g *Group) HoldCount(ctx context.Context) (int64, error) {
-	base, err := g.within(ctx)
-	switch {
-	case errors.Is(err, errs.NotReentrant): // it has some
-		return 0, nil
-	case err != nil:
-		return 0, err
-	}
-	return base.HoldCount(ctx)
+	return g.base.HoldCount(ctx)
 }
 
 // RemainingTTL returns how long it takes until all values are free if nobody renews them, 0 when they are free.

@@ -125,6 +125,37 @@ func TestThePartOfAHeldSetIsReenteredAndAnOverlapIsRefused(t *testing.T) {
 	})
 }
 
+// The lock that was acquired first has options too, which say nothing about who takes its values again.
+func TestWhoTakesHeldValuesAgainDoesSoOnTermsOfItsOwn(t *testing.T) {
+	for what, values := range map[string][]string{"all": {"a", "b"}, "a part": {"b"}} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(p *pair) {
+				ctx, lease := p.Context(), redlatch.WithLease(2*time.Second)
+				group := func(values []string, opts ...redlatch.Option) *multilock.Group {
+					return multilock.NewGroup(p.client, "group", values, with(opts...)...)
+				}
+				outer := p.now(group([]string{"a", "b"}))
+				inner, err := group(values, lease).Lock(outer.Context(ctx))
+				require.NoError(p, err)
+				time.Sleep(3 * time.Second)
+				require.False(p, inner.Valid())
+				require.True(p, outer.Valid())
+				require.ErrorIs(p, inner.Unlock(ctx), redlatch.ErrLost)
+				require.NoError(p, outer.Unlock(ctx))
+
+				outer = p.now(group([]string{"a", "b"}, lease))
+				inner, err = group(values).Lock(outer.Context(ctx))
+				require.NoError(p, err)
+				time.Sleep(time.Minute)
+				require.True(p, inner.Valid())
+				require.ErrorIs(p, outer.Unlock(ctx), redlatch.ErrLost)
+				require.NoError(p, inner.Unlock(ctx))
+				require.Zero(p, p.client.Exists(ctx, "group").Val())
+			})
+		})
+	}
+}
+
 // Redisson renews the values of the first lock of a group and client only.
 func TestEveryHoldOfAGroupIsRenewedWithExactlyItsValues(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {

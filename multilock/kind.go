@@ -12,7 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
-// grouped is the kind of a set of fields. Sets differ in their side, so a hold of one is not re-entered by another, and
+// grouped is the kind of a set of fields. Sets differ in their side, so a hold of one is re-entered only by its subsets, and
 // in their cohort, so who waits for one value does not stand behind somebody who waits for another. Owners of the same
 // set are renewed by one script.
 func grouped(fields []string) *baselock.Kind {
@@ -20,8 +20,9 @@ func grouped(fields []string) *baselock.Kind {
 	set := strings.Join(fields, "")
 	queue := func(key string) []string { return []string{keys.GroupRow(key, multilock.Field(set))} }
 	kind := baselock.Kind{
-		Noun:      "group lock",
-		Side:      &baselock.Side{Name: set, Cohort: "group lock " + set},
+		Noun: "group lock",
+		Side: &baselock.Side{Name: set, Cohort: "group lock " + set,
+			Includes: func(side string) bool { return contains(fields, split(side)) }},
 		Takes:     baselock.LockOptions,
 		Reentrant: true,
 		Channel:   keys.LockChannel,
@@ -58,11 +59,16 @@ func grouped(fields []string) *baselock.Kind {
 
 // fieldsOf are the fields of a kind made by grouped, none of another. A key has locks of one kind only, unless the
 // program mixes them, and then the server refuses.
-func fieldsOf(kind *baselock.Kind) (fields []string) {
+func fieldsOf(kind *baselock.Kind) []string {
 	if !strings.HasPrefix(kind.Batch, "group lock ") {
 		return nil
 	}
-	for field := range slices.Chunk([]byte(kind.Side.Name), multilock.FieldLength) {
+	return split(kind.Side.Name)
+}
+
+// split returns the fields of a set.
+func split(set string) (fields []string) {
+	for field := range slices.Chunk([]byte(set), multilock.FieldLength) {
 		fields = append(fields, string(field))
 	}
 	return fields

@@ -58,7 +58,8 @@ func newOwnerAs(b *Base, set *settings.Settings, id string) *owner {
 
 // of tells whether the owner holds a side of what b locks.
 func (o *owner) of(b *Base, side string) bool {
-	return o.base.Kind.side().Name == side && (o.base == b || o.base.Session == b.Session && o.base.Key == b.Key)
+	held := o.base.Kind.side()
+	return (held.Name == side || held.Includes != nil && held.Includes(side)) && (o.base == b || o.base.Session == b.Session && o.base.Key == b.Key)
 }
 
 // field is where the owner stands in the lock's hash.
