@@ -1,6 +1,7 @@
 package multilock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -51,7 +52,7 @@ func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 			l.members = append(l.members, m)
 		}
 	}
-	slices.SortStableFunc(l.members, func(a, b redlatch.Locker) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortStableFunc(l.members, compare)
 	var names []string
 	for _, m := range l.members {
 		names = append(names, m.Name())
@@ -59,6 +60,30 @@ func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 	l.name = strings.Join(slices.Compact(names), "+")
 	l.meet()
 	return l
+}
+
+// compare orders two members by their names, those of one name by their keys, and groups of one key by their values. Of these the
+// larger comes first, for who holds its values may take some of them again.
+func compare(a, b redlatch.Locker) int {
+	if order := strings.Compare(a.Name(), b.Name()); order != 0 {
+		return order
+	}
+	key, values := place(a)
+	otherKey, others := place(b)
+	return cmp.Or(strings.Compare(key, otherKey), len(others)-len(values), slices.Compare(values, others))
+}
+
+// place is the key of a member, and its values if it is a group; nothing of a composite and of a program's own Locker.
+func place(m redlatch.Locker) (key string, values []string) {
+	if g, ok := m.(*Group); ok {
+		return g.base.Key, g.values
+	}
+	if ours(m, "rlock", "spinlock", "fairlock", "fencedlock", "rwlock") {
+		if base := baselock.Of(m); base != nil {
+			return base.Key, nil
+		}
+	}
+	return "", nil
 }
 
 // same tells whether two members are one value, which is taken once. Lockers that cannot be compared are different.

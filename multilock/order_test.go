@@ -3,12 +3,15 @@ package multilock_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/rootapi"
@@ -82,6 +85,47 @@ func TestNothingIsWaitedForAgainstTheOrderWhileAnythingIsHeld(t *testing.T) {
 		"waits for b", "tries a", "waits a while for c",
 	}, s.calls)
 	require.NoError(t, hold.Unlock(context.Background()))
+}
+
+// Multi-locks of the same members in another order would close a circle with each other.
+func TestMembersOfOneNameAreTakenInOneOrder(t *testing.T) {
+	for what, of := range map[string]func(c *redis.Client, part string) redlatch.Locker{
+		"values of a group": func(c *redis.Client, part string) redlatch.Locker {
+			return multilock.NewGroup(c, "name", []string{part}, quiet...)
+		},
+		"keys": func(c *redis.Client, part string) redlatch.Locker {
+			return fairlock.New(c, "name", with(redlatch.WithNameMapper(func(name string) string { return name + part }))...)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(p *pair) {
+				began := time.Now()
+				var all sync.WaitGroup
+				for _, parts := range [][]string{{"a", "b"}, {"b", "a"}} {
+					client := p.another()
+					client.AddHook(faulty(func(_ int, execute func() error) error { time.Sleep(time.Millisecond); return execute() }))
+					lock := multilock.New([]redlatch.Locker{of(client, parts[0]), of(client, parts[1])})
+					all.Go(func() {
+						for range 50 {
+							if err := lock.Do(p.Context(), func(context.Context) error { return nil }); err != nil {
+								p.Error(err)
+							}
+						}
+					})
+				}
+				all.Wait()
+				require.Less(p, time.Since(began), 2*time.Second, "a circle lasts for a quarter of a second at least")
+			})
+		})
+	}
+}
+
+func TestAGroupBesideAPartOfItIsTakenFirst(t *testing.T) {
+	srv := redistest.Mini(t)
+	ctx, client := cancellable(t), srv.Client(t)
+	all, part := multilock.NewGroup(client, "g", []string{"a", "b"}, quiet...), multilock.NewGroup(client, "g", []string{"a"}, quiet...)
+	require.NoError(t, take(t, multilock.New([]redlatch.Locker{part, all}), ctx).Unlock(ctx))
+	require.Empty(t, srv.Keys(t))
 }
 
 func TestATryStopsAtTheFirstRefusal(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/redlatch/redlatch"
@@ -26,7 +27,7 @@ func (l *Lock) meet() {
 	l.bases, l.whole = make([]*baselock.Base, len(l.members)), true
 	kind := strings.Builder{}
 	for i, m := range l.members {
-		if ours(m) {
+		if ours(m, "rlock", "spinlock") {
 			l.bases[i] = baselock.Meet(m)
 		}
 		base := l.bases[i]
@@ -46,14 +47,14 @@ func (l *Lock) meet() {
 // module is the path of the module's root package.
 var module = strings.TrimSuffix(reflect.TypeFor[Lock]().PkgPath(), "/multilock")
 
-// ours tells whether m is itself, and does not only contain, a lock of one of this module's packages.
-func ours(m redlatch.Locker) bool {
+// ours tells whether m is itself, and does not only contain, a lock of one of these packages of this module.
+func ours(m redlatch.Locker, packages ...string) bool {
 	t := reflect.TypeOf(m)
 	if t.Kind() != reflect.Pointer {
 		return false
 	}
-	path := t.Elem().PkgPath()
-	return path == module+"/rlock" || path == module+"/spinlock"
+	name, in := strings.CutPrefix(t.Elem().PkgPath(), module+"/")
+	return in && slices.Contains(packages, name)
 }
 
 // queues tells whether the call waits behind others of its process. One whose context carries a member would wait for itself.
