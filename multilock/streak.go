@@ -81,7 +81,11 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 		if got, err = c.rounds(delivery.Watched(ctx, line.Note), quorum.Before{Alone: yielded, Kept: line.ClosedSince()}); err != nil {
 			return cohort.Verdict{Down: ctx.Err() == nil && errors.Is(err, errs.Unavailable)}, err
 		}
-		return cohort.Verdict{Done: true, Sleep: c.Poll(), Found: own}, nil
+		// An earlier hold that has ended meanwhile has called the line. The next waiter would ask for what this one has, and could not
+		// be given it.
+		line.Refresh()
+		_, held, _ = c.lock.bases[0].Session.Cohorts.Busy(c.lock.line, false)
+		return cohort.Verdict{Done: true, More: !held, Sleep: c.Poll(), Found: own}, nil
 	})
 	switch {
 	case err == nil && got == nil:

@@ -2,6 +2,8 @@ package multilock_test
 
 import (
 	"context"
+	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -199,4 +201,47 @@ type counted struct {
 func (c counted) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	c.n.Add(1)
 	return c.Locker.Lock(ctx, opts...)
+}
+
+// An earlier hold of the process ends while the next one is asked for, and calls the queue. The waiter behind that one would ask for
+// what it has, and could not be given it: a process would let go after each section, as long as it has waiters.
+func TestFourProcessesShareTheMembersEvenly(t *testing.T) {
+	const processes, goroutines, section, trip, lasts = 4, 8, 100 * time.Microsecond, time.Millisecond, time.Second
+	inBubble(t, func(p *pair) {
+		ctx, cancel := context.WithTimeout(p.Context(), lasts)
+		defer cancel()
+		var all sync.WaitGroup
+		var turns [processes]atomic.Int64
+		for i := range turns {
+			client := p.another()
+			client.AddHook(faulty(func(_ int, execute func() error) error {
+				time.Sleep(trip/2 + rand.N(trip/4))
+				err := execute()
+				time.Sleep(trip / 2)
+				return err
+			}))
+			for range goroutines {
+				all.Go(func() {
+					for ctx.Err() == nil {
+						hold, err := p.three(client).Lock(ctx)
+						if err != nil {
+							return
+						}
+						time.Sleep(section)
+						turns[i].Add(1)
+						if err := hold.Unlock(context.WithoutCancel(ctx)); err != nil {
+							p.Error(err)
+						}
+					}
+				})
+			}
+		}
+		all.Wait()
+		var calls []int64
+		for i := range turns {
+			calls = append(calls, turns[i].Load())
+		}
+		time.Sleep(time.Second) // what the ends of the waits leave behind is done by then
+		require.GreaterOrEqual(p, redistest.Evenness(calls), 0.9, "%v", calls)
+	})
 }
