@@ -63,8 +63,8 @@ func (g *Guard) Set(ctx context.Context, token int64, key string, value any) err
 
 // Do executes one command that works on key, if token is not stale: Do(ctx, token, "hset", key, "state", "paid"). The
 // command takes the key as its first argument and no other keys. The arguments are of the types that go-redis sends:
-// strings, numbers, []byte, times and what implements encoding.BinaryMarshaler. The command's reply is not reported; its
-// error is, and then nothing was written.
+// strings, numbers, []byte, times and what implements encoding.BinaryMarshaler, and there are 7000 at most. The command's
+// reply is not reported; its error is, and then nothing was written.
 func (g *Guard) Do(ctx context.Context, token int64, command, key string, args ...any) error {
 	if err := g.check(token); err != nil {
 		return err
@@ -72,6 +72,9 @@ func (g *Guard) Do(ctx context.Context, token int64, command, key string, args .
 	switch session := g.counter.Session; {
 	case command == "" || key == "":
 		return errs.Wrong("guard %q: a guarded write has a command and a key", g.Name())
+	case len(args) > mostArguments:
+		return errs.Wrong("guard %q: a guarded command has %d arguments after its key, and may have %d; make several writes of it",
+			g.Name(), len(args), mostArguments)
 	case session.Shard(key) != session.Shard(g.counter.Key):
 		return errs.Wrong("guard %q: the key %q lies in another slot of the cluster, where it cannot be guarded; "+
 			"give it the hash tag of the guard, as in %s:%s", g.Name(), key, keys.Tag(g.counter.Key), key)
@@ -85,6 +88,9 @@ func (g *Guard) Do(ctx context.Context, token int64, command, key string, args .
 	})
 	return g.judge(token, above, err)
 }
+
+// mostArguments is how many arguments a script can give to a command, less some: Lua puts them on a stack of 8000.
+const mostArguments = 7000
 
 // Claim makes everything older than token stale from now on. A holder that reads the data before it writes claims
 // first: without that, a former holder could still write between its reading and its writing.

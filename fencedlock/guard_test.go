@@ -101,6 +101,7 @@ func TestMisuseOfAGuardSendsNothing(t *testing.T) {
 		"no key":               guard.Set(ctx, 1, "", 1),
 		"no key, and no slots": fencedlock.NewGuard(srv.Client(t), "orders").Set(ctx, 1, "", 1),
 		"no command":           guard.Do(ctx, 1, "", "{orders}:a"),
+		"too many arguments":   guard.Do(ctx, 1, "rpush", "{orders}:a", make([]any, 7001)...),
 		"other slot":           guard.Set(ctx, 1, "{customers}:a", 1),
 		"no hash tag":          guard.Set(ctx, 1, "a", 1),
 		"no name":              fencedlock.NewGuard(client, "").Set(ctx, 1, "a", 1),
@@ -111,6 +112,15 @@ func TestMisuseOfAGuardSendsNothing(t *testing.T) {
 	}
 	require.ErrorContains(t, guard.Set(ctx, 1, "a", 1), "{orders}:a")
 	require.Equal(t, before, srv.Commands(t))
+}
+
+// The server that is written for tests takes fewer.
+func TestAGuardedCommandMayHaveThousandsOfArguments(t *testing.T) {
+	srv := redistest.Real(t)
+	ctx, client, data := t.Context(), srv.Client(t), srv.Key(t, "data")
+	guard := fencedlock.NewGuard(client, srv.Key(t, "lock"))
+	require.NoError(t, guard.Do(ctx, 1, "rpush", data, make([]any, 7000)...))
+	require.EqualValues(t, 7000, client.LLen(ctx, data).Val())
 }
 
 // Writers with tokens of their own race. Whatever the order in which they arrive, each sees its refusal or stays in
