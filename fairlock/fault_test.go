@@ -47,6 +47,11 @@ func (r *rig) script(c faultproxy.Command) bool {
 	return (c.Name == "EVALSHA" || c.Name == "EVAL") && len(c.Args) > 7 && c.Args[1] == "5" && c.Args[2] == r.name
 }
 
+// carries matches an attempt that makes the entry of one more waiter.
+func (r *rig) carries(c faultproxy.Command) bool {
+	return r.asks(c) && len(c.Args) > 14 && c.Args[14] == "1"
+}
+
 // warm makes the server know the scripts, so that a rule does not meet an attempt that is answered NOSCRIPT.
 func (r *rig) warm(t *testing.T) {
 	t.Helper()
@@ -173,6 +178,37 @@ func TestAnEntryMadeAfterTheWaiterHasLeftIsTakenOutAgain(t *testing.T) {
 	nothingLeft(t, r.direct, r.name)
 	require.NoError(t, holder.Unlock(t.Context()))
 	r.passes(t)
+}
+
+// The command makes the entries of two, and is executed a second time when both have left.
+func TestEntriesThatAreMadeASecondTimeAreTakenOutAgain(t *testing.T) {
+	r := newRig(t, 2*time.Second)
+	r.warm(t)
+	holder, err := r.good.Lock(t.Context())
+	require.NoError(t, err)
+	door := r.proxy.On(r.asks, 1, faultproxy.HoldReply)
+	first := wait(r.bad, t.Context())
+	door.AwaitHits(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	one, two := wait(r.bad, ctx), wait(r.bad, ctx)
+	soon(t, "all wait", func() bool { info, err := r.bad.Inspect(t.Context()); return err == nil && info.Waiters == 3 })
+	ghost := r.proxy.On(r.carries, 1, faultproxy.Hold)
+	door.Release()
+	ghost.AwaitHits(t, 1)
+	queued(t, r.direct, r.name, 3)
+	cancel()
+	for _, done := range []<-chan result{one, two} {
+		require.ErrorIs(t, r.get(t, done).err, context.Canceled)
+	}
+	queued(t, r.direct, r.name, 1)
+	ghost.Release()
+	ghost.AwaitExecuted(t, 1)
+	queued(t, r.direct, r.name, 1)
+	require.NoError(t, holder.Unlock(t.Context()))
+	got := r.get(t, first)
+	require.NoError(t, got.err)
+	require.NoError(t, got.hold.Unlock(t.Context()))
+	nothingLeft(t, r.direct, r.name)
 }
 
 // The same when the lock is free by then: the ghost takes it, for nobody.

@@ -45,6 +45,13 @@ func (o *owner) doubtLocked() *doubt {
 	return o.doubt
 }
 
+// inDoubt tells whether a command of the owner had an unknown outcome.
+func (o *owner) inDoubt() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.doubt != nil
+}
+
 // doubted notes that a command of unknown outcome may still execute.
 func (o *owner) doubted() {
 	o.mu.Lock()

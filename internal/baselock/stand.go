@@ -151,12 +151,17 @@ func (s *stand) enter(ctx context.Context, carry *fairqueue.Carry) (*hold, error
 		return nil, err
 	}
 	again = idle(answer.Again, set.Poll, answer.Place)
-	outcome, at = fairqueue.Done, answer.At
+	at = answer.At
+	switch doubt := s.owner.inDoubt(); { // by an earlier send of this command: it is the owner's first
+	case answer.Whole && doubt:
+		outcome = fairqueue.Twice
+	case answer.Whole:
+		outcome = fairqueue.Done
+	case !doubt:
+		outcome = fairqueue.Undone
+	}
 	if h != nil {
 		s.waiter.Serve(time.Now().Add(untilEnd(set.FirstLease(), set.Poll)), answer.Row)
-		if !answer.Whole {
-			outcome = fairqueue.Undone
-		}
 		return h, nil
 	}
 	s.queue.Note(refusal(answer.Again))
