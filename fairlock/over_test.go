@@ -1,6 +1,7 @@
 package fairlock_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -107,5 +108,28 @@ func TestWhoHearsAtTheLastMomentThatItWasHandedTheLockHasIt(t *testing.T) {
 		require.NoError(w, within(time.Millisecond, first))
 		require.NoError(w, within(time.Second, last))
 		require.Equal(w, []string{"first", "last"}, w.served())
+	})
+}
+
+// A process knows of a force-unlock of its own before the message comes.
+func TestAForceUnlockByTheProcessItselfEndsItsRowAtOnce(t *testing.T) {
+	bubble(t, 1, func(w *world) {
+		process := w.proxied()
+		hold, err := w.lock(0).Lock(w.Context())
+		require.NoError(t, err)
+		forced := make(chan error, 1)
+		go func() {
+			forced <- w.lock(1).Do(w.Context(), func(context.Context) error {
+				process.HoldMessages(true)
+				_, err := w.lock(1).ForceUnlock(w.Context())
+				return err
+			})
+		}()
+		time.Sleep(3 * time.Millisecond)
+		second := w.stands(1, "second")
+		require.NoError(t, hold.Unlock(w.Context()))
+		require.ErrorIs(t, <-forced, redlatch.ErrLost)
+		process.HoldMessages(false)
+		require.NoError(t, <-second)
 	})
 }

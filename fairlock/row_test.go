@@ -133,29 +133,6 @@ func TestAForceUnlockIsHeardInARow(t *testing.T) {
 	})
 }
 
-// The process itself knows of its own before the message comes.
-func TestAForceUnlockByTheProcessItselfEndsItsRowAtOnce(t *testing.T) {
-	bubble(t, 1, func(w *world) {
-		process := w.proxied()
-		hold, err := w.lock(0).Lock(w.Context())
-		require.NoError(t, err)
-		forced := make(chan error, 1)
-		go func() {
-			forced <- w.lock(1).Do(w.Context(), func(context.Context) error {
-				process.HoldMessages(true)
-				_, err := w.lock(1).ForceUnlock(w.Context())
-				return err
-			})
-		}()
-		time.Sleep(3 * time.Millisecond)
-		second := w.stands(1, "second")
-		require.NoError(t, hold.Unlock(w.Context()))
-		require.ErrorIs(t, <-forced, redlatch.ErrLost)
-		process.HoldMessages(false)
-		require.NoError(t, <-second)
-	})
-}
-
 func TestCancelledMembersOfARowAreSkipped(t *testing.T) {
 	bubble(t, 2, func(w *world) {
 		hold, err := w.lock(1).Lock(w.Context())
