@@ -142,6 +142,28 @@ func (b *bubble) order() []string {
 	return append([]string{}, b.served...)
 }
 
+// Two processes want more permits than there are, and so many that their places in the row do not say how many.
+func TestThoseWhoWantTooManyAskOncePerPoll(t *testing.T) {
+	inBubble(t, 1100, func(b *bubble) {
+		ctx, cancel := context.WithCancel(b.Context())
+		got := b.acquire(ctx, "large", 1200)
+		theirs := make(chan error, 1)
+		go func() { theirs <- b.other.Acquire(ctx, 1300, redlatch.WithPoll(poll)) }()
+		b.settle()
+		b.traffic.since()
+		const polls = 3
+		time.Sleep(polls * poll)
+		sent, _ := b.traffic.since()
+		require.LessOrEqual(b, sent, 4*polls, "each may hear of the question of the other")
+		require.NoError(b, b.other.Release(b.Context(), 100))
+		b.settle()
+		require.Equal(b, []string{"large"}, b.order())
+		require.NoError(b, <-got)
+		cancel()
+		require.ErrorIs(b, <-theirs, context.Canceled)
+	})
+}
+
 func TestEveryOtherRaiseReachesAWaiterByMessage(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		mine, theirs, key := srv.Client(t), srv.Client(t), srv.Key(t, "s")

@@ -12,9 +12,10 @@
 local span = 1024
 
 -- tell takes the first candidate out of the row whose request the permits are enough for, and tells its process to look.
--- Up to eight whose requests are larger keep their places, and whose process is gone leaves. It answers whether a process
--- was told, and then whether more than those that are known listen to the wake channel.
-local function tell(publish, channel, row, permits)
+-- Up to eight whose requests are larger keep their places, and whose process is gone leaves. With behind, which is a candidate,
+-- it and those in front of it are passed over like those. It answers whether a process was told, and then whether more than
+-- those that are known listen to the wake channel.
+local function tell(publish, channel, row, permits, behind)
   local listeners, larger, told, others = publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', 0, false, true
   while larger < 8 and not told do
     local first = redis.pcall('zrange', row, larger, larger, 'withscores')
@@ -22,8 +23,11 @@ local function tell(publish, channel, row, permits)
       break
     end
     local score = tonumber(first[2])
-    if score % span > permits then
+    if behind or score % span > permits then
       larger = larger + 1
+      if first[1] == behind then
+        behind = nil
+      end
     else
       local own = row .. ':' .. string.match(first[1], '^[^:]*')
       local count = redis.pcall('pubsub', listeners, own, channel, row .. ':known')

@@ -226,6 +226,29 @@ func TestAnAcquisitionThatLeavesPermitsTellsTheNext(t *testing.T) {
 	})
 }
 
+// A place does not say how many permits are wanted where these are very many. So such processes are told in vain, each once.
+func TestLargeRequestsThatAreToldInVainDoNotTellEachOther(t *testing.T) {
+	inHall(t, func(h *hall) {
+		h.there(u, v, w)
+		h.refused(1200, a, b)
+		h.refused(1, c)
+		h.release(1100)
+		require.Equal(t, []string{u + " 1"}, h.heard())
+		require.Zero(t, h.waits(h.client, a, 1, 1200).Served)
+		require.Equal(t, []string{v + " 2"}, h.heard())
+		require.Zero(t, h.waits(h.client, b, 2, 1200).Served)
+		require.Equal(t, []string{w + " 3"}, h.heard())
+		require.Zero(t, h.waits(h.client, c, 3, 1101).Served)
+		require.Empty(t, h.heard())
+		require.Zero(t, h.waits(h.client, a, 0, 1200).Served, "a poll")
+		require.Equal(t, []string{v + " 2"}, h.heard(), "their message may have been lost")
+		require.Zero(t, h.waits(h.client, b, 2, 1200).Served)
+		require.Equal(t, []string{w + " 3"}, h.heard())
+		require.Zero(t, h.waits(h.client, c, 3, 1101).Served)
+		require.Empty(t, h.heard())
+	})
+}
+
 func TestWhoLeavesTheRowPassesOnWhatItWasTold(t *testing.T) {
 	inHall(t, func(h *hall) {
 		leave := func(id string) bool {

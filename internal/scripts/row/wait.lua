@@ -32,7 +32,9 @@ local function place(served)
 end
 
 -- stand has the candidate stand in the row, for a request that wants that many permits and was refused, when so many were
--- served. Without a refused request it leaves the row. Of the permits that are left the next one is told.
+-- served. Without a refused request it leaves the row. Of the permits that are left the next one is told: where nobody was
+-- served the next behind the candidate, for a place does not say how many permits a large request wants, and two of these would
+-- tell each other of the same permits for ever.
 local function stand(wanted, served, left)
   if ARGV[5] ~= KEYS[#KEYS] then
     return 0
@@ -47,6 +49,6 @@ local function stand(wanted, served, left)
     redis.pcall('zrem', ARGV[5], ARGV[6])
   end
   if left > 0 then
-    tell(ARGV[3], ARGV[4], ARGV[5], left)
+    tell(ARGV[3], ARGV[4], ARGV[5], left, served == 0 and ARGV[6])
   end
 end
