@@ -2,6 +2,7 @@ package countdownlatch_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -174,6 +175,42 @@ func TestALatchThatAnotherProgramSetsOrCountsDown(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The record says how the last latch of another program ended, if this library has ended it. Of the one after that it says nothing.
+func TestALatchOfAnotherProgramDoesNotEndAsTheOneBeforeIt(t *testing.T) {
+	foreign := func(b *bubble, ttl time.Duration) { b.redis.Set(b.Context(), "l", "1", ttl) }
+	gone := func(b *bubble) { set(b.T, b.redis, "l", "") }
+	counted := func(b *bubble) { require.NoError(b, b.other.CountDown(b.Context())) }
+	for name, c := range map[string]struct {
+		before func(b *bubble)
+		ttl    time.Duration
+		end    func(b *bubble)
+		want   error
+	}{
+		"deleted here, and counted down there": {func(b *bubble) { deleted(b.T, b.other) }, 0, gone, nil},
+		"counted down here, and expired":       {counted, 10 * time.Second, func(*bubble) { time.Sleep(10 * time.Second) }, countdownlatch.ErrExpired},
+	} {
+		for _, own := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/after a round of this library: %v", name, own), func(t *testing.T) {
+				inBubble(t, func(b *bubble) {
+					if own {
+						gone(b)
+						trySetTo(b.T, b.other, 1)
+						counted(b)
+					}
+					foreign(b, 0)
+					c.before(b)
+					foreign(b, c.ttl)
+					results := b.await(b.Context(), 3)
+					c.end(b)
+					for range 3 {
+						require.ErrorIs(b, <-results, c.want)
+					}
+				})
+			})
+		}
 	}
 }
 

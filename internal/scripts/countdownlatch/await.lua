@@ -6,7 +6,8 @@
 -- Answers an array: the count as text, empty when there is no latch; the milliseconds that its TTL has left, -1 without
 -- one; the time in milliseconds since 1970; and the fields and values of the record, an array.
 --
--- The record of a latch that is waited for does not run out.
+-- The record of a latch that is waited for does not run out. How the one before it ended, of another program, is forgotten: nobody
+-- could tell that from the end of this one, for which the other program keeps no record.
 
 local fields = redis.call('hgetall', KEYS[2])
 local left = -1
@@ -15,6 +16,11 @@ if value then
   local kept = redis.call('pttl', KEYS[2])
   if kept >= 0 and kept < 21600000 then
     redis.call('pexpire', KEYS[2], '86400000')
+  end
+  for i = 1, #fields, 2 do
+    if fields[i] == 'foreign' then
+      redis.call('hdel', KEYS[2], 'foreign')
+    end
   end
 end
 local clock = redis.call('time')

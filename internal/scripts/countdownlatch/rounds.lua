@@ -6,8 +6,8 @@
 --            round    how often this library has set the latch since then
 --            end      how the last of these rounds ended: counted or deleted; missing while it goes on, as far as is known
 --            until    when the TTL of that round runs out, in milliseconds since 1970; missing without a TTL
---            foreign  how the latch ended that another program set after that round; missing if there was none, or if
---                     another program ended it
+--            foreign  how the latch ended that another program set after that round; missing if there was none, if
+--                     another program ended it, or if a waiter has seen the next one
 --            past     earlier rounds that were not counted down, the latest first, as "7d 4x": d deleted, x expired; 0 is
 --                     the latch of another program that was there before the last round
 --            from     the first round of which past would say so; missing for 1
