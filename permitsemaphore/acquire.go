@@ -9,6 +9,7 @@ import (
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/observe"
+	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
@@ -44,8 +45,12 @@ func (a *asking) Begin(behind []counter.Seeker) counter.Attempt {
 	return t
 }
 
-// Abandon leaves the Permit to the garbage collector, which reports it.
-func (a *asking) Abandon() {}
+// Abandon gives the permits back. What is not confirmed goes on in the background.
+func (a *asking) Abandon() {
+	g := a.got.inner
+	a.got.cleanup.Stop()
+	go func() { _ = g.Unlock(raise.Background(context.Background(), g.Log())) }()
+}
 
 // Owner is by which its events call what was acquired.
 func (a *asking) Owner() string {
@@ -85,6 +90,13 @@ func (t *attempt) add(a *asking) {
 func (t *attempt) Asks() int      { return len(t.askings) }
 func (t *attempt) Unstored() bool { return true }
 
+func (t *attempt) Owed() (longest time.Duration) {
+	for _, g := range t.grants {
+		longest = max(longest, owed(g.lease))
+	}
+	return longest
+}
+
 func (t *attempt) Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
 	if len(t.grants) == 1 && candidate.ID == "" {
 		g := t.grants[0]
@@ -115,7 +127,7 @@ func (t *attempt) Took(i int, sent time.Time) error {
 
 func (t *attempt) Decline(which []int) {
 	for _, i := range which {
-		go t.grants[i].giveBackLater(t.grants[i].ids)
+		go t.grants[i].giveBackLater(t.grants[i].ids, owed(t.grants[i].lease))
 	}
 }
 
@@ -124,7 +136,7 @@ func (t *attempt) Decline(which []int) {
 func (g *grant) begin(sent time.Time) error {
 	trusted := trust(sent, g.lease)
 	if !clock.Now().Before(trusted) {
-		go g.giveBackLater(g.ids)
+		go g.giveBackLater(g.ids, owed(g.lease))
 		return delivery.Unavailable(fmt.Errorf("the permits were granted, but the answer took longer than their lease of %v; ask for a longer lease",
 			g.lease))
 	}

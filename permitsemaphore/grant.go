@@ -36,6 +36,7 @@ type grant struct {
 	mu       sync.Mutex
 	ids      []string      // those not given back
 	leaving  []string      // those of them that are being released by id
+	settled  chan struct{} // closed when none is any more; nil: nobody waits for that
 	calls    int           // that are under way by an id
 	shown    bool          // the program has been told the ids
 	changed  bool          // the lease was changed, or may have been
@@ -43,7 +44,8 @@ type grant struct {
 	dropped  bool          // the Permit has become unreachable
 	there    *holds.Place  // where a dropped one was acquired
 	look     *time.Timer   // for a dropped one that is not reported yet
-	lease    time.Duration // what was asked for last
+	lease    time.Duration // what was asked for last, as far as that was confirmed
+	owed     time.Duration // for how long the release is repeated of leases that may be in force; 0: as lease says
 	renewing bool          // the watchdog extends the lease
 	released bool
 	lost     *redlatch.LossError

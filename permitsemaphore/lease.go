@@ -93,7 +93,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 	over := func() { <-g.turn }
 	g.mu.Lock()
 	ids, lost, released := g.ids, g.lost, g.released
-	g.changed = true
+	g.changed, g.owed = true, max(g.owed, owed(lease))
 	g.mu.Unlock()
 	switch {
 	case lost != nil:
@@ -119,9 +119,40 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 		restore()
 		return err
 	case !held:
+		// Not a loss where this program has given back one of them meanwhile, and the others may be there.
+		switch parted, err := g.parted(ctx, ids); {
+		case err != nil:
+			restore()
+			return fmt.Errorf("redlatch: the lease of a permit of %q is unchanged: %w", g.semaphore.counter.Name, err)
+		case parted:
+			restore()
+			return g.Extend(ctx, lease)
+		}
 		return g.lose(gone, nil)
 	}
 	return g.agree(sent, lease)
+}
+
+// parted waits until none of the permits is being released by id, and tells whether one of the ids was given back here.
+func (g *grant) parted(ctx context.Context, ids []string) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for len(g.leaving) > 0 {
+		if g.settled == nil {
+			g.settled = make(chan struct{})
+		}
+		settled := g.settled
+		g.mu.Unlock()
+		select {
+		case <-settled:
+		case <-ctx.Done():
+		}
+		g.mu.Lock()
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+	}
+	return g.released || len(g.ids) < len(ids), nil
 }
 
 // trustAtMost makes the grant end at limit, if it is trusted for longer: from the moment on at which a shorter lease is
@@ -145,7 +176,7 @@ func (g *grant) change(trusted, end time.Time) {
 // agree takes over a lease that the server has confirmed, if that was in time.
 func (g *grant) agree(sent time.Time, lease time.Duration) error {
 	g.mu.Lock()
-	g.lease, g.renewing = lease, false
+	g.lease, g.renewing, g.owed = lease, false, 0
 	lost := g.lost
 	g.mu.Unlock()
 	if lost != nil {

@@ -129,15 +129,17 @@ const partingsAtOnce = 50
 func (s *Semaphore) swap(ctx context.Context, all []*parting, a *asking) error {
 	c, first := s.counter, all[0].grant
 	var ids []string
-	session := ""
+	session, longest := "", time.Duration(0)
 	for _, p := range all {
 		ids = append(ids, p.ids...)
+		longest = max(longest, p.grant.owedWithin())
 		if p.unsure {
 			session = c.Session.ID
 		}
 	}
 	fresh := newGrant(a.semaphore, a.set, mint(len(ids)))
-	swapped, receipt, err := release(ctx, first, slices.Concat(ids, fresh.ids), func(wake scripts.Wake) scripts.Command[script.Swapped] {
+	longest = max(longest, owed(fresh.lease))
+	swapped, receipt, err := release(ctx, first, slices.Concat(ids, fresh.ids), longest, func(wake scripts.Wake) scripts.Command[script.Swapped] {
 		return script.Swap(s.keys, ids, fresh.ids, session, fresh.lease, wake)
 	})
 	if err != nil {

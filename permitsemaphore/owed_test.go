@@ -185,6 +185,103 @@ func TestAnAcquisitionThatWasPatientForLongIsUndoneAllTheSame(t *testing.T) {
 	})
 }
 
+// What was sent may have taken, or kept, permits that do not end by themselves, and the outage lasts for longer than the server
+// remembers anything else.
+func TestWhatMayHaveTakenPermitsIsUndoneForAsLongAsTheyLast(t *testing.T) {
+	for what, lease := range map[string]redlatch.Option{
+		"no lease": redlatch.WithNoLease(), "a long lease": redlatch.WithLease(6 * time.Hour),
+	} {
+		for name, begin := range map[string]func(t *testing.T, s *permitsemaphore.Semaphore, o *outage){
+			"an acquisition": func(t *testing.T, s *permitsemaphore.Semaphore, o *outage) {
+				o.begins.Store(true)
+				_, err := s.Acquire(t.Context(), 3, lease)
+				require.ErrorIs(t, err, redlatch.ErrUnavailable)
+			},
+			"a release for which a waiter with such a lease is to have them": func(t *testing.T, s *permitsemaphore.Semaphore, o *outage) {
+				p := acquire(t, s, 3)
+				ctx, cancel := context.WithCancel(t.Context())
+				waits := acquiring(ctx, s, 3, lease)
+				time.Sleep(time.Second)
+				o.begins.Store(true)
+				require.ErrorIs(t, p.Release(t.Context()), redlatch.ErrUncertain)
+				cancel()
+				require.ErrorIs(t, (<-waits).err, context.Canceled)
+			},
+			"releases that share a script": func(t *testing.T, s *permitsemaphore.Semaphore, o *outage) {
+				all := []*permitsemaphore.Permit{acquire(t, s, 1), acquire(t, s, 1), acquire(t, s, 1, lease)}
+				ctx, cancel := context.WithCancel(t.Context())
+				waits := acquiring(ctx, s, 1)
+				time.Sleep(time.Second)
+				o.begins.Store(true)
+				released := make(chan error, len(all))
+				for _, p := range all {
+					go func() { released <- p.Release(t.Context()) }()
+					synctest.Wait()
+				}
+				for range all {
+					require.Error(t, <-released)
+				}
+				cancel()
+				require.ErrorIs(t, (<-waits).err, context.Canceled)
+			},
+			"a lease that was changed, and then a release": func(t *testing.T, s *permitsemaphore.Semaphore, o *outage) {
+				p := acquire(t, s, 3)
+				o.begins.Store(true)
+				require.ErrorIs(t, p.UpdateLease(t.Context(), permitsemaphore.NoLease), redlatch.ErrUncertain)
+				require.ErrorIs(t, p.Release(t.Context()), errAway)
+			},
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				redistest.Bubble(t, func(t *testing.T) {
+					s, o := apart(t)
+					p := acquire(t, s, 3) // the server knows the scripts
+					waits := acquiring(t.Context(), s, 3, lease)
+					time.Sleep(time.Second)
+					require.NoError(t, p.UpdateLease(t.Context(), time.Minute))
+					require.NoError(t, p.Release(t.Context()))
+					require.NoError(t, receive(t, waits).Release(t.Context()))
+					time.Sleep(time.Second) // what the wait has left behind is done
+					begin(t, s, o)
+					time.Sleep(10 * time.Minute)
+					o.on.Store(false)
+					time.Sleep(5 * time.Second)
+					left, err := s.AvailablePermits(t.Context())
+					require.NoError(t, err)
+					require.EqualValues(t, 3, left)
+				})
+			})
+		}
+	}
+}
+
+// Who recovers from the panic has no Permit that could be released.
+func TestWhatAnObserverPanicsAtIsGivenBack(t *testing.T) {
+	for what, lease := range map[string]redlatch.Option{
+		"renewed": redlatch.WithWatchdogTimeout(time.Hour), "no lease": redlatch.WithNoLease(), "a long lease": redlatch.WithLease(time.Hour),
+	} {
+		t.Run(what, func(t *testing.T) {
+			redistest.Bubble(t, func(t *testing.T) {
+				var released atomic.Int64
+				s, _ := apart(t, redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+					switch e.Kind {
+					case redlatch.EventAcquired:
+						panic("an observer")
+					case redlatch.EventReleased:
+						released.Add(1)
+					}
+				})))
+				require.PanicsWithValue(t, "an observer", func() { _, _ = s.Acquire(t.Context(), 2, lease) })
+				require.PanicsWithValue(t, "an observer", func() { _, _ = s.TryAcquire(t.Context(), 1, lease) })
+				time.Sleep(time.Second)
+				require.EqualValues(t, 2, released.Load())
+				left, err := s.AvailablePermits(t.Context())
+				require.NoError(t, err)
+				require.EqualValues(t, 3, left)
+			})
+		})
+	}
+}
+
 func TestAReleaseByAClosedClientDoesNotPromiseToGoOn(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)

@@ -63,7 +63,7 @@ func (g *grant) Unlock(ctx context.Context) error {
 // send of this very release may have given them back while the lease was still trusted.
 func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) (whole bool, err error) {
 	lasts := clock.Now().Before(g.until)
-	back, receipt, err := release(ctx, g, ids, func(wake scripts.Wake) scripts.Command[int64] {
+	back, receipt, err := release(ctx, g, ids, g.owedWithin(), func(wake scripts.Wake) scripts.Command[int64] {
 		if len(ids) == 1 && lasts {
 			return script.GiveBackOne(g.semaphore.keys, ids[0], wake)
 		}
@@ -77,13 +77,15 @@ func (g *grant) before(receipt delivery.Receipt) bool {
 	return receipt.Doubt && clock.Now().Before(g.until)
 }
 
-// release sends what ends the permits. What is not confirmed is given back in the background, with all of those ids.
-func release[R any](ctx context.Context, g *grant, all []string, build func(wake scripts.Wake) scripts.Command[R]) (answer R, receipt delivery.Receipt, err error) {
+// release sends what ends the permits. What is not confirmed is given back in the background, with all of those ids, for as
+// long as it is owed.
+func release[R any](ctx context.Context, g *grant, all []string, owed time.Duration,
+	build func(wake scripts.Wake) scripts.Command[R]) (answer R, receipt delivery.Receipt, err error) {
 	// On a cluster this may have to ask for the family of channels, which has nothing to do with the end of ctx.
 	limit := delivery.Limit{Outage: g.set.ReleaseTimeout, Total: g.set.ReleaseTimeout, Stubborn: true}
 	done := false
 	defer raise.Unless(&done, func() { // also when a hook of the client panics on this goroutine: nobody can release the permits again
-		go g.giveBackLater(all)
+		go g.giveBackLater(all, owed)
 	})
 	wake, err := g.semaphore.counter.WakeWithin(ctx, limit.Total)
 	if err == nil {
@@ -96,18 +98,25 @@ func release[R any](ctx context.Context, g *grant, all []string, build func(wake
 	return answer, receipt, nil
 }
 
-// owedWithin is how long the release of a permit without a lease is repeated.
-const owedWithin = 24 * time.Hour
-
-// giveBackLater repeats the release until it is confirmed or the lease is over. A late copy of it finds nothing.
-func (g *grant) giveBackLater(ids []string) {
-	g.mu.Lock()
-	left := g.lease // at most
-	g.mu.Unlock()
-	if left == NoLease {
-		left = owedWithin
+// owed is how long the release of a permit with such a lease is repeated, for at most so long it stays taken by itself. Of one
+// without a lease it is a day.
+func owed(lease time.Duration) time.Duration {
+	if lease == NoLease {
+		return 24 * time.Hour
 	}
-	g.semaphore.counter.SettleFor(left, func(ctx context.Context) error {
+	return lease
+}
+
+// owedWithin is owed of the longest lease that the permits may have.
+func (g *grant) owedWithin() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return max(owed(g.lease), g.owed)
+}
+
+// giveBackLater repeats the release for as long as it is owed, until it is confirmed. A late copy of it finds nothing.
+func (g *grant) giveBackLater(ids []string, owed time.Duration) {
+	g.semaphore.counter.SettleFor(owed, func(ctx context.Context) error {
 		wake, err := g.semaphore.counter.Wake(ctx)
 		if err != nil {
 			return err
@@ -204,6 +213,10 @@ func (g *grant) letGone(ctx context.Context, ids []string, are bool) {
 		if at := slices.Index(g.leaving, id); at >= 0 {
 			g.leaving = slices.Delete(g.leaving, at, at+1)
 		}
+	}
+	if len(g.leaving) == 0 && g.settled != nil {
+		defer close(g.settled)
+		g.settled = nil
 	}
 	if !are {
 		g.mu.Unlock()

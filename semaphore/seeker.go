@@ -51,6 +51,7 @@ func (k *seeker) Receive(any) {}
 
 func (k *seeker) Asks() int                 { return len(k.wants) }
 func (k *seeker) Unstored() bool            { return false }
+func (k *seeker) Owed() time.Duration       { return 0 }
 func (k *seeker) Took(int, time.Time) error { return nil }
 
 func (k *seeker) Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {

@@ -22,8 +22,7 @@ type Seeker interface {
 	// Begin makes an attempt for the seeker and for those of behind, all or the first of them, that go into one script.
 	Begin(behind []Seeker) Attempt
 
-	// Abandon gives back what the seeker has got, without waiting for it: its caller does not learn of it. What is found
-	// out to have been dropped need not be given back here.
+	// Abandon gives back what the seeker has got, without waiting for it: its caller does not learn of it.
 	Abandon()
 
 	// Owner is how the events call what the seeker has got; empty where that has no identity. The program may know it from now on.
@@ -46,6 +45,8 @@ type Attempt interface {
 	// then needs no lane, and before a success of which a copy may still be on its way is believed. An attempt whose Take is
 	// stored has its Undo settle it in the lane, and needs no message to take, unless there is a candidate.
 	Unstored() bool
+
+	Owed() time.Duration // for how long the Undo of an unstored one is repeated; the usual time if that is longer
 
 	Took(i int, sent time.Time) error // tells the seeker, on its goroutine, that it was served; an error is the acquisition's
 	Decline(i []int)                  // gives back, without waiting for it, the shares of those who had left
@@ -227,7 +228,7 @@ func (c *Counter) revoke(try Attempt, take scripts.Command[lane.Granted], call l
 		return
 	}
 	if try.Unstored() { // however long ago it was sent: the caller may have been patient for longer than the server remembers
-		c.SettleFor(0, func(ctx context.Context) error {
+		c.SettleFor(try.Owed(), func(ctx context.Context) error {
 			if _, err := c.fence(ctx, call, settleAttempt); err != nil {
 				return err
 			}
