@@ -43,16 +43,18 @@ func Change[R bool | int64](ctx context.Context, c *Counter, build Build[R]) (R,
 // ChangeThen is Change with the settings of the call. If there is an over, it is called when the operation cannot take
 // effect any more: before ChangeThen returns, unless the outcome is unknown.
 func ChangeThen[R bool | int64](ctx context.Context, c *Counter, set *settings.Settings, build Build[R], over func()) (reply R, err error) {
-	outage := set.OutageFor(false)
-	wake, err := c.wakeFor(ctx, outage)
-	if err != nil {
-		if over != nil {
+	outage, begun := set.OutageFor(false), false
+	defer func() {
+		if !begun && over != nil { // also when a hook of the client has panicked
 			over()
 		}
+	}()
+	wake, err := c.wakeFor(ctx, outage)
+	if err != nil {
 		return reply, err
 	}
 	op := c.begin(wake)
-	op.over = over
+	op.over, begun = over, true
 	return do(ctx, op, build(op.wake, op.call), delivery.Limit{Outage: outage, Memory: resendWithin})
 }
 
@@ -64,9 +66,16 @@ func GiveBack[R bool | int64](ctx context.Context, c *Counter, build Build[R]) (
 
 // giveBack is GiveBack. settle is what settles it in doubt, instead of carrying it through; nil: there is none.
 func giveBack[R bool | int64](ctx context.Context, c *Counter, build, settle Build[R]) (reply R, err error) {
-	limit := c.defaults.ReleaseTimeout
+	limit, returned := c.defaults.ReleaseTimeout, false
+	defer raise.Unless(&returned, func() { // a hook of the client may panic before the operation has a lane
+		later := build
+		if settle != nil {
+			later = func(wake scripts.Wake, call lane.Call) scripts.Command[R] { return settle(wake, next(call)) }
+		}
+		go GiveBackLater(c, later)
+	})
 	wake, err := c.WakeWithin(ctx, limit)
-	if err != nil {
+	if returned = true; err != nil {
 		return reply, err
 	}
 	op := c.begin(wake)

@@ -12,9 +12,11 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/semaphore"
+	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // A thrower is a hook of a client that panics once, before a command is executed or after it.
@@ -37,6 +39,63 @@ func (h *thrower) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func (*thrower) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
+}
+
+// An explosive client panics once when it is asked which family of channels its cluster has.
+type explosive struct {
+	*redis.Client
+	asked atomic.Bool
+}
+
+func (e *explosive) Process(ctx context.Context, cmd redis.Cmder) error {
+	if cmd.Name() == "pubsub" && !e.asked.Swap(true) {
+		panic("a hook of the client")
+	}
+	return e.Client.Process(ctx, cmd)
+}
+
+// The question comes before the operation has a lane.
+func TestAnOperationBeforeWhichAHookPanicsIsCarriedThroughIfItIsOwed(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		do   func(l *lab, over func())
+		want string
+	}{
+		"release": {func(l *lab, over func()) {
+			defer over()
+			_, _ = l.giveBack(2)
+		}, "7"},
+		"release, unless the process may keep them": {func(l *lab, over func()) {
+			defer over()
+			key := l.counter.Key
+			_, _ = l.counter.Keep(ctx, 2, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+				return semaphore.Keep(key, 2, "me", wake, call)
+			}, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+				return semaphore.Yield(key, 2, wake, call)
+			})
+		}, "7"},
+		"change": {func(l *lab, over func()) {
+			_, _ = counter.ChangeThen(ctx, l.counter, l.counter.Defaults(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+				return semaphore.Add(l.counter.Key, 2, wake, call)
+			}, over)
+		}, "5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, func(l *lab) {
+				client := &explosive{Client: l.counter.Session.Client.(*redis.Client)}
+				l.counter = counter.New(client, "c", "counter", keys.SemaphoreChannel, settings.Cluster, []redlatch.Option{
+					redlatch.WithCluster(), redlatch.WithLinger(0)}).WithRow(keys.SemaphoreRow)
+				over := make(chan struct{})
+				require.Panics(t, func() { c.do(l, func() { close(over) }) })
+				<-over
+				time.Sleep(4 * time.Second)
+				l.has(c.want)
+				call := l.counter.Session.BorrowLane("c")
+				require.Zero(t, call.Lane, "none is lent any more")
+				l.counter.Session.ReturnLane("c", call)
+			})
+		})
+	}
 }
 
 // A program may recover from it, and nobody knows what became of the operation.
