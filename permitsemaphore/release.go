@@ -165,6 +165,9 @@ func (s *Semaphore) TryRelease(ctx context.Context, ids ...string) (bool, error)
 }
 
 func (s *Semaphore) release(ctx context.Context, call string, texts []string) (bool, error) {
+	if _, err := s.counter.Resolve(call, 0, nil); err != nil { // a call for no permits would not come across it
+		return false, err
+	}
 	ids, err := parse(call, texts)
 	if err != nil || len(ids) == 0 {
 		return err == nil, err

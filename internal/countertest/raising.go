@@ -56,6 +56,9 @@ func somethingElse(l *lab) {
 	for name, put := range map[string]func(key string) error{
 		"a lock": func(key string) error { return l.direct.HSet(l.Context(), key, "owner", 1).Err() },
 		"text":   func(key string) error { return l.direct.Set(l.Context(), key, "many", 0).Err() },
+		"a number that is too large": func(key string) error {
+			return l.direct.Set(l.Context(), key, "99999999999999999999", 0).Err()
+		},
 	} {
 		key := l.srv.Key(l, name)
 		require.NoError(l, put(key))
@@ -63,7 +66,8 @@ func somethingElse(l *lab) {
 		c := l.Make(l, l.client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(time.Second))
 		_, look := c.Look(l.Context())
 		for _, err := range []error{look, c.Wait(l.Context(), redlatch.WithWait(0)), c.Raise(l.Context())} {
-			require.Error(l, err, name)
+			require.ErrorIs(l, err, redlatch.ErrInvalid, name)
+			require.ErrorContains(l, err, "use another name", name)
 			require.NotErrorIs(l, err, redlatch.ErrNotAcquired, name)
 		}
 		require.Equal(l, before, l.direct.Dump(l.Context(), key).Val(), name)

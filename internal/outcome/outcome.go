@@ -114,7 +114,7 @@ func ofReply(text string) Class {
 var final = append([]string{"nknown command", "REDLATCH-"}, wrong...)
 
 // wrong are those of them that blame the name, or what is kept under it.
-var wrong = []string{"WRONGTYPE ", "CROSSSLOT", "not an integer", "would overflow"}
+var wrong = []string{"WRONGTYPE ", "CROSSSLOT", "not an integer", "holds something that is not", "would overflow"}
 
 // said is what the server said in err, empty where that is no word of the server's.
 func said(err error) string {

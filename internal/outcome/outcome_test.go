@@ -110,6 +110,7 @@ func TestWhatNoRepetitionChangesIsFinal(t *testing.T) {
 		{err: redis.ErrCrossSlot, final: true, crossSlot: true},
 		{err: reply("CROSSSLOT Keys in request don't hash to the same slot"), final: true, crossSlot: true},
 		{err: reply("ERR value is not an integer or out of range"), final: true},
+		{err: reply("ERR k holds something that is not a number of permits; remove it or use another name"), final: true},
 		{err: reply("ERR increment or decrement would overflow"), final: true},
 		{err: reply("ERR unknown command 'evalsha'"), final: true},
 		{err: reply("ERR Unknown command 'evalsha'"), final: true},

@@ -20,11 +20,15 @@ local most = 16 -- elements of past
 
 local record = {}
 
--- recall reads the record. It comes before the first write, for it raises when the key is something else.
+-- recall reads the record. It comes before the first write, for it raises when the key is something else. What should be a
+-- number and is none counts as missing.
 local function recall()
   local fields = redis.call('hgetall', KEYS[3])
   for i = 1, #fields, 2 do
     record[fields[i]] = fields[i + 1]
+  end
+  for _, field in ipairs({ 'round', 'until' }) do
+    record[field] = tonumber(record[field]) and record[field]
   end
 end
 

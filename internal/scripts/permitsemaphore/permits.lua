@@ -14,7 +14,7 @@ local permanent = 922337203685477 -- the score of a permit without a deadline, t
 local available = redis.call('get', KEYS[1])
 if available then
   -- Within these bounds Lua is exact, and nothing that is added here can fail after a first write.
-  if not string.match(available, '^-?%d+$') or math.abs(tonumber(available)) > 4503599627370496 then
+  if not string.match(available, '^-?%d+$') or math.abs(tonumber(available) or math.huge) > 4503599627370496 then
     return redis.error_reply('ERR ' .. KEYS[1] .. ' holds something that is not a number of permits; remove it or use another name')
   end
   available = tonumber(available)
