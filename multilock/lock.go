@@ -36,12 +36,15 @@ var _ redlatch.Lock = (*Lock)(nil)
 
 const noun = "multi-lock"
 
+// nobody is what New panics with without lockers, and a Lock that New has not made.
+const nobody = "redlatch: a multi-lock of no locks would exclude nobody; make it by New, with at least one"
+
 // New makes a lock of all lockers together. It does no I/O. It panics if there are none, or one is nil. The options are
 // the defaults of its calls: they go to all members, so they must suit each of them. Those that only New takes
 // (WithNameMapper, WithLinger and the like) belong to the members' New.
 func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 	if len(lockers) == 0 {
-		panic("redlatch: a multi-lock of no locks would exclude nobody; give it at least one")
+		panic(nobody)
 	}
 	l := &Lock{defaults: slices.Clone(opts)}
 	for _, m := range lockers {
@@ -172,6 +175,9 @@ func (c *call) forMember(wait time.Duration) redlatch.Option {
 }
 
 func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*redlatch.Hold, error) {
+	if len(l.members) == 0 {
+		panic(nobody)
+	}
 	c, err := l.resolve(opts, try)
 	if err != nil {
 		return nil, err

@@ -75,6 +75,7 @@ func TestTheOrderGivenDoesNotMatterAndAMemberGivenTwiceIsTakenOnce(t *testing.T)
 func TestNoMembersIsAMistake(t *testing.T) {
 	require.Panics(t, func() { multilock.New([]redlatch.Locker{}) })
 	require.Panics(t, func() { multilock.New([]redlatch.Locker{nil}) })
+	require.Panics(t, func() { _, _ = new(multilock.Lock).TryLock(t.Context()) }, "a hold of nothing would exclude nobody")
 }
 
 // A Locker of the program may be a value in which something cannot be compared.
