@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 )
 
@@ -38,7 +39,7 @@ func (c call) open() (ctx context.Context, client redis.UniversalClient, done fu
 		return nil, nil, nil, err
 	}
 	ctx, stop := interruptible()
-	return ctx, client, func() { stop(); client.Close() }, nil
+	return ctx, client, func() { stop(); connect.Close(client) }, nil
 }
 
 // interruption is the error of a command that was interrupted, else err.

@@ -55,7 +55,7 @@ type commandLine struct {
 	Permits   permitsCommand   `cmd:"" help:"Show, set or change the permits of a semaphore."`
 
 	Doctor doctorCommand `cmd:"" help:"Examine the servers: what is wrong for locks, and what to do about it."`
-	Check  checkCommand  `cmd:"" help:"The same in one line, as a plugin of Nagios."`
+	Check  checkCommand  `cmd:"" help:"Examine the servers as doctor does, and answer in one line, as a plugin of Nagios."`
 
 	// Started by other commands, not by people.
 	DemoWorker demoWorker   `cmd:"" hidden:"" name:"demo-worker"`
@@ -115,6 +115,8 @@ func execute(args []string, c call) int {
 		name, _, _ := strings.Cut(parsed.Command(), " ")
 		if exit.Code(err) == exit.Usage {
 			hint = fmt.Sprintf("; \"redlatch %s --help\" shows the flags", name)
+		} else if advice := connect.Advice(err); advice != "" {
+			hint = "; " + advice
 		}
 		fmt.Fprintf(c.stderr, "redlatch %s: %s%s\n", name, strings.TrimPrefix(err.Error(), "redlatch: "), hint)
 	}

@@ -81,7 +81,7 @@ func (r *runCommand) Run(c call) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer connect.Close(client)
 	config.Client = client
 	return run.Run(config)
 }

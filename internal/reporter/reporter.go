@@ -124,6 +124,14 @@ func (r *Reporter) Config() Config {
 	return r.config
 }
 
+// Retire is for a client whose program ends: there are no further reports. It tells whether there is an entry, or may be, and with which
+// config; the caller removes it.
+func (r *Reporter) Retire() (entry Config, listed bool) {
+	entry = r.Config()
+	r.Configure(func(c *Config) { c.Off = true })
+	return entry, !entry.Off && r.anchor.keep.Load() != nil
+}
+
 func (r *Reporter) set(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -152,6 +152,19 @@ func (s *Session) unlist(c reporter.Config) bool {
 	return err == nil || stays(err)
 }
 
+// Retire removes the client's entry from the registry, for a program that has given everything back and ends now. Nothing is reported
+// any more. It waits no longer than a report may take; an entry that stays, or that a report under way writes after it, ends by itself.
+func (s *Session) Retire() {
+	c, listed := s.reporter.Retire()
+	if !listed {
+		return
+	}
+	ctx, cancel := context.WithTimeout(raise.Background(context.Background(), Logger(s.logger)), reportWithin)
+	defer cancel()
+	cmd := entry.Remove(entry.NamesOf(c.Prefix, s.ID))
+	_ = s.Dispatch.Do(ctx, cmd.Key(), cmd.Cmder(context.Background(), true), dispatch.Follow)
+}
+
 // reportWithin is how long a report may take. Nobody waits for it.
 const reportWithin = time.Second
 

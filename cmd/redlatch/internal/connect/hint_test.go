@@ -2,6 +2,7 @@ package connect_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -42,4 +43,22 @@ func TestAnErrorThatTLSMayBeBehindSaysSo(t *testing.T) {
 		}
 	}()
 	require.ErrorContains(t, pinged(t, listener, 10*time.Second), "the server has closed the connection (EOF); if it wants TLS, the URL begins with rediss://")
+}
+
+// reply is an error in the words of a server.
+type reply string
+
+func (r reply) Error() string { return string(r) }
+func (reply) RedisError()     {}
+
+func TestWhoHasConnectedToTheWrongPlaceIsToldTheRightOne(t *testing.T) {
+	for says, err := range map[string]error{
+		"redis+cluster://":       reply("MOVED 3432 127.0.0.1:7101"),
+		"its master":             reply("READONLY You can't write against a read only replica."),
+		"no master of that name": fmt.Errorf("redis: all sentinels specified in configuration are unreachable: %w", redis.Nil),
+	} {
+		require.Contains(t, connect.Advice(fmt.Errorf("lock \"n\": %w", err)), says)
+	}
+	require.Empty(t, connect.Advice(reply("LOADING Redis is loading the dataset in memory")))
+	require.Empty(t, connect.Advice(redis.Nil))
 }

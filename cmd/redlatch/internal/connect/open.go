@@ -13,6 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/settings"
 )
 
 const defaultURL = "redis://127.0.0.1:6379"
@@ -24,6 +26,14 @@ func (f Flags) Open() (redis.UniversalClient, error) {
 		return nil, exit.With(exit.Usage, err)
 	}
 	return client, nil
+}
+
+// Close closes the client of a command that ends, and takes it out of the registry: tools would show an ended command as one that is
+// probably dead.
+func Close(client redis.UniversalClient) {
+	set := settings.Defaults()
+	session.Of(client, &set).Retire()
+	_ = client.Close()
 }
 
 func (f Flags) open() (redis.UniversalClient, error) {
@@ -122,6 +132,21 @@ func hinted(err error) error {
 		return fmt.Errorf("no answer (%w); see that it is a Redis server, and that it speaks TLS if the URL begins with rediss://", err)
 	}
 	return err
+}
+
+// Advice is what to do about an error whose own words do not say it, as a clause to put behind it; empty where there is none. Servers and
+// the Redis client speak so to those who have connected to the wrong place.
+func Advice(err error) string {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "MOVED "):
+		return "the server is a node of a cluster, so connect by redis+cluster://"
+	case strings.Contains(text, "READONLY "):
+		return "the server is a replica, so connect to its master, or by redis+sentinel:// or redis+cluster://, which find it"
+	case strings.Contains(text, "all sentinels") && errors.Is(err, redis.Nil):
+		return "the sentinels know no master of that name; it stands behind the slash of redis+sentinel://host:port/master"
+	}
+	return ""
 }
 
 func (f Flags) tls(t *target) (*tls.Config, error) {
