@@ -51,7 +51,7 @@ func TestALatchThatEndsOtherwiseFailsTheWait(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, ends(t, srv, exit.Failed, "wait", "import"), "deleted")
 	require.Contains(t, ends(t, srv, exit.Failed, "wait", "a b"),
-		`latch "a b" was never set, or is over for long; "redlatch countdown 'a b' --set N" sets it`)
+		`latch "a b" was never set, or has been over for more than a day; "redlatch countdown 'a b' --set N" sets it`)
 }
 
 func TestAnInterruptedWaitSaysByWhatSignal(t *testing.T) {
@@ -96,17 +96,20 @@ func TestANameOfAnotherKindIsNotTouched(t *testing.T) {
 	client, ctx := srv.Client(t), context.Background()
 	require.NoError(t, client.HSet(ctx, "orders", "0b33ad56-d2d6-8c5f-9d4a-111111111111:1", 1).Err())
 	require.NoError(t, client.RPush(ctx, "list", "x").Err())
-	for _, name := range []string{"orders", "list"} {
+	require.NoError(t, client.Set(ctx, "text", "x", 0).Err())
+	for _, name := range []string{"orders", "list", "text"} {
 		ends(t, srv, exit.WrongKind, "permits", name, "--set", "3")
 		ends(t, srv, exit.WrongKind, "permits", name)
 		ends(t, srv, exit.WrongKind, "countdown", name)
+		ends(t, srv, exit.WrongKind, "wait", name, "-w", "1")
 	}
 	require.EqualValues(t, 1, client.HLen(ctx, "orders").Val())
 }
 
 func TestFlagsOfCountersThatMakeNoSenseAreRefused(t *testing.T) {
 	for _, args := range [][]string{
-		{"countdown", "x", "--set", "-1"}, {"countdown", "x", "--ttl", "1h"}, {"countdown", "x", "--set", "1", "--show"},
+		{"countdown", "x", "--set=-1"}, {"countdown", "x", "--set", "0"}, {"countdown", "x", "--set", "1", "--show"},
+		{"countdown", "x", "--ttl", "1h"}, {"countdown", "x", "--set", "1", "--ttl", "0s"}, {"countdown", "x", "--show", "--ttl", "1h"},
 		{"permits", "x", "--set", "-1"}, {"permits", "x", "--set", "1", "--add", "1"}, {"permits"}, {"wait"}, {"wait", "x", "-w", "soon"},
 	} {
 		code, _, stderr := use(args...)

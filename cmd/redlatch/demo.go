@@ -16,7 +16,7 @@ import (
 
 const demoHelp = `Starts worker processes that share numbered jobs: they take them under a lock, run them inside a semaphore and count
 them off on a latch. One worker is killed while it holds the lock. At the end it is verified, from a journal that the
-workers keep in Redis, that every job was done exactly once and that nobody was where they should not have been. The
+workers keep in Redis, that every job was done exactly once, that no two workers held the lock at a time, and that no more than --permits ran a job. The
 exit code is 0 if all of it holds, 1 if not, and 130 after Ctrl-C.
 
 Without --url and REDLATCH_URL the server is an embedded one, and nothing needs to be installed. On a server of yours

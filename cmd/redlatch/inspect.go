@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 	"github.com/redlatch/redlatch/fleet"
 )
@@ -36,11 +34,8 @@ func (i *inspectCommand) Run(c call) error {
 	return c.viewing(0, func(client redis.UniversalClient) view {
 		return func(ctx context.Context) (frame, error) {
 			v, err := views.Look(ctx, client, c.Connect.Where(), kind, i.Name, fleet.WithRegistry(i.Registry))
-			if wrong := new(fleet.KindError); errors.As(err, &wrong) {
-				err = exit.With(exit.WrongKind, err)
-			}
 			if err != nil {
-				return nil, err
+				return nil, ofKind(err)
 			}
 			return v, nil
 		}

@@ -61,7 +61,7 @@ func (w *waitCommand) Run(c call) error {
 	}
 	err = countdownlatch.New(client, w.Name).Await(ctx, opts...)
 	if errors.Is(err, countdownlatch.ErrNotSet) {
-		return exit.With(exit.Failed, fmt.Errorf("latch %s was never set, or is over for long; \"redlatch countdown %s --set N\" sets it, before anybody waits",
+		return exit.With(exit.Failed, fmt.Errorf("latch %s was never set, or has been over for more than a day; \"redlatch countdown %s --set N\" sets it, before anybody waits",
 			terminal.Quote(w.Name), terminal.Word(w.Name)))
 	}
 	if err != nil {
@@ -75,10 +75,10 @@ open; that is done once, before those start who count. A latch that is not there
 code is 1.`
 
 type countdownCommand struct {
-	Name string            `arg:"" help:"Name of the latch."`
-	Set  int64             `placeholder:"N" xor:"what" help:"Set the count to N. The exit code is 1 if it is set already."`
-	TTL  duration.Duration `name:"ttl" placeholder:"D" help:"With --set: the latch runs out after this time, such as 2h."`
-	Show bool              `xor:"what" help:"Print what is left, and count nothing."`
+	Name string             `arg:"" help:"Name of the latch."`
+	Set  *int64             `placeholder:"N" xor:"what" help:"Set the count to N. The exit code is 1 if it is set already."`
+	TTL  *duration.Duration `name:"ttl" placeholder:"D" help:"With --set: the latch runs out after this time, such as 2h."`
+	Show bool               `xor:"what" help:"Print what is left, and count nothing."`
 }
 
 // Help is the text below the flags.
@@ -87,10 +87,12 @@ func (*countdownCommand) Help() string { return countdownHelp }
 // Validate refuses flags that do not go together.
 func (d *countdownCommand) Validate() error {
 	switch {
-	case d.Set < 0:
+	case d.Set != nil && *d.Set < 1:
 		return errors.New("--set: a latch counts down from at least 1")
-	case d.TTL != 0 && d.Set == 0:
+	case d.TTL != nil && d.Set == nil:
 		return errors.New("--ttl goes with --set")
+	case d.TTL != nil && *d.TTL <= 0:
+		return errors.New("--ttl: give a time greater than 0, or leave it out")
 	}
 	return nil
 }
@@ -109,19 +111,19 @@ func (d *countdownCommand) Run(c call) error {
 		return interruption(ctx, err)
 	case d.Show:
 		return c.showLatch(d.Name, left)
-	case d.Set > 0:
+	case d.Set != nil:
 		var opts []redlatch.Option
-		if d.TTL != 0 {
-			opts = append(opts, redlatch.WithTTL(time.Duration(d.TTL)))
+		if d.TTL != nil {
+			opts = append(opts, redlatch.WithTTL(time.Duration(*d.TTL)))
 		}
-		set, err := latch.TrySetCount(ctx, d.Set, opts...)
+		set, err := latch.TrySetCount(ctx, *d.Set, opts...)
 		if err == nil && !set {
 			return exit.With(exit.Failed, fmt.Errorf("latch %s is set already, with %d to go", terminal.Quote(d.Name), left))
 		}
 		if err != nil {
 			return interruption(ctx, err)
 		}
-		return c.showLatch(d.Name, d.Set)
+		return c.showLatch(d.Name, *d.Set)
 	case left == 0:
 		return exit.With(exit.Failed, fmt.Errorf("latch %s is open, or was never set; nothing was counted", terminal.Quote(d.Name)))
 	}

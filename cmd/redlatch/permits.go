@@ -16,7 +16,8 @@ import (
 )
 
 const permitsHelp = `Shows the permits of a semaphore, sets their number once, or changes it. A semaphore whose permits have ids ("permit
-semaphore") is told from a plain one by what Redis keeps beside it; give --ids for one that is not there yet.`
+semaphore") is told from a plain one by what Redis keeps beside it; give --ids for one that is not there yet, or of which
+no permit is taken.`
 
 type permitsCommand struct {
 	Name string `arg:"" help:"Name of the semaphore."`

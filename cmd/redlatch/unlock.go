@@ -123,12 +123,16 @@ func heldBy(o *fleet.Object) string {
 	return "it is held by " + strings.Join(owners, ", ")
 }
 
-// ofKind gives the error that the name is of another kind its exit code.
+// ofKind gives the error that the name is of another kind its exit code, and says by which flag a kind is given where that is wanted.
 func ofKind(err error) error {
-	if wrong := new(fleet.KindError); errors.As(err, &wrong) {
-		return exit.With(exit.WrongKind, err)
+	wrong := new(fleet.KindError)
+	if !errors.As(err, &wrong) {
+		return err
 	}
-	return err
+	if strings.HasSuffix(wrong.Found, "say which kind it is") {
+		err = fmt.Errorf("%w, as with --kind semaphore", err)
+	}
+	return exit.With(exit.WrongKind, err)
 }
 
 // operator is who runs the command.

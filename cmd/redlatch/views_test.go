@@ -109,7 +109,7 @@ func TestTheExitCodeTellsWhatIsThere(t *testing.T) {
 			says string
 		}{
 			{[]string{"inspect", "nothing"}, exit.OK, ""},
-			{[]string{"inspect", "number"}, exit.WrongKind, "say which kind"},
+			{[]string{"inspect", "number"}, exit.WrongKind, "say which kind it is, as with --kind semaphore"},
 			{[]string{"inspect", "number", "--kind", "semaphore"}, exit.OK, ""},
 			{[]string{"inspect", "number", "--kind", "lock"}, exit.WrongKind, "not a lock"},
 			{[]string{"inspect", "list"}, exit.WrongKind, "list"},

@@ -117,5 +117,6 @@ func Code(err error) int {
 
 // saysWrongKind tells the name of another kind from other misuse: both match ErrInvalid, and only the first comes from Redis.
 func saysWrongKind(err error) bool {
-	return strings.Contains(err.Error(), "WRONGTYPE")
+	text := err.Error()
+	return strings.Contains(text, "WRONGTYPE") || strings.Contains(text, "holds something that is not") // as the scripts say it
 }
