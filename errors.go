@@ -28,8 +28,8 @@ var (
 	// end.
 	ErrUpgrade = errs.Upgrade
 
-	// ErrNotReentrant: a non-reentrant lock was asked for with a context that carries a hold of it. Waiting would never
-	// end.
+	// ErrNotReentrant: a non-reentrant lock was asked for with a context that carries a hold of it, or a group lock with one
+	// that carries a hold of some of its values. Waiting would never end.
 	ErrNotReentrant = errs.NotReentrant
 
 	// ErrNotReplicated: fewer replicas than WithReplicas asked for acknowledged in time. The acquisition was undone.

@@ -17,7 +17,8 @@ import (
 //
 // A Hold that the program drops without Unlock is noticed by the garbage collector: it is reported through the lock's
 // logger (or slog.Default) with the place in the program where it was acquired, is no longer renewed, and ends with its
-// lease.
+// lease. The place is empty for a hold that came from another goroutine of the process without a command: such places are
+// noted from the first report of that kind on.
 type Hold struct {
 	inner   holds.Hold
 	cleanup runtime.Cleanup

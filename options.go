@@ -163,7 +163,7 @@ func WithBackOff(initial, max time.Duration) Option {
 		case initial < settings.MinBackOff:
 			s.Fail("WithBackOff(%v, %v): the initial sleep is at least %v", initial, max, settings.MinBackOff)
 		case max < initial:
-			s.Fail("WithBackOff(%v, %v): the longest sleep is not shorter than the initial one", initial, max)
+			s.Fail("WithBackOff(%v, %v): max, the longest sleep, must be at least initial", initial, max)
 		}
 		s.BackOff = settings.BackOffPolicy{Initial: initial, Max: max}
 	})

@@ -99,7 +99,7 @@ func TestAValueThatMakesNoSenseIsRefusedWithAdvice(t *testing.T) {
 		{redlatch.WithTTL(0), "WithTTL(0s): at least 1ms; leave it out for no limit"},
 		{redlatch.WithLinger(-1), "WithLinger(-1ns): zero or more"},
 		{redlatch.WithBackOff(0, time.Second), "WithBackOff(0s, 1s)"},
-		{redlatch.WithBackOff(time.Second, time.Millisecond), "the longest sleep is not shorter"},
+		{redlatch.WithBackOff(time.Second, time.Millisecond), "max, the longest sleep, must be at least initial"},
 		{redlatch.WithConstantBackOff(-1), "WithConstantBackOff(-1ns)"},
 		{redlatch.WithSlowWait(-1), "WithSlowWait(-1ns): zero or more; 0 for none"},
 		{redlatch.WithLongHold(-1), "WithLongHold(-1ns): zero or more; 0 for none"},

@@ -47,7 +47,7 @@ func (l *Latch) why(fate script.Fate) error {
 	case script.Deleted:
 		return fmt.Errorf("%w: latch %q", ErrDeleted, l.Name())
 	case script.NotSet:
-		return fmt.Errorf("%w: latch %q: TrySetCount sets the count, before anybody waits; or it is over for long", ErrNotSet, l.Name())
+		return fmt.Errorf("%w: latch %q was never set, or has been over for more than a day; call TrySetCount before anybody waits", ErrNotSet, l.Name())
 	}
 	return nil
 }

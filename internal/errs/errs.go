@@ -59,7 +59,7 @@ func WaitOver(ctx context.Context, what string, err, found error) error {
 	err = Ended(ctx, err)
 	switch {
 	case found == nil:
-		return fmt.Errorf("redlatch: %s: %w before any answer, so nothing is known about it", what, err)
+		return fmt.Errorf("redlatch: %s: %w; there was no answer before, so nothing is known about it", what, err)
 	case errors.Is(found, NotAcquired):
 		return fmt.Errorf("%w: %s: %w; it %s", NotAcquired, what, err, found)
 	default:
