@@ -12,8 +12,8 @@ import (
 )
 
 // WithAtLeast keeps the lock taken after the last Unlock until its time has passed. The hold is over for the program, as
-// after Leave: its contexts have ended and nothing is renewed. It still counts in Redis, where its lease is made to reach
-// as far, and a timer gives it back. If the process is gone by then, the lease frees the lock.
+// after Leave: its contexts have ended and nothing is renewed. Redis still counts the hold, with a lease that lasts as long,
+// and a timer gives it back. If the process is gone by then, the lease frees the lock.
 //
 //	holds ── Unlock before the time ──► kept: it still counts in Redis ── the time has passed ──► given back
 

@@ -15,7 +15,7 @@ import (
 )
 
 // UnlockAll prepares to give holds back with one command, which does for each lock what a release by itself does. unlock does
-// it, and returns what went wrong with each; it has to be called. It is nil, and nothing has happened, where that is impossible:
+// it, and returns what went wrong with each; it has to be called. unlock is nil, and nothing has happened, where one command cannot do it:
 // one of the locks is on another server, is re-entered, has a command under way, or is waited for in this process.
 func UnlockAll(members []holds.Hold) (unlock func(ctx context.Context) (failures []error)) {
 	all := make([]*hold, 0, len(members))

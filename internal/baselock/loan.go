@@ -57,7 +57,7 @@ func (o *owner) borrowed() string {
 	return o.id + o.lender.Kind.side().Field
 }
 
-// lends tells whether what Redis knows o as can be had by to, as it is.
+// lends tells whether to can follow o while Redis goes on to know o as it does now.
 func (o *owner) lends(to *owner) bool {
 	side, other := o.side(), to.base.Kind.side()
 	return !side.Shared && (side == other || side.Cohort == other.Cohort && to.base.joins(to.set))
@@ -80,7 +80,7 @@ func (o *owner) lend(to *owner) {
 	}
 }
 
-// question is what a script says that asks about o. It ends a loan.
+// question is the subject of a script that asks Redis about o. If o is on loan the script ends the loan.
 func (o *owner) question() Subject {
 	host := o.borrowed()
 	if host == "" {
@@ -106,7 +106,8 @@ func (o *owner) turned() {
 	}
 }
 
-// renewal is the renewal of an owner that Redis may know as a writer. One that is given back meanwhile may have handed that on.
+// renewal is the renewal of an owner that Redis may know as a writer. An owner that was given back meanwhile has none, for it may have
+// handed the write hold on.
 func (o *owner) renewal(now time.Time) (scripts.Command[[]bool], bool) {
 	o.mu.Lock()
 	due := o.live > 0 && o.shared.Borrowed()

@@ -17,10 +17,10 @@ import (
 
 var _ cohort.Giver = (*owner)(nil)
 
-// Mark is that of an owner of its cohort.
+// Mark is the mark by which the cohort knows the owner as a holder.
 func (o *owner) Mark() *cohort.Holder { return &o.post }
 
-// Streak is the streak of o, which begins with it if it is the end of no hand-off.
+// Streak is the streak of o. If no hand-off has made o the holder, the streak begins with o.
 func (o *owner) Streak() *cohort.Streak {
 	if o.streak == nil {
 		since := o.first.since.Time()
@@ -29,7 +29,7 @@ func (o *owner) Streak() *cohort.Streak {
 	return o.streak
 }
 
-// begins is a streak of b that begins.
+// begins makes a streak of holders of b that begins as s says.
 func (b *Base) begins(s cohort.Streak) *cohort.Streak {
 	s.Trip = b.Session.Dispatch.Trip(b.Key)
 	return &s
@@ -90,7 +90,8 @@ func (o *owner) follow(to *owner) *hold {
 	return h
 }
 
-// Missed has o go on as the holder. What others may have joined is given back instead.
+// Missed has o go on as the holder: the waiter that was to follow has left. A hold that other readers may have joined is given
+// back instead.
 func (o *owner) Missed(given any) cohort.Giver {
 	if h := given.(*hold); h.owner.base.Kind.Share != nil {
 		go h.decline()

@@ -48,14 +48,14 @@ func (p *promise) refused() {
 	p.claim.Refuse(newOwner(p.to.base, p.to.set))
 }
 
-// failed is refused where the script may have been executed, or may still be. What it has taken is given back.
+// failed does what refused does, for a script that may have been executed, or may still be. What the script has taken is given back.
 func (p *promise) failed(err error, cmd scripts.Command[attemptReply]) {
 	abandon(delivery.AsFailure(err), cmd, p.to.took, p.to)
 	p.refused()
 }
 
-// broken is to be deferred. It is failed where a hook of the client has panicked on the goroutine that sends the script: else the
-// waiter would be promised the lock for ever.
+// broken is to be deferred. It ends a promise that nothing else has ended, because a hook of the client has panicked on the goroutine
+// that sends the script. Without it the waiter would be promised the lock for ever.
 func (p *promise) broken() {
 	if !p.over {
 		p.refused()

@@ -38,7 +38,7 @@ func (b *Base) Look(ctx context.Context) (redlatch.Info, error) {
 	return b.held(ctx)
 }
 
-// Sessions is the one of the lock.
+// Sessions has one member, the session of the lock.
 func (b *Base) Sessions() []*session.Session { return []*session.Session{b.Session} }
 
 // Itself is the base.
@@ -46,8 +46,8 @@ func (b *Base) Itself() any { return b }
 
 var _ observe.Subject = (*Base)(nil)
 
-// tellOf is tell for a hold that no call of its own lock has waited for: it was acquired or handed on together with others, by what
-// began at start.
+// tellOf is tell for a member of a composite, which no call of its own lock has waited for: one command or hand-off, which began at
+// start, got several members.
 func (h *hold) tellOf(ctx context.Context, start time.Time) {
 	call := h.owner.base.call(ctx, h.owner.set)
 	call.Since(start)

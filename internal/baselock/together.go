@@ -81,8 +81,8 @@ func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool
 	return got, busy, err
 }
 
-// ownersOf makes the owners that are to hold. A lock for which others of this process wait, or which they have, is waited for
-// where they wait. One that asks for replicas waits for them by itself.
+// ownersOf makes the owners that are to hold. The error is ErrApart where one of the locks is held or waited for in this process,
+// because a call has to stand in the queue of those; and where replicas are asked for, because each lock waits for its own.
 func ownersOf(bases []*Base, opts []redlatch.Option) ([]*owner, error) {
 	owners := make([]*owner, len(bases))
 	for i, b := range bases {

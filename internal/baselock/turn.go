@@ -93,7 +93,8 @@ func (o *owner) overTurn() {
 	part()
 }
 
-// dismiss gives up owners that are finished with, or were handed the lock for no waiter. An empty one is none.
+// dismiss gives up identities that nothing uses any more, or that a release had hold for no waiter. An empty
+// text stands for no identity.
 func (b *Base) dismiss(owners ...string) {
 	for _, owner := range owners {
 		if owner != "" {

@@ -74,8 +74,8 @@ func (q *Queue) giveUp(came chan Claim) bool {
 	return i >= 0
 }
 
-// admitLocked answers the claimers that wait, once the first waiter can be claimed or there is none to be claimed, which an
-// empty claim says.
+// admitLocked answers the claimers that wait as soon as the first waiter can be claimed, or no waiter ever can. In the second
+// case the answer is an empty claim.
 func (q *Queue) admitLocked() {
 	for len(q.claimers) > 0 {
 		c, ok := q.claimLocked()
@@ -184,5 +184,6 @@ func (q *Queue) Yields() bool {
 	return yields
 }
 
-// Refresh has an attempt that is about to ask answer for the wake-ups so far, not only for those before it began.
+// Refresh is for an attempt that is about to ask: its answer then counts for all wake-ups so far, not only for those that came
+// before the attempt began.
 func (q *Queue) Refresh() { q.drain() }

@@ -18,17 +18,17 @@ import (
 //	                     └────────────┘
 type Streak struct {
 	Began time.Time
-	News  time.Time     // before Redis was asked for what it confirmed last
-	Blur  time.Duration // by how much News may lie before that: another process that hands off tells whole milliseconds
+	News  time.Time     // when Redis was asked for what it confirmed last, read before the send
+	Blur  time.Duration // by how much News may be too early: another process that hands off tells it in whole milliseconds
 	Trip  time.Duration // a round trip
 
 	Alone       bool      // it began with the thing free, although others had had the time to take it
-	ClosedSince time.Time // since when no outsider could have got the thing by the time it began; zero: it was free
+	ClosedSince time.Time // since when no outsider could have got the thing before the streak began; zero: the thing was free
 
-	Due time.Time // for when its end was planned that comes although nothing is given back; zero: it was not
+	Due time.Time // the End for which a timer was set, which ends a loan although nothing is given back; zero: none was set
 
 	Given   int // hand-offs
-	Scripts int // those of them that were scripts
+	Scripts int // hand-offs by a script, which Given counts too
 }
 
 // Half as many scripts in a row halve the time for which others wait, and cost a few hundredths of the speed. So it is half as

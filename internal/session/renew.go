@@ -22,8 +22,8 @@ type Renewer interface {
 	// Log is where trouble with the renewal is told, with the name of what is held.
 	Log() *slog.Logger
 
-	// Renewed is told each time that a renewal which was sent then was answered, with nil, or has failed. It may come when nothing
-	// is held any more.
+	// Renewed is told of each renewal when it was sent and what came of it: nil for an answer, else why there is none. The call may come
+	// when nothing is held any more.
 	Renewed(sent time.Time, err error)
 }
 
@@ -161,7 +161,7 @@ func renewals(tickets []*watchdog.Ticket) (parts []*renewal) {
 	return parts
 }
 
-// joined is the answer to a script of the watchdog, which became several if its tickets stand for many permits.
+// joined puts together the answers of the parts in which a script of the watchdog was sent: several if its tickets stand for many permits.
 func joined(script int, parts []*renewal) (int, []bool, error) {
 	if len(parts) == 1 {
 		return script, parts[0].alive, parts[0].err
