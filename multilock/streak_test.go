@@ -16,6 +16,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/spinlock"
 )
 
 // A pair is two locks of one server on fake time, as one.
@@ -133,6 +134,33 @@ func TestWhoWaitsForOneMemberIsNotForgotten(t *testing.T) {
 		require.NoError(p, hold.Unlock(p.Context()))
 		require.NoError(p, (<-one).Unlock(p.Context()))
 	})
+}
+
+// No message tells of it, but this process knows.
+func TestWhatThisProcessFreesByForceIsNotHandedOn(t *testing.T) {
+	both := func(p *pair) redlatch.Lock { return p.both() }
+	one := func(p *pair) redlatch.Lock { return p.member("a") }
+	spin := func(p *pair) redlatch.Lock { return spinlock.New(p.client, "a", quiet...) }
+	for what, of := range map[string][2]func(p *pair) redlatch.Lock{
+		"all members": {both, both}, "a member": {both, one}, "a spinlock": {spin, spin},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(p *pair) {
+				lock, taken := of[0](p), of[1](p)
+				hold := p.now(lock)
+				next := p.waits(p.Context(), lock)
+				was, err := taken.ForceUnlock(p.Context())
+				require.NoError(p, err)
+				require.True(p, was)
+				theirs := p.now(rlock.New(p.another(), "a", quiet...))
+				require.ErrorIs(p, hold.Unlock(p.Context()), redlatch.ErrLost)
+				synctest.Wait()
+				require.Empty(p, next, "it would be a second holder")
+				require.NoError(p, theirs.Unlock(p.Context()))
+				require.NoError(p, (<-next).Unlock(p.Context()))
+			})
+		})
+	}
 }
 
 // What is still held of a member must not pass to somebody else.

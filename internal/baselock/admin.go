@@ -65,7 +65,8 @@ func (b *Base) force(ctx context.Context, cmd func(scripts.Wake) scripts.Command
 	if err := b.ready(ctx, limit.Outage); err != nil {
 		return false, b.broken(err)
 	}
-	b.void()
+	b.Session.Cohorts.Take(b.line)       // so no waiter of this process is handed the lock without a command any more
+	defer b.Session.Cohorts.Take(b.line) // what was confirmed meanwhile is old too
 	freed, _, err = delivery.Deliver(ctx, b.Session.Dispatch, cmd(b.wake()), limit)
 	switch {
 	case err == nil:
@@ -74,16 +75,6 @@ func (b *Base) force(ctx context.Context, cmd func(scripts.Wake) scripts.Command
 		err = fmt.Errorf("%w: %w", errs.Uncertain, err)
 	}
 	return false, b.broken(err)
-}
-
-// void has no waiter of this process be handed the lock without a command any more, by who holds it now.
-func (b *Base) void() {
-	b.Session.Cohorts.Void(b.line)
-	queue, part := b.Session.QueueIf(b.line)
-	defer part()
-	if queue != nil {
-		queue.Void()
-	}
 }
 
 // Inspect tells everything that Redis knows about the lock.

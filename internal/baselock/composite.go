@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
@@ -101,7 +100,7 @@ func (h *hold) successorAmong(to []*Base, opts []redlatch.Option, streak cohort.
 	}
 	set, err := to[i].resolve(opts, false)
 	streak.News, streak.Blur = o.Streak().News, o.streak.Blur
-	if err != nil || set.Replicas > 0 || o.set.AtLeast > 0 || !streak.Fresh(clock.Now()) {
+	if err != nil || set.Replicas > 0 || o.set.AtLeast > 0 || !o.recent(&streak) {
 		return nil
 	}
 	successor := newOwnerAs(to[i], set, o.id)

@@ -39,10 +39,12 @@ func (b *Base) begins(s cohort.Streak) *cohort.Streak {
 // owner. A message on the lock's channel ends that, for it may be that of a force-unlock. Where no message tells, as of a
 // deletion, or of anything that happens to a lock without a channel, the age of the news does.
 func (o *owner) fresh(line *cohort.Cohort) bool {
-	if o.base.channel == "" {
-		return o.streak.Fresh(clock.Now()) && !line.Voided(o.streak.News)
-	}
-	return o.streak.Fresh(clock.Now()) && line.Current(o.streak.News)
+	return o.recent(o.streak) && (o.base.channel == "" || line.Current(o.streak.News))
+}
+
+// recent tells whether the news of a streak of the owner's lock is young enough, and this process has not taken the lock away since.
+func (o *owner) recent(s *cohort.Streak) bool {
+	return s.Fresh(clock.Now()) && !o.base.Session.Cohorts.Taken(o.base.line, s.News)
 }
 
 // suits tells whether successor can have what o has, as it is.

@@ -40,7 +40,7 @@ func (o *owner) endTurn(ctx context.Context, limit delivery.Limit, held bool) er
 func (o *owner) handOn(queue *fairqueue.Queue) bool {
 	for w := queue.Heir(o.id); w != nil; w = queue.Heir(o.id) {
 		next := w.Who.(*owner)
-		if s := o.Streak(); !s.Fresh(clock.Now()) || !queue.Current(s.News) || !o.suits(next) {
+		if s := o.Streak(); !o.recent(s) || !queue.Current(s.News) || !o.suits(next) {
 			break
 		}
 		given := o.follow(next)

@@ -100,7 +100,7 @@ func (c *Cohort) ClosedSince() time.Time {
 const never = math.MaxInt64
 
 // Void makes old news of everything that the server has confirmed so far. It is called when a message says that the lock
-// was given back or taken away, when messages may have been missed, and when this process is about to take the lock away.
+// was given back or taken away, and when messages may have been missed.
 func (c *Cohort) Void() { c.void.Store(int64(watchdog.MomentOf(clock.Now()))) }
 
 // Current tells whether the answer to a command that was sent at news may still be relied on, as far as messages tell: they
@@ -113,12 +113,5 @@ func (c *Cohort) Current(news time.Time) bool {
 	if c.void.CompareAndSwap(never, int64(watchdog.MomentOf(clock.Now()))-1) { // what is sent from now on is heard
 		return false
 	}
-	return !c.Voided(news)
-}
-
-// Voided tells whether Void was called since the answer to a command that was sent at news. Where there are no messages, that is all
-// that can be known.
-func (c *Cohort) Voided(news time.Time) bool {
-	void := c.void.Load()
-	return void != never && int64(watchdog.MomentOf(news)) <= void
+	return int64(watchdog.MomentOf(news)) > c.void.Load()
 }

@@ -4,8 +4,10 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
@@ -18,6 +20,9 @@ type Registry struct {
 	holders map[hash]*Holder // by what this process holds
 	windows map[hash]window  // in which this process leaves a key to others; nil until it first does
 	shares  map[Key]any      // what holds a key and may be joined; nil until there is one
+
+	takes atomic.Bool          // this process has taken something away
+	taken map[string]time.Time // and when, by the key in Redis
 }
 
 // A Window is a time in which this process leaves a key to others. The zero value is none.
@@ -188,11 +193,28 @@ func (r *Registry) Yield(key Key, until time.Time, told bool) {
 	r.windows[key.hash] = window{until, told}
 }
 
-// Void is [Cohort.Void] for the cohort of key, if there is one.
-func (r *Registry) Void(key Key) {
-	if c := r.Find(key); c != nil {
-		c.Void()
+// Take notes that this process takes key away from whoever holds it, of whatever kind the holder's lock is.
+func (r *Registry) Take(key Key) {
+	now := clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.taken == nil {
+		r.taken = map[string]time.Time{}
 	}
+	maps.DeleteFunc(r.taken, func(_ string, at time.Time) bool { return now.Sub(at) > time.Minute }) // by then all news is old
+	r.taken[key.key] = now
+	r.takes.Store(true)
+}
+
+// Taken tells whether this process has taken key away since news.
+func (r *Registry) Taken(key Key, news time.Time) bool {
+	if !r.takes.Load() {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, taken := r.taken[key.key]
+	return taken && !news.After(at)
 }
 
 // Hold notes that holder has key from now on. If it Gives, calls of this process for key do not ask until Free: they wait

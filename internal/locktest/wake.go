@@ -117,7 +117,7 @@ var wakeCases = []trial{
 		require.NoError(l, err)
 		require.False(l, freed, "nobody held it")
 	}},
-	{"a lock that its own process has taken away by force is handed to no waiter", forceableAndOwned, func(l *lab) {
+	{"a lock that its own process has taken away by force is handed to no waiter", forceable, func(l *lab) {
 		lock := l.lock()
 		hold := l.take(lock, l.ctx)
 		asked := l.asks(lock, l.ctx)
@@ -134,6 +134,3 @@ var wakeCases = []trial{
 
 func messages(f Features) bool  { return f.Messages }
 func forceable(f Features) bool { return f.ForceUnlock != nil }
-
-// A composite hears nothing of what becomes of its members.
-func forceableAndOwned(f Features) bool { return f.ForceUnlock != nil && f.Owned }
