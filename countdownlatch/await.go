@@ -24,7 +24,7 @@ func (l *Latch) Await(ctx context.Context, opts ...redlatch.Option) error {
 	}
 	var seen script.Seen
 	return l.counter.Await(ctx, set, func(ctx context.Context) (counter.Sight, error) {
-		state, err := counter.Send(ctx, l.counter, script.Await(l.keys), set.OutageFor(false))
+		state, err := counter.Send(ctx, l.counter, script.Await(l.keys, seen), set.OutageFor(false))
 		if err != nil {
 			return counter.Sight{}, err
 		}
@@ -32,7 +32,7 @@ func (l *Latch) Await(ctx context.Context, opts ...redlatch.Option) error {
 			return counter.Sight{Open: true, Err: l.why(fate)}, nil
 		}
 		now := state.Seen()
-		if seen.Until = now.Until; seen.Round == "" {
+		if seen.Until, seen.Epoch = now.Until, now.Epoch; seen.Round == "" {
 			seen.Round = now.Round
 		}
 		return counter.Sight{Round: seen.Round}, nil

@@ -161,6 +161,13 @@ func TestALatchThatAnotherProgramSetsOrCountsDown(t *testing.T) {
 			func(b *bubble) { set(b.T, b.redis, "l", "1") }, func(b *bubble) { require.NoError(b, b.other.CountDown(b.Context())) }, nil},
 		"set there, deleted here": {
 			func(b *bubble) { set(b.T, b.redis, "l", "1") }, func(b *bubble) { deleted(b.T, b.other) }, countdownlatch.ErrDeleted},
+		"set there, and lost with all that the server had": {
+			func(b *bubble) { set(b.T, b.redis, "l", "1") }, func(b *bubble) { b.redis.FlushAll(b.Context()) }, countdownlatch.ErrExpired},
+		"set there, lost with all that the server had, and set here": {
+			func(b *bubble) { set(b.T, b.redis, "l", "1") }, func(b *bubble) {
+				b.redis.FlushAll(b.Context())
+				trySetTo(b.T, b.other, 1)
+			}, countdownlatch.ErrExpired},
 		"set there for a time that runs out": {
 			func(b *bubble) { b.redis.Set(b.Context(), "l", "1", 10*time.Second) }, func(b *bubble) { time.Sleep(10 * time.Second) }, countdownlatch.ErrExpired},
 	} {

@@ -120,7 +120,7 @@ func decoders() []decoder {
 		of(permitsemaphore.Expire(permits, lease, call)), of(permitsemaphore.Persist(permits, call)),
 
 		of(countdownlatch.TrySetCount(latch, 1, lease, 1, wake, call)), of(countdownlatch.CountDown(latch, 1, wake, call)),
-		of(countdownlatch.Count(key)), of(countdownlatch.Await(latch)), of(countdownlatch.Delete(latch, wake, call)),
+		of(countdownlatch.Count(key)), of(countdownlatch.Await(latch, countdownlatch.Seen{})), of(countdownlatch.Delete(latch, wake, call)),
 	}
 }
 

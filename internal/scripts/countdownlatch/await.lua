@@ -2,25 +2,31 @@
 --
 -- KEYS[1]  latch: what is still to be counted
 -- KEYS[2]  record of the latch, see rounds
+-- ARGV[1]  an epoch for the record of a latch that has none; empty: none is made
 --
 -- Answers an array: the count as text, empty when there is no latch; the milliseconds that its TTL has left, -1 without
 -- one; the time in milliseconds since 1970; and the fields and values of the record, an array.
 --
--- The record of a latch that is waited for does not run out. How the one before it ended, of another program, is forgotten: nobody
--- could tell that from the end of this one, for which the other program keeps no record.
+-- The record of a latch that is waited for does not run out. Without a record it is another program's: it gets an epoch, by which
+-- the waiters learn of a server that has lost both. How the one before it ended, of another program, is forgotten: nobody could
+-- tell that from the end of this one, for which the other program keeps no record.
 
 local fields = redis.call('hgetall', KEYS[2])
 local left = -1
-if value then
+if value and tonumber(value) > 0 then
   left = redis.call('pttl', KEYS[1])
-  local kept = redis.call('pttl', KEYS[2])
-  if kept >= 0 and kept < 21600000 then
+  local epoch, foreign = false, false
+  for i = 1, #fields, 2 do
+    epoch, foreign = epoch or fields[i] == 'epoch', foreign or fields[i] == 'foreign'
+  end
+  if not epoch and ARGV[1] ~= '' and redis.pcall('hset', KEYS[2], 'epoch', ARGV[1]) == 1 then -- else it is done without, by a full server
+    fields[#fields + 1], fields[#fields + 2] = 'epoch', ARGV[1]
+  end
+  if #fields > 0 and redis.call('pttl', KEYS[2]) < 21600000 then
     redis.call('pexpire', KEYS[2], '86400000')
   end
-  for i = 1, #fields, 2 do
-    if fields[i] == 'foreign' then
-      redis.call('hdel', KEYS[2], 'foreign')
-    end
+  if foreign then
+    redis.call('hdel', KEYS[2], 'foreign')
   end
 end
 local clock = redis.call('time')

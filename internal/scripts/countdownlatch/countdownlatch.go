@@ -14,6 +14,7 @@ package countdownlatch
 import (
 	"embed"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/keys"
@@ -46,7 +47,7 @@ func NamesOf(key string) Names { return Names{key, keys.LatchRecord(key)} }
 
 func (n Names) laned(call lane.Call) []string { return []string{n.Latch, call.Key, n.Record} }
 
-// NewEpoch draws an epoch for a record that TrySetCount may have to make.
+// NewEpoch draws an epoch for a record that is to be made.
 func NewEpoch() int64 { return rand.Int64() }
 
 // TrySetCount sets the count, 1 or more, of a latch that does not exist, with a TTL unless ttl is 0, and answers
@@ -68,9 +69,13 @@ func Count(key string) scripts.Command[int64] {
 	return scripts.Integer(count, []string{key}, nil, scripts.Int64)
 }
 
-// Await answers what a waiter has to know.
-func Await(of Names) scripts.Command[State] {
-	return scripts.Array(await, []string{of.Latch, of.Record}, nil, stateOf)
+// Await answers what a waiter has to know that has seen so much.
+func Await(of Names, seen Seen) scripts.Command[State] {
+	epoch := "" // the record of a round of this library has one, unless it was lost
+	if seen.Round == "" || seen.Round == Foreign {
+		epoch = strconv.FormatInt(NewEpoch(), 10)
+	}
+	return scripts.Array(await, []string{of.Latch, of.Record}, []any{epoch}, stateOf)
 }
 
 // Delete removes the latch, which opens it for all who wait, and answers whether there was one.

@@ -33,6 +33,7 @@ const (
 // Seen is what a waiter has seen of a latch that was not open. A waiter that has not seen one yet has the zero value.
 type Seen struct {
 	Round string // which time it was set, Foreign when another program has set it; empty: nothing was seen
+	Epoch string // of the record; empty: there was none
 	Until int64  // when its TTL runs out by the server's clock, 0 without one
 }
 
@@ -47,7 +48,7 @@ func (s State) Open() bool { return s.Count <= 0 }
 
 // Seen is what a waiter sees that finds the latch closed.
 func (s State) Seen() Seen {
-	seen := Seen{Round: s.round()}
+	seen := Seen{Round: s.round(), Epoch: s.Record["epoch"]}
 	if s.TTL >= 0 {
 		seen.Until = s.Now + s.TTL.Milliseconds()
 	}
@@ -71,7 +72,7 @@ func (s State) For(seen Seen) Fate {
 		return s.last()
 	}
 	switch {
-	case !s.Open() && (len(s.Record) == 0 || seen.Round == s.round()):
+	case !s.Open() && (s.Record["round"] == "" || seen.Round == s.round()):
 		return Counting
 	case seen.Round == Foreign:
 		return s.foreign(seen)
@@ -116,6 +117,9 @@ func (s State) ended(until int64) Fate {
 
 // foreign is the fate of a latch that another program has set.
 func (s State) foreign(seen Seen) Fate {
+	if seen.Epoch != "" && seen.Epoch != s.Record["epoch"] { // the server has lost the record, as above
+		return Expired
+	}
 	if end := s.Record["foreign"]; end != "" {
 		return fate(end)
 	}

@@ -21,7 +21,7 @@ type sight struct {
 }
 
 func TestAwait(t *testing.T) {
-	await := scripts.Map(countdownlatch.Await(of), func(s countdownlatch.State) sight {
+	await := scripts.Map(countdownlatch.Await(of, countdownlatch.Seen{Round: "x:3"}), func(s countdownlatch.State) sight {
 		return sight{s.Exists, s.Count, s.TTL, s.Seen().Round, s.For(countdownlatch.Seen{})}
 	})
 	gone := func(fate countdownlatch.Fate) sight { return sight{false, 0, -1, "0", fate} }
@@ -47,6 +47,8 @@ func TestAwait(t *testing.T) {
 			Call: Answers(await, gone(countdownlatch.Deleted))},
 		{Name: "A record that runs out is kept while the latch is there", Before: State{key: {Value: "2"}, record: {Value: Hash{"epoch": "x", "round": "3"}, TTL: time.Hour}},
 			Call: Answers(await, sight{true, 2, -1, "x:3", countdownlatch.Counting}).Lengthens(), After: noted(has("2"), 0, "epoch", "x", "round", "3")},
+		{Name: "How another program's ended is no news of its next one", Before: noted(has("2"), 0, "epoch", "x", "round", "3", "end", "counted", "foreign", "deleted"),
+			Call: Answers(await, sight{true, 2, -1, "0", countdownlatch.Counting}), After: noted(has("2"), 0, "epoch", "x", "round", "3", "end", "counted")},
 		{Name: "A lock is no latch", Before: wrong, Call: Fails(await, "WRONGTYPE")},
 		{Name: "A record that is none is an error", Before: State{key: {Value: "1"}, record: {Value: "x"}}, Call: Fails(await, "WRONGTYPE")},
 	})
@@ -95,6 +97,7 @@ func TestTheFateOfALatchThatAWaiterHasSeen(t *testing.T) {
 		{"the server has lost everything", "x:3", 0, 0, nil, countdownlatch.Expired},
 		{"the server has lost everything, and it was set again", "x:3", 0, 5, fields{"epoch": "y", "round": "3"}, countdownlatch.Expired},
 		{"the server has lost the record alone", "x:3", 0, 5, nil, countdownlatch.Counting},
+		{"the server has lost the record alone, and there is a new one", "x:3", 0, 5, fields{"epoch": "y"}, countdownlatch.Counting},
 
 		{"another program's still counts", "0", 0, 2, nil, countdownlatch.Counting},
 		{"another program's is gone", "0", 0, 0, nil, countdownlatch.Counted},
@@ -107,5 +110,23 @@ func TestTheFateOfALatchThatAWaiterHasSeen(t *testing.T) {
 	} {
 		state := countdownlatch.State{Exists: row.count > 0, Count: row.count, TTL: -1, Now: now, Record: row.record}
 		require.Equal(t, row.want, state.For(countdownlatch.Seen{Round: row.round, Until: row.until}), row.name)
+	}
+	foreign := countdownlatch.Seen{Round: countdownlatch.Foreign, Epoch: "x"}
+	for _, row := range []struct {
+		name   string
+		count  int64
+		record fields
+		want   countdownlatch.Fate
+	}{
+		{"it still counts", 2, fields{"epoch": "x"}, countdownlatch.Counting},
+		{"the server has lost the record alone", 2, fields{"epoch": "y"}, countdownlatch.Counting},
+		{"it is gone", 0, fields{"epoch": "x"}, countdownlatch.Counted},
+		{"it was deleted here", 0, fields{"epoch": "x", "foreign": "deleted"}, countdownlatch.Deleted},
+		{"it is over, and a round counts", 5, ours("1"), countdownlatch.Counted},
+		{"the server has lost everything", 0, nil, countdownlatch.Expired},
+		{"the server has lost everything, and a round counts", 5, fields{"epoch": "y", "round": "1"}, countdownlatch.Expired},
+	} {
+		state := countdownlatch.State{Exists: row.count > 0, Count: row.count, TTL: -1, Now: now, Record: row.record}
+		require.Equal(t, row.want, state.For(foreign), row.name)
 	}
 }
