@@ -188,8 +188,19 @@ func TestABadNameOrOptionIsReportedByEveryCall(t *testing.T) {
 	s := semaphore.New(client, "s")
 	require.ErrorIs(t, s.Acquire(ctx, 1, redlatch.WithTTL(time.Second)), redlatch.ErrInvalid)
 	require.ErrorIs(t, s.Acquire(ctx, 1, redlatch.WithLease(time.Second)), redlatch.ErrInvalid)
+	require.ErrorIs(t, s.TryAcquire(ctx, 1, redlatch.WithWait(time.Second)), redlatch.ErrInvalid)
 	_, err := s.TrySetPermits(ctx, 1, redlatch.WithWait(time.Second))
 	require.ErrorIs(t, err, redlatch.ErrInvalid)
+}
+
+func TestTryAcquireTakesOptionsOfItsOwn(t *testing.T) {
+	s, ctx := semaphore.New(redistest.Mini(t).Client(t), "s"), t.Context()
+	var heard []redlatch.EventKind
+	err := s.TryAcquire(ctx, 1, redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+		heard = append(heard, e.Kind)
+	})))
+	require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+	require.Equal(t, []redlatch.EventKind{redlatch.EventWaiting, redlatch.EventRefused}, heard)
 }
 
 func TestEveryOperationKeepsTheTTL(t *testing.T) {

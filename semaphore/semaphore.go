@@ -68,12 +68,17 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Optio
 }
 
 // TryAcquire takes n permits if there are that many; otherwise the error matches ErrNotAcquired, and says whether there is
-// a semaphore at all. It does not overtake others in this process that wait. With n of 0 it returns at once.
-func (s *Semaphore) TryAcquire(ctx context.Context, n int64) error {
+// a semaphore at all. It does not overtake others in this process that wait. With n of 0 it returns at once. Options: those
+// of Acquire except WithWait.
+func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...redlatch.Option) error {
+	set, err := s.counter.Resolve("TryAcquire", settings.LocalHandOff, opts)
+	if err != nil {
+		return err
+	}
 	if err := s.count("TryAcquire", n); err != nil || n == 0 {
 		return err
 	}
-	return s.counter.Try(ctx, s.counter.Defaults(), n, newSeeker(s, n))
+	return s.counter.Try(ctx, set, n, newSeeker(s, n))
 }
 
 // Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of its own
