@@ -302,6 +302,10 @@ func TestADeadGoWaiterHoldsUpAQueueOfJavaWaitersUntilItsDeadline(t *testing.T) {
 
 // Go and Java wait in turn. Whoever frees the lock by force, the order stays; and whatever part of the queue is deleted,
 // nobody waits for ever.
+//
+// But where the deadlines are deleted, two waiters of Java can wait for ever without any help of Go's: one of them stands a second
+// time, for it has no deadline any more, and its second place is left when it was served. It has no deadline either, so Redisson
+// never removes it, and the other one stands behind it although the lock is free.
 func TestAMixedQueueOutlivesForceAndTheLossOfItsKeys(t *testing.T) {
 	w := singleWorld(t)
 	for name, lost := range map[string][]string{
@@ -321,7 +325,13 @@ func TestAMixedQueueOutlivesForceAndTheLossOfItsKeys(t *testing.T) {
 					came, order []string
 					all         []<-chan error
 				)
-				for i := range int64(4) {
+				waiters := int64(4)
+				if name == "the deadlines" && first.side() == "Go" {
+					waiters = 3
+				} else if name == "the deadlines" {
+					waiters = 2 // one of Java in both cases; see above
+				}
+				for i := range waiters {
 					a := w.sameSide(t, []actor{first, second}[i%2])
 					who := fmt.Sprintf("%s %d", a.side(), i)
 					came = append(came, who)
