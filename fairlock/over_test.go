@@ -92,7 +92,8 @@ func TestWhoHearsTooLateThatItWasHandedTheLockStandsAgain(t *testing.T) {
 	})
 }
 
-// The lease of who was handed the lock is hardly over for its process, and not at all for the server.
+// The message of a pass comes when the process trusts the lease of the pass no longer. The server still keeps that lease, so the waiter
+// asks and holds.
 func TestWhoHearsAtTheLastMomentThatItWasHandedTheLockHasIt(t *testing.T) {
 	bubble(t, 1, func(w *world) {
 		process := w.proxied()

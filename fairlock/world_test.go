@@ -48,7 +48,7 @@ func bubble(t *testing.T, processes int, run func(w *world)) {
 	})
 }
 
-// proxied adds a process whose connections go through a proxy.
+// proxied adds a process to the world. Its connections go through the proxy that is returned.
 func (w *world) proxied() *proxy.Proxy {
 	options := redistest.InMemoryOptions(w.mini)
 	p := proxy.New(func() (net.Conn, error) { return options.Dialer(context.Background(), "", "") })

@@ -14,8 +14,8 @@
 // [New] combines locks of any kind, on any clients. The members are taken in the order of their names, whatever order
 // they are given in, so multi-locks do not wait for each other in a circle. Locks of one name are taken in the order of
 // their keys, and groups of one key in that of their values. Only locks of one name and key on several servers, and
-// composites and a program's own Lockers of one name, are taken in the order given, which should be the same everywhere. Programs that take the same locks one by one in
-// another order could still close a circle; therefore no member is waited for longer than a moment while others are
+// composites and a program's own Lockers of one name, are taken in the order given, which should be the same everywhere.
+// Programs that take the same locks one by one in another order could still close a circle; therefore no member is waited for longer than a moment while others are
 // held. After that moment everything is given back, and the member that was busy is waited for with nothing held; then
 // the members before it are only tried, and those behind it are waited for. The moments are random and grow, so two
 // programs do not give way to each other for ever.

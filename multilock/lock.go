@@ -36,7 +36,7 @@ var _ redlatch.Lock = (*Lock)(nil)
 
 const noun = "multi-lock"
 
-// nobody is what New panics with without lockers, and a Lock that New has not made.
+// nobody is the panic of New when it gets no lockers, and of a call of a Lock that New has not made.
 const nobody = "redlatch: a multi-lock of no locks would exclude nobody; make it by New, with at least one"
 
 // New makes a lock of all lockers together. It does no I/O. It panics if there are none, or one is nil. The options are

@@ -16,8 +16,8 @@ import (
 
 const demoHelp = `Starts worker processes that share numbered jobs: they take them under a lock, run them inside a semaphore and count
 them off on a latch. One worker is killed while it holds the lock. At the end it is verified, from a journal that the
-workers keep in Redis, that every job was done exactly once, that no two workers held the lock at a time, and that no more than --permits ran a job. The
-exit code is 0 if all of it holds, 1 if not, and 130 after Ctrl-C.
+workers keep in Redis, that every job was done exactly once, that no two workers held the lock at a time, and that no more
+than --permits ran a job. The exit code is 0 if all of it holds, 1 if not, and 130 after Ctrl-C.
 
 Without --url and REDLATCH_URL the server is an embedded one, and nothing needs to be installed. On a server of yours
 all keys begin with a random name of this run, have a TTL, and are removed at the end. Of the flags of the connection the

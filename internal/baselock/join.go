@@ -116,8 +116,8 @@ func (b *Base) asked() bool {
 	return ok && o.asked()
 }
 
-// letIn has calls hold that have waited for the answer to the question of o, or behind the waiter that a script has had hold as o. Those
-// that cannot, or if there is no answer, ask.
+// letIn has calls join o. They have waited for the answer to a question of o, or behind the waiter that a script has made the holder. A
+// call that cannot join asks for itself, and so does every call if there is no answer.
 func (o *owner) letIn() {
 	b := o.base
 	if o.asked() {

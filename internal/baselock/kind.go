@@ -84,7 +84,7 @@ type Side struct {
 	Queued string // what the registry calls the calls that wait; empty: the noun of the kind
 	Shared bool   // several owners may hold at once, so after one got in the next of the local queue asks at once
 
-	Includes func(side string) bool // nil, or tells of another side whether who holds this one has that as well
+	Includes func(side string) bool // nil, or tells whether an owner that holds this side also holds the other one
 
 	// What a read-write lock adds.
 	Field    string                                  // what follows the owner in the name of its field

@@ -152,7 +152,7 @@ func TestAnAbandonedReentryLeavesTheOuterHoldIntact(t *testing.T) {
 	})
 }
 
-// The caller of a re-entry has left, and nobody hears what became of it.
+// A caller leaves while its re-entry is under way, so nobody reads the answer. The owner settles it.
 func TestAnAbandonedReentryIsSettled(t *testing.T) {
 	for name, test := range map[string]struct {
 		first  fault         // what becomes of it

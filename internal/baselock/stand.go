@@ -152,7 +152,7 @@ func (s *stand) enter(ctx context.Context, carry *fairqueue.Carry) (*hold, error
 	}
 	again = idle(answer.Again, set.Poll, answer.Place)
 	at = answer.At
-	switch doubt := s.owner.inDoubt(); { // by an earlier send of this command: it is the owner's first
+	switch doubt := s.owner.inDoubt(); { // this is the owner's first command, so an earlier send of it is what the doubt is about
 	case answer.Whole && doubt:
 		outcome = fairqueue.Twice
 	case answer.Whole:

@@ -21,8 +21,8 @@ type Registry struct {
 	windows map[hash]window  // in which this process leaves a key to others; nil until it first does
 	shares  map[Key]any      // what holds a key and may be joined; nil until there is one
 
-	takes atomic.Bool          // this process has taken something away
-	taken map[string]time.Time // and when, by the key in Redis
+	takes atomic.Bool          // taken has ever had an element; spares most hand-offs the mutex
+	taken map[string]time.Time // when this process took a lock away, by its key in Redis
 }
 
 // A Window is a time in which this process leaves a key to others. The zero value is none.

@@ -77,7 +77,7 @@ func (s *Session) renewAll(ctx context.Context, due []watchdog.Script, answer fu
 		all = append(all, parts[i]...)
 	}
 	if raised := flush(ctx, server, all); raised != nil {
-		defer raised.Log(all[0].owner.Log()) // behind the answers, as above
+		defer raised.Log(all[0].owner.Log()) // after all answers: a log handler may take long, or end this goroutine
 	}
 
 	var again []*renewal

@@ -161,7 +161,7 @@ func (s *Session) Retire() {
 	}
 	ctx, cancel := context.WithTimeout(raise.Background(context.Background(), Logger(s.logger)), reportWithin)
 	defer cancel()
-	cmd := entry.Remove(entry.NamesOf(c.Prefix, s.ID))
+	cmd := entry.Remove(entry.NamesOf(c.Prefix, s.ID)) // not by unlist, whose state belongs to the goroutine of the reports
 	_ = s.Dispatch.Do(ctx, cmd.Key(), cmd.Cmder(context.Background(), true), dispatch.Follow)
 }
 

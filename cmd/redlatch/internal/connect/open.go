@@ -134,8 +134,8 @@ func hinted(err error) error {
 	return err
 }
 
-// Advice is what to do about an error whose own words do not say it, as a clause to put behind it; empty where there is none. Servers and
-// the Redis client speak so to those who have connected to the wrong place.
+// Advice returns a clause that says what to do about err, where a server or the Redis client answers somebody who has connected to the
+// wrong place. For any other error it is empty.
 func Advice(err error) string {
 	text := err.Error()
 	switch {
