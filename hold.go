@@ -27,7 +27,7 @@ type Hold struct {
 func init() {
 	rootapi.NewHold = func(inner holds.Hold) any {
 		h := &Hold{inner: inner}
-		h.cleanup = holds.OnDrop(h, inner)
+		h.cleanup = holds.OnDrop(h, inner, holds.Near)
 		return h
 	}
 	// Adopt takes over the hold of a composite's member: from then on the composite answers for it, and it is not reported when

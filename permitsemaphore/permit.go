@@ -22,7 +22,7 @@ type Permit struct {
 
 func newPermit(inner *grant) *Permit {
 	p := &Permit{inner: inner}
-	p.cleanup = holds.OnDrop(p, inner)
+	p.cleanup = holds.OnDrop(p, inner, holds.Far)
 	return p
 }
 

@@ -12,12 +12,18 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// A Place is where in the program something was acquired: the calls that led there, innermost first. There is one Place
-// for all that is acquired by the same calls, and a hold only points to it.
+// A Place is where in the program something was acquired: the calls that led there, innermost first, at least as far as the
+// program's own. There is one Place for all that is acquired by the same calls, and a hold only points to it.
 type Place [12]uintptr
 
-// places are all that there have been. A program has as many as it has ways to acquire. The map is replaced as a whole
-// when one is added, for looking one up must neither wait nor allocate.
+// How many calls are looked at first. Each one that is looked at costs a lone caller as much as a memory allocation.
+const (
+	Near = 6            // they reach the program behind a Lock
+	Far  = len(Place{}) // and these behind everything
+)
+
+// places are all that there have been, and nil for near calls that do not reach the program. A program has as many as it has
+// ways to acquire. The map is replaced as a whole when one is added, for looking one up must neither wait nor allocate.
 var places struct {
 	adding sync.Mutex
 	known  atomic.Pointer[map[Place]*Place]
@@ -27,9 +33,9 @@ var places struct {
 var wanted atomic.Bool
 
 // OnDrop has inner know when its public side is unreachable for the program, and where it was acquired. It is entered in the
-// ledger of a test.
-func OnDrop[Public any](public *Public, inner Hold) runtime.Cleanup {
-	there := here(inner)
+// ledger of a test. The program is Near or Far.
+func OnDrop[Public any](public *Public, inner Hold, program int) runtime.Cleanup {
+	there := here(inner, program)
 	cleanup := runtime.AddCleanup(public, dropped.tell, dropped{inner, there})
 	enter(public, inner, there, cleanup)
 	return cleanup
@@ -46,29 +52,37 @@ func (d dropped) tell() { go d.inner.Forgotten(d.there) }
 
 // here is the Place of the call that makes a public hold around inner. To note it costs little beside a round trip but
 // much beside a hand-over within the process. A hold that was handed over so has no Place until one of those has been dropped.
-func here(inner Hold) *Place {
+func here(inner Hold, program int) *Place {
 	if i, ok := inner.(interface{ Local() bool }); ok && i.Local() && !wanted.Load() && !ledger.kept.Load() {
 		return nil
 	}
-	return place(5) // without place, here, OnDrop, and what makes the hold
+	return place(5, program) // without place, here, OnDrop, and what makes the hold
 }
 
 // Here is the Place of the caller's caller.
-func Here() *Place { return place(4) }
+func Here() *Place { return place(4, Far) }
 
 // place is that of the calls after the first so many, counted as runtime.Callers does.
-func place(skip int) *Place {
-	var p Place
-	runtime.Callers(skip, p[:])
-	if known := places.known.Load(); known != nil {
-		if there, ok := (*known)[p]; ok {
+func place(skip, program int) *Place {
+	for some := program; ; some = Far {
+		var p Place
+		runtime.Callers(skip, p[:some])
+		var there *Place
+		known := false
+		if all := places.known.Load(); all != nil {
+			there, known = (*all)[p]
+		}
+		if !known {
+			there = add(p, some == Far || p.program() != "")
+		}
+		if there != nil {
 			return there
 		}
 	}
-	return add(p)
 }
 
-func add(p Place) *Place {
+// add makes the Place of p, or notes that p does not reach far enough.
+func add(p Place, far bool) *Place {
 	places.adding.Lock()
 	defer places.adding.Unlock()
 	known := map[Place]*Place{}
@@ -78,9 +92,13 @@ func add(p Place) *Place {
 		}
 		known = maps.Clone(*old)
 	}
-	known[p] = &p
+	var there *Place
+	if far {
+		there = &p
+	}
+	known[p] = there
 	places.known.Store(&known)
-	return &p
+	return there
 }
 
 // Report writes to logger, or to slog.Default if that is nil, that a hold was dropped which had been acquired there.
@@ -99,15 +117,19 @@ func (p *Place) LogValue() slog.Value {
 		wanted.Store(true)
 		return slog.StringValue("")
 	}
+	return slog.StringValue(p.program())
+}
+
+func (p *Place) program() string {
 	for frames := runtime.CallersFrames(p[:]); ; {
 		f, more := frames.Next()
 		rest, inside := strings.CutPrefix(f.Function, module)
 		inside = inside && (rest == "" || rest[0] == '.' || rest[0] == '/') && !strings.HasSuffix(f.File, "_test.go")
 		if !inside && f.File != "" {
-			return slog.StringValue(fmt.Sprintf("%s:%d", f.File, f.Line))
+			return fmt.Sprintf("%s:%d", f.File, f.Line)
 		}
 		if !more {
-			return slog.StringValue("")
+			return ""
 		}
 	}
 }
