@@ -1,11 +1,16 @@
 package interop_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch"
 )
 
 // An object is something that both sides share by name. names are the members of a multi-lock or Redlock, and the
@@ -78,5 +83,21 @@ func bothWays(t *testing.T, w *world, fn func(t *testing.T, first, second actor)
 			cases.Add(1)
 			fn(t, first, second)
 		})
+	}
+}
+
+// refusedWithin has ask wait and be refused. On a busy machine a short wait can be over before the server has answered anything, and the
+// actor says so then; ask waits for longer in that case.
+func refusedWithin(t *testing.T, wait time.Duration, ask func(how) error) {
+	t.Helper()
+	for {
+		err := ask(how{wait: wait})
+		unanswered := errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errBusy) && !errors.Is(err, redlatch.ErrUnavailable)
+		if unanswered && wait < patience {
+			wait *= 2
+			continue
+		}
+		require.ErrorIs(t, err, errBusy)
+		return
 	}
 }

@@ -30,8 +30,8 @@ func TestALatchIsSetByOneCountedByBothAndAwaitedByBoth(t *testing.T) {
 					require.NoError(t, err)
 					require.False(t, done)
 					require.EqualValues(t, 3, available(t, second, o))
-					require.ErrorIs(t, second.await(o, 50*time.Millisecond), errBusy)
-					require.ErrorIs(t, first.await(o, 50*time.Millisecond), errBusy)
+					refusedWithin(t, 50*time.Millisecond, func(h how) error { return second.await(o, h.wait) })
+					refusedWithin(t, 50*time.Millisecond, func(h how) error { return first.await(o, h.wait) })
 
 					var waiting []<-chan error
 					for _, a := range []actor{w.sameSide(t, first), w.sameSide(t, first), w.sameSide(t, second), w.sameSide(t, second)} {

@@ -115,7 +115,7 @@ func exclusion(t *testing.T, w *world, o object, first, second actor) {
 	for range 2 { // the second time after the other had it
 		require.NoError(t, first.tryLock(o, 0))
 		require.ErrorIs(t, second.tryLock(o, 0), errBusy)
-		require.ErrorIs(t, second.lock(o, how{wait: 100 * time.Millisecond}), errBusy)
+		refusedWithin(t, 100*time.Millisecond, func(h how) error { return second.lock(o, h) })
 		require.NoError(t, first.unlock(o))
 		require.NoError(t, second.tryLock(o, 0))
 		require.ErrorIs(t, first.tryLock(o, 0), errBusy)
@@ -128,7 +128,7 @@ func endedWait(t *testing.T, w *world, o object, first, second actor) {
 	require.NoError(t, first.lock(o, how{}))
 	before := w.keys(t, o)
 	for range 3 {
-		require.ErrorIs(t, second.lock(o, how{wait: 60 * time.Millisecond}), errBusy)
+		refusedWithin(t, 60*time.Millisecond, func(h how) error { return second.lock(o, h) })
 	}
 	before = slices.Compact(slices.Sorted(slices.Values(before))) // of a Redlock, a majority is there at once
 	eventually(t, "the state of before", func() bool {
