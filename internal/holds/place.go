@@ -73,7 +73,7 @@ func place(skip, program int) *Place {
 			there, known = (*all)[p]
 		}
 		if !known {
-			there = add(p, some == Far || p.program() != "")
+			there = add(p, some)
 		}
 		if there != nil {
 			return there
@@ -81,8 +81,8 @@ func place(skip, program int) *Place {
 	}
 }
 
-// add makes the Place of p, or notes that p does not reach far enough.
-func add(p Place, far bool) *Place {
+// add makes the Place of p, which are so many calls, or notes that they do not reach the program.
+func add(p Place, some int) *Place {
 	places.adding.Lock()
 	defer places.adding.Unlock()
 	known := map[Place]*Place{}
@@ -92,9 +92,9 @@ func add(p Place, far bool) *Place {
 		}
 		known = maps.Clone(*old)
 	}
-	var there *Place
-	if far {
-		there = &p
+	there := &p
+	if some < Far && there.program() == "" {
+		there = nil
 	}
 	known[p] = there
 	places.known.Store(&known)
