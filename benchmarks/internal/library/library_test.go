@@ -19,7 +19,7 @@ func config(srv *redistest.Server) Config {
 	return Config{Addr: srv.Addr, Lease: 30 * time.Second, Poll: 2 * time.Millisecond}
 }
 
-func open(t *testing.T, l Library, config Config) Client {
+func open(t testing.TB, l Library, config Config) Client {
 	t.Helper()
 	client, err := l.Open(config)
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 )
 
 // placeFor is a Config with enough servers for every primitive.
-func placeFor(t *testing.T) Config {
+func placeFor(t testing.TB) Config {
 	c := config(redistest.Process(t))
 	c.Others = []string{redistest.Process(t).Addr, redistest.Process(t).Addr}
 	return c
