@@ -30,9 +30,9 @@ var (
 		kind.Acquire = func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 			return issuer(s).Acquire(s.Key, s.Tokens, s.Owner, s.Lease)
 		}
-		kind.HandOff = &baselock.HandOff{Atomic: func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
+		kind.Atomic = func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
 			return issuer(to).HandOver(from.Key, from.Tokens, from.Owner, to.Owner, to.Lease, from.Token, to.Block)
-		}}
+		}
 		kind.Queue = &baselock.Queue{
 			Keys: keys.LockRowKeys,
 			Enqueue: func(s baselock.Subject, queue []string, patience time.Duration, looks bool) scripts.Command[row.Answer] {

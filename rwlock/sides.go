@@ -27,16 +27,14 @@ var reading = baselock.Kind{
 		},
 	},
 	Channel: keys.ReadWriteChannel,
-	HandOff: &baselock.HandOff{},
+	HandsOn: true,
 	Queue: queue(func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Answer] {
 		return rwlock.StandRead(s.Key, s.Owner, s.Lease, s.Wake, c)
 	}, func(s baselock.Subject, c rwlock.Candidate, next rwlock.Successor) scripts.Command[row.Release] {
 		return rwlock.HandOnRead(s.Key, s.Owner, s.Most, s.Wake, c, next)
 	}),
-	Share: &baselock.Share{
-		Confirm: func(s baselock.Subject) scripts.Command[rwlock.Confirmation] {
-			return rwlock.ConfirmRead(s.Key, s.Owner, s.Most, s.Lease, s.Wake, s.Listening, s.Host)
-		},
+	Confirm: func(s baselock.Subject) scripts.Command[rwlock.Confirmation] {
+		return rwlock.ConfirmRead(s.Key, s.Owner, s.Most, s.Lease, s.Wake, s.Listening, s.Host)
 	},
 	Acquire: func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 		return rwlock.AcquireRead(s.Key, s.Owner, s.Lease, s.Host)
@@ -61,7 +59,7 @@ var writing = func() baselock.Kind {
 	kind := baselock.Plain()
 	kind.Noun = "write lock"
 	kind.Takes |= settings.WriterPreference | settings.LocalHandOff
-	kind.HandOff = &baselock.HandOff{}
+	kind.HandsOn = true
 	kind.Queue = queue(func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Answer] {
 		return rwlock.StandWrite(s.Key, s.Owner, s.Lease, rwlock.Announcement{Session: s.Session, For: s.Announce}, s.Wake, c)
 	}, func(s baselock.Subject, c rwlock.Candidate, next rwlock.Successor) scripts.Command[row.Release] {

@@ -38,7 +38,7 @@ func (b *Base) HoldCount(ctx context.Context) (int64, error) {
 		return 0, b.invalid
 	}
 	status, err := b.Status(ctx)
-	if status.Holds > 0 && o.base.Kind.Share != nil {
+	if status.Holds > 0 && o.base.Kind.Confirm != nil {
 		return o.heldIn(ctx), err
 	}
 	return status.Holds, err

@@ -59,7 +59,7 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 func (o *owner) handing(next *owner) func(from, to Subject) scripts.Command[scripts.Attempt] {
 	switch side := o.side(); {
 	case side == next.base.Kind.side():
-		return next.base.Kind.HandOff.Atomic
+		return next.base.Kind.Atomic
 	case !next.base.announces(next.set):
 		return side.Turn
 	}

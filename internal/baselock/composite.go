@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
+	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -113,15 +114,6 @@ func (h *hold) successorAmong(to []*Base, opts []redlatch.Option, streak cohort.
 // moves tells whether an owner of this kind is nothing but its field: it has no token, place in a queue, or other side.
 func (k *Kind) moves() bool { return k.Tokens == nil && k.Fair == nil && k.Side == nil }
 
-// tryLockSend takes the send lock if it is free.
-func (o *owner) tryLockSend() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	entered := !o.sending
-	o.sending = true
-	return entered
-}
-
 // sole tells whether h is all that there is of its owner.
 func (h *hold) sole() bool {
 	o := h.owner
@@ -141,7 +133,7 @@ func (h *hold) moveTo(successor *owner) *hold {
 	h.ending.End(errs.Released)
 	o.base.Session.Watchdog.Forget(&o.ticket)
 	successor.most, successor.streak = o.most, o.streak
-	given := successor.begin(time.Now(), o.ticket.TrustedUntil(), attemptReply{})
+	given := successor.begin(time.Now(), o.ticket.TrustedUntil(), scripts.Attempt{})
 	given.path = local
 	if lost != nil {
 		_ = successor.lose(lost.Reason, lost.Cause) // its composite hears of it

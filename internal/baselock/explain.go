@@ -96,54 +96,35 @@ func (b *Base) watchOwn(set *settings.Settings) (stop func()) {
 	if set.Logger == nil {
 		return func() {}
 	}
-	w := &ownWait{base: b, set: set, began: time.Now()}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(longBehindOwn, w.look)
-	return w.stop
-}
-
-// An ownWait is what watchOwn watches.
-type ownWait struct {
-	base  *Base
-	set   *settings.Settings
-	began time.Time
-
-	mu    sync.Mutex
-	over  bool
-	timer *time.Timer
-}
-
-func (w *ownWait) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.over = true
-	w.timer.Stop()
-}
-
-func (w *ownWait) look() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.over {
-		return
+	began, over := time.Now(), false
+	var mu sync.Mutex // guards over, and timer while it is made
+	var timer *time.Timer
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(longBehindOwn, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if over {
+			return
+		}
+		left := longBehindOwn
+		if since, held := b.Session.Cohorts.HeldSince(b.line); held {
+			left -= min(time.Since(since), time.Since(began))
+		}
+		if left > 0 {
+			timer.Reset(left)
+			return
+		}
+		set.Logger.Warn("redlatch: a call waits for a lock that its own process holds; if the caller is the holder, it waits for itself: "+
+			"pass it the context of the hold", "lock.name", b.Name, "lock.primitive", b.Kind.Noun,
+			"lock.waited", time.Since(began).Round(time.Millisecond))
+	})
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+		timer.Stop()
 	}
-	b := w.base
-	since, held := b.Session.Cohorts.HeldSince(b.line)
-	if since.Before(w.began) {
-		since = w.began
-	}
-	left := longBehindOwn
-	if held {
-		left -= time.Since(since)
-	}
-	if left > 0 {
-		w.timer.Reset(left)
-		return
-	}
-	w.over = true
-	w.set.Logger.Warn("redlatch: a call waits for a lock that its own process holds; if the caller is the holder, it waits for itself: "+
-		"pass it the context of the hold", "lock.name", b.Name, "lock.primitive", b.Kind.Noun,
-		"lock.waited", time.Since(w.began).Round(time.Millisecond))
 }
 
 // broken is an error of the server or the network, or of ctx, with the lock's name.

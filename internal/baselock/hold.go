@@ -242,21 +242,7 @@ func (h *hold) lengthen(ctx context.Context, lease time.Duration, limit delivery
 
 // Leave ends the hold, and its renewal, unless others of its owner still need that.
 func (h *hold) Leave() {
-	o := h.owner
-	o.mu.Lock()
-	if h.released || h.left {
-		o.mu.Unlock()
-		return
-	}
-	lost := h.lostLocked() != nil
-	h.dropped, h.left = true, true
-	o.shared.Close()
-	o.mu.Unlock()
-	o.turnSoon()
-	h.unlimit()
-	h.ending.End(errs.Released)
-	if !lost {
-		o.adjust()
+	if h.drop(true, errs.Released) {
 		h.finish(context.Background(), settings.Left, nil)
 	}
 }
@@ -264,22 +250,34 @@ func (h *hold) Leave() {
 // Forgotten ends a hold that the program has dropped, and its renewal, unless others of its owner still need that.
 func (h *hold) Forgotten(there *holds.Place) {
 	o := h.owner
-	o.mu.Lock()
-	if h.released || h.left || h.lostLocked() != nil {
-		o.mu.Unlock()
+	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
+	if !h.drop(false, &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: "it was dropped without Unlock", At: time.Now()}) {
 		return
 	}
-	h.dropped = true
+	holds.Report(o.set.Logger, "redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
+		there, "lock.name", o.base.Name, "lock.primitive", o.base.Kind.Noun, "lock.owner", o.id)
+	h.finish(context.Background(), settings.Forgotten, nil)
+}
+
+// drop has the lease of h run out, and ends its contexts for that cause. It reports whether h was held until then.
+func (h *hold) drop(left bool, cause error) bool {
+	o := h.owner
+	o.mu.Lock()
+	if h.released || h.left {
+		o.mu.Unlock()
+		return false
+	}
+	lost := h.lostLocked() != nil
+	h.dropped, h.left = true, left
 	o.shared.Close()
 	o.mu.Unlock()
 	o.turnSoon()
 	h.unlimit()
-	o.adjust()
-	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
-	h.ending.End(&redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: "it was dropped without Unlock", At: time.Now()})
-	holds.Report(o.set.Logger, "redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
-		there, "lock.name", o.base.Name, "lock.primitive", o.base.Kind.Noun, "lock.owner", o.id)
-	h.finish(context.Background(), settings.Forgotten, nil)
+	h.ending.End(cause)
+	if !lost {
+		o.adjust()
+	}
+	return !lost
 }
 
 var _ holds.Hold = (*hold)(nil)

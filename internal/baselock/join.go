@@ -27,7 +27,14 @@ import (
 
 // joins tells whether a call with these settings can share what others of its process hold: it has no terms of its own.
 func (b *Base) joins(set *settings.Settings) bool {
-	return b.Kind.Share != nil && !set.Scripted && set.Lease == 0 && set.MaxHold == 0 && set.AtLeast == 0 && set.Replicas == 0
+	return b.Kind.Confirm != nil && !set.Scripted && set.Lease == 0 && set.MaxHold == 0 && set.AtLeast == 0 && set.Replicas == 0
+}
+
+// shared is the owner that calls of this process may join, nil if there is none, and what [cohort.Registry.Shared] says beside it.
+func (b *Base) shared() (o *owner, line *cohort.Cohort, waited bool) {
+	shared, line, waited := b.Session.Cohorts.Shared(b.line)
+	o, _ = shared.(*owner)
+	return o, line, waited
 }
 
 // share opens an owner that has just acquired to others, if it can have any. Within a write hold it cannot: there it has the
@@ -54,11 +61,10 @@ const forDrain = 10 * time.Millisecond
 // closeShared keeps calls from joining what others of this process hold, because an attempt to share it was refused: a writer has
 // announced itself.
 func (b *Base) closeShared() {
-	if b.Kind.Share == nil {
+	if b.Kind.Confirm == nil {
 		return
 	}
-	if shared, _, _ := b.Session.Cohorts.Shared(b.line); shared != nil {
-		o := shared.(*owner)
+	if o, _, _ := b.shared(); o != nil {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.shared.Drain()
@@ -74,10 +80,9 @@ func (b *Base) join(ctx context.Context, set *settings.Settings, try bool) (h *h
 	if !b.joins(set) {
 		return nil, false
 	}
-	shared, line, waited := b.Session.Cohorts.Shared(b.line)
-	o, ok := shared.(*owner)
+	o, line, waited := b.shared()
 	switch {
-	case !ok, waited:
+	case o == nil, waited:
 		return nil, false
 	case o.left():
 		b.Session.Cohorts.Unshare(b.line, o)
@@ -111,9 +116,8 @@ func (o *owner) left() bool {
 
 // asked tells whether a call of this process asks, so that others wait for its answer.
 func (b *Base) asked() bool {
-	shared, _, _ := b.Session.Cohorts.Shared(b.line)
-	o, ok := shared.(*owner)
-	return ok && o.asked()
+	o, _, _ := b.shared()
+	return o != nil && o.asked()
 }
 
 // letIn has calls join o. They have waited for the answer to a question of o, or behind the waiter that a script has made the holder. A
@@ -123,7 +127,7 @@ func (o *owner) letIn() {
 	if o.asked() {
 		b.Session.Cohorts.Unshare(b.line, o)
 	}
-	_, line, _ := b.Session.Cohorts.Shared(b.line)
+	_, line, _ := b.shared()
 	if line == nil {
 		return
 	}
@@ -254,7 +258,7 @@ func (o *owner) confirm(ctx context.Context, line *cohort.Cohort, since time.Tim
 func (o *owner) ask(ctx context.Context, line *cohort.Cohort, limit delivery.Limit) error {
 	s := o.question()
 	s.Listening = listening(line)
-	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Share.Confirm(s), limit)
+	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Confirm(s), limit)
 	switch {
 	case err != nil:
 		return err
@@ -307,7 +311,7 @@ func (o *owner) vouch(ctx context.Context, ended time.Time, lost error) error {
 	if lost != nil {
 		return lost
 	}
-	_, line, _ := o.base.Session.Cohorts.Shared(o.base.line)
+	_, line, _ := o.base.shared()
 	o.mu.Lock()
 	known, closed := o.knownLocked(line, ended), o.shared.Closed()
 	o.mu.Unlock()

@@ -31,24 +31,21 @@ type Kind struct {
 	Channel func(key string) string                       // where releases are announced; nil: waiters poll
 	Pace    func(*settings.Settings) func() time.Duration // and makes the sleeps of one who does
 
-	HandOff *HandOff
-	Share   *Share
-	Queue   *Queue
-	Tokens  *Tokens
-	Side    *Side
-	Fair    *Fair
-}
+	// HandsOn says that a holder may hand the lock on to the next waiter of its process. A release of another lock wakes all.
+	HandsOn bool
 
-// HandOff is for a lock that a holder may hand on to the next waiter of its process. A release of another lock wakes all.
-type HandOff struct {
 	// Atomic releases the lock of one owner and acquires it for another of the same process, in one script; nil where an owner
 	// that cannot be followed without a command is released.
 	Atomic func(from, to Subject) scripts.Command[scripts.Attempt]
-}
 
-// Share is for a lock that holders of one process may hold as one; see join.go.
-type Share struct {
-	Confirm func(Subject) scripts.Command[rwlock.Confirmation] // asks whether an owner still holds, and whether others wait
+	// Confirm is for a lock that holders of one process may hold as one; see join.go. It asks whether an owner still holds, and
+	// whether others wait.
+	Confirm func(Subject) scripts.Command[rwlock.Confirmation]
+
+	Queue  *Queue
+	Tokens *Tokens
+	Side   *Side
+	Fair   *Fair
 }
 
 // A Queue is the scripts of a lock with a process queue.

@@ -66,7 +66,7 @@ func (o *owner) lends(to *owner) bool {
 // lend has to begin with what o has.
 func (o *owner) lend(to *owner) {
 	lender := o.base
-	if o.base.Kind.Share != nil {
+	if o.base.Kind.Confirm != nil {
 		lender = o.lender
 		o.mu.Lock()
 		streak := *o.streak // those that have left o may still look at its news
@@ -74,7 +74,7 @@ func (o *owner) lend(to *owner) {
 		o.mu.Unlock()
 		to.streak = &streak
 	}
-	if to.base.Kind.Share != nil {
+	if to.base.Kind.Confirm != nil {
 		to.lender, to.most = lender, 0
 		to.shared.Lend()
 	}
@@ -101,7 +101,7 @@ func (o *owner) turned() {
 	o.mu.Unlock()
 	b := o.base
 	b.Session.Cohorts.Admit(&o.post)
-	if _, line, _ := b.Session.Cohorts.Shared(b.line); line != nil {
+	if _, line, _ := b.shared(); line != nil {
 		wakeReaders(line)
 	}
 }
@@ -120,5 +120,5 @@ func (o *owner) renewal(now time.Time) (scripts.Command[[]bool], bool) {
 	}
 	s := o.question()
 	s.Lease = max(s.Lease, o.ticket.Lease(now))
-	return scripts.Map(o.base.Kind.Share.Confirm(s), func(c rwlock.Confirmation) []bool { return []bool{c.Held} }), true
+	return scripts.Map(o.base.Kind.Confirm(s), func(c rwlock.Confirmation) []bool { return []bool{c.Held} }), true
 }

@@ -95,7 +95,7 @@ func (o *owner) follow(to *owner) *hold {
 // Missed has o go on as the holder: the waiter that was to follow has left. A hold that other readers may have joined is given
 // back instead.
 func (o *owner) Missed(given any) cohort.Giver {
-	if h := given.(*hold); h.owner.base.Kind.Share != nil {
+	if h := given.(*hold); h.owner.base.Kind.Confirm != nil {
 		go h.decline()
 		return nil
 	}

@@ -190,7 +190,7 @@ func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[
 }
 
 // accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
-func (o *owner) accept(receipt delivery.Receipt, lease time.Duration, reply attemptReply) (*hold, time.Duration, error) {
+func (o *owner) accept(receipt delivery.Receipt, lease time.Duration, reply scripts.Attempt) (*hold, time.Duration, error) {
 	trusted := watchdog.Trusted(receipt.Sent, lease)
 	if !clock.Now().Before(trusted) {
 		go o.giveUp()

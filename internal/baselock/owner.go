@@ -31,12 +31,12 @@ type owner struct {
 
 	mu        sync.Mutex
 	shared    cohort.Share
-	sending   bool // a count-changing command is under way
-	renewing  bool // the watchdog extends the lease, because a live hold has none of its own
-	queued    bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
-	announces bool // a refusal of its acquisition is announced; set before it is sent
+	sending   bool            // a count-changing command is under way
+	senders   []chan struct{} // capacity 1: the goroutines that wait to send one
+	renewing  bool            // the watchdog extends the lease, because a live hold has none of its own
+	queued    bool            // it waits in a queue in Redis: what is in doubt is settled when the wait is over
+	announces bool            // a refusal of its acquisition is announced; set before it is sent
 	post      cohort.Holder
-	queue     *sender  // the goroutines that wait to send a count-changing command
 	most      int32    // the most holds that a script has ever asked for
 	live      int32    // holds handed out and not given back
 	inner     *[]*hold // nil, or those of re-entries that are not given back
@@ -73,54 +73,42 @@ func (o *owner) lockSend(ctx context.Context) error {
 		o.mu.Unlock()
 		return nil
 	}
-	t := &sender{came: make(chan struct{}, 1)}
-	*o.linkLocked(nil) = t
+	came := make(chan struct{}, 1)
+	o.senders = append(o.senders, came)
 	o.mu.Unlock()
 	select {
-	case <-t.came:
+	case <-came:
 		return nil
 	case <-ctx.Done():
 	}
 	o.mu.Lock()
-	link := o.linkLocked(t)
-	queued := *link == t
-	if queued {
-		*link = t.next
+	at := slices.Index(o.senders, came)
+	if at >= 0 {
+		o.senders = slices.Delete(o.senders, at, at+1)
 	}
 	o.mu.Unlock()
-	if !queued { // the send lock came at the same moment
+	if at < 0 { // the send lock came at the same moment
 		o.unlockSend()
 	}
 	return ctx.Err()
 }
 
-// A sender is a place in an owner's queue, linked to the one behind it. A slice would take room in every owner, and the queue of
-// most owners is always empty.
-type sender struct {
-	next *sender
-	came chan struct{} // capacity 1
-}
-
-// linkLocked is what leads to t, or the end of the queue.
-func (o *owner) linkLocked(t *sender) **sender {
-	link := &o.queue
-	for *link != nil && *link != t {
-		link = &(*link).next
-	}
-	return link
+// tryLockSend takes the send lock if it is free.
+func (o *owner) tryLockSend() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	free := !o.sending
+	o.sending = true
+	return free
 }
 
 // lockSendToRelease is lockSend for a release: it does not care for the end of ctx, but has a limit. It answers how much of
 // that is left for the release itself.
 func (o *owner) lockSendToRelease(ctx context.Context) (left time.Duration, err error) {
 	limit := o.set.ReleaseTimeout
-	o.mu.Lock()
-	if !o.sending { // the common case needs no timer
-		o.sending = true
-		o.mu.Unlock()
+	if o.tryLockSend() { // the common case needs no timer
 		return limit, nil
 	}
-	o.mu.Unlock()
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
@@ -131,16 +119,16 @@ func (o *owner) lockSendToRelease(ctx context.Context) (left time.Duration, err 
 func (o *owner) unlockSend() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.queue == nil {
+	if len(o.senders) == 0 {
 		o.sending = false
 		return
 	}
-	o.queue.came <- struct{}{}
-	o.queue = o.queue.next
+	o.senders[0] <- struct{}{}
+	o.senders = slices.Delete(o.senders, 0, 1)
 }
 
 // begin makes the owner hold, trusted until then: its first hold is handed out and the watchdog looks after it.
-func (o *owner) begin(since, trusted time.Time, got attemptReply) *hold {
+func (o *owner) begin(since, trusted time.Time, got scripts.Attempt) *hold {
 	o.mu.Lock() // a guest is known before it holds, to whoever else has its host's context
 	o.token, o.spare = got.Token, got.Spare
 	o.renewing, o.live = o.set.Lease == 0, 1

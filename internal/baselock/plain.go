@@ -42,9 +42,10 @@ func (k Kind) NonReentrant() Kind {
 // HandingOn is a kind of the plain layout whose holders hand the lock on to waiters of their process.
 func (k Kind) HandingOn() Kind {
 	k.Takes |= settings.LocalHandOff
-	k.HandOff = &HandOff{Atomic: func(from, to Subject) scripts.Command[scripts.Attempt] {
+	k.HandsOn = true
+	k.Atomic = func(from, to Subject) scripts.Command[scripts.Attempt] {
 		return rlock.HandOver(from.Key, from.Owner, to.Owner, to.Lease)
-	}}
+	}
 	return k
 }
 

@@ -26,7 +26,7 @@ func promised(claim cohort.Claim) *promise {
 }
 
 // kept has the waiter hold, as the script has answered. If that came too late the waiter asks.
-func (p *promise) kept(streak *cohort.Streak, receipt delivery.Receipt, reply attemptReply) {
+func (p *promise) kept(streak *cohort.Streak, receipt delivery.Receipt, reply scripts.Attempt) {
 	p.to.streak = streak
 	given, _, _ := p.to.accept(receipt, p.to.set.FirstLease(), reply)
 	if given == nil {
@@ -37,7 +37,7 @@ func (p *promise) kept(streak *cohort.Streak, receipt delivery.Receipt, reply at
 	switch {
 	case !p.claim.Give(given, p.to.base.poll(p.to.set)):
 		go given.decline()
-	case p.to.base.Kind.Share != nil:
+	case p.to.base.Kind.Confirm != nil:
 		p.to.letIn()
 	}
 }
@@ -49,7 +49,7 @@ func (p *promise) refused() {
 }
 
 // failed does what refused does, for a script that may have been executed, or may still be. What the script has taken is given back.
-func (p *promise) failed(err error, cmd scripts.Command[attemptReply]) {
+func (p *promise) failed(err error, cmd scripts.Command[scripts.Attempt]) {
 	abandon(delivery.AsFailure(err), cmd, p.to.took, p.to)
 	p.refused()
 }

@@ -15,8 +15,6 @@ import (
 // errOver tells that the owner ended before the re-entry did: a fresh owner is to be made.
 var errOver = errors.New("redlatch: the hold in the context is over")
 
-type attemptReply = scripts.Attempt
-
 // reenter adds a hold to the owner.
 func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
 	if err := o.lockSend(ctx); err != nil {

@@ -39,7 +39,7 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 		return o.endTurn(ctx, limit, held)
 	}
 	next := cohort.Release{}
-	if held && o.base.Kind.HandOff != nil && o.host == nil && !o.turning() {
+	if held && o.base.Kind.HandsOn && o.host == nil && !o.turning() {
 		next = o.base.Session.Cohorts.Release(o.base.line, o)
 	}
 	switch next.Step {
@@ -78,14 +78,14 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 // announce has those of this process who come for the lock wait for what o does.
 func (o *owner) announce() {
 	o.post = cohort.Holder{
-		Since: o.first.since, Gives: o.base.Kind.HandOff != nil && o.host == nil, Shared: o.base.Kind.side().Shared && o.lender == nil,
+		Since: o.first.since, Gives: o.base.Kind.HandsOn && o.host == nil, Shared: o.base.Kind.side().Shared && o.lender == nil,
 	}
 	o.base.Session.Cohorts.Hold(o.base.line, &o.post)
 }
 
 // unannounce has them ask, unless o has handed the lock on or they hear of its release.
 func (o *owner) unannounce(heard bool) {
-	if o.base.Kind.Share != nil {
+	if o.base.Kind.Confirm != nil {
 		o.base.Session.Cohorts.Unshare(o.base.line, o)
 	}
 	o.base.Session.Cohorts.Free(o.base.line, &o.post, heard)
@@ -93,7 +93,7 @@ func (o *owner) unannounce(heard bool) {
 
 // hears tells whether those who wait in this process will hear of a release.
 func (o *owner) hears() bool {
-	return o.base.Kind.HandOff != nil && o.base.Session.Cohorts.Hears(o.base.line)
+	return o.base.Kind.HandsOn && o.base.Session.Cohorts.Hears(o.base.line)
 }
 
 // release frees the lock for everybody.

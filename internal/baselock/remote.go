@@ -197,7 +197,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	switch {
 	case promise == nil:
 	case err != nil:
-		promise.failed(err, scripts.Map(cmd, func(r row.Release) attemptReply { return r.Kept }))
+		promise.failed(err, scripts.Map(cmd, func(r row.Release) scripts.Attempt { return r.Kept }))
 	case reply.Kept.Held:
 		begun := b.begins(cohort.Streak{Began: clock.Now(), News: receipt.Sent, Alone: true, ClosedSince: o.streak.Shut()})
 		promise.kept(begun, receipt, reply.Kept)
@@ -308,7 +308,7 @@ func (b *Base) give(p row.Message, claim cohort.Claim, since time.Time) {
 		claim.Refuse(next)
 		return
 	}
-	given := o.begin(now, trusted, attemptReply{Token: p.Token}) // since may be long before the pass, and WithMaxHold counts from here
+	given := o.begin(now, trusted, scripts.Attempt{Token: p.Token}) // since may be long before the pass, and WithMaxHold counts from here
 	given.path = passed
 	if !claim.Give(given, cohort.Bound(-1, next.set.Poll)) {
 		go given.decline()

@@ -32,8 +32,7 @@ func (o *owner) planEnd() {
 
 // onLoan is what calls of this process may join and Redis may know as a writer; nil if there is nothing.
 func (b *Base) onLoan() *owner {
-	shared, _, _ := b.Session.Cohorts.Shared(b.line)
-	if o, ok := shared.(*owner); ok && o.borrowed() != "" {
+	if o, _, _ := b.shared(); o != nil && o.borrowed() != "" {
 		return o
 	}
 	return nil
@@ -90,6 +89,6 @@ func (o *owner) asReader(ctx context.Context, limit delivery.Limit) error {
 	if o.borrowed() == "" {
 		return nil
 	}
-	_, line, _ := o.base.Session.Cohorts.Shared(o.base.line)
+	_, line, _ := o.base.shared()
 	return o.ask(ctx, line, limit)
 }

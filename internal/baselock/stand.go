@@ -228,7 +228,7 @@ func (s *stand) take(handed *fairqueue.HandedTo) *hold {
 	}
 	o.streak = o.base.begins(cohort.Streak{Began: now, News: since, Blur: cohort.Blurred})
 	s.waiter.Serve(time.Now().Add(untilEnd(o.set.FirstLease(), o.set.Poll)), handed.Row[1:])
-	h := o.begin(now, trusted, attemptReply{})
+	h := o.begin(now, trusted, scripts.Attempt{})
 	h.path = passed
 	return h
 }

@@ -1,6 +1,9 @@
 package baselock
 
-import "github.com/redlatch/redlatch/internal/cohort"
+import (
+	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/scripts"
+)
 
 // A fenced lock issues a token with each hold. The counter of the tokens is in Redis, so a local hand-off needs tokens that
 // were issued before. An atomic hand-off issues a block of them to its owner. The owner has the first token of the block, and
@@ -29,13 +32,13 @@ func (o *owner) blockFor(next *owner, line *cohort.Cohort) int64 {
 }
 
 // tokensOfSuccessor is what a successor of o begins with. For a fenced lock that is the next token of the block and all behind it.
-func (o *owner) tokensOfSuccessor() attemptReply {
+func (o *owner) tokensOfSuccessor() scripts.Attempt {
 	if o.base.tokens == "" {
-		return attemptReply{}
+		return scripts.Attempt{}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return attemptReply{Token: o.token + 1, Spare: o.spare - 1}
+	return scripts.Attempt{Token: o.token + 1, Spare: o.spare - 1}
 }
 
 // drawLocked gives the owner its next token, for a re-entry. issued is the counter after the re-entry. If that is not the last

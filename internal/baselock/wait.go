@@ -94,11 +94,10 @@ func (w *waiter) refused(remaining time.Duration) cohort.Verdict {
 // share has the head hold what readers of its process hold. It waits first, once, where they are about to leave the lock to others,
 // unless its own wait would leave no time then to ask. That is no refusal: what was found out before goes on to be the last that is known.
 func (w *waiter) share(ctx context.Context) (v cohort.Verdict, ok bool) {
-	shared, _, _ := w.Session.Cohorts.Shared(w.line)
-	if shared == nil || !w.joins(w.set) {
+	o, _, _ := w.shared()
+	if o == nil || !w.joins(w.set) {
 		return v, false
 	}
-	o := shared.(*owner)
 	h, waits := o.joined(ctx, w.set, w.queue, false)
 	switch {
 	case h != nil:
@@ -183,7 +182,7 @@ func (w *waiter) holds(h *hold) cohort.Verdict {
 // offer is what a waiter tells the holders of its process, one of which may hand the lock on to it: the owner that is to hold. A waiter
 // that wants replicas to acknowledge its acquisition has no offer, because it has to acquire itself.
 func (b *Base) offer(set *settings.Settings, held bool) *cohort.Request {
-	if b.Kind.HandOff == nil || set.Replicas > 0 {
+	if !b.Kind.HandsOn || set.Replicas > 0 {
 		return nil
 	}
 	return &cohort.Request{Who: newOwner(b, set), Expected: held && !b.announces(set), Poll: b.poll(set)}
