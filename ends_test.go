@@ -1,6 +1,7 @@
 package redlatch_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,7 +60,11 @@ func TestTheReasonOfALossIsOneOfAFew(t *testing.T) {
 				<-ctx.Done()
 				synctest.Wait()
 				server.SetError("")
-				require.ErrorIs(t, hold.Unlock(t.Context()), redlatch.ErrLost)
+				var loss *redlatch.LossError
+				require.ErrorAs(t, hold.Unlock(t.Context()), &loss)
+				require.Equal(t, reason, loss.Reason)
+				require.ErrorAs(t, context.Cause(ctx), &loss)
+				require.Equal(t, reason, loss.Reason)
 				lost := w.of(redlatch.EventLost)
 				require.Len(t, lost, 1)
 				require.Equal(t, reason, lost[0].Reason)

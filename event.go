@@ -57,18 +57,6 @@ const (
 	PathRemote Path = "remote" // a release has passed it on by a message, as between processes
 )
 
-// A LossReason is why something was lost, in words that suit as a label. There are no others.
-type LossReason string
-
-// The reasons.
-const (
-	ReasonTaken      LossReason = "taken"      // Redis does not name the holder any more: forced, deleted, evicted, expired
-	ReasonUnanswered LossReason = "unanswered" // no renewal was answered for as long as the lease could be trusted
-	ReasonLeaseOver  LossReason = "lease over" // the lease of [WithLease] was over
-	ReasonLimitOver  LossReason = "limit over" // the time of [WithMaxHold] was over
-	ReasonMembers    LossReason = "members"    // a hold of several locks has lost too many of its members
-)
-
 // An Event is something that happened to one primitive, for metrics and traces.
 //
 // Each EventAcquired of a hold of a lock, or of a Permit, is followed by exactly one EventReleased, EventLost,

@@ -1,6 +1,7 @@
 package redlatch
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -8,12 +9,45 @@ import (
 // A LossError says when and why one hold was lost. It matches ErrLost, and also the error of the last renewal if that
 // was the reason.
 type LossError struct {
-	Name   string    // of the lock or semaphore
-	Owner  string    // the identity that held it, of a Permit its first id; empty for a hold of several locks
-	Reason string    // a clause: "the key no longer names this owner"
-	At     time.Time // when this process learned of it
-	Cause  error     // what the last renewals failed with, nil if they did not fail
-	Forced string    // who took it away by force and why, if that was said; see fleet.Free
+	Name   string     // of the lock or semaphore
+	Owner  string     // the identity that held it, of a Permit its first id; empty for a hold of several locks
+	Reason LossReason // why, for a switch or a label
+	Detail string     // the same in a clause, where more is known than Reason says: "1 of its members are left and it needs 2"; else empty
+	At     time.Time  // when this process learned of it
+	Cause  error      // what the last renewals failed with, nil if they did not fail
+	Forced string     // who took it away by force and why, if that was said; see fleet.Free
+}
+
+// A LossReason is why something was lost, in words that suit as a label. There are no others.
+type LossReason string
+
+// The reasons.
+const (
+	ReasonTaken      LossReason = "taken"      // Redis does not name the holder any more: forced, deleted, evicted, expired
+	ReasonUnanswered LossReason = "unanswered" // no renewal was answered for as long as the lease could be trusted
+	ReasonLeaseOver  LossReason = "lease over" // the lease of [WithLease] was over
+	ReasonLimitOver  LossReason = "limit over" // the time of [WithMaxHold] was over
+	ReasonMembers    LossReason = "members"    // a hold of several locks has lost too many of its members
+	ReasonForgotten  LossReason = "forgotten"  // the hold became unreachable without Unlock; its event is EventForgotten
+)
+
+// clause is the reason in a sentence about what was lost.
+func (r LossReason) clause() string {
+	switch r {
+	case ReasonTaken:
+		return "the key no longer names this owner"
+	case ReasonUnanswered:
+		return "no renewal was answered until the lease could no longer be trusted"
+	case ReasonLeaseOver:
+		return "the lease ran out"
+	case ReasonLimitOver:
+		return "the maximum hold time is over"
+	case ReasonMembers:
+		return "too many of its members are lost"
+	case ReasonForgotten:
+		return "it was dropped without Unlock"
+	}
+	return string(r)
 }
 
 // Error says what was lost, when and why.
@@ -22,7 +56,7 @@ func (l *LossError) Error() string {
 	if l.Owner != "" {
 		text += " by " + l.Owner
 	}
-	text += ": " + l.Reason
+	text += ": " + cmp.Or(l.Detail, l.Reason.clause())
 	if l.Forced != "" {
 		text += "; it was freed by force by " + l.Forced
 	}

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 func TestALossIsErrLostAndWhatCausedItAndNothingElse(t *testing.T) {
 	loss := &redlatch.LossError{
-		Name: "orders", Owner: "id:1", Reason: "nobody answered", At: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC), Cause: io.EOF,
+		Name: "orders", Owner: "id:1", Reason: redlatch.ReasonUnanswered, Detail: "nobody answered", At: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC), Cause: io.EOF,
 	}
 	err := fmt.Errorf("unlock: %w", loss)
 	require.ErrorIs(t, err, redlatch.ErrLost)
@@ -25,4 +26,26 @@ func TestALossIsErrLostAndWhatCausedItAndNothingElse(t *testing.T) {
 	require.Same(t, loss, found)
 	require.Equal(t, `redlatch: "orders" lost at 03:04:05.006 by id:1: nobody answered: EOF`, loss.Error())
 	require.NoError(t, errors.Unwrap(&redlatch.LossError{}))
+}
+
+func TestALossSaysItsReasonInAClauseWhereNoMoreIsKnown(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
+	for reason, clause := range map[redlatch.LossReason]string{
+		redlatch.ReasonTaken: "the key no longer names this owner", redlatch.ReasonLeaseOver: "the lease ran out",
+		redlatch.ReasonUnanswered: "no renewal was answered until the lease could no longer be trusted",
+		redlatch.ReasonLimitOver:  "the maximum hold time is over", redlatch.ReasonMembers: "too many of its members are lost",
+		redlatch.ReasonForgotten: "it was dropped without Unlock", "of another version": "of another version",
+	} {
+		require.Equal(t, `redlatch: "orders" lost at 03:04:05.006: `+clause, (&redlatch.LossError{Name: "orders", Reason: reason, At: at}).Error())
+	}
+}
+
+// The watchdog cannot name the type, and has the words of it.
+func TestTheWatchdogSaysWhyInTheWordsOfThisPackage(t *testing.T) {
+	for said, reason := range map[string]redlatch.LossReason{
+		watchdog.NotOwned: redlatch.ReasonTaken, watchdog.Unanswered: redlatch.ReasonUnanswered,
+		watchdog.LeaseOver: redlatch.ReasonLeaseOver, watchdog.HoldOver: redlatch.ReasonLimitOver,
+	} {
+		require.Equal(t, string(reason), said)
+	}
 }

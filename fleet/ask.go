@@ -30,11 +30,11 @@ const (
 type UnaskableError struct {
 	Owner  string
 	Client *Client // nil: the owner's client has no entry in the registry
-	Reason string  // a clause: "its client has no entry in the registry"
+	Detail string  // a clause: "its client has no entry in the registry"
 }
 
 func (e *UnaskableError) Error() string {
-	return fmt.Sprintf("redlatch: %q cannot be asked: %s", short(e.Owner), e.Reason)
+	return fmt.Sprintf("redlatch: %q cannot be asked: %s", short(e.Owner), e.Detail)
 }
 
 // Ask asks an owner, which is the Owner of one of the [Object.Holders], to give an object back, and waits for that, for the time of wait
@@ -49,9 +49,9 @@ func (e *UnaskableError) Error() string {
 // for requests, or if it is silent and so probably dead. Of a permit semaphore the eight oldest permits of each client can be asked for.
 //
 // The caller needs the rights that Free needs, and that to write to the keys redlatch_client*.
-func Ask(ctx context.Context, client redlatch.Client, kind Kind, name, owner string, reason Reason, wait time.Duration, opts ...Option) (Answer, error) {
+func Ask(ctx context.Context, client redlatch.Client, kind Kind, name, owner string, by Notice, wait time.Duration, opts ...Option) (Answer, error) {
 	switch {
-	case owner == "" || reason.Who == "" || reason.Why == "":
+	case owner == "" || by.Who == "" || by.Why == "":
 		return "", errs.Wrong("asking for %q: the owner that holds it, who asks for it and why have to be given", name)
 	case wait <= 0:
 		return "", errs.Wrong("asking for %q: give a time to wait, not %v", name, wait)
@@ -70,7 +70,7 @@ func Ask(ctx context.Context, client redlatch.Client, kind Kind, name, owner str
 	}
 	a := &asking{object: object, name: name, owner: owner, client: client, options: optionsOf(opts)}
 	a.names = entry.NamesOf(a.options.prefix, h.ClientID)
-	answer, err := a.ask(ctx, reason, wait)
+	answer, err := a.ask(ctx, by, wait)
 	switch unaskable := new(UnaskableError); {
 	case errors.As(err, &unaskable):
 		return "", unaskable
@@ -108,11 +108,11 @@ const (
 	retractOver = time.Second // how long a request is tried to be taken back
 )
 
-func (a *asking) ask(ctx context.Context, reason Reason, wait time.Duration) (Answer, error) {
+func (a *asking) ask(ctx context.Context, by Notice, wait time.Duration) (Answer, error) {
 	ends := time.Now().Add(wait)
 	key := a.object.Key
 	// The request comes first, for the owner's client may find the word of it at once.
-	made, err := send(ctx, a, notice.Ask(key, a.owner, line(reason.Who), line(reason.Why)))
+	made, err := send(ctx, a, notice.Ask(key, a.owner, line(by.Who), line(by.Why)))
 	if err != nil {
 		return "", fmt.Errorf("the request could not be left: %w", without(err, keys.Forced(key)))
 	}
@@ -124,9 +124,9 @@ func (a *asking) ask(ctx context.Context, reason Reason, wait time.Duration) (An
 	case word.Crowded:
 		return "", errors.New("too many others ask the owner's client at the moment")
 	case word.Foreign:
-		return "", &UnaskableError{Owner: a.owner, Reason: fmt.Sprintf("the key %q, where its client would find the request, is of another type", a.names.Asked)}
+		return "", &UnaskableError{Owner: a.owner, Detail: fmt.Sprintf("the key %q, where its client would find the request, is of another type", a.names.Asked)}
 	case word.Until == 0:
-		return "", &UnaskableError{Owner: a.owner, Reason: "the entry of its client in the registry has just ended"}
+		return "", &UnaskableError{Owner: a.owner, Detail: "the entry of its client in the registry has just ended"}
 	}
 	for {
 		held, err := a.held(ctx)

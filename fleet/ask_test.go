@@ -106,7 +106,7 @@ func TestAHolderThatIsAskedGivesUpAndOneThatDoesNotReactLosesNothing(t *testing.
 	var all sync.WaitGroup
 	ask := func(kind fleet.Kind, name, owner string, wait time.Duration, want fleet.Answer) {
 		all.Go(func() {
-			answer, err := fleet.Ask(t.Context(), asking, kind, name, owner, fleet.Reason{Who: "ada@ops-1", Why: "\x1b[2J an\nimport"}, wait)
+			answer, err := fleet.Ask(t.Context(), asking, kind, name, owner, fleet.Notice{Who: "ada@ops-1", Why: "\x1b[2J an\nimport"}, wait)
 			if err != nil || answer != want {
 				t.Errorf("%s: %q, %v", name, answer, err)
 			}

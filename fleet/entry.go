@@ -45,8 +45,8 @@ func (e *entries) arrange() {
 	}
 }
 
-func (e *entries) bad(key, field, reason string) {
-	e.unreadable = append(e.unreadable, Unreadable{key, field, reason})
+func (e *entries) bad(key, field, detail string) {
+	e.unreadable = append(e.unreadable, Unreadable{key, field, detail})
 }
 
 // Clients returns all clients that have an entry in the registry, in the order of their hosts, programs and uuids, with everything

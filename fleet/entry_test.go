@@ -178,7 +178,7 @@ func TestARefusedRegistryHidesNoHolder(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"Redisson client " + java + "  1"}, holders(o))
 	require.Len(t, o.Unreadable, 1)
-	require.Contains(t, o.Unreadable[0].Reason, "NOPERM")
+	require.Contains(t, o.Unreadable[0].Detail, "NOPERM")
 }
 
 func TestAServerThatIsGoneIsUnavailable(t *testing.T) {

@@ -27,14 +27,14 @@ func (e *KindError) Is(target error) bool { return target == redlatch.ErrInvalid
 type Unreadable struct {
 	Key    string // in Redis
 	Field  string // of the key, empty where it is about the whole
-	Reason string
+	Detail string // what is wrong, in a clause
 }
 
 func (u Unreadable) String() string {
 	if u.Field == "" {
-		return fmt.Sprintf("%q: %s", u.Key, u.Reason)
+		return fmt.Sprintf("%q: %s", u.Key, u.Detail)
 	}
-	return fmt.Sprintf("%q, field %q: %s", u.Key, short(u.Field), u.Reason)
+	return fmt.Sprintf("%q, field %q: %s", u.Key, short(u.Field), u.Detail)
 }
 
 // short is a text as a message may have it: a hostile one may have megabytes.

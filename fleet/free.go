@@ -20,9 +20,9 @@ import (
 	"github.com/redlatch/redlatch/spinlock"
 )
 
-// A Reason says who takes a lock away from its holder, and why. Its texts are kept for an hour, and are part of the error that the holder
-// gets ([redlatch.LossError]) if its program uses redlatch. For a permit they are not kept.
-type Reason struct {
+// A Notice tells a holder who takes its lock away, or asks for it, and why. Of one that is taken away the texts are kept for an hour, and
+// are part of the error that the holder gets ([redlatch.LossError]) if its program uses redlatch. For a permit they are not kept.
+type Notice struct {
 	Who string // "ada@ops-1"; it must not be empty
 	Why string // "the import hangs"; it must not be empty
 }
@@ -38,8 +38,8 @@ type Reason struct {
 // Of a group lock the owner loses all values that it has, together. Owners of other values of the group keep theirs.
 //
 // The permits of a plain semaphore and the count of a latch have no owner, and cannot be freed in this way.
-func Free(ctx context.Context, client redlatch.Client, kind Kind, name, owner string, reason Reason, opts ...Option) (freed bool, err error) {
-	if owner == "" || reason.Who == "" || reason.Why == "" {
+func Free(ctx context.Context, client redlatch.Client, kind Kind, name, owner string, by Notice, opts ...Option) (freed bool, err error) {
+	if owner == "" || by.Who == "" || by.Why == "" {
 		return false, errs.Wrong("freeing %q: the owner that holds it, who frees it and why have to be given", name)
 	}
 	object, err := Get(ctx, client, kind, name, opts...)
@@ -51,7 +51,7 @@ func Free(ctx context.Context, client redlatch.Client, kind Kind, name, owner st
 		if h.Owner != owner {
 			continue
 		}
-		ok, err := free(ctx, client, object, name, h, reason, set)
+		ok, err := free(ctx, client, object, name, h, by, set)
 		if err != nil {
 			return freed, fmt.Errorf("redlatch: freeing %s %q from %s: %w", object.Kind, name, owner, err)
 		}
@@ -63,7 +63,7 @@ func Free(ctx context.Context, client redlatch.Client, kind Kind, name, owner st
 	return freed, nil
 }
 
-func free(ctx context.Context, client redlatch.Client, object *Object, name string, h Holder, reason Reason, set []redlatch.Option) (bool, error) {
+func free(ctx context.Context, client redlatch.Client, object *Object, name string, h Holder, by Notice, set []redlatch.Option) (bool, error) {
 	var lock redlatch.Locker
 	switch object.Kind {
 	case Lock:
@@ -86,7 +86,7 @@ func free(ctx context.Context, client redlatch.Client, object *Object, name stri
 	default:
 		return false, errs.Wrong("a %s has no owners", object.Kind)
 	}
-	return baselock.Of(lock).ForceUnlockFrom(ctx, h.Owner, h.Holds, line(reason.Who), line(reason.Why))
+	return baselock.Of(lock).ForceUnlockFrom(ctx, h.Owner, h.Holds, line(by.Who), line(by.Why))
 }
 
 // line is a text in one line.

@@ -21,7 +21,7 @@ import (
 	"github.com/redlatch/redlatch/spinlock"
 )
 
-var stuck = fleet.Reason{Who: "ada@ops-1", Why: "the import\nhangs"}
+var stuck = fleet.Notice{Who: "ada@ops-1", Why: "the import\nhangs"}
 
 // makers make each kind of lock that has owners.
 var makers = map[fleet.Kind]func(c redlatch.Client, name string) redlatch.Lock{
@@ -148,16 +148,16 @@ func TestAHolderOfRedissonIsFreedToo(t *testing.T) {
 	})
 }
 
-func TestNothingIsFreedWithoutAReason(t *testing.T) {
+func TestNothingIsFreedWithoutWhoAndWhy(t *testing.T) {
 	srv := redistest.Mini(t)
 	name := srv.Key(t, "name")
 	hold, err := rlock.New(srv.Client(t), name).Lock(t.Context())
 	require.NoError(t, err)
 	for _, c := range []struct {
 		owner  string
-		reason fleet.Reason
-	}{{"", stuck}, {hold.Owner(), fleet.Reason{Why: "x"}}, {hold.Owner(), fleet.Reason{Who: "x"}}} {
-		_, err := fleet.Free(t.Context(), srv.Client(t), fleet.Lock, name, c.owner, c.reason)
+		notice fleet.Notice
+	}{{"", stuck}, {hold.Owner(), fleet.Notice{Why: "x"}}, {hold.Owner(), fleet.Notice{Who: "x"}}} {
+		_, err := fleet.Free(t.Context(), srv.Client(t), fleet.Lock, name, c.owner, c.notice)
 		require.ErrorIs(t, err, redlatch.ErrInvalid)
 	}
 	require.NoError(t, hold.Unlock(t.Context()))

@@ -115,7 +115,7 @@ func (found candidates) objects(ctx context.Context, client redlatch.Client, kno
 		now := known.clocks.at(ctx, t.key)
 		object := join(t.kind, t.info(now), queues[i], known, now)
 		if t.wrong != "" {
-			object.Unreadable = []Unreadable{{Key: t.key, Reason: t.wrong}}
+			object.Unreadable = []Unreadable{{Key: t.key, Detail: t.wrong}}
 		}
 		if t.named || object.Info.Exists || len(object.Waiting.Processes) > 0 || object.Waiting.Outsiders > 0 {
 			objects[place{t.kind.shape(), t.key}] = object

@@ -235,7 +235,7 @@ func TestAnEntryThatNamesAKeyOfAnotherKindIsTold(t *testing.T) {
 				require.False(t, o.Info.Exists)
 				require.Empty(t, o.Holders)
 				require.Len(t, o.Unconfirmed, 1)
-				said[u.Key] = u.Reason
+				said[u.Key] = u.Detail
 			}
 		}
 		require.Equal(t, map[string]string{text: "is a string of another program, not a lock", rw: "is a read-write lock, not a semaphore",

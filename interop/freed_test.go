@@ -10,7 +10,7 @@ import (
 	"github.com/redlatch/redlatch/fleet"
 )
 
-var byTheTest = fleet.Reason{Who: "ada@ops-1", Why: "the test"}
+var byTheTest = fleet.Notice{Who: "ada@ops-1", Why: "the test"}
 
 // freedFromJava has fleet.Free take a lock of each kind from a thread of Java. The thread hears nothing; its client finds out when it is
 // about to renew the lock, and does so no more, and unlock throws.

@@ -194,18 +194,18 @@ func (g *grant) Lost(reason string, cause error) {
 	if over {
 		return
 	}
-	switch {
-	case reason == watchdog.NotOwned:
-		reason = gone
-	case reason == watchdog.HoldOver && (g.set.MaxHold == 0 || time.Until(g.end()) > watchdog.Margin(g.set.WatchdogTimeout)):
+	if reason == watchdog.HoldOver && (g.set.MaxHold == 0 || time.Until(g.end()) > watchdog.Margin(g.set.WatchdogTimeout)) {
 		reason = watchdog.LeaseOver // the end was that of a lease made shorter
 	}
-	_ = g.lose(reason, cause) // the contexts carry it
+	_ = g.lose(redlatch.LossReason(reason), cause) // the contexts carry it
 }
 
 // lose ends the grant, once, and returns what is known about the loss.
-func (g *grant) lose(reason string, cause error) error {
+func (g *grant) lose(reason redlatch.LossReason, cause error) error {
 	loss := &redlatch.LossError{Name: g.semaphore.counter.Name, Owner: g.Owner(), Reason: reason, At: time.Now(), Cause: cause}
+	if reason == redlatch.ReasonTaken {
+		loss.Detail = gone
+	}
 	g.mu.Lock()
 	if g.lost != nil {
 		defer g.mu.Unlock()

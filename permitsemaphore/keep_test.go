@@ -92,7 +92,7 @@ func TestMaxHoldEndsARenewedPermit(t *testing.T) {
 		p := acquire(t, s, 1, redlatch.WithMaxHold(2500*time.Millisecond))
 		var loss *redlatch.LossError
 		require.ErrorAs(t, ended(t, p.Context(t.Context())), &loss)
-		require.Equal(t, "the maximum hold time is over", loss.Reason)
+		require.Equal(t, redlatch.ReasonLimitOver, loss.Reason)
 		q := receive(t, acquiring(t.Context(), s, 1))
 		require.NoError(t, q.Release(t.Context()))
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/errs"
@@ -128,7 +129,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 			restore()
 			return g.Extend(ctx, lease)
 		}
-		return g.lose(gone, nil)
+		return g.lose(redlatch.ReasonTaken, nil)
 	}
 	return g.agree(sent, lease)
 }

@@ -256,7 +256,7 @@ func TestLeasesAreFixedPermanentUpdatedAndTold(t *testing.T) {
 		require.NoError(t, short.UpdateLease(ctx, 30*time.Millisecond))
 		var loss *redlatch.LossError
 		require.ErrorAs(t, ended(t, work), &loss)
-		require.Equal(t, "the lease ran out", loss.Reason)
+		require.Equal(t, redlatch.ReasonLeaseOver, loss.Reason)
 		require.ErrorIs(t, short.UpdateLease(ctx, long), redlatch.ErrLost)
 		eventually(t, "it is gone", func() bool { _, err := s.LeaseTime(ctx, short.ID()); return errors.Is(err, redlatch.ErrNotHeld) })
 		require.ErrorIs(t, other.UpdateLease(ctx, short.ID(), long), redlatch.ErrNotHeld, "an expired permit is not brought back")

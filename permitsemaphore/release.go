@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/delivery"
@@ -53,7 +54,7 @@ func (g *grant) Unlock(ctx context.Context) error {
 	case lost != nil:
 		err = lost
 	case !whole:
-		err = g.lose(gone, nil)
+		err = g.lose(redlatch.ReasonTaken, nil)
 	}
 	g.finish(ctx, settings.Released, err)
 	return err

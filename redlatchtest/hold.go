@@ -34,8 +34,11 @@ type Terms struct {
 func NewHold(terms Terms) (hold *redlatch.Hold, lose func(cause error)) {
 	f := newFake(terms)
 	f.start()
-	return rootapi.Hold[*redlatch.Hold](f), func(cause error) { f.lose("the test has it lost", cause) }
+	return rootapi.Hold[*redlatch.Hold](f), func(cause error) { f.lose(redlatch.ReasonTaken, byTheTest, cause) }
 }
+
+// byTheTest is why a hold was lost that the test has lost.
+const byTheTest = "the test has it lost"
 
 func newFake(terms Terms) *fake {
 	f := &fake{terms: terms}
@@ -158,20 +161,23 @@ func (f *fake) over() error {
 // expire is run by the timer, perhaps at the moment at which the lease is extended.
 func (f *fake) expire() {
 	f.mu.Lock()
-	over := !time.Now().Before(f.until)
+	over, reason := !time.Now().Before(f.until), redlatch.ReasonLeaseOver
+	if !f.limit.IsZero() && !f.until.Before(f.limit) {
+		reason = redlatch.ReasonLimitOver
+	}
 	f.mu.Unlock()
 	if over {
-		f.lose("the lease ran out", nil)
+		f.lose(reason, "", nil)
 	}
 }
 
-func (f *fake) lose(reason string, cause error) {
+func (f *fake) lose(reason redlatch.LossReason, detail string, cause error) {
 	f.mu.Lock()
 	if f.released || f.lost != nil {
 		f.mu.Unlock()
 		return
 	}
-	f.lost = &redlatch.LossError{Name: f.terms.Name, Owner: f.terms.Owner, Reason: reason, At: time.Now(), Cause: cause}
+	f.lost = &redlatch.LossError{Name: f.terms.Name, Owner: f.terms.Owner, Reason: reason, Detail: detail, At: time.Now(), Cause: cause}
 	f.overLocked()
 	f.mu.Unlock()
 	f.ending.End(f.lost)
@@ -195,4 +201,4 @@ func (f *fake) Leave() {
 }
 
 // Forgotten ends a hold that the program has dropped. The lock of the test is not told, as Redis is not.
-func (f *fake) Forgotten(*holds.Place) { f.lose("it was dropped without Unlock", nil) }
+func (f *fake) Forgotten(*holds.Place) { f.lose(redlatch.ReasonForgotten, "", nil) }

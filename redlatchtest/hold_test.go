@@ -75,7 +75,7 @@ func TestATestHasAHoldLost(t *testing.T) {
 	require.False(t, hold.Until().After(before))
 	var loss *redlatch.LossError
 	require.ErrorAs(t, context.Cause(ctx), &loss)
-	require.Equal(t, redlatch.LossError{Name: "orders", Owner: "me", Reason: "the test has it lost", At: loss.At, Cause: io.EOF}, *loss)
+	require.Equal(t, redlatch.LossError{Name: "orders", Owner: "me", Reason: redlatch.ReasonTaken, Detail: "the test has it lost", At: loss.At, Cause: io.EOF}, *loss)
 	require.ErrorIs(t, hold.Unlock(t.Context()), io.EOF)
 	require.False(t, unlocked, "there is nothing to give back")
 }

@@ -53,6 +53,6 @@ func (l *Locker) Lose(cause error) {
 	lost := slices.Clone(l.holds)
 	l.mu.Unlock()
 	for _, f := range lost {
-		f.lose("the test has it lost", cause)
+		f.lose(redlatch.ReasonTaken, byTheTest, cause)
 	}
 }

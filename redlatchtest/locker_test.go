@@ -83,7 +83,7 @@ func TestALockerThatIsLostGoesToWhoeverWaits(t *testing.T) {
 		require.True(t, next.Valid())
 		var loss *redlatch.LossError
 		require.ErrorAs(t, hold.Unlock(t.Context()), &loss)
-		require.Equal(t, redlatch.LossError{Name: "orders", Owner: hold.Owner(), Reason: "the test has it lost", At: loss.At}, *loss)
+		require.Equal(t, redlatch.LossError{Name: "orders", Owner: hold.Owner(), Reason: redlatch.ReasonTaken, Detail: "the test has it lost", At: loss.At}, *loss)
 		require.ErrorIs(t, before.Unlock(t.Context()), redlatch.ErrReleased, "it was over")
 		require.NoError(t, next.Unlock(t.Context()))
 	})

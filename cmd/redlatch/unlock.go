@@ -85,7 +85,7 @@ func (u *unlockCommand) Run(c call) error {
 	if u.Ask != 0 && !u.Force || len(asked) > 0 && !holdsOn(asked) {
 		return u.tellAsked(c, object, asked)
 	}
-	freed, err := fleet.Free(ctx, client, object.Kind, u.Name, u.Owner, fleet.Reason{Who: cmp.Or(u.By, operator()), Why: u.Reason})
+	freed, err := fleet.Free(ctx, client, object.Kind, u.Name, u.Owner, fleet.Notice{Who: cmp.Or(u.By, operator()), Why: u.Reason})
 	if err != nil {
 		return interruption(ctx, ofKind(err))
 	}

@@ -55,10 +55,10 @@ func (u *unlockCommand) ask(ctx context.Context, c call, client redis.UniversalC
 }
 
 func (u *unlockCommand) askOne(ctx context.Context, client redis.UniversalClient, object *fleet.Object, owner string) (askedOwner, error) {
-	reason := fleet.Reason{Who: cmp.Or(u.By, operator()), Why: u.Reason}
-	answer, err := fleet.Ask(ctx, client, object.Kind, u.Name, owner, reason, time.Duration(u.Ask), fleet.WithRegistry(u.Registry))
+	by := fleet.Notice{Who: cmp.Or(u.By, operator()), Why: u.Reason}
+	answer, err := fleet.Ask(ctx, client, object.Kind, u.Name, owner, by, time.Duration(u.Ask), fleet.WithRegistry(u.Registry))
 	if deaf := new(fleet.UnaskableError); errors.As(err, &deaf) {
-		return askedOwner{owner, unaskable, deaf.Reason}, nil
+		return askedOwner{owner, unaskable, deaf.Detail}, nil
 	}
 	return askedOwner{Owner: owner, Answer: string(answer)}, err
 }

@@ -251,7 +251,7 @@ func (h *hold) Leave() {
 func (h *hold) Forgotten(there *holds.Place) {
 	o := h.owner
 	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
-	if !h.drop(false, &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: "it was dropped without Unlock", At: time.Now()}) {
+	if !h.drop(false, &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: redlatch.ReasonForgotten, At: time.Now()}) {
 		return
 	}
 	holds.Report(o.set.Logger, "redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",

@@ -240,13 +240,13 @@ func (o *owner) Lost(reason string, cause error) {
 	over := o.live == 0
 	o.mu.Unlock()
 	if !over {
-		_ = o.lose(reason, cause) // the holds' contexts carry it
+		_ = o.lose(redlatch.LossReason(reason), cause) // the holds' contexts carry it
 		o.outlived(reason)
 	}
 }
 
 // lose ends all holds of the owner, once, and returns what is known about the loss.
-func (o *owner) lose(reason string, cause error) error {
+func (o *owner) lose(reason redlatch.LossReason, cause error) error {
 	loss := &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: reason, At: time.Now(), Cause: cause}
 	o.mu.Lock()
 	if o.lost != nil {

@@ -50,7 +50,7 @@ const unsent = time.Duration(1 << 60)
 func (l *limit) Batch() watchdog.Batch { return watchdog.Batch{} }
 
 // Lost is called by the watchdog, when the hold is over.
-func (l *limit) Lost(reason string, _ error) { l.hold.overdue(reason) }
+func (l *limit) Lost(reason string, _ error) { l.hold.overdue(redlatch.LossReason(reason)) }
 
 func (l *limit) terms(trusted time.Time) watchdog.Terms {
 	return watchdog.Terms{Every: unsent, Trusted: trusted, Margin: l.margin, End: l.end()}
@@ -182,7 +182,7 @@ func (h *hold) part() (left int32, held bool, lost error, gone bool) {
 }
 
 // overdue ends a hold whose own limit has passed, and lets the lock go if nothing is promised any longer.
-func (h *hold) overdue(reason string) {
+func (h *hold) overdue(reason redlatch.LossReason) {
 	o := h.owner
 	loss := &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: reason, At: time.Now()}
 	o.mu.Lock()

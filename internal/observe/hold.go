@@ -11,7 +11,6 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
-	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // A Hold is a hold of whose acquisition an observer was told. The observer is told once how it ended: of the ends that come
@@ -50,7 +49,10 @@ func (h *Hold) End(ctx context.Context, kind int, since time.Time, err error) {
 		e.Kind = settings.Lost
 	}
 	if e.Kind == settings.Lost {
-		ctx, e.Reason = context.Background(), reasonOf(err)
+		ctx = context.Background()
+		if loss := new(redlatch.LossError); errors.As(err, &loss) {
+			e.Reason = string(loss.Reason)
+		}
 	}
 	Tell(ctx, h.observer, h.logger, e)
 }
@@ -102,22 +104,4 @@ func Happened(ctx context.Context, set *settings.Settings, e settings.Event) {
 	if observer := set.Listener(); observer != nil {
 		Tell(ctx, observer, set.Logger, e)
 	}
-}
-
-// reasonOf is why a hold was lost. What is lost and has no owner is a hold of several locks.
-func reasonOf(err error) string {
-	loss := new(redlatch.LossError)
-	errors.As(err, &loss)
-	switch loss.Reason {
-	case watchdog.Unanswered:
-		return settings.Unanswered
-	case watchdog.LeaseOver:
-		return settings.LeaseOver
-	case watchdog.HoldOver:
-		return settings.LimitOver
-	}
-	if loss.Owner == "" {
-		return settings.Members
-	}
-	return settings.Taken
 }

@@ -109,7 +109,7 @@ func (h *Hold) Forgotten(there *holds.Place) {
 	_, members := h.retireLocked()
 	h.mu.Unlock()
 	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
-	h.ending.End(&redlatch.LossError{Name: h.terms.Name, Reason: "it was dropped without Unlock", At: time.Now()})
+	h.ending.End(&redlatch.LossError{Name: h.terms.Name, Reason: redlatch.ReasonForgotten, At: time.Now()})
 	holds.Report(h.terms.Set.Logger, "redlatch: a hold of several locks was dropped without Unlock",
 		there, "lock.name", h.terms.Name, "lock.primitive", h.terms.Noun)
 	for _, m := range members {

@@ -44,12 +44,12 @@ func (h *Hold) check() {
 }
 
 // loseLocked ends the hold, once, and unlocks h.mu.
-func (h *Hold) loseLocked(reason string, cause error) error {
+func (h *Hold) loseLocked(detail string, cause error) error {
 	if h.lost != nil {
 		defer h.mu.Unlock()
 		return h.lost
 	}
-	loss := &redlatch.LossError{Name: h.terms.Name, Reason: reason, At: time.Now(), Cause: cause}
+	loss := &redlatch.LossError{Name: h.terms.Name, Reason: redlatch.ReasonMembers, Detail: detail, At: time.Now(), Cause: cause}
 	h.lost = loss
 	if h.timer != nil {
 		h.timer.Stop()
@@ -61,7 +61,7 @@ func (h *Hold) loseLocked(reason string, cause error) error {
 	h.ending.End(loss)
 	h.free()
 	if logger := h.terms.Set.Logger; logger != nil {
-		logger.Warn("redlatch: lock lost", "lock.name", h.terms.Name, "lock.primitive", h.terms.Noun, "reason", loss.Reason, "cause", loss.Cause)
+		logger.Warn("redlatch: lock lost", "lock.name", h.terms.Name, "lock.primitive", h.terms.Noun, "reason", loss.Reason, "detail", loss.Detail, "cause", loss.Cause)
 	}
 	h.finish(context.Background(), settings.Lost, loss)
 	return loss

@@ -43,15 +43,6 @@ const (
 	Remote = "remote"
 )
 
-// The reasons of losses.
-const (
-	Taken      = "taken"
-	Unanswered = "unanswered"
-	LeaseOver  = "lease over"
-	LimitOver  = "limit over"
-	Members    = "members"
-)
-
 // An Event is what an observer is told; the root package has the documented form of it.
 type Event struct {
 	Kind      int

@@ -39,12 +39,12 @@ type Owner interface {
 	Lost(reason string, cause error)
 }
 
-// Why a ticket was lost, as clauses.
+// Why a ticket was lost, in the words of redlatch.LossReason.
 const (
-	NotOwned   = "the key no longer names this owner"
-	Unanswered = "no renewal was answered until the lease could no longer be trusted"
-	LeaseOver  = "the lease ran out"
-	HoldOver   = "the maximum hold time is over"
+	NotOwned   = "taken"
+	Unanswered = "unanswered"
+	LeaseOver  = "lease over"
+	HoldOver   = "limit over"
 )
 
 // Terms are the conditions on which a ticket is kept.

@@ -23,7 +23,7 @@ func hostile(kind fleet.Kind) *fleet.Report {
 	at := time.UnixMilli(1764000000000)
 	c := &fleet.Client{ID: evil, Host: evil, Program: evil, Label: evil, Instance: evil, Language: evil, Library: evil, Runtime: evil, Driver: evil,
 		LastSeen: time.Hour, PID: 1, Seen: at}
-	bad := []fleet.Unreadable{{Key: evil, Field: evil, Reason: evil}}
+	bad := []fleet.Unreadable{{Key: evil, Field: evil, Detail: evil}}
 	holder := redlatch.Holder{Owner: evil, Side: "read", Value: evil, Holds: 1, TTL: -1}
 	return &fleet.Report{At: at, Skipped: 1, Unreadable: bad, Clients: []*fleet.Client{c}, Objects: []*fleet.Object{{
 		Kind: kind, Key: evil, Info: redlatch.Info{Exists: true}, Unreadable: bad,

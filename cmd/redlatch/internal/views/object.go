@@ -71,7 +71,7 @@ type Unreadable struct {
 func newUnreadable(all []fleet.Unreadable) []Unreadable {
 	list := []Unreadable{}
 	for _, u := range all {
-		list = append(list, Unreadable{u.Key, exact(u.Key), u.Field, u.Reason})
+		list = append(list, Unreadable{u.Key, exact(u.Key), u.Field, u.Detail})
 	}
 	return list
 }
