@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
@@ -20,6 +21,8 @@ import (
 // lease. The place is empty for a hold that came from another goroutine of the process without a command: such places are
 // noted from the first report of that kind on.
 type Hold struct {
+	_ [0]sync.Mutex // so that go vet finds copies
+
 	inner   holds.Hold
 	cleanup runtime.Cleanup
 }
@@ -118,15 +121,9 @@ func (h *Hold) Valid() bool {
 // LogValue is the hold in a line of slog: a group with the name of what is held, the primitive, the owner, the fencing token where
 // there is one, and until when the hold is trusted. As slog.Any("lock", hold) they are lock.name, lock.primitive, and so on.
 func (h *Hold) LogValue() slog.Value {
-	primitive, name := h.inner.Object()
-	attrs := []slog.Attr{slog.String("name", name), slog.String("primitive", primitive)}
-	if owner := h.Owner(); owner != "" {
-		attrs = append(attrs, slog.String("owner", owner))
-	}
-	if token := h.Token(); token != 0 {
-		attrs = append(attrs, slog.Int64("token", token))
-	}
-	return slog.GroupValue(append(attrs, slog.Time("until", h.Until()))...)
+	value := holds.LogValue(h.inner)
+	runtime.KeepAlive(h)
+	return value
 }
 
 // Detach returns ctx without the holds it carries, for a goroutine that must not re-enter the locks of the code that

@@ -43,7 +43,8 @@
 // of one client share what they need, and that is gone a few seconds after their last use.
 //
 // The New functions make the primitives, and these make the holds and permits. A zero value of any of them panics when it
-// is used. Do not copy a Hold or a Permit: a copy does not keep it, so it counts as dropped while the copy is in use.
+// is used. Do not copy a Hold or a Permit: a copy does not keep it, so it counts as dropped while the copy is in use. go vet
+// finds copies of these, and of the primitives.
 package redlatch
 
 import (

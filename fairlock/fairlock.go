@@ -45,6 +45,7 @@ package fairlock
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -57,6 +58,8 @@ import (
 //
 // Use a name for one kind of lock only: a plain lock of the same name excludes this one, but does not wake its waiters.
 type Lock struct {
+	_ [0]sync.Mutex // so that go vet finds copies
+
 	base *baselock.Base
 }
 
@@ -66,13 +69,13 @@ var _ redlatch.Lock = (*Lock)(nil)
 // name or option is reported by the calls. Options: WithPatience, WithLease, WithMaxHold, WithAtLeast, WithWait,
 // WithWatchdogTimeout, WithReplicas, WithLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
-	return &Lock{baselock.New(client, name, &reentrant, opts)}
+	return &Lock{base: baselock.New(client, name, &reentrant, opts)}
 }
 
 // NewNonReentrant makes a fair lock that its own holder cannot take a second time: asked with a context that carries
 // the hold, it fails at once with ErrNotReentrant. It shares the queue with the reentrant lock of the same name.
 func NewNonReentrant(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
-	return &Lock{baselock.New(client, name, &nonReentrant, opts)}
+	return &Lock{base: baselock.New(client, name, &nonReentrant, opts)}
 }
 
 // Name returns the name that the lock was made with.

@@ -57,6 +57,7 @@ package fencedlock
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -67,6 +68,8 @@ import (
 // exclude each other; only code that is given a Hold's context re-enters. It is safe for concurrent use, needs no
 // closing, and costs nothing while nobody uses it.
 type Lock struct {
+	_ [0]sync.Mutex // so that go vet finds copies
+
 	base *baselock.Base
 }
 
@@ -76,13 +79,13 @@ var _ redlatch.Lock = (*Lock)(nil)
 // locks; a bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithAtLeast, WithWait,
 // WithWatchdogTimeout, WithReplicas, WithLocalHandOff, WithClockTokens, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
-	return &Lock{baselock.New(client, name, &reentrant, opts)}
+	return &Lock{base: baselock.New(client, name, &reentrant, opts)}
 }
 
 // NewNonReentrant makes a fenced lock that its own holder cannot take a second time: asked with a context that carries
 // the hold, it fails at once with ErrNotReentrant.
 func NewNonReentrant(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
-	return &Lock{baselock.New(client, name, &nonReentrant, opts)}
+	return &Lock{base: baselock.New(client, name, &nonReentrant, opts)}
 }
 
 // Name returns the name that the lock was made with.

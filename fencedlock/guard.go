@@ -3,6 +3,7 @@ package fencedlock
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/counter"
@@ -29,6 +30,8 @@ import (
 // known the error matches ErrUncertain, and the write is settled in the background. Until the server has answered to that,
 // the write may still be made, even after later writes with the same token. After that it is never made.
 type Guard struct {
+	_ [0]sync.Mutex // so that go vet finds copies
+
 	counter *counter.Counter
 	keys    fencedlock.Guarded
 	owner   string // see By
@@ -48,9 +51,7 @@ func NewGuard(client redlatch.Client, name string, opts ...redlatch.Option) *Gua
 // first owner that shows it a token, and refuses the same token from another owner. Two owners have the same token only if the
 // lock's counter was lost in between; see the package comment. A write without By names no owner, and is not refused for it.
 func (g *Guard) By(owner string) *Guard {
-	by := *g
-	by.owner = owner
-	return &by
+	return &Guard{counter: g.counter, keys: g.keys, owner: owner}
 }
 
 // Name returns the name that the guard was made with.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -23,6 +24,8 @@ import (
 // Redisson's getMultiLock(group, values) is the same lock if its client has a string codec. With any other codec, as by
 // default, the two do not see each other.
 type Group struct {
+	_ [0]sync.Mutex // so that go vet finds copies
+
 	base   *baselock.Base
 	values []string
 	fields []string // what the values are called in Redis, in the order of values

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -24,6 +25,8 @@ import (
 //
 // A Hold has no owner and no token, because each member has its own. It is trusted until the first of its members ends.
 type Lock struct {
+	_ [0]sync.Mutex // so that go vet finds copies
+
 	name     string
 	members  []redlatch.Locker // in the order in which they are taken
 	bases    []*baselock.Base  // of the members; nil for one that cannot be handed on

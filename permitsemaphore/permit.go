@@ -2,7 +2,9 @@ package permitsemaphore
 
 import (
 	"context"
+	"log/slog"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/holds"
@@ -16,6 +18,8 @@ import (
 // and ends with its lease. A program that keeps the ids may drop a Permit with a lease of its own, or with none; and to
 // release a Permit by its ids may be the last use of it.
 type Permit struct {
+	_ [0]sync.Mutex // so that go vet finds copies
+
 	inner   *grant
 	cleanup runtime.Cleanup
 }
@@ -88,4 +92,13 @@ func (p *Permit) Until() time.Time {
 // suspended past Until and nothing had a chance to end the contexts.
 func (p *Permit) Valid() bool {
 	return p.inner.ending.Cause() == nil && time.Now().Before(p.Until())
+}
+
+// LogValue is the Permit in a line of slog: a group with the name of the semaphore, the primitive, the first id as the owner, and until
+// when the permits are trusted. As slog.Any("permit", permit) they are permit.name, permit.primitive, and so on.
+func (p *Permit) LogValue() slog.Value {
+	p.inner.tell()
+	value := holds.LogValue(p.inner)
+	runtime.KeepAlive(p)
+	return value
 }

@@ -3,7 +3,9 @@ package permitsemaphore_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -362,5 +364,18 @@ func TestPermitsOfRedissonAreCountedReclaimedAndReleased(t *testing.T) {
 		require.EqualValues(t, 2, available)
 		require.NoError(t, s.Release(ctx, "000102030405060708090A0B0C0D0E0F"))
 		requireState(t, client, s.Name(), "3", 0)
+	})
+}
+
+func TestAPermitInALogLineSaysOfWhatItIsAndWhose(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
+		_, client := redistest.InMemory(t)
+		s := permitsemaphore.New(client, "s", redlatch.WithLinger(0))
+		require.NoError(t, s.SetPermits(t.Context(), 2))
+		p := acquire(t, s, 2)
+		var log strings.Builder
+		slog.New(slog.NewTextHandler(&log, nil)).Info("at work", "permit", p)
+		require.Contains(t, log.String(), `permit.name=s permit.primitive="permit semaphore" permit.owner=`+p.ID()+` permit.until=`)
+		require.NoError(t, p.Release(t.Context()))
 	})
 }

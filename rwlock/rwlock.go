@@ -55,6 +55,7 @@ package rwlock
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -72,6 +73,8 @@ type Lock struct {
 
 // A Side is the reading or the writing side of a Lock.
 type Side struct {
+	_ [0]sync.Mutex // so that go vet finds copies
+
 	base *baselock.Base
 }
 
@@ -85,8 +88,8 @@ var (
 // WithWatchdogTimeout, WithReplicas, WithWriterPreference, WithLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{
-		reader: Side{baselock.New(client, name, &reading, opts)},
-		writer: Side{baselock.New(client, name, &writing, opts)},
+		reader: Side{base: baselock.New(client, name, &reading, opts)},
+		writer: Side{base: baselock.New(client, name, &writing, opts)},
 	}
 }
 

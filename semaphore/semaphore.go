@@ -24,6 +24,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/counter"
@@ -38,6 +39,8 @@ import (
 // A Semaphore is a number of permits shared by every process that uses the same name on the same Redis. It is safe
 // for concurrent use and needs no closing.
 type Semaphore struct {
+	_ [0]sync.Mutex // so that go vet finds copies
+
 	counter *counter.Counter
 }
 
@@ -46,7 +49,7 @@ type Semaphore struct {
 // WithTTL, WithLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, "semaphore", keys.SemaphoreChannel, settings.Wait|settings.TTL|settings.LocalHandOff, opts)
-	return &Semaphore{c.WithRow(keys.SemaphoreRow)}
+	return &Semaphore{counter: c.WithRow(keys.SemaphoreRow)}
 }
 
 // Name returns the name that the semaphore was made with.

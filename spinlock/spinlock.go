@@ -36,6 +36,7 @@ package spinlock
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -46,6 +47,8 @@ import (
 // exclude each other; only code that is given a Hold's context re-enters. It is safe for concurrent use, needs no
 // closing, and costs nothing while nobody uses it.
 type Lock struct {
+	_ [0]sync.Mutex // so that go vet finds copies
+
 	base *baselock.Base
 }
 
@@ -55,7 +58,7 @@ var _ redlatch.Lock = (*Lock)(nil)
 // name or option is reported by the calls. Options: WithBackOff, WithBackOffFunc or WithConstantBackOff, WithLease,
 // WithMaxHold, WithAtLeast, WithWait, WithWatchdogTimeout, WithReplicas, WithLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
-	return &Lock{baselock.New(client, name, &spinning, opts)}
+	return &Lock{base: baselock.New(client, name, &spinning, opts)}
 }
 
 // Name returns the name that the lock was made with.

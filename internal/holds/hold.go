@@ -4,6 +4,7 @@ package holds
 
 import (
 	"context"
+	"log/slog"
 	"time"
 )
 
@@ -31,4 +32,17 @@ type Composite interface {
 	// Members are the holds that it stands on and that are in force, in the order in which they were acquired. A composite
 	// that is over has none.
 	Members() []Hold
+}
+
+// LogValue is a hold in a line of slog.
+func LogValue(h Hold) slog.Value {
+	primitive, name := h.Object()
+	attrs := []slog.Attr{slog.String("name", name), slog.String("primitive", primitive)}
+	if owner := h.Owner(); owner != "" {
+		attrs = append(attrs, slog.String("owner", owner))
+	}
+	if token := h.Token(); token != 0 {
+		attrs = append(attrs, slog.Int64("token", token))
+	}
+	return slog.GroupValue(append(attrs, slog.Time("until", h.Until()))...)
 }
