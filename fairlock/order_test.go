@@ -139,7 +139,7 @@ func TestCallsOfOneProcessEnterInTheOrderInWhichTheyAreMade(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		soon(t, "the call has taken its place", func() bool { return queue.Outside() == n+1 })
+		soon(t, "the call has taken its place", func() bool { return queue.Len() == n+1 })
 	}
 	srv.Continue()
 	queued(t, client, name, waiters)

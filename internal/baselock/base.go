@@ -65,9 +65,6 @@ func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option
 // Refuse has every call report err: what the lock was made with makes no sense.
 func (b *Base) Refuse(err error) { b.invalid = err }
 
-// Refused is what every call reports, nil if the lock makes sense.
-func (b *Base) Refused() error { return b.invalid }
-
 // resolve adds the options of one call.
 func (b *Base) resolve(opts []redlatch.Option, try bool) (*settings.Settings, error) {
 	if b.invalid != nil {

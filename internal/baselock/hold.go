@@ -177,12 +177,11 @@ func (o *owner) giveBackTo(ctx context.Context, left int32, held bool, limit del
 func (o *owner) giveBackOne(ctx context.Context, limit delivery.Limit, left int32) error {
 	cmd := o.base.Kind.Recount(o.subject(left, 0))
 	held, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
-	if err != nil {
+	if receipt.Doubt || err != nil {
 		o.doubted()
-		return o.unconfirmed(err, delivery.AsFailure(err).Doubt)
 	}
-	if receipt.Doubt {
-		o.doubted()
+	if err != nil {
+		return o.unconfirmed(err, delivery.AsFailure(err).Doubt)
 	}
 	if !held {
 		return o.lose(watchdog.NotOwned, nil)

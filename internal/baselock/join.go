@@ -120,8 +120,8 @@ func (b *Base) asked() bool {
 	return o != nil && o.asked()
 }
 
-// letIn has calls join o. They have waited for the answer to a question of o, or behind the waiter that a script has made the holder. A
-// call that cannot join asks for itself, and so does every call if there is no answer.
+// letIn has calls join o. They have waited for the answer to a question of o, or behind the waiter that holds now: the head, or one that a
+// script has made the holder. A call that cannot join asks for itself, and so does every call if there is no answer.
 func (o *owner) letIn() {
 	b := o.base
 	if o.asked() {
@@ -148,9 +148,10 @@ func (o *owner) letIn() {
 	wakeReaders(line)
 }
 
-// wakeReaders has the head ask, unless it is a writer, which is given the lock by the last of the readers.
+// wakeReaders has the head ask, unless it is a writer, which is given the lock by the last of the readers. A preferred writer asks too, and
+// is announced by that.
 func wakeReaders(line *cohort.Cohort) {
-	if next, ok := line.Next().(*owner); !ok || next.base.Kind.side().Shared {
+	if next, ok := line.Next().(*owner); !ok || next.base.Kind.side().Shared || next.base.announces(next.set) {
 		line.Wake()
 	}
 }
@@ -204,34 +205,10 @@ func (h *hold) Beside(who any) any {
 
 // listening is how many connections of this process listen for releases.
 func listening(line *cohort.Cohort) int {
-	if line != nil && line.Hears() {
+	if line.Hears() {
 		return 1
 	}
 	return 0
-}
-
-// admit has the waiters behind the head hold what the head has just got, up to the first that has to ask for itself. It answers
-// whether that one should ask now: a writer is given the lock by the last of the holds.
-func (o *owner) admit(line *cohort.Cohort) (more bool) {
-	batch := line.Behind(line.Len())
-	given := make([]*hold, 0, len(batch))
-	for len(given) < len(batch) {
-		next := batch.Who(len(given)).(*owner)
-		if !next.base.joins(next.set) {
-			more = next.base.Kind.side().Shared || next.base.announces(next.set)
-			break
-		}
-		h, _ := o.joinedBy(next.set, line)
-		if h == nil {
-			more = true
-			break
-		}
-		given = append(given, h)
-	}
-	for _, i := range line.Serve(batch, len(given), func(i int) any { return given[i] }) {
-		go given[i].decline()
-	}
-	return more || len(given) == len(batch) && line.Len() > 1
 }
 
 // confirm finds out whether o is still held, unless that was confirmed since a moment. A new streak begins if nobody else waits.

@@ -150,7 +150,7 @@ func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scri
 		return nil, 0, err
 	}
 	if reply.Held {
-		h, remaining, err = o.accept(receipt, o.set.FirstLease(), reply)
+		h, err = o.accept(receipt, reply)
 	} else {
 		remaining = reply.Remaining
 	}
@@ -170,7 +170,8 @@ func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[
 	case !reply.Held:
 		return nil, reply.Remaining, nil
 	case unheard == nil && acknowledged >= int64(set.Replicas):
-		return o.accept(delivery.Receipt{Sent: sent}, o.set.FirstLease(), reply)
+		h, err := o.accept(delivery.Receipt{Sent: sent}, reply)
+		return h, 0, err
 	}
 	undone := make(chan struct{})
 	go func() {
@@ -190,7 +191,8 @@ func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[
 }
 
 // accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
-func (o *owner) accept(receipt delivery.Receipt, lease time.Duration, reply scripts.Attempt) (*hold, time.Duration, error) {
+func (o *owner) accept(receipt delivery.Receipt, reply scripts.Attempt) (*hold, error) {
+	lease := o.set.FirstLease()
 	trusted := watchdog.Trusted(receipt.Sent, lease)
 	if !clock.Now().Before(trusted) {
 		go o.giveUp()
@@ -198,7 +200,7 @@ func (o *owner) accept(receipt delivery.Receipt, lease time.Duration, reply scri
 		if receipt.Doubt {
 			why = errLate
 		}
-		return nil, 0, delivery.Unavailable(fmt.Errorf("it was granted, but %w than its lease of %v; ask for a longer lease", why, lease))
+		return nil, delivery.Unavailable(fmt.Errorf("it was granted, but %w than its lease of %v; ask for a longer lease", why, lease))
 	}
-	return o.begin(receipt.Sent, trusted, reply), 0, nil
+	return o.begin(receipt.Sent, trusted, reply), nil
 }

@@ -28,7 +28,7 @@ func promised(claim cohort.Claim) *promise {
 // kept has the waiter hold, as the script has answered. If that came too late the waiter asks.
 func (p *promise) kept(streak *cohort.Streak, receipt delivery.Receipt, reply scripts.Attempt) {
 	p.to.streak = streak
-	given, _, _ := p.to.accept(receipt, p.to.set.FirstLease(), reply)
+	given, _ := p.to.accept(receipt, reply)
 	if given == nil {
 		p.refused()
 		return

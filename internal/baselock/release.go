@@ -93,7 +93,7 @@ func (o *owner) unannounce(heard bool) {
 
 // hears tells whether those who wait in this process will hear of a release.
 func (o *owner) hears() bool {
-	return o.base.Kind.HandsOn && o.base.Session.Cohorts.Hears(o.base.line)
+	return o.base.Kind.HandsOn && o.base.Session.Cohorts.Find(o.base.line).Hears()
 }
 
 // release frees the lock for everybody.

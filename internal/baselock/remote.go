@@ -102,13 +102,13 @@ func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort, set *settings.Sett
 	settle := false
 	switch {
 	case err != nil && !delivery.AsFailure(err).Doubt:
-		settle = c.Candidacy.Unsent(p)
+		settle = c.Candidacy.Refused(p, time.Time{}, 0)
 	case err != nil:
 		c.Candidacy.Failed(p)
 		abandon(delivery.AsFailure(err), cmd, func(row.Answer) bool { return true }, o) // it may stand in the queue, or hold
 	case reply.Held:
 		c.Candidacy.Won(p)
-		h, remaining, err = o.accept(receipt, set.FirstLease(), reply.Attempt)
+		h, err = o.accept(receipt, reply.Attempt)
 		if receipt.Doubt {
 			o.doubted()
 		}
@@ -180,7 +180,9 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	known := false
 	defer func() { // also when a hook of the client panics
 		stands := reply.Freed && !reply.Kept.Held && (reply.Told || !b.orders())
-		if p != nil && o.enqueued(in, p, known, stands, reply.At) {
+		switch {
+		case p == nil:
+		case !known && in.Candidacy.Unknown(p), known && in.Candidacy.Enqueued(p, stands, reply.At):
 			b.settle(in, p, o.set)
 		}
 	}()
@@ -259,14 +261,6 @@ func (b *Base) dequeue(c *cohort.Cohort, set *settings.Settings) {
 	if p := c.Candidacy.Withdraw(); p != nil {
 		b.settle(c, p, set)
 	}
-}
-
-// enqueued is what becomes of the candidate that was to enter the process queue. It reports whether it has to be settled.
-func (o *owner) enqueued(c *cohort.Cohort, p *cohort.Candidate, known, stands bool, at int64) (settle bool) {
-	if !known {
-		return c.Candidacy.Unknown(p)
-	}
-	return c.Candidacy.Enqueued(p, stands, at)
 }
 
 // passed is called with the message that says whose turn it is.

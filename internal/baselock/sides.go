@@ -98,15 +98,8 @@ func (o *owner) asking() Subject {
 	return s
 }
 
-// head makes the owner under which the head of the local queue asks. No other waiter announces itself: readers stand back for
-// an announced writer, and if one of them were before it in the same local queue, neither could go on.
-func (b *Base) head(set *settings.Settings) *owner {
-	o := newOwner(b, set)
-	o.announces = b.announces(set)
-	return o
-}
-
-// announces tells whether waiters with these settings announce themselves.
+// announces tells whether waiters with these settings announce themselves when they are the head of the local queue. No other does: readers
+// stand back for an announced writer, and if one of them were before it in the same local queue, neither could go on.
 func (b *Base) announces(set *settings.Settings) bool {
 	return set.PreferWriters && b.Kind.side().Withdraw != nil
 }

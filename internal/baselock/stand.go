@@ -305,7 +305,12 @@ func (s *stand) leave() *hold {
 				o.doubted()
 			}
 		}
-		o.arrived(carry)
+		if carry != nil {
+			<-carry.Done
+			if carry.Doubt {
+				o.doubted()
+			}
+		}
 		o.dequeued()
 		o.giveUp()
 	}()
@@ -316,17 +321,6 @@ func (s *stand) leave() *hold {
 	case <-timer.C:
 	}
 	return nil
-}
-
-// arrived waits until it is known what became of the command that was to make the owner's entry.
-func (o *owner) arrived(carry *fairqueue.Carry) {
-	if carry == nil {
-		return
-	}
-	<-carry.Done
-	if carry.Doubt {
-		o.doubted()
-	}
 }
 
 // dequeued says that the owner waits no longer, and has what is in doubt settled.

@@ -120,7 +120,7 @@ func giveUpAll(owners []*owner, doubted bool) {
 // acceptAll makes a granted acquisition holds, unless its answer took so long that one of them can no longer be trusted.
 func acceptAll(owners []*owner, receipt delivery.Receipt) (got []holds.Hold, err error) {
 	for _, o := range owners {
-		h, _, late := o.accept(receipt, o.set.FirstLease(), scripts.Attempt{Held: true})
+		h, late := o.accept(receipt, scripts.Attempt{Held: true})
 		if late != nil {
 			err = o.base.broken(late)
 		} else {

@@ -57,6 +57,8 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 		return nil, &errs.Unanswered{Err: err, Found: line.Found()}
 	case w.got == nil:
 		w.got = w.offer.Grant.(*hold)
+	case b.Kind.Confirm != nil:
+		w.got.owner.letIn()
 	}
 	return w.got, nil
 }
@@ -102,7 +104,7 @@ func (w *waiter) share(ctx context.Context) (v cohort.Verdict, ok bool) {
 	switch {
 	case h != nil:
 		w.got = h
-		return cohort.Verdict{Done: true, More: o.admit(w.queue), Sleep: cohort.Bound(w.set.FirstLease(), w.set.Poll)}, true
+		return cohort.Verdict{Done: true, Sleep: cohort.Bound(w.set.FirstLease(), w.set.Poll)}, true
 	case waits && !w.drained && outlasts(ctx, 2*forDrain):
 		w.drained = true
 		return cohort.Verdict{Sleep: forDrain, Found: w.queue.Found()}, true
@@ -158,11 +160,13 @@ func (w *waiter) asks(ctx context.Context) (h *hold, remaining time.Duration, op
 		return w.enqueue(ctx, w.queue, w.set)
 	}
 	w.dequeue(w.queue, w.set)
-	h, remaining, err = w.ask(ctx, w.head(w.set), false)
+	o := newOwner(w.Base, w.set)
+	o.announces = w.announces(w.set)
+	h, remaining, err = w.ask(ctx, o, false)
 	return h, remaining, false, err
 }
 
-// holds notes what the head was granted, and has those behind it share it if they can.
+// holds notes what the head was granted.
 func (w *waiter) holds(h *hold) cohort.Verdict {
 	w.got = h
 	if o := h.owner; w.alone {
@@ -171,9 +175,7 @@ func (w *waiter) holds(h *hold) cohort.Verdict {
 		o.mu.Unlock()
 	}
 	v := cohort.Verdict{Done: true, Sleep: cohort.Bound(w.set.FirstLease(), w.set.Poll)}
-	if w.Kind.side().Shared {
-		v.More = h.owner.admit(w.queue)
-	} else {
+	if !w.Kind.side().Shared {
 		v.Found = refusal(-1)
 	}
 	return v

@@ -66,7 +66,7 @@ const (
 	enqueuing
 )
 
-// Ask returns the candidate as which the head asks. Refused, Unsent, Won or Failed must follow.
+// Ask returns the candidate as which the head asks. Refused, Won or Failed must follow.
 func (y *Candidacy) Ask(mint func() string) *Candidate {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -92,8 +92,8 @@ func (y *Candidacy) currentLocked(mint func() string) *Candidate {
 	return y.current
 }
 
-// Refused ends an ask that did not get the lock. sent is when it was sent. at is what the server's clock showed; 0 says that
-// the ask made no entry, though there may be one from before. settle is whether the caller has to settle the candidate.
+// Refused ends an ask that did not get the lock, perhaps because it was not executed. sent is when it was sent. at is what the server's
+// clock showed; 0 says that the ask made no entry, though there may be one from before. settle is whether the caller has to settle the candidate.
 func (y *Candidacy) Refused(c *Candidate, sent time.Time, at int64) (settle bool) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -101,14 +101,6 @@ func (y *Candidacy) Refused(c *Candidate, sent time.Time, at int64) (settle bool
 	if at > 0 {
 		c.entry, c.sent, c.at = max(c.entry, made), sent, at
 	}
-	return c.settleLocked()
-}
-
-// Unsent ends an ask that was not executed.
-func (y *Candidacy) Unsent(c *Candidate) (settle bool) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	c.flights &^= ask
 	return c.settleLocked()
 }
 

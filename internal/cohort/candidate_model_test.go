@@ -213,7 +213,7 @@ func (w *world) asking() {
 				w.settle(f.p)
 			}
 		case !f.executed && w.chance(50):
-			if w.l.Candidacy.Unsent(f.p) {
+			if w.l.Candidacy.Refused(f.p, time.Time{}, 0) {
 				w.settle(f.p)
 			}
 		default:

@@ -60,7 +60,7 @@ func TestACandidateIsSettledWhenItsLastCommandEndsUnlessItHolds(t *testing.T) {
 		ask       step = func(s *Candidacy, p *Candidate) bool { return s.Ask(mint) != p }
 		refused   step = func(s *Candidacy, p *Candidate) bool { return s.Refused(p, now, 7) }
 		noQueue   step = func(s *Candidacy, p *Candidate) bool { return s.Refused(p, now, 0) }
-		unsent    step = func(s *Candidacy, p *Candidate) bool { return s.Unsent(p) }
+		unsent    step = func(s *Candidacy, p *Candidate) bool { return s.Refused(p, time.Time{}, 0) }
 		won       step = func(s *Candidacy, p *Candidate) bool { s.Won(p); return false }
 		failed    step = func(s *Candidacy, p *Candidate) bool { s.Failed(p); return false } // the caller settles it in any case
 		enqueue   step = func(s *Candidacy, p *Candidate) bool { return s.Enqueue(mint) != p }

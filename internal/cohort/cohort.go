@@ -53,8 +53,8 @@ func New(subscribe func(*Cohort) Subscriptions) *Cohort {
 }
 
 // Hears tells whether the waiters are woken by a message that is sent from now on: it reaches them, or the loss of their
-// subscription does.
-func (c *Cohort) Hears() bool { return confirmed(c.subscribed.Lock) }
+// subscription does. Those of no cohort are not.
+func (c *Cohort) Hears() bool { return c != nil && confirmed(c.subscribed.Lock) }
 
 // HearsHandOffs tells whether the message of a hand-off to this process would be heard.
 func (c *Cohort) HearsHandOffs() bool { return confirmed(c.subscribed.Own) }

@@ -232,12 +232,6 @@ func (r *Registry) Hold(key Key, holder *Holder) {
 	r.holders[key.hash] = holder
 }
 
-// Hears is [Cohort.Hears] for the cohort of key; false if there is none.
-func (r *Registry) Hears(key Key) bool {
-	c := r.Find(key)
-	return c != nil && c.Hears()
-}
-
 // Free notes that holder has key no more, or not for certain, and has given it to no waiter of this process. It wakes the
 // waiters. heard says that a message wakes them: woken twice they would ask twice. Free does nothing when another holder has
 // key by now.

@@ -71,7 +71,7 @@ func (s *standing) answered(got lane.Granted, asks int) {
 
 // unsent is for an attempt that was not executed.
 func (s *standing) unsent() {
-	if s != nil && s.seat.Unsent(s.sitter) {
+	if s != nil && s.seat.Refused(s.sitter, time.Time{}, 0) {
 		go s.leave()
 	}
 }

@@ -233,13 +233,6 @@ func (q *Queue) Oldest() (waiters int, since time.Time) {
 	return waiters, since
 }
 
-// Outside is how many waiters have no entry yet.
-func (q *Queue) Outside() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.outside)
-}
-
 // Idle tells whether nothing is left that the next command has to carry.
 func (q *Queue) Idle() bool {
 	q.mu.Lock()
