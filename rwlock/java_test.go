@@ -2,12 +2,17 @@ package rwlock_test
 
 import (
 	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // What Redisson's readers do to the keys, written by hand. The same with Redisson itself is in the tests of interop.
@@ -198,5 +203,64 @@ func TestADeadReaderOfOursIsNoneOfRedissons(t *testing.T) {
 		require.NotContains(k, k.fields(), r.Owner())
 		java.unlock()
 		k.free(w.TryLock)
+	})
+}
+
+// A reader whose marker no script knows, for it has come since the script was sent last, keeps no call from its answer: neither a writer that
+// asks, nor a reader of ours that leaves. Each script finds another one here.
+func TestJavaReadersThatComeAndGoKeepNobodyWaiting(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		var mu sync.Mutex
+		var last string
+		come := func(nth int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			owner := "b983c153-7421-469a-addb-44fb92259a1b:" + strconv.FormatInt(nth, 10)
+			require.NoError(k, k.client.HSet(k.ctx, k.name, "mode", "read", owner, "1").Err())
+			require.NoError(k, k.client.Set(k.ctx, k.marker(owner, 1), "1", javaWatchdog).Err())
+			require.NoError(k, k.client.HDel(k.ctx, k.name, last).Err())
+			require.NoError(k, k.client.Del(k.ctx, k.marker(last, 1)).Err())
+			javaReader{k, owner}.expire(k.name)
+			last = owner
+		}
+		come(1_000_000)
+		client := redis.NewClient(redistest.InMemoryOptions(k.mini))
+		k.Cleanup(func() { _ = client.Close() })
+		var over atomic.Bool
+		client.AddHook(&redistest.Gate{Key: k.name, Pass: func(nth int64, execute func() error) error {
+			if !over.Load() {
+				come(nth)
+			}
+			return execute()
+		}})
+		lock := k.over(client)
+		begin := time.Now()
+		k.taken(lock.TryLock)
+		held, err := lock.Reader().IsLocked(k.ctx)
+		require.NoError(k, err)
+		require.True(k, held)
+		info, err := lock.Inspect(k.ctx)
+		require.NoError(k, err)
+		require.Len(k, info.Holders, 1)
+		require.Equal(k, javaWatchdog, info.Holders[0].TTL)
+		hold := k.take(lock.RLock, k.ctx)
+		k.give(hold)
+		require.NotContains(k, k.fields(), hold.Owner())
+		require.Equal(k, javaWatchdog, k.ttl(k.name), "no marker outlasts the lock")
+
+		freed, err := lock.Reader().ForceUnlock(k.ctx)
+		require.NoError(k, err)
+		require.True(k, freed)
+
+		hold = k.take(lock.RLock, k.ctx)
+		writer := k.asks(lock.Lock, k.ctx)
+		k.waits(writer)
+		k.give(hold)
+		require.NotContains(k, k.fields(), hold.Owner())
+		k.waits(writer)
+		over.Store(true)
+		javaReader{k, last}.unlock()
+		k.give(k.served(writer))
+		require.Zero(k, time.Since(begin))
 	})
 }

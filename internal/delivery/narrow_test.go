@@ -90,7 +90,7 @@ func TestAMissingRightIsRememberedForAMinute(t *testing.T) {
 
 // asking is a command whose script learns from the data which keys it needs.
 func asking() scripts.Command[int64] {
-	return wide().Whole().Finds(func(key string, asked []string) ([]string, error) { return asked, nil })
+	return wide().Whole().Finds(func(_ string, asked []string, _ int) ([]string, error) { return asked, nil })
 }
 
 func TestAScriptThatAsksForKeysIsSentAtOnceWithThem(t *testing.T) {

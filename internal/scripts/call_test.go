@@ -132,7 +132,7 @@ func TestAScriptIsGivenTheKeysForWhichItAsks(t *testing.T) {
 	asks := refusal("REDLATCH-KEYS x 1 y 2")
 	_, ok := plain.Widen(asks)
 	require.False(t, ok, "it cannot ask")
-	finds := scripts.Map(plain.Whole().Finds(func(key string, asked []string) (names []string, err error) {
+	finds := scripts.Map(plain.Whole().Finds(func(key string, asked []string, _ int) (names []string, err error) {
 		for _, word := range asked {
 			names = append(names, key+":"+word)
 		}

@@ -75,7 +75,8 @@ type Command[R any] struct {
 	list   bool // the reply is an array
 	needs  int  // how many of the keys the script cannot do without; 0: all of them
 	whole  bool // without the others it is sent only to a server that does not let the user have them
-	finds  func(key string, asked []string) ([]string, error)
+	finds  func(key string, asked []string, nth int) ([]string, error)
+	asked  int // how often its script has asked for keys
 	decode func(Reply) (R, error)
 }
 
@@ -95,8 +96,8 @@ func (c Command[R]) Whole() Command[R] {
 
 // Finds is the command of a script that learns from the data which further keys it has to touch. As long as one of these is not
 // declared the script changes nothing, and answers an error that begins with asking. names turns the words behind that into keys
-// of the object at key.
-func (c Command[R]) Finds(names func(key string, asked []string) ([]string, error)) Command[R] {
+// of the object at key, and is told that it is the nth time, from 1.
+func (c Command[R]) Finds(names func(key string, asked []string, nth int) ([]string, error)) Command[R] {
 	c.finds = names
 	return c
 }
@@ -118,7 +119,8 @@ func (c Command[R]) Widen(err error) (wide Command[R], ok bool) {
 		return c, false
 	}
 	keys := c.args[fixed-1].(int)
-	names, err := c.finds(c.Key(), strings.Fields(text))
+	c.asked++
+	names, err := c.finds(c.Key(), strings.Fields(text), c.asked)
 	if err != nil || len(names) == 0 || keys+len(names) > mostKeys {
 		return c, false
 	}

@@ -1,9 +1,11 @@
 -- markers names the markers of readers. It is a prelude of the scripts that look at the markers of others than the owner that
 -- sends them: these can only be known from the hash. A script that needs one which is not declared asks for it, and is sent once
--- more with it.
+-- more with it. Readers that come and go all the time would have it ask again each time. What stays asks twice at most: the list of
+-- ours, and then for the others. So a script that has asked three times goes on without the markers that it still does not know:
+-- their readers have come since it was first sent.
 --
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[i]  among others, the markers for which it has asked
+-- KEYS[i]  among others, the markers for which it has asked, and marker 0 of nobody when it has asked three times
 --
 -- Answers of its functions are said at each.
 
@@ -12,7 +14,7 @@ local declared
 local asked = {}
 
 -- markers answers the markers of a field with so many holds; a writer's has none. If one of them is not declared there are none, and the script has
--- to end with ask before its first write.
+-- to end with ask before its first write; or the second answer is true, and it goes on without them.
 local function markers(owner, holds)
   if not declared then
     declared = {}
@@ -24,6 +26,9 @@ local function markers(owner, holds)
   for i = 1, owner:sub(-6) == ':write' and 0 or holds do
     found[i] = stem .. owner .. ':rwlock_timeout:' .. i
     if not declared[found[i]] then
+      if declared[stem .. ':rwlock_timeout:0'] then
+        return {}, true
+      end
       asked[#asked + 1] = owner:gsub('[%c %%]', function(c) return string.format('%%%02X', c:byte()) end)
       asked[#asked + 1] = tostring(holds)
       return {}

@@ -12,10 +12,15 @@
 -- and more than one with any timeout below 90 s.
 
 -- promise answers how many milliseconds the longest marker of an owner still lasts: 0 when there is none, or none is declared,
--- -1 when one has no end.
+-- -1 when one has no end. Of a reader that has come meanwhile it answers what no marker outlasts, the TTL of the hash, and true.
 local function promise(owner, holds)
   local longest = 0
-  for _, marker in ipairs(markers(owner, holds)) do
+  local found, came = markers(owner, holds)
+  if came then
+    local ttl = redis.call('pttl', lock)
+    return ttl == -1 and -1 or math.max(ttl, 1), true
+  end
+  for _, marker in ipairs(found) do
     local ttl = redis.call('pttl', marker)
     if ttl == -1 then
       return -1
@@ -106,17 +111,18 @@ local function look(leaves)
     local owner = over[at]
     if owner ~= leaves then
       local holds = redis.call('hget', lock, owner)
-      local left
+      local left, came
       if not holds then
         left = 0
       elseif over[at + 1] == '0' then -- it lasts as long as the list
         left = redis.call('pttl', readers)
         left = left == 0 and 1 or left -- less than a millisecond
       else
-        left = promise(owner, tonumber(holds) or 0)
+        left, came = promise(owner, tonumber(holds) or 0)
       end
       if left > 0 then
-        found.late[owner], found.longest = left, longer(found.longest, left)
+        found.late[owner] = not came and left or nil
+        found.longest = longer(found.longest, left)
       elseif left == -1 then
         return survey(leaves)
       else
