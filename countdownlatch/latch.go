@@ -82,7 +82,7 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Optio
 // limit of its own ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and
 // the error matches ErrUncertain. If the latch does not exist nothing happens. Calls that come at the same time share a command.
 func (l *Latch) CountDown(ctx context.Context) error {
-	return l.counter.Counted(ctx, l.together.Do(l.counter, struct{}{}, func(all []struct{}) error { // the script does all or nothing
+	return l.counter.GaveBack(ctx, settings.Counted, 0, l.together.Do(l.counter, struct{}{}, func(all []struct{}) error { // the script does all or nothing
 		_, err := counter.GiveBack(ctx, l.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 			return script.CountDown(l.keys, int64(len(all)), wake, call)
 		})

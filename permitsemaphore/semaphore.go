@@ -99,13 +99,13 @@ func (s *Semaphore) Name() string { return s.counter.Name }
 // Options: WithLease, WithNoLease, WithMaxHold, WithWatchdogTimeout, WithLocalHandOff, WithWait. Without a lease the permits are renewed
 // while the Permit, or a context made from it, is reachable and not released.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) (*Permit, error) {
-	return s.acquire(ctx, "Acquire", n, acquireOptions, opts, (*counter.Counter).Acquire)
+	return s.acquire(ctx, "Acquire", n, acquireOptions, opts, false)
 }
 
 // TryAcquire takes n permits if there are that many; otherwise the error matches ErrNotAcquired. It does not overtake
 // others in this process that wait. Options: those of Acquire except WithWait.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...redlatch.Option) (*Permit, error) {
-	return s.acquire(ctx, "TryAcquire", n, tryOptions, opts, (*counter.Counter).Try)
+	return s.acquire(ctx, "TryAcquire", n, tryOptions, opts, true)
 }
 
 // Do runs fn with n permits and their context and gives them back, also when fn panics or ends its goroutine. ctx bounds
@@ -120,7 +120,7 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 }
 
 func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes settings.Option, opts []redlatch.Option,
-	by func(*counter.Counter, context.Context, *settings.Settings, int64, counter.Seeker) error) (*Permit, error) {
+	try bool) (*Permit, error) {
 	set, err := s.counter.Resolve(call, takes, opts)
 	switch {
 	case err != nil:
@@ -134,7 +134,7 @@ func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes set
 		return newPermit(newGrant(s, set, nil)), nil
 	}
 	a := &asking{semaphore: s, set: set, n: n}
-	if err = by(s.counter, ctx, set, n, a); err != nil {
+	if err = s.counter.Acquire(ctx, set, n, a, try); err != nil {
 		return nil, err
 	}
 	return a.got, nil

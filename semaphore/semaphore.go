@@ -60,28 +60,25 @@ func (s *Semaphore) Name() string { return s.counter.Name }
 // what was known of the permits, also that the semaphore was never set up. It matches ErrUnavailable instead if the last
 // attempt failed, and the reason alone if there was no answer yet. With n of 0 it returns at once.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) error {
-	set, err := s.counter.Resolve("Acquire", settings.Wait|settings.LocalHandOff, opts)
-	if err != nil {
-		return err
-	}
-	if err := s.count("Acquire", n); err != nil || n == 0 {
-		return err
-	}
-	return s.counter.Acquire(ctx, set, n, newSeeker(s, n))
+	return s.acquire(ctx, "Acquire", n, settings.Wait|settings.LocalHandOff, opts, false)
 }
 
 // TryAcquire takes n permits if there are that many; otherwise the error matches ErrNotAcquired, and says whether there is
 // a semaphore at all. It does not overtake others in this process that wait. With n of 0 it returns at once. Options: those
 // of Acquire except WithWait.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...redlatch.Option) error {
-	set, err := s.counter.Resolve("TryAcquire", settings.LocalHandOff, opts)
+	return s.acquire(ctx, "TryAcquire", n, settings.LocalHandOff, opts, true)
+}
+
+func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes settings.Option, opts []redlatch.Option, try bool) error {
+	set, err := s.counter.Resolve(call, takes, opts)
 	if err != nil {
 		return err
 	}
-	if err := s.count("TryAcquire", n); err != nil || n == 0 {
+	if err := counter.CheckNumber(call, n); err != nil || n == 0 {
 		return err
 	}
-	return s.counter.Try(ctx, set, n, newSeeker(s, n))
+	return s.counter.Acquire(ctx, set, n, newSeeker(s, n), try)
 }
 
 // Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of its own
@@ -106,7 +103,7 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 		s.giveBackLater(left) // to repeat it would give back too many
 		err = fmt.Errorf("%w: the rest of the permits is given back in the background: %w", errs.Uncertain, err)
 	}
-	return s.counter.Released(ctx, n, err)
+	return s.counter.GaveBack(ctx, settings.Released, n, err)
 }
 
 // keep gives back n permits, unless those of this process may have them. left are still to be given back.
@@ -137,7 +134,7 @@ func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) 
 		return script.ReleaseIfExists(s.counter.Key, n, wake, call)
 	})
 	if released || err != nil {
-		err = s.counter.Released(ctx, n, err)
+		err = s.counter.GaveBack(ctx, settings.Released, n, err)
 	}
 	return released, err
 }

@@ -103,21 +103,20 @@ func (c *Counter) Wake(ctx context.Context) (scripts.Wake, error) {
 
 // wakeFor is Wake for a call with an outage of its own, through which a cluster may have to be asked which command it is.
 func (c *Counter) wakeFor(ctx context.Context, outage time.Duration) (scripts.Wake, error) {
-	if c.invalid != nil || c.channel == "" {
-		return scripts.Wake{}, c.invalid
-	}
-	return c.wake(c.Session.PublishFor(ctx, outage))
+	return c.wake(ctx, outage, (*session.Session).PublishFor)
 }
 
 // WakeWithin is Wake for what has to happen although ctx may have ended.
 func (c *Counter) WakeWithin(ctx context.Context, d time.Duration) (scripts.Wake, error) {
+	return c.wake(ctx, d, (*session.Session).PublishWithin)
+}
+
+func (c *Counter) wake(ctx context.Context, d time.Duration,
+	command func(*session.Session, context.Context, time.Duration) (string, error)) (scripts.Wake, error) {
 	if c.invalid != nil || c.channel == "" {
 		return scripts.Wake{}, c.invalid
 	}
-	return c.wake(c.Session.PublishWithin(ctx, d))
-}
-
-func (c *Counter) wake(publish string, err error) (scripts.Wake, error) {
+	publish, err := command(c.Session, ctx, d)
 	if err != nil {
 		return scripts.Wake{}, c.broken(err)
 	}

@@ -19,19 +19,18 @@ import (
 type Build[R bool | int64] func(wake scripts.Wake, call lane.Call) scripts.Command[R]
 
 // An operation has a lane and a number for one script.
-type operation struct {
+type operation[R bool | int64] struct {
 	counter *Counter
-	wake    scripts.Wake
 	call    lane.Call
 	drawn   time.Time // when call had its number
 
-	owed   bool                            // it has to happen, so it ignores the end of its caller's context
-	settle func(ctx context.Context) error // settles it in doubt, if it is owed; nil: it is carried through
-	over   func()                          // called when it cannot take effect any more; may be nil
+	owed   Build[R] // what has to happen, so it ignores the end of its caller's context; nil: nothing has to
+	settle Build[R] // settles in doubt what is owed; nil: it is carried through
+	over   func()   // called when it cannot take effect any more; may be nil
 }
 
-func (c *Counter) begin(wake scripts.Wake) operation {
-	return operation{wake: wake, call: c.Session.BorrowLane(c.Key), drawn: clock.Now(), counter: c}
+func begin[R bool | int64](c *Counter, owed Build[R]) operation[R] {
+	return operation[R]{counter: c, call: c.Session.BorrowLane(c.Key), drawn: clock.Now(), owed: owed}
 }
 
 // Change does something once. When ctx ends before the outcome is known the error matches ErrUncertain, and the
@@ -42,20 +41,10 @@ func Change[R bool | int64](ctx context.Context, c *Counter, build Build[R]) (R,
 
 // ChangeThen is Change with the settings of the call. If there is an over, it is called when the operation cannot take
 // effect any more: before ChangeThen returns, unless the outcome is unknown.
-func ChangeThen[R bool | int64](ctx context.Context, c *Counter, set *settings.Settings, build Build[R], over func()) (reply R, err error) {
-	outage, begun := set.OutageFor(false), false
-	defer func() {
-		if !begun && over != nil { // also when a hook of the client has panicked
-			over()
-		}
-	}()
-	wake, err := c.wakeFor(ctx, outage)
-	if err != nil {
-		return reply, err
-	}
-	op := c.begin(wake)
-	op.over, begun = over, true
-	return do(ctx, op, build(op.wake, op.call), delivery.Limit{Outage: outage, Memory: resendWithin})
+func ChangeThen[R bool | int64](ctx context.Context, c *Counter, set *settings.Settings, build Build[R], over func()) (R, error) {
+	op := begin[R](c, nil)
+	op.over = over
+	return do(ctx, op, build, delivery.Limit{Outage: set.OutageFor(false), Memory: resendWithin})
 }
 
 // GiveBack is Change for what has to happen, like the release of permits: it ignores the end of ctx, has the release
@@ -65,43 +54,33 @@ func GiveBack[R bool | int64](ctx context.Context, c *Counter, build Build[R]) (
 }
 
 // giveBack is GiveBack. settle is what settles it in doubt, instead of carrying it through; nil: there is none.
-func giveBack[R bool | int64](ctx context.Context, c *Counter, build, settle Build[R]) (reply R, err error) {
-	limit, returned := c.defaults.ReleaseTimeout, false
-	defer raise.Unless(&returned, func() { // a hook of the client may panic before the operation has a lane
-		later := build
-		if settle != nil {
-			later = func(wake scripts.Wake, call lane.Call) scripts.Command[R] { return settle(wake, next(call)) }
-		}
-		go GiveBackLater(c, later)
-	})
-	wake, err := c.WakeWithin(ctx, limit)
-	if returned = true; err != nil {
-		return reply, err
-	}
-	op := c.begin(wake)
-	op.owed = true
-	if settle != nil {
-		op.settle = func(ctx context.Context) error {
-			_, err := sendAgain(ctx, c, settle(wake, next(op.call)))
-			return err
-		}
-	}
-	return do(ctx, op, build(op.wake, op.call), delivery.Limit{Outage: limit, Total: limit, Stubborn: true, Memory: resendWithin})
+func giveBack[R bool | int64](ctx context.Context, c *Counter, build, settle Build[R]) (R, error) {
+	op, limit := begin(c, build), c.defaults.ReleaseTimeout
+	op.settle = settle
+	return do(ctx, op, build, delivery.Limit{Outage: limit, Total: limit, Stubborn: true, Memory: resendWithin})
 }
 
 // do sends the command of an operation. In doubt it is settled in the background.
-func do[R bool | int64](ctx context.Context, op operation, cmd scripts.Command[R], limit delivery.Limit) (reply R, err error) {
-	c, returned := op.counter, false
-	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
-		go resolve(op, cmd, &delivery.Failure{Doubt: true, Sent: op.drawn})
-	})
-	deliver := delivery.Deliver[R]
-	if op.owed {
-		deliver = delivery.Within[R]
+func do[R bool | int64](ctx context.Context, op operation[R], build Build[R], limit delivery.Limit) (reply R, err error) {
+	c, sent, returned := op.counter, false, false
+	wakeWithin, deliver := c.wakeFor, delivery.Deliver[R]
+	if op.owed != nil {
+		wakeWithin, deliver = c.WakeWithin, delivery.Within[R]
 	}
+	var cmd scripts.Command[R]
+	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
+		go op.resolve(cmd, &delivery.Failure{Doubt: sent, Sent: op.drawn})
+	})
+	wake, err := wakeWithin(ctx, limit.Outage)
+	if err != nil {
+		returned = true
+		op.settled()
+		return reply, err
+	}
+	cmd, sent = build(wake, op.call), true
 	reply, receipt, err := deliver(ctx, c.Session.Dispatch, cmd, limit)
 	if nothing := *new(R); err == nil && receipt.Doubt && reply == nothing {
-		reply, err = final[R](ctx, op, receipt, limit)
+		reply, err = op.final(ctx, receipt, limit)
 	}
 	returned = true
 	if err == nil { // a copy that is still on its way answers the same, or is barred
@@ -113,15 +92,15 @@ func do[R bool | int64](ctx context.Context, op operation, cmd scripts.Command[R
 		op.settled()
 		return reply, c.broken(err)
 	}
-	go resolve(op, cmd, failure)
+	go op.resolve(cmd, failure)
 	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.noun, c.Name, err)
 }
 
 // final is the answer of an operation that seems to have changed nothing, while a copy of its command may still be on its way. The
 // server does not remember such an answer, so the copy could change something after it. The copy is barred, or has been executed
 // by now, and then its answer counts.
-func final[R bool | int64](ctx context.Context, op operation, receipt delivery.Receipt, limit delivery.Limit) (reply R, err error) {
-	if op.owed {
+func (op operation[R]) final(ctx context.Context, receipt delivery.Receipt, limit delivery.Limit) (reply R, err error) {
+	if op.owed != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), receipt.Sent.Add(limit.Total))
 		defer cancel()
@@ -139,32 +118,51 @@ func final[R bool | int64](ctx context.Context, op operation, receipt delivery.R
 	return reply, nil
 }
 
-// resolve settles an operation in doubt.
-func resolve[R bool | int64](op operation, cmd scripts.Command[R], failure *delivery.Failure) {
-	c := op.counter
-	_, known := delivery.Result(failure, cmd)
-	switch {
-	case op.owed: // also when it is known: the last send may have ended without being executed
-		c.settle(op.drawn.Add(settleWithin), func(ctx context.Context) error {
-			switch {
-			case forgotten(op.drawn):
-				return errForgotten
-			case op.settle != nil:
-				return op.settle(ctx)
-			}
-			return carry(ctx, op, cmd)
-		}, op.settled)
-	case known:
-		op.settled()
-	default:
-		c.settle(failure.Sent.Add(settleWithin), func(ctx context.Context) error {
-			_, err := c.fence(ctx, op.call, settleAttempt)
-			return err
-		}, op.settled)
+// resolve settles an operation whose command has failed, or was not sent because a hook of the client has panicked.
+func (op operation[R]) resolve(cmd scripts.Command[R], failure *delivery.Failure) {
+	if op.owed != nil { // also when it is known: the last send may have ended without being executed
+		op.carryThrough()
+		return
 	}
+	if _, known := delivery.Result(failure, cmd); known || !failure.Doubt {
+		op.settled()
+		return
+	}
+	op.counter.settle(failure.Sent.Add(settleWithin), func(ctx context.Context) error {
+		_, err := op.counter.fence(ctx, op.call, settleAttempt)
+		return err
+	}, op.settled)
 }
 
-func (op operation) settled() {
+// carryThrough has an operation that is owed take effect, unless a send of it has, and then fences it: one that found nothing
+// to do is not remembered, and a copy of it could do something later. It returns after the first attempt.
+func (op operation[R]) carryThrough() {
+	c := op.counter
+	c.settle(op.drawn.Add(settleWithin), func(ctx context.Context) error {
+		if forgotten(op.drawn) {
+			return errForgotten
+		}
+		wake, err := c.Wake(ctx)
+		if err != nil {
+			return err
+		}
+		if op.settle != nil {
+			_, err = sendAgain(ctx, c, op.settle(wake, next(op.call)))
+			return err
+		}
+		_, err = sendAgain(ctx, c, op.owed(wake, op.call))
+		if err == nil || lane.Stale(err) { // stale: fenced by the attempt before, which heard no reply
+			_, err = c.fence(ctx, op.call, settleAttempt)
+		}
+		return err
+	}, op.settled)
+}
+
+// GiveBackLater is GiveBack for what no caller waits for, who could repeat it: it is tried again also when it certainly was
+// not executed. It returns after the first attempt.
+func GiveBackLater[R bool | int64](c *Counter, build Build[R]) { begin(c, build).carryThrough() }
+
+func (op operation[R]) settled() {
 	op.counter.Session.ReturnLane(op.counter.Key, op.call)
 	if op.over != nil {
 		op.over()

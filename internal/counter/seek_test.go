@@ -35,7 +35,7 @@ func TestAnAttemptAsksForTwiceAsManyAsWereServedLately(t *testing.T) {
 		served := make(chan struct{}, 20)
 		for range cap(served) {
 			go func() {
-				if l.counter.Acquire(l.Context(), set, 1, &noter{seeker{l.counter.Key, []int64{1}}, &asked}) == nil {
+				if l.counter.Acquire(l.Context(), set, 1, &noter{seeker{l.counter.Key, []int64{1}}, &asked}, false) == nil {
 					served <- struct{}{}
 				}
 			}()

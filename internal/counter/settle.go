@@ -91,29 +91,3 @@ func sendAgain[R any](ctx context.Context, c *Counter, cmd scripts.Command[R]) (
 	reply, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt, Memory: settleAttempt})
 	return reply, err
 }
-
-// carry executes cmd, unless a send of it was executed before, and then fences it: an operation that found nothing to do
-// is not remembered, and a copy of it could do something later.
-func carry[R any](ctx context.Context, op operation, cmd scripts.Command[R]) error {
-	_, err := sendAgain(ctx, op.counter, cmd)
-	if err == nil || lane.Stale(err) { // stale: fenced by the attempt before, which heard no reply
-		_, err = op.counter.fence(ctx, op.call, settleAttempt)
-	}
-	return err
-}
-
-// GiveBackLater is GiveBack for what no caller waits for, who could repeat it: it is tried again also when it certainly was
-// not executed. It returns after the first attempt.
-func GiveBackLater[R bool | int64](c *Counter, build Build[R]) {
-	op := c.begin(scripts.Wake{})
-	c.settle(op.drawn.Add(settleWithin), func(ctx context.Context) error {
-		if forgotten(op.drawn) {
-			return errForgotten
-		}
-		wake, err := c.Wake(ctx)
-		if err != nil {
-			return err
-		}
-		return carry(ctx, op, build(wake, op.call))
-	}, op.settled)
-}

@@ -121,7 +121,7 @@ func (l *lab) giveBack(n int64) (int64, error) {
 func (l *lab) acquire(n int64) error {
 	set, err := l.counter.Resolve("acquire", settings.Wait, nil)
 	require.NoError(l, err)
-	return l.counter.Acquire(l.Context(), set, n, &seeker{l.counter.Key, []int64{n}})
+	return l.counter.Acquire(l.Context(), set, n, &seeker{l.counter.Key, []int64{n}}, false)
 }
 
 // A seeker is the semaphore's.
@@ -282,7 +282,7 @@ func TestSettlingDoesNotWaitForACommandThatHangsUntilTheServerHasForgottenIt(t *
 		"acquire": {func(l *lab, ctx context.Context) error {
 			set, err := l.counter.Resolve("acquire", settings.Wait, nil)
 			require.NoError(l, err)
-			return l.counter.Acquire(ctx, set, 2, &seeker{l.counter.Key, []int64{2}})
+			return l.counter.Acquire(ctx, set, 2, &seeker{l.counter.Key, []int64{2}}, false)
 		}, "5"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,16 +10,16 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// told has acquire get the n that s wants, and the observer know that it begins and how it has ended. moved says that a release
-// of this process has handed the permits on.
-func (c *Counter) told(ctx context.Context, set *settings.Settings, n int64, s Seeker, acquire func(ctx context.Context) (moved bool, err error)) error {
+// Acquire has the seeker get the n that it wants, and the observer know that it begins and how it has ended. With try it asks
+// once, and does not overtake the calls of this process that wait already.
+func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker, try bool) error {
 	call := observe.Begin(ctx, set, c, c.noun, c.Name, n)
 	if call == nil {
-		_, err := acquire(ctx)
+		_, err := c.acquire(ctx, set, n, s, try)
 		return err
 	}
 	defer call.Left()
-	moved, err := acquire(call.Context)
+	moved, err := c.acquire(call.Context, set, n, s, try)
 	if err != nil {
 		call.Refused(err)
 		return err
@@ -36,18 +36,11 @@ func (c *Counter) told(ctx context.Context, set *settings.Settings, n int64, s S
 	return nil
 }
 
-// Released tells the observer that n permits which nobody owns were given back, or will be: with an error that says so. It returns err.
-func (c *Counter) Released(ctx context.Context, n int64, err error) error {
+// GaveBack tells the observer that n permits which nobody owns were given back, or that a latch was counted down, as kind says; or
+// that it will be so, with an error that says so. It returns err.
+func (c *Counter) GaveBack(ctx context.Context, kind int, n int64, err error) error {
 	if err == nil || errors.Is(err, errs.Uncertain) {
-		c.happened(ctx, settings.Event{Kind: settings.Released, Permits: n, Err: err})
-	}
-	return err
-}
-
-// Counted tells the observer that a latch was counted down by one, or will be: with an error that says so. It returns err.
-func (c *Counter) Counted(ctx context.Context, err error) error {
-	if err == nil || errors.Is(err, errs.Uncertain) {
-		c.happened(ctx, settings.Event{Kind: settings.Counted, Err: err})
+		c.happened(ctx, settings.Event{Kind: kind, Permits: n, Err: err})
 	}
 	return err
 }

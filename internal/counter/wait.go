@@ -14,11 +14,31 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// Try asks once for n, with the settings of the call. It does not overtake the calls of this process that wait already.
-func (c *Counter) Try(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
-	return c.told(ctx, set, n, s, func(ctx context.Context) (bool, error) { return false, c.try(ctx, set, n, s) })
+// acquire is Acquire where nobody listens. moved says that a release of this process has handed the permits on.
+func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker, try bool) (moved bool, err error) {
+	if try || set.Once {
+		return false, set.Refused(c.try(ctx, set, n, s), try)
+	}
+	ctx, cancel := set.Waiting(ctx, false)
+	defer cancel()
+	for {
+		if moved, err = c.wait(ctx, set, n, s); !errors.Is(err, errLate) {
+			return moved, c.explain(ctx, err)
+		}
+	}
 }
 
+func (c *Counter) wait(ctx context.Context, set *settings.Settings, n int64, s Seeker) (moved bool, err error) {
+	var found error
+	if c.Session.Waiters(c.line) == 0 {
+		if found, err = c.once(ctx, n, s, set.OutageFor(false)); found == nil {
+			return false, err
+		}
+	}
+	return c.seek(ctx, set, n, s, found)
+}
+
+// try asks once, unless calls of this process wait already.
 func (c *Counter) try(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
 	var found error
 	waited, err := false, ctx.Err()
@@ -64,37 +84,6 @@ func (f tooFew) reason(n int64) errs.Refusal {
 		return errs.Refusal(fmt.Sprintf("has %d permits left, and %d are wanted", f.got.Have, n))
 	}
 	return errs.Refusal(fmt.Sprintf("has fewer than %d permits left", n))
-}
-
-// Acquire waits until the seeker has got the n that it wants.
-func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
-	return c.told(ctx, set, n, s, func(ctx context.Context) (bool, error) {
-		if set.Once {
-			return false, set.Refused(c.try(ctx, set, n, s), false)
-		}
-		return c.await(ctx, set, n, s)
-	})
-}
-
-// await is Acquire, and answers whether the permits have moved within the process.
-func (c *Counter) await(ctx context.Context, set *settings.Settings, n int64, s Seeker) (moved bool, err error) {
-	ctx, cancel := set.Waiting(ctx, false)
-	defer cancel()
-	for {
-		if moved, err = c.acquire(ctx, set, n, s); !errors.Is(err, errLate) {
-			return moved, c.explain(ctx, err)
-		}
-	}
-}
-
-func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker) (moved bool, err error) {
-	var found error
-	if c.Session.Waiters(c.line) == 0 {
-		if found, err = c.once(ctx, n, s, set.OutageFor(false)); found == nil {
-			return false, err
-		}
-	}
-	return c.seek(ctx, set, n, s, found)
 }
 
 // once asks for one who does not wait. Where that was not served, found says why.
