@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,61 +12,36 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/notice"
 )
 
-// requests are those that the owners were told of, by identity: when each was made. A request stands in Redis for as long as who
-// has made it waits, so it is found by several reports; and so is one that cannot be read.
+// requests is what was said last of those who ask for what an identity holds: when their request was made, or why it could not be read. A
+// request stands in Redis for as long as who has made it waits, so it is found by several reports; and so is one that cannot be read.
 type requests struct {
-	mu     sync.Mutex
-	told   map[string]time.Time
-	unread map[unread]string // why, at the last report
+	mu   sync.Mutex
+	said map[asking]string
 }
 
-// An unread is where a request for an identity could not be read.
-type unread struct{ key, identity string }
+// An asking is the request for an identity, or what has kept it from being read.
+type asking struct {
+	key, identity string
+	unread        bool
+}
 
-// failed notes why a request could not be read, nil if it was read, and tells whether there is something new to say about it.
-func (r *requests) failed(at unread, err error) bool {
+// isNew notes what there is to say, nothing if it is empty, and tells whether it is something else than before.
+func (r *requests) isNew(of asking, text string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err == nil {
-		delete(r.unread, at)
-		return false
+	if r.said == nil {
+		r.said = map[asking]string{}
 	}
-	text, before := err.Error(), r.unread[at]
-	if r.unread == nil {
-		r.unread = map[unread]string{}
-	}
-	r.unread[at] = text
+	before := r.said[of]
+	r.said[of] = text
 	return text != before
 }
 
-// isNew notes a request, and tells whether it is another one than before.
-func (r *requests) isNew(identity string, made time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if before, ok := r.told[identity]; ok && before.Equal(made) {
-		return false
-	}
-	if r.told == nil {
-		r.told = map[string]time.Time{}
-	}
-	r.told[identity] = made
-	return true
-}
-
-// keep forgets all but those of these identities.
+// keep forgets all but those for these identities.
 func (r *requests) keep(identities []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for identity := range r.told {
-		if !slices.Contains(identities, identity) {
-			delete(r.told, identity)
-		}
-	}
-	for at := range r.unread {
-		if !slices.Contains(identities, at.identity) {
-			delete(r.unread, at)
-		}
-	}
+	maps.DeleteFunc(r.said, func(of asking, _ string) bool { return !slices.Contains(identities, of.identity) })
 }
 
 // hearWithin is how long the client tries to read one request. The next report finds it again.
@@ -94,11 +70,14 @@ func (s *Session) hear(key, identity string, owners []Reported) {
 	ctx, cancel := context.WithTimeout(raise.Background(context.Background(), Logger(s.logger)), hearWithin)
 	defer cancel()
 	request, _, err := delivery.Deliver(ctx, s.Dispatch, notice.Hear(key, identity), delivery.Limit{Outage: hearWithin})
-	news := s.requests.failed(unread{key, identity}, err)
-	switch {
-	case news:
-		Logger(s.logger).Warn("redlatch: somebody asks for a lock, and who and why cannot be read", "key", key, "owner", identity, "error", err)
-	case err == nil && request != nil && s.requests.isNew(identity, request.At):
+	if err != nil {
+		if s.requests.isNew(asking{key, identity, true}, err.Error()) {
+			Logger(s.logger).Warn("redlatch: somebody asks for a lock, and who and why cannot be read", "key", key, "owner", identity, "error", err)
+		}
+		return
+	}
+	s.requests.isNew(asking{key, identity, true}, "")
+	if request != nil && s.requests.isNew(asking{key, identity, false}, request.At.String()) {
 		for _, o := range owners {
 			o.Asked(request.Who, request.Why)
 		}

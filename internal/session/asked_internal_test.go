@@ -1,37 +1,36 @@
 package session
 
 import (
-	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
 func TestARequestIsNewOnceHoweverManyReportsFindIt(t *testing.T) {
 	var r requests
-	made := time.UnixMilli(5)
-	require.True(t, r.isNew("u:1", made))
+	first, second := asking{"lock", "u:1", false}, asking{"lock", "u:2", false}
+	require.True(t, r.isNew(first, "at 5"))
 	r.keep([]string{"u:1"})
-	require.False(t, r.isNew("u:1", made))
-	require.True(t, r.isNew("u:1", made.Add(1)))
-	require.True(t, r.isNew("u:2", made))
+	require.False(t, r.isNew(first, "at 5"))
+	require.True(t, r.isNew(first, "at 6"))
+	require.True(t, r.isNew(second, "at 5"))
 	r.keep([]string{"u:2"})
-	require.Len(t, r.told, 1, "nobody asks for the other any more")
+	require.Len(t, r.said, 1, "nobody asks for the other any more")
 }
 
 func TestARequestThatCannotBeReadIsNewsOnceUntilThatChanges(t *testing.T) {
 	var r requests
-	at, other := unread{"lock", "u:1"}, unread{"lock", "u:2"}
-	wrong, refused := errors.New("WRONGTYPE"), errors.New("NOPERM")
-	require.True(t, r.failed(at, wrong))
-	require.False(t, r.failed(at, errors.New("WRONGTYPE")))
-	require.True(t, r.failed(other, wrong))
-	require.True(t, r.failed(at, refused))
-	require.True(t, r.failed(at, wrong))
-	require.False(t, r.failed(at, nil))
-	require.True(t, r.failed(at, wrong))
+	at, other := asking{"lock", "u:1", true}, asking{"lock", "u:2", true}
+	wrong, refused, read := "WRONGTYPE", "NOPERM", ""
+	require.True(t, r.isNew(at, wrong))
+	require.False(t, r.isNew(at, "WRONGTYPE"))
+	require.True(t, r.isNew(other, wrong))
+	require.True(t, r.isNew(at, refused))
+	require.True(t, r.isNew(at, wrong))
+	r.isNew(at, read)
+	require.True(t, r.isNew(asking{"lock", "u:1", false}, "at 5"), "the request itself is another matter")
+	require.True(t, r.isNew(at, wrong))
 	r.keep([]string{"u:2"})
-	require.False(t, r.failed(other, wrong))
-	require.True(t, r.failed(at, wrong), "nobody asked for it in between")
+	require.False(t, r.isNew(other, wrong))
+	require.True(t, r.isNew(at, wrong), "nobody asked for it in between")
 }

@@ -65,7 +65,7 @@ func (s *Session) reported() (owners []Reported) {
 	return owners
 }
 
-// look takes a snapshot. What there is, is collected with the mutexes of those who keep it locked, and read without.
+// look takes a snapshot.
 func (s *Session) look(shot *reporter.Snapshot) {
 	for _, o := range s.reported() {
 		o.Report(shot)
@@ -79,34 +79,20 @@ func (s *Session) look(shot *reporter.Snapshot) {
 			shot.Wait(at, int64(waiters), watchdog.MomentOf(since), in.Waits, in.Waited)
 		}
 	}
-	for _, q := range s.fairQueues() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, q := range s.queues {
 		if q.users > 0 {
 			shot.Busy()
 		}
-		if waiters, since := q.queue.Oldest(); waiters > 0 {
-			shot.Wait(placeOf(q.key.Kind(), q.key), int64(waiters), watchdog.MomentOf(since), 0, 0)
+		if waiters, since := q.Oldest(); waiters > 0 {
+			shot.Wait(placeOf(key.Kind(), key), int64(waiters), watchdog.MomentOf(since), 0, 0)
 		}
 	}
 }
 
 func placeOf(noun string, key cohort.Key) reporter.Place {
 	return reporter.Place{Kind: noun, Key: key.Name()}
-}
-
-// A fairQueue is what can be seen of a queue from outside.
-type fairQueue struct {
-	key   cohort.Key
-	queue *queue
-	users int
-}
-
-func (s *Session) fairQueues() (all []fairQueue) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, q := range s.queues {
-		all = append(all, fairQueue{key, q, q.users})
-	}
-	return all
 }
 
 // report sends a message.
