@@ -80,8 +80,7 @@ func (w *Watchdog) itemLocked(c *call, p member, now instant) (s item, ok bool) 
 		return s, false
 	}
 	if t.trustedUntil() <= now {
-		reason, cause := t.endingLocked()
-		w.loseLocked(t, now, reason, cause)
+		w.endLocked(t, now)
 		return s, false
 	}
 	if t.inFlightLocked() == maxInFlight {
@@ -110,8 +109,7 @@ func (w *Watchdog) answered(c *call, script int, alive []bool, err error) {
 			// Forgotten or lost meanwhile, perhaps kept anew.
 		case t.trustedUntil() <= now:
 			// The clock was faster than the timer; no answer revives a ticket.
-			reason, cause := t.endingLocked()
-			w.loseLocked(t, now, reason, cause)
+			w.endLocked(t, now)
 		case failed != nil:
 			w.failLocked(s, now, failed)
 		case alive[i]:

@@ -65,8 +65,7 @@ func (w *Watchdog) collectLocked(now instant) (leaving []member) {
 	horizon := now
 	for _, t := range w.kept.until(now, nil) {
 		if t.trustedUntil() <= now {
-			reason, cause := t.endingLocked()
-			w.loseLocked(t, now, reason, cause)
+			w.endLocked(t, now)
 			continue
 		}
 		horizon = max(horizon, now+instant(t.schedule.every/4))

@@ -171,17 +171,3 @@ func (t *Ticket) doubleAfterLocked() instant { return instant(t.schedule.every /
 func (t *Ticket) pauseLocked() instant {
 	return instant(min(t.schedule.every/20<<(t.failures-1), t.schedule.every/2))
 }
-
-// endingLocked says why a ticket whose trust is over by the clock is lost.
-func (t *Ticket) endingLocked() (reason string, cause error) {
-	switch {
-	case t.trustedUntil() >= t.schedule.end-instant(t.schedule.margin):
-		return HoldOver, nil
-	case t.schedule.lease == 0:
-		return LeaseOver, nil // checks that failed did not shorten it
-	case t.cause != nil:
-		return Unanswered, t.cause.err
-	default:
-		return Unanswered, nil
-	}
-}

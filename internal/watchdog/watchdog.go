@@ -119,6 +119,20 @@ func (w *Watchdog) dropLocked(t *Ticket) {
 	}
 }
 
+// endLocked is loseLocked for a ticket whose trust is over by the clock.
+func (w *Watchdog) endLocked(t *Ticket, now instant) {
+	switch {
+	case t.trustedUntil() >= t.schedule.end-instant(t.schedule.margin):
+		w.loseLocked(t, now, HoldOver, nil)
+	case t.schedule.lease == 0:
+		w.loseLocked(t, now, LeaseOver, nil) // checks that failed did not shorten it
+	case t.cause != nil:
+		w.loseLocked(t, now, Unanswered, t.cause.err)
+	default:
+		w.loseLocked(t, now, Unanswered, nil)
+	}
+}
+
 // loseLocked ends the keeping of t and tells its owner. Each owner is told on a goroutine of its own: one that is slow
 // to hear it must not hold up the news for the others.
 func (w *Watchdog) loseLocked(t *Ticket, now instant, reason string, cause error) {
