@@ -85,7 +85,7 @@ func (l *conn) write(ctx context.Context, via Client) {
 		if l.isAbandoned() {
 			return
 		}
-		if err := ps.Close(); err != nil && h.cfg.Logger != nil {
+		if err := ps.Close(); err != nil {
 			h.cfg.Logger.Debug("redlatch: closing a pub/sub connection", "error", err)
 		}
 	}()
@@ -276,7 +276,7 @@ func (l *conn) answer(s *redis.Subscription) error {
 	for _, wake := range wakes {
 		wake()
 	}
-	if back && h.cfg.Logger != nil {
+	if back {
 		h.cfg.Logger.Info("redlatch: pub/sub connection is back")
 	}
 	if !expected {
@@ -320,7 +320,7 @@ func (l *conn) refused(err error) error {
 	news := l.shard.refuseLocked(c.channels)
 	h.mu.Unlock()
 	h.poke()
-	if news && h.cfg.Logger != nil {
+	if news {
 		h.cfg.Logger.Warn("redlatch: the server refuses a subscription, its waiters poll; allow the channel in the ACL",
 			"channel", c.channels[0].name, "error", err)
 	}

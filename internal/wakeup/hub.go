@@ -100,6 +100,9 @@ func New(cfg Config) *Hub {
 	if cfg.Linger == nil {
 		cfg.Linger = func() time.Duration { return 0 }
 	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
 	undialled, cancel := context.WithCancel(context.Background())
 	cancel()
 	return &Hub{
@@ -218,7 +221,7 @@ func (h *Hub) hookFailed(p *raise.Panic) {
 	news := !h.raised
 	h.raised = true
 	h.mu.Unlock()
-	if news && h.cfg.Logger != nil {
+	if news {
 		h.cfg.Logger.Error("redlatch: a hook of the Redis client has panicked at the pub/sub connection, waiters poll until it is back", "panic", p)
 	}
 }

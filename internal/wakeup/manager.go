@@ -2,7 +2,6 @@ package wakeup
 
 import (
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -27,7 +26,7 @@ type step struct {
 	now   time.Time
 	next  time.Time // the earliest deadline; zero: none
 	wakes []func()
-	logs  []func(*slog.Logger)
+	lost  []error // why connections were given up, of which the log has nothing yet
 }
 
 // at plans the next step for no later than when.
@@ -50,10 +49,8 @@ func (h *Hub) run() {
 		for _, wake := range t.wakes {
 			wake()
 		}
-		if h.cfg.Logger != nil {
-			for _, log := range t.logs {
-				log(h.cfg.Logger)
-			}
+		for _, lost := range t.lost {
+			h.cfg.Logger.Warn("redlatch: pub/sub connection lost, waiters poll until it is back", "error", lost)
 		}
 		if stop {
 			return

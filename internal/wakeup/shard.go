@@ -2,7 +2,6 @@ package wakeup
 
 import (
 	"errors"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -136,9 +135,7 @@ func (s *shard) loseLocked(t *step, err error) {
 		if !s.warned {
 			s.warned = true
 			if raised := (*raise.Panic)(nil); !errors.As(err, &raised) { // hookFailed has logged that
-				t.logs = append(t.logs, func(log *slog.Logger) {
-					log.Warn("redlatch: pub/sub connection lost, waiters poll until it is back", "error", err)
-				})
+				t.lost = append(t.lost, err)
 			}
 		}
 		h.sawLocked(t, err)
