@@ -40,6 +40,7 @@ type conn struct {
 	began      time.Time
 	heardAfter atomic.Int64  // nanoseconds from began to the last thing received
 	heard      atomic.Uint64 // things received
+	abandoned  atomic.Bool   // a hook has panicked in the middle of go-redis, see hookFailed
 
 	// Guarded by the hub's mutex.
 	opened      bool // the first command is out
@@ -51,7 +52,6 @@ type conn struct {
 	heardAtPing uint64
 	dead        bool  // given up; what it still says does not count
 	err         error // why it should be given up
-	abandoned   bool  // a hook has panicked in the middle of go-redis, see hookFailed
 }
 
 // openLocked starts a connection. It is opened by the first command of its work.
@@ -82,7 +82,7 @@ func (l *conn) write(ctx context.Context, via Client) {
 		ps = via.Subscribe(ctx)
 	}
 	defer func() {
-		if l.isAbandoned() {
+		if l.abandoned.Load() {
 			return
 		}
 		if err := ps.Close(); err != nil {
@@ -181,19 +181,9 @@ func (l *conn) fail(err error) {
 // hookFailed notes a panic of a hook, and gives the connection up. go-redis runs hooks only while it opens a connection, so there
 // is none to close, and it may have kept the mutex of its PubSub. Nobody touches that again.
 func (l *conn) hookFailed(p *raise.Panic) {
-	h := l.shard.hub
-	h.mu.Lock()
-	l.abandoned = true
-	h.mu.Unlock()
-	h.hookFailed(p)
+	l.abandoned.Store(true)
+	l.shard.hub.hookFailed(p)
 	l.fail(p) // here, for after a Goexit nothing else runs
-}
-
-func (l *conn) isAbandoned() bool {
-	h := l.shard.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return l.abandoned
 }
 
 // read is the reader. It has no deadline: go-redis loses its place in the stream when one passes in the middle of a
@@ -269,7 +259,7 @@ func (l *conn) answer(s *redis.Subscription) error {
 				wakes = ch.appendWakes(wakes)
 			}
 			back, l.shard.warned = l.shard.warned, false
-			h.raised = false
+			h.raised.Store(false)
 		}
 	}
 	h.mu.Unlock()

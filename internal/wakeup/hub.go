@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -86,7 +87,7 @@ type Hub struct {
 	findErr   error // why the last find could not place every channel
 	reloading bool  // a reload goroutine runs
 
-	raised bool // a hook's panic is in the log, and no subscription has succeeded since
+	raised atomic.Bool // a hook's panic is in the log, and no subscription has succeeded since
 }
 
 // New makes a hub. It does nothing until somebody listens, and there is nothing to close.
@@ -217,11 +218,7 @@ func (h *Hub) spawnLocked(f func()) {
 // hookFailed is for a hook of the client that has panicked on a goroutine of the hub, where no program could recover from it.
 // It counts as a connection that failed. Each attempt may bring it back, so there is one line until one succeeds.
 func (h *Hub) hookFailed(p *raise.Panic) {
-	h.mu.Lock()
-	news := !h.raised
-	h.raised = true
-	h.mu.Unlock()
-	if news {
+	if !h.raised.Swap(true) {
 		h.cfg.Logger.Error("redlatch: a hook of the Redis client has panicked at the pub/sub connection, waiters poll until it is back", "panic", p)
 	}
 }
