@@ -90,7 +90,8 @@ func (r *Reporter) write(s *Snapshot, config Config) {
 	if !r.listed || config != r.written {
 		r.known = nil
 	}
-	r.list(config)
+	r.listed, r.written, r.removed = true, config, 0 // there will be an entry, which is to be removed
+	r.anchor.keep.Store(r)
 	switch r.send(s, config) {
 	case Written:
 		asked := r.asked
@@ -125,12 +126,6 @@ func (r *Reporter) send(s *Snapshot, config Config) Outcome {
 	}
 	r.known = next
 	return Written
-}
-
-// list notes that there will be an entry, which is to be removed.
-func (r *Reporter) list(config Config) {
-	r.listed, r.written, r.removed = true, config, 0
-	r.anchor.keep.Store(r)
 }
 
 // drop forgets the entry. If there is one, it ends by itself.

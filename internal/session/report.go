@@ -37,10 +37,6 @@ func (s *Session) Keep(t *watchdog.Ticket, o watchdog.Owner, terms watchdog.Term
 	s.reporter.Wake()
 }
 
-func (s *Session) newReporter() *reporter.Reporter {
-	return reporter.New(reporter.Functions{Look: s.look, Send: s.report, Remove: s.unlist, Linger: lingerOf(&s.linger), Asked: s.askedFor})
-}
-
 // configure passes on what the options of New say.
 func (s *Session) configure(set *settings.Settings) {
 	if set.Given(settings.Label | settings.Registry) {

@@ -150,7 +150,7 @@ func open(client Client, set *settings.Settings) *Session {
 	})
 	s.Watchdog = watchdog.New(s.renew)
 	if os.Getenv("REDLATCH_REGISTRY") != "off" {
-		s.reporter = s.newReporter()
+		s.reporter = reporter.New(reporter.Functions{Look: s.look, Send: s.report, Remove: s.unlist, Linger: lingerOf(&s.linger), Asked: s.askedFor})
 	}
 	return s
 }
