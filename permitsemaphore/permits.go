@@ -20,7 +20,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 	if err != nil {
 		return false, err
 	}
-	if err := counter.CheckNumber("TrySetPermits", n); err != nil {
+	if err := s.counter.CheckNumber("TrySetPermits", n); err != nil {
 		return false, err
 	}
 	return counter.ChangeThen(ctx, s.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
@@ -32,7 +32,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 // does not exist. Nobody loses a permit by it: when more than n are taken, Available is below zero until enough have
 // come back.
 func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
-	if err := counter.CheckNumber("SetPermits", n); err != nil {
+	if err := s.counter.CheckNumber("SetPermits", n); err != nil {
 		return err
 	}
 	_, err := counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {

@@ -19,7 +19,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 	if err != nil {
 		return false, err
 	}
-	if err := s.count("TrySetPermits", n); err != nil {
+	if err := s.counter.CheckNumber("TrySetPermits", n); err != nil {
 		return false, err
 	}
 	return counter.ChangeThen(ctx, s.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {

@@ -75,7 +75,7 @@ func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes set
 	if err != nil {
 		return err
 	}
-	if err := counter.CheckNumber(call, n); err != nil || n == 0 {
+	if err := s.counter.CheckNumber(call, n); err != nil || n == 0 {
 		return err
 	}
 	return s.counter.Acquire(ctx, set, n, newSeeker(s, n), try)
@@ -86,7 +86,7 @@ func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes set
 // ErrUncertain. A semaphore that does not exist is created: the program is trusted not to give back what it has not
 // taken. With n of 0 nothing happens.
 func (s *Semaphore) Release(ctx context.Context, n int64) error {
-	if err := s.count("Release", n); err != nil || n == 0 {
+	if err := s.counter.CheckNumber("Release", n); err != nil || n == 0 {
 		return err
 	}
 	left, fate := s.counter.Move(n, nil)
@@ -127,7 +127,7 @@ func (s *Semaphore) giveBackLater(n int64) {
 // ReleaseIfExists is like Release, but does nothing and returns false when the semaphore does not exist. With n of 0 it
 // returns false.
 func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) {
-	if err := s.count("ReleaseIfExists", n); err != nil || n == 0 {
+	if err := s.counter.CheckNumber("ReleaseIfExists", n); err != nil || n == 0 {
 		return false, err
 	}
 	released, err := counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
@@ -147,12 +147,4 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 	}
 	defer func() { err = errors.Join(err, s.Release(ctx, n)) }()
 	return fn(ctx)
-}
-
-// count checks a number of permits, and what New was given, which a call for no permits would not come across.
-func (s *Semaphore) count(call string, n int64) error {
-	if _, err := s.counter.Resolve(call, 0, nil); err != nil {
-		return err
-	}
-	return counter.CheckNumber(call, n)
 }

@@ -10,8 +10,11 @@ import (
 // exactly up to 2^53.
 const maxPermits = 1<<31 - 1
 
-// CheckNumber checks a number of permits.
-func CheckNumber(call string, n int64) error {
+// CheckNumber checks a number of permits, and what New was given, which a call for no permits would not come across.
+func (c *Counter) CheckNumber(call string, n int64) error {
+	if c.invalid != nil {
+		return c.invalid
+	}
 	if n < 0 || n > maxPermits {
 		return errs.Wrong("%s(%d): the number of permits is from 0 to %d", call, n, maxPermits)
 	}
