@@ -91,7 +91,7 @@ var mutants = []mutant{
 	{"bca1591: what a late copy of a refused acquisition takes is not undone", []edit{{"internal/counter/seek.go",
 		"got, doubt = lane.Granted{Again: -1}, &delivery.Failure{Doubt: true, Sent: receipt.Sent}", "got = lane.Granted{Again: -1}"}}, []string{"conservation", "stall"}},
 	{"13571bd: an uncertain release is not carried through", []edit{{"internal/counter/operation.go",
-		"case op.owed: //", "case false && op.owed: //"}}, []string{"conservation", "stall", "early latch"}},
+		"if op.owed != nil { //", "if false && op.owed != nil { //"}}, []string{"conservation", "stall", "early latch"}},
 	{"d60bd93: a writer that has left is announced by its last question", []edit{{"internal/baselock/remote.go",
 		"func(row.Answer) bool { return true }, o)", "func(r row.Answer) bool { return r.Held }, o)"}}, []string{"stall"}},
 	{"9f10282: a latch that was deleted is taken for one that was counted down", []edit{{"countdownlatch/await.go",
