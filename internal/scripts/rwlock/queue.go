@@ -81,20 +81,21 @@ func answer(a scripts.Attempt) row.Answer {
 // HandOnRead is ReleaseRead, after which the candidate of the process stands behind the others, or next holds. An owner that held
 // nothing leaves the queue.
 func HandOnRead(key, owner string, most int, wake scripts.Wake, c Candidate, next Successor) scripts.Command[row.Release] {
-	var room [8]string
-	var words [12]any
-	n := namesOf(key)
-	all, args := n.queued(n.withMarkers(room[:0], owner, most), append(words[:0], owner, wake.Publish, wake.Channel, messages[Read], most, next.Field, scripts.Milliseconds(next.Lease)), wake, c)
-	return scripts.Integer(releaseRead, append(all, n.moving), args, released).Whole().Needs(3 + most).Finds(markersOf)
+	return handOn(releaseRead, Read, key, owner, most, wake, c, next)
 }
 
 // HandOnWrite is ReleaseWrite, in the same way.
 func HandOnWrite(key, field string, wake scripts.Wake, c Candidate, next Successor) scripts.Command[row.Release] {
+	return handOn(releaseWrite, Write, key, field, 0, wake, c, next)
+}
+
+func handOn(script *scripts.Script, side, key, field string, most int, wake scripts.Wake, c Candidate, next Successor) scripts.Command[row.Release] {
 	var room [8]string
 	var words [12]any
 	n := namesOf(key)
-	all, args := n.queued(n.withMarkers(room[:0], "", 0), append(words[:0], field, wake.Publish, wake.Channel, messages[Write], 0, next.Field, scripts.Milliseconds(next.Lease)), wake, c)
-	return scripts.Integer(releaseWrite, append(all, n.moving), args, released).Whole().Needs(3).Finds(markersOf)
+	args := append(words[:0], field, wake.Publish, wake.Channel, messages[side], most, next.Field, scripts.Milliseconds(next.Lease))
+	all, args := n.queued(n.withMarkers(room[:0], field, most), args, wake, c)
+	return scripts.Integer(script, append(all, n.moving), args, released).Whole().Needs(3 + most).Finds(markersOf)
 }
 
 func released(reply scripts.Reply) (row.Release, error) {
