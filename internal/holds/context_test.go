@@ -235,13 +235,17 @@ func TestALentHoldIsCarriedForACallAndDoesNotEndIt(t *testing.T) {
 
 func TestWhoStandsOnAHoldIsToldOfItsEndBeforeEndReturns(t *testing.T) {
 	h := &hold{}
-	var told []error
-	tell := func(cause error) { told = append(told, cause) }
-	h.ending.OnEnd(tell)
-	require.Empty(t, told)
+	told := &heir{}
+	h.ending.Bequeath(told)
+	require.Empty(t, told.causes)
 	h.ending.End(errOver)
 	h.ending.End(errCause)
-	require.Equal(t, []error{errOver}, told, "once, with the cause")
-	h.ending.OnEnd(tell)
-	require.Equal(t, []error{errOver, errOver}, told, "at once when it has ended")
+	require.Equal(t, []error{errOver}, told.causes, "once, with the cause")
+	h.ending.Bequeath(told)
+	require.Equal(t, []error{errOver, errOver}, told.causes, "at once when it has ended")
 }
+
+type heir struct{ causes []error }
+
+func (h *heir) Ended(cause error)    { h.causes = append(h.causes, cause) }
+func (h *heir) Asked(string, string) {}

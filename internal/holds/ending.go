@@ -12,12 +12,19 @@ import (
 // hold that the program forgot would never be noticed. Those that somebody may wait for are pinned besides.
 //
 // A hold that lives long, and perhaps among ten thousand others, has one context as a rule. That one costs nothing
-// beside the Ending; what more there is to be told is an audience.
+// beside the Ending; those that there are besides are a crowd.
 type Ending struct {
 	mu     sync.Mutex
 	cause  error // why it is over; nil while it lasts
+	heir   Heir  // the hold that stands on this one; nil: none does
 	first  watcher
-	others *audience // whatever else is told of the end; nil until there is something
+	others *crowd // of watchers; nil until there is one more than the first
+}
+
+// An Heir is a hold that stands on others: a composite, on those of its members. A hold has one heir at most.
+type Heir interface {
+	Ended(cause error)     // one of them is over
+	Asked(who, why string) // somebody asks for what one of them holds
 }
 
 // A watcher is a life of a context, which ends with the hold.
@@ -39,17 +46,15 @@ func (w watcher) tell(cause error) {
 	runtime.KeepAlive(w.pinned)
 }
 
-// An audience is all that is told of the end of a hold, but for the first watcher.
-type audience struct {
+// A crowd is all watchers but the first.
+type crowd struct {
 	watchers []watcher
-	prune    int                 // length at which those that are over are swept out
-	heirs    []func(cause error) // holds that stand on this one
-	askers   []func(who, why string)
+	prune    int // length at which those that are over are swept out
 }
 
-func (e *Ending) othersLocked() *audience {
+func (e *Ending) othersLocked() *crowd {
 	if e.others == nil {
-		e.others = &audience{}
+		e.others = &crowd{}
 	}
 	return e.others
 }
@@ -62,60 +67,42 @@ func (e *Ending) End(cause error) bool {
 		return false
 	}
 	e.cause = cause
-	first, others := e.first, e.others
-	e.first, e.others = watcher{}, nil
+	heir, first, others := e.heir, e.first, e.others
+	e.heir, e.first, e.others = nil, watcher{}, nil
 	e.mu.Unlock()
 	first.tell(cause)
 	if others != nil {
-		others.tell(cause)
+		for _, w := range others.watchers {
+			w.tell(cause)
+		}
+	}
+	if heir != nil {
+		heir.Ended(cause)
 	}
 	return true
 }
 
-func (a *audience) tell(cause error) {
-	for _, w := range a.watchers {
-		w.tell(cause)
-	}
-	for _, tell := range a.heirs {
-		tell(cause)
-	}
-}
-
-// OnEnd has tell called with the cause when the hold ends, at once when it has ended. It is for a hold that stands on
-// this one, and is called on the goroutine that ends it, so that nobody finds this hold over and that one in force.
-func (e *Ending) OnEnd(tell func(cause error)) {
+// Bequeath has heir told of the end of the hold, at once when it has ended, and of those who ask for it until then. It is told of
+// the end on the goroutine that ends the hold, so that nobody finds this hold over and that one in force.
+func (e *Ending) Bequeath(heir Heir) {
 	e.mu.Lock()
 	cause := e.cause
 	if cause == nil {
-		others := e.othersLocked()
-		others.heirs = append(others.heirs, tell)
+		e.heir = heir
 	}
 	e.mu.Unlock()
 	if cause != nil {
-		tell(cause)
+		heir.Ended(cause)
 	}
 }
 
-// OnAsk has tell called whenever somebody asks for what is held, until the hold ends. It is for a hold that stands on this one.
-func (e *Ending) OnAsk(tell func(who, why string)) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.cause == nil {
-		others := e.othersLocked()
-		others.askers = append(others.askers, tell)
-	}
-}
-
-// Ask tells the holds that stand on this one that somebody asks for what is held.
+// Ask tells the heir that somebody asks for what is held.
 func (e *Ending) Ask(who, why string) {
 	e.mu.Lock()
-	var askers []func(who, why string)
-	if e.others != nil {
-		askers = e.others.askers
-	}
+	heir := e.heir
 	e.mu.Unlock()
-	for _, tell := range askers {
-		tell(who, why)
+	if heir != nil {
+		heir.Asked(who, why)
 	}
 }
 
@@ -166,10 +153,10 @@ func (e *Ending) whileItLasts(l *life, do func()) {
 
 // watch adds a watcher. Those that are over are dropped when the list has doubled, so that a hold that lives for days and
 // makes a context per request stays small.
-func (a *audience) watch(w watcher) {
-	if len(a.watchers) >= max(a.prune, 16) {
-		a.watchers = slices.DeleteFunc(a.watchers, watcher.over)
-		a.prune = 2 * len(a.watchers)
+func (c *crowd) watch(w watcher) {
+	if len(c.watchers) >= max(c.prune, 16) {
+		c.watchers = slices.DeleteFunc(c.watchers, watcher.over)
+		c.prune = 2 * len(c.watchers)
 	}
-	a.watchers = append(a.watchers, w)
+	c.watchers = append(c.watchers, w)
 }

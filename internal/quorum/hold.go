@@ -75,7 +75,10 @@ type Hold struct {
 	timer   *time.Timer         // ends the hold when its trust does, after a loss gives back; nil where nothing is to be done
 }
 
-var _ holds.Hold = (*Hold)(nil)
+var (
+	_ holds.Hold = (*Hold)(nil)
+	_ holds.Heir = (*Hold)(nil)
+)
 
 // New makes a hold of members that were acquired from since on. It may be lost when it is returned.
 func New(terms Terms, since time.Time, members []Member) *Hold {
@@ -100,10 +103,8 @@ func (h *Hold) begin() {
 		h.timer = time.AfterFunc(time.Until(h.trustLocked()), h.check)
 	}
 	h.mu.Unlock()
-	ended := h.ended
 	for _, m := range members {
-		m.Ending().OnAsk(h.asked)
-		m.Ending().OnEnd(ended)
+		m.Ending().Bequeath(h)
 	}
 }
 
@@ -112,8 +113,7 @@ func (h *Hold) begin() {
 func (h *Hold) Add(m Member) bool {
 	current, added := h.add(m)
 	if added {
-		m.Ending().OnAsk(current.asked)
-		m.Ending().OnEnd(current.ended)
+		m.Ending().Bequeath(current)
 	}
 	return added
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// ended is called when a member has ended, by Unlock too.
-func (h *Hold) ended(cause error) {
+// Ended is called when a member has ended, by Unlock too.
+func (h *Hold) Ended(cause error) {
 	h.mu.Lock()
 	h.over++
 	left := len(h.members) - h.over

@@ -41,5 +41,5 @@ func (h *Hold) finish(ctx context.Context, kind int, err error) {
 	h.told.Load().End(ctx, kind, h.since, err)
 }
 
-// asked is called when somebody asks for a member. A composite is given back as a whole, so its own observer is told.
-func (h *Hold) asked(who, why string) { h.told.Load().Asked(who, why) }
+// Asked is called when somebody asks for a member. A composite is given back as a whole, so its own observer is told.
+func (h *Hold) Asked(who, why string) { h.told.Load().Asked(who, why) }
