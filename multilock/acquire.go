@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/jitter"
 	"github.com/redlatch/redlatch/internal/quorum"
 )
@@ -69,15 +70,15 @@ func (c *call) first(ctx context.Context) (*quorum.Hold, error) {
 	if err == nil {
 		h, err = c.hold(ctx, r, quorum.Before{})
 	}
-	var b *blocked
+	b, refused := errors.AsType[*blocked](err)
 	switch {
 	case err == nil:
 		return h, nil
-	case errors.As(err, &b):
+	case refused:
 		c.busy, c.refusals = b.member, 1
 	case errors.Is(err, baselock.ErrApart):
 	default:
-		quorum.GiveBack(ctx, c.set.Logger, r.members)
+		quorum.GiveBack(ctx, c.Set.Logger, r.members)
 		if !errors.Is(err, errPartial) {
 			return nil, err
 		}
@@ -104,8 +105,8 @@ func (c *call) rounds(ctx context.Context, before quorum.Before) (*quorum.Hold, 
 			return h, nil
 		}
 		before = quorum.Before{}
-		quorum.GiveBack(ctx, c.set.Logger, r.members)
-		var b *blocked
+		quorum.GiveBack(ctx, c.Set.Logger, r.members)
+		b, refused := errors.AsType[*blocked](err)
 		switch {
 		case quorum.Lost(carried) != nil:
 			return nil, quorum.Lost(carried)
@@ -116,7 +117,7 @@ func (c *call) rounds(ctx context.Context, before quorum.Before) (*quorum.Hold, 
 				return nil, fmt.Errorf("%w (%w)", ended, err)
 			}
 			c.busy = inOrder
-		case !errors.As(err, &b):
+		case !refused:
 			return nil, err
 		case c.gives && b.apart:
 			c.busy = b.member
@@ -142,25 +143,25 @@ func (c *call) hold(ctx context.Context, r *round, before quorum.Before) (*quoru
 			return nil, fmt.Errorf("%w: %w: %v: %w", errs.Unavailable, errPartial, m, cause)
 		}
 	}
-	terms := c.Terms
+	var streak *quorum.Streak
 	if c.queued {
-		terms.Cohort = c.Cohort(before)
+		streak = c.Streak(before)
 	}
-	return quorum.New(terms, r.start, r.members), nil
+	return c.Hold(r.start, r.members, streak, nil), nil
 }
 
 // level gives the members that were taken first the lease that they have used up waiting for the last.
-func (c *call) level(ctx context.Context, members []quorum.Member) error {
-	lease := c.set.Lease
+func (c *call) level(ctx context.Context, members []holds.Member) error {
+	lease := c.Set.Lease
 	if lease == 0 {
 		return nil
 	}
-	latest := slices.MaxFunc(members, func(a, b quorum.Member) int { return a.Until().Compare(b.Until()) }).Until()
-	var short []quorum.Member
+	latest := slices.MaxFunc(members, func(a, b holds.Member) int { return a.Until().Compare(b.Until()) }).Until()
+	var short []holds.Member
 	for _, m := range members {
 		if latest.Sub(m.Until()) > lease/20 {
 			short = append(short, m)
 		}
 	}
-	return quorum.Extend(ctx, c.set.Logger, short, lease)
+	return quorum.Extend(ctx, c.Set.Logger, short, lease)
 }

@@ -5,8 +5,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/raise"
-	"github.com/redlatch/redlatch/internal/rootapi"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // Inspect returns what each member knows about itself, in the order in which the members are taken. They are asked at the same
@@ -17,8 +15,7 @@ func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
 	if l.whole {
 		info.Waiters = int64(l.bases[0].Session.Waiters(l.line))
 	}
-	set := rootapi.Apply(settings.Defaults(), l.defaults)
-	raised := raise.All(len(l.members), func(i int) { info.Members[i] = inspected(ctx, l.members[i]) }, set.Logger)
+	raised := raise.All(len(l.members), func(i int) { info.Members[i] = inspected(ctx, l.members[i]) }, l.defaults.Logger)
 	if raised != nil { // who asks in the background catches it, and has no answer
 		panic(raised)
 	}

@@ -32,7 +32,9 @@ type Lock struct {
 	bases    []*baselock.Base  // of the members; nil for one that cannot be handed on
 	whole    bool              // there is none of these
 	line     cohort.Key        // where the callers of this process wait for all of them, then
-	defaults []redlatch.Option
+	defaults settings.Settings
+	options  []redlatch.Option // of New, which the members get too
+	invalid  error
 }
 
 var _ redlatch.Lock = (*Lock)(nil)
@@ -49,7 +51,12 @@ func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 	if len(lockers) == 0 {
 		panic(nobody)
 	}
-	l := &Lock{defaults: slices.Clone(opts)}
+	l := &Lock{defaults: rootapi.Apply(settings.Defaults(), opts), options: slices.Clone(opts)}
+	l.invalid = check(&l.defaults)
+	if l.invalid == nil && l.defaults.Given(ofMembers) {
+		l.invalid = errs.Wrong("a multi-lock has no client and no key of its own, so WithNameMapper, WithCluster, WithShardedPubSub and " +
+			"WithLinger do not apply; give it to the New of its members")
+	}
 	for _, m := range lockers {
 		if m == nil {
 			panic("redlatch: a member of the multi-lock is nil; pass the result of a New of the lock's package")
@@ -122,8 +129,7 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 type call struct {
 	quorum.Call
 	lock *Lock
-	opts []redlatch.Option
-	set  settings.Settings // what the options say, to the composite
+	opts []redlatch.Option // of New and of the call
 	try  bool
 
 	queued bool // its hold may be handed on to those who wait in the lock's line
@@ -134,28 +140,36 @@ type call struct {
 }
 
 func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
-	c := &call{lock: l, opts: slices.Concat(l.defaults, opts), try: try}
-	defaults := rootapi.Apply(settings.Defaults(), l.defaults)
-	c.set = rootapi.Apply(defaults.ForCall(), opts)
-	if err := c.set.Check("a multi-lock", ^settings.Option(0)); err != nil { // the members say what they take
-		return nil, err
+	if l.invalid != nil {
+		return nil, l.invalid
 	}
-	if c.set.AtLeast > 0 { // a member that is given back because another one is taken would stay taken as well
-		return nil, errs.Wrong("WithAtLeast does not apply to a multi-lock; leave it out")
+	set, options := &l.defaults, l.options
+	if len(opts) > 0 {
+		own := rootapi.Apply(l.defaults.ForCall(), opts)
+		set, options = &own, slices.Concat(l.options, opts)
+		if err := check(set); err != nil {
+			return nil, err
+		}
+		if try && set.Given(settings.Wait) {
+			return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
+		}
 	}
-	if defaults.Given(ofMembers) {
-		return nil, errs.Wrong("a multi-lock has no client and no key of its own, so WithNameMapper, WithCluster, WithShardedPubSub and " +
-			"WithLinger do not apply; give it to the New of its members")
-	}
-	if try && c.set.Given(settings.Wait) {
-		return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
-	}
-	c.try = c.try || c.set.Once
-	c.Call = quorum.Call{
-		Terms: quorum.Terms{Noun: noun, Name: l.name, Need: len(l.members), Set: &c.set},
-		Of:    l, Bases: l.bases, Line: l.line, Opts: c.ofMember(),
+	c := &call{lock: l, opts: options, try: try || set.Once}
+	c.Call = quorum.Call{Noun: noun, Name: l.name, Need: len(l.members), Set: set, Of: l, Bases: l.bases, Line: l.line}
+	if len(options) > 0 {
+		c.Opts = []redlatch.Option{c.forMember(0)}
 	}
 	return c, nil
+}
+
+func check(set *settings.Settings) error {
+	if err := set.Check("a multi-lock", ^settings.Option(0)); err != nil { // the members say what they take
+		return err
+	}
+	if set.AtLeast > 0 { // a member that is given back because another one is taken would stay taken as well
+		return errs.Wrong("WithAtLeast does not apply to a multi-lock; leave it out")
+	}
+	return nil
 }
 
 // ofMembers are options of New that concern a client or a key.

@@ -23,7 +23,7 @@ type round struct {
 	ctx     context.Context // carries what it has got
 	start   time.Time
 	got     []bool // by member
-	members []quorum.Member
+	members []holds.Member
 }
 
 func (c *call) round(ctx context.Context) *round {
@@ -57,11 +57,11 @@ func (r *round) run(busy int, patience time.Duration) error {
 		}
 		if some := r.together(i); i >= tried && len(some) > 1 && (r.gives || how != patiently) {
 			err := r.all(some)
-			var b *blocked
+			b, refused := errors.AsType[*blocked](err)
 			switch {
 			case err == nil:
 				continue
-			case errors.As(err, &b) && !r.gives && b.member > busy: // it is waited for
+			case refused && !r.gives && b.member > busy: // it is waited for
 			case !errors.Is(err, baselock.ErrApart):
 				return err
 			}
@@ -75,33 +75,36 @@ func (r *round) run(busy int, patience time.Duration) error {
 }
 
 // take adds some members, for which ask asks.
-func (r *round) take(some []int, ask func() ([]holds.Hold, error)) error {
+func (r *round) take(some []int, ask func() ([]holds.Member, error)) error {
 	returned := false
 	defer raise.Unless(&returned, func() { // a member may panic, and a program that recovers from it would find the others held for ever
-		log := session.Logger(r.set.Logger).With("lock.name", r.lock.name, "lock.primitive", noun)
+		log := session.Logger(r.Set.Logger).With("lock.name", r.lock.name, "lock.primitive", noun)
 		quorum.GiveBack(raise.Background(r.ctx, log), log, r.members)
 	})
-	inner, err := ask()
+	members, err := ask()
 	returned = true
 	if err != nil {
 		return err
 	}
-	for n, i := range some {
-		r.members = append(r.members, quorum.Member{Name: r.lock.members[i].Name(), Hold: inner[n]})
+	for _, i := range some {
 		r.got[i] = true
 	}
-	if len(r.members) < len(r.got) { // a member that is the same lock as an earlier one re-enters, or says at once that it cannot
-		for _, h := range inner {
-			r.ctx = holds.Lend(r.ctx, h)
-		}
+	if len(members) == len(r.got) {
+		r.members = members
+		return nil
+	}
+	r.members = append(r.members, members...)
+	for _, m := range members { // a member that is the same lock as an earlier one re-enters, or says at once that it cannot
+		r.ctx = holds.Lend(r.ctx, m.Hold)
 	}
 	return nil
 }
 
 // together are the members that one script is asked for: the member i, and the next ones in the order that it can take too.
 // Where nothing is waited for while something is held, they are all others that it can take.
-func (r *round) together(i int) (some []int) {
+func (r *round) together(i int) []int {
 	bases := r.lock.bases
+	some := make([]int, 0, len(bases)-i)
 	for n := i; n < len(bases); n++ {
 		switch {
 		case r.got[n]:
@@ -120,7 +123,7 @@ func (r *round) all(some []int) error {
 	for n, i := range some {
 		bases[n] = r.lock.bases[i]
 	}
-	return r.take(some, func() ([]holds.Hold, error) {
+	return r.take(some, func() ([]holds.Member, error) {
 		got, busy, err := baselock.TryAll(r.ctx, bases, r.Opts, r.try)
 		if err != nil && r.ctx.Err() == nil && errors.Is(err, errs.NotAcquired) {
 			err = &blocked{some[busy], true, err}
@@ -140,12 +143,12 @@ const (
 
 // one asks for the member i by itself. It waits awhile for patience.
 func (r *round) one(i int, how manner, patience time.Duration) error {
-	return r.take([]int{i}, func() ([]holds.Hold, error) {
+	return r.take([]int{i}, func() ([]holds.Member, error) {
 		h, err := r.ask(i, how, patience)
 		if err != nil {
 			return nil, err
 		}
-		return []holds.Hold{rootapi.Adopt(h)}, nil
+		return []holds.Member{{Name: r.lock.members[i].Name(), Hold: rootapi.Adopt(h)}}, nil
 	})
 }
 
@@ -158,7 +161,7 @@ func (r *round) ask(i int, how manner, patience time.Duration) (h *redlatch.Hold
 		h, err = m.TryLock(r.ctx, r.forMember(0))
 	case awhile:
 		wait := patience/2 + jitter.Below(patience/2)
-		if lease := r.set.Lease; lease > 0 {
+		if lease := r.Set.Lease; lease > 0 {
 			wait = max(time.Millisecond, min(wait, lease/3)) // what is held should not run out meanwhile
 		}
 		h, err = m.Lock(r.ctx, r.forMember(wait))

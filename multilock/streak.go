@@ -72,7 +72,7 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 	}
 	request := c.Request(held)
 	yielded, asked := false, false
-	err = line.WaitFor(ctx, c.set.Poll, request, func(ctx context.Context) (v cohort.Verdict, err error) {
+	err = line.WaitFor(ctx, c.Set.Poll, request, func(ctx context.Context) (v cohort.Verdict, err error) {
 		if line.Yields() {
 			yielded = true
 			return cohort.Verdict{Sleep: baselock.YieldFor, Found: errs.Refusal("is left to other processes for a moment")}, nil
@@ -97,11 +97,3 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 }
 
 const own = errs.Refusal("is held or waited for by this process")
-
-// ofMember are the options of the call for a member that does not wait.
-func (c *call) ofMember() []redlatch.Option {
-	if len(c.opts) == 0 {
-		return nil
-	}
-	return []redlatch.Option{c.forMember(0)}
-}

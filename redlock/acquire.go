@@ -43,7 +43,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 // behind is for a try while other calls of this process wait, which it must not overtake. It returns what those have found
 // out, or nil when no call waits any more.
 func (c *call) behind(ctx context.Context) error {
-	refused, err := c.lock.nodes[0].base.Session.Behind(ctx, c.lock.line, c.set.OutageFor(true))
+	refused, err := c.lock.nodes[0].base.Session.Behind(ctx, c.lock.line, c.Set.OutageFor(true))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return c.ended(ctx, err, nil)

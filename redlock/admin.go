@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 )
@@ -22,7 +23,7 @@ type told[R any] struct {
 // askAll asks all nodes at the same time, each for as long as an attempt may take. A panic of ask on another goroutine is
 // raised on the caller's.
 func askAll[R any](ctx context.Context, l *Lock, ask func(ctx context.Context, base *baselock.Base) (R, error)) []told[R] {
-	c := &call{lock: l, set: l.defaults}
+	c := &call{lock: l, Call: quorum.Call{Set: &l.defaults}}
 	limit := c.nodeTimeout()
 	answers := make([]told[R], len(l.nodes))
 	raised := raise.All(len(l.nodes), func(i int) {

@@ -134,7 +134,6 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 type call struct {
 	quorum.Call
 	lock  *Lock
-	set   settings.Settings
 	try   bool
 	again bool // its context carries the lock, so waiting behind others would be waiting for itself
 }
@@ -143,22 +142,20 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 	if l.invalid != nil {
 		return nil, l.invalid
 	}
-	c := &call{lock: l, set: rootapi.Apply(l.defaults.ForCall(), opts), try: try}
-	c.Call = quorum.Call{
-		Terms: quorum.Terms{Noun: noun, Name: l.name, Need: l.need, Slack: slack(c.set.FirstLease()), Set: &c.set},
-		Of:    l, Bases: l.bases, Line: l.line,
-	}
+	set, member := &l.defaults, []redlatch.Option(nil)
 	if len(opts) > 0 {
-		c.Opts = []redlatch.Option{forMember(opts)}
+		own := rootapi.Apply(l.defaults.ForCall(), opts)
+		set, member = &own, []redlatch.Option{forMember(opts)}
+		if err := set.Check("a redlock", takes); err != nil {
+			return nil, err
+		}
+		if try && set.Given(settings.Wait) {
+			return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
+		}
 	}
-	c.try = c.try || c.set.Once
-	if err := c.set.Check("a redlock", takes); err != nil {
-		return nil, err
-	}
-	if try && c.set.Given(settings.Wait) {
-		return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
-	}
-	return c, nil
+	return &call{lock: l, try: try || set.Once, Call: quorum.Call{
+		Noun: noun, Name: l.name, Need: l.need, Slack: slack(set.FirstLease()), Set: set, Of: l, Bases: l.bases, Line: l.line, Opts: member,
+	}}, nil
 }
 
 func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*redlatch.Hold, error) {
@@ -177,8 +174,8 @@ const (
 
 // nodeTimeout leaves at least half of the lease.
 func (c *call) nodeTimeout() time.Duration {
-	lease := c.set.FirstLease()
-	d := c.set.NodeTimeout
+	lease := c.Set.FirstLease()
+	d := c.Set.NodeTimeout
 	if d == 0 {
 		d = max(leastNodeTimeout, min(lease/10, mostNodeTimeout))
 	}

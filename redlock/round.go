@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/jitter"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/raise"
@@ -37,7 +38,7 @@ func (r *result) known() error {
 // An answer is what one node said in a round.
 type answer struct {
 	place  int // of the node
-	member quorum.Member
+	member holds.Member
 	err    *NodeError   // nil when it granted
 	wrong  error        // the call itself makes no sense
 	raised *raise.Panic // what the attempt has panicked with
@@ -61,7 +62,7 @@ type round struct {
 	asked   []bool // by node
 	heard   []bool
 	pending int // answers
-	granted []quorum.Member
+	granted []holds.Member
 	errs    []*NodeError // by node; nil where it granted or has not answered
 	wrong   error
 	raised  *raise.Panic
@@ -216,16 +217,15 @@ func (r *round) take(a answer) {
 // won makes the grants a hold.
 func (r *round) won(before quorum.Before) *quorum.Hold {
 	r.follows()
-	awaited := map[any]chan struct{}{}
+	awaited := quorum.Late{}
 	for i, n := range r.lock.nodes {
 		if !r.heard[i] {
 			awaited[n.key()] = make(chan struct{})
 		}
 	}
-	terms := r.Terms
-	terms.Late = awaited
+	var streak *quorum.Streak
 	if !r.again {
-		terms.Cohort = r.Cohort(before)
+		streak = r.Streak(before)
 	}
 	if r.waits() { // a vote that comes while its wait ends joins the hold
 		r.vote.used = true
@@ -236,7 +236,7 @@ func (r *round) won(before quorum.Before) *quorum.Hold {
 			r.answers <- r.vote.answer()
 		}()
 	}
-	h := quorum.New(terms, r.start, r.granted)
+	h := r.Hold(r.start, r.granted, streak, awaited)
 	go r.settle(h, r.answers, awaited, r.pending, r.stop)
 	return h
 }
@@ -366,16 +366,16 @@ func (c *call) attempt(ctx context.Context, n node) answer {
 }
 
 // valid tells whether each member may still be trusted when the last of them is granted: trust counts from before the send.
-func (c *call) valid(granted []quorum.Member) bool {
+func (c *call) valid(granted []holds.Member) bool {
 	now := time.Now()
-	return !slices.ContainsFunc(granted, func(m quorum.Member) bool {
-		return m.Ending().Cause() != nil || !now.Before(m.Until().Add(-slack(c.set.FirstLease())))
+	return !slices.ContainsFunc(granted, func(m holds.Member) bool {
+		return m.Ending().Cause() != nil || !now.Before(m.Until().Add(-slack(c.Set.FirstLease())))
 	})
 }
 
 // settle adds each grant that comes after the decision to the hold, or gives it back. Then it wakes the re-entries that await
 // the node.
-func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited map[any]chan struct{}, pending int, stop func()) {
+func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited quorum.Late, pending int, stop func()) {
 	defer stop()
 	for range pending {
 		a := <-answers
@@ -402,11 +402,11 @@ func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited map[any]cha
 
 // log is for errors in the background.
 func (c *call) log() *slog.Logger {
-	return session.Logger(c.set.Logger).With("lock.name", c.lock.name, "lock.primitive", noun)
+	return session.Logger(c.Set.Logger).With("lock.name", c.lock.name, "lock.primitive", noun)
 }
 
 // giveBack waits for the nodes no longer than an attempt may take.
-func (c *call) giveBack(ctx context.Context, granted []quorum.Member) {
+func (c *call) giveBack(ctx context.Context, granted []holds.Member) {
 	ctx, cancel := context.WithTimeout(ctx, c.nodeTimeout())
 	defer cancel()
 	quorum.GiveBack(ctx, c.log(), granted)

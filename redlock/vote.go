@@ -6,7 +6,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/quorum"
+	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 )
@@ -31,7 +31,7 @@ type vote struct {
 	used  bool // a round has taken it over, and gives it to a hold or back
 
 	known  chan struct{} // closed when the wait for the vote is over; what follows may be read then
-	member quorum.Member
+	member holds.Member
 	passed bool         // another process handed it on
 	err    error        // nil when it was granted
 	raised *raise.Panic // what the wait has panicked with
@@ -123,6 +123,6 @@ func (n node) tells(ctx context.Context, err error) {
 }
 
 // grant is a hold of the node's lock as a member.
-func (n node) grant(h *redlatch.Hold) quorum.Member {
-	return quorum.Member{Name: n.label, Server: true, Hold: rootapi.Adopt(h)}
+func (n node) grant(h *redlatch.Hold) holds.Member {
+	return holds.Member{Name: n.label, Server: true, Hold: rootapi.Adopt(h)}
 }

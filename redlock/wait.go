@@ -34,7 +34,7 @@ const withoutVote = 6
 
 // nextWithout is when a waiter that stands in that queue makes its next round.
 func (c *call) nextWithout() time.Time {
-	most := max(c.set.Poll/withoutVote, 2*firstPause)
+	most := max(c.Set.Poll/withoutVote, 2*firstPause)
 	return time.Now().Add(most/2 + jitter.Below(most/2))
 }
 
@@ -83,7 +83,7 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 			w.vote.abandon()
 		}
 	}()
-	err := w.queue.WaitFor(ctx, c.set.Poll, request, w.attempt)
+	err := w.queue.WaitFor(ctx, c.Set.Poll, request, w.attempt)
 	switch {
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		err = c.ended(ctx, ctx.Err(), w.queue.Found())
@@ -134,7 +134,7 @@ func (w *waiter) attempt(ctx context.Context) (cohort.Verdict, error) {
 		w.trouble = time.Time{}
 	case w.trouble.IsZero():
 		w.trouble = time.Now()
-	case time.Since(w.trouble) >= w.set.OutageFor(false):
+	case time.Since(w.trouble) >= w.Set.OutageFor(false):
 		return cohort.Verdict{}, r.err
 	}
 	return cohort.Verdict{Sleep: max(time.Until(w.due), time.Millisecond), Found: r.err}, nil

@@ -62,10 +62,10 @@ func Of(lock redlatch.Locker) (base *Base) {
 // HandOn hands the members of a composite on to another one of this process, of which to are the bases and opts the
 // options of the call. The news of each member has to be fresh in streak, the composite's. It answers nothing, and leaves
 // everything as it is, where that is impossible. Else tell has the observers of the members know; the caller calls it without a mutex.
-func HandOn(members []holds.Hold, to []*Base, opts []redlatch.Option, streak cohort.Streak) (successors []holds.Hold, tell func()) {
+func HandOn(members []holds.Member, to []*Base, opts []redlatch.Option, streak cohort.Streak) (successors []holds.Member, tell func()) {
 	next := make([]*owner, 0, len(members))
 	for _, member := range members {
-		h, ok := member.(*hold)
+		h, ok := member.Hold.(*hold)
 		if !ok || !h.owner.tryLockSend() {
 			return nil, nil
 		}
@@ -76,16 +76,17 @@ func HandOn(members []holds.Hold, to []*Base, opts []redlatch.Option, streak coh
 		}
 		next = append(next, successor)
 	}
+	successors = slices.Clone(members)
 	for i, member := range members {
-		successors = append(successors, member.(*hold).moveTo(next[i]))
+		successors[i].Hold = member.Hold.(*hold).moveTo(next[i])
 	}
 	now := time.Now()
 	return successors, func() {
 		returned := false
 		defer raise.Unless(&returned, func() { declineAll(successors) }) // an observer of a member may panic
 		for i, member := range members {
-			member.(*hold).finish(context.Background(), settings.Released, nil)
-			successors[i].(*hold).tellOf(context.Background(), now)
+			member.Hold.(*hold).finish(context.Background(), settings.Released, nil)
+			successors[i].Hold.(*hold).tellOf(context.Background(), now)
 		}
 		returned = true
 	}

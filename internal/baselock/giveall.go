@@ -14,31 +14,29 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// UnlockAll prepares to give holds back with one command, which does for each lock what a release by itself does. unlock does
-// it, and returns what went wrong with each; it has to be called. unlock is nil, and nothing has happened, where one command cannot do it:
-// one of the locks is on another server, is re-entered, has a command under way, or is waited for in this process.
-func UnlockAll(members []holds.Hold) (unlock func(ctx context.Context) (failures []error)) {
+// UnlockAll gives back what [Joins] joins with one command, which does for each lock what a release by itself does. It returns what
+// went wrong with each. It answers nil, and nothing has happened, where one command cannot do it: one of the locks is re-entered,
+// has a command under way, or is waited for in this process.
+func UnlockAll(ctx context.Context, members []holds.Member) (failures []error) {
 	all := make([]*hold, 0, len(members))
 	for _, member := range members {
-		h, ok := member.(*hold)
-		ok = ok && (len(all) == 0 || Joins(all[0], h)) && h.owner.tryLockSend()
-		if ok {
+		h := member.Hold.(*hold)
+		entered := h.owner.tryLockSend()
+		if entered {
 			all = append(all, h)
 		}
-		if !ok || !h.goesAlone() {
+		if !entered || !h.goesAlone() {
 			for _, h := range all {
 				h.owner.unlockSend()
 			}
 			return nil
 		}
 	}
-	return func(ctx context.Context) []error {
-		failures := releaseAll(ctx, all)
-		for i, h := range all {
-			h.finish(ctx, settings.Released, failures[i])
-		}
-		return failures
+	failures = releaseAll(ctx, all)
+	for i, h := range all {
+		h.finish(ctx, settings.Released, failures[i])
 	}
+	return failures
 }
 
 // Joins tells whether one command can give back both.

@@ -34,7 +34,7 @@ func (b *Base) Together(other *Base) bool {
 
 // TryAll asks once for all that bases lock, with the same options. If one is busy, the error matches ErrNotAcquired, and busy
 // is the place of that one.
-func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool) (got []holds.Hold, busy int, err error) {
+func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool) (got []holds.Member, busy int, err error) {
 	start := time.Now()
 	owners, err := ownersOf(bases, opts)
 	if err != nil {
@@ -73,8 +73,8 @@ func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool
 		}
 	}
 	if err == nil {
-		for _, h := range got {
-			h.(*hold).tellOf(ctx, start)
+		for _, m := range got {
+			m.Hold.(*hold).tellOf(ctx, start)
 		}
 	}
 	returned = true
@@ -118,13 +118,14 @@ func giveUpAll(owners []*owner, doubted bool) {
 }
 
 // acceptAll makes a granted acquisition holds, unless its answer took so long that one of them can no longer be trusted.
-func acceptAll(owners []*owner, receipt delivery.Receipt) (got []holds.Hold, err error) {
+func acceptAll(owners []*owner, receipt delivery.Receipt) (got []holds.Member, err error) {
+	got = make([]holds.Member, 0, len(owners))
 	for _, o := range owners {
 		h, late := o.accept(receipt, scripts.Attempt{Held: true})
 		if late != nil {
 			err = o.base.broken(late)
 		} else {
-			got = append(got, h)
+			got = append(got, holds.Member{Name: o.base.Name, Hold: h})
 		}
 		if receipt.Doubt {
 			o.doubted() // only now: settling takes the count to that of the holds handed out
@@ -138,8 +139,8 @@ func acceptAll(owners []*owner, receipt delivery.Receipt) (got []holds.Hold, err
 }
 
 // declineAll gives back holds that no call takes.
-func declineAll(got []holds.Hold) {
-	for _, h := range got {
-		go h.(*hold).decline()
+func declineAll(got []holds.Member) {
+	for _, m := range got {
+		go m.Hold.(*hold).decline()
 	}
 }

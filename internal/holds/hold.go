@@ -5,6 +5,7 @@ package holds
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"time"
 )
 
@@ -45,4 +46,18 @@ func LogValue(h Hold) slog.Value {
 		attrs = append(attrs, slog.Int64("token", token))
 	}
 	return slog.GroupValue(append(attrs, slog.Time("until", h.Until()))...)
+}
+
+// A Member is one of the holds that a composite stands on.
+type Member struct {
+	Name   string // for error texts
+	Server bool   // that is one of a server, and not of a lock
+	Hold
+}
+
+func (m Member) String() string {
+	if m.Server {
+		return "server " + m.Name
+	}
+	return strconv.Quote(m.Name)
 }

@@ -11,11 +11,16 @@ import (
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // A Call is one Lock or TryLock of a composite.
 type Call struct {
-	Terms Terms              // of its hold
+	Noun  string             // "multi-lock", for error texts and events
+	Name  string             // of the composite
+	Need  int                // fewer members are a loss
+	Slack time.Duration      // kept off the members' trust
+	Set   *settings.Settings // of the composite
 	Of    redlatch.Inspector // the composite, which is asked who holds it, for a call that waits for long
 	Bases []*baselock.Base   // of the members
 	Line  cohort.Key         // where the calls of this process wait for all members
@@ -24,8 +29,8 @@ type Call struct {
 
 // Take has acquire make the hold, within the time of WithWait, and has the observer know what came of it.
 func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Context) (*Hold, error)) (*redlatch.Hold, error) {
-	set := c.Terms.Set
-	call := observe.Begin(ctx, set, c, c.Terms.Noun, c.Terms.Name, 0)
+	set := c.Set
+	call := observe.Begin(ctx, set, c, c.Noun, c.Name, 0)
 	defer call.Left()
 
 	if call != nil {
@@ -67,12 +72,15 @@ func (c *Call) Carries(ctx context.Context) bool {
 	return slices.ContainsFunc(c.Bases, func(b *baselock.Base) bool { return b.Carries(ctx) })
 }
 
-// Cohort is where the hold of the call is handed on.
-func (c *Call) Cohort(before Before) *Cohort {
-	of := &Cohort{Registry: &c.Bases[0].Session.Cohorts, Key: c.Line, Streak: baselock.Streak(c.Bases, before.Alone)}
-	of.Streak.ClosedSince = before.Kept
-	return of
+// Streak is one that a hold of the call begins.
+func (c *Call) Streak(before Before) *Streak {
+	s := &Streak{Streak: baselock.Streak(c.Bases, before.Alone)}
+	s.ClosedSince = before.Kept
+	return s
 }
+
+// registry is where the calls of this process wait for all members, in the cohort of c.Line.
+func (c *Call) registry() *cohort.Registry { return &c.Bases[0].Session.Cohorts }
 
 // Request is what the call says to the holds of this process, one of which may be handed on to it. held: one of them is in force.
 func (c *Call) Request(held bool) *cohort.Request {
@@ -80,18 +88,4 @@ func (c *Call) Request(held bool) *cohort.Request {
 }
 
 // Poll is how long the call sleeps when it expects to be given the locks.
-func (c *Call) Poll() time.Duration { return cohort.Bound(-1, c.Terms.Set.Poll) }
-
-// takeOver has the call hold what members are, those of another hold of this process. It answers nothing, and members stay as
-// they are, where that is impossible. The news of each of them has to be fresh in streak. tell: see [baselock.HandOn].
-func (c *Call) takeOver(members []Member, streak cohort.Streak) (successors []Member, tell func()) {
-	of, tell := baselock.HandOn(Holds(members), c.Bases, c.Opts, streak)
-	if of == nil {
-		return nil, nil
-	}
-	successors = slices.Clone(members)
-	for i, h := range of {
-		successors[i].Hold = h
-	}
-	return successors, tell
-}
+func (c *Call) Poll() time.Duration { return cohort.Bound(-1, c.Set.Poll) }

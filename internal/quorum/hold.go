@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,56 +16,30 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/observe"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // Grace is how long the members that remain after a loss are kept for Unlock, while the work notices that its context
 // has ended.
 const Grace = 5 * time.Second
 
-// A Member is one of the holds that a Hold stands on.
-type Member struct {
-	Name   string // for error texts
-	Server bool   // that is one of a server, and not of a lock
-	holds.Hold
-}
-
-func (m Member) String() string {
-	if m.Server {
-		return "server " + m.Name
-	}
-	return strconv.Quote(m.Name)
-}
-
-// Terms are what a composite says about its holds.
-type Terms struct {
-	Noun  string        // "multi-lock", for error texts and events
-	Name  string        // of the composite
-	Need  int           // fewer members are a loss
-	Slack time.Duration // kept off the members' trust
-	Set   *settings.Settings
-
-	// Late are closed when what they are the keys of has answered, and its member, if it granted, is under the hold or
-	// given back. They are of members that were asked and not waited for; nil where there are none.
-	Late map[any]chan struct{}
-
-	// Cohort is where the calls of this process wait that the hold may be handed on to; nil where it is not handed on.
-	Cohort *Cohort
-}
+// Late has a channel for each member that was asked and not waited for. It is closed when that has answered, and its hold, if it
+// granted, is under the composite's or given back.
+type Late map[any]chan struct{}
 
 // A Hold is one acquisition of a composite. It implements holds.Hold.
 type Hold struct {
-	terms  Terms
+	call   *Call
 	since  time.Time
 	ending holds.Ending
+	late   Late
 
-	streak *streak       // nil: it is not handed on; see streak.go
+	streak *Streak       // nil: it is not handed on; see streak.go
 	holder cohort.Holder // in that case
 	local  bool          // from a hold of this process, without a command
 
 	told    atomic.Pointer[observe.Hold] // nil: nobody was told of it; see tell.go
 	mu      sync.Mutex
-	members []Member
+	members []holds.Member      // a slice that others have may be appended to, and is not changed
 	over    int                 // how many of them have ended by themselves
 	retired bool                // Unlock was called, or the program has dropped the hold
 	given   bool                // the members are given back, or on the way
@@ -80,12 +53,13 @@ var (
 	_ holds.Heir = (*Hold)(nil)
 )
 
-// New makes a hold of members that were acquired from since on. It may be lost when it is returned.
-func New(terms Terms, since time.Time, members []Member) *Hold {
-	h := &Hold{terms: terms, since: since, members: slices.Clone(members)}
-	if terms.Cohort != nil {
-		h.streak = &streak{cohort: *terms.Cohort, current: h}
-		h.streak.cohort.Streak.Began = clock.Now()
+// Hold makes the hold of the call, of members that were acquired from since on. It may be lost when it is returned. streak is nil
+// where it is not handed on.
+func (c *Call) Hold(since time.Time, members []holds.Member, streak *Streak, late Late) *Hold {
+	h := &Hold{call: c, since: since, members: members, streak: streak, late: late}
+	if streak != nil {
+		streak.current = h
+		streak.Began = clock.Now()
 	}
 	h.begin()
 	return h
@@ -98,7 +72,7 @@ func (h *Hold) begin() {
 	}
 	h.mu.Lock()
 	members := h.members
-	if h.terms.Slack > 0 {
+	if h.call.Slack > 0 {
 		// Without slack the members' own watchdogs end it in time.
 		h.timer = time.AfterFunc(time.Until(h.trustLocked()), h.check)
 	}
@@ -110,7 +84,7 @@ func (h *Hold) begin() {
 
 // Add puts one more member under the hold, or under the one to which that was handed on. It reports false when that hold is
 // over; the member is the caller's then.
-func (h *Hold) Add(m Member) bool {
+func (h *Hold) Add(m holds.Member) bool {
 	current, added := h.add(m)
 	if added {
 		m.Ending().Bequeath(current)
@@ -118,7 +92,7 @@ func (h *Hold) Add(m Member) bool {
 	return added
 }
 
-func (h *Hold) add(m Member) (current *Hold, added bool) {
+func (h *Hold) add(m holds.Member) (current *Hold, added bool) {
 	if s := h.streak; s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -137,7 +111,7 @@ func (h *Hold) add(m Member) (current *Hold, added bool) {
 func (h *Hold) Local() bool { return h.local }
 
 // Awaits is closed when what key stands for has answered to this hold; nil when it was not left unanswered.
-func (h *Hold) Awaits(key any) <-chan struct{} { return h.terms.Late[key] }
+func (h *Hold) Awaits(key any) <-chan struct{} { return h.late[key] }
 
 // trustLocked is the moment up to which at least as many members as are needed are in force.
 func (h *Hold) trustLocked() time.Time {
@@ -146,7 +120,7 @@ func (h *Hold) trustLocked() time.Time {
 		ends[i] = m.Until()
 	}
 	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
-	return ends[h.terms.Need-1].Add(-h.terms.Slack)
+	return ends[h.call.Need-1].Add(-h.call.Slack)
 }
 
 // Until is the trust, or the moment at which the hold ended.
@@ -160,7 +134,7 @@ func (h *Hold) Until() time.Time {
 	return until
 }
 
-func (h *Hold) Object() (primitive, name string) { return h.terms.Noun, h.terms.Name }
+func (h *Hold) Object() (primitive, name string) { return h.call.Noun, h.call.Name }
 
 // Owner and Token are nothing: each member has its own.
 func (h *Hold) Owner() string         { return "" }
@@ -169,25 +143,25 @@ func (h *Hold) Ending() *holds.Ending { return &h.ending }
 
 // log is nil where the program wants none.
 func (h *Hold) log() *slog.Logger {
-	if h.terms.Set.Logger == nil {
+	if h.call.Set.Logger == nil {
 		return nil
 	}
-	return h.terms.Set.Logger.With("lock.name", h.terms.Name, "lock.primitive", h.terms.Noun)
+	return h.call.Set.Logger.With("lock.name", h.call.Name, "lock.primitive", h.call.Noun)
 }
 
 // Extend lengthens the lease of enough members.
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	h.mu.Lock()
 	retired, lost := h.retired, h.lost
-	members := slices.Clone(h.members)
+	members := h.members
 	h.mu.Unlock()
 	switch {
 	case lost != nil:
 		return lost
 	case retired:
-		return fmt.Errorf("%w: %s %q cannot be extended any more", errs.Released, h.terms.Noun, h.terms.Name)
+		return fmt.Errorf("%w: %s %q cannot be extended any more", errs.Released, h.call.Noun, h.call.Name)
 	}
-	failures := extend(ctx, h.log(), members, h.terms.Need, lease)
+	failures := extend(ctx, h.log(), members, h.call.Need, lease)
 	h.mu.Lock()
 	lost = h.lost // a member that is found gone tells before it returns
 	h.mu.Unlock()
@@ -195,7 +169,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	case lost != nil:
 		return lost
 	case failures != nil:
-		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.terms.Noun, h.terms.Name, errors.Join(failures...))
+		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.call.Noun, h.call.Name, errors.Join(failures...))
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -20,7 +19,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	h.mu.Lock()
 	if h.retired {
 		h.mu.Unlock()
-		return fmt.Errorf("%w: %s %q was unlocked before by this hold", errs.Released, h.terms.Noun, h.terms.Name)
+		return fmt.Errorf("%w: %s %q was unlocked before by this hold", errs.Released, h.call.Noun, h.call.Name)
 	}
 	lost := h.lost
 	given, _ := h.retireLocked()
@@ -43,7 +42,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 func (h *Hold) giveBackOrOn(ctx context.Context, lost bool) error {
 	rest := h
 	if !lost && h.streak != nil {
-		next := h.streak.cohort.Registry.Release(h.streak.cohort.Key, h)
+		next := h.call.registry().Release(h.call.Line, h)
 		switch next.Step {
 		case cohort.Given:
 			return nil
@@ -60,9 +59,9 @@ func (h *Hold) giveBackOrOn(ctx context.Context, lost bool) error {
 
 func (h *Hold) giveBack(ctx context.Context) error {
 	h.mu.Lock()
-	members := slices.Clone(h.members)
+	members := h.members
 	h.mu.Unlock()
-	failures := unlock(ctx, h.log(), members, h.terms.Need)
+	failures := unlock(ctx, h.log(), members, h.call.Need)
 	if failures == nil {
 		return nil
 	}
@@ -72,11 +71,11 @@ func (h *Hold) giveBack(ctx context.Context) error {
 			gone++
 		}
 	}
-	if left := len(members) - gone; left < h.terms.Need {
+	if left := len(members) - gone; left < h.call.Need {
 		h.mu.Lock()
 		return h.loseLocked(h.shortage(left), errors.Join(failures...))
 	}
-	return fmt.Errorf("redlatch: %s %q: %w", h.terms.Noun, h.terms.Name, errors.Join(failures...))
+	return fmt.Errorf("redlatch: %s %q: %w", h.call.Noun, h.call.Name, errors.Join(failures...))
 }
 
 // Leave leaves the members to their leases.
@@ -109,9 +108,9 @@ func (h *Hold) Forgotten(there *holds.Place) {
 	_, members := h.retireLocked()
 	h.mu.Unlock()
 	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
-	h.ending.End(&redlatch.LossError{Name: h.terms.Name, Reason: redlatch.ReasonForgotten, At: time.Now()})
-	holds.Report(h.terms.Set.Logger, "redlatch: a hold of several locks was dropped without Unlock",
-		there, "lock.name", h.terms.Name, "lock.primitive", h.terms.Noun)
+	h.ending.End(&redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonForgotten, At: time.Now()})
+	holds.Report(h.call.Set.Logger, "redlatch: a hold of several locks was dropped without Unlock",
+		there, "lock.name", h.call.Name, "lock.primitive", h.call.Noun)
 	for _, m := range members {
 		m.Forgotten(there)
 	}
@@ -132,11 +131,11 @@ func (h *Hold) Decline() {
 
 // retireLocked notes that the program is done with the hold. given says that the members are given back already, or on the way; else
 // they are the caller's now.
-func (h *Hold) retireLocked() (given bool, members []Member) {
+func (h *Hold) retireLocked() (given bool, members []holds.Member) {
 	given = h.given
 	h.retired, h.given = true, true
 	if h.timer != nil {
 		h.timer.Stop()
 	}
-	return given, slices.Clone(h.members)
+	return given, h.members
 }

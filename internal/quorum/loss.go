@@ -3,10 +3,10 @@ package quorum
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -16,7 +16,7 @@ func (h *Hold) Ended(cause error) {
 	h.mu.Lock()
 	h.over++
 	left := len(h.members) - h.over
-	if h.retired || left >= h.terms.Need {
+	if h.retired || left >= h.call.Need {
 		h.mu.Unlock()
 		return
 	}
@@ -24,7 +24,7 @@ func (h *Hold) Ended(cause error) {
 }
 
 func (h *Hold) shortage(left int) string {
-	return fmt.Sprintf("%d of its members are left and it needs %d", left, h.terms.Need)
+	return fmt.Sprintf("%d of its members are left and it needs %d", left, h.call.Need)
 }
 
 // check ends a hold whose trust is over by the clock.
@@ -49,7 +49,7 @@ func (h *Hold) loseLocked(detail string, cause error) error {
 		defer h.mu.Unlock()
 		return h.lost
 	}
-	loss := &redlatch.LossError{Name: h.terms.Name, Reason: redlatch.ReasonMembers, Detail: detail, At: time.Now(), Cause: cause}
+	loss := &redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonMembers, Detail: detail, At: time.Now(), Cause: cause}
 	h.lost = loss
 	if h.timer != nil {
 		h.timer.Stop()
@@ -60,8 +60,8 @@ func (h *Hold) loseLocked(detail string, cause error) error {
 	h.mu.Unlock()
 	h.ending.End(loss)
 	h.free()
-	if logger := h.terms.Set.Logger; logger != nil {
-		logger.Warn("redlatch: lock lost", "lock.name", h.terms.Name, "lock.primitive", h.terms.Noun, "reason", loss.Reason, "detail", loss.Detail, "cause", loss.Cause)
+	if logger := h.call.Set.Logger; logger != nil {
+		logger.Warn("redlatch: lock lost", "lock.name", h.call.Name, "lock.primitive", h.call.Noun, "reason", loss.Reason, "detail", loss.Detail, "cause", loss.Cause)
 	}
 	h.finish(context.Background(), settings.Lost, loss)
 	return loss
@@ -72,7 +72,7 @@ func (h *Hold) giveBackRest() {
 	h.mu.Lock()
 	given := h.given
 	h.given = true
-	members := slices.Clone(h.members)
+	members := h.members
 	h.mu.Unlock()
 	if !given {
 		h.giveBackBehind(members)
@@ -80,6 +80,6 @@ func (h *Hold) giveBackRest() {
 }
 
 // giveBackBehind gives the members back where no call waits for it.
-func (h *Hold) giveBackBehind(members []Member) {
+func (h *Hold) giveBackBehind(members []holds.Member) {
 	GiveBack(raise.Background(context.Background(), h.log()), h.log(), members)
 }

@@ -14,32 +14,15 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// A step is what is done to some members together. It answers what went wrong with each of them.
-type step struct {
-	members []Member
-	do      func() (failures []error)
-}
-
-// run answers with the names of the members.
-func (s step) run() []error {
-	failures := s.do()
-	for i, err := range failures {
-		if err != nil {
-			failures[i] = fmt.Errorf("%v: %w", s.members[i], err)
+// each does something to all parts of the members at the same time. do answers what went wrong with each member of one part. each
+// returns nil when enough members have succeeded, without waiting for the others, else what went wrong. It raises what do has
+// panicked with, when the others are no longer waited for. The panic of one that is not waited for goes to log.
+func each(log *slog.Logger, parts [][]holds.Member, enough int, do func(part []holds.Member) []error) (failures []error) {
+	if len(parts) == 1 {
+		if failures = named(parts[0], do(parts[0])); errors.Join(failures...) == nil {
+			return nil
 		}
-	}
-	return failures
-}
-
-// each takes all steps at the same time and returns nil when enough members have succeeded, without waiting for the others,
-// else what went wrong. It raises what a step has panicked with, when the others are no longer waited for. The panic of a step
-// that is not waited for goes to log.
-func each(log *slog.Logger, steps []step, enough int) (failures []error) {
-	if len(steps) == 1 {
-		if failures = steps[0].run(); slices.ContainsFunc(failures, func(err error) bool { return err != nil }) {
-			return failures
-		}
-		return nil
+		return failures
 	}
 	type result struct {
 		failures []error
@@ -47,9 +30,9 @@ func each(log *slog.Logger, steps []step, enough int) (failures []error) {
 	}
 	results, over := make(chan result), make(chan struct{})
 	defer close(over)
-	for _, s := range steps {
+	for _, part := range parts {
 		var r result
-		raise.Go(func() { r.failures = s.run() }, func(raised *raise.Panic) {
+		raise.Go(func() { r.failures = named(part, do(part)) }, func(raised *raise.Panic) {
 			if raised != nil {
 				r = result{[]error{raised}, raised}
 			}
@@ -61,7 +44,7 @@ func each(log *slog.Logger, steps []step, enough int) (failures []error) {
 		})
 	}
 	var raised *raise.Panic
-	for range steps {
+	for range parts {
 		r := <-results
 		for _, err := range r.failures {
 			if err == nil {
@@ -86,44 +69,58 @@ func each(log *slog.Logger, steps []step, enough int) (failures []error) {
 	return failures
 }
 
-// singly are steps of one member each.
-func singly(members []Member, do func(Member) error) (steps []step) {
-	for i, m := range members {
-		steps = append(steps, step{members[i : i+1], func() []error { return []error{do(m)} }})
+// named are the failures of members with their names.
+func named(members []holds.Member, failures []error) []error {
+	for i, err := range failures {
+		if err != nil {
+			failures[i] = fmt.Errorf("%v: %w", members[i], err)
+		}
 	}
-	return steps
+	return failures
 }
 
 // unlock gives all members back, those of one server with one command. It returns nil when enough have succeeded, else what
 // went wrong.
-func unlock(ctx context.Context, log *slog.Logger, members []Member, enough int) []error {
-	var together [][]Member
-	for _, m := range members {
-		i := slices.IndexFunc(together, func(some []Member) bool { return baselock.Joins(some[0].Hold, m.Hold) })
-		if i < 0 {
-			together = append(together, nil)
-			i = len(together) - 1
+func unlock(ctx context.Context, log *slog.Logger, members []holds.Member, enough int) []error {
+	return each(log, together(members), enough, func(part []holds.Member) []error { return unlockPart(ctx, log, part) })
+}
+
+// together are the members in parts, each of which one command can give back.
+func together(members []holds.Member) (parts [][]holds.Member) {
+	for rest := slices.Clone(members); len(rest) > 0; {
+		n := 1
+		for i := n; i < len(rest); i++ {
+			if baselock.Joins(rest[0].Hold, rest[i].Hold) {
+				rest[n], rest[i] = rest[i], rest[n]
+				n++
+			}
 		}
-		together[i] = append(together[i], m)
+		parts, rest = append(parts, rest[:n]), rest[n:]
 	}
-	var steps []step
-	for _, some := range together {
-		var all func(context.Context) []error
-		if len(some) > 1 {
-			all = baselock.UnlockAll(Holds(some))
-		}
-		if all != nil {
-			steps = append(steps, step{some, func() []error { return all(ctx) }})
-		} else {
-			steps = append(steps, singly(some, func(m Member) error { return m.Unlock(ctx) })...)
+	return parts
+}
+
+// unlockPart gives a part of the members back, and returns what went wrong with each.
+func unlockPart(ctx context.Context, log *slog.Logger, part []holds.Member) (failures []error) {
+	if len(part) > 1 {
+		if failures = baselock.UnlockAll(ctx, part); failures != nil {
+			return failures
 		}
 	}
-	return each(log, steps, enough)
+	failures = make([]error, len(part))
+	if len(part) == 1 {
+		failures[0] = part[0].Unlock(ctx)
+		return failures
+	}
+	if raised := raise.All(len(part), func(i int) { failures[i] = part[i].Unlock(ctx) }, log); raised != nil {
+		panic(raised)
+	}
+	return failures
 }
 
 // GiveBack gives back what an acquisition that failed has got, and does not wait for long when ctx has ended: what is
 // not confirmed by then goes on in the background.
-func GiveBack(ctx context.Context, log *slog.Logger, members []Member) {
+func GiveBack(ctx context.Context, log *slog.Logger, members []holds.Member) {
 	if len(members) == 0 {
 		return
 	}
@@ -194,10 +191,11 @@ func Lost(carried []*Hold) error {
 }
 
 // Extend lengthens the lease of all members.
-func Extend(ctx context.Context, log *slog.Logger, members []Member, lease time.Duration) error {
+func Extend(ctx context.Context, log *slog.Logger, members []holds.Member, lease time.Duration) error {
 	return errors.Join(extend(ctx, log, members, len(members), lease)...)
 }
 
-func extend(ctx context.Context, log *slog.Logger, members []Member, enough int, lease time.Duration) []error {
-	return each(log, singly(members, func(m Member) error { return m.Extend(ctx, lease) }), enough)
+func extend(ctx context.Context, log *slog.Logger, members []holds.Member, enough int, lease time.Duration) []error {
+	singly := slices.Collect(slices.Chunk(members, 1))
+	return each(log, singly, enough, func(part []holds.Member) []error { return []error{part[0].Extend(ctx, lease)} })
 }

@@ -58,9 +58,9 @@ func (f *fake) lose() {
 	f.err = &redlatch.LossError{Name: "m", Reason: "test"}
 	f.ending.End(f.err)
 }
-func (f *fake) member() quorum.Member { return quorum.Member{Name: "m", Hold: f} }
+func (f *fake) member() holds.Member { return holds.Member{Name: "m", Hold: f} }
 
-func members(trust ...time.Duration) (fakes []*fake, all []quorum.Member) {
+func members(trust ...time.Duration) (fakes []*fake, all []holds.Member) {
 	for _, d := range trust {
 		f := &fake{}
 		f.trust(time.Now().Add(d))
@@ -69,7 +69,7 @@ func members(trust ...time.Duration) (fakes []*fake, all []quorum.Member) {
 	return fakes, all
 }
 
-func hold(need int, slack time.Duration, all []quorum.Member) (*quorum.Hold, *[]redlatch.Event) {
+func hold(need int, slack time.Duration, all []holds.Member) (*quorum.Hold, *[]redlatch.Event) {
 	var seen []redlatch.Event
 	set := settings.Defaults()
 	var mu sync.Mutex
@@ -79,10 +79,10 @@ func hold(need int, slack time.Duration, all []quorum.Member) (*quorum.Hold, *[]
 		defer mu.Unlock()
 		seen = append(seen, e)
 	})), &set)
-	call := quorum.Call{Terms: quorum.Terms{Noun: "composite", Name: "c", Need: need, Slack: slack, Set: &set}}
+	call := quorum.Call{Noun: "composite", Name: "c", Need: need, Slack: slack, Set: &set}
 	var h *quorum.Hold
 	_, _ = call.Take(context.Background(), false, func(context.Context) (*quorum.Hold, error) {
-		h = quorum.New(call.Terms, time.Now(), all)
+		h = call.Hold(time.Now(), all, nil, nil)
 		return h, nil
 	})
 	mu.Lock()

@@ -1,14 +1,13 @@
 package quorum
 
 import (
-	"slices"
 	"sync"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
@@ -25,16 +24,9 @@ import (
 // to: the waiter asks at once, beside those of other processes, until its process has had the members for longestKept.
 const longestKept = 50 * time.Millisecond
 
-// A Cohort is where the calls of this process wait for the composite.
-type Cohort struct {
-	Registry *cohort.Registry
-	Key      cohort.Key
-	Streak   cohort.Streak // of the holds that follow one another
-}
-
-// A streak is the holds of one process that follow one another without a release in between.
-type streak struct {
-	cohort Cohort
+// A Streak is the holds of one process that follow one another without a release in between.
+type Streak struct {
+	cohort.Streak
 
 	mu      sync.Mutex // before Hold.mu
 	current *Hold      // a member that was asked for earlier, and is granted now, is for this one
@@ -60,15 +52,14 @@ func (h *Hold) yield(due cohort.Release) {
 
 // announce has the calls of this process wait for what h does.
 func (h *Hold) announce() {
-	c := h.streak.cohort
 	h.holder = cohort.Holder{Since: watchdog.MomentOf(h.since), Gives: true}
-	c.Registry.Hold(c.Key, &h.holder)
+	h.call.registry().Hold(h.call.Line, &h.holder)
 }
 
 // free has them ask, unless h was handed on.
 func (h *Hold) free() {
 	if h.streak != nil {
-		h.streak.cohort.Registry.Free(h.streak.cohort.Key, &h.holder, false)
+		h.call.registry().Free(h.call.Line, &h.holder, false)
 	}
 }
 
@@ -78,7 +69,7 @@ var _ cohort.Giver = (*Hold)(nil)
 func (h *Hold) Mark() *cohort.Holder { return &h.holder }
 
 // Streak is that of the hold.
-func (h *Hold) Streak() *cohort.Streak { return &h.streak.cohort.Streak }
+func (h *Hold) Streak() *cohort.Streak { return &h.streak.Streak }
 
 // HandOn has the waiter next hold the members. h is retired.
 func (h *Hold) HandOn(_ *cohort.Cohort, next any) (given any, poll time.Duration) {
@@ -97,14 +88,13 @@ func (h *Hold) moveTo(to *Call) (successor *Hold, tell func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.mu.Lock()
-	members := slices.Clone(h.members)
+	members := h.members
 	h.mu.Unlock()
-	successors, tell := to.takeOver(members, s.cohort.Streak)
+	successors, tell := baselock.HandOn(members, to.Bases, to.Opts, s.Streak)
 	if successors == nil {
 		return nil, nil
 	}
-	s.current = &Hold{terms: to.Terms, since: time.Now(), members: successors, streak: s, local: true}
-	s.current.terms.Late = h.terms.Late
+	s.current = &Hold{call: to, since: time.Now(), members: successors, late: h.late, streak: s, local: true}
 	s.current.begin()
 	return s.current, tell
 }
@@ -117,13 +107,4 @@ func (h *Hold) Missed(given any) cohort.Giver {
 	next.mu.Unlock()
 	next.ending.End(errs.Released)
 	return next
-}
-
-// Holds are the holds of the members.
-func Holds(members []Member) []holds.Hold {
-	of := make([]holds.Hold, len(members))
-	for i, m := range members {
-		of[i] = m.Hold
-	}
-	return of
 }

@@ -23,7 +23,7 @@ func (h *Hold) tell(ctx context.Context, call *observe.Call) {
 	}
 	for carried := range holds.Carried(ctx) {
 		other, ok := carried.(*Hold)
-		e.Reentry = e.Reentry || ok && other.terms.Noun == h.terms.Noun && other.terms.Name == h.terms.Name && other.kept()
+		e.Reentry = e.Reentry || ok && other.call.Noun == h.call.Noun && other.call.Name == h.call.Name && other.kept()
 	}
 	call.Acquired(e)
 	returned = true
