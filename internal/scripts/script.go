@@ -172,6 +172,12 @@ func Array[R any](s *Script, keys []string, args []any, decode func(Reply) (R, e
 	return Command[R]{script: s, args: c.args, call: c, list: true, decode: decode}
 }
 
+// Laid is Array for what was put together piece by piece.
+func Laid[R any](l Layout, decode func(Reply) (R, error)) Command[R] {
+	c := l.done()
+	return Command[R]{script: l.script, args: c.args, call: c, list: true, decode: decode}
+}
+
 // Foreign is Integer with arguments, after those of the script, that are the program's: of any type that the client
 // library knows.
 func Foreign[R any](s *Script, keys []string, args, foreign []any, decode func(Reply) (R, error)) Command[R] {

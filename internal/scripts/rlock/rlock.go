@@ -115,15 +115,18 @@ type AttemptAll struct {
 
 // AcquireAll takes all locks, as Acquire does, or none of them. Their keys are different, and of one cluster slot.
 func AcquireAll(wants []Want) scripts.Command[AttemptAll] {
-	keys := make([]string, len(wants))
-	args := make([]any, 0, 2*len(wants))
-	for i, w := range wants {
-		keys[i] = w.Key
-		args = append(args, w.Owner, scripts.Milliseconds(w.Lease))
+	n := len(wants)
+	l := acquireAll.Layout(3 * n)
+	for _, w := range wants {
+		l.Key(w.Key)
 	}
-	return scripts.Array(acquireAll, keys, args, func(reply scripts.Reply) (AttemptAll, error) {
+	for _, w := range wants {
+		l.Text(w.Owner)
+		l.Number(scripts.Milliseconds(w.Lease))
+	}
+	return scripts.Laid(l, func(reply scripts.Reply) (AttemptAll, error) {
 		e := reply.Elements()
-		busy, remaining := e.Count(0, len(wants)), e.Time()
+		busy, remaining := e.Count(0, n), e.Time()
 		if busy == 0 {
 			return AttemptAll{Held: true}, e.End()
 		}

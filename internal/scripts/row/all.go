@@ -16,31 +16,41 @@ type Given struct {
 
 // PassAll is Pass for several locks of one slot, each with an owner of its own, that issue no tokens.
 func PassAll(locks []Given, publish string) scripts.Command[[]Release] {
-	keys := make([]string, len(locks), 5*len(locks))
-	args := make([]any, 2, 2+5*len(locks))
-	args[0], args[1] = publish, len(locks)
+	n := len(locks)
+	l := passAll.Layout(2 + 10*n)
+	for _, lock := range locks {
+		l.Key(lock.Key)
+	}
 	shut := false
-	for i, l := range locks {
-		if keys[i] = l.Key; l.Channel != "" {
-			keys = append(keys, l.Turn.Row...)
+	for _, lock := range locks {
+		if lock.Channel != "" {
+			for _, key := range lock.Turn.Row {
+				l.Key(key)
+			}
 		}
-		args = append(args, l.Owner, l.Channel)
-		shut = shut || l.Turn.Shut != 0
+		shut = shut || lock.Turn.Shut != 0
 	}
-	for _, l := range locks {
-		args = append(args, scripts.Milliseconds(l.Turn.Lease))
+	l.Text(publish)
+	l.Number(int64(n))
+	for _, lock := range locks {
+		l.Text(lock.Owner)
+		l.Text(lock.Channel)
+	}
+	for _, lock := range locks {
+		l.Number(scripts.Milliseconds(lock.Turn.Lease))
 		if shut {
-			args = append(args, l.Turn.Shut.Milliseconds(), scripts.Milliseconds(l.Turn.Open))
+			l.Number(lock.Turn.Shut.Milliseconds())
+			l.Number(scripts.Milliseconds(lock.Turn.Open))
 		}
 	}
-	return scripts.Array(passAll, keys, args, func(reply scripts.Reply) (releases []Release, err error) {
+	return scripts.Laid(l, func(reply scripts.Reply) (releases []Release, err error) {
 		e := reply.Elements()
-		releases = make([]Release, len(locks))
+		releases = make([]Release, n)
 		for i := range releases {
 			if releases[i], err = readRelease(scripts.Reply{Int: e.Number()}); err != nil {
 				return nil, err
 			}
 		}
 		return releases, e.End()
-	}).Needs(len(locks))
+	}).Needs(n)
 }
