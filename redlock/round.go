@@ -105,7 +105,7 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.
 // or because too many servers are out of reach.
 func (r *round) decide() {
 	for r.raised == nil && r.pending > 0 && len(r.granted) < r.lock.need && !r.vain() {
-		r.hear()
+		r.take(<-r.answers)
 	}
 }
 
@@ -198,9 +198,7 @@ func (r *round) ask(i int) {
 	})
 }
 
-// hear waits for an answer.
-func (r *round) hear() { r.take(<-r.answers) }
-
+// take notes an answer.
 func (r *round) take(a answer) {
 	r.pending--
 	r.heard[a.place] = true

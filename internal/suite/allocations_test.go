@@ -16,6 +16,7 @@ import (
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/rwlock"
@@ -28,6 +29,9 @@ import (
 func TestAPairAllocatesLittle(t *testing.T) {
 	srv := redistest.Real(t) // miniredis would count too
 	client := srv.Client(t)
+	three := multilock.New([]redlatch.Locker{
+		rlock.New(client, srv.Key(t, "one")), rlock.New(client, srv.Key(t, "two")), rlock.New(client, srv.Key(t, "three")),
+	})
 	for name, test := range map[string]struct {
 		lock                    redlatch.Locker
 		background, cancellable float64
@@ -36,6 +40,7 @@ func TestAPairAllocatesLittle(t *testing.T) {
 		"spinlock":     {spinlock.New(client, srv.Key(t, "spin")), 16, 20},
 		"fencedlock":   {fencedlock.New(client, srv.Key(t, "fenced")), 20, 24},
 		"fairlock":     {fairlock.New(client, srv.Key(t, "fair")), 42, 48},
+		"multilock":    {three, 50, 54},
 		"rwlock write": {rwlock.New(client, srv.Key(t, "rw")).Writer(), 27, 31},
 		"rwlock read":  {rwlock.New(client, srv.Key(t, "rw")).Reader(), 32, 36},
 	} {
