@@ -31,17 +31,17 @@ type owner struct {
 
 	mu        sync.Mutex
 	shared    cohort.Share
-	sending   bool            // a count-changing command is under way
-	senders   []chan struct{} // capacity 1: the goroutines that wait to send one
-	renewing  bool            // the watchdog extends the lease, because a live hold has none of its own
-	queued    bool            // it waits in a queue in Redis: what is in doubt is settled when the wait is over
-	announces bool            // a refusal of its acquisition is announced; set before it is sent
+	sending   bool // a count-changing command is under way
+	renewing  bool // the watchdog extends the lease, because a live hold has none of its own
+	queued    bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
+	announces bool // a refusal of its acquisition is announced; set before it is sent
 	post      cohort.Holder
-	most      int32    // the most holds that a script has ever asked for
-	live      int32    // holds handed out and not given back
-	inner     *[]*hold // nil, or those of re-entries that are not given back
-	token     int64    // the newest that it was issued
-	spare     int64    // the number of tokens behind that one which are its own, for its re-entries and successors
+	senders   []chan struct{} // capacity 1: the goroutines that wait to send a count-changing command
+	most      int32           // the most holds that a script has ever asked for
+	live      int32           // holds handed out and not given back
+	inner     *[]*hold        // nil, or those of re-entries that are not given back
+	token     int64           // the newest that it was issued
+	spare     int64           // the number of tokens behind that one which are its own, for its re-entries and successors
 	lost      *redlatch.LossError
 	doubt     *doubt // nil if there never was any
 	guest     *owner // the latest within this one, perhaps no longer a holder
