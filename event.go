@@ -5,7 +5,9 @@ import "time"
 // EventKind is the kind of an Event.
 type EventKind int
 
-// What an observer is told. The numbers are those of package settings, which a test compares.
+// The numbers are those of package settings, which a test compares.
+
+// What an observer is told.
 const (
 	EventWaiting   EventKind = iota + 1 // a call begins to wait for something: of WaitStart alone
 	EventAcquired                       // the wait is over: a hold, or permits, were acquired. Duration is how long that took

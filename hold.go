@@ -62,7 +62,7 @@ func (h *Hold) Context(parent context.Context) context.Context {
 // The error matches ErrReleased when this Hold was given back before, and ErrLost when the lock was lost before or
 // is found lost now, or when this hold's own lease ([WithLease], [WithMaxHold]) was over before. A lock that goes to the
 // next goroutine of this process without a command is not looked at: guarantees.md says for how many milliseconds a lock
-// may have been taken away then, and [WithLocalHandOff] has each Unlock ask. In no case is the lock of a later holder
+// may have been taken away then, and [WithoutLocalHandOff] has each Unlock ask. In no case is the lock of a later holder
 // touched.
 func (h *Hold) Unlock(ctx context.Context) error {
 	h.cleanup.Stop()
@@ -72,7 +72,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 }
 
 // Leave ends the hold and leaves the lock to its lease: nothing is sent, nothing is renewed any longer, and the lock is
-// free when the lease is over, at once for nobody. The hold's contexts end with ErrReleased. It is not reported, except
+// free for anybody, also in this process, when the lease is over. The hold's contexts end with ErrReleased. It is not reported, except
 // to an observer ([EventLeft]); Unlock returns ErrReleased after it. Other holds that share the lock go on: re-entries, and the
 // readers of this process on an rwlock. They renew the lease for what was left, too, and it is over one lease after the last of them.
 //
@@ -86,7 +86,7 @@ func (h *Hold) Leave() {
 
 // Extend makes the lock last for at least lease from now on, and this hold be trusted accordingly; other holds that share
 // the lock with it keep their own leases. A lease shorter than the time that remains changes nothing. A hold kept by the
-// watchdog needs no Extend.
+// watchdog needs no Extend. Of a hold that is over the error matches ErrReleased or ErrLost, as that of Unlock does.
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	if lease < settings.MinLease {
 		return errs.Wrong("Extend: a lease is at least %v, not %v", settings.MinLease, lease)

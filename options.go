@@ -13,6 +13,13 @@ import (
 // An Option changes how a primitive works. Given to New it is the default of all calls; given to a call it is for that
 // call alone, and overrides the default; a few are for New alone. An option that does not apply, or a value that makes
 // no sense, is reported by the call as ErrInvalid before anything is sent. A nil Option changes nothing.
+//
+// What is off by default is turned on by a With option, and what is on by default is turned off by a Without option. A switch takes a
+// bool only where both of its values differ from the default.
+//
+// Every primitive takes WithPoll, WithOutage, WithReleaseTimeout, WithSlowWait, WithLogger and WithObserver, and where it has holds
+// WithLongHold. Its New takes WithNameMapper, WithCluster, WithShardedPubSub, WithLinger, WithLabel, WithRegistry and WithoutRegistry
+// too. Of the other options each New says which it takes.
 type Option interface {
 	change(s *settings.Settings)
 }
@@ -59,10 +66,10 @@ func WithLease(d time.Duration) Option {
 		given(settings.Lease, func(s *settings.Settings) { s.Lease, s.NoLease = d, false }))
 }
 
-// WithNoLease makes permits that never expire, as Redisson's lease of -1 does: they are not renewed, and those of a
+// WithoutLease makes permits that never expire, as Redisson's lease of -1 does: they are not renewed, and those of a
 // process that dies stay taken until somebody releases them by their ids. By default permits are renewed while their
 // process lives.
-func WithNoLease() Option {
+func WithoutLease() Option {
 	return given(settings.NoLease, func(s *settings.Settings) {
 		s.Lease, s.NoLease = 0, true
 	})
@@ -223,14 +230,14 @@ func WithWriterPreference() Option {
 	})
 }
 
-// WithLocalHandOff(false) has Redis confirm every acquisition by a command. By default the goroutines of one process hand a
+// WithoutLocalHandOff has Redis confirm every acquisition by a command. By default the goroutines of one process hand a
 // contended lock on to one another without a command, for a few milliseconds in a row, in which no other process could have
 // had it. If the lock is taken away in those milliseconds, by a force-unlock or a deletion, it may still be handed to the next
 // goroutine: guarantees.md says for how long. Where that matters more than speed, turn it off. The environment variable
-// REDLATCH_LOCAL_HANDOFF=off does so for a whole process, wherever the option does not say otherwise.
-func WithLocalHandOff(on bool) Option {
+// REDLATCH_LOCAL_HANDOFF=off does so for a whole process.
+func WithoutLocalHandOff() Option {
 	return given(settings.LocalHandOff, func(s *settings.Settings) {
-		s.Scripted = !on
+		s.Scripted = true
 	})
 }
 

@@ -67,7 +67,7 @@ var _ redlatch.Lock = (*Lock)(nil)
 
 // New makes a fair lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a bad
 // name or option is reported by the calls. Options: WithPatience, WithLease, WithMaxHold, WithAtLeast, WithWait,
-// WithWatchdogTimeout, WithReplicas, WithLocalHandOff, and those that every primitive takes.
+// WithWatchdogTimeout, WithReplicas, WithoutLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{base: baselock.New(client, name, &reentrant, opts)}
 }

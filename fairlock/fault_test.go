@@ -340,7 +340,7 @@ func TestALeavingHeadPassesTheHandOverOn(t *testing.T) {
 func TestWithoutMessagesWaitersArePolledFor(t *testing.T) {
 	r := newRig(t)
 	r.proxy.DropMessages(true)
-	r.bad = fairlock.New(r.faulty, r.name, redlatch.WithPoll(100*time.Millisecond), redlatch.WithLinger(0), redlatch.WithLocalHandOff(false))
+	r.bad = fairlock.New(r.faulty, r.name, redlatch.WithPoll(100*time.Millisecond), redlatch.WithLinger(0), redlatch.WithoutLocalHandOff())
 	holder, err := r.good.Lock(t.Context())
 	require.NoError(t, err)
 	var waiting []<-chan result

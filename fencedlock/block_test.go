@@ -150,7 +150,7 @@ func TestAReEntryTakesTheNextTokenOfTheBlock(t *testing.T) {
 
 func TestAWaiterWithDifferentTermsIsIssuedOneToken(t *testing.T) {
 	for what, opt := range map[string]redlatch.Option{
-		"lease": redlatch.WithLease(time.Minute), "limit": redlatch.WithMaxHold(time.Minute), "confirmed": redlatch.WithLocalHandOff(false),
+		"lease": redlatch.WithLease(time.Minute), "limit": redlatch.WithMaxHold(time.Minute), "confirmed": redlatch.WithoutLocalHandOff(),
 	} {
 		t.Run(what, func(t *testing.T) {
 			onStreak(t, func(s *streak) {

@@ -29,6 +29,9 @@ import (
 // Every write takes effect once or not at all, however often it has to be sent. When ctx ends before the outcome is
 // known the error matches ErrUncertain, and the write is settled in the background. Until the server has answered to that,
 // the write may still be made, even after later writes with the same token. After that it is never made.
+//
+// The user of the client needs the rights to SET, HSET and PEXPIRE, beside that to the command itself. The script notes the token
+// behind the write, and only then meets a right that is missing: the error matches ErrUnavailable, and the write was made.
 type Guard struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 

@@ -38,7 +38,7 @@ type Client struct {
 // missed is after how many reports that did not come a client is silent. One may be lost.
 const missed = 4
 
-// Silent tells whether the client has not reported for so long that its process is probably dead, suspended or cut off.
+// Silent reports whether the client has not reported for so long that its process is probably dead, suspended or cut off.
 func (c *Client) Silent() bool { return c.LastSeen > missed*c.Interval }
 
 // String names the process for people: "web-3 billing pid 17 (blue)".

@@ -54,7 +54,7 @@ func kindOf(ctx context.Context, client redlatch.Client, l *look, want Kind, kno
 		return Detect, wrong
 	}
 	if kind := l.kind(known); want == Detect && kind == Detect && l.shape == number {
-		wrong.Found = "a number, which may be a semaphore, a latch or another program's; say which kind it is"
+		wrong.Found, wrong.Ambiguous = "a number, which may be a semaphore, a latch or another program's", true
 		return Detect, wrong
 	} else if want == Detect {
 		return kind, nil

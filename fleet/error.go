@@ -11,9 +11,15 @@ type KindError struct {
 	Key   string
 	Want  Kind   // Detect, if anything would have done
 	Found string // what is there, in words: "a read-write lock", "a list of another program"
+
+	// Ambiguous: what is there may be of several kinds, and only the caller can say of which.
+	Ambiguous bool
 }
 
 func (e *KindError) Error() string {
+	if e.Ambiguous {
+		return fmt.Sprintf("redlatch: %q is %s; say which kind it is", e.Key, e.Found)
+	}
 	if e.Want == Detect {
 		return fmt.Sprintf("redlatch: %q is %s", e.Key, e.Found)
 	}

@@ -202,6 +202,7 @@ func TestAnotherKindUnderTheNameIsToldByWhatItIs(t *testing.T) {
 			require.ErrorAs(t, err, &wrong, "%s %s", test.kind, test.name)
 			require.ErrorIs(t, err, redlatch.ErrInvalid)
 			require.ErrorContains(t, err, test.expect)
+			require.Equal(t, test.kind == fleet.Detect && test.name == count, wrong.Ambiguous)
 			require.Equal(t, test.name, wrong.Key)
 		}
 		require.EqualValues(t, 7, get(t, client, fleet.Semaphore, count).Info.Value)

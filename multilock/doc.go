@@ -24,7 +24,7 @@
 // For the first half second, or three refusals, nothing is held while one of them is busy.
 //
 // Goroutines of one process that want the same members wait for all of them in one queue, and hand all of them on to one
-// another without a command, for 10 ms at most; see [redlatch.WithLocalHandOff]. That is so where all members are locks of
+// another without a command, for 10 ms at most, unless [redlatch.WithoutLocalHandOff] is given. That is so where all members are locks of
 // packages rlock and spinlock.
 //
 // [NewGroup] locks some of the values of one group, in one key and one round trip, compatible with Redisson's

@@ -106,7 +106,7 @@ func contains(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(field string) bool { return !slices.Contains(all, field) })
 }
 
-// IsLocked tells whether anybody has any of the values.
+// IsLocked reports whether anybody has any of the values.
 func (g *Group) IsLocked(ctx context.Context) (bool, error) {
 	return g.base.IsLocked(ctx)
 }
@@ -127,7 +127,7 @@ func (g *Group) ForceUnlock(ctx context.Context) (bool, error) {
 	return g.base.ForceUnlock(ctx)
 }
 
-// Inspect returns which of the values are held: a Holder for each of them, with the value as its Side, in the order of
+// Inspect returns which of the values are held: a Holder for each of them, with the value in Value, in the order of
 // Values. Values that are free are not among them.
 func (g *Group) Inspect(ctx context.Context) (redlatch.Info, error) {
 	holders, err := baselock.Ask(ctx, g.base, multilock.Inspect(g.base.Key, g.fields))

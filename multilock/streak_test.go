@@ -198,7 +198,7 @@ func TestWithoutLocalHandOffEachHolderOfTheMembersIsAnother(t *testing.T) {
 	inBubble(t, func(p *pair) {
 		hold := p.now(p.both())
 		a := p.holder("a")
-		next := p.waits(p.Context(), p.both(), redlatch.WithLocalHandOff(false))
+		next := p.waits(p.Context(), p.both(), redlatch.WithoutLocalHandOff())
 		require.NoError(p, hold.Unlock(p.Context()))
 		hold = <-next
 		require.NotEqual(p, a, p.holder("a"))

@@ -74,7 +74,7 @@ func ExampleSemaphore_Release() {
 
 	pool := permitsemaphore.New(rdb, "licences")
 	_, _ = pool.TrySetPermits(ctx, 1)
-	permit, err := pool.TryAcquire(ctx, 1, redlatch.WithNoLease())
+	permit, err := pool.TryAcquire(ctx, 1, redlatch.WithoutLease())
 	if err != nil {
 		panic(err)
 	}

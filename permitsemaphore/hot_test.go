@@ -26,7 +26,11 @@ func benchmarkHot(b *testing.B, processes, callers int, ids string) {
 	srv := redistest.Process(b)
 	all := make([]*permitsemaphore.Semaphore, processes)
 	for i := range all {
-		all[i] = permitsemaphore.New(srv.Client(b), "s", redlatch.WithLocalHandOff(ids != "off"))
+		var opts []redlatch.Option
+		if ids == "off" {
+			opts = append(opts, redlatch.WithoutLocalHandOff())
+		}
+		all[i] = permitsemaphore.New(srv.Client(b), "s", opts...)
 	}
 	if _, err := all[0].TrySetPermits(b.Context(), permits); err != nil {
 		b.Fatal(err)

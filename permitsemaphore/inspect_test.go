@@ -17,7 +17,7 @@ func TestInspectTellsWhoHasThePermits(t *testing.T) {
 		other := permitsemaphore.New(srv.Client(t), s.Name(), redlatch.WithLinger(0))
 		before := time.Now()
 		p := acquire(t, s, 2)
-		q := acquire(t, other, 1, redlatch.WithNoLease())
+		q := acquire(t, other, 1, redlatch.WithoutLease())
 		info, err := s.Inspect(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []any{s.Name(), s.Name(), "permit semaphore", true, int64(2), int64(5)},

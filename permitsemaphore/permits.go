@@ -29,7 +29,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 }
 
 // SetPermits sets the total number of permits, including those that are taken, to n, and creates the semaphore if it
-// does not exist. Nobody loses a permit by it: when more than n are taken, Available is below zero until enough have
+// does not exist. Nobody loses a permit by it: when more than n are taken, AvailablePermits is below zero until enough have
 // come back.
 func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 	if err := s.counter.CheckNumber("SetPermits", n); err != nil {

@@ -16,12 +16,12 @@
 //
 //   - A permit without a lease is renewed while its Permit lives, so a long job keeps it; that of a process that dies
 //     comes back within the watchdog timeout (30 s), although no message is sent then.
-//   - [redlatch.WithLease] makes permits that end by themselves, [redlatch.WithNoLease] permits that never do.
+//   - [redlatch.WithLease] makes permits that end by themselves, [redlatch.WithoutLease] permits that never do.
 //   - Deadlines are set and judged by the server's clock alone. The clock of a client does not matter, except between
 //     clients of Redisson, which use their own clocks.
 //   - An id can be passed on: with it any process may release the permit or change its lease.
 //   - A permit that is released while another goroutine of the process waits for one goes to that one, for a few milliseconds
-//     without a command: [redlatch.WithLocalHandOff] turns it off. An id that the program has asked for is never another's.
+//     without a command: [redlatch.WithoutLocalHandOff] turns it off. An id that the program has asked for is never another's.
 //   - A permit is taken once and comes back once, whatever happens to the messages: those available and those taken add
 //     up to the number that was set.
 //
@@ -79,7 +79,7 @@ const (
 
 // New makes a semaphore. It does no I/O: the number of permits is set with TrySetPermits, by any process. It panics if
 // the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options:
-// WithLease, WithNoLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, WithLocalHandOff, and those that every
+// WithLease, WithoutLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, WithoutLocalHandOff, and those that every
 // primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, noun, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
@@ -96,7 +96,7 @@ func (s *Semaphore) Name() string { return s.counter.Name }
 // ErrNotAcquired too if the last answer was a refusal, ErrUnavailable instead if the last attempt failed, and the reason
 // alone if there was no answer yet. n is at most 10 000; a Permit of 0 holds nothing.
 //
-// Options: WithLease, WithNoLease, WithMaxHold, WithWatchdogTimeout, WithLocalHandOff, WithWait. Without a lease the permits are renewed
+// Options: WithLease, WithoutLease, WithMaxHold, WithWatchdogTimeout, WithoutLocalHandOff, WithWait. Without a lease the permits are renewed
 // while the Permit, or a context made from it, is reachable and not released.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) (*Permit, error) {
 	return s.acquire(ctx, "Acquire", n, acquireOptions, opts, false)
@@ -129,7 +129,7 @@ func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes set
 		return nil, errs.Wrong("%s(%d): the number of permits is from 0 to %d; package semaphore has permits without ids",
 			call, n, script.MaxIDs)
 	case set.NoLease && set.MaxHold > 0:
-		return nil, errs.Wrong("WithNoLease and WithMaxHold contradict each other; leave one of them out")
+		return nil, errs.Wrong("WithoutLease and WithMaxHold contradict each other; leave one of them out")
 	case n == 0:
 		return newPermit(newGrant(s, set, nil)), nil
 	}

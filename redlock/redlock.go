@@ -55,7 +55,7 @@ const takes = settings.Lease | settings.MaxHold | settings.Wait | settings.Watch
 // failures than the odd number below it. New panics if there are none, or if a client is nil or of a kind that cannot
 // carry locks. Two clients of one server, as far as their addresses show it, are reported by the calls, because they
 // would not fail independently; so is a bad name or option. Options: WithNodeTimeout, WithLease, WithMaxHold, WithWait,
-// WithWatchdogTimeout, WithLocalHandOff, and those that every primitive takes.
+// WithWatchdogTimeout, WithoutLocalHandOff, and those that every primitive takes.
 func New(clients []redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	if len(clients) == 0 {
 		panic("redlatch: a redlock needs servers; give it the clients of five that are independent of each other")
@@ -110,7 +110,7 @@ func (l *Lock) Name() string { return l.name }
 // carries a live hold of this lock it re-enters. ctx governs the wait and nothing else. Waiters of one process are
 // served in their order of arrival. The first of them stands in the queue of the first server, so processes are served in their order
 // of arrival too, and a release wakes one of them. An Unlock hands the lock to the next waiter of its process without a command, for
-// 10 ms at most; then the process leaves it to others for 4 ms. See [redlatch.WithLocalHandOff].
+// 10 ms at most; then the process leaves it to others for 4 ms. See [redlatch.WithoutLocalHandOff].
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.take(ctx, opts, false)
 }

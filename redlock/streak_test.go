@@ -142,7 +142,7 @@ func TestTheLockIsLeftToOthersNowAndThenAfterLongSections(t *testing.T) {
 }
 
 func TestOnlyACallWithTheSameTermsIsHandedTheLock(t *testing.T) {
-	lease, scripted := redlatch.WithLease(20*time.Second), redlatch.WithLocalHandOff(false)
+	lease, scripted := redlatch.WithLease(20*time.Second), redlatch.WithoutLocalHandOff()
 	for what, opts := range map[string][2][]redlatch.Option{
 		"the holder has a lease":            {{lease}, nil},
 		"the waiter has a lease":            {nil, {lease}},

@@ -85,7 +85,7 @@ var (
 
 // New makes a read-write lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a
 // bad name or option is reported by the calls. Options, for both sides: WithLease, WithMaxHold, WithAtLeast, WithWait,
-// WithWatchdogTimeout, WithReplicas, WithWriterPreference, WithLocalHandOff, and those that every primitive takes.
+// WithWatchdogTimeout, WithReplicas, WithWriterPreference, WithoutLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{
 		reader: Side{base: baselock.New(client, name, &reading, opts)},

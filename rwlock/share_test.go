@@ -92,7 +92,7 @@ func TestAReaderWithTermsOfItsOwnJoinsNobodyAndNobodyJoinsIt(t *testing.T) {
 		s := k.shared()
 		own := []redlatch.Option{
 			redlatch.WithLease(time.Minute), redlatch.WithMaxHold(time.Minute), redlatch.WithAtLeast(time.Millisecond),
-			redlatch.WithLocalHandOff(false), redlatch.WithWatchdogTimeout(time.Minute),
+			redlatch.WithoutLocalHandOff(), redlatch.WithWatchdogTimeout(time.Minute),
 		}
 		for i, opt := range own {
 			h := k.take(s.lock.RLock, k.ctx, opt)

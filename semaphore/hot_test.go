@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"testing"
 
-	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -25,7 +24,7 @@ func benchmarkHot(b *testing.B, processes int, on bool) {
 	srv := redistest.Process(b)
 	all := make([]*semaphore.Semaphore, processes)
 	for i := range all {
-		all[i] = semaphore.New(srv.Client(b), "s", redlatch.WithLocalHandOff(on))
+		all[i] = semaphore.New(srv.Client(b), "s", confirmed(!on))
 	}
 	set(b, srv.Client(b), "s", permits)
 	ours := make([]func(context.Context) error, callers)

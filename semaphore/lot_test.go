@@ -45,14 +45,22 @@ func TestAPermitMovesWithoutACommandUntilTheLotIsOld(t *testing.T) {
 	})
 }
 
+// confirmed has each operation be a command, or changes nothing.
+func confirmed(yes bool) redlatch.Option {
+	if yes {
+		return redlatch.WithoutLocalHandOff()
+	}
+	return nil
+}
+
 func TestWithoutLocalHandOffEachReleaseIsACommand(t *testing.T) {
 	for name, c := range map[string]struct{ releaser, waiter bool }{"of the semaphore": {true, false}, "of the call": {false, true}} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 1, func(b *bubble) {
-				s := semaphore.New(b.client, "s", redlatch.WithLinger(0), redlatch.WithLocalHandOff(!c.releaser))
+				s := semaphore.New(b.client, "s", redlatch.WithLinger(0), confirmed(c.releaser))
 				require.NoError(b, s.Acquire(b.Context(), 1))
 				for range 3 {
-					got := b.acquire(b.Context(), "a", 1, redlatch.WithLocalHandOff(!c.waiter))
+					got := b.acquire(b.Context(), "a", 1, confirmed(c.waiter))
 					b.traffic.since()
 					require.NoError(b, s.Release(b.Context(), 1))
 					sent, _ := b.traffic.since()

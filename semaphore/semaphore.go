@@ -11,7 +11,7 @@
 // permitsemaphore gives permits an identity and a lease. A semaphore that was never set up has no permits.
 //
 // A permit that is released while somebody of the same process waits goes to that one, and Redis hears of neither for a few
-// milliseconds: [redlatch.WithLocalHandOff] turns it off.
+// milliseconds: [redlatch.WithoutLocalHandOff] turns it off.
 //
 // Waiters of one process are served in their order of arrival, as with golang.org/x/sync/semaphore: one that asks for
 // many is not overtaken by one that asks for few. Between processes there is no order.
@@ -46,7 +46,7 @@ type Semaphore struct {
 
 // New makes a semaphore. It does no I/O: the number of permits is set with TrySetPermits, by any process. It panics if
 // the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options: WithWait,
-// WithTTL, WithLocalHandOff, and those that every primitive takes.
+// WithTTL, WithoutLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, "semaphore", keys.SemaphoreChannel, settings.Wait|settings.TTL|settings.LocalHandOff, opts)
 	return &Semaphore{counter: c.WithRow(keys.SemaphoreRow)}

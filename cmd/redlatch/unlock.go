@@ -129,7 +129,7 @@ func ofKind(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	if strings.HasSuffix(wrong.Found, "say which kind it is") {
+	if wrong.Ambiguous {
 		err = fmt.Errorf("%w, as with --kind semaphore", err)
 	}
 	return exit.With(exit.WrongKind, err)

@@ -29,7 +29,7 @@ const name = "lock"
 // plain is a lock that goes from hand to hand without a command, unless its options have each acquisition confirmed.
 var (
 	plain     = baselock.Plain().HandingOver()
-	confirmed = redlatch.WithLocalHandOff(false)
+	confirmed = redlatch.WithoutLocalHandOff()
 )
 
 // A kit is a server on fake time, a client of it whose commands a test may harm, and the lock under test.

@@ -112,8 +112,8 @@ func TestAMessageCostsOneScript(t *testing.T) {
 	})
 }
 
-func TestWithLocalHandOffOffEveryAcquisitionIsMadeInRedis(t *testing.T) {
-	for what, opts := range map[string][]redlatch.Option{"New": {redlatch.WithLocalHandOff(false)}, "Lock": nil} {
+func TestWithoutLocalHandOffEveryAcquisitionIsMadeInRedis(t *testing.T) {
+	for what, opts := range map[string][]redlatch.Option{"New": {redlatch.WithoutLocalHandOff()}, "Lock": nil} {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, k *kit) {
 				b := k.lockOf(&plain, opts...)
@@ -122,7 +122,7 @@ func TestWithLocalHandOffOffEveryAcquisitionIsMadeInRedis(t *testing.T) {
 				for range 10 {
 					var call []redlatch.Option
 					if opts == nil {
-						call = append(call, redlatch.WithLocalHandOff(false))
+						call = append(call, redlatch.WithoutLocalHandOff())
 					}
 					waiters = append(waiters, k.wait(b, k.ctx, call...))
 				}

@@ -114,7 +114,10 @@ func ofReply(text string) Class {
 var final = append([]string{"nknown command", "REDLATCH-"}, wrong...)
 
 // wrong are those of them that blame the name, or what is kept under it.
-var wrong = []string{"WRONGTYPE ", "CROSSSLOT", "not an integer", "holds something that is not", "would overflow"}
+var wrong = []string{"WRONGTYPE ", "CROSSSLOT", "not an integer", otherThing, "would overflow"}
+
+// otherThing is in what the scripts say of a key that has the right type, and another content than they can work on.
+const otherThing = "holds something that is not"
 
 // said is what the server said in err, empty where that is no word of the server's.
 func said(err error) string {
@@ -144,6 +147,9 @@ func Wrong(err error) bool { return says(err, wrong) }
 
 // WrongType tells whether the server refused because a key is of another type than the script works on.
 func WrongType(err error) bool { return strings.Contains(said(err), "WRONGTYPE ") }
+
+// OtherKind tells whether the server refused because it keeps something else under the name, of another type or not.
+func OtherKind(err error) bool { return says(err, []string{"WRONGTYPE ", otherThing}) }
 
 // Advise adds to an error what to do about it, where the server's words leave a user alone with that.
 func Advise(err error) error {

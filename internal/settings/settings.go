@@ -75,8 +75,8 @@ const ofNew = NameMapper | OfClient
 var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
 	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff, WithBackOffFunc or WithConstantBackOff",
-	WriterPreference: "WithWriterPreference", NoLease: "WithNoLease",
-	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", LocalHandOff: "WithLocalHandOff", ClockTokens: "WithClockTokens",
+	WriterPreference: "WithWriterPreference", NoLease: "WithoutLease",
+	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", LocalHandOff: "WithoutLocalHandOff", ClockTokens: "WithClockTokens",
 	LongHold:   "WithLongHold",
 	NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub", Linger: "WithLinger",
 	Label: "WithLabel", Registry: "WithRegistry or WithoutRegistry",

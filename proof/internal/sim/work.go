@@ -254,10 +254,10 @@ func (s Step) options() (opts []redlatch.Option) {
 		opts = append(opts, redlatch.WithWriterPreference())
 	}
 	if s.Scripted {
-		opts = append(opts, redlatch.WithLocalHandOff(false))
+		opts = append(opts, redlatch.WithoutLocalHandOff())
 	}
 	if s.NoLease {
-		opts = append(opts, redlatch.WithNoLease())
+		opts = append(opts, redlatch.WithoutLease())
 	}
 	return opts
 }

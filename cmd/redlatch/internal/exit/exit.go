@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/outcome"
 )
 
 // The exit codes. A subcommand that starts a program passes that program's code on.
@@ -100,7 +100,7 @@ func Code(err error) int {
 		return Lost
 	case redis.IsAuthError(err), redis.IsPermissionError(err):
 		return Denied
-	case saysWrongKind(err):
+	case outcome.OtherKind(err): // it matches ErrInvalid, as other misuse does, but only this comes from Redis
 		return WrongKind
 	case errors.Is(err, redlatch.ErrInvalid):
 		return Usage
@@ -113,10 +113,4 @@ func Code(err error) int {
 	default:
 		return Failed
 	}
-}
-
-// saysWrongKind tells the name of another kind from other misuse: both match ErrInvalid, and only the first comes from Redis.
-func saysWrongKind(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "WRONGTYPE") || strings.Contains(text, "holds something that is not") // as the scripts say it
 }

@@ -24,7 +24,9 @@ func TestEachErrorHasItsCode(t *testing.T) {
 		"its own":             {fmt.Errorf("x: %w", exit.With(3, redlatch.ErrLost)), 3},
 		"silent success":      {exit.Silently(0), exit.OK},
 		"misuse":              {fmt.Errorf("%w: no name", redlatch.ErrInvalid), exit.Usage},
-		"wrong kind":          {fmt.Errorf("%w: WRONGTYPE Operation against a key", redlatch.ErrInvalid), exit.WrongKind},
+		"wrong kind":          {fmt.Errorf("%w: %w", redlatch.ErrInvalid, reply("WRONGTYPE Operation against a key")), exit.WrongKind},
+		"wrong content":       {fmt.Errorf("%w: %w", redlatch.ErrInvalid, reply("ERR k holds something that is not an integer")), exit.WrongKind},
+		"a name that says so": {fmt.Errorf("%w: no WRONGTYPE name", redlatch.ErrInvalid), exit.Usage},
 		"unreachable":         {refused, exit.Unavailable},
 		"outage":              {fmt.Errorf("%w: %w", redlatch.ErrUnavailable, context.DeadlineExceeded), exit.Unavailable},
 		"no answer in time":   {context.DeadlineExceeded, exit.Unavailable},
@@ -36,6 +38,12 @@ func TestEachErrorHasItsCode(t *testing.T) {
 		require.Equal(t, c.code, exit.Code(c.err), name)
 	}
 }
+
+// A reply is an error that the server gives.
+type reply string
+
+func (r reply) Error() string { return string(r) }
+func (reply) RedisError()     {}
 
 func TestEachCodeHasOneRow(t *testing.T) {
 	seen := map[int]bool{}
