@@ -36,12 +36,12 @@ type owner struct {
 	queued    bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
 	announces bool // a refusal of its acquisition is announced; set before it is sent
 	post      cohort.Holder
-	senders   []chan struct{} // capacity 1: the goroutines that wait to send a count-changing command
-	most      int32           // the most holds that a script has ever asked for
-	live      int32           // holds handed out and not given back
-	inner     *[]*hold        // nil, or those of re-entries that are not given back
-	token     int64           // the newest that it was issued
-	spare     int64           // the number of tokens behind that one which are its own, for its re-entries and successors
+	senders   *[]chan struct{} // nil, or of capacity 1: the goroutines that wait to send a count-changing command
+	most      int32            // the most holds that a script has ever asked for
+	live      int32            // holds handed out and not given back
+	inner     *[]*hold         // nil, or those of re-entries that are not given back
+	token     int64            // the newest that it was issued
+	spare     int64            // the number of tokens behind that one which are its own, for its re-entries and successors
 	lost      *redlatch.LossError
 	doubt     *doubt // nil if there never was any
 	guest     *owner // the latest within this one, perhaps no longer a holder
@@ -74,7 +74,10 @@ func (o *owner) lockSend(ctx context.Context) error {
 		return nil
 	}
 	came := make(chan struct{}, 1)
-	o.senders = append(o.senders, came)
+	if o.senders == nil {
+		o.senders = new([]chan struct{})
+	}
+	*o.senders = append(*o.senders, came)
 	o.mu.Unlock()
 	select {
 	case <-came:
@@ -82,9 +85,9 @@ func (o *owner) lockSend(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	o.mu.Lock()
-	at := slices.Index(o.senders, came)
+	at := slices.Index(*o.senders, came)
 	if at >= 0 {
-		o.senders = slices.Delete(o.senders, at, at+1)
+		*o.senders = slices.Delete(*o.senders, at, at+1)
 	}
 	o.mu.Unlock()
 	if at < 0 { // the send lock came at the same moment
@@ -119,12 +122,12 @@ func (o *owner) lockSendToRelease(ctx context.Context) (left time.Duration, err 
 func (o *owner) unlockSend() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.senders) == 0 {
+	if o.senders == nil || len(*o.senders) == 0 {
 		o.sending = false
 		return
 	}
-	o.senders[0] <- struct{}{}
-	o.senders = slices.Delete(o.senders, 0, 1)
+	(*o.senders)[0] <- struct{}{}
+	*o.senders = slices.Delete(*o.senders, 0, 1)
 }
 
 // begin makes the owner hold, trusted until then: its first hold is handed out and the watchdog looks after it.
