@@ -201,8 +201,7 @@ func TestUnlockDoesNotWaitForAServerThatHangs(t *testing.T) {
 	nodes, clients := servers(t, 3)
 	ctx := cancellable(t)
 	lock := redlock.New(clients(), name, with(redlatch.WithReleaseTimeout(time.Hour))...)
-	hold := take(t, lock, ctx)
-	eventually(t, "all have it", func() bool { return keys(t, nodes) == 3 })
+	hold := takeOnAll(t, lock, ctx, nodes)
 	nodes[1].Stop()
 	require.NoError(t, hold.Unlock(ctx))
 	free(t, lock)
@@ -247,8 +246,7 @@ func TestAHoldLivesWhileAMajorityIsRenewedAndIsLostWithoutIt(t *testing.T) {
 	ctx := cancellable(t)
 	const timeout = 3 * time.Second
 	lock := redlock.New(clients(), name, with(redlatch.WithWatchdogTimeout(timeout))...)
-	hold := take(t, lock, ctx)
-	eventually(t, "all have it", func() bool { return keys(t, nodes) == 5 })
+	hold := takeOnAll(t, lock, ctx, nodes)
 	work := hold.Context(ctx)
 	nodes[0].Kill()
 	require.NoError(t, nodes[1].Client(t).Del(ctx, name).Err())
@@ -272,15 +270,13 @@ func TestAHoldLivesWhileAMajorityIsRenewedAndIsLostWithoutIt(t *testing.T) {
 func TestAHoldWhoseKeysAreGoneOnAMajorityIsLost(t *testing.T) {
 	nodes, clients := servers(t, 3)
 	ctx := cancellable(t)
-	hold := take(t, redlock.New(clients(), name, quiet...), ctx)
-	eventually(t, "all have it", func() bool { return keys(t, nodes) == 3 })
+	hold := takeOnAll(t, redlock.New(clients(), name, quiet...), ctx, nodes)
 	require.NoError(t, nodes[0].Client(t).Del(ctx, name).Err())
 	nodes[2].Restart() // empty
 	require.ErrorIs(t, hold.Unlock(ctx), redlatch.ErrLost)
 	nothing(t, nodes)
 
-	hold = take(t, redlock.New(clients(), name, quiet...), ctx)
-	eventually(t, "all have it", func() bool { return keys(t, nodes) == 3 })
+	hold = takeOnAll(t, redlock.New(clients(), name, quiet...), ctx, nodes)
 	require.NoError(t, nodes[1].Client(t).Del(ctx, name).Err())
 	require.NoError(t, hold.Unlock(ctx), "one of three is no loss")
 	nothing(t, nodes)
