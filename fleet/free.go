@@ -20,8 +20,8 @@ import (
 	"github.com/redlatch/redlatch/spinlock"
 )
 
-// A Notice tells a holder who takes its lock away, or asks for it, and why. Of one that is taken away the texts are kept for an hour, and
-// are part of the error that the holder gets ([redlatch.LossError]) if its program uses redlatch. For a permit they are not kept.
+// A Notice tells a holder who takes its lock away, or asks for it, and why. When a lock is taken away, Redis keeps the two texts for an
+// hour, and a holder that uses redlatch finds them in its error ([redlatch.LossError]). The texts about a permit are not kept.
 type Notice struct {
 	Who string // "ada@ops-1"; it must not be empty
 	Why string // "the import hangs"; it must not be empty

@@ -249,7 +249,7 @@ func (h *hold) Leave() {
 // Forgotten ends a hold that the program has dropped, and its renewal, unless others of its owner still need that.
 func (h *hold) Forgotten(there *holds.Place) {
 	o := h.owner
-	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
+	// The program has no context of the hold any more, but a goroutine may still wait on the channel that a context's Done returned.
 	if !h.drop(false, &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: redlatch.ReasonForgotten, At: time.Now()}) {
 		return
 	}

@@ -152,7 +152,7 @@ func TestAnAbandonedReentryLeavesTheOuterHoldIntact(t *testing.T) {
 	})
 }
 
-// A caller leaves while its re-entry is under way, so nobody reads the answer. The owner settles it.
+// A caller leaves while its re-entry is under way, so no goroutine reads the answer. The owner settles the re-entry.
 func TestAnAbandonedReentryIsSettled(t *testing.T) {
 	for name, test := range map[string]struct {
 		first  fault         // what becomes of it

@@ -118,7 +118,7 @@ func (op operation[R]) final(ctx context.Context, receipt delivery.Receipt, limi
 	return reply, nil
 }
 
-// resolve settles an operation whose command has failed, or was not sent because a hook of the client has panicked.
+// resolve settles an operation after its command has failed, or after a panic of a client's hook has kept it from being sent.
 func (op operation[R]) resolve(cmd scripts.Command[R], failure *delivery.Failure) {
 	if op.owed != nil { // also when it is known: the last send may have ended without being executed
 		op.carryThrough()
@@ -158,8 +158,8 @@ func (op operation[R]) carryThrough() {
 	}, op.settled)
 }
 
-// GiveBackLater is GiveBack for what no caller waits for, who could repeat it: it is tried again also when it certainly was
-// not executed. It returns after the first attempt.
+// GiveBackLater is GiveBack where no caller waits who could repeat it. So the operation is also tried again when it was certainly not
+// executed. GiveBackLater returns after the first attempt.
 func GiveBackLater[R bool | int64](c *Counter, build Build[R]) { begin(c, build).carryThrough() }
 
 func (op operation[R]) settled() {

@@ -16,10 +16,10 @@ import (
 // program's own. There is one Place for all that is acquired by the same calls, and a hold only points to it.
 type Place [12]uintptr
 
-// How many calls are looked at first. Each one that is looked at costs a lone caller as much as a memory allocation.
+// The numbers of calls that are looked at first. Each call costs a lone caller as much as a memory allocation.
 const (
-	Near = 6            // they reach the program behind a Lock
-	Far  = len(Place{}) // and these behind everything
+	Near = 6            // behind a Lock these reach a call of the program
+	Far  = len(Place{}) // all that a Place has
 )
 
 // places are all that there have been, and nil for near calls that do not reach the program. A program has as many as it has
@@ -32,8 +32,8 @@ var places struct {
 // wanted is set when a hold without a Place was dropped.
 var wanted atomic.Bool
 
-// OnDrop has inner know when its public side is unreachable for the program, and where it was acquired. It is entered in the
-// ledger of a test. The program is Near or Far.
+// OnDrop has inner know when its public side is unreachable for the program, and where it was acquired. The hold is
+// entered in the ledger of a test. program is Near or Far: how many calls are looked at first for the one of the program.
 func OnDrop[Public any](public *Public, inner Hold, program int) runtime.Cleanup {
 	there := here(inner, program)
 	cleanup := runtime.AddCleanup(public, dropped.tell, dropped{inner, there})

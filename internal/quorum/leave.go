@@ -107,7 +107,7 @@ func (h *Hold) Forgotten(there *holds.Place) {
 	}
 	_, members := h.retireLocked()
 	h.mu.Unlock()
-	// Nobody has a context of it any more, but somebody may still wait on what such a context's Done returned.
+	// The program has no context of the hold any more, but a goroutine may still wait on the channel that a context's Done returned.
 	h.ending.End(&redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonForgotten, At: time.Now()})
 	holds.Report(h.call.Set.Logger, "redlatch: a hold of several locks was dropped without Unlock",
 		there, "lock.name", h.call.Name, "lock.primitive", h.call.Noun)

@@ -134,8 +134,8 @@ func hinted(err error) error {
 	return err
 }
 
-// Advice returns a clause that says what to do about err, where a server or the Redis client answers somebody who has connected to the
-// wrong place. For any other error it is empty.
+// Advice returns a clause that says what to do about err. It knows the errors of a client that is connected to the wrong kind of
+// server, and is empty for any other error.
 func Advice(err error) string {
 	text := err.Error()
 	switch {
