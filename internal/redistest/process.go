@@ -14,7 +14,7 @@ import (
 // program (see package servers) the test is skipped, or fails where REDLATCH_REQUIRE_REAL=1.
 func Process(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	requireProgram(tb)
+	RequireProgram(tb)
 	process, err := servers.Start(args...)
 	must(tb, err)
 	closed(tb, process.Close)

@@ -26,8 +26,9 @@ func Real(tb testing.TB) *Server {
 	return Process(tb)
 }
 
-// requireProgram skips or fails the test when there is no server program to start.
-func requireProgram(tb testing.TB) {
+// RequireProgram skips the test when there is no server program to start, or fails it where REDLATCH_REQUIRE_REAL=1. A test that
+// starts servers by package servers calls it first.
+func RequireProgram(tb testing.TB) {
 	tb.Helper()
 	err := servers.Look()
 	if err == nil {

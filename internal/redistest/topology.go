@@ -11,7 +11,7 @@ import (
 // Replicated returns a master and its replica, both processes of the test's own, when the replica is online.
 func Replicated(tb testing.TB) (master, replica *Server) {
 	tb.Helper()
-	requireProgram(tb)
+	RequireProgram(tb)
 	m, r, err := servers.StartReplicated()
 	must(tb, err)
 	closed(tb, m.Close)
@@ -28,7 +28,7 @@ type ClusterServers struct {
 // Cluster returns a cluster of processes of the test's own, when all nodes agree on it and all replicas are online.
 func Cluster(tb testing.TB, masters, replicasPerMaster int) *ClusterServers {
 	tb.Helper()
-	requireProgram(tb)
+	RequireProgram(tb)
 	cluster, err := servers.StartCluster(masters, replicasPerMaster)
 	must(tb, err)
 	closed(tb, cluster.Close)
@@ -70,7 +70,7 @@ type SentinelServers struct {
 // They replace a master one second after it falls silent.
 func Sentinel(tb testing.TB) *SentinelServers {
 	tb.Helper()
-	requireProgram(tb)
+	RequireProgram(tb)
 	group, err := servers.StartSentinel()
 	must(tb, err)
 	closed(tb, group.Close)

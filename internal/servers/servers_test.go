@@ -22,7 +22,7 @@ func ok(t *testing.T, err error) {
 }
 
 // program skips the test, or fails it, where no server can be started.
-func program(t *testing.T) { t.Helper(); redistest.Process(t) }
+func program(t *testing.T) { t.Helper(); redistest.RequireProgram(t) }
 
 func TestAServerEndsWithCloseAndLeavesNothing(t *testing.T) {
 	program(t)

@@ -29,6 +29,7 @@ func replicatedPlants(replica *servers.Server) []plant {
 }
 
 func TestEachPlantOfReplicationIsFound(t *testing.T) {
+	redistest.RequireProgram(t)
 	master, replica, err := servers.StartReplicated("--appendonly", "yes")
 	require.NoError(t, err)
 	t.Cleanup(func() {

@@ -116,6 +116,7 @@ func single(s *servers.Server) *site {
 // start gives a test a server that ends with it, healthy if there are no other args.
 func start(t *testing.T, args ...string) *servers.Server {
 	t.Helper()
+	redistest.RequireProgram(t)
 	s, err := servers.Start(append([]string{"--appendonly", "yes"}, args...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -124,6 +125,7 @@ func start(t *testing.T, args ...string) *servers.Server {
 
 func cluster(t *testing.T) *site {
 	t.Helper()
+	redistest.RequireProgram(t)
 	c, err := servers.StartCluster(3, 0, "--appendonly", "yes")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
@@ -139,6 +141,7 @@ func cluster(t *testing.T) *site {
 
 func sentinels(t *testing.T) (*site, *servers.Sentinel) {
 	t.Helper()
+	redistest.RequireProgram(t)
 	g, err := servers.StartSentinel("--appendonly", "yes")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, g.Close()) })
