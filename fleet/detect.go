@@ -117,6 +117,9 @@ func lookBeside(ctx context.Context, client redlatch.Client, looks []*look) erro
 		}
 	}
 	counts, err := listeners(ctx, client, names)
+	if err != nil {
+		return err
+	}
 	for _, l := range looks {
 		for _, c := range channels {
 			if counts[c.channel(l.key)] > 0 && l.shape == number {
@@ -124,7 +127,7 @@ func lookBeside(ctx context.Context, client redlatch.Client, looks []*look) erro
 			}
 		}
 	}
-	return err
+	return nil
 }
 
 // may tells whether the key can be an object of a kind.

@@ -94,18 +94,19 @@ func concerning(kinds []Kind, key string) reading {
 		err := ask(ctx, client, members, func(pipe redis.Pipeliner, m member) {
 			cmds[m.id] = pipe.HMGet(ctx, registry.Entry(prefix, m.id), fields...)
 		})
-		for _, m := range members {
-			if cmd := cmds[m.id]; cmd != nil && err == nil {
-				read := map[string]string{}
-				for i, value := range cmd.Val() {
-					if text, ok := value.(string); ok {
-						read[fields[i]] = text
-					}
-				}
-				all.add(registry.Entry(prefix, m.id), m, read, cmd.Err())
-			}
+		if err != nil {
+			return err
 		}
-		return err
+		for _, m := range members {
+			read := map[string]string{}
+			for i, value := range cmds[m.id].Val() {
+				if text, ok := value.(string); ok {
+					read[fields[i]] = text
+				}
+			}
+			all.add(registry.Entry(prefix, m.id), m, read, cmds[m.id].Err())
+		}
+		return nil
 	}
 }
 

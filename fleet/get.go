@@ -57,9 +57,10 @@ func Get(ctx context.Context, client redlatch.Client, kind Kind, name string, op
 	info, err := inspect(ctx, client, kind, name, l, now, o.primitives)
 	if redis.HasErrorPrefix(err, "NOPERM") { // a user who may only read may run no script
 		t := &truth{look: l, kind: kind}
-		err = readTruths(ctx, client, []*truth{t})
-		info = t.info(now)
-		info.Name = name
+		if err = readTruths(ctx, client, []*truth{t}); err == nil {
+			info = t.info(now)
+			info.Name = name
+		}
 	}
 	if err != nil {
 		return nil, err

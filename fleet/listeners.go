@@ -32,10 +32,13 @@ func listeners(ctx context.Context, client redlatch.Client, names []string) (map
 				c.sharded = pipe.PubSubShardNumSub(ctx, c.names...) // unknown before 7.0
 			}
 		})
+		if err != nil {
+			return err
+		}
 		for _, c := range all {
 			for _, name := range c.names {
 				switch {
-				case c.plain == nil || c.plain.Err() != nil || counts[name] < 0:
+				case c.plain.Err() != nil || counts[name] < 0:
 					counts[name] = -1
 				default:
 					counts[name] += c.plain.Val()[name]
@@ -45,7 +48,7 @@ func listeners(ctx context.Context, client redlatch.Client, names []string) (map
 				}
 			}
 		}
-		return err
+		return nil
 	})
 	return counts, err
 }

@@ -19,7 +19,8 @@ import (
 const atOnce = 250
 
 // ask has commands added for each item, and sends them. Every command has its own outcome afterwards, which may be an error of
-// the server. ask fails where no command of a pipeline was answered, for then there is no server.
+// the server. ask fails where a command was not answered, and where a server refuses all of them. The commands have no outcome then,
+// and those of items that it did not come to are not even made.
 func ask[T any](ctx context.Context, client sender, items []T, add func(pipe redis.Pipeliner, item T)) error {
 	for some := range slices.Chunk(items, atOnce) {
 		if err := ctx.Err(); err != nil {
@@ -45,27 +46,34 @@ func exec(ctx context.Context, pipe redis.Pipeliner) error {
 		return nil
 	}
 	cmds, err := pipe.Exec(ctx)
-	switch {
-	case err == nil:
-		return nil
-	case !slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return cmd.Err() != nil }):
-		return failed(err) // the server has refused the connection, and go-redis leaves the commands as if they were answered
-	case slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return answered(cmd.Err()) }):
+	if err == nil {
 		return nil
 	}
-	return failed(err)
+	if !slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return cmd.Err() != nil }) {
+		return failed(err) // the server has refused the connection, and go-redis leaves the commands as if they were answered
+	}
+	if i := slices.IndexFunc(cmds, lost); i >= 0 {
+		return failed(cmds[i].Err())
+	}
+	if !slices.ContainsFunc(cmds, served) {
+		return failed(err)
+	}
+	return nil
+}
+
+// lost tells whether no server has answered a command. The connection may have broken behind the answer to another one.
+func lost(cmd redis.Cmder) bool {
+	var reply redis.Error
+	return cmd.Err() != nil && !errors.As(cmd.Err(), &reply)
 }
 
 // down are the beginnings of answers with which a server refuses every command.
 var down = []string{"NOAUTH", "WRONGPASS", "LOADING", "MASTERDOWN", "CLUSTERDOWN"}
 
-// answered tells whether a server has answered a command, be it by an error.
-func answered(err error) bool {
-	var reply redis.Error
-	if err == nil || !errors.As(err, &reply) {
-		return err == nil
-	}
-	return !slices.ContainsFunc(down, func(begin string) bool { return strings.HasPrefix(reply.Error(), begin) })
+// served tells whether a server has looked at a command that was answered, be it to refuse this one.
+func served(cmd redis.Cmder) bool {
+	err := cmd.Err()
+	return err == nil || !slices.ContainsFunc(down, func(begin string) bool { return strings.HasPrefix(err.Error(), begin) })
 }
 
 // failed is an error of the server or the network as a program gets it.

@@ -92,10 +92,13 @@ func readQueues(ctx context.Context, client redlatch.Client, queues []*queue) er
 			q.alive = pipe.ZRangeWithScores(ctx, keys.LockRowKeys(q.key)[1], 0, mostShown-1)
 		}
 	})
+	if err != nil {
+		return err
+	}
 	for _, q := range rows {
 		q.decode()
 	}
-	return err
+	return nil
 }
 
 // span is by what the places of all but locks are multiplied, to make room for what is wanted.

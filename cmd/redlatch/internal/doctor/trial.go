@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/registry"
 )
@@ -158,7 +159,7 @@ func (n *node) together(ctx context.Context, commands [][]any) []error {
 	for i, c := range commands {
 		sent[i] = pipe.Do(ctx, c...)
 	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
+	_ = dispatch.Exec(ctx, pipe) // each command has its own error
 	errs := make([]error, len(commands))
 	for i, c := range sent {
 		if errs[i] = c.Err(); errs[i] == redis.Nil {
