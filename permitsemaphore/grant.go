@@ -213,8 +213,8 @@ func (g *grant) lose(reason redlatch.LossReason, cause error) error {
 	}
 	g.lost = loss
 	g.mu.Unlock()
+	g.ending.End(loss) // first: nothing that waits for a mutex may keep the news from the work
 	g.leave()
-	g.ending.End(loss)
 	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "lock.name", g.semaphore.counter.Name, "lock.primitive", noun, "lock.owner", loss.Owner,
 		"reason", reason, "cause", cause)
 	g.finish(context.Background(), settings.Lost, loss)

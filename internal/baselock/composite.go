@@ -101,7 +101,8 @@ func (h *hold) successorAmong(to []*Base, opts []redlatch.Option, streak cohort.
 		return nil
 	}
 	set, err := to[i].resolve(opts, false)
-	streak.News, streak.Blur = o.Streak().News, o.streak.Blur
+	own := o.Streak()
+	streak.News, streak.Blur = own.News, own.Blur
 	if err != nil || set.Replicas > 0 || o.set.AtLeast > 0 || !o.recent(&streak) {
 		return nil
 	}

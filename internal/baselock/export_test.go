@@ -42,3 +42,10 @@ func HandOnMissed(given holds.Hold, leave func()) bool {
 	}
 	return o.Missed(grant) == o
 }
+
+// Announced tells whether the calls of its process wait for what the hold does.
+func Announced(given holds.Hold) bool {
+	o := given.(*hold).owner
+	_, held := o.base.Session.Cohorts.HeldSince(o.base.line)
+	return held
+}

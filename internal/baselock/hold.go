@@ -270,9 +270,9 @@ func (h *hold) drop(left bool, cause error) bool {
 	h.dropped, h.left = true, left
 	o.shared.Close()
 	o.mu.Unlock()
+	h.ending.End(cause)
 	o.turnSoon()
 	h.unlimit()
-	h.ending.End(cause)
 	if !lost {
 		o.adjust()
 	}

@@ -171,7 +171,7 @@ func (o *owner) joined(ctx context.Context, set *settings.Settings, line *cohort
 // streak had begun.
 func (o *owner) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold, old bool) {
 	now := clock.Now()
-	o.mu.Lock()
+	s := o.lockStreak()
 	defer o.mu.Unlock()
 	left := o.ticket.TrustedUntil().Sub(now)
 	switch {
@@ -179,13 +179,13 @@ func (o *owner) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold, 
 		o.set.WatchdogTimeout != set.WatchdogTimeout, o.set.ReleaseTimeout != set.ReleaseTimeout,
 		left < min(set.WatchdogTimeout, passLease)/2, left > set.WatchdogTimeout:
 		return nil, false
-	case o.Streak().Over(now), line != nil && !o.fresh(line):
+	case s.Over(now), line != nil && !o.fresh(line):
 		return nil, true
 	}
 	o.shared.Join()
 	o.live++
-	o.streak.Given++
-	h = &hold{owner: o, since: watchdog.MomentOf(now), renewed: true, path: local, group: int32(o.streak.Given)}
+	s.Given++
+	h = &hold{owner: o, since: watchdog.MomentOf(now), renewed: true, path: local, group: int32(s.Given)}
 	o.addLocked(h)
 	return h, false
 }

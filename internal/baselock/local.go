@@ -23,13 +23,33 @@ func (o *owner) Mark() *cohort.Holder { return &o.post }
 // Streak is the streak of o. If no hand-off has made o the holder, the streak begins with o.
 func (o *owner) Streak() *cohort.Streak {
 	if o.streak == nil {
-		since := o.first.since.Time()
-		o.streak = o.base.begins(cohort.Streak{Began: since, News: since})
+		o.streak = o.own()
 	}
 	return o.streak
 }
 
-// begins makes a streak of holders of b that begins as s says.
+// own is a streak that begins with o.
+func (o *owner) own() *cohort.Streak {
+	since := o.first.since.Time()
+	return o.base.begins(cohort.Streak{Began: since, News: since})
+}
+
+// lockStreak is Streak for an owner that others may join. The caller unlocks o.mu.
+func (o *owner) lockStreak() *cohort.Streak {
+	o.mu.Lock()
+	if o.streak == nil {
+		o.mu.Unlock()
+		own := o.own()
+		o.mu.Lock()
+		if o.streak == nil { // no other call was faster
+			o.streak = own
+		}
+	}
+	return o.streak
+}
+
+// begins makes a streak of holders of b that begins as s says. It is called without a mutex: a cluster client may ask its servers
+// where the lock is.
 func (b *Base) begins(s cohort.Streak) *cohort.Streak {
 	s.Trip = b.Session.Dispatch.Trip(b.Key)
 	return &s

@@ -260,12 +260,15 @@ func (o *owner) lose(reason redlatch.LossReason, cause error) error {
 	o.shared.Close()
 	shared := slices.Collect(o.sharedLocked())
 	o.mu.Unlock()
+	// The contexts end first: the work has to stop, and nothing that waits for a mutex may keep the news from it.
+	for _, h := range shared {
+		h.ending.End(loss)
+	}
 	o.base.Session.Watchdog.Forget(&o.ticket)
 	o.unannounce(false)
 	o.overTurn()
 	for _, h := range shared {
 		h.unlimit()
-		h.ending.End(loss)
 	}
 	loss = o.forced(loss)
 	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock.name", o.base.Name, "lock.primitive", o.base.Kind.Noun, "lock.owner", o.id,

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/rootapi"
 )
 
 func TestRenewalsLengthenTheKeyEveryThirdOfTheTimeout(t *testing.T) {
@@ -215,5 +217,28 @@ func TestAnOutageLongerThanTheLeaseCostsNobodyHisPlace(t *testing.T) {
 		got = <-second
 		require.NoError(t, got.err)
 		require.NoError(t, got.hold.Unlock(k.ctx))
+	})
+}
+
+// An heir is told when contexts are, and asks what has been done by then.
+type heir struct{ ended func() }
+
+func (h heir) Ended(error)          { h.ended() }
+func (h heir) Asked(string, string) {}
+
+// What else is to be done about a loss takes mutexes, and the work must not go on while one of them is waited for.
+func TestTheContextsOfALostHoldEndBeforeAnythingElseIsDone(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		h := k.take(k.lock(), k.ctx)
+		inner := rootapi.Adopt(h)
+		told := false
+		inner.Ending().Bequeath(heir{func() {
+			told = true
+			require.True(t, baselock.Announced(inner), "this was done before")
+		}})
+		require.True(t, k.mini.Del(name))
+		require.ErrorIs(t, h.Extend(k.ctx, time.Minute), redlatch.ErrLost)
+		require.True(t, told)
+		require.False(t, baselock.Announced(inner))
 	})
 }

@@ -170,8 +170,8 @@ func (w *waiter) asks(ctx context.Context) (h *hold, remaining time.Duration, op
 func (w *waiter) holds(h *hold) cohort.Verdict {
 	w.got = h
 	if o := h.owner; w.alone {
-		o.mu.Lock()
-		o.Streak().Alone, o.streak.ClosedSince = true, w.queue.ClosedSince()
+		s := o.lockStreak()
+		s.Alone, s.ClosedSince = true, w.queue.ClosedSince()
 		o.mu.Unlock()
 	}
 	v := cohort.Verdict{Done: true, Sleep: cohort.Bound(w.set.FirstLease(), w.set.Poll)}

@@ -4,10 +4,8 @@ import (
 	"maps"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
@@ -21,8 +19,7 @@ type Registry struct {
 	windows map[hash]window  // in which this process leaves a key to others; nil until it first does
 	shares  map[Key]any      // what holds a key and may be joined; nil until there is one
 
-	takes atomic.Bool          // taken has ever had an element; spares most hand-offs the mutex
-	taken map[string]time.Time // when this process took a lock away, by its key in Redis
+	taken takings // not guarded by mu
 }
 
 // A Window is a time in which this process leaves a key to others. The zero value is none.
@@ -191,30 +188,6 @@ func (r *Registry) Yield(key Key, until time.Time, told bool) {
 	now := time.Now()
 	maps.DeleteFunc(r.windows, func(_ hash, w window) bool { return !now.Before(w.until) })
 	r.windows[key.hash] = window{until, told}
-}
-
-// Take notes that this process takes key away from whoever holds it, of whatever kind the holder's lock is.
-func (r *Registry) Take(key Key) {
-	now := clock.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.taken == nil {
-		r.taken = map[string]time.Time{}
-	}
-	maps.DeleteFunc(r.taken, func(_ string, at time.Time) bool { return now.Sub(at) > time.Minute }) // by then all news is old
-	r.taken[key.key] = now
-	r.takes.Store(true)
-}
-
-// Taken tells whether this process has taken key away since news.
-func (r *Registry) Taken(key Key, news time.Time) bool {
-	if !r.takes.Load() {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at, taken := r.taken[key.key]
-	return taken && !news.After(at)
 }
 
 // Hold notes that holder has key from now on. If it Gives, calls of this process for key do not ask until Free: they wait
