@@ -33,7 +33,8 @@ type Subscriptions struct {
 	Lock Listener // to the channel of releases, whose messages wake the cohort; nil: the cohort polls
 	Own  Listener // to the channel of this process, whose messages hand the lock to it
 
-	Close func() // ends them, and nil if there are none
+	Open  func() // begins them, when the cohort has them: the first message may come before Open returns
+	Close func() // ends them
 }
 
 // A Listener is one subscription.
@@ -41,13 +42,17 @@ type Listener interface {
 	Confirmed() <-chan struct{} // closed once messages arrive
 }
 
-// New makes a cohort. subscribe is called with the cohort, so that messages can reach it, and returns its subscriptions.
+// New makes a cohort. subscribe is called with the cohort, so that messages can reach it, and returns its subscriptions. No
+// message may come before New opens them, because a message reads what the cohort is subscribed to.
 func New(subscribe func(*Cohort) Subscriptions) *Cohort {
 	c := &Cohort{}
 	c.void.Store(never)
 	c.Queue = NewQueue(nil)
 	if c.subscribed = subscribe(c); c.subscribed.Lock != nil {
 		c.Queue.confirmed = c.subscribed.Lock.Confirmed
+	}
+	if c.subscribed.Open != nil {
+		c.subscribed.Open()
 	}
 	return c
 }

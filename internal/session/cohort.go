@@ -43,7 +43,7 @@ func (s *Session) Join(key cohort.Key, channels Channels) (c *cohort.Cohort, hel
 	return c, held, part
 }
 
-// subscribe has the hub wake the cohort. A message means that what Redis confirmed before it is old news.
+// subscribe prepares that the hub wakes the cohort. A message means that what Redis confirmed before it is old news.
 func (s *Session) subscribe(c *cohort.Cohort, channels Channels) (to cohort.Subscriptions) {
 	s.mu.Lock()
 	hub := s.hubLocked()
@@ -69,11 +69,12 @@ func (s *Session) subscribe(c *cohort.Cohort, channels Channels) (to cohort.Subs
 	if channels.Counted != "" {
 		wanted = append(wanted, wakeup.Wanted{Channel: channels.Counted, Hear: func(string) {}})
 	}
-	listeners := hub.ListenAll(wanted...)
+	listeners := hub.Listeners(wanted...)
 	if channels.Queue != "" {
 		to.Own = listeners[0]
 	}
 	to.Lock = listeners[releases]
+	to.Open = func() { hub.OpenAll(listeners...) }
 	to.Close = func() { hub.CloseAll(listeners...) }
 	return to
 }

@@ -25,8 +25,8 @@ type channel struct {
 // missed.
 func (c *channel) appendWakes(wakes []func()) []func() {
 	for _, l := range c.listeners {
-		if l.wake != nil {
-			wakes = append(wakes, l.wake)
+		if l.wanted.Wake != nil {
+			wakes = append(wakes, l.wanted.Wake)
 		}
 	}
 	return wakes
@@ -60,10 +60,9 @@ func (c *channel) lose(quiet bool) (tell bool) {
 // A Listener is one waiter's interest in a channel.
 type Listener struct {
 	hub       *Hub
-	ch        *channel
-	hear      func(message string)
-	wake      func()        // may be nil
-	confirmed chan struct{} // the channel's up at the time of Listen
+	wanted    Wanted
+	ch        *channel      // nil before the listener is opened
+	confirmed chan struct{} // the channel's up at the time of Listen; nil before the listener is opened
 	closed    bool
 }
 

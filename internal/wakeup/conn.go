@@ -227,7 +227,7 @@ func (l *conn) message(name, payload string) {
 	h.mu.Lock()
 	if ch := h.channels[name]; ch != nil {
 		for _, l := range ch.listeners {
-			hears = append(hears, l.hear)
+			hears = append(hears, l.wanted.Hear)
 		}
 	}
 	h.mu.Unlock()

@@ -86,7 +86,8 @@ func TestChannelsThatAreListenedToTogetherAreSubscribedAndLeftByOneCommand(t *te
 			for _, what := range []string{"a", "b", "c"} {
 				wanted = append(wanted, wakeup.Wanted{Channel: what + strconv.Itoa(i), Hear: func(string) {}})
 			}
-			listeners := l.hub.ListenAll(wanted...)
+			listeners := l.hub.Listeners(wanted...)
+			l.hub.OpenAll(listeners...)
 			for _, listener := range listeners {
 				<-listener.Confirmed()
 			}

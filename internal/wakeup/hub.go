@@ -122,7 +122,9 @@ func New(cfg Config) *Hub {
 //
 // Messages from before Confirmed may or may not be heard.
 func (h *Hub) Listen(name string, hear func(message string), wake func()) *Listener {
-	return h.ListenAll(Wanted{name, hear, wake})[0]
+	listeners := h.Listeners(Wanted{name, hear, wake})
+	h.OpenAll(listeners...)
+	return listeners[0]
 }
 
 // A Wanted is a channel that is to be listened to, with what is called as in Listen.
@@ -132,20 +134,28 @@ type Wanted struct {
 	Wake    func()
 }
 
-// ListenAll listens to several channels and answers their listeners in the order of the arguments. Those that are new are
-// subscribed by one command where one slot has them all, so that the server never counts a listener of one without the others.
-func (h *Hub) ListenAll(wanted ...Wanted) []*Listener {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// Listeners makes the listeners of several channels, in the order of the arguments. They hear nothing before OpenAll, so what
+// their functions read can be completed with them. They are not confirmed until then.
+func (h *Hub) Listeners(wanted ...Wanted) []*Listener {
 	listeners := make([]*Listener, 0, len(wanted))
 	for _, w := range wanted {
-		listeners = append(listeners, h.listenLocked(w))
+		listeners = append(listeners, &Listener{hub: h, wanted: w})
 	}
 	return listeners
 }
 
+// OpenAll has listeners that are new listen. Channels that are new are subscribed by one command where one slot has them all, so
+// that the server never counts a listener of one without the others.
+func (h *Hub) OpenAll(listeners ...*Listener) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range listeners {
+		h.listenLocked(l)
+	}
+}
+
 // CloseAll closes listeners. Their channels, where they were the last listeners, are unsubscribed by one command where one slot has
-// them all, as ListenAll subscribes them.
+// them all, as OpenAll subscribes them.
 func (h *Hub) CloseAll(listeners ...*Listener) {
 	linger := max(0, h.cfg.Linger()) // user code: not under the mutex
 	h.mu.Lock()
@@ -156,15 +166,15 @@ func (h *Hub) CloseAll(listeners ...*Listener) {
 	}
 }
 
-func (h *Hub) listenLocked(w Wanted) *Listener {
-	ch, known := h.channels[w.Channel]
+func (h *Hub) listenLocked(l *Listener) {
+	ch, known := h.channels[l.wanted.Channel]
 	if !known {
-		ch = &channel{name: w.Channel, up: make(chan struct{})}
-		h.channels[w.Channel] = ch
+		ch = &channel{name: l.wanted.Channel, up: make(chan struct{})}
+		h.channels[ch.name] = ch
 		h.unassigned = append(h.unassigned, ch)
 	}
 	delete(h.idle, ch)
-	l := &Listener{hub: h, ch: ch, hear: w.Hear, wake: w.Wake, confirmed: ch.up}
+	l.ch, l.confirmed = ch, ch.up
 	ch.listeners = append(ch.listeners, l)
 	switch {
 	case !h.running:
@@ -175,7 +185,6 @@ func (h *Hub) listenLocked(w Wanted) *Listener {
 		h.halted = false
 		h.poke()
 	}
-	return l
 }
 
 // Suspect is for callers that saw READONLY, MOVED or a network error on the client's commands: subscriptions may sit on a node
