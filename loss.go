@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/errs"
 )
 
 // A LossError says when and why one hold was lost. It matches ErrLost, and also the error of the last renewal if that
@@ -52,7 +54,7 @@ func (r LossReason) clause() string {
 
 // Error says what was lost, when and why.
 func (l *LossError) Error() string {
-	text := fmt.Sprintf("redlatch: %q lost at %s", l.Name, l.At.Format("15:04:05.000"))
+	text := fmt.Sprintf("redlatch: %q lost at %s", errs.Short(l.Name), l.At.Format("15:04:05.000"))
 	if l.Owner != "" {
 		text += " by " + l.Owner
 	}

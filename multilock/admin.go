@@ -2,7 +2,6 @@ package multilock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -23,7 +22,7 @@ func ask[Q any](l *Lock, method string, do func(member Q) error) error {
 			return cannot(m, method)
 		}
 		if err := do(q); err != nil {
-			return fmt.Errorf("redlatch: multi-lock %q: %w", l.name, err)
+			return fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.name), err)
 		}
 	}
 	return nil
@@ -104,8 +103,8 @@ func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
 		failures = append(failures, err)
 		return nil
 	})
-	if err := errors.Join(failures...); err != nil {
-		return freed, fmt.Errorf("redlatch: multi-lock %q: %w", l.name, err)
+	if err := errs.Join(failures...); err != nil {
+		return freed, fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.name), err)
 	}
 	return freed, nil
 }

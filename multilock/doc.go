@@ -20,12 +20,15 @@
 // the members before it are only tried, and those behind it are waited for. The moments are random and grow, so two
 // programs do not give way to each other for ever.
 //
-// Members of packages rlock and spinlock on one server, of a cluster in one slot, are taken and given back with one command.
+// Members of packages rlock and spinlock on one server, of a cluster in one slot, are taken and given back with one command, 256 at a time.
 // For the first half second, or three refusals, nothing is held while one of them is busy.
 //
 // Goroutines of one process that want the same members wait for all of them in one queue, and hand all of them on to one
 // another without a command, for 10 ms at most, unless [redlatch.WithoutLocalHandOff] is given. That is so where all members are locks of
 // packages rlock and spinlock.
+//
+// A multi-lock has 1000 members at most. Where others have some of them each costs a command, so for many things that can live in one key
+// a group is better.
 //
 // [NewGroup] locks some of the values of one group, in one key and one round trip, compatible with Redisson's
 // getMultiLock(group, values).

@@ -44,8 +44,12 @@ const noun = "multi-lock"
 // nobody is the panic of New when it gets no lockers, and of a call of a Lock that New has not made.
 const nobody = "redlatch: a multi-lock of no locks would exclude nobody; make it by New, with at least one"
 
-// New makes a lock of all lockers together. It does no I/O. It panics if there are none, or one is nil. The options are
-// the defaults of its calls: they go to all members, so they must suit each of them. Those that only New takes
+// mostMembers bounds what a call costs where others have some of the members: then each is asked for by a command of its own, and what
+// the call has by then goes with every one.
+const mostMembers = 1000
+
+// New makes a lock of all lockers together. It does no I/O. It panics if there are none, or one is nil; more than 1000
+// are reported by the calls, as is a bad option. A Locker that is given twice is taken once. The options are the defaults of its calls: they go to all members, so they must suit each of them. Those that only New takes
 // (WithNameMapper, WithLinger and the like) belong to the members' New.
 func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 	if len(lockers) == 0 {
@@ -61,9 +65,13 @@ func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 		if m == nil {
 			panic("redlatch: a member of the multi-lock is nil; pass the result of a New of the lock's package")
 		}
-		if !slices.ContainsFunc(l.members, func(other redlatch.Locker) bool { return same(m, other) }) {
+		if !reflect.ValueOf(m).Comparable() || !slices.Contains(l.members, m) { // those that cannot be compared are different
 			l.members = append(l.members, m)
 		}
+	}
+	if n := len(l.members); n > mostMembers && l.invalid == nil {
+		l.invalid = errs.Wrong("a multi-lock has %d members at most, and not %d; where they can live in one key lock them as the values of a group "+
+			"(multilock.NewGroup), else lock something larger that stands for many of them", mostMembers, n)
 	}
 	slices.SortStableFunc(l.members, compare)
 	var names []string
@@ -97,11 +105,6 @@ func place(m redlatch.Locker) (key string, values []string) {
 		}
 	}
 	return "", nil
-}
-
-// same tells whether two members are one value, which is taken once. Lockers that cannot be compared are different.
-func same(a, b redlatch.Locker) bool {
-	return reflect.ValueOf(a).Comparable() && a == b
 }
 
 // Name returns the names of the members in order, joined with plus signs; a name that several of them have appears
@@ -202,7 +205,7 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	return c.Take(ctx, try, func(ctx context.Context) (*quorum.Hold, error) {
 		h, err := c.acquire(ctx)
 		if err != nil {
-			err = fmt.Errorf("redlatch: multi-lock %q: %w", l.name, err)
+			err = fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.name), err)
 		}
 		return h, err
 	})

@@ -55,7 +55,11 @@ func (r *round) run(busy int, patience time.Duration) error {
 		case len(r.members) == 0:
 			how = patiently
 		}
-		if some := r.together(i); i >= tried && len(some) > 1 && (r.gives || how != patiently) {
+		var some []int
+		if i >= tried && (r.gives || how != patiently) {
+			some = r.together(i)
+		}
+		if len(some) > 1 {
 			err := r.all(some)
 			b, refused := errors.AsType[*blocked](err)
 			switch {
@@ -78,7 +82,7 @@ func (r *round) run(busy int, patience time.Duration) error {
 func (r *round) take(some []int, ask func() ([]holds.Member, error)) error {
 	returned := false
 	defer raise.Unless(&returned, func() { // a member may panic, and a program that recovers from it would find the others held for ever
-		log := session.Logger(r.Set.Logger).With("lock.name", r.lock.name, "lock.primitive", noun)
+		log := session.Logger(r.Set.Logger).With("lock.name", errs.Short(r.lock.name), "lock.primitive", noun)
 		quorum.GiveBack(raise.Background(r.ctx, log), log, r.members)
 	})
 	members, err := ask()
@@ -104,11 +108,11 @@ func (r *round) take(some []int, ask func() ([]holds.Member, error)) error {
 // Where nothing is waited for while something is held, they are all others that it can take.
 func (r *round) together(i int) []int {
 	bases := r.lock.bases
-	some := make([]int, 0, len(bases)-i)
-	for n := i; n < len(bases); n++ {
+	some := make([]int, 0, min(baselock.MostTogether, len(bases)-i))
+	for n := i; n < len(bases) && len(some) < baselock.MostTogether; n++ {
 		switch {
 		case r.got[n]:
-		case bases[n] != nil && !bases[n].Carries(r.ctx) && !slices.ContainsFunc(some, func(m int) bool { return !bases[m].Together(bases[n]) }):
+		case bases[n] != nil && !slices.ContainsFunc(some, func(m int) bool { return !bases[m].Together(bases[n]) }) && !bases[n].Carries(r.ctx):
 			some = append(some, n)
 		case n == i, !r.try && !(r.gives && r.lock.whole):
 			return some

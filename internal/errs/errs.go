@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // The sentinels; package redlatch documents them.
@@ -28,6 +30,39 @@ func Ended(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", err, cause)
 	}
 	return err
+}
+
+// shortName is about as long as a text may be that names one thing.
+const shortName = 100
+
+// Short is a name as a text quotes it. That of a multi-lock has the names of all its members.
+func Short(name string) string {
+	if len(name) <= shortName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:shortName], "") + "..."
+}
+
+// fewFailures is how many of several failures a text has.
+const fewFailures = 5
+
+// several are failures of which the text has the first few.
+type several []error
+
+func (s several) Error() string {
+	return fmt.Sprintf("%v\nand %d more", errors.Join(s[:fewFailures]...), len(s)-fewFailures)
+}
+
+// Unwrap returns all of them.
+func (s several) Unwrap() []error { return s }
+
+// Join is errors.Join, with the first few failures in its text: a thousand members may fail at once.
+func Join(failures ...error) error {
+	failures = slices.DeleteFunc(slices.Clone(failures), func(err error) bool { return err == nil })
+	if len(failures) <= fewFailures {
+		return errors.Join(failures...)
+	}
+	return several(failures)
 }
 
 // Wrong is an error for an argument that the caller can correct; the text says how.

@@ -2,7 +2,6 @@ package quorum
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -146,7 +145,7 @@ func (h *Hold) log() *slog.Logger {
 	if h.call.Set.Logger == nil {
 		return nil
 	}
-	return h.call.Set.Logger.With("lock.name", h.call.Name, "lock.primitive", h.call.Noun)
+	return h.call.Set.Logger.With("lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Noun)
 }
 
 // Extend lengthens the lease of enough members.
@@ -159,7 +158,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	case lost != nil:
 		return lost
 	case retired:
-		return fmt.Errorf("%w: %s %q cannot be extended any more", errs.Released, h.call.Noun, h.call.Name)
+		return fmt.Errorf("%w: %s %q cannot be extended any more", errs.Released, h.call.Noun, errs.Short(h.call.Name))
 	}
 	failures := extend(ctx, h.log(), members, h.call.Need, lease)
 	h.mu.Lock()
@@ -169,7 +168,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	case lost != nil:
 		return lost
 	case failures != nil:
-		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.call.Noun, h.call.Name, errors.Join(failures...))
+		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.call.Noun, errs.Short(h.call.Name), errs.Join(failures...))
 	}
 	return nil
 }

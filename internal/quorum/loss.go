@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -61,7 +62,7 @@ func (h *Hold) loseLocked(detail string, cause error) error {
 	h.ending.End(loss)
 	h.free()
 	if logger := h.call.Set.Logger; logger != nil {
-		logger.Warn("redlatch: lock lost", "lock.name", h.call.Name, "lock.primitive", h.call.Noun, "reason", loss.Reason, "detail", loss.Detail, "cause", loss.Cause)
+		logger.Warn("redlatch: lock lost", "lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Noun, "reason", loss.Reason, "detail", loss.Detail, "cause", loss.Cause)
 	}
 	h.finish(context.Background(), settings.Lost, loss)
 	return loss

@@ -89,7 +89,7 @@ func unlock(ctx context.Context, log *slog.Logger, members []holds.Member, enoug
 func together(members []holds.Member) (parts [][]holds.Member) {
 	for rest := slices.Clone(members); len(rest) > 0; {
 		n := 1
-		for i := n; i < len(rest); i++ {
+		for i := n; i < len(rest) && n < baselock.MostTogether; i++ {
 			if baselock.Joins(rest[0].Hold, rest[i].Hold) {
 				rest[n], rest[i] = rest[i], rest[n]
 				n++
@@ -192,7 +192,7 @@ func Lost(carried []*Hold) error {
 
 // Extend lengthens the lease of all members.
 func Extend(ctx context.Context, log *slog.Logger, members []holds.Member, lease time.Duration) error {
-	return errors.Join(extend(ctx, log, members, len(members), lease)...)
+	return errs.Join(extend(ctx, log, members, len(members), lease)...)
 }
 
 func extend(ctx context.Context, log *slog.Logger, members []holds.Member, enough int, lease time.Duration) []error {
