@@ -25,7 +25,7 @@ func (d *Dispatcher) Load() (leaders, queued, parked int) {
 	if x := d.one.pollWorker; x != nil && x.resting {
 		parked++
 	}
-	return d.one.leaders, d.one.queue.Len(), parked
+	return d.one.leaders, d.one.queue.length, parked
 }
 
 // HasPollWorker tells whether lone callers of a single server have a poll worker at hand.

@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"container/list"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -27,9 +26,9 @@ type node struct {
 	answered atomic.Int64 // when the server last executed something, in Unix nanoseconds
 
 	mu      sync.Mutex
-	leaders int       // on a trip, or between two
-	limit   int       // how many leaders there may be; a leader whose trip is a straggler does not count
-	queue   list.List // the requests that no leader has taken yet; while there are some, the node ticks
+	leaders int   // on a trip, or between two
+	limit   int   // how many leaders there may be; a leader whose trip is a straggler does not count
+	queue   queue // while something is in it, the node ticks
 	rtt     minRTT
 	idle    []*worker // parked, the most recently used last
 	sweeps  uint64    // how often the idle ones were looked through
@@ -61,14 +60,15 @@ func (n *node) mayLeadLocked() bool { return n.leaders-n.stragglers < n.limit &&
 
 // A request is one caller's command.
 type request struct {
-	ctx   context.Context // not cancellable; carries the caller's values to the client's hooks
+	ctx   context.Context // the caller's. The client's hooks get its values, and not its end
 	cmd   redis.Cmder
 	done  chan struct{} // receives once, when the command has ended
 	back  *event        // set after done, for a caller that waits for both; nil for the others
 	panic *raise.Panic  // to be raised by its caller; set before done
 
-	place *list.Element // in the queue, which a caller leaves without a search; guarded by node.mu. nil: it is in none
-	alone [1]*request   // the request itself, for a batch that has no other
+	queued         bool        // guarded by node.mu, as are the links of the queue
+	before, behind *request    // its neighbours there
+	alone          [1]*request // the request itself, for a batch that has no other
 
 	// parted is set by the first of two: the caller, when it leaves, and the worker, when a hook has panicked. The second
 	// learns by it that the caller will not raise the panic, or that it has to.
@@ -81,7 +81,7 @@ func (n *node) request(ctx context.Context, cmd redis.Cmder) *request {
 		r = &request{done: make(chan struct{}, 1)}
 		r.alone[0] = r
 	}
-	r.ctx, r.cmd = context.WithoutCancel(ctx), cmd
+	r.ctx, r.cmd = ctx, cmd
 	r.parted.Store(false)
 	return r
 }
@@ -96,9 +96,9 @@ func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 	_, here := ctx.(limited)
 	here = here || ctx.Done() == nil
 	n.mu.Lock()
-	if !n.mayLeadLocked() || n.queue.Len() > 0 {
+	if !n.mayLeadLocked() || n.queue.length > 0 {
 		r := n.request(ctx, cmd)
-		r.place = n.queue.PushBack(r)
+		n.queue.push(r)
 		n.watchLocked()
 		n.mu.Unlock()
 		return n.await(ctx, r)
@@ -161,9 +161,8 @@ func (n *node) doHere(ctx context.Context, cmd redis.Cmder, t trip) error {
 // leave is for a caller whose context has ended. A command that is still queued is taken out and was never sent.
 func (n *node) leave(ctx context.Context, r *request) error {
 	n.mu.Lock()
-	if r.place != nil {
-		n.queue.Remove(r.place)
-		r.place = nil
+	if r.queued {
+		n.queue.remove(r)
 		n.mu.Unlock()
 		n.free(r)
 		return &outcome.Unsent{Err: ctx.Err()}
@@ -228,7 +227,7 @@ func (b batch) empty() bool { return len(b.requests) == 0 }
 // too many, as after a fall of the limit, end by themselves: the shares of as many as the limit allows leave nothing.
 func (n *node) nextLocked(t trip, took time.Duration) (b batch, more bool) {
 	n.landLocked(t, took)
-	if more = n.queue.Len() > 0; more {
+	if more = n.queue.length > 0; more {
 		b = n.takeLocked()
 	} else {
 		n.leaders--
@@ -239,7 +238,7 @@ func (n *node) nextLocked(t trip, took time.Duration) (b batch, more bool) {
 
 // recruitLocked has workers lead what is queued, as far as there may be more leaders.
 func (n *node) recruitLocked() {
-	for n.queue.Len() > 0 && n.mayLeadLocked() {
+	for n.queue.length > 0 && n.mayLeadLocked() {
 		n.leaders++
 		n.handOver(n.unparkLocked(), n.takeLocked())
 	}
@@ -249,13 +248,11 @@ func (n *node) recruitLocked() {
 // One who took everything would come back with all the callers at once. The first of them would then leave one by one
 // as the other leaders, and the rest together behind them, for ever.
 func (n *node) takeLocked() batch {
-	share := (int(n.inFlight.Load()) + n.queue.Len() + n.limit - 1) / n.limit
-	count := min(share, n.queue.Len(), maxBatch)
+	share := (int(n.inFlight.Load()) + n.queue.length + n.limit - 1) / n.limit
+	count := min(share, n.queue.length, maxBatch)
 	b := batch{make([]*request, count), n.departLocked(count)}
 	for i := range b.requests {
-		r := n.queue.Remove(n.queue.Front()).(*request)
-		r.place = nil
-		b.requests[i] = r
+		b.requests[i] = n.queue.shift()
 	}
 	return b
 }
@@ -290,7 +287,8 @@ func (n *node) send(b batch) (took time.Duration) {
 		}
 	}()
 	if len(b.requests) == 1 {
-		err = n.client.Process(b.requests[0].ctx, b.requests[0].cmd)
+		r := b.requests[0]
+		err = n.client.Process(context.WithoutCancel(r.ctx), r.cmd)
 		return 0 // replaced above
 	}
 	pipe := n.client.Pipeline()

@@ -26,7 +26,7 @@ func TestLeavingCostsTheSameHoweverManyAreQueued(t *testing.T) {
 		n.mu.Lock()
 		for i := range requests {
 			requests[i] = n.request(context.Background(), redis.NewIntCmd(context.Background(), "echo", i))
-			requests[i].place = n.queue.PushBack(requests[i])
+			n.queue.push(requests[i])
 		}
 		n.mu.Unlock()
 		rand.Shuffle(callers, func(i, j int) { requests[i], requests[j] = requests[j], requests[i] })
@@ -39,7 +39,7 @@ func TestLeavingCostsTheSameHoweverManyAreQueued(t *testing.T) {
 			}
 			took = append(took, time.Since(began))
 		}
-		require.Zero(t, n.queue.Len())
+		require.Zero(t, n.queue.length)
 		slices.Sort(took)
 		return took[len(took)/2]
 	}

@@ -26,7 +26,7 @@ func (n *node) tick() {
 	n.stragglers += n.older
 	n.older, n.fresh = n.fresh, 0
 	n.recruitLocked()
-	if n.queue.Len() > 0 {
+	if n.queue.length > 0 {
 		n.watchLocked()
 	}
 }
