@@ -63,7 +63,8 @@ func (n noOutage) As(target any) bool { return errors.As(n.error, target) }
 
 // hopeless tells whether asking again cannot help.
 func (e *NodeError) hopeless() bool {
-	return !e.Refused && outcome.Of(e.Err) == outcome.Hopeless
+	class := outcome.Of(e.Err)
+	return !e.Refused && (class == outcome.Hopeless || class == outcome.Cut)
 }
 
 // label names a node in errors.

@@ -115,7 +115,10 @@ func passAll(ctx context.Context, all []*hold, limit delivery.Limit) ([]row.Rele
 }
 
 // separable tells whether a server that refused a script for several keys may take those for one key each.
-func separable(err error) bool { return outcome.Of(err) == outcome.Hopeless || outcome.Apart(err) }
+func separable(err error) bool {
+	class := outcome.Of(err)
+	return class == outcome.Hopeless || class == outcome.Cut || outcome.Apart(err)
+}
 
 // releaseOnly gives the lock to no waiter of this process. Another script may have released it already.
 func (o *owner) releaseOnly(ctx context.Context, limit delivery.Limit) error {

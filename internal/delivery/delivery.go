@@ -132,7 +132,7 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 				continue
 			}
 			// A proxy, say, that does not know scripts at all. It is not asked in a loop.
-		case outcome.Hopeless:
+		case outcome.Hopeless, outcome.Cut:
 			if !limit.Stubborn || outcome.Final(err) {
 				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt, Sent: receipt.Sent}
 			}

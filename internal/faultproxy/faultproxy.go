@@ -38,6 +38,9 @@ var (
 // Delay lets the request, and with it those behind it, reach the server d later.
 func Delay(d time.Duration) Action { return proxy.Delay(d) }
 
+// Replace answers an error in place of the server, which has executed the command.
+func Replace(text string) Action { return proxy.Replace(text) }
+
 // Named matches the commands with one of these names, written in upper case.
 func Named(names ...string) func(Command) bool { return proxy.Named(names...) }
 

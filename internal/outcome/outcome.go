@@ -17,7 +17,7 @@ import (
 // A Class is what an error says about the execution of a command.
 type Class int
 
-// The classes. Scripts check everything before their first write, so a script that the server refused changed nothing.
+// The classes.
 const (
 	Done     Class = iota // no error: executed
 	Hopeless              // not executed, and asking again will not help
@@ -25,26 +25,55 @@ const (
 	Full                  // not executed: no connection was to be had, which says nothing about who the primary is
 	Moved                 // not executed: another node has the key, or this one is no primary any more
 	NoScript              // not executed: the server does not know the script by its hash
+	Cut                   // the script has ended on its way: it may have changed something, and does not go on
 	Unknown               // perhaps executed, perhaps it will be
 )
 
-// prefixes of the server's errors, after which the command was not executed. What is not listed is hopeless.
-var prefixes = []struct {
+// A code is how an error begins that Redis gives.
+type code struct {
 	text  string
 	class Class
-}{
-	{"NOSCRIPT", NoScript},
-	{"MOVED", Moved},
-	{"ASK", Moved},
-	{"READONLY", Moved}, // a demoted primary: the successor is to be found
-	{"CLUSTERDOWN", NotYet},
-	{"TRYAGAIN", NotYet},
-	{"LOADING", NotYet},
-	{"MASTERDOWN", NotYet},
-	{"NOREPLICAS", NotYet},
-	{"REDLATCH-KEYS ", NotYet}, // the script is to be sent with further keys
+}
+
+// before are the codes that Redis gives before it executes a command or script, with the function of its source in which it
+// does (7.0). Nothing else says that a command was not executed: a proxy has words of its own, also for a command of which it
+// has lost the reply ("upstream failure" of Envoy, "ERR Operation timed out" of twemproxy).
+var before = []code{
+	{"NOSCRIPT", NoScript},     // evalGenericCommand
+	{"MOVED ", Moved},          // clusterRedirectClient, as all of the cluster's
+	{"ASK ", Moved},            //
+	{"TRYAGAIN", NotYet},       //
+	{"CLUSTERDOWN", NotYet},    //
+	{"CROSSSLOT", Hopeless},    //
+	{"READONLY", Moved},        // processCommand, as those that follow; a demoted primary: the successor is to be found
+	{"LOADING", NotYet},        //
+	{"MASTERDOWN", NotYet},     //
+	{"NOREPLICAS", NotYet},     //
 	{"BUSY ", NotYet},          // a long script is running; BUSYGROUP and the like are other errors
-	{"ERR max number of clients", Full},
+	{"MISCONF", Hopeless},      //
+	{"OOM ", Hopeless},         //
+	{"NOAUTH", Hopeless},       //
+	{"NOPERM", Hopeless},       //
+	{"EXECABORT", Hopeless},    //
+	{"ERR unknown ", Hopeless}, // a command or subcommand
+	{"ERR Unknown ", Hopeless}, // the same, before 7.0
+	{"ERR wrong number of", Hopeless},
+	{"ERR Protocol error", Hopeless}, // processMultibulkBuffer; more words than a client without a password may send
+	{"ERR max number of", Full},      // acceptCommonHandler
+	{"DENIED", Hopeless},             // the same, in protected mode
+	{"WRONGPASS", Hopeless},          // of the greeting of a connection, behind which nothing was sent
+	{"NOPROTO", Hopeless},            //
+	{"ERR Error compiling", Hopeless},
+	{"WRONGTYPE ", Hopeless}, // of a script of ours, which says so before it changes anything
+	{"REDLATCH-KEYS ", NotYet},
+	{"REDLATCH-", Hopeless},
+}
+
+// inside are the codes with which Redis refuses the first command of a script that writes, as none behind it: they speak of the
+// state of the server, which stays as it is while a script runs (scriptVerifyWriteCommandAllow, scriptVerifyOOM). With them are
+// those that our scripts meet before they write. What is not listed may have come behind a change.
+var inside = []code{
+	{"READONLY", Moved}, {"NOREPLICAS", NotYet}, {"MASTERDOWN", NotYet}, {"MISCONF", Hopeless}, {"OOM ", Hopeless}, {"WRONGTYPE ", Hopeless},
 }
 
 // Unsent is the error of a command that never left this process, whatever Err looks like: the same words from a command
@@ -85,7 +114,11 @@ func ofError(err error) Class {
 	case errors.Is(err, redis.Nil): // no script answers nothing, so what has answered may have had it executed
 		return Unknown
 	case errors.As(err, &reply):
-		return ofReply(reply.Error())
+		class := ofReply(reply.Error())
+		if class == Unknown && ofGreeting(err, reply) {
+			return Hopeless
+		}
+		return class
 	case errors.As(err, &op) && op.Op == "dial":
 		if errors.Is(op, syscall.EMFILE) || errors.Is(op, syscall.ENFILE) { // this process, or machine, has too many files open
 			return Full
@@ -99,15 +132,42 @@ func ofError(err error) Class {
 	}
 }
 
-// ofReply looks at the server's own words. A server before 7.0 wraps the error of a command inside a script, with a
-// dash before the code: "ERR Error running script (...): @user_script: 3: -READONLY You can't write ...".
+// ofGreeting tells whether the client library met an error reply when it prepared a connection for a command, which stayed here.
+func ofGreeting(err error, reply redis.Error) bool {
+	words, ok := strings.CutSuffix(err.Error(), reply.Error())
+	return ok && (strings.Contains(words, "failed to initialize connection options: ") || strings.Contains(words, "failed to authenticate: "))
+}
+
+// ofReply looks at the words of an error reply.
 func ofReply(text string) Class {
-	for _, p := range prefixes {
-		if strings.HasPrefix(text, p.text) || strings.Contains(text, ": -"+p.text) {
-			return p.class
+	table := before
+	if isInside(text) {
+		// A server before 7.0 wraps the error of a command inside a script, with a dash before the code: "ERR Error running script
+		// (...): @user_script: 3: -READONLY You can't write ...".
+		for _, c := range inside {
+			if strings.HasPrefix(text, c.text) || strings.Contains(text, ": -"+c.text) {
+				return c.class
+			}
+		}
+		table = nil
+	}
+	for _, c := range table {
+		if strings.HasPrefix(text, c.text) {
+			return c.class
 		}
 	}
-	return Hopeless
+	switch ours := func(part string) bool { return strings.Contains(text, part) }; {
+	case slices.ContainsFunc(wrong, ours):
+		return Hopeless
+	case table == nil:
+		return Cut
+	}
+	return Unknown
+}
+
+// isInside tells whether the words are those of a script that was under way.
+func isInside(text string) bool {
+	return strings.Contains(text, ", on @user_script:") || strings.HasPrefix(text, "ERR Error running script")
 }
 
 // final are the refusals that no repetition changes, as parts of their texts.

@@ -51,6 +51,7 @@ const (
 	hold
 	delay
 	refuse
+	replace
 )
 
 var (
@@ -74,6 +75,10 @@ var LoseReply = Action{kind: closeAfter, unless: "-NOSCRIPT"}
 
 // Refuse answers an error in place of the server, which does not get the command. text is one line, with the code in front.
 func Refuse(text string) Action { return Action{kind: refuse, answer: text} }
+
+// Replace answers an error in place of the server, which has executed the command: so do proxies that lose the server's reply. As with
+// LoseReply, a NOSCRIPT passes. text is one line, with the code in front.
+func Replace(text string) Action { return Action{kind: replace, answer: text, unless: "-NOSCRIPT"} }
 
 // A Rule applies one action to the commands it matches.
 type Rule struct {

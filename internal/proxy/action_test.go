@@ -286,3 +286,19 @@ func TestRefuseAnswersInPlaceOfTheServerAndInOrder(t *testing.T) {
 		equal(t, int64(99), r.client.Decr(t.Context(), "n").Val())
 	})
 }
+
+func TestReplaceExecutesAndAnswersInOtherWords(t *testing.T) {
+	each(t, func(t *testing.T, r rig) {
+		rule := r.proxy.On(incr, 1, proxy.Replace("upstream failure"))
+		cmds, err := r.client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
+			for range 3 {
+				pipe.Incr(t.Context(), "n")
+			}
+			return nil
+		})
+		equal(t, "upstream failure", err.Error())
+		equal(t, "upstream failure", cmds[0].Err().Error())
+		equal(t, int64(3), cmds[2].(*redis.IntCmd).Val())
+		equal(t, 1, rule.Executed())
+	})
+}

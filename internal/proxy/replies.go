@@ -101,6 +101,8 @@ func (l *link) sendReplies() {
 				_, _ = w.Write(rep.raw[i : i+1])
 				_ = w.Flush() // a packet of its own: Go sets TCP_NODELAY
 			}
+		case rep.rule.does(replace):
+			_, _ = w.WriteString("-" + rep.rule.action.answer + "\r\n")
 		default:
 			_, _ = w.Write(rep.raw)
 		}

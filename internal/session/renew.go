@@ -102,7 +102,7 @@ func (s *Session) renewAll(ctx context.Context, due []watchdog.Script, answer fu
 			case outcome.Moved:
 				moved = true
 			case outcome.NoScript:
-			case outcome.Hopeless:
+			case outcome.Hopeless, outcome.Cut:
 				if outcome.CrossSlot(r.err) {
 					s.slotted.Store(true)
 				}
