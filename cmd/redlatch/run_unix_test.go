@@ -22,6 +22,7 @@ import (
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/run"
 	"github.com/redlatch/redlatch/internal/faultproxy"
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/rwlock"
@@ -336,6 +337,23 @@ func TestAGuardThatIsKilledTakesTheCommandWithIt(t *testing.T) {
 	locked, err := rlock.New(srv.Client(t), "a").IsLocked(t.Context())
 	require.NoError(t, err)
 	require.False(t, locked)
+}
+
+// A lock that another process passes on lasts 10 s at first. With these terms the command has to be gone 21.2 s before the end
+// of the trust, which would be before it has begun.
+func TestARunThatWaitedHasItsWholeLease(t *testing.T) {
+	srv := redistest.Process(t)
+	client := srv.Client(t)
+	hold, err := rlock.New(client, "a").Lock(t.Context())
+	require.NoError(t, err)
+	cmd := runner(srv, "--lease", "60s", "--kill-after", "20s", "a", "echo", "in")
+	require.NoError(t, cmd.Start())
+	redistest.Eventually(t, "a waiter in the process queue", func() bool {
+		return client.ZCard(t.Context(), keys.LockRow("a")).Val() == 1
+	})
+	require.NoError(t, hold.Unlock(t.Context()))
+	require.NoError(t, cmd.Wait(), "%s", cmd.Stderr)
+	require.Equal(t, "in\n", cmd.Stdout.(*bytes.Buffer).String())
 }
 
 // A run that outlives one lease has renewed it.

@@ -16,10 +16,12 @@ type Deadline struct {
 // Slack is how long the kernel and the scheduler have for a SIGKILL to take effect.
 func Slack(lease time.Duration) time.Duration { return max(250*time.Millisecond, lease/50) }
 
-// Trust moves the end of the trust. Nothing moves a deadline that has ended.
+// Trust moves the end of the trust forward. It never moves back: each moment that is given is one up to which the lock is
+// certainly held, and a later one that is earlier comes of a processor that was taken away between the readings of two clocks.
+// Nothing moves a deadline that has ended.
 func (d *Deadline) Trust(until time.Duration) {
 	if !d.ended {
-		d.until = until
+		d.until = max(d.until, until)
 	}
 }
 

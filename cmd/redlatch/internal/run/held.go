@@ -78,7 +78,23 @@ func (c *Config) takeLock(ctx context.Context, lock redlatch.Lock, opts []redlat
 	if err != nil {
 		return nil, err
 	}
+	if err := c.prolong(ctx, hold); err != nil {
+		_ = hold.Unlock(context.Background()) // what fails is free when the lease is over
+		return nil, err
+	}
 	return &held{hold.Owner(), hold.Until, hold.Context, hold.Unlock, lock.Inspect, asked}, nil
+}
+
+// prolong gives the hold the whole lease if much of that is missing: a lock that another process has passed on lasts 10 s at
+// first, and a grant may arrive late. The end of the command is planned for a lease, and what is missing would be missing
+// before the first renewal.
+func (c *Config) prolong(ctx context.Context, hold *redlatch.Hold) error {
+	if time.Until(hold.Until()) >= c.Lease-c.Lease/10 {
+		return nil
+	}
+	ctx, cancel := context.WithDeadline(ctx, hold.Until())
+	defer cancel()
+	return hold.Extend(ctx, c.Lease)
 }
 
 func (c *Config) takePermit(ctx context.Context, label redlatch.Option, opts []redlatch.Option) (*held, error) {

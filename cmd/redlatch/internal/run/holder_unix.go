@@ -58,7 +58,11 @@ func (h *holder) hold(path string) error {
 	return h.outcome()
 }
 
-// trusted is up to when the lock is certainly held. The clock is read first: a suspension in between makes it earlier.
+// moved is the least by which the trust moves when the lock was renewed. What is less comes of the reading of two clocks.
+const moved = time.Millisecond
+
+// trusted is up to when the lock is certainly held. The clock is read first, so what comes in between makes it earlier: a
+// suspension, or another process that has the processor meanwhile.
 func (h *holder) trusted() time.Duration {
 	now := clock.Boot()
 	return now + time.Until(h.held.until())
@@ -73,7 +77,7 @@ func (h *holder) watch() {
 	for !h.gone {
 		now := clock.Boot()
 		if isLost != nil && lost.Err() == nil && !h.Ended() {
-			if until := h.trusted(); until != h.Until() {
+			if until := h.trusted(); until > h.Until()+moved {
 				h.Trust(until)
 				h.guard.send(guard.Order{Kind: guard.Trust, Until: until})
 			}
