@@ -48,12 +48,27 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	if c.try || !c.queues(ctx) {
 		return c.rounds(ctx, quorum.Before{})
 	}
-	if waited, held, _ := c.lock.bases[0].Session.Cohorts.Busy(c.lock.line, false); !waited && !held {
+	waited, held, _ := c.lock.bases[0].Session.Cohorts.Busy(c.lock.line, false)
+	if !waited && !held {
+		c.busy = c.wanted()
+	}
+	if !waited && !held && c.busy == inOrder {
 		if h, err := c.first(ctx); h != nil || err != nil {
 			return h, err
 		}
 	}
 	return c.wait(ctx)
+}
+
+// wanted is the first member that other processes most likely have or wait for, or inOrder. The call waits for that one first: it
+// would ask for all of them in vain.
+func (c *call) wanted() int {
+	for i, base := range c.lock.bases {
+		if base.Wanted() {
+			return i
+		}
+	}
+	return inOrder
 }
 
 // first asks once for all members, if one script can take them, before the call takes a place in the local queue. It answers

@@ -81,7 +81,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 		if err := clock.Sleep(ctx, open.Left); err != nil {
 			return nil, err
 		}
-		waited, held, _ = b.Session.Cohorts.Busy(b.line, shares)
+		waited, held, open = b.Session.Cohorts.Busy(b.line, shares)
 		waited = waited || b.row != "" // the call would most likely ask in vain, and once more to stand in the process queue
 	}
 	switch {
@@ -91,7 +91,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 		if err := b.behind(ctx, set); err != errOver {
 			return nil, err
 		}
-	case waited, (held || waits) && !try:
+	case waited, (held || waits || open.Wanted && !shares && b.queuesAtOnce()) && !try:
 		return b.wait(ctx, set, trouble{}, nil)
 	}
 	if try && shares {
@@ -111,6 +111,17 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	}
 	return b.wait(ctx, set, t, refusal(remaining))
 }
+
+// Wanted tells whether a call would most likely ask for the lock in vain, because other processes have it or wait for it, and can
+// take a place in the process queue instead.
+func (b *Base) Wanted() bool {
+	_, _, open := b.Session.Cohorts.Busy(b.line, false)
+	return open.Wanted && b.queuesAtOnce()
+}
+
+// queuesAtOnce tells whether the first question of a waiter can be the one that takes the lock or a place in the process queue. It
+// cannot before the process hears messages, and to wait for them would take as long as the question that is spared.
+func (b *Base) queuesAtOnce() bool { return b.row != "" && b.Session.Hears(b.channel) }
 
 // attempt asks Redis once, under a fresh identity. It returns the hold, or how long the lock is held by somebody else
 // (negative when its key has no TTL), or an error. Whatever it leaves behind is settled in the background.

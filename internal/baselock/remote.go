@@ -226,7 +226,8 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 }
 
 // leftOpen has newcomers of this process leave the lock to those to whom the release has left it: to outsiders, or to the process
-// that it has told, whose question comes a message later than one of this process would.
+// that it has told, whose question comes a message later than one of this process would. They are told too where another process has
+// been handed the lock: they would ask in vain.
 func (b *Base) leftOpen(reply row.Release) {
 	window := openFor
 	switch {
@@ -234,6 +235,8 @@ func (b *Base) leftOpen(reply row.Release) {
 		window = openLonger
 	case reply.Told:
 		window = forTold + 2*b.Session.Dispatch.Trip(b.Key)
+	case reply.Passed:
+		window = 0
 	case !reply.Open:
 		return
 	}

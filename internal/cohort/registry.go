@@ -16,17 +16,24 @@ type Registry struct {
 	mu      sync.Mutex
 	cohorts map[Key]*Cohort
 	holders map[hash]*Holder // by what this process holds
-	windows map[hash]window  // in which this process leaves a key to others; nil until it first does
+	windows map[hash]window  // in which this process leaves a key to others, and a while longer; nil until it first does
 	shares  map[Key]any      // what holds a key and may be joined; nil until there is one
+
+	mostWindows int // how many windows there may be before those of the past are looked for
 
 	taken takings // not guarded by mu
 }
 
 // A Window is a time in which this process leaves a key to others. The zero value is none.
 type Window struct {
-	Left time.Duration
-	Told bool // to the process that a release has told. A try asks all the same: no call of that process may wait any more
+	Left   time.Duration
+	Told   bool // to the process that a release has told. A try asks all the same: no call of that process may wait any more
+	Wanted bool // others most likely have the key, or wait for it, also for wantedFor after the window
 }
+
+// wantedFor is for how long others most likely have a key that this process has left to them. A call of this process that comes
+// sooner asks in vain; one that comes later asks as if nothing were known.
+const wantedFor = 50 * time.Millisecond
 
 type window struct {
 	until time.Time
@@ -102,8 +109,12 @@ func (r *Registry) Busy(key Key, share bool) (waited, held bool, open Window) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if w, left := r.windows[key.hash]; left {
-		if open = (Window{time.Until(w.until), w.told}); open.Left <= 0 {
-			open = Window{}
+		switch left := time.Until(w.until); {
+		case left > 0:
+			open = Window{left, w.told, true}
+		case left > -wantedFor:
+			open = Window{Wanted: true}
+		default:
 			delete(r.windows, key.hash)
 		}
 	}
@@ -178,15 +189,18 @@ func (r *Registry) All() []Sight {
 	return all
 }
 
-// Yield has this process leave key to others until then: to outsiders, or to the process that was told.
+// Yield has this process leave key to others until then: to outsiders, or to the process that was told. A time that is over says that
+// another process has been handed the key.
 func (r *Registry) Yield(key Key, until time.Time, told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.windows == nil {
 		r.windows = map[hash]window{}
 	}
-	now := time.Now()
-	maps.DeleteFunc(r.windows, func(_ hash, w window) bool { return !now.Before(w.until) })
+	if len(r.windows) >= r.mostWindows { // those of the past are looked for when there may be twice as many again
+		maps.DeleteFunc(r.windows, func(_ hash, w window) bool { return time.Since(w.until) >= wantedFor })
+		r.mostWindows = 2 * max(len(r.windows), 8)
+	}
 	r.windows[key.hash] = window{until, told}
 }
 

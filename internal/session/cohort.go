@@ -79,6 +79,14 @@ func (s *Session) subscribe(c *cohort.Cohort, channels Channels) (to cohort.Subs
 	return to
 }
 
+// Hears tells whether messages on channel arrive, because a call of this process listens or did so until a moment ago.
+func (s *Session) Hears(channel string) bool {
+	s.mu.Lock()
+	hub := s.hub
+	s.mu.Unlock()
+	return hub != nil && hub.Hears(channel)
+}
+
 // Waiters is how many calls of this process wait for key, also for a fair lock.
 func (s *Session) Waiters(key cohort.Key) int {
 	s.mu.Lock()

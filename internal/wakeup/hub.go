@@ -154,6 +154,14 @@ func (h *Hub) OpenAll(listeners ...*Listener) {
 	}
 }
 
+// Hears tells whether a subscription of the channel stands, with a listener or for a while without one.
+func (h *Hub) Hears(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ch := h.channels[name]
+	return ch != nil && ch.standing
+}
+
 // CloseAll closes listeners. Their channels, where they were the last listeners, are unsubscribed by one command where one slot has
 // them all, as OpenAll subscribes them.
 func (h *Hub) CloseAll(listeners ...*Listener) {
