@@ -252,7 +252,7 @@ func (o *owner) ask(ctx context.Context, line *cohort.Cohort, limit delivery.Lim
 	case reply.Others && o.streak.Over(now):
 		o.shared.Drain()
 	case !reply.Others:
-		o.streak.Began, o.streak.Alone = now, true
+		o.streak.Began, o.streak.Alone = receipt.Sent, true
 	}
 	return nil
 }

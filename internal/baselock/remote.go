@@ -201,7 +201,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	case err != nil:
 		promise.failed(err, scripts.Map(cmd, func(r row.Release) scripts.Attempt { return r.Kept }))
 	case reply.Kept.Held:
-		begun := b.begins(cohort.Streak{Began: clock.Now(), News: receipt.Sent, Alone: true, ClosedSince: o.streak.Shut()})
+		begun := b.begins(cohort.Streak{Began: receipt.Sent, News: receipt.Sent, Alone: true, ClosedSince: o.streak.Shut()})
 		promise.kept(begun, receipt, reply.Kept)
 	default:
 		if reply.Open {

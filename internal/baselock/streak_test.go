@@ -116,3 +116,54 @@ func TestAfterARunAnotherProcessIsFirst(t *testing.T) {
 		require.NoError(t, (<-next).err)
 	})
 }
+
+// A deletion sends no message: only the age of what Redis confirmed last ends the hand-offs. All of a round trip is the way back here, so
+// Redis confirms at the moment of the send, which is as early as it can be.
+func TestALockThatWasDeletedIsHandedOnForTwoRoundTripsAtMost(t *testing.T) {
+	for trip, longest := range map[time.Duration]time.Duration{
+		26 * time.Millisecond:  52 * time.Millisecond,
+		41 * time.Millisecond:  82 * time.Millisecond,
+		400 * time.Millisecond: 100 * time.Millisecond,
+	} {
+		t.Run(trip.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, k *kit) {
+				time.Sleep(3 * time.Second) // the trips of the kit are forgotten
+				deleted, releases := time.Time{}, 0
+				plan := func(op string) fault {
+					if op != "release" {
+						return fault{after: trip}
+					}
+					if releases++; releases == 3 { // one that has the next waiter of this process hold
+						deleted = time.Now().Add(time.Nanosecond)
+						time.AfterFunc(time.Nanosecond, func() { k.mini.Del(name) })
+					}
+					return fault{after: trip}
+				}
+				k.faults(plan)
+				b := k.lockOf(&plain)
+				hold := k.take(b, k.ctx)
+				var waiters []<-chan result
+				for range 200 {
+					waiters = append(waiters, k.wait(b, k.ctx))
+				}
+				time.Sleep(10 * trip)
+				last := time.Time{}
+				for _, w := range waiters {
+					_ = hold.Unlock(k.ctx) // one of them is the first to hear that it is lost
+					got := <-w
+					require.NoError(t, got.err)
+					if !deleted.IsZero() && got.hold.Owner() == hold.Owner() && k.count(hold.Owner()) == 0 {
+						last = time.Now()
+					}
+					hold = got.hold
+					time.Sleep(time.Millisecond)
+				}
+				_ = hold.Unlock(k.ctx)
+				if trip < longest {
+					require.False(t, last.IsZero(), "somebody was handed what had been deleted, or the test shows nothing")
+				}
+				require.LessOrEqual(t, last.Sub(deleted), longest)
+			})
+		})
+	}
+}

@@ -19,7 +19,7 @@ import (
 type Streak struct {
 	Began time.Time
 	News  time.Time     // when Redis was asked for what it confirmed last, read before the send
-	Blur  time.Duration // by how much News may be too early: another process that hands off tells it in whole milliseconds
+	Blur  time.Duration // not 0: News is what another process tells; see Blurred
 	Trip  time.Duration // a round trip
 
 	Alone       bool      // it began with the thing free, although others had had the time to take it
@@ -33,7 +33,7 @@ type Streak struct {
 
 // Half as many scripts in a row halve the time for which others wait, and cost a few hundredths of the speed. So it is half as
 // many unless nobody else seems to be there. Local hand-offs are bounded by time alone. Where two round trips take longer than
-// that time the streak lasts as long as they do: the answer with which it begins is a round trip old.
+// that time the streak lasts as long as they do: it begins with a question, whose answer is a round trip old.
 const (
 	longestStreak = 2 * time.Millisecond
 	longestAlone  = 10 * time.Millisecond
@@ -42,7 +42,8 @@ const (
 	mostAlone     = 64
 )
 
-// Blurred is the Blur of news from another process.
+// Blurred is the Blur of news from another process. It tells the time of its command in whole milliseconds of the server's clock,
+// which this process knows to a round trip: so much too early News may be, and a millisecond for the message.
 const Blurred = 2 * time.Millisecond
 
 // Over tells whether it is the turn of other processes.
@@ -70,9 +71,14 @@ func (s *Streak) trip() time.Duration { return min(s.Trip, longestTrip) }
 // Fresh tells whether the news is young enough for a hand-off without a command, as far as its age can tell.
 func (s *Streak) Fresh(now time.Time) bool { return s.FreshFor(now) >= 0 }
 
-// FreshFor is for how much longer the news is fresh.
+// FreshFor is for how much longer the news is fresh. Redis may have confirmed the thing as soon as it was asked, so the way of the answer
+// is no reason to believe it for longer: guarantees.md says for how long a lock that was deleted may be handed on.
 func (s *Streak) FreshFor(now time.Time) time.Duration {
-	return s.longest() + s.trip() + s.Blur - now.Sub(clock.Aged(s.News))
+	longest := s.longest()
+	if s.Blur > 0 {
+		longest += s.trip() + s.Blur
+	}
+	return longest - now.Sub(clock.Aged(s.News))
 }
 
 // Confirmed notes that a command sent at news has confirmed that this process has the thing.
