@@ -42,7 +42,7 @@ func (e *UnaskableError) Error() string {
 //
 // The program of the owner is told by an observer ([redlatch.EventAsked]) and by a line in its log; "redlatch run" ends its command. It
 // finds out with its next report to the registry, so within a tenth more than its Client's Interval: 5.5 s where there are at
-// most 5000 clients, and 1.1 s more for each 1000 of them beyond that. A wait that is shorter may end before, and the program is not told then.
+// most 5000 clients, and 1.1 s more for each 1000 of them beyond that, 132 s at most. A wait that is shorter may end before, and the program is not told then.
 //
 // An owner cannot be asked, and the error is an [*UnaskableError] at once, if its client has no entry in the registry (that is so for
 // Redisson, where the registry is off, and for two seconds after a client has begun to hold), if the client does not look

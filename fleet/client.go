@@ -113,9 +113,9 @@ func Stranger(id string) string {
 	}
 }
 
-func newClient(id string, about registry.About, seen int64, now time.Time) *Client {
+func newClient(id string, about registry.About, seen int64, every string, now time.Time) *Client {
 	c := &Client{
-		ID: id, Seen: moment(seen),
+		ID: id, Seen: moment(seen), Interval: interval(every),
 		Host: about.Host, PID: about.PID, Program: about.Program, Label: about.Label, Instance: about.Instance, Started: moment(about.Started),
 		Language: about.Language, Library: about.Library, Runtime: about.Runtime, Driver: about.Client,
 		Timeout: milliseconds(about.Timeout), Hears: about.Hears,
@@ -124,6 +124,12 @@ func newClient(id string, about registry.About, seen int64, now time.Time) *Clie
 		c.LastSeen = max(0, now.Sub(c.Seen))
 	}
 	return c
+}
+
+// interval is how often a client reports that says it so. One that does not say it reports every five seconds, as one of Java.
+func interval(every string) time.Duration {
+	ms, _ := decimal(every)
+	return min(max(milliseconds(ms), registry.LeastInterval), registry.MostInterval)
 }
 
 func newUse(id string, t registry.Thing) Use {

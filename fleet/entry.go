@@ -73,9 +73,6 @@ func readEntries(ctx context.Context, client redlatch.Client, o options, read re
 	if err != nil {
 		return nil, err
 	}
-	for i, m := range members {
-		members[i].now = clocks.at(ctx, registry.Index(o.prefix, m.bucket))
-	}
 	if err := read(ctx, client, o.prefix, all, members); err != nil {
 		return nil, err
 	}
@@ -85,7 +82,7 @@ func readEntries(ctx context.Context, client redlatch.Client, o options, read re
 
 // concerning reads of each entry who the client is and what it says about one object.
 func concerning(kinds []Kind, key string) reading {
-	fields := []string{registry.AboutField, registry.SeenField}
+	fields := []string{registry.AboutField, registry.SeenField, registry.EveryField}
 	for _, kind := range kinds {
 		fields = append(fields, registry.Thing{Kind: string(kind), Key: key}.Field())
 	}
@@ -132,8 +129,7 @@ func (e *entries) add(key string, m member, fields map[string]string, err error)
 		e.bad(key, registry.SeenField, fmt.Sprintf("%q is not a time", short(fields[registry.SeenField])))
 		return
 	}
-	c := newClient(m.id, about, seen, m.now)
-	c.Interval = m.interval
+	c := newClient(m.id, about, seen, fields[registry.EveryField], m.now)
 	wrong := 0
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		if !registry.IsThing(field) {

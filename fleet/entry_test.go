@@ -132,6 +132,58 @@ func TestWhatTheReportScriptWritesIsRead(t *testing.T) {
 	})
 }
 
+// Whoever may write to the index, and to nothing else, decides neither how long a view takes nor how much memory, nor who is dead.
+func TestAForgedIndexIsReadToACertainSizeOnly(t *testing.T) {
+	srv := redistest.Process(t)
+	client := srv.Client(t)
+	enter(t, client, "", ours, 30*time.Second, webAbout)
+	require.NoError(t, client.HSet(t.Context(), registry.Entry("", ours), registry.EveryField, 10_000).Err())
+	at := now(t, client)
+	forge := func(key string, n int, score float64, name string) {
+		members := make([]redis.Z, n)
+		for i := range members {
+			members[i] = redis.Z{Member: fmt.Sprintf(name, i), Score: score}
+		}
+		require.NoError(t, client.ZAdd(t.Context(), key, members...).Err())
+	}
+	forge(registry.Index("", 1), 20_000, float64(at+600_000), "01%06x-1111-8111-8111-111111111111")
+	forge(registry.Index("", 2), 300, 9e15, "02%06x-1111-8111-8111-111111111111")
+	forge(registry.Index("", 3), 300, float64(at+600_000), "no uuid %d")
+	clients, err := fleet.Clients(t.Context(), client)
+	require.NoError(t, err)
+	require.Len(t, clients, 1)
+	require.Equal(t, 10*time.Second, clients[0].Interval)
+	require.False(t, clients[0].Silent())
+
+	before := srv.CommandStats(t)
+	o := get(t, client, fleet.Lock, "free")
+	asked := srv.CommandStats(t)["hmget"] - before["hmget"]
+	require.LessOrEqual(t, asked, int64(4097))
+	text := fmt.Sprint(o.Unreadable)
+	require.Contains(t, text, "more than 4096 members")
+	require.Contains(t, text, "has 300 members whose entries are to end later")
+	require.Contains(t, text, "292 more members")
+	require.Len(t, o.Unreadable, 1+1+9)
+}
+
+func TestHowOftenAClientReportsIsBelievedWithinBounds(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, prefix := srv.Client(t), srv.Key(t, "tenant")+":"
+		for every, want := range map[string]time.Duration{
+			"": 5 * time.Second, "x": 5 * time.Second, "-1": 5 * time.Second, "100000": 100 * time.Second, "9223372036854775807": 2 * time.Minute,
+		} {
+			enter(t, client, prefix, ours, 0, webAbout)
+			if every != "" {
+				require.NoError(t, client.HSet(t.Context(), registry.Entry(prefix, ours), registry.EveryField, every).Err())
+			}
+			clients, err := fleet.Clients(t.Context(), client, fleet.WithRegistry(prefix))
+			require.NoError(t, err)
+			require.Equal(t, want, clients[0].Interval, every)
+			require.NoError(t, client.Del(t.Context(), registry.Entry(prefix, ours)).Err())
+		}
+	})
+}
+
 func TestAnEntryOfNonsenseIsToldInAFewLines(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		client, prefix := srv.Client(t), srv.Key(t, "tenant")+":"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,56 +16,57 @@ import (
 
 // A member is one client that an index names.
 type member struct {
-	id       string
-	bucket   int
-	interval time.Duration
-	now      time.Time // by the clock of the server that has the bucket
+	id  string
+	now time.Time // by the clock of the server that has the client's bucket
 }
 
 // perScan is how many elements one step of a scan is about.
 const perScan = 500
 
+// mostMembers is how many clients of one bucket are read, which are 262 144 of all buckets. Anybody who may write to an index can put
+// names there.
+const mostMembers = 4096
+
+// An index is what has been read of one bucket's index.
+type index struct {
+	bucket int
+	key    string
+	now    time.Time
+	cursor uint64
+	cmd    *redis.ScanCmd
+
+	found         map[string]bool // a scan may tell of a member twice
+	looked        int
+	wrong, future int // members that are left out
+	cut           bool
+}
+
 // members are those of all indexes. A sorted set is scanned, for its order changes while it is read.
 func (e *entries) members(ctx context.Context, client redlatch.Client, prefix string) (members []member, err error) {
-	type index struct {
-		bucket int
-		cursor uint64
-		cmd    *redis.ScanCmd
-	}
 	var open []*index
 	for bucket := range registry.Buckets {
-		open = append(open, &index{bucket: bucket})
+		key := registry.Index(prefix, bucket)
+		open = append(open, &index{bucket: bucket, key: key, now: e.clocks.at(ctx, key), found: map[string]bool{}})
 	}
-	found := map[string]bool{}
 	refused := map[string][]string{} // indexes by what the server says
-	var sizes [registry.Buckets]int
 	for len(open) > 0 {
-		err := ask(ctx, client, open, func(pipe redis.Pipeliner, i *index) {
-			i.cmd = pipe.ZScan(ctx, registry.Index(prefix, i.bucket), i.cursor, "", perScan)
-		})
+		err := ask(ctx, client, open, func(pipe redis.Pipeliner, i *index) { i.cmd = pipe.ZScan(ctx, i.key, i.cursor, "", perScan) })
 		if err != nil {
 			return nil, err
 		}
 		open = slices.DeleteFunc(open, func(i *index) bool {
 			page, cursor, err := i.cmd.Result()
+			i.cursor, i.cmd = cursor, nil
 			if err != nil {
-				refused[err.Error()] = append(refused[err.Error()], registry.Index(prefix, i.bucket))
+				refused[err.Error()] = append(refused[err.Error()], i.key)
 				return true
 			}
-			for n := 0; n+1 < len(page); n += 2 {
-				id := page[n]
-				if found[id] {
-					continue
-				}
-				found[id] = true
-				if sizes[i.bucket]++; !isUUID.MatchString(id) || registry.Bucket(id) != i.bucket {
-					e.bad(registry.Index(prefix, i.bucket), id, "is not the uuid of a client of this bucket")
-					continue
-				}
-				members = append(members, member{id: id, bucket: i.bucket})
+			members = append(members, i.sift(page, e)...)
+			if cursor != 0 && !i.cut {
+				return false
 			}
-			i.cursor = cursor
-			return cursor == 0
+			i.leftOut(e)
+			return true
 		})
 	}
 	for _, said := range slices.Sorted(maps.Keys(refused)) {
@@ -74,8 +76,43 @@ func (e *entries) members(ctx context.Context, client redlatch.Client, prefix st
 		}
 		e.bad(indexes[0], "", said+also)
 	}
-	for i, m := range members {
-		members[i].interval = registry.Interval(sizes[m.bucket])
-	}
 	return members, nil
+}
+
+// sift returns the members of a page that may have entries.
+func (i *index) sift(page []string, e *entries) (members []member) {
+	for n := 0; n+1 < len(page); n += 2 {
+		if i.cut = i.looked == mostMembers; i.cut {
+			return members
+		}
+		i.looked++
+		id := page[n]
+		ends, _ := strconv.ParseFloat(page[n+1], 64)
+		switch {
+		case !isUUID.MatchString(id) || registry.Bucket(id) != i.bucket:
+			if i.wrong++; i.wrong <= mostWrong {
+				e.bad(i.key, short(id), "is not the uuid of a client of this bucket")
+			}
+		case i.found[id]:
+		case ends > float64(i.now.Add(registry.Latest).UnixMilli()):
+			i.future++
+		default:
+			i.found[id] = true
+			members = append(members, member{id, i.now})
+		}
+	}
+	return members
+}
+
+// leftOut says what of an index was not read.
+func (i *index) leftOut(e *entries) {
+	if i.wrong > mostWrong {
+		e.bad(i.key, "", fmt.Sprintf("has %d more members that are no uuids of clients of this bucket", i.wrong-mostWrong))
+	}
+	if i.future > 0 {
+		e.bad(i.key, "", fmt.Sprintf("has %d members whose entries are to end later than any entry does; these were not read", i.future))
+	}
+	if i.cut {
+		e.bad(i.key, "", fmt.Sprintf("has more than %d members; the rest was not read, so clients may be missing", mostMembers))
+	}
 }

@@ -16,6 +16,7 @@ const Version = 1
 const (
 	AboutField = "about" // an About, as JSON
 	SeenField  = "seen"  // when the client reported last
+	EveryField = "every" // how often the client reports, in milliseconds; without it every five seconds
 )
 
 // Bucket is the bucket of the client with this uuid: its first byte modulo 64. What is no uuid is in bucket 0.
@@ -31,7 +32,7 @@ func Bucket(uuid string) int {
 }
 
 // Index is the key of a bucket's index, a sorted set of uuids by when their entries end, in milliseconds since 1970. A report removes
-// those that have ended, so whoever reads the index may meet some that have. Prefix is that of WithRegistry.
+// those that have ended, and those that end later than [Latest], so whoever reads the index may meet some of both. Prefix is that of WithRegistry.
 func Index(prefix string, bucket int) string {
 	return fmt.Sprintf("%sredlatch_clients:{b%02d}", prefix, bucket)
 }
@@ -53,15 +54,28 @@ func Watched(prefix string, bucket int) string {
 	return fmt.Sprintf("%sredlatch_client_watched:{b%02d}", prefix, bucket)
 }
 
-// Interval is how often a client reports that has bucketSize clients in its bucket: not more often than every five seconds, and
-// so that all clients together report a thousand times a second at most.
-func Interval(bucketSize int) time.Duration { return max(5*time.Second, shared(bucketSize)) }
+// An entry ends at most so long after a report: what claims to end later was forged, or a clock was set back.
+const (
+	LongestEntry = 24*time.Hour + 10*time.Minute
+	Latest       = 25 * time.Hour // an hour for a server whose clock is behind that of the one before it
+)
+
+// How often a client reports: not more often than every five seconds, and so that all clients together report a thousand times a second
+// at most, which are 64 ms for each client of a bucket. That is 100 s where there are 100 000 clients. It is never longer than two minutes:
+// whoever may write to an index can put names there, and could silence all clients with them.
+const (
+	LeastInterval     = 5 * time.Second
+	IntervalPerClient = Buckets * time.Millisecond
+	MostInterval      = 2 * time.Minute
+)
+
+// Interval is how often a client reports that has bucketSize clients in its bucket.
+func Interval(bucketSize int64) time.Duration { return intervalFrom(LeastInterval, bucketSize) }
 
 // WatchedInterval is how often a client reports while somebody looks: every second at most. A thousand reports a second is the most
 // here too, so where there are more than 5000 clients it is the same as Interval.
-func WatchedInterval(bucketSize int) time.Duration { return max(time.Second, shared(bucketSize)) }
+func WatchedInterval(bucketSize int64) time.Duration { return intervalFrom(time.Second, bucketSize) }
 
-// shared is the interval with which all clients together report a thousand times a second.
-func shared(bucketSize int) time.Duration {
-	return time.Duration(bucketSize) * Buckets * time.Millisecond
+func intervalFrom(least time.Duration, bucketSize int64) time.Duration {
+	return max(least, IntervalPerClient*time.Duration(min(bucketSize, int64(MostInterval/IntervalPerClient))))
 }

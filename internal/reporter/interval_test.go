@@ -1,6 +1,7 @@
 package reporter
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -46,6 +47,21 @@ func TestAHundredThousandClientsThatAreRefusedSendAThousandReportsASecond(t *tes
 		k.pass(time.Minute)
 		require.Len(t, k.at, written+12, "this client knows that there are few")
 	})
+}
+
+// What an index says may be forged. An owner who is asked for what it holds finds out with its next report.
+func TestNoForgedIndexKeepsAClientFromReportingForLongerThanTwoMinutes(t *testing.T) {
+	for _, watched := range []bool{false, true} {
+		bubble(t, func(k *kit) {
+			k.answer = func(Message) Answer { return Answer{Outcome: Written, Entries: math.MaxInt64, Watched: watched} }
+			k.hold("a")
+			k.pass(time.Hour)
+			for i := range k.at[1:] {
+				require.LessOrEqual(t, k.at[i+1]-k.at[i], 2*time.Minute*12/10)
+			}
+			require.Greater(t, len(k.at), 20)
+		})
+	}
 }
 
 func TestTheIntervalDiffersByATenthAtMost(t *testing.T) {

@@ -2,6 +2,8 @@ package reporter
 
 import (
 	"time"
+
+	"github.com/redlatch/redlatch/internal/registry"
 )
 
 // A Message is one report.
@@ -21,8 +23,10 @@ const (
 	afterLease = 10 * time.Minute // how long an entry outlasts what its client held, if that died
 )
 
-// ttl is how long the entry lasts.
-func (s *Snapshot) ttl() time.Duration { return max(s.lease, leastLease) + afterLease }
+// ttl is how long the entry lasts. Of an entry that would last for longer than any nobody believes that it is there.
+func (s *Snapshot) ttl() time.Duration {
+	return min(max(s.lease, leastLease)+afterLease, registry.LongestEntry)
+}
 
 // known is what the entry has, as far as is known; nil: nothing is, and it has to be written anew.
 type known map[Place]sum

@@ -71,8 +71,10 @@ type Reply struct {
 
 // Write makes the command of a report.
 func Write(r Report) scripts.Command[Reply] {
-	args := make([]any, 0, 6+len(r.Removed)+8*len(r.Things))
-	args = append(args, r.UUID, scripts.Milliseconds(r.TTL), digit(r.Whole), r.About, scripts.Milliseconds(r.Age), len(r.Removed))
+	args := make([]any, 0, 10+len(r.Removed)+8*len(r.Things))
+	args = append(args, r.UUID, scripts.Milliseconds(r.TTL), digit(r.Whole), r.About, scripts.Milliseconds(r.Age),
+		registry.LeastInterval.Milliseconds(), registry.IntervalPerClient.Milliseconds(), registry.MostInterval.Milliseconds(),
+		registry.Latest.Milliseconds(), len(r.Removed))
 	for _, field := range r.Removed {
 		args = append(args, field)
 	}

@@ -3,6 +3,7 @@ package entry_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/internal/scripts/entry"
 	"github.com/redlatch/redlatch/internal/scripts/statetest"
 )
@@ -95,7 +97,7 @@ func TestAnEntryIsWrittenWithTimesOfTheServersClock(t *testing.T) {
 		require.Equal(b, entry.Reply{Written: true, Entries: 1}, b.write(whole))
 		fields, now := b.fields(), b.now()
 		passed := now - before
-		require.Len(b, fields, 4)
+		require.Len(b, fields, 5)
 
 		text, ages := parts(b.T, fields[things[0].Field], now, 1, 7, 9)
 		require.Equal(b, strings.Fields("2 then 0 0 3 90 7 then 8 then"), text)
@@ -136,7 +138,7 @@ func TestOnlyWhatAReportNamesIsChanged(t *testing.T) {
 		require.Contains(b, after, "t:lock:new")
 
 		b.write(func(r *entry.Report) { r.Whole, r.About = true, `{"v":1}` })
-		require.Len(b, b.fields(), 2)
+		require.Len(b, b.fields(), 3)
 	})
 }
 
@@ -144,6 +146,42 @@ func TestAnEntryThatHasGoneIsNotWrittenInPart(t *testing.T) {
 	each(t, func(b *bench) {
 		require.Equal(b, entry.Reply{}, b.write(func(r *entry.Report) { r.Things = things }))
 		require.Empty(b, b.fields())
+	})
+}
+
+// Whoever may write to an index, and to nothing else, can put names there that would never leave it.
+func TestMembersThatEndLaterThanAnyEntryDoesLeaveTheIndex(t *testing.T) {
+	each(t, func(b *bench) {
+		late := float64(b.now() + registry.LongestEntry.Milliseconds())
+		forged := []redis.Z{{Member: "honest", Score: late}, {Member: "far", Score: late + 7_200_000}, {Member: "ever", Score: math.Inf(1)}}
+		for i := range 2000 {
+			forged = append(forged, redis.Z{Member: fmt.Sprint("forged", i), Score: 9e15})
+		}
+		require.NoError(b, b.rdb.ZAdd(b.Context(), b.names.Index, forged...).Err())
+		require.Equal(b, entry.Reply{Written: true, Entries: 2}, b.write(whole))
+		members, err := b.rdb.ZRange(b.Context(), b.names.Index, 0, -1).Result()
+		require.NoError(b, err)
+		require.ElementsMatch(b, []string{"honest", "u"}, members)
+		require.Equal(b, "5000", b.fields()["every"])
+	})
+}
+
+func TestAnEntrySaysHowOftenItsClientReports(t *testing.T) {
+	each(t, func(b *bench) {
+		for _, others := range []int{0, 100, 1000, 3000} {
+			var members []redis.Z
+			for i := range others {
+				members = append(members, redis.Z{Member: fmt.Sprint("other", i), Score: float64(b.now() + 600_000)})
+			}
+			if others > 0 {
+				require.NoError(b, b.rdb.ZAdd(b.Context(), b.names.Index, members...).Err())
+			}
+			b.write(whole)
+			reply := b.write(func(*entry.Report) {})
+			every, err := strconv.ParseInt(b.fields()["every"], 10, 64)
+			require.NoError(b, err)
+			require.Equal(b, registry.Interval(reply.Entries).Milliseconds(), every, "what the client does with the answer")
+		}
 	})
 }
 

@@ -10,8 +10,12 @@
 -- ARGV[3]      1: the entry is written anew; 0: nothing is written if it does not exist
 -- ARGV[4]      about, a JSON object that is not empty; empty: the entry has it
 -- ARGV[5]      age of the process, which is added to about
--- ARGV[6]      how many fields are removed
--- ARGV[at]     from 7 on: the fields that are removed; then of each thing its field, holds, age of the oldest of them, waiters,
+-- ARGV[6]      how often a client reports, in milliseconds, that has few others in its bucket
+-- ARGV[7]      the milliseconds of it for each client of the bucket, where these are more
+-- ARGV[8]      how often at least, however many they are
+-- ARGV[9]      milliseconds that no entry lasts: a member of the index that ends later was forged
+-- ARGV[10]     how many fields are removed
+-- ARGV[at]     from 11 on: the fields that are removed; then of each thing its field, holds, age of the oldest of them, waiters,
 --              age of the oldest of them, waits that have ended, their milliseconds, number of owners, and of each owner its id and age
 --
 -- Answers an array: 1 when it has written, 0 when the entry did not exist; how many entries the index has; 1 while somebody looks, else 0;
@@ -25,7 +29,7 @@ if ARGV[3] == '0' and redis.call('exists', KEYS[2]) == 0 then
   return {0, redis.call('zcard', KEYS[1]), 0, 0}
 end
 
-local at = 6
+local at = 10
 local function take()
   at = at + 1
   return ARGV[at]
@@ -37,17 +41,25 @@ local function oldest(count, age)
   return count .. ',' .. (count == '0' and '0' or since(age))
 end
 
+local latest = since(-ARGV[9])
+local clients = redis.call('zcount', KEYS[1], '(' .. since(0), latest)
+local every = math.min(math.max(ARGV[6], clients * ARGV[7]), ARGV[8])
+local function seen()
+  redis.call('hset', KEYS[2], 'seen', since(0), 'every', every)
+end
+
 -- The first write is one that takes memory: a server that has none refuses there, and nowhere behind.
-redis.call('hset', KEYS[2], 'seen', since(0))
-redis.call('zremrangebyscore', KEYS[1], '-inf', now) -- of clients that died
+seen()
+redis.call('zremrangebyscore', KEYS[1], '-inf', since(0)) -- of clients that died
+redis.call('zremrangebyscore', KEYS[1], '(' .. latest, '+inf')
 if ARGV[3] == '1' then
   redis.call('del', KEYS[2])
-  redis.call('hset', KEYS[2], 'seen', since(0))
+  seen()
 end
 if ARGV[4] ~= '' then
   redis.call('hset', KEYS[2], 'about', string.sub(ARGV[4], 1, -2) .. ',"started":' .. since(ARGV[5]) .. '}')
 end
-for _ = 1, tonumber(ARGV[6]) do
+for _ = 1, tonumber(ARGV[10]) do
   redis.call('hdel', KEYS[2], take())
 end
 while at < #ARGV do
