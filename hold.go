@@ -51,6 +51,17 @@ func init() {
 //
 // The context keeps the Hold alive: work that still has the context still holds the lock. So does a context derived
 // from it until that is cancelled, and an AfterFunc on it until that is stopped.
+//
+// A context that was waited on, or from which another one was derived, takes some 800 bytes until its parent or the hold ends. So make
+// one for each parent. A leader, whose hold and parent last, makes one in all, and derives from that what each piece of work needs; a
+// derived context leaves nothing behind once it is cancelled:
+//
+//	ctx = hold.Context(ctx) // not in the loop
+//	for job := range jobs {
+//		work, cancel := context.WithTimeout(ctx, time.Minute)
+//		do(work, job)
+//		cancel()
+//	}
 func (h *Hold) Context(parent context.Context) context.Context {
 	return holds.NewContext(parent, h.inner, h)
 }

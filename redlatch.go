@@ -57,7 +57,8 @@ import (
 // Client is what the primitives need of a Redis client. *redis.Client (also one made for Sentinel) and
 // *redis.ClusterClient satisfy it, and so does a wrapper that passes these calls on; a wrapper of a cluster client
 // that hides its type needs [WithCluster]. A *redis.Ring is refused: it moves keys to another server when a node
-// fails, and a lock that moves has two holders.
+// fails, and a lock that moves has two holders. One inside a wrapper is found where the wrapper embeds it, or an interface that has it;
+// one that a wrapper keeps in a field with a name is not found, and must not be used.
 //
 // The client's options are not changed, and its defaults are good enough. Closing the client remains the program's
 // task, after the last release: what is held when it is closed stays taken until its lease is over.

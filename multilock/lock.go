@@ -49,7 +49,8 @@ const nobody = "redlatch: a multi-lock of no locks would exclude nobody; make it
 const mostMembers = 1000
 
 // New makes a lock of all lockers together. It does no I/O. It panics if there are none, or one is nil; more than 1000
-// are reported by the calls, as is a bad option. A Locker that is given twice is taken once. The options are the defaults of its calls: they go to all members, so they must suit each of them. Those that only New takes
+// are reported by the calls, and so are a bad option and two members that are one lock by way of two clients of one server, as far as
+// the addresses of the clients show it. A Locker that is given twice is taken once. The options are the defaults of its calls: they go to all members, so they must suit each of them. Those that only New takes
 // (WithNameMapper, WithLinger and the like) belong to the members' New.
 func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 	if len(lockers) == 0 {
@@ -80,6 +81,9 @@ func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 	}
 	l.name = strings.Join(slices.Compact(names), "+")
 	l.meet()
+	if l.invalid == nil {
+		l.invalid = l.apart()
+	}
 	return l
 }
 
@@ -96,15 +100,24 @@ func compare(a, b redlatch.Locker) int {
 
 // place is the key of a member, and its values if it is a group; nothing of a composite and of a program's own Locker.
 func place(m redlatch.Locker) (key string, values []string) {
+	if base := baseOf(m); base != nil {
+		key = base.Key
+	}
 	if g, ok := m.(*Group); ok {
-		return g.base.Key, g.values
+		values = g.values
+	}
+	return key, values
+}
+
+// baseOf is what a member stands on; nil for a composite and a program's own Locker.
+func baseOf(m redlatch.Locker) *baselock.Base {
+	if g, ok := m.(*Group); ok {
+		return g.base
 	}
 	if ours(m, "rlock", "spinlock", "fairlock", "fencedlock", "rwlock") {
-		if base := baselock.Of(m); base != nil {
-			return base.Key, nil
-		}
+		return baselock.Of(m)
 	}
-	return "", nil
+	return nil
 }
 
 // Name returns the names of the members in order, joined with plus signs; a name that several of them have appears

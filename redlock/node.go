@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/outcome"
+	"github.com/redlatch/redlatch/internal/session"
 )
 
 // A NodeError is why one server of a redlock did not grant it. The error of a call has one for each such server, also for
@@ -69,30 +67,17 @@ func (e *NodeError) hopeless() bool {
 
 // label names a node in errors.
 func label(i int, client redlatch.Client) string {
-	if addresses := addressesOf(client); len(addresses) > 0 {
+	if addresses, _ := session.Addresses(client); len(addresses) > 0 {
 		return fmt.Sprintf("%d (%s)", i+1, strings.Join(addresses, ", "))
 	}
 	return fmt.Sprint(i + 1)
-}
-
-// addressesOf are the addresses that a client shows. One made for Sentinel shows none.
-func addressesOf(client redlatch.Client) []string {
-	switch c := client.(type) {
-	case interface{ Options() *redis.Options }:
-		if address := c.Options().Addr; address != "FailoverClient" {
-			return []string{address}
-		}
-	case interface{ Options() *redis.ClusterOptions }:
-		return c.Options().Addrs
-	}
-	return nil
 }
 
 // sharing finds two members that are not independent: one client, or two of one server.
 func sharing(clients []redlatch.Client) (i, j int, shared bool) {
 	for j, b := range clients {
 		for i, a := range clients[:j] {
-			if a == b || slices.ContainsFunc(addressesOf(a), func(address string) bool { return slices.Contains(addressesOf(b), address) }) {
+			if a == b || session.SameServer(a, b) {
 				return i, j, true
 			}
 		}

@@ -118,7 +118,8 @@ func (v *vote) abandon() {
 // tells notes what an attempt with ctx has found out of the node.
 func (n node) tells(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		n.base.Session.Down.Store(err != nil && !errors.Is(err, errs.NotAcquired) && !errors.Is(err, errs.Invalid))
+		n.base.Session.Down.Store(err != nil && !errors.Is(err, errs.NotAcquired) && !errors.Is(err, errs.Invalid) &&
+			!errors.Is(err, errs.Lost) && !errors.Is(err, errs.Released)) // a hold in the context is over, of which the server is not the cause
 	}
 }
 

@@ -32,3 +32,20 @@ func TestAVoteThatNobodyUsesIsGivenBack(t *testing.T) {
 		require.False(t, server.Exists("orders:42"))
 	})
 }
+
+// It would be the chair for nobody, although it has answered.
+func TestAHoldThatIsLostDoesNotMakeItsServerDown(t *testing.T) {
+	redistest.Bubble(t, func(t *testing.T) {
+		server, _ := redistest.InMemory(t)
+		client := redis.NewClient(redistest.InMemoryOptions(server))
+		t.Cleanup(func() { _ = client.Close() })
+		lock := New([]redlatch.Client{client}, "orders:42", redlatch.WithLinger(0))
+		hold, err := lock.Lock(t.Context())
+		require.NoError(t, err)
+		server.Del("orders:42")
+		_, err = lock.TryLock(hold.Context(t.Context()))
+		require.ErrorIs(t, err, redlatch.ErrLost)
+		require.False(t, lock.nodes[0].base.Session.Down.Load())
+		require.ErrorIs(t, hold.Unlock(t.Context()), redlatch.ErrLost)
+	})
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -141,4 +142,10 @@ func (h *hold) moveTo(successor *owner) *hold {
 		_ = successor.lose(lost.Reason, lost.Cause) // its composite hears of it
 	}
 	return given
+}
+
+// Twin tells whether other is the same lock by way of another client, so that a hold of the one shuts the other out.
+func (b *Base) Twin(other *Base) bool {
+	return b.Session != other.Session && b.Key == other.Key && !(b.Kind.side().Shared && other.Kind.side().Shared) &&
+		session.SameDatabase(b.Session.Client, other.Session.Client)
 }

@@ -107,7 +107,8 @@ type carrier struct {
 // Done makes the hold own the life until one of them is over. A goroutine that receives from the channel, or a function
 // registered with context.AfterFunc, needs no reference to the context, and would never learn of a loss if the life
 // could be collected. All ways to wait begin here, those of derived contexts too. As with any context that is not
-// cancelled, what it takes is given back when the parent ends.
+// cancelled, what it takes is given back when the parent ends. It is not when the contexts derived from it have ended: nobody can
+// see whether the channel is still waited on.
 func (c *carrier) Done() <-chan struct{} {
 	if !c.life.pinned.Load() {
 		c.hold.Ending().pin(c.life)

@@ -154,6 +154,36 @@ func TestALongHoldThatMakesAContextPerRequestStaysSmall(t *testing.T) {
 	require.Equal(t, errOver, context.Cause(standing))
 }
 
+// The way of a leader, as it stands at [redlatch.Hold.Context].
+func TestContextsDerivedFromOneLeaveNothingBehind(t *testing.T) {
+	h := &hold{}
+	parent, stop := context.WithCancel(t.Context())
+	defer stop()
+	ctx := holds.NewContext(parent, h, nil)
+	var before, after runtime.MemStats
+	measure := func(m *runtime.MemStats) { runtime.GC(); runtime.GC(); runtime.ReadMemStats(m) }
+	const pieces = 50_000
+	work := func() {
+		piece, cancel := context.WithTimeout(ctx, time.Hour)
+		require.NoError(t, piece.Err())
+		select {
+		case <-piece.Done():
+			t.Fatal("the hold is not over")
+		default:
+		}
+		cancel()
+	}
+	work()
+	measure(&before)
+	for range pieces {
+		work()
+	}
+	measure(&after)
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(pieces*8), "less than a pointer for each")
+	h.ending.End(errOver)
+	require.Equal(t, errOver, context.Cause(ctx))
+}
+
 func TestEndReachesEveryOneOfThousandsOfContexts(t *testing.T) {
 	h := &hold{}
 	var kept []context.Context

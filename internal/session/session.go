@@ -85,6 +85,10 @@ func Of(client Client, set *settings.Settings) *Session {
 	defer sessions.Unlock()
 	s := sessions.of[client].Value()
 	if s == nil {
+		if isRing(client) {
+			panic("redlatch: a *redis.Ring cannot carry locks: it moves keys to another server when a node fails, " +
+				"and then a lock has two holders; use a cluster, or one client per server with redlock")
+		}
 		s = open(client, set)
 		sessions.of[client] = weak.Make(s)
 		runtime.AddCleanup(s, forget, client)
@@ -123,10 +127,6 @@ func forget(client Client) {
 func checkClient(client Client) {
 	if client == nil || reflect.ValueOf(client).Kind() == reflect.Pointer && reflect.ValueOf(client).IsNil() {
 		panic("redlatch: the redis client is nil; pass the result of redis.NewClient or redis.NewClusterClient")
-	}
-	if _, ring := client.(interface{ Options() *redis.RingOptions }); ring { // also in a wrapper
-		panic("redlatch: a *redis.Ring cannot carry locks: it moves keys to another server when a node fails, " +
-			"and then a lock has two holders; use a cluster, or one client per server with redlock")
 	}
 	if !reflect.ValueOf(client).Comparable() {
 		panic(fmt.Sprintf("redlatch: a client of type %T cannot be compared, so its locks could not find each other; "+

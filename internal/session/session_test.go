@@ -112,6 +112,7 @@ func done(context.Context) (cohort.Verdict, error) { return cohort.Verdict{Done:
 
 // A wrapper is a client of the user's own. As a value it can be compared; with a list inside it cannot.
 type wrapper struct{ *redis.Client }
+type wrapped struct{ redis.UniversalClient }
 type unhashable struct {
 	*redis.Client
 	hooks []string
@@ -132,6 +133,8 @@ func TestClientsThatCannotWorkAreRefusedWithASentence(t *testing.T) {
 		"nil":                  {nil, "the redis client is nil; pass the result of redis.NewClient"},
 		"a nil pointer":        {(*redis.Client)(nil), "the redis client is nil"},
 		"a ring":               {ring, "use a cluster, or one client per server with redlock"},
+		"a ring in a wrapper":  {struct{ redis.UniversalClient }{ring}, "use a cluster, or one client per server with redlock"},
+		"a ring in two":        {&struct{ wrapped }{wrapped{ring}}, "use a cluster, or one client per server with redlock"},
 		"one without identity": {unhashable{idle(t), nil}, "unhashable cannot be compared, so its locks could not find each other; pass a pointer to it"},
 	} {
 		t.Run(name, func(t *testing.T) {
