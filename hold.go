@@ -28,9 +28,9 @@ type Hold struct {
 }
 
 func init() {
-	rootapi.NewHold = func(inner holds.Hold) any {
+	rootapi.NewHold = func(inner holds.Hold, there *holds.Place) any {
 		h := &Hold{inner: inner}
-		h.cleanup = holds.OnDrop(h, inner, holds.Near)
+		h.cleanup = holds.OnDrop(h, inner, there)
 		return h
 	}
 	// Adopt takes over the hold of a composite's member: from then on the composite answers for it, and it is not reported when

@@ -58,7 +58,7 @@ func (l locker) Lock(context.Context, ...redlatch.Option) (*redlatch.Hold, error
 	if l.err != nil {
 		return nil, l.err
 	}
-	return rootapi.Hold[*redlatch.Hold](l.inner), nil
+	return rootapi.Hold[*redlatch.Hold](l.inner, nil), nil
 }
 
 func (l locker) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
@@ -69,7 +69,7 @@ var _ redlatch.Locker = locker{}
 
 func TestAHoldTellsWhatItsLockKnows(t *testing.T) {
 	i := &inner{until: time.Now().Add(time.Hour)}
-	h := rootapi.Hold[*redlatch.Hold](i)
+	h := rootapi.Hold[*redlatch.Hold](i, nil)
 	require.Equal(t, "id:1", h.Owner())
 	require.EqualValues(t, 7, h.Token())
 	require.Equal(t, i.until, h.Until())
@@ -82,7 +82,7 @@ func TestAHoldTellsWhatItsLockKnows(t *testing.T) {
 }
 
 func TestAHoldInALogLineSaysOfWhatItIsAndWhose(t *testing.T) {
-	hold := rootapi.Hold[*redlatch.Hold](&inner{until: time.Date(2026, 11, 25, 3, 12, 7, 0, time.UTC)})
+	hold := rootapi.Hold[*redlatch.Hold](&inner{until: time.Date(2026, 11, 25, 3, 12, 7, 0, time.UTC)}, nil)
 	defer hold.Leave()
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("at work", "lock", hold)
@@ -92,7 +92,7 @@ func TestAHoldInALogLineSaysOfWhatItIsAndWhose(t *testing.T) {
 
 func TestAHoldIsValidUntilItsTrustOrItsEndAndNoLonger(t *testing.T) {
 	i := &inner{until: time.Now().Add(time.Hour)}
-	h := rootapi.Hold[*redlatch.Hold](i)
+	h := rootapi.Hold[*redlatch.Hold](i, nil)
 	require.True(t, h.Valid())
 	i.until = time.Now().Add(-1)
 	require.False(t, h.Valid(), "by the clock, although nobody has ended it")
@@ -103,7 +103,7 @@ func TestAHoldIsValidUntilItsTrustOrItsEndAndNoLonger(t *testing.T) {
 }
 
 func TestTheContextOfAHoldEndsWithUnlockAndSaysSo(t *testing.T) {
-	h := rootapi.Hold[*redlatch.Hold](&inner{})
+	h := rootapi.Hold[*redlatch.Hold](&inner{}, nil)
 	ctx := h.Context(t.Context())
 	detached := redlatch.Detach(ctx)
 	require.NoError(t, h.Unlock(t.Context()))
@@ -117,9 +117,9 @@ func TestTheContextOfAHoldEndsWithUnlockAndSaysSo(t *testing.T) {
 func TestAHoldThatIsDroppedIsNoticedAndOneThatIsUnlockedIsNot(t *testing.T) {
 	dropped, unlocked, carried := &inner{}, &inner{}, &inner{}
 	ctx := func() context.Context {
-		_ = rootapi.Hold[*redlatch.Hold](dropped)
-		require.NoError(t, rootapi.Hold[*redlatch.Hold](unlocked).Unlock(t.Context()))
-		return rootapi.Hold[*redlatch.Hold](carried).Context(t.Context())
+		_ = rootapi.Hold[*redlatch.Hold](dropped, nil)
+		require.NoError(t, rootapi.Hold[*redlatch.Hold](unlocked, nil).Unlock(t.Context()))
+		return rootapi.Hold[*redlatch.Hold](carried, nil).Context(t.Context())
 	}()
 	await := func(i *inner) {
 		for deadline := time.Now().Add(20 * time.Second); !i.forgotten.Load(); runtime.GC() {

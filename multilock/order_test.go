@@ -51,7 +51,7 @@ func (m scripted) answer(how string) (*redlatch.Hold, error) {
 	if m.script.refuse[len(m.script.calls)] {
 		return nil, fmt.Errorf("%w: %s", redlatch.ErrNotAcquired, m.name)
 	}
-	return rootapi.Hold[*redlatch.Hold](&scriptedHold{member: m}), nil
+	return rootapi.Hold[*redlatch.Hold](&scriptedHold{member: m}, nil), nil
 }
 
 type scriptedHold struct {

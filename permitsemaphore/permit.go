@@ -26,7 +26,7 @@ type Permit struct {
 
 func newPermit(inner *grant) *Permit {
 	p := &Permit{inner: inner}
-	p.cleanup = holds.OnDrop(p, inner, holds.Far)
+	p.cleanup = holds.OnDrop(p, inner, holds.Here())
 	return p
 }
 

@@ -34,7 +34,7 @@ type Terms struct {
 func NewHold(terms Terms) (hold *redlatch.Hold, lose func(cause error)) {
 	f := newFake(terms)
 	f.start()
-	return rootapi.Hold[*redlatch.Hold](f), func(cause error) { f.lose(redlatch.ReasonTaken, byTheTest, cause) }
+	return rootapi.Hold[*redlatch.Hold](f, holds.Here()), func(cause error) { f.lose(redlatch.ReasonTaken, byTheTest, cause) }
 }
 
 // byTheTest is why a hold was lost that the test has lost.

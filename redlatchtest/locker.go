@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -80,5 +81,5 @@ func (l *Locker) acquire(ctx context.Context, try bool, opts []redlatch.Option) 
 		f.told.Store(call.Hold())
 	}
 	f.start()
-	return rootapi.Hold[*redlatch.Hold](f), nil
+	return rootapi.Hold[*redlatch.Hold](f, holds.Here()), nil
 }

@@ -106,26 +106,26 @@ func (l *Lock) Writer() *Side { return &l.writer }
 // a live write hold of this lock it re-enters; with one that carries only a read hold it fails at once with
 // ErrUpgrade. ctx governs the wait and nothing else.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.writer.Lock(ctx, opts...)
+	return l.writer.base.Lock(ctx, opts)
 }
 
 // TryLock asks once to write. The error matches ErrNotAcquired when somebody else holds the lock or others in this
 // process wait for it, and ErrUpgrade when ctx carries only a read hold.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.writer.TryLock(ctx, opts...)
+	return l.writer.base.TryLock(ctx, opts)
 }
 
 // RLock waits until the lock is held for reading, ctx ends, or the time of WithWait is over. With a context that
 // carries a live read hold of this lock it re-enters; with one that carries a write hold it reads beside the write.
 // ctx governs the wait and nothing else.
 func (l *Lock) RLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.reader.Lock(ctx, opts...)
+	return l.reader.base.Lock(ctx, opts)
 }
 
 // TryRLock asks once to read. The error matches ErrNotAcquired when somebody else holds the lock for writing, when others
 // in this process wait for it, or when a writer with [redlatch.WithWriterPreference] does so anywhere.
 func (l *Lock) TryRLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.reader.TryLock(ctx, opts...)
+	return l.reader.base.TryLock(ctx, opts)
 }
 
 // Do takes the lock for writing, runs fn with the hold's context and gives the lock back; see [redlatch.Do].

@@ -9,6 +9,7 @@ import (
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -49,7 +50,7 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		return nil, err
 	}
 	h.tell(call)
-	return rootapi.Hold[*redlatch.Hold](h), nil
+	return rootapi.Hold[*redlatch.Hold](h, holds.Acquired(h, 2)), nil // above are Lock and that of the primitive
 }
 
 func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {

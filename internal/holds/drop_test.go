@@ -31,7 +31,7 @@ type face struct {
 }
 
 //go:noinline
-func drop(inner holds.Hold) { holds.OnDrop(&face{inner: inner}, inner, holds.Near) }
+func drop(inner holds.Hold) { holds.OnDrop(&face{inner: inner}, inner, nil) }
 
 //go:noinline
 func dropWith(clean func()) {

@@ -12,17 +12,15 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// A Place is where in the program something was acquired: the calls that led there, innermost first, at least as far as the
-// program's own. There is one Place for all that is acquired by the same calls, and a hold only points to it.
+// A Place is where in the program something was acquired: the calls that led there, innermost first, as far as the program's
+// own. There is one Place for all that is acquired by the same calls, and a hold only points to it.
 type Place [12]uintptr
 
-// The numbers of calls that are looked at first. Each call costs a lone caller as much as a memory allocation.
-const (
-	Near = 6            // behind a Lock these reach a call of the program
-	Far  = len(Place{}) // all that a Place has
-)
+// steps are how many calls are looked at, one number after the other, until the program's is among them. The first is the
+// call of a method that the program called itself. To look at one more costs a lone caller as much as a memory allocation.
+var steps = [...]int{1, 4, len(Place{})}
 
-// places are all that there have been, and nil for near calls that do not reach the program. A program has as many as it has
+// places are all that there have been, and nil for calls that do not reach the program. A program has as many as it has
 // ways to acquire. The map is replaced as a whole when one is added, for looking one up must neither wait nor allocate.
 var places struct {
 	adding sync.Mutex
@@ -32,10 +30,9 @@ var places struct {
 // wanted is set when a hold without a Place was dropped.
 var wanted atomic.Bool
 
-// OnDrop has inner know when its public side is unreachable for the program, and where it was acquired. The hold is
-// entered in the ledger of a test. program is Near or Far: how many calls are looked at first for the one of the program.
-func OnDrop[Public any](public *Public, inner Hold, program int) runtime.Cleanup {
-	there := here(inner, program)
+// OnDrop has inner know when its public side is unreachable for the program, and that it was acquired there. The hold is
+// entered in the ledger of a test.
+func OnDrop[Public any](public *Public, inner Hold, there *Place) runtime.Cleanup {
 	cleanup := runtime.AddCleanup(public, dropped.tell, dropped{inner, there})
 	enter(public, inner, there, cleanup)
 	return cleanup
@@ -50,30 +47,31 @@ type dropped struct {
 // log handler of the program hears of a drop, and may block, so that is told on another one.
 func (d dropped) tell() { go d.inner.Forgotten(d.there) }
 
-// here is the Place of the call that makes a public hold around inner. To note it costs little beside a round trip but
-// much beside a hand-over within the process. A hold that was handed over so has no Place until one of those has been dropped.
-func here(inner Hold, program int) *Place {
+// Acquired is where inner was acquired, behind so many calls above the caller's. To note it costs little beside a round trip
+// but much beside a hand-over within the process. A hold that was handed over so has no Place until one of those has been
+// dropped.
+func Acquired(inner Hold, above int) *Place {
 	if i, ok := inner.(interface{ Local() bool }); ok && i.Local() && !wanted.Load() && !ledger.kept.Load() {
 		return nil
 	}
-	return place(5, program) // without place, here, OnDrop, and what makes the hold
+	return place(4+above, 0) // without place, this, its caller, and those above
 }
 
 // Here is the Place of the caller's caller.
-func Here() *Place { return place(4, Far) }
+func Here() *Place { return place(4, len(steps)-1) }
 
-// place is that of the calls after the first so many, counted as runtime.Callers does.
-func place(skip, program int) *Place {
-	for some := program; ; some = Far {
+// place is that of the calls after the first so many, counted as runtime.Callers does, from that step on.
+func place(skip, step int) *Place {
+	for ; ; step++ {
 		var p Place
-		runtime.Callers(skip, p[:some])
+		runtime.Callers(skip, p[:steps[step]])
 		var there *Place
 		known := false
 		if all := places.known.Load(); all != nil {
 			there, known = (*all)[p]
 		}
 		if !known {
-			there = add(p, some)
+			there = add(p, step == len(steps)-1)
 		}
 		if there != nil {
 			return there
@@ -81,8 +79,8 @@ func place(skip, program int) *Place {
 	}
 }
 
-// add makes the Place of p, which are so many calls, or notes that they do not reach the program.
-func add(p Place, some int) *Place {
+// add makes the Place of p, or notes that its calls do not reach the program, unless they are all that there is to look at.
+func add(p Place, all bool) *Place {
 	places.adding.Lock()
 	defer places.adding.Unlock()
 	known := map[Place]*Place{}
@@ -93,7 +91,7 @@ func add(p Place, some int) *Place {
 		known = maps.Clone(*old)
 	}
 	there := &p
-	if some < Far && there.program() == "" {
+	if !all && there.program() == "" {
 		there = nil
 	}
 	known[p] = there

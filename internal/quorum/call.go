@@ -8,6 +8,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/session"
@@ -45,7 +46,7 @@ func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Cont
 		return nil, err
 	}
 	inner.tell(ctx, call)
-	return rootapi.Hold[*redlatch.Hold](inner), nil
+	return rootapi.Hold[*redlatch.Hold](inner, holds.Acquired(inner, 2)), nil // above are take and Lock of the composite
 }
 
 // Look asks who holds the members.

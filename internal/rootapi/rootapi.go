@@ -12,15 +12,15 @@ import (
 
 // Set by the root package when it is initialized.
 var (
-	NewHold   func(inner holds.Hold) any                // makes a *redlatch.Hold
+	NewHold   func(holds.Hold, *holds.Place) any        // makes a *redlatch.Hold
 	Adopt     func(hold any) holds.Hold                 // takes a *redlatch.Hold
 	NewOption func(change func(*settings.Settings)) any // makes a redlatch.Option
 	Change    func(option any, s *settings.Settings)    // takes a redlatch.Option, which may be nil
 )
 
-// Hold makes H, which is *redlatch.Hold, the public side of what was acquired. From then on the program answers for it:
+// Hold makes H, which is *redlatch.Hold, the public side of what was acquired there. From then on the program answers for it:
 // one that it drops without Unlock is reported to inner as forgotten.
-func Hold[H any](inner holds.Hold) H { return NewHold(inner).(H) }
+func Hold[H any](inner holds.Hold, there *holds.Place) H { return NewHold(inner, there).(H) }
 
 // Option makes O, which is redlatch.Option, of a change of settings.
 func Option[O any](change func(*settings.Settings)) O { return NewOption(change).(O) }
