@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -31,7 +32,8 @@ type Base struct {
 	tokens   string // the key of the counter of fencing tokens; empty where there is none
 	row      string // of the processes that wait; empty where there is none
 	rowKeys  []string
-	told     string // of a fair lock: the channel of a process is this, a colon and its session
+	known    atomic.Pointer[scripts.Known] // nil before the first release to the process queue
+	told     string                        // of a fair lock: the channel of a process is this, a colon and its session
 	line     cohort.Key
 	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
@@ -128,6 +130,16 @@ func (b *Base) wake() scripts.Wake {
 
 // orders tells whether the process of a holder stands behind the others when it releases; see [Queue].
 func (b *Base) orders() bool { return b.Kind.Queue != nil && b.Kind.Queue.Orders }
+
+// common are the texts that all releases to the process queue have in common.
+func (b *Base) common() scripts.Known {
+	if known := b.known.Load(); known != nil {
+		return *known
+	}
+	known := scripts.Know(append([]string{b.Key, b.channel, b.tokens}, b.rowKeys...)...)
+	b.known.Store(&known)
+	return known
+}
 
 // background is a context for what no call waits for.
 func (b *Base) background(set *settings.Settings) context.Context {

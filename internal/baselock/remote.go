@@ -245,7 +245,7 @@ func (b *Base) leftOpen(reply row.Release) {
 
 // turn says whether the lock may be passed once more.
 func (o *owner) turn() row.Turn {
-	turn := row.Turn{Row: o.base.rowKeys, Lease: passLease}
+	turn := row.Turn{Row: o.base.rowKeys, Known: o.base.common(), Lease: passLease}
 	if s := o.streak; s != nil && !s.ClosedSince.IsZero() {
 		turn.Shut = time.Since(s.ClosedSince)
 		if turn.Shut >= longestShut {

@@ -9,68 +9,125 @@ import (
 
 const (
 	fixed = 3          // arguments before the keys
-	few   = fixed + 12 // as many as the commands of a lock or permit have
+	most  = fixed + 12 // as many as the commands of a lock or permit have
 
-	remembered = 3 * few // as many as those of three locks together have
+	remembered = 3 * most // as many as those of three locks together have
 )
 
-// A call is the memory of one execution, in one piece where the arguments are few: a caller that is alone spends much
-// of what is not the network on allocating.
+// A call is the memory of one execution.
 type call struct {
-	args  []any
-	room  [few]any     // for args
 	sent  atomic.Bool  // reply is in use
-	reply redis.IntCmd // of the first send. A second send has its own: the client may still know the first
+	reply redis.IntCmd // of the first send, with the arguments. A second send has its own: the client may still know the first
+}
+
+// newCall has room for n arguments, in one piece with the rest where they are few: a caller that is alone spends much of what
+// is not the network on allocating. There are three sizes: for the acquisition of a plain lock, for its release, and for most
+// others.
+func newCall(n int) (*call, []any) {
+	switch {
+	case n <= fixed+3:
+		b := &struct {
+			call
+			room [fixed + 3]any
+		}{}
+		return &b.call, b.room[:0]
+	case n <= fixed+9:
+		b := &struct {
+			call
+			room [fixed + 9]any
+		}{}
+		return &b.call, b.room[:0]
+	case n <= most:
+		b := &struct {
+			call
+			room [most]any
+		}{}
+		return &b.call, b.room[:0]
+	}
+	return &call{}, make([]any, 0, n)
+}
+
+// Known are texts that the commands of one lock have in common, such as its key and its channel. A command has them from here,
+// where it would allocate an interface for each otherwise. Nil is none.
+type Known []any
+
+// Know makes texts known.
+func Know(texts ...string) Known {
+	k := make(Known, len(texts))
+	for i, text := range texts {
+		k[i] = text
+	}
+	return k
+}
+
+// find is text as an interface; nil if it is not known. Mostly it is the very same string, which is told by its address.
+func (k Known) find(text string) any {
+	for _, known := range k {
+		if known.(string) == text {
+			return known
+		}
+	}
+	return nil
 }
 
 // A Layout is a command while it is put together, its keys first. Keys and arguments are not kept as they come but as what they
 // contain, so that the caller's can stay on its stack; what is as it was in the script's last command, is taken from there. A lock
-// that is taken again and again has everything but its owner in common with the time before.
+// that is taken again and again has everything but its owner in common with the time before. What many locks that take turns
+// have in common with the time before is Known.
 type Layout struct {
-	script     *Script
-	call, last *call
+	script *Script
+	call   *call
+	args   []any
+	last   []any // of the script's last command
+	known  Known
 }
 
 // Layout begins a command of so many keys and arguments.
 func (s *Script) Layout(n int) Layout {
-	c := &call{}
-	c.args = c.room[:0]
-	if n += fixed; n > few {
-		c.args = make([]any, 0, n)
+	l := Layout{script: s}
+	l.call, l.args = newCall(fixed + n)
+	if last := s.last.Load(); last != nil {
+		l.last = last.reply.Args()
 	}
-	c.args = append(c.args, "evalsha", s.sha, 0)
-	return Layout{s, c, s.last.Load()}
+	l.args = append(l.args, "evalsha", s.sha, 0)
+	return l
 }
 
 // Key adds a key.
-func (l Layout) Key(key string) {
+func (l *Layout) Key(key string) {
 	l.Text(key)
-	l.call.args[fixed-1] = len(l.call.args) - fixed
+	l.args[fixed-1] = len(l.args) - fixed
 }
 
 // Text adds an argument.
-func (l Layout) Text(text string) {
-	l.call.args = append(l.call.args, same(l.last, len(l.call.args), text))
+func (l *Layout) Text(text string) {
+	arg := l.known.find(text)
+	if arg == nil {
+		arg = same(l.last, len(l.args), text)
+	}
+	l.args = append(l.args, arg)
 }
 
 // Number adds an argument.
-func (l Layout) Number(n int64) { l.call.args = append(l.call.args, same(l.last, len(l.call.args), n)) }
+func (l *Layout) Number(n int64) { l.args = append(l.args, same(l.last, len(l.args), n)) }
 
 // done is the command, which the script remembers. A big one is not worth its memory.
-func (l Layout) done() *call {
-	if len(l.call.args) <= remembered {
+func (l *Layout) done() (*call, []any) {
+	l.call.reply = *redis.NewIntCmd(context.Background(), l.args...)
+	if len(l.args) <= remembered {
 		l.script.last.Store(l.call)
 	}
-	return l.call
+	return l.call, l.args
 }
 
 // layout puts a command together.
-func (s *Script) layout(keys []string, args []any) *call {
+func (s *Script) layout(keys []string, args []any, known Known) (*call, []any) {
 	l := s.Layout(len(keys) + len(args))
+	l.known = known
 	for _, key := range keys {
 		l.Text(key)
 	}
-	l.call.args[fixed-1] = len(keys)
+	l.args[fixed-1] = len(keys)
 	for _, arg := range args {
 		switch arg := arg.(type) {
 		case string:
@@ -78,7 +135,7 @@ func (s *Script) layout(keys []string, args []any) *call {
 		case int64:
 			l.Number(arg)
 		case int:
-			l.call.args = append(l.call.args, arg)
+			l.args = append(l.args, arg)
 		default: // kept as it is, it would have everybody's arguments allocated
 			panic("redlatch: an argument of a script is neither a string nor an int or int64")
 		}
@@ -87,20 +144,19 @@ func (s *Script) layout(keys []string, args []any) *call {
 }
 
 // same is value as an interface, the last command's if that had it in the same place.
-func same[V comparable](last *call, at int, value V) any {
-	if last != nil && at < len(last.args) {
-		if before, ok := last.args[at].(V); ok && before == value {
-			return last.args[at]
+func same[V comparable](last []any, at int, value V) any {
+	if at < len(last) {
+		if before, ok := last[at].(V); ok && before == value {
+			return last[at]
 		}
 	}
 	return value
 }
 
-// first is the client's command for the first send, nil for every other one.
-func (c *call) first(ctx context.Context, args []any) *redis.IntCmd {
-	if !c.sent.CompareAndSwap(false, true) {
+// first is the client's command for the first send, nil for every other one, and for one with other arguments.
+func (c *call) first(args []any) *redis.IntCmd {
+	if own := c.reply.Args(); len(own) == 0 || &own[0] != &args[0] || !c.sent.CompareAndSwap(false, true) {
 		return nil
 	}
-	c.reply = *redis.NewIntCmd(ctx, args...)
 	return &c.reply
 }

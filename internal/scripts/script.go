@@ -133,7 +133,7 @@ func (c Command[R]) Widen(err error) (wide Command[R], ok bool) {
 	if c.needs == keys {
 		c.needs = 0 // what it asks for it needs
 	}
-	c.call = &call{args: c.args}
+	c.call = &call{}
 	return c, true
 }
 
@@ -149,7 +149,7 @@ func (c Command[R]) Narrow(moving bool) (narrow Command[R], ok bool) {
 	}
 	c.args = slices.Concat(c.args[:fixed+c.needs], c.args[fixed+keys:])
 	c.args[fixed-1] = c.needs
-	c.call = &call{args: c.args}
+	c.call = &call{}
 	return c, true
 }
 
@@ -162,27 +162,33 @@ type Reply struct {
 
 // Integer makes a command whose script answers one integer. Arguments are strings and integers.
 func Integer[R any](s *Script, keys []string, args []any, decode func(Reply) (R, error)) Command[R] {
-	c := s.layout(keys, args)
-	return Command[R]{script: s, args: c.args, call: c, decode: decode}
+	c, all := s.layout(keys, args, nil)
+	return Command[R]{script: s, args: all, call: c, decode: decode}
+}
+
+// IntegerOf is Integer for a lock of which so much is known.
+func IntegerOf[R any](known Known, s *Script, keys []string, args []any, decode func(Reply) (R, error)) Command[R] {
+	c, all := s.layout(keys, args, known)
+	return Command[R]{script: s, args: all, call: c, decode: decode}
 }
 
 // Array makes a command whose script answers an array. Arguments are strings and integers.
 func Array[R any](s *Script, keys []string, args []any, decode func(Reply) (R, error)) Command[R] {
-	c := s.layout(keys, args)
-	return Command[R]{script: s, args: c.args, call: c, list: true, decode: decode}
+	c, all := s.layout(keys, args, nil)
+	return Command[R]{script: s, args: all, call: c, list: true, decode: decode}
 }
 
 // Laid is Array for what was put together piece by piece.
 func Laid[R any](l Layout, decode func(Reply) (R, error)) Command[R] {
-	c := l.done()
-	return Command[R]{script: l.script, args: c.args, call: c, list: true, decode: decode}
+	c, all := l.done()
+	return Command[R]{script: l.script, args: all, call: c, list: true, decode: decode}
 }
 
 // Foreign is Integer with arguments, after those of the script, that are the program's: of any type that the client
 // library knows.
 func Foreign[R any](s *Script, keys []string, args, foreign []any, decode func(Reply) (R, error)) Command[R] {
-	c := &call{args: slices.Concat(s.layout(keys, args).args, foreign)} // apart from what the script remembers
-	return Command[R]{script: s, args: c.args, call: c, decode: decode}
+	_, own := s.layout(keys, args, nil)
+	return Command[R]{script: s, args: slices.Concat(own, foreign), call: &call{}, decode: decode} // apart from what the script remembers
 }
 
 // Script is the script that the command runs.
@@ -204,7 +210,7 @@ func (c Command[R]) Cmder(ctx context.Context, withSource bool) redis.Cmder {
 		cmd.SetFirstKeyPos(fixed)
 		return onceSlice{cmd}
 	}
-	cmd := c.call.first(ctx, args)
+	cmd := c.call.first(args)
 	if cmd == nil {
 		cmd = redis.NewIntCmd(ctx, args...)
 	}

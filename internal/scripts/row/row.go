@@ -87,6 +87,7 @@ func join(all *[most]string, keys, row []string) []string {
 // A Turn is what a release says of those who wait.
 type Turn struct {
 	Row   []string      // keys.LockRowKeys
+	Known scripts.Known // of the lock
 	Lease time.Duration // of who is passed the lock; 0 to pass it to nobody
 	Token int64         // the last of the giver's; 0 for none, and for locks that issue none
 
@@ -152,8 +153,9 @@ func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn)
 	var all [most]string
 	keys = join(&all, keys, turn.Row)
 	if turn.Next == "" {
-		return scripts.Integer(s.pass, keys, args[:n], readRelease).Needs(needs)
+		return scripts.IntegerOf(turn.Known, s.pass, keys, args[:n], readRelease).Needs(needs)
 	}
+	tokens, block := s.tokens, turn.Block // captured as they are, s and turn would be allocated in each call
 	return scripts.Array(s.pass, keys, args[:n], func(reply scripts.Reply) (r Release, err error) {
 		e := reply.Elements()
 		outcome, last, issued := e.Number(), e.Number(), e.Number()
@@ -162,11 +164,11 @@ func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn)
 			return r, err
 		case outcome != kept:
 			return readRelease(scripts.Reply{Int: outcome})
-		case !s.tokens:
+		case !tokens:
 			return Release{Freed: true, Kept: scripts.Attempt{Held: true}}, nil
 		}
 		r.Freed = true
-		r.Kept, err = scripts.Block(last, issued, turn.Block)
+		r.Kept, err = scripts.Block(last, issued, block)
 		return r, err
 	}).Needs(needs)
 }
