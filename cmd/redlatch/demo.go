@@ -11,7 +11,6 @@ import (
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/demo"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/duration"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
-	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 )
 
 const demoHelp = `Starts worker processes that share numbered jobs: they take them under a lock, run them inside a semaphore and count
@@ -70,7 +69,7 @@ func (d *demoCommand) Run(c call) error {
 	}
 	screen.Result(result)
 	if asJSON {
-		if err := views.Write(c.stdout, result); err != nil {
+		if err := c.document(result); err != nil {
 			return err
 		}
 	}

@@ -47,7 +47,7 @@ func (d *doctorCommand) Run(c call) error {
 	if c.Output == "json" {
 		write = report.JSON
 	}
-	if err := write(c.stdout); err != nil {
+	if err := unlessUnread(write(c.stdout)); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	return exit.Silently(report.Code())

@@ -26,14 +26,13 @@ const latchSchema = "redlatch.latch/1"
 
 func (c call) showLatch(name string, count int64) error {
 	if c.Output == "json" {
-		return views.Write(c.stdout, latchDocument{latchSchema, views.NameOf(name), count, count == 0})
+		return c.document(latchDocument{latchSchema, views.NameOf(name), count, count == 0})
 	}
 	text := "open"
 	if count > 0 {
 		text = strconv.FormatInt(count, 10) + " to go"
 	}
-	_, err := fmt.Fprintf(c.stdout, "%s: %s\n", terminal.Quote(name), text)
-	return err
+	return c.say("%s: %s", terminal.Quote(name), text)
 }
 
 const waitHelp = `Waits until a latch is open: until as many calls of "redlatch countdown", or of a program's CountDown, were made as it was

@@ -31,6 +31,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 	"github.com/redis/go-redis/v9/logging"
@@ -79,6 +80,7 @@ type call struct {
 const description = "Locks, semaphores and latches on Redis."
 
 func main() {
+	outliveReaders()
 	os.Exit(execute(os.Args[1:], call{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}))
 }
 
@@ -110,6 +112,9 @@ func execute(args []string, c call) int {
 	}
 	c.Shared = line.Shared
 	err = parsed.Run(c)
+	if unread(err) {
+		err = exit.Silently(exit.Signalled + int(syscall.SIGPIPE))
+	}
 	if own := new(exit.Error); err != nil && !(errors.As(err, &own) && own.Err == nil) {
 		hint := ""
 		name, _, _ := strings.Cut(parsed.Command(), " ")

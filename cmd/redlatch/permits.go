@@ -133,7 +133,7 @@ func (p *permitsCommand) show(ctx context.Context, c call, client redis.Universa
 		if kind == fleet.PermitSemaphore {
 			d.Total = &info.Total
 		}
-		return views.Write(c.stdout, d)
+		return c.document(d)
 	}
 	text := fmt.Sprintf("%d available", info.Value)
 	switch {
@@ -142,6 +142,5 @@ func (p *permitsCommand) show(ctx context.Context, c call, client redis.Universa
 	case kind == fleet.PermitSemaphore:
 		text += fmt.Sprintf(" of %d", info.Total)
 	}
-	_, err = fmt.Fprintf(c.stdout, "%s: %s\n", terminal.Quote(p.Name), text)
-	return err
+	return c.say("%s: %s", terminal.Quote(p.Name), text)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -52,7 +51,7 @@ func (r *runCommand) Run(c call) error {
 		URL: connect.Redacted(c.Connect.URL), Name: r.Name, Mode: run.Lock,
 		Once: r.Nowait, Wait: -1, Busy: r.Busy, Lease: time.Duration(r.Lease), Kill: -1,
 		Label: r.Label, Close: r.Close, Result: r.Result, Args: r.Args,
-		Complain: func(format string, args ...any) { fmt.Fprintf(c.stderr, "redlatch run: "+format+"\n", args...) },
+		Complain: func(format string, args ...any) { complain(c.stderr, "redlatch run: "+format+"\n", args...) },
 	}
 	if r.Wait != nil {
 		config.Wait = max(time.Duration(*r.Wait), 0)

@@ -75,6 +75,9 @@ func (u *unlockCommand) Run(c call) error {
 	}
 	defer done()
 	object, err := fleet.Get(ctx, client, kind, u.Name, fleet.WithRegistry(u.Registry))
+	if wrong := new(fleet.KindError); errors.As(err, &wrong) && wrong.Ambiguous {
+		object, err = new(fleet.Object), nil // a number, such as a permit semaphore is of which no permit is taken: nobody holds it
+	}
 	if err != nil {
 		return interruption(ctx, ofKind(err))
 	}
@@ -85,20 +88,22 @@ func (u *unlockCommand) Run(c call) error {
 	if u.Ask != 0 && !u.Force || len(asked) > 0 && !holdsOn(asked) {
 		return u.tellAsked(c, object, asked)
 	}
-	freed, err := fleet.Free(ctx, client, object.Kind, u.Name, u.Owner, fleet.Notice{Who: cmp.Or(u.By, operator()), Why: u.Reason})
+	freed := false
+	if len(object.Holders) > 0 {
+		freed, err = fleet.Free(ctx, client, object.Kind, u.Name, u.Owner, fleet.Notice{Who: cmp.Or(u.By, operator()), Why: u.Reason})
+	}
 	if err != nil {
 		return interruption(ctx, ofKind(err))
 	}
 	if c.Output == "json" {
-		err = views.Write(c.stdout, unlockDocument{unlockSchema, views.NameOf(u.Name), string(object.Kind), u.Owner, freed, asked})
+		err = c.document(unlockDocument{unlockSchema, views.NameOf(u.Name), string(object.Kind), u.Owner, freed, asked})
 		if err == nil && !freed {
 			err = exit.Silently(exit.Failed)
 		}
 		return err
 	}
 	if freed {
-		_, err = fmt.Fprintf(c.stdout, "%s: freed from %s\n", terminal.Quote(u.Name), terminal.Quote(u.Owner))
-		return err
+		return c.say("%s: freed from %s", terminal.Quote(u.Name), terminal.Quote(u.Owner))
 	}
 	return u.notHeld(object)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -46,7 +45,7 @@ func (u *unlockCommand) ask(ctx context.Context, c call, client redis.UniversalC
 			if failed[i] == nil {
 				mu.Lock()
 				defer mu.Unlock()
-				fmt.Fprintf(c.stderr, "%s: %s\n", terminal.Quote(u.Name), asked[i])
+				complain(c.stderr, "%s: %s\n", terminal.Quote(u.Name), asked[i])
 			}
 		})
 	}
@@ -89,7 +88,7 @@ func holdsOn(asked []askedOwner) bool {
 // tellAsked ends the command where nothing is taken away.
 func (u *unlockCommand) tellAsked(c call, object *fleet.Object, asked []askedOwner) error {
 	if c.Output == "json" {
-		err := views.Write(c.stdout, unlockDocument{unlockSchema, views.NameOf(u.Name), string(object.Kind), u.Owner, false, asked})
+		err := c.document(unlockDocument{unlockSchema, views.NameOf(u.Name), string(object.Kind), u.Owner, false, asked})
 		if err == nil && (len(asked) == 0 || holdsOn(asked)) {
 			err = exit.Silently(exit.Failed)
 		}
@@ -101,6 +100,5 @@ func (u *unlockCommand) tellAsked(c call, object *fleet.Object, asked []askedOwn
 	case holdsOn(asked):
 		return exit.Silently(exit.Failed) // the output has named the owners that hold on
 	}
-	_, err := fmt.Fprintf(c.stdout, "%s: given back\n", terminal.Quote(u.Name))
-	return err
+	return c.say("%s: given back", terminal.Quote(u.Name))
 }

@@ -9,8 +9,11 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/countdownlatch"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/semaphore"
 )
 
 func TestUnlockFreesTheOwnerThatWasShownAndNobodyElse(t *testing.T) {
@@ -51,4 +54,38 @@ func TestUnlockWantsAnOwnerAReasonAndTheRightKind(t *testing.T) {
 	require.NoError(t, srv.Client(t).RPush(context.Background(), "list", "x").Err())
 	ends(t, srv, exit.WrongKind, "unlock", "list", "--reason", "y", "--owner", "u:1")
 	require.NotEmpty(t, operator())
+}
+
+// A semaphore or a latch is a number in Redis, of which nobody can tell what it is while nothing else is there. Whatever it is, nobody
+// holds it, as nobody holds a lock that is free.
+func TestUnlockOfWhatIsFreeAnswersTheSameForAllKinds(t *testing.T) {
+	srv := redistest.Process(t)
+	ctx, client := context.Background(), srv.Client(t)
+	permits := permitsemaphore.New(client, "permits")
+	_, err := permits.TrySetPermits(ctx, 2)
+	require.NoError(t, err)
+	_, err = semaphore.New(client, "semaphore").TrySetPermits(ctx, 2)
+	require.NoError(t, err)
+	_, err = countdownlatch.New(client, "latch").TrySetCount(ctx, 2)
+	require.NoError(t, err)
+	require.NoError(t, client.Set(ctx, "text", "hello", 0).Err())
+	require.NoError(t, client.HSet(ctx, "hash", "of", "others").Err())
+	for name, code := range map[string]int{
+		"free": exit.Failed, "permits": exit.Failed, "semaphore": exit.Failed, "latch": exit.Failed,
+		"text": exit.WrongKind, "hash": exit.WrongKind,
+	} {
+		for _, how := range [][]string{{"--owner", "u:1"}, {"--ask", "1s"}, {"--owner", "u:1", "--ask", "1s", "--force"}, {"--owner", "u:1", "-o", "json"}} {
+			text := ends(t, srv, code, append([]string{"unlock", name, "--reason", "x"}, how...)...)
+			if code == exit.Failed && how[len(how)-1] != "json" {
+				require.Contains(t, text, "nobody holds it", name)
+			}
+		}
+	}
+	ends(t, srv, exit.Failed, "unlock", "permits", "--reason", "x", "--owner", "u:1", "--kind", "permit semaphore")
+
+	permit, err := permits.Acquire(ctx, 1)
+	require.NoError(t, err)
+	ends(t, srv, exit.Failed, "unlock", "permits", "--reason", "x", "--owner", "u:1")
+	ends(t, srv, exit.OK, "unlock", "permits", "--reason", "x", "--owner", permit.ID())
+	ends(t, srv, exit.Failed, "unlock", "permits", "--reason", "x", "--owner", permit.ID())
 }
