@@ -19,12 +19,9 @@ var Forwarded = []syscall.Signal{
 func (g *guard) forward(sig syscall.Signal) {
 	ends := sig == syscall.SIGINT || sig == syscall.SIGTERM || sig == syscall.SIGQUIT
 	switch {
-	case g.exited && ends:
-		descendants.Signal(sig, g.command(), 0)
-	case g.exited:
-	case ends:
-		_ = syscall.Kill(-g.pid, sig) // an error means that it has ended meanwhile
-	default:
-		_ = syscall.Kill(g.pid, sig)
+	case !ends:
+		g.child.Kill(sig)
+	case !g.child.Group(sig):
+		descendants.Signal(sig, g.child, 0)
 	}
 }

@@ -24,8 +24,7 @@ type guard struct {
 	out      *Sender
 	orders   <-chan Order
 	statuses <-chan status
-	pid      int // of the command, and its process group
-	exited   bool
+	child    *descendants.Child // the command, which leads a process group
 }
 
 // Run is the whole life of the guard. orders and reports are the file descriptors of its pipes.
@@ -67,7 +66,7 @@ func Run(orders, reports int) error {
 	if !g.start() {
 		return nil
 	}
-	g.statuses = reap(g.pid)
+	g.statuses = reap(g.child)
 	for _, sig := range early {
 		g.forward(sig)
 	}
@@ -109,7 +108,7 @@ func (g *guard) watch() {
 			g.end(now)
 		}
 		if g.Kill(now) {
-			descendants.Signal(syscall.SIGKILL, g.command(), 0)
+			descendants.Signal(syscall.SIGKILL, g.child, 0)
 		}
 		timer.Reset(g.Sleep(now))
 		select {
@@ -141,7 +140,9 @@ func (g *guard) obey(order Order) {
 	case Stop:
 		g.end(clock.Boot())
 	case Resume:
-		_ = syscall.Kill(-g.pid, syscall.SIGCONT)
+		if !g.child.Group(syscall.SIGCONT) {
+			descendants.Signal(syscall.SIGCONT, g.child, 0)
+		}
 	case Forward:
 		g.forward(order.Signal)
 	}
@@ -153,23 +154,18 @@ func (g *guard) end(now time.Duration) {
 		return
 	}
 	_ = g.out.Send(Report{Kind: Ending})
-	descendants.Signal(syscall.SIGTERM, g.command(), 0)
-	descendants.Signal(syscall.SIGCONT, g.command(), 0)
-}
-
-func (g *guard) command() descendants.Command {
-	return descendants.Command{Pid: g.pid, Ended: g.exited}
+	descendants.Signal(syscall.SIGTERM, g.child, 0)
+	descendants.Signal(syscall.SIGCONT, g.child, 0)
 }
 
 func (g *guard) note(s status) {
 	switch {
-	case s.pid != g.pid:
+	case s.pid != g.child.Pid():
 	case s.wait.Stopped():
 		if !g.Ended() {
 			_ = g.out.Send(Report{Kind: Stopped, Status: s.wait})
 		}
 	case s.wait.Exited(), s.wait.Signaled():
-		g.exited = true
 		_ = g.out.Send(Report{Kind: Exited, Status: s.wait})
 	}
 }

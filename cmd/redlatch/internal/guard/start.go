@@ -36,7 +36,7 @@ func (g *guard) start() bool {
 		_ = g.out.Send(Report{Kind: Refused, Errno: errno})
 		return false
 	}
-	g.pid = pid
+	g.child = descendants.NewChild(pid)
 	_ = g.out.Send(Report{Kind: Started, Pid: pid})
 	return true
 }
@@ -63,24 +63,13 @@ type status struct {
 }
 
 // reap collects the statuses of all children, adopted ones included, and closes the channel when none is left.
-func reap(group int) <-chan status {
+func reap(child *descendants.Child) <-chan status {
 	statuses := make(chan status, 16)
 	go func() {
 		defer close(statuses)
-		for {
-			var s status
-			var err error
-			s.pid, err = syscall.Wait4(-1, &s.wait, syscall.WUNTRACED, nil)
-			switch err {
-			case nil:
-				statuses <- s
-			case syscall.EINTR:
-			default: // there is no child
-				for descendants.Left(group) {
-					time.Sleep(look)
-				}
-				return
-			}
+		child.Collect(func(pid int, wait syscall.WaitStatus) { statuses <- status{pid, wait} })
+		for descendants.Left(child.Pid()) {
+			time.Sleep(look)
 		}
 	}()
 	return statuses

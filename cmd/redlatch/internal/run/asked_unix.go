@@ -25,7 +25,7 @@ func (h *holder) leave(e redlatch.Event) {
 		return
 	}
 	h.asked = h.status == nil // else the command has ended by itself, and its exit code counts
+	descendants.Signal(syscall.SIGTERM, h.leader, h.guard.pid)
+	descendants.Signal(syscall.SIGCONT, h.leader, h.guard.pid)
 	h.config.Complain("%s asks for the lock, and the command is asked to end: %s", screen.Clean(e.Who), screen.Clean(e.Why))
-	descendants.Signal(syscall.SIGTERM, h.command(), h.guard.pid)
-	descendants.Signal(syscall.SIGCONT, h.command(), h.guard.pid)
 }

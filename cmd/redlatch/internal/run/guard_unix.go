@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/descendants"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/guard"
 )
 
@@ -16,6 +17,7 @@ const GuardCommand = "run-guard"
 // A guardProcess is the guard as the holder sees it.
 type guardProcess struct {
 	pid     int
+	process *descendants.Child
 	orders  *guard.Sender
 	reports <-chan guard.Report
 	reaped  <-chan struct{} // closed when this process has no child any more
@@ -52,11 +54,13 @@ func startGuard(env []string, plan guard.Plan) (*guardProcess, error) {
 	if err != nil {
 		return nil, err
 	}
+	process := descendants.NewChild(pid)
 	g := &guardProcess{
 		pid:     pid,
+		process: process,
 		orders:  guard.NewSender(os.NewFile(uintptr(ordersIn), "orders")),
 		reports: guard.Reports(os.NewFile(uintptr(reportsOut), "reports")),
-		reaped:  reap(),
+		reaped:  reap(process),
 	}
 	return g, g.orders.Send(plan)
 }
@@ -79,20 +83,13 @@ func program() (string, error) {
 // send tells the guard something. That it has ended, or is stopped, is seen elsewhere.
 func (g *guardProcess) send(order guard.Order) { _ = g.orders.Send(order) }
 
-// kill ends the guard itself.
-func (g *guardProcess) kill() { _ = syscall.Kill(g.pid, syscall.SIGKILL) }
-
 // reap waits for the guard and, if that is killed, for what this process inherits of it. As process 1 of a container it has
 // other orphans too.
-func reap() <-chan struct{} {
+func reap(guard *descendants.Child) <-chan struct{} {
 	none := make(chan struct{})
 	go func() {
 		defer close(none)
-		for {
-			if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && err != syscall.EINTR {
-				return
-			}
-		}
+		guard.Collect(func(int, syscall.WaitStatus) {})
 	}()
 	return none
 }

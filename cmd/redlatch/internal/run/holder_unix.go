@@ -28,6 +28,7 @@ type holder struct {
 	guard    *guardProcess
 	terminal *terminal // nil if stdin is none
 	pid      int       // of the command, and its process group; 0 until it is started
+	leader   descendants.Leader
 	status   *syscall.WaitStatus
 	refused  syscall.Errno
 	gone     bool  // no descendant of the guard is left
@@ -86,15 +87,15 @@ func (h *holder) watch() {
 			h.lose(errors.New("it could not be renewed in time"))
 		}
 		if h.Kill(now) { // the guard does the same unless it is stopped
-			descendants.Signal(syscall.SIGKILL, h.command(), h.guard.pid)
+			descendants.Signal(syscall.SIGKILL, h.leader, h.guard.pid)
 		}
 		pause := min(h.Sleep(now), tick)
 		switch {
 		case reports == nil: // the guard has ended before its work; if it was killed, its children are this process's now
-			descendants.Signal(syscall.SIGKILL, h.command(), 0)
+			descendants.Signal(syscall.SIGKILL, h.leader, 0)
 			pause = guard.Again
 		case h.Late(now):
-			h.guard.kill()
+			h.guard.process.Kill(syscall.SIGKILL)
 		}
 		timer.Reset(pause)
 		select {
@@ -128,10 +129,6 @@ func (h *holder) lose(why error) {
 	h.config.Complain("the lock is lost, and the command is ended: %s", h.why())
 }
 
-func (h *holder) command() descendants.Command {
-	return descendants.Command{Pid: h.pid, Ended: h.status != nil}
-}
-
 func (h *holder) why() string { return strings.TrimPrefix(h.lost.Error(), "redlatch: ") }
 
 func (h *holder) forward(s os.Signal) {
@@ -143,7 +140,7 @@ func (h *holder) forward(s os.Signal) {
 func (h *holder) note(r guard.Report) {
 	switch r.Kind {
 	case guard.Started:
-		h.pid = r.Pid
+		h.pid, h.leader = r.Pid, descendants.Find(r.Pid)
 	case guard.Refused:
 		h.refused, h.gone = r.Errno, true
 	case guard.Stopped:

@@ -92,7 +92,7 @@ func (h *holder) suspend() {
 	case h.Over(clock.Boot()), err != nil:
 		return // watch ends the command when the trust does, or the watchdog may reach Redis before
 	case !own:
-		descendants.Signal(syscall.SIGKILL, h.command(), h.guard.pid) // before it is continued for SIGTERM, because another may have the lock
+		descendants.Signal(syscall.SIGKILL, h.leader, h.guard.pid) // before it is continued for SIGTERM, because another may have the lock
 		h.lose(errors.New("it was taken away while the job was stopped"))
 		return
 	}
