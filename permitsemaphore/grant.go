@@ -4,13 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/scripts"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
@@ -33,7 +33,7 @@ type grant struct {
 	ticket    watchdog.Ticket
 	turn      chan struct{} // capacity 1: changes of the lease come one after another
 
-	mu       sync.Mutex
+	mu       lockorder.Mutex[lockorder.Grant]
 	ids      []string      // those not given back
 	leaving  []string      // those of them that are being released by id
 	settled  chan struct{} // closed when none is any more; nil: nobody waits for that

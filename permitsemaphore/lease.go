@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
@@ -86,12 +87,17 @@ func checkLease(call string, lease time.Duration) error {
 // Extend sets the lease, which the watchdog then extends no more. Changes come one after another: a copy of one that is
 // still on its way would undo the next, so that waits until the copy is barred.
 func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
+	lockorder.Waits[lockorder.Turn](g)
 	select {
 	case g.turn <- struct{}{}:
+		lockorder.Has[lockorder.Turn](g)
 	case <-ctx.Done():
 		return fmt.Errorf("redlatch: the lease of a permit of %q is unchanged: %w", g.semaphore.counter.Name, ctx.Err())
 	}
-	over := func() { <-g.turn }
+	over := func() {
+		lockorder.Gone[lockorder.Turn](g)
+		<-g.turn
+	}
 	g.mu.Lock()
 	ids, lost, released := g.ids, g.lost, g.released
 	g.changed, g.owed = true, max(g.owed, owed(lease))

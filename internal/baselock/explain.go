@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -97,22 +97,24 @@ func (b *Base) watchOwn(set *settings.Settings) (stop func()) {
 		return func() {}
 	}
 	began, over := time.Now(), false
-	var mu sync.Mutex // guards over, and timer while it is made
+	var mu lockorder.Mutex[lockorder.Explain] // guards over, and timer while it is made
 	var timer *time.Timer
-	mu.Lock()
-	defer mu.Unlock()
-	timer = time.AfterFunc(longBehindOwn, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if over {
-			return
-		}
+	look := func() (long bool) {
 		left := longBehindOwn
 		if since, held := b.Session.Cohorts.HeldSince(b.line); held {
 			left -= min(time.Since(since), time.Since(began))
 		}
-		if left > 0 {
+		mu.Lock()
+		defer mu.Unlock()
+		if left > 0 && !over {
 			timer.Reset(left)
+		}
+		return left <= 0 && !over
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(longBehindOwn, func() {
+		if !look() {
 			return
 		}
 		set.Logger.Warn("redlatch: a call waits for a lock that its own process holds; if the caller is the holder, it waits for itself: "+

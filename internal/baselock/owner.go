@@ -4,11 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
@@ -29,7 +29,7 @@ type owner struct {
 
 	streak *cohort.Streak // nil, or that of the hand-offs of which it is one end; while others can join, guarded by mu
 
-	mu        sync.Mutex
+	mu        lockorder.Mutex[lockorder.Owner]
 	shared    cohort.Share
 	sending   bool // a count-changing command is under way
 	renewing  bool // the watchdog extends the lease, because a live hold has none of its own
@@ -67,10 +67,12 @@ func (o *owner) field() string { return o.id + o.base.Kind.side().Field }
 
 // lockSend takes the send lock: an owner has at most one count-changing command under way. unlockSend gives it to the next.
 func (o *owner) lockSend(ctx context.Context) error {
+	lockorder.Waits[lockorder.Send](o)
 	o.mu.Lock()
 	if !o.sending {
 		o.sending = true
 		o.mu.Unlock()
+		lockorder.Has[lockorder.Send](o)
 		return nil
 	}
 	came := make(chan struct{}, 1)
@@ -81,6 +83,7 @@ func (o *owner) lockSend(ctx context.Context) error {
 	o.mu.Unlock()
 	select {
 	case <-came:
+		lockorder.Has[lockorder.Send](o)
 		return nil
 	case <-ctx.Done():
 	}
@@ -102,6 +105,9 @@ func (o *owner) tryLockSend() bool {
 	defer o.mu.Unlock()
 	free := !o.sending
 	o.sending = true
+	if free {
+		lockorder.Has[lockorder.Send](o)
+	}
 	return free
 }
 
@@ -120,6 +126,7 @@ func (o *owner) lockSendToRelease(ctx context.Context) (left time.Duration, err 
 }
 
 func (o *owner) unlockSend() {
+	lockorder.Gone[lockorder.Send](o)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.senders == nil || len(*o.senders) == 0 {

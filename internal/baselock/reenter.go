@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -42,6 +43,7 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 	returned = true
 	if err != nil {
 		if failure := delivery.AsFailure(err); failure.Doubt {
+			lockorder.Gone[lockorder.Send](o)
 			go o.settleReentry(failure, cmd) // gives the send lock back
 		} else {
 			o.unlockSend()

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -224,6 +225,7 @@ func (o *owner) giveUp() {
 // settleReentry finds out about a re-entry whose caller has left, and takes the count back to the live holds. It has
 // the send lock meanwhile.
 func (o *owner) settleReentry(f *delivery.Failure, cmd scripts.Command[scripts.Attempt]) {
+	lockorder.Has[lockorder.Send](o)
 	defer o.unlockSend()
 	if _, known := delivery.Result(f, cmd); !known {
 		o.doubted()

@@ -9,9 +9,10 @@ package clock
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // epoch carries a monotonic reading, and so do the times made from it.
@@ -27,7 +28,7 @@ type jump struct {
 const mostJumps = 64
 
 var (
-	mu    sync.Mutex
+	mu    lockorder.Mutex[lockorder.Clock]
 	jumps atomic.Pointer[[]jump] // the oldest first; nil until the system was suspended
 	seen  atomic.Int64           // by how much the wall clock was ahead of the monotonic one when it was last measured
 	fake  atomic.Pointer[func() time.Duration]

@@ -1,13 +1,14 @@
 package cohort
 
 import (
-	"sync"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // A Candidacy is what a cohort knows of its place in the process queue, in Redis.
 type Candidacy struct {
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.Candidacy]
 	current *Candidate // nil: there is none
 	unused  bool       // the last waiter has left the cohort: a candidate made now would not be settled
 }

@@ -3,6 +3,8 @@ package cohort
 import (
 	"slices"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // A Claim is the right to give the first waiter what it waits for. It ends with exactly one call of Give, Refuse, End or
@@ -50,6 +52,7 @@ func (q *Queue) ClaimSoon(patience time.Duration) (c Claim, ok bool) {
 	came := make(chan Claim, 1)
 	q.claimers = append(q.claimers, came)
 	q.mu.Unlock()
+	lockorder.Waits[lockorder.Attempt](q)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {

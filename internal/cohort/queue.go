@@ -1,10 +1,10 @@
 package cohort
 
 import (
-	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // A Queue is the local queue: the waiters of one process for one thing. They are served in their order of arrival, and only
@@ -20,7 +20,7 @@ type Queue struct {
 	confirmed func() <-chan struct{} // nil: there are no wake-ups, only polling
 	woken     chan struct{}          // capacity 1: a wake-up that no attempt has looked at yet
 
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.Queue]
 	waiters []*waiter   // in order of arrival
 	headed  bool        // the first waiter is the head; else that waiter sleeps until it is given the thing, or made the head
 	last    uint64      // number of the latest arrival

@@ -3,9 +3,9 @@ package cohort
 import (
 	"maps"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
@@ -13,7 +13,7 @@ import (
 // holder will give to it. A holder of a key for which no call has waited is only a mark, so ten thousand holds cost no
 // cohort. The zero value is ready.
 type Registry struct {
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.Registry]
 	cohorts map[Key]*Cohort
 	holders map[hash]*Holder // by what this process holds
 	windows map[hash]window  // in which this process leaves a key to others, and a while longer; nil until it first does

@@ -2,11 +2,11 @@ package cohort
 
 import (
 	"maps"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // takings are the locks that this process took away from their holders lately. A hand-off asks about them while queues and
@@ -14,7 +14,7 @@ import (
 type takings struct {
 	any atomic.Bool // at has elements; spares most hand-offs the mutex
 
-	mu     sync.Mutex
+	mu     lockorder.Mutex[lockorder.Takings]
 	at     map[string]time.Time // by key in Redis
 	latest time.Time
 }

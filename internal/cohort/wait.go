@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
@@ -88,6 +89,8 @@ func (q *Queue) wait(ctx context.Context, request *Request, attempt func(ctx con
 func (q *Queue) ask(ctx context.Context, w *waiter, attempt func(ctx context.Context) (Verdict, error)) (Verdict, error) {
 	returned := false
 	defer raise.Unless(&returned, func() { q.leave(w, true) })
+	lockorder.Has[lockorder.Attempt](w)
+	defer lockorder.Gone[lockorder.Attempt](w)
 	v, err := attempt(ctx)
 	returned = true
 	return v, err

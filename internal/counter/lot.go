@@ -2,11 +2,11 @@ package counter
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
@@ -27,7 +27,7 @@ import (
 type lot struct {
 	line *cohort.Cohort
 
-	mu     sync.Mutex
+	mu     lockorder.Mutex[lockorder.Lot]
 	streak cohort.Streak // the lot is young while its news is fresh; zero: there are no permits
 	closed time.Time     // until then all permits go back, for those who take longer to ask
 }

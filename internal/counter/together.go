@@ -3,10 +3,10 @@ package counter
 import (
 	"fmt"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // Together has operations share scripts: those that come while a script is under way share the next one. The first of them sends
@@ -21,7 +21,7 @@ import (
 type Together[T any] struct {
 	Most int // in one batch; 0: any number
 
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.Together]
 	sending int       // scripts that are under way
 	next    *batch[T] // not sent yet; nil: there is none
 }

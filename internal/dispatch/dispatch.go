@@ -17,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/raise"
 )
@@ -109,6 +110,7 @@ func (d *Dispatcher) known(key string) *node {
 
 // Trip is the shortest time that a round trip to the server of key took lately, 0 when that is not known.
 func (d *Dispatcher) Trip(key string) time.Duration {
+	lockorder.Unlocked("a cluster client is asked for a server")
 	n := d.known(key)
 	if n == nil {
 		return 0
@@ -142,6 +144,7 @@ func (d *Dispatcher) Do(ctx context.Context, key string, cmd redis.Cmder, route 
 }
 
 func (d *Dispatcher) do(ctx context.Context, key string, cmd redis.Cmder, route Route) error {
+	lockorder.Unlocked("a command is sent")
 	if err := ctx.Err(); err != nil {
 		return &outcome.Unsent{Err: err}
 	}
@@ -230,6 +233,7 @@ func (d *Dispatcher) Reload(ctx context.Context) {
 // connection's last write, so nothing else is correct. The error is cmd's, as with Do; the WAIT, whose value is the
 // number of replicas that acknowledged, has its own.
 func (d *Dispatcher) Synced(ctx context.Context, key string, cmd redis.Cmder, replicas int, timeout time.Duration) (*redis.IntCmd, error) {
+	lockorder.Unlocked("a command is sent")
 	if err := ctx.Err(); err != nil {
 		return nil, &outcome.Unsent{Err: err}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
@@ -45,6 +46,7 @@ func undone(cmds ...redis.Cmder) {
 // Direct sends commands to one server now, in one round trip, and waits for their answers. A panic of a hook leaves them
 // with errors, and is returned.
 func Direct(ctx context.Context, client Client, cmds []redis.Cmder) *raise.Panic {
+	lockorder.Unlocked("commands are sent")
 	raised := raise.Run(func() {
 		if len(cmds) == 1 {
 			_ = client.Process(ctx, cmds[0])

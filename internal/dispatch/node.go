@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/raise"
 )
@@ -25,7 +26,7 @@ type node struct {
 	inFlight atomic.Int64 // commands under way that have no answer yet
 	answered atomic.Int64 // when the server last executed something, in Unix nanoseconds
 
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.Node]
 	leaders int   // on a trip, or between two
 	limit   int   // how many leaders there may be; a leader whose trip is a straggler does not count
 	queue   queue // while something is in it, the node ticks

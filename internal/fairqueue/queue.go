@@ -3,15 +3,15 @@ package fairqueue
 import (
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // A Queue is one process's waiters for one lock. The zero value is ready.
 type Queue struct {
-	mu       sync.Mutex
+	mu       lockorder.Mutex[lockorder.FairQueue]
 	outside  []*Waiter // those that have no entry yet, in order of arrival
 	carrying bool      // a command that makes entries is under way
 	waiters  []*Waiter // those with an entry, in its order; behind them those who lack theirs

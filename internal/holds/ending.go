@@ -3,8 +3,9 @@ package holds
 import (
 	"runtime"
 	"slices"
-	"sync"
 	"weak"
+
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // An Ending is the moment at which a hold is over. Contexts made from the hold are told through weak pointers: a
@@ -14,7 +15,7 @@ import (
 // A hold that lives long, and perhaps among ten thousand others, has one context as a rule. That one costs nothing
 // beside the Ending; those that there are besides are a crowd.
 type Ending struct {
-	mu     sync.Mutex
+	mu     lockorder.Mutex[lockorder.Ending]
 	cause  error // why it is over; nil while it lasts
 	heir   Heir  // the hold that stands on this one; nil: none does
 	first  watcher
@@ -61,6 +62,7 @@ func (e *Ending) othersLocked() *crowd {
 
 // End ends the hold for cause, unless it has ended already, and reports whether this call did it.
 func (e *Ending) End(cause error) bool {
+	lockorder.Unlocked("a hold ends")
 	e.mu.Lock()
 	if e.cause != nil {
 		e.mu.Unlock()
@@ -92,6 +94,7 @@ func (e *Ending) Bequeath(heir Heir) {
 	}
 	e.mu.Unlock()
 	if cause != nil {
+		lockorder.Unlocked("a hold ends")
 		heir.Ended(cause)
 	}
 }

@@ -3,9 +3,10 @@ package holds
 import (
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // An Entry is one hold of the ledger. A hold with its public side is entered when it is made.
@@ -38,7 +39,7 @@ func (e Entry) Clients() (clients []any) {
 var ledger struct {
 	kept atomic.Bool
 
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.Ledger]
 	entries []Entry // in the order in which the holds were made
 	last    int     // number of the last entry
 	prune   int     // length at which those that are over are swept out

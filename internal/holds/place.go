@@ -6,9 +6,9 @@ import (
 	"maps"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
@@ -23,7 +23,7 @@ var steps = [...]int{1, 4, len(Place{})}
 // places are all that there have been, and nil for calls that do not reach the program. A program has as many as it has
 // ways to acquire. The map is replaced as a whole when one is added, for looking one up must neither wait nor allocate.
 var places struct {
-	adding sync.Mutex
+	adding lockorder.Mutex[lockorder.Places]
 	known  atomic.Pointer[map[Place]*Place]
 }
 

@@ -13,7 +13,7 @@ var (
 
 	leaves = []string{
 		"internal/errs", "internal/settings", "internal/keys", "internal/holds", "internal/cohort", "internal/clock", "internal/jitter", "internal/watchdog",
-		"internal/fairqueue", "internal/raise", "internal/registry", "internal/reporter",
+		"internal/fairqueue", "internal/raise", "internal/registry", "internal/reporter", "internal/lockorder",
 	}
 
 	edge = []string{
@@ -38,18 +38,19 @@ var (
 // table says for each package what it may import of this module. A row that ends in /... is for all packages below it
 // that have no row of their own; they may also import one another.
 var table = map[string][]string{
+	"internal/lockorder": nil,
 	"internal/errs":      nil,
 	"internal/settings":  {"internal/errs"},
 	"internal/keys":      nil,
-	"internal/holds":     {"internal/raise"},
-	"internal/cohort":    {"internal/jitter", "internal/clock", "internal/watchdog", "internal/raise"},
-	"internal/clock":     nil,
+	"internal/holds":     {"internal/raise", "internal/lockorder"},
+	"internal/cohort":    {"internal/lockorder", "internal/jitter", "internal/clock", "internal/watchdog", "internal/raise"},
+	"internal/clock":     {"internal/lockorder"},
 	"internal/jitter":    nil,
-	"internal/raise":     nil,
-	"internal/watchdog":  {"internal/clock"},
-	"internal/fairqueue": {"internal/clock"},
+	"internal/raise":     {"internal/lockorder"},
+	"internal/watchdog":  {"internal/lockorder", "internal/clock"},
+	"internal/fairqueue": {"internal/lockorder", "internal/clock"},
 	"internal/registry":  nil,
-	"internal/reporter":  {"internal/registry", "internal/watchdog", "internal/clock", "internal/jitter"},
+	"internal/reporter":  {"internal/lockorder", "internal/registry", "internal/watchdog", "internal/clock", "internal/jitter"},
 
 	"internal/outcome":      nil,
 	"internal/scripts":      nil,
@@ -59,9 +60,9 @@ var table = map[string][]string{
 	"internal/scripts/entry":  {"internal/scripts", "internal/registry"},
 	"internal/scripts/notice": {"internal/scripts", "internal/keys"},
 
-	"internal/dispatch": {"internal/outcome", "internal/raise"},
+	"internal/dispatch": {"internal/lockorder", "internal/outcome", "internal/raise"},
 	"internal/delivery": {"internal/errs", "internal/outcome", "internal/dispatch", "internal/scripts", "internal/clock"},
-	"internal/wakeup":   {"internal/keys", "internal/raise"},
+	"internal/wakeup":   {"internal/lockorder", "internal/keys", "internal/raise"},
 	"internal/session":  all(leaves, without(edge, "internal/session")),
 
 	"internal/rootapi": {"internal/holds", "internal/settings"},
@@ -70,7 +71,7 @@ var table = map[string][]string{
 	// The kit for the tests of users, which is for _test.go files as the packages of support are, but may not link what those link.
 	"redlatchtest": all(front, hidden, []string{"internal/holds", "internal/observe", "internal/keys", "internal/settings", "internal/session", "internal/proxy", "internal/servers"}),
 
-	"internal/observe": all(front, []string{"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/watchdog", "internal/session"}),
+	"internal/observe": all(front, []string{"internal/lockorder", "internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/watchdog", "internal/session"}),
 
 	"internal/baselock": all(leaves, edge, front, hidden, []string{"internal/observe"}, scripts("rlock", "fairlock", "rwlock")),
 	"internal/counter":  all(leaves, edge, front, hidden, []string{"internal/observe"}),
@@ -84,7 +85,7 @@ var table = map[string][]string{
 	"permitsemaphore": primitive("permitsemaphore"),
 	"countdownlatch":  primitive("countdownlatch"),
 
-	"internal/quorum": {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/clock", "internal/watchdog",
+	"internal/quorum": {"internal/lockorder", "internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/clock", "internal/watchdog",
 		"internal/observe", "internal/baselock", "internal/rootapi", "internal/session", "."},
 	"multilock": all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":   all(primitive(), []string{"internal/quorum"}),

@@ -3,9 +3,9 @@ package observe
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -22,7 +22,7 @@ type alarm struct {
 	others string         // the line about the alarms of a minute that have none of their own
 	ring   func(ctx context.Context, a *alarm, whole bool)
 
-	mu     sync.Mutex
+	mu     lockorder.Mutex[lockorder.Alarm]
 	timer  *time.Timer
 	cancel context.CancelFunc // of the context with which it rings; nil until then
 	over   bool

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -38,6 +39,7 @@ func begin(ctx context.Context, set *settings.Settings, observer settings.Observ
 	c := &Call{Context: ctx, of: of, observer: observer, logger: set.Logger, event: e, start: time.Now(), longHold: set.LongHold}
 	if observer != nil {
 		e.Kind = settings.Waiting
+		lockorder.Unlocked("an observer is called")
 		c.Context = observer.WaitStart(ctx, e)
 	}
 	if set.SlowWait > 0 {
@@ -89,6 +91,7 @@ func (c *Call) end(e settings.Event) {
 	c.slow.stop()
 	e.Duration = time.Since(c.start)
 	if c.observer != nil {
+		lockorder.Unlocked("an observer is called")
 		c.observer.WaitEnd(c.Context, e)
 	}
 }

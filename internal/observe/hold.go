@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -88,6 +89,7 @@ func Tell(ctx context.Context, observer settings.Observer, logger *slog.Logger, 
 	if observer == nil {
 		return
 	}
+	lockorder.Unlocked("an observer is called")
 	defer func() {
 		if value := recover(); value != nil {
 			if logger == nil {

@@ -2,8 +2,9 @@ package observe
 
 import (
 	"maps"
-	"sync"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // pause is how long after one alarm of a topic the next one comes.
@@ -29,7 +30,7 @@ var lately recent
 
 // A recent keeps what was noted within the last pause, and what it has not swept out yet.
 type recent struct {
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.Lately]
 	at      map[topic]time.Time
 	minutes map[source]*minute // the latest of each
 	prune   int                // length at which the others are swept out

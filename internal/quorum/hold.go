@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/observe"
 )
 
@@ -37,7 +37,7 @@ type Hold struct {
 	local  bool          // from a hold of this process, without a command
 
 	told    atomic.Pointer[observe.Hold] // nil: nobody was told of it; see tell.go
-	mu      sync.Mutex
+	mu      lockorder.Mutex[lockorder.Composite]
 	members []holds.Member      // a slice that others have may be appended to, and is not changed
 	over    int                 // how many of them have ended by themselves
 	retired bool                // Unlock was called, or the program has dropped the hold
@@ -57,7 +57,7 @@ var (
 func (c *Call) Hold(since time.Time, members []holds.Member, streak *Streak, late Late) *Hold {
 	h := &Hold{call: c, since: since, members: members, streak: streak, late: late}
 	if streak != nil {
-		streak.current = h
+		streak.current.Store(h)
 		streak.Began = clock.Now()
 	}
 	h.begin()
@@ -82,7 +82,7 @@ func (h *Hold) begin() {
 }
 
 // Add puts one more member under the hold, or under the one to which that was handed on. It reports false when that hold is
-// over; the member is the caller's then.
+// over, or is being handed on at this moment; the member is the caller's then.
 func (h *Hold) Add(m holds.Member) bool {
 	current, added := h.add(m)
 	if added {
@@ -93,9 +93,7 @@ func (h *Hold) Add(m holds.Member) bool {
 
 func (h *Hold) add(m holds.Member) (current *Hold, added bool) {
 	if s := h.streak; s != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		h = s.current
+		h = s.current.Load()
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

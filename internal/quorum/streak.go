@@ -1,7 +1,7 @@
 package quorum
 
 import (
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/baselock"
@@ -28,8 +28,7 @@ const longestKept = 50 * time.Millisecond
 type Streak struct {
 	cohort.Streak
 
-	mu      sync.Mutex // before Hold.mu
-	current *Hold      // a member that was asked for earlier, and is granted now, is for this one
+	current atomic.Pointer[Hold] // a member that was asked for earlier, and is granted now, is for this one
 }
 
 // Before is what the process knows of the time before an attempt that took the members at once.
@@ -82,11 +81,10 @@ func (h *Hold) HandOn(_ *cohort.Cohort, next any) (given any, poll time.Duration
 	return successor, to.Poll()
 }
 
-// moveTo makes the hold of the call to, by which that has what h is made of. It is nil where that is impossible.
+// moveTo makes the hold of the call to, by which that has what h is made of. It is nil where that is impossible. No mutex is held:
+// a member that was lost meanwhile asks Redis who has taken it, and tells observers.
 func (h *Hold) moveTo(to *Call) (successor *Hold, tell func()) {
 	s := h.streak
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	h.mu.Lock()
 	members := h.members
 	h.mu.Unlock()
@@ -94,9 +92,10 @@ func (h *Hold) moveTo(to *Call) (successor *Hold, tell func()) {
 	if successors == nil {
 		return nil, nil
 	}
-	s.current = &Hold{call: to, since: time.Now(), members: successors, late: h.late, streak: s, local: true}
-	s.current.begin()
-	return s.current, tell
+	successor = &Hold{call: to, since: time.Now(), members: successors, late: h.late, streak: s, local: true}
+	s.current.Store(successor)
+	successor.begin()
+	return successor, tell
 }
 
 // Missed has the members be given back by the hold that they have come to.

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // Logger returns l with a handler whose panics end neither a goroutine of this module nor a release of the program: the panic and
@@ -27,6 +29,7 @@ type handler struct {
 }
 
 func (h handler) Enabled(ctx context.Context, level slog.Level) (enabled bool) {
+	lockorder.Unlocked("a log handler is called")
 	defer tried(func() { enabled = true })
 	return h.its.Enabled(ctx, level)
 }

@@ -1,10 +1,11 @@
 package reporter
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 	"weak"
+
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // A Config is what a program says about reports.
@@ -47,7 +48,7 @@ type Reporter struct {
 	Functions
 	awake atomic.Bool // it looks by itself, or never will again
 
-	mu     sync.Mutex // guards what follows; not held while it looks or sends
+	mu     lockorder.Mutex[lockorder.Reporter] // guards what follows; not held while it looks or sends
 	config Config
 	parked bool // awake without a timer, because the config says so
 	timer  *time.Timer

@@ -4,10 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts/notice"
 )
@@ -15,7 +15,7 @@ import (
 // requests is what was said last of those who ask for what an identity holds: when their request was made, or why it could not be read. A
 // request stands in Redis for as long as who has made it waits, so it is found by several reports; and so is one that cannot be read.
 type requests struct {
-	mu   sync.Mutex
+	mu   lockorder.Mutex[lockorder.Requests]
 	said map[asking]string
 }
 

@@ -2,10 +2,10 @@ package session
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 )
 
@@ -15,7 +15,7 @@ import (
 type lanes struct {
 	opened time.Time
 
-	mu       sync.Mutex
+	mu       lockorder.Mutex[lockorder.Lanes]
 	sequence int64               // the latest
 	running  time.Duration       // when its round began, counted from opened by the monotonic clock
 	shown    time.Duration       // the same by the clock that shows the time of day

@@ -21,6 +21,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/dispatch"
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/reporter"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -66,14 +67,14 @@ type Session struct {
 
 	requests requests
 
-	mu     sync.Mutex
+	mu     lockorder.Mutex[lockorder.Session]
 	queues map[cohort.Key]*queue // nil until a call takes a fair lock
 	hub    *wakeup.Hub           // nil until a call waits
 }
 
 // sessions finds the session of a client without keeping it.
 var sessions = struct {
-	sync.Mutex
+	lockorder.Mutex[lockorder.Sessions]
 	of map[Client]weak.Pointer[Session]
 }{of: map[Client]weak.Pointer[Session]{}}
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
@@ -113,6 +114,7 @@ func (l *conn) write(ctx context.Context, via Client) {
 }
 
 func send(ctx context.Context, ps *redis.PubSub, sharded bool, c *command) error {
+	lockorder.Unlocked("a command is sent")
 	names := make([]string, len(c.channels))
 	for i, ch := range c.channels {
 		names[i] = ch.name

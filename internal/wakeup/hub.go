@@ -3,13 +3,13 @@ package wakeup
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
@@ -64,7 +64,7 @@ type Hub struct {
 	// wrong for channels of several slots. With this context they return at once and rebuilding stays with the hub.
 	undialled context.Context
 
-	mu         sync.Mutex
+	mu         lockorder.Mutex[lockorder.Hub]
 	channels   map[string]*channel
 	idle       map[*channel]struct{} // the channels without listeners
 	sweepAt    time.Time             // when the idle ones are looked through next; zero: not planned

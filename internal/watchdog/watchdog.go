@@ -2,17 +2,17 @@ package watchdog
 
 import (
 	"container/heap"
-	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
 // A Watchdog keeps what is held alive: one per redis client. It needs no closing; it is at rest while nothing is kept.
 type Watchdog struct {
 	send Send
 
-	mu       sync.Mutex
+	mu       lockorder.Mutex[lockorder.Watchdog]
 	schedule *schedule // the latest agreed on, which the next ticket is likely to share
 	kept     deadlines
 	timer    *time.Timer // runs tick; nil until first needed
