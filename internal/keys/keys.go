@@ -7,7 +7,8 @@ import (
 )
 
 // Tag is the part that puts every key and channel of one object into one cluster slot: the name itself when it has a
-// brace already, else the name in braces.
+// brace already, else the name in braces. So the objects n and {n} have one tag, and share what Redisson names by it: the queue of a
+// fair lock, the permits of an expirable semaphore, the markers of Java's readers, the counter of tokens, and channels.
 func Tag(name string) string {
 	if strings.Contains(name, "{") {
 		return name

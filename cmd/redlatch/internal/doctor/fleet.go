@@ -14,13 +14,20 @@ const mostNamed = 5
 
 // amongObjects looks for something in each lock, semaphore and latch that could be found. Where some may be missing it is not fine.
 func (p *patient) amongObjects(ctx context.Context, look func(*fleet.Object) []string) answer {
-	missing := ""
-	is := p.inFleet(ctx, func(r *fleet.Report) (found []string) {
-		missing = r.Missing()
-		for _, o := range r.Objects {
+	return p.amongAll(ctx, func(all []*fleet.Object) (found []string) {
+		for _, o := range all {
 			found = append(found, look(o)...)
 		}
 		return found
+	})
+}
+
+// amongAll is amongObjects for what only several objects show.
+func (p *patient) amongAll(ctx context.Context, look func([]*fleet.Object) []string) answer {
+	missing := ""
+	is := p.inFleet(ctx, func(r *fleet.Report) (found []string) {
+		missing = r.Missing()
+		return look(r.Objects)
 	})
 	if is.state == fine && missing != "" {
 		return answer{unknown, missing}

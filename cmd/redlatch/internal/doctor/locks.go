@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
 	"github.com/redlatch/redlatch/fleet"
+	"github.com/redlatch/redlatch/internal/keys"
 )
 
 var lockChecks = []*Check{
@@ -61,4 +62,29 @@ var lockChecks = []*Check{
 			})
 		},
 	},
+	{
+		ID: "twin-names", Level: Error, Page: "choosing.md#names",
+		Means: "Two objects of one kind are called n and {n}. Redisson gives these the same helper keys, so the one adds up, removes or waits for what is the other's.",
+		Do:    "Give one of them another name, in all programs.",
+		whole: func(ctx context.Context, p *patient) answer { return p.amongAll(ctx, twins) },
+	},
+}
+
+// entangled are the kinds that have a helper key whose name is the same for n and {n}. So has a fenced lock, but a counter of tokens that
+// two locks share grows for both.
+var entangled = []fleet.Kind{fleet.FairLock, fleet.PermitSemaphore, fleet.ReadWriteLock}
+
+// twins are the pairs of objects whose names differ by one pair of braces.
+func twins(all []*fleet.Object) (found []string) {
+	kinds := map[string]fleet.Kind{}
+	for _, o := range all {
+		kinds[o.Key] = o.Kind
+	}
+	for _, o := range all {
+		twin := keys.Tag(o.Key)
+		if twin != o.Key && kinds[twin] == o.Kind && slices.Contains(entangled, o.Kind) {
+			found = append(found, fmt.Sprintf("%s %s and %s", o.Kind, terminal.Quote(o.Key), terminal.Quote(twin)))
+		}
+	}
+	return found
 }

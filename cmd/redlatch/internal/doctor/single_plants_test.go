@@ -61,6 +61,13 @@ var singlePlants = []plant{
 	{finds: "open-server", also: []string{"plain-password"}, client: over(nil, elsewhere)},
 	{finds: "certificate-ends", client: secured(month/3, true)},
 	{finds: "certificate-unverified", client: secured(12*month, false)},
+	{finds: "twin-names", set: func(t *testing.T, s *site) {
+		for _, name := range []string{"twins", "{twins}"} {
+			s.do(t, "set", name, 3)
+		}
+		s.do(t, "zadd", "{twins}:timeout", time.Now().Add(time.Hour).UnixMilli(), "permit-of-one-of-the-two")
+		t.Cleanup(func() { s.nodes[0].Del(context.Background(), "twins", "{twins}", "{twins}:timeout") })
+	}},
 	{finds: "lock-without-ttl", set: func(t *testing.T, s *site) {
 		s.do(t, "hset", "jobs", dead+":7", 1)
 		t.Cleanup(func() { s.nodes[0].Del(context.Background(), "jobs") })
