@@ -88,7 +88,7 @@ func (b *Base) channels(set *settings.Settings) session.Channels {
 // enqueue is ask for the head of the local queue, under the identity of the candidate, which enters the process queue if it is
 // refused. open says that the lock is free, but for what remains only for others.
 func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort, set *settings.Settings) (h *hold, remaining time.Duration, open bool, err error) {
-	p := c.Candidacy.Ask(b.Session.NextOwner)
+	p := c.Candidacy.Ask(b.Session.NextCandidate)
 	o := newOwnerAs(b, set, p.Owner)
 	o.announces = b.announces(set)
 	returned := false
@@ -167,7 +167,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 			turn.NextLease = to.Lease
 		}
 		if b.canEnqueue(in, next.set) {
-			if p = in.Candidacy.Enqueue(b.Session.NextOwner); p != nil { // nil when all have left meanwhile
+			if p = in.Candidacy.Enqueue(b.Session.NextCandidate); p != nil { // nil when all have left meanwhile
 				turn.Candidate, turn.Patience, turn.Looks = p.Owner, patience(next.set), !b.handed(next.set)
 			}
 		}

@@ -6,6 +6,7 @@ package session
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"os"
@@ -175,6 +176,16 @@ func (s *Session) NextOwner() string {
 	var buffer [64]byte
 	text := append(append(buffer[:0], s.ID...), ':')
 	return string(strconv.AppendInt(text, s.owners.Add(1), 10))
+}
+
+// NextCandidate mints the identity of a candidate, whose number nobody can guess who may not read the process queue: the process believes
+// every message that its candidate holds now, and to whom it listens anybody can see. It is above all numbers that NextOwner mints.
+func (s *Session) NextCandidate() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	var buffer [64]byte
+	text := append(append(buffer[:0], s.ID...), ':')
+	return string(strconv.AppendUint(text, 1<<62|binary.NativeEndian.Uint64(b[:])>>2, 10))
 }
 
 // silent discards what is logged.
