@@ -110,15 +110,19 @@ func (s *Session) Found(key cohort.Key) error {
 	return s.Cohorts.Found(key)
 }
 
-// learnEvery is how often Behind looks. Only a call that comes during the first attempt of another looks more than once.
-const learnEvery = 2 * time.Millisecond
+// How long Behind waits before it looks again: twice as long each time. Only a call that comes during the first attempt of another looks
+// more than once, and that attempt lasts for milliseconds, or for as long as the server is silent.
+const (
+	learnFirst = 2 * time.Millisecond
+	learnMost  = 64 * time.Millisecond
+)
 
 // Behind is for a call that asks once while other calls of this process wait for key. It must not overtake them, so it is told
 // what they have found out: that they were refused, or an error. If that is nothing yet, Behind waits for it, for outage at most.
 // Neither says that no call waits any more, or that this process has got what key is for.
 func (s *Session) Behind(ctx context.Context, key cohort.Key, outage time.Duration) (refused bool, err error) {
 	until := time.Now().Add(outage)
-	for {
+	for pause := learnFirst; ; pause = min(2*pause, learnMost) {
 		switch found := s.Found(key); {
 		case errors.Is(found, errs.NotAcquired):
 			return true, nil
@@ -131,7 +135,7 @@ func (s *Session) Behind(ctx context.Context, key cohort.Key, outage time.Durati
 		if !time.Now().Before(until) {
 			return false, delivery.Unavailable(fmt.Errorf("those of this process who wait for it had no answer within %v", outage))
 		}
-		if err := clock.Sleep(ctx, learnEvery); err != nil {
+		if err := clock.Sleep(ctx, pause); err != nil {
 			return false, err
 		}
 	}
