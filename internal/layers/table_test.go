@@ -97,8 +97,9 @@ var table = map[string][]string{
 	"examples":     nil,                                // only its tests have code
 	"interop":      all(front, primitives, composites), // only its tests have code
 
-	"internal/suite":   nil, // only its tests have code
-	"internal/modules": nil, // as above
+	"internal/suite":    nil, // only its tests have code
+	"internal/parallel": nil, // as above
+	"internal/modules":  nil, // as above
 
 	"internal/servers":           nil,
 	"internal/redistest":         {"internal/servers"},
