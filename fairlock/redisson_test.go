@@ -77,3 +77,23 @@ func TestAJavaWaiterBehindOursKeepsItsPlaceForAsLongAsOursDoes(t *testing.T) {
 		w.redissonTakes("java", redissonPatience)
 	})
 }
+
+// A call of Redisson's whose time is over when the lock has just been left to it leaves the queue, and tells nobody.
+func TestATurnThatAJavaWaiterGivesUpIsTakenWithinASecond(t *testing.T) {
+	bubble(t, 1, func(w *world) {
+		for range 5 {
+			hold, err := w.lock(0).Lock(w.Context())
+			require.NoError(t, err)
+			w.redisson("java", redissonPatience)
+			behind := w.stands(0, "ours")
+			time.Sleep(100 * time.Millisecond)
+			require.NoError(t, hold.Unlock(w.Context()))
+			time.Sleep(time.Millisecond)
+			require.EqualValues(t, 1, w.clients[0].LRem(w.Context(), keys.FairQueue(name), 1, "java").Val())
+			require.EqualValues(t, 1, w.clients[0].ZRem(w.Context(), keys.FairTimeouts(name), "java").Val())
+			free := time.Now()
+			require.NoError(t, <-behind)
+			require.LessOrEqual(t, time.Since(free), time.Second)
+		}
+	})
+}

@@ -150,7 +150,7 @@ func (s *stand) enter(ctx context.Context, carry *fairqueue.Carry) (*hold, error
 		}()
 		return nil, err
 	}
-	again = idle(answer.Again, set.Poll, answer.Place)
+	again = s.idle(answer)
 	at = answer.At
 	switch doubt := s.owner.inDoubt(); { // this is the owner's first command, so an earlier send of it is what the doubt is about
 	case answer.Whole && doubt:
@@ -198,7 +198,7 @@ func (s *stand) ask(ctx context.Context, plan fairqueue.Plan) (*hold, error) {
 		return h, nil
 	}
 	s.queue.Note(refusal(answer.Again))
-	s.waiter.Answer(plan.Task, asked, answer.At, answer.Foreign, idle(answer.Again, set.Poll, answer.Place), answer.Place, plan.Others, answer.Places)
+	s.waiter.Answer(plan.Task, asked, answer.At, answer.Foreign, s.idle(answer), answer.Place, plan.Others, answer.Places)
 	return nil, nil
 }
 
@@ -256,6 +256,19 @@ func (b *Base) heard(queue *fairqueue.Queue, message string, poll time.Duration)
 	default:
 		b.dismiss(queue.Hand(&fairqueue.HandedTo{Row: m.Row, At: m.At}))
 	}
+}
+
+// foreignPoll is how often a process asks that may stand behind a waiter of Redisson's. One whose time is over when it has just been told
+// that the lock is free leaves the queue and tells nobody.
+const foreignPoll = time.Second
+
+// idle is how long to sleep after an answer, without a message.
+func (s *stand) idle(a fairlock.Answer) time.Duration {
+	poll := s.owner.set.Poll
+	if a.Foreign && a.Place != 0 {
+		poll = min(poll, foreignPoll)
+	}
+	return idle(a.Again, poll, a.Place)
 }
 
 // idle is how long to sleep without a message, at that place in the queue. It is not shorter than poll unless the server
