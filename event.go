@@ -49,14 +49,16 @@ const (
 	OutcomeRenewed     Outcome = "renewed"     // the renewal has prolonged the lease
 )
 
-// A Path is how something acquired came to its holder, in a word that suits as a label. There are no others.
+// A Path is how something acquired came to its holder, in a word that suits as a label. There are no others. With
+// [WithoutLocalHandOff] none is PathLocal.
 type Path string
 
 // The paths.
 const (
-	PathFresh  Path = "fresh"  // Redis has granted it to the call
-	PathLocal  Path = "local"  // a holder of this process has handed it on, or shares it
-	PathRemote Path = "remote" // a release has passed it on by a message, as between processes
+	PathFresh     Path = "fresh"     // Redis has granted it to the call
+	PathLocal     Path = "local"     // a holder of this process has handed it on, or shares it, without a command
+	PathConfirmed Path = "confirmed" // a holder of this process has handed it on by a command, which Redis has confirmed
+	PathRemote    Path = "remote"    // a release has passed it on by a message, as between processes
 )
 
 // An Event is something that happened to one primitive, for metrics and traces.

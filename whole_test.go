@@ -349,7 +349,7 @@ func TestTheOutcomeOfAWaitIsOneOfAFew(t *testing.T) {
 		require.NoError(t, hold.Unlock(t.Context()))
 		next := <-got
 		ends := w.events[len(w.events)-2:]
-		require.ElementsMatch(t, []redlatch.Path{redlatch.PathLocal, ""}, []redlatch.Path{ends[0].Path, ends[1].Path})
+		require.ElementsMatch(t, []redlatch.Path{redlatch.PathConfirmed, ""}, []redlatch.Path{ends[0].Path, ends[1].Path})
 		require.NoError(t, next.Unlock(t.Context()))
 		server.SetError("LOADING Redis is loading the dataset in memory")
 		_, err = lock.Lock(t.Context())

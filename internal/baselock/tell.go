@@ -22,7 +22,7 @@ const (
 )
 
 func (p path) String() string {
-	return [...]string{asked: settings.Fresh, local: settings.Local, swapped: settings.Local, passed: settings.Remote}[p]
+	return [...]string{asked: settings.Fresh, local: settings.Local, swapped: settings.Confirmed, passed: settings.Remote}[p]
 }
 
 // call tells the observer that a call begins to wait, and is nil if nobody listens.

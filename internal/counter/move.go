@@ -5,6 +5,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // A Fate is what is to become of permits that are given back and did not move.
@@ -28,8 +29,18 @@ type Goods interface {
 	TakeBack(gift any)
 }
 
-// moved is what a waiter is given to whom permits have moved.
-type moved struct{ gift any }
+// moved is what a waiter is given to whom permits have moved: without a command, or after one by which Redis has confirmed them.
+type moved struct {
+	gift      any
+	confirmed bool
+}
+
+func (m moved) path() string {
+	if m.confirmed {
+		return settings.Confirmed
+	}
+	return settings.Local
+}
 
 // Move moves n permits that are given back to those of this process who wait, in their order, and answers how many are left
 // and what is to become of those. goods is nil for permits without names.
@@ -38,7 +49,7 @@ func (c *Counter) Move(n int64, goods Goods) (left int64, fate Fate) {
 	if l == nil || c.defaults.Scripted {
 		return n, Back
 	}
-	return l.move(n, goods, cohort.Claim{}, false)
+	return l.move(n, goods, cohort.Claim{}, false, false)
 }
 
 // MoveKept is Move for permits that Redis was asked about and that are Kept. It waits until the attempt of the first waiter
@@ -53,7 +64,7 @@ func (c *Counter) MoveKept(n int64, goods Goods) (left int64) {
 	patience := l.freshForLocked(goods)
 	l.mu.Unlock()
 	claim, claimed := l.line.ClaimSoon(patience)
-	left, _ = l.move(n, goods, claim, claimed)
+	left, _ = l.move(n, goods, claim, claimed, true)
 	return left
 }
 
@@ -67,7 +78,7 @@ func (l *lot) freshForLocked(goods Goods) time.Duration {
 }
 
 // move begins with the claim, if there is one: then the permits are kept, however old the lot is.
-func (l *lot) move(n int64, goods Goods, claim cohort.Claim, claimed bool) (left int64, fate Fate) {
+func (l *lot) move(n int64, goods Goods, claim cohort.Claim, claimed, confirmed bool) (left int64, fate Fate) {
 	defer func() {
 		if claimed {
 			claim.End() // the message of the release wakes the waiter
@@ -101,7 +112,7 @@ func (l *lot) move(n int64, goods Goods, claim cohort.Claim, claimed bool) (left
 			claim.Refuse(who)
 			continue
 		}
-		if !claim.Give(moved{gift}, cohort.Bound(-1, who.set.Poll)) {
+		if !claim.Give(moved{gift, confirmed}, cohort.Bound(-1, who.set.Poll)) {
 			if goods != nil {
 				goods.TakeBack(gift)
 			}

@@ -94,9 +94,9 @@ func (s share) take() error {
 
 var errLate = errors.New("there was an outage")
 
-// seek waits in line, and answers whether the permits have moved within the process. found is what was found out before; nil if
+// seek waits in line, and answers by which path the permits came. found is what was found out before; nil if
 // nothing was asked.
-func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker, found error) (hasMoved bool, err error) {
+func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker, found error) (path string, err error) {
 	line, part := c.join(ctx, c.line, set.Poll)
 	defer part()
 	w := &waiter{counter: c, set: set, seeker: s, n: n, line: line}
@@ -112,13 +112,13 @@ func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s S
 		if few, is := found.(tooFew); is {
 			found = few.reason(n)
 		}
-		return false, unanswered(ctx, err, found)
+		return settings.Fresh, unanswered(ctx, err, found)
 	}
 	if given, is := w.offer.Grant.(moved); is {
 		s.Receive(given.gift)
-		return true, nil
+		return given.path(), nil
 	}
-	return false, w.offer.Grant.(share).take()
+	return settings.Fresh, w.offer.Grant.(share).take()
 }
 
 // ask is the attempt of the head.

@@ -19,15 +19,12 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, 
 		return err
 	}
 	defer call.Left()
-	moved, err := c.acquire(call.Context, set, n, s, try)
+	path, err := c.acquire(call.Context, set, n, s, try)
 	if err != nil {
 		call.Refused(err)
 		return err
 	}
-	e := settings.Event{Owner: s.Owner(), Path: settings.Fresh}
-	if moved {
-		e.Path = settings.Local
-	}
+	e := settings.Event{Owner: s.Owner(), Path: path}
 	returned := false
 	defer raise.Unless(&returned, s.Abandon) // if the observer panics the program never learns that it has permits
 	defer func() { s.Told(call.Hold()) }()   // also then: what it is told of has an end

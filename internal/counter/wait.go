@@ -14,25 +14,25 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// acquire is Acquire where nobody listens. moved says that a release of this process has handed the permits on.
-func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker, try bool) (moved bool, err error) {
+// acquire is Acquire where nobody listens. path is how the permits came to the call.
+func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker, try bool) (path string, err error) {
 	if try || set.Once {
-		return false, set.Refused(c.try(ctx, set, n, s), try)
+		return settings.Fresh, set.Refused(c.try(ctx, set, n, s), try)
 	}
 	ctx, cancel := set.Waiting(ctx, false)
 	defer cancel()
 	for {
-		if moved, err = c.wait(ctx, set, n, s); !errors.Is(err, errLate) {
-			return moved, c.explain(ctx, err)
+		if path, err = c.wait(ctx, set, n, s); !errors.Is(err, errLate) {
+			return path, c.explain(ctx, err)
 		}
 	}
 }
 
-func (c *Counter) wait(ctx context.Context, set *settings.Settings, n int64, s Seeker) (moved bool, err error) {
+func (c *Counter) wait(ctx context.Context, set *settings.Settings, n int64, s Seeker) (path string, err error) {
 	var found error
 	if c.Session.Waiters(c.line) == 0 {
 		if found, err = c.once(ctx, n, s, set.OutageFor(false)); found == nil {
-			return false, err
+			return settings.Fresh, err
 		}
 	}
 	return c.seek(ctx, set, n, s, found)

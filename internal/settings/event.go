@@ -38,9 +38,10 @@ const (
 
 // The paths of what was acquired.
 const (
-	Fresh  = "fresh"
-	Local  = "local"
-	Remote = "remote"
+	Fresh     = "fresh"
+	Local     = "local"
+	Confirmed = "confirmed"
+	Remote    = "remote"
 )
 
 // An Event is what an observer is told; the root package has the documented form of it.
