@@ -64,7 +64,9 @@ var troubles = []trouble{
 	{name: "pool exhausted", err: redis.ErrPoolTimeout, outage: true},
 	{name: "NOAUTH", err: words("NOAUTH Authentication required."), outage: true},
 	{name: "NOPERM", err: words("NOPERM User default has no permissions to run the 'evalsha' command"), outage: true},
+	{name: "WRONGPASS", err: words("WRONGPASS invalid username-password pair or user is disabled."), outage: true},
 	{name: "OOM", err: words("OOM command not allowed when used memory > 'maxmemory'."), outage: true},
+	{name: "MISCONF", err: words("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."), outage: true},
 	{name: "the client is closed", err: redis.ErrClosed, outage: true},
 	{name: "WRONGTYPE", err: words("WRONGTYPE Operation against a key holding the wrong kind of value")},
 }
@@ -284,6 +286,59 @@ func inTrouble(t *testing.T, met trouble, name string, call func(ctx context.Con
 		got = matches(err)
 	})
 	return got
+}
+
+// A server that takes no writes for 3 s is waited for. What an operator has to put right is told at once.
+func TestAWaitOutlastsWhatPassesAndNotWhatIsWrong(t *testing.T) {
+	unused := redis.NewClient(&redis.Options{Addr: "nowhere"})
+	all := cells(unused)
+	require.NoError(t, unused.Close())
+	for name, passes := range map[string]bool{
+		"READONLY": true, "LOADING": true, "MASTERDOWN": true, "CLUSTERDOWN": true, "OOM": true, "MISCONF": true,
+		"NOAUTH": false, "NOPERM": false, "WRONGPASS": false,
+	} {
+		met := troubles[slices.IndexFunc(troubles, func(t trouble) bool { return t.name == name })]
+		for _, primitive := range all {
+			if primitive.name == "countdownlatch" { // it reads, and a server that is full serves that
+				continue
+			}
+			t.Run(name+"/"+primitive.name, func(t *testing.T) {
+				redistest.Bubble(t, func(t *testing.T) {
+					m, other := redistest.InMemory(t)
+					options := redistest.InMemoryOptions(m)
+					options.MaxRetries = -1
+					rdb := redis.NewClient(options)
+					t.Cleanup(func() { _ = rdb.Close() })
+					hook := new(troubler)
+					rdb.AddHook(hook)
+					opts := []redlatch.Option{redlatch.WithOutage(4 * time.Second)}
+					if primitive.name != "semaphore" {
+						opts = append(opts, redlatch.WithLease(time.Minute))
+					}
+					_, err := semaphore.New(other, "semaphore").TrySetPermits(t.Context(), 1)
+					require.NoError(t, err)
+					_, err = permitsemaphore.New(other, "permits").TrySetPermits(t.Context(), 1)
+					require.NoError(t, err)
+					of := cells(rdb)
+					c := of[slices.IndexFunc(of, func(c cell) bool { return c.name == primitive.name })]
+					defer time.Sleep(5 * time.Minute) // also when the test fails: what is under way ends
+					start := time.Now()
+					hook.now.Store(&met)
+					time.AfterFunc(3*time.Second, func() { hook.now.Store(nil) })
+					err = c.wait(t.Context(), opts...)
+					if passes {
+						require.NoError(t, err)
+						require.GreaterOrEqual(t, time.Since(start), 3*time.Second)
+						require.LessOrEqual(t, time.Since(start), 3800*time.Millisecond, "three quarters of a second are between two questions, at most")
+					} else {
+						require.ErrorIs(t, err, redlatch.ErrUnavailable)
+						require.ErrorContains(t, err, met.err.Error())
+						require.Less(t, time.Since(start), time.Second)
+					}
+				})
+			})
+		}
+	}
 }
 
 // render groups the cells that are equal: a row for each situation, and what most primitives do before the exceptions.

@@ -62,7 +62,7 @@ func (n noOutage) As(target any) bool { return errors.As(n.error, target) }
 // hopeless tells whether asking again cannot help.
 func (e *NodeError) hopeless() bool {
 	class := outcome.Of(e.Err)
-	return !e.Refused && (class == outcome.Hopeless || class == outcome.Cut)
+	return !e.Refused && (class == outcome.Hopeless || class == outcome.Cut) && !outcome.Passing(e.Err)
 }
 
 // label names a node in errors.

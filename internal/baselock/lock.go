@@ -153,7 +153,7 @@ func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining 
 // attemptAs is an attempt under an identity that may have been used for earlier ones. What an error leaves behind is
 // the caller's to settle.
 func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scripts.Attempt], try bool) (h *hold, remaining time.Duration, err error) {
-	limit := delivery.Limit{Outage: o.set.OutageFor(try)}
+	limit := delivery.Limit{Outage: o.set.OutageFor(try), Patient: true}
 	if o.set.Replicas > 0 {
 		return b.attemptSynced(ctx, o, cmd, limit)
 	}

@@ -97,7 +97,7 @@ func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort, set *settings.Sett
 		o.doubted()
 	})
 	cmd := b.Kind.Queue.Enqueue(o.asking(), b.rowKeys, patience(set), !b.handed(set))
-	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(false)})
+	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(false), Patient: true})
 	returned = true
 	settle := false
 	switch {

@@ -8,6 +8,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rlock"
@@ -60,7 +61,7 @@ func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool
 			o.doubted()
 		}
 	})
-	limit := delivery.Limit{Outage: owners[0].set.OutageFor(try), Apart: true}
+	limit := delivery.Limit{Outage: owners[0].set.OutageFor(try), Apart: true, Patient: true}
 	reply, receipt, err := delivery.Deliver(ctx, bases[0].Session.Dispatch, cmd, limit)
 	switch {
 	case err != nil:
@@ -106,7 +107,7 @@ func ownersOf(bases []*Base, opts []redlatch.Option) ([]*owner, error) {
 // script, which says nothing about the scripts for one key.
 func abandonAll(ctx context.Context, owners []*owner, f *delivery.Failure, cmd scripts.Command[rlock.AttemptAll]) error {
 	abandon(f, cmd, func(all rlock.AttemptAll) bool { return all.Held }, owners...)
-	if !f.Doubt && separable(f.Err) {
+	if !f.Doubt && separable(f.Err) && !outcome.Passing(f.Err) { // which would refuse each by itself too
 		return ErrApart
 	}
 	return owners[0].base.explain(ctx, f)

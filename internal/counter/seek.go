@@ -178,7 +178,7 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 		s.failed()
 		go c.revoke(try, take, call, &delivery.Failure{Doubt: true, Sent: drawn}, s)
 	})
-	limit := delivery.Limit{Outage: outage}
+	limit := delivery.Limit{Outage: outage, Patient: true}
 	if !try.Unstored() {
 		limit.Memory = resendWithin
 	}

@@ -24,6 +24,7 @@ type Limit struct {
 	Outage   time.Duration // how long to go on after the first failure
 	Total    time.Duration // how long to go on in all, from the first failure on exactly; 0: as ctx and Outage say
 	Stubborn bool          // also go on after errors that look hopeless: a release is worth it
+	Patient  bool          // also go on while the server takes no writes: an acquisition needs nothing less
 	Once     bool          // do not go on after a send of unknown outcome: the script is not idempotent
 	Memory   time.Duration // how long after the first send another one does no harm if one may have been executed; 0: always. The time of a suspension counts
 	Apart    bool          // do not wait for a slot that moves: the keys of the script can be asked for one by one
@@ -133,7 +134,7 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 			}
 			// A proxy, say, that does not know scripts at all. It is not asked in a loop.
 		case outcome.Hopeless, outcome.Cut:
-			if !limit.Stubborn || outcome.Final(err) {
+			if !(limit.Patient && outcome.Passing(err)) && (!limit.Stubborn || outcome.Final(err)) {
 				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt, Sent: receipt.Sent}
 			}
 			receipt.Refused = err

@@ -201,6 +201,14 @@ func says(err error, texts []string) bool {
 // gets a permission, a proxy finds its server again.
 func Final(err error) bool { return errors.Is(err, redis.ErrClosed) || says(err, final) }
 
+// Passing tells whether the server refused because it takes no writes for now: its memory is full, or it cannot save. Programs
+// and operators do nothing about a lock then. What needs less, as a release, may be executed all the same.
+func Passing(err error) bool {
+	reply := said(err)
+	return strings.HasPrefix(reply, "OOM ") || strings.HasPrefix(reply, "MISCONF ") ||
+		strings.Contains(reply, ": -OOM ") || strings.Contains(reply, ": -MISCONF ")
+}
+
 // Wrong tells whether the server refused what will never be right, so that the program has to correct it. Unlike Final it
 // does not count what another server, or another version of one, would take.
 func Wrong(err error) bool { return says(err, wrong) }

@@ -43,7 +43,7 @@ func TestWhatAServerRefusesIsAnOutage(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			lock, pool, latch := rlock.New(rdb, "lock"), semaphore.New(rdb, "pool"), countdownlatch.New(rdb, "latch")
-			waits := redlatch.WithWait(30 * time.Second)
+			waits := redlatch.WithWait(5 * time.Second)
 			calls := map[string]func() error{
 				"TryLock":     func() error { _, err := lock.TryLock(ctx); return err },
 				"Lock":        func() error { _, err := lock.Lock(ctx, waits); return err },
