@@ -205,9 +205,7 @@ func TestNoPermitIsLostOrInventedOverTenThousandAcquisitions(t *testing.T) {
 		if srv.Real {
 			acquisitions = 10_000
 		}
-		if testing.Short() {
-			acquisitions /= 10
-		}
+		acquisitions = int64(redistest.Rounds(int(acquisitions/10), int(acquisitions)))
 		var st storm
 		st.run(t, clientsOf(t, srv, 4), srv.Client(t), srv.Key(t, "s"), acquisitions)
 	})

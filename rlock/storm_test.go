@@ -56,10 +56,7 @@ func TestAStormOfFaultsNeverAdmitsTwo(t *testing.T) {
 	ctx, r := cancellable(t), newRig(t, srv)
 	other := newRig(t, srv)
 	other.name = r.name
-	acquisitions := int64(400)
-	if testing.Short() {
-		acquisitions = 60
-	}
+	acquisitions := int64(redistest.Rounds(60, 400))
 	dice := newDice(3)
 	for _, p := range []*faultproxy.Proxy{r.proxy, other.proxy} {
 		for _, action := range []faultproxy.Action{

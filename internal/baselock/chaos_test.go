@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // A witness knows who believes to hold, and finds two at once. It counts what a run has met, so that a run in which
@@ -52,10 +53,7 @@ func (w *witness) leave(h *redlatch.Hold) {
 // Lost answers, delays, refusals, ghosts up to half a minute late and contexts that end at any moment, on fake time: no
 // two holds are ever trusted at once, counts are what the holds say, and in the end nothing is left.
 func TestRandomFaultsNeverAdmitTwoAndLeaveNothingBehind(t *testing.T) {
-	seeds := 40
-	if testing.Short() {
-		seeds = 10
-	}
+	seeds := redistest.Rounds(10, 40)
 	met := map[string]int{}
 	for seed := range seeds {
 		inBubble(t, func(t *testing.T, k *kit) {
@@ -88,7 +86,7 @@ func TestRandomFaultsNeverAdmitTwoAndLeaveNothingBehind(t *testing.T) {
 		}
 	}
 	t.Logf("met: %v", met)
-	if !testing.Short() {
+	if redistest.InFull() {
 		for _, rare := range []string{"acquired", "cancelled", "re-entered", "re-entry failed", "lost", "unconfirmed", "handed over"} {
 			require.NotZero(t, met[rare], rare)
 		}
@@ -98,10 +96,7 @@ func TestRandomFaultsNeverAdmitTwoAndLeaveNothingBehind(t *testing.T) {
 // The same with three processes, between which the lock is passed, and with connections that end and messages that get
 // lost.
 func TestRandomFaultsAmongProcessesNeverAdmitTwoAndLeaveNothingBehind(t *testing.T) {
-	seeds := 60
-	if testing.Short() {
-		seeds = 15
-	}
+	seeds := redistest.Rounds(15, 60)
 	met := map[string]int{}
 	for seed := range seeds {
 		inBubble(t, func(t *testing.T, k *kit) {
@@ -153,7 +148,7 @@ func TestRandomFaultsAmongProcessesNeverAdmitTwoAndLeaveNothingBehind(t *testing
 		}
 	}
 	t.Logf("met: %v", met)
-	if !testing.Short() {
+	if redistest.InFull() {
 		for _, rare := range []string{"acquired", "cancelled", "re-entered", "unconfirmed", "handed over", "passed"} {
 			require.NotZero(t, met[rare], rare)
 		}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // A world is a server with one lock, and a process with a candidacy. Commands are late, lost or executed twice. The server
@@ -329,10 +331,7 @@ func (w *world) finish() {
 // no owner that holds is settled, trust begins before the hand-off, and when all users have left no candidate is in the queue
 // and none holds.
 func TestEveryCandidateHoldsOnceOrIsSettled(t *testing.T) {
-	seeds := 3000
-	if testing.Short() {
-		seeds = 500
-	}
+	seeds := redistest.Rounds(500, 3000)
 	met := map[string]int{}
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {

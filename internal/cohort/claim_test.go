@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // A baton has one holder at a time. The holder gives it to the first waiter, or puts it down and wakes the queue.
@@ -105,10 +106,7 @@ func (b *baton) put(who int) {
 // Waiters come, leave, give and refuse at the same instant. The baton never has two holders, and does not lie there while a
 // waiter waits.
 func TestWhatIsGivenFromHandToHandIsNeverLostNorDoubled(t *testing.T) {
-	rounds := 400
-	if testing.Short() {
-		rounds = 50
-	}
+	rounds := redistest.Rounds(50, 400)
 	given := 0
 	for seed := range rounds {
 		synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // A world is a counter that many waiters want, with a ledger of what the queue owes them.
@@ -104,10 +105,7 @@ func (w *world) step(t *testing.T) {
 // The invariant of a queue: if a wake-up came after the last attempt began, and there is a waiter, another attempt follows.
 // Here waiters and wake-ups come and go at the same instant.
 func TestNoInterleavingLosesAWakeUp(t *testing.T) {
-	rounds := 400
-	if testing.Short() {
-		rounds = 50
-	}
+	rounds := redistest.Rounds(50, 400)
 	for seed := range rounds {
 		synctest.Test(t, func(t *testing.T) {
 			w := &world{l: cohort.NewQueue(confirmed), random: rand.New(rand.NewSource(int64(seed)))}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 const (
@@ -29,9 +31,7 @@ type user struct {
 }
 
 func TestAUserGetsTheModuleFromAProxy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds everything anew")
-	}
+	redistest.Long(t) // it builds everything anew
 	proxy := serve(t)
 	modules := filepath.Join(t.TempDir(), "modules") // which the users share, so that each package is compiled once
 	newUser := func(t *testing.T) *user {

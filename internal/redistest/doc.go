@@ -4,6 +4,7 @@
 //   - Mini and Real are the two separately; Process is a real server that the test may stop, continue, kill and restart.
 //   - Cluster, Replicated and Sentinel are real topologies.
 //   - InMemory is miniredis without a socket, for use inside a testing/synctest bubble.
+//   - Long and Rounds keep what takes long for REDLATCH_LONG=1, which .ci/run sets.
 //   - Main is the TestMain of every package: it fails when a goroutine outlives the tests.
 //
 // A real server is a process of the test's own, started by package servers: that takes about 15 ms, so nothing is shared

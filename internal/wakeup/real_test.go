@@ -151,9 +151,6 @@ func TestAChannelForbiddenByACLLeavesTheOthersAlone(t *testing.T) {
 
 // On a graceful failover the demoted node still answers pings: only whoever sees READONLY knows.
 func TestSuspicionLeavesADemotedSentinelMaster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts five processes")
-	}
 	sentinel := redistest.Sentinel(t)
 	client := sentinel.Client(t)
 	hub := wakeup.New(wakeup.Config{Client: client})
