@@ -111,7 +111,7 @@ func TestOtherReadersKeepWhatOneIsFreedFrom(t *testing.T) {
 func TestAHolderThatIsFreedLearnsOfItAtItsRenewal(t *testing.T) {
 	srv := redistest.Mini(t)
 	name := srv.Key(t, "name")
-	hold, err := rlock.New(srv.Client(t), name, redlatch.WithWatchdogTimeout(300*time.Millisecond)).Lock(t.Context())
+	hold, err := rlock.New(srv.Client(t), name, redlatch.WithWatchdogTimeout(3*time.Second)).Lock(t.Context())
 	require.NoError(t, err)
 	work := hold.Context(t.Context())
 	_, err = fleet.Free(t.Context(), srv.Client(t), fleet.Lock, name, hold.Owner(), stuck)

@@ -116,7 +116,7 @@ func TestAPermitThatIsDroppedDuringTheReleaseOfSomeOfItsIDsIsReportedThen(t *tes
 
 // A refusal leaves the permits taken, and there is nothing left that could release them but their ids.
 func TestAPermitThatIsDroppedDuringAReleaseThatFailsIsReportedThen(t *testing.T) {
-	s, c, told := collected(t, redlatch.WithWatchdogTimeout(time.Second))
+	s, c, told := collected(t, redlatch.WithWatchdogTimeout(3*time.Second))
 	c.refuse = redis.ErrClosed // certainly not executed, and not sent again
 	p := acquire(t, s, 2)
 	c.on.Store(true)

@@ -88,7 +88,7 @@ func TestAPermitThatWasTakenAwayIsNoticedAlsoWithoutRenewal(t *testing.T) {
 
 func TestMaxHoldEndsARenewedPermit(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		s, _ := fresh(t, srv, 1, redlatch.WithWatchdogTimeout(2*time.Second), redlatch.WithPoll(long))
+		s, _ := fresh(t, srv, 1, redlatch.WithWatchdogTimeout(6*time.Second), redlatch.WithPoll(long))
 		p := acquire(t, s, 1, redlatch.WithMaxHold(2500*time.Millisecond))
 		var loss *redlatch.LossError
 		require.ErrorAs(t, ended(t, p.Context(t.Context())), &loss)

@@ -314,7 +314,7 @@ func TestAWriteLeaseThatIsOverEndsAlthoughItsReaderLives(t *testing.T) {
 func TestAWriteHoldThatIsDroppedEndsAlthoughItsReaderLives(t *testing.T) {
 	realTime(t, func(k *kit) {
 		forgotten := make(chan redlatch.Event, 10)
-		lock := k.process(redlatch.WithWatchdogTimeout(time.Second), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+		lock := k.process(redlatch.WithWatchdogTimeout(3*time.Second), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			if e.Kind == redlatch.EventForgotten {
 				forgotten <- e
 			}

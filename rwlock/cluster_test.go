@@ -20,7 +20,7 @@ func TestEverythingOfALockIsInOneSlot(t *testing.T) {
 	opts := []redlatch.Option{redlatch.WithLinger(0), redlatch.WithWriterPreference(), redlatch.WithPoll(time.Hour)}
 	for _, name := range []string{"a", "b", "c:d", "{tag}e"} {
 		one, other := rwlock.New(client(), name, opts...), rwlock.New(client(), name, opts...)
-		a, err := one.RLock(ctx, redlatch.WithWatchdogTimeout(2*time.Second))
+		a, err := one.RLock(ctx, redlatch.WithWatchdogTimeout(3*time.Second))
 		require.NoError(t, err)
 		b, err := other.RLock(ctx)
 		require.NoError(t, err)

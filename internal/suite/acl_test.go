@@ -136,7 +136,7 @@ func useAll(t *testing.T, client func() redlatch.Client) {
 	const reader = 5 // lets others in
 	others := lockers(b)
 	for i, lock := range lockers(a) {
-		hold, err := lock.Lock(ctx, redlatch.WithWatchdogTimeout(time.Second))
+		hold, err := lock.Lock(ctx, redlatch.WithWatchdogTimeout(3*time.Second))
 		require.NoError(t, err, lock.Name())
 		again, err := lock.Lock(hold.Context(ctx))
 		require.NoError(t, err, lock.Name())
@@ -145,7 +145,7 @@ func useAll(t *testing.T, client func() redlatch.Client) {
 		if i != reader {
 			_, err = others[i].TryLock(ctx)
 			require.ErrorIs(t, err, redlatch.ErrNotAcquired, lock.Name())
-			_, err = others[i].Lock(ctx, redlatch.WithWait(500*time.Millisecond)) // a renewal falls into that
+			_, err = others[i].Lock(ctx, redlatch.WithWait(1500*time.Millisecond)) // a renewal falls into that
 			require.ErrorIs(t, err, redlatch.ErrNotAcquired, lock.Name())
 		}
 		require.NoError(t, hold.Unlock(ctx), lock.Name())
@@ -197,11 +197,11 @@ func useAll(t *testing.T, client func() redlatch.Client) {
 	yes(t, call(pool.Expire(ctx, time.Hour)))
 	yes(t, call(pool.Delete(ctx)))
 
-	permits := permitsemaphore.New(a, "app:permits", redlatch.WithWatchdogTimeout(time.Second))
+	permits := permitsemaphore.New(a, "app:permits", redlatch.WithWatchdogTimeout(3*time.Second))
 	yes(t, call(permits.TrySetPermits(ctx, 2, redlatch.WithTTL(time.Hour))))
 	permit, err := permits.Acquire(ctx, 2)
 	require.NoError(t, err)
-	_, err = permitsemaphore.New(b, "app:permits").Acquire(ctx, 1, redlatch.WithWait(500*time.Millisecond))
+	_, err = permitsemaphore.New(b, "app:permits").Acquire(ctx, 1, redlatch.WithWait(1500*time.Millisecond))
 	require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 	_, err = permits.LeaseTime(ctx, permit.ID())
 	require.NoError(t, err)

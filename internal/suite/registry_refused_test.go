@@ -201,10 +201,18 @@ func TestARegistryThatHangsLosesNoHold(t *testing.T) {
 		o.PoolSize, o.PoolTimeout = 2, 100*time.Millisecond
 		o.ReadTimeout = time.Minute // so that the connection hangs for longer than there are leases
 	})
-	hold := acquired(t, rlock.New(client, "lock", redlatch.WithWatchdogTimeout(time.Second)))
-	for deadline := time.Now().Add(13 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		require.True(t, hold.Valid())
+	const timeout = 12 * time.Second // which a busy machine does not use up
+	hold := acquired(t, rlock.New(client, "lock", redlatch.WithWatchdogTimeout(timeout)))
+	await(t, "a report", func() bool { return sent.n.Load() > 0 })
+	renewed := func(what string) {
+		before := hold.Until()
+		await(t, what, func() bool {
+			require.True(t, hold.Valid())
+			return hold.Until().After(before.Add(timeout / 6))
+		})
 	}
+	renewed("a renewal while the report hangs")
+	renewed("another one, with which the next report would be due")
 	require.EqualValues(t, 1, sent.n.Load(), "the first has no answer yet")
 	require.NoError(t, hold.Unlock(t.Context()))
 }
