@@ -287,6 +287,24 @@ func TestTrustIsCountedFromBeforeTheHandOff(t *testing.T) {
 	}
 }
 
+// With WithPoll(time.Hour) the question is two hours old perhaps, and the clocks of the two have moved apart since.
+func TestAHandOffIsAskedForWhereTheLastQuestionIsOld(t *testing.T) {
+	for age, want := range map[time.Duration]HandOff{9 * time.Second: Claimed, 11 * time.Second: Ignored, time.Hour: Ignored} {
+		withWaiter(t, func(t *testing.T, l *Cohort, _ func() *Candidate) {
+			p := l.Candidacy.Ask(minter())
+			l.Candidacy.Refused(p, time.Now(), 1000)
+			time.Sleep(age)
+			gift, claim, _ := l.HandedTo(p.Owner, 1000+age.Milliseconds())
+			require.Equal(t, want, gift, age)
+			if gift == Claimed {
+				claim.Refuse("a waiter")
+				return
+			}
+			require.Same(t, p, l.Candidacy.current, "the answer to the next question says that it holds")
+		})
+	}
+}
+
 func TestAServersClockThatWasSetGivesNoTrustInTheFuture(t *testing.T) {
 	for _, at := range []int64{1, 1 << 50} {
 		withWaiter(t, func(t *testing.T, l *Cohort, _ func() *Candidate) {

@@ -118,6 +118,11 @@ const (
 	Claimed                 // give it to the claimed waiter
 )
 
+// oldestQuestion is how old the question may be by which this process knows the server's clock. Two clocks that differ by a hundredth
+// have moved apart by 100 ms then, which is the margin of the lease of a pass. With an older one, as WithPoll of an hour leaves, the
+// head asks: that costs a round trip, and its answer says since when the lock is held.
+const oldestQuestion = 10 * time.Second
+
 // HandedTo takes note that the lock was handed to owner when the server's clock showed at. since is a moment before that.
 func (c *Cohort) HandedTo(owner string, at int64) (what HandOff, claim Claim, since time.Time) {
 	y := &c.Candidacy
@@ -127,17 +132,16 @@ func (c *Cohort) HandedTo(owner string, at int64) (what HandOff, claim Claim, si
 	if candidate == nil || candidate.Owner != owner {
 		return Ignored, claim, since
 	}
-	if candidate.flights&ask != 0 {
+	since, now := clock.Aged(candidate.sent), clock.Now()
+	if old := candidate.at > 0 && now.Sub(since) > oldestQuestion; old || candidate.flights&ask != 0 {
 		c.Wake()
-		return Ignored, claim, since
+		return Ignored, claim, time.Time{}
 	}
 	claim, ok := c.Claim()
 	if !ok && !c.declines() {
 		c.Wake() // a call may be about to join the queue, or the end of a release is still to be told to the first
-		return Ignored, claim, since
+		return Ignored, claim, time.Time{}
 	}
-	now := clock.Now()
-	since = clock.Aged(candidate.sent)
 	if elapsed := at - candidate.at - 1; candidate.at > 0 && elapsed > 0 { // both are whole milliseconds
 		since = since.Add(time.Duration(elapsed) * time.Millisecond)
 	}
