@@ -68,7 +68,9 @@ func garbled(t *testing.T, srv *redistest.Server, words string, times int) (*red
 	p := faultproxy.New(t, srv.Addr)
 	client := redis.NewClient(&redis.Options{Addr: p.Addr(), DialerRetries: 1})
 	t.Cleanup(func() { _ = client.Close() })
-	return client, func() *faultproxy.Rule { return p.On(faultproxy.Named("EVAL", "EVALSHA"), times, faultproxy.Replace(words)) }
+	return client, func() *faultproxy.Rule {
+		return p.On(faultproxy.Named("EVAL", "EVALSHA"), times, faultproxy.Replace(words))
+	}
 }
 
 func speaksForLock(t *testing.T, srv *redistest.Server, words string, times int, name, kind string) {
