@@ -79,7 +79,7 @@ func releaseAll(ctx context.Context, all []*hold) (failures []error) {
 	if err != nil {
 		f = delivery.AsFailure(err)
 	}
-	apart := f != nil && !f.Doubt && separable(f.Err)
+	apart := f != nil && (!f.Doubt || f.Over) && separable(f.Err)
 	for i, h := range all {
 		o := h.owner
 		switch {

@@ -207,7 +207,7 @@ func abandon[R any](f *delivery.Failure, cmd scripts.Command[R], took func(R) bo
 	}
 	go func() {
 		if reply, known := delivery.Result(f, cmd); !known || took(reply) {
-			giveUpAll(owners, !known)
+			giveUpAll(owners, !known && !f.Over)
 		}
 	}()
 }

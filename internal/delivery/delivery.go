@@ -39,6 +39,9 @@ type Failure struct {
 	// Sent is a moment before the first send that is in doubt.
 	Sent time.Time
 
+	// Over tells that all there is to doubt is what a script did that was refused on its way. It has ended, so no copy comes late.
+	Over bool
+
 	flight  *dispatch.InFlight // the send that was under way when the caller left
 	earlier bool               // a send before that one is in doubt
 	left    bool               // the caller has left before any send had failed, so nothing is known about the server
@@ -89,6 +92,7 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		route      dispatch.Route
 		pauses     Pauses
 		start      time.Time
+		halves     bool // a send was refused on its way through the script
 	)
 	receipt.Refused = limit.Refused
 	if d.Narrow(cmd.Script()) {
@@ -111,6 +115,7 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 
 		if err != nil {
 			if failure := stopped(ctx, err, &pauses, receipt); failure != nil {
+				failure.Doubt = failure.Doubt || halves
 				return reply, receipt, failure
 			}
 		}
@@ -134,10 +139,11 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 			}
 			// A proxy, say, that does not know scripts at all. It is not asked in a loop.
 		case outcome.Hopeless, outcome.Cut:
-			if !(limit.Patient && outcome.Passing(err)) && (!limit.Stubborn || outcome.Final(err)) {
-				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt, Sent: receipt.Sent}
+			cut := outcome.Of(err) == outcome.Cut && !cmd.Script().Untouched(err)
+			if (cut || !limit.Patient || !outcome.Passing(err)) && (!limit.Stubborn || outcome.Final(err)) {
+				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt || cut, Sent: receipt.Sent, Over: cut && !receipt.Doubt}
 			}
-			receipt.Refused = err
+			receipt.Refused, halves = err, halves || cut
 		case outcome.Moved:
 			d.Reload(ctx)
 			route = dispatch.Follow
@@ -162,7 +168,7 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 			limit.Total = 0
 		}
 		if stop := pauses.Sleep(ctx, err, limit.Outage); stop != nil {
-			return reply, receipt, &Failure{Err: stop, Doubt: receipt.Doubt, Sent: receipt.Sent}
+			return reply, receipt, &Failure{Err: stop, Doubt: receipt.Doubt || halves, Sent: receipt.Sent, Over: halves && !receipt.Doubt}
 		}
 		if receipt.Doubt && limit.Memory > 0 && clock.Now().Sub(clock.Aged(start)) > limit.Memory {
 			return reply, receipt, &Failure{Err: err, Doubt: true, Sent: receipt.Sent}
@@ -197,7 +203,7 @@ func Result[R any](f *Failure, cmd scripts.Command[R]) (reply R, known bool) {
 		return reply, false
 	}
 	send, ended := f.flight.Wait(flightWithin)
-	if !ended || f.earlier || outcome.Of(send.Err()) == outcome.Unknown {
+	if !ended || f.earlier || outcome.Of(send.Err()) == outcome.Unknown || outcome.Of(send.Err()) == outcome.Cut {
 		return reply, false
 	}
 	if send.Err() == nil {

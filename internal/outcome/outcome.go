@@ -138,9 +138,20 @@ func ofGreeting(err error, reply redis.Error) bool {
 	return ok && (strings.Contains(words, "failed to initialize connection options: ") || strings.Contains(words, "failed to authenticate: "))
 }
 
+// notPermitted is what a server before 7.2 says in a script to a user without a right.
+const notPermitted = "The user executing the script can't"
+
 // ofReply looks at the words of an error reply.
 func ofReply(text string) Class {
 	table := before
+	if _, words, ok := strings.Cut(text, unchanged); ok {
+		for _, c := range inside {
+			if strings.Contains(words, c.text) {
+				return c.class
+			}
+		}
+		return Hopeless
+	}
 	if isInside(text) {
 		// A server before 7.0 wraps the error of a command inside a script, with a dash before the code: "ERR Error running script
 		// (...): @user_script: 3: -READONLY You can't write ...".
@@ -165,9 +176,13 @@ func ofReply(text string) Class {
 	return Unknown
 }
 
+// unchanged begins, in an error of a script of ours, the words with which it was refused before it changed anything, or after which it
+// has taken back what it had changed.
+const unchanged = "nothing was changed: "
+
 // isInside tells whether the words are those of a script that was under way.
 func isInside(text string) bool {
-	return strings.Contains(text, ", on @user_script:") || strings.HasPrefix(text, "ERR Error running script")
+	return strings.Contains(text, "@user_script:") || strings.Contains(text, notPermitted)
 }
 
 // final are the refusals that no repetition changes, as parts of their texts.
@@ -225,6 +240,8 @@ func Advise(err error) error {
 	switch {
 	case strings.Contains(reply, "use another name"): // as the scripts' own errors say
 		return err
+	case strings.Contains(reply, notPermitted): // the server does not say which command that was
+		return fmt.Errorf("its user lacks a right to a command; ACL LOG on the server names it, and docs/operating.md has all: %w", err)
 	case !WrongType(err) && !strings.Contains(reply, "value is not an integer"):
 		return err
 	}
@@ -244,7 +261,7 @@ func NoRight(err error) bool {
 // Forbidden tells whether the server refused because the user lacks a right, to a key or a command. A server before 7.0 says it in
 // other words where a script met it.
 func Forbidden(err error) bool {
-	return says(err, []string{"NOPERM", "The user executing the script can't"})
+	return says(err, []string{"NOPERM", notPermitted})
 }
 
 // CrossSlot tells whether the server refused because the keys of a script lie in different slots.

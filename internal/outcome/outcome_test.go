@@ -83,6 +83,10 @@ func TestEveryErrorHasItsClass(t *testing.T) {
 		{reply("ERR Unknown Redis command called from script" + younger), outcome.Cut},
 		{reply("ERR Script attempted to access a non local key in a cluster node" + younger), outcome.Cut},
 		{reply("ERR user_script:3: attempt to index a nil value" + younger), outcome.Cut},
+		{reply("ERR The user executing the script can't run this command or subcommand"), outcome.Cut}, // as a script answers it
+		{reply("ERR nothing was changed: ERR The user executing the script can't run this command or subcommand" + younger), outcome.Hopeless},
+		{reply("ERR nothing was changed: READONLY You can't write against a read only replica." + younger), outcome.Moved},
+		{reply("ERR Error running script (call to " + sha + "): @user_script:3: nothing was changed: @user_script: 3: -NOREPLICAS Not enough good replicas to write."), outcome.NotYet},
 
 		// The words of others: of proxies, which have sent the command on and lost the reply, perhaps.
 		{reply("upstream failure"), outcome.Unknown},

@@ -88,7 +88,7 @@ func TestAUserWithoutTheRightToTheKeyThatIsNeverThereLosesNoLock(t *testing.T) {
 	})
 }
 
-var called = regexp.MustCompile(`(?:call|insist)\('([a-z]+)'`)
+var called = regexp.MustCompile(`(?:call|try|write|change)\((?:(?:true|false), )?(?:'\d', |\w+, )?'([a-z]+)'`)
 
 // Some commands of scripts are not met in a test of everything: those for what a dead process has left, say.
 func TestEveryCommandOfAScriptIsAmongTheDocumentedRights(t *testing.T) {

@@ -23,7 +23,13 @@ if value and tonumber(value) > 0 then
     fields[#fields + 1], fields[#fields + 2] = 'epoch', ARGV[1]
   end
   if #fields > 0 and redis.call('pttl', KEYS[2]) < 21600000 then
-    redis.call('pexpire', KEYS[2], '86400000')
+    local lasts = redis.pcall('pexpire', KEYS[2], '86400000')
+    if type(lasts) == 'table' then
+      if not epoch then -- a record that is new must not stay without a TTL
+        redis.pcall('hdel', KEYS[2], 'epoch')
+      end
+      return lasts
+    end
   end
   if foreign then
     redis.call('hdel', KEYS[2], 'foreign')

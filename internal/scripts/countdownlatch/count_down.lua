@@ -18,12 +18,10 @@ if not value then
   return 0
 end
 if tonumber(value) > tonumber(ARGV[5]) then
-  return settle(decimal(insist('decrby', KEYS[1], ARGV[5])))
+  return settle(decimal(write(true, 'decrby', KEYS[1], ARGV[5])), 'decrby', KEYS[1], '-' .. ARGV[5])
 end
 recall()
-redis.call('del', KEYS[1])
-settle('0')
-finish('counted')
+finish('counted', '0')
 if tonumber(value) > 0 then
   redis.pcall(ARGV[3], ARGV[4], '0')
 end

@@ -14,8 +14,6 @@ if not value then
   return '0'
 end
 recall()
-redis.call('del', KEYS[1])
-settle('1')
-finish('deleted')
+finish('deleted', '1')
 redis.pcall(ARGV[3], ARGV[4], '0')
 return '1'

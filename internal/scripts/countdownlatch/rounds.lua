@@ -1,6 +1,7 @@
 -- rounds keeps what the latch itself cannot say: which time it is set, and how that ended. It is a prelude, joined in front
 -- of the script, behind lane and value.
 --
+-- KEYS[1]  latch: what is still to be counted
 -- KEYS[3]  record of the latch, a hash:
 --            epoch    drawn when the record was made: another one means that the record was lost meanwhile
 --            round    how often this library has set the latch since then
@@ -36,16 +37,18 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
--- finish notes how the latch ended. It comes behind the deletion of the latch, so a server that is out of memory lets it
--- pass.
-local function finish(how)
+-- finish ends the latch, notes how, and stores what the script is to answer. PEXPIRE is the first write, for a server that is out
+-- of memory lets it pass, and what follows. Behind the deletion nothing is refused: HSET and PEXPIRE were permitted before.
+local function finish(how, answer)
+  write(true, 'pexpire', KEYS[3], whole(day))
+  change(true, answer, 'del', KEYS[1])
   redis.call('hset', KEYS[3], record.round and not record['end'] and 'end' or 'foreign', how)
   redis.call('pexpire', KEYS[3], whole(day))
 end
 
--- start begins a round in the record, behind the write that sets the latch. ttl is in milliseconds, 0 for none.
-local function start(epoch, ttl)
-  local clock = redis.call('time')
+-- start begins a round in the record, behind the write that sets the latch, and after clock was read. ttl is in milliseconds, 0
+-- for none. Nothing of it is refused: DEL, HSET and PEXPIRE were permitted before.
+local function start(epoch, ttl, clock)
   local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
   local past, from = {}, record.from
   local function add(round, how)

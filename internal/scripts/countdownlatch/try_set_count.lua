@@ -17,12 +17,15 @@ if value then
   return 0
 end
 recall()
+local clock = redis.call('time')
+change(false, '1')
+write(false, 'pexpire', KEYS[1], '1') -- there is no latch, so this only finds out whether start may do it, as the next does
+write(false, 'del', KEYS[1])
 if ARGV[4] == '0' then
-  redis.call('set', KEYS[1], ARGV[3])
+  write(false, 'set', KEYS[1], ARGV[3])
 else
-  redis.call('set', KEYS[1], ARGV[3], 'px', ARGV[4])
+  write(false, 'set', KEYS[1], ARGV[3], 'px', ARGV[4])
 end
-settle('1')
-start(ARGV[7], tonumber(ARGV[4]))
+start(ARGV[7], tonumber(ARGV[4]), clock)
 redis.pcall(ARGV[5], ARGV[6], '1')
 return 1

@@ -49,13 +49,20 @@ local function seen()
 end
 
 -- The first write is one that takes memory: a server that has none refuses there, and nowhere behind.
+-- The TTL comes right behind it: what a user without some right has written so far must not stay.
 seen()
-redis.call('zremrangebyscore', KEYS[1], '-inf', since(0)) -- of clients that died
-redis.call('zremrangebyscore', KEYS[1], '(' .. latest, '+inf')
 if ARGV[3] == '1' then
   redis.call('del', KEYS[2])
   seen()
 end
+local lasts = redis.pcall('pexpire', KEYS[2], ARGV[2])
+if type(lasts) == 'table' then
+  redis.call('hdel', KEYS[2], 'seen', 'every')
+  return lasts
+end
+redis.call('zremrangebyscore', KEYS[1], '-inf', since(0)) -- of clients that died
+redis.call('zremrangebyscore', KEYS[1], '(' .. latest, '+inf')
+local indexed = redis.call('pttl', KEYS[1])
 if ARGV[4] ~= '' then
   redis.call('hset', KEYS[2], 'about', string.sub(ARGV[4], 1, -2) .. ',"started":' .. since(ARGV[5]) .. '}')
 end
@@ -72,9 +79,8 @@ while at < #ARGV do
   redis.call('hset', KEYS[2], field, value .. table.concat(owners, ' '))
 end
 
-redis.call('pexpire', KEYS[2], ARGV[2])
 redis.call('zadd', KEYS[1], now + ARGV[2], ARGV[1])
-if redis.call('pttl', KEYS[1]) < tonumber(ARGV[2]) then -- a new index says -1
+if indexed < tonumber(ARGV[2]) then -- of a new index it is negative
   redis.call('pexpire', KEYS[1], ARGV[2])
 end
 

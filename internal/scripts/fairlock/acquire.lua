@@ -46,7 +46,11 @@ end
 local head, removed = front(free)
 if free and (not head or head == owner) then
   redis.call('hset', KEYS[1], owner, '1')
-  redis.call('pexpire', KEYS[1], ARGV[2])
+  local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
+  if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
+    redis.call('hdel', KEYS[1], owner)
+    error('nothing was changed: ' .. lasts.err, 0)
+  end
   if head then
     local deadline = redis.call('zscore', KEYS[3], owner)
     redis.call('lpop', KEYS[2])

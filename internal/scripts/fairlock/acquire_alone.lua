@@ -14,7 +14,11 @@ local ttl = redis.call('pttl', KEYS[1])
 if ttl == -2 then
   if (not ARGV[8] or ARGV[8] == '0') and redis.call('exists', KEYS[2], KEYS[3], KEYS[4]) == 0 then
     redis.call('hset', KEYS[1], ARGV[1], '1')
-    redis.call('pexpire', KEYS[1], ARGV[2])
+    local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
+    if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
+      redis.call('hdel', KEYS[1], ARGV[1])
+      error('nothing was changed: ' .. lasts.err, 0)
+    end
     return {1, 0, -1}
   end
 elseif redis.call('hexists', KEYS[1], ARGV[1]) == 1 then

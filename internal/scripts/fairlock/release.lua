@@ -65,7 +65,10 @@ local function hand(head, own)
     run = following(session, 1)
     table.insert(run, 1, number)
     redis.call('hset', KEYS[1], head, '1')
-    redis.call('pexpire', KEYS[1], ARGV[6])
+    if type(redis.pcall('pexpire', KEYS[1], ARGV[6])) == 'table' then -- refused, and a lock must not stay that has no TTL
+      redis.call('hdel', KEYS[1], head)
+      given, process, run = nil, nil, {}
+    end
   end
   if process then
     local sent = redis.pcall(ARGV[2], process, 'h ' .. digits(now) .. ' ' .. table.concat(run, ' '))

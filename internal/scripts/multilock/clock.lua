@@ -26,7 +26,14 @@ local BEYOND = 1000
 -- shortens it, for other values may need it.
 local function outlast(key, ttl, lease)
   if ttl == -2 or ttl >= 0 and ttl < lease + BEYOND then
-    redis.call('pexpire', key, text(lease + BEYOND))
+    local lasts = redis.pcall('pexpire', key, text(lease + BEYOND))
+    if type(lasts) == 'table' then
+      if ttl == -2 then -- the key is new, and must not stay without a TTL
+        redis.call('del', key)
+        error('nothing was changed: ' .. lasts.err, 0)
+      end
+      error(lasts.err, 0)
+    end
   end
 end
 

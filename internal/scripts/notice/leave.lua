@@ -15,5 +15,9 @@ end
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('hset', KEYS[1], ARGV[1], string.format('%.0f', now) .. '\n' .. ARGV[2] .. '\n' .. ARGV[3])
-redis.call('pexpire', KEYS[1], ARGV[4])
+local refused = redis.pcall('pexpire', KEYS[1], ARGV[4])
+if type(refused) == 'table' then -- notices must not stay without a TTL
+  redis.call('hdel', KEYS[1], ARGV[1])
+  return refused
+end
 return now

@@ -36,7 +36,11 @@ while i <= #ARGV and not refused do
     if available and available >= count then
       add(-count)
       for j = i + 2, last do
-        redis.call('zadd', KEYS[3], deadline(tonumber(ARGV[i])), ARGV[j])
+        local reply = redis.pcall('zadd', KEYS[3], deadline(tonumber(ARGV[i])), ARGV[j])
+        if type(reply) == 'table' then -- the first of all is refused, or none
+          add(count)
+          error('nothing was changed: ' .. reply.err, 0)
+        end
       end
       took = true
     else

@@ -13,8 +13,14 @@ local value, lease = redis.call('get', KEYS[1]), tonumber(ARGV[6])
 if value and #value < 16 and lease >= 0 and string.find(value, '^[1-9]%d*$') then
   local time = redis.call('time')
   local ends = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + lease)
-  if redis.call('zadd', KEYS[3], 'NX', ends, ARGV[8]) == 1 then
-    redis.call('decrby', KEYS[1], '1')
+  redis.call('decrby', KEYS[1], '1')
+  local new = redis.pcall('zadd', KEYS[3], 'NX', ends, ARGV[8])
+  if new ~= 1 then
+    redis.call('decrby', KEYS[1], '-1')
+  end
+  if type(new) == 'table' then
+    error('nothing was changed: ' .. new.err, 0)
+  elseif new == 1 then
     local ttl = redis.call('pttl', KEYS[1])
     if ttl < 0 then
       redis.call('persist', KEYS[3])

@@ -16,14 +16,15 @@
 
 local more = tonumber(ARGV[3])
 local acquired = redis.call('zcard', KEYS[3])
+local total = whole(available and available + acquired + more or more)
+change(false, total)
 if available then
-  add(more)
+  available = available + more
+  write(false, 'incrby', KEYS[1], whole(more))
 else
   available = more - acquired
-  redis.call('set', KEYS[1], whole(available))
-  follow()
+  write(false, 'persist', KEYS[3])
+  write(false, 'set', KEYS[1], whole(available))
 end
-local total = whole(available + acquired)
-settle(total)
 offer(ARGV[4], ARGV[5], ARGV[6], more)
 return total

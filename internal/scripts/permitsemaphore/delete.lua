@@ -8,8 +8,7 @@
 --
 -- Answers 1, or 0 when there is neither.
 
-if redis.call('del', KEYS[1], KEYS[3]) == 0 then
+if redis.call('exists', KEYS[1], KEYS[3]) == 0 then
   return 0
 end
-settle('1')
-return 1
+return (change(true, '1', 'del', KEYS[1], KEYS[3]))

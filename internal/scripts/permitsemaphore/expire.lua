@@ -12,7 +12,6 @@
 if not available then
   return 0
 end
-redis.call('pexpire', KEYS[1], ARGV[3])
-follow()
-settle('1')
+change(true, '1', 'pexpire', KEYS[1], ARGV[3])
+redis.call('pexpire', KEYS[3], ARGV[3])
 return 1

@@ -16,6 +16,9 @@
 
 local expired = reclaim()
 local removed = giveBack(4)
+if type(removed) == 'table' then
+  error('nothing was changed: ' .. removed.err, 0)
+end
 local back = expired + removed
 offer(ARGV[1], ARGV[2], ARGV[3], (back == 1 or expired > 0) and (available or 0) or removed)
 return available and removed or 0

@@ -11,11 +11,19 @@
 -- Answers as give_back, or nothing when there is more to do; then nothing was changed.
 
 local value = redis.call('get', KEYS[1])
-if value and #value < 16 and string.find(value, '^-?%d+$') and redis.pcall('exists', KEYS[#KEYS]) == 0
-  and redis.call('zrem', KEYS[2], ARGV[4]) == 1 then
-  local total = redis.call('incrby', KEYS[1], '1')
-  if total > 0 then
-    redis.pcall(ARGV[1], ARGV[2], string.format('%.0f', total))
+if value and #value < 16 and string.find(value, '^-?%d+$') and redis.pcall('exists', KEYS[#KEYS]) == 0 then
+  local total = redis.pcall('incrby', KEYS[1], '1') -- first, as in giveBack
+  if type(total) == 'number' then
+    local removed = redis.pcall('zrem', KEYS[2], ARGV[4])
+    if removed == 1 then
+      if total > 0 then
+        redis.pcall(ARGV[1], ARGV[2], string.format('%.0f', total))
+      end
+      return 1
+    end
+    redis.call('incrby', KEYS[1], '-1')
+    if type(removed) == 'table' then
+      error('nothing was changed: ' .. removed.err, 0)
+    end
   end
-  return 1
 end

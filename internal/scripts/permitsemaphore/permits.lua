@@ -37,24 +37,48 @@ local function add(number)
 end
 
 -- reclaim puts back all permits whose deadline has passed, by one command whatever their number, and answers how many.
--- It writes only if there are some: behind a write, a server that is out of memory would let an acquisition pass.
+-- It writes only if there are some: behind a write, a server that is out of memory would let an acquisition pass. ZREM is the first,
+-- for such a server never refuses it. A user who may not remove permits must not add them.
 local function reclaim()
-  if redis.call('zcount', taken, '0', whole(now)) == 0 then
+  local expired = redis.call('zcount', taken, '0', whole(now))
+  if expired == 0 then
     return 0
   end
-  local expired = redis.call('zremrangebyscore', taken, '0', whole(now))
+  redis.call('zrem', taken, '')
   add(expired)
+  local removed = redis.pcall('zremrangebyscore', taken, '0', whole(now))
+  if type(removed) == 'table' then
+    add(-expired)
+    error('nothing was changed: ' .. removed.err, 0)
+  end
   return expired
 end
 
 -- giveBack puts back the permits that are there of those whose ids are the arguments from first on, and answers how
--- many.
+-- many; or the error with which that was refused, and then it has changed nothing. It adds before it removes: what was added can be
+-- taken back, and what was removed cannot. A server that is out of memory refuses to add where that is the first write.
 local function giveBack(first)
-  local removed = 0
-  for i = first, #ARGV do
-    removed = removed + redis.call('zrem', taken, ARGV[i])
+  local all, removed = #ARGV - first + 1, 0
+  if available then
+    local reply = redis.pcall('incrby', KEYS[1], whole(all))
+    if type(reply) == 'table' then
+      redis.pcall('zrem', taken, '')
+      reply = redis.pcall('incrby', KEYS[1], whole(all))
+    end
+    if type(reply) == 'table' then
+      return reply
+    end
+    available = available + all
   end
-  add(removed)
+  for i = first, #ARGV do
+    local gone = redis.pcall('zrem', taken, ARGV[i])
+    if type(gone) == 'table' then
+      add(-all)
+      return gone
+    end
+    removed = removed + gone
+  end
+  add(removed - all)
   return removed
 end
 

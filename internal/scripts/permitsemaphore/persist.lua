@@ -8,9 +8,9 @@
 --
 -- Answers 1, or 0 when there is no semaphore or it has no TTL.
 
-if redis.call('persist', KEYS[1]) == 0 then
+if redis.call('pttl', KEYS[1]) < 0 then
   return 0
 end
-follow()
-settle('1')
+change(true, '1', 'persist', KEYS[1])
+redis.call('persist', KEYS[3])
 return 1

@@ -18,8 +18,12 @@ local expired = reclaim()
 local all = complete(6)
 local back = expired
 if all == 1 then
-  back = back + giveBack(6)
-  settle('1')
+  change(true, '1')
+  local removed = giveBack(6)
+  if type(removed) == 'table' then
+    refuse(removed)
+  end
+  back = back + removed
 end
 offer(ARGV[3], ARGV[4], ARGV[5], (back == 1 or expired > 0) and (available or 0) or back)
 return all

@@ -20,14 +20,15 @@ local changed = wanted - redis.call('zcard', KEYS[3]) - (before or 0)
 if before and changed == 0 then
   return 0
 end
+change(false, '1')
 if before then
-  add(changed)
+  available = before + changed
+  write(false, 'incrby', KEYS[1], whole(changed))
 else
   available = changed
-  redis.call('set', KEYS[1], whole(available))
-  follow()
+  write(false, 'persist', KEYS[3])
+  write(false, 'set', KEYS[1], whole(available))
 end
-settle('1')
 if wanted > 0 then
   announce(ARGV[4], ARGV[5], ARGV[6], whole(wanted), available)
 end

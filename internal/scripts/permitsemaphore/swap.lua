@@ -36,6 +36,9 @@ elseif had > 0 then
 end
 if answers[1] ~= 1 then
   removed = giveBack(7)
+  if type(removed) == 'table' then
+    error('nothing was changed: ' .. removed.err, 0)
+  end
 elseif had > 0 then
   redis.call('zrem', taken, '') -- a server that is out of memory lets pass what follows it
   local ends = deadline(tonumber(ARGV[5]))

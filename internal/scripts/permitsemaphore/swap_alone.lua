@@ -21,7 +21,11 @@ if value and #value < 16 and string.find(value, '^%d+$') and lease >= 0 then
   end
   -- The fresh ids come first, so that the key stays, and its TTL.
   if i == 7 + count and redis.pcall('zadd', KEYS[2], 'NX', unpack(fresh)) == count then
-    redis.call('zrem', KEYS[2], unpack(ARGV, 7, 6 + count))
+    local removed = redis.pcall('zrem', KEYS[2], unpack(ARGV, 7, 6 + count))
+    if type(removed) == 'table' then -- the old ids stay beside the fresh ones, so as many permits are taken
+      redis.call('incrby', KEYS[1], '-' .. ARGV[6])
+      error(removed.err, 0)
+    end
     return count == 1 and 3 or answers
   end
 end

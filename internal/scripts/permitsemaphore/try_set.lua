@@ -20,12 +20,13 @@ if available then
   return 0
 end
 available = tonumber(ARGV[3]) - redis.call('zcard', KEYS[3])
+change(false, '1')
 if ARGV[4] == '0' then
-  redis.call('set', KEYS[1], whole(available))
+  write(false, 'persist', KEYS[3])
+  write(false, 'set', KEYS[1], whole(available))
 else
-  redis.call('set', KEYS[1], whole(available), 'px', ARGV[4])
+  write(false, 'pexpire', KEYS[3], ARGV[4])
+  write(false, 'set', KEYS[1], whole(available), 'px', ARGV[4])
 end
-follow()
-settle('1')
 offer(ARGV[5], ARGV[6], ARGV[7], available)
 return 1

@@ -17,10 +17,10 @@
 local expired = reclaim()
 local all = complete(7)
 if all == 1 then
-  for i = 7, #ARGV do
-    insist('zadd', KEYS[3], deadline(tonumber(ARGV[3])), ARGV[i])
+  change(true, '1')
+  for i = 7, #ARGV do -- the first of all is refused, or none
+    write(false, 'zadd', KEYS[3], deadline(tonumber(ARGV[3])), ARGV[i])
   end
-  settle('1')
 end
 if expired > 0 then
   offer(ARGV[4], ARGV[5], ARGV[6], available or 0)

@@ -23,7 +23,11 @@ end
 for i, key in ipairs(KEYS) do
   if not taken[i] then
     redis.call('hset', key, ARGV[2 * i - 1], '1')
-    redis.call('pexpire', key, ARGV[2 * i])
+    local lasts = redis.pcall('pexpire', key, ARGV[2 * i])
+    if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
+      redis.call('hdel', key, ARGV[2 * i - 1])
+      error('nothing was changed: ' .. lasts.err, 0)
+    end
   end
 end
 return {0, 0}

@@ -32,7 +32,11 @@ if remaining == -2 then -- no such key
     return token
   end
   redis.call('hset', KEYS[1], ARGV[1], '1')
-  redis.call('pexpire', KEYS[1], ARGV[2])
+  local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
+  if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
+    redis.call('hdel', KEYS[1], ARGV[1])
+    error('nothing was changed: ' .. lasts.err, 0)
+  end
   rise(ARGV[1])
   return {1, token, 0}
 end

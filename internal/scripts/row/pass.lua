@@ -85,7 +85,10 @@ if ARGV[4] ~= '0' and not yields then
         if refused(redis.pcall('hset', KEYS[1], owner, '1')) then
           break
         end
-        redis.call('pexpire', KEYS[1], ARGV[4])
+        if refused(redis.pcall('pexpire', KEYS[1], ARGV[4])) then -- a lock must not stay that has no TTL
+          redis.call('hdel', KEYS[1], owner)
+          break
+        end
         local message = table.concat({owner, ms, token, ARGV[7] or '0'}, ' ')
         if refused(redis.pcall(ARGV[2], channel, message)) then
           redis.call('hdel', KEYS[1], owner)
@@ -99,8 +102,10 @@ end
 if alone and next then
   local token = issue(ARGV[13])
   if not refused(token) and not refused(redis.pcall('hset', KEYS[1], next, '1')) then -- else it is free, as above
-    redis.call('pexpire', KEYS[1], ARGV[12])
-    return {5, token, ARGV[13]}
+    if not refused(redis.pcall('pexpire', KEYS[1], ARGV[12])) then
+      return {5, token, ARGV[13]}
+    end
+    redis.call('hdel', KEYS[1], next)
   end
 end
 if seat ~= '' then

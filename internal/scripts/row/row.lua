@@ -50,8 +50,10 @@ local function sit(owner, patience, looks)
     return 0
   end
   for _, key in ipairs({row, alive}) do
-    if redis.call('pttl', key) < tonumber(patience) then
-      redis.call('pexpire', key, patience)
+    local lasts = redis.pcall('pttl', key)
+    if refused(lasts) or lasts < tonumber(patience) and refused(redis.pcall('pexpire', key, patience)) then
+      rise(owner)
+      return 0
     end
   end
   return ms

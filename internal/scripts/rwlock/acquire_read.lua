@@ -37,15 +37,19 @@ else
   end
 end
 disown()
-if not mode then
-  redis.call('hset', lock, 'mode', 'read')
+if mode then
+  redis.call('hset', lock, ARGV[1], '1')
+else
+  redis.call('hset', lock, 'mode', 'read', ARGV[1], '1')
+  local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
+  if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
+    redis.call('hdel', KEYS[1], 'mode', ARGV[1])
+    error('nothing was changed: ' .. lasts.err, 0)
+  end
 end
-redis.call('hset', lock, ARGV[1], '1')
 redis.call('set', KEYS[5], '1', 'px', ARGV[2])
 if mode then
   lengthen(tonumber(ARGV[2]))
-else
-  redis.call('pexpire', lock, ARGV[2])
 end
 enter(ARGV[1], tonumber(ARGV[2]))
 return -3

@@ -50,7 +50,11 @@ if mode then
   return remaining
 end
 redis.call('hset', lock, 'mode', 'write', ARGV[1], '1')
-redis.call('pexpire', lock, ARGV[2])
+local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
+if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
+  redis.call('hdel', KEYS[1], 'mode', ARGV[1])
+  error('nothing was changed: ' .. lasts.err, 0)
+end
 if ARGV[4] ~= '0' then
   redis.call('zrem', KEYS[4], ARGV[3])
 end

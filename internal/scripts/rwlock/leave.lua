@@ -32,9 +32,13 @@ if held == 1 and redis.call('hlen', KEYS[1]) == 2 then
   local last, lone = 3 + ARGV[5], there and redis.pcall('exists', queue) == 0
   local count = lone and next ~= ''
     and redis.pcall('pubsub', ARGV[2] == 'SPUBLISH' and 'shardnumsub' or 'numsub', ARGV[3], queue .. ':known')
+  -- PEXPIRE is the first write because it is allowed on a server that is out of memory, and after it HSET is. Where either is refused to
+  -- the user the lock is released.
   local kept = count and not count.err and tonumber(count[2]) <= tonumber(count[4])
-  if kept then
-    redis.call('hdel', KEYS[1], ARGV[1]) -- the mode is left, so the key is never gone
+    and type(redis.pcall('pexpire', KEYS[1], ARGV[7])) ~= 'table'
+    and type(redis.pcall('hset', KEYS[1], 'mode', 'write', next, '1')) ~= 'table'
+  if kept and type(redis.pcall('hdel', KEYS[1], ARGV[1])) == 'table' then -- refused: then the key is made anew
+    redis.call('del', KEYS[1])
     redis.call('hset', KEYS[1], 'mode', 'write', next, '1')
     redis.call('pexpire', KEYS[1], ARGV[7])
   end

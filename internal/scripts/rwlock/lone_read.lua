@@ -15,7 +15,11 @@
 
 if ARGV[3] == '' and redis.call('exists', KEYS[1], KEYS[2], KEYS[3], KEYS[4]) == 0 then
   redis.call('hset', KEYS[1], 'mode', 'read', ARGV[1], '1')
-  redis.call('pexpire', KEYS[1], ARGV[2])
+  local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
+  if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
+    redis.call('hdel', KEYS[1], 'mode', ARGV[1])
+    error('nothing was changed: ' .. lasts.err, 0)
+  end
   redis.call('set', KEYS[5], '1', 'px', ARGV[2])
   redis.call('zadd', KEYS[2], '0', ARGV[1])
   redis.call('pexpire', KEYS[2], ARGV[2])

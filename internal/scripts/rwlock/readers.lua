@@ -181,7 +181,10 @@ end
 -- a marker.
 local function remain(found)
   if found.longest == 0 then
-    free()
+    if type(redis.pcall('del', lock, readers, record)) == 'table' then -- refused to the user: with its last field the hash goes too
+      bring(found)
+      redis.call('hdel', lock, 'mode')
+    end
     return -1
   end
   bring(found)

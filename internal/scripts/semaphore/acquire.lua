@@ -23,8 +23,7 @@ for i = first, #ARGV, 2 do
 end
 local answer = value and -2 - math.min(math.max(available, 0), 4503599627370496) or -1
 if served > 0 then
-  redis.call('decrby', KEYS[1], string.format('%.0f', taken))
-  answer = settle(string.format('%.0f', served))
+  answer = change(false, string.format('%.0f', served), 'decrby', KEYS[1], string.format('%.0f', taken))
 end
 if stand then
   stand(wanted, served, available - taken)

@@ -13,9 +13,19 @@ local available = tonumber(value or '0')
 if available < tonumber(ARGV[3]) then
   return value and -2 - math.max(available, 0) or -1
 end
-redis.call('decrby', KEYS[1], ARGV[3])
-local new = redis.call('hset', KEYS[2], ARGV[1], ARGV[2] .. ':1')
+local new, reply = redis.call('hset', KEYS[2], ARGV[1], ARGV[2] .. ':1'), nil
 if new == 1 or math.floor(sequence / round) ~= math.floor(settled / round) then
-  redis.call('pexpire', KEYS[2], lifetime)
+  reply = redis.pcall('pexpire', KEYS[2], lifetime)
+end
+if type(reply) ~= 'table' then
+  reply = redis.pcall('decrby', KEYS[1], ARGV[3])
+end
+if type(reply) == 'table' then -- refused, for want of a right: as the functions of settle do
+  if stored then
+    redis.call('hset', KEYS[2], ARGV[1], stored)
+  elseif type(redis.pcall('hdel', KEYS[2], ARGV[1])) == 'table' then
+    redis.call('hset', KEYS[2], ARGV[1], '0:0')
+  end
+  error('nothing was changed: ' .. reply.err, 0)
 end
 return 1

@@ -13,8 +13,11 @@
 --
 -- A server that is out of memory may refuse it: unlike release it gives back nothing that is in use.
 
-local total = decimal(redis.call('incrby', KEYS[1], ARGV[3]))
-settle(total)
+if not stored then -- as release does
+  change(false, '0')
+end
+local total = decimal(write(false, 'incrby', KEYS[1], ARGV[3]))
+settle(total, 'incrby', KEYS[1], (string.gsub('-' .. ARGV[3], '^%-%-', '')))
 if tonumber(total) > 0 then
   announce(ARGV[4], ARGV[5], ARGV[6], total, tonumber(total))
 end

@@ -27,8 +27,8 @@ for i = 6, #ARGV, 2 do
   local run = math.min(left, tonumber(ARGV[i + 1]))
   left, back = left - run, back + run * tonumber(ARGV[i])
 end
-local total = decimal(insist('incrby', KEYS[1], string.format('%.0f', back)))
-settle(served)
+local _, total = change(true, served, 'incrby', KEYS[1], string.format('%.0f', back))
+total = decimal(total)
 if tonumber(total) > 0 then
   announce(ARGV[3], ARGV[4], ARGV[5], total, tonumber(total))
 end

@@ -10,5 +10,4 @@
 if not value then
   return '0'
 end
-redis.call('del', KEYS[1])
-return settle('1')
+return (change(true, '1', 'del', KEYS[1]))

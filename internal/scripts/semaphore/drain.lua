@@ -10,5 +10,4 @@
 if not value or tonumber(value) == 0 then
   return '0'
 end
-redis.call('decrby', KEYS[1], value)
-return settle(value)
+return (change(false, value, 'decrby', KEYS[1], value))

@@ -11,5 +11,4 @@
 if not value then
   return '0'
 end
-redis.call('pexpire', KEYS[1], ARGV[3])
-return settle('1')
+return (change(true, '1', 'pexpire', KEYS[1], ARGV[3]))

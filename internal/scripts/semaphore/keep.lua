@@ -23,8 +23,8 @@ end
 if kept == '1' then
   return settle(kept)
 end
-local total = decimal(insist('incrby', KEYS[1], ARGV[3]))
-local answer = settle(kept)
+local answer, total = change(true, kept, 'incrby', KEYS[1], ARGV[3])
+total = decimal(total)
 if tonumber(total) > 0 then
   announce(ARGV[4], ARGV[5], ARGV[6], total, tonumber(total))
 end

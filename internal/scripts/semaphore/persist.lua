@@ -7,7 +7,7 @@
 --
 -- Answers 1, or 0 when there is no semaphore or it has no TTL.
 
-if redis.call('persist', KEYS[1]) == 0 then
+if redis.call('pttl', KEYS[1]) < 0 then
   return '0'
 end
-return settle('1')
+return (change(true, '1', 'persist', KEYS[1]))

@@ -16,8 +16,11 @@
 if ARGV[7] and settled == sequence - 1 and answer ~= ARGV[7] then
   return settle(answer)
 end
-local total = decimal(insist('incrby', KEYS[1], ARGV[3]))
-answer = settle(total)
+if not stored then -- a semaphore that it creates could not be taken back wholly, so what may be refused comes first
+  change(true, '0')
+end
+local total = decimal(write(true, 'incrby', KEYS[1], ARGV[3]))
+answer = settle(total, 'incrby', KEYS[1], '-' .. ARGV[3])
 if tonumber(total) > 0 then
   announce(ARGV[4], ARGV[5], ARGV[6], total, tonumber(total))
 end

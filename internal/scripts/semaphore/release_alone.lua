@@ -16,7 +16,11 @@ if settled and math.floor(sequence / round) == math.floor(settled / round) and r
   local total = redis.pcall('incrby', KEYS[1], ARGV[3])
   if type(total) == 'number' then
     local text = math.abs(total) < 9007199254740992 and string.format('%.0f', total) or redis.call('get', KEYS[1])
-    redis.call('hset', KEYS[2], ARGV[1], ARGV[2] .. ':' .. text)
+    local refused = redis.pcall('hset', KEYS[2], ARGV[1], ARGV[2] .. ':' .. text)
+    if type(refused) == 'table' then
+      redis.call('incrby', KEYS[1], '-' .. ARGV[3])
+      error('nothing was changed: ' .. refused.err, 0)
+    end
     if total > 0 then
       redis.pcall(ARGV[4], ARGV[5], text)
     end

@@ -14,8 +14,8 @@
 if redis.call('exists', KEYS[1]) == 0 then
   return '0'
 end
-local total = decimal(insist('incrby', KEYS[1], ARGV[3]))
-settle('1')
+local _, total = change(true, '1', 'incrby', KEYS[1], ARGV[3])
+total = decimal(total)
 if tonumber(total) > 0 then
   announce(ARGV[4], ARGV[5], ARGV[6], total, tonumber(total))
 end

@@ -17,11 +17,10 @@ if value then
   return '0'
 end
 if ARGV[4] == '0' then
-  redis.call('set', KEYS[1], ARGV[3])
+  change(false, '1', 'set', KEYS[1], ARGV[3])
 else
-  redis.call('set', KEYS[1], ARGV[3], 'px', ARGV[4])
+  change(false, '1', 'set', KEYS[1], ARGV[3], 'px', ARGV[4])
 end
-settle('1')
 if tonumber(ARGV[3]) > 0 then
   announce(ARGV[5], ARGV[6], ARGV[7], ARGV[3], tonumber(ARGV[3]))
 end
