@@ -221,7 +221,8 @@ func Final(err error) bool { return errors.Is(err, redis.ErrClosed) || says(err,
 func Passing(err error) bool {
 	reply := said(err)
 	return strings.HasPrefix(reply, "OOM ") || strings.HasPrefix(reply, "MISCONF ") ||
-		strings.Contains(reply, ": -OOM ") || strings.Contains(reply, ": -MISCONF ")
+		strings.Contains(reply, ": -OOM ") || strings.Contains(reply, ": -MISCONF ") ||
+		strings.Contains(reply, unchanged+"OOM ") || strings.Contains(reply, unchanged+"MISCONF ")
 }
 
 // Wrong tells whether the server refused what will never be right, so that the program has to correct it. Unlike Final it
