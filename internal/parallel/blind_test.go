@@ -39,7 +39,8 @@ func TestCallsThatStandStillAreFound(t *testing.T) {
 	w := watch{bounds: bounds{client: 10, call: 20}}
 	for client := range 2 {
 		for range 2 {
-			c := &caller{client: client}
+			c := &caller{}
+			c.client.Store(int32(client))
 			c.began.Store(-1)
 			w.calls = append(w.calls, c)
 		}

@@ -102,7 +102,7 @@ func readers() kind {
 		return t
 	}}
 	return kind{
-		name: "rwlock", goroutines: 256, servers: 1, times: 3, // its goroutines share what those of others have in turn
+		name: "rwlock", goroutines: 256, servers: 1, times: 5, // its goroutines share what those of others have in turn
 		act: l.act, tearDown: func(*world) {},
 		setUp: func(w *world) {
 			for process := range main {

@@ -33,7 +33,7 @@ const controlEvery = 50 * time.Millisecond
 
 // A caller is a goroutine that makes calls, as the watch sees it.
 type caller struct {
-	client int
+	client atomic.Int32
 	began  atomic.Int64 // the round in which its call began; -1 between two calls
 	ended  atomic.Int64 // the round in which its last call ended
 	what   atomic.Pointer[string]
@@ -89,14 +89,15 @@ func (w *watch) still() string {
 	now := w.rounds.Load()
 	last, busy := map[int]int64{}, map[int]string{}
 	for i, c := range w.calls {
-		last[c.client] = max(last[c.client], c.ended.Load())
+		client := int(c.client.Load())
+		last[client] = max(last[client], c.ended.Load())
 		began := c.began.Load()
 		if began < 0 {
 			continue
 		}
-		busy[c.client] = *c.what.Load()
+		busy[client] = *c.what.Load()
 		if now-began > w.bounds.call {
-			return fmt.Sprintf("a call of client %d (goroutine %d: %s) has not ended in %d rounds of the control", c.client, i, busy[c.client], now-began)
+			return fmt.Sprintf("a call of client %d (goroutine %d: %s) has not ended in %d rounds of the control", client, i, busy[client], now-began)
 		}
 	}
 	for client, what := range busy {

@@ -49,8 +49,8 @@ type world struct {
 	watch   *watch
 	name    string // what the primitive is called
 	over    atomic.Bool
-	rush    [2]atomic.Bool // for now a process uses a name that it has for itself, without options, as fast as it can
-	calls   atomic.Int64   // that have taken what they wanted
+	rush    atomic.Int32 // 1 or 2: for now all goroutines use a name that only that process uses, without options, as fast as they can
+	calls   atomic.Int64 // that have taken what they wanted
 
 	mu       sync.Mutex
 	wrong    map[string]int
@@ -153,7 +153,8 @@ type goroutine struct {
 	world  *world
 	number int // from 1
 	dice   *rand.Rand
-	rushes bool // its process does
+	client int  // the process that it works for
+	rushes bool // all do
 }
 
 // one is true once in n times.
@@ -203,7 +204,7 @@ func (g *goroutine) judge(what string, err error, allowed ...error) {
 func (w *world) run(k kind, d time.Duration) {
 	k.setUp(w)
 	for i := range k.goroutines {
-		w.watch.calls = append(w.watch.calls, &caller{client: i % 2})
+		w.watch.calls = append(w.watch.calls, &caller{})
 		w.watch.calls[i].began.Store(-1)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -218,7 +219,12 @@ func (w *world) run(k kind, d time.Duration) {
 		g := &goroutine{caller: c, world: w, number: i + 1, dice: rand.New(rand.NewPCG(first, uint64(i)))}
 		acting.Go(func() {
 			for !w.over.Load() {
-				g.rushes = w.rush[g.client].Load()
+				g.client = i % 2
+				rush := w.rush.Load()
+				if g.rushes = rush > 0; g.rushes {
+					g.client = int(rush) - 1
+				}
+				g.caller.client.Store(int32(g.client))
 				k.act(g)
 			}
 		})
@@ -269,9 +275,7 @@ func (w *world) disturb(k kind, running *sync.WaitGroup, d time.Duration) {
 		})
 	}
 	during(100*time.Millisecond, func(int) { runtime.GC() })
-	for process := range w.rush {
-		during(min(d/4, time.Second), func(i int) { w.rush[process].Store(i%2 == 1) })
-	}
+	during(min(d/6, time.Second), func(i int) { w.rush.Store(int32(i % 3)) })
 	switch w.mode {
 	case beside:
 		during(every, func(i int) {
