@@ -208,7 +208,7 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 func (refusal) RedisError()     {}
 
-const errRefused = refusal("ERR refused")
+const errRefused = refusal("NOPERM User app has no permissions to run the 'evalsha' command")
 
 func (r refusing) refuses(cmd redis.Cmder) bool {
 	args := cmd.Args()
