@@ -258,14 +258,14 @@ func (b *Base) heard(queue *fairqueue.Queue, message string, poll time.Duration)
 	}
 }
 
-// foreignPoll is how often a process asks that may stand behind a waiter of Redisson's. One whose time is over when it has just been told
-// that the lock is free leaves the queue and tells nobody.
+// foreignPoll is how often a process asks that may stand behind a waiter of Redisson's which can be told that the lock is free. One whose
+// time is over at that moment leaves the queue and tells nobody.
 const foreignPoll = time.Second
 
 // idle is how long to sleep after an answer, without a message.
 func (s *stand) idle(a fairlock.Answer) time.Duration {
 	poll := s.owner.set.Poll
-	if a.Foreign && a.Place != 0 {
+	if a.Leaves && a.Place != 0 {
 		poll = min(poll, foreignPoll)
 	}
 	return idle(a.Again, poll, a.Place)

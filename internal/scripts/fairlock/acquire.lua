@@ -19,7 +19,8 @@
 -- Answers an array: 1 when the owner holds the lock, by this execution or an earlier one, else 0; the milliseconds
 -- after which asking again is worth while without a message (of the holder's lease, -1 when it has no end, or until
 -- whoever is next is taken for gone); where the owner stands: 0 is next, 1 behind somebody, -1 in no queue;
--- the time in milliseconds; 1 if owners wait or hold that are not of this library, else 0; then where the other owners stand.
+-- the time in milliseconds; 1 if owners wait or hold that are not of this library, 2 if one of these may be told that the lock is free,
+-- and leave without a word because its time is over, else 0; then where the other owners stand.
 -- Of an owner that holds three numbers, where nobody waits or it held before, or five and then the numbers of the owners of
 -- its process that stand behind it, one behind the other.
 -- An owner that is not in the queue is put at its end only by its own command, or as one that comes, never as one of the
@@ -73,6 +74,7 @@ if removed > 0 and not free and head ~= owner then
   tell(head, ARGV[4], ARGV[5], row, ttl)
 end
 
+local silent = false -- whoever is next is one of Redisson's, and nobody listens there
 local over = now + math.max(ttl, 0) -- when the lock is free, if nobody renews it
 local again, places = ttl, {-1}
 
@@ -111,6 +113,7 @@ local function offer(waiter)
   if patience > 0 and ARGV[4] ~= '' then
     local heard = redis.call(ARGV[4], ARGV[5] .. ':' .. waiter, '0')
     local near = now + (heard > 0 and SLOW or SILENT)
+    silent = heard == 0
     if near < deadline then
       redis.call('zadd', KEYS[3], digits(near), waiter)
       deadline = near
@@ -160,7 +163,7 @@ if free then
   end
   again = math.max(gone - now, 1)
 end
-local foreign = pure and 0 or 1
+local foreign = pure and 0 or silent and 1 or 2
 if pure and not free then -- the holder is Redisson's if its UUID is not of version 8
   local holder = redis.call('hgetall', KEYS[1])[1]
   foreign = holder and not string.match(holder, '^%x+%-%x+%-8') and 1 or 0

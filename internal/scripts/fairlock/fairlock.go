@@ -102,6 +102,7 @@ type Answer struct {
 	Whole   bool     // the load was carried; what follows is known then
 	At      int64    // what the server's clock showed, in milliseconds
 	Foreign bool     // owners wait or hold that are not of this library
+	Leaves  bool     // one of them may be told that the lock is free, and leave without a word
 	Row     []string // of an owner that holds: the numbers of those of its process behind it, one behind the other
 }
 
@@ -142,7 +143,9 @@ func answer(reply scripts.Reply, others int) (a Answer, err error) {
 	if !e.More() {
 		return a, e.End()
 	}
-	a.Whole, a.At, a.Foreign = true, e.Moment(), e.Bool()
+	a.Whole, a.At = true, e.Moment()
+	foreign := e.Count(0, 2)
+	a.Foreign, a.Leaves = foreign > 0, foreign == 2
 	if a.Held {
 		a.Row, err = row(&e)
 		return a, err

@@ -145,7 +145,7 @@ func TestAnAcquisitionCarriesWhatItsProcessHasToSay(t *testing.T) {
 			After:  state(x, List{s}, full(s), heard(s))},
 		{Name: "One of Redisson's in the queue is seen",
 			Before: state(x, List{b}, Deadlines{b: redisson}, nil),
-			Call:   Answers(load(p, nil), fairlock.Answer{Again: lease, Place: 1, Whole: true, Foreign: true}).Lengthens(),
+			Call:   Answers(load(p, nil), fairlock.Answer{Again: lease, Place: 1, Whole: true, Foreign: true, Leaves: true}).Lengthens(),
 			After:  state(x, List{b, p}, Deadlines{b: redisson, p: lease + redisson + patience}, heard(p))},
 	})
 }
