@@ -30,10 +30,11 @@ var rounds = scripts.Prelude(folder, "rounds.lua")
 
 var (
 	trySetCount = scripts.Load(folder, "countdownlatch/try_set_count", lane.Prelude, lane.Value, rounds)
-	countDown   = scripts.Load(folder, "countdownlatch/count_down", lane.Prelude, lane.Value, rounds)
-	count       = scripts.Load(folder, "countdownlatch/count", lane.Value)
-	await       = scripts.Load(folder, "countdownlatch/await", lane.Value)
-	remove      = scripts.Load(folder, "countdownlatch/delete", lane.Prelude, lane.Value, rounds)
+	countDown   = scripts.Load(folder, "countdownlatch/count_down", lane.Once, scripts.Prelude(folder, "count_down_alone.lua"), lane.Settle,
+		lane.Value, rounds)
+	count  = scripts.Load(folder, "countdownlatch/count", lane.Value)
+	await  = scripts.Load(folder, "countdownlatch/await", lane.Value)
+	remove = scripts.Load(folder, "countdownlatch/delete", lane.Prelude, lane.Value, rounds)
 )
 
 // Names are the keys of one latch, which are asked for too often to be put together each time.
