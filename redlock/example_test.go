@@ -36,8 +36,8 @@ func Example() {
 	defer end()
 
 	lock := redlock.New(clients, "orders:42")
-	servers[1].SetError("ERR out of order")
-	servers[3].SetError("ERR out of order")
+	servers[1].SetError("NOAUTH Authentication required.")
+	servers[3].SetError("NOAUTH Authentication required.")
 	err := lock.Do(context.Background(), func(ctx context.Context) error {
 		fmt.Println("charging") // ctx ends the moment too few servers may still have the lock
 		return nil
@@ -79,14 +79,14 @@ func ExampleLock_TryLock() {
 	defer end()
 
 	for _, server := range servers[:3] {
-		server.SetError("ERR out of order")
+		server.SetError("NOAUTH Authentication required.")
 	}
 	_, err := redlock.New(clients, "orders:42").TryLock(context.Background())
 	var failed *redlock.NodeError
 	if errors.As(err, &failed) {
 		fmt.Println(failed.Refused, failed.Err)
 	}
-	// Output: false redlatch: lock "orders:42": ERR out of order
+	// Output: false redlatch: lock "orders:42": NOAUTH Authentication required.
 }
 
 func ExampleLock_Do() {
@@ -103,7 +103,7 @@ func ExampleLock_Inspect() {
 	defer end()
 	ctx := context.Background()
 
-	servers[4].SetError("ERR out of order")
+	servers[4].SetError("NOAUTH Authentication required.")
 	lock := redlock.New(clients, "orders:42")
 	err := lock.Do(ctx, func(ctx context.Context) error {
 		info, err := lock.Inspect(ctx)
