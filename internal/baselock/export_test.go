@@ -43,6 +43,25 @@ func HandOnMissed(given holds.Hold, leave func()) bool {
 	return o.Missed(grant) == o
 }
 
+// LookedAt acquires the lock with an owner at which another call has looked before, to join it. It returns when the streak has begun.
+func LookedAt(ctx context.Context, b *Base) (given holds.Hold, began time.Time, err error) {
+	set, err := b.resolve(nil, true)
+	if err != nil {
+		return nil, began, err
+	}
+	o := newOwner(b, set)
+	if h, old := o.joinedBy(set, nil); h != nil || old {
+		panic("it has nothing yet")
+	}
+	h, _, err := b.ask(ctx, o, true)
+	if err != nil {
+		return nil, began, err
+	}
+	s := o.lockStreak()
+	defer o.mu.Unlock()
+	return h, s.Began, nil
+}
+
 // Announced tells whether the calls of its process wait for what the hold does.
 func Announced(given holds.Hold) bool {
 	o := given.(*hold).owner

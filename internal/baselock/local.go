@@ -5,6 +5,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // Within a process a lock can go from hand to hand without a command: to the server the process has it, whichever of its
@@ -23,23 +24,24 @@ func (o *owner) Mark() *cohort.Holder { return &o.post }
 // Streak is the streak of o. If no hand-off has made o the holder, the streak begins with o.
 func (o *owner) Streak() *cohort.Streak {
 	if o.streak == nil {
-		o.streak = o.own()
+		o.streak = o.base.beginsWith(o.first.since)
 	}
 	return o.streak
 }
 
-// own is a streak that begins with o.
-func (o *owner) own() *cohort.Streak {
-	since := o.first.since.Time()
-	return o.base.begins(cohort.Streak{Began: since, News: since})
+// beginsWith is a streak that begins with a hold since then.
+func (b *Base) beginsWith(since watchdog.Moment) *cohort.Streak {
+	at := since.Time()
+	return b.begins(cohort.Streak{Began: at, News: at})
 }
 
-// lockStreak is Streak for an owner that others may join. The caller unlocks o.mu.
+// lockStreak is Streak for an owner that others may join, nil as long as the owner only asks: no streak has begun then. The caller
+// unlocks o.mu.
 func (o *owner) lockStreak() *cohort.Streak {
 	o.mu.Lock()
-	if o.streak == nil {
+	if since := o.first.since; o.streak == nil && o.first.owner != nil {
 		o.mu.Unlock()
-		own := o.own()
+		own := o.base.beginsWith(since)
 		o.mu.Lock()
 		if o.streak == nil { // no other call was faster
 			o.streak = own

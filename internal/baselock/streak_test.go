@@ -167,3 +167,13 @@ func TestALockThatWasDeletedIsHandedOnForTwoRoundTripsAtMost(t *testing.T) {
 		})
 	}
 }
+
+// Readers of a process look at the one that asks for all, before it has an answer.
+func TestAStreakBeginsWithTheHoldAndNotWithALookAtItsOwner(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		hold, began, err := baselock.LookedAt(k.ctx, k.lock())
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now(), began, time.Millisecond)
+		require.NoError(t, hold.Unlock(k.ctx))
+	})
+}
