@@ -8,8 +8,8 @@ import (
 
 // An Observer is told what happens to primitives: see [WithObserver] and [SetDefaultObserver]. Its methods are called by many
 // goroutines at once, with no mutex of this library held: they may call any primitive. They must be quick, because whoever
-// calls them waits. An observer that unlocks the hold of an [EventLost] may wait for what that hold has under way; do it on
-// another goroutine.
+// calls them waits. An EventRenewed is left out while the observer is busy with an earlier one of the same hold. An observer
+// that unlocks the hold of an [EventLost] may wait for what that hold has under way; do it on another goroutine.
 //
 // The members of a multi-lock that are taken or handed on by one command are told of with their wait's beginning and end together.
 //

@@ -59,14 +59,16 @@ func (c *Counter) took(sent time.Time) {
 	if l == nil {
 		return
 	}
+	s := c.streak(sent, false)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.youngLocked() {
-		l.streak = c.streak(sent, false)
+		l.streak = s
 	}
 }
 
-// streak is that of permits that Redis was asked for at sent.
+// streak is that of permits that Redis was asked for at sent. It is called without a mutex: a cluster client may ask its servers
+// where the counter is.
 func (c *Counter) streak(sent time.Time, alone bool) cohort.Streak {
 	return cohort.Streak{News: sent, Alone: alone, Trip: c.Session.Dispatch.Trip(c.Key)}
 }
@@ -93,12 +95,16 @@ func (c *Counter) Answered(reply int64, sent time.Time) (kept bool) {
 	if l == nil {
 		return kept
 	}
+	var s cohort.Streak
+	if reply == row.Kept {
+		s = c.streak(sent, true)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch reply {
 	case row.Renamed:
 	case row.Kept: // and all others that this process has may move as well
-		l.streak = c.streak(sent, true)
+		l.streak = s
 	case row.Outsiders:
 		l.streak, l.closed = cohort.Streak{}, time.Now().Add(forOutsiders)
 	default:

@@ -19,7 +19,14 @@ var table = []row{
 	{Registry{}, Hub{}, "and the hub takes up its listeners, and drops them with the cohort"},
 	{Candidacy{}, Queue{}, "a candidate is made or kept only while calls wait in the queue"},
 	{Queue{}, Owner{}, "a grant is shared with the waiters behind the one that gets it, who join its owner: see cohort.Room"},
+	{Queue{}, Takings{}, "and they join only if this process has not taken the lock away"},
+	{Owner{}, Takings{}, "as does a reader that joins by itself"},
 	{Owner{}, Watchdog{}, "of two changes of the terms the one with the older terms must not be the last"},
+	{Lot{}, Queue{}, "permits are moved one waiter after the other, and the lot may become old in between"},
+	{Lot{}, Grant{}, "what is moved are the ids of a grant"},
+	{Lot{}, Watchdog{}, "and a grant whose waiter had left is forgotten again"},
+	{Grant{}, Watchdog{}, "a part of its ids becomes a grant, which is kept before the ids are gone from the first one"},
+	{Sessions{}, Session{}, "a client that turns out to be a cluster's decides anew on its channels, once"},
 	{Session{}, Hub{}, "the first waiter of a fair lock in this process has it listen, and the last one has it stop"},
 	{Session{}, FairQueue{}, "a queue goes with its last waiter unless it has something to say; a report counts its waiters"},
 	{Alarm{}, Lately{}, "an alarm rings once at most, and its topic once in a while"},
@@ -30,7 +37,8 @@ var table = []row{
 
 // leafs are taken under anything. Nothing is taken under them.
 var leafs = []Class{
-	Clock{}, // whoever looks at the clock may be the one that notices a suspension
+	Clock{},    // a look at the clock may be the one that notices a suspension
+	Reporter{}, // what begins to be held wakes it
 }
 
 // A pair is a row as it is seen.

@@ -22,6 +22,7 @@ type Hold struct {
 	event    settings.Event
 	long     *alarm // nil without WithLongHold
 	over     atomic.Bool
+	renewing atomic.Bool // the observer is being told of a renewal
 }
 
 // Hold is what the call has acquired; nil if nobody is to be told of it.
@@ -58,11 +59,13 @@ func (h *Hold) End(ctx context.Context, kind int, since time.Time, err error) {
 	Tell(ctx, h.observer, h.logger, e)
 }
 
-// Renewed tells of an answer to a renewal, or of the error that it has failed with, which was sent then.
+// Renewed tells of an answer to a renewal, or of the error that it has failed with, which was sent then. It tells nothing while the
+// observer is still busy with an earlier one: each would take a goroutine more, and an observer that blocks gets no time to catch up.
 func (h *Hold) Renewed(sent time.Time, err error) {
-	if h == nil || h.over.Load() {
+	if h == nil || h.over.Load() || !h.renewing.CompareAndSwap(false, true) {
 		return
 	}
+	defer h.renewing.Store(false)
 	e := h.event
 	e.Kind, e.Outcome, e.Duration, e.Err = settings.Renewed, settings.OutcomeRenewed, time.Since(sent), err
 	if err != nil {

@@ -95,3 +95,33 @@ func TestAnObserverAndALogHandlerThatPanicEndNothingAndAreSeen(t *testing.T) {
 		}
 	})
 }
+
+// Each renewal is told on a goroutine of its own, and a hold is renewed for as long as it lasts.
+func TestAnObserverThatBlocksKeepsOneGoroutineOfTheRenewals(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *stage) {
+		free, told := make(chan struct{}), 0
+		hold := s.holds(redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+			if e.Kind == redlatch.EventRenewed {
+				told++
+				<-free
+			}
+		})))
+		busy := 0
+		for range 3 {
+			busy++
+			go func() {
+				hold.Renewed(time.Now(), nil)
+				busy--
+			}()
+			synctest.Wait()
+		}
+		kept := busy
+		close(free)
+		synctest.Wait()
+		require.Equal(t, 1, kept)
+		require.Equal(t, 1, told)
+		hold.Renewed(time.Now(), nil)
+		require.Equal(t, 2, told, "the next one is told again")
+		hold.End(t.Context(), settings.Released, began, nil)
+	})
+}
