@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/holds"
 )
 
@@ -43,23 +44,32 @@ func HandOnMissed(given holds.Hold, leave func()) bool {
 	return o.Missed(grant) == o
 }
 
-// LookedAt acquires the lock with an owner at which another call has looked before, to join it. It returns when the streak has begun.
-func LookedAt(ctx context.Context, b *Base) (given holds.Hold, began time.Time, err error) {
+// LookedAt acquires the lock with an owner at which another call looks, to join it, before the owner has its hold and when it gives back
+// its last one. It returns when the streak of the hold has begun, and whether the second look has begun one.
+func LookedAt(ctx context.Context, b *Base) (given holds.Hold, began time.Time, late bool, err error) {
 	set, err := b.resolve(nil, true)
 	if err != nil {
-		return nil, began, err
+		return nil, began, false, err
 	}
 	o := newOwner(b, set)
-	if h, old := o.joinedBy(set, nil); h != nil || old {
-		panic("it has nothing yet")
+	look := func() {
+		if h, old := o.joinedBy(set, nil); h != nil || old {
+			panic("nobody may join it")
+		}
 	}
+	look()
 	h, _, err := b.ask(ctx, o, true)
 	if err != nil {
-		return nil, began, err
+		return nil, began, false, err
 	}
-	s := o.lockStreak()
-	defer o.mu.Unlock()
-	return h, s.Began, nil
+	before := o.streak
+	o.streak = nil
+	o.shared.Granted()
+	o.shared.Last()
+	look()
+	late = o.streak != nil
+	o.shared, o.streak = cohort.Share{}, before
+	return h, o.Streak().Began, late, nil
 }
 
 // Announced tells whether the calls of its process wait for what the hold does.

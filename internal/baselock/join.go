@@ -171,7 +171,7 @@ func (o *owner) joined(ctx context.Context, set *settings.Settings, line *cohort
 // streak had begun.
 func (o *owner) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold, old bool) {
 	now := clock.Now()
-	s := o.lockStreak()
+	s := o.lockStreak(false)
 	defer o.mu.Unlock()
 	left := o.ticket.TrustedUntil().Sub(now)
 	switch {

@@ -35,15 +35,16 @@ func (b *Base) beginsWith(since watchdog.Moment) *cohort.Streak {
 	return b.begins(cohort.Streak{Began: at, News: at})
 }
 
-// lockStreak is Streak for an owner that others may join, nil as long as the owner only asks: no streak has begun then. The caller
-// unlocks o.mu.
-func (o *owner) lockStreak() *cohort.Streak {
+// lockStreak is Streak for an owner that others may join. The caller unlocks o.mu. Where the owner is not the caller's it is nil if
+// nobody may join the owner: no streak has begun before the owner holds, and with its last hold the streak is the releaser's.
+func (o *owner) lockStreak(mine bool) *cohort.Streak {
 	o.mu.Lock()
-	if since := o.first.since; o.streak == nil && o.first.owner != nil {
+	if o.streak == nil && (mine || o.shared.Open()) {
+		since := o.first.since
 		o.mu.Unlock()
 		own := o.base.beginsWith(since)
 		o.mu.Lock()
-		if o.streak == nil { // no other call was faster
+		if o.streak == nil && (mine || o.shared.Open()) { // no other call was faster
 			o.streak = own
 		}
 	}

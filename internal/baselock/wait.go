@@ -170,7 +170,7 @@ func (w *waiter) asks(ctx context.Context) (h *hold, remaining time.Duration, op
 func (w *waiter) holds(h *hold) cohort.Verdict {
 	w.got = h
 	if o := h.owner; w.alone {
-		s := o.lockStreak()
+		s := o.lockStreak(true)
 		s.Alone, s.ClosedSince = true, w.queue.ClosedSince()
 		o.mu.Unlock()
 	}
