@@ -35,18 +35,22 @@ func (b *Base) beginsWith(since watchdog.Moment) *cohort.Streak {
 	return b.begins(cohort.Streak{Began: at, News: at})
 }
 
-// lockStreak is Streak for an owner that others may join. The caller unlocks o.mu. Where the owner is not the caller's it is nil if
-// nobody may join the owner: no streak has begun before the owner holds, and with its last hold the streak is the releaser's.
+// lockStreak is Streak for an owner that others may join. The caller unlocks o.mu. If the owner is not the caller's, and nobody may join
+// it, the answer is nil: before the owner holds no streak has begun, and with its last hold the streak is the releaser's, who reads
+// and writes it without the mutex.
 func (o *owner) lockStreak(mine bool) *cohort.Streak {
 	o.mu.Lock()
-	if o.streak == nil && (mine || o.shared.Open()) {
+	if (mine || o.shared.Open()) && o.streak == nil {
 		since := o.first.since
 		o.mu.Unlock()
 		own := o.base.beginsWith(since)
 		o.mu.Lock()
-		if o.streak == nil && (mine || o.shared.Open()) { // no other call was faster
+		if (mine || o.shared.Open()) && o.streak == nil { // no other call was faster
 			o.streak = own
 		}
+	}
+	if !mine && !o.shared.Open() {
+		return nil
 	}
 	return o.streak
 }
