@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,9 +34,12 @@ func (p *pair) nothingLeft() {
 
 func TestAThousandMembersAreTakenInAFewParts(t *testing.T) {
 	inBubble(t, func(p *pair) {
+		var mu sync.Mutex // the parts are given back at the same time
 		longest := 0
 		p.client.AddHook(faulty(func(keys int, execute func() error) error {
+			mu.Lock()
 			longest = max(longest, keys)
+			mu.Unlock()
 			return execute()
 		}))
 		lock := p.many(most)
