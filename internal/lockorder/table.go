@@ -29,7 +29,7 @@ var table = []row{
 	{Session{}, Hub{}, "the first waiter of a fair lock in this process has it listen, and the last one has it stop"},
 	{Session{}, FairQueue{}, "a queue goes with its last waiter unless it has something to say; a report counts its waiters"},
 	{Alarm{}, Lately{}, "an alarm rings once at most, and its topic once in a while"},
-	{Composite{}, Ending{}, "the trust of a composite is that of its members, some of which may have ended"},
+	{Ledger{}, Ending{}, "the ledger of a test drops the holds that are over"},
 
 	{Attempt{}, Send{}, "the head asks about an owner of its process that it may join, or whose loan is in its way"},
 }

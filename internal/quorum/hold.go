@@ -69,11 +69,12 @@ func (h *Hold) begin() {
 	if h.streak != nil {
 		h.announce()
 	}
+	trust := h.trust()
 	h.mu.Lock()
 	members := h.members
 	if h.call.Slack > 0 {
 		// Without slack the members' own watchdogs end it in time.
-		h.timer = time.AfterFunc(time.Until(h.trustLocked()), h.check)
+		h.timer = time.AfterFunc(time.Until(trust), h.check)
 	}
 	h.mu.Unlock()
 	for _, m := range members {
@@ -110,10 +111,14 @@ func (h *Hold) Local() bool { return h.local }
 // Awaits is closed when what key stands for has answered to this hold; nil when it was not left unanswered.
 func (h *Hold) Awaits(key any) <-chan struct{} { return h.late[key] }
 
-// trustLocked is the moment up to which at least as many members as are needed are in force.
-func (h *Hold) trustLocked() time.Time {
-	ends := make([]time.Time, len(h.members))
-	for i, m := range h.members {
+// trust is the moment up to which at least as many members as are needed are in force. A member may be a composite too, so they are
+// asked without the mutex.
+func (h *Hold) trust() time.Time {
+	h.mu.Lock()
+	members := h.members
+	h.mu.Unlock()
+	ends := make([]time.Time, len(members))
+	for i, m := range members {
 		ends[i] = m.Until()
 	}
 	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
@@ -122,9 +127,7 @@ func (h *Hold) trustLocked() time.Time {
 
 // Until is the trust, or the moment at which the hold ended.
 func (h *Hold) Until() time.Time {
-	h.mu.Lock()
-	until := h.trustLocked()
-	h.mu.Unlock()
+	until := h.trust()
 	if now := time.Now(); h.ending.Cause() != nil && now.Before(until) {
 		return now
 	}

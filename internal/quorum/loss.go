@@ -30,12 +30,13 @@ func (h *Hold) shortage(left int) string {
 
 // check ends a hold whose trust is over by the clock.
 func (h *Hold) check() {
+	left := time.Until(h.trust())
 	h.mu.Lock()
 	if h.retired || h.lost != nil {
 		h.mu.Unlock()
 		return
 	}
-	if left := time.Until(h.trustLocked()); left > 0 {
+	if left > 0 {
 		h.timer.Reset(left)
 		h.mu.Unlock()
 		return

@@ -167,11 +167,12 @@ func Carried(ctx context.Context) (carried []*Hold) {
 // back opens nothing any more.
 func (h *Hold) Members() (members []holds.Hold) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.retired || h.lost != nil {
+	over, all := h.retired || h.lost != nil, h.members
+	h.mu.Unlock()
+	if over {
 		return nil
 	}
-	for _, m := range h.members {
+	for _, m := range all {
 		if m.Ending().Cause() == nil {
 			members = append(members, m.Hold)
 		}
