@@ -2,39 +2,31 @@ package redlatch
 
 import "time"
 
-// EventKind is the kind of an Event.
-type EventKind int
+// An EventKind is what has happened, in a word that suits as a label. Later versions may have more: an observer passes over what it does
+// not know.
+type EventKind string
 
-// The numbers are those of package settings, which a test compares.
+// The words are those of package settings, which a test compares.
 
 // What an observer is told.
 const (
-	EventWaiting   EventKind = iota + 1 // a call begins to wait for something: of WaitStart alone
-	EventAcquired                       // the wait is over: a hold, or permits, were acquired. Duration is how long that took
-	EventRefused                        // the wait is over, with nothing acquired; Err says why, Duration how long it took
-	EventOpened                         // the wait is over: the latch is open
-	EventReleased                       // a hold, or permits, were given back; Duration is how long a hold was held
-	EventLost                           // a hold was lost; Err is a *LossError, and Duration how long it was held
-	EventForgotten                      // a hold became unreachable without Unlock; Duration is how long it was held
-	EventLeft                           // a hold was left to its lease by Leave; Duration is how long it was held
-	EventCounted                        // CountDown took one from the count of a latch
-	EventRenewed                        // a renewal of a hold, or a look at one that is not renewed, was answered, or failed with Err
-	EventSettled                        // an operation of unknown outcome was settled; Duration is how long that took
-	EventAsked                          // somebody asks for a hold or a Permit to be given back; Who and Why say who that is and why
-	EventSlowWait                       // a call has waited for longer than WithSlowWait says, and waits on; Holders says for whom
-	EventLongHold                       // a hold is held for longer than WithLongHold says, and goes on; Duration is for how long by now
+	EventWaiting   EventKind = "waiting"   // a call begins to wait for something: of WaitStart alone
+	EventAcquired  EventKind = "acquired"  // the wait is over: a hold, or permits, were acquired. Duration is how long that took
+	EventRefused   EventKind = "refused"   // the wait is over, with nothing acquired; Err says why, Duration how long it took
+	EventOpened    EventKind = "opened"    // the wait is over: the latch is open
+	EventReleased  EventKind = "released"  // a hold, or permits, were given back; Duration is how long a hold was held
+	EventLost      EventKind = "lost"      // a hold was lost; Err is a *LossError, and Duration how long it was held
+	EventForgotten EventKind = "forgotten" // a hold became unreachable without Unlock; Duration is how long it was held
+	EventLeft      EventKind = "left"      // a hold was left to its lease by Leave; Duration is how long it was held
+	EventCounted   EventKind = "counted"   // CountDown took one from the count of a latch
+	EventRenewed   EventKind = "renewed"   // a renewal of a hold, or a look at one that is not renewed, was answered, or failed with Err
+	EventSettled   EventKind = "settled"   // an operation of unknown outcome was settled; Duration is how long that took
+	EventAsked     EventKind = "asked"     // somebody asks for a hold or a Permit to be given back; Who and Why say who that is and why
+	EventSlowWait  EventKind = "slow_wait" // a call has waited for longer than WithSlowWait says, and waits on; Holders says for whom
+	EventLongHold  EventKind = "long_hold" // a hold is held for longer than WithLongHold says, and goes on; Duration is for how long by now
 )
 
-// String returns the kind in one word.
-func (k EventKind) String() string {
-	if k < EventWaiting || k > EventLongHold {
-		return "unknown"
-	}
-	return [...]string{"waiting", "acquired", "refused", "opened", "released", "lost", "forgotten", "left", "counted", "renewed",
-		"settled", "asked", "slow wait", "long hold"}[k-1]
-}
-
-// An Outcome is how a wait or a renewal has ended, in a word that suits as a label. There are no others.
+// An Outcome is how a wait or a renewal has ended, in a word that suits as a label. Later versions may have more.
 type Outcome string
 
 // The outcomes. The last one is of renewals alone.
@@ -49,7 +41,7 @@ const (
 	OutcomeRenewed     Outcome = "renewed"     // the renewal has prolonged the lease
 )
 
-// A Path is how something acquired came to its holder, in a word that suits as a label. There are no others. With
+// A Path is how something acquired came to its holder, in a word that suits as a label. Later versions may have more. With
 // [WithoutLocalHandOff] none is PathLocal.
 type Path string
 
@@ -81,7 +73,7 @@ const (
 // released nothing, and is not told.
 type Event struct {
 	Kind      EventKind
-	Primitive string     // what it happened to, as errors call it: "lock", "read lock", "semaphore"
+	Primitive Kind       // what it happened to: "lock", "read_lock", "semaphore"
 	Name      string     // of the primitive
 	Owner     string     // the holder's identity, where there is one
 	Token     int64      // of a fenced lock: the token of the acquisition; also in the event of its end

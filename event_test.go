@@ -29,7 +29,7 @@ import (
 // happened is what one observer was told that several primitives share, by what each event was about.
 type happened struct {
 	mu     sync.Mutex
-	events map[string][]string
+	events map[redlatch.Kind][]string
 }
 
 func (h *happened) option() redlatch.Option {
@@ -40,9 +40,9 @@ func (h *happened) option() redlatch.Option {
 			return
 		}
 		if h.events == nil {
-			h.events = make(map[string][]string)
+			h.events = make(map[redlatch.Kind][]string)
 		}
-		h.events[e.Primitive] = append(h.events[e.Primitive], e.Kind.String())
+		h.events[e.Primitive] = append(h.events[e.Primitive], string(e.Kind))
 	}))
 }
 
@@ -50,33 +50,33 @@ func (h *happened) option() redlatch.Option {
 // one New. Each is refused, acquired and lost; that it is unlocked then is no news.
 func TestAnEventSaysWhatKindOfPrimitiveItIsOf(t *testing.T) {
 	everything := []string{"refused", "acquired", "lost"}
-	for want, make := range map[string]func(client *redis.Client, opts ...redlatch.Option) redlatch.Locker{
+	for want, make := range map[redlatch.Kind]func(client *redis.Client, opts ...redlatch.Option) redlatch.Locker{
 		"lock":        func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return rlock.New(c, "x", o...) },
-		"fair lock":   func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return fairlock.New(c, "x", o...) },
-		"fenced lock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return fencedlock.New(c, "x", o...) },
-		"spin lock":   func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return spinlock.New(c, "x", o...) },
-		"read lock":   func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return rwlock.New(c, "x", o...).Reader() },
-		"write lock":  func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return rwlock.New(c, "x", o...).Writer() },
-		"group lock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
+		"fair_lock":   func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return fairlock.New(c, "x", o...) },
+		"fenced_lock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return fencedlock.New(c, "x", o...) },
+		"spin_lock":   func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return spinlock.New(c, "x", o...) },
+		"read_lock":   func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return rwlock.New(c, "x", o...).Reader() },
+		"write_lock":  func(c *redis.Client, o ...redlatch.Option) redlatch.Locker { return rwlock.New(c, "x", o...).Writer() },
+		"group_lock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
 			return multilock.NewGroup(c, "x", []string{"1"}, o...)
 		},
-		"multi-lock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
+		"multi_lock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
 			return multilock.New([]redlatch.Locker{rlock.New(c, "x", redlatch.WithLinger(0))}, o...)
 		},
 		"redlock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
 			return redlock.New([]redlatch.Client{c}, "x", o...)
 		},
 	} {
-		t.Run(want, func(t *testing.T) {
+		t.Run(string(want), func(t *testing.T) {
 			redistest.Bubble(t, func(t *testing.T) {
 				server, client := redistest.InMemory(t)
 				var seen happened
 				linger := []redlatch.Option{redlatch.WithLinger(0)}
-				if want == "multi-lock" { // whose members have it
+				if want == "multi_lock" { // whose members have it
 					linger = nil
 				}
 				other := make(client, linger...)
-				if want == "read lock" { // which excludes writers only
+				if want == "read_lock" { // which excludes writers only
 					other = rwlock.New(client, "x", linger...)
 				}
 				lock := make(client, append(linger, redlatch.WithWatchdogTimeout(time.Second), seen.option())...)
@@ -84,7 +84,7 @@ func TestAnEventSaysWhatKindOfPrimitiveItIsOf(t *testing.T) {
 				theirs, err := other.Lock(t.Context())
 				require.NoError(t, err)
 				_, err = lock.TryLock(t.Context())
-				require.ErrorContains(t, err, want)
+				require.ErrorContains(t, err, want.Noun())
 				require.NoError(t, theirs.Unlock(t.Context()))
 				hold, err := lock.Lock(t.Context())
 				require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestAnEventSaysWhatKindOfPrimitiveItIsOf(t *testing.T) {
 				<-ctx.Done()
 				synctest.Wait() // the event comes after the end of the contexts
 				require.ErrorIs(t, hold.Unlock(t.Context()), redlatch.ErrLost)
-				require.Equal(t, map[string][]string{want: everything}, seen.events)
+				require.Equal(t, map[redlatch.Kind][]string{want: everything}, seen.events)
 			})
 		})
 	}
@@ -113,9 +113,9 @@ func TestAnEventOfASemaphoreSaysSo(t *testing.T) {
 		_, err = leased.TryAcquire(ctx, 1)
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 		require.NoError(t, permit.Release(ctx))
-		require.Equal(t, map[string][]string{
+		require.Equal(t, map[redlatch.Kind][]string{
 			"semaphore":        {"refused"},
-			"permit semaphore": {"acquired", "refused", "released"},
+			"permit_semaphore": {"acquired", "refused", "released"},
 		}, seen.events)
 	})
 }
@@ -143,14 +143,14 @@ func (*hardOfHearing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 
 // Of latches and guards nothing else is told.
 func TestAnEventOfWhatWasSettledSaysWhatItIsOf(t *testing.T) {
-	for want, change := range map[string]func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error{
+	for want, change := range map[redlatch.Kind]func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error{
 		"lock": func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error {
 			return rlock.New(client, "x", opts...).Do(ctx, func(context.Context) error { return nil })
 		},
 		"semaphore": func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error {
 			return semaphore.New(client, "x", opts...).Release(ctx, 1)
 		},
-		"permit semaphore": func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error {
+		"permit_semaphore": func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error {
 			return permitsemaphore.New(client, "x", opts...).SetPermits(ctx, 1)
 		},
 		"latch": func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error {
@@ -161,7 +161,7 @@ func TestAnEventOfWhatWasSettledSaysWhatItIsOf(t *testing.T) {
 			return fencedlock.NewGuard(client, "x", opts...).Set(ctx, 1, "y", "z")
 		},
 	} {
-		t.Run(want, func(t *testing.T) {
+		t.Run(string(want), func(t *testing.T) {
 			redistest.Bubble(t, func(t *testing.T) {
 				_, client := redistest.InMemory(t)
 				client.AddHook(&hardOfHearing{1})
@@ -178,7 +178,7 @@ func TestAnEventOfWhatWasSettledSaysWhatItIsOf(t *testing.T) {
 					require.ErrorIs(t, change(context.Background(), client, opts...), redlatch.ErrUncertain)
 				}
 				e := <-settled
-				require.Equal(t, []string{want, "x"}, []string{e.Primitive, e.Name})
+				require.Equal(t, []any{want, "x"}, []any{e.Primitive, e.Name})
 			})
 		})
 	}

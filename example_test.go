@@ -80,7 +80,7 @@ func ExampleDo() {
 	if errors.As(err, &loss) {
 		fmt.Println(loss.Name, "was lost:", loss.Reason)
 	}
-	// Output: orders:42 was lost: lease over
+	// Output: orders:42 was lost: lease_over
 }
 
 // With the context of a hold the lock is taken again; a goroutine that must not do that is given another.

@@ -18,7 +18,7 @@ type Inspector interface {
 type Info struct {
 	Name   string
 	Key    string // the name as Redis has it; empty for a composite, whose members have keys
-	Kind   string // as errors and events call it: "lock", "fair lock", "semaphore"
+	Kind   Kind   // "lock", "fair_lock", "semaphore"; of a read-write lock the side that was asked
 	Exists bool   // whether Redis has it: a lock that is held, a counter that was set
 
 	Value int64 // of a counter: the permits that are available, the count that is left

@@ -20,15 +20,15 @@ type LossError struct {
 	Forced string     // who took it away by force and why, if that was said; see fleet.Free
 }
 
-// A LossReason is why something was lost, in words that suit as a label. There are no others.
+// A LossReason is why something was lost, in a word that suits as a label. Later versions may have more.
 type LossReason string
 
 // The reasons.
 const (
 	ReasonTaken      LossReason = "taken"      // Redis does not name the holder any more: forced, deleted, evicted, expired
 	ReasonUnanswered LossReason = "unanswered" // no renewal was answered for as long as the lease could be trusted
-	ReasonLeaseOver  LossReason = "lease over" // the lease of [WithLease] was over
-	ReasonLimitOver  LossReason = "limit over" // the time of [WithMaxHold] was over
+	ReasonLeaseOver  LossReason = "lease_over" // the lease of [WithLease] was over
+	ReasonLimitOver  LossReason = "limit_over" // the time of [WithMaxHold] was over
 	ReasonMembers    LossReason = "members"    // a hold of several locks has lost too many of its members
 	ReasonForgotten  LossReason = "forgotten"  // the hold became unreachable without Unlock; its event is EventForgotten
 )

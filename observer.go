@@ -88,7 +88,7 @@ func (i inward) Observe(ctx context.Context, e settings.Event) { i.outer.Observe
 func outward(e settings.Event) Event {
 	holders, _ := e.Holders.([]HeldBy)
 	return Event{
-		Kind: EventKind(e.Kind), Primitive: e.Primitive, Name: e.Name, Owner: e.Owner, Token: e.Token, Permits: e.Permits, Reentry: e.Reentry,
+		Kind: EventKind(e.Kind), Primitive: Kind(e.Primitive), Name: e.Name, Owner: e.Owner, Token: e.Token, Permits: e.Permits, Reentry: e.Reentry,
 		Outcome: Outcome(e.Outcome), Path: Path(e.Path), Reason: LossReason(e.Reason), Duration: e.Duration, Err: e.Err, Who: e.Who, Why: e.Why,
 		Holders: holders, Left: e.Left,
 	}

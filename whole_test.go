@@ -61,7 +61,7 @@ func (w *witness) kinds() (kinds []string) {
 	defer w.mu.Unlock()
 	for _, e := range w.events {
 		if e.Kind != redlatch.EventRenewed {
-			kinds = append(kinds, e.Kind.String())
+			kinds = append(kinds, string(e.Kind))
 		}
 	}
 	return kinds
@@ -163,10 +163,10 @@ func TestAWaitThatDoesNotReturnHasEndedToo(t *testing.T) {
 			"semaphore": func(ctx context.Context, c *redis.Client, o ...redlatch.Option) {
 				_ = semaphore.New(c, "x", o...).Acquire(ctx, 1)
 			},
-			"permit semaphore": func(ctx context.Context, c *redis.Client, o ...redlatch.Option) {
+			"permit_semaphore": func(ctx context.Context, c *redis.Client, o ...redlatch.Option) {
 				_, _ = permitsemaphore.New(c, "x", o...).Acquire(ctx, 1)
 			},
-			"multi-lock": func(ctx context.Context, c *redis.Client, o ...redlatch.Option) {
+			"multi_lock": func(ctx context.Context, c *redis.Client, o ...redlatch.Option) {
 				lock := multilock.New([]redlatch.Locker{rlock.New(c, "x", o[0]), rlock.New(c, "y", o[0])}, o[1:]...)
 				_, _ = lock.Lock(ctx)
 			},

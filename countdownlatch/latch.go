@@ -54,7 +54,7 @@ type Latch struct {
 // or of a kind that cannot be used; a bad name or option is reported by the calls. Options: WithWait, WithTTL, and
 // those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Latch {
-	c := counter.New(client, name, "latch", keys.LatchChannel, settings.Wait|settings.TTL, opts)
+	c := counter.New(client, name, redlatch.KindLatch, keys.LatchChannel, settings.Wait|settings.TTL, opts)
 	return &Latch{counter: c, keys: script.NamesOf(c.Key)}
 }
 

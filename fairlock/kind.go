@@ -1,6 +1,7 @@
 package fairlock
 
 import (
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/fairqueue"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -12,7 +13,7 @@ import (
 var (
 	reentrant = func() baselock.Kind {
 		kind := baselock.Plain()
-		kind.Noun = "fair lock"
+		kind.Label = redlatch.KindFairLock
 		kind.Takes |= settings.Patience | settings.LocalHandOff
 		kind.Acquire = try
 		kind.Fair = &baselock.Fair{Ask: ask, Turn: turn, Queued: fairlock.Queued}

@@ -72,7 +72,7 @@ func TestInspectTellsWhoWaits(t *testing.T) {
 		require.Len(t, info.Holders, 1)
 		require.Equal(t, hold.Owner(), info.Holders[0].Owner)
 		require.EqualValues(t, 1, info.Waiters)
-		require.Equal(t, "fair lock", info.Kind)
+		require.Equal(t, redlatch.KindFairLock, info.Kind)
 		require.Len(t, info.Queue, 3)
 		require.Equal(t, redlatch.Waiter{Owner: "java"}, info.Queue[1])
 		require.True(t, info.Queue[0].Own)

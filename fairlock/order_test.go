@@ -119,7 +119,7 @@ func TestCallsOfOneProcessEnterInTheOrderInWhichTheyAreMade(t *testing.T) {
 	hold, err := lock.Lock(ctx)
 	require.NoError(t, err)
 	set := settings.Defaults()
-	queue, part := session.Of(client, &set).Queue(cohort.KeyFor(name, "fair lock"))
+	queue, part := session.Of(client, &set).Queue(cohort.KeyFor(name, "fair_lock"))
 	defer part()
 
 	var (

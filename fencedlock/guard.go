@@ -46,7 +46,7 @@ type Guard struct {
 // The greatest token is kept in redlatch_guard:{name}, and the owner that first showed it in redlatch_guard_owner:{name}. The
 // keys have no TTL: like the lock's own counter they must outlive every holder.
 func NewGuard(client redlatch.Client, name string, opts ...redlatch.Option) *Guard {
-	c := counter.New(client, name, "guard", nil, 0, opts)
+	c := counter.New(client, name, redlatch.KindGuard, nil, 0, opts)
 	return &Guard{counter: c, keys: fencedlock.Guarded{Seen: keys.Guard(c.Key), Owner: keys.GuardOwner(c.Key)}}
 }
 

@@ -19,7 +19,7 @@ import (
 var (
 	reentrant = func() baselock.Kind {
 		kind := baselock.Plain().HandingOver()
-		kind.Noun = "fenced lock"
+		kind.Label = redlatch.KindFencedLock
 		kind.Takes |= settings.ClockTokens
 		kind.Tokens = &baselock.Tokens{
 			Key: keys.FencingToken,

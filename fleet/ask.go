@@ -49,7 +49,7 @@ func (e *UnaskableError) Error() string {
 // for requests, or if it is silent and so probably dead. Of a permit semaphore the eight oldest permits of each client can be asked for.
 //
 // The caller needs the rights that Free needs, and that to write to the keys redlatch_client*.
-func Ask(ctx context.Context, client redlatch.Client, kind Kind, name, owner string, by Notice, wait time.Duration, opts ...Option) (Answer, error) {
+func Ask(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name, owner string, by Notice, wait time.Duration, opts ...Option) (Answer, error) {
 	switch {
 	case owner == "" || by.Who == "" || by.Why == "":
 		return "", errs.Wrong("asking for %q: the owner that holds it, who asks for it and why have to be given", name)
@@ -75,7 +75,7 @@ func Ask(ctx context.Context, client redlatch.Client, kind Kind, name, owner str
 	case errors.As(err, &unaskable):
 		return "", unaskable
 	case err != nil:
-		return "", fmt.Errorf("redlatch: asking %s for %s %q: %w", owner, object.Kind, name, err)
+		return "", fmt.Errorf("redlatch: asking %s for %s %q: %w", owner, object.Kind.Noun(), name, err)
 	}
 	return answer, nil
 }
@@ -155,7 +155,7 @@ func without(err error, keys string) error {
 // held asks Redis whether the owner still holds.
 func (a *asking) held(ctx context.Context) (bool, error) {
 	l := &look{key: a.object.Key}
-	if a.object.Kind == GroupLock {
+	if a.object.Kind == redlatch.KindGroupLock {
 		if err := lookAt(ctx, a.client, []*look{l}); err != nil {
 			return false, err
 		}

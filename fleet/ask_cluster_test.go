@@ -38,26 +38,26 @@ func TestHoldersOnAClusterAreAskedEachAlone(t *testing.T) {
 	}
 	type holding struct {
 		asked
-		kind   fleet.Kind
+		kind   redlatch.Kind
 		name   string
 		hold   *redlatch.Hold
 		answer fleet.Answer // what Ask has to answer; empty: the test asks nobody for this hold
 	}
 	var all []*holding
 	for _, h := range []struct {
-		kind   fleet.Kind
+		kind   redlatch.Kind
 		name   string
 		make   locks
 		answer fleet.Answer
 	}{
-		{fleet.Lock, "a", lock, fleet.GivenUp},
-		{fleet.Lock, "b", lock, fleet.HeldOn},
-		{fleet.FairLock, "c", fair, fleet.GivenUp},
-		{fleet.FairLock, "d", fair, fleet.HeldOn},
-		{fleet.ReadWriteLock, "e", writes, fleet.GivenUp},
-		{fleet.ReadWriteLock, "{f}", reads, fleet.GivenUp},
-		{fleet.ReadWriteLock, "{f}", reads, ""},
-		{fleet.ReadWriteLock, "g", reads, fleet.HeldOn},
+		{redlatch.KindLock, "a", lock, fleet.GivenUp},
+		{redlatch.KindLock, "b", lock, fleet.HeldOn},
+		{redlatch.KindFairLock, "c", fair, fleet.GivenUp},
+		{redlatch.KindFairLock, "d", fair, fleet.HeldOn},
+		{redlatch.KindReadWriteLock, "e", writes, fleet.GivenUp},
+		{redlatch.KindReadWriteLock, "{f}", reads, fleet.GivenUp},
+		{redlatch.KindReadWriteLock, "{f}", reads, ""},
+		{redlatch.KindReadWriteLock, "g", reads, fleet.HeldOn},
 	} {
 		one := &holding{kind: h.kind, name: h.name, answer: h.answer}
 		hold, err := h.make(servers.Client(t), h.name, one.options()...).Lock(t.Context())
@@ -77,10 +77,10 @@ func TestHoldersOnAClusterAreAskedEachAlone(t *testing.T) {
 		listed(t, asking, h.hold.Owner())
 	}
 	redistest.Eventually(t, "the permit has a client", func() bool {
-		return get(t, asking, fleet.PermitSemaphore, "s").Holders[0].Client != nil
+		return get(t, asking, redlatch.KindPermitSemaphore, "s").Holders[0].Client != nil
 	})
 	var asks sync.WaitGroup
-	ask := func(kind fleet.Kind, name, owner string, heard <-chan redlatch.Event, want fleet.Answer, giveUp func(context.Context) error) {
+	ask := func(kind redlatch.Kind, name, owner string, heard <-chan redlatch.Event, want fleet.Answer, giveUp func(context.Context) error) {
 		wait := 7 * time.Second
 		if want == fleet.GivenUp {
 			wait = time.Minute
@@ -101,7 +101,7 @@ func TestHoldersOnAClusterAreAskedEachAlone(t *testing.T) {
 			ask(h.kind, h.name, h.hold.Owner(), h.heard, h.answer, h.hold.Unlock)
 		}
 	}
-	ask(fleet.PermitSemaphore, "s", permit.ID(), pool.heard, fleet.GivenUp, permit.Release)
+	ask(redlatch.KindPermitSemaphore, "s", permit.ID(), pool.heard, fleet.GivenUp, permit.Release)
 	asks.Wait()
 
 	for _, h := range all {

@@ -84,12 +84,12 @@ func TestAHolderThatIsAskedGivesUpAndOneThatDoesNotReactLosesNothing(t *testing.
 	defer unlock(t, several, values, quiet)
 	listed(t, asking, hold.Owner())
 	listed(t, asking, stubborn.Owner())
-	member := get(t, asking, fleet.Lock, "d").Holders[0].Owner
+	member := get(t, asking, redlatch.KindLock, "d").Holders[0].Owner
 	listed(t, asking, member)
 	listed(t, asking, values.Owner())
 	listed(t, asking, quiet.Owner())
 	require.Eventually(t, func() bool {
-		return get(t, asking, fleet.PermitSemaphore, "s").Holders[0].Client != nil
+		return get(t, asking, redlatch.KindPermitSemaphore, "s").Holders[0].Client != nil
 	}, 10*time.Second, 20*time.Millisecond)
 
 	// A word in the registry alone asks nobody: who may write there need not have a right to the lock.
@@ -104,7 +104,7 @@ func TestAHolderThatIsAskedGivesUpAndOneThatDoesNotReactLosesNothing(t *testing.
 		_ = permit.Release(context.Background())
 	}()
 	var all sync.WaitGroup
-	ask := func(kind fleet.Kind, name, owner string, wait time.Duration, want fleet.Answer) {
+	ask := func(kind redlatch.Kind, name, owner string, wait time.Duration, want fleet.Answer) {
 		all.Go(func() {
 			answer, err := fleet.Ask(t.Context(), asking, kind, name, owner, fleet.Notice{Who: "ada@ops-1", Why: "\x1b[2J an\nimport"}, wait)
 			if err != nil || answer != want {
@@ -112,16 +112,16 @@ func TestAHolderThatIsAskedGivesUpAndOneThatDoesNotReactLosesNothing(t *testing.
 			}
 		})
 	}
-	ask(fleet.Lock, "a", hold.Owner(), time.Minute, fleet.GivenUp)
-	ask(fleet.Lock, "b", stubborn.Owner(), 7*time.Second, fleet.HeldOn)
-	ask(fleet.Lock, "d", member, 7*time.Second, fleet.HeldOn)
-	ask(fleet.GroupLock, "g", values.Owner(), 7*time.Second, fleet.HeldOn)
-	ask(fleet.PermitSemaphore, "s", permit.ID(), time.Minute, fleet.GivenUp)
-	ask(fleet.Lock, "a", "nobody", time.Minute, fleet.NotHeld)
+	ask(redlatch.KindLock, "a", hold.Owner(), time.Minute, fleet.GivenUp)
+	ask(redlatch.KindLock, "b", stubborn.Owner(), 7*time.Second, fleet.HeldOn)
+	ask(redlatch.KindLock, "d", member, 7*time.Second, fleet.HeldOn)
+	ask(redlatch.KindGroupLock, "g", values.Owner(), 7*time.Second, fleet.HeldOn)
+	ask(redlatch.KindPermitSemaphore, "s", permit.ID(), time.Minute, fleet.GivenUp)
+	ask(redlatch.KindLock, "a", "nobody", time.Minute, fleet.NotHeld)
 	all.Wait()
 
 	e := <-ignoring.heard
-	require.Equal(t, "lock", e.Primitive)
+	require.Equal(t, redlatch.KindLock, e.Primitive)
 	require.Equal(t, "b", e.Name)
 	require.Equal(t, stubborn.Owner(), e.Owner)
 	require.Equal(t, "ada@ops-1", e.Who)
@@ -129,8 +129,8 @@ func TestAHolderThatIsAskedGivesUpAndOneThatDoesNotReactLosesNothing(t *testing.
 	require.Empty(t, ignoring.heard, "one request is told once, however many reports find it")
 	require.Contains(t, ignoring.logged(), "somebody asks for a lock")
 	require.NotContains(t, ignoring.logged(), "\x1b")
-	require.Equal(t, "multi-lock", (<-parts.heard).Primitive)
-	require.Equal(t, "group lock", (<-group.heard).Primitive)
+	require.Equal(t, redlatch.KindMultiLock, (<-parts.heard).Primitive)
+	require.Equal(t, redlatch.KindGroupLock, (<-group.heard).Primitive)
 	require.Empty(t, forged.heard)
 	require.Empty(t, forged.logged())
 	require.NoError(t, stubborn.Unlock(t.Context()))
@@ -158,7 +158,7 @@ func TestOwnersWhoCannotHearAreNotWaitedFor(t *testing.T) {
 		for id, says := range map[string]string{java: "no entry", ours: "does not look for requests", other: "probably dead"} {
 			name := srv.Key(t, "lock"+id)
 			require.NoError(t, client.HSet(t.Context(), name, id+":7", 1).Err())
-			_, err := fleet.Ask(t.Context(), client, fleet.Lock, name, id+":7", stuck, 24*time.Hour, fleet.WithRegistry(prefix))
+			_, err := fleet.Ask(t.Context(), client, redlatch.KindLock, name, id+":7", stuck, 24*time.Hour, fleet.WithRegistry(prefix))
 			var unaskable *fleet.UnaskableError
 			require.ErrorAs(t, err, &unaskable)
 			require.ErrorContains(t, err, says)
@@ -168,11 +168,11 @@ func TestOwnersWhoCannotHearAreNotWaitedFor(t *testing.T) {
 		require.NoError(t, client.HSet(t.Context(), name, third+":7", 1).Err())
 		theirs := registry.Asked(prefix, third)
 		require.NoError(t, client.Set(t.Context(), theirs, "theirs", 0).Err())
-		_, err := fleet.Ask(t.Context(), client, fleet.Lock, name, third+":7", stuck, 24*time.Hour, fleet.WithRegistry(prefix))
+		_, err := fleet.Ask(t.Context(), client, redlatch.KindLock, name, third+":7", stuck, 24*time.Hour, fleet.WithRegistry(prefix))
 		require.ErrorAs(t, err, new(*fleet.UnaskableError))
 		require.ErrorContains(t, err, theirs)
 		require.Equal(t, "theirs", client.GetDel(t.Context(), theirs).Val())
-		answer, err := fleet.Ask(t.Context(), client, fleet.Lock, name, third+":7", stuck, time.Second, fleet.WithRegistry(prefix))
+		answer, err := fleet.Ask(t.Context(), client, redlatch.KindLock, name, third+":7", stuck, time.Second, fleet.WithRegistry(prefix))
 		require.NoError(t, err)
 		require.Equal(t, fleet.NotHeard, answer, "it has just died")
 		require.EqualValues(t, 1, client.Exists(t.Context(), name).Val())
@@ -189,7 +189,7 @@ func TestARequestIsTakenBackWhenTheContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := fleet.Ask(ctx, client, fleet.Lock, "a", ours+":7", stuck, time.Hour)
+		_, err := fleet.Ask(ctx, client, redlatch.KindLock, "a", ours+":7", stuck, time.Hour)
 		ended <- err
 	}()
 	word := registry.Asked("", ours)
@@ -209,14 +209,14 @@ func TestWhoMayNotAskIsToldWhichRightIsMissing(t *testing.T) {
 	require.NoError(t, admin.Do(t.Context(), "acl", "setuser", "op", "on", ">secret", "~app:*", "~redlatch_*:{app:*", "+@all").Err())
 	op := srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "op", "secret" })
 	for range 2 {
-		_, err := fleet.Ask(t.Context(), op, fleet.Lock, "app:a", ours+":7", stuck, time.Hour)
+		_, err := fleet.Ask(t.Context(), op, redlatch.KindLock, "app:a", ours+":7", stuck, time.Hour)
 		require.Error(t, err)
 		require.True(t, redis.IsPermissionError(err) || strings.Contains(err.Error(), "no entry"), err.Error())
 		if err := admin.Do(t.Context(), "acl", "setuser", "op", "%R~redlatch_client*").Err(); err != nil {
 			t.Skip("this server has no rights that are for reading alone")
 		}
 	}
-	_, err := fleet.Ask(t.Context(), op, fleet.Lock, "app:a", ours+":7", stuck, time.Hour)
+	_, err := fleet.Ask(t.Context(), op, redlatch.KindLock, "app:a", ours+":7", stuck, time.Hour)
 	require.ErrorContains(t, err, "the user needs the right to write to redlatch_client:{b17}:"+ours)
 	require.Empty(t, admin.Keys(t.Context(), "redlatch_forced*").Val())
 }

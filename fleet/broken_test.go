@@ -52,7 +52,7 @@ func TestAViewThatBreaksOffInTheMiddleIsAnError(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		names := everyKind(t, func(kind string) string { return srv.Key(t, kind) }, func() redlatch.Client { return srv.Client(t) })
 		client := srv.Client(t)
-		enter(t, client, "", ours, 0, webAbout, registry.Thing{Kind: "lock", Key: names[fleet.Lock], Waiters: 1, WaitingSince: 7})
+		enter(t, client, "", ours, 0, webAbout, registry.Thing{Kind: "lock", Key: names[redlatch.KindLock], Waiters: 1, WaitingSince: 7})
 		views := map[string]func(ctx context.Context, client redlatch.Client) error{
 			"list":    func(ctx context.Context, c redlatch.Client) error { _, err := fleet.List(ctx, c); return err },
 			"clients": func(ctx context.Context, c redlatch.Client) error { _, err := fleet.Clients(ctx, c); return err },

@@ -20,12 +20,12 @@ type candidate struct {
 	expected shape
 	named    bool // by an entry, so it is listed whatever is there
 	guess    bool // its name can also be read in another way
-	kinds    []Kind
+	kinds    []redlatch.Kind
 }
 
 // add notes that a key may be an object of a kind. Entries may name a kind of a later version, which nobody here can look at.
-func (found candidates) add(kind Kind, key string, named, guess bool) {
-	at := place{kind.shape(), key}
+func (found candidates) add(kind redlatch.Kind, key string, named, guess bool) {
+	at := place{shapeFor(kind), key}
 	c := found[at]
 	if c == nil {
 		c = &candidate{look: &look{key: key}, expected: at.shape, guess: guess}
@@ -33,7 +33,7 @@ func (found candidates) add(kind Kind, key string, named, guess bool) {
 	}
 	c.named = c.named || named
 	c.guess = c.guess && guess
-	if !named && kind != PermitSemaphore { // of that the keys beside it are evidence, if they are of the right type
+	if !named && kind != redlatch.KindPermitSemaphore { // of that the keys beside it are evidence, if they are of the right type
 		c.kinds = append(c.kinds, kind)
 	}
 }
@@ -41,7 +41,7 @@ func (found candidates) add(kind Kind, key string, named, guess bool) {
 func (found candidates) fromEntries(known *entries) {
 	for key, uses := range known.uses {
 		for _, u := range uses {
-			if kind := u.Kind.whole(); kind.shape() != unknown {
+			if kind := whole(u.Kind); shapeFor(kind) != unknown {
 				found.add(kind, key, true, false)
 			}
 		}
@@ -49,7 +49,7 @@ func (found candidates) fromEntries(known *entries) {
 }
 
 // settle is the kind that the candidate turns out to be, Detect if it is none.
-func (c *candidate) settle(known *entries) Kind {
+func (c *candidate) settle(known *entries) redlatch.Kind {
 	switch {
 	case c.named: // by the entries that name this shape, whatever is there
 		expected := look{key: c.key, shape: c.expected}
@@ -65,7 +65,7 @@ func (c *candidate) settle(known *entries) Kind {
 	}
 	evidence := append(c.beside, c.kinds...)
 	for _, kind := range ranked {
-		if kind.shape() == form && slices.Contains(evidence, kind) {
+		if shapeFor(kind) == form && slices.Contains(evidence, kind) {
 			return kind
 		}
 	}
@@ -115,14 +115,14 @@ func many(info, field string) bool {
 // fromChannel adds the names that have this channel.
 func (found candidates) fromChannel(channel string) {
 	if name, ok := strings.CutPrefix(channel, "redisson_countdownlatch__channel__{"); ok {
-		found.add(Latch, strings.TrimSuffix(name, "}"), false, false)
+		found.add(redlatch.KindLatch, strings.TrimSuffix(name, "}"), false, false)
 		return
 	}
-	for prefix, kind := range map[string]Kind{"redisson_lock__channel:": Lock, "redisson_rwlock:": ReadWriteLock, "redisson_sc:": Semaphore} {
+	for prefix, kind := range map[string]redlatch.Kind{"redisson_lock__channel:": redlatch.KindLock, "redisson_rwlock:": redlatch.KindReadWriteLock, "redisson_sc:": redlatch.KindSemaphore} {
 		if tag, ok := strings.CutPrefix(channel, prefix); ok {
-			if kind == Lock { // a waiter of a fair lock listens to a channel of its own
+			if kind == redlatch.KindLock { // a waiter of a fair lock listens to a channel of its own
 				if owner := tag[max(0, strings.LastIndexByte(tag, '}')+1):]; isOwner.MatchString(strings.TrimPrefix(owner, ":")) {
-					tag, kind = strings.TrimSuffix(tag, owner), FairLock
+					tag, kind = strings.TrimSuffix(tag, owner), redlatch.KindFairLock
 				}
 			}
 			found.addTag(kind, tag)
@@ -131,7 +131,7 @@ func (found candidates) fromChannel(channel string) {
 }
 
 // addTag adds the names whose keys have this tag: n and {n} have the same.
-func (found candidates) addTag(kind Kind, tag string) {
+func (found candidates) addTag(kind redlatch.Kind, tag string) {
 	if tag == "" {
 		return
 	}

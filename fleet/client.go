@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/registry"
 )
 
@@ -63,8 +64,8 @@ func (c *Client) String() string {
 
 // A Use is what one client says about one object.
 type Use struct {
-	Kind Kind   // the side, of a read-write lock
-	Key  string // as Redis has it, any bytes
+	Kind redlatch.Kind // the side, of a read-write lock
+	Key  string        // as Redis has it, any bytes
 
 	Holds        int64     // its holds, or permits
 	HeldSince    time.Time // since when it has the oldest; zero without one
@@ -134,7 +135,7 @@ func interval(every string) time.Duration {
 
 func newUse(id string, t registry.Thing) Use {
 	u := Use{
-		Kind: Kind(t.Kind), Key: t.Key, Holds: t.Holds, HeldSince: moment(t.HeldSince), Waiters: t.Waiters, WaitingSince: moment(t.WaitingSince),
+		Kind: redlatch.Kind(t.Kind), Key: t.Key, Holds: t.Holds, HeldSince: moment(t.HeldSince), Waiters: t.Waiters, WaitingSince: moment(t.WaitingSince),
 		Waits: t.Waits, Waited: milliseconds(t.Waited),
 	}
 	for _, o := range t.Owners {

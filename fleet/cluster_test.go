@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -45,12 +46,12 @@ func TestEntriesAreReadFromAllMastersOfACluster(t *testing.T) {
 		all := get(t, client, fleet.Detect, "orders").Waiting.Processes
 		return len(all) == many+1 && all[0].Place == 1 && all[1].Who() == "web-000"
 	})
-	require.Zero(t, get(t, client, fleet.Lock, "orders").Waiting.Outsiders)
+	require.Zero(t, get(t, client, redlatch.KindLock, "orders").Waiting.Outsiders)
 	for _, sub := range []interface{ Close() error }{client.Subscribe(t.Context(), keys.LockChannel("orders")),
 		client.SSubscribe(t.Context(), keys.LockChannel("orders"))} {
 		t.Cleanup(func() { _ = sub.Close() })
 	}
 	redistest.Eventually(t, "both families of channels are counted", func() bool {
-		return get(t, client, fleet.Lock, "orders").Waiting.Outsiders == 2
+		return get(t, client, redlatch.KindLock, "orders").Waiting.Outsiders == 2
 	})
 }

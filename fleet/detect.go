@@ -11,45 +11,45 @@ import (
 
 // companions are keys beside the key of an object that tell its kind, the surest first.
 var companions = []struct {
-	kind Kind
+	kind redlatch.Kind
 	key  func(name string) string
 	typ  string
 }{
-	{PermitSemaphore, keys.PermitTimeouts, "zset"},
-	{Latch, keys.LatchRecord, "hash"},
-	{FairLock, keys.FairQueue, "list"},
-	{FencedLock, keys.FencingToken, "string"},
-	{ReadWriteLock, keys.ReadWriteRow, "zset"},
-	{Semaphore, keys.SemaphoreRow, "zset"},
+	{redlatch.KindPermitSemaphore, keys.PermitTimeouts, "zset"},
+	{redlatch.KindLatch, keys.LatchRecord, "hash"},
+	{redlatch.KindFairLock, keys.FairQueue, "list"},
+	{redlatch.KindFencedLock, keys.FencingToken, "string"},
+	{redlatch.KindReadWriteLock, keys.ReadWriteRow, "zset"},
+	{redlatch.KindSemaphore, keys.SemaphoreRow, "zset"},
 }
 
 // channels are the channels whose listeners tell the kind of a number.
 var channels = []struct {
-	kind    Kind
+	kind    redlatch.Kind
 	channel func(name string) string
 }{
-	{Latch, keys.LatchChannel},
-	{Semaphore, keys.SemaphoreChannel},
+	{redlatch.KindLatch, keys.LatchChannel},
+	{redlatch.KindSemaphore, keys.SemaphoreChannel},
 }
 
 // kindOf is the kind of the object at a key that was asked for as want.
-func kindOf(ctx context.Context, client redlatch.Client, l *look, want Kind, known *entries) (Kind, error) {
+func kindOf(ctx context.Context, client redlatch.Client, l *look, want redlatch.Kind, known *entries) (redlatch.Kind, error) {
 	wrong := &KindError{Key: l.key, Want: want, Found: l.found}
-	if want != Detect && l.shape != want.shape() && l.shape != absent {
+	if want != Detect && l.shape != shapeFor(want) && l.shape != absent {
 		return Detect, wrong
 	}
 	switch {
 	case l.shape == sides:
-		return ReadWriteLock, nil
+		return redlatch.KindReadWriteLock, nil
 	case l.shape == values:
-		return GroupLock, nil
+		return redlatch.KindGroupLock, nil
 	case l.shape == foreign, want != Detect && l.shape != number:
 		return want, orNil(wrong, l.shape == foreign)
 	}
 	if err := lookBeside(ctx, client, []*look{l}); err != nil {
 		return Detect, err
 	}
-	if want != Detect && len(l.beside) > 0 && l.beside[0] == PermitSemaphore && want != PermitSemaphore {
+	if want != Detect && len(l.beside) > 0 && l.beside[0] == redlatch.KindPermitSemaphore && want != redlatch.KindPermitSemaphore {
 		wrong.Found = "a permit semaphore"
 		return Detect, wrong
 	}
@@ -63,20 +63,20 @@ func kindOf(ctx context.Context, client redlatch.Client, l *look, want Kind, kno
 }
 
 // kind is that of what was looked at and is none of another program's, as far as it can be told.
-func (l *look) kind(known *entries) Kind {
+func (l *look) kind(known *entries) redlatch.Kind {
 	switch l.shape {
 	case sides:
-		return ReadWriteLock
+		return redlatch.KindReadWriteLock
 	case values:
-		return GroupLock
+		return redlatch.KindGroupLock
 	}
-	for _, evidence := range [][]Kind{known.kinds(l), l.beside} {
+	for _, evidence := range [][]redlatch.Kind{known.kinds(l), l.beside} {
 		if len(evidence) > 0 {
 			return evidence[0]
 		}
 	}
 	if l.shape == owners {
-		return Lock
+		return redlatch.KindLock
 	}
 	return Detect
 }
@@ -131,16 +131,16 @@ func lookBeside(ctx context.Context, client redlatch.Client, looks []*look) erro
 }
 
 // may tells whether the key can be an object of a kind.
-func (l *look) may(k Kind) bool { return l.shape == absent || l.shape == k.shape() }
+func (l *look) may(k redlatch.Kind) bool { return l.shape == absent || l.shape == shapeFor(k) }
 
 // ranked are the kinds in the order of how much their evidence tells, where there is evidence of several that share a form.
-var ranked = []Kind{ReadWriteLock, GroupLock, FencedLock, FairLock, SpinLock, Lock, PermitSemaphore, Latch, Semaphore}
+var ranked = []redlatch.Kind{redlatch.KindReadWriteLock, redlatch.KindGroupLock, redlatch.KindFencedLock, redlatch.KindFairLock, redlatch.KindSpinLock, redlatch.KindLock, redlatch.KindPermitSemaphore, redlatch.KindLatch, redlatch.KindSemaphore}
 
 // kinds are the kinds that entries say an object has, among those that its key can be.
-func (e *entries) kinds(l *look) (kinds []Kind) {
-	said := map[Kind]bool{}
+func (e *entries) kinds(l *look) (kinds []redlatch.Kind) {
+	said := map[redlatch.Kind]bool{}
 	for _, u := range e.uses[l.key] {
-		said[u.Kind.whole()] = true
+		said[whole(u.Kind)] = true
 	}
 	for _, kind := range ranked {
 		if said[kind] && l.may(kind) {

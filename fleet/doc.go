@@ -1,7 +1,7 @@
 // Package fleet shows who holds what across all processes that share a Redis, and who waits, for every kind of object, those
 // of Redisson included. It asks Redis alone, so it works when the application is down.
 //
-//	object, err := fleet.Get(ctx, rdb, fleet.Lock, "orders:42") // one object
+//	object, err := fleet.Get(ctx, rdb, redlatch.KindLock, "orders:42") // one object
 //	if err != nil {
 //		return err
 //	}

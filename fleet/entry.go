@@ -81,7 +81,7 @@ func readEntries(ctx context.Context, client redlatch.Client, o options, read re
 }
 
 // concerning reads of each entry who the client is and what it says about one object.
-func concerning(kinds []Kind, key string) reading {
+func concerning(kinds []redlatch.Kind, key string) reading {
 	fields := []string{registry.AboutField, registry.SeenField, registry.EveryField}
 	for _, kind := range kinds {
 		fields = append(fields, registry.Thing{Kind: string(kind), Key: key}.Field())

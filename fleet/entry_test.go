@@ -40,7 +40,7 @@ func TestClientsSayWhatTheyUse(t *testing.T) {
 			Started: time.UnixMilli(1700000000000), Language: "go", Library: "redlatch v1.0.0", Runtime: "go1.26", Driver: "go-redis v9",
 			Timeout: 30 * time.Second,
 			Uses: []fleet.Use{{
-				Kind: fleet.Lock, Key: "a:b c\x00\xff", Holds: 2, HeldSince: time.UnixMilli(5), Waiters: 3, WaitingSince: time.UnixMilli(6),
+				Kind: redlatch.KindLock, Key: "a:b c\x00\xff", Holds: 2, HeldSince: time.UnixMilli(5), Waiters: 3, WaitingSince: time.UnixMilli(6),
 				Waits: 7, Waited: 8 * time.Millisecond,
 				Owners: []fleet.Owner{{ID: ours + ":7", Since: time.UnixMilli(5)}, {ID: ours + ":-8", Since: time.UnixMilli(6)}},
 			}},
@@ -92,7 +92,7 @@ func TestAnEntryThatMakesNoSenseIsToldAndHidesNoOther(t *testing.T) {
 			require.GreaterOrEqual(t, c.LastSeen, time.Duration(0))
 		}
 
-		o := get(t, client, fleet.Lock, name, fleet.WithRegistry(prefix))
+		o := get(t, client, redlatch.KindLock, name, fleet.WithRegistry(prefix))
 		require.Len(t, o.Waiting.Processes, 1)
 		require.Equal(t, "web-3 billing pid 17 (blue)", o.Waiting.Processes[0].Who())
 		require.Len(t, o.Unreadable, 8)
@@ -100,6 +100,32 @@ func TestAnEntryThatMakesNoSenseIsToldAndHidesNoOther(t *testing.T) {
 		require.Contains(t, text, "WRONGTYPE")
 		require.Contains(t, text, `\x1b[2J`)
 		require.NotContains(t, text, "\x1b")
+	})
+}
+
+// A client of a later version may hold what this one has no word for.
+func TestAKindThatIsNotKnownIsReadAndHidesNothing(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		client, prefix, name := srv.Client(t), srv.Key(t, "tenant")+":", srv.Key(t, "lock")
+		enter(t, client, prefix, ours, 0, webAbout, registry.Thing{Kind: "fair lock", Key: name, Holds: 1, HeldSince: 5},
+			registry.Thing{Kind: "teapot", Key: name, Waiters: 1, WaitingSince: 5}, registry.Thing{Kind: "lock", Key: name, Waiters: 2, WaitingSince: 5})
+		clients, err := fleet.Clients(t.Context(), client, fleet.WithRegistry(prefix))
+		require.NoError(t, err)
+		kinds := map[redlatch.Kind]bool{}
+		for _, use := range clients[0].Uses {
+			kinds[use.Kind] = true
+		}
+		require.Equal(t, map[redlatch.Kind]bool{"fair lock": true, "teapot": true, redlatch.KindLock: true}, kinds)
+
+		report, err := fleet.List(t.Context(), client, fleet.WithRegistry(prefix))
+		require.NoError(t, err)
+		for _, o := range append(report.Objects, get(t, client, fleet.Detect, name, fleet.WithRegistry(prefix))) {
+			if o.Key == name {
+				require.Equal(t, redlatch.KindLock, o.Kind)
+				require.Empty(t, o.Unreadable)
+				require.EqualValues(t, 2, o.Waiting.Processes[0].Calls)
+			}
+		}
 	})
 }
 
@@ -118,7 +144,7 @@ func TestWhatTheReportScriptWritesIsRead(t *testing.T) {
 		}))
 		require.NoError(t, err)
 		require.True(t, reply.Written)
-		o := get(t, client, fleet.Lock, name, fleet.WithRegistry(prefix))
+		o := get(t, client, redlatch.KindLock, name, fleet.WithRegistry(prefix))
 		require.Empty(t, o.Unreadable)
 		require.Empty(t, o.Unconfirmed)
 		require.Equal(t, []string{"web-3 billing pid 17 (blue)  2"}, holders(o))
@@ -156,7 +182,7 @@ func TestAForgedIndexIsReadToACertainSizeOnly(t *testing.T) {
 	require.False(t, clients[0].Silent())
 
 	before := srv.CommandStats(t)
-	o := get(t, client, fleet.Lock, "free")
+	o := get(t, client, redlatch.KindLock, "free")
 	asked := srv.CommandStats(t)["hmget"] - before["hmget"]
 	require.LessOrEqual(t, asked, int64(4097))
 	text := fmt.Sprint(o.Unreadable)
@@ -226,7 +252,7 @@ func TestARefusedRegistryHidesNoHolder(t *testing.T) {
 	client, name := srv.Client(t), srv.Key(t, "lock")
 	require.NoError(t, client.HSet(t.Context(), name, java+":42", 1).Err())
 	user := srv.User(t, "resetkeys", "~"+name, "%R~*"+name+"*")
-	o, err := fleet.Get(t.Context(), user, fleet.Lock, name)
+	o, err := fleet.Get(t.Context(), user, redlatch.KindLock, name)
 	require.NoError(t, err)
 	require.Equal(t, []string{"Redisson client " + java + "  1"}, holders(o))
 	require.Len(t, o.Unreadable, 1)
@@ -237,7 +263,7 @@ func TestAServerThatIsGoneIsUnavailable(t *testing.T) {
 	srv := redistest.Process(t)
 	client := srv.Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
 	srv.Kill()
-	_, err := fleet.Get(t.Context(), client, fleet.Lock, "x")
+	_, err := fleet.Get(t.Context(), client, redlatch.KindLock, "x")
 	require.ErrorIs(t, err, redlatch.ErrUnavailable)
 	_, err = fleet.Clients(t.Context(), client)
 	require.ErrorIs(t, err, redlatch.ErrUnavailable)
@@ -263,5 +289,5 @@ func TestLastSeenIsByTheClockOfTheServer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 23*time.Second, clients[0].LastSeen.Truncate(time.Second))
 	require.NoError(t, client.HSet(t.Context(), name, ours+":7", 1).Err())
-	require.Equal(t, 23*time.Second, get(t, client, fleet.Lock, name).Holders[0].Client.LastSeen.Truncate(time.Second))
+	require.Equal(t, 23*time.Second, get(t, client, redlatch.KindLock, name).Holders[0].Client.LastSeen.Truncate(time.Second))
 }

@@ -9,8 +9,8 @@ import (
 // A KindError says that Redis has something else under a name than was asked for. It matches [redlatch.ErrInvalid].
 type KindError struct {
 	Key   string
-	Want  Kind   // Detect, if anything would have done
-	Found string // what is there, in words: "a read-write lock", "a list of another program"
+	Want  redlatch.Kind // Detect, if anything would have done
+	Found string        // what is there, in words: "a read-write lock", "a list of another program"
 
 	// Ambiguous: what is there may be of several kinds, and only the caller can say of which.
 	Ambiguous bool
@@ -23,7 +23,7 @@ func (e *KindError) Error() string {
 	if e.Want == Detect {
 		return fmt.Sprintf("redlatch: %q is %s", e.Key, e.Found)
 	}
-	return fmt.Sprintf("redlatch: %q is %s, not a %s", e.Key, e.Found, e.Want)
+	return fmt.Sprintf("redlatch: %q is %s, not a %s", e.Key, e.Found, e.Want.Noun())
 }
 
 // Is makes it match redlatch.ErrInvalid.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
 )
 
@@ -40,7 +41,7 @@ func ExampleGet() {
 	defer stop()
 	ctx := context.Background()
 
-	o, err := fleet.Get(ctx, rdb, fleet.Lock, "orders:42")
+	o, err := fleet.Get(ctx, rdb, redlatch.KindLock, "orders:42")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -48,7 +49,7 @@ func ExampleGet() {
 	holder := o.Holders[0]
 	fmt.Println(holder.Client.Host, "is silent:", holder.Client.Silent())
 
-	_, err = fleet.Get(ctx, rdb, fleet.Semaphore, "orders:42")
+	_, err = fleet.Get(ctx, rdb, redlatch.KindSemaphore, "orders:42")
 	var wrong *fleet.KindError
 	fmt.Println(errors.As(err, &wrong), err)
 	// Output:

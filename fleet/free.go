@@ -38,7 +38,7 @@ type Notice struct {
 // Of a group lock the owner loses all values that it has, together. Owners of other values of the group keep theirs.
 //
 // The permits of a plain semaphore and the count of a latch have no owner, and cannot be freed in this way.
-func Free(ctx context.Context, client redlatch.Client, kind Kind, name, owner string, by Notice, opts ...Option) (freed bool, err error) {
+func Free(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name, owner string, by Notice, opts ...Option) (freed bool, err error) {
 	if owner == "" || by.Who == "" || by.Why == "" {
 		return false, errs.Wrong("freeing %q: the owner that holds it, who frees it and why have to be given", name)
 	}
@@ -53,10 +53,10 @@ func Free(ctx context.Context, client redlatch.Client, kind Kind, name, owner st
 		}
 		ok, err := free(ctx, client, object, name, h, by, set)
 		if err != nil {
-			return freed, fmt.Errorf("redlatch: freeing %s %q from %s: %w", object.Kind, name, owner, err)
+			return freed, fmt.Errorf("redlatch: freeing %s %q from %s: %w", object.Kind.Noun(), name, owner, err)
 		}
 		freed = freed || ok
-		if object.Kind == GroupLock { // which has a Holder for each value, and all of them are free now
+		if object.Kind == redlatch.KindGroupLock { // which has a Holder for each value, and all of them are free now
 			break
 		}
 	}
@@ -66,25 +66,25 @@ func Free(ctx context.Context, client redlatch.Client, kind Kind, name, owner st
 func free(ctx context.Context, client redlatch.Client, object *Object, name string, h Holder, by Notice, set []redlatch.Option) (bool, error) {
 	var lock redlatch.Locker
 	switch object.Kind {
-	case Lock:
+	case redlatch.KindLock:
 		lock = rlock.New(client, name, set...)
-	case FairLock:
+	case redlatch.KindFairLock:
 		lock = fairlock.New(client, name, set...)
-	case FencedLock:
+	case redlatch.KindFencedLock:
 		lock = fencedlock.New(client, name, set...)
-	case SpinLock:
+	case redlatch.KindSpinLock:
 		lock = spinlock.New(client, name, set...)
-	case ReadWriteLock:
+	case redlatch.KindReadWriteLock:
 		both := rwlock.New(client, name, set...)
 		if lock = both.Reader(); h.Side == "write" {
 			lock = both.Writer()
 		}
-	case GroupLock:
+	case redlatch.KindGroupLock:
 		lock = groupOf(client, object, name, h.Owner, set)
-	case PermitSemaphore:
+	case redlatch.KindPermitSemaphore:
 		return permitsemaphore.New(client, name, set...).TryRelease(ctx, h.Owner)
 	default:
-		return false, errs.Wrong("a %s has no owners", object.Kind)
+		return false, errs.Wrong("a %s has no owners", object.Kind.Noun())
 	}
 	return baselock.Of(lock).ForceUnlockFrom(ctx, h.Owner, h.Holds, line(by.Who), line(by.Why))
 }

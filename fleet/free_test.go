@@ -24,13 +24,13 @@ import (
 var stuck = fleet.Notice{Who: "ada@ops-1", Why: "the import\nhangs"}
 
 // makers make each kind of lock that has owners.
-var makers = map[fleet.Kind]func(c redlatch.Client, name string) redlatch.Lock{
-	fleet.Lock:       func(c redlatch.Client, name string) redlatch.Lock { return rlock.New(c, name) },
-	fleet.FairLock:   func(c redlatch.Client, name string) redlatch.Lock { return fairlock.New(c, name) },
-	fleet.FencedLock: func(c redlatch.Client, name string) redlatch.Lock { return fencedlock.New(c, name) },
-	fleet.SpinLock:   func(c redlatch.Client, name string) redlatch.Lock { return spinlock.New(c, name) },
-	fleet.WriteLock:  func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Writer() },
-	fleet.ReadLock:   func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Reader() },
+var makers = map[redlatch.Kind]func(c redlatch.Client, name string) redlatch.Lock{
+	redlatch.KindLock:       func(c redlatch.Client, name string) redlatch.Lock { return rlock.New(c, name) },
+	redlatch.KindFairLock:   func(c redlatch.Client, name string) redlatch.Lock { return fairlock.New(c, name) },
+	redlatch.KindFencedLock: func(c redlatch.Client, name string) redlatch.Lock { return fencedlock.New(c, name) },
+	redlatch.KindSpinLock:   func(c redlatch.Client, name string) redlatch.Lock { return spinlock.New(c, name) },
+	redlatch.KindWriteLock:  func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Writer() },
+	redlatch.KindReadLock:   func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Reader() },
 }
 
 func TestALockIsFreedFromTheOwnerThatWasShown(t *testing.T) {
@@ -99,12 +99,12 @@ func TestOtherReadersKeepWhatOneIsFreedFrom(t *testing.T) {
 		require.NoError(t, err)
 		two, err := rwlock.New(srv.Client(t), name).RLock(t.Context())
 		require.NoError(t, err)
-		freed, err := fleet.Free(t.Context(), srv.Client(t), fleet.ReadLock, name, one.Owner(), stuck)
+		freed, err := fleet.Free(t.Context(), srv.Client(t), redlatch.KindReadLock, name, one.Owner(), stuck)
 		require.NoError(t, err)
 		require.True(t, freed)
 		require.NoError(t, two.Unlock(t.Context()))
 		require.ErrorIs(t, one.Unlock(t.Context()), redlatch.ErrLost)
-		require.False(t, get(t, srv.Client(t), fleet.ReadWriteLock, name).Info.Exists)
+		require.False(t, get(t, srv.Client(t), redlatch.KindReadWriteLock, name).Info.Exists)
 	})
 }
 
@@ -114,7 +114,7 @@ func TestAHolderThatIsFreedLearnsOfItAtItsRenewal(t *testing.T) {
 	hold, err := rlock.New(srv.Client(t), name, redlatch.WithWatchdogTimeout(3*time.Second)).Lock(t.Context())
 	require.NoError(t, err)
 	work := hold.Context(t.Context())
-	_, err = fleet.Free(t.Context(), srv.Client(t), fleet.Lock, name, hold.Owner(), stuck)
+	_, err = fleet.Free(t.Context(), srv.Client(t), redlatch.KindLock, name, hold.Owner(), stuck)
 	require.NoError(t, err)
 	<-work.Done()
 	require.ErrorIs(t, context.Cause(work), redlatch.ErrLost)
@@ -129,10 +129,10 @@ func TestAPermitIsFreedByItsID(t *testing.T) {
 		require.NoError(t, err)
 		permit, err := s.Acquire(t.Context(), 2)
 		require.NoError(t, err)
-		freed, err := fleet.Free(t.Context(), srv.Client(t), fleet.PermitSemaphore, name, permit.IDs()[1], stuck)
+		freed, err := fleet.Free(t.Context(), srv.Client(t), redlatch.KindPermitSemaphore, name, permit.IDs()[1], stuck)
 		require.NoError(t, err)
 		require.True(t, freed)
-		require.Len(t, get(t, srv.Client(t), fleet.PermitSemaphore, name).Holders, 1)
+		require.Len(t, get(t, srv.Client(t), redlatch.KindPermitSemaphore, name).Holders, 1)
 		require.Error(t, permit.Release(t.Context()), "one of its permits is gone")
 	})
 }
@@ -157,7 +157,7 @@ func TestNothingIsFreedWithoutWhoAndWhy(t *testing.T) {
 		owner  string
 		notice fleet.Notice
 	}{{"", stuck}, {hold.Owner(), fleet.Notice{Why: "x"}}, {hold.Owner(), fleet.Notice{Who: "x"}}} {
-		_, err := fleet.Free(t.Context(), srv.Client(t), fleet.Lock, name, c.owner, c.notice)
+		_, err := fleet.Free(t.Context(), srv.Client(t), redlatch.KindLock, name, c.owner, c.notice)
 		require.ErrorIs(t, err, redlatch.ErrInvalid)
 	}
 	require.NoError(t, hold.Unlock(t.Context()))
@@ -174,7 +174,7 @@ func TestOfAGroupAnOwnerLosesAllItsValuesAndNobodyElseLosesAny(t *testing.T) {
 		same, overlapping := group("a", "b", "c"), group("c", "e")
 		first := begin(func() (*redlatch.Hold, error) { return same.Lock(t.Context()) })
 
-		freed, err := fleet.Free(t.Context(), asking, fleet.GroupLock, name, victim.Owner()+"0", stuck)
+		freed, err := fleet.Free(t.Context(), asking, redlatch.KindGroupLock, name, victim.Owner()+"0", stuck)
 		require.NoError(t, err)
 		require.False(t, freed)
 		freed, err = fleet.Free(t.Context(), asking, fleet.Detect, name, victim.Owner(), stuck)
@@ -188,7 +188,7 @@ func TestOfAGroupAnOwnerLosesAllItsValuesAndNobodyElseLosesAny(t *testing.T) {
 		require.ErrorContains(t, err, "freed by force by ada@ops-1")
 
 		second := begin(func() (*redlatch.Hold, error) { return overlapping.Lock(t.Context()) })
-		freed, err = fleet.Free(t.Context(), asking, fleet.GroupLock, name, next.hold.Owner(), stuck)
+		freed, err = fleet.Free(t.Context(), asking, redlatch.KindGroupLock, name, next.hold.Owner(), stuck)
 		require.NoError(t, err)
 		require.True(t, freed)
 		last := <-second
@@ -246,7 +246,7 @@ func TestANoticeIsWithdrawnWhereNothingWasFreed(t *testing.T) {
 	require.NoError(t, err)
 	asking := srv.Client(t)
 	asking.AddHook(refusing{name, hold.Owner()})
-	_, err = fleet.Free(t.Context(), asking, fleet.Lock, name, hold.Owner(), stuck)
+	_, err = fleet.Free(t.Context(), asking, redlatch.KindLock, name, hold.Owner(), stuck)
 	require.ErrorIs(t, err, errRefused)
 	require.NoError(t, hold.Unlock(t.Context()))
 	keys, err := srv.Client(t).Keys(t.Context(), "redlatch_forced*").Result()

@@ -29,14 +29,14 @@ import (
 //
 // Get reads a few fields of the entry of each client, so it costs the server a few microseconds per client. A user who may run no
 // scripts gets what [List] knows.
-func Get(ctx context.Context, client redlatch.Client, kind Kind, name string, opts ...Option) (*Object, error) {
+func Get(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name string, opts ...Option) (*Object, error) {
 	o := optionsOf(opts)
-	kind = kind.whole()
+	kind = whole(kind)
 	key := o.key(name)
 	switch {
 	case key == "":
 		return nil, errs.Wrong("the name is empty")
-	case kind != Detect && kind.shape() == unknown:
+	case kind != Detect && shapeFor(kind) == unknown:
 		return nil, errs.Wrong("%q is no kind of object that can be looked at; see Kinds", kind)
 	}
 	l := &look{key: key}
@@ -46,7 +46,7 @@ func Get(ctx context.Context, client redlatch.Client, kind Kind, name string, op
 	if l.err != nil {
 		return nil, fmt.Errorf("redlatch: %q cannot be looked at: %w", key, l.err)
 	}
-	known, err := readEntries(ctx, client, o, concerning(kind.entryKinds(), key))
+	known, err := readEntries(ctx, client, o, concerning(entryKinds(kind), key))
 	if err != nil {
 		return nil, err
 	}
@@ -75,26 +75,26 @@ func Get(ctx context.Context, client redlatch.Client, kind Kind, name string, op
 }
 
 // inspect asks the primitive.
-func inspect(ctx context.Context, client redlatch.Client, kind Kind, name string, l *look, now time.Time, opts []redlatch.Option) (redlatch.Info, error) {
+func inspect(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name string, l *look, now time.Time, opts []redlatch.Option) (redlatch.Info, error) {
 	var primitive redlatch.Inspector
 	switch kind {
-	case Lock:
+	case redlatch.KindLock:
 		primitive = rlock.New(client, name, opts...)
-	case FairLock:
+	case redlatch.KindFairLock:
 		primitive = fairlock.New(client, name, opts...)
-	case FencedLock:
+	case redlatch.KindFencedLock:
 		primitive = fencedlock.New(client, name, opts...)
-	case SpinLock:
+	case redlatch.KindSpinLock:
 		primitive = spinlock.New(client, name, opts...)
-	case ReadWriteLock:
+	case redlatch.KindReadWriteLock:
 		primitive = rwlock.New(client, name, opts...)
-	case Semaphore:
+	case redlatch.KindSemaphore:
 		primitive = semaphore.New(client, name, opts...)
-	case PermitSemaphore:
+	case redlatch.KindPermitSemaphore:
 		primitive = permitsemaphore.New(client, name, opts...)
-	case Latch:
+	case redlatch.KindLatch:
 		primitive = countdownlatch.New(client, name, opts...)
-	case GroupLock:
+	case redlatch.KindGroupLock:
 		info := groupInfo(l.key, l, now)
 		info.Name = name
 		return info, nil
@@ -102,6 +102,6 @@ func inspect(ctx context.Context, client redlatch.Client, kind Kind, name string
 		return redlatch.Info{Name: name, Key: l.key}, nil
 	}
 	info, err := primitive.Inspect(ctx)
-	info.Kind = string(kind) // a read-write lock calls itself by the side that was asked
+	info.Kind = kind // a read-write lock calls itself by the side that was asked
 	return info, err
 }

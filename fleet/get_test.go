@@ -27,14 +27,14 @@ import (
 func TestAHolderIsShownWithItsProcess(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		asking := srv.Client(t)
-		for kind, make := range map[fleet.Kind]func(c redlatch.Client, name string) redlatch.Lock{
-			fleet.Lock:       func(c redlatch.Client, name string) redlatch.Lock { return rlock.New(c, name) },
-			fleet.FairLock:   func(c redlatch.Client, name string) redlatch.Lock { return fairlock.New(c, name) },
-			fleet.FencedLock: func(c redlatch.Client, name string) redlatch.Lock { return fencedlock.New(c, name) },
-			fleet.SpinLock:   func(c redlatch.Client, name string) redlatch.Lock { return spinlock.New(c, name) },
-			fleet.WriteLock:  func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Writer() },
-			fleet.ReadLock:   func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Reader() },
-			fleet.GroupLock: func(c redlatch.Client, name string) redlatch.Lock {
+		for kind, make := range map[redlatch.Kind]func(c redlatch.Client, name string) redlatch.Lock{
+			redlatch.KindLock:       func(c redlatch.Client, name string) redlatch.Lock { return rlock.New(c, name) },
+			redlatch.KindFairLock:   func(c redlatch.Client, name string) redlatch.Lock { return fairlock.New(c, name) },
+			redlatch.KindFencedLock: func(c redlatch.Client, name string) redlatch.Lock { return fencedlock.New(c, name) },
+			redlatch.KindSpinLock:   func(c redlatch.Client, name string) redlatch.Lock { return spinlock.New(c, name) },
+			redlatch.KindWriteLock:  func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Writer() },
+			redlatch.KindReadLock:   func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Reader() },
+			redlatch.KindGroupLock: func(c redlatch.Client, name string) redlatch.Lock {
 				return multilock.NewGroup(c, name, []string{"a"})
 			},
 		} {
@@ -81,14 +81,14 @@ func TestAHolderOfRedissonIsShownByItsUUID(t *testing.T) {
 		require.NoError(t, client.PExpire(t.Context(), rw, 30*time.Second).Err())
 
 		o := get(t, client, fleet.Detect, lock)
-		require.Equal(t, fleet.Lock, o.Kind)
+		require.Equal(t, redlatch.KindLock, o.Kind)
 		require.Equal(t, []string{"Redisson client " + java + "  2"}, holders(o))
 		o = get(t, client, fleet.Detect, rw)
-		require.Equal(t, fleet.ReadWriteLock, o.Kind)
+		require.Equal(t, redlatch.KindReadWriteLock, o.Kind)
 		require.Equal(t, []string{"Redisson client " + java + " read 1", "Redisson client " + java + " write 1"}, holders(o))
 
 		enter(t, client, "", java, 0, registry.About{Version: 1, Host: "pay-1", Language: "java", Library: "redisson 4.7.0"})
-		require.Equal(t, []string{"pay-1  2"}, holders(get(t, client, fleet.Lock, lock)))
+		require.Equal(t, []string{"pay-1  2"}, holders(get(t, client, redlatch.KindLock, lock)))
 	})
 }
 
@@ -98,7 +98,7 @@ func TestADeadHolderIsShownWithWhenItWasSeen(t *testing.T) {
 		name := srv.Key(t, "lock")
 		require.NoError(t, client.HSet(t.Context(), name, ours+":1", 1).Err())
 		enter(t, client, "", ours, 23*time.Second, webAbout, registry.Thing{Kind: "lock", Key: name, Holds: 1, HeldSince: 1, Owners: []registry.Owner{{ID: "1", Since: 1}}})
-		c := get(t, client, fleet.Lock, name).Holders[0].Client
+		c := get(t, client, redlatch.KindLock, name).Holders[0].Client
 		require.GreaterOrEqual(t, c.LastSeen, 23*time.Second)
 		require.True(t, c.Silent())
 		require.Equal(t, 5*time.Second, c.Interval)
@@ -112,8 +112,8 @@ func TestWhatOnlyAnEntryClaimsIsNoHolder(t *testing.T) {
 		require.NoError(t, client.HSet(t.Context(), name, java+":42", 1).Err())
 		enter(t, client, "", ours, 0, webAbout, registry.Thing{
 			Kind: "lock", Key: name, Holds: 1, HeldSince: 5, Owners: []registry.Owner{{ID: "7", Since: 5}}})
-		enter(t, client, "", other, 0, registry.About{Version: 1, Host: "web-4"}, registry.Thing{Kind: "spin lock", Key: name, Holds: 3, HeldSince: 5})
-		o := get(t, client, fleet.Lock, name)
+		enter(t, client, "", other, 0, registry.About{Version: 1, Host: "web-4"}, registry.Thing{Kind: "spin_lock", Key: name, Holds: 3, HeldSince: 5})
+		o := get(t, client, redlatch.KindLock, name)
 		require.Equal(t, []string{"Redisson client " + java + "  1"}, holders(o))
 		require.Len(t, o.Unconfirmed, 2)
 		require.Equal(t, ours+":7", o.Unconfirmed[0].Owner)
@@ -133,12 +133,12 @@ func TestCountersAreShown(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.Acquire(ctx, 2))
 		enter(t, client, "", ours, 0, webAbout, registry.Thing{Kind: "semaphore", Key: name, Holds: 2, HeldSince: 5})
-		o := get(t, client, fleet.Semaphore, name)
+		o := get(t, client, redlatch.KindSemaphore, name)
 		require.EqualValues(t, 3, o.Info.Value)
 		require.Empty(t, o.Holders, "Redis does not know who has permits")
 		require.Len(t, o.Unconfirmed, 1)
 		require.EqualValues(t, 2, o.Unconfirmed[0].Holds)
-		require.Equal(t, fleet.Semaphore, get(t, client, fleet.Detect, name).Kind, "its entry tells")
+		require.Equal(t, redlatch.KindSemaphore, get(t, client, fleet.Detect, name).Kind, "its entry tells")
 
 		name = srv.Key(t, "permits")
 		p := permitsemaphore.New(holding, name)
@@ -148,10 +148,10 @@ func TestCountersAreShown(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = permit.Release(context.Background()) })
 		ids := permit.IDs()
-		enter(t, client, "", ours, 0, webAbout, registry.Thing{Kind: "permit semaphore", Key: name, Holds: 1, HeldSince: 5,
+		enter(t, client, "", ours, 0, webAbout, registry.Thing{Kind: "permit_semaphore", Key: name, Holds: 1, HeldSince: 5,
 			Owners: []registry.Owner{{ID: ids[0], Since: 5}}})
 		o = get(t, client, fleet.Detect, name)
-		require.Equal(t, fleet.PermitSemaphore, o.Kind)
+		require.Equal(t, redlatch.KindPermitSemaphore, o.Kind)
 		require.EqualValues(t, 5, o.Info.Total)
 		require.ElementsMatch(t, []string{"web-3 billing pid 17 (blue)  1", "unknown  1"}, holders(o))
 		require.Empty(t, o.Unconfirmed)
@@ -161,7 +161,7 @@ func TestCountersAreShown(t *testing.T) {
 		_, err = l.TrySetCount(ctx, 3)
 		require.NoError(t, err)
 		o = get(t, client, fleet.Detect, name)
-		require.Equal(t, fleet.Latch, o.Kind)
+		require.Equal(t, redlatch.KindLatch, o.Kind)
 		require.EqualValues(t, 3, o.Info.Value)
 	})
 }
@@ -181,21 +181,21 @@ func TestAnotherKindUnderTheNameIsToldByWhatItIs(t *testing.T) {
 		require.NoError(t, client.Set(ctx, permits, 7, 0).Err())
 		require.NoError(t, client.ZAdd(ctx, "{"+permits+"}:timeout", redis.Z{Member: "0123456789abcdef", Score: 1e15}).Err())
 		for _, test := range []struct {
-			kind         fleet.Kind
+			kind         redlatch.Kind
 			name, expect string
 		}{
-			{fleet.Semaphore, lock, "is a lock, not a semaphore"},
-			{fleet.ReadWriteLock, lock, "is a lock, not a read-write lock"},
-			{fleet.ReadLock, lock, "is a lock, not a read-write lock"},
-			{fleet.FairLock, rw, "is a read-write lock, not a fair lock"},
-			{fleet.Lock, list, "is a list of another program, not a lock"},
+			{redlatch.KindSemaphore, lock, "is a lock, not a semaphore"},
+			{redlatch.KindReadWriteLock, lock, "is a lock, not a read-write lock"},
+			{redlatch.KindReadLock, lock, "is a lock, not a read-write lock"},
+			{redlatch.KindFairLock, rw, "is a read-write lock, not a fair lock"},
+			{redlatch.KindLock, list, "is a list of another program, not a lock"},
 			{fleet.Detect, list, "is a list of another program"},
-			{fleet.Lock, hash, "is a hash of another program, not a lock"},
-			{fleet.Semaphore, text, "is a string of another program, not a semaphore"},
-			{fleet.Lock, count, "is a number, not a lock"},
+			{redlatch.KindLock, hash, "is a hash of another program, not a lock"},
+			{redlatch.KindSemaphore, text, "is a string of another program, not a semaphore"},
+			{redlatch.KindLock, count, "is a number, not a lock"},
 			{fleet.Detect, count, "say which kind it is"},
-			{fleet.Semaphore, permits, "is a permit semaphore, not a semaphore"},
-			{fleet.Latch, permits, "is a permit semaphore, not a latch"},
+			{redlatch.KindSemaphore, permits, "is a permit semaphore, not a semaphore"},
+			{redlatch.KindLatch, permits, "is a permit semaphore, not a latch"},
 		} {
 			_, err := fleet.Get(ctx, client, test.kind, test.name)
 			var wrong *fleet.KindError
@@ -205,10 +205,10 @@ func TestAnotherKindUnderTheNameIsToldByWhatItIs(t *testing.T) {
 			require.Equal(t, test.kind == fleet.Detect && test.name == count, wrong.Ambiguous)
 			require.Equal(t, test.name, wrong.Key)
 		}
-		require.EqualValues(t, 7, get(t, client, fleet.Semaphore, count).Info.Value)
+		require.EqualValues(t, 7, get(t, client, redlatch.KindSemaphore, count).Info.Value)
 		_, err := fleet.Get(ctx, client, "teapot", count)
 		require.ErrorIs(t, err, redlatch.ErrInvalid)
-		_, err = fleet.Get(ctx, client, fleet.Lock, "")
+		_, err = fleet.Get(ctx, client, redlatch.KindLock, "")
 		require.ErrorIs(t, err, redlatch.ErrInvalid)
 	})
 }
@@ -224,14 +224,14 @@ func TestAFreeNameIsAnObjectWithoutHolders(t *testing.T) {
 		hold, err := fencedlock.New(client, name).Lock(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, hold.Unlock(t.Context()))
-		require.Equal(t, fleet.FencedLock, get(t, client, fleet.Detect, name).Kind, "the token stays")
+		require.Equal(t, redlatch.KindFencedLock, get(t, client, fleet.Detect, name).Kind, "the token stays")
 	})
 }
 
 func TestKindsAreReadByTheirNamesAndThoseOfTheirPackages(t *testing.T) {
-	for text, kind := range map[string]fleet.Kind{
-		"": fleet.Detect, "detect": fleet.Detect, "lock": fleet.Lock, "rlock": fleet.Lock, "read lock": fleet.ReadWriteLock, "rwlock": fleet.ReadWriteLock,
-		"permit semaphore": fleet.PermitSemaphore, "countdownlatch": fleet.Latch, "latch": fleet.Latch,
+	for text, kind := range map[string]redlatch.Kind{
+		"": fleet.Detect, "detect": fleet.Detect, "lock": redlatch.KindLock, "rlock": redlatch.KindLock, "read lock": redlatch.KindReadWriteLock, "rwlock": redlatch.KindReadWriteLock,
+		"permit semaphore": redlatch.KindPermitSemaphore, "countdownlatch": redlatch.KindLatch, "latch": redlatch.KindLatch,
 	} {
 		got, err := fleet.ParseKind(text)
 		require.NoError(t, err)
@@ -239,5 +239,5 @@ func TestKindsAreReadByTheirNamesAndThoseOfTheirPackages(t *testing.T) {
 	}
 	_, err := fleet.ParseKind("teapot")
 	require.ErrorIs(t, err, redlatch.ErrInvalid)
-	require.ErrorContains(t, err, "permit semaphore")
+	require.ErrorContains(t, err, "permit_semaphore")
 }

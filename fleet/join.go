@@ -7,7 +7,7 @@ import (
 )
 
 // join makes an object of what Redis says about it and what the entries say about the identities.
-func join(kind Kind, info redlatch.Info, q *queue, known *entries, now time.Time) *Object {
+func join(kind redlatch.Kind, info redlatch.Info, q *queue, known *entries, now time.Time) *Object {
 	o := &Object{Kind: kind, Key: info.Key, Info: info, Holders: []Holder{}, Waiting: q.who(info, known, now)}
 	claims := claimsOf(o.Kind, o.Key, known)
 	held := map[string]bool{}
@@ -43,13 +43,13 @@ type claim struct {
 
 // claimsOf are the holds that clients say to have of an object: one for each identity that they name, or one for all where they
 // name none.
-func claimsOf(kind Kind, key string, known *entries) (claims []claim) {
+func claimsOf(kind redlatch.Kind, key string, known *entries) (claims []claim) {
 	for _, u := range known.uses[key] {
-		if u.Kind.shape() != kind.shape() || u.Holds == 0 {
+		if shapeFor(u.Kind) != shapeFor(kind) || u.Holds == 0 {
 			continue
 		}
-		side := u.Kind.side()
-		if len(u.Owners) == 0 || kind == Semaphore {
+		side := sideOf(u.Kind)
+		if len(u.Owners) == 0 || kind == redlatch.KindSemaphore {
 			claims = append(claims, claim{Claim: Claim{Client: u.client, Holds: u.Holds, Since: u.HeldSince, Side: side}})
 			continue
 		}

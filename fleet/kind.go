@@ -3,55 +3,39 @@ package fleet
 import (
 	"strings"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 )
 
-// A Kind says what an object is, as errors and events call it.
-type Kind string
-
-// The kinds. An entry of the registry may name another one, which a later version has.
-const (
-	Detect          Kind = "" // for Get: what Redis has under the name; of an Object: nothing is there that tells
-	Lock            Kind = "lock"
-	FairLock        Kind = "fair lock"
-	FencedLock      Kind = "fenced lock"
-	SpinLock        Kind = "spin lock"
-	ReadWriteLock   Kind = "read-write lock"
-	GroupLock       Kind = "group lock"
-	Semaphore       Kind = "semaphore"
-	PermitSemaphore Kind = "permit semaphore"
-	Latch           Kind = "latch"
-)
-
-// The sides of a read-write lock, as errors, events and entries call them. Get takes them for the whole lock.
-const (
-	ReadLock  Kind = "read lock"
-	WriteLock Kind = "write lock"
-)
-
-// redlock is for what the waiters of a redlock wait, by their entries. On each server it is a lock.
-const redlock Kind = "redlock"
+// Detect stands for whatever Redis has under a name, for [Get]. Of an [Object] it says that nothing is there that tells the kind.
+const Detect redlatch.Kind = ""
 
 // packages are the kinds by the names of their packages.
-var packages = map[string]Kind{
-	"rlock": Lock, "fairlock": FairLock, "fencedlock": FencedLock, "spinlock": SpinLock, "rwlock": ReadWriteLock,
-	"semaphore": Semaphore, "permitsemaphore": PermitSemaphore, "countdownlatch": Latch,
+var packages = map[string]redlatch.Kind{
+	"rlock": redlatch.KindLock, "fairlock": redlatch.KindFairLock, "fencedlock": redlatch.KindFencedLock, "spinlock": redlatch.KindSpinLock,
+	"rwlock": redlatch.KindReadWriteLock, "semaphore": redlatch.KindSemaphore, "permitsemaphore": redlatch.KindPermitSemaphore,
+	"countdownlatch": redlatch.KindLatch,
 }
 
-// Kinds are all kinds that an object can have, but Detect.
-func Kinds() []Kind {
-	return []Kind{Lock, FairLock, FencedLock, SpinLock, ReadWriteLock, GroupLock, Semaphore, PermitSemaphore, Latch}
+// Kinds are all kinds that an object in Redis can have, but Detect.
+func Kinds() []redlatch.Kind {
+	return []redlatch.Kind{
+		redlatch.KindLock, redlatch.KindFairLock, redlatch.KindFencedLock, redlatch.KindSpinLock, redlatch.KindReadWriteLock,
+		redlatch.KindGroupLock, redlatch.KindSemaphore, redlatch.KindPermitSemaphore, redlatch.KindLatch,
+	}
 }
 
-// ParseKind reads the name of a kind, or that of its package: "fair lock" or "fairlock". An empty text and "detect" are Detect.
-func ParseKind(text string) (Kind, error) {
+// ParseKind reads the kind of an object in Redis as a person types it: "fair_lock", "fair lock", or the name of the package, "fairlock".
+// A side of a read-write lock is the whole lock. An empty text and "detect" are Detect.
+func ParseKind(text string) (redlatch.Kind, error) {
 	if text == "" || text == "detect" {
 		return Detect, nil
 	}
 	if kind, ok := packages[text]; ok {
 		return kind, nil
 	}
-	if kind := Kind(text).whole(); kind.shape() != unknown {
+	kind := whole(redlatch.Kind(strings.NewReplacer(" ", "_", "-", "_").Replace(text)))
+	if shapeFor(kind) != unknown {
 		return kind, nil
 	}
 	known := make([]string, 0, len(Kinds()))
@@ -62,27 +46,38 @@ func ParseKind(text string) (Kind, error) {
 }
 
 // whole is the kind of the object of which k may be a side, or another name.
-func (k Kind) whole() Kind {
+func whole(k redlatch.Kind) redlatch.Kind {
 	switch k {
-	case ReadLock, WriteLock:
-		return ReadWriteLock
-	case redlock:
-		return Lock
+	case redlatch.KindReadLock, redlatch.KindWriteLock:
+		return redlatch.KindReadWriteLock
+	case redlatch.KindRedlock: // for what its waiters wait, by their entries; on each server it is a lock
+		return redlatch.KindLock
 	}
 	return k
 }
 
+// sideOf is the side of a read-write lock that k is, or empty.
+func sideOf(k redlatch.Kind) string {
+	switch k {
+	case redlatch.KindReadLock:
+		return "read"
+	case redlatch.KindWriteLock:
+		return "write"
+	}
+	return ""
+}
+
 // entryKinds are the kinds under which entries may have an object of this one: what has the same form in Redis. For Detect all.
-func (k Kind) entryKinds() []Kind {
-	switch k.shape() {
+func entryKinds(k redlatch.Kind) []redlatch.Kind {
+	switch shapeFor(k) {
 	case unknown:
-		return append(Kinds(), ReadLock, WriteLock, redlock)
+		return append(Kinds(), redlatch.KindReadLock, redlatch.KindWriteLock, redlatch.KindRedlock)
 	case owners:
-		return []Kind{Lock, FairLock, FencedLock, SpinLock, redlock}
+		return []redlatch.Kind{redlatch.KindLock, redlatch.KindFairLock, redlatch.KindFencedLock, redlatch.KindSpinLock, redlatch.KindRedlock}
 	case sides:
-		return []Kind{ReadLock, WriteLock, ReadWriteLock}
+		return []redlatch.Kind{redlatch.KindReadLock, redlatch.KindWriteLock, redlatch.KindReadWriteLock}
 	default:
-		return []Kind{k}
+		return []redlatch.Kind{k}
 	}
 }
 
@@ -99,16 +94,16 @@ const (
 	foreign       // none of ours
 )
 
-// shape is that of an object of this kind.
-func (k Kind) shape() shape {
+// shapeFor is the form of an object of a kind.
+func shapeFor(k redlatch.Kind) shape {
 	switch k {
-	case Lock, FairLock, FencedLock, SpinLock:
+	case redlatch.KindLock, redlatch.KindFairLock, redlatch.KindFencedLock, redlatch.KindSpinLock:
 		return owners
-	case ReadWriteLock, ReadLock, WriteLock:
+	case redlatch.KindReadWriteLock, redlatch.KindReadLock, redlatch.KindWriteLock:
 		return sides
-	case GroupLock:
+	case redlatch.KindGroupLock:
 		return values
-	case Semaphore, PermitSemaphore, Latch:
+	case redlatch.KindSemaphore, redlatch.KindPermitSemaphore, redlatch.KindLatch:
 		return number
 	}
 	return unknown

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
@@ -73,7 +74,7 @@ func identity(t testing.TB, owner string) (id, number string) {
 }
 
 // get is fleet.Get, which has to succeed.
-func get(t testing.TB, client redis.UniversalClient, kind fleet.Kind, name string, opts ...fleet.Option) *fleet.Object {
+func get(t testing.TB, client redis.UniversalClient, kind redlatch.Kind, name string, opts ...fleet.Option) *fleet.Object {
 	t.Helper()
 	o, err := fleet.Get(t.Context(), client, kind, name, opts...)
 	require.NoError(t, err)

@@ -93,7 +93,7 @@ func (found candidates) objects(ctx context.Context, client redlatch.Client, kno
 	truths := map[place]*truth{}
 	for _, c := range all {
 		if kind := c.settle(known); kind != Detect {
-			at := place{kind.shape(), c.key}
+			at := place{shapeFor(kind), c.key}
 			if had := truths[at]; had == nil || c.named {
 				truths[at] = &truth{look: c.look, kind: kind, named: c.named, wrong: c.wrong(kind)}
 			}
@@ -118,7 +118,7 @@ func (found candidates) objects(ctx context.Context, client redlatch.Client, kno
 			object.Unreadable = []Unreadable{{Key: t.key, Detail: t.wrong}}
 		}
 		if t.named || object.Info.Exists || len(object.Waiting.Processes) > 0 || object.Waiting.Outsiders > 0 {
-			objects[place{t.kind.shape(), t.key}] = object
+			objects[place{shapeFor(t.kind), t.key}] = object
 		}
 	}
 	for at, o := range objects { // n and {n} share channels and some keys: what these say of n may be meant for {n}
@@ -131,14 +131,14 @@ func (found candidates) objects(ctx context.Context, client redlatch.Client, kno
 }
 
 // wrong says that the key is something else than its entries say.
-func (c *candidate) wrong(kind Kind) string {
+func (c *candidate) wrong(kind redlatch.Kind) string {
 	switch {
 	case c.err != nil:
 		return c.err.Error()
-	case c.shape == absent || c.shape == kind.shape():
+	case c.shape == absent || c.shape == shapeFor(kind):
 		return ""
 	}
-	return fmt.Sprintf("is %s, not a %s", c.found, kind)
+	return fmt.Sprintf("is %s, not a %s", c.found, kind.Noun())
 }
 
 // look looks at the candidates, at those that entries name by as few commands as it takes if the entries are right.

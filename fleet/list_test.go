@@ -40,16 +40,16 @@ func list(t testing.TB, client redis.UniversalClient, opts ...fleet.Option) (map
 }
 
 // everyKind has one object of each kind held by clients of this library, and answers their names.
-func everyKind(t *testing.T, name func(kind string) string, client func() redlatch.Client) map[fleet.Kind]string {
+func everyKind(t *testing.T, name func(kind string) string, client func() redlatch.Client) map[redlatch.Kind]string {
 	ctx := t.Context()
-	names := map[fleet.Kind]string{}
+	names := map[redlatch.Kind]string{}
 	for _, kind := range fleet.Kinds() {
 		names[kind] = name(strings.ReplaceAll(string(kind), " ", "-"))
 	}
-	for kind, lock := range map[fleet.Kind]redlatch.Lock{
-		fleet.Lock: rlock.New(client(), names[fleet.Lock]), fleet.FairLock: fairlock.New(client(), names[fleet.FairLock]),
-		fleet.FencedLock: fencedlock.New(client(), names[fleet.FencedLock]), fleet.SpinLock: spinlock.New(client(), names[fleet.SpinLock]),
-		fleet.ReadWriteLock: rwlock.New(client(), names[fleet.ReadWriteLock]), fleet.GroupLock: multilock.NewGroup(client(), names[fleet.GroupLock], []string{"a", "b"}),
+	for kind, lock := range map[redlatch.Kind]redlatch.Lock{
+		redlatch.KindLock: rlock.New(client(), names[redlatch.KindLock]), redlatch.KindFairLock: fairlock.New(client(), names[redlatch.KindFairLock]),
+		redlatch.KindFencedLock: fencedlock.New(client(), names[redlatch.KindFencedLock]), redlatch.KindSpinLock: spinlock.New(client(), names[redlatch.KindSpinLock]),
+		redlatch.KindReadWriteLock: rwlock.New(client(), names[redlatch.KindReadWriteLock]), redlatch.KindGroupLock: multilock.NewGroup(client(), names[redlatch.KindGroupLock], []string{"a", "b"}),
 	} {
 		hold, err := lock.Lock(ctx)
 		require.NoError(t, err, kind)
@@ -59,17 +59,17 @@ func everyKind(t *testing.T, name func(kind string) string, client func() redlat
 	require.NoError(t, err)
 	unlockLater(t, hold)
 
-	s := semaphore.New(client(), names[fleet.Semaphore])
+	s := semaphore.New(client(), names[redlatch.KindSemaphore])
 	_, err = s.TrySetPermits(ctx, 5)
 	require.NoError(t, err)
 	require.NoError(t, s.Acquire(ctx, 2))
-	p := permitsemaphore.New(client(), names[fleet.PermitSemaphore])
+	p := permitsemaphore.New(client(), names[redlatch.KindPermitSemaphore])
 	_, err = p.TrySetPermits(ctx, 5)
 	require.NoError(t, err)
 	permit, err := p.Acquire(ctx, 2, redlatch.WithLease(time.Hour))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = permit.Release(context.Background()) })
-	_, err = countdownlatch.New(client(), names[fleet.Latch]).TrySetCount(ctx, 3)
+	_, err = countdownlatch.New(client(), names[redlatch.KindLatch]).TrySetCount(ctx, 3)
 	require.NoError(t, err)
 	return names
 }
@@ -102,8 +102,8 @@ func TestListFindsEveryKindByWalkingASmallServer(t *testing.T) {
 		for kind, name := range names {
 			o := objects[name]
 			require.NotNil(t, o, kind)
-			if kind == fleet.SpinLock || kind == fleet.FairLock { // nothing in Redis tells while nobody waits
-				kind = fleet.Lock
+			if kind == redlatch.KindSpinLock || kind == redlatch.KindFairLock { // nothing in Redis tells while nobody waits
+				kind = redlatch.KindLock
 			}
 			require.Equal(t, kind, o.Kind, name)
 			sameAsGet(t, client, o)
@@ -127,8 +127,8 @@ func TestListFindsByEntriesWhatItDoesNotWalk(t *testing.T) {
 
 		var things []registry.Thing
 		for kind, name := range names {
-			if kind == fleet.ReadWriteLock {
-				kind = fleet.WriteLock
+			if kind == redlatch.KindReadWriteLock {
+				kind = redlatch.KindWriteLock
 			}
 			things = append(things, registry.Thing{Kind: string(kind), Key: name, Holds: 1, HeldSince: 5})
 		}
@@ -168,11 +168,11 @@ func TestListFindsByTheirChannelsWhatOthersWaitFor(t *testing.T) {
 			subscribe(t, listening, channel)
 		}
 		objects, report := list(t, client, fleet.WithRegistry(name("none")), fleet.WalkAtMost(0))
-		for key, kind := range map[string]fleet.Kind{lock: fleet.Lock, braced: fleet.Lock, fair: fleet.FairLock, rw: fleet.ReadWriteLock, sem: fleet.Semaphore,
-			unset: fleet.Semaphore, latch: fleet.Latch} {
+		for key, kind := range map[string]redlatch.Kind{lock: redlatch.KindLock, braced: redlatch.KindLock, fair: redlatch.KindFairLock, rw: redlatch.KindReadWriteLock, sem: redlatch.KindSemaphore,
+			unset: redlatch.KindSemaphore, latch: redlatch.KindLatch} {
 			require.NotNil(t, objects[key], "%s %v", key, objects)
 			require.Equal(t, kind, objects[key].Kind, key)
-			if kind != fleet.FairLock {
+			if kind != redlatch.KindFairLock {
 				require.EqualValues(t, 1, objects[key].Waiting.Outsiders, key)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch"
 )
 
 // mostFields is how many fields a hash may have that can be an object. A larger one is not read.
@@ -26,7 +28,7 @@ type look struct {
 	number int64             // of a number
 	err    error             // the server refused to show it
 
-	beside []Kind // what the keys and channels beside it tell
+	beside []redlatch.Kind // what the keys and channels beside it tell
 
 	typ    *redis.StatusCmd
 	lasts  *redis.DurationCmd

@@ -8,7 +8,7 @@ import (
 
 // An Object is one lock, semaphore or latch.
 type Object struct {
-	Kind Kind
+	Kind redlatch.Kind
 	Key  string // the name as Redis has it, any bytes
 
 	// Info is what Redis says. Holders and Waiting repeat its holders and its queue, with their clients. From List it has

@@ -19,7 +19,7 @@ import (
 // instead, which knows some more; a test compares the two.
 type truth struct {
 	*look
-	kind  Kind
+	kind  redlatch.Kind
 	named bool
 	wrong string // what is there instead
 
@@ -35,11 +35,11 @@ const mostPermits = 1000
 func readTruths(ctx context.Context, client sender, all []*truth) error {
 	return ask(ctx, client, all, func(pipe redis.Pipeliner, t *truth) {
 		switch t.kind {
-		case FencedLock:
+		case redlatch.KindFencedLock:
 			t.token = pipe.GetRange(ctx, keys.FencingToken(t.key), 0, mostDigits)
-		case FairLock:
+		case redlatch.KindFairLock:
 			t.queued = pipe.LRange(ctx, keys.FairQueue(t.key), 0, mostShown-1)
-		case PermitSemaphore:
+		case redlatch.KindPermitSemaphore:
 			t.taken = pipe.ZRangeWithScores(ctx, keys.PermitTimeouts(t.key), 0, mostPermits-1)
 		}
 	})
@@ -71,7 +71,7 @@ func (c *candidate) quick() bool {
 
 // info is what the primitive's Inspect would say, but for what only a client itself knows.
 func (t *truth) info(now time.Time) redlatch.Info {
-	info := redlatch.Info{Name: t.key, Key: t.key, Kind: string(t.kind)}
+	info := redlatch.Info{Name: t.key, Key: t.key, Kind: t.kind}
 	if t.token != nil {
 		info.Token, _ = decimal(t.token.Val())
 	}
@@ -80,7 +80,7 @@ func (t *truth) info(now time.Time) redlatch.Info {
 			info.Queue = append(info.Queue, redlatch.Waiter{Owner: owner})
 		}
 	}
-	if t.shape != t.kind.shape() {
+	if t.shape != shapeFor(t.kind) {
 		return info
 	}
 	info.Exists, info.TTL = true, t.ttl

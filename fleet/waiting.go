@@ -18,7 +18,7 @@ const mostShown = 200
 
 // A queue is what Redis knows about those who wait for one object.
 type queue struct {
-	kind Kind
+	kind redlatch.Kind
 	key  string
 
 	stood     []stand
@@ -37,17 +37,17 @@ type stand struct {
 
 // wakes is the channel on which the waiters of an object listen, and the queue of processes, beside which there is a channel on which
 // just those listen that know the queue. An empty one is none.
-func wakes(kind Kind, key string) (channel, row string) {
+func wakes(kind redlatch.Kind, key string) (channel, row string) {
 	switch kind {
-	case Lock, FencedLock:
+	case redlatch.KindLock, redlatch.KindFencedLock:
 		return keys.LockChannel(key), keys.LockRow(key)
-	case GroupLock: // it has a queue for each set of values, and these are not known here
+	case redlatch.KindGroupLock: // it has a queue for each set of values, and these are not known here
 		return keys.LockChannel(key), ""
-	case ReadWriteLock:
+	case redlatch.KindReadWriteLock:
 		return keys.ReadWriteChannel(key), keys.ReadWriteRow(key)
-	case Semaphore, PermitSemaphore:
+	case redlatch.KindSemaphore, redlatch.KindPermitSemaphore:
 		return keys.SemaphoreChannel(key), keys.SemaphoreRow(key)
-	case Latch:
+	case redlatch.KindLatch:
 		return keys.LatchChannel(key), ""
 	}
 	return "", ""
@@ -76,7 +76,7 @@ func readQueues(ctx context.Context, client redlatch.Client, queues []*queue) er
 		channel, row := wakes(q.kind, q.key)
 		listen := counts[channel]
 		switch {
-		case channel == "" && q.kind != FairLock, listen < 0:
+		case channel == "" && q.kind != redlatch.KindFairLock, listen < 0:
 			q.outsiders = -1
 		default:
 			q.outsiders = max(0, listen-counts[row+known])
@@ -123,7 +123,7 @@ func (q *queue) decode() {
 			s.since = moment(int64(score / 1000))
 		default:
 			s.since = moment(int64(score / span))
-			if q.kind == ReadWriteLock {
+			if q.kind == redlatch.KindReadWriteLock {
 				s.side = "write"
 				if math.Mod(score, span) == 1 {
 					s.side = "read"
@@ -170,18 +170,18 @@ func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
 	calls := map[string]int64{}
 	apart := map[string]bool{} // clients that wait for a redlock, and of which no call stands in the queue yet
 	for _, u := range known.uses[q.key] {
-		if u.Waiters == 0 || u.Kind.whole().shape() != q.kind.shape() {
+		if u.Waiters == 0 || shapeFor(whole(u.Kind)) != shapeFor(q.kind) {
 			continue
 		}
 		w := waiter(u.client.ID)
-		apart[w.ClientID] = apart[w.ClientID] || u.Kind == redlock && w.Place == 0
+		apart[w.ClientID] = apart[w.ClientID] || u.Kind == redlatch.KindRedlock && w.Place == 0
 		calls[w.ClientID] += u.Waiters
 		w.Calls = max(w.Calls, calls[w.ClientID])
 		if w.Since.IsZero() || !u.WaitingSince.IsZero() && u.WaitingSince.Before(w.Since) {
 			w.Since = u.WaitingSince
 		}
 		if w.Side == "" {
-			w.Side = u.Kind.side()
+			w.Side = sideOf(u.Kind)
 		}
 	}
 	slices.SortStableFunc(waiters[stood:], func(a, b *Waiter) int {
@@ -196,15 +196,4 @@ func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
 		}
 	}
 	return all
-}
-
-// side is that of a read-write lock.
-func (k Kind) side() string {
-	switch k {
-	case ReadLock:
-		return "read"
-	case WriteLock:
-		return "write"
-	}
-	return ""
 }

@@ -57,16 +57,16 @@ func TestWaitersAreShownWithTheirProcesses(t *testing.T) {
 			}
 		}
 		for _, test := range []struct {
-			kind    fleet.Kind
+			kind    redlatch.Kind
 			use     func(c redlatch.Client, name string) func(ctx context.Context) error
 			channel func(name string) string
 			side    string
 		}{
-			{fleet.Lock, locked(func(c redlatch.Client, n string) redlatch.Locker { return rlock.New(c, n) }), keys.LockChannel, ""},
-			{fleet.FencedLock, locked(func(c redlatch.Client, n string) redlatch.Locker { return fencedlock.New(c, n) }), keys.LockChannel, ""},
-			{fleet.FairLock, locked(func(c redlatch.Client, n string) redlatch.Locker { return fairlock.New(c, n) }), nil, ""},
-			{fleet.ReadWriteLock, locked(func(c redlatch.Client, n string) redlatch.Locker { return rwlock.New(c, n) }), keys.ReadWriteChannel, "write"},
-			{fleet.Semaphore, func(c redlatch.Client, n string) func(ctx context.Context) error {
+			{redlatch.KindLock, locked(func(c redlatch.Client, n string) redlatch.Locker { return rlock.New(c, n) }), keys.LockChannel, ""},
+			{redlatch.KindFencedLock, locked(func(c redlatch.Client, n string) redlatch.Locker { return fencedlock.New(c, n) }), keys.LockChannel, ""},
+			{redlatch.KindFairLock, locked(func(c redlatch.Client, n string) redlatch.Locker { return fairlock.New(c, n) }), nil, ""},
+			{redlatch.KindReadWriteLock, locked(func(c redlatch.Client, n string) redlatch.Locker { return rwlock.New(c, n) }), keys.ReadWriteChannel, "write"},
+			{redlatch.KindSemaphore, func(c redlatch.Client, n string) func(ctx context.Context) error {
 				require.NoError(t, asking.SetNX(t.Context(), n, 1, 0).Err())
 				return func(ctx context.Context) error { return semaphore.New(c, n).Acquire(ctx, 1) }
 			}, keys.SemaphoreChannel, ""},
@@ -90,15 +90,15 @@ func TestWaitersAreShownWithTheirProcesses(t *testing.T) {
 			require.Equal(t, "client "+w.ClientID, w.Who())
 			require.Equal(t, test.side, w.Side)
 			require.False(t, w.Gone)
-			if test.kind != fleet.FairLock {
+			if test.kind != redlatch.KindFairLock {
 				require.InDelta(t, now(t, asking), w.Since.UnixMilli(), 60_000, test.kind)
 			}
 
-			if test.kind != fleet.ReadWriteLock {
+			if test.kind != redlatch.KindReadWriteLock {
 				enter(t, asking, "", w.ClientID, 0, webAbout, registry.Thing{Kind: string(test.kind), Key: name, Waiters: 4, WaitingSince: 1700000000000})
 			} else {
-				enter(t, asking, "", w.ClientID, 0, webAbout, registry.Thing{Kind: "write lock", Key: name, Waiters: 3, WaitingSince: 1700000000000},
-					registry.Thing{Kind: "read lock", Key: name, Waiters: 1, WaitingSince: 1700000000001})
+				enter(t, asking, "", w.ClientID, 0, webAbout, registry.Thing{Kind: "write_lock", Key: name, Waiters: 3, WaitingSince: 1700000000000},
+					registry.Thing{Kind: "read_lock", Key: name, Waiters: 1, WaitingSince: 1700000000001})
 			}
 			enter(t, asking, "", java, 0, registry.About{Version: 1, Host: "pay-1"})
 			enter(t, asking, "", ours, 0, registry.About{Version: 1, Host: "web-9"}, registry.Thing{Kind: string(test.kind), Key: name, Waiters: 1, WaitingSince: 1700000000005})
@@ -121,15 +121,15 @@ func TestWaitersAreShownWithTheirProcesses(t *testing.T) {
 // Waiters of these kinds listen to one channel with Redisson's, and stand in no queue that can be found.
 func TestWaitersOfALatchAndAGroupAreOutsidersUntilTheirEntriesSayThatTheyWait(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		for kind, wait := range map[fleet.Kind]func(c redlatch.Client, name string) func(ctx context.Context) error{
-			fleet.Latch: func(c redlatch.Client, name string) func(ctx context.Context) error {
+		for kind, wait := range map[redlatch.Kind]func(c redlatch.Client, name string) func(ctx context.Context) error{
+			redlatch.KindLatch: func(c redlatch.Client, name string) func(ctx context.Context) error {
 				_, err := countdownlatch.New(c, name).TrySetCount(t.Context(), 3)
 				require.NoError(t, err)
 				return func(ctx context.Context) error {
 					return countdownlatch.New(c, name, redlatch.WithoutRegistry()).Await(ctx)
 				}
 			},
-			fleet.GroupLock: func(c redlatch.Client, name string) func(ctx context.Context) error {
+			redlatch.KindGroupLock: func(c redlatch.Client, name string) func(ctx context.Context) error {
 				group := multilock.NewGroup(c, name, []string{"a", "b"}, redlatch.WithoutRegistry())
 				hold, err := group.Lock(t.Context())
 				require.NoError(t, err)
@@ -151,7 +151,7 @@ func TestWaitersOfALatchAndAGroupAreOutsidersUntilTheirEntriesSayThatTheyWait(t 
 			redistest.Eventually(t, "a connection listens", is(0, 1))
 			enter(t, client, "", ours, 0, webAbout, registry.Thing{Kind: string(kind), Key: name, Waiters: 1, WaitingSince: 7})
 			redistest.Eventually(t, "it is known whose that is", is(1, 0))
-			subscribe(t, srv.Client(t), map[fleet.Kind]func(string) string{fleet.Latch: keys.LatchChannel, fleet.GroupLock: keys.LockChannel}[kind](name))
+			subscribe(t, srv.Client(t), map[redlatch.Kind]func(string) string{redlatch.KindLatch: keys.LatchChannel, redlatch.KindGroupLock: keys.LockChannel}[kind](name))
 			redistest.Eventually(t, "another one listens", is(1, 1))
 			enter(t, client, "", ours, time.Hour, webAbout)
 			redistest.Eventually(t, "the one that has said so is dead", is(1, 2))
@@ -170,7 +170,7 @@ func TestAWaiterOfARedlockIsShownAtTheLock(t *testing.T) {
 		enter(t, client, "", ours, 0, webAbout, registry.Thing{Kind: "redlock", Key: name, Waiters: 3, WaitingSince: 7})
 		objects, _ := list(t, client)
 		for _, o := range []*fleet.Object{get(t, client, fleet.Detect, name), get(t, client, "redlock", name), objects[name]} {
-			require.Equal(t, fleet.Lock, o.Kind)
+			require.Equal(t, redlatch.KindLock, o.Kind)
 			require.Len(t, o.Waiting.Processes, 1)
 			require.Equal(t, "web-3 billing pid 17 (blue)", o.Waiting.Processes[0].Who())
 			require.EqualValues(t, 3, o.Waiting.Processes[0].Calls)
@@ -190,7 +190,7 @@ func TestAProcessThatHasNotAskedForItsPatienceIsGone(t *testing.T) {
 			redis.Z{Member: other + ":-2", Score: float64(at-8000) * 1000}, redis.Z{Member: "nonsense", Score: 1}).Err())
 		require.NoError(t, client.ZAdd(ctx, row[1], redis.Z{Member: ours + ":1", Score: float64(at - 1)},
 			redis.Z{Member: other + ":-2", Score: -float64(at + 60_000)}).Err())
-		all := get(t, client, fleet.Lock, name).Waiting.Processes
+		all := get(t, client, redlatch.KindLock, name).Waiting.Processes
 		require.Len(t, all, 2)
 		require.Equal(t, []string{ours, other}, []string{all[0].ClientID, all[1].ClientID})
 		require.Equal(t, []bool{true, false}, []bool{all[0].Gone, all[1].Gone})
@@ -206,7 +206,7 @@ func TestAFairQueueOfRedissonIsShown(t *testing.T) {
 		require.NoError(t, client.HSet(ctx, name, ours+":1", 1).Err())
 		require.NoError(t, client.RPush(ctx, keys.FairQueue(name), java+":1", other+":5", java+":2").Err())
 		o := get(t, client, fleet.Detect, name)
-		require.Equal(t, fleet.FairLock, o.Kind)
+		require.Equal(t, redlatch.KindFairLock, o.Kind)
 		all := o.Waiting.Processes
 		require.Len(t, all, 2)
 		require.Equal(t, "Redisson client "+java, all[0].Who())
@@ -224,11 +224,11 @@ func TestFleetNeitherWritesNorSubscribes(t *testing.T) {
 	unlockLater(t, hold)
 	enter(t, client, "", ours, 0, webAbout, registry.Thing{Kind: "lock", Key: name, Holds: 1, HeldSince: 7})
 	user := srv.User(t, "-@write", "-subscribe", "-ssubscribe", "-psubscribe", "resetchannels")
-	get(t, user, fleet.Lock, name)
+	get(t, user, redlatch.KindLock, name)
 	_, err = fleet.Clients(t.Context(), user)
 	require.NoError(t, err)
 	for _, kind := range fleet.Kinds() {
-		if kind == fleet.Lock || kind == fleet.FairLock || kind == fleet.FencedLock || kind == fleet.SpinLock {
+		if kind == redlatch.KindLock || kind == redlatch.KindFairLock || kind == redlatch.KindFencedLock || kind == redlatch.KindSpinLock {
 			get(t, user, kind, name)
 		} else {
 			get(t, user, kind, srv.Key(t, "none"))

@@ -115,11 +115,11 @@ func (found candidates) sift(ctx context.Context, node sender, names []string) (
 	for _, l := range hashes {
 		switch l.shape {
 		case owners:
-			found.add(Lock, l.key, false, false)
+			found.add(redlatch.KindLock, l.key, false, false)
 		case sides:
-			found.add(ReadWriteLock, l.key, false, false)
+			found.add(redlatch.KindReadWriteLock, l.key, false, false)
 		case values:
-			found.add(GroupLock, l.key, false, false)
+			found.add(redlatch.KindGroupLock, l.key, false, false)
 		}
 	}
 	return 4, nil
@@ -128,16 +128,16 @@ func (found candidates) sift(ctx context.Context, node sender, names []string) (
 // beginnings are those of the names of keys that stand beside objects. A sure one has one name; else n and {n} have the same.
 var beginnings = []struct {
 	text string
-	kind Kind
+	kind redlatch.Kind
 	sure bool
 }{
-	{"redlatch_latch:", Latch, true},
-	{"redlatch_semaphore_row:", Semaphore, true},
-	{"redlatch_lanes:", Semaphore, true},
-	{"redlatch_rwlock_row:", ReadWriteLock, true},
-	{"redlatch_lock_row:", Lock, true},
-	{"redisson_lock_queue:", FairLock, false},
-	{"redisson_lock_timeout:", FairLock, false},
+	{"redlatch_latch:", redlatch.KindLatch, true},
+	{"redlatch_semaphore_row:", redlatch.KindSemaphore, true},
+	{"redlatch_lanes:", redlatch.KindSemaphore, true},
+	{"redlatch_rwlock_row:", redlatch.KindReadWriteLock, true},
+	{"redlatch_lock_row:", redlatch.KindLock, true},
+	{"redisson_lock_queue:", redlatch.KindFairLock, false},
+	{"redisson_lock_timeout:", redlatch.KindFairLock, false},
 }
 
 // fromName adds what the name of a key tells, and answers whether the key itself need not be looked at.
@@ -166,7 +166,7 @@ func (found candidates) fromName(name string) bool {
 		return true
 	}
 	if tag, ok := strings.CutSuffix(name, ":timeout"); ok && strings.Contains(tag, "{") {
-		found.addTag(PermitSemaphore, tag) // whether it is one is looked at
+		found.addTag(redlatch.KindPermitSemaphore, tag) // whether it is one is looked at
 	}
 	return false
 }

@@ -93,9 +93,9 @@ func shownAs(t *testing.T, a actor, o object, label string) string {
 }
 
 // fleetKinds are what fleet calls the kinds.
-var fleetKinds = map[string]fleet.Kind{
-	"lock": fleet.Lock, "fair": fleet.FairLock, "spin": fleet.SpinLock, "fenced": fleet.FencedLock, "read": fleet.ReadWriteLock,
-	"write": fleet.ReadWriteLock, "group": fleet.GroupLock, "semaphore": fleet.Semaphore, "permits": fleet.PermitSemaphore, "latch": fleet.Latch,
+var fleetKinds = map[string]redlatch.Kind{
+	"lock": redlatch.KindLock, "fair": redlatch.KindFairLock, "spin": redlatch.KindSpinLock, "fenced": redlatch.KindFencedLock, "read": redlatch.KindReadWriteLock,
+	"write": redlatch.KindReadWriteLock, "group": redlatch.KindGroupLock, "semaphore": redlatch.KindSemaphore, "permits": redlatch.KindPermitSemaphore, "latch": redlatch.KindLatch,
 }
 
 // holds has an actor hold an object, twice where that can be, and answers what is to be seen of it and how it is given back.
@@ -181,7 +181,7 @@ func (s *sight) play(t *testing.T, holder func(*testing.T) actor, withGo bool) {
 		case "spin":
 			want.Outsiders = -1 // its waiters listen to nothing
 			if !withGo {
-				want.Kind, want.Outsiders = string(fleet.Lock), 0 // nothing tells
+				want.Kind, want.Outsiders = string(redlatch.KindLock), 0 // nothing tells
 			}
 		case "fair":
 			want.Waiting = append(want.Waiting, seenWaiter{Who: java, Calls: 1, Place: 1})
@@ -256,7 +256,7 @@ func sideBySide(t *testing.T, w *world) {
 	}
 	require.Equal(t, s.want, listed(s.want, report))
 	for _, want := range s.want {
-		for _, kind := range []fleet.Kind{fleet.Detect, fleet.Kind(want.Kind)} {
+		for _, kind := range []redlatch.Kind{fleet.Detect, redlatch.Kind(want.Kind)} {
 			o, err := fleet.Get(t.Context(), w.client, kind, want.Name)
 			require.NoError(t, err)
 			require.Equal(t, want, seenBy(o), "asked for %q", kind)
@@ -282,7 +282,7 @@ func sinceAndLease(t *testing.T, o *fleet.Object) {
 	t.Helper()
 	for _, h := range o.Holders {
 		require.Equal(t, h.Client == nil, h.Since.IsZero(), "entries alone tell since when")
-		if o.Kind == fleet.PermitSemaphore {
+		if o.Kind == redlatch.KindPermitSemaphore {
 			require.Negative(t, h.TTL, "it was asked for without a lease")
 		} else {
 			require.Positive(t, h.TTL)
@@ -338,7 +338,7 @@ func composites(t *testing.T, w *world, kind string) {
 			return waits
 		})
 		for _, part := range parts {
-			require.Equal(t, fleet.Lock, part.Kind)
+			require.Equal(t, redlatch.KindLock, part.Kind)
 			require.Len(t, part.Holders, 1)
 			h := part.Holders[0]
 			require.EqualValues(t, 1, h.Holds)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
 )
 
@@ -52,7 +53,7 @@ func freedFromJava(t *testing.T, w *world) {
 		next := w.java(t)
 		got := start(func() error { _, err := next.acquire(o, 1, how{}); return err })
 		w.awaitWaiter(t, o)
-		freed, err := fleet.Free(t.Context(), w.client, fleet.PermitSemaphore, o.name, ids[0], byTheTest)
+		freed, err := fleet.Free(t.Context(), w.client, redlatch.KindPermitSemaphore, o.name, ids[0], byTheTest)
 		require.NoError(t, err)
 		require.True(t, freed)
 		await(t, "the permit", got)

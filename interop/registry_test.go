@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
 	"github.com/redlatch/redlatch/internal/registry"
 )
@@ -34,7 +35,7 @@ func entersItself(t *testing.T, w *world) {
 	require.NoError(t, w.jvm.call(fields{"op": "enter", "client": a.client, "program": "billing", "label": `blue "Zoë"` + strings.Repeat("!", 99)}, nil))
 
 	holder := func() fleet.Holder {
-		object, err := fleet.Get(t.Context(), w.client, fleet.Lock, o.name)
+		object, err := fleet.Get(t.Context(), w.client, redlatch.KindLock, o.name)
 		require.NoError(t, err)
 		require.Empty(t, object.Unreadable)
 		require.Len(t, object.Holders, 1)

@@ -61,12 +61,12 @@ func TestAMultiLockAnswersForAllItsMembers(t *testing.T) {
 	info, err := lock.Inspect(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "a+b+c", info.Name)
-	require.Equal(t, "multi-lock", info.Kind)
+	require.Equal(t, redlatch.KindMultiLock, info.Kind)
 	require.EqualValues(t, 3, info.Need)
 	require.True(t, info.Exists)
 	require.Negative(t, info.TTL)
 	require.Len(t, info.Members, 3)
-	for i, kind := range []string{"lock", "read lock", "multi-lock"} {
+	for i, kind := range []redlatch.Kind{"lock", "read_lock", "multi_lock"} {
 		require.NoError(t, info.Members[i].Err)
 		require.Equal(t, kind, info.Members[i].Kind)
 		require.True(t, info.Members[i].Exists)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -20,7 +21,7 @@ func grouped(fields []string) *baselock.Kind {
 	set := strings.Join(fields, "")
 	queue := func(key string) []string { return []string{keys.GroupRow(key, multilock.Field(set))} }
 	kind := baselock.Kind{
-		Noun: "group lock",
+		Label: redlatch.KindGroupLock,
 		Side: &baselock.Side{Name: set, Cohort: "group lock " + set,
 			Includes: func(side string) bool { return contains(fields, split(side)) }},
 		Takes:     baselock.LockOptions,

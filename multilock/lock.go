@@ -39,8 +39,6 @@ type Lock struct {
 
 var _ redlatch.Lock = (*Lock)(nil)
 
-const noun = "multi-lock"
-
 // nobody is the panic of New when it gets no lockers, and of a call of a Lock that New has not made.
 const nobody = "redlatch: a multi-lock of no locks would exclude nobody; make it by New, with at least one"
 
@@ -171,7 +169,7 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 		}
 	}
 	c := &call{lock: l, opts: options, try: try || set.Once}
-	c.Call = quorum.Call{Noun: noun, Name: l.name, Need: len(l.members), Set: set, Of: l, Bases: l.bases, Line: l.line}
+	c.Call = quorum.Call{Kind: redlatch.KindMultiLock, Name: l.name, Need: len(l.members), Set: set, Of: l, Bases: l.bases, Line: l.line}
 	if len(options) > 0 {
 		c.Opts = []redlatch.Option{c.forMember(0)}
 	}

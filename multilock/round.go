@@ -82,7 +82,7 @@ func (r *round) run(busy int, patience time.Duration) error {
 func (r *round) take(some []int, ask func() ([]holds.Member, error)) error {
 	returned := false
 	defer raise.Unless(&returned, func() { // a member may panic, and a program that recovers from it would find the others held for ever
-		log := session.Logger(r.Set.Logger).With("lock.name", errs.Short(r.lock.name), "lock.primitive", noun)
+		log := session.Logger(r.Set.Logger).With("lock.name", errs.Short(r.lock.name), "lock.primitive", redlatch.KindMultiLock)
 		quorum.GiveBack(raise.Background(r.ctx, log), log, r.members)
 	})
 	members, err := ask()

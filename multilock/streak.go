@@ -35,12 +35,12 @@ func (l *Lock) meet() {
 			l.whole = false
 			continue
 		}
-		for _, part := range []string{" ", base.Session.ID, base.Kind.Noun, base.Key} {
+		for _, part := range []string{" ", base.Session.ID, string(base.Kind.Label), base.Key} {
 			kind.WriteString(part)
 		}
 	}
 	if l.whole {
-		l.line = cohort.KeyFor(l.bases[0].Key, noun+kind.String())
+		l.line = cohort.KeyFor(l.bases[0].Key, string(redlatch.KindMultiLock)+kind.String())
 	}
 }
 
@@ -91,7 +91,7 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 	case err == nil && got == nil:
 		got = request.Grant.(*quorum.Hold)
 	case err != nil && !asked && ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		err = errs.WaitOver(ctx, noun, err, line.Found())
+		err = errs.WaitOver(ctx, redlatch.KindMultiLock.Noun(), err, line.Found())
 	}
 	return got, err
 }

@@ -3,6 +3,7 @@ package permitsemaphore
 import (
 	"slices"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/session"
 )
 
@@ -19,6 +20,6 @@ func (g *grant) HoldsAs(id string) (key string) {
 // Asked has the observer know that somebody asks for a permit of the grant.
 func (g *grant) Asked(who, why string) {
 	session.Logger(g.set.Logger).Warn("redlatch: somebody asks for a permit to be given back", "lock.name", g.semaphore.counter.Name,
-		"lock.primitive", noun, "lock.owner", g.Owner(), "who", who, "why", why)
+		"lock.primitive", redlatch.KindPermitSemaphore, "lock.owner", g.Owner(), "who", who, "why", why)
 	g.told.Load().Asked(who, why)
 }

@@ -24,7 +24,7 @@ func inLine(t testing.TB, client *redis.Client, key string, n int) {
 	t.Helper()
 	set := settings.Defaults()
 	waiters := func() int {
-		return session.Of(client, &set).Waiters(cohort.KeyFor(key, "permit semaphore"))
+		return session.Of(client, &set).Waiters(cohort.KeyFor(key, "permit_semaphore"))
 	}
 	eventually(t, fmt.Sprint(n, " wait"), func() bool { return waiters() == n })
 }

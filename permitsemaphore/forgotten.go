@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -54,7 +55,7 @@ func (g *grant) report() {
 		return
 	}
 	holds.Report(g.set.Logger, "redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
-		there, "lock.name", g.semaphore.counter.Name, "lock.primitive", noun, "lock.owner", g.Owner())
+		there, "lock.name", g.semaphore.counter.Name, "lock.primitive", redlatch.KindPermitSemaphore, "lock.owner", g.Owner())
 	g.finish(context.Background(), settings.Forgotten, nil)
 }
 

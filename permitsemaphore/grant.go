@@ -56,7 +56,9 @@ type grant struct {
 // Client tells a test where it is still held.
 func (g *grant) Client() any { return g.semaphore.counter.Session.Client }
 
-func (g *grant) Object() (primitive, name string) { return noun, g.semaphore.Name() }
+func (g *grant) Object() (primitive, name string) {
+	return string(redlatch.KindPermitSemaphore), g.semaphore.Name()
+}
 
 func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
 	first := ""
@@ -215,7 +217,7 @@ func (g *grant) lose(reason redlatch.LossReason, cause error) error {
 	g.mu.Unlock()
 	g.ending.End(loss) // first: nothing that waits for a mutex may keep the news from the work
 	g.leave()
-	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "lock.name", g.semaphore.counter.Name, "lock.primitive", noun, "lock.owner", loss.Owner,
+	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "lock.name", g.semaphore.counter.Name, "lock.primitive", redlatch.KindPermitSemaphore, "lock.owner", loss.Owner,
 		"reason", reason, "cause", cause)
 	g.finish(context.Background(), settings.Lost, loss)
 	return loss
@@ -232,7 +234,7 @@ func (g *grant) leave() {
 }
 
 // finish has the observer know of the end of the grant, once, and not before it knows of the acquisition.
-func (g *grant) finish(ctx context.Context, kind int, err error) {
+func (g *grant) finish(ctx context.Context, kind string, err error) {
 	g.told.Load().End(ctx, kind, g.since, err)
 }
 

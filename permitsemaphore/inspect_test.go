@@ -20,7 +20,7 @@ func TestInspectTellsWhoHasThePermits(t *testing.T) {
 		q := acquire(t, other, 1, redlatch.WithoutLease())
 		info, err := s.Inspect(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, []any{s.Name(), s.Name(), "permit semaphore", true, int64(2), int64(5)},
+		require.Equal(t, []any{s.Name(), s.Name(), redlatch.KindPermitSemaphore, true, int64(2), int64(5)},
 			[]any{info.Name, info.Key, info.Kind, info.Exists, info.Value, info.Total})
 		require.Negative(t, info.TTL)
 		require.Zero(t, info.Waiters)
@@ -44,7 +44,7 @@ func TestInspectTellsWhoHasThePermits(t *testing.T) {
 		require.NoError(t, client.Del(t.Context(), s.Name()).Err())
 		info, err = s.Inspect(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, redlatch.Info{Name: s.Name(), Key: s.Name(), Kind: "permit semaphore"}, info)
+		require.Equal(t, redlatch.Info{Name: s.Name(), Key: s.Name(), Kind: "permit_semaphore"}, info)
 	})
 }
 

@@ -200,7 +200,7 @@ func (e *events) owners(kind redlatch.EventKind) (owners []string) {
 
 func (e *events) await(t testing.TB, kind redlatch.EventKind, n int) {
 	t.Helper()
-	eventually(t, kind.String(), func() bool { return e.count(kind) >= n })
+	eventually(t, string(kind), func() bool { return e.count(kind) >= n })
 }
 
 func isLoss(err error) bool { return errors.Is(err, redlatch.ErrLost) }

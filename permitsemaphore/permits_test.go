@@ -375,7 +375,7 @@ func TestAPermitInALogLineSaysOfWhatItIsAndWhose(t *testing.T) {
 		p := acquire(t, s, 2)
 		var log strings.Builder
 		slog.New(slog.NewTextHandler(&log, nil)).Info("at work", "permit", p)
-		require.Contains(t, log.String(), `permit.name=s permit.primitive="permit semaphore" permit.owner=`+p.ID()+` permit.until=`)
+		require.Contains(t, log.String(), `permit.name=s permit.primitive=permit_semaphore permit.owner=`+p.ID()+` permit.until=`)
 		require.NoError(t, p.Release(t.Context()))
 	})
 }

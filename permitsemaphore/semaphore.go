@@ -68,8 +68,6 @@ type Semaphore struct {
 	partings counter.Together[*parting]
 }
 
-const noun = "permit semaphore"
-
 // The options of an acquisition, and of New.
 const (
 	tryOptions     = settings.Lease | settings.NoLease | settings.MaxHold | settings.WatchdogTimeout | settings.LocalHandOff | settings.LongHold
@@ -82,7 +80,7 @@ const (
 // WithLease, WithoutLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, WithoutLocalHandOff, and those that every
 // primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
-	c := counter.New(client, name, noun, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
+	c := counter.New(client, name, redlatch.KindPermitSemaphore, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
 	s := &Semaphore{c, script.NamesOf(c.Key), grace, counter.Together[*parting]{Most: partingsAtOnce}}
 	c.Inspector = s
 	return s

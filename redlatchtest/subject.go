@@ -14,7 +14,7 @@ type subject memory
 func (s *subject) Look(context.Context) (redlatch.Info, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	info := redlatch.Info{Name: s.name, Kind: "lock", Exists: len(s.holds) > 0 || s.kept > 0}
+	info := redlatch.Info{Name: s.name, Kind: redlatch.KindLock, Exists: len(s.holds) > 0 || s.kept > 0}
 	for _, f := range s.holds {
 		info.Holders = append(info.Holders, redlatch.Holder{Owner: f.terms.Owner, Holds: 1, Own: true, Token: f.terms.Token})
 	}

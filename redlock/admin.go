@@ -130,7 +130,7 @@ func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
 	if l.invalid != nil {
 		return redlatch.Info{}, l.invalid
 	}
-	info := redlatch.Info{Name: l.name, Kind: noun, Need: int64(l.need), Waiters: int64(l.nodes[0].base.Session.Waiters(l.line))}
+	info := redlatch.Info{Name: l.name, Kind: redlatch.KindRedlock, Need: int64(l.need), Waiters: int64(l.nodes[0].base.Session.Waiters(l.line))}
 	answers := askAll(ctx, l, func(ctx context.Context, base *baselock.Base) (redlatch.Info, error) { return base.Inspect(ctx) })
 	var ttls []time.Duration
 	for i, a := range answers {

@@ -46,8 +46,6 @@ var _ redlatch.Lock = (*Lock)(nil)
 // The kinds of the nodes: of those that can be the chair, which have a process queue, and of the others.
 var chairKind, otherKind = baselock.Plain().HandingOver(), baselock.Plain()
 
-const noun = "redlock"
-
 const takes = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.NodeTimeout | settings.LocalHandOff |
 	settings.LongHold
 
@@ -62,7 +60,7 @@ func New(clients []redlatch.Client, name string, opts ...redlatch.Option) *Lock 
 	}
 	l := &Lock{name: name, need: len(clients)/2 + 1, defaults: rootapi.Apply(settings.Defaults(), opts)}
 	l.invalid = l.defaults.Check("a redlock", takes)
-	kind := noun // waiters of locks that share only some of their servers cannot stand in for one another
+	kind := string(redlatch.KindRedlock) // waiters of locks that share only some of their servers cannot stand in for one another
 	for i, client := range clients {
 		of := &otherKind
 		if i <= len(clients)-l.need { // while a majority is up, one of these is
@@ -154,7 +152,7 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 		}
 	}
 	return &call{lock: l, try: try || set.Once, Call: quorum.Call{
-		Noun: noun, Name: l.name, Need: l.need, Slack: slack(set.FirstLease()), Set: set, Of: l, Bases: l.bases, Line: l.line, Opts: member,
+		Kind: redlatch.KindRedlock, Name: l.name, Need: l.need, Slack: slack(set.FirstLease()), Set: set, Of: l, Bases: l.bases, Line: l.line, Opts: member,
 	}}, nil
 }
 

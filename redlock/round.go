@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
@@ -400,7 +401,7 @@ func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited quorum.Late
 
 // log is for errors in the background.
 func (c *call) log() *slog.Logger {
-	return session.Logger(c.Set.Logger).With("lock.name", c.lock.name, "lock.primitive", noun)
+	return session.Logger(c.Set.Logger).With("lock.name", c.lock.name, "lock.primitive", redlatch.KindRedlock)
 }
 
 // giveBack waits for the nodes no longer than an attempt may take.

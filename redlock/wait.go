@@ -7,6 +7,7 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
@@ -62,7 +63,7 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 	if c.again {
 		w.queue, w.due = &cohort.Cohort{Queue: cohort.NewQueue(nil)}, time.Now().Add(w.pause())
 	} else {
-		shared, held, part := c.lock.nodes[0].base.Session.Join(c.lock.line, session.Channels{Noun: noun})
+		shared, held, part := c.lock.nodes[0].base.Session.Join(c.lock.line, session.Channels{Kind: string(redlatch.KindRedlock)})
 		defer part()
 		w.queue, request = shared, c.Request(held)
 		if held {

@@ -70,7 +70,7 @@ func TestASuspensionEndsWhatItOutlasts(t *testing.T) {
 			h, err := rlock.New(client, "a").Lock(outer.Context(ctx), redlatch.WithLease(30*time.Second))
 			return h, func(ctx context.Context) error { _ = outer.Unlock(ctx); return h.Unlock(ctx) }, err
 		},
-		"multi-lock": func(ctx context.Context, client *redis.Client) (held, func(context.Context) error, error) {
+		"multi_lock": func(ctx context.Context, client *redis.Client) (held, func(context.Context) error, error) {
 			h, err := multilock.New([]redlatch.Locker{rlock.New(client, "a"), rlock.New(client, "b")}).Lock(ctx)
 			return h, h.Unlock, err
 		},

@@ -354,8 +354,8 @@ func TestTheFirstReadWithinAWriteHoldIsNoReentry(t *testing.T) {
 		again := k.take(lock.RLock, w.Context(k.ctx))
 		k.give(again, r, w)
 		require.Equal(k, []string{
-			"write lock acquired false", "read lock acquired false", "read lock acquired true",
-			"read lock released true", "read lock released false", "write lock released false",
+			"write_lock acquired false", "read_lock acquired false", "read_lock acquired true",
+			"read_lock released true", "read_lock released false", "write_lock released false",
 		}, got)
 	})
 }

@@ -14,14 +14,14 @@ import (
 )
 
 // The waiters of both sides stand in one local queue, so that readers and writers are served in the order of arrival.
-const together = "read-write lock"
+const together = redlatch.KindReadWriteLock
 
 var reading = baselock.Kind{
-	Noun:      "read lock",
+	Label:     redlatch.KindReadLock,
 	Takes:     baselock.LockOptions | settings.WriterPreference | settings.LocalHandOff,
 	Reentrant: true,
 	Side: &baselock.Side{
-		Name: rwlock.Read, Cohort: together, Queued: together, Shared: true, Within: rwlock.Write, Of: sideOf,
+		Name: rwlock.Read, Cohort: string(together), Queued: together, Shared: true, Within: rwlock.Write, Of: sideOf,
 		Turn: func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
 			return rwlock.TurnWrite(from.Key, from.Owner, from.Most, from.Wake, to.Owner, to.Lease)
 		},
@@ -57,7 +57,7 @@ var reading = baselock.Kind{
 // writing counts, and is renewed, as a plain lock whose field has a suffix.
 var writing = func() baselock.Kind {
 	kind := baselock.Plain()
-	kind.Noun = "write lock"
+	kind.Label = redlatch.KindWriteLock
 	kind.Takes |= settings.WriterPreference | settings.LocalHandOff
 	kind.HandsOn = true
 	kind.Queue = queue(func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Answer] {
@@ -66,7 +66,7 @@ var writing = func() baselock.Kind {
 		return rwlock.HandOnWrite(s.Key, s.Owner, s.Wake, c, next)
 	})
 	kind.Side = &baselock.Side{
-		Name: rwlock.Write, Cohort: together, Queued: together, Field: rwlock.WriteSuffix, Barred: rwlock.Read, Bar: redlatch.ErrUpgrade, Of: sideOf,
+		Name: rwlock.Write, Cohort: string(together), Queued: together, Field: rwlock.WriteSuffix, Barred: rwlock.Read, Bar: redlatch.ErrUpgrade, Of: sideOf,
 		Turn: func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
 			return rwlock.TurnRead(from.Key, from.Owner, from.Wake, from.Listening, to.Owner, to.Lease)
 		},

@@ -48,7 +48,7 @@ type Semaphore struct {
 // the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options: WithWait,
 // WithTTL, WithoutLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
-	c := counter.New(client, name, "semaphore", keys.SemaphoreChannel, settings.Wait|settings.TTL|settings.LocalHandOff, opts)
+	c := counter.New(client, name, redlatch.KindSemaphore, keys.SemaphoreChannel, settings.Wait|settings.TTL|settings.LocalHandOff, opts)
 	return &Semaphore{counter: c.WithRow(keys.SemaphoreRow)}
 }
 

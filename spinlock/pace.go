@@ -5,6 +5,7 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -13,7 +14,7 @@ import (
 // A message on release would cost the server something each time and reach nobody but waiters of another kind.
 var spinning = func() baselock.Kind {
 	kind := baselock.Plain().HandingOn()
-	kind.Noun = "spin lock"
+	kind.Label = redlatch.KindSpinLock
 	kind.Takes |= settings.BackOff
 	kind.Channel = nil
 	kind.Pace = pace

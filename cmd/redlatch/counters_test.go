@@ -84,7 +84,7 @@ func TestPermitsAreShownSetAndChanged(t *testing.T) {
 		require.NoError(t, err)
 		var shown permitsDocument
 		require.NoError(t, json.Unmarshal([]byte(ends(t, srv, exit.OK, "permits", "ids", "--add", "2", "-o", "json")), &shown))
-		require.Equal(t, "permit semaphore", string(shown.Kind), "told by what is beside the key")
+		require.Equal(t, "permit_semaphore", string(shown.Kind), "told by what is beside the key")
 		require.EqualValues(t, 4, shown.Available)
 		require.EqualValues(t, 5, *shown.Total)
 		require.NoError(t, permit.Release(context.Background()))

@@ -16,7 +16,7 @@ never was. Exit code 65 means that the name is something else than --kind says, 
 it is a semaphore, a latch or another program's.`
 
 type inspectCommand struct {
-	Kind     string `placeholder:"KIND" help:"What NAME is: lock, \"fair lock\", semaphore, latch, ... or the name of the package. Default: what Redis has there."`
+	Kind     string `placeholder:"KIND" help:"What NAME is: lock, fair_lock, semaphore, latch, ... or the name of the package. Default: what Redis has there."`
 	Registry string `placeholder:"PREFIX" help:"Read the registry of programs that have WithRegistry(PREFIX)."`
 
 	Name string `arg:"" help:"Name of the lock, semaphore or latch."`

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
@@ -41,10 +42,10 @@ func (p *permitsCommand) Validate() error {
 type permitsDocument struct {
 	Schema string `json:"schema"`
 	views.Name
-	Kind      fleet.Kind `json:"kind"`
-	Exists    bool       `json:"exists"`
-	Available int64      `json:"available"`
-	Total     *int64     `json:"total,omitempty"` // of a permit semaphore, taken ones included
+	Kind      redlatch.Kind `json:"kind"`
+	Exists    bool          `json:"exists"`
+	Available int64         `json:"available"`
+	Total     *int64        `json:"total,omitempty"` // of a permit semaphore, taken ones included
 }
 
 const permitsSchema = "redlatch.permits/1"
@@ -79,14 +80,14 @@ func (p *permitsCommand) Run(c call) error {
 		return interruption(ctx, err)
 	}
 	var s counted = plainPermits{semaphore.New(client, p.Name)}
-	if kind == fleet.PermitSemaphore {
+	if kind == redlatch.KindPermitSemaphore {
 		s = permitsWithIDs{permitsemaphore.New(client, p.Name)}
 	}
 	switch {
 	case p.Set != nil:
 		set, err := s.TrySet(ctx, *p.Set)
 		if err == nil && !set {
-			err = exit.With(exit.Failed, fmt.Errorf("%s %s is there already; --add changes its number", kind, terminal.Quote(p.Name)))
+			err = exit.With(exit.Failed, fmt.Errorf("%s %s is there already; --add changes its number", kind.Noun(), terminal.Quote(p.Name)))
 		}
 		if err != nil {
 			return interruption(ctx, err)
@@ -101,20 +102,20 @@ func (p *permitsCommand) Run(c call) error {
 
 // kind is what the name is, by what Redis has, or what it is to be. A number that nothing vouches for may be any program's, and is a
 // semaphore here because the user says so.
-func (p *permitsCommand) kind(ctx context.Context, client redis.UniversalClient) (fleet.Kind, error) {
-	want := fleet.Semaphore
+func (p *permitsCommand) kind(ctx context.Context, client redis.UniversalClient) (redlatch.Kind, error) {
+	want := redlatch.KindSemaphore
 	if p.IDs {
-		want = fleet.PermitSemaphore
+		want = redlatch.KindPermitSemaphore
 	}
 	found, err := fleet.Get(ctx, client, fleet.Detect, p.Name)
 	var foreign *fleet.KindError
 	switch {
 	case errors.As(err, &foreign):
 		_, err = fleet.Get(ctx, client, want, p.Name)
-	case err == nil && found.Kind == fleet.PermitSemaphore:
-		return fleet.PermitSemaphore, nil
+	case err == nil && found.Kind == redlatch.KindPermitSemaphore:
+		return redlatch.KindPermitSemaphore, nil
 	case err == nil && found.Kind != fleet.Detect && found.Kind != want:
-		err = exit.With(exit.WrongKind, fmt.Errorf("%s is a %s, not a %s", terminal.Quote(p.Name), found.Kind, want))
+		err = exit.With(exit.WrongKind, fmt.Errorf("%s is a %s, not a %s", terminal.Quote(p.Name), found.Kind.Noun(), want.Noun()))
 	}
 	if errors.As(err, &foreign) {
 		err = exit.With(exit.WrongKind, err)
@@ -122,7 +123,7 @@ func (p *permitsCommand) kind(ctx context.Context, client redis.UniversalClient)
 	return want, err
 }
 
-func (p *permitsCommand) show(ctx context.Context, c call, client redis.UniversalClient, kind fleet.Kind) error {
+func (p *permitsCommand) show(ctx context.Context, c call, client redis.UniversalClient, kind redlatch.Kind) error {
 	object, err := fleet.Get(ctx, client, kind, p.Name)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (p *permitsCommand) show(ctx context.Context, c call, client redis.Universa
 	info := object.Info
 	if c.Output == "json" {
 		d := permitsDocument{permitsSchema, views.NameOf(p.Name), kind, info.Exists, info.Value, nil}
-		if kind == fleet.PermitSemaphore {
+		if kind == redlatch.KindPermitSemaphore {
 			d.Total = &info.Total
 		}
 		return c.document(d)
@@ -139,7 +140,7 @@ func (p *permitsCommand) show(ctx context.Context, c call, client redis.Universa
 	switch {
 	case !info.Exists:
 		text = "not set"
-	case kind == fleet.PermitSemaphore:
+	case kind == redlatch.KindPermitSemaphore:
 		text += fmt.Sprintf(" of %d", info.Total)
 	}
 	return c.say("%s: %s", terminal.Quote(p.Name), text)

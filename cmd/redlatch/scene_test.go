@@ -85,10 +85,10 @@ func scene(t testing.TB, client redis.UniversalClient) (owner string) {
 	enter(t, client, id, time.Second, registry.About{Host: "web-3", PID: 17, Program: "billing", Label: "blue", Language: "go", Hears: true},
 		registry.Thing{Kind: "lock", Key: "orders:42", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: number, Since: long}}},
 		registry.Thing{Kind: "lock", Key: "customers:9", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: number, Since: long}}},
-		registry.Thing{Kind: "permit semaphore", Key: "licences", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: permit.ID(), Since: long}}})
+		registry.Thing{Kind: "permit_semaphore", Key: "licences", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: permit.ID(), Since: long}}})
 	enter(t, client, living, time.Second, registry.About{Host: "web-4", PID: 21, Program: "billing", Label: "blue", Language: "go", Hears: true},
 		registry.Thing{Kind: "lock", Key: "orders:42", Waiters: 3, WaitingSince: wait, Waits: 7, Waited: 3000},
-		registry.Thing{Kind: "read lock", Key: "prices", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: "9", Since: long}}},
+		registry.Thing{Kind: "read_lock", Key: "prices", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: "9", Since: long}}},
 		registry.Thing{Kind: "latch", Key: "import", Waiters: 1, WaitingSince: long},
 		registry.Thing{Kind: "semaphore", Key: "mail", Waiters: 1, WaitingSince: wait})
 	enter(t, client, dead, 23*time.Second, registry.About{Host: "batch-1", PID: 1, Program: "invoicer", Language: "go", Hears: true},

@@ -35,7 +35,7 @@ type unlockCommand struct {
 	Force  bool              `help:"With --ask: take it away from OWNER after that, if it was not given back."`
 	Reason string            `required:"" placeholder:"TEXT" help:"Why, for the holder's error and for those who look."`
 	By     string            `placeholder:"WHO" help:"Who does it. Default: your user name and this host."`
-	Kind   string            `placeholder:"KIND" help:"Kind of the lock, such as \"fair lock\". Default: what Redis has under the name."`
+	Kind   string            `placeholder:"KIND" help:"Kind of the lock, such as fair_lock. Default: what Redis has under the name."`
 
 	Registry string `placeholder:"PREFIX" help:"With --ask: the registry of programs that have WithRegistry(PREFIX)."`
 }

@@ -81,7 +81,7 @@ func TestUnlockOfWhatIsFreeAnswersTheSameForAllKinds(t *testing.T) {
 			}
 		}
 	}
-	ends(t, srv, exit.Failed, "unlock", "permits", "--reason", "x", "--owner", "u:1", "--kind", "permit semaphore")
+	ends(t, srv, exit.Failed, "unlock", "permits", "--reason", "x", "--owner", "u:1", "--kind", "permit_semaphore")
 
 	permit, err := permits.Acquire(ctx, 1)
 	require.NoError(t, err)

@@ -121,7 +121,7 @@ func (b *Base) held(ctx context.Context) (redlatch.Info, error) {
 
 // Info is what is known about the lock without asking.
 func (b *Base) Info() redlatch.Info {
-	return redlatch.Info{Name: b.Name, Key: b.Key, Kind: b.Kind.Noun, Waiters: int64(b.Session.Waiters(b.line))}
+	return redlatch.Info{Name: b.Name, Key: b.Key, Kind: b.Kind.Label, Waiters: int64(b.Session.Waiters(b.line))}
 }
 
 // Known are the owners of one lock that this client keeps, by their fields, as Inspect names them.

@@ -23,7 +23,7 @@ func (o *owner) Asked(who, why string) {
 	holds := slices.Collect(o.sharedLocked())
 	o.mu.Unlock()
 	session.Logger(o.set.Logger).Warn("redlatch: somebody asks for a lock to be given back", "lock.name", o.base.Name,
-		"lock.primitive", o.base.Kind.Noun, "lock.owner", o.id, "who", who, "why", why)
+		"lock.primitive", o.base.Kind.Label, "lock.owner", o.id, "who", who, "why", why)
 	for _, h := range holds {
 		h.told.Load().Asked(who, why)
 		h.ending.Ask(who, why)

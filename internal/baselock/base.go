@@ -47,7 +47,7 @@ func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option
 	if err := b.check(set); err != nil {
 		b.invalid = err
 	}
-	b.line = cohort.KeyFor(b.Key, cmp.Or(kind.side().Cohort, kind.Noun))
+	b.line = cohort.KeyFor(b.Key, cmp.Or(kind.side().Cohort, string(kind.Label)))
 	if kind.Channel != nil {
 		b.channel = kind.Channel(b.Key)
 	}
@@ -86,7 +86,7 @@ func (b *Base) resolve(opts []redlatch.Option, try bool) (*settings.Settings, er
 }
 
 func (b *Base) check(set *settings.Settings) error {
-	if err := set.Check("a "+b.Kind.Noun, b.Kind.Takes); err != nil {
+	if err := set.Check("a "+b.Kind.Label.Noun(), b.Kind.Takes); err != nil {
 		return err
 	}
 	if err := checkAtLeast(set); err != nil {
@@ -148,5 +148,5 @@ func (b *Base) background(set *settings.Settings) context.Context {
 
 // log is the logger of set, with the lock's name.
 func (b *Base) log(set *settings.Settings) *slog.Logger {
-	return session.Logger(set.Logger).With("lock.name", b.Name, "lock.primitive", b.Kind.Noun)
+	return session.Logger(set.Logger).With("lock.name", b.Name, "lock.primitive", b.Kind.Label)
 }

@@ -64,7 +64,7 @@ func (b *Base) carried(ctx context.Context) *owner {
 // beside is for a context that carries a hold of the other side. It answers errOver where that does not matter.
 func (b *Base) beside(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
 	if b.Kind.side().Barred != "" && b.carriedOn(ctx, b.Kind.side().Barred) != nil {
-		return nil, fmt.Errorf("%w (%s %q)", b.Kind.side().Bar, b.Kind.Noun, b.Name)
+		return nil, fmt.Errorf("%w (%s %q)", b.Kind.side().Bar, b.Kind.Label.Noun(), b.Name)
 	}
 	if b.Kind.side().Within == "" {
 		return nil, errOver

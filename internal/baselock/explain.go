@@ -34,7 +34,7 @@ func (b *Base) explain(ctx context.Context, err error) error {
 	case held && !b.Kind.side().Shared: // whatever the server says now
 		found = errs.Refusal(b.why(-1))
 	}
-	return errs.WaitOver(ctx, fmt.Sprintf("%s %q", b.Kind.Noun, b.Name), err, found)
+	return errs.WaitOver(ctx, fmt.Sprintf("%s %q", b.Kind.Label.Noun(), b.Name), err, found)
 }
 
 // A refusal is what an attempt found out that was refused: after how long another may succeed, negative if that is not
@@ -46,7 +46,7 @@ func (refusal) Is(target error) bool { return target == errs.NotAcquired }
 
 // taken is the error of a try that was refused, where remaining is after which time another may succeed.
 func (b *Base) taken(remaining time.Duration) error {
-	return fmt.Errorf("%w: %s %q %s", errs.NotAcquired, b.Kind.Noun, b.Name, b.why(remaining))
+	return fmt.Errorf("%w: %s %q %s", errs.NotAcquired, b.Kind.Label.Noun(), b.Name, b.why(remaining))
 }
 
 // why says why the lock is refused. A program that waits for a hold of its own process may wait for itself, so that is
@@ -82,7 +82,7 @@ func (b *Base) KnownTaken() bool {
 func (b *Base) behind(ctx context.Context, set *settings.Settings) error {
 	refused, err := b.Session.Behind(ctx, b.line, set.OutageFor(true))
 	if _, held := b.Session.Cohorts.HeldSince(b.line); held || refused {
-		return fmt.Errorf("%w: %s %q: others of this process are waiting for it; it %s", errs.NotAcquired, b.Kind.Noun, b.Name, b.why(-1))
+		return fmt.Errorf("%w: %s %q: others of this process are waiting for it; it %s", errs.NotAcquired, b.Kind.Label.Noun(), b.Name, b.why(-1))
 	}
 	return cmp.Or(err, errOver)
 }
@@ -118,7 +118,7 @@ func (b *Base) watchOwn(set *settings.Settings) (stop func()) {
 			return
 		}
 		set.Logger.Warn("redlatch: a call waits for a lock that its own process holds; if the caller is the holder, it waits for itself: "+
-			"pass it the context of the hold", "lock.name", b.Name, "lock.primitive", b.Kind.Noun,
+			"pass it the context of the hold", "lock.name", b.Name, "lock.primitive", b.Kind.Label,
 			"lock.waited", time.Since(began).Round(time.Millisecond))
 	})
 	return func() {
@@ -131,5 +131,5 @@ func (b *Base) watchOwn(set *settings.Settings) (stop func()) {
 
 // broken is an error of the server or the network, or of ctx, with the lock's name.
 func (b *Base) broken(err error) error {
-	return fmt.Errorf("redlatch: %s %q: %w", b.Kind.Noun, b.Name, outcome.Advise(err))
+	return fmt.Errorf("redlatch: %s %q: %w", b.Kind.Label.Noun(), b.Name, outcome.Advise(err))
 }

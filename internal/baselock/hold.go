@@ -55,9 +55,11 @@ func (h *hold) Passed() bool { return h.path == passed }
 // Client tells a test where it is still held.
 func (h *hold) Client() any { return h.owner.base.Session.Client }
 
-func (h *hold) Object() (primitive, name string) { return h.owner.base.Kind.Noun, h.owner.base.Name }
-func (h *hold) Owner() string                    { return h.owner.id }
-func (h *hold) Ending() *holds.Ending            { return &h.ending }
+func (h *hold) Object() (primitive, name string) {
+	return string(h.owner.base.Kind.Label), h.owner.base.Name
+}
+func (h *hold) Owner() string         { return h.owner.id }
+func (h *hold) Ending() *holds.Ending { return &h.ending }
 
 func (h *hold) Token() int64 {
 	h.owner.mu.Lock()
@@ -254,7 +256,7 @@ func (h *hold) Forgotten(there *holds.Place) {
 		return
 	}
 	holds.Report(o.set.Logger, "redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
-		there, "lock.name", o.base.Name, "lock.primitive", o.base.Kind.Noun, "lock.owner", o.id)
+		there, "lock.name", o.base.Name, "lock.primitive", o.base.Kind.Label, "lock.owner", o.id)
 	h.finish(context.Background(), settings.Forgotten, nil)
 }
 

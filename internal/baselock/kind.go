@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/fairqueue"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fairlock"
@@ -15,7 +16,7 @@ import (
 // A Kind is what one primitive adds to the base: the scripts that every lock has, and what only some locks can do. Each of
 // these abilities is nil where the lock does not have it.
 type Kind struct {
-	Noun      string          // "lock", "write lock", for error texts and events
+	Label     redlatch.Kind
 	Takes     settings.Option // the options that make sense
 	Reentrant bool
 
@@ -76,10 +77,10 @@ type Tokens struct {
 
 // A Side is one of several locks with one key: a side of a read-write lock, or a set of fields; see sides.go.
 type Side struct {
-	Name   string // tells it from the others
-	Cohort string // in which those of one process wait, and those of other sides with the same
-	Queued string // what the registry calls the calls that wait; empty: the noun of the kind
-	Shared bool   // several owners may hold at once, so after one got in the next of the local queue asks at once
+	Name   string        // tells it from the others
+	Cohort string        // in which those of one process wait, and those of other sides with the same
+	Queued redlatch.Kind // as which the registry has the calls that wait; empty: that of the lock
+	Shared bool          // several owners may hold at once, so after one got in the next of the local queue asks at once
 
 	Includes func(side string) bool // nil, or tells whether an owner that holds this side also holds the other one
 
@@ -116,7 +117,7 @@ func (k *Kind) side() *Side {
 }
 
 // queued is what the registry calls what waits in the lock's local queue: those for the sides of a read-write lock wait in one.
-func (k *Kind) queued() string { return cmp.Or(k.side().Queued, k.Noun) }
+func (k *Kind) queued() redlatch.Kind { return cmp.Or(k.side().Queued, k.Label) }
 
 // A Subject is what a script is about.
 type Subject struct {

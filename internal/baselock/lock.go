@@ -87,7 +87,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	}
 	switch {
 	case open.Left > 0 && !open.Told && try:
-		return nil, fmt.Errorf("%w: %s %q is left to other processes for a moment", errs.NotAcquired, b.Kind.Noun, b.Name)
+		return nil, fmt.Errorf("%w: %s %q is left to other processes for a moment", errs.NotAcquired, b.Kind.Label.Noun(), b.Name)
 	case waited && try:
 		if err := b.behind(ctx, set); err != errOver {
 			return nil, err
@@ -195,7 +195,7 @@ func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[
 	case <-ctx.Done():
 	}
 	err = fmt.Errorf("%w: %s %q: %d of the %d asked for within %v; the acquisition was undone",
-		errs.NotReplicated, b.Kind.Noun, b.Name, acknowledged, set.Replicas, set.ReplicaTimeout)
+		errs.NotReplicated, b.Kind.Label.Noun(), b.Name, acknowledged, set.Replicas, set.ReplicaTimeout)
 	if unheard != nil {
 		err = fmt.Errorf("%w: %w", err, delivery.Unavailable(unheard))
 	}

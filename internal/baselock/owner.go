@@ -278,7 +278,7 @@ func (o *owner) lose(reason redlatch.LossReason, cause error) error {
 		h.unlimit()
 	}
 	loss = o.forced(loss)
-	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock.name", o.base.Name, "lock.primitive", o.base.Kind.Noun, "lock.owner", o.id,
+	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock.name", o.base.Name, "lock.primitive", o.base.Kind.Label, "lock.owner", o.id,
 		"reason", loss.Reason, "cause", loss.Cause, "forced", loss.Forced)
 	for _, h := range shared {
 		h.finish(context.Background(), settings.Lost, loss)

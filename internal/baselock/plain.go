@@ -3,6 +3,7 @@ package baselock
 import (
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rlock"
@@ -14,7 +15,7 @@ import (
 // it differs.
 func Plain() Kind {
 	return Kind{
-		Noun:      "lock",
+		Label:     redlatch.KindLock,
 		Takes:     LockOptions,
 		Reentrant: true,
 		Channel:   keys.LockChannel,

@@ -77,7 +77,7 @@ func (b *Base) canEnqueue(c *cohort.Cohort, set *settings.Settings) bool {
 func (b *Base) channels(set *settings.Settings) session.Channels {
 	channels := session.Channels{Releases: b.channel, Queue: b.row, Handed: b.passed}
 	if !set.Unreported {
-		channels.Noun = b.Kind.queued()
+		channels.Kind = string(b.Kind.queued())
 	}
 	if b.row != "" && set.Replicas == 0 {
 		channels.Counted, channels.Ignored = row.Known(b.row), func(message string) bool { return b.orders() && row.ForOthers(message) }

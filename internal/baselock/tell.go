@@ -27,7 +27,7 @@ func (p path) String() string {
 
 // call tells the observer that a call begins to wait, and is nil if nobody listens.
 func (b *Base) call(ctx context.Context, set *settings.Settings) *observe.Call {
-	return observe.Begin(ctx, set, b, b.Kind.Noun, b.Name, 0)
+	return observe.Begin(ctx, set, b, b.Kind.Label, b.Name, 0)
 }
 
 // Look asks who holds the lock.
@@ -75,6 +75,6 @@ func (h *hold) tell(call *observe.Call) {
 }
 
 // finish has the observer know of the end of h, once. An error that says that h was lost makes it a loss.
-func (h *hold) finish(ctx context.Context, kind int, err error) {
+func (h *hold) finish(ctx context.Context, kind string, err error) {
 	h.told.Load().End(ctx, kind, h.since.Time(), err)
 }

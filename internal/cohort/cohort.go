@@ -18,7 +18,7 @@ type Cohort struct {
 	Place atomic.Int64 // in the process queue of a semaphore, as the latest message said; 0: an attempt has made use of it
 
 	Own  any    // what its primitive keeps with it; set before others know the cohort
-	Noun string // what errors and events call what it waits for; set likewise
+	Kind string // the label of what it waits for; set likewise
 
 	users       int           // guarded by Registry.mu
 	waits       int64         // guarded by Registry.mu: how many calls have waited in it

@@ -47,7 +47,7 @@ type Counter struct {
 	// Inspector is asked who has what it counts, for a call that waits for long; nil: the counter is.
 	Inspector redlatch.Inspector
 
-	noun     string // "semaphore", for error texts and events
+	kind     redlatch.Kind
 	channel  string // empty where nobody waits
 	row      string // of the processes that wait; empty: there is none, and permits do not move
 	line     cohort.Key
@@ -58,14 +58,14 @@ type Counter struct {
 }
 
 // New makes a counter. takes are the options that make sense in New.
-func New(client redlatch.Client, name, noun string, channel func(key string) string, takes settings.Option, opts []redlatch.Option) *Counter {
+func New(client redlatch.Client, name string, kind redlatch.Kind, channel func(key string) string, takes settings.Option, opts []redlatch.Option) *Counter {
 	set := rootapi.For(opts)
-	c := &Counter{Name: name, Session: session.Of(client, set), noun: noun, defaults: set}
+	c := &Counter{Name: name, Session: session.Of(client, set), kind: kind, defaults: set}
 	c.Key, c.invalid = c.Session.KeyOf(name, set)
-	if err := set.Check("a "+noun, takes); err != nil {
+	if err := set.Check("a "+kind.Noun(), takes); err != nil {
 		c.invalid = err
 	}
-	c.line = cohort.KeyFor(c.Key, noun)
+	c.line = cohort.KeyFor(c.Key, string(kind))
 	if channel != nil {
 		c.channel = channel(c.Key)
 	}
@@ -122,7 +122,7 @@ func (c *Counter) wake(ctx context.Context, d time.Duration,
 	}
 	if publish == session.Sharded && keys.Slot(c.channel) != keys.Slot(c.Key) {
 		return scripts.Wake{}, errs.Wrong("%s %q: on a cluster with sharded channels its name cannot have braces, because "+
-			"its channel %q falls into another slot; choose a name without", c.noun, c.Name, c.channel)
+			"its channel %q falls into another slot; choose a name without", c.kind.Noun(), c.Name, c.channel)
 	}
 	wake := scripts.Wake{Publish: publish, Channel: c.channel}
 	if c.Session.KnowsListeners() {
@@ -143,7 +143,7 @@ func (c *Counter) fits(ctx context.Context, outage time.Duration) error {
 
 // broken is an error of the server or the network, with the counter's name.
 func (c *Counter) broken(err error) error {
-	return fmt.Errorf("redlatch: %s %q: %w", c.noun, c.Name, outcome.Advise(err))
+	return fmt.Errorf("redlatch: %s %q: %w", c.kind.Noun(), c.Name, outcome.Advise(err))
 }
 
 // Ask reads something for a query.
@@ -196,5 +196,5 @@ var _ observe.Subject = (*Counter)(nil)
 
 // Info is what is known without asking Redis.
 func (c *Counter) Info() redlatch.Info {
-	return redlatch.Info{Name: c.Name, Key: c.Key, Kind: c.noun, Waiters: int64(c.Session.Cohorts.WaitersFor(c.Key, c.noun))}
+	return redlatch.Info{Name: c.Name, Key: c.Key, Kind: c.kind, Waiters: int64(c.Session.Cohorts.WaitersFor(c.Key, string(c.kind)))}
 }

@@ -14,7 +14,7 @@ import (
 
 // ears is what a line listens to. Where the server does not know all listeners it has no row.
 func (c *Counter) ears() session.Channels {
-	ears := session.Channels{Releases: c.channel, Noun: c.noun}
+	ears := session.Channels{Releases: c.channel, Kind: string(c.kind)}
 	if c.row != "" {
 		ears.Own = newLot
 	}
@@ -92,7 +92,7 @@ func (s *standing) leave() {
 // leaveRow takes a candidate out of the row that nobody needs any more, and has what it was told told to the next. If that
 // fails, what is told to it is lost, and costs others a poll interval.
 func (c *Counter) leaveRow(sitter *cohort.Candidate) {
-	log := session.Logger(c.defaults.Logger).With("lock.name", c.Name, "lock.primitive", c.noun)
+	log := session.Logger(c.defaults.Logger).With("lock.name", c.Name, "lock.primitive", c.kind)
 	ctx, cancel := context.WithTimeout(raise.Background(context.Background(), log), settleAttempt)
 	defer cancel()
 	wake, err := c.Wake(ctx)

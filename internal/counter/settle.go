@@ -45,7 +45,7 @@ func (c *Counter) SettleFor(d time.Duration, attempt func(ctx context.Context) e
 // The first call is made here. What has not succeeded by end is logged and left.
 func (c *Counter) settle(end time.Time, attempt func(ctx context.Context) error, over func()) {
 	start, pause := time.Now(), firstPause
-	log := session.Logger(c.defaults.Logger).With("lock.name", c.Name, "lock.primitive", c.noun)
+	log := session.Logger(c.defaults.Logger).With("lock.name", c.Name, "lock.primitive", c.kind)
 	var again func()
 	again = func() {
 		ctx, cancel := context.WithTimeout(raise.Background(context.Background(), log), settleAttempt)

@@ -13,7 +13,7 @@ import (
 // Acquire has the seeker get the n that it wants, and the observer know that it begins and how it has ended. With try it asks
 // once, and does not overtake the calls of this process that wait already.
 func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker, try bool) error {
-	call := observe.Begin(ctx, set, c, c.noun, c.Name, n)
+	call := observe.Begin(ctx, set, c, c.kind, c.Name, n)
 	if call == nil {
 		_, err := c.acquire(ctx, set, n, s, try)
 		return err
@@ -35,7 +35,7 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, 
 
 // GaveBack tells the observer that n permits which nobody owns were given back, or that a latch was counted down, as kind says; or
 // that it will be so, with an error that says so. It returns err.
-func (c *Counter) GaveBack(ctx context.Context, kind int, n int64, err error) error {
+func (c *Counter) GaveBack(ctx context.Context, kind string, n int64, err error) error {
 	if err == nil || errors.Is(err, errs.Uncertain) {
 		c.happened(ctx, settings.Event{Kind: kind, Permits: n, Err: err})
 	}
@@ -44,6 +44,6 @@ func (c *Counter) GaveBack(ctx context.Context, kind int, n int64, err error) er
 
 // happened tells the observer of what no wait has to do with.
 func (c *Counter) happened(ctx context.Context, e settings.Event) {
-	e.Primitive, e.Name = c.noun, c.Name
+	e.Primitive, e.Name = string(c.kind), c.Name
 	observe.Happened(ctx, c.defaults, e)
 }

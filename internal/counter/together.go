@@ -49,7 +49,7 @@ func (s *Together[T]) Do(c *Counter, one T, send func(all []T) error) error {
 	}
 	s.seal(b)
 	// Until the script has ended: a hook of the client may panic on this goroutine.
-	b.err = fmt.Errorf("%w: %s %q: the call that sent the command of several has ended early", errs.Uncertain, c.noun, c.Name)
+	b.err = fmt.Errorf("%w: %s %q: the call that sent the command of several has ended early", errs.Uncertain, c.kind.Noun(), c.Name)
 	defer close(b.done)
 	b.err = send(b.all)
 	return b.err

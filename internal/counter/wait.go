@@ -52,9 +52,9 @@ func (c *Counter) try(ctx context.Context, set *settings.Settings, n int64, s Se
 	case err != nil:
 		err = c.explain(ctx, err)
 	case waited:
-		err = fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, c.noun, c.Name)
+		err = fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, c.kind.Noun(), c.Name)
 	case found != nil:
-		err = fmt.Errorf("%w: %s %q %s", errs.NotAcquired, c.noun, c.Name, found)
+		err = fmt.Errorf("%w: %s %q %s", errs.NotAcquired, c.kind.Noun(), c.Name, found)
 	}
 	return err
 }
@@ -113,7 +113,7 @@ func (o *opening) Unwrap() error { return o.error }
 
 // Await waits until look finds it open; everybody who waits in the same round is released by one answer.
 func (c *Counter) Await(ctx context.Context, set *settings.Settings, look func(ctx context.Context) (Sight, error)) error {
-	call := observe.Begin(ctx, set, c, c.noun, c.Name, 0)
+	call := observe.Begin(ctx, set, c, c.kind, c.Name, 0)
 	defer call.Left()
 	if call != nil {
 		ctx = call.Context
@@ -142,9 +142,9 @@ func (c *Counter) open(ctx context.Context, set *settings.Settings, look func(ct
 	case sight.Open:
 		return sight.Err
 	case set.Once:
-		return set.Refused(fmt.Errorf("%w: %s %q %w", errs.NotAcquired, c.noun, c.Name, closed), false)
+		return set.Refused(fmt.Errorf("%w: %s %q %w", errs.NotAcquired, c.kind.Noun(), c.Name, closed), false)
 	}
-	line, part := c.join(ctx, cohort.KeyFor(c.Key, c.noun+" "+sight.Round), set.Poll)
+	line, part := c.join(ctx, cohort.KeyFor(c.Key, string(c.kind)+" "+sight.Round), set.Poll)
 	defer part()
 	line.Note(closed)
 	err = line.Wait(ctx, set.Poll, func(ctx context.Context) (cohort.Verdict, error) {
@@ -198,6 +198,6 @@ func (c *Counter) explain(ctx context.Context, err error) error {
 	case errors.Is(err, errs.Unavailable):
 		return c.broken(errs.Ended(ctx, err))
 	default:
-		return errs.WaitOver(ctx, fmt.Sprintf("%s %q", c.noun, c.Name), err, errs.FoundOut(err))
+		return errs.WaitOver(ctx, fmt.Sprintf("%s %q", c.kind.Noun(), c.Name), err, errs.FoundOut(err))
 	}
 }

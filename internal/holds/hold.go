@@ -14,7 +14,7 @@ import (
 type Hold interface {
 	Unlock(ctx context.Context) error
 	Extend(ctx context.Context, lease time.Duration) error
-	Object() (primitive, name string) // of which it is a hold: "lock", "orders:42"
+	Object() (primitive, name string) // of which it is a hold: "lock", "orders:42"; the first is a label
 	Owner() string
 	Token() int64
 	Until() time.Time

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -27,12 +28,12 @@ type Call struct {
 
 // Begin tells the observer that a call begins to wait for what is called so, for so many permits of a semaphore. It returns nil
 // if nobody listens, and nobody wants to know of what lasts for long.
-func Begin(ctx context.Context, set *settings.Settings, of Subject, primitive, name string, permits int64) *Call {
+func Begin(ctx context.Context, set *settings.Settings, of Subject, kind redlatch.Kind, name string, permits int64) *Call {
 	observer := set.Listener()
 	if observer == nil && (set.Logger == nil || set.SlowWait == 0 && set.LongHold == 0) {
 		return nil
 	}
-	return begin(ctx, set, observer, of, settings.Event{Primitive: primitive, Name: name, Permits: permits})
+	return begin(ctx, set, observer, of, settings.Event{Primitive: string(kind), Name: name, Permits: permits})
 }
 
 func begin(ctx context.Context, set *settings.Settings, observer settings.Observer, of Subject, e settings.Event) *Call {

@@ -40,7 +40,7 @@ func (c *Call) Hold() *Hold {
 }
 
 // End tells how the hold has ended that was held since then. An error that says that it was lost makes that a loss.
-func (h *Hold) End(ctx context.Context, kind int, since time.Time, err error) {
+func (h *Hold) End(ctx context.Context, kind string, since time.Time, err error) {
 	if h == nil || !h.over.CompareAndSwap(false, true) {
 		return
 	}

@@ -15,8 +15,8 @@ const most = 10
 
 // A source is what has a bound of its own. Two clients may have different things of one name.
 type source struct {
-	kind   int // of the event
-	client any // the ID of a session; or [Subject.Itself], where that belongs to no client
+	kind   string // of the event
+	client any    // the ID of a session; or [Subject.Itself], where that belongs to no client
 }
 
 // A topic is what alarms are about.

@@ -18,7 +18,7 @@ func TestAHoldThatLastsIsToldOfOnceWithThePlace(t *testing.T) {
 		time.Sleep(limit - 1)
 		s.expect()
 		time.Sleep(time.Hour)
-		s.expect("long hold 10s")
+		s.expect("long_hold 10s")
 		require.Equal(t, redlatch.Event{Kind: redlatch.EventLongHold, Primitive: "lock", Name: "orders", Owner: "u:8", Token: 5, Duration: limit}, s.last)
 		require.Zero(t, s.asks)
 		require.Contains(t, s.lines(), `lock.name=orders lock.primitive=lock lock.owner=u:8 lock.token=5 lock.held=10s acquired_at=`)
@@ -46,7 +46,7 @@ func TestHoldsOfANameAreToldOfOnceAMinuteApartFromWaits(t *testing.T) {
 			all = append(all, s.holds(redlatch.WithLongHold(limit+1), s.logger(), s.observer()))
 		}
 		time.Sleep(time.Hour)
-		s.expect("slow wait 10s", "long hold 10.000000001s", "long hold 1m10.000000001s")
+		s.expect("slow_wait 10s", "long_hold 10.000000001s", "long_hold 1m10.000000001s")
 		call.Opened()
 		for _, hold := range all {
 			hold.End(t.Context(), settings.Released, began, nil)

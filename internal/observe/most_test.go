@@ -107,7 +107,7 @@ func TestWaitsThatEndBeforeTheAnswerLeaveTheNameToTheNext(t *testing.T) {
 		call := s.waits(redlatch.WithSlowWait(limit), s.observer(), s.logger())
 		time.Sleep(limit + 1)
 		call.Opened()
-		s.expect("slow wait 30.000000002s")
+		s.expect("slow_wait 30.000000002s")
 		require.Equal(t, "u:7", s.last.Owner)
 
 		s.name = "refunds"

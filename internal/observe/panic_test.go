@@ -89,7 +89,7 @@ func TestAnObserverAndALogHandlerThatPanicEndNothingAndAreSeen(t *testing.T) {
 				hold.End(t.Context(), settings.Lost, began, nil)
 				call.Opened()
 			})
-			for _, kind := range []string{"slow wait", "long hold", "renewed", "lost"} {
+			for _, kind := range []string{"slow_wait", "long_hold", "renewed", "lost"} {
 				require.Contains(t, text, "the observer, at "+kind)
 			}
 		}

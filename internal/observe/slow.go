@@ -111,9 +111,9 @@ func (f *answer) add(ctx context.Context, info *redlatch.Info, member string, se
 func (f *answer) name(ctx context.Context, by *redlatch.HeldBy, info *redlatch.Info, s *session.Session) {
 	kind := info.Kind
 	if by.Side != "" {
-		kind = by.Side + " lock"
+		kind = redlatch.Kind(by.Side + "_lock")
 	}
-	said, err := s.Said(ctx, kind, info.Key, by.Owner)
+	said, err := s.Said(ctx, string(kind), info.Key, by.Owner)
 	if err != nil {
 		f.failures, f.deaf = append(f.failures, err), append(f.deaf, s)
 		return

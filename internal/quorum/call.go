@@ -17,7 +17,7 @@ import (
 
 // A Call is one Lock or TryLock of a composite.
 type Call struct {
-	Noun  string             // "multi-lock", for error texts and events
+	Kind  redlatch.Kind
 	Name  string             // of the composite
 	Need  int                // fewer members are a loss
 	Slack time.Duration      // kept off the members' trust
@@ -31,7 +31,7 @@ type Call struct {
 // Take has acquire make the hold, within the time of WithWait, and has the observer know what came of it.
 func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Context) (*Hold, error)) (*redlatch.Hold, error) {
 	set := c.Set
-	call := observe.Begin(ctx, set, c, c.Noun, c.Name, 0)
+	call := observe.Begin(ctx, set, c, c.Kind, c.Name, 0)
 	defer call.Left()
 
 	if call != nil {

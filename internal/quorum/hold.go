@@ -134,7 +134,7 @@ func (h *Hold) Until() time.Time {
 	return until
 }
 
-func (h *Hold) Object() (primitive, name string) { return h.call.Noun, h.call.Name }
+func (h *Hold) Object() (primitive, name string) { return string(h.call.Kind), h.call.Name }
 
 // Owner and Token are nothing: each member has its own.
 func (h *Hold) Owner() string         { return "" }
@@ -146,7 +146,7 @@ func (h *Hold) log() *slog.Logger {
 	if h.call.Set.Logger == nil {
 		return nil
 	}
-	return h.call.Set.Logger.With("lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Noun)
+	return h.call.Set.Logger.With("lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Kind)
 }
 
 // Extend lengthens the lease of enough members.
@@ -159,7 +159,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	case lost != nil:
 		return lost
 	case retired:
-		return fmt.Errorf("%w: %s %q cannot be extended any more", errs.Released, h.call.Noun, errs.Short(h.call.Name))
+		return fmt.Errorf("%w: %s %q cannot be extended any more", errs.Released, h.call.Kind.Noun(), errs.Short(h.call.Name))
 	}
 	failures := extend(ctx, h.log(), members, h.call.Need, lease)
 	h.mu.Lock()
@@ -169,7 +169,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	case lost != nil:
 		return lost
 	case failures != nil:
-		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.call.Noun, errs.Short(h.call.Name), errs.Join(failures...))
+		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.call.Kind.Noun(), errs.Short(h.call.Name), errs.Join(failures...))
 	}
 	return nil
 }

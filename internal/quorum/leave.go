@@ -19,7 +19,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	h.mu.Lock()
 	if h.retired {
 		h.mu.Unlock()
-		return fmt.Errorf("%w: %s %q was unlocked before by this hold", errs.Released, h.call.Noun, errs.Short(h.call.Name))
+		return fmt.Errorf("%w: %s %q was unlocked before by this hold", errs.Released, h.call.Kind.Noun(), errs.Short(h.call.Name))
 	}
 	lost := h.lost
 	given, _ := h.retireLocked()
@@ -75,7 +75,7 @@ func (h *Hold) giveBack(ctx context.Context) error {
 		h.mu.Lock()
 		return h.loseLocked(h.shortage(left), errs.Join(failures...))
 	}
-	return fmt.Errorf("redlatch: %s %q: %w", h.call.Noun, errs.Short(h.call.Name), errs.Join(failures...))
+	return fmt.Errorf("redlatch: %s %q: %w", h.call.Kind.Noun(), errs.Short(h.call.Name), errs.Join(failures...))
 }
 
 // Leave leaves the members to their leases.
@@ -110,7 +110,7 @@ func (h *Hold) Forgotten(there *holds.Place) {
 	// The program has no context of the hold any more, but a goroutine may still wait on the channel that a context's Done returned.
 	h.ending.End(&redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonForgotten, At: time.Now()})
 	holds.Report(h.call.Set.Logger, "redlatch: a hold of several locks was dropped without Unlock",
-		there, "lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Noun)
+		there, "lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Kind)
 	for _, m := range members {
 		m.Forgotten(there)
 	}

@@ -63,7 +63,7 @@ func (h *Hold) loseLocked(detail string, cause error) error {
 	h.ending.End(loss)
 	h.free()
 	if logger := h.call.Set.Logger; logger != nil {
-		logger.Warn("redlatch: lock lost", "lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Noun, "reason", loss.Reason, "detail", loss.Detail, "cause", loss.Cause)
+		logger.Warn("redlatch: lock lost", "lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Kind, "reason", loss.Reason, "detail", loss.Detail, "cause", loss.Cause)
 	}
 	h.finish(context.Background(), settings.Lost, loss)
 	return loss

@@ -79,7 +79,7 @@ func hold(need int, slack time.Duration, all []holds.Member) (*quorum.Hold, *[]r
 		defer mu.Unlock()
 		seen = append(seen, e)
 	})), &set)
-	call := quorum.Call{Noun: "composite", Name: "c", Need: need, Slack: slack, Set: &set}
+	call := quorum.Call{Kind: "composite", Name: "c", Need: need, Slack: slack, Set: &set}
 	var h *quorum.Hold
 	_, _ = call.Take(context.Background(), false, func(context.Context) (*quorum.Hold, error) {
 		h = call.Hold(time.Now(), all, nil, nil)

@@ -23,7 +23,7 @@ func (h *Hold) tell(ctx context.Context, call *observe.Call) {
 	}
 	for carried := range holds.Carried(ctx) {
 		other, ok := carried.(*Hold)
-		e.Reentry = e.Reentry || ok && other.call.Noun == h.call.Noun && other.call.Name == h.call.Name && other.kept()
+		e.Reentry = e.Reentry || ok && other.call.Kind == h.call.Kind && other.call.Name == h.call.Name && other.kept()
 	}
 	call.Acquired(e)
 	returned = true
@@ -37,7 +37,7 @@ func (h *Hold) tell(ctx context.Context, call *observe.Call) {
 }
 
 // finish has the observer know of the end of h, once. An error that says that h was lost makes it a loss.
-func (h *Hold) finish(ctx context.Context, kind int, err error) {
+func (h *Hold) finish(ctx context.Context, kind string, err error) {
 	h.told.Load().End(ctx, kind, h.since, err)
 }
 

@@ -10,9 +10,9 @@ import (
 func TestAThingIsReadAsItWasWritten(t *testing.T) {
 	for _, thing := range []Thing{
 		{Kind: "lock", Key: "orders:42", Holds: 1, HeldSince: 1764000000000, Owners: []Owner{{"7", 1764000000000}}},
-		{Kind: "read lock", Key: "a,b@c d:{x}\x00\xff", Holds: 2, HeldSince: 5, Waiters: 3, WaitingSince: 6, Waits: 7, Waited: 8,
+		{Kind: "read_lock", Key: "a,b@c d:{x}\x00\xff", Holds: 2, HeldSince: 5, Waiters: 3, WaitingSince: 6, Waits: 7, Waited: 8,
 			Owners: []Owner{{"7", 5}, {"8", 9}}},
-		{Kind: "permit semaphore", Key: "p", Holds: 1, HeldSince: 5, Owners: []Owner{{"6f0ab3", 5}}},
+		{Kind: "permit_semaphore", Key: "p", Holds: 1, HeldSince: 5, Owners: []Owner{{"6f0ab3", 5}}},
 		{Kind: "semaphore", Key: "s", Waiters: 1, WaitingSince: 4},
 	} {
 		got, err := ParseThing(thing.Field(), thing.Value())

@@ -8,8 +8,8 @@ import (
 
 // A Thing is what one client has to do with one name of one kind: its holds and its waits.
 type Thing struct {
-	// Kind is what errors and events call it: "lock", "read lock", "semaphore", "latch"; it contains no colon. Those who wait for
-	// either side of a read-write lock wait together, for a "read-write lock".
+	// Kind is the label of a redlatch.Kind: "lock", "read_lock", "semaphore", "latch"; it contains no colon. Those who wait for
+	// either side of a read-write lock wait together, for a "read_write_lock".
 	Kind string
 	Key  string // the name as Redis has it, any bytes
 

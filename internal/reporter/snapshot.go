@@ -11,7 +11,7 @@ import (
 
 // A Place names a thing.
 type Place struct {
-	Kind string // the noun of errors and events
+	Kind string // its label
 	Key  string
 }
 

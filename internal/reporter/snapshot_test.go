@@ -11,7 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-var place = Place{"permit semaphore", "p"}
+var place = Place{"permit_semaphore", "p"}
 
 func TestHoldsAndWaitsOfOnePlaceAreOneThing(t *testing.T) {
 	var s Snapshot

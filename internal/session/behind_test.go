@@ -30,7 +30,7 @@ func TestATryBehindACallThatHasNoAnswerLooksSeldom(t *testing.T) {
 	client := idle(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := session.Of(client, quick())
-		key := cohort.KeyFor("x", "fair lock")
+		key := cohort.KeyFor("x", "fair_lock")
 		queue, part := s.Queue(key)
 		defer part()
 		w, _ := queue.Come("owner:1", time.Minute, nil, false)

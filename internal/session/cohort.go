@@ -27,7 +27,7 @@ type Channels struct {
 	Ignored func(message string) bool // with Counted: a message on Releases that does not wake a cohort which hears hand-offs
 
 	Own  func(c *cohort.Cohort) any // makes what is kept with the cohort; nil: nothing
-	Noun string                     // what errors and events call what is waited for; empty: the registry is not told of the waiters
+	Kind string                     // the label of what is waited for; empty: the registry is not told of the waiters
 }
 
 // Join returns the cohort of key, which listens to these channels; see [cohort.Registry.Join].
@@ -36,7 +36,7 @@ func (s *Session) Join(key cohort.Key, channels Channels) (c *cohort.Cohort, hel
 		if channels.Own != nil {
 			c.Own = channels.Own(c)
 		}
-		c.Noun = channels.Noun
+		c.Kind = channels.Kind
 		return s.subscribe(c, channels)
 	})
 	s.reporter.Wake()

@@ -71,7 +71,7 @@ func (s *Session) look(shot *reporter.Snapshot) {
 			shot.Busy()
 		}
 		waiters, since := in.Cohort.Oldest()
-		if at := placeOf(in.Cohort.Noun, in.Key); at.Kind != "" && (waiters > 0 || shot.Holds(at)) {
+		if at := placeOf(in.Cohort.Kind, in.Key); at.Kind != "" && (waiters > 0 || shot.Holds(at)) {
 			shot.Wait(at, int64(waiters), watchdog.MomentOf(since), in.Waits, in.Waited)
 		}
 	}
@@ -87,8 +87,8 @@ func (s *Session) look(shot *reporter.Snapshot) {
 	}
 }
 
-func placeOf(noun string, key cohort.Key) reporter.Place {
-	return reporter.Place{Kind: noun, Key: key.Name()}
+func placeOf(kind string, key cohort.Key) reporter.Place {
+	return reporter.Place{Kind: kind, Key: key.Name()}
 }
 
 // report sends a message.

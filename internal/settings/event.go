@@ -8,20 +8,20 @@ import (
 
 // The kinds of Event.
 const (
-	Waiting = iota + 1
-	Acquired
-	Refused
-	Opened
-	Released
-	Lost
-	Forgotten
-	Left
-	Counted
-	Renewed
-	Settled
-	Asked
-	WaitsLong
-	HeldLong
+	Waiting   = "waiting"
+	Acquired  = "acquired"
+	Refused   = "refused"
+	Opened    = "opened"
+	Released  = "released"
+	Lost      = "lost"
+	Forgotten = "forgotten"
+	Left      = "left"
+	Counted   = "counted"
+	Renewed   = "renewed"
+	Settled   = "settled"
+	Asked     = "asked"
+	WaitsLong = "slow_wait"
+	HeldLong  = "long_hold"
 )
 
 // The outcomes of waits and renewals.
@@ -46,7 +46,7 @@ const (
 
 // An Event is what an observer is told; the root package has the documented form of it.
 type Event struct {
-	Kind      int
+	Kind      string
 	Primitive string
 	Name      string
 	Owner     string

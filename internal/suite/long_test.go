@@ -30,9 +30,9 @@ func TestOptionsOfLongTimesOfACompositeAreNotItsMembers(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		require.Equal(t, "a", member.one(t).Name)
 		time.Sleep(2 * time.Second)
-		require.Equal(t, []any{"multi-lock", 3 * time.Second}, []any{whole.one(t).Primitive, whole.one(t).Duration})
+		require.Equal(t, []any{redlatch.KindMultiLock, 3 * time.Second}, []any{whole.one(t).Primitive, whole.one(t).Duration})
 		require.Len(t, member.all(), 2)
-		require.Equal(t, "redlock", member.all()[1].Primitive)
+		require.Equal(t, redlatch.KindRedlock, member.all()[1].Primitive)
 		require.Equal(t, 1, strings.Count(log.String(), "held for long"), log.String())
 		require.NoError(t, hold.Unlock(t.Context()))
 		require.NoError(t, red.Unlock(t.Context()))
@@ -47,7 +47,7 @@ func TestALongHoldIsToldOf(t *testing.T) {
 			hold := acquired(t, lock, redlatch.WithLongHold(time.Second), seen.option())
 			time.Sleep(time.Hour / 2)
 			e := seen.one(t)
-			require.Equal(t, []any{redlatch.EventLongHold, kind, lock.Name(), hold.Owner(), time.Second}, []any{e.Kind, e.Primitive, e.Name, e.Owner, e.Duration})
+			require.Equal(t, []any{redlatch.EventLongHold, redlatch.Kind(kind), lock.Name(), hold.Owner(), time.Second}, []any{e.Kind, e.Primitive, e.Name, e.Owner, e.Duration})
 			require.NoError(t, hold.Unlock(t.Context()))
 
 			var short slowness

@@ -175,11 +175,11 @@ func TestWhatAClientHoldsAndWaitsForIsInItsEntry(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		e := only(t, client, "")
 		require.Equal(t, []string{
-			"fair lock fair 1 0", "fair lock their fair 0 1", "fenced lock fenced 1 0", "group lock group 1 0", "latch latch 0 1",
+			"fair_lock fair 1 0", "fair_lock their fair 0 1", "fenced_lock fenced 1 0", "group_lock group 1 0", "latch latch 0 1",
 			"lock m1 1 0", "lock m2 1 0", "lock plain 1 0", "lock plain2 2 0", "lock red 1 0", "lock theirs 0 1",
-			"permit semaphore permits 2 1", "read lock rw 1 0", "read lock rw2 2 0", "read-write lock their rw 0 2",
+			"permit_semaphore permits 2 1", "read_lock rw 1 0", "read_lock rw2 2 0", "read_write_lock their rw 0 2",
 			"redlock their red 0 1", "semaphore pool 0 1",
-			"spin lock spin 1 0", "write lock rw 1 0",
+			"spin_lock spin 1 0", "write_lock rw 1 0",
 		}, e.kinds())
 		for _, thing := range e.things {
 			if thing.Holds > 0 {
@@ -203,8 +203,8 @@ func TestWhatAClientHoldsAndWaitsForIsInItsEntry(t *testing.T) {
 		cancel()
 		time.Sleep(6 * time.Second)
 		require.Equal(t, []string{
-			"fair lock fair 1 0", "fenced lock fenced 1 0", "group lock group 1 0", "lock m1 1 0", "lock m2 1 0", "lock plain2 1 0", "lock red 1 0",
-			"permit semaphore permits 2 0", "read lock rw 1 0", "read lock rw2 2 0", "spin lock spin 1 0", "write lock rw 1 0",
+			"fair_lock fair 1 0", "fenced_lock fenced 1 0", "group_lock group 1 0", "lock m1 1 0", "lock m2 1 0", "lock plain2 1 0", "lock red 1 0",
+			"permit_semaphore permits 2 0", "read_lock rw 1 0", "read_lock rw2 2 0", "spin_lock spin 1 0", "write_lock rw 1 0",
 		}, only(t, client, "").kinds())
 	})
 }

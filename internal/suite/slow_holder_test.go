@@ -32,7 +32,7 @@ func TestASlowWaitForALockNamesItsHolder(t *testing.T) {
 			owners[kind] = acquired(t, lock).Owner()
 		}
 		// Of the other primitives, the label belongs to the client.
-		owners["read lock"] = owners["write lock"]
+		owners["read_lock"] = owners["write_lock"]
 		rlock.New(other, "any", redlatch.WithLabel("blue"))
 		time.Sleep(2 * time.Second)
 		for kind, lock := range locks(client, redlatch.WithPoll(time.Minute)) {
@@ -41,7 +41,7 @@ func TestASlowWaitForALockNamesItsHolder(t *testing.T) {
 			require.ErrorIs(t, err, redlatch.ErrNotAcquired, kind)
 			e := seen.one(t)
 			require.NoError(t, e.Err, kind)
-			require.Equal(t, kind, e.Primitive)
+			require.EqualValues(t, kind, e.Primitive)
 			require.Equal(t, lock.Name(), e.Name)
 			require.InDelta(t, 2, e.Duration.Seconds(), 0.1)
 			require.NotEmpty(t, e.Holders, kind)
@@ -60,7 +60,7 @@ func TestASlowWaitForALockNamesItsHolder(t *testing.T) {
 			for _, h := range e.Holders {
 				members = append(members, h.Member+h.Value+h.Side)
 			}
-			require.Equal(t, map[string][]string{"multi-lock": {"m1", "m2"}, "redlock": {"1 (in-memory)"}, "group lock": {"a", "b"}, "write lock": {"write"}}[kind],
+			require.Equal(t, map[string][]string{"multi_lock": {"m1", "m2"}, "redlock": {"1 (in-memory)"}, "group_lock": {"a", "b"}, "write_lock": {"write"}}[kind],
 				nothing(members), kind)
 		}
 	})
@@ -117,7 +117,7 @@ func TestASlowWaitForACounterTellsWhatIsLeft(t *testing.T) {
 			{func(opts ...redlatch.Option) error { return pool.Acquire(t.Context(), 3, opts...) }, redlatch.Event{Primitive: "semaphore", Permits: 3, Left: 2}},
 			{func(opts ...redlatch.Option) error { return latch.Await(t.Context(), opts...) }, redlatch.Event{Primitive: "latch", Left: 3}},
 			{func(opts ...redlatch.Option) error { _, err := permits.Acquire(t.Context(), 1, opts...); return err },
-				redlatch.Event{Primitive: "permit semaphore", Permits: 1, Owner: permit.IDs()[0]}},
+				redlatch.Event{Primitive: "permit_semaphore", Permits: 1, Owner: permit.IDs()[0]}},
 		} {
 			var seen slowness
 			require.ErrorIs(t, test.wait(slow, wait, seen.option()), redlatch.ErrNotAcquired)

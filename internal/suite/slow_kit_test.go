@@ -61,12 +61,12 @@ func (s *slowness) one(t *testing.T) redlatch.Event {
 func locks(client redlatch.Client, opts ...redlatch.Option) map[string]redlatch.Locker {
 	return map[string]redlatch.Locker{
 		"lock":        rlock.New(client, "plain", opts...),
-		"fair lock":   fairlock.New(client, "fair", opts...),
-		"spin lock":   spinlock.New(client, "spin", opts...),
-		"fenced lock": fencedlock.New(client, "fenced", opts...),
-		"write lock":  rwlock.New(client, "rw", opts...).Writer(),
-		"group lock":  multilock.NewGroup(client, "group", []string{"a", "b"}, opts...),
-		"multi-lock":  multilock.New([]redlatch.Locker{rlock.New(client, "m1"), rlock.New(client, "m2")}, opts...),
+		"fair_lock":   fairlock.New(client, "fair", opts...),
+		"spin_lock":   spinlock.New(client, "spin", opts...),
+		"fenced_lock": fencedlock.New(client, "fenced", opts...),
+		"write_lock":  rwlock.New(client, "rw", opts...).Writer(),
+		"group_lock":  multilock.NewGroup(client, "group", []string{"a", "b"}, opts...),
+		"multi_lock":  multilock.New([]redlatch.Locker{rlock.New(client, "m1"), rlock.New(client, "m2")}, opts...),
 		"redlock":     redlock.New([]redlatch.Client{client}, "red", opts...),
 	}
 }

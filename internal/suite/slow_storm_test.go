@@ -39,7 +39,7 @@ func calls(client redlatch.Client, opts ...redlatch.Option) map[string]func(ctx 
 		}
 		return err
 	}
-	all["permit semaphore"] = func(ctx context.Context, opts ...redlatch.Option) error {
+	all["permit_semaphore"] = func(ctx context.Context, opts ...redlatch.Option) error {
 		permit, err := permits.Acquire(ctx, 2, opts...)
 		if err == nil {
 			err = permit.Release(context.Background())
@@ -53,7 +53,7 @@ func calls(client redlatch.Client, opts ...redlatch.Option) map[string]func(ctx 
 // withReader are the locks with the other side of the read-write lock.
 func withReader(client redlatch.Client, opts ...redlatch.Option) map[string]redlatch.Locker {
 	all := locks(client, opts...)
-	all["read lock"] = rwlock.New(client, "rw", opts...).Reader()
+	all["read_lock"] = rwlock.New(client, "rw", opts...).Reader()
 	return all
 }
 

@@ -43,8 +43,8 @@ type Owner interface {
 const (
 	NotOwned   = "taken"
 	Unanswered = "unanswered"
-	LeaseOver  = "lease over"
-	HoldOver   = "limit over"
+	LeaseOver  = "lease_over"
+	HoldOver   = "limit_over"
 )
 
 // Terms are the conditions on which a ticket is kept.

@@ -278,7 +278,7 @@ func TestAHoldTakesAtMost150BytesOfTheServerBesideItsName(t *testing.T) {
 	const n = 10_000
 	srv := redistest.Process(t)
 	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", Asked: "{b}a", Watched: "{b}w", UUID: "u"}}
-	name := func(i int) string { return fmt.Sprintf("t:fenced lock:orders:%036d", i) }
+	name := func(i int) string { return fmt.Sprintf("t:fenced_lock:orders:%036d", i) }
 	for first := 0; first < n; first += 500 {
 		b.write(func(r *entry.Report) {
 			if r.Whole = first == 0; r.Whole {

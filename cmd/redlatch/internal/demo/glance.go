@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
-	"github.com/redlatch/redlatch/fleet"
 )
 
 // A Glance is what "redlatch ls" would have shown of this run at one moment.
@@ -38,12 +38,12 @@ func (p *parent) glance(ctx context.Context) {
 	}
 	p.saw = &Glance{When: when, Objects: []views.Object{}}
 	type object struct {
-		kind fleet.Kind
+		kind redlatch.Kind
 		name string
 	}
-	all := []object{{fleet.Lock, p.lock()}, {fleet.Semaphore, p.names.semaphore()}, {fleet.Latch, p.names.finish()}}
+	all := []object{{redlatch.KindLock, p.lock()}, {redlatch.KindSemaphore, p.names.semaphore()}, {redlatch.KindLatch, p.names.finish()}}
 	for w := 1; w <= min(p.config.Workers, mostPresences); w++ {
-		all = append(all, object{fleet.Lock, p.presence(w)})
+		all = append(all, object{redlatch.KindLock, p.presence(w)})
 	}
 	for _, one := range all {
 		v, err := views.Look(ctx, p.client, "", one.kind, one.name)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
 	"github.com/redlatch/redlatch/fleet"
 	"github.com/redlatch/redlatch/internal/keys"
@@ -18,8 +19,8 @@ var lockChecks = []*Check{
 		Do:    "Find out who removed its TTL (PERSIST, a copy or a restore of the key); if nobody holds it, delete the key.",
 		whole: func(ctx context.Context, p *patient) answer {
 			return p.amongObjects(ctx, func(o *fleet.Object) (found []string) {
-				if o.Info.Exists && o.Info.TTL < 0 && !slices.Contains([]fleet.Kind{fleet.Semaphore, fleet.PermitSemaphore, fleet.Latch}, o.Kind) {
-					found = append(found, fmt.Sprintf("%s %s", o.Kind, terminal.Quote(o.Key)))
+				if o.Info.Exists && o.Info.TTL < 0 && !slices.Contains([]redlatch.Kind{redlatch.KindSemaphore, redlatch.KindPermitSemaphore, redlatch.KindLatch}, o.Kind) {
+					found = append(found, fmt.Sprintf("%s %s", o.Kind.Noun(), terminal.Quote(o.Key)))
 				}
 				return found
 			})
@@ -33,8 +34,8 @@ var lockChecks = []*Check{
 			return p.amongObjects(ctx, func(o *fleet.Object) (found []string) {
 				for _, h := range o.Holders {
 					c := h.Client
-					if o.Kind != fleet.PermitSemaphore && c != nil && c.Silent() && c.LastSeen > c.Timeout && h.TTL > 0 {
-						found = append(found, fmt.Sprintf("%s %s, by %s, not seen for %v", o.Kind, terminal.Quote(o.Key), terminal.Clean(h.Who()),
+					if o.Kind != redlatch.KindPermitSemaphore && c != nil && c.Silent() && c.LastSeen > c.Timeout && h.TTL > 0 {
+						found = append(found, fmt.Sprintf("%s %s, by %s, not seen for %v", o.Kind.Noun(), terminal.Quote(o.Key), terminal.Clean(h.Who()),
 							c.LastSeen.Round(time.Second)))
 					}
 				}
@@ -49,12 +50,12 @@ var lockChecks = []*Check{
 		whole: func(ctx context.Context, p *patient) answer {
 			return p.amongObjects(ctx, func(o *fleet.Object) (found []string) {
 				for _, h := range o.Holders {
-					if o.Kind == fleet.PermitSemaphore && h.Client != nil && h.Client.Silent() && h.TTL < 0 {
+					if o.Kind == redlatch.KindPermitSemaphore && h.Client != nil && h.Client.Silent() && h.TTL < 0 {
 						found = append(found, fmt.Sprintf("one of %s, of %s", terminal.Quote(o.Key), terminal.Clean(h.Who())))
 					}
 				}
 				for _, c := range o.Unconfirmed {
-					if o.Kind == fleet.Semaphore && c.Client.Silent() {
+					if o.Kind == redlatch.KindSemaphore && c.Client.Silent() {
 						found = append(found, fmt.Sprintf("%d of %s, of %s", c.Holds, terminal.Quote(o.Key), terminal.Clean(c.Who())))
 					}
 				}
@@ -72,18 +73,18 @@ var lockChecks = []*Check{
 
 // entangled are the kinds that have a helper key whose name is the same for n and {n}. So has a fenced lock, but a counter of tokens that
 // two locks share grows for both.
-var entangled = []fleet.Kind{fleet.FairLock, fleet.PermitSemaphore, fleet.ReadWriteLock}
+var entangled = []redlatch.Kind{redlatch.KindFairLock, redlatch.KindPermitSemaphore, redlatch.KindReadWriteLock}
 
 // twins are the pairs of objects whose names differ by one pair of braces.
 func twins(all []*fleet.Object) (found []string) {
-	kinds := map[string]fleet.Kind{}
+	kinds := map[string]redlatch.Kind{}
 	for _, o := range all {
 		kinds[o.Key] = o.Kind
 	}
 	for _, o := range all {
 		twin := keys.Tag(o.Key)
 		if twin != o.Key && kinds[twin] == o.Kind && slices.Contains(entangled, o.Kind) {
-			found = append(found, fmt.Sprintf("%s %s and %s", o.Kind, terminal.Quote(o.Key), terminal.Quote(twin)))
+			found = append(found, fmt.Sprintf("%s %s and %s", o.Kind.Noun(), terminal.Quote(o.Key), terminal.Quote(twin)))
 		}
 	}
 	return found

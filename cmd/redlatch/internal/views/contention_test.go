@@ -6,14 +6,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
 )
 
 // at is a report of one client about the lock x: what it has waited up to now, and the calls that wait, the oldest for so long.
 func at(seconds int, waits int64, waited time.Duration, calls int64, oldest time.Duration) *fleet.Report {
 	seen := time.UnixMilli(1764000000000).Add(time.Duration(seconds) * time.Second)
-	c := &fleet.Client{ID: "c", Seen: seen, Uses: []fleet.Use{{Kind: fleet.Lock, Key: "x", Waits: waits, Waited: waited, Waiters: calls}}}
-	o := &fleet.Object{Kind: fleet.Lock, Key: "x"}
+	c := &fleet.Client{ID: "c", Seen: seen, Uses: []fleet.Use{{Kind: redlatch.KindLock, Key: "x", Waits: waits, Waited: waited, Waiters: calls}}}
+	o := &fleet.Object{Kind: redlatch.KindLock, Key: "x"}
 	if calls > 0 {
 		o.Waiting.Processes = []fleet.Waiter{{ClientID: "c", Client: c, Calls: calls, Since: seen.Add(-oldest)}}
 	}
@@ -48,7 +49,7 @@ func TestContentionIsHowManyWaitAtATime(t *testing.T) {
 func TestWhatIsWaitedForMostComesFirst(t *testing.T) {
 	seen := time.UnixMilli(1764000000000)
 	object := func(key string, calls int64, age time.Duration) *fleet.Object {
-		return &fleet.Object{Kind: fleet.Lock, Key: key, Waiting: fleet.Waiting{Processes: []fleet.Waiter{{ClientID: "c", Calls: calls, Since: seen.Add(-age)}}}}
+		return &fleet.Object{Kind: redlatch.KindLock, Key: key, Waiting: fleet.Waiting{Processes: []fleet.Waiter{{ClientID: "c", Calls: calls, Since: seen.Add(-age)}}}}
 	}
 	r := &fleet.Report{At: seen, Objects: []*fleet.Object{{Key: "a"}, object("b", 1, time.Minute), object("c", 5, time.Second), object("d", 1, time.Hour)}}
 	names := func(list []Object) (names string) {

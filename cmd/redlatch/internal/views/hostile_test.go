@@ -19,7 +19,7 @@ import (
 const evil = "x\x1b[2J\r\u202e\u009b\xff\x7f\U000e0041y"
 
 // hostile has it wherever others choose a text.
-func hostile(kind fleet.Kind) *fleet.Report {
+func hostile(kind redlatch.Kind) *fleet.Report {
 	at := time.UnixMilli(1764000000000)
 	c := &fleet.Client{ID: evil, Host: evil, Program: evil, Label: evil, Instance: evil, Language: evil, Library: evil, Runtime: evil, Driver: evil,
 		LastSeen: time.Hour, PID: 1, Seen: at}

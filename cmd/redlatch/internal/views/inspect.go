@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
 )
 
@@ -36,7 +37,7 @@ type Together struct {
 }
 
 // Look looks at one object.
-func Look(ctx context.Context, client redis.UniversalClient, server string, kind fleet.Kind, name string, opts ...fleet.Option) (*Inspect, error) {
+func Look(ctx context.Context, client redis.UniversalClient, server string, kind redlatch.Kind, name string, opts ...fleet.Option) (*Inspect, error) {
 	object, err := fleet.Get(ctx, client, kind, name, opts...)
 	if err != nil {
 		return nil, err

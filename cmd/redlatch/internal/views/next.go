@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
-	"github.com/redlatch/redlatch/fleet"
 )
 
 // Next is what to do about an object.
@@ -34,7 +34,7 @@ const (
 func (v *Inspect) next() Next {
 	o := &v.Object
 	switch {
-	case o.counts() && o.kind != fleet.PermitSemaphore:
+	case o.counts() && o.kind != redlatch.KindPermitSemaphore:
 		return o.nextOfCounter()
 	case len(o.Holders) == 0 && o.waits() == 0:
 		return Next{State: Free, Text: "Nothing: nobody holds it and nobody waits for it."}
@@ -64,7 +64,7 @@ func (v *Inspect) next() Next {
 		n.Text = fmt.Sprintf("Find out whether %s lives: no lease ends this hold.", worst.process())
 		then = " If it is dead:"
 	}
-	if owners, _ := o.owners(); len(owners) > 1 && o.kind != fleet.PermitSemaphore {
+	if owners, _ := o.owners(); len(owners) > 1 && o.kind != redlatch.KindPermitSemaphore {
 		n.Text += fmt.Sprintf(" Freed from this owner, it stays held by %s.", count(int64(len(owners)-1), "other"))
 	}
 	n.Text += then
@@ -95,7 +95,7 @@ func (o *Object) nextAsked(n Next) Next {
 	case len(all) == 1:
 		n.Text += " To ask its program to give it back:"
 		n.Command = o.unlock("--ask 10s")
-	case o.kind == fleet.PermitSemaphore:
+	case o.kind == redlatch.KindPermitSemaphore:
 		n.Text += fmt.Sprintf(" It is one of %d permits. To ask a program to give one back:", len(all))
 		n.Command = o.unlock("--owner " + terminal.Word(hear[0]) + " --ask 10s")
 	case len(hear) == len(all):
@@ -154,9 +154,9 @@ func (o *Object) nextOfCounter() Next {
 		}
 	}
 	switch {
-	case o.kind == fleet.Latch && o.Exists:
+	case o.kind == redlatch.KindLatch && o.Exists:
 		return Next{State: Count, Text: "Find out who has still to count down: Redis does not know who that is."}
-	case o.kind == fleet.Latch:
+	case o.kind == redlatch.KindLatch:
 		return Next{State: Free, Text: "Nothing: nobody is kept waiting by a latch that is open."}
 	case !o.Exists && o.waits() > 0:
 		return Next{State: Count, Text: "Find out who is to set the number of permits: it was never set, or has expired."}

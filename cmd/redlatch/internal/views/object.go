@@ -3,6 +3,7 @@ package views
 import (
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
 )
 
@@ -23,7 +24,7 @@ type Object struct {
 	Outsiders   int64        `json:"outsiders"` // connections that listen for it and are not known to be of this library; -1: unknown
 	Unreadable  []Unreadable `json:"unreadable"`
 
-	kind fleet.Kind
+	kind redlatch.Kind
 }
 
 // A Holder is one identity that holds.

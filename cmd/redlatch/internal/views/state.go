@@ -3,21 +3,21 @@ package views
 import (
 	"fmt"
 
-	"github.com/redlatch/redlatch/fleet"
+	"github.com/redlatch/redlatch"
 )
 
 // state is what is said of an object in place of holders, or beside them: of a counter its number.
 func (o *Object) state() string {
 	switch {
-	case o.kind == fleet.Latch && !o.Exists:
+	case o.kind == redlatch.KindLatch && !o.Exists:
 		return "open, or never set"
-	case o.kind == fleet.Latch:
+	case o.kind == redlatch.KindLatch:
 		return fmt.Sprintf("%d to count down", o.Value)
 	case o.counts() && !o.Exists:
 		return "no permits set"
-	case o.kind == fleet.PermitSemaphore:
+	case o.kind == redlatch.KindPermitSemaphore:
 		return fmt.Sprintf("%d of %d permits free", o.Value, o.Total)
-	case o.kind == fleet.Semaphore:
+	case o.kind == redlatch.KindSemaphore:
 		return fmt.Sprintf("%s free", count(o.Value, "permit"))
 	case len(o.Holders) == 0:
 		return "nobody"
@@ -27,7 +27,7 @@ func (o *Object) state() string {
 
 // counts tells whether it is a number and not a lock.
 func (o *Object) counts() bool {
-	return o.kind == fleet.Semaphore || o.kind == fleet.PermitSemaphore || o.kind == fleet.Latch
+	return o.kind == redlatch.KindSemaphore || o.kind == redlatch.KindPermitSemaphore || o.kind == redlatch.KindLatch
 }
 
 // left is what is left of a lease.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
-	"github.com/redlatch/redlatch/fleet"
 )
 
 // mostLines is how many holders, claims or waiters are shown to people. The document has all.
@@ -41,7 +41,7 @@ func (s *story) more(word string, n int) {
 // Lines tell who holds it, who waits, and what to do next.
 func (v *Inspect) Lines(out *terminal.Output) []string {
 	o := &v.Object
-	kind := o.Kind
+	kind := o.kind.Noun()
 	if kind == "" {
 		kind = "nothing of that name"
 	}
@@ -49,7 +49,7 @@ func (v *Inspect) Lines(out *terminal.Output) []string {
 	v.holders(s)
 	for i, c := range o.Unconfirmed {
 		word := "unconfirmed"
-		if o.kind == fleet.Semaphore {
+		if o.kind == redlatch.KindSemaphore {
 			word = "held"
 		}
 		if i == mostLines {
@@ -57,7 +57,7 @@ func (v *Inspect) Lines(out *terminal.Output) []string {
 			break
 		}
 		text := c.who()
-		if o.kind == fleet.Semaphore {
+		if o.kind == redlatch.KindSemaphore {
 			text += ", " + count(c.Holds, "permit") + " by its own word"
 		} else {
 			text += " says that it holds it, and Redis does not"
@@ -71,7 +71,7 @@ func (v *Inspect) Lines(out *terminal.Output) []string {
 			break
 		}
 		s.tell("together", fmt.Sprintf("the owner %s also holds the %s %s, so it may be a part of a composite",
-			terminal.Clean(t.Owner), terminal.Clean(t.Kind), terminal.Quote(t.Name)), terminal.Plain)
+			terminal.Clean(t.Owner), terminal.Clean(redlatch.Kind(t.Kind).Noun()), terminal.Quote(t.Name)), terminal.Plain)
 	}
 	v.waiters(s)
 	for _, u := range v.Unreadable {
@@ -98,7 +98,7 @@ func (v *Inspect) holders(s *story) {
 		if h.Side != "" {
 			text += ", to " + h.Side
 		}
-		if o.kind == fleet.GroupLock {
+		if o.kind == redlatch.KindGroupLock {
 			text += ", the value " + terminal.Quote(h.Value)
 		}
 		s.tell("held", text+aged(", since ", h.Held, h.Since), terminal.Plain)
@@ -145,7 +145,7 @@ func (v *Inspect) waiters(s *story) {
 		s.tell("waiting", "1 connection of others, as Redisson's, listens for it", terminal.Plain)
 	case o.Outsiders > 0:
 		s.tell("waiting", count(o.Outsiders, "connection")+" of others, as Redisson's, listen for it", terminal.Plain)
-	case o.kind == fleet.SpinLock:
+	case o.kind == redlatch.KindSpinLock:
 		s.tell("waiting", "others may wait unseen: of a spin lock they listen to nothing", terminal.Plain)
 	case o.Outsiders < 0 && o.Kind != "":
 		s.tell("waiting", "the server does not say how many others listen for it", terminal.Plain)

@@ -3,8 +3,8 @@ package views
 import (
 	"fmt"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
-	"github.com/redlatch/redlatch/fleet"
 )
 
 // someHolders is how many holders of one object a table shows.
@@ -18,7 +18,7 @@ func Table(objects []Object, out *terminal.Output) []string {
 	}}
 	for i := range objects {
 		o := &objects[i]
-		first := []terminal.Cell{{Text: terminal.Quote(o.Name), Style: terminal.Bold}, {Text: o.Kind}, {}, {}, {}, {Text: o.waiting(), Style: terminal.Yellow}}
+		first := []terminal.Cell{{Text: terminal.Quote(o.Name), Style: terminal.Bold}, {Text: o.kind.Noun()}, {}, {}, {}, {Text: o.waiting(), Style: terminal.Yellow}}
 		rows := o.rows()
 		for n, row := range rows {
 			if n == 0 {
@@ -60,7 +60,7 @@ func (o *Object) rows() (rows [][]terminal.Cell) {
 		if h.Side != "" {
 			side = h.Side + ": "
 		}
-		if o.kind == fleet.GroupLock {
+		if o.kind == redlatch.KindGroupLock {
 			side = terminal.Quote(h.Value) + ": "
 		}
 		row(terminal.Plain, side+h.who(), h.Held.age(), left(h.Lease))
@@ -86,7 +86,7 @@ func (o *Object) rows() (rows [][]terminal.Cell) {
 
 // claim is who says to hold. Of a semaphore nobody else keeps who that is.
 func (o *Object) claim(c Claim) string {
-	if o.kind == fleet.Semaphore {
+	if o.kind == redlatch.KindSemaphore {
 		return fmt.Sprintf("%s (%d)", c.who(), c.Holds)
 	}
 	return c.who() + " says so, Redis does not"

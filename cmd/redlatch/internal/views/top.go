@@ -113,7 +113,7 @@ func (t *Top) Lines(out *terminal.Output) []string {
 		c := &t.Objects[i]
 		row := []terminal.Cell{
 			{Text: fmt.Sprintf("%.2f", c.Contention)}, {Text: c.Object.waiting(), Style: terminal.Yellow},
-			{Text: terminal.Quote(c.Object.Name), Style: terminal.Bold}, {Text: c.Object.Kind},
+			{Text: terminal.Quote(c.Object.Name), Style: terminal.Bold}, {Text: c.Object.kind.Noun()},
 		}
 		table.Row(append(row, c.Object.holder()...)...)
 	}
