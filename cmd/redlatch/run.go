@@ -9,6 +9,7 @@ import (
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/duration"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/run"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
 )
 
 const runHelp = `Takes the lock NAME, runs the command, and gives the lock back when the command and everything that it has started
@@ -20,12 +21,16 @@ If somebody asks for it ("redlatch unlock --ask"), the command gets SIGTERM.
   redlatch run -w 30 deploy -c 'make build && make push'   wait 30 s at most, and use a shell
   redlatch run -s data -- ./report                         shared: with other -s, not with -x
   redlatch run -N 3 encode -- ffmpeg ...                   three at the same time
+  redlatch run -n --at-least 5m nightly -- ./job           in the crontab of several machines: one of them runs it
 
 The exit code is that of the command, 128 + n if signal n has ended it. Others: 75 taken (-E changes it), 76 lost, 79 ended
-because somebody asked for the lock, 69 the server cannot be reached, 126 and 127 the command cannot be run. --result tells them from the command's own.`
+because somebody asked for the lock, 124 ended by --max-hold, 69 the server cannot be reached, 126 and 127 the command cannot be
+run. --result tells them from the command's own.
+
+After two seconds of waiting a line on stderr says who holds the lock, or why the server does not answer.`
 
 type runCommand struct {
-	Nowait    bool               `short:"n" name:"nonblock" help:"Do not wait if the lock is taken."`
+	Nowait    bool               `short:"n" name:"nonblock" help:"Do not wait if the lock is taken. This is told on a terminal only."`
 	Wait      *duration.Seconds  `short:"w" placeholder:"SECONDS" xor:"wait" help:"Wait so long at most: 10, 0.5, 2m."`
 	Busy      int                `short:"E" name:"conflict-exit-code" default:"75" placeholder:"CODE" help:"Exit code if the lock is taken (${default})."`
 	Shared    bool               `short:"s" xor:"mode" help:"Take the reading side of a read-write lock."`
@@ -35,6 +40,9 @@ type runCommand struct {
 	Label     string             `placeholder:"TEXT" help:"Text that \"redlatch ls\" shows beside this process, such as the name of the job. 64 bytes."`
 	Close     bool               `short:"O" help:"Give the lock back when the command ends, though what it has started lives on. (In flock this is -o.)"`
 	Lease     duration.Duration  `default:"30s" placeholder:"D" help:"How long the lock lasts when this machine dies (${default})."`
+	AtLeast   duration.Duration  `placeholder:"D" help:"Keep the lock taken for at least D, also if the command ends before: no other machine runs it again at once."`
+	MaxHold   duration.Duration  `placeholder:"D" help:"End the command after D: SIGTERM, and SIGKILL --kill-after later; exit code 124."`
+	Quiet     bool               `short:"q" help:"Say nothing of a lock that is taken, of the wait for it, or of an outage that passes. Losses and failures are told."`
 	KillAfter *duration.Duration `placeholder:"D" help:"Time between SIGTERM and SIGKILL when the lock is lost. Default: a sixth of the lease, 5s at most."`
 	Result    string             `placeholder:"FILE" help:"Write what happened to FILE, as JSON."`
 
@@ -50,6 +58,8 @@ func (r *runCommand) Run(c call) error {
 	config := run.Config{
 		URL: connect.Redacted(c.Connect.URL), Name: r.Name, Mode: run.Lock,
 		Once: r.Nowait, Wait: -1, Busy: r.Busy, Lease: time.Duration(r.Lease), Kill: -1,
+		AtLeast: time.Duration(r.AtLeast), MaxHold: time.Duration(r.MaxHold),
+		Quiet: r.Quiet, Watched: terminal.Is(c.stderr), Server: c.Connect.Where(),
 		Label: r.Label, Close: r.Close, Result: r.Result, Args: r.Args,
 		Complain: func(format string, args ...any) { complain(c.stderr, "redlatch run: "+format+"\n", args...) },
 	}
@@ -81,6 +91,7 @@ func (r *runCommand) Run(c call) error {
 		return err
 	}
 	defer connect.Close(client)
+	connect.Announce(client)
 	config.Client = client
 	return run.Run(config)
 }

@@ -107,7 +107,12 @@ func TestATakenLockEndsARunThatDoesNotWait(t *testing.T) {
 		code, stdout, stderr := finish(t, runner(srv, append(strings.Fields("--result "+result+" "+args), "--", "echo", "in")...))
 		require.Equal(t, want, code, stderr)
 		require.Empty(t, stdout)
-		require.Contains(t, stderr, "held by somebody else")
+		if strings.Contains(args, "0.1") || strings.Contains(args, "10ms") {
+			require.Contains(t, stderr, "a is taken, and the wait of 1")
+			require.Contains(t, stderr, "held by ")
+		} else {
+			require.Empty(t, stderr, "as of flock -n")
+		}
 		require.Equal(t, "busy", outcome(t, result).Outcome)
 	}
 	waiting := runner(srv, "a", "--", "echo", "in")
@@ -302,7 +307,7 @@ func TestDescriptorsAboveStderrReachTheCommand(t *testing.T) {
 func TestALostLockEndsTheCommandAndIsToldOnce(t *testing.T) {
 	srv := redistest.Process(t)
 	file := filepath.Join(t.TempDir(), "result")
-	cmd := runner(srv, "--lease", "2s", "--result", file, "a", "-c", "trap 'echo asked; exit 0' TERM; echo; while :; do sleep 0.01; done")
+	cmd := runner(srv, "--lease", "3s", "--kill-after", "1s", "--result", file, "a", "-c", "trap 'echo asked; exit 0' TERM; echo; while :; do sleep 0.01; done")
 	rest := begin(t, cmd)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -13,6 +13,15 @@ type Config struct {
 	Off    bool   // there are none
 	Prefix string // of the keys
 	Label  string
+	AtOnce bool // the first report does not wait until something is ripe
+}
+
+// ripe is for how long something is held or waited for before the client reports.
+func (c Config) ripe() time.Duration {
+	if c.AtOnce {
+		return 0
+	}
+	return Ripe
 }
 
 // An Answer is what became of a message.
@@ -97,7 +106,7 @@ func (r *Reporter) rouse() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.awake.CompareAndSwap(false, true) {
-		r.setLocked(Ripe)
+		r.setLocked(r.config.ripe())
 	}
 }
 

@@ -37,7 +37,7 @@ func (r *Reporter) run() {
 		return
 	}
 	s := r.look()
-	switch ripe := s.old(watchdog.MomentOf(clock.Now().Add(-Ripe))); {
+	switch ripe := s.old(watchdog.MomentOf(clock.Now().Add(-config.ripe()))); {
 	case ripe:
 		r.idle = time.Time{}
 		r.write(s, config)

@@ -51,6 +51,12 @@ func (s *Session) configure(set *settings.Settings) {
 	}
 }
 
+// ReportAtOnce has the client report as soon as something is held or waited for, in place of a second later. It is for a program that
+// holds one thing, and of which others see who it is.
+func (s *Session) ReportAtOnce() {
+	s.reporter.Configure(func(c *reporter.Config) { c.AtOnce = true })
+}
+
 // reported are the owners of which the registry is told.
 func (s *Session) reported() (owners []Reported) {
 	s.Watchdog.Kept(func(o watchdog.Owner) {

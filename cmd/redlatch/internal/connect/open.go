@@ -19,6 +19,10 @@ import (
 
 const defaultURL = "redis://127.0.0.1:6379"
 
+// oneAttempt is how often a command tries to connect: one that waits tries again by itself, and one that only looks is to say soon that
+// nobody answers. The default of the client is five times.
+const oneAttempt = 1
+
 // Open makes a client and sends nothing.
 func (f Flags) Open() (redis.UniversalClient, error) {
 	client, err := f.open()
@@ -26,6 +30,13 @@ func (f Flags) Open() (redis.UniversalClient, error) {
 		return nil, exit.With(exit.Usage, err)
 	}
 	return client, nil
+}
+
+// Announce has the client of a command be in the registry from the moment on at which it holds or waits for something: what runs for less
+// than a second would have no name there.
+func Announce(client redis.UniversalClient) {
+	set := settings.Defaults()
+	session.Of(client, &set).ReportAtOnce()
 }
 
 // Close closes the client of a command that ends, and takes it out of the registry: tools would show an ended command as one that is
@@ -52,16 +63,19 @@ func (f Flags) open() (redis.UniversalClient, error) {
 	switch {
 	case t.cluster != nil:
 		o := t.cluster
+		o.DialerRetries = cmp.Or(o.DialerRetries, oneAttempt)
 		o.Password, o.TLSConfig = cmp.Or(password, o.Password), config
 		o.OnConnect = unlessPassword(o.Password, o.Username)
 		return redis.NewClusterClient(o), nil
 	case t.sentinel != nil:
 		o := t.sentinel
+		o.DialerRetries = cmp.Or(o.DialerRetries, oneAttempt)
 		o.Password, o.TLSConfig = cmp.Or(password, o.Password), config
 		o.OnConnect = unlessPassword(o.Password, o.Username)
 		return redis.NewFailoverClient(o), nil
 	default:
 		o := t.single
+		o.DialerRetries = cmp.Or(o.DialerRetries, oneAttempt)
 		o.Password, o.TLSConfig = cmp.Or(password, o.Password), config
 		o.OnConnect = unlessPassword(o.Password, o.Username)
 		return redis.NewClient(o), nil

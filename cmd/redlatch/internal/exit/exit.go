@@ -24,6 +24,7 @@ const (
 	Lost          = 76
 	Denied        = 77
 	Asked         = 79
+	TooLong       = 124 // as timeout(1) has it
 	NotExecutable = 126
 	NotFound      = 127
 	Signalled     = 128
@@ -49,6 +50,7 @@ var Table = []Row{
 	{Lost, "lost", "the lock was lost while it was held"},
 	{Denied, "denied", "the server refuses the user, the password, or a command"},
 	{Asked, "asked", "somebody asked for the lock, and the command was ended for that"},
+	{TooLong, "too-long", "the time of --max-hold was over, and the command was ended for that"},
 	{NotExecutable, "not-executable", "the program cannot be executed"},
 	{NotFound, "not-found", "the program was not found"},
 	{Signalled, "signalled", "128 + n: the program was ended by signal n"},

@@ -86,6 +86,9 @@ type Sender struct {
 // NewSender makes a sender. The file has to be the writing end of a pipe, and must not block.
 func NewSender(file *os.File) *Sender { return &Sender{file} }
 
+// Close ends the messages, and with them the process that reads them.
+func (s *Sender) Close() { _ = s.file.Close() }
+
 // patience is how long a message waits for room in the pipe.
 var patience = 10 * time.Millisecond
 

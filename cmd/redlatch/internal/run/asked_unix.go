@@ -11,11 +11,11 @@ import (
 )
 
 // requests is the channel of requests, or none while there is no command that could be ended.
-func requests(asked <-chan redlatch.Event, pid int) <-chan redlatch.Event {
-	if pid == 0 {
+func (h *holder) requests() <-chan redlatch.Event {
+	if h.pid == 0 {
 		return nil
 	}
-	return asked
+	return h.held.news.asked
 }
 
 // leave sends SIGTERM to the command, and to all that the command has started, after a request for the lock. It kills nothing: a command that

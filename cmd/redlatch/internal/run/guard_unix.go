@@ -23,9 +23,9 @@ type guardProcess struct {
 	reaped  <-chan struct{} // closed when this process has no child any more
 }
 
-// startGuard starts this program again. The ends of the pipes keep their numbers, so that descriptors above stderr that the
+// startGuard starts this program again. It does nothing until it has got its plan. The ends of the pipes keep their numbers, so that descriptors above stderr that the
 // user has opened reach the command as they are.
-func startGuard(env []string, plan guard.Plan) (*guardProcess, error) {
+func startGuard(env []string) (*guardProcess, error) {
 	ordersOut, ordersIn, err := pipe()
 	if err != nil {
 		return nil, err
@@ -62,7 +62,13 @@ func startGuard(env []string, plan guard.Plan) (*guardProcess, error) {
 		reports: guard.Reports(os.NewFile(uintptr(reportsOut), "reports")),
 		reaped:  reap(process),
 	}
-	return g, g.orders.Send(plan)
+	return g, nil
+}
+
+// dismiss ends a guard that has got no plan.
+func (g *guardProcess) dismiss() {
+	g.orders.Close()
+	<-g.reaped
 }
 
 func pipe() (out, in int, err error) {

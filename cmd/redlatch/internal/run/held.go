@@ -21,22 +21,10 @@ type held struct {
 	owner   string
 	until   func() time.Time
 	context func(context.Context) context.Context
+	keep    func(context.Context) error
 	release func(context.Context) error
 	inspect func(context.Context) (redlatch.Info, error)
-	asked   <-chan redlatch.Event // the first request for it comes here
-}
-
-// listen is an option by which the first request for what is taken comes to a channel.
-func listen() (redlatch.Option, <-chan redlatch.Event) {
-	asked := make(chan redlatch.Event, 1)
-	return redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
-		if e.Kind == redlatch.EventAsked {
-			select {
-			case asked <- e:
-			default:
-			}
-		}
-	})), asked
+	news    *news
 }
 
 // take waits for what the config names.
@@ -73,7 +61,10 @@ func (c *Config) takeLock(ctx context.Context, lock redlatch.Lock, opts []redlat
 	if c.Once {
 		acquire = lock.TryLock
 	}
-	observed, asked := listen()
+	if c.AtLeast > 0 {
+		opts = append(opts, redlatch.WithAtLeast(c.AtLeast))
+	}
+	observed, news := listen()
 	hold, err := acquire(ctx, append(opts, observed)...)
 	if err != nil {
 		return nil, err
@@ -82,19 +73,31 @@ func (c *Config) takeLock(ctx context.Context, lock redlatch.Lock, opts []redlat
 		_ = hold.Unlock(context.Background()) // what fails is free when the lease is over
 		return nil, err
 	}
-	return &held{hold.Owner(), hold.Until, hold.Context, hold.Unlock, lock.Inspect, asked}, nil
+	keep := func(ctx context.Context) error { return c.keep(ctx, hold) }
+	return &held{hold.Owner(), hold.Until, hold.Context, keep, hold.Unlock, lock.Inspect, news}, nil
 }
 
-// prolong gives the hold the whole lease if much of that is missing: a lock that another process has passed on lasts 10 s at
-// first, and a grant may arrive late. The end of the command is planned for a lease, and what is missing would be missing
-// before the first renewal.
+// prolong gives the hold the whole lease if much of that is missing: a lock that another process has passed on lasts 10 s at first, and
+// a grant may arrive late. The end of the command is planned for a lease, and what is missing would be missing before the first renewal.
 func (c *Config) prolong(ctx context.Context, hold *redlatch.Hold) error {
 	if time.Until(hold.Until()) >= c.Lease-c.Lease/10 {
 		return nil
 	}
+	return extend(ctx, hold, c.Lease)
+}
+
+// keep has the lock stay taken for as long as --at-least says, whatever becomes of this process.
+func (c *Config) keep(ctx context.Context, hold *redlatch.Hold) error {
+	if c.AtLeast <= c.Lease {
+		return nil
+	}
+	return extend(ctx, hold, c.AtLeast+c.AtLeast/50+time.Second) // with what the library adds, so that the end of the run needs no command
+}
+
+func extend(ctx context.Context, hold *redlatch.Hold, lease time.Duration) error {
 	ctx, cancel := context.WithDeadline(ctx, hold.Until())
 	defer cancel()
-	return hold.Extend(ctx, c.Lease)
+	return hold.Extend(ctx, lease)
 }
 
 func (c *Config) takePermit(ctx context.Context, label redlatch.Option, opts []redlatch.Option) (*held, error) {
@@ -116,12 +119,13 @@ func (c *Config) takePermit(ctx context.Context, label redlatch.Option, opts []r
 	if c.Once {
 		acquire = pool.TryAcquire
 	}
-	observed, asked := listen()
+	observed, news := listen()
 	permit, err := acquire(ctx, 1, append(opts, observed)...)
 	if err != nil {
 		return nil, err
 	}
-	return &held{permit.ID(), permit.Until, permit.Context, permit.Release, pool.Inspect, asked}, nil
+	keep := func(context.Context) error { return nil }
+	return &held{permit.ID(), permit.Until, permit.Context, keep, permit.Release, pool.Inspect, news}, nil
 }
 
 // sameKind finds out whether Redis has a lock of another kind under the name. A lock that is not reentrant with its own kind
@@ -150,25 +154,9 @@ func (c *Config) sameKind(ctx context.Context) error {
 	return nil
 }
 
-// mode asks Redis, and ends with ctx even if the client does not.
+// mode asks Redis.
 func (c *Config) mode(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	type answer struct {
-		mode string
-		err  error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		mode, err := c.Client.HGet(ctx, c.Name, "mode").Result()
-		answers <- answer{mode, err}
-	}()
-	select {
-	case a := <-answers:
-		return a.mode, a.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
+	return within(ctx, askLimit, func(ctx context.Context) (string, error) { return c.Client.HGet(ctx, c.Name, "mode").Result() })
 }
 
 // askLimit is how long Redis has to answer a question on which nothing relies.

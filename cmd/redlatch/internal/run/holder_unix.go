@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -31,26 +30,40 @@ type holder struct {
 	leader   descendants.Leader
 	status   *syscall.WaitStatus
 	refused  syscall.Errno
-	gone     bool  // no descendant of the guard is left
-	lost     error // why
-	asked    bool  // the command was told to end after a request for the lock
+	gone     bool          // no descendant of the guard is left
+	lost     error         // why
+	asked    bool          // the command was told to end after a request for the lock
+	limit    time.Duration // of clock.Boot: when the command has run for too long; 0: never
+	tooLong  bool          // it has
+	asking   bool          // why a renewal is overdue
+	warned   bool          // of an outage that lasts
 }
 
 // hold runs the command and returns when nothing of it is left, or when it has ended and the config says that this is enough.
 func (h *holder) hold(path string) error {
 	h.Deadline = guard.Deadline{KillAfter: h.config.Kill, Slack: guard.Slack(h.config.Lease)}
-	h.Trust(h.trusted())
 	h.terminal = foregroundTerminal()
-	var err error
 	args := make([]guard.Bytes, len(h.config.Args))
 	for i, arg := range h.config.Args {
 		args[i] = guard.Bytes(arg)
 	}
-	h.guard, err = startGuard(h.config.environment(h.held.owner), guard.Plan{
+	var err error
+	if h.guard, err = startGuard(h.config.environment(h.held.owner)); err != nil {
+		return fmt.Errorf("cannot start the guard: %w", err)
+	}
+	// As late as can be: of a run that is killed between this and the start of the command, the lock stays taken and nothing has run.
+	if err := h.held.keep(context.Background()); err != nil {
+		h.guard.dismiss()
+		return err
+	}
+	h.Trust(h.trusted())
+	if h.config.MaxHold > 0 {
+		h.limit = clock.Boot() + h.config.MaxHold
+	}
+	if err := h.guard.orders.Send(guard.Plan{
 		Path: guard.Bytes(path), Args: args, Until: h.Until(), KillAfter: h.KillAfter, Slack: h.Slack,
 		Foreground: h.terminal != nil, Lend: !h.config.Close,
-	})
-	if err != nil {
+	}); err != nil {
 		return fmt.Errorf("cannot start the guard: %w", err)
 	}
 	h.terminal.ignoreOutputStops() // after the start, because what is ignored is inherited
@@ -80,16 +93,23 @@ func (h *holder) watch() {
 		if isLost != nil && lost.Err() == nil && !h.Ended() {
 			if until := h.trusted(); until > h.Until()+moved {
 				h.Trust(until)
+				h.asking = false
 				h.guard.send(guard.Order{Kind: guard.Trust, Until: until})
 			}
 		}
 		if h.Over(now) {
-			h.lose(errors.New("it could not be renewed in time"))
+			h.lose(h.unrenewed())
 		}
+		h.stopTooLong(now)
+		h.overdue(now)
+		h.warn(now)
 		if h.Kill(now) { // the guard does the same unless it is stopped
 			descendants.Signal(syscall.SIGKILL, h.leader, h.guard.pid)
 		}
 		pause := min(h.Sleep(now), tick)
+		if h.limit > now {
+			pause = min(pause, h.limit-now)
+		}
 		switch {
 		case reports == nil: // the guard has ended before its work; if it was killed, its children are this process's now
 			descendants.Signal(syscall.SIGKILL, h.leader, 0)
@@ -103,7 +123,7 @@ func (h *holder) watch() {
 		case <-isLost:
 			isLost = nil
 			h.lose(context.Cause(lost))
-		case e := <-requests(h.held.asked, h.pid):
+		case e := <-h.requests():
 			h.leave(e)
 		case s := <-h.signals:
 			h.forward(s)
@@ -118,18 +138,6 @@ func (h *holder) watch() {
 		}
 	}
 }
-
-// lose begins the end of the command.
-func (h *holder) lose(why error) {
-	if !h.End(clock.Boot()) {
-		return
-	}
-	h.lost = why
-	h.guard.send(guard.Order{Kind: guard.Stop})
-	h.config.Complain("the lock is lost, and the command is ended: %s", h.why())
-}
-
-func (h *holder) why() string { return strings.TrimPrefix(h.lost.Error(), "redlatch: ") }
 
 func (h *holder) forward(s os.Signal) {
 	if s, ok := s.(syscall.Signal); ok && s != syscall.SIGCONT {
@@ -148,7 +156,7 @@ func (h *holder) note(r guard.Report) {
 			h.suspend()
 		}
 	case guard.Ending:
-		h.lose(errors.New("it could not be renewed in time"))
+		h.lose(h.unrenewed())
 	case guard.Exited:
 		h.status = &r.Status
 		h.terminal.takeBack() // Ctrl-C is for this process again, which passes it to what is left
@@ -175,6 +183,8 @@ func (h *holder) outcome() error {
 	case h.lost != nil:
 		h.result.Error = h.why()
 		return exit.Silently(exit.Lost) // it was told when it happened
+	case h.tooLong:
+		return exit.Silently(exit.TooLong) // as above
 	case h.asked:
 		return exit.Silently(exit.Asked) // as above
 	case h.refused == syscall.ENOENT:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -29,9 +30,10 @@ func Run(c Config) error {
 	}
 	err := c.run(&result)
 	result.Code = exit.Code(err)
+	busy := new(busyError)
 	if result.Outcome == "" {
 		result.Outcome = exit.Name(result.Code)
-		if busy := new(busyError); errors.As(err, &busy) {
+		if errors.As(err, &busy) {
 			result.Outcome = exit.Name(exit.Busy) // whatever -E says
 		}
 	}
@@ -40,6 +42,9 @@ func Run(c Config) error {
 	}
 	if failed := result.write(c.Result); failed != nil {
 		c.Complain("--result: %v", failed)
+	}
+	if busy.error != nil && c.silent() {
+		return exit.Silently(result.Code)
 	}
 	return err
 }
@@ -54,11 +59,6 @@ func (r *Result) prepare(file string) error {
 	}
 	return nil
 }
-
-// A busyError is that of a lock that is taken, whatever exit code the user has chosen for it.
-type busyError struct{ error }
-
-func (b *busyError) Unwrap() error { return b.error }
 
 func (c *Config) run(result *Result) error {
 	path, err := lookUp(c.Args[0])
@@ -92,10 +92,13 @@ func (c *Config) run(result *Result) error {
 	result.HeldMS = time.Since(result.got).Milliseconds()
 	switch {
 	case exit.Code(err) == exit.Lost && h.lost != nil:
+		h.forced(released)
 		return err
 	case exit.Code(released) == exit.Lost:
 		result.Outcome = ""
 		return exit.With(exit.Lost, fmt.Errorf("the lock was found lost when it was given back: %w", released))
+	case released != nil && c.AtLeast > 0:
+		c.Complain("%s", strings.TrimPrefix(released.Error(), "redlatch: "))
 	case released != nil:
 		c.Complain("the lock could not be given back and is free when its lease is over: %v", released)
 	}
@@ -109,6 +112,11 @@ func (c *Config) await(signals <-chan os.Signal) (*held, error) {
 	type outcome struct {
 		held *held
 		err  error
+	}
+	if !c.Quiet {
+		told := make(chan struct{})
+		go func() { defer close(told); c.tell(ctx) }()
+		defer func() { cancel(); <-told }()
 	}
 	done := make(chan outcome, 1)
 	go func() {
@@ -131,7 +139,7 @@ func (c *Config) await(signals <-chan os.Signal) (*held, error) {
 				}
 				return nil, exit.Silently(exit.Signalled + int(ended))
 			case exit.Code(o.err) == exit.Busy:
-				return nil, exit.With(c.Busy, &busyError{o.err})
+				return nil, exit.With(c.Busy, c.busy(ctx, o.err))
 			}
 			return o.held, o.err
 		}

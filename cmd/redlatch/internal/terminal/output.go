@@ -17,17 +17,22 @@ type Output struct {
 	file *os.File
 }
 
+// Is tells whether w is a terminal, so that a person sees what is written.
+func Is(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && isTerminal(file)
+}
+
 // To looks at what w is. Whatever is no terminal gets plain lines of any length.
 func To(w io.Writer) *Output {
 	o := &Output{Writer: w}
-	file, ok := w.(*os.File)
-	if !ok || !isTerminal(file) {
+	if !Is(w) {
 		return o
 	}
 	term := os.Getenv("TERM")
 	o.Live = term != "" && term != "dumb"
 	o.Color = o.Live && os.Getenv("NO_COLOR") == ""
-	o.file = file
+	o.file = w.(*os.File)
 	o.Measure()
 	return o
 }
