@@ -46,7 +46,7 @@ func (c Claim) Who() string { return c.Client.String() }
 
 // Waiting is who waits for an object.
 type Waiting struct {
-	// Processes are the clients that wait: in the order in which they stand in Redis, where they do, and behind them by their time.
+	// Processes are the clients that wait, or have said so and are silent since (see [Waiter.Silent]): in the order in which they stand in Redis, where they do, and behind them by their time.
 	Processes []Waiter
 
 	// Outsiders is how many connections listen for a release that are not known to belong to this library, which is how many
@@ -69,6 +69,11 @@ type Waiter struct {
 
 // Who names the process for people.
 func (w Waiter) Who() string { return who(w.Client, w.ClientID) }
+
+// Silent reports whether its client has not reported for so long that it probably waits no more: what a program has said that ended or died
+// while a call waited stays for ten minutes. Count only waiters that are not silent, and take what a silent one has waited for up to its
+// client's Seen.
+func (w Waiter) Silent() bool { return w.Client != nil && w.Client.Silent() }
 
 func who(c *Client, id string) string {
 	if c == nil {

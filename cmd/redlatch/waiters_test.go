@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/rlock"
 )
 
@@ -51,5 +52,41 @@ func TestInspectShowsTheWaitersInTheirOrder(t *testing.T) {
 			waits.Wait()
 			require.NoError(t, hold.Unlock(context.Background()))
 		}
+	})
+}
+
+// What a program has said of a wait stays for ten minutes after it has ended.
+func TestAProgramThatHasEndedWaitsForNothing(t *testing.T) {
+	each(t, func(t *testing.T, srv *redistest.Server) {
+		client, url := srv.Client(t), "redis://"+srv.Addr
+		since := moment(t, client, 5*time.Minute+2*time.Second)
+		enter(t, client, dead, 5*time.Minute, registry.About{Host: "batch-1", PID: 7, Program: "job", Language: "go"},
+			registry.Thing{Kind: "lock", Key: "nightly", Waiters: 3, WaitingSince: since})
+		enter(t, client, living, time.Second, registry.About{Host: "batch-2", PID: 9, Program: "job", Language: "go"},
+			registry.Thing{Kind: "lock", Key: "other", Waiters: 1, WaitingSince: moment(t, client, time.Second)})
+
+		ls := show(t, url, "ls")
+		require.Regexp(t, `(?s)\nother .*\nnightly +lock +nobody +1 silent\n`, ls)
+		top := show(t, url, "top", "--once")
+		require.Regexp(t, `contention 1\.00  held 0  waiting 1  clients 2, 1 silent`, top)
+		require.Regexp(t, `\n +0\.00  1 silent +nightly`, top)
+		inspect := show(t, url, "inspect", "nightly")
+		require.Contains(t, inspect, "1. batch-1 job pid 7, 3 calls, for 2.0 s by its last report\n")
+		require.Contains(t, inspect, "last seen 5 min ago, probably dead")
+		require.Contains(t, inspect, "Nothing: nobody holds it.")
+		require.NotContains(t, inspect, "Look again")
+
+		var document struct {
+			Object struct {
+				Waiting []struct {
+					Silent bool
+					Waited float64 `json:"waited_seconds"`
+				}
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(show(t, url, "inspect", "nightly", "-o", "json")), &document))
+		require.Len(t, document.Object.Waiting, 1)
+		require.True(t, document.Object.Waiting[0].Silent)
+		require.InDelta(t, 2, document.Object.Waiting[0].Waited, 0.01)
 	})
 }

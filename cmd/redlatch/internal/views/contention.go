@@ -55,6 +55,9 @@ func (w *Watch) observe(clients []*fleet.Client) {
 // Of a client that was seen to report once only the first part is known.
 func (w *Watch) contention(o *fleet.Object) (sum float64) {
 	for _, one := range o.Waiting.Processes {
+		if one.Silent() {
+			continue
+		}
 		part := 1.0
 		r := w.reports[one.ClientID]
 		if r != nil && r.before != nil && !one.Since.IsZero() {
@@ -79,10 +82,12 @@ func (r *report) ended(key string) float64 {
 	return min(waited, waits*between) / between
 }
 
-// calls are those that wait now, one at least for each process.
+// calls are those that wait now, one at least for each process that is not silent.
 func calls(o *fleet.Object) (n int64) {
 	for _, one := range o.Waiting.Processes {
-		n += max(1, one.Calls)
+		if !one.Silent() {
+			n += max(1, one.Calls)
+		}
 	}
 	return n + max(0, o.Waiting.Outsiders)
 }

@@ -36,6 +36,9 @@ func (v *Inspect) next() Next {
 	switch {
 	case o.counts() && o.kind != redlatch.KindPermitSemaphore:
 		return o.nextOfCounter()
+	case len(o.Holders) == 0 && o.waits() == 0 && o.ghosts() > 0:
+		return Next{State: Free, Text: "Nothing: nobody holds it. The processes that said to wait for it have not been seen since and have " +
+			"probably ended; what they said is forgotten ten minutes later."}
 	case len(o.Holders) == 0 && o.waits() == 0:
 		return Next{State: Free, Text: "Nothing: nobody holds it and nobody waits for it."}
 	case len(o.Holders) == 0:

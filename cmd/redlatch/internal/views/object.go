@@ -57,8 +57,8 @@ type Waiter struct {
 	Calls  int64   `json:"calls"` // 0: not known
 	Side   string  `json:"side"`
 	Since  Time    `json:"since"`
-	Waited Seconds `json:"waited_seconds"`
-	Gone   bool    `json:"gone"` // it has not asked for so long that others pass over it
+	Waited Seconds `json:"waited_seconds"` // of one that is silent, up to its last report
+	Gone   bool    `json:"gone"`           // it has not asked for so long that others pass over it
 }
 
 // An Unreadable is something that was passed over.
@@ -99,23 +99,37 @@ func newObject(o *fleet.Object, now time.Time) Object {
 		})
 	}
 	for _, w := range o.Waiting.Processes {
+		till := now
+		if w.Silent() {
+			till = w.Client.Seen
+		}
 		v.Waiting = append(v.Waiting, Waiter{
 			Party: newParty(w.Client, w.ClientID, w.Who()), Place: w.Place, Calls: w.Calls, Side: w.Side, Since: Time(w.Since),
-			Waited: since(w.Since, now), Gone: w.Gone,
+			Waited: since(w.Since, till), Gone: w.Gone,
 		})
 	}
 	return v
 }
 
-// oldest is how long those wait who have waited longest, and not known where nobody waits.
+// oldest is how long those wait who have waited longest, and not known where no process waits.
 func (o *Object) oldest() (longest Seconds) {
 	for _, w := range o.Waiting {
-		if w.Waited.Known && w.Waited.Duration >= longest.Duration {
+		if !w.Silent && w.Waited.Known && w.Waited.Duration >= longest.Duration {
 			longest = w.Waited
 		}
 	}
 	return longest
 }
 
-// waits tells how many processes wait at least.
-func (o *Object) waits() int64 { return int64(len(o.Waiting)) + max(0, o.Outsiders) }
+// waits tells how many processes wait at least. One that is silent is not among them: its program has ended, as a rule.
+func (o *Object) waits() int64 { return int64(len(o.Waiting)) - o.ghosts() + max(0, o.Outsiders) }
+
+// ghosts tells how many processes have said that they wait, and are silent since.
+func (o *Object) ghosts() (n int64) {
+	for _, w := range o.Waiting {
+		if w.Silent {
+			n++
+		}
+	}
+	return n
+}

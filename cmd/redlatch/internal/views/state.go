@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/redlatch/redlatch"
 )
@@ -38,15 +39,17 @@ func left(s Seconds) string {
 	return Age(s.Duration)
 }
 
-// waiting sums up who waits: "3, oldest 12 s".
+// waiting sums up who waits: "3, oldest 12 s". Those that are silent are told apart: "3, oldest 12 s, 1 silent".
 func (o *Object) waiting() string {
-	n := o.waits()
-	if n == 0 {
-		return ""
+	var parts []string
+	if n := o.waits(); n > 0 {
+		parts = append(parts, fmt.Sprint(n))
 	}
-	text := fmt.Sprint(n)
 	if oldest := o.oldest(); oldest.Known {
-		text += ", oldest " + oldest.age()
+		parts = append(parts, "oldest "+oldest.age())
 	}
-	return text
+	if n := o.ghosts(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d silent", n))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -133,7 +133,11 @@ func (v *Inspect) waiters(s *story) {
 		if w.Calls > 0 {
 			text += ", " + count(w.Calls, "call")
 		}
-		text += aged(", since ", w.Waited, w.Since)
+		if w.Silent && w.Waited.Known {
+			text += ", for " + w.Waited.age() + " by its last report"
+		} else {
+			text += aged(", since ", w.Waited, w.Since)
+		}
 		if w.Gone {
 			text += ", passed over: it has stopped asking"
 		}
