@@ -124,7 +124,10 @@ func (h *hold) giveBack(ctx context.Context) error {
 	o := h.owner
 	h.unlimit()
 	h.ending.End(errs.Released)
-	began := clock.Now()
+	var began time.Time // that of the release. Only an owner that others have joined vouches for them
+	if o.base.Kind.Confirm != nil {
+		began = clock.Now()
+	}
 	if left, lost := h.slip(); left {
 		return o.vouch(ctx, began, lost)
 	}

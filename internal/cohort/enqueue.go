@@ -118,12 +118,9 @@ const (
 	Claimed                 // give it to the claimed waiter
 )
 
-// oldestQuestion is how old the question may be by which this process knows the server's clock. Two clocks that differ by a hundredth
-// have moved apart by 100 ms then, which is the margin of the lease of a pass. With an older one, as WithPoll of an hour leaves, the
-// head asks: that costs a round trip, and its answer says since when the lock is held.
-const oldestQuestion = 10 * time.Second
-
-// HandedTo takes note that the lock was handed to owner when the server's clock showed at. since is a moment before that.
+// HandedTo takes note that the lock was handed to owner when the server's clock showed at. since is a moment before that. Where the
+// last question is too old to tell it, as WithPoll of an hour leaves, the head asks: that costs a round trip, and its answer says since
+// when the lock is held.
 func (c *Cohort) HandedTo(owner string, at int64) (what HandOff, claim Claim, since time.Time) {
 	y := &c.Candidacy
 	y.mu.Lock()
@@ -133,7 +130,7 @@ func (c *Cohort) HandedTo(owner string, at int64) (what HandOff, claim Claim, si
 		return Ignored, claim, since
 	}
 	since, now := clock.Aged(candidate.sent), clock.Now()
-	if old := candidate.at > 0 && now.Sub(since) > oldestQuestion; old || candidate.flights&ask != 0 {
+	if old := candidate.at > 0 && now.Sub(since) > clock.OldestReading; old || candidate.flights&ask != 0 {
 		c.Wake()
 		return Ignored, claim, time.Time{}
 	}

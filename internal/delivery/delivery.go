@@ -82,29 +82,26 @@ type Receipt struct {
 
 // Deliver sends cmd until it is executed or limit is reached. Every error is a *Failure.
 func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], limit Limit) (R, Receipt, error) {
-	return deliver(ctx, d, cmd, limit, nil)
+	return deliver(ctx, d, &cmd, limit, clock.Now(), nil)
 }
 
-// deliver is Deliver for a command that synced sends, with its source; nil: the dispatcher does.
-func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], limit Limit, synced func(ctx context.Context, send redis.Cmder) error) (reply R, receipt Receipt, err error) {
+// deliver is Deliver from the moment of now on. It is for a command that synced sends, with its source; nil: the dispatcher does.
+func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd *scripts.Command[R], limit Limit, now time.Time, synced func(ctx context.Context, send redis.Cmder) error) (reply R, receipt Receipt, err error) {
 	var (
 		withSource = synced != nil
 		route      dispatch.Route
 		pauses     Pauses
-		start      time.Time
 		halves     bool // a send was refused on its way through the script
+		adapts     int
 	)
-	receipt.Refused = limit.Refused
+	receipt.Sent, receipt.Refused = now, limit.Refused
 	if d.Narrow(cmd.Script()) {
-		cmd, _ = cmd.Narrow(false)
+		*cmd, _ = cmd.Narrow(false)
 	}
-	for adapts := 0; ; {
+	for again := false; ; again = true {
 		send := cmd.Cmder(context.Background(), withSource)
-		if !receipt.Doubt {
+		if again && !receipt.Doubt {
 			receipt.Sent = clock.Now()
-		}
-		if start.IsZero() {
-			start = receipt.Sent
 		}
 		if synced != nil {
 			err = synced(ctx, send)
@@ -119,8 +116,7 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 				return reply, receipt, failure
 			}
 		}
-		if other, ok := adapted(d, cmd, err); ok {
-			cmd = other
+		if err != nil && adapted(d, cmd, err) {
 			if adapts++; adapts <= mostAtOnce {
 				continue
 			}
@@ -163,14 +159,14 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Com
 		tellWatcher(ctx, err)
 		if limit.Total > 0 { // something is wrong, so the next send might hang
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithDeadline(ctx, start.Add(limit.Total))
+			ctx, cancel = context.WithDeadline(ctx, now.Add(limit.Total))
 			defer cancel()
 			limit.Total = 0
 		}
 		if stop := pauses.Sleep(ctx, err, limit.Outage); stop != nil {
 			return reply, receipt, &Failure{Err: stop, Doubt: receipt.Doubt || halves, Sent: receipt.Sent, Over: halves && !receipt.Doubt}
 		}
-		if receipt.Doubt && limit.Memory > 0 && clock.Now().Sub(clock.Aged(start)) > limit.Memory {
+		if receipt.Doubt && limit.Memory > 0 && clock.Now().Sub(clock.Aged(now)) > limit.Memory {
 			return reply, receipt, &Failure{Err: err, Doubt: true, Sent: receipt.Sent}
 		}
 	}
@@ -237,15 +233,20 @@ func AsFailure(err error) *Failure {
 // mostAtOnce is how often a command is sent again with other keys without a pause. A script finds keys in data that others change.
 const mostAtOnce = 4
 
-// adapted is cmd with the keys that it may have, or has asked for, after an error that speaks of keys.
-func adapted[R any](d *dispatch.Dispatcher, cmd scripts.Command[R], err error) (scripts.Command[R], bool) {
+// adapted gives cmd the keys that it may have, or has asked for, after an error that speaks of keys. It tells whether there was one.
+func adapted[R any](d *dispatch.Dispatcher, cmd *scripts.Command[R], err error) bool {
 	if outcome.OfKeys(err) {
 		if narrow, ok := cmd.Narrow(outcome.Apart(err)); ok {
 			d.Narrowed(cmd.Script(), err, outcome.NoRight(err))
-			return narrow, true
+			*cmd = narrow
+			return true
 		}
 	}
-	return cmd.Widen(err)
+	wide, ok := cmd.Widen(err)
+	if ok {
+		*cmd = wide
+	}
+	return ok
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/scripts"
 )
@@ -20,7 +21,7 @@ import (
 func Synced[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], replicas int, timeout time.Duration, limit Limit) (reply R, sent time.Time, acknowledged int64, unheard error, err error) {
 	limit.Once = true
 	var wait *redis.IntCmd
-	reply, receipt, err := deliver(ctx, d, cmd, limit, func(ctx context.Context, send redis.Cmder) (err error) {
+	reply, receipt, err := deliver(ctx, d, &cmd, limit, clock.Now(), func(ctx context.Context, send redis.Cmder) (err error) {
 		wait, err = d.Synced(ctx, cmd.Key(), send, replicas, timeout)
 		return err
 	})

@@ -2,8 +2,7 @@ package delivery
 
 import (
 	"context"
-	"time"
-
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/scripts"
 )
@@ -13,7 +12,8 @@ import (
 // two switches; after the first failure, or a silence, no send can hold the caller up. Nor can a connection that the
 // first one has to wait for.
 func Within[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], limit Limit) (R, Receipt, error) {
-	if now := time.Now(); d.Prompt(cmd.Key(), limit.Total, now) {
+	now := clock.Now()
+	if d.Prompt(cmd.Key(), limit.Total, now) {
 		ctx = d.Limit(ctx, limit.Total, now)
 	} else {
 		var cancel context.CancelFunc
@@ -21,7 +21,7 @@ func Within[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Comm
 		defer cancel()
 		limit.Total = 0
 	}
-	reply, receipt, err := Deliver(ctx, d, cmd, limit)
+	reply, receipt, err := deliver(ctx, d, &cmd, limit, now, nil)
 	if err != nil {
 		AsFailure(err).left = false // what ended was the time that the server has for its answer
 	}

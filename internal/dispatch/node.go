@@ -251,7 +251,12 @@ func (n *node) recruitLocked() {
 func (n *node) takeLocked() batch {
 	share := (int(n.inFlight.Load()) + n.queue.length + n.limit - 1) / n.limit
 	count := min(share, n.queue.length, maxBatch)
-	b := batch{make([]*request, count), n.departLocked(count)}
+	b := batch{trip: n.departLocked(count)}
+	if count == 1 {
+		b.requests = n.queue.shift().alone[:]
+		return b
+	}
+	b.requests = make([]*request, count)
 	for i := range b.requests {
 		b.requests[i] = n.queue.shift()
 	}

@@ -283,15 +283,20 @@ func (q *Queue) leaveLocked(w *Waiter, due time.Time) {
 	q.rouseOutsideLocked()
 }
 
-// Since is a moment before the server's clock showed at.
+// Since is a moment before the server's clock showed what the message says. It is zero, which no trust outlasts, where the last question
+// is too old to tell that: the owner asks then, and its answer says since when it holds.
 func (q *Queue) Since(h *HandedTo) time.Time {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !h.Since.IsZero() {
 		return h.Since
 	}
-	since := clock.Aged(q.sent).Add(time.Duration(h.At-q.at-1) * time.Millisecond) // both are whole milliseconds
-	if now := clock.Now(); since.After(now) {                                      // the server's clock was set
+	asked, now := clock.Aged(q.sent), clock.Now()
+	if now.Sub(asked) > clock.OldestReading {
+		return time.Time{}
+	}
+	since := asked.Add(time.Duration(h.At-q.at-1) * time.Millisecond) // both are whole milliseconds
+	if since.After(now) {                                             // the server's clock was set
 		return now
 	}
 	return since

@@ -158,3 +158,25 @@ func TestCallsOfABusyProcessShareACommand(t *testing.T) {
 		require.True(t, under.Doubt)
 	})
 }
+
+// With WithPoll(time.Hour) the question is hours old perhaps, and the clocks of the two have moved apart since.
+func TestAnOldQuestionDatesNoMessage(t *testing.T) {
+	for age, known := range map[time.Duration]bool{9 * time.Second: true, 11 * time.Second: false, time.Hour: false} {
+		synctest.Test(t, func(t *testing.T) {
+			q := &fairqueue.Queue{}
+			w := q.Enter("a", patience, poll)
+			q.Wake("a")
+			plan, err := w.Next(t.Context(), new(<-chan struct{}))
+			require.NoError(t, err)
+			asked := time.Now()
+			w.Answer(plan.Task, asked, 1000, false, poll, 1, nil, nil)
+			time.Sleep(age)
+			since := q.Since(&fairqueue.HandedTo{Row: []string{"a"}, At: 1000 + age.Milliseconds()})
+			if known {
+				require.Equal(t, asked.Add(age-time.Millisecond), since)
+			} else {
+				require.Zero(t, since)
+			}
+		})
+	}
+}

@@ -54,7 +54,14 @@ func Acquired(inner Hold, above int) *Place {
 	if i, ok := inner.(interface{ Local() bool }); ok && i.Local() && !wanted.Load() && !ledger.kept.Load() {
 		return nil
 	}
-	return place(4+above, 0) // without place, this, its caller, and those above
+	var p Place                     // as in place, which would be one call more to walk past
+	runtime.Callers(3+above, p[:1]) // without runtime.Callers, this, its caller, and those above
+	if all := places.known.Load(); all != nil {
+		if there := (*all)[p]; there != nil {
+			return there
+		}
+	}
+	return place(4+above, 0)
 }
 
 // Here is the Place of the caller's caller.

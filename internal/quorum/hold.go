@@ -69,11 +69,14 @@ func (h *Hold) begin() {
 	if h.streak != nil {
 		h.announce()
 	}
-	trust := h.trust()
+	slack := h.call.Slack > 0 // without it the members' own watchdogs end the hold in time
+	var trust time.Time
+	if slack {
+		trust = h.trust()
+	}
 	h.mu.Lock()
 	members := h.members
-	if h.call.Slack > 0 {
-		// Without slack the members' own watchdogs end it in time.
+	if slack {
 		h.timer = time.AfterFunc(time.Until(trust), h.check)
 	}
 	h.mu.Unlock()

@@ -4,7 +4,7 @@ import "github.com/redlatch/redlatch/internal/scripts"
 
 // passAll has pass, with its preludes, as a function. That its arguments are called KEYS and ARGV hides those of the script
 // from it.
-var passAll = scripts.Load(folder, "row/pass_all", "local function pass(KEYS, ARGV)", scripts.Prelude(folder, "lone.lua"), NoToken,
+var passAll = scripts.Load(folder, "row/pass_all", "local function pass(KEYS, ARGV)", at(1), scripts.Prelude(folder, "lone.lua"), NoToken,
 	scripts.Prelude(folder, "row.lua"), scripts.Prelude(folder, "pass.lua"), "end")
 
 // A Given is one of several locks that are given back.
@@ -23,12 +23,14 @@ func PassAll(locks []Given, publish string) scripts.Command[[]Release] {
 	}
 	shut := false
 	for _, lock := range locks {
+		shut = shut || lock.Turn.Shut != 0
+	}
+	for _, lock := range locks {
 		if lock.Channel != "" {
-			for _, key := range lock.Turn.Row {
+			for _, key := range used(lock.Turn.Row, shut) {
 				l.Key(key)
 			}
 		}
-		shut = shut || lock.Turn.Shut != 0
 	}
 	l.Text(publish)
 	l.Number(int64(n))

@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  token, for issue and own
--- KEYS[i]  the last four, for row; left out where they cannot be had
+-- KEYS[at]  row, and the two behind it, for row; left out where they cannot be had
 -- ARGV[1]  owner
 -- ARGV[2]  lease in milliseconds
 -- ARGV[3]  for how many milliseconds its process is known to be there

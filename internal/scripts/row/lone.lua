@@ -3,7 +3,7 @@
 -- there is little else to do.
 --
 -- KEYS[1]          lock hash: field = owner, value = holds
--- KEYS[#KEYS - 3]  row; it and those behind it are left out where they cannot be had
+-- KEYS[at]         row; it and those behind it are left out where they cannot be had
 -- ARGV[1]  owner who gives
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel
@@ -19,7 +19,7 @@
 --
 -- HDEL is the first write because it is allowed on a server that is out of memory, and after it the others are.
 
-local row = KEYS[#KEYS - 3]
+local row = KEYS[at]
 local had, first = redis.call('hdel', KEYS[1], ARGV[1])
 if row and had == 1 and ARGV[4] ~= '0' and not ARGV[5] then
   first = redis.pcall('zpopmin', row)

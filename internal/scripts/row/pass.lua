@@ -4,7 +4,7 @@
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  token, for issue
--- KEYS[i]  the last four, for row
+-- KEYS[at]  row, and those behind it, for row: two of them, with ARGV[8] all four
 -- ARGV[1]  owner who gives
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel

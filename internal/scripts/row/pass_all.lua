@@ -1,7 +1,8 @@
 -- pass_all does for several locks what pass does for one. It follows pass, with its preludes, as the function pass.
 --
 -- KEYS[i]          for each of n locks, its hash
--- KEYS[n + i]      for each of those that have one, the four of its row, one after another; left out where they cannot be had
+-- KEYS[n + i]      for each of those that have one, the keys of its row that pass uses, one after another; left out where they cannot
+--                  be had
 -- ARGV[1]          PUBLISH or SPUBLISH
 -- ARGV[2]          n
 -- ARGV[2*i + 1]    owner who gives
@@ -17,10 +18,10 @@
 
 local n = tonumber(ARGV[2])
 local each = (#ARGV - 2) / n - 2
-local queues, at = {}, n + 1
+local queues, each_row, behind = {}, each == 1 and 2 or 4, n + 1
 for i = 1, n do
   if ARGV[2 * i + 2] ~= '' then
-    queues[#queues + 1], at = KEYS[at], at + 4
+    queues[#queues + 1], behind = KEYS[behind], behind + each_row
   end
 end
 local vacant = each == 1 and (#queues == 0 or redis.pcall('exists', unpack(queues)) == 0)
@@ -42,7 +43,7 @@ for i = 1, n do
     passed[i] = redis.call('hdel', KEYS[i], owner)
   else
     local keys, args = {KEYS[i]}, {owner, ARGV[1], channel, ARGV[more + 1]}
-    for k = 1, 4 do
+    for k = 1, each_row do
       keys[1 + k] = KEYS[rows + k]
     end
     if each == 3 then
@@ -50,6 +51,6 @@ for i = 1, n do
     end
     passed[i] = pass(keys, args)
   end
-  rows = channel == '' and rows or rows + 4
+  rows = channel == '' and rows or rows + each_row
 end
 return passed

@@ -36,11 +36,28 @@ type Scripts struct {
 // Load makes the scripts with preludes that define how tokens are issued, and which one an owner that holds has. Those in
 // release come first in a release, even of a lone holder; if there are any, its last argument is theirs, [Turn.Token].
 func Load(release []string, token ...string) Scripts {
-	preludes := append(token, scripts.Prelude(folder, "row.lua"))
-	alone := append(release, scripts.Prelude(folder, "lone.lua"))
-	return Scripts{
-		scripts.Load(folder, "row/enlist", preludes...), scripts.Load(folder, "row/pass", append(alone, preludes...)...), len(release) > 0,
+	tokens := len(release) > 0
+	where := at(1)
+	if tokens {
+		where = at(2)
 	}
+	preludes := append(token, scripts.Prelude(folder, "row.lua"))
+	alone := append(release, where, scripts.Prelude(folder, "lone.lua"))
+	return Scripts{
+		scripts.Load(folder, "row/enlist", append([]string{where}, preludes...)...),
+		scripts.Load(folder, "row/pass", append(alone, preludes...)...), tokens,
+	}
+}
+
+// at is the prelude that says where the row is among the keys: behind so many of the lock.
+func at(keys int) string { return fmt.Sprintf("local at = %d", keys+1) }
+
+// used are those keys of the row that a release declares. What only outsiders need, it has when it may leave the lock to them.
+func used(row []string, outsiders bool) []string {
+	if outsiders {
+		return row
+	}
+	return row[:min(len(row), 2)]
 }
 
 // An Answer is what a process was told that wants the lock, and otherwise a place in the process queue.
@@ -63,7 +80,7 @@ func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row []
 		n = 4
 	}
 	var all [most]string
-	return scripts.Array(s.enlist, join(&all, keys, row), args[:n], func(reply scripts.Reply) (s Answer, err error) {
+	return scripts.Array(s.enlist, join(&all, keys, row[:min(len(row), 3)]), args[:n], func(reply scripts.Reply) (s Answer, err error) {
 		e := reply.Elements()
 		outcome := e.Count(0, 2)
 		if s.Held = outcome == 1; s.Held {
@@ -151,7 +168,7 @@ func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn)
 		}
 	}
 	var all [most]string
-	keys = join(&all, keys, turn.Row)
+	keys = join(&all, keys, used(turn.Row, turn.Open != 0))
 	if turn.Next == "" {
 		return scripts.IntegerOf(turn.Known, s.pass, keys, args[:n], readRelease).Needs(needs)
 	}

@@ -1,19 +1,20 @@
 -- row knows which processes wait for a lock, in the order in which they came. It is a prelude, joined in front of the
--- script.
+-- script, which defines at.
 --
--- KEYS[#KEYS - 3]  row: sorted set, owner that is to hold when its process has its turn -> when it sat down, in microseconds
--- KEYS[#KEYS - 2]  alive: sorted set, the same owner -> until when its process is known to be there, in milliseconds; negative
---                  if the owner cannot be passed the lock: its process is only told to look, and asks
--- KEYS[#KEYS - 1]  open: there while the lock is free only for those who sit in no row
--- KEYS[#KEYS]      windows: how often in a row it was left to them
+-- KEYS[at]      row: sorted set, owner that is to hold when its process has its turn -> when it sat down, in microseconds
+-- KEYS[at + 1]  alive: sorted set, the same owner -> until when its process is known to be there, in milliseconds; negative
+--               if the owner cannot be passed the lock: its process is only told to look, and asks
+-- KEYS[at + 2]  open: there while the lock is free only for those who sit in no row
+-- KEYS[at + 3]  windows: how often in a row it was left to them
 --
--- The four are declared behind the others, or left out: then there is no row.
+-- They are declared behind the others, or left out: then there is no row. Each costs the server time, so a script declares no more
+-- of them than it uses: all do the first two.
 --
 -- Answers of the functions stand beside them. Both times are the server's. The row is an extra: where it cannot be had,
 -- for want of memory or of a permission, nobody sits in it, and a release is for everybody. That is why its commands are
 -- called so that they may be refused.
 
-local row, alive, open, windows = KEYS[#KEYS - 3], KEYS[#KEYS - 2], KEYS[#KEYS - 1], KEYS[#KEYS]
+local row, alive, open, windows = KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
 
 local function refused(reply)
   return type(reply) == 'table' and reply.err ~= nil
