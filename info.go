@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An Inspector can be asked for its state. Every primitive of this module is one.
+// An Inspector can be asked for its state. Every primitive of this module is one. It will have no other methods than these two.
 type Inspector interface {
 	// Name returns the name that the primitive was made with.
 	Name() string

@@ -6,7 +6,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// An Observer is told what happens to primitives: see [WithObserver] and [SetDefaultObserver]. Its methods are called by many
+// An Observer is told what happens to primitives: see [WithObserver] and [SetDefaultObserver]. It will have no other methods than these
+// three: what later versions tell besides has another [EventKind]. Its methods are called by many
 // goroutines at once, with no mutex of this library held: they may call any primitive. They must be quick, because whoever
 // calls them waits. An EventRenewed is left out while the observer is busy with an earlier one of the same hold. An observer
 // that unlocks the hold of an [EventLost] may wait for what that hold has under way; do it on another goroutine.

@@ -49,7 +49,6 @@ package redlatch
 
 import (
 	"context"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -70,7 +69,8 @@ type Client interface {
 }
 
 // A Locker is what can be locked: any lock of this module, one side of a read-write lock, or what a program's test puts in
-// its place.
+// its place. It has these three methods and will have no others, so a type of a program stays a Locker. A program that calls more of what
+// a lock can do writes down an interface of its own.
 type Locker interface {
 	// Name returns the name that the lock was made with.
 	Name() string
@@ -83,28 +83,4 @@ type Locker interface {
 	// TryLock asks once. When somebody else holds the lock, or waits for it in this process, the error matches
 	// ErrNotAcquired.
 	TryLock(ctx context.Context, opts ...Option) (*Hold, error)
-}
-
-// A Lock is a Locker that can be asked about itself. Every lock of this module is one, also a side of a read-write lock,
-// a multi-lock, a group and a redlock; each says what a question means for it where it is not one lock in one place.
-type Lock interface {
-	Locker
-
-	// Do takes the lock, runs fn with the hold's context and gives the lock back; see the function Do.
-	Do(ctx context.Context, fn func(ctx context.Context) error, opts ...Option) error
-
-	// IsLocked reports whether anybody holds the lock.
-	IsLocked(ctx context.Context) (bool, error)
-
-	// HoldCount returns how many times the hold that ctx carries has taken the lock, 0 when ctx carries none.
-	HoldCount(ctx context.Context) (int64, error)
-
-	// RemainingTTL returns how long the lock lasts if nobody renews it: 0 when it is free, negative without a TTL.
-	RemainingTTL(ctx context.Context) (time.Duration, error)
-
-	// ForceUnlock frees the lock, whoever holds it, and reports whether anybody did.
-	ForceUnlock(ctx context.Context) (bool, error)
-
-	// Inspect returns who holds the lock and since when, how many times, and how long it still lasts.
-	Inspect(ctx context.Context) (Info, error)
 }

@@ -63,7 +63,10 @@ type Lock struct {
 	base *baselock.Base
 }
 
-var _ redlatch.Lock = (*Lock)(nil)
+var (
+	_ redlatch.Locker    = (*Lock)(nil)
+	_ redlatch.Inspector = (*Lock)(nil)
+)
 
 // New makes a fair lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a bad
 // name or option is reported by the calls. Options: WithPatience, WithLease, WithMaxHold, WithAtLeast, WithWait,

@@ -73,7 +73,10 @@ type Lock struct {
 	base *baselock.Base
 }
 
-var _ redlatch.Lock = (*Lock)(nil)
+var (
+	_ redlatch.Locker    = (*Lock)(nil)
+	_ redlatch.Inspector = (*Lock)(nil)
+)
 
 // New makes a reentrant fenced lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry
 // locks; a bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithAtLeast, WithWait,

@@ -13,6 +13,7 @@ import (
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/fleet"
+	"github.com/redlatch/redlatch/internal/locktest"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
@@ -24,13 +25,13 @@ import (
 var stuck = fleet.Notice{Who: "ada@ops-1", Why: "the import\nhangs"}
 
 // makers make each kind of lock that has owners.
-var makers = map[redlatch.Kind]func(c redlatch.Client, name string) redlatch.Lock{
-	redlatch.KindLock:       func(c redlatch.Client, name string) redlatch.Lock { return rlock.New(c, name) },
-	redlatch.KindFairLock:   func(c redlatch.Client, name string) redlatch.Lock { return fairlock.New(c, name) },
-	redlatch.KindFencedLock: func(c redlatch.Client, name string) redlatch.Lock { return fencedlock.New(c, name) },
-	redlatch.KindSpinLock:   func(c redlatch.Client, name string) redlatch.Lock { return spinlock.New(c, name) },
-	redlatch.KindWriteLock:  func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Writer() },
-	redlatch.KindReadLock:   func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Reader() },
+var makers = map[redlatch.Kind]func(c redlatch.Client, name string) locktest.Lock{
+	redlatch.KindLock:       func(c redlatch.Client, name string) locktest.Lock { return rlock.New(c, name) },
+	redlatch.KindFairLock:   func(c redlatch.Client, name string) locktest.Lock { return fairlock.New(c, name) },
+	redlatch.KindFencedLock: func(c redlatch.Client, name string) locktest.Lock { return fencedlock.New(c, name) },
+	redlatch.KindSpinLock:   func(c redlatch.Client, name string) locktest.Lock { return spinlock.New(c, name) },
+	redlatch.KindWriteLock:  func(c redlatch.Client, name string) locktest.Lock { return rwlock.New(c, name).Writer() },
+	redlatch.KindReadLock:   func(c redlatch.Client, name string) locktest.Lock { return rwlock.New(c, name).Reader() },
 }
 
 func TestALockIsFreedFromTheOwnerThatWasShown(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/fleet"
+	"github.com/redlatch/redlatch/internal/locktest"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/multilock"
@@ -27,14 +28,14 @@ import (
 func TestAHolderIsShownWithItsProcess(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		asking := srv.Client(t)
-		for kind, make := range map[redlatch.Kind]func(c redlatch.Client, name string) redlatch.Lock{
-			redlatch.KindLock:       func(c redlatch.Client, name string) redlatch.Lock { return rlock.New(c, name) },
-			redlatch.KindFairLock:   func(c redlatch.Client, name string) redlatch.Lock { return fairlock.New(c, name) },
-			redlatch.KindFencedLock: func(c redlatch.Client, name string) redlatch.Lock { return fencedlock.New(c, name) },
-			redlatch.KindSpinLock:   func(c redlatch.Client, name string) redlatch.Lock { return spinlock.New(c, name) },
-			redlatch.KindWriteLock:  func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Writer() },
-			redlatch.KindReadLock:   func(c redlatch.Client, name string) redlatch.Lock { return rwlock.New(c, name).Reader() },
-			redlatch.KindGroupLock: func(c redlatch.Client, name string) redlatch.Lock {
+		for kind, make := range map[redlatch.Kind]func(c redlatch.Client, name string) locktest.Lock{
+			redlatch.KindLock:       func(c redlatch.Client, name string) locktest.Lock { return rlock.New(c, name) },
+			redlatch.KindFairLock:   func(c redlatch.Client, name string) locktest.Lock { return fairlock.New(c, name) },
+			redlatch.KindFencedLock: func(c redlatch.Client, name string) locktest.Lock { return fencedlock.New(c, name) },
+			redlatch.KindSpinLock:   func(c redlatch.Client, name string) locktest.Lock { return spinlock.New(c, name) },
+			redlatch.KindWriteLock:  func(c redlatch.Client, name string) locktest.Lock { return rwlock.New(c, name).Writer() },
+			redlatch.KindReadLock:   func(c redlatch.Client, name string) locktest.Lock { return rwlock.New(c, name).Reader() },
+			redlatch.KindGroupLock: func(c redlatch.Client, name string) locktest.Lock {
 				return multilock.NewGroup(c, name, []string{"a"})
 			},
 		} {

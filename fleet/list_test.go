@@ -16,6 +16,7 @@ import (
 	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/fleet"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/locktest"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/multilock"
@@ -46,7 +47,7 @@ func everyKind(t *testing.T, name func(kind string) string, client func() redlat
 	for _, kind := range fleet.Kinds() {
 		names[kind] = name(strings.ReplaceAll(string(kind), " ", "-"))
 	}
-	for kind, lock := range map[redlatch.Kind]redlatch.Lock{
+	for kind, lock := range map[redlatch.Kind]locktest.Lock{
 		redlatch.KindLock: rlock.New(client(), names[redlatch.KindLock]), redlatch.KindFairLock: fairlock.New(client(), names[redlatch.KindFairLock]),
 		redlatch.KindFencedLock: fencedlock.New(client(), names[redlatch.KindFencedLock]), redlatch.KindSpinLock: spinlock.New(client(), names[redlatch.KindSpinLock]),
 		redlatch.KindReadWriteLock: rwlock.New(client(), names[redlatch.KindReadWriteLock]), redlatch.KindGroupLock: multilock.NewGroup(client(), names[redlatch.KindGroupLock], []string{"a", "b"}),

@@ -29,7 +29,7 @@ func ask[Q any](l *Lock, method string, do func(member Q) error) error {
 }
 
 func cannot(m redlatch.Locker, method string) error {
-	return errs.Wrong("the member %q of the multi-lock is a %T, which has no method %s; give it one, as package redlatch's Lock has it",
+	return errs.Wrong("the member %q of the multi-lock is a %T, which has no method %s; give it one, as rlock.Lock has it",
 		m.Name(), m, method)
 }
 

@@ -31,7 +31,10 @@ type Group struct {
 	fields []string // what the values are called in Redis, in the order of values
 }
 
-var _ redlatch.Lock = (*Group)(nil)
+var (
+	_ redlatch.Locker    = (*Group)(nil)
+	_ redlatch.Inspector = (*Group)(nil)
+)
 
 // NewGroup makes a lock of these values of a group; a value that is given twice counts once. It does no I/O. It panics
 // if the client is nil or of a kind that cannot carry locks; a bad name or option, or no values at all, is reported by

@@ -37,7 +37,10 @@ type Lock struct {
 	invalid  error
 }
 
-var _ redlatch.Lock = (*Lock)(nil)
+var (
+	_ redlatch.Locker    = (*Lock)(nil)
+	_ redlatch.Inspector = (*Lock)(nil)
+)
 
 // nobody is the panic of New when it gets no lockers, and of a call of a Lock that New has not made.
 const nobody = "redlatch: a multi-lock of no locks would exclude nobody; make it by New, with at least one"

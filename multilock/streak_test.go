@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/locktest"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/rlock"
@@ -138,10 +139,10 @@ func TestWhoWaitsForOneMemberIsNotForgotten(t *testing.T) {
 
 // No message tells of it, but this process knows.
 func TestWhatThisProcessFreesByForceIsNotHandedOn(t *testing.T) {
-	both := func(p *pair) redlatch.Lock { return p.both() }
-	one := func(p *pair) redlatch.Lock { return p.member("a") }
-	spin := func(p *pair) redlatch.Lock { return spinlock.New(p.client, "a", quiet...) }
-	for what, of := range map[string][2]func(p *pair) redlatch.Lock{
+	both := func(p *pair) locktest.Lock { return p.both() }
+	one := func(p *pair) locktest.Lock { return p.member("a") }
+	spin := func(p *pair) locktest.Lock { return spinlock.New(p.client, "a", quiet...) }
+	for what, of := range map[string][2]func(p *pair) locktest.Lock{
 		"all members": {both, both}, "a member": {both, one}, "a spinlock": {spin, spin},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -41,7 +41,10 @@ type node struct {
 	base  *baselock.Base
 }
 
-var _ redlatch.Lock = (*Lock)(nil)
+var (
+	_ redlatch.Locker    = (*Lock)(nil)
+	_ redlatch.Inspector = (*Lock)(nil)
+)
 
 // The kinds of the nodes: of those that can be the chair, which have a process queue, and of the others.
 var chairKind, otherKind = baselock.Plain().HandingOver(), baselock.Plain()

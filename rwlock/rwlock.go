@@ -66,7 +66,7 @@ import (
 // a Lock are different holders; only code that is given a Hold's context is the same. It is safe for concurrent use,
 // needs no closing, and costs nothing while nobody uses it.
 //
-// As a [redlatch.Lock] a Lock is its writing side. The methods of both sides are those of a [Side].
+// As a [redlatch.Locker] a Lock is its writing side. The methods of both sides are those of a [Side].
 type Lock struct {
 	reader, writer Side
 }
@@ -79,8 +79,8 @@ type Side struct {
 }
 
 var (
-	_ redlatch.Lock = (*Lock)(nil)
-	_ redlatch.Lock = (*Side)(nil)
+	_, _ redlatch.Locker    = (*Lock)(nil), (*Side)(nil)
+	_, _ redlatch.Inspector = (*Lock)(nil), (*Side)(nil)
 )
 
 // New makes a read-write lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a

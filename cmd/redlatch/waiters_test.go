@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/internal/locktest"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/rlock"
@@ -18,8 +19,8 @@ import (
 
 func TestInspectShowsTheWaitersInTheirOrder(t *testing.T) {
 	each(t, func(t *testing.T, srv *redistest.Server) {
-		for _, kind := range []func() redlatch.Lock{
-			func() redlatch.Lock { return rlock.New(srv.Client(t), "plain") }, func() redlatch.Lock { return fairlock.New(srv.Client(t), "fair") },
+		for _, kind := range []func() locktest.Lock{
+			func() locktest.Lock { return rlock.New(srv.Client(t), "plain") }, func() locktest.Lock { return fairlock.New(srv.Client(t), "fair") },
 		} {
 			first := kind()
 			hold, err := first.Lock(t.Context(), redlatch.WithLease(time.Hour))

@@ -8,6 +8,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/locktest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/redlock"
 	"github.com/redlatch/redlatch/rlock"
@@ -28,10 +29,10 @@ type kind struct {
 }
 
 // simple is a kind of lock of one name. again is what may be taken within a hold of it.
-func simple(name string, inner bool, make func(process []redlatch.Client, name string, opts ...redlatch.Option) redlatch.Lock,
+func simple(name string, inner bool, make func(process []redlatch.Client, name string, opts ...redlatch.Option) locktest.Lock,
 	terms ...func(g *goroutine) redlatch.Option,
 ) kind {
-	var main, own [3]redlatch.Lock
+	var main, own [3]locktest.Lock
 	var guarded [3]*section // of the name of each process, and of the one that they share
 	refuses := redlatch.ErrNotReentrant
 	if inner {
@@ -68,8 +69,8 @@ func simple(name string, inner bool, make func(process []redlatch.Client, name s
 }
 
 // on makes locks that are on one server.
-func on[L redlatch.Lock](make func(client redlatch.Client, name string, opts ...redlatch.Option) L) func([]redlatch.Client, string, ...redlatch.Option) redlatch.Lock {
-	return func(process []redlatch.Client, name string, opts ...redlatch.Option) redlatch.Lock {
+func on[L locktest.Lock](make func(client redlatch.Client, name string, opts ...redlatch.Option) L) func([]redlatch.Client, string, ...redlatch.Option) locktest.Lock {
+	return func(process []redlatch.Client, name string, opts ...redlatch.Option) locktest.Lock {
 		return make(process[0], name, opts...)
 	}
 }
@@ -122,7 +123,7 @@ func readers() kind {
 func members() kind {
 	sets := [][]int{{0, 1}, {1, 2}, {2, 3}, {3, 0}, {0, 1, 2}, {3, 4}, {4, 5, 0}, {0}, {1}, {4}, {5}}
 	var guarded []*section
-	make := func(w *world, process int, set []int) redlatch.Lock {
+	make := func(w *world, process int, set []int) locktest.Lock {
 		client, opts := w.of(process)[0], w.defaults()
 		var all []redlatch.Locker
 		for _, i := range set {
@@ -136,7 +137,7 @@ func members() kind {
 				all = append(all, rlock.New(client, name, opts...))
 			}
 		}
-		if lone, ok := all[0].(redlatch.Lock); ok && len(all) == 1 {
+		if lone, ok := all[0].(locktest.Lock); ok && len(all) == 1 {
 			return lone
 		}
 		return multilock.New(all, w.patience()...)
@@ -168,7 +169,7 @@ func members() kind {
 func group() kind {
 	sets := [][]string{{"a", "b"}, {"b", "c"}, {"c", "d"}, {"a", "b", "c"}, {"a"}, {"d"}}
 	guarded := map[string]*section{}
-	var main [3][]redlatch.Lock
+	var main [3][]locktest.Lock
 	l := locks{terms: []func(g *goroutine) redlatch.Option{atLeast}, pick: func(g *goroutine) (t target) {
 		i := g.dice.IntN(len(sets))
 		t.lock = main[g.client][i]
@@ -207,7 +208,7 @@ var kinds = []func() kind{
 	members,
 	group,
 	func() kind {
-		k := simple("redlock", true, func(clients []redlatch.Client, name string, opts ...redlatch.Option) redlatch.Lock {
+		k := simple("redlock", true, func(clients []redlatch.Client, name string, opts ...redlatch.Option) locktest.Lock {
 			return redlock.New(clients, name, opts...)
 		}, noHandOff)
 		k.servers = 3

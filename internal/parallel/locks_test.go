@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/locktest"
 )
 
 // A target is what one call is to take, and what that guards.
 type target struct {
-	lock     redlatch.Lock
+	lock     locktest.Lock
 	sections []*section
 	shared   bool          // others may have it at the same time
-	inner    redlatch.Lock // may be taken within the lock; nil: none
+	inner    locktest.Lock // may be taken within the lock; nil: none
 	refuses  error         // what inner says to that
 	tokens   bool          // each hold has a greater one than those before it
 }
@@ -149,7 +150,7 @@ func (g *goroutine) use(hold *redlatch.Hold, t target) {
 }
 
 // look asks about a lock.
-func (g *goroutine) look(lock redlatch.Lock) {
+func (g *goroutine) look(lock locktest.Lock) {
 	var err error
 	g.world.watch.call(g.caller, "Inspect", func() { _, err = lock.Inspect(context.Background()) })
 	g.judge("Inspect", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/redlatch/redlatch/countdownlatch"
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/locktest"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
@@ -104,7 +105,7 @@ func (f *field) step(call func()) {
 }
 
 // lock makes all calls of a lock, with renewals in between, and finds it free afterwards.
-func (f *field) lock(of func(clients [3]redlatch.Client, opts ...redlatch.Option) redlatch.Lock) {
+func (f *field) lock(of func(clients [3]redlatch.Client, opts ...redlatch.Option) locktest.Lock) {
 	lock := of(f.mined, f.opts...)
 	var h *redlatch.Hold
 	f.step(func() { h, _ = lock.Lock(f.ctx) })
@@ -136,37 +137,37 @@ func (f *field) lock(of func(clients [3]redlatch.Client, opts ...redlatch.Option
 
 var walks = map[string]func(f *field){
 	"rlock": func(f *field) {
-		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) redlatch.Lock {
+		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) locktest.Lock {
 			return rlock.New(c[0], "x", opts...)
 		})
 	},
 	"fairlock": func(f *field) {
-		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) redlatch.Lock {
+		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) locktest.Lock {
 			return fairlock.New(c[0], "x", opts...)
 		})
 	},
 	"rwlock": func(f *field) {
-		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) redlatch.Lock {
+		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) locktest.Lock {
 			return rwlock.New(c[0], "x", opts...)
 		})
 	},
 	"spinlock": func(f *field) {
-		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) redlatch.Lock {
+		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) locktest.Lock {
 			return spinlock.New(c[0], "x", opts...)
 		})
 	},
 	"fencedlock": func(f *field) {
-		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) redlatch.Lock {
+		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) locktest.Lock {
 			return fencedlock.New(c[0], "x", opts...)
 		})
 	},
 	"redlock": func(f *field) {
-		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) redlatch.Lock {
+		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) locktest.Lock {
 			return redlock.New(c[:], "x", opts...)
 		})
 	},
 	"multilock": func(f *field) {
-		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) redlatch.Lock {
+		f.lock(func(c [3]redlatch.Client, opts ...redlatch.Option) locktest.Lock {
 			return multilock.New([]redlatch.Locker{rlock.New(c[0], "x", opts...), rlock.New(c[1], "y", opts...)},
 				redlatch.WithLogger(slog.New(slog.NewTextHandler(&f.written, nil))))
 		})

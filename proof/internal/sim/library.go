@@ -48,7 +48,13 @@ var Library = Suite{
 	Final: final,
 }
 
-func lockOf(rdb []redis.UniversalClient, o Object, way string) redlatch.Lock {
+// A lock is what the plans take and free by force.
+type lock interface {
+	redlatch.Locker
+	ForceUnlock(ctx context.Context) (bool, error)
+}
+
+func lockOf(rdb []redis.UniversalClient, o Object, way string) lock {
 	one := rdb[0]
 	switch way {
 	case "rlock":
@@ -104,7 +110,7 @@ func (o Object) tokens() []redlatch.Option {
 }
 
 // locker gives the library's holds.
-type locker struct{ of redlatch.Lock }
+type locker struct{ of redlatch.Locker }
 
 func (l locker) Lock(ctx context.Context, opts ...redlatch.Option) (Hold, error) {
 	return wrap(l.of.Lock(ctx, opts...))

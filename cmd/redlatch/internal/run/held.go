@@ -56,7 +56,13 @@ func (c *Config) take(ctx context.Context) (*held, error) {
 	}
 }
 
-func (c *Config) takeLock(ctx context.Context, lock redlatch.Lock, opts []redlatch.Option) (*held, error) {
+// A locker is a lock that can be asked who holds it.
+type locker interface {
+	redlatch.Locker
+	redlatch.Inspector
+}
+
+func (c *Config) takeLock(ctx context.Context, lock locker, opts []redlatch.Option) (*held, error) {
 	acquire := lock.Lock
 	if c.Once {
 		acquire = lock.TryLock
