@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/rwlock"
@@ -42,6 +43,9 @@ func Get(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name s
 	l := &look{key: key}
 	if err := lookAt(ctx, client, []*look{l}); err != nil {
 		return nil, err
+	}
+	if outcome.Of(l.err) == outcome.Moved {
+		return nil, failed(l.err)
 	}
 	if l.err != nil {
 		return nil, fmt.Errorf("redlatch: %q cannot be looked at: %w", key, l.err)

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/registry"
 )
 
@@ -49,6 +50,7 @@ func (e *entries) members(ctx context.Context, client redlatch.Client, prefix st
 		open = append(open, &index{bucket: bucket, key: key, now: e.clocks.at(ctx, key), found: map[string]bool{}})
 	}
 	refused := map[string][]string{} // indexes by what the server says
+	var elsewhere error
 	for len(open) > 0 {
 		err := ask(ctx, client, open, func(pipe redis.Pipeliner, i *index) { i.cmd = pipe.ZScan(ctx, i.key, i.cursor, "", perScan) })
 		if err != nil {
@@ -57,6 +59,9 @@ func (e *entries) members(ctx context.Context, client redlatch.Client, prefix st
 		open = slices.DeleteFunc(open, func(i *index) bool {
 			page, cursor, err := i.cmd.Result()
 			i.cursor, i.cmd = cursor, nil
+			if outcome.Of(err) == outcome.Moved {
+				elsewhere = err
+			}
 			if err != nil {
 				refused[err.Error()] = append(refused[err.Error()], i.key)
 				return true
@@ -68,6 +73,9 @@ func (e *entries) members(ctx context.Context, client redlatch.Client, prefix st
 			i.leftOut(e)
 			return true
 		})
+	}
+	if elsewhere != nil { // a client of one server of a cluster: it sees a part of the keys, and would take the rest for free
+		return nil, failed(elsewhere)
 	}
 	for _, said := range slices.Sorted(maps.Keys(refused)) {
 		indexes, also := refused[said], ""

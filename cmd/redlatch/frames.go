@@ -37,7 +37,13 @@ func (c call) viewing(every time.Duration, make func(client redis.UniversalClien
 	if err := connect.Ping(limited, client); err != nil {
 		return interruption(ctx, fmt.Errorf("%s: %w", c.Connect.Where(), err))
 	}
-	look := make(client)
+	view := make(client)
+	look := func(ctx context.Context) (frame, error) {
+		if err := connect.UpToDate(ctx, client); err != nil { // a server may become a replica while it is looked at
+			return nil, fmt.Errorf("%s: %w", c.Connect.Where(), err)
+		}
+		return view(ctx)
+	}
 	first, err := taken(ctx, look)
 	if err != nil {
 		return err

@@ -137,6 +137,22 @@ func Ping(ctx context.Context, client redis.UniversalClient) error {
 	return err
 }
 
+// UpToDate fails where the server is a replica: what it shows may be old, and nothing tells by how much. A server that does not say what it
+// is counts as a master.
+func UpToDate(ctx context.Context, client redis.UniversalClient) error {
+	if _, cluster := client.(*redis.ClusterClient); cluster { // it reads from the masters
+		return nil
+	}
+	info, err := client.Info(ctx, "replication").Result()
+	if err != nil || !strings.Contains(info, "role:slave") {
+		return nil
+	}
+	return exit.With(exit.Unavailable, errReplica)
+}
+
+// errReplica is in the words of Advice.
+var errReplica = errors.New("what it shows may be old: " + adviceReplica)
+
 // hinted adds what is often the cause where the error alone does not say so: TLS on one side only.
 func hinted(err error) error {
 	switch {
@@ -148,6 +164,8 @@ func hinted(err error) error {
 	return err
 }
 
+const adviceReplica = "the server is a replica, so connect to its master, or by redis+sentinel:// or redis+cluster://, which find it"
+
 // Advice returns a clause that says what to do about err. It knows the errors of a client that is connected to the wrong kind of
 // server, and is empty for any other error.
 func Advice(err error) string {
@@ -156,7 +174,7 @@ func Advice(err error) string {
 	case strings.Contains(text, "MOVED "):
 		return "the server is a node of a cluster, so connect by redis+cluster://"
 	case strings.Contains(text, "READONLY "):
-		return "the server is a replica, so connect to its master, or by redis+sentinel:// or redis+cluster://, which find it"
+		return adviceReplica
 	case strings.Contains(text, "all sentinels") && errors.Is(err, redis.Nil):
 		return "the sentinels know no master of that name; it stands behind the slash of redis+sentinel://host:port/master"
 	}

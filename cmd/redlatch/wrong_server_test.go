@@ -1,0 +1,45 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/rlock"
+)
+
+// A command that only shows something shows what is so, or nothing.
+
+func TestOneNodeOfAClusterIsNoView(t *testing.T) {
+	servers := redistest.Cluster(t, 3, 0)
+	hold, err := rlock.New(servers.Client(t), "orders:42").Lock(t.Context())
+	require.NoError(t, err)
+	for _, addr := range servers.Addrs() {
+		for _, args := range [][]string{
+			{"ls"}, {"ls", "-o", "json"}, {"top", "--once"}, {"top"}, {"inspect", "orders:42"}, {"inspect", "orders:43"}, {"inspect", "orders:44"},
+			{"unlock", "orders:42", "--owner", hold.Owner(), "--reason", "x"}, {"unlock", "orders:43", "--owner", hold.Owner(), "--reason", "x"},
+		} {
+			code, stdout, stderr := use(append(args, "--url", "redis://"+addr)...)
+			require.Equal(t, exit.Unavailable, code, "%v: %s", args, stderr)
+			require.Empty(t, stdout)
+			require.Contains(t, stderr, "connect by redis+cluster://", args)
+		}
+	}
+	require.NoError(t, hold.Unlock(t.Context()))
+}
+
+func TestAReplicaIsNoView(t *testing.T) {
+	master, replica := redistest.Replicated(t)
+	hold, err := rlock.New(master.Client(t), "orders:42").Lock(t.Context())
+	require.NoError(t, err)
+	for _, args := range [][]string{{"ls"}, {"ls", "-o", "json"}, {"top", "--once"}, {"top"}, {"inspect", "orders:42"}} {
+		code, stdout, stderr := use(append(args, "--url", "redis://"+replica.Addr)...)
+		require.Equal(t, exit.Unavailable, code, "%v: %s", args, stderr)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, replica.Addr+": what it shows may be old: the server is a replica, so connect to its master")
+	}
+	require.Contains(t, show(t, "redis://"+master.Addr, "ls"), "orders:42")
+	require.NoError(t, hold.Unlock(t.Context()))
+}
