@@ -19,7 +19,8 @@ import (
 //
 // Every primitive takes WithPoll, WithOutage, WithReleaseTimeout, WithSlowWait, WithLogger and WithObserver, and where it has holds
 // WithLongHold. Its New takes WithNameMapper, WithCluster, WithShardedPubSub, WithLinger, WithLabel, WithRegistry and WithoutRegistry
-// too. Of the other options each New says which it takes.
+// too. Of the other options each New says which it takes. What one primitive alone takes is in its package: fairlock.WithPatience,
+// fencedlock.WithClockTokens, rwlock.WithWriterPreference, redlock.WithNodeTimeout, spinlock.WithBackOff, permitsemaphore.WithoutExpiry.
 type Option interface {
 	change(s *settings.Settings)
 }
@@ -63,16 +64,7 @@ func atLeast(least time.Duration, name string, d time.Duration, why string, o Op
 // taken for as long as it is promised to any of them.
 func WithLease(d time.Duration) Option {
 	return atLeast(settings.MinLease, "WithLease", d, "; leave it out to have the watchdog keep the lock",
-		given(settings.Lease, func(s *settings.Settings) { s.Lease, s.NoLease = d, false }))
-}
-
-// WithoutLease makes permits that never expire, as Redisson's lease of -1 does: they are not renewed, and those of a
-// process that dies stay taken until somebody releases them by their ids. By default permits are renewed while their
-// process lives.
-func WithoutLease() Option {
-	return given(settings.NoLease, func(s *settings.Settings) {
-		s.Lease, s.NoLease = 0, true
-	})
+		given(settings.Lease, func(s *settings.Settings) { s.Lease, s.NoExpiry = d, false }))
 }
 
 // WithMaxHold ends the hold after d at the latest, renewed or not: a limit for work that hangs. The hold's contexts end
@@ -118,15 +110,6 @@ func WithPoll(d time.Duration) Option {
 	return atLeast(settings.MinPoll, "WithPoll", d, "", option(func(s *settings.Settings) { s.Poll = d }))
 }
 
-// WithPatience sets for how long a waiter of a fair lock keeps its place in the queue without a sign of life. The
-// default is 15 s. A living waiter gives one at least every third of it, however long it waits. When the lock is free
-// and the process of the next waiter has died, the others wait that long for it, once. A shorter patience lets them go
-// on sooner, but asks Redis more often, and a process that is suspended for longer than the patience loses its places.
-func WithPatience(d time.Duration) Option {
-	return atLeast(settings.MinPatience, "WithPatience", d, ", so that three signs of life fit in",
-		given(settings.Patience, func(s *settings.Settings) { s.Patience = d }))
-}
-
 // WithOutage sets how long an operation keeps trying while the server cannot execute its commands, before it returns
 // the server's error: 10 s by default, 2 s for Try methods. ctx may end it sooner. An operation of a semaphore or latch
 // that may have been executed is not sent again after a minute, because the server does not remember it much longer.
@@ -161,73 +144,11 @@ func WithReplicas(n int, timeout time.Duration) Option {
 	})
 }
 
-// WithBackOff sets how a waiter of a spin lock polls: it sleeps for initial, then each time for twice as long, up to
-// max. Each sleep is shortened at random, to no less than half, so that waiters do not poll in step. The default is 1
-// ms and 128 ms. A longer max asks Redis less often and notices later that the lock is free.
-func WithBackOff(initial, max time.Duration) Option {
-	return given(settings.BackOff, func(s *settings.Settings) {
-		switch {
-		case initial < settings.MinBackOff:
-			s.Fail("WithBackOff(%v, %v): the initial sleep is at least %v", initial, max, settings.MinBackOff)
-		case max < initial:
-			s.Fail("WithBackOff(%v, %v): max, the longest sleep, must be at least initial", initial, max)
-		}
-		s.BackOff = settings.BackOffPolicy{Initial: initial, Max: max}
-	})
-}
-
-// WithBackOffFunc makes a waiter of a spin lock sleep for fn(n) before its n-th repetition of the question, counted from 1
-// anew for each wait. A sleep below a millisecond is made one. fn is called by one goroutine of a wait at a time, and by
-// several waits at once. Use it for a strategy of your own, such as Redisson's with a multiplier.
-func WithBackOffFunc(fn func(n int64) time.Duration) Option {
-	return given(settings.BackOff, func(s *settings.Settings) {
-		if fn == nil {
-			s.Fail("WithBackOffFunc(nil): a function is needed; leave the option out for the default")
-		}
-		s.BackOff = settings.BackOffPolicy{Func: fn}
-	})
-}
-
-// WithConstantBackOff makes a waiter of a spin lock sleep for d between two polls, without jitter. A d of 0 stands for
-// 64 ms, as in Redisson. Waiters that begin together keep polling together; WithBackOff avoids that.
-func WithConstantBackOff(d time.Duration) Option {
-	return given(settings.BackOff, func(s *settings.Settings) {
-		if d == 0 {
-			d = settings.DefaultConstantBackOff
-		}
-		if d < settings.MinBackOff {
-			s.Fail("WithConstantBackOff(%v): at least %v, or 0 for %v", d, settings.MinBackOff, settings.DefaultConstantBackOff)
-		}
-		s.BackOff = settings.BackOffPolicy{Initial: d, Max: d, Constant: true}
-	})
-}
-
-// WithNodeTimeout sets how long one attempt of a redlock waits for one of its servers. The default is a tenth of the
-// lease, at least 50 ms and at most 500 ms; it is never more than half of the lease. A server that is down or hung
-// costs at most this much time, and usually none, because a majority is enough. It should be small compared with the
-// lease, and longer than a round trip.
-func WithNodeTimeout(d time.Duration) Option {
-	return atLeast(time.Millisecond, "WithNodeTimeout", d, ", and more than a round trip",
-		given(settings.NodeTimeout, func(s *settings.Settings) { s.NodeTimeout = d }))
-}
-
 // WithTTL makes a semaphore or latch that is set up by this call disappear after d. Later operations do not change the
 // remaining time.
 func WithTTL(d time.Duration) Option {
 	return atLeast(time.Millisecond, "WithTTL", d, "; leave it out for no limit",
 		given(settings.TTL, func(s *settings.Settings) { s.TTL = d }))
-}
-
-// WithWriterPreference makes a waiting writer of a read-write lock keep new readers out, so that overlapping readers of
-// many processes cannot keep it waiting for ever. The writer announces itself beside the lock, where Redisson does not
-// look: readers of this library stand back, whether they have this option or not, and Java readers do not. Readers that
-// hold the lock may re-enter it. Without the option a waiting writer keeps out only new readers of its own process. A
-// writer that waits renews its announcement by asking at least every 3 s, whatever [WithPoll] says. That of a writer whose
-// process dies expires after twice its poll interval, so after 6 s at the latest.
-func WithWriterPreference() Option {
-	return given(settings.WriterPreference, func(s *settings.Settings) {
-		s.PreferWriters = true
-	})
 }
 
 // WithoutLocalHandOff has Redis confirm every acquisition by a command. By default the goroutines of one process hand a
@@ -238,21 +159,6 @@ func WithWriterPreference() Option {
 func WithoutLocalHandOff() Option {
 	return given(settings.LocalHandOff, func(s *settings.Settings) {
 		s.Scripted = true
-	})
-}
-
-// WithClockTokens makes the tokens of a fenced lock grow even if their counter is lost. No token is below the server's time in
-// microseconds at the moment when Redis issues it. So if the counter is lost or goes back (a failover, a restart, an eviction, a
-// deletion), the next tokens are still greater than all before. A guard then neither takes the writes of a former holder nor
-// refuses those of the present one.
-//
-// Three things are needed for this. The clocks of a server and of the one that takes over from it differ by less than the time
-// between the loss and the next acquisition. Fewer than a million tokens a second are issued. Every process that takes the lock
-// uses the option; Redisson has none like it, and counts on from the last token. The price is numbers of 16 digits; they fit
-// into a BIGINT, and into a double.
-func WithClockTokens() Option {
-	return given(settings.ClockTokens, func(s *settings.Settings) {
-		s.ClockTokens = true
 	})
 }
 

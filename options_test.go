@@ -15,8 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/redlock"
 )
 
 const everything = ^settings.Option(0)
@@ -92,17 +94,14 @@ func TestAValueThatMakesNoSenseIsRefusedWithAdvice(t *testing.T) {
 		{redlatch.WithMaxHold(-time.Hour), "WithMaxHold(-1h0m0s)"},
 		{redlatch.WithWatchdogTimeout(30*time.Millisecond - 1), "at least 30ms, so that three renewals fit in"},
 		{redlatch.WithPoll(50*time.Millisecond - 1), "WithPoll(49.999999ms): at least 50ms"},
-		{redlatch.WithPatience(0), "WithPatience(0s)"},
+		{fairlock.WithPatience(0), "WithPatience(0s)"},
 		{redlatch.WithOutage(0), "WithOutage(0s): the time is positive"},
 		{redlatch.WithReleaseTimeout(time.Millisecond - 1), "WithReleaseTimeout(999.999µs): at least 1ms"},
 		{redlatch.WithReplicas(0, time.Second), "at least one replica; leave the option out to wait for none"},
 		{redlatch.WithReplicas(1, 0), "the timeout is at least a millisecond"},
-		{redlatch.WithNodeTimeout(0), "WithNodeTimeout(0s): at least 1ms"},
+		{redlock.WithNodeTimeout(0), "WithNodeTimeout(0s): at least 1ms"},
 		{redlatch.WithTTL(0), "WithTTL(0s): at least 1ms; leave it out for no limit"},
 		{redlatch.WithLinger(-1), "WithLinger(-1ns): zero or more"},
-		{redlatch.WithBackOff(0, time.Second), "WithBackOff(0s, 1s)"},
-		{redlatch.WithBackOff(time.Second, time.Millisecond), "max, the longest sleep, must be at least initial"},
-		{redlatch.WithConstantBackOff(-1), "WithConstantBackOff(-1ns)"},
 		{redlatch.WithSlowWait(-1), "WithSlowWait(-1ns): zero or more; 0 for none"},
 		{redlatch.WithLongHold(-1), "WithLongHold(-1ns): zero or more; 0 for none"},
 	} {

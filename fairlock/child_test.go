@@ -69,7 +69,7 @@ func runIfChild() {
 		return
 	}
 	client := redis.NewClient(&redis.Options{Addr: addr})
-	lock := fairlock.New(client, name, redlatch.WithPatience(childPatience), redlatch.WithWatchdogTimeout(childWatchdog))
+	lock := fairlock.New(client, name, fairlock.WithPatience(childPatience), redlatch.WithWatchdogTimeout(childWatchdog))
 	var (
 		mu      sync.Mutex
 		cancels = map[int]context.CancelFunc{}

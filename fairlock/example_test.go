@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/rlock"
 )
 
 // The examples run against a server of their own. In a program rdb is the client that it has anyway.
@@ -80,9 +81,23 @@ func ExampleNew() {
 	defer end()
 
 	// The entries of a process that has died are passed over after five seconds instead of fifteen.
-	lock := fairlock.New(rdb, "printer", redlatch.WithPatience(5*time.Second))
+	lock := fairlock.New(rdb, "printer", fairlock.WithPatience(5*time.Second))
 	fmt.Println(lock.Name())
 	// Output: printer
+}
+
+func ExampleWithPatience() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	patient := fairlock.WithPatience(5 * time.Second)
+	fmt.Println(fairlock.New(rdb, "printer", patient).Do(ctx, func(context.Context) error { return nil }))
+	_, err := rlock.New(rdb, "orders:42", patient).Lock(ctx) // whose waiters are in no queue in Redis
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// redlatch: invalid argument: WithPatience is for fairlock and does not apply to a lock; leave it out
 }
 
 func ExampleNewNonReentrant() {

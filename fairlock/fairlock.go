@@ -29,7 +29,7 @@
 //   - Only the server's clock is used.
 //
 // Failures: when a process dies, its waiters stay in the queue. Once the lock is free and one of them is next, the
-// others wait until its process has given no sign of life for the patience ([redlatch.WithPatience], 15 s by default);
+// others wait until its process has given no sign of life for the patience ([WithPatience], 15 s by default);
 // then all its entries are passed over. A process that was suspended for longer loses its places in the same way, and
 // its waiters join the end of the queue again. When the holder dies the lock becomes free when its lease is over; there
 // is no message then, so the next in the queue notices at the latest one poll interval later. A Java waiter gives no

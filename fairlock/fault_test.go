@@ -319,14 +319,14 @@ func TestALeavingHeadPassesTheHandOverOn(t *testing.T) {
 	r.proxy.DropMessages(true) // so that the head does not hear it
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	one := wait(r.bad, ctx, long, redlatch.WithPatience(time.Hour))
+	one := wait(r.bad, ctx, long, fairlock.WithPatience(time.Hour))
 	queued(t, r.direct, r.name, 1)
 	head := queueOf(t, r.direct, r.name)[0]
 	soon(t, "the head listens", func() bool {
 		channel := keys.LockChannel(r.name) + ":" + head
 		return r.direct.PubSubNumSub(t.Context(), channel).Val()[channel] == 1
 	})
-	two := wait(r.good, t.Context(), long, redlatch.WithPatience(time.Hour))
+	two := wait(r.good, t.Context(), long, fairlock.WithPatience(time.Hour))
 	queued(t, r.direct, r.name, 2)
 	require.NoError(t, holder.Unlock(t.Context()))
 	soon(t, "the head's message was lost", func() bool { return r.proxy.DroppedMessages() > 0 })

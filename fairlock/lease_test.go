@@ -50,7 +50,7 @@ func TestLeasesThatNobodyGivesBackFollowOneAnotherWithoutAGap(t *testing.T) {
 				for n := range processes {
 					wg.Go(func() {
 						err := k.wait(w.Context(), w.lock(n), n, redlatch.WithWait(10*time.Second), redlatch.WithLease(lease),
-							redlatch.WithPatience(patience))
+							fairlock.WithPatience(patience))
 						if err != nil {
 							t.Errorf("waiter %d: %v", n, err)
 						}
@@ -97,7 +97,7 @@ func TestWhoBecomesTheNextLearnsOfTheLeaseThatItWaitsFor(t *testing.T) {
 				done := make(chan error, 3)
 				for n, ctx := range []context.Context{w.Context(), leaving, w.Context()} {
 					go func() {
-						err := k.wait(ctx, w.lock(n+1), n, redlatch.WithLease(lease), redlatch.WithPoll(time.Hour), redlatch.WithPatience(24*time.Hour))
+						err := k.wait(ctx, w.lock(n+1), n, redlatch.WithLease(lease), redlatch.WithPoll(time.Hour), fairlock.WithPatience(24*time.Hour))
 						if ctx == leaving {
 							require.ErrorIs(t, err, context.Canceled)
 						} else {
@@ -133,7 +133,7 @@ func TestEightProcessesWithFixedLeasesAreAllServed(t *testing.T) {
 		clients[n] = srv.Client(t)
 	}
 	for n := range processes {
-		lock := fairlock.New(clients[n], name, redlatch.WithPoll(time.Hour), redlatch.WithPatience(24*time.Hour))
+		lock := fairlock.New(clients[n], name, redlatch.WithPoll(time.Hour), fairlock.WithPatience(24*time.Hour))
 		wg.Go(func() {
 			if err := k.wait(t.Context(), lock, n, redlatch.WithWait(patient), redlatch.WithLease(lease)); err != nil {
 				t.Error(fmt.Errorf("waiter %d: %w", n, err))

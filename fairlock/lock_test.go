@@ -50,7 +50,7 @@ func TestUnlockOfALockThatIsGoneIsLossAndWakesTheNext(t *testing.T) {
 	bubble(t, 2, func(w *world) {
 		hold, err := w.lock(0).Lock(w.Context())
 		require.NoError(t, err)
-		done := w.stands(1, "next", redlatch.WithPoll(time.Hour), redlatch.WithPatience(10*time.Hour))
+		done := w.stands(1, "next", redlatch.WithPoll(time.Hour), fairlock.WithPatience(10*time.Hour))
 		w.mini.Del(name)
 		start := time.Now()
 		require.ErrorIs(t, hold.Unlock(w.Context()), redlatch.ErrLost)
@@ -87,10 +87,10 @@ func TestInspectTellsWhoWaits(t *testing.T) {
 
 func TestWithPatienceIsOfFairLocksAndNotTooShort(t *testing.T) {
 	client := redistest.Mini(t).Client(t)
-	_, err := fairlock.New(client, name).Lock(t.Context(), redlatch.WithPatience(100*time.Millisecond))
+	_, err := fairlock.New(client, name).Lock(t.Context(), fairlock.WithPatience(100*time.Millisecond))
 	require.ErrorIs(t, err, redlatch.ErrInvalid)
 	require.ErrorContains(t, err, "WithPatience(100ms): at least 300ms")
-	hold, err := fairlock.New(client, name).Lock(t.Context(), redlatch.WithPatience(300*time.Millisecond))
+	hold, err := fairlock.New(client, name).Lock(t.Context(), fairlock.WithPatience(300*time.Millisecond))
 	require.NoError(t, err)
 	require.NoError(t, hold.Unlock(t.Context()))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/keys"
 )
 
@@ -30,7 +31,7 @@ func TestARowThatEndsWithoutAReleaseBlocksNobody(t *testing.T) {
 			bubble(t, 2, func(w *world) {
 				before, err := w.lock(1).Lock(w.Context())
 				require.NoError(w, err)
-				patient := redlatch.WithPatience(time.Hour)
+				patient := fairlock.WithPatience(time.Hour)
 				first := w.stands(0, "first", patient)
 				var hold *redlatch.Hold
 				got := make(chan error)
@@ -75,7 +76,7 @@ func within(d time.Duration, c <-chan error) error {
 func TestWhoHearsTooLateThatItWasHandedTheLockStandsAgain(t *testing.T) {
 	bubble(t, 1, func(w *world) {
 		process := w.proxied()
-		rarely := []redlatch.Option{redlatch.WithPoll(time.Hour), redlatch.WithPatience(24 * time.Hour)}
+		rarely := []redlatch.Option{redlatch.WithPoll(time.Hour), fairlock.WithPatience(24 * time.Hour)}
 		before, err := w.lock(0).Lock(w.Context())
 		require.NoError(w, err)
 		first := w.stands(1, "first", rarely...)
@@ -99,8 +100,8 @@ func TestWhoHearsAtTheLastMomentThatItWasHandedTheLockHasIt(t *testing.T) {
 		process := w.proxied()
 		before, err := w.lock(0).Lock(w.Context())
 		require.NoError(w, err)
-		first := w.stands(1, "first", redlatch.WithPoll(time.Hour), redlatch.WithPatience(24*time.Hour))
-		last := w.stands(0, "last", redlatch.WithPoll(time.Hour), redlatch.WithPatience(24*time.Hour))
+		first := w.stands(1, "first", redlatch.WithPoll(time.Hour), fairlock.WithPatience(24*time.Hour))
+		last := w.stands(0, "last", redlatch.WithPoll(time.Hour), fairlock.WithPatience(24*time.Hour))
 		time.Sleep(time.Second)
 		process.HoldMessages(true)
 		require.NoError(w, before.Unlock(w.Context()))

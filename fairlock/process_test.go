@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -37,7 +36,7 @@ func TestTwoHundredWaitersOfFourProcessesAreServedInTheOrderOfTheirArrival(t *te
 		processes = 4
 		leaving   = 40
 	)
-	lock := fairlock.New(client, name, redlatch.WithPatience(childPatience))
+	lock := fairlock.New(client, name, fairlock.WithPatience(childPatience))
 	hold, err := lock.Lock(t.Context())
 	require.NoError(t, err)
 	children := make([]*child, processes)
@@ -95,7 +94,7 @@ func TestTheDeadAreWaitedForOnceHoweverManyTheyWere(t *testing.T) {
 	srv := redistest.Process(t)
 	client := srv.Client(t)
 	const name, dead = "fair", 30
-	lock := fairlock.New(client, name, redlatch.WithPatience(childPatience))
+	lock := fairlock.New(client, name, fairlock.WithPatience(childPatience))
 	hold, err := lock.Lock(t.Context())
 	require.NoError(t, err)
 	victim, survivor := startChild(t, srv.Addr, name), startChild(t, srv.Addr, name)
@@ -118,7 +117,7 @@ func TestAKilledHolderIsFollowedByTheNextInTheQueue(t *testing.T) {
 	srv := redistest.Process(t)
 	client := srv.Client(t)
 	const name = "fair"
-	lock := fairlock.New(client, name, redlatch.WithPatience(childPatience))
+	lock := fairlock.New(client, name, fairlock.WithPatience(childPatience))
 	holder := startChild(t, srv.Addr, name)
 	holder.tell(t, "hold", 1)
 	soon(t, "the child holds", func() bool { locked, err := lock.IsLocked(t.Context()); return err == nil && locked })

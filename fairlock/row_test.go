@@ -253,7 +253,7 @@ func TestTheOrderIsThatOfArrivalInRedisExactly(t *testing.T) {
 		client := srv.Client(t)
 		for c := range callers {
 			n := p*callers + c
-			lock := fairlock.New(client, name, redlatch.WithPatience(20*time.Second+time.Duration(n)*time.Millisecond))
+			lock := fairlock.New(client, name, fairlock.WithPatience(20*time.Second+time.Duration(n)*time.Millisecond))
 			all.Go(func() {
 				for range turns {
 					hold, err := lock.Lock(t.Context())

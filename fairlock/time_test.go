@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/keys"
 )
 
@@ -54,7 +55,7 @@ func TestADeadHeadOfOursIsPassedOverWithinItsPatience(t *testing.T) {
 			bubble(t, 2, func(w *world) {
 				hold, err := w.lock(1).Lock(w.Context())
 				require.NoError(t, err)
-				opts := []redlatch.Option{redlatch.WithPatience(patience)}
+				opts := []redlatch.Option{fairlock.WithPatience(patience)}
 				var dead []chan error
 				for n := range 4 {
 					dead = append(dead, w.stands(0, fmt.Sprint("dead ", n), opts...))

@@ -22,7 +22,7 @@ func TestOnAClusterTheOrderIsKeptByMessages(t *testing.T) {
 	clients := []*redis.ClusterClient{cluster.Client(t), cluster.Client(t)}
 	ctx := t.Context()
 	for _, name := range []string{"a", "b", "c:d", "{tag}e"} {
-		opts := []redlatch.Option{redlatch.WithPoll(time.Hour), redlatch.WithPatience(10 * time.Hour), redlatch.WithLinger(0)}
+		opts := []redlatch.Option{redlatch.WithPoll(time.Hour), fairlock.WithPatience(10 * time.Hour), redlatch.WithLinger(0)}
 		locks := []*fairlock.Lock{fairlock.New(clients[0], name, opts...), fairlock.New(clients[1], name, opts...)}
 		hold, err := locks[0].Lock(ctx)
 		require.NoError(t, err)

@@ -212,7 +212,7 @@ func TestACounterThatIsLostInAStreakGoesOnAboveItsTokens(t *testing.T) {
 func TestClockTokensOutliveTheirCounter(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, name, client := t.Context(), srv.Key(t, "lock"), srv.Client(t)
-		lock := fencedlock.New(client, name, redlatch.WithClockTokens())
+		lock := fencedlock.New(client, name, fencedlock.WithClockTokens())
 		elsewhere := redistest.Mini(t).Client(t) // the guard has a server of its own, which forgets nothing
 		guard := fencedlock.NewGuard(elsewhere, "lock")
 		former, err := lock.Lock(ctx)

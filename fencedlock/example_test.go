@@ -64,6 +64,27 @@ func ExampleLock_Lock() {
 	// 3
 }
 
+// The counter of the tokens is lost, and the tokens grow all the same.
+func ExampleWithClockTokens() {
+	defer connect()()
+	ctx := context.Background()
+	lock := fencedlock.New(rdb, "orders:42", fencedlock.WithClockTokens())
+
+	var tokens []int64
+	for range 2 {
+		hold, err := lock.Lock(ctx)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		tokens = append(tokens, hold.Token())
+		_ = hold.Unlock(ctx)
+		rdb.FlushDB(ctx)
+	}
+	fmt.Println(tokens[0] < tokens[1])
+	// Output: true
+}
+
 func ExampleLock_LastToken() {
 	defer connect()()
 	ctx := context.Background()

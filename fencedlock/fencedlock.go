@@ -48,7 +48,7 @@
 // is the newer one. A guard that has seen greater tokens refuses the present holder. A guard that has not may take the late
 // write of a former holder, because that has a greater token. Of two owners of one token the guard takes the first to show
 // it, if they write through [Guard.By]. [redlatch.WithReplicas] makes such a loss less likely, because an acquisition then
-// counts only when replicas have its token. With [redlatch.WithClockTokens] the loss does no harm, if the servers' clocks
+// counts only when replicas have its token. With [fencedlock.WithClockTokens] the loss does no harm, if the servers' clocks
 // agree.
 //
 // In everything else the lock is that of package rlock: watchdog, waiting, messages, order. Do not use both kinds on

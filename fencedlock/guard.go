@@ -20,7 +20,7 @@ import (
 //
 // That is sound while the lock's counter of tokens survives, whatever happens to the lock itself: suspended processes,
 // expiry, deletion, force. The package comment says what happens when the counter is lost. Where that must do no harm, use
-// [redlatch.WithClockTokens] for the lock and By for the guard.
+// [WithClockTokens] for the lock and By for the guard.
 //
 // It protects only against writes that go through it: all writers of the data must use a Guard of the same name, and
 // tokens of one lock, which usually has that name too. A token may be passed to other processes and be used there; the

@@ -113,7 +113,7 @@ func (t *truth) info(now time.Time) redlatch.Info {
 	return info
 }
 
-// permanent is the deadline of a permit without a lease.
+// permanent is the deadline of a permit without expiry.
 const permanent = 922337203685477
 
 // permits adds those that are taken. What has expired counts as available.

@@ -225,7 +225,7 @@ func (a *goActor) acquire(o object, n int64, h how) ([]string, error) {
 	ctx := context.Background()
 	if o.kind == "permits" {
 		if h.lease == 0 {
-			return a.granted(a.permits(o).Acquire(ctx, n, append(options(h), redlatch.WithoutLease())...))
+			return a.granted(a.permits(o).Acquire(ctx, n, append(options(h), permitsemaphore.WithoutExpiry())...))
 		}
 		return a.granted(a.permits(o).Acquire(ctx, n, options(h)...))
 	}
@@ -237,7 +237,7 @@ func (a *goActor) tryAcquire(o object, n int64, lease time.Duration) ([]string, 
 	if o.kind == "permits" {
 		opts := options(how{lease: lease})
 		if lease == 0 {
-			opts = append(opts, redlatch.WithoutLease())
+			opts = append(opts, permitsemaphore.WithoutExpiry())
 		}
 		return a.granted(a.permits(o).TryAcquire(ctx, n, opts...))
 	}
@@ -309,7 +309,7 @@ func (a *goActor) drain(o object) (int64, error) {
 
 func (a *goActor) updateLease(o object, id string, lease time.Duration) error {
 	if lease == 0 {
-		lease = permitsemaphore.NoLease
+		lease = permitsemaphore.NoExpiry
 	}
 	return goError(a.permits(o).UpdateLease(context.Background(), id, lease))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -177,7 +178,7 @@ func (o *order) take(client redlatch.Client, s stormObject) (mode string, token 
 			s.Kind = "write"
 		}
 	case "fair", "nonreentrantfair":
-		opts = append(opts, redlatch.WithPatience(lease))
+		opts = append(opts, fairlock.WithPatience(lease))
 	}
 	hold, err := goLocks[s.Kind](client, object{kind: s.Kind, name: s.Name, names: strings.Join(s.Names, " ")}, opts...).Lock(ctx, wait)
 	if err != nil {

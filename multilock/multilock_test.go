@@ -367,7 +367,7 @@ func TestOptionsMustSuitEveryMember(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, client := cancellable(t), srv.Client(t)
 	lock := multilock.New([]redlatch.Locker{fairlock.New(client, "a", quiet...), rlock.New(client, "b", quiet...)})
-	_, err := lock.Lock(ctx, redlatch.WithPatience(time.Second))
+	_, err := lock.Lock(ctx, fairlock.WithPatience(time.Second))
 	require.ErrorIs(t, err, redlatch.ErrInvalid)
 	require.Empty(t, srv.Keys(t))
 	require.NoError(t, take(t, lock, ctx).Unlock(ctx))

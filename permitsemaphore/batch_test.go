@@ -66,7 +66,7 @@ func TestEachOfABatchGetsAPermitWithTheLeaseThatItAskedFor(t *testing.T) {
 		warm(t, srv)
 		s, client := fresh(t, srv, 0, redlatch.WithPoll(long))
 		begin := time.Now()
-		all := queue(t, srv, nil, s, client, redlatch.WithLease(time.Hour), redlatch.WithoutLease(), redlatch.WithLease(2*time.Hour), nil)
+		all := queue(t, srv, nil, s, client, redlatch.WithLease(time.Hour), permitsemaphore.WithoutExpiry(), redlatch.WithLease(2*time.Hour), nil)
 		before := srv.CommandStats(t)["evalsha"]
 		raise(t, client, s.Name(), 5)
 		var permits []*permitsemaphore.Permit
@@ -102,7 +102,7 @@ func TestABatchWhoseAnswerIsLostServesEachOnce(t *testing.T) {
 			redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 				r := newRig(t, srv, brief)
 				s, key := r.semaphore(t, 0, redlatch.WithPoll(long))
-				all := queue(t, srv, nil, s, r.faulty, redlatch.WithoutLease(), redlatch.WithoutLease(), redlatch.WithoutLease())
+				all := queue(t, srv, nil, s, r.faulty, permitsemaphore.WithoutExpiry(), permitsemaphore.WithoutExpiry(), permitsemaphore.WithoutExpiry())
 				rule := r.proxy.On(onBatch(key), 1, fault)
 				raise(t, r.direct, key, 4)
 				for _, w := range all {
@@ -122,7 +122,7 @@ func TestOneOfABatchWhoseLeaseIsOverBeforeTheAnswerHasNothingAndTheOthersHave(t 
 			redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 				r := newRig(t, srv, 20*time.Second)
 				s, key := r.semaphore(t, 0, redlatch.WithPoll(long))
-				leases := []redlatch.Option{redlatch.WithoutLease(), redlatch.WithoutLease(), redlatch.WithoutLease()}
+				leases := []redlatch.Option{permitsemaphore.WithoutExpiry(), permitsemaphore.WithoutExpiry(), permitsemaphore.WithoutExpiry()}
 				leases[short] = redlatch.WithLease(20 * time.Millisecond)
 				all := queue(t, srv, nil, s, r.faulty, leases...)
 				rule := r.proxy.On(onBatch(key), 1, faultproxy.HoldReply)
@@ -159,7 +159,7 @@ func TestTheShareOfOneWhoLeavesABatchThatIsUnderWayComesBack(t *testing.T) {
 				ctxs := []context.Context{t.Context(), t.Context(), t.Context()}
 				ctx, cancel := context.WithCancel(t.Context())
 				ctxs[who] = ctx
-				all := queue(t, srv, ctxs, s, r.faulty, redlatch.WithoutLease(), redlatch.WithoutLease(), redlatch.WithoutLease())
+				all := queue(t, srv, ctxs, s, r.faulty, permitsemaphore.WithoutExpiry(), permitsemaphore.WithoutExpiry(), permitsemaphore.WithoutExpiry())
 				rule := r.proxy.On(onBatch(key), 1, faultproxy.HoldReply)
 				raise(t, r.direct, key, 3)
 				eventually(t, "it is executed", func() bool { _, taken := state(t, r.direct, key); return taken == 3 })
@@ -188,7 +188,7 @@ func TestWhatALostAnswerHadServedIsNotKeptForThoseWhomTheNextDoesNotServe(t *tes
 		s, key := r.semaphore(t, 0, redlatch.WithPoll(long))
 		ctx, cancel := context.WithCancel(t.Context())
 		all := queue(t, srv, []context.Context{ctx, ctx, ctx}, s, r.faulty,
-			redlatch.WithoutLease(), redlatch.WithLease(100*time.Millisecond), redlatch.WithoutLease())
+			permitsemaphore.WithoutExpiry(), redlatch.WithLease(100*time.Millisecond), permitsemaphore.WithoutExpiry())
 		rule := r.proxy.On(onBatch(key), 1, faultproxy.DropReply)
 		raise(t, r.direct, key, 3)
 		eventually(t, "it is executed", func() bool { _, taken := state(t, r.direct, key); return taken == 3 })
@@ -196,7 +196,7 @@ func TestWhatALostAnswerHadServedIsNotKeptForThoseWhomTheNextDoesNotServe(t *tes
 		var thief *permitsemaphore.Permit
 		eventually(t, "the second permit has expired", func() (is bool) {
 			var err error
-			thief, err = other.TryAcquire(t.Context(), 1, redlatch.WithoutLease())
+			thief, err = other.TryAcquire(t.Context(), 1, permitsemaphore.WithoutExpiry())
 			return err == nil
 		})
 		receive(t, all[0]) // of the second answer, or of an attempt after it

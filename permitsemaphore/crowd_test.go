@@ -30,7 +30,7 @@ func TestARaiseWakesNoMoreProcessesThanItIsEnoughFor(t *testing.T) {
 				for range crowd {
 					s := permitsemaphore.New(srv.Client(t), key, redlatch.WithPoll(long))
 					go func() {
-						_, err := s.Acquire(t.Context(), 1, redlatch.WithoutLease())
+						_, err := s.Acquire(t.Context(), 1, permitsemaphore.WithoutExpiry())
 						served <- err
 					}()
 				}

@@ -66,7 +66,27 @@ func ExampleSemaphore_Do() {
 	// <nil>
 }
 
-// A permit without a lease of its own can be handed to another process by its id.
+// A permit without expiry is handed to another process by its id.
+func ExampleWithoutExpiry() {
+	rdb, stop := server()
+	defer stop()
+	ctx := context.Background()
+
+	pool := permitsemaphore.New(rdb, "licences")
+	_, _ = pool.TrySetPermits(ctx, 1)
+	permit, err := pool.TryAcquire(ctx, 1, permitsemaphore.WithoutExpiry())
+	if err != nil {
+		panic(err)
+	}
+	lasts, err := pool.LeaseTime(ctx, permit.IDs()[0])
+	fmt.Println(lasts == permitsemaphore.NoExpiry, err)
+	fmt.Println(pool.Release(ctx, permit.IDs()[0])) // by the other process
+	// Output:
+	// true <nil>
+	// <nil>
+}
+
+// A permit without expiry can be handed to another process by its id.
 func ExampleSemaphore_Release() {
 	rdb, stop := server()
 	defer stop()
@@ -74,7 +94,7 @@ func ExampleSemaphore_Release() {
 
 	pool := permitsemaphore.New(rdb, "licences")
 	_, _ = pool.TrySetPermits(ctx, 1)
-	permit, err := pool.TryAcquire(ctx, 1, redlatch.WithoutLease())
+	permit, err := pool.TryAcquire(ctx, 1, permitsemaphore.WithoutExpiry())
 	if err != nil {
 		panic(err)
 	}

@@ -203,7 +203,7 @@ func TestMaxHoldEndsARenewedPermitInTime(t *testing.T) {
 func TestNoLeaseLastsLongerThanMaxHold(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		s, _ := apart(t)
-		for _, lease := range []time.Duration{permitsemaphore.NoLease, time.Hour} {
+		for _, lease := range []time.Duration{permitsemaphore.NoExpiry, time.Hour} {
 			p := acquire(t, s, 1, redlatch.WithMaxHold(time.Minute))
 			time.Sleep(time.Second)
 			require.NoError(t, p.UpdateLease(t.Context(), lease))

@@ -67,8 +67,8 @@ func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
 	}
 	g := &grant{semaphore: s, set: set, ids: ids, first: first, turn: make(chan struct{}, 1), lease: set.FirstLease(), seen: inspections.Load()}
 	switch {
-	case set.NoLease:
-		g.lease = NoLease
+	case set.NoExpiry:
+		g.lease = NoExpiry
 	case set.Lease == 0:
 		g.renewing = true
 	}
@@ -85,12 +85,12 @@ func (g *grant) terms(trusted, end time.Time) watchdog.Terms {
 	return t
 }
 
-// forever is how long a permit without a lease is trusted, unless a check finds it gone.
+// forever is how long a permit without expiry is trusted, unless a check finds it gone.
 const forever = 100 * 365 * 24 * time.Hour
 
 // trust is how long a lease is believed in that was asked for at a moment.
 func trust(sent time.Time, lease time.Duration) time.Time {
-	if lease == NoLease {
+	if lease == NoExpiry {
 		return sent.Add(forever)
 	}
 	return watchdog.Trusted(sent, lease)

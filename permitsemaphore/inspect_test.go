@@ -17,7 +17,7 @@ func TestInspectTellsWhoHasThePermits(t *testing.T) {
 		other := permitsemaphore.New(srv.Client(t), s.Name(), redlatch.WithLinger(0))
 		before := time.Now()
 		p := acquire(t, s, 2)
-		q := acquire(t, other, 1, redlatch.WithoutLease())
+		q := acquire(t, other, 1, permitsemaphore.WithoutExpiry())
 		info, err := s.Inspect(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []any{s.Name(), s.Name(), redlatch.KindPermitSemaphore, true, int64(2), int64(5)},
@@ -28,7 +28,7 @@ func TestInspectTellsWhoHasThePermits(t *testing.T) {
 		for _, h := range info.Holders {
 			require.EqualValues(t, 1, h.Holds)
 			if h.Owner == q.ID() {
-				require.Equal(t, redlatch.Holder{Owner: q.ID(), Holds: 1, TTL: permitsemaphore.NoLease}, h)
+				require.Equal(t, redlatch.Holder{Owner: q.ID(), Holds: 1, TTL: permitsemaphore.NoExpiry}, h)
 				continue
 			}
 			require.Contains(t, p.IDs(), h.Owner)

@@ -77,7 +77,7 @@ func TestTheContextEndsBeforeTheServerGivesThePermitAway(t *testing.T) {
 
 func TestAPermitThatWasTakenAwayIsNoticedAlsoWithoutRenewal(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		for _, lease := range []redlatch.Option{redlatch.WithoutLease(), redlatch.WithLease(long), nil} {
+		for _, lease := range []redlatch.Option{permitsemaphore.WithoutExpiry(), redlatch.WithLease(long), nil} {
 			s, client := fresh(t, srv, 1, redlatch.WithWatchdogTimeout(2*time.Second))
 			p := acquire(t, s, 1, lease)
 			require.NoError(t, client.Del(t.Context(), s.Name()).Err())

@@ -19,7 +19,7 @@ import (
 )
 
 // UpdateLease makes the permit end lease from now, later or sooner than it would have, whichever process has it; with
-// NoLease it never ends. When it is unknown, released or expired the error matches ErrNotHeld.
+// NoExpiry it never ends. When it is unknown, released or expired the error matches ErrNotHeld.
 //
 // A Permit of this process that has only this id is told, as by its own UpdateLease. Any other Permit goes by the lease
 // that it knows: if that is longer than the new one, the Permit is lost at its next check; if it is renewed, that goes
@@ -61,7 +61,7 @@ func (s *Semaphore) notHeld(id string) error {
 	return fmt.Errorf("%w: permit %s of %q is unknown, was released or has expired", errs.NotHeld, id, s.Name())
 }
 
-// LeaseTime returns how long the permit lasts if nobody renews it, NoLease if it never ends. When it is unknown,
+// LeaseTime returns how long the permit lasts if nobody renews it, NoExpiry if it never ends. When it is unknown,
 // released or expired the error matches ErrNotHeld.
 func (s *Semaphore) LeaseTime(ctx context.Context, id string) (time.Duration, error) {
 	ids, err := parse("LeaseTime", []string{id})
@@ -78,8 +78,8 @@ func (s *Semaphore) LeaseTime(ctx context.Context, id string) (time.Duration, er
 }
 
 func checkLease(call string, lease time.Duration) error {
-	if lease < settings.MinLease && lease != NoLease {
-		return errs.Wrong("%s: a lease is at least %v, or NoLease for a permit that never ends, not %v", call, settings.MinLease, lease)
+	if lease < settings.MinLease && lease != NoExpiry {
+		return errs.Wrong("%s: a lease is at least %v, or NoExpiry for a permit that never ends, not %v", call, settings.MinLease, lease)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 		return nil
 	}
 	sent := clock.Now()
-	if end := g.end(); !end.IsZero() && (lease == NoLease || sent.Add(lease).After(end)) {
+	if end := g.end(); !end.IsZero() && (lease == NoExpiry || sent.Add(lease).After(end)) {
 		lease = max(end.Sub(sent), time.Millisecond)
 	}
 	restore := g.trustAtMost(trust(sent, lease))

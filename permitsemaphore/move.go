@@ -51,7 +51,7 @@ func (g *grant) suitsLocked(a *asking) bool {
 	case !g.swapped && (!g.renewing || g.changed || g.set.MaxHold > 0):
 		return false
 	}
-	return g.lease == NoLease || g.until.Sub(clock.Now()) >= min(g.lease/2, least)
+	return g.lease == NoExpiry || g.until.Sub(clock.Now()) >= min(g.lease/2, least)
 }
 
 // terms are what a permit is wanted for.
@@ -61,7 +61,7 @@ type terms struct {
 }
 
 func termsOf(set *settings.Settings) terms {
-	return terms{set.Lease, set.MaxHold, set.WatchdogTimeout, set.NoLease}
+	return terms{set.Lease, set.MaxHold, set.WatchdogTimeout, set.NoExpiry}
 }
 
 // Give makes the grant by which the seeker has the first of the ids.

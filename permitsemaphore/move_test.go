@@ -212,7 +212,7 @@ func TestAPermitMovesByScriptWhereTheTermsDiffer(t *testing.T) {
 		most time.Duration // how long the permit is trusted
 	}{
 		"a lease of its own":        {[]redlatch.Option{redlatch.WithLease(5 * time.Second)}, 5 * time.Second},
-		"no lease":                  {[]redlatch.Option{redlatch.WithoutLease()}, 100 * 366 * 24 * time.Hour},
+		"no lease":                  {[]redlatch.Option{permitsemaphore.WithoutExpiry()}, 100 * 366 * 24 * time.Hour},
 		"a shorter watchdog":        {[]redlatch.Option{redlatch.WithWatchdogTimeout(6 * time.Second)}, 6 * time.Second},
 		"a longest time":            {[]redlatch.Option{redlatch.WithMaxHold(4 * time.Second)}, 4 * time.Second},
 		"a longer time than leases": {[]redlatch.Option{redlatch.WithMaxHold(time.Hour)}, 30 * time.Second},

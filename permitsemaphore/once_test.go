@@ -24,10 +24,10 @@ type operation struct {
 
 var operations = []operation{
 	{"acquire", "0", 5, func(ctx context.Context, s *permitsemaphore.Semaphore, _ *permitsemaphore.Permit) error {
-		return second(s.Acquire(ctx, 3, redlatch.WithoutLease()))
+		return second(s.Acquire(ctx, 3, permitsemaphore.WithoutExpiry()))
 	}},
 	{"try to acquire", "0", 5, func(ctx context.Context, s *permitsemaphore.Semaphore, _ *permitsemaphore.Permit) error {
-		return second(s.TryAcquire(ctx, 3, redlatch.WithoutLease()))
+		return second(s.TryAcquire(ctx, 3, permitsemaphore.WithoutExpiry()))
 	}},
 	{"try to acquire too many", "3", 2, func(ctx context.Context, s *permitsemaphore.Semaphore, _ *permitsemaphore.Permit) error {
 		if _, err := s.TryAcquire(ctx, 4); !errors.Is(err, redlatch.ErrNotAcquired) {
@@ -65,7 +65,7 @@ var operations = []operation{
 func (o operation) prepare(t *testing.T, r *rig, opts ...redlatch.Option) (*permitsemaphore.Semaphore, *permitsemaphore.Permit) {
 	t.Helper()
 	s, _ := r.semaphore(t, 5, opts...)
-	return s, acquire(t, s, 2, redlatch.WithoutLease())
+	return s, acquire(t, s, 2, permitsemaphore.WithoutExpiry())
 }
 
 // faults that end by themselves: the operation is sent again.
@@ -133,7 +133,7 @@ func TestWhatAGhostOfARefusedAcquisitionTakesComesBack(t *testing.T) {
 		s, key := r.semaphore(t, 1)
 		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
 		bar := r.proxy.On(onFence(key), 1, faultproxy.Hold)
-		_, err := s.TryAcquire(t.Context(), 3, redlatch.WithoutLease())
+		_, err := s.TryAcquire(t.Context(), 3, permitsemaphore.WithoutExpiry())
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 		bar.AwaitHits(t, 1)
 		require.NoError(t, r.direct.Set(t.Context(), key, 5, 0).Err())
@@ -156,7 +156,7 @@ func TestAnAbandonedAcquisitionLeavesNothingBehind(t *testing.T) {
 				rule := r.proxy.On(onCall(key), 1, action)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				done := acquiring(ctx, s, 2, redlatch.WithoutLease())
+				done := acquiring(ctx, s, 2, permitsemaphore.WithoutExpiry())
 				if name == "held" {
 					rule.AwaitHits(t, 1)
 				} else {
@@ -191,7 +191,7 @@ func TestAReleaseThatIsNotConfirmedGoesOnInTheBackground(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		r := newRig(t, srv, patience)
 		s, key := r.semaphore(t, 5, redlatch.WithReleaseTimeout(patience/2))
-		p := acquire(t, s, 2, redlatch.WithoutLease())
+		p := acquire(t, s, 2, permitsemaphore.WithoutExpiry())
 		r.proxy.Hole(true, true)
 		err := p.Release(t.Context())
 		require.ErrorIs(t, err, redlatch.ErrUncertain)
@@ -208,7 +208,7 @@ func TestAnUncertainLeaseIsTrustedNoLongerThanEitherOutcomeAllows(t *testing.T) 
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		r := newRig(t, srv, patience)
 		s, key := r.semaphore(t, 1)
-		p := acquire(t, s, 1, redlatch.WithoutLease())
+		p := acquire(t, s, 1, permitsemaphore.WithoutExpiry())
 		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
 		bar := r.proxy.On(onFence(key), 1, faultproxy.Hold)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -274,7 +274,7 @@ func TestAnAcquisitionIsBarredBeforeItsPermitsCanBeReleased(t *testing.T) {
 		bar := r.proxy.On(onFence(key), 0, faultproxy.Hold)
 		done := make(chan error, 1)
 		go func() {
-			done <- s.Do(context.Background(), 2, func(context.Context) error { return nil }, redlatch.WithoutLease())
+			done <- s.Do(context.Background(), 2, func(context.Context) error { return nil }, permitsemaphore.WithoutExpiry())
 		}()
 		bar.AwaitHits(t, 1)
 		select {

@@ -92,7 +92,7 @@ func apart(t *testing.T, opts ...redlatch.Option) (*permitsemaphore.Semaphore, *
 // The ids are never used again, so unlike a number that was to be added they can be given back however late it is.
 func TestAReleaseOfPermitsIsOwedAsLongAsTheyLast(t *testing.T) {
 	for what, lease := range map[string]redlatch.Option{
-		"no lease": redlatch.WithoutLease(), "a long lease": redlatch.WithLease(6 * time.Hour),
+		"no lease": permitsemaphore.WithoutExpiry(), "a long lease": redlatch.WithLease(6 * time.Hour),
 	} {
 		t.Run(what, func(t *testing.T) {
 			redistest.Bubble(t, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestAReleaseOfPermitsIsOwedAsLongAsTheyLast(t *testing.T) {
 // What the server will never execute is not repeated for as long as a permit lasts, which may be for ever.
 func TestAReleaseOfPermitsThatTheServerWillNeverExecuteIsRepeatedForAMomentOnly(t *testing.T) {
 	for what, lease := range map[string]redlatch.Option{
-		"no lease": redlatch.WithoutLease(), "a long lease": redlatch.WithLease(6 * time.Hour),
+		"no lease": permitsemaphore.WithoutExpiry(), "a long lease": redlatch.WithLease(6 * time.Hour),
 	} {
 		t.Run(what, func(t *testing.T) {
 			redistest.Bubble(t, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestAReleaseOfPermitsThatTheServerWillNeverExecuteIsRepeatedForAMomentOnly(
 func TestAReleaseOfPermitsWithoutALeaseIsRepeatedForADay(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		s, o := apart(t, redlatch.WithReleaseTimeout(10*time.Millisecond)) // so that an attempt is one send
-		p := acquire(t, s, 2, redlatch.WithoutLease())
+		p := acquire(t, s, 2, permitsemaphore.WithoutExpiry())
 		o.on.Store(true)
 		require.ErrorIs(t, p.Release(t.Context()), errAway)
 		time.Sleep(24*time.Hour + time.Minute)
@@ -173,7 +173,7 @@ func TestAnAcquisitionThatWasPatientForLongIsUndoneAllTheSame(t *testing.T) {
 		s, o := apart(t, redlatch.WithOutage(time.Hour))
 		require.NoError(t, acquire(t, s, 2).Release(t.Context())) // the server knows the scripts
 		o.begins.Store(true)
-		_, err := s.Acquire(t.Context(), 2, redlatch.WithoutLease(), redlatch.WithWait(2*time.Minute))
+		_, err := s.Acquire(t.Context(), 2, permitsemaphore.WithoutExpiry(), redlatch.WithWait(2*time.Minute))
 		require.ErrorIs(t, err, redlatch.ErrUnavailable)
 		require.ErrorIs(t, err, errAway)
 		time.Sleep(30 * time.Second)
@@ -189,7 +189,7 @@ func TestAnAcquisitionThatWasPatientForLongIsUndoneAllTheSame(t *testing.T) {
 // remembers anything else.
 func TestWhatMayHaveTakenPermitsIsUndoneForAsLongAsTheyLast(t *testing.T) {
 	for what, lease := range map[string]redlatch.Option{
-		"no lease": redlatch.WithoutLease(), "a long lease": redlatch.WithLease(6 * time.Hour),
+		"no lease": permitsemaphore.WithoutExpiry(), "a long lease": redlatch.WithLease(6 * time.Hour),
 	} {
 		for name, begin := range map[string]func(t *testing.T, s *permitsemaphore.Semaphore, o *outage){
 			"an acquisition": func(t *testing.T, s *permitsemaphore.Semaphore, o *outage) {
@@ -227,7 +227,7 @@ func TestWhatMayHaveTakenPermitsIsUndoneForAsLongAsTheyLast(t *testing.T) {
 			"a lease that was changed, and then a release": func(t *testing.T, s *permitsemaphore.Semaphore, o *outage) {
 				p := acquire(t, s, 3)
 				o.begins.Store(true)
-				require.ErrorIs(t, p.UpdateLease(t.Context(), permitsemaphore.NoLease), redlatch.ErrUncertain)
+				require.ErrorIs(t, p.UpdateLease(t.Context(), permitsemaphore.NoExpiry), redlatch.ErrUncertain)
 				require.ErrorIs(t, p.Release(t.Context()), errAway)
 			},
 		} {
@@ -257,7 +257,7 @@ func TestWhatMayHaveTakenPermitsIsUndoneForAsLongAsTheyLast(t *testing.T) {
 // Who recovers from the panic has no Permit that could be released.
 func TestWhatAnObserverPanicsAtIsGivenBack(t *testing.T) {
 	for what, lease := range map[string]redlatch.Option{
-		"renewed": redlatch.WithWatchdogTimeout(time.Hour), "no lease": redlatch.WithoutLease(), "a long lease": redlatch.WithLease(time.Hour),
+		"renewed": redlatch.WithWatchdogTimeout(time.Hour), "no lease": permitsemaphore.WithoutExpiry(), "a long lease": redlatch.WithLease(time.Hour),
 	} {
 		t.Run(what, func(t *testing.T) {
 			redistest.Bubble(t, func(t *testing.T) {
@@ -309,7 +309,7 @@ func TestAReleaseDuringWhichAHookPanicsGoesThrough(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			redistest.Bubble(t, func(t *testing.T) {
 				s, o := apart(t)
-				p := acquire(t, s, 2, redlatch.WithoutLease())
+				p := acquire(t, s, 2, permitsemaphore.WithoutExpiry())
 				ctx := p.Context(t.Context())
 				synctest.Wait() // no worker is left that could take the command along
 				o.panics.Store(true)
@@ -331,7 +331,7 @@ func TestAnAcquisitionThatCannotBeBarredIsGivenBack(t *testing.T) {
 		require.NoError(t, acquire(t, s, 1).Release(t.Context())) // the scripts are known
 		o.heals = true
 		o.begins.Store(true)
-		_, err := s.Acquire(t.Context(), 2, redlatch.WithoutLease())
+		_, err := s.Acquire(t.Context(), 2, permitsemaphore.WithoutExpiry())
 		require.ErrorIs(t, err, errAway)
 		o.on.Store(false)
 		time.Sleep(5 * time.Second)

@@ -68,7 +68,7 @@ func (p *Permit) Release(ctx context.Context) error {
 }
 
 // UpdateLease makes the permits end lease from now, later or sooner than they would have, and not be renewed from then
-// on; with NoLease they never end. When the outcome is unknown the error matches ErrUncertain, and the Permit is trusted
+// on; with NoExpiry they never end. When the outcome is unknown the error matches ErrUncertain, and the Permit is trusted
 // no longer than either outcome allows.
 func (p *Permit) UpdateLease(ctx context.Context, lease time.Duration) error {
 	if err := checkLease("UpdateLease", lease); err != nil {
@@ -80,7 +80,7 @@ func (p *Permit) UpdateLease(ctx context.Context, lease time.Duration) error {
 }
 
 // Until returns the moment up to which the permits are certainly held, as far as is known without asking Redis; for
-// permits without a lease it is a hundred years away. It moves on as renewals succeed, and is in the past once the
+// permits without expiry it is a hundred years away. It moves on as renewals succeed, and is in the past once the
 // Permit is over.
 func (p *Permit) Until() time.Time {
 	until := p.inner.Until()

@@ -162,7 +162,7 @@ func TestNumbersAreSetAddedAndCounted(t *testing.T) {
 		total, err := s.AddPermits(ctx, 5)
 		require.NoError(t, err)
 		require.EqualValues(t, 5, total)
-		p := acquire(t, s, 5, redlatch.WithoutLease())
+		p := acquire(t, s, 5, permitsemaphore.WithoutExpiry())
 		counts(0, 5, 5)
 		require.NoError(t, s.SetPermits(ctx, 2))
 		counts(-3, 5, 2)
@@ -206,7 +206,7 @@ func TestNumbersAreSetAddedAndCounted(t *testing.T) {
 func TestPermitsThatOutliveTheirCounterInventNone(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx := t.Context()
-		s, client := fresh(t, srv, 5, redlatch.WithoutLease())
+		s, client := fresh(t, srv, 5, permitsemaphore.WithoutExpiry())
 		p, q := acquire(t, s, 2), acquire(t, s, 1)
 		require.NoError(t, client.Del(ctx, s.Name()).Err())
 		require.ErrorIs(t, p.Release(ctx), redlatch.ErrLost)
@@ -227,7 +227,7 @@ func TestLeasesAreFixedPermanentUpdatedAndTold(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx := t.Context()
 		s, client := fresh(t, srv, 9)
-		renewed, fixed, permanent := acquire(t, s, 1), acquire(t, s, 1, redlatch.WithLease(long)), acquire(t, s, 1, redlatch.WithoutLease())
+		renewed, fixed, permanent := acquire(t, s, 1), acquire(t, s, 1, redlatch.WithLease(long)), acquire(t, s, 1, permitsemaphore.WithoutExpiry())
 		lease := func(p *permitsemaphore.Permit) time.Duration {
 			t.Helper()
 			d, err := s.LeaseTime(ctx, p.ID())
@@ -236,15 +236,15 @@ func TestLeasesAreFixedPermanentUpdatedAndTold(t *testing.T) {
 		}
 		require.InDelta(t, 15, lease(renewed).Seconds(), 15.1)
 		require.Greater(t, lease(fixed), long-time.Minute)
-		require.EqualValues(t, permitsemaphore.NoLease, lease(permanent))
+		require.EqualValues(t, permitsemaphore.NoExpiry, lease(permanent))
 		require.EqualValues(t, never, score(t, client, s.Name(), permanent.ID()))
 		require.Greater(t, time.Until(permanent.Until()), 24*365*time.Hour)
 
 		require.NoError(t, permanent.UpdateLease(ctx, long))
 		require.Greater(t, lease(permanent), long-time.Minute)
 		require.Less(t, time.Until(permanent.Until()), long, "a shorter lease is trusted for less")
-		require.NoError(t, s.UpdateLease(ctx, permanent.ID(), permitsemaphore.NoLease))
-		require.EqualValues(t, permitsemaphore.NoLease, lease(permanent))
+		require.NoError(t, s.UpdateLease(ctx, permanent.ID(), permitsemaphore.NoExpiry))
+		require.EqualValues(t, permitsemaphore.NoExpiry, lease(permanent))
 		require.Greater(t, time.Until(permanent.Until()), 24*365*time.Hour)
 		require.NoError(t, renewed.UpdateLease(ctx, long))
 		require.Greater(t, time.Until(renewed.Until()), long-time.Minute)
@@ -281,7 +281,7 @@ func TestMisuseIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	before := srv.Commands(t)
 	for _, err := range []error{
 		second(s.Acquire(ctx, -1)), second(s.Acquire(ctx, 10_001)), second(s.TryAcquire(ctx, 1, redlatch.WithWait(time.Second))),
-		second(s.Acquire(ctx, 1, redlatch.WithTTL(time.Second))), second(s.Acquire(ctx, 1, redlatch.WithoutLease(), redlatch.WithMaxHold(time.Second))),
+		second(s.Acquire(ctx, 1, redlatch.WithTTL(time.Second))), second(s.Acquire(ctx, 1, permitsemaphore.WithoutExpiry(), redlatch.WithMaxHold(time.Second))),
 		second(s.TrySetPermits(ctx, -1)), s.SetPermits(ctx, -1), second(s.AddPermits(ctx, 1<<40)), second(s.Expire(ctx, 0)),
 		s.UpdateLease(ctx, "00112233445566778899aabbccddeeff", 0), s.UpdateLease(ctx, "x", long), second(s.LeaseTime(ctx, "")),
 		second(permitsemaphore.New(srv.Client(t), "").AvailablePermits(ctx)),
@@ -327,7 +327,7 @@ func TestAPermitThatWasDroppedIsReportedIfItIsRenewed(t *testing.T) {
 	srv := redistest.Mini(t)
 	var told events
 	s, client := fresh(t, srv, 3, told.option(), redlatch.WithLogger(discard))
-	kept := acquire(t, s, 1, redlatch.WithoutLease()).ID() // a program that keeps the id
+	kept := acquire(t, s, 1, permitsemaphore.WithoutExpiry()).ID() // a program that keeps the id
 	acquire(t, s, 1)
 	eventually(t, "the other one is reported", func() bool { runtime.GC(); return told.count(redlatch.EventForgotten) == 1 })
 	require.NoError(t, s.Release(t.Context(), kept))

@@ -100,9 +100,9 @@ func release[R any](ctx context.Context, g *grant, all []string, owed time.Durat
 }
 
 // owed is how long the release of a permit with such a lease is repeated, for at most so long it stays taken by itself. Of one
-// without a lease it is a day.
+// without expiry it is a day.
 func owed(lease time.Duration) time.Duration {
-	if lease == NoLease {
+	if lease == NoExpiry {
 		return 24 * time.Hour
 	}
 	return lease

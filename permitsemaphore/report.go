@@ -17,7 +17,7 @@ func (g *grant) Report(s *reporter.Snapshot) {
 		return
 	}
 	left := max(0, g.ticket.TrustedUntil().Sub(clock.Now()))
-	if g.lease == NoLease {
+	if g.lease == NoExpiry {
 		left = reporter.Unleased
 	}
 	since := watchdog.MomentOf(g.since)

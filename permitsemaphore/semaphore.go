@@ -16,7 +16,7 @@
 //
 //   - A permit without a lease is renewed while its Permit lives, so a long job keeps it; that of a process that dies
 //     comes back within the watchdog timeout (30 s), although no message is sent then.
-//   - [redlatch.WithLease] makes permits that end by themselves, [redlatch.WithoutLease] permits that never do.
+//   - [redlatch.WithLease] makes permits that end by themselves, [WithoutExpiry] permits that never do.
 //   - Deadlines are set and judged by the server's clock alone. The clock of a client does not matter, except between
 //     clients of Redisson, which use their own clocks.
 //   - An id can be passed on: with it any process may release the permit or change its lease.
@@ -56,8 +56,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// NoLease is the lease of a permit that never expires: UpdateLease takes it, and LeaseTime returns it.
-const NoLease time.Duration = script.NoLease
+// NoExpiry is the lease of a permit that never expires: UpdateLease takes it, and LeaseTime returns it.
+const NoExpiry time.Duration = script.NoExpiry
 
 // A Semaphore is a number of permits shared by every process that uses the same name on the same Redis. It is safe
 // for concurrent use and needs no closing.
@@ -70,14 +70,14 @@ type Semaphore struct {
 
 // The options of an acquisition, and of New.
 const (
-	tryOptions     = settings.Lease | settings.NoLease | settings.MaxHold | settings.WatchdogTimeout | settings.LocalHandOff | settings.LongHold
+	tryOptions     = settings.Lease | settings.NoExpiry | settings.MaxHold | settings.WatchdogTimeout | settings.LocalHandOff | settings.LongHold
 	acquireOptions = tryOptions | settings.Wait
 	newOptions     = acquireOptions | settings.TTL
 )
 
 // New makes a semaphore. It does no I/O: the number of permits is set with TrySetPermits, by any process. It panics if
 // the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options:
-// WithLease, WithoutLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, WithoutLocalHandOff, and those that every
+// WithLease, WithoutExpiry, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, WithoutLocalHandOff, and those that every
 // primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, redlatch.KindPermitSemaphore, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
@@ -94,7 +94,7 @@ func (s *Semaphore) Name() string { return s.counter.Name }
 // ErrNotAcquired too if the last answer was a refusal, ErrUnavailable instead if the last attempt failed, and the reason
 // alone if there was no answer yet. n is at most 10 000; a Permit of 0 holds nothing.
 //
-// Options: WithLease, WithoutLease, WithMaxHold, WithWatchdogTimeout, WithoutLocalHandOff, WithWait. Without a lease the permits are renewed
+// Options: WithLease, WithoutExpiry, WithMaxHold, WithWatchdogTimeout, WithoutLocalHandOff, WithWait. Without a lease the permits are renewed
 // while the Permit, or a context made from it, is reachable and not released.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) (*Permit, error) {
 	return s.acquire(ctx, "Acquire", n, acquireOptions, opts, false)
@@ -126,8 +126,8 @@ func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes set
 	case n < 0 || n > script.MaxIDs:
 		return nil, errs.Wrong("%s(%d): the number of permits is from 0 to %d; package semaphore has permits without ids",
 			call, n, script.MaxIDs)
-	case set.NoLease && set.MaxHold > 0:
-		return nil, errs.Wrong("WithoutLease and WithMaxHold contradict each other; leave one of them out")
+	case set.NoExpiry && set.MaxHold > 0:
+		return nil, errs.Wrong("WithoutExpiry and WithMaxHold contradict each other; leave one of them out")
 	case n == 0:
 		return newPermit(newGrant(s, set, nil)), nil
 	}

@@ -90,7 +90,7 @@ func (st *storm) work(t *testing.T, s, other *permitsemaphore.Semaphore) {
 	lease, short := redlatch.Option(nil), false // renewed
 	switch rand.N(4) {
 	case 0:
-		lease = redlatch.WithoutLease()
+		lease = permitsemaphore.WithoutExpiry()
 	case 1:
 		lease, short = redlatch.WithLease(15*time.Millisecond), true
 	}

@@ -57,8 +57,8 @@ func listened(t testing.TB, srv *redistest.Server, name string, n int64) {
 
 func TestAReleaseLetsEverybodyGoWhoFits(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		s, client := fresh(t, srv, 3, redlatch.WithPoll(long), redlatch.WithoutLease())
-		other := permitsemaphore.New(srv.Client(t), s.Name(), redlatch.WithLinger(0), redlatch.WithPoll(long), redlatch.WithoutLease())
+		s, client := fresh(t, srv, 3, redlatch.WithPoll(long), permitsemaphore.WithoutExpiry())
+		other := permitsemaphore.New(srv.Client(t), s.Name(), redlatch.WithLinger(0), redlatch.WithPoll(long), permitsemaphore.WithoutExpiry())
 		p := acquire(t, s, 3)
 		waiting := []<-chan result{
 			acquiring(t.Context(), s, 1), acquiring(t.Context(), s, 1), acquiring(t.Context(), other, 1),

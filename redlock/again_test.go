@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/redlock"
 )
 
 // slow has the third server answer each command after d.
@@ -111,7 +112,7 @@ func TestAServerThatAnswersLateJoinsAlthoughTheContextOfTheCallHasEnded(t *testi
 func TestAReentryWaitsForAServerNoLongerThanNodeTimeouts(t *testing.T) {
 	const nodeTimeout = 100 * time.Millisecond
 	inBubble(t, func(b *trio) {
-		lock, ctx := b.lock(redlatch.WithNodeTimeout(nodeTimeout), redlatch.WithReleaseTimeout(time.Minute)), b.Context()
+		lock, ctx := b.lock(redlock.WithNodeTimeout(nodeTimeout), redlatch.WithReleaseTimeout(time.Minute)), b.Context()
 		warm, err := lock.Lock(ctx)
 		require.NoError(b, err)
 		time.Sleep(time.Second)

@@ -125,7 +125,7 @@ func TestAnAttemptLeavesHalfOfTheLeaseHoweverLongTheNodeTimeout(t *testing.T) {
 			}
 		}
 		start := time.Now()
-		_, err := b.lock().TryLock(b.Context(), redlatch.WithLease(200*time.Millisecond), redlatch.WithNodeTimeout(time.Hour))
+		_, err := b.lock().TryLock(b.Context(), redlatch.WithLease(200*time.Millisecond), redlock.WithNodeTimeout(time.Hour))
 		require.ErrorContains(b, err, "no answer within 100ms")
 		require.Less(b, time.Since(start), 200*time.Millisecond)
 		time.Sleep(5 * time.Minute) // what was in flight is over

@@ -12,7 +12,7 @@
 //	  ▼  │ pause, or a message                  └── fewer than a majority can be trusted ──► lost
 //	 released on all that granted, or may have
 //
-// All servers are asked at the same time, each for a short time ([redlatch.WithNodeTimeout]). Lock waits for a majority
+// All servers are asked at the same time, each for a short time ([redlock.WithNodeTimeout]). Lock waits for a majority
 // and hardly longer: a server that is down or hung costs nothing while the others agree, and a grant that it sends later
 // joins the hold or is given back. A re-entry that is made before then asks that server when it has answered, so that it
 // comes to stand on the same servers. The hold is valid for the lease, counted from just before the servers were asked,
@@ -27,7 +27,7 @@
 // of a process that has died. All processes should name the servers in the same order.
 //
 // While the first server is down, the second decides, or the third of five. A process finds that out by waiting for it once, for
-// the time of [redlatch.WithNodeTimeout], and that it is back by its next answer. So a server that is down, whichever it is, holds up
+// the time of [redlock.WithNodeTimeout], and that it is back by its next answer. So a server that is down, whichever it is, holds up
 // the first calls that want the lock, and none after that.
 //
 // Goroutines of one process hand the lock on to one another without a command. They do not if a server that granted the lock

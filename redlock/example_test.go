@@ -52,9 +52,23 @@ func ExampleNew() {
 	_, clients, end := exampleServers()
 	defer end()
 
-	lock := redlock.New(clients, "orders:42", redlatch.WithLease(10*time.Second), redlatch.WithNodeTimeout(50*time.Millisecond))
+	lock := redlock.New(clients, "orders:42", redlatch.WithLease(10*time.Second), redlock.WithNodeTimeout(50*time.Millisecond))
 	fmt.Println(lock.Name())
 	// Output: orders:42
+}
+
+func ExampleWithNodeTimeout() {
+	_, clients, end := exampleServers()
+	defer end()
+	ctx := context.Background()
+
+	lock := redlock.New(clients, "orders:42", redlock.WithNodeTimeout(50*time.Millisecond)) // a round trip takes 5 ms
+	fmt.Println(lock.Do(ctx, func(context.Context) error { return nil }))
+	_, err := redlock.New(clients, "orders:42", redlock.WithNodeTimeout(0)).Lock(ctx)
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// redlatch: invalid argument: WithNodeTimeout(0s): at least 1ms, and more than a round trip
 }
 
 func ExampleLock_Lock() {

@@ -152,7 +152,7 @@ func TestAWaitEndsWithItsContextAlsoWhenServersHang(t *testing.T) {
 	for _, ask := range []func(context.Context, ...redlatch.Option) (*redlatch.Hold, error){lock.Lock, lock.TryLock} {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(50*time.Millisecond, func() { cancel(shutdown) })
-		_, err := ask(ctx, redlatch.WithNodeTimeout(10*time.Second))
+		_, err := ask(ctx, redlock.WithNodeTimeout(10*time.Second))
 		require.NotErrorIs(t, err, redlatch.ErrNotAcquired, "nobody has it")
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, shutdown)

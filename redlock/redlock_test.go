@@ -180,7 +180,7 @@ func TestTheErrorNamesTheServersThatWereNotWaitedFor(t *testing.T) {
 		node.Stop()
 		t.Cleanup(node.Continue)
 	}
-	lock := redlock.New(clients(), name, with(redlatch.WithLease(time.Hour), redlatch.WithNodeTimeout(time.Minute))...)
+	lock := redlock.New(clients(), name, with(redlatch.WithLease(time.Hour), redlock.WithNodeTimeout(time.Minute))...)
 	_, err := lock.TryLock(ctx)
 	require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 	require.ErrorContains(t, err, "0 of 5 servers granted it and 3 are needed")
@@ -314,7 +314,7 @@ func TestLostRepliesLeaveNothing(t *testing.T) {
 					t.Cleanup(func() { _ = client.Close() })
 					clients = append(clients, client)
 				}
-				lock := redlock.New(clients, name, with(redlatch.WithNodeTimeout(600*time.Millisecond))...)
+				lock := redlock.New(clients, name, with(redlock.WithNodeTimeout(600*time.Millisecond))...)
 				hold, err := lock.TryLock(ctx)
 				if harmed == 1 {
 					require.NoError(t, err)
@@ -345,7 +345,7 @@ func TestValidityIsTheLeaseLessElapsedTimeAndDrift(t *testing.T) {
 		clients = append(clients, client)
 	}
 	const lease = 2 * time.Second
-	lock := redlock.New(clients, name, with(redlatch.WithNodeTimeout(time.Second))...)
+	lock := redlock.New(clients, name, with(redlock.WithNodeTimeout(time.Second))...)
 	start := time.Now()
 	hold := take(t, lock, ctx, redlatch.WithLease(lease))
 	answered := time.Now()
@@ -355,7 +355,7 @@ func TestValidityIsTheLeaseLessElapsedTimeAndDrift(t *testing.T) {
 	require.True(t, hold.Until().After(start.Add(lease/2)))
 	require.NoError(t, hold.Unlock(ctx))
 
-	_, err := lock.TryLock(ctx, redlatch.WithLease(100*time.Millisecond), redlatch.WithNodeTimeout(time.Second))
+	_, err := lock.TryLock(ctx, redlatch.WithLease(100*time.Millisecond), redlock.WithNodeTimeout(time.Second))
 	require.Error(t, err, "the answers take longer than the lease lasts")
 	nothing(t, nodes)
 }
@@ -373,7 +373,7 @@ func TestAnAttemptIsOverWhenTheNodeTimeoutIs(t *testing.T) {
 	nodes[2].Stop()
 	failed := make(chan error, 1)
 	go func() {
-		_, err := redlock.New(clients, name, quiet...).TryLock(context.Background(), redlatch.WithNodeTimeout(time.Second))
+		_, err := redlock.New(clients, name, quiet...).TryLock(context.Background(), redlock.WithNodeTimeout(time.Second))
 		failed <- err
 	}()
 	select {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/rwlock"
 )
 
 // Readers of a process that leave what they share to others, and those that come meanwhile.
@@ -53,7 +54,7 @@ func TestAReaderThatWasRefusedAndWaitsForOthersToLeaveWasRefused(t *testing.T) {
 	fakeTime(t, func(k *kit) {
 		lock := k.process()
 		reader := k.take(lock.RLock, k.ctx)
-		writer := k.asks(k.process().Lock, k.ctx, redlatch.WithWriterPreference())
+		writer := k.asks(k.process().Lock, k.ctx, rwlock.WithWriterPreference())
 		k.waits(writer)
 		ctx, cancel := context.WithCancel(k.ctx)
 		late := k.asks(lock.RLock, ctx)

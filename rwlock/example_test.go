@@ -45,9 +45,37 @@ func ExampleNew() {
 	rdb, stop := start()
 	defer stop()
 
-	lock := rwlock.New(rdb, "catalogue", redlatch.WithWriterPreference()) // no I/O, nothing to close
+	lock := rwlock.New(rdb, "catalogue", rwlock.WithWriterPreference()) // no I/O, nothing to close
 	fmt.Println(lock.Name())
 	// Output: catalogue
+}
+
+// Readers come and go, and at least one is always in. The writer gets its turn all the same.
+func ExampleWithWriterPreference() {
+	rdb, stop := start()
+	defer stop()
+	ctx := context.Background()
+	lock := rwlock.New(rdb, "catalogue", rwlock.WithWriterPreference())
+
+	reader, err := lock.RLock(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	written := make(chan error)
+	go func() { written <- lock.Do(ctx, func(context.Context) error { return nil }) }()
+	for err == nil { // until the writer waits
+		var late *redlatch.Hold
+		if late, err = lock.TryRLock(ctx); err == nil {
+			_ = late.Unlock(ctx)
+		}
+	}
+	fmt.Println("a new reader stands back:", errors.Is(err, redlatch.ErrNotAcquired))
+	_ = reader.Unlock(ctx)
+	fmt.Println(<-written)
+	// Output:
+	// a new reader stands back: true
+	// <nil>
 }
 
 func ExampleLock_Name() {

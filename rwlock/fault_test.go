@@ -182,7 +182,7 @@ func TestNobodyIsBesideAWriterUnderFaults(t *testing.T) {
 		k := &kit{T: t, ctx: t.Context(), client: srv.Client(t), srv: srv, name: srv.Key(t, "rw")}
 		// Whoever hears messages gets on by them alone.
 		slow := redlatch.WithPoll(2 * time.Minute)
-		locks := []*rwlock.Lock{k.process(slow), k.process(slow, redlatch.WithWriterPreference())}
+		locks := []*rwlock.Lock{k.process(slow), k.process(slow, rwlock.WithWriterPreference())}
 		faulty, proxy := k.faulty(redlatch.WithPoll(100 * time.Millisecond))
 		locks = append(locks, faulty)
 

@@ -130,7 +130,7 @@ func TestAQuestionThatComesBehindTheWithdrawalKeepsNoReaderOut(t *testing.T) {
 		client.AddHook(way)
 		readers := k.process()
 		reader := k.take(readers.RLock, k.ctx)
-		writers := rwlock.New(client, k.name, redlatch.WithLinger(0), redlatch.WithWriterPreference(), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
+		writers := rwlock.New(client, k.name, redlatch.WithLinger(0), rwlock.WithWriterPreference(), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
 		ctx, leave := context.WithCancel(k.ctx)
 		waits := k.asks(writers.Lock, ctx)
 		k.waits(waits)

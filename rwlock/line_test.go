@@ -92,7 +92,7 @@ func TestAWaitingWriterWithPreferenceKeepsNewReadersOut(t *testing.T) {
 func keepsNewReadersOut(t *testing.T, poll redlatch.Option, call ...redlatch.Option) {
 	fakeTime(t, func(k *kit) {
 		readers := k.process(redlatch.WithPoll(time.Hour))
-		writers := k.process(redlatch.WithWriterPreference(), poll)
+		writers := k.process(rwlock.WithWriterPreference(), poll)
 		held := k.take(readers.RLock, k.ctx)
 		writer := k.asks(writers.Lock, k.ctx, call...)
 		k.waits(writer)
@@ -117,7 +117,7 @@ func keepsNewReadersOut(t *testing.T, poll redlatch.Option, call ...redlatch.Opt
 func TestATryToReadThatIsRefusedForAWriterWhoWaitsSaysSo(t *testing.T) {
 	fakeTime(t, func(k *kit) {
 		held := k.take(k.process().RLock, k.ctx)
-		writer := k.asks(k.process(redlatch.WithWriterPreference(), redlatch.WithPoll(time.Minute)).Lock, k.ctx)
+		writer := k.asks(k.process(rwlock.WithWriterPreference(), redlatch.WithPoll(time.Minute)).Lock, k.ctx)
 		k.waits(writer)
 		_, err := k.process().TryRLock(k.ctx)
 		require.EqualError(k, err, `redlatch: not acquired: read lock "`+k.name+
@@ -143,7 +143,7 @@ func TestWithoutPreferenceReadersOfOtherProcessesOvertakeAWriter(t *testing.T) {
 func TestAPreferredWriterThatLeavesLetsTheReadersIn(t *testing.T) {
 	fakeTime(t, func(k *kit) {
 		readers := k.process(redlatch.WithPoll(time.Hour))
-		writers := k.process(redlatch.WithWriterPreference())
+		writers := k.process(rwlock.WithWriterPreference())
 		held := k.take(readers.RLock, k.ctx)
 		ctx, cancel := context.WithCancel(k.ctx)
 		writer := k.asks(writers.Lock, ctx)
@@ -165,7 +165,7 @@ func TestAQuestionOfAPreferredWriterThatHasLeftKeepsNobodyOut(t *testing.T) {
 		defer client.Close()
 		var slowly slow
 		client.AddHook(&slowly)
-		writers := rwlock.New(client, k.name, redlatch.WithWriterPreference(), redlatch.WithLinger(0))
+		writers := rwlock.New(client, k.name, rwlock.WithWriterPreference(), redlatch.WithLinger(0))
 		readers := k.process()
 		held := k.take(readers.RLock, k.ctx)
 		ctx, cancel := context.WithCancel(k.ctx)
@@ -189,7 +189,7 @@ func TestAQuestionOfAPreferredWriterThatHasLeftKeepsNobodyOut(t *testing.T) {
 func TestAPreferredWriterThatDiesKeepsReadersOutForTwoPolls(t *testing.T) {
 	fakeTime(t, func(k *kit) {
 		readers := k.process(redlatch.WithPoll(time.Hour))
-		writers := k.process(redlatch.WithWriterPreference(), redlatch.WithPoll(2*time.Second))
+		writers := k.process(rwlock.WithWriterPreference(), redlatch.WithPoll(2*time.Second))
 		held := k.take(readers.RLock, k.ctx)
 		ctx, cancel := context.WithCancel(k.ctx)
 		writer := k.asks(writers.Lock, ctx)
@@ -217,7 +217,7 @@ func TestAPreferredWriterThatDiesKeepsReadersOutForTwoPolls(t *testing.T) {
 func TestAPreferredWriterThatIsKilledKeepsReadersOutForSeconds(t *testing.T) {
 	realTime(t, func(k *kit) {
 		held := k.take(k.process().RLock, k.ctx)
-		lock, proxy := k.faulty(redlatch.WithWriterPreference(), redlatch.WithPoll(time.Minute))
+		lock, proxy := k.faulty(rwlock.WithWriterPreference(), redlatch.WithPoll(time.Minute))
 		ctx, cancel := context.WithCancel(k.ctx)
 		writer := k.asks(lock.Lock, ctx)
 		announced := "redlatch_rwlock_writers:{" + k.name + "}"
@@ -235,7 +235,7 @@ func TestAPreferredWriterThatIsKilledKeepsReadersOutForSeconds(t *testing.T) {
 
 func TestATryWithPreferenceAnnouncesNothing(t *testing.T) {
 	realTime(t, func(k *kit) {
-		readers, writers := k.process(), k.process(redlatch.WithWriterPreference())
+		readers, writers := k.process(), k.process(rwlock.WithWriterPreference())
 		held := k.take(readers.RLock, k.ctx)
 		k.taken(writers.TryLock)
 		k.free(readers.TryRLock)

@@ -33,7 +33,7 @@
 //     must not take a second read hold without the context of the first, because a writer may be waiting in between.
 //   - Processes are told in their order of arrival that the lock can be had, but whoever comes at that moment may be faster. A
 //     waiter asks at least once per poll interval in any case. Readers that overlap all the time can keep a writer out, unless it
-//     has [redlatch.WithWriterPreference].
+//     has [rwlock.WithWriterPreference].
 //
 // # Failure
 //
@@ -123,7 +123,7 @@ func (l *Lock) RLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Ho
 }
 
 // TryRLock asks once to read. The error matches ErrNotAcquired when somebody else holds the lock for writing, when others
-// in this process wait for it, or when a writer with [redlatch.WithWriterPreference] does so anywhere.
+// in this process wait for it, or when a writer with [rwlock.WithWriterPreference] does so anywhere.
 func (l *Lock) TryRLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.reader.base.TryLock(ctx, opts)
 }

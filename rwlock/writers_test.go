@@ -118,7 +118,7 @@ func TestAWriteLockThatWasTakenByForceIsNotHandedOn(t *testing.T) {
 // A writer that is preferred has announced itself in Redis, and the script by which it gets in withdraws that.
 func TestAPreferredWriterIsNotHandedTheLock(t *testing.T) {
 	fakeTime(t, func(k *kit) {
-		lock := k.process(redlatch.WithWriterPreference())
+		lock := k.process(rwlock.WithWriterPreference())
 		hold := k.heard(lock)
 		writer := k.asks(lock.Lock, k.ctx)
 		synctest.Wait()

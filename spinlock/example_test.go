@@ -46,10 +46,38 @@ func Example() {
 func ExampleNew() {
 	defer connect()()
 
-	eager := spinlock.New(rdb, "orders:42", redlatch.WithBackOff(time.Millisecond, 16*time.Millisecond))
-	steady := spinlock.New(rdb, "orders:43", redlatch.WithConstantBackOff(64*time.Millisecond))
-	fmt.Println(eager.Name(), steady.Name())
-	// Output: orders:42 orders:43
+	lock := spinlock.New(rdb, "orders:42") // no I/O, nothing to close
+	fmt.Println(lock.Name())
+	// Output: orders:42
+}
+
+func ExampleWithBackOff() {
+	defer connect()()
+	ctx := context.Background()
+	other := redis.NewClient(rdb.Options()) // another process
+	defer other.Close()
+
+	// 2 ms, 4 ms, 8 ms, and so on up to 500 ms: this waiter asks less often, and notices later that the lock is free.
+	lock := spinlock.New(rdb, "orders:42", spinlock.WithBackOff(func(n int64) time.Duration {
+		sleep := min(time.Millisecond<<min(n, 10), 500*time.Millisecond)
+		if n <= 3 {
+			fmt.Println("sleep", n, "is", sleep)
+		}
+		return sleep
+	}))
+
+	err := spinlock.New(other, "orders:42").Do(ctx, func(ctx context.Context) error {
+		_, err := lock.Lock(ctx, redlatch.WithWait(50*time.Millisecond))
+		fmt.Println(errors.Is(err, redlatch.ErrNotAcquired))
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// sleep 1 is 2ms
+	// sleep 2 is 4ms
+	// sleep 3 is 8ms
+	// true
+	// <nil>
 }
 
 func ExampleLock_Lock() {

@@ -24,25 +24,21 @@ var spinning = func() baselock.Kind {
 // pace makes the sleeps of one wait. A policy is not safe for concurrent use, and each wait begins anew, so each gets
 // one of its own.
 func pace(set *settings.Settings) func() time.Duration {
-	policy := set.BackOff
-	if policy.Func != nil {
+	if next := set.BackOff; next != nil {
 		n := int64(0)
 		return func() time.Duration {
 			n++
-			return max(policy.Func(n), settings.MinBackOff)
+			return max(next(n), settings.MinBackOff)
 		}
 	}
-	if policy.Constant {
-		return backoff.NewConstantBackOff(policy.Max).NextBackOff
-	}
-	// The library takes its intervals for the middle of what may be slept, and would sleep longer than Max. Three
+	// The library takes its intervals for the middle of what may be slept, and would sleep longer than the maximum. Three
 	// quarters, give or take a third of that, are a half to the whole. An elapsed time of 0 is no limit: by default
 	// the policy would answer -1 after 15 minutes, which as a sleep is a hot loop.
 	exponential := backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(policy.Initial*3/4),
-		backoff.WithMaxInterval(policy.Max*3/4),
+		backoff.WithInitialInterval(settings.DefaultBackOffInitial*3/4),
+		backoff.WithMaxInterval(settings.DefaultBackOffMax*3/4),
 		backoff.WithRandomizationFactor(1./3),
 		backoff.WithMultiplier(2),
 		backoff.WithMaxElapsedTime(0))
-	return func() time.Duration { return min(exponential.NextBackOff(), policy.Max) }
+	return func() time.Duration { return min(exponential.NextBackOff(), settings.DefaultBackOffMax) }
 }

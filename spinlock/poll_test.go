@@ -86,32 +86,19 @@ func contended(t *testing.T) (*redis.Client, *redlatch.Hold, *witness) {
 const ms = time.Millisecond
 
 // spin makes a lock whose goroutines do not outlive the bubble.
-func spin(client redlatch.Client, name string, opts ...redlatch.Option) *spinlock.Lock {
-	return spinlock.New(client, name, append(opts, redlatch.WithLinger(0))...)
+// every is a back-off without jitter.
+func every(d time.Duration) redlatch.Option {
+	return spinlock.WithBackOff(func(int64) time.Duration { return d })
 }
 
-func TestAConstantBackOffAsksAtExactIntervals(t *testing.T) {
-	redistest.Bubble(t, func(t *testing.T) {
-		client, holder, seen := contended(t)
-		for _, c := range []struct {
-			given, slept time.Duration
-		}{{10 * ms, 10 * ms}, {0, 64 * ms}, {3 * time.Second, 3 * time.Second}} {
-			start := time.Now()
-			lock := spin(client, "lock", redlatch.WithConstantBackOff(c.given))
-			_, err := lock.Lock(t.Context(), redlatch.WithWait(4*c.slept-ms))
-			require.ErrorIs(t, err, redlatch.ErrNotAcquired)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			require.Equal(t, 4*c.slept-ms, time.Since(start), "the end of the wait does not wait for the sleep")
-			require.Equal(t, []time.Duration{0, c.slept, 2 * c.slept, 3 * c.slept}, seen.since(start))
-		}
-		require.NoError(t, holder.Unlock(t.Context()))
-	})
+func spin(client redlatch.Client, name string, opts ...redlatch.Option) *spinlock.Lock {
+	return spinlock.New(client, name, append(opts, redlatch.WithLinger(0))...)
 }
 
 func TestABackOffOfTheProgramsOwnIsFollowed(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		client, holder, seen := contended(t)
-		lock := spin(client, "lock", redlatch.WithBackOffFunc(func(n int64) time.Duration {
+		lock := spin(client, "lock", spinlock.WithBackOff(func(n int64) time.Duration {
 			return []time.Duration{5 * ms, -time.Hour, 0, 100 * ms}[min(n, 4)-1]
 		}))
 		for range 2 { // each wait begins anew
@@ -124,34 +111,26 @@ func TestABackOffOfTheProgramsOwnIsFollowed(t *testing.T) {
 	})
 }
 
-func TestTheBackOffDoublesWithJitterAndNeverExceedsItsMaximum(t *testing.T) {
+func TestTheDefaultBackOffDoublesWithJitterAndNeverExceedsItsMaximum(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		client, holder, seen := contended(t)
-		for _, c := range []struct {
-			opts         []redlatch.Option
-			initial, max time.Duration
-		}{
-			{nil, 1 * ms, 128 * ms},
-			{[]redlatch.Option{redlatch.WithBackOff(5*ms, 40*ms)}, 5 * ms, 40 * ms},
-			{[]redlatch.Option{redlatch.WithBackOff(7*ms, 7*ms)}, 7 * ms, 7 * ms},
-		} {
-			start := time.Now()
-			_, err := spin(client, "lock", c.opts...).Lock(t.Context(), redlatch.WithWait(10*time.Second), redlatch.WithPoll(ms*50))
-			require.ErrorIs(t, err, redlatch.ErrNotAcquired)
-			asked := seen.since(start)
-			whole, longest, shortest := c.initial, time.Duration(0), c.max
-			for i := range len(asked) - 1 {
-				slept := asked[i+1] - asked[i]
-				require.GreaterOrEqual(t, slept, whole/2, "sleep %d", i)
-				require.LessOrEqual(t, slept, whole, "sleep %d", i)
-				if whole == c.max {
-					longest, shortest = max(longest, slept), min(shortest, slept)
-				}
-				whole = min(2*whole, c.max)
+		start := time.Now()
+		_, err := spin(client, "lock").Lock(t.Context(), redlatch.WithWait(10*time.Second), redlatch.WithPoll(ms*50))
+		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+		asked := seen.since(start)
+		const most = 128 * ms
+		whole, longest, shortest := 1*ms, time.Duration(0), most
+		for i := range len(asked) - 1 {
+			slept := asked[i+1] - asked[i]
+			require.GreaterOrEqual(t, slept, whole/2, "sleep %d", i)
+			require.LessOrEqual(t, slept, whole, "sleep %d", i)
+			if whole == most {
+				longest, shortest = max(longest, slept), min(shortest, slept)
 			}
-			require.Greater(t, longest, c.max*9/10, "the whole range is used")
-			require.Less(t, shortest, c.max*6/10)
+			whole = min(2*whole, most)
 		}
+		require.Greater(t, longest, most*9/10, "the whole range is used")
+		require.Less(t, shortest, most*6/10)
 		require.NoError(t, holder.Unlock(t.Context()))
 	})
 }
@@ -163,12 +142,11 @@ func TestAnEndlessWaitGoesOnPolling(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		seen.stop = cancel
-		_, err := spin(client, "lock", redlatch.WithBackOff(ms, 10*time.Second)).
-			Lock(ctx, redlatch.WithWait(time.Hour)) // the library's policies stop after 15 minutes by default
+		_, err := spin(client, "lock").Lock(ctx, redlatch.WithWait(time.Hour)) // the library's policies stop after 15 minutes by default
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		asked := seen.since(start)
-		require.Greater(t, asked[len(asked)-1], time.Hour-10*time.Second)
-		require.Less(t, len(asked), 3600/5+20)
+		require.Greater(t, asked[len(asked)-1], time.Hour-128*ms)
+		require.Less(t, len(asked), int(time.Hour/(64*ms))+20)
 		require.NoError(t, holder.Unlock(t.Context()))
 	})
 }
@@ -176,7 +154,7 @@ func TestAnEndlessWaitGoesOnPolling(t *testing.T) {
 func TestOneWaiterOfAProcessPollsForAll(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		client, holder, seen := contended(t)
-		lock := spin(client, "lock", redlatch.WithConstantBackOff(10*ms))
+		lock := spin(client, "lock", every(10*ms))
 		start := time.Now()
 		granted := make(chan time.Duration, 3)
 		for range 3 {
@@ -260,7 +238,7 @@ func TestAWaitEndsInTheMiddleOfASleep(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		start := time.Now()
 		time.AfterFunc(12345*time.Microsecond, cancel)
-		_, err := spin(client, "lock", redlatch.WithConstantBackOff(time.Hour)).Lock(ctx)
+		_, err := spin(client, "lock", every(time.Hour)).Lock(ctx)
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, 12345*time.Microsecond, time.Since(start))
@@ -274,7 +252,7 @@ func TestAPollThatSucceedsAsTheWaitEndsIsReturnedOrUndone(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		client, holder, _ := contended(t)
 		require.NoError(t, holder.Unlock(t.Context()))
-		lock := spin(client, "lock", redlatch.WithConstantBackOff(10*ms))
+		lock := spin(client, "lock", every(10*ms))
 		for range 100 {
 			blocker, err := spin(client, "lock").Lock(t.Context(), redlatch.WithLease(95*ms))
 			require.NoError(t, err)
@@ -291,20 +269,12 @@ func TestAPollThatSucceedsAsTheWaitEndsIsReturnedOrUndone(t *testing.T) {
 	})
 }
 
-func TestBadBackOffsAreRefused(t *testing.T) {
+func TestABackOffWithoutAFunctionIsRefused(t *testing.T) {
 	_, client := redistest.InMemory(t)
-	for _, option := range []redlatch.Option{
-		redlatch.WithBackOff(0, time.Second),
-		redlatch.WithBackOff(999*time.Microsecond, time.Second),
-		redlatch.WithBackOff(2*ms, ms),
-		redlatch.WithConstantBackOff(-ms),
-		redlatch.WithConstantBackOff(time.Microsecond),
-		redlatch.WithBackOffFunc(nil),
-	} {
-		for _, lock := range []*spinlock.Lock{spin(client, "lock", option), spin(client, "lock")} {
-			_, err := lock.Lock(t.Context(), option)
-			require.ErrorIs(t, err, redlatch.ErrInvalid)
-			require.ErrorContains(t, err, "BackOff")
-		}
+	option := spinlock.WithBackOff(nil)
+	for _, lock := range []*spinlock.Lock{spin(client, "lock", option), spin(client, "lock")} {
+		_, err := lock.Lock(t.Context(), option)
+		require.ErrorIs(t, err, redlatch.ErrInvalid)
+		require.ErrorContains(t, err, "WithBackOff(nil): a function is needed")
 	}
 }

@@ -23,7 +23,7 @@
 //
 // Waiters of one process are served in their order of arrival, and only the first of them polls. They hand the lock on
 // among themselves without a command for a few milliseconds at most; then the process leaves it free for 4 ms. Between
-// processes nothing is promised. [redlatch.WithBackOff] and [redlatch.WithConstantBackOff] set the sleeps; redlatch.WithPoll has
+// processes nothing is promised. [WithBackOff] sets the sleeps; redlatch.WithPoll has
 // no effect here.
 //
 // Holding works as with any lock: a hold without a lease is renewed by the watchdog, and its context ends with ErrLost
@@ -58,7 +58,7 @@ var (
 )
 
 // New makes a spin lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a bad
-// name or option is reported by the calls. Options: WithBackOff, WithBackOffFunc or WithConstantBackOff, WithLease,
+// name or option is reported by the calls. Options: WithBackOff, WithLease,
 // WithMaxHold, WithAtLeast, WithWait, WithWatchdogTimeout, WithReplicas, WithoutLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{base: baselock.New(client, name, &spinning, opts)}

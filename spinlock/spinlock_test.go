@@ -26,7 +26,7 @@ func TestEveryOperationIsOneCommandAndNoneIsAMessage(t *testing.T) {
 			}
 			return srv.Scripts(t)
 		}
-		lock := spinlock.New(client, srv.Key(t, "lock"), redlatch.WithBackOff(ms, 4*ms))
+		lock := spinlock.New(client, srv.Key(t, "lock"), spinlock.WithBackOff(func(n int64) time.Duration { return min(time.Duration(n), 4) * ms }))
 		inner := func(hold *redlatch.Hold) (*redlatch.Hold, error) { return lock.Lock(hold.Context(ctx)) }
 		require.NoError(t, lock.Do(ctx, func(ctx context.Context) error { // the server knows the scripts from here on
 			return lock.Do(ctx, func(context.Context) error { return nil })
@@ -101,9 +101,9 @@ func TestAFailedTryWithALeaseDoesNotShortenTheHolders(t *testing.T) {
 
 func TestBackOffOptionsAreForSpinLocksOnly(t *testing.T) {
 	_, client := redistest.InMemory(t)
-	_, err := rlock.New(client, "lock", redlatch.WithBackOff(ms, ms)).Lock(t.Context())
+	_, err := rlock.New(client, "lock", every(ms)).Lock(t.Context())
 	require.ErrorIs(t, err, redlatch.ErrInvalid)
-	require.ErrorContains(t, err, "does not apply to a lock")
+	require.ErrorContains(t, err, "WithBackOff is for spinlock and does not apply to a lock")
 }
 
 // A poll whose reply was lost may have taken the lock. Its caller is gone, so it has to be given back, long before its

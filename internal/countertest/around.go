@@ -62,7 +62,7 @@ func misuse(l *lab) {
 		"WithReleaseTimeout": redlatch.WithReleaseTimeout(0),
 		"WithLinger":         redlatch.WithLinger(-1),
 		"WithReplicas":       redlatch.WithReplicas(1, time.Second),
-		"WithPatience":       redlatch.WithPatience(time.Minute),
+		"WithAtLeast":        redlatch.WithAtLeast(time.Minute),
 	} {
 		bad[text] = l.counter(l.client, option)
 	}

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/locktest"
+	"github.com/redlatch/redlatch/rwlock"
 )
 
 // A target is what one call is to take, and what that guards.
@@ -53,8 +55,8 @@ var (
 		return redlatch.WithAtLeast(time.Millisecond + g.up(time.Millisecond))
 	}
 	noHandOff  = func(*goroutine) redlatch.Option { return redlatch.WithoutLocalHandOff() }
-	patience   = func(g *goroutine) redlatch.Option { return redlatch.WithPatience(5*time.Second + g.up(10*time.Second)) }
-	preference = func(*goroutine) redlatch.Option { return redlatch.WithWriterPreference() }
+	patience   = func(g *goroutine) redlatch.Option { return fairlock.WithPatience(5*time.Second + g.up(10*time.Second)) }
+	preference = func(*goroutine) redlatch.Option { return rwlock.WithWriterPreference() }
 )
 
 // options are those of one call: mostly none.

@@ -23,9 +23,8 @@ const (
 	DefaultLinger          = 3 * time.Second
 	DefaultPatience        = 15 * time.Second
 
-	DefaultBackOffInitial  = time.Millisecond
-	DefaultBackOffMax      = 128 * time.Millisecond
-	DefaultConstantBackOff = 64 * time.Millisecond
+	DefaultBackOffInitial = time.Millisecond
+	DefaultBackOffMax     = 128 * time.Millisecond
 )
 
 // The least values that make sense: below them Redis' own resolution, or a round trip, would decide.
@@ -51,7 +50,7 @@ const (
 	Patience
 	BackOff
 	WriterPreference
-	NoLease
+	NoExpiry
 	NodeTimeout
 	AtLeast
 	LocalHandOff
@@ -74,12 +73,18 @@ const ofNew = NameMapper | OfClient
 
 var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
-	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff, WithBackOffFunc or WithConstantBackOff",
-	WriterPreference: "WithWriterPreference", NoLease: "WithoutLease",
+	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff",
+	WriterPreference: "WithWriterPreference", NoExpiry: "WithoutExpiry",
 	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", LocalHandOff: "WithoutLocalHandOff", ClockTokens: "WithClockTokens",
 	LongHold:   "WithLongHold",
 	NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub", Linger: "WithLinger",
 	Label: "WithLabel", Registry: "WithRegistry or WithoutRegistry",
+}
+
+// owns are the packages that have the option which is for their primitive alone.
+var owns = map[Option]string{
+	Patience: "fairlock", BackOff: "spinlock", WriterPreference: "rwlock", NoExpiry: "permitsemaphore", NodeTimeout: "redlock",
+	ClockTokens: "fencedlock",
 }
 
 // Sharding says which family of publish commands a cluster's channels use.
@@ -95,7 +100,7 @@ const (
 // Settings is the outcome of all options of one primitive or one call.
 type Settings struct {
 	Lease           time.Duration // 0: the watchdog keeps the lock
-	NoLease         bool          // permits that never expire; Lease is 0 then
+	NoExpiry        bool          // permits that never expire; Lease is 0 then
 	MaxHold         time.Duration // 0: no limit
 	AtLeast         time.Duration // 0: free as soon as it is given back
 	Wait            time.Duration // 0: only ctx bounds the wait
@@ -107,7 +112,6 @@ type Settings struct {
 	Linger          time.Duration
 	Patience        time.Duration // fair locks
 	TTL             time.Duration // of a counter's key; 0: none
-	BackOff         BackOffPolicy // spin locks
 	NodeTimeout     time.Duration // of one server of a redlock; 0: by the lease
 	Replicas        int
 	ReplicaTimeout  time.Duration
@@ -115,32 +119,25 @@ type Settings struct {
 	Sharding        Sharding
 	PreferWriters   bool
 	LingerSet       bool
-	Label           string                   // in the registry
-	Registry        string                   // what its keys begin with
-	Unlisted        bool                     // the client is not in the registry
-	Scripted        bool                     // the lock is never handed on without a command
-	ClockTokens     bool                     // of a fenced lock: none is below the server's time in microseconds
-	Hashed          bool                     // of a group: the values are given by the names that they have in Redis
-	Map             func(name string) string // nil: identity
-	Logger          *slog.Logger             // nil: silent
-	Observer        Observer                 // nil: the default one; see [Settings.Listener]
-	SlowWait        time.Duration            // 0: no wait is told of for its length
-	LongHold        time.Duration            // 0: no hold is
-	Unobserved      bool                     // not even the default one is told
-	Unreported      bool                     // the registry is told of the wait by another cohort, that of a redlock
-	Meet            func(base any)           // nil; else a composite wants to know what the lock stands on, and takes nothing
+	Label           string                      // in the registry
+	Registry        string                      // what its keys begin with
+	Unlisted        bool                        // the client is not in the registry
+	Scripted        bool                        // the lock is never handed on without a command
+	ClockTokens     bool                        // of a fenced lock: none is below the server's time in microseconds
+	Hashed          bool                        // of a group: the values are given by the names that they have in Redis
+	Map             func(name string) string    // nil: identity
+	BackOff         func(n int64) time.Duration // of a spin lock: how long it sleeps before the n-th question; nil: the default
+	Logger          *slog.Logger                // nil: silent
+	Observer        Observer                    // nil: the default one; see [Settings.Listener]
+	SlowWait        time.Duration               // 0: no wait is told of for its length
+	LongHold        time.Duration               // 0: no hold is
+	Unobserved      bool                        // not even the default one is told
+	Unreported      bool                        // the registry is told of the wait by another cohort, that of a redlock
+	Meet            func(base any)              // nil; else a composite wants to know what the lock stands on, and takes nothing
 
 	given Option
 	call  bool  // these are the settings of one call
 	err   error // the first option that made no sense
-}
-
-// A BackOffPolicy says how long a spin lock sleeps between two polls: a time that doubles from Initial to Max, with
-// jitter, or always Max and without, or what Func says.
-type BackOffPolicy struct {
-	Initial, Max time.Duration
-	Constant     bool
-	Func         func(n int64) time.Duration // nil, or the program's own strategy, which counts instead
 }
 
 // Defaults are the settings before any option.
@@ -152,7 +149,6 @@ func Defaults() Settings {
 		Linger:          DefaultLinger,
 		Patience:        DefaultPatience,
 		Scripted:        os.Getenv("REDLATCH_LOCAL_HANDOFF") == "off",
-		BackOff:         BackOffPolicy{Initial: DefaultBackOffInitial, Max: DefaultBackOffMax},
 	}
 }
 
@@ -187,6 +183,9 @@ func (s *Settings) Check(kind string, taken Option) error {
 	}
 	if stray := s.given &^ taken &^ ofNew; stray != 0 {
 		first := Option(1) << bits.TrailingZeros32(uint32(stray))
+		if owner := owns[first]; owner != "" {
+			return errs.Wrong("%s is for %s and does not apply to %s; leave it out", names[first], owner, kind)
+		}
 		return errs.Wrong("%s does not apply to %s; leave it out", names[first], kind)
 	}
 	if late := s.given & ofNew; s.call && late != 0 {

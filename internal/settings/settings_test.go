@@ -28,7 +28,9 @@ func TestAnOptionThatDoesNotApplyIsNamed(t *testing.T) {
 	for o, name := range map[settings.Option]string{
 		settings.Lease: "WithLease", settings.MaxHold: "WithMaxHold", settings.Wait: "WithWait",
 		settings.WatchdogTimeout: "WithWatchdogTimeout", settings.Replicas: "WithReplicas", settings.TTL: "WithTTL",
-		settings.Patience: "WithPatience", settings.BackOff: "WithBackOff", settings.WriterPreference: "WithWriterPreference",
+		settings.Patience: "WithPatience is for fairlock and", settings.BackOff: "WithBackOff is for spinlock and",
+		settings.WriterPreference: "WithWriterPreference is for rwlock and", settings.NodeTimeout: "WithNodeTimeout is for redlock and",
+		settings.ClockTokens: "WithClockTokens is for fencedlock and", settings.NoExpiry: "WithoutExpiry is for permitsemaphore and",
 	} {
 		s := settings.Defaults()
 		s.Give(o)

@@ -126,7 +126,7 @@ func useAll(t *testing.T, client func() redlatch.Client) {
 	ctx := t.Context()
 	a, b := client(), client()
 	lockers := func(client redlatch.Client) []redlatch.Locker {
-		rw := rwlock.New(client, "app:rw", redlatch.WithWriterPreference())
+		rw := rwlock.New(client, "app:rw", rwlock.WithWriterPreference())
 		return []redlatch.Locker{
 			rlock.New(client, "app:plain"), rlock.New(client, "{app:1}:braces"), fairlock.New(client, "app:fair"),
 			spinlock.New(client, "app:spin"), fencedlock.New(client, "app:fenced"), rw.Reader(), rw.Writer(),

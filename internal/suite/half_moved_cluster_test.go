@@ -158,7 +158,7 @@ func ofSeveralKeys(t *testing.T, opts ...redlatch.Option) map[string]func(client
 		"fencedlock": func(client redlatch.Client, name string) take { return takeLock(fencedlock.New(client, name, opts...)) },
 		"fairlock":   func(client redlatch.Client, name string) take { return takeLock(fairlock.New(client, name, opts...)) },
 		"rwlock": func(client redlatch.Client, name string) take {
-			return takeLock(rwlock.New(client, name, append(opts, redlatch.WithWriterPreference())...).Writer())
+			return takeLock(rwlock.New(client, name, append(opts, rwlock.WithWriterPreference())...).Writer())
 		},
 		"semaphore": func(client redlatch.Client, name string) take {
 			s := semaphore.New(client, name, opts...)

@@ -32,7 +32,7 @@ func allLocks(client redis.UniversalClient, name string, opts ...redlatch.Option
 		"rlock": rlock.New(client, name+"plain", opts...), "fairlock": fairlock.New(client, name+"fair", opts...),
 		"spinlock": spinlock.New(client, name+"spin", opts...), "fencedlock": fencedlock.New(client, name+"fenced", opts...),
 		"reader": rw.Reader(), "writer": rw.Writer(),
-		"preferred writer": rwlock.New(client, name+"preferred", append(opts, redlatch.WithWriterPreference())...).Writer(),
+		"preferred writer": rwlock.New(client, name+"preferred", append(opts, rwlock.WithWriterPreference())...).Writer(),
 		"group":            multilock.NewGroup(client, name+"group", []string{"1", "2"}, opts...),
 		"multilock":        multilock.New([]redlatch.Locker{rlock.New(client, name+"one", opts...), rlock.New(client, name+"two", opts...)}, opts...),
 		"redlock":          redlock.New([]redlatch.Client{client}, name+"red", opts...),

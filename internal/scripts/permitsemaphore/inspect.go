@@ -9,7 +9,7 @@ import (
 // A Taken is a permit that is taken.
 type Taken struct {
 	ID   string
-	Left time.Duration // NoLease when it has no deadline
+	Left time.Duration // NoExpiry when it has no deadline
 }
 
 // A Look is what can be seen of a semaphore.
@@ -27,7 +27,7 @@ func Inspect(of Names, most int) scripts.Command[Look] {
 		l.Available, l.Acquired = e.Number(), e.Number()
 		l.Exists, l.TTL = e.TTL()
 		for e.More() {
-			one := Taken{ID: e.Text(), Left: NoLease}
+			one := Taken{ID: e.Text(), Left: NoExpiry}
 			if left := e.Time(); left >= 0 {
 				one.Left = left
 			}

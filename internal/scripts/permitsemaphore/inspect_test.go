@@ -39,7 +39,7 @@ func TestInspect(t *testing.T) {
 		{Name: "What has expired is available, and stays where it is", Before: taken("0", Deadlines{a: old, b: soon}),
 			Call: Answers(see(1), shownLook{true, -time.Millisecond, 1, 1, 1, b, soon}).Lengthens()},
 		{Name: "A permit without a lease", Before: taken("0", Scores{a: never}),
-			Call: Answers(see(1), shownLook{true, -time.Millisecond, 0, 1, 1, a, permitsemaphore.NoLease})},
+			Call: Answers(see(1), shownLook{true, -time.Millisecond, 0, 1, 1, a, permitsemaphore.NoExpiry})},
 		{Name: "Permits without a semaphore are nobody's", Before: State{permits: {Value: Scores{a: never}}}, Call: Answers(see(1), shownLook{})},
 		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(see(1), "WRONGTYPE")},
 	})

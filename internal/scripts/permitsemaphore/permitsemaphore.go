@@ -24,8 +24,8 @@ import (
 // the server does nothing else; ten thousand take it some ten milliseconds.
 const MaxIDs = 10_000
 
-// NoLease is the lease of a permit that has no deadline.
-const NoLease time.Duration = -1
+// NoExpiry is the lease of a permit that has no deadline.
+const NoExpiry time.Duration = -1
 
 //go:embed *.lua
 var folder embed.FS
@@ -238,7 +238,7 @@ func UpdateLease(of Names, ids []string, lease time.Duration, wake scripts.Wake,
 // A Left is how long a permit lasts.
 type Left struct {
 	Held bool          // it exists and has not expired
-	Time time.Duration // NoLease when it has no deadline
+	Time time.Duration // NoExpiry when it has no deadline
 }
 
 // LeaseTime reads how long a permit lasts.
@@ -248,7 +248,7 @@ func LeaseTime(of Names, id string, wake scripts.Wake) scripts.Command[Left] {
 		case -2:
 			return Left{}, nil
 		case -1:
-			return Left{Held: true, Time: NoLease}, nil
+			return Left{Held: true, Time: NoExpiry}, nil
 		}
 		left, err := scripts.Time(reply.Int)
 		return Left{Held: err == nil, Time: left}, err
@@ -300,7 +300,7 @@ func Persist(of Names, call lane.Call) scripts.Command[bool] {
 
 // milliseconds is a lease as the scripts take it.
 func milliseconds(lease time.Duration) int64 {
-	if lease == NoLease {
+	if lease == NoExpiry {
 		return -1
 	}
 	return scripts.Milliseconds(lease)

@@ -26,7 +26,7 @@ const (
 	ttl       = time.Hour
 	lease     = 30 * time.Second
 	never     = 922337203685477 // the score of a permit without a deadline
-	noLease   = permitsemaphore.NoLease
+	noLease   = permitsemaphore.NoExpiry
 	a, b, c   = "aaaaaaaa\x00\xffaaaaaa", "bbbbbbbbbbbbbbbb", "cccccccccccccccc" // 16 bytes, of any value
 	soon, old = time.Minute, -time.Second
 )

@@ -72,7 +72,7 @@ func lockOf(rdb []redis.UniversalClient, o Object, way string) lock {
 	case "write":
 		var opts []redlatch.Option
 		if o.WritersFirst {
-			opts = append(opts, redlatch.WithWriterPreference())
+			opts = append(opts, rwlock.WithWriterPreference())
 		}
 		return rwlock.New(one, o.Name, opts...).Writer()
 	case "read":
@@ -104,7 +104,7 @@ func lockOf(rdb []redis.UniversalClient, o Object, way string) lock {
 
 func (o Object) tokens() []redlatch.Option {
 	if o.Clock {
-		return []redlatch.Option{redlatch.WithClockTokens()}
+		return []redlatch.Option{fencedlock.WithClockTokens()}
 	}
 	return nil
 }

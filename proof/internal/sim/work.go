@@ -11,7 +11,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/proof/internal/history"
+	"github.com/redlatch/redlatch/rwlock"
+	"github.com/redlatch/redlatch/spinlock"
 )
 
 // An Actor is what does steps in a process: of the simulation, or a real one.
@@ -245,19 +249,19 @@ func (s Step) options() (opts []redlatch.Option) {
 		opts = append(opts, redlatch.WithPoll(s.Poll))
 	}
 	if s.Patience > 0 && !s.Try {
-		opts = append(opts, redlatch.WithPatience(s.Patience))
+		opts = append(opts, fairlock.WithPatience(s.Patience))
 	}
 	if s.BackOff > 0 && !s.Try {
-		opts = append(opts, redlatch.WithBackOff(time.Millisecond, s.BackOff))
+		opts = append(opts, spinlock.WithBackOff(func(n int64) time.Duration { return min(time.Millisecond<<min(n-1, 20), s.BackOff) }))
 	}
 	if s.Prefer {
-		opts = append(opts, redlatch.WithWriterPreference())
+		opts = append(opts, rwlock.WithWriterPreference())
 	}
 	if s.Scripted {
 		opts = append(opts, redlatch.WithoutLocalHandOff())
 	}
 	if s.NoLease {
-		opts = append(opts, redlatch.WithoutLease())
+		opts = append(opts, permitsemaphore.WithoutExpiry())
 	}
 	return opts
 }

@@ -45,7 +45,7 @@ var lockChecks = []*Check{
 	},
 	{
 		ID: "permits-of-dead", Level: Warn, Page: "guarantees.md",
-		Means: "Permits without a lease belong to a process that has not reported for long; if it is dead, they never come back.",
+		Means: "Permits without expiry belong to a process that has not reported for long; if it is dead, they never come back.",
 		Do:    "If the process is dead, give the permits back in its place; take permits of a permitsemaphore with a lease.",
 		whole: func(ctx context.Context, p *patient) answer {
 			return p.amongObjects(ctx, func(o *fleet.Object) (found []string) {
