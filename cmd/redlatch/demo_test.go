@@ -145,7 +145,7 @@ func TestTheDemoKillsAHolderAndHolds(t *testing.T) {
 		require.Equal(t, "lock", r.Saw.Objects[0].Kind)
 		require.Contains(t, r.Saw.Objects[0].Name, ":lock")
 		require.Len(t, r.Saw.Objects[0].Holders, 1)
-		require.NotEmpty(t, r.Saw.Objects[0].Holders[0].Who)
+		require.Regexp(t, `^\S+ redlatch pid \d+$`, r.Saw.Objects[0].Holders[0].Who)
 		require.True(t, r.OK)
 		require.Empty(t, r.Reasons)
 		require.Equal(t, 10, r.Numbers.JobsDone)

@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/doctor"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/duration"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
 )
 
 const doctorHelp = `Examines the servers and says what is wrong for locks, and what to do about it in one sentence each. Nothing is changed
@@ -43,7 +45,7 @@ func (d *doctorCommand) Run(c call) error {
 	if err != nil {
 		return err
 	}
-	write := report.Table
+	write := func(to io.Writer) error { return report.Table(terminal.To(to)) }
 	if c.Output == "json" {
 		write = report.JSON
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/duration"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 	"github.com/redlatch/redlatch/fleet"
 )
@@ -16,8 +17,10 @@ never was. Exit code 65 means that the name is something else than --kind says, 
 it is a semaphore, a latch or another program's.`
 
 type inspectCommand struct {
-	Kind     string `placeholder:"KIND" help:"What NAME is: lock, fair_lock, semaphore, latch, ... or the name of the package. Default: what Redis has there."`
-	Registry string `placeholder:"PREFIX" help:"Read the registry of programs that have WithRegistry(PREFIX)."`
+	Watch    bool              `help:"Look again and again, until q or Ctrl-C."`
+	Every    duration.Duration `default:"2s" placeholder:"D" help:"With --watch: how often (${default})."`
+	Kind     string            `placeholder:"KIND" help:"What NAME is: lock, fair_lock, semaphore, latch, ... or the name of the package. Default: what Redis has there."`
+	Registry string            `placeholder:"PREFIX" help:"Read the registry of programs that have WithRegistry(PREFIX)."`
 
 	Name string `arg:"" help:"Name of the lock, semaphore or latch."`
 }
@@ -31,13 +34,25 @@ func (i *inspectCommand) Run(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.viewing(0, func(client redis.UniversalClient) view {
+	every, err := interval(i.Every)
+	if err != nil {
+		return err
+	}
+	if !i.Watch {
+		every = 0
+	}
+	return c.viewing(every, func(client redis.UniversalClient) view {
+		hurry := hurried(client, i.Registry, every)
 		return func(ctx context.Context) (frame, error) {
-			v, err := views.Look(ctx, client, c.Connect.Where(), kind, i.Name, fleet.WithRegistry(i.Registry))
-			if err != nil {
-				return nil, ofKind(err)
+			for again := every == 0 && c.Output == "table"; ; again = false { // a program looks as often as it wants to
+				v, err := views.Look(ctx, client, c.Connect.Where(), hurry, kind, i.Name, fleet.WithRegistry(i.Registry))
+				if err != nil {
+					return nil, ofKind(err)
+				}
+				if !again || !v.Object.Nameless() || !pause(ctx, views.Soon) {
+					return v, nil
+				}
 			}
-			return v, nil
 		}
 	})
 }

@@ -74,7 +74,7 @@ func TestALiveViewIsDrawnOverAndOverUntilQOrCtrlC(t *testing.T) {
 	srv := redistest.Process(t)
 	client := srv.Client(t)
 	scene(t, client)
-	for _, args := range [][]string{{"top", "--every", "100ms"}, {"ls", "--watch", "--every", "100ms"}} {
+	for _, args := range [][]string{{"top", "--every", "100ms"}, {"ls", "--watch", "--every", "100ms"}, {"inspect", "orders:42", "--watch", "--every", "100ms"}} {
 		for _, key := range []string{"q", "\x03"} {
 			p := viewedOnTerminal(t, "NO_COLOR=", append(args, "--url", "redis://"+srv.Addr)...)
 			redistest.Eventually(t, "three frames", func() bool { return strings.Count(p.shown(), "\x1b[H") >= 3 })

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/demo"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -66,6 +68,23 @@ func TestACommandSeesAllMastersOfACluster(t *testing.T) {
 	url := "redis+cluster://" + servers.Addrs()[0]
 	for name, args := range scenes {
 		golden(t, name, normal(owner, show(t, url, args...)))
+	}
+}
+
+// On a terminal of 80 columns nothing of who holds it and whether that is dead is cut.
+func TestWhatTheCommandsShowOn80ColumnsIsAsDocumented(t *testing.T) {
+	srv := redistest.Process(t)
+	owner := scene(t, srv.Client(t))
+	out := &terminal.Output{Width: 80}
+	ls, err := views.List(t.Context(), srv.Client(t), srv.Addr, nil)
+	require.NoError(t, err)
+	top, err := (&views.Watch{Client: srv.Client(t), Server: "127.0.0.1:6379"}).Frame(t.Context())
+	require.NoError(t, err)
+	for name, lines := range map[string][]string{"ls-80.txt": ls.Lines(out), "top-80.txt": top.Lines(out)} {
+		for _, line := range lines {
+			require.LessOrEqual(t, utf8.RuneCountInString(line), 80, line)
+		}
+		golden(t, name, normal(owner, strings.Join(lines, "\n")+"\n"))
 	}
 }
 

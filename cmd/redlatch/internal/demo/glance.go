@@ -46,7 +46,7 @@ func (p *parent) glance(ctx context.Context) {
 		all = append(all, object{redlatch.KindLock, p.presence(w)})
 	}
 	for _, one := range all {
-		v, err := views.Look(ctx, p.client, "", one.kind, one.name)
+		v, err := views.Look(ctx, p.client, "", nil, one.kind, one.name)
 		if err != nil {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	reach "github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
+	defer reach.Close(client)
 
 	id := strings.ToLower(rand.Text()[:8])
 	n := namesOf(id)

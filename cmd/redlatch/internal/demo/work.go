@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	reach "github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/countdownlatch"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/semaphore"
@@ -51,7 +52,8 @@ func workWith(stdin io.Reader, spoil func(t *tools)) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer reach.Close(client)
+	reach.Announce(client) // so that a worker which is killed early has a name as well
 
 	// The pipe is never written to again: a read ends when the parent closes it, or dies in whatever way.
 	ctx, stop := context.WithCancelCause(context.Background())

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/doctor"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
 )
 
 // sample is a report of everything that a report can have.
@@ -48,7 +49,7 @@ func TestTheFormsOfAReportAreStable(t *testing.T) {
 	require.NoError(t, sample().JSON(&b))
 	golden("report.json", b.String())
 	b.Reset()
-	require.NoError(t, sample().Table(&b))
+	require.NoError(t, sample().Table(terminal.To(&b)))
 	golden("report.txt", b.String())
 	code, line := sample().Monitor()
 	require.Equal(t, doctor.MonitorCritical, code)
@@ -73,7 +74,7 @@ func TestAReportIsSafeForATerminal(t *testing.T) {
 	r := s.examine(t, plant{})
 	require.Equal(t, []string{"lock-without-ttl"}, wrong(r))
 	var table, document bytes.Buffer
-	require.NoError(t, r.Table(&table))
+	require.NoError(t, r.Table(terminal.To(&table)))
 	require.NoError(t, r.JSON(&document))
 	_, line := r.Monitor()
 	for _, text := range []string{table.String(), line} {
@@ -81,6 +82,20 @@ func TestAReportIsSafeForATerminal(t *testing.T) {
 		require.NotContains(t, text, "\u202e")
 	}
 	require.True(t, json.Valid(document.Bytes()))
+}
+
+func TestAReportIsBrokenBetweenWords(t *testing.T) {
+	r := sample()
+	r.Findings = append(r.Findings, doctor.Finding{ID: "x", Result: doctor.Unknown, Places: []doctor.Place{{Node: "a:1", Detail: strings.Repeat("word ", 30)}}})
+	var whole, narrow bytes.Buffer
+	require.NoError(t, r.Table(terminal.To(&whole)))
+	require.NoError(t, r.Table(&terminal.Output{Writer: &narrow, Width: 80}))
+	for line := range strings.Lines(narrow.String()) {
+		if !strings.Contains(line, "https://") {
+			require.LessOrEqual(t, len([]rune(line)), 81, line)
+		}
+	}
+	require.Equal(t, strings.Fields(whole.String()), strings.Fields(narrow.String()))
 }
 
 func TestAServerThatHangsIsReportedInTime(t *testing.T) {

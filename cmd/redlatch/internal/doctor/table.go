@@ -6,11 +6,18 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
 )
 
-// Table writes the report for people.
-func (r *Report) Table(to io.Writer) error {
+// Table writes the report for people. On a terminal its lines are broken between words, but those that are to be copied.
+func (r *Report) Table(out *terminal.Output) error {
 	var b strings.Builder
+	tell := func(first, indent, text string) {
+		for _, line := range terminal.Wrap(out, first, indent, text) {
+			b.WriteString(line + "\n")
+		}
+	}
 	kind := map[string]string{"single": "one server", "sentinel": "a master under sentinels", "cluster": fmt.Sprintf("a cluster with %d masters", len(r.Masters))}
 	fmt.Fprintf(&b, "%s: %s\n", oneLine(r.Server), kind[r.Topology])
 	unseen := map[string][]string{} // checks by the reason why they could not be made
@@ -23,19 +30,30 @@ func (r *Report) Table(to io.Writer) error {
 			}
 			continue
 		}
-		fmt.Fprintf(&b, "\n%-7s %s\n        %s\n", strings.ToUpper(string(f.Level)), f.ID, f.Means)
+		fmt.Fprintf(&b, "\n%-7s %s\n", strings.ToUpper(string(f.Level)), f.ID)
+		tell(margin, margin, f.Means)
 		for _, p := range f.Places {
-			fmt.Fprintf(&b, "        - %s\n", strings.Trim(p.Node+": "+p.Detail, ": "))
+			tell(margin+"- ", margin+"  ", strings.Trim(p.Node+": "+p.Detail, ": "))
 		}
-		fmt.Fprintf(&b, "        Do: %s\n        See %s\n", f.Do, f.Docs)
+		tell(margin+"Do: ", margin, f.Do)
+		fmt.Fprintf(&b, "%sSee %s\n", margin, f.Docs)
 	}
 	for _, why := range slices.Sorted(maps.Keys(unseen)) {
-		fmt.Fprintf(&b, "\nUNKNOWN %s\n        %s\n", wrap(unseen[why]), why)
+		b.WriteString("\n")
+		if out.Width > 0 {
+			tell("UNKNOWN ", margin, strings.Join(unseen[why], ", "))
+		} else {
+			fmt.Fprintf(&b, "UNKNOWN %s\n", wrap(unseen[why]))
+		}
+		tell(margin, margin, why)
 	}
 	fmt.Fprintf(&b, "\n%d fine, %d do not apply; %s\n", len(r.Fine), len(r.Beside), r.Counts)
-	_, err := io.WriteString(to, b.String())
+	_, err := io.WriteString(out, b.String())
 	return err
 }
+
+// margin is what stands before each line of a finding but the first.
+const margin = "        "
 
 func (c Counts) String() string {
 	return fmt.Sprintf("%s, %s, %d unknown, %s", counted(c.Error, "error"), counted(c.Warn, "warning"), c.Unknown, counted(c.Info, "note"))

@@ -23,9 +23,9 @@ type Shrinking int
 
 // The ways of shrinking.
 const (
-	Never Shrinking = iota
-	AtTheEnd
-	InTheMiddle
+	Never       Shrinking = iota
+	InLines               // a text is broken into lines, so that nothing of it is lost
+	InTheMiddle           // of a name the middle is left out
 )
 
 // A Cell is one text in its style. The text must be harmless, as Quote and Clean make it.
@@ -38,24 +38,34 @@ type Cell struct {
 func (t *Table) Row(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
 const (
-	narrowest = 10 // what shrinks keeps so many cells
-	padded    = 60 // where lines may have any length, no column makes room for more; a longer text moves what is behind it
-	between   = "  "
+	padded  = 60 // where lines may have any length, no column makes room for more; a longer text moves what is behind it
+	between = "  "
 )
 
-// Lines are the lines of the table. If they do not fit the widest column that can is made narrower.
+// What shrinks keeps so many cells, if that is enough for the terminal; a word of so many is not broken then. On a narrower one it keeps
+// fewer.
+var least = []int{20, 13, 10, 6, 1}
+
+// Lines are the lines of the table. If they do not fit, the widest column that can is made narrower.
 func (t *Table) Lines(o *Output) []string {
 	widths := make([]int, len(t.Columns))
+	words := make([]int, len(t.Columns)) // the longest of each column
 	for i, c := range t.Columns {
-		widths[i] = cells(c.Heading)
+		texts := []string{c.Heading}
 		for _, row := range t.Rows {
 			if i < len(row) {
-				widths[i] = max(widths[i], cells(row[i].Text))
+				texts = append(texts, row[i].Text)
+			}
+		}
+		for _, text := range texts {
+			widths[i] = max(widths[i], cells(text))
+			for _, word := range wordsOf(text) {
+				words[i] = max(words[i], cells(word))
 			}
 		}
 	}
 	if o.Width > 0 {
-		t.fit(widths, o.Width)
+		t.fit(widths, words, o.Width)
 	} else {
 		for i := range widths {
 			widths[i] = min(widths[i], padded)
@@ -65,27 +75,102 @@ func (t *Table) Lines(o *Output) []string {
 	for i, c := range t.Columns {
 		head[i] = Cell{c.Heading, Bold}
 	}
-	lines := []string{t.line(o, widths, head)}
+	lines := t.row(o, widths, head)
 	for _, row := range t.Rows {
-		lines = append(lines, t.line(o, widths, row))
+		lines = append(lines, t.row(o, widths, row)...)
 	}
 	return lines
 }
 
-func (t *Table) fit(widths []int, width int) {
-	for {
-		total, widest := -len(between), -1
-		for i, w := range widths {
-			total += w + len(between)
-			if t.Columns[i].Shrinks != Never && w > narrowest && (widest < 0 || w > widths[widest]) {
-				widest = i
+// fit makes columns narrower until the lines fit.
+func (t *Table) fit(widths, words []int, width int) {
+	for _, keep := range least {
+		for {
+			total, widest := -len(between), -1
+			for i, w := range widths {
+				total += w + len(between)
+				low := keep
+				if t.Columns[i].Shrinks == InLines {
+					low = min(words[i], keep)
+				}
+				if t.Columns[i].Shrinks != Never && w > low && (widest < 0 || w > widths[widest]) {
+					widest = i
+				}
+			}
+			if total <= width {
+				return
+			}
+			if widest < 0 {
+				break
+			}
+			widths[widest]--
+		}
+	}
+}
+
+// row is a row in as many lines as its cells need.
+func (t *Table) row(o *Output, widths []int, row []Cell) (lines []string) {
+	if o.Width == 0 {
+		return []string{t.line(o, widths, row)}
+	}
+	texts := make([][]string, len(row))
+	count := 1
+	for i, cell := range row {
+		switch t.Columns[i].Shrinks {
+		case InLines:
+			texts[i] = broken(cell.Text, widths[i])
+		case InTheMiddle:
+			texts[i] = []string{squeeze(cell.Text, widths[i])}
+		default:
+			texts[i] = []string{cell.Text}
+		}
+		count = max(count, len(texts[i]))
+	}
+	for n := range count {
+		part := make([]Cell, len(row))
+		for i, cell := range row {
+			if n < len(texts[i]) {
+				part[i] = Cell{texts[i][n], cell.Style}
 			}
 		}
-		if total <= width || widest < 0 {
-			return
-		}
-		widths[widest]--
+		lines = append(lines, t.line(o, widths, part))
 	}
+	return lines
+}
+
+// broken is a text in lines of so many cells, broken at blanks and, where a word is longer than a line, in the word.
+func broken(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range wordsOf(text) {
+		if line != "" && cells(line)+1+cells(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+		for cells(line) > width {
+			head := prefix(line, max(width, 1))
+			if head == "" { // a character of two cells in a column of one
+				return append(lines, "…")
+			}
+			lines, line = append(lines, head), line[len(head):]
+		}
+	}
+	return append(lines, line)
+}
+
+// wordsOf are the words of a text. A number and its unit are one: "12 min".
+func wordsOf(text string) (words []string) {
+	for _, word := range strings.Fields(text) {
+		last := len(words) - 1
+		if last >= 0 && len(word) <= len("min") && strings.Trim(words[last], "0123456789.") == "" {
+			words[last] += " " + word
+			continue
+		}
+		words = append(words, word)
+	}
+	return words
 }
 
 func (t *Table) line(o *Output, widths []int, row []Cell) string {
@@ -98,13 +183,7 @@ func (t *Table) line(o *Output, widths []int, row []Cell) string {
 	for i, cell := range row[:last+1] {
 		text := cell.Text
 		if o.Width > 0 {
-			switch t.Columns[i].Shrinks {
-			case AtTheEnd:
-				text = Cut(text, widths[i])
-			case InTheMiddle:
-				text = squeeze(text, widths[i])
-			}
-			text = Cut(text, max(room, 1))
+			text = Cut(text, max(room, 1)) // which takes something only where the terminal is narrower than its columns can be
 		}
 		spaces := widths[i] - cells(text)
 		if o.Width > 0 {

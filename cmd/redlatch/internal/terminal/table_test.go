@@ -13,7 +13,7 @@ import (
 
 func sample() *terminal.Table {
 	t := &terminal.Table{Columns: []terminal.Column{
-		{Heading: "NAME", Shrinks: terminal.InTheMiddle}, {Heading: "HELD BY", Shrinks: terminal.AtTheEnd}, {Heading: "AGE", Right: true},
+		{Heading: "NAME", Shrinks: terminal.InTheMiddle}, {Heading: "HELD BY", Shrinks: terminal.InLines}, {Heading: "AGE", Right: true},
 	}}
 	t.Row(terminal.Cell{Text: "orders:customer:9381:42"}, terminal.Cell{Text: "web-3 billing pid 17 (blue)", Style: terminal.Red}, terminal.Cell{Text: "4 min"})
 	t.Row(terminal.Cell{Text: "日本"}, terminal.Cell{}, terminal.Cell{Text: "12 s"})
@@ -32,9 +32,10 @@ func TestATableIsAsWideAsItsTexts(t *testing.T) {
 
 func TestATableFitsItsTerminal(t *testing.T) {
 	require.Equal(t, []string{
-		"NAME               HELD BY              AGE",
-		"orders:c…:9381:42  web-3 billing pi…  4 min",
-	}, sample().Lines(&terminal.Output{Width: 43})[:2])
+		"NAME                  HELD BY          AGE",
+		"orders:cu…er:9381:42  web-3 billing  4 min",
+		"                      pid 17 (blue)",
+	}, sample().Lines(&terminal.Output{Width: 42})[:3])
 	for width := 1; width < 70; width++ {
 		for _, line := range sample().Lines(&terminal.Output{Width: width}) {
 			require.LessOrEqual(t, utf8.RuneCountInString(line), width, line)

@@ -42,6 +42,7 @@ type Party struct {
 	Known    bool   `json:"known"` // has an entry in the registry
 	Silent   bool   `json:"silent"`
 
+	host     string
 	lastSeen time.Duration
 	hears    bool // it can be asked to give back
 }
@@ -49,7 +50,7 @@ type Party struct {
 func newParty(c *fleet.Client, id, who string) Party {
 	p := Party{ClientID: id, Who: who}
 	if c != nil {
-		p.ClientID, p.Known, p.Silent, p.lastSeen, p.hears = c.ID, true, c.Silent(), c.LastSeen, c.Hears
+		p.ClientID, p.Known, p.Silent, p.host, p.lastSeen, p.hears = c.ID, true, c.Silent(), c.Host, c.LastSeen, c.Hears
 	}
 	return p
 }

@@ -23,6 +23,7 @@ type Inspect struct {
 	Clients    []Client     `json:"clients"`  // those who hold, say so, or wait, and have an entry
 	Unreadable []Unreadable `json:"unreadable"`
 	Next       Next         `json:"next"`
+	Stale      string       `json:"stale,omitempty"` // the error that kept inspect --watch from having clients report every second
 
 	now time.Time
 }
@@ -37,12 +38,13 @@ type Together struct {
 }
 
 // Look looks at one object.
-func Look(ctx context.Context, client redis.UniversalClient, server string, kind redlatch.Kind, name string, opts ...fleet.Option) (*Inspect, error) {
+func Look(ctx context.Context, client redis.UniversalClient, server string, hurry *Hurry, kind redlatch.Kind, name string, opts ...fleet.Option) (*Inspect, error) {
+	stale := hurry.call(ctx)
 	object, err := fleet.Get(ctx, client, kind, name, opts...)
 	if err != nil {
 		return nil, err
 	}
-	v := &Inspect{Schema: InspectSchema, Server: server, now: now(ctx, client), Clients: []Client{}, Together: []Together{}}
+	v := &Inspect{Schema: InspectSchema, Server: server, Stale: stale, now: now(ctx, client), Clients: []Client{}, Together: []Together{}}
 	v.Time, v.Object, v.Unreadable = Time(v.now), newObject(object, v.now), newUnreadable(object.Unreadable)
 	v.Object.Unreadable = []Unreadable{} // they are about the registry
 	holders := map[string]bool{}

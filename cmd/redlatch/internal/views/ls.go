@@ -27,6 +27,8 @@ type Ls struct {
 	Missing    string       `json:"missing"` // what may be missing for that, in words
 	Unreadable []Unreadable `json:"unreadable"`
 	Stale      string       `json:"stale,omitempty"` // the error that kept ls --watch from having clients report every second
+
+	filtered bool
 }
 
 // List looks at all of it.
@@ -62,9 +64,12 @@ func (v *Ls) Lines(out *terminal.Output) []string {
 		return cmp.Or(cmp.Compare(b.oldest().Duration, a.oldest().Duration), cmp.Compare(min(b.waits(), 1), min(a.waits(), 1)))
 	})
 	var lines []string
-	if len(objects) > 0 {
+	switch {
+	case len(objects) > 0:
 		lines = Table(objects, out)
-	} else {
+	case v.filtered:
+		lines = []string{"Nothing of that is held or waited for."}
+	default:
 		lines = []string{"Nothing is held and nobody waits."}
 	}
 	return append(lines, v.footer(out)...)

@@ -18,7 +18,7 @@ type story struct {
 	word  string // of the last line
 }
 
-const margin = "             "
+const margin = "              "
 
 func (s *story) tell(word, text string, style terminal.Style) {
 	first := margin
@@ -76,6 +76,9 @@ func (v *Inspect) Lines(out *terminal.Output) []string {
 	v.waiters(s)
 	for _, u := range v.Unreadable {
 		s.tell("unreadable", terminal.Quote(u.Key)+": "+terminal.Clean(u.Reason), terminal.Red)
+	}
+	if v.Stale != "" {
+		s.tell("older", terminal.Clean(v.Stale), terminal.Plain)
 	}
 	s.tell("next", v.Next.Text, terminal.Plain)
 	if v.Next.Command != "" {

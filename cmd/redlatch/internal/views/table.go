@@ -13,8 +13,9 @@ const someHolders = 3
 // Table shows each object in a line for each of its first holders.
 func Table(objects []Object, out *terminal.Output) []string {
 	t := &terminal.Table{Columns: []terminal.Column{
-		{Heading: "NAME", Shrinks: terminal.InTheMiddle}, {Heading: "KIND"}, {Heading: "HELD BY", Shrinks: terminal.AtTheEnd},
-		{Heading: "SINCE"}, {Heading: "LEASE LEFT"}, {Heading: "WAITING"},
+		{Heading: "NAME", Shrinks: terminal.InTheMiddle}, {Heading: "KIND", Shrinks: terminal.InLines},
+		{Heading: "HELD BY", Shrinks: terminal.InLines}, {Heading: "SINCE", Shrinks: terminal.InLines},
+		{Heading: "LEASE LEFT", Shrinks: terminal.InLines}, {Heading: "WAITING", Shrinks: terminal.InLines},
 	}}
 	for i := range objects {
 		o := &objects[i]

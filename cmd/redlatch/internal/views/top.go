@@ -106,8 +106,10 @@ func (t *Top) Lines(out *terminal.Output) []string {
 	}
 	lines = append(lines, "")
 	table := &terminal.Table{Columns: []terminal.Column{
-		{Heading: "CONTENTION", Right: true}, {Heading: "WAITING"}, {Heading: "NAME", Shrinks: terminal.InTheMiddle}, {Heading: "KIND"},
-		{Heading: "HELD BY", Shrinks: terminal.AtTheEnd}, {Heading: "SINCE"}, {Heading: "LEASE LEFT"},
+		{Heading: "CONTENTION", Right: true, Shrinks: terminal.InLines}, {Heading: "WAITING", Shrinks: terminal.InLines},
+		{Heading: "NAME", Shrinks: terminal.InTheMiddle}, {Heading: "KIND", Shrinks: terminal.InLines},
+		{Heading: "HELD BY", Shrinks: terminal.InLines}, {Heading: "SINCE", Shrinks: terminal.InLines},
+		{Heading: "LEASE LEFT", Shrinks: terminal.InLines},
 	}}
 	for i := range t.Objects {
 		c := &t.Objects[i]
