@@ -117,3 +117,52 @@ func ExampleWithObserver() {
 	// orders acquired <nil>
 	// orders released <nil>
 }
+
+// Every host begins the job, and the first one does it.
+func ExampleTryDo() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	nightly := func(job func(ctx context.Context) error) {
+		ran, err := redlatch.TryDo(ctx, rlock.New(rdb, "nightly"), job)
+		switch {
+		case err != nil && !ran:
+			fmt.Println("the lock cannot be asked for:", err)
+		case err != nil:
+			fmt.Println("the job has failed:", err)
+		case !ran:
+			fmt.Println("another host is at it")
+		default:
+			fmt.Println("done")
+		}
+	}
+	nightly(func(context.Context) error {
+		nightly(func(context.Context) error { return nil })
+		return nil
+	})
+	nightly(func(context.Context) error { return errors.New("the disk is full") })
+	// Output:
+	// another host is at it
+	// done
+	// the job has failed: the disk is full
+}
+
+// What a refusal says costs no further command.
+func ExampleNotAcquiredError() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := rlock.New(rdb, "orders:42")
+	hold, err := lock.Lock(ctx)
+	if err != nil {
+		panic(err)
+	}
+	defer hold.Unlock(ctx)
+	_, err = lock.TryLock(ctx)
+	if refusal, ok := errors.AsType[*redlatch.NotAcquiredError](err); ok {
+		fmt.Println(refusal.Kind.Noun(), refusal.Name, "may be free in", refusal.Left.Round(time.Second))
+	}
+	// Output: lock orders:42 may be free in 30s
+}

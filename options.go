@@ -87,7 +87,7 @@ func WithAtLeast(d time.Duration) Option {
 
 // WithWait limits the wait, and only the wait, to d. If the time is over, the error matches context.DeadlineExceeded, and
 // ErrNotAcquired if the last answer was a refusal, ErrUnavailable if the last attempt failed. With d of 0 or less the call
-// asks once, as a Try method does, so time.Until of a deadline is safe.
+// asks once and says what a Try method says, so time.Until of a deadline is safe.
 func WithWait(d time.Duration) Option {
 	return given(settings.Wait, func(s *settings.Settings) {
 		s.Wait, s.Once = max(d, 0), d <= 0

@@ -2,7 +2,6 @@ package redlatch_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -19,11 +18,7 @@ import (
 type report struct{ lock redlatch.Locker }
 
 func (r *report) make(ctx context.Context, write func(ctx context.Context) error) (made bool, err error) {
-	err = redlatch.Do(ctx, r.lock, write, redlatch.WithWait(5*time.Second))
-	if errors.Is(err, redlatch.ErrNotAcquired) {
-		return false, nil
-	}
-	return err == nil, err
+	return redlatch.TryDo(ctx, r.lock, write, redlatch.WithWait(5*time.Second)) // false and nil: another one is at it
 }
 
 func waitForTheEnd(ctx context.Context) error {

@@ -1,7 +1,6 @@
 package countdownlatch_test
 
 import (
-	"context"
 	"math"
 	"testing"
 	"time"
@@ -48,7 +47,6 @@ func TestTheLatchOpensAtZeroAndCanBeSetAgain(t *testing.T) {
 			for left := int64(2); left >= 0; left-- {
 				closed := l.Await(ctx, redlatch.WithWait(0))
 				require.ErrorIs(t, closed, redlatch.ErrNotAcquired)
-				require.ErrorIs(t, closed, context.DeadlineExceeded)
 				require.NoError(t, l.CountDown(ctx))
 				n, err := l.Count(ctx)
 				require.NoError(t, err)

@@ -114,6 +114,11 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
+func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+	return redlatch.TryDo(ctx, l, fn, opts...)
+}
+
 // LastToken returns the token issued last, 0 when none was. It says nothing about the present holder, and may be greater than
 // the token of any holder: the last token of a block is issued to a process before a goroutine there has it.
 func (l *Lock) LastToken(ctx context.Context) (int64, error) {

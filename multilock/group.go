@@ -86,6 +86,11 @@ func (g *Group) Do(ctx context.Context, fn func(ctx context.Context) error, opts
 	return redlatch.Do(ctx, g, fn, opts...)
 }
 
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
+func (g *Group) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+	return redlatch.TryDo(ctx, g, fn, opts...)
+}
+
 // overlap is the refusal of a call whose context carries a hold of some of the values, and none of all of them. The base re-enters
 // a hold of all, be it of others as well.
 func (g *Group) overlap(ctx context.Context) error {

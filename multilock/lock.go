@@ -142,6 +142,11 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
+func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+	return redlatch.TryDo(ctx, l, fn, opts...)
+}
+
 // A call is one Lock or TryLock with its options.
 type call struct {
 	quorum.Call

@@ -91,7 +91,7 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 	case err == nil && got == nil:
 		got = request.Grant.(*quorum.Hold)
 	case err != nil && !asked && ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		err = errs.WaitOver(ctx, redlatch.KindMultiLock.Noun(), err, line.Found())
+		err = c.Over(ctx, err, line.Found())
 	}
 	return got, err
 }

@@ -52,6 +52,7 @@ import (
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -113,6 +114,25 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 	if err != nil {
 		return err
 	}
+	return within(ctx, permit, fn)
+}
+
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out where there are too few permits.
+// ran tells whether fn ran; see [redlatch.TryDo].
+func (s *Semaphore) TryDo(ctx context.Context, n int64, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+	acquire := s.TryAcquire
+	if rootapi.Waits(opts) {
+		acquire = s.Acquire
+	}
+	permit, err := acquire(ctx, n, opts...)
+	if err != nil {
+		return false, rootapi.NotBusy(ctx, err)
+	}
+	return true, within(ctx, permit, fn)
+}
+
+// within runs fn with the permits' context and gives them back.
+func within(ctx context.Context, permit *Permit, fn func(ctx context.Context) error) (err error) {
 	defer func() { err = errors.Join(err, permit.Release(ctx)) }()
 	return fn(permit.Context(ctx))
 }

@@ -191,7 +191,7 @@ func TestATryThatIsRefusedSaysWhy(t *testing.T) {
 		waiter := acquiring(ctx, s, 2)
 		synctest.Wait()
 		_, behind := s.TryAcquire(t.Context(), 1)
-		require.EqualError(t, behind, `redlatch: not acquired: permit semaphore "s": others of this process are waiting for it`)
+		require.EqualError(t, behind, `redlatch: not acquired: permit semaphore "s" is waited for by others of this process`)
 		require.ErrorIs(t, behind, redlatch.ErrNotAcquired)
 		require.Equal(t, behind, seen[1].Err)
 		cancel()

@@ -11,21 +11,21 @@ import (
 
 // report is the code under test: it writes a report unless another process does.
 func report(ctx context.Context, lock redlatch.Locker, write func(ctx context.Context) error) (string, error) {
-	err := redlatch.Do(ctx, lock, write)
+	ran, err := redlatch.TryDo(ctx, lock, write)
 	switch {
-	case errors.Is(err, redlatch.ErrNotAcquired):
-		return "skipped", nil
 	case errors.Is(err, redlatch.ErrLost):
 		return "interrupted", nil
 	case err != nil:
 		return "", err
+	case !ran:
+		return "skipped", nil
 	}
 	return "written", nil
 }
 
 func ExampleNewLocker() {
 	ctx := context.Background()
-	lock := redlatchtest.NewLocker("report", redlatch.WithWait(0))
+	lock := redlatchtest.NewLocker("report")
 	fmt.Println(report(ctx, lock, func(context.Context) error { return nil }))
 
 	fmt.Println(report(ctx, lock, func(ctx context.Context) error {

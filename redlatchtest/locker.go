@@ -72,7 +72,6 @@ func (l *Locker) acquire(ctx context.Context, try bool, opts []redlatch.Option) 
 	defer cancel()
 	f, err := l.wait(ctx, &set, try || set.Once)
 	if err != nil {
-		err = set.Refused(err, try)
 		call.Refused(err)
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
@@ -49,8 +50,9 @@ func (l *memory) wait(ctx context.Context, set *settings.Settings, try bool) (*f
 		return l.firstLocked(set), nil
 	case try:
 		l.mu.Unlock()
-		return nil, fmt.Errorf("%w: lock %q is taken", redlatch.ErrNotAcquired, l.name)
+		return nil, l.taken()
 	}
+	began := time.Now()
 	w := &waiter{make: func() *fake { return l.firstLocked(set) }, got: make(chan *fake, 1)}
 	l.waiters = append(l.waiters, w)
 	l.mu.Unlock()
@@ -66,8 +68,15 @@ func (l *memory) wait(ctx context.Context, set *settings.Settings, try bool) (*f
 	case f := <-w.got: // at the last moment
 		return f, nil
 	default:
-		return nil, fmt.Errorf("%w: lock %q is taken: %w", redlatch.ErrNotAcquired, l.name, ended(ctx))
+		err := l.taken()
+		err.Cause, err.Waited = ended(ctx), time.Since(began)
+		return nil, err
 	}
+}
+
+// taken is the refusal of a try.
+func (l *memory) taken() *redlatch.NotAcquiredError {
+	return &redlatch.NotAcquiredError{Name: l.name, Kind: redlatch.KindLock, Detail: "is taken"}
 }
 
 // ended is the error of a context that is over, and its cause.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/quorum"
 )
 
 func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, c.ended(ctx, err, nil)
+		return nil, c.Over(ctx, err, nil)
 	}
 	carried := quorum.Carried(ctx)
 	first := c.lock.nodes[0].base
@@ -33,7 +33,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	case r.instant && ctx.Err() == nil:
 		return nil, r.err
 	case ctx.Err() != nil:
-		return nil, c.ended(ctx, ctx.Err(), r.known())
+		return nil, c.Over(ctx, ctx.Err(), r.known())
 	case c.try:
 		return nil, r.err
 	}
@@ -46,11 +46,11 @@ func (c *call) behind(ctx context.Context) error {
 	refused, err := c.lock.nodes[0].base.Session.Behind(ctx, c.lock.line, c.Set.OutageFor(true))
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return c.ended(ctx, err, nil)
+		return c.Over(ctx, err, nil)
 	case err != nil:
 		return fmt.Errorf("redlatch: redlock %q: %w", c.lock.name, err)
 	case refused:
-		return fmt.Errorf("%w: redlock %q: others of this process are waiting for it", errs.NotAcquired, c.lock.name)
+		return &redlatch.NotAcquiredError{Name: c.lock.name, Kind: redlatch.KindRedlock, Detail: "is waited for by others of this process"}
 	}
 	return nil
 }

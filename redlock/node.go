@@ -1,7 +1,6 @@
 package redlock
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,6 +20,8 @@ type NodeError struct {
 	Node    string // "3 (10.0.0.7:6379)": its place among the clients, and its address where the client shows it
 	Refused bool   // it answered that somebody else has the lock; else it failed, or had not answered
 	Err     error
+
+	left time.Duration // with Refused: when the holder's lease there is over, unless it is renewed; 0 where that is not known
 }
 
 func (e *NodeError) Error() string { return "server " + e.Node + ": " + e.Err.Error() }
@@ -35,7 +36,11 @@ func (n node) nodeError(err error, expired bool, limit time.Duration) *NodeError
 	case expired:
 		return &NodeError{Node: n.label, Err: delivery.Unavailable(fmt.Errorf("no answer within %v: %v", limit, err))}
 	case errors.Is(err, errs.NotAcquired):
-		return &NodeError{Node: n.label, Refused: true, Err: errors.New(strings.TrimPrefix(err.Error(), errs.NotAcquired.Error()+": "))}
+		e := &NodeError{Node: n.label, Refused: true, Err: errors.New(strings.TrimPrefix(err.Error(), errs.NotAcquired.Error()+": "))}
+		if refusal, ok := errors.AsType[*redlatch.NotAcquiredError](err); ok {
+			e.left = refusal.Left
+		}
+		return e
 	}
 	return &NodeError{Node: n.label, Err: err}
 }
@@ -84,21 +89,3 @@ func sharing(clients []redlatch.Client) (i, j int, shared bool) {
 	}
 	return 0, 0, false
 }
-
-// ended is the error of a wait that ctx has ended, with what the last round found out, nil if there was none.
-func (c *call) ended(ctx context.Context, err, found error) error {
-	if errors.Is(found, errs.NotAcquired) {
-		said := strings.TrimPrefix(found.Error(), errs.NotAcquired.Error()+": ")
-		return fmt.Errorf("%w: redlock %q: %w (the last attempt: %w)", errs.NotAcquired, c.lock.name, errs.Ended(ctx, err), saying{found, said})
-	}
-	return errs.WaitOver(ctx, fmt.Sprintf("redlock %q", c.lock.name), err, found)
-}
-
-// A saying is an error in other words.
-type saying struct {
-	error
-	text string
-}
-
-func (s saying) Error() string { return s.text }
-func (s saying) Unwrap() error { return s.error }

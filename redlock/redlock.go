@@ -127,6 +127,11 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
+func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+	return redlatch.TryDo(ctx, l, fn, opts...)
+}
+
 // A call is one Lock or TryLock with its options.
 //
 // The goroutines of one process that want the lock wait in one local queue, and hand it on to one another without a command;
@@ -191,5 +196,9 @@ func slack(lease time.Duration) time.Duration { return max(0, drift(lease)-watch
 
 // text says how many have granted.
 func (l *Lock) text(granted int) string {
-	return fmt.Sprintf("redlock %q: %d of %d servers granted it and %d are needed", l.name, granted, len(l.nodes), l.need)
+	return fmt.Sprintf("redlock %q: %s", l.name, l.granted(granted))
+}
+
+func (l *Lock) granted(n int) string {
+	return fmt.Sprintf("%d of %d servers granted it and %d are needed", n, len(l.nodes), l.need)
 }

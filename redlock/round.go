@@ -266,9 +266,28 @@ func (r *round) lost(ctx context.Context, late error) result {
 	case came.broken, late != nil:
 		came.err = fmt.Errorf("redlatch: %s: %w", l.text(len(r.granted)), errors.Join(failures...))
 	default:
-		came.err = fmt.Errorf("%w: %s: %w", errs.NotAcquired, l.text(len(r.granted)), errors.Join(aside(failures)...))
+		said := fmt.Errorf("%s: %w", l.granted(len(r.granted)), errors.Join(aside(failures)...))
+		came.err = &quorum.Refusal{NotAcquiredError: redlatch.NotAcquiredError{
+			Name: l.name, Kind: redlatch.KindRedlock, Left: r.left(), Detail: l.granted(len(r.granted)),
+		}, Said: said}
 	}
 	return came
+}
+
+// left is after which time the leases of enough servers are over, unless they are renewed; 0 where that is not known.
+func (r *round) left() time.Duration {
+	var all []time.Duration
+	for _, err := range r.errs {
+		if err != nil && err.Refused && err.left > 0 {
+			all = append(all, err.left)
+		}
+	}
+	missing := r.lock.need - len(r.granted)
+	if missing < 1 || missing > len(all) {
+		return 0
+	}
+	slices.Sort(all)
+	return all[missing-1]
 }
 
 // A tally is what a round knows of the nodes.

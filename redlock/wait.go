@@ -87,7 +87,7 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 	err := w.queue.WaitFor(ctx, c.Set.Poll, request, w.attempt)
 	switch {
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		err = c.ended(ctx, ctx.Err(), w.queue.Found())
+		err = c.Over(ctx, err, w.queue.Found())
 	case err == nil && w.got == nil:
 		w.got = request.Grant.(*quorum.Hold)
 	}

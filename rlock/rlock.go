@@ -87,6 +87,11 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
+func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+	return redlatch.TryDo(ctx, l, fn, opts...)
+}
+
 // IsLocked reports whether anybody holds the lock.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.base.IsLocked(ctx) }
 

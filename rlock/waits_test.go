@@ -75,7 +75,7 @@ func TestATryBehindWaitersSaysDuringAnOutageThatRedisCannotTell(t *testing.T) {
 		time.Sleep(time.Minute)
 		_, err := lock.TryLock(ctx)
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
-		require.ErrorContains(t, err, "others of this process are waiting")
+		require.ErrorContains(t, err, "waited for by others of this process")
 		b.open.Store(true)
 		time.Sleep(time.Minute) // the waiter asks again within its poll interval
 		_, err = lock.TryLock(ctx)

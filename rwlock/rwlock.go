@@ -133,9 +133,19 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, &l.writer, fn, opts...)
 }
 
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
+func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+	return redlatch.TryDo(ctx, &l.writer, fn, opts...)
+}
+
 // RDo takes the lock for reading, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
 func (l *Lock) RDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
 	return redlatch.Do(ctx, &l.reader, fn, opts...)
+}
+
+// TryRDo is RDo that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
+func (l *Lock) TryRDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+	return redlatch.TryDo(ctx, &l.reader, fn, opts...)
 }
 
 // IsLocked reports whether anybody holds the lock for writing; ask [Lock.Reader] about readers.
@@ -174,6 +184,11 @@ func (s *Side) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.
 // Do takes this side, runs fn with the hold's context and gives it back; see [redlatch.Do].
 func (s *Side) Do(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) error {
 	return redlatch.Do(ctx, s, fn, opts...)
+}
+
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
+func (s *Side) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+	return redlatch.TryDo(ctx, s, fn, opts...)
 }
 
 // IsLocked reports whether anybody holds this side. A writer that reads holds both; a dead reader holds none.

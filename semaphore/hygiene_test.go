@@ -163,7 +163,7 @@ func TestTheObserverIsToldOfATryThatIsRefusedForThoseWhoWait(t *testing.T) {
 		require.Equal(b, why, err)
 		require.Equal(b, redlatch.Event{Kind: redlatch.EventRefused, Primitive: "semaphore", Name: "s", Permits: 1, Outcome: redlatch.OutcomeBusy, Err: why}, events[0])
 		require.ErrorIs(b, why, redlatch.ErrNotAcquired)
-		require.EqualError(b, why, `redlatch: not acquired: semaphore "s": others of this process are waiting for it`)
+		require.EqualError(b, why, `redlatch: not acquired: semaphore "s" is waited for by others of this process`)
 		over, stop := context.WithCancel(b.Context())
 		stop()
 		err = s.TryAcquire(over, 1)

@@ -30,6 +30,7 @@ import (
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	script "github.com/redlatch/redlatch/internal/scripts/semaphore"
@@ -145,6 +146,24 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 	if err := s.Acquire(ctx, n, opts...); err != nil {
 		return err
 	}
+	return s.within(ctx, n, fn)
+}
+
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out where there are too few permits.
+// ran tells whether fn ran; see [redlatch.TryDo].
+func (s *Semaphore) TryDo(ctx context.Context, n int64, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+	acquire := s.TryAcquire
+	if rootapi.Waits(opts) {
+		acquire = s.Acquire
+	}
+	if err := acquire(ctx, n, opts...); err != nil {
+		return false, rootapi.NotBusy(ctx, err)
+	}
+	return true, s.within(ctx, n, fn)
+}
+
+// within runs fn and gives the permits back.
+func (s *Semaphore) within(ctx context.Context, n int64, fn func(ctx context.Context) error) (err error) {
 	defer func() { err = errors.Join(err, s.Release(ctx, n)) }()
 	return fn(ctx)
 }

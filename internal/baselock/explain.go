@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/outcome"
@@ -25,14 +26,21 @@ func (b *Base) explain(ctx context.Context, err error) error {
 	case errors.Is(err, errs.Unavailable):
 		return b.broken(errs.Ended(ctx, err))
 	}
-	found := errs.FoundOut(err)
+	found, waited := errs.FoundOut(err)
 	r, refused := found.(refusal)
 	_, held := b.Session.Cohorts.HeldSince(b.line)
-	switch {
-	case refused:
-		found = errs.Refusal(b.why(time.Duration(r)))
-	case held && !b.Kind.side().Shared: // whatever the server says now
-		found = errs.Refusal(b.why(-1))
+	if !refused && held && !b.Kind.side().Shared { // whatever the server says now
+		r, refused = -1, true
+	}
+	if !refused && errors.Is(found, errs.NotAcquired) {
+		over := b.refused(0, found.Error())
+		over.Waited, over.Cause = waited, errs.Ended(ctx, err)
+		return over
+	}
+	if refused {
+		over := b.taken(time.Duration(r))
+		over.Waited, over.Cause = waited, errs.Ended(ctx, err)
+		return over
 	}
 	return errs.WaitOver(ctx, fmt.Sprintf("%s %q", b.Kind.Label.Noun(), b.Name), err, found)
 }
@@ -45,8 +53,16 @@ func (refusal) Error() string        { return "is taken" }
 func (refusal) Is(target error) bool { return target == errs.NotAcquired }
 
 // taken is the error of a try that was refused, where remaining is after which time another may succeed.
-func (b *Base) taken(remaining time.Duration) error {
-	return fmt.Errorf("%w: %s %q %s", errs.NotAcquired, b.Kind.Label.Noun(), b.Name, b.why(remaining))
+func (b *Base) taken(remaining time.Duration) *redlatch.NotAcquiredError {
+	return b.refused(remaining, b.why(remaining))
+}
+
+// refused is the error of a try that was refused for the reason why, a clause.
+func (b *Base) refused(remaining time.Duration, why string) *redlatch.NotAcquiredError {
+	if b.Kind.Fair != nil { // that time is the time to ask again
+		remaining = 0
+	}
+	return &redlatch.NotAcquiredError{Name: b.Name, Kind: b.Kind.Label, Left: max(0, remaining), Detail: why}
 }
 
 // why says why the lock is refused. A program that waits for a hold of its own process may wait for itself, so that is
@@ -82,7 +98,7 @@ func (b *Base) KnownTaken() bool {
 func (b *Base) behind(ctx context.Context, set *settings.Settings) error {
 	refused, err := b.Session.Behind(ctx, b.line, set.OutageFor(true))
 	if _, held := b.Session.Cohorts.HeldSince(b.line); held || refused {
-		return fmt.Errorf("%w: %s %q: others of this process are waiting for it; it %s", errs.NotAcquired, b.Kind.Label.Noun(), b.Name, b.why(-1))
+		return b.refused(0, "is waited for by others of this process; it "+b.why(-1))
 	}
 	return cmp.Or(err, errOver)
 }

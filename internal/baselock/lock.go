@@ -45,7 +45,7 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	defer cancel()
 	h, err := b.acquire(ctx, set, try || set.Once)
 	if err != nil {
-		err = set.Refused(b.explain(ctx, err), try)
+		err = b.explain(ctx, err)
 		call.Refused(err)
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	}
 	switch {
 	case open.Left > 0 && !open.Told && try:
-		return nil, fmt.Errorf("%w: %s %q is left to other processes for a moment", errs.NotAcquired, b.Kind.Label.Noun(), b.Name)
+		return nil, b.refused(0, "is left to other processes for a moment")
 	case waited && try:
 		if err := b.behind(ctx, set); err != errOver {
 			return nil, err

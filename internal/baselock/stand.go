@@ -77,7 +77,7 @@ func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error)
 		if stood, _ := s.waiter.Stood(); found == nil && stood {
 			found = refusal(-1)
 		}
-		return nil, &errs.Unanswered{Err: err, Found: found}
+		return nil, &errs.Unanswered{Err: err, Found: found, Waited: s.waiter.Waited()}
 	}
 	queue.Note(refusal(-1)) // to the others of this process
 	if _, doubt := s.waiter.Stood(); doubt {

@@ -54,7 +54,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 	switch {
 	case err != nil:
 		b.left(line.Queue, set)
-		return nil, &errs.Unanswered{Err: err, Found: line.Found()}
+		return nil, &errs.Unanswered{Err: err, Found: line.Found(), Waited: errs.Waited(err)}
 	case w.got == nil:
 		w.got = w.offer.Grant.(*hold)
 	case b.Kind.Confirm != nil:

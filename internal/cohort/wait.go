@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 )
@@ -102,7 +103,7 @@ func (q *Queue) part(ctx context.Context, w *waiter) error {
 	if q.leave(w, false) {
 		return w.err
 	}
-	return ctx.Err()
+	return &errs.CutOff{Err: ctx.Err(), Since: w.since}
 }
 
 // An announcement is the confirmation that wake-ups can arrive. What is released before it is found by the attempt that

@@ -110,7 +110,7 @@ func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s S
 		}
 		found := line.Found()
 		if few, is := found.(tooFew); is {
-			found = few.reason(n)
+			found = few.shortage(n)
 		}
 		return settings.Fresh, unanswered(ctx, err, found)
 	}

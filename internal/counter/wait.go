@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
@@ -17,7 +18,7 @@ import (
 // acquire is Acquire where nobody listens. path is how the permits came to the call.
 func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker, try bool) (path string, err error) {
 	if try || set.Once {
-		return settings.Fresh, set.Refused(c.try(ctx, set, n, s), try)
+		return settings.Fresh, c.try(ctx, set, n, s)
 	}
 	ctx, cancel := set.Waiting(ctx, false)
 	defer cancel()
@@ -52,12 +53,26 @@ func (c *Counter) try(ctx context.Context, set *settings.Settings, n int64, s Se
 	case err != nil:
 		err = c.explain(ctx, err)
 	case waited:
-		err = fmt.Errorf("%w: %s %q: others of this process are waiting for it", errs.NotAcquired, c.kind.Noun(), c.Name)
+		err = c.refused(shortage{"is waited for by others of this process", n, 0})
 	case found != nil:
-		err = fmt.Errorf("%w: %s %q %s", errs.NotAcquired, c.kind.Noun(), c.Name, found)
+		err = c.refused(found.(tooFew).shortage(n))
 	}
 	return err
 }
+
+// refused is the error of a try that was refused.
+func (c *Counter) refused(s shortage) *redlatch.NotAcquiredError {
+	return &redlatch.NotAcquiredError{Name: c.Name, Kind: c.kind, Want: s.want, Have: s.have, Detail: string(s.why)}
+}
+
+// A shortage is why a call that wants so many was not served, and how many there were, 0 where that is not known.
+type shortage struct {
+	why        errs.Refusal
+	want, have int64
+}
+
+func (s shortage) Error() string        { return string(s.why) }
+func (s shortage) Is(target error) bool { return target == errs.NotAcquired }
 
 // A tooFew is what an attempt has found out that did not serve all whom it asked for: got, of the first that it did not serve,
 // which wants so many.
@@ -66,24 +81,29 @@ type tooFew struct {
 	wants int64
 }
 
-func (f tooFew) Error() string { return f.reason(f.wants).Error() }
+func (f tooFew) Error() string { return f.shortage(f.wants).Error() }
 
 // Is makes it match what every refusal does.
 func (f tooFew) Is(target error) bool { return target == errs.NotAcquired }
 
-// reason is why a seeker that wants n was not served.
-func (f tooFew) reason(n int64) errs.Refusal {
+// shortage is why a seeker that wants n was not served.
+func (f tooFew) shortage(n int64) shortage {
+	s := shortage{want: n}
 	switch {
 	case f.got.Short == lane.Missing:
-		return "has no permits: it was never set up, has expired or was deleted; call TrySetPermits"
+		s.why = "has no permits: it was never set up, has expired or was deleted; call TrySetPermits"
 	case n < f.wants: // whether there are enough for one who stands behind the one that was refused
-		return "has too few permits left"
+		s.why = "has too few permits left"
 	case f.got.Short == lane.TooFewEver:
-		return errs.Refusal(fmt.Sprintf("has %d permits in all, which are fewer than the %d that are wanted; ask for fewer, or call AddPermits", f.got.Have, n))
+		s.have = f.got.Have
+		s.why = errs.Refusal(fmt.Sprintf("has %d permits in all, which are fewer than the %d that are wanted; ask for fewer, or call AddPermits", s.have, n))
 	case f.got.Short == lane.TooFewNow:
-		return errs.Refusal(fmt.Sprintf("has %d permits left, and %d are wanted", f.got.Have, n))
+		s.have = f.got.Have
+		s.why = errs.Refusal(fmt.Sprintf("has %d permits left, and %d are wanted", s.have, n))
+	default:
+		s.why = errs.Refusal(fmt.Sprintf("has fewer than %d permits left", n))
 	}
-	return errs.Refusal(fmt.Sprintf("has fewer than %d permits left", n))
+	return s
 }
 
 // once asks for one who does not wait. Where that was not served, found says why.
@@ -142,7 +162,7 @@ func (c *Counter) open(ctx context.Context, set *settings.Settings, look func(ct
 	case sight.Open:
 		return sight.Err
 	case set.Once:
-		return set.Refused(fmt.Errorf("%w: %s %q %w", errs.NotAcquired, c.kind.Noun(), c.Name, closed), false)
+		return c.refused(shortage{why: closed})
 	}
 	line, part := c.join(ctx, cohort.KeyFor(c.Key, string(c.kind)+" "+sight.Round), set.Poll)
 	defer part()
@@ -168,7 +188,7 @@ func unanswered(ctx context.Context, err, found error) error {
 	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) || errors.Is(err, errs.Unavailable) {
 		return err
 	}
-	return &errs.Unanswered{Err: err, Found: found}
+	return &errs.Unanswered{Err: err, Found: found, Waited: errs.Waited(err)}
 }
 
 // join takes the way into the line.
@@ -197,7 +217,16 @@ func (c *Counter) explain(ctx context.Context, err error) error {
 		return c.broken(err)
 	case errors.Is(err, errs.Unavailable):
 		return c.broken(errs.Ended(ctx, err))
-	default:
-		return errs.WaitOver(ctx, fmt.Sprintf("%s %q", c.kind.Noun(), c.Name), err, errs.FoundOut(err))
 	}
+	found, waited := errs.FoundOut(err)
+	if !errors.Is(found, errs.NotAcquired) {
+		return errs.WaitOver(ctx, fmt.Sprintf("%s %q", c.kind.Noun(), c.Name), err, found)
+	}
+	short, ok := found.(shortage)
+	if !ok {
+		short.why = errs.Refusal(found.Error())
+	}
+	over := c.refused(short)
+	over.Waited, over.Cause = waited, errs.Ended(ctx, err)
+	return over
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The sentinels; package redlatch documents them.
@@ -73,7 +74,10 @@ func Wrong(format string, args ...any) error {
 // An Unanswered is the error of a wait, with what was found out last about what it waited for: a refusal, the failure of the last
 // attempt, or nil for nothing yet. That matters where the wait has ended by its context; the attempt that this has cut off may
 // know more.
-type Unanswered struct{ Err, Found error }
+type Unanswered struct {
+	Err, Found error
+	Waited     time.Duration // how long the call stood in the queue
+}
 
 func (u *Unanswered) Error() string { return u.Err.Error() }
 
@@ -81,25 +85,40 @@ func (u *Unanswered) Error() string { return u.Err.Error() }
 func (u *Unanswered) Unwrap() error { return u.Err }
 
 // FoundOut is what an Unanswered in err says, nil if there is none.
-func FoundOut(err error) error {
+func FoundOut(err error) (found error, waited time.Duration) {
 	if u := new(Unanswered); errors.As(err, &u) {
-		return u.Found
+		return u.Found, u.Waited
 	}
-	return nil
+	return nil, 0
 }
 
-// WaitOver is the error of a wait for what that ctx has ended. found is what was found out last: a refusal, which says
-// why, makes it match NotAcquired, and a failure what that matches. With nil it matches the error of ctx alone.
+// WaitOver is the error of a wait for what that ctx has ended and that was not refused before. found is the failure of the last attempt,
+// and makes it match what that matches. With nil it matches the error of ctx alone.
 func WaitOver(ctx context.Context, what string, err, found error) error {
 	err = Ended(ctx, err)
-	switch {
-	case found == nil:
+	if found == nil {
 		return fmt.Errorf("redlatch: %s: %w; there was no answer before, so nothing is known about it", what, err)
-	case errors.Is(found, NotAcquired):
-		return fmt.Errorf("%w: %s: %w; it %s", NotAcquired, what, err, found)
-	default:
-		return fmt.Errorf("redlatch: %s: %w (the last attempt failed: %w)", what, err, found)
 	}
+	return fmt.Errorf("redlatch: %s: %w (the last attempt failed: %w)", what, err, found)
+}
+
+// A CutOff is the end of a context that has taken a call out of the queue in which it stood since then.
+type CutOff struct {
+	Err   error
+	Since time.Time
+}
+
+func (c *CutOff) Error() string { return c.Err.Error() }
+
+// Unwrap is the error of the context.
+func (c *CutOff) Unwrap() error { return c.Err }
+
+// Waited is for how long a call stood in a queue that failed with err; 0 if it has not.
+func Waited(err error) time.Duration {
+	if c := new(CutOff); errors.As(err, &c) {
+		return time.Since(c.Since)
+	}
+	return 0
 }
 
 // A Refusal is why something was refused, as a clause without its subject: "is held by somebody else".

@@ -95,6 +95,9 @@ func (q *Queue) Come(owner string, patience time.Duration, who any, held bool) (
 	return w, lonely
 }
 
+// Waited is for how long the waiter has been there.
+func (w *Waiter) Waited() time.Duration { return time.Since(w.came) }
+
 // Stood tells whether the waiter has had an entry, and doubt whether a command may still make it one.
 func (w *Waiter) Stood() (stood, doubt bool) {
 	w.queue.mu.Lock()

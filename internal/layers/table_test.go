@@ -43,7 +43,7 @@ var table = map[string][]string{
 	"internal/settings":  {"internal/errs"},
 	"internal/keys":      nil,
 	"internal/holds":     {"internal/raise", "internal/lockorder"},
-	"internal/cohort":    {"internal/lockorder", "internal/jitter", "internal/clock", "internal/watchdog", "internal/raise"},
+	"internal/cohort":    {"internal/errs", "internal/lockorder", "internal/jitter", "internal/clock", "internal/watchdog", "internal/raise"},
 	"internal/clock":     {"internal/lockorder"},
 	"internal/jitter":    nil,
 	"internal/raise":     {"internal/lockorder"},
@@ -65,7 +65,7 @@ var table = map[string][]string{
 	"internal/wakeup":   {"internal/lockorder", "internal/keys", "internal/raise"},
 	"internal/session":  all(leaves, without(edge, "internal/session")),
 
-	"internal/rootapi": {"internal/holds", "internal/settings"},
+	"internal/rootapi": {"internal/errs", "internal/holds", "internal/settings"},
 	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/rootapi"},
 
 	// The kit for the tests of users, which is for _test.go files as the packages of support are, but may not link what those link.

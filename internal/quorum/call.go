@@ -41,7 +41,7 @@ func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Cont
 	defer cancel()
 	inner, err := acquire(within)
 	if err != nil {
-		err = set.Refused(err, try)
+		err = c.refused(err)
 		call.Refused(err)
 		return nil, err
 	}

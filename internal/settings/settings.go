@@ -3,7 +3,6 @@ package settings
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/bits"
@@ -219,15 +218,6 @@ func (s *Settings) Waiting(ctx context.Context, try bool) (context.Context, cont
 type waited time.Duration
 
 func (w waited) Error() string { return fmt.Sprintf("the wait of %v is over", time.Duration(w)) }
-
-// Refused is the error of a call that got err. A call that asks once because its wait is of no time, and is refused, fails as
-// any wait whose time is over; a try does not.
-func (s *Settings) Refused(err error, try bool) error {
-	if s.Once && !try && errors.Is(err, errs.NotAcquired) && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
-	}
-	return err
-}
 
 // FirstLease is the TTL that an acquisition asks for.
 func (s *Settings) FirstLease() time.Duration {

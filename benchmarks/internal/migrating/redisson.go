@@ -2,7 +2,6 @@ package migrating
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,11 +20,7 @@ func pay(ctx context.Context, rdb *redis.Client, charge func(context.Context) er
 
 func payWithin(ctx context.Context, rdb *redis.Client, charge func(context.Context) error) (bool, error) {
 	lock := rlock.New(rdb, "orders:42")
-	err := lock.Do(ctx, charge, redlatch.WithWait(2*time.Second), redlatch.WithLease(time.Minute))
-	if errors.Is(err, redlatch.ErrNotAcquired) {
-		return false, nil
-	}
-	return err == nil, err
+	return lock.TryDo(ctx, charge, redlatch.WithWait(2*time.Second), redlatch.WithLease(time.Minute))
 }
 
 func crawl(ctx context.Context, rdb *redis.Client, fetch func(context.Context) error) error {

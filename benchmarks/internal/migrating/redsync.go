@@ -65,15 +65,8 @@ func redsyncNightly(ctx context.Context, rs *redsync.Redsync, job func(context.C
 }
 
 func redlatchNightly(ctx context.Context, rdb *redis.Client, job func(context.Context) error) error {
-	hold, err := rlock.New(rdb, "lock:nightly").TryLock(ctx, redlatch.WithLease(time.Minute))
-	switch {
-	case errors.Is(err, redlatch.ErrNotAcquired):
-		return nil // another process is at it
-	case err != nil:
-		return err
-	}
-	defer hold.Unlock(ctx) // ctx may have ended
-	return job(hold.Context(ctx))
+	_, err := rlock.New(rdb, "lock:nightly").TryDo(ctx, job, redlatch.WithLease(time.Minute)) // false: another process is at it
+	return err
 }
 
 // Independent servers.

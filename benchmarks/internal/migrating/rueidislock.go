@@ -56,15 +56,8 @@ func rueidislockTry(ctx context.Context, locker rueidislock.Locker, work func(co
 }
 
 func redlatchTry(ctx context.Context, rdb *redis.Client, work func(context.Context) error) error {
-	hold, err := rlock.New(rdb, "sync").TryLock(ctx)
-	switch {
-	case errors.Is(err, redlatch.ErrNotAcquired):
-		return nil // another process has it
-	case err != nil:
-		return err
-	}
-	defer hold.Unlock(ctx)
-	return work(hold.Context(ctx))
+	_, err := rlock.New(rdb, "sync").TryDo(ctx, work) // false: another process has it
+	return err
 }
 
 // By force.
