@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -55,6 +57,9 @@ func kindOf(ctx context.Context, client redlatch.Client, l *look, want redlatch.
 	}
 	if kind := l.kind(known); want == Detect && kind == Detect && l.shape == number {
 		wrong.Found, wrong.Ambiguous = "a number, which may be a semaphore, a latch or another program's", true
+		if l.ttl > 0 {
+			wrong.Found += fmt.Sprintf(", such as a lock by SET NX: it ends in %v", max(l.ttl.Round(time.Second), time.Second))
+		}
 		return Detect, wrong
 	} else if want == Detect {
 		return kind, nil

@@ -75,7 +75,8 @@ func Get(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name s
 	}
 	object := join(kind, info, q, known, now)
 	object.Unreadable = known.unreadable
-	return object, nil
+	object.Forced, err = readForced(ctx, client, key)
+	return object, err
 }
 
 // inspect asks the primitive.

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -110,9 +111,25 @@ func (l *look) judge() {
 			return
 		}
 		l.shape, l.found = foreign, "a string of another program"
+		if l.ttl > 0 && l.length.Val() <= mostMark {
+			l.found = l.mark()
+		}
 	default:
 		l.shape, l.found = foreign, "a "+l.typ.Val()+" of another program"
 	}
+}
+
+// mostMark is how long a value is at most that marks a lock: a random number, or a host with a pid.
+const mostMark = 200
+
+// mark says what a short string with a TTL looks like: a lock that another library has taken by SET with NX.
+func (l *look) mark() string {
+	value := l.text.Val()
+	if l.length.Val() > int64(len(value)) {
+		value += "…"
+	}
+	return fmt.Sprintf("a string of another program, which looks like a lock by SET NX: it ends in %v and has the value %q",
+		max(l.ttl.Round(time.Second), time.Second), value)
 }
 
 // judgeHash says what the fields are. There are none of one that has gone meanwhile.

@@ -18,6 +18,7 @@ type Object struct {
 	Holders     []Holder // by the keys of the object, in the order of Info.Holders
 	Unconfirmed []Claim  // what entries say and the keys do not
 	Waiting     Waiting
+	Forced      *Forced      // the last time in an hour that it was taken away by force; nil: it was not, or this is from List
 	Unreadable  []Unreadable // what could not be read about it, so that something may be missing
 }
 

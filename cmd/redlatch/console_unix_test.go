@@ -16,6 +16,7 @@ import (
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/rlock"
 )
 
@@ -31,6 +32,9 @@ var ofARun = []struct {
 	{regexp.MustCompile(`"waited_ms":\d+`), `"waited_ms":1`},
 	{regexp.MustCompile(`"held_ms":\d+`), `"held_ms":2007`},
 	{regexp.MustCompile(`rtt_p99=[0-9.]+ms`), "rtt_p99=0.41ms"},
+	{regexp.MustCompile(`\S+@\S+ took it from`), "ada@ops-1 took it from"},
+	{regexp.MustCompile(`at \d\d:\d\d:\d\d: `), "at 03:12:07: "},
+	{regexp.MustCompile(`last seen \d+ s ago`), "last seen 23 s ago"},
 	{regexp.MustCompile(`(memory|clients)=[0-9.]+%`), "${1}=0.1%"},
 }
 
@@ -81,6 +85,10 @@ func TestThePagesShowWhatAShellHasShown(t *testing.T) {
 				srv := redistest.Process(t)
 				holdAs(t, srv.Client(t), "invoices", time.Hour, dead+":7", 1)
 				holdAs(t, srv.Client(t), "orders:42", time.Hour, dead+":8", 1)
+				if page == "command.md" { // the doctor finds a holder that is silent
+					enter(t, srv.Client(t), dead, 23*time.Second, registry.About{Host: "batch-1", PID: 1, Program: "invoicer", Language: "go"},
+						registry.Thing{Kind: "lock", Key: "invoices", Holds: 1, HeldSince: 1, Owners: []registry.Owner{{ID: "7", Since: 1}}})
+				}
 				got = session.ReplaceAllStringFunc(string(text), func(block string) string {
 					return "```console\n" + enact(t, srv, session.FindStringSubmatch(block)[1]) + "```\n"
 				})

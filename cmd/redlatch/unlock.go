@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/user"
 	"strings"
+	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/duration"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
@@ -50,6 +52,10 @@ type unlockDocument struct {
 	Kind  string `json:"kind"`
 	Owner string `json:"owner"`
 	Freed bool   `json:"freed"` // by force
+
+	Who    string         `json:"who"`             // whose it was, for people
+	Host   string         `json:"host"`            // empty: not known
+	GoesOn *views.Seconds `json:"goes_on_seconds"` // for so long the holder may go on when it was freed; null: it holds nothing, is dead, or that is not known
 
 	Asked []askedOwner `json:"asked,omitempty"`
 }
@@ -96,16 +102,61 @@ func (u *unlockCommand) Run(c call) error {
 		return interruption(ctx, ofKind(err))
 	}
 	if c.Output == "json" {
-		err = c.document(unlockDocument{unlockSchema, views.NameOf(u.Name), string(object.Kind), u.Owner, freed, asked})
+		err = c.document(u.document(object, freed, asked))
 		if err == nil && !freed {
 			err = exit.Silently(exit.Failed)
 		}
 		return err
 	}
 	if freed {
-		return c.say("%s: freed from %s", terminal.Quote(u.Name), terminal.Quote(u.Owner))
+		return c.say("%s: freed from %s", terminal.Quote(u.Name), told(holderOf(object, u.Owner)))
 	}
 	return u.notHeld(object)
+}
+
+func (u *unlockCommand) document(o *fleet.Object, freed bool, asked []askedOwner) unlockDocument {
+	d := unlockDocument{Schema: unlockSchema, Name: views.NameOf(u.Name), Kind: string(o.Kind), Owner: u.Owner, Freed: freed, Asked: asked}
+	if h := holderOf(o, u.Owner); h != nil {
+		d.Who = h.Who()
+		if h.Client != nil {
+			d.Host = h.Client.Host
+		}
+		if on := goesOn(h); freed && on > 0 {
+			d.GoesOn = &views.Seconds{Duration: on, Known: true}
+		}
+	}
+	return d
+}
+
+// holderOf is the holder with this identity, nil if there is none.
+func holderOf(o *fleet.Object, owner string) *fleet.Holder {
+	for i := range o.Holders {
+		if o.Holders[i].Owner == owner {
+			return &o.Holders[i]
+		}
+	}
+	return nil
+}
+
+// goesOn is for how long a holder may go on that lives and from whom it was taken: until its next renewal, which comes after a third of its
+// lease and a second at the latest. It is 0 where that is not known, as of Redisson, or the holder is probably dead.
+func goesOn(h *fleet.Holder) time.Duration {
+	if h.Client == nil || h.Client.Silent() || h.Client.Timeout == 0 {
+		return 0
+	}
+	return h.Client.Timeout/3 + time.Second
+}
+
+// told says of whom something was taken, and what that one may do still.
+func told(h *fleet.Holder) string {
+	text := fmt.Sprintf("%s (owner %s)", terminal.Clean(h.Who()), terminal.Quote(h.Owner))
+	switch on := goesOn(h); {
+	case h.Client != nil && h.Client.Silent():
+		return text + ", which was last seen " + views.Age(h.Client.LastSeen) + " ago and is probably dead"
+	case on > 0:
+		return text + ", which may go on as if it held it for up to " + views.Age(on)
+	}
+	return text + ", which may go on as if it held it"
 }
 
 // notHeld is the error that the owner, or anybody, does not hold the object.
@@ -116,16 +167,33 @@ func (u *unlockCommand) notHeld(o *fleet.Object) error {
 	return exit.With(exit.Failed, fmt.Errorf("%s is not held by %s; %s", terminal.Quote(u.Name), terminal.Quote(u.Owner), heldBy(o)))
 }
 
-// heldBy says who holds an object.
+// heldBy says who holds an object. Of a plain semaphore that is known by the words of the clients alone.
 func heldBy(o *fleet.Object) string {
+	if o.Kind == redlatch.KindSemaphore && len(o.Unconfirmed) > 0 {
+		var words []string
+		for _, c := range o.Unconfirmed {
+			words = append(words, fmt.Sprintf("%s has %d", terminal.Clean(c.Who()), c.Holds))
+		}
+		return "the permits of a semaphore have no owners; by their own words " + strings.Join(words, ", ") +
+			". \"redlatch permits --add N\" gives back those of a dead process"
+	}
 	if len(o.Holders) == 0 {
-		return "nobody holds it"
+		return "nobody holds it" + lastForced(o)
 	}
 	owners := make([]string, 0, len(o.Holders))
 	for _, h := range o.Holders {
-		owners = append(owners, terminal.Quote(h.Owner))
+		owners = append(owners, terminal.Clean(h.Who())+" (owner "+terminal.Quote(h.Owner)+")")
 	}
-	return "it is held by " + strings.Join(owners, ", ")
+	return "it is held by " + strings.Join(owners, ", ") + lastForced(o)
+}
+
+// lastForced says by whom an object was taken away in the last hour.
+func lastForced(o *fleet.Object) string {
+	f := o.Forced
+	if f == nil {
+		return ""
+	}
+	return fmt.Sprintf("; %s took it from %s at %s: %s", terminal.Clean(f.Who), terminal.Quote(f.Owner), f.At.Format(time.TimeOnly), terminal.Clean(f.Why))
 }
 
 // ofKind gives the error that the name is of another kind its exit code, and says by which flag a kind is given where that is wanted.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
-	"github.com/redlatch/redlatch/cmd/redlatch/internal/views"
 	"github.com/redlatch/redlatch/fleet"
 )
 
@@ -88,7 +87,7 @@ func holdsOn(asked []askedOwner) bool {
 // tellAsked ends the command where nothing is taken away.
 func (u *unlockCommand) tellAsked(c call, object *fleet.Object, asked []askedOwner) error {
 	if c.Output == "json" {
-		err := c.document(unlockDocument{unlockSchema, views.NameOf(u.Name), string(object.Kind), u.Owner, false, asked})
+		err := c.document(u.document(object, false, asked))
 		if err == nil && (len(asked) == 0 || holdsOn(asked)) {
 			err = exit.Silently(exit.Failed)
 		}

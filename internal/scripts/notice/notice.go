@@ -68,10 +68,11 @@ func one(reply scripts.Reply) (*Notice, error) {
 	if err := e.End(); err != nil {
 		return nil, err
 	}
-	return parse(text)
+	return Parse(text)
 }
 
-func parse(text string) (*Notice, error) {
+// Parse reads a notice as Redis keeps it.
+func Parse(text string) (*Notice, error) {
 	parts := strings.SplitN(text, "\n", 3)
 	if len(parts) == 3 {
 		if at, err := strconv.ParseInt(parts[0], 10, 64); err == nil {

@@ -44,7 +44,8 @@ func (r *Report) perfdata() string {
 	for _, f := range []struct {
 		value *float64
 		form  string
-	}{{r.Figures.RoundTrip, " rtt_p99=%.2fms;;;0"}, {r.Figures.Memory, " memory=%.1f%%;90;;0;100"}, {r.Figures.Clients, " clients=%.1f%%;90;;0;100"}} {
+	}{{r.Figures.RoundTrip, " rtt_p99=%.2fms;;;0"}, {r.Figures.Memory, " memory=%.1f%%;90;;0;100"}, {r.Figures.Clients, " clients=%.1f%%;90;;0;100"},
+		{r.Figures.OldestWait, " oldest_wait=%.0fs;;;0"}, {r.Figures.SilentHolders, " silent_holders=%.0f;;;0"}} {
 		if f.value != nil {
 			data += fmt.Sprintf(f.form, *f.value)
 		}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/redlatch/redlatch/fleet"
 )
 
 // Schema is the name of the form of a Report in JSON. Fields are added to it, never changed.
@@ -65,6 +67,9 @@ type Figures struct {
 	RoundTrip *float64 `json:"rtt_p99_ms"`
 	Memory    *float64 `json:"memory_percent"`
 	Clients   *float64 `json:"clients_percent"`
+
+	OldestWait    *float64 `json:"oldest_wait_seconds"` // of the calls that wait now; 0: none does
+	SilentHolders *float64 `json:"silent_holders"`      // holders whose processes are probably dead
 }
 
 const docs = "https://github.com/redlatch/redlatch/blob/main/docs/"
@@ -157,7 +162,28 @@ func (p *patient) figures(ctx context.Context) (f Figures) {
 			worst(&f.Clients, clients*100, err)
 		}
 	}
+	if r, err := p.list.of(func() (*fleet.Report, error) { return p.listed(ctx) }); err == nil {
+		f.OldestWait, f.SilentHolders = ofLocks(r)
+	}
 	return f
+}
+
+// ofLocks are the figures of all locks, semaphores and latches that could be found.
+func ofLocks(r *fleet.Report) (oldestWait, silentHolders *float64) {
+	oldestWait, silentHolders = new(float64), new(float64)
+	for _, o := range r.Objects {
+		for _, w := range o.Waiting.Processes {
+			if !w.Silent() && !w.Since.IsZero() {
+				*oldestWait = max(*oldestWait, r.At.Sub(w.Since).Seconds())
+			}
+		}
+		for _, h := range o.Holders {
+			if h.Client != nil && h.Client.Silent() {
+				*silentHolders++
+			}
+		}
+	}
+	return oldestWait, silentHolders
 }
 
 // JSON writes the report as a document of the Schema.

@@ -17,7 +17,7 @@ import (
 
 // sample is a report of everything that a report can have.
 func sample() *doctor.Report {
-	ms, share := 1.25, 93.5
+	ms, share, wait, silent := 1.25, 93.5, 754.4, 2.0
 	finding := func(id, result string, level doctor.Level, places ...doctor.Place) doctor.Finding {
 		return doctor.Finding{
 			ID: id, Result: result, Level: level, Means: "It is wrong.", Do: "Repair it.", Docs: "https://example.org/doctor.md", Places: places,
@@ -34,7 +34,7 @@ func sample() *doctor.Report {
 			finding("no-replicas", doctor.Found, doctor.Info, doctor.Place{Node: "10.0.0.1:6379", Detail: "connected_slaves is 0"}),
 		},
 		Fine: []string{"version"}, Beside: []string{"sentinels-few"}, Ignore: []string{"round-trip"},
-		Figures: doctor.Figures{RoundTrip: &ms, Memory: &share},
+		Figures: doctor.Figures{RoundTrip: &ms, Memory: &share, OldestWait: &wait, SilentHolders: &silent},
 	}
 }
 

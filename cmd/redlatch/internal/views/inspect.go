@@ -21,6 +21,7 @@ type Inspect struct {
 	Object     Object       `json:"object"`
 	Together   []Together   `json:"together"` // what its holders hold besides by the same identity
 	Clients    []Client     `json:"clients"`  // those who hold, say so, or wait, and have an entry
+	Forced     *Forced      `json:"forced"`   // the last time in an hour that it was taken away by force
 	Unreadable []Unreadable `json:"unreadable"`
 	Next       Next         `json:"next"`
 	Stale      string       `json:"stale,omitempty"` // the error that kept inspect --watch from having clients report every second
@@ -37,6 +38,15 @@ type Together struct {
 	NameBase64 string `json:"name_base64"`
 }
 
+// Forced says who has taken it away by force, and why.
+type Forced struct {
+	At    Time    `json:"at"`
+	Ago   Seconds `json:"ago_seconds"`
+	Owner string  `json:"owner"` // from whom
+	Who   string  `json:"who"`
+	Why   string  `json:"why"`
+}
+
 // Look looks at one object.
 func Look(ctx context.Context, client redis.UniversalClient, server string, hurry *Hurry, kind redlatch.Kind, name string, opts ...fleet.Option) (*Inspect, error) {
 	stale := hurry.call(ctx)
@@ -47,6 +57,9 @@ func Look(ctx context.Context, client redis.UniversalClient, server string, hurr
 	v := &Inspect{Schema: InspectSchema, Server: server, Stale: stale, now: now(ctx, client), Clients: []Client{}, Together: []Together{}}
 	v.Time, v.Object, v.Unreadable = Time(v.now), newObject(object, v.now), newUnreadable(object.Unreadable)
 	v.Object.Unreadable = []Unreadable{} // they are about the registry
+	if f := object.Forced; f != nil {
+		v.Forced = &Forced{Time(f.At), since(f.At, v.now), f.Owner, f.Who, f.Why}
+	}
 	holders := map[string]bool{}
 	for _, h := range object.Holders {
 		v.know(h.Client)

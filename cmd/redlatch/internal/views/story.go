@@ -74,6 +74,10 @@ func (v *Inspect) Lines(out *terminal.Output) []string {
 			terminal.Clean(t.Owner), terminal.Clean(redlatch.Kind(t.Kind).Noun()), terminal.Quote(t.Name)), terminal.Plain)
 	}
 	v.waiters(s)
+	if f := v.Forced; f != nil {
+		s.tell("forced", fmt.Sprintf("by %s %s ago, from the owner %s: %s", terminal.Clean(f.Who), f.Ago.age(), terminal.Quote(f.Owner), terminal.Clean(f.Why)),
+			terminal.Plain)
+	}
 	for _, u := range v.Unreadable {
 		s.tell("unreadable", terminal.Quote(u.Key)+": "+terminal.Clean(u.Reason), terminal.Red)
 	}
