@@ -59,6 +59,7 @@ var troubles = []trouble{
 	{name: "no answer, and ctx ends", after: time.Minute, within: time.Second, outage: true},
 	{name: "LOADING", err: words("LOADING Redis is loading the dataset in memory"), outage: true},
 	{name: "READONLY", err: words("READONLY You can't write against a read only replica."), outage: true},
+	{name: "MOVED, and the client is none of a cluster's", err: words("MOVED 3999 10.0.0.1:7000")},
 	{name: "MASTERDOWN", err: words("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."), outage: true},
 	{name: "CLUSTERDOWN", err: words("CLUSTERDOWN The cluster is down"), outage: true},
 	{name: "pool exhausted", err: redis.ErrPoolTimeout, outage: true},
@@ -295,7 +296,7 @@ func TestAWaitOutlastsWhatPassesAndNotWhatIsWrong(t *testing.T) {
 	require.NoError(t, unused.Close())
 	for name, passes := range map[string]bool{
 		"READONLY": true, "LOADING": true, "MASTERDOWN": true, "CLUSTERDOWN": true, "OOM": true, "MISCONF": true,
-		"NOAUTH": false, "NOPERM": false, "WRONGPASS": false,
+		"NOAUTH": false, "NOPERM": false, "WRONGPASS": false, "MOVED, and the client is none of a cluster's": false,
 	} {
 		met := troubles[slices.IndexFunc(troubles, func(t trouble) bool { return t.name == name })]
 		for _, primitive := range all {
@@ -331,7 +332,8 @@ func TestAWaitOutlastsWhatPassesAndNotWhatIsWrong(t *testing.T) {
 						require.GreaterOrEqual(t, time.Since(start), 3*time.Second)
 						require.LessOrEqual(t, time.Since(start), 3800*time.Millisecond, "three quarters of a second are between two questions, at most")
 					} else {
-						require.ErrorIs(t, err, redlatch.ErrUnavailable)
+						require.Equal(t, met.outage, errors.Is(err, redlatch.ErrUnavailable))
+						require.Equal(t, !met.outage, errors.Is(err, redlatch.ErrInvalid))
 						require.ErrorContains(t, err, met.err.Error())
 						require.Less(t, time.Since(start), time.Second)
 					}

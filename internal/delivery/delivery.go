@@ -141,6 +141,9 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd *scripts.Co
 			}
 			receipt.Refused, halves = err, halves || cut
 		case outcome.Moved:
+			if d.Single() && outcome.Redirects(err) {
+				return reply, receipt, &Failure{Err: &outcome.Redirected{Err: err}, Doubt: receipt.Doubt || halves, Sent: receipt.Sent}
+			}
 			d.Reload(ctx)
 			route = dispatch.Follow
 		case outcome.NotYet:

@@ -64,6 +64,12 @@ func New(client Client, cluster Cluster, linger func() time.Duration) *Dispatche
 	return d
 }
 
+// Single tells whether the client is known to be one of a single server, which follows no redirection of a cluster.
+func (d *Dispatcher) Single() bool {
+	_, single := d.client.(*redis.Client)
+	return single
+}
+
 // ReadTimeout is how long the client waits for a reply; 0 when that is not known, or for ever.
 func (d *Dispatcher) ReadTimeout() time.Duration { return d.read }
 

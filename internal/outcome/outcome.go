@@ -227,7 +227,7 @@ func Passing(err error) bool {
 
 // Wrong tells whether the server refused what will never be right, so that the program has to correct it. Unlike Final it
 // does not count what another server, or another version of one, would take.
-func Wrong(err error) bool { return says(err, wrong) }
+func Wrong(err error) bool { return says(err, wrong) || isRedirected(err) }
 
 // WrongType tells whether the server refused because a key is of another type than the script works on.
 func WrongType(err error) bool { return strings.Contains(said(err), "WRONGTYPE ") }
@@ -241,6 +241,8 @@ func Advise(err error) error {
 	switch {
 	case strings.Contains(reply, "use another name"): // as the scripts' own errors say
 		return err
+	case strings.Contains(reply, "READONLY "):
+		return fmt.Errorf("the server is a replica, which takes no writes: %w", err)
 	case strings.Contains(reply, notPermitted): // the server does not say which command that was
 		return fmt.Errorf("its user lacks a right to a command; ACL LOG on the server names it, and docs/operating.md has all: %w", err)
 	case !WrongType(err) && !strings.Contains(reply, "value is not an integer"):
