@@ -85,6 +85,8 @@ func unaskable(h Holder) string {
 	switch c := h.Client; {
 	case c == nil:
 		return "its client has no entry in the registry, as one of Redisson, one with the registry off, or one that has just begun to hold"
+	case c.Ended:
+		return "its program has ended, and the object is kept for what is left of its lease"
 	case !c.Hears:
 		return "its client does not look for requests; only this library's do"
 	case c.Silent():

@@ -31,6 +31,7 @@ type Client struct {
 	Driver   string // "go-redis v9.23.0"
 
 	Timeout time.Duration // the watchdog's
+	Ended   bool          // its program has ended, and has left what it holds to its leases, as by [redlatch.WithAtLeast]
 	Hears   bool          // its reports find out whether somebody asks for what it holds; see [Ask]
 
 	Uses []Use // what it holds and waits for; from Get only what concerns the object
@@ -40,7 +41,7 @@ type Client struct {
 const missed = 4
 
 // Silent reports whether the client has not reported for so long that its process is probably dead, suspended or cut off.
-func (c *Client) Silent() bool { return c.LastSeen > missed*c.Interval }
+func (c *Client) Silent() bool { return !c.Ended && c.LastSeen > missed*c.Interval }
 
 // String names the process for people: "web-3 billing pid 17 (blue)".
 func (c *Client) String() string {
@@ -119,7 +120,7 @@ func newClient(id string, about registry.About, seen int64, every string, now ti
 		ID: id, Seen: moment(seen), Interval: interval(every),
 		Host: about.Host, PID: about.PID, Program: about.Program, Label: about.Label, Instance: about.Instance, Started: moment(about.Started),
 		Language: about.Language, Library: about.Library, Runtime: about.Runtime, Driver: about.Client,
-		Timeout: milliseconds(about.Timeout), Hears: about.Hears,
+		Timeout: milliseconds(about.Timeout), Hears: about.Hears, Ended: about.Ended,
 	}
 	if !c.Seen.IsZero() {
 		c.LastSeen = max(0, now.Sub(c.Seen))

@@ -45,6 +45,11 @@ func (e *entries) arrange() {
 	}
 }
 
+// concern tells whether a client whose program has not ended says anything about a key.
+func (e *entries) concern(key string) bool {
+	return slices.ContainsFunc(e.uses[key], func(u usage) bool { return !u.client.Ended })
+}
+
 func (e *entries) bad(key, field, detail string) {
 	e.unreadable = append(e.unreadable, Unreadable{key, field, detail})
 }

@@ -29,7 +29,7 @@ func join(kind redlatch.Kind, info redlatch.Info, q *queue, known *entries, now 
 		o.Holders = append(o.Holders, holder)
 	}
 	for _, c := range claims {
-		if !c.confirmed && !(c.Owner == "" && counted[c.Client.ID]) {
+		if !c.confirmed && !c.Client.Ended && !(c.Owner == "" && counted[c.Client.ID]) { // what an ended one has left is over
 			o.Unconfirmed = append(o.Unconfirmed, c.Claim)
 		}
 	}

@@ -117,7 +117,7 @@ func (found candidates) objects(ctx context.Context, client redlatch.Client, kno
 		if t.wrong != "" {
 			object.Unreadable = []Unreadable{{Key: t.key, Detail: t.wrong}}
 		}
-		if t.named || object.Info.Exists || len(object.Waiting.Processes) > 0 || object.Waiting.Outsiders > 0 {
+		if t.named && known.concern(t.key) || object.Info.Exists || len(object.Waiting.Processes) > 0 || object.Waiting.Outsiders > 0 {
 			objects[place{shapeFor(t.kind), t.key}] = object
 		}
 	}

@@ -133,6 +133,28 @@ func TestAtLeastKeepsTheLockAfterTheCommandAndAfterAKill(t *testing.T) {
 	require.Positive(t, left("c"))
 }
 
+// Of a lock that is kept it is told whose it was, that its program has ended, and that nothing is wrong.
+func TestALockThatIsKeptIsShownAsKept(t *testing.T) {
+	srv := redistest.Process(t)
+	url := "redis://" + srv.Addr
+	code, _, stderr := finish(t, runner(srv, "--at-least", "10m", "--label", "blue", "nightly", "true"))
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `(?m)^nightly +lock +\S+ redlatch pid \d+ \(blue\) +\d\.\d s +10 min\n +kept by WithAtLeast, its program has ended$`, show(t, url, "ls"))
+	require.Regexp(t, `0\.00 +nightly +lock +kept: \S+ redlatch pid`, show(t, url, "top", "--once"))
+	require.NotContains(t, show(t, url, "ls", "--dead"), "nightly")
+	inspect := show(t, url, "inspect", "nightly")
+	require.Contains(t, inspect, "kept by WithAtLeast, its program has ended")
+	require.Regexp(t, `next +Wait for \d+ min: the work of \S+ redlatch pid \d+ \(blue\) is done`, inspect)
+	code, _, stderr = finish(t, runner(srv, "-w", "0.1", "nightly", "true"))
+	require.Equal(t, exit.Busy, code)
+	require.Regexp(t, `kept by WithAtLeast for another \S+ min; it was held by \S+ redlatch pid \d+ \(blue\), which has ended\n$`, stderr)
+	info, err := rlock.New(srv.Client(t), "nightly").Inspect(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, ends(t, srv, exit.Failed, "unlock", "nightly", "--ask", "1s", "--reason", "x"), "its program has ended")
+	require.Contains(t, ends(t, srv, exit.OK, "unlock", "nightly", "--owner", info.Holders[0].Owner, "--reason", "x"), "which had ended and kept it by WithAtLeast")
+	require.Equal(t, "Nothing is held and nobody waits.\n", show(t, url, "ls"), "what it has said is over with the lease")
+}
+
 // A renewal of the shorter lease does not take back the longer one.
 func TestARenewalLeavesWhatAtLeastHasGiven(t *testing.T) {
 	srv := redistest.Process(t)

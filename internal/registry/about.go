@@ -25,6 +25,7 @@ type About struct {
 
 	Timeout int64 `json:"timeout,omitempty"` // the watchdog's, in milliseconds
 	Hears   bool  `json:"hears,omitempty"`   // each report finds out whether somebody asks for what the client holds
+	Ended   bool  `json:"ended,omitempty"`   // the program has ended, and has left what it holds to its leases
 }
 
 // MostText is how many bytes of a text of an About count.

@@ -60,6 +60,7 @@ type Reporter struct {
 	mu     lockorder.Mutex[lockorder.Reporter] // guards what follows; not held while it looks or sends
 	config Config
 	parked bool // awake without a timer, because the config says so
+	left   bool // the entry is left as it is: there are no further reports, and it is not removed
 	timer  *time.Timer
 	anchor *anchor
 
@@ -134,12 +135,32 @@ func (r *Reporter) Config() Config {
 	return r.config
 }
 
+// Leave is for a client whose program ends and leaves what it holds to its leases: there are no further reports, and the entry stays. It
+// answers the last report, of which the caller makes the entry; none where there are no reports.
+func (r *Reporter) Leave() []Message {
+	config := r.Config()
+	if config.Off {
+		return nil
+	}
+	r.mu.Lock()
+	r.left = true
+	r.mu.Unlock()
+	messages, _ := known(nil).messages(r.look(), config)
+	return messages
+}
+
+func (r *Reporter) isLeft() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.left
+}
+
 // Retire is for a client whose program ends: there are no further reports. It tells whether there is an entry, or may be, and with which
 // config; the caller removes it.
 func (r *Reporter) Retire() (entry Config, listed bool) {
 	entry = r.Config()
 	r.Configure(func(c *Config) { c.Off = true })
-	return entry, !entry.Off && r.anchor.keep.Load() != nil
+	return entry, !entry.Off && r.anchor.keep.Load() != nil && !r.isLeft()
 }
 
 func (r *Reporter) set(d time.Duration) {

@@ -23,8 +23,11 @@ const (
 // run does what is due, and sets the timer for the next run.
 func (r *Reporter) run() {
 	r.mu.Lock()
-	config := r.config
+	config, left := r.config, r.left
 	r.mu.Unlock()
+	if left {
+		return
+	}
 	if r.listed && (config.Off || config.Prefix != r.written.Prefix) && !r.unlist() {
 		return
 	}

@@ -97,11 +97,13 @@ func placeOf(kind string, key cohort.Key) reporter.Place {
 	return reporter.Place{Kind: kind, Key: key.Name()}
 }
 
-// report sends a message.
-func (s *Session) report(m reporter.Message) reporter.Answer {
+// written is a message as the script takes it.
+func (s *Session) written(m reporter.Message, ended bool) entry.Report {
 	r := entry.Report{Names: entry.NamesOf(m.To.Prefix, s.ID), TTL: m.TTL, Whole: m.Whole, Age: age()}
 	if m.Whole {
-		r.About = s.about(m.To.Label).JSON()
+		about := s.about(m.To.Label)
+		about.Ended = ended
+		r.About = about.JSON()
 	}
 	for _, place := range m.Removed {
 		r.Removed = append(r.Removed, registry.Thing{Kind: place.Kind, Key: place.Key}.Field())
@@ -118,6 +120,12 @@ func (s *Session) report(m reporter.Message) reporter.Answer {
 		}
 		r.Things = append(r.Things, thing)
 	}
+	return r
+}
+
+// report sends a message.
+func (s *Session) report(m reporter.Message) reporter.Answer {
+	r := s.written(m, false)
 	reply, err := once(s, entry.Write(r))
 	if err != nil {
 		return reporter.Answer{Outcome: s.refused(err)}
@@ -151,6 +159,17 @@ func (s *Session) Retire() {
 	defer cancel()
 	cmd := entry.Remove(entry.NamesOf(c.Prefix, s.ID)) // not by unlist, whose state belongs to the goroutine of the reports
 	_ = s.Dispatch.Do(ctx, cmd.Key(), cmd.Cmder(context.Background(), true), dispatch.Follow)
+}
+
+// Leave is for a program that ends now and leaves what it holds to its leases: its entry says so, and stays for as long and ten minutes. It
+// waits no longer than a report may take.
+func (s *Session) Leave() {
+	ctx, cancel := context.WithTimeout(raise.Background(context.Background(), Logger(s.logger)), reportWithin)
+	defer cancel()
+	for _, m := range s.reporter.Leave() {
+		cmd := entry.Write(s.written(m, true)) // not by once, whose state belongs to the goroutine of the reports
+		_ = s.Dispatch.Do(ctx, cmd.Key(), cmd.Cmder(context.Background(), true), dispatch.Follow)
+	}
 }
 
 // reportWithin is how long a report may take. Nobody waits for it.

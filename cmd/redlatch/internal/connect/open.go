@@ -39,6 +39,12 @@ func Announce(client redis.UniversalClient) {
 	session.Of(client, &set).ReportAtOnce()
 }
 
+// Leave has the registry say that the command has ended and leaves what it holds to its lease. It comes before that is given back.
+func Leave(client redis.UniversalClient) {
+	set := settings.Defaults()
+	session.Of(client, &set).Leave()
+}
+
 // Close closes the client of a command that ends, and takes it out of the registry: tools would show an ended command as one that is
 // probably dead.
 func Close(client redis.UniversalClient) {

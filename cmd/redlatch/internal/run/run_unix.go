@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/descendants"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/guard"
@@ -88,6 +89,9 @@ func (c *Config) run(result *Result) error {
 	result.Owner = held.owner
 	h := &holder{config: c, held: held, signals: signals, result: result}
 	err = h.hold(path)
+	if h.lost == nil && time.Until(result.got.Add(c.AtLeast)) > 0 {
+		connect.Leave(c.Client) // tools would show a lock that is kept as one of nobody, or of a process that is probably dead
+	}
 	released := held.release(context.Background())
 	result.HeldMS = time.Since(result.got).Milliseconds()
 	switch {

@@ -49,8 +49,12 @@ func (c *Config) who(ctx context.Context) string {
 		}
 		names = append(names, named(h, now))
 	}
-	text := "held by " + strings.Join(names, "; ")
-	if first := object.Holders[0]; len(object.Holders) == 1 && first.TTL > 0 {
+	text, first := "held by "+strings.Join(names, "; "), object.Holders[0]
+	switch {
+	case len(object.Holders) > 1 || first.TTL <= 0:
+	case first.Client != nil && first.Client.Ended:
+		text = "kept by WithAtLeast for another " + views.Age(first.TTL) + "; it was held by " + screen.Clean(first.Who()) + ", which has ended"
+	default:
 		text += ", for another " + views.Age(first.TTL) + " unless renewed"
 	}
 	return text

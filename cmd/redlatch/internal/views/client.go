@@ -20,6 +20,7 @@ type Client struct {
 	Seen     Time    `json:"seen"`
 	LastSeen Seconds `json:"last_seen_seconds"`
 	Silent   bool    `json:"silent"` // for so long that the process is probably dead
+	Ended    bool    `json:"ended"`  // it has ended, and has left what it holds to its leases
 
 	Language string `json:"language"`
 	Library  string `json:"library"`
@@ -30,7 +31,7 @@ type Client struct {
 func newClient(c *fleet.Client) Client {
 	return Client{
 		ID: c.ID, Who: c.String(), Host: c.Host, PID: c.PID, Program: c.Program, Label: c.Label, Instance: c.Instance, Started: Time(c.Started),
-		Seen: Time(c.Seen), LastSeen: known(c.LastSeen), Silent: c.Silent(),
+		Seen: Time(c.Seen), LastSeen: known(c.LastSeen), Silent: c.Silent(), Ended: c.Ended,
 		Language: c.Language, Library: c.Library, Runtime: c.Runtime, Driver: c.Driver,
 	}
 }
@@ -41,6 +42,7 @@ type Party struct {
 	Who      string `json:"who"`
 	Known    bool   `json:"known"` // has an entry in the registry
 	Silent   bool   `json:"silent"`
+	Ended    bool   `json:"ended"`
 
 	host     string
 	lastSeen time.Duration
@@ -50,16 +52,19 @@ type Party struct {
 func newParty(c *fleet.Client, id, who string) Party {
 	p := Party{ClientID: id, Who: who}
 	if c != nil {
-		p.ClientID, p.Known, p.Silent, p.host, p.lastSeen, p.hears = c.ID, true, c.Silent(), c.Host, c.LastSeen, c.Hears
+		p.ClientID, p.Known, p.Silent, p.Ended, p.host, p.lastSeen, p.hears = c.ID, true, c.Silent(), c.Ended, c.Host, c.LastSeen, c.Hears && !c.Ended
 	}
 	return p
 }
 
 func (p Party) who() string { return terminal.Clean(p.Who) }
 
-// death is what is said of one that is silent.
+// death is what is said of one that is silent, or has ended.
 func (p Party) death() string {
-	if !p.Silent {
+	switch {
+	case p.Ended:
+		return "kept by WithAtLeast, its program has ended"
+	case !p.Silent:
 		return ""
 	}
 	return "last seen " + Age(p.lastSeen) + " ago, probably dead"

@@ -24,6 +24,7 @@ const (
 	Free    State = "free"     // nobody holds it, nobody waits
 	Waited  State = "waited"   // nobody holds it, somebody waits
 	Alive   State = "alive"    // held, and all holders' processes are seen
+	Kept    State = "kept"     // the holder's program has ended, and has left it to its lease
 	Silent  State = "silent"   // a holder's process is probably dead
 	Unknown State = "unknown"  // held by somebody of whom it is not known whether they live
 	NoLease State = "no-lease" // held by such a one, or by a dead one, and no lease ends that
@@ -56,6 +57,9 @@ func (v *Inspect) next() Next {
 		n.Text = fmt.Sprintf("Wait, or ask at %s: the process lives, and as long as it does it may renew the lease. Freeing it by force takes it from work "+
 			"that is under way.", worst.who())
 		return o.nextAsked(n)
+	case Kept:
+		n.Text = fmt.Sprintf("Wait for %s: the work of %s is done, and the lock is kept for so long so that it is not done again.", left(worst.Lease), worst.who())
+		then = " To free it all the same:"
 	case Silent:
 		n.Text = fmt.Sprintf("Wait for %s: %s has not been seen for %s, and the lease ends by itself if nobody renews it.",
 			left(worst.Lease), worst.who(), Age(worst.lastSeen))
@@ -130,10 +134,12 @@ func (h *Holder) process() string {
 
 func (h *Holder) state() State {
 	switch {
-	case h.Known && !h.Silent:
+	case h.Known && !h.Silent && !h.Ended:
 		return Alive
 	case !h.Lease.Known:
 		return NoLease
+	case h.Ended:
+		return Kept
 	case h.Known:
 		return Silent
 	}
@@ -141,7 +147,7 @@ func (h *Holder) state() State {
 }
 
 func rank(s State) int {
-	for i, state := range []State{Alive, Unknown, Silent, NoLease} {
+	for i, state := range []State{Alive, Kept, Unknown, Silent, NoLease} {
 		if state == s {
 			return i
 		}

@@ -142,6 +142,8 @@ func (o *Object) holder() []terminal.Cell {
 	style := terminal.Plain
 	if h.Silent {
 		text, style = "dead? "+text, terminal.Red
+	} else if h.Ended {
+		text = "kept: " + text
 	}
 	return []terminal.Cell{{Text: text, Style: style}, {Text: h.Held.age()}, {Text: left(h.Lease)}}
 }
