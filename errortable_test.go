@@ -333,7 +333,7 @@ func TestAWaitOutlastsWhatPassesAndNotWhatIsWrong(t *testing.T) {
 						require.LessOrEqual(t, time.Since(start), 3800*time.Millisecond, "three quarters of a second are between two questions, at most")
 					} else {
 						require.Equal(t, met.outage, errors.Is(err, redlatch.ErrUnavailable))
-						require.Equal(t, !met.outage, errors.Is(err, redlatch.ErrInvalid))
+						require.Equal(t, !met.outage, errors.Is(err, redlatch.ErrInvalid), "%v", err)
 						require.ErrorContains(t, err, met.err.Error())
 						require.Less(t, time.Since(start), time.Second)
 					}

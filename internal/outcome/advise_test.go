@@ -23,3 +23,9 @@ func TestTheErrorOfAWrongClientSaysWhatToDo(t *testing.T) {
 	require.ErrorContains(t, outcome.Advise(readonly), "is a replica")
 	require.ErrorIs(t, outcome.Advise(readonly), readonly)
 }
+
+func TestAskingAgainDoesNotHelpAClientThatIsRedirected(t *testing.T) {
+	moved := reply("MOVED 3999 10.0.0.1:7000")
+	require.Equal(t, outcome.Moved, outcome.Of(moved))
+	require.Equal(t, outcome.Hopeless, outcome.Of(&outcome.Redirected{Err: moved}))
+}

@@ -107,7 +107,7 @@ func ofError(err error) Class {
 			return class
 		}
 		return NotYet
-	case errors.Is(err, redis.ErrClosed):
+	case errors.Is(err, redis.ErrClosed), isRedirected(err):
 		return Hopeless
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
 		return Full
