@@ -49,6 +49,11 @@ func (b *Base) taken(remaining time.Duration) error {
 	return fmt.Errorf("%w: %s %q %s", errs.NotAcquired, b.Kind.Noun, b.Name, b.why(remaining))
 }
 
+// leftToOthers is the error of a try for a lock that is free.
+func (b *Base) leftToOthers() error {
+	return fmt.Errorf("%w: %s %q is left to other processes for a moment", errs.NotAcquired, b.Kind.Noun, b.Name)
+}
+
 // why says why the lock is refused. A program that waits for a hold of its own process may wait for itself, so that is
 // told. A fair lock and the reading side also refuse for the sake of those who wait.
 func (b *Base) why(remaining time.Duration) string {

@@ -87,7 +87,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	}
 	switch {
 	case open.Left > 0 && !open.Told && try:
-		return nil, fmt.Errorf("%w: %s %q is left to other processes for a moment", errs.NotAcquired, b.Kind.Noun, b.Name)
+		return nil, b.leftToOthers()
 	case waited && try:
 		if err := b.behind(ctx, set); err != errOver {
 			return nil, err
