@@ -76,6 +76,7 @@ func (c *call) wanted() int {
 func (c *call) first(ctx context.Context) (*quorum.Hold, error) {
 	c.gives = true
 	r := c.round(ctx)
+	r.heeds = false // as the first question for a single lock does not
 	some := r.together(0)
 	if len(some) < len(r.got) {
 		return nil, nil

@@ -177,7 +177,9 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 		}
 	}
 	c := &call{lock: l, opts: options, try: try || set.Once}
-	c.Call = quorum.Call{Kind: redlatch.KindMultiLock, Name: l.name, Need: len(l.members), Set: set, Of: l, Bases: l.bases, Line: l.line}
+	c.Call = quorum.Call{
+		Kind: redlatch.KindMultiLock, Name: l.name, Need: len(l.members), Set: set, Of: l, Bases: l.bases, Line: l.line, Offers: true,
+	}
 	if len(options) > 0 {
 		c.Opts = []redlatch.Option{c.forMember(0)}
 	}

@@ -22,12 +22,13 @@ type round struct {
 	*call
 	ctx     context.Context // carries what it has got
 	start   time.Time
+	heeds   bool   // it leaves to outsiders what a release has left to them
 	got     []bool // by member
 	members []holds.Member
 }
 
 func (c *call) round(ctx context.Context) *round {
-	return &round{call: c, ctx: ctx, start: time.Now(), got: make([]bool, len(c.lock.members))}
+	return &round{call: c, ctx: ctx, start: time.Now(), heeds: !c.try, got: make([]bool, len(c.lock.members))}
 }
 
 // inOrder is a round in which no member is known to be busy.
@@ -128,7 +129,7 @@ func (r *round) all(some []int) error {
 		bases[n] = r.lock.bases[i]
 	}
 	return r.take(some, func() ([]holds.Member, error) {
-		got, busy, err := baselock.TryAll(r.ctx, bases, r.Opts, r.try)
+		got, busy, err := baselock.TryAll(r.ctx, bases, r.Opts, r.try, r.heeds)
 		if err != nil && r.ctx.Err() == nil && errors.Is(err, errs.NotAcquired) {
 			err = &blocked{some[busy], true, err}
 		}

@@ -13,13 +13,15 @@ import (
 
 // Readers of a process that leave what they share to others, and those that come meanwhile.
 
-// listened has somebody listen for the end of the holds, and the streak of s be over.
+// listened has another process listen for the end of the holds, and the streak of s be over.
 func (s *sharing) listened() {
 	s.Helper()
-	sub := s.client.Subscribe(s.ctx, "redisson_rwlock:{"+s.name+"}")
+	sub := s.client.Subscribe(s.ctx, "redisson_rwlock:{"+s.name+"}", "redlatch_rwlock_row:{"+s.name+"}:known")
 	s.Cleanup(func() { _ = sub.Close() })
-	_, err := sub.Receive(s.ctx)
-	require.NoError(s, err)
+	for range 2 {
+		_, err := sub.Receive(s.ctx)
+		require.NoError(s, err)
+	}
 	time.Sleep(20 * time.Millisecond)
 }
 

@@ -30,8 +30,8 @@ var reading = baselock.Kind{
 	HandsOn: true,
 	Queue: queue(func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Answer] {
 		return rwlock.StandRead(s.Key, s.Owner, s.Lease, s.Wake, c)
-	}, func(s baselock.Subject, c rwlock.Candidate, next rwlock.Successor) scripts.Command[row.Release] {
-		return rwlock.HandOnRead(s.Key, s.Owner, s.Most, s.Wake, c, next)
+	}, func(s baselock.Subject, c rwlock.Candidate, next rwlock.Successor, attends bool) scripts.Command[row.Release] {
+		return rwlock.HandOnRead(s.Key, s.Owner, s.Most, s.Wake, c, next, attends)
 	}),
 	Confirm: func(s baselock.Subject) scripts.Command[rwlock.Confirmation] {
 		return rwlock.ConfirmRead(s.Key, s.Owner, s.Most, s.Lease, s.Wake, s.Listening, s.Host)
@@ -62,7 +62,7 @@ var writing = func() baselock.Kind {
 	kind.HandsOn = true
 	kind.Queue = queue(func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Answer] {
 		return rwlock.StandWrite(s.Key, s.Owner, s.Lease, rwlock.Announcement{Session: s.Session, For: s.Announce}, s.Wake, c)
-	}, func(s baselock.Subject, c rwlock.Candidate, next rwlock.Successor) scripts.Command[row.Release] {
+	}, func(s baselock.Subject, c rwlock.Candidate, next rwlock.Successor, _ bool) scripts.Command[row.Release] {
 		return rwlock.HandOnWrite(s.Key, s.Owner, s.Wake, c, next)
 	})
 	kind.Side = &baselock.Side{
@@ -88,7 +88,7 @@ var writing = func() baselock.Kind {
 // queue is the process queue of both sides, with the scripts of one.
 func queue(
 	stand func(baselock.Subject, rwlock.Candidate) scripts.Command[row.Answer],
-	handOn func(baselock.Subject, rwlock.Candidate, rwlock.Successor) scripts.Command[row.Release],
+	handOn func(baselock.Subject, rwlock.Candidate, rwlock.Successor, bool) scripts.Command[row.Release],
 ) *baselock.Queue {
 	return &baselock.Queue{
 		Keys:   func(key string) []string { return []string{keys.ReadWriteRow(key)} },
@@ -104,7 +104,7 @@ func queue(
 			if c.Writes && turn.NextLease > 0 && !turn.Whoever {
 				next = rwlock.Successor{Field: turn.Next, Lease: turn.NextLease}
 			}
-			return handOn(s, c, next)
+			return handOn(s, c, next, turn.Attends)
 		},
 	}
 }

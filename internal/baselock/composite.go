@@ -60,6 +60,18 @@ func Of(lock redlatch.Locker) (base *Base) {
 	return base
 }
 
+// Offer has the releases of the members ask whether outsiders wait for them, because calls of this process
+// wait behind the composite that is about to give them back.
+func Offer(members []holds.Member) {
+	for _, member := range members {
+		if h, ok := member.Hold.(*hold); ok {
+			h.owner.mu.Lock()
+			h.owner.offers = true
+			h.owner.mu.Unlock()
+		}
+	}
+}
+
 // HandOn hands the members of a composite on to another one of this process, of which to are the bases and opts the
 // options of the call. The news of each member has to be fresh in streak, the composite's. It answers nothing, and leaves
 // everything as it is, where that is impossible. Else tell has the observers of the members know; the caller calls it without a mutex.

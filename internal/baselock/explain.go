@@ -65,6 +65,11 @@ func (b *Base) refused(remaining time.Duration, why string) *redlatch.NotAcquire
 	return &redlatch.NotAcquiredError{Name: b.Name, Kind: b.Kind.Label, Left: max(0, remaining), Detail: why}
 }
 
+// leftToOthers is the error of a try for a lock that is free.
+func (b *Base) leftToOthers() error {
+	return b.refused(0, "is left to other processes for a moment")
+}
+
 // why says why the lock is refused. A program that waits for a hold of its own process may wait for itself, so that is
 // told. A fair lock and the reading side also refuse for the sake of those who wait.
 func (b *Base) why(remaining time.Duration) string {

@@ -105,11 +105,15 @@ func releaseAll(ctx context.Context, all []*hold) (failures []error) {
 
 func passAll(ctx context.Context, all []*hold, limit delivery.Limit) ([]row.Release, delivery.Receipt, error) {
 	locks := make([]row.Given, len(all))
-	publish := ""
+	publish, open := "", time.Duration(0)
 	for i, h := range all {
 		o := h.owner
 		publish = cmp.Or(publish, o.base.wake().Publish)
 		locks[i] = row.Given{Key: o.base.Key, Owner: o.field(), Channel: o.base.channel, Turn: o.turn()}
+		open = max(open, locks[i].Turn.Open)
+	}
+	for i := range locks { // an outsider may wait for any of them
+		locks[i].Turn.Open = open
 	}
 	return delivery.Within(ctx, all[0].owner.base.Session.Dispatch, row.PassAll(locks, publish), limit)
 }

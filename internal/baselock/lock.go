@@ -87,7 +87,7 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	}
 	switch {
 	case open.Left > 0 && !open.Told && try:
-		return nil, b.refused(0, "is left to other processes for a moment")
+		return nil, b.leftToOthers()
 	case waited && try:
 		if err := b.behind(ctx, set); err != errOver {
 			return nil, err

@@ -35,6 +35,7 @@ type owner struct {
 	renewing  bool // the watchdog extends the lease, because a live hold has none of its own
 	queued    bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
 	announces bool // a refusal of its acquisition is announced; set before it is sent
+	offers    bool // its release asks whether outsiders wait; see [Offer]
 	post      cohort.Holder
 	senders   *[]chan struct{} // nil, or of capacity 1: the goroutines that wait to send a count-changing command
 	most      int32            // the most holds that a script has ever asked for

@@ -255,6 +255,12 @@ func (o *owner) turn() row.Turn {
 			}
 		}
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.offers && o.base.Session.KnowsListeners() {
+		turn.Open = openFor
+	}
+	turn.Attends = o.base.Kind.Confirm != nil && o.base.Session.Cohorts.Attends(o.base.line)
 	return turn
 }
 

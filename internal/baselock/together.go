@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rlock"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 // A composite takes its members on one server with one script, all or none of them. From then on each member is an owner of
@@ -37,23 +38,33 @@ func (b *Base) Together(other *Base) bool {
 		b.Session.Shard(b.Key) == b.Session.Shard(other.Key)
 }
 
-// TryAll asks once for all that bases lock, with the same options. If one is busy, the error matches ErrNotAcquired, and busy
-// is the place of that one.
-func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool) (got []holds.Member, busy int, err error) {
+// TryAll asks once for all that bases lock, with the same options. If one is busy, the error matches
+// ErrNotAcquired, and busy is the place of that one. With heeds it is busy too while a release of another
+// process has left it to outsiders.
+func TryAll(
+	ctx context.Context, bases []*Base, opts []redlatch.Option, try, heeds bool,
+) (got []holds.Member, busy int, err error) {
 	start := time.Now()
 	owners, err := ownersOf(bases, opts)
 	if err != nil {
 		return nil, 0, err
 	}
 	wants := make([]rlock.Want, len(owners))
+	var open []string
 	for i, o := range owners {
 		if err := o.base.ready(ctx, o.set.OutageFor(try)); err != nil {
 			return nil, 0, err
 		}
 		s := o.asking()
 		wants[i] = rlock.Want{Key: s.Key, Owner: s.Owner, Lease: s.Lease}
+		switch {
+		case heeds && o.base.row == "":
+			open = append(open, s.Key)
+		case heeds:
+			open = append(open, row.Open(o.base.rowKeys))
+		}
 	}
-	cmd := rlock.AcquireAll(wants)
+	cmd := rlock.AcquireAll(wants, open)
 	returned := false
 	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, or an observer
 		declineAll(got)
@@ -67,7 +78,12 @@ func TryAll(ctx context.Context, bases []*Base, opts []redlatch.Option, try bool
 	case err != nil:
 		err = abandonAll(ctx, owners, delivery.AsFailure(err), cmd)
 	case !reply.Held:
-		busy, err = reply.Busy, bases[reply.Busy].taken(reply.Remaining)
+		b := bases[reply.Busy]
+		busy, err = reply.Busy, b.taken(reply.Remaining)
+		if reply.Open { // as if this process had left it to them
+			b.Session.Cohorts.Yield(b.line, time.Now().Add(reply.Remaining), false)
+			err = b.leftToOthers()
+		}
 		if receipt.Doubt { // the send that was answered may have found the locks of an earlier one
 			giveUpAll(owners, true)
 		}

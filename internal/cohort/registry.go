@@ -21,7 +21,8 @@ type Registry struct {
 
 	mostWindows int // how many windows there may be before those of the past are looked for
 
-	taken takings // not guarded by mu
+	taken    takings  // not guarded by mu
+	attended attended // not guarded by mu
 }
 
 // A Window is a time in which this process leaves a key to others. The zero value is none.

@@ -26,6 +26,8 @@ type Call struct {
 	Bases []*baselock.Base   // of the members
 	Line  cohort.Key         // where the calls of this process wait for all members
 	Opts  []redlatch.Option  // of the call, for a member that does not wait; none if the call has none
+
+	Offers bool // members for which calls of this process wait are given back so that outsiders have their turn
 }
 
 // Take has acquire make the hold, within the time of WithWait, and has the observer know what came of it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
@@ -40,7 +41,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 
 // giveBackOrOn gives the members to the next waiter of this process, or back.
 func (h *Hold) giveBackOrOn(ctx context.Context, lost bool) error {
-	rest := h
+	rest, waited := h, false
 	if !lost && h.streak != nil {
 		next := h.call.registry().Release(h.call.Line, h)
 		switch next.Step {
@@ -51,16 +52,20 @@ func (h *Hold) giveBackOrOn(ctx context.Context, lost bool) error {
 		case cohort.Due:
 			next.Giver.(*Hold).yield(next)
 		}
-		rest = next.Giver.(*Hold)
+		rest, waited = next.Giver.(*Hold), next.Cohort != nil
 	}
 	defer rest.free()
-	return rest.giveBack(ctx)
+	return rest.giveBack(ctx, waited)
 }
 
-func (h *Hold) giveBack(ctx context.Context) error {
+// giveBack gives the members back. waited says that calls of this process wait for them.
+func (h *Hold) giveBack(ctx context.Context, waited bool) error {
 	h.mu.Lock()
 	members := h.members
 	h.mu.Unlock()
+	if waited && h.call.Offers {
+		baselock.Offer(members)
+	}
 	failures := unlock(ctx, h.log(), members, h.call.Need)
 	if failures == nil {
 		return nil

@@ -70,7 +70,7 @@ func decoders() []decoder {
 		of(rlock.Renew([]rlock.Renewal{{Key: key}, {Key: key}})),
 		of(rlock.Enlist(key, owner, lease, []string{"row", "alive", "open", "windows"}, lease, true)), of(rlock.Pass(key, owner, wake, row.Turn{})),
 		of(rlock.Pass(key, owner, wake, row.Turn{Next: "p", NextLease: lease})),
-		of(rlock.AcquireAll(make([]rlock.Want, 2))), of(row.PassAll(make([]row.Given, 2), "publish")),
+		of(rlock.AcquireAll(make([]rlock.Want, 2), make([]string, 2))), of(row.PassAll(make([]row.Given, 2), "publish")),
 
 		of(fencedlock.Counted.Acquire(key, "t", owner, lease)), of(fencedlock.Counted.HandOver(key, "t", owner, "p", lease, 0, 64)),
 		of(fencedlock.Reenter(key, "t", owner, 2, lease, 1)), of(fencedlock.Last("t")), of(fencedlock.Claim(fencedlock.Guarded{Seen: "g", Owner: "o"}, 1, owner)),
@@ -127,7 +127,7 @@ func decoders() []decoder {
 // preludes are the Lua files that answer nothing.
 var preludes = strings.Fields(`fencedlock/admit fencedlock/below fencedlock/issue fencedlock/issue_clocked fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
 	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value multilock/clock multilock/queue permitsemaphore/acquire_alone permitsemaphore/alone permitsemaphore/give_back_alone
-	permitsemaphore/permits permitsemaphore/swap_alone row/announce row/lone row/no_token row/others row/row row/wait rwlock/become rwlock/keep rwlock/leave rwlock/lone_read rwlock/markers
+	permitsemaphore/permits permitsemaphore/swap_alone row/announce row/lone row/no_token row/others row/row row/wait rwlock/become rwlock/keep rwlock/outsiders rwlock/leave rwlock/lone_read rwlock/markers
 	rwlock/lone_write rwlock/ours rwlock/queue rwlock/readers rwlock/strangers semaphore/alone semaphore/release_alone countdownlatch/count_down_alone
 	countdownlatch/rounds`)
 

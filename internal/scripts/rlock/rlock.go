@@ -109,16 +109,22 @@ type Want struct {
 // An AttemptAll is the answer to a call that wants several locks.
 type AttemptAll struct {
 	Held      bool
-	Busy      int           // without Held: the place of the first lock that another owner holds
+	Busy      int           // without Held: the place of the first lock that another owner holds, or that is Open
 	Remaining time.Duration // until the lease of that one is over; negative when its key has no TTL
+	Open      bool          // it is free, but for Remaining only for outsiders
 }
 
-// AcquireAll takes all locks, as Acquire does, or none of them. Their keys are different, and of one cluster slot.
-func AcquireAll(wants []Want) scripts.Command[AttemptAll] {
+// AcquireAll takes all locks, as Acquire does, or none of them. Their keys are different, and of one cluster
+// slot. open are, in the same order, the keys that say that a lock is free for outsiders only, the lock's own
+// key for one that has none; nil for a call that does not leave them to outsiders.
+func AcquireAll(wants []Want, open []string) scripts.Command[AttemptAll] {
 	n := len(wants)
-	l := acquireAll.Layout(3 * n)
+	l := acquireAll.Layout(3*n + len(open))
 	for _, w := range wants {
 		l.Key(w.Key)
+	}
+	for _, key := range open {
+		l.Key(key)
 	}
 	for _, w := range wants {
 		l.Text(w.Owner)
@@ -126,10 +132,13 @@ func AcquireAll(wants []Want) scripts.Command[AttemptAll] {
 	}
 	return scripts.Laid(l, func(reply scripts.Reply) (AttemptAll, error) {
 		e := reply.Elements()
-		busy, remaining := e.Count(0, n), e.Time()
-		if busy == 0 {
+		busy, remaining := e.Count(0, 2*n), e.Time()
+		switch {
+		case busy == 0:
 			return AttemptAll{Held: true}, e.End()
+		case busy > n:
+			return AttemptAll{Busy: busy - n - 1, Remaining: remaining, Open: true}, e.End()
 		}
 		return AttemptAll{Busy: busy - 1, Remaining: remaining}, e.End()
-	})
+	}).Needs(n)
 }

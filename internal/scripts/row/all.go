@@ -23,7 +23,7 @@ func PassAll(locks []Given, publish string) scripts.Command[[]Release] {
 	}
 	shut := false
 	for _, lock := range locks {
-		shut = shut || lock.Turn.Shut != 0
+		shut = shut || lock.Turn.Shut != 0 || lock.Turn.Open != 0
 	}
 	for _, lock := range locks {
 		if lock.Channel != "" {

@@ -118,6 +118,27 @@ func TestEveryEighthTimeInARowIsEightTimesAsLong(t *testing.T) {
 	})
 }
 
+// A composite does not know for how long each of its locks has gone round.
+func TestWhereItIsNotKnownForHowLongTheLockHasGoneRoundItIsLeftToOthersWithPauses(t *testing.T) {
+	onStage(t, func(s *stage) {
+		s.attend(1, 1)
+		turn := enough()
+		turn.Shut = 0
+		release := func() row.Release {
+			require.True(s, send(s, s.enlist(a, lease, patience)).Held)
+			got := send(s, s.pass(a, wake, turn))
+			require.True(s, got.Freed)
+			require.NoError(s, s.client.Del(s.Context(), open).Err()) // its time is over
+			return got
+		}
+		require.True(s, release().Open)
+		require.NoError(s, s.client.PExpire(s.Context(), windows, time.Minute).Err()) // as it looks at once
+		require.False(s, release().Open)
+		require.NoError(s, s.client.PExpire(s.Context(), windows, 975*time.Millisecond).Err()) // and after 25 ms
+		require.True(s, release().Open)
+	})
+}
+
 func TestAClockThatIsSetBackLeavesTheLockToOthersForNoLonger(t *testing.T) {
 	onStage(t, func(s *stage) {
 		s.listen(v)

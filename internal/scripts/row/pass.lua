@@ -30,6 +30,9 @@
 -- passed on. With ARGV[11] that is the first of an array, and the last token of that owner, and the number of its tokens follow.
 
 local seat, next = ARGV[5] or '', ARGV[11]
+-- For so many milliseconds it is known that the lock was left to outsiders, and so many are between two such
+-- times.
+local remembered, rest = 1000, 25
 if had == 0 then
   if next and redis.call('hexists', KEYS[1], next) == 1 then
     return {5, own(ARGV[14]), ARGV[13]}
@@ -40,9 +43,17 @@ if had == 0 then
   end
   return next and {0, '0', 0} or 0
 end
+-- rested tells whether outsiders were not left the lock just now, where the giver does not know for how long
+-- it has gone round.
+local function rested()
+  local lasts = redis.pcall('pttl', windows)
+  return refused(lasts) or lasts <= remembered - rest
+end
+
 local listeners = ARGV[2] == 'SPUBLISH' and 'shardnumsub' or 'numsub'
 local whoever = ARGV[10] == '1'
-local yields = (ARGV[8] or '0') ~= '0' and (whoever or outsiders(listeners, ARGV[3]))
+local yields = (ARGV[8] or '0') ~= '0'
+  and (whoever or outsiders(listeners, ARGV[3]) and (tonumber(ARGV[7]) >= rest or rested()))
 local passed, alone = 1, false
 if ARGV[4] ~= '0' and not yields then
   if seat ~= '' then
@@ -115,12 +126,12 @@ if yields then
   -- Every eighth time in a row is eight times as long: for outsiders that need longer from the message to their question.
   local length = tonumber(ARGV[8])
   passed = 2
-  if not whoever and not refused(redis.pcall('set', windows, '0', 'NX', 'PX', '1000')) then
+  if not whoever and not refused(redis.pcall('set', windows, '0', 'NX', 'PX', remembered)) then
     local count = redis.pcall('incr', windows)
-    redis.pcall('pexpire', windows, '1000')
     if not refused(count) and count % 8 == 0 then
       length, passed = 8 * length, 4
     end
+    redis.pcall('pexpire', windows, remembered + length)
   end
   -- Those in the row hear the message too, and are faster than a JVM. They find this when they ask.
   redis.pcall('set', open, table.concat({length, whoever and 'whoever' or listeners, ARGV[3]}, ' '), 'PX', length)

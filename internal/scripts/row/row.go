@@ -60,6 +60,9 @@ func used(row []string, outsiders bool) []string {
 	return row[:min(len(row), 2)]
 }
 
+// Open is, of the keys of a row, the one that is there while the lock is free for outsiders only.
+func Open(keys []string) string { return keys[2] }
+
 // An Answer is what a process was told that wants the lock, and otherwise a place in the process queue.
 type Answer struct {
 	scripts.Attempt
@@ -113,7 +116,8 @@ type Turn struct {
 	Candidate string        // the owner that enters the queue at its end
 	Patience  time.Duration // for how long its process is known to be there
 	Looks     bool          // that owner cannot be passed the lock
-	Open      time.Duration // with Shut: if outsiders listen, leave the lock free for them, for so long or eight times as long
+	Open      time.Duration // if outsiders listen, leave the lock free for them, for so long or eight times as long
+	Attends   bool          // of a reader: readers that stay leave the lock to outsiders, if any listen
 	Whoever   bool          // with Open: leave it free for so long also if none listens, for those that only poll
 
 	Next      string        // fresh owner of the giver's process that is to hold if nobody else waits; empty: none
@@ -140,7 +144,7 @@ type Release struct {
 func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn) scripts.Command[Release] {
 	args := [15]any{owner, wake.Publish, wake.Channel, scripts.Milliseconds(turn.Lease)} // appending would allocate
 	n, needs := 4, 1
-	if turn.Candidate != "" || turn.Shut != 0 || turn.Next != "" {
+	if turn.Candidate != "" || turn.Shut != 0 || turn.Open != 0 || turn.Next != "" {
 		args[4], args[5], args[6] = turn.Candidate, scripts.Milliseconds(turn.Patience), turn.Shut.Milliseconds()
 		args[7], args[8] = scripts.Milliseconds(turn.Open), 0
 		if turn.Looks {

@@ -9,9 +9,12 @@
 -- ARGV[2]  lease in milliseconds
 -- ARGV[3]  session that announces its wait
 -- ARGV[4]  milliseconds for which a refusal is announced to readers; 0 for not
+-- ARGV[5]  of the head of a local queue, in stand: PUBLISH or SPUBLISH; ARGV[6] is the wake channel then
 --
--- Answers -3 when the owner holds the lock, by this execution or by an earlier one of the same command; else the
--- milliseconds until the lease of the writer or the longest promise of a reader is over, or -1 when it has no end.
+-- Answers -3 when the owner holds the lock, by this execution or by an earlier one of the same command; else
+-- the milliseconds until the lease of the writer or the longest promise of a reader is over, or -1 when it
+-- has no end. To a head it may also answer -4, less the milliseconds for which the lock is left to outsiders;
+-- see outsiders.lua.
 --
 -- Readers whose promises are all over are dead: their fields are dropped, and do not keep a writer out however long
 -- the hash would live on. The list of our readers can refuse a writer. What lets it in is that no field of a reader is
@@ -48,6 +51,10 @@ if mode then
     end
   end
   return remaining
+end
+local rest = ARGV[6] and left(KEYS[4], true, ARGV[5], ARGV[6], row) or 0
+if rest > 0 then
+  return -4 - rest
 end
 redis.call('hset', lock, 'mode', 'write', ARGV[1], '1')
 local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])

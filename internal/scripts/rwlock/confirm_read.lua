@@ -15,9 +15,11 @@
 -- ARGV[8]  the most holds that the owner ever had
 -- ARGV[i]  the last five, for queue
 --
--- Answers 0 when the owner does not read any more, 1 when it does and nobody else seems to wait, else 2. Others wait if a writer
--- has announced itself, if more listen to the wake channel, or if that cannot be known. It shortens nothing. A reader is made only out
--- of the write hold that it has borrowed. Readers of other processes can come in then, so those that listen are woken.
+-- Answers 0 when the owner does not read any more, 1 when it does and nobody else seems to wait, else 2.
+-- Others wait if a writer has announced itself, if more listen to the wake channel, or if that cannot be
+-- known. Those that stand in no queue are announced then. It shortens nothing. A reader is made only out of
+-- the write hold that it has borrowed. Readers of other processes can come in then, so those that listen are
+-- woken.
 
 local reads = keep(ARGV[1], 5, tonumber(ARGV[8]), tonumber(ARGV[2]))
 local borrowed = reads == 0 and ARGV[6] ~= '' and redis.call('hdel', lock, ARGV[6]) == 1
@@ -26,7 +28,7 @@ if borrowed then
 elseif reads ~= 1 then
   return reads
 end
-if crowded(ARGV[3], ARGV[4], ARGV[5]) then
+if attend(KEYS[4], ARGV[3], ARGV[4], row) > tonumber(ARGV[5]) then
   if borrowed and ARGV[3] ~= '' then
     wake(ARGV[3], ARGV[4], ARGV[7])
   end

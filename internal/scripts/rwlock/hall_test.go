@@ -126,7 +126,7 @@ func (h *hall) releases(client *redis.Client, who string, c rwlock.Candidate, ne
 	if who[0] == 'w' {
 		return does(h, client, rwlock.HandOnWrite(key, who+":1"+rwlock.WriteSuffix, toQueue, c, next))
 	}
-	return does(h, client, rwlock.HandOnRead(key, who+":1", 1, toQueue, c, next))
+	return does(h, client, rwlock.HandOnRead(key, who+":1", 1, toQueue, c, next, false))
 }
 
 // standing are the processes in the queue; a star is behind those that were told.

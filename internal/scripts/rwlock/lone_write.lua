@@ -12,15 +12,12 @@
 --
 -- Answers -3, or nothing when there is more to do.
 
-if redis.call('exists', KEYS[1], KEYS[2], KEYS[3]) == 0 then
+if redis.call('exists', KEYS[1], KEYS[2], KEYS[3], KEYS[4]) == 0 then
   redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], '1')
   local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
   if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
     redis.call('hdel', KEYS[1], 'mode', ARGV[1])
     error('nothing was changed: ' .. lasts.err, 0)
-  end
-  if ARGV[4] ~= '0' then
-    redis.call('zrem', KEYS[4], ARGV[3])
   end
   return -3
 end

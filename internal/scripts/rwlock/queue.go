@@ -49,8 +49,8 @@ func (n *names) queued(all []string, args []any, wake scripts.Wake, c Candidate)
 
 var (
 	function   = "local function acquire()"
-	standRead  = scripts.Load(folder, "rwlock/stand", strangers, queue, function, loneRead, ours, scripts.Prelude(folder, "acquire_read.lua"), "end")
-	standWrite = scripts.Load(folder, "rwlock/stand", strangers, queue, function, loneWrite, markers, ours, readers,
+	standRead  = scripts.Load(folder, "rwlock/stand", strangers, queue, outsiders, function, loneRead, ours, scripts.Prelude(folder, "acquire_read.lua"), "end")
+	standWrite = scripts.Load(folder, "rwlock/stand", strangers, queue, outsiders, function, loneWrite, markers, ours, readers,
 		scripts.Prelude(folder, "acquire_write.lua"), "end")
 )
 
@@ -59,7 +59,7 @@ func StandRead(key, owner string, lease time.Duration, wake scripts.Wake, c Cand
 	n := namesOf(key)
 	all, args := n.queued([]string{key, n.readers, n.strangers, n.writers, keys.ReadMarker(n.tag, owner, 1)},
 		[]any{owner, scripts.Milliseconds(lease), "", wake.Publish, wake.Channel}, wake, c)
-	return scripts.Map(scripts.Integer(standRead, all, args, scripts.Taken).Needs(5), answer)
+	return scripts.Integer(standRead, all, args, stood).Needs(5)
 }
 
 // StandWrite is AcquireWrite for the head of a local queue.
@@ -67,33 +67,48 @@ func StandWrite(key, field string, lease time.Duration, a Announcement, wake scr
 	n := namesOf(key)
 	all, args := n.queued([]string{key, n.readers, n.strangers, n.writers},
 		[]any{field, scripts.Milliseconds(lease), a.Session, scripts.Milliseconds(a.For), wake.Publish, wake.Channel}, wake, c)
-	return scripts.Map(scripts.Integer(standWrite, append(all, n.moving), args, scripts.Taken).Whole().Needs(4).Finds(markersOf), answer)
+	return scripts.Integer(standWrite, append(all, n.moving), args, stood).Whole().Needs(4).Finds(markersOf)
 }
 
-// answer is of one who stands in the queue if it was refused.
-func answer(a scripts.Attempt) row.Answer {
-	if a.Held {
-		return row.Answer{Attempt: a}
+// stood is the answer to a head, which stands in the queue if it was refused.
+func stood(reply scripts.Reply) (a row.Answer, err error) {
+	if a.Open = reply.Int < open; a.Open {
+		reply.Int = open - reply.Int
 	}
-	return row.Answer{Attempt: a, At: 1}
+	a.Attempt, err = scripts.Taken(reply)
+	if !a.Held {
+		a.At = 1
+	}
+	return a, err
 }
+
+// open, less milliseconds, is what is answered while the lock is left to outsiders.
+const open = -4
 
 // HandOnRead is ReleaseRead, after which the candidate of the process stands behind the others, or next holds. An owner that held
 // nothing leaves the queue.
-func HandOnRead(key, owner string, most int, wake scripts.Wake, c Candidate, next Successor) scripts.Command[row.Release] {
-	return handOn(releaseRead, Read, key, owner, most, wake, c, next)
+// With attends readers that stay leave the lock to outsiders, should some wait.
+func HandOnRead(
+	key, owner string, most int, wake scripts.Wake, c Candidate, next Successor, attends bool,
+) scripts.Command[row.Release] {
+	return handOn(releaseRead, Read, key, owner, most, wake, c, next, attends)
 }
 
 // HandOnWrite is ReleaseWrite, in the same way.
 func HandOnWrite(key, field string, wake scripts.Wake, c Candidate, next Successor) scripts.Command[row.Release] {
-	return handOn(releaseWrite, Write, key, field, 0, wake, c, next)
+	return handOn(releaseWrite, Write, key, field, 0, wake, c, next, false)
 }
 
-func handOn(script *scripts.Script, side, key, field string, most int, wake scripts.Wake, c Candidate, next Successor) scripts.Command[row.Release] {
+func handOn(
+	script *scripts.Script, side, key, field string, most int, wake scripts.Wake, c Candidate, next Successor, attends bool,
+) scripts.Command[row.Release] {
 	var room [8]string
-	var words [12]any
+	var words [13]any
 	n := namesOf(key)
 	args := append(words[:0], field, wake.Publish, wake.Channel, messages[side], most, next.Field, scripts.Milliseconds(next.Lease))
+	if attends {
+		args = append(args, 1)
+	}
 	all, args := n.queued(n.withMarkers(room[:0], field, most), args, wake, c)
 	return scripts.Integer(script, append(all, n.moving), args, released).Whole().Needs(3 + most).Finds(markersOf)
 }

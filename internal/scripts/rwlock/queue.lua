@@ -23,14 +23,19 @@ if KEYS[at] ~= row then
   row = nil
 end
 
--- tell tells the first that can have the lock as it is now: one that writes, or those that read and stand before the next that
--- writes. While a writer is announced readers are passed over. It answers whether one was told, or waits for those that read, and
--- whether one of them writes, or stands behind those that were told. A process that is gone leaves the queue.
+-- tell tells the first that can have the lock as it is now: one that writes, or those that read and stand
+-- before the next that writes. While a writer is announced readers are passed over. Of a lock that is free
+-- while outsiders are announced none is told. It answers whether one was told, or waits for those that read,
+-- and whether one of them writes, or stands behind those that were told. A process that is gone leaves the
+-- queue.
 local function tell(publish, channel)
   local told, listeners = false, publish == 'SPUBLISH' and 'shardnumsub' or 'numsub'
   local mode = redis.call('hget', lock, 'mode')
   local latest = redis.pcall('zrange', announced, -1, -1, 'withscores')
   local prefers = latest[2] and tonumber(latest[2]) > clock()
+  if prefers and not mode and latest[1] == 'outsiders' then
+    return told, false
+  end
   local first = redis.pcall('zrange', row, 0, 'inf', 'byscore', 'limit', 0, 64, 'withscores')
   for i = 1, mode == 'write' and 0 or #first, 2 do
     local candidate, score = first[i], tonumber(first[i + 1])

@@ -12,6 +12,7 @@
 -- ARGV[5]  the most holds that the owner ever had
 -- ARGV[6]  field of the write holds of a fresh owner, which is to hold if nobody of another process waits; empty: none
 -- ARGV[7]  the latter's lease in milliseconds
+-- ARGV[8]  optional: there if readers that stay are to leave the lock to outsiders, should some wait
 -- ARGV[i]  the last five, for queue
 --
 -- Answers 1, or 3 when other processes come before that of the candidate; or 5 when the owner of ARGV[6] holds (see leave); or 0 when the
@@ -41,4 +42,8 @@ if held == 0 then
   end
   return 0
 end
-return hand_on(ARGV[2], ARGV[3], ARGV[4], found and remain(found) <= 0)
+local marked = found and remain(found) or 0
+if marked > 0 and #ARGV > 12 then
+  attend(announced, ARGV[2], ARGV[3], row)
+end
+return hand_on(ARGV[2], ARGV[3], ARGV[4], found and marked <= 0)

@@ -42,15 +42,16 @@ var (
 	keep      = scripts.Prelude(folder, "keep.lua")
 	become    = scripts.Prelude(folder, "become.lua")
 	queue     = scripts.Prelude(folder, "queue.lua")
+	outsiders = scripts.Prelude(folder, "outsiders.lua")
 	loneRead  = scripts.Prelude(folder, "lone_read.lua")
 	loneWrite = scripts.Prelude(folder, "lone_write.lua")
 	leave     = scripts.Prelude(folder, "leave.lua")
 
-	acquireRead  = scripts.Load(folder, "rwlock/acquire_read", loneRead, strangers, ours)
+	acquireRead  = scripts.Load(folder, "rwlock/acquire_read", loneRead, strangers, ours, outsiders)
 	recountRead  = scripts.Load(folder, "rwlock/recount_read", strangers, ours)
-	releaseRead  = scripts.Load(folder, "rwlock/release_read", leave, markers, strangers, ours, readers, queue)
+	releaseRead  = scripts.Load(folder, "rwlock/release_read", leave, markers, strangers, ours, readers, queue, outsiders)
 	renewRead    = scripts.Load(folder, "rwlock/renew_read", strangers, ours, keep)
-	confirmRead  = scripts.Load(folder, "rwlock/confirm_read", strangers, ours, keep, become, queue)
+	confirmRead  = scripts.Load(folder, "rwlock/confirm_read", strangers, ours, keep, become, queue, outsiders)
 	turnRead     = scripts.Load(folder, "rwlock/turn_read", strangers, ours, become, queue)
 	turnWrite    = scripts.Load(folder, "rwlock/turn_write", markers, strangers, ours, readers, queue)
 	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", loneWrite, markers, strangers, ours, readers)
@@ -143,7 +144,7 @@ func RecountRead(key, owner string, holds, most int, lease time.Duration) script
 // what the others were promised. It answers false when the owner did not read, as it does when it is executed a second
 // time. It needs no memory, so a full server accepts it.
 func ReleaseRead(key, owner string, most int, wake scripts.Wake) scripts.Command[bool] {
-	return scripts.Map(HandOnRead(key, owner, most, wake, Candidate{}, Successor{}), freed)
+	return scripts.Map(HandOnRead(key, owner, most, wake, Candidate{}, Successor{}, false), freed)
 }
 
 // A Renewal is one reader whose promise is lengthened. A lease of 0 asserts the promise that its markers have.
