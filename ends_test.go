@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/rlock"
@@ -42,7 +43,7 @@ func TestTheReasonOfALossIsOneOfAFew(t *testing.T) {
 		redlatch.ReasonLimitOver:  {plain, redlatch.WithMaxHold(3 * time.Second), nothing},
 		redlatch.ReasonMembers: {
 			lock: func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
-				member := func(name string) redlatch.Locker { return rlock.New(c, name, redlatch.WithLinger(0)) }
+				member := func(name string) redlatch.Locker { return rlock.New(c, name, briefly.Linger(0)) }
 				return multilock.New([]redlatch.Locker{member("x"), member("y")}, o[1:]...)
 			},
 			option: redlatch.WithWatchdogTimeout(3 * time.Second),
@@ -53,7 +54,7 @@ func TestTheReasonOfALossIsOneOfAFew(t *testing.T) {
 			redistest.Bubble(t, func(t *testing.T) {
 				server, client := redistest.InMemory(t)
 				var w witness
-				hold, err := c.lock(client, redlatch.WithLinger(0), redlatch.WithObserver(&w), c.option).Lock(t.Context())
+				hold, err := c.lock(client, briefly.Linger(0), redlatch.WithObserver(&w), c.option).Lock(t.Context())
 				require.NoError(t, err)
 				ctx := hold.Context(t.Context())
 				c.fault(server)
@@ -79,12 +80,12 @@ func TestTheEventOfALockThatWasPassedOnSaysSo(t *testing.T) {
 		server, client := redistest.InMemory(t)
 		other := redis.NewClient(redistest.InMemoryOptions(server))
 		t.Cleanup(func() { require.NoError(t, other.Close()) })
-		hold, err := rlock.New(other, "x", redlatch.WithLinger(0)).Lock(t.Context())
+		hold, err := rlock.New(other, "x", briefly.Linger(0)).Lock(t.Context())
 		require.NoError(t, err)
 		var w witness
 		got := make(chan *redlatch.Hold, 1)
 		go func() {
-			next, err := rlock.New(client, "x", redlatch.WithLinger(0), redlatch.WithObserver(&w)).Lock(t.Context())
+			next, err := rlock.New(client, "x", briefly.Linger(0), redlatch.WithObserver(&w)).Lock(t.Context())
 			if err != nil {
 				t.Error(err)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/redlatch/redlatch/countdownlatch"
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
@@ -61,7 +62,7 @@ func TestAnEventSaysWhatKindOfPrimitiveItIsOf(t *testing.T) {
 			return multilock.NewGroup(c, "x", []string{"1"}, o...)
 		},
 		"multi_lock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
-			return multilock.New([]redlatch.Locker{rlock.New(c, "x", redlatch.WithLinger(0))}, o...)
+			return multilock.New([]redlatch.Locker{rlock.New(c, "x", briefly.Linger(0))}, o...)
 		},
 		"redlock": func(c *redis.Client, o ...redlatch.Option) redlatch.Locker {
 			return redlock.New([]redlatch.Client{c}, "x", o...)
@@ -71,7 +72,7 @@ func TestAnEventSaysWhatKindOfPrimitiveItIsOf(t *testing.T) {
 			redistest.Bubble(t, func(t *testing.T) {
 				server, client := redistest.InMemory(t)
 				var seen happened
-				linger := []redlatch.Option{redlatch.WithLinger(0)}
+				linger := []redlatch.Option{briefly.Linger(0)}
 				if want == "multi_lock" { // whose members have it
 					linger = nil
 				}
@@ -104,9 +105,9 @@ func TestAnEventOfASemaphoreSaysSo(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		ctx := context.Background()
 		var seen happened
-		plain := semaphore.New(client, "x", redlatch.WithLinger(0), seen.option())
+		plain := semaphore.New(client, "x", briefly.Linger(0), seen.option())
 		require.ErrorIs(t, plain.Acquire(ctx, 1, redlatch.WithWait(time.Second)), redlatch.ErrNotAcquired)
-		leased := permitsemaphore.New(client, "y", redlatch.WithLinger(0), seen.option())
+		leased := permitsemaphore.New(client, "y", briefly.Linger(0), seen.option())
 		require.NoError(t, leased.SetPermits(ctx, 1))
 		permit, err := leased.Acquire(ctx, 1)
 		require.NoError(t, err)
@@ -166,7 +167,7 @@ func TestAnEventOfWhatWasSettledSaysWhatItIsOf(t *testing.T) {
 				_, client := redistest.InMemory(t)
 				client.AddHook(&hardOfHearing{1})
 				settled := make(chan redlatch.Event, 1)
-				opts := []redlatch.Option{redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+				opts := []redlatch.Option{briefly.Linger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 					if e.Kind == redlatch.EventSettled {
 						settled <- e
 					}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
 )
 
 // The examples run against a server of their own. In a program rdb is the client that it has anyway.
@@ -84,6 +85,45 @@ func ExampleDo() {
 }
 
 // With the context of a hold the lock is taken again; a goroutine that must not do that is given another.
+// What counts for a whole client is said where the client is made.
+func ExampleConfigure() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	fmt.Println(redlatch.Configure(rdb, redlatch.WithLabel("billing"), redlatch.WithRegistry("app:")))
+	fmt.Println(redlatch.Configure(rdb, redlatch.WithLabel("billing"))) // another package says the same
+
+	err := redlatch.Configure(rdb, redlatch.WithLabel("invoices")) // names this line, and the first one
+	fmt.Println(errors.Is(err, redlatch.ErrInvalid))
+
+	fmt.Println(rlock.New(rdb, "orders:42").Do(ctx, func(context.Context) error { return nil }))
+	err = redlatch.Configure(rdb, redlatch.WithLinger(0)) // comes after the first command
+	fmt.Println(errors.Is(err, redlatch.ErrInvalid))
+	// Output:
+	// <nil>
+	// <nil>
+	// true
+	// <nil>
+	// true
+}
+
+// An error or a page for people has the noun, a metric the kind.
+func ExampleKind_Noun() {
+	observer := redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+		if e.Kind == redlatch.EventReleased {
+			fmt.Printf("%s{primitive=%q}: the %s was given back\n", e.Kind, e.Primitive, e.Primitive.Noun())
+		}
+	})
+	rdb, end := exampleClient()
+	defer end()
+	lock := rwlock.New(rdb, "catalogue", redlatch.WithObserver(observer))
+	fmt.Println(lock.RDo(context.Background(), func(context.Context) error { return nil }))
+	// Output:
+	// released{primitive="read_lock"}: the read lock was given back
+	// <nil>
+}
+
 func ExampleDetach() {
 	rdb, end := exampleClient()
 	defer end()

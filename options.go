@@ -2,7 +2,6 @@ package redlatch
 
 import (
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/raise"
@@ -11,15 +10,15 @@ import (
 )
 
 // An Option changes how a primitive works. Given to New it is the default of all calls; given to a call it is for that
-// call alone, and overrides the default; a few are for New alone. An option that does not apply, or a value that makes
+// call alone, and overrides the default; WithNameMapper is for New alone. An option that does not apply, or a value that makes
 // no sense, is reported by the call as ErrInvalid before anything is sent. A nil Option changes nothing.
 //
 // What is off by default is turned on by a With option, and what is on by default is turned off by a Without option. A switch takes a
 // bool only where both of its values differ from the default.
 //
 // Every primitive takes WithPoll, WithOutage, WithReleaseTimeout, WithSlowWait, WithLogger and WithObserver, and where it has holds
-// WithLongHold. Its New takes WithNameMapper, WithCluster, WithShardedPubSub, WithLinger, WithLabel, WithRegistry and WithoutRegistry
-// too. Of the other options each New says which it takes. What one primitive alone takes is in its package: fairlock.WithPatience,
+// WithLongHold. Its New takes WithNameMapper too. Of the other options each New says which it takes. What counts for all that uses a client
+// is a [ClientOption], for [Configure]. What one primitive alone takes is in its package: fairlock.WithPatience,
 // fencedlock.WithClockTokens, rwlock.WithWriterPreference, redlock.WithNodeTimeout, spinlock.WithBackOff, permitsemaphore.WithoutExpiry.
 type Option interface {
 	change(s *settings.Settings)
@@ -168,66 +167,6 @@ func WithNameMapper(fn func(name string) string) Option {
 	return given(settings.NameMapper, func(s *settings.Settings) {
 		s.Map = fn
 	})
-}
-
-// WithCluster says that the client is a cluster client although its type does not show it. It counts for all primitives
-// of the client from the first that says it: give it to all of them, or to the one that is made first.
-func WithCluster() Option {
-	return given(settings.Cluster, func(s *settings.Settings) {
-		s.Cluster = true
-	})
-}
-
-// WithShardedPubSub says whether messages on a cluster use SPUBLISH. By default the server is asked, as Redisson does;
-// all processes must use the same. It is taken from the first primitive that is made with a client, and holds for all
-// of them.
-func WithShardedPubSub(on bool) Option {
-	return given(settings.ShardedPubSub, func(s *settings.Settings) {
-		s.Sharding = settings.ShardingOff
-		if on {
-			s.Sharding = settings.ShardingOn
-		}
-	})
-}
-
-// WithLinger sets how long the connection for wake-ups, and the goroutines that the primitives of one client share,
-// stay after their last use. The default is 3 s: the next wait then starts without a subscription. The last value
-// given counts for all primitives of the client.
-func WithLinger(d time.Duration) Option {
-	return given(settings.Linger, func(s *settings.Settings) {
-		if d < 0 {
-			s.Fail("WithLinger(%v): zero or more", d)
-		}
-		s.Linger, s.LingerSet = d, true
-	})
-}
-
-// WithLabel has the registry show a text of the program's with what the client holds and waits for: the name of a service, a
-// region, a version. At most 64 bytes of it are kept, and control characters are replaced. The default is none. The last value
-// given counts for all primitives of the client.
-//
-// While a client has held or waited for anything for more than a second, it keeps an entry in Redis: the host, the process, the
-// base name of the program, the label, versions, and what it holds and waits for. Tools that list locks learn from it who a holder
-// is. Nothing else depends on it.
-func WithLabel(text string) Option {
-	return given(settings.Label, func(s *settings.Settings) { s.Label = text })
-}
-
-// WithRegistry has the keys of the registry begin with prefix, for tenants of one Redis that may not see each other. Tools have to be
-// told the same prefix. The default is none. The last of WithRegistry and WithoutRegistry counts for all primitives of the client.
-func WithRegistry(prefix string) Option {
-	return given(settings.Registry, func(s *settings.Settings) {
-		if strings.ContainsAny(prefix, "{}") {
-			s.Fail("WithRegistry(%q): a prefix has no braces, for those that follow it spread the keys over the servers of a cluster", prefix)
-		}
-		s.Registry, s.Unlisted = prefix, false
-	})
-}
-
-// WithoutRegistry keeps the client out of the registry that WithLabel describes: it writes no entry, and tools show its identity
-// alone. The environment variable REDLATCH_REGISTRY=off does so for a whole process, whatever the options say.
-func WithoutRegistry() Option {
-	return given(settings.Registry, func(s *settings.Settings) { s.Unlisted = true })
 }
 
 // WithSlowWait tells, while a call waits for longer than d, who holds what it waits for: by an [EventSlowWait] to the observer, and by

@@ -101,7 +101,6 @@ func TestAValueThatMakesNoSenseIsRefusedWithAdvice(t *testing.T) {
 		{redlatch.WithReplicas(1, 0), "the timeout is at least a millisecond"},
 		{redlock.WithNodeTimeout(0), "WithNodeTimeout(0s): at least 1ms"},
 		{redlatch.WithTTL(0), "WithTTL(0s): at least 1ms; leave it out for no limit"},
-		{redlatch.WithLinger(-1), "WithLinger(-1ns): zero or more"},
 		{redlatch.WithSlowWait(-1), "WithSlowWait(-1ns): zero or more; 0 for none"},
 		{redlatch.WithLongHold(-1), "WithLongHold(-1ns): zero or more; 0 for none"},
 	} {
@@ -117,11 +116,10 @@ func TestTheLeastValuesThatMakeSenseAreTaken(t *testing.T) {
 		redlatch.WithLease(time.Millisecond), redlatch.WithMaxHold(time.Millisecond), redlatch.WithWait(1),
 		redlatch.WithWatchdogTimeout(30*time.Millisecond), redlatch.WithPoll(50*time.Millisecond), redlatch.WithOutage(1),
 		redlatch.WithReleaseTimeout(time.Millisecond), redlatch.WithReplicas(1, time.Millisecond), redlatch.WithTTL(time.Millisecond),
-		redlatch.WithLinger(0), redlatch.WithObserver(nil), redlatch.WithNameMapper(nil), redlatch.WithLogger(nil), redlatch.WithSlowWait(0),
+		redlatch.WithObserver(nil), redlatch.WithNameMapper(nil), redlatch.WithLogger(nil), redlatch.WithSlowWait(0),
 		redlatch.WithLongHold(0), nil,
 	)
 	require.NoError(t, s.Check("a lock", everything))
-	require.True(t, s.LingerSet)
 	require.Nil(t, s.Listener())
 	require.Nil(t, s.Map)
 }
@@ -141,23 +139,18 @@ func TestOptionsReachTheirSettings(t *testing.T) {
 		redlatch.WithLease(1*time.Second), redlatch.WithMaxHold(2*time.Second), redlatch.WithWait(3*time.Second),
 		redlatch.WithWatchdogTimeout(4*time.Second), redlatch.WithPoll(5*time.Second), redlatch.WithOutage(6*time.Second),
 		redlatch.WithReleaseTimeout(7*time.Second), redlatch.WithReplicas(2, 8*time.Second), redlatch.WithTTL(9*time.Second),
-		redlatch.WithLinger(10*time.Second), redlatch.WithCluster(), redlatch.WithLogger(logger),
+		redlatch.WithLogger(logger),
 		redlatch.WithSlowWait(11*time.Second), redlatch.WithLongHold(12*time.Second),
 		redlatch.WithNameMapper(func(name string) string { return "p:" + name }),
 	)
 	require.NoError(t, s.Check("a lock", everything))
-	require.Equal(t, []time.Duration{1e9, 2e9, 3e9, 4e9, 5e9, 6e9, 7e9, 8e9, 9e9, 10e9, 11e9, 12e9}, []time.Duration{
-		s.Lease, s.MaxHold, s.Wait, s.WatchdogTimeout, s.Poll, s.Outage, s.ReleaseTimeout, s.ReplicaTimeout, s.TTL, s.Linger, s.SlowWait, s.LongHold,
+	require.Equal(t, []time.Duration{1e9, 2e9, 3e9, 4e9, 5e9, 6e9, 7e9, 8e9, 9e9, 11e9, 12e9}, []time.Duration{
+		s.Lease, s.MaxHold, s.Wait, s.WatchdogTimeout, s.Poll, s.Outage, s.ReleaseTimeout, s.ReplicaTimeout, s.TTL, s.SlowWait, s.LongHold,
 	})
 	require.Equal(t, 2, s.Replicas)
-	require.True(t, s.Cluster)
 	s.Logger.Warn("a line")
 	require.Contains(t, log.String(), "a line")
 	require.Equal(t, "p:x", s.Map("x"))
-	on, off, auto := applied(redlatch.WithShardedPubSub(true)), applied(redlatch.WithShardedPubSub(false)), applied()
-	require.Equal(t, settings.ShardingOn, on.Sharding)
-	require.Equal(t, settings.ShardingOff, off.Sharding)
-	require.Equal(t, settings.ShardingAuto, auto.Sharding)
 }
 
 func TestAMaxHoldIsNotRoundedUp(t *testing.T) {

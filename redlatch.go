@@ -55,7 +55,7 @@ import (
 
 // Client is what the primitives need of a Redis client. *redis.Client (also one made for Sentinel) and
 // *redis.ClusterClient satisfy it, and so does a wrapper that passes these calls on; a wrapper of a cluster client
-// that hides its type needs [WithCluster]. A *redis.Ring is refused: it moves keys to another server when a node
+// that hides its type is told of by [Configure] with [WithCluster]. A *redis.Ring is refused: it moves keys to another server when a node
 // fails, and a lock that moves has two holders. One inside a wrapper is found where the wrapper embeds it, or an interface that has it;
 // one that a wrapper keeps in a field with a name is not found, and must not be used.
 //

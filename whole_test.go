@@ -18,6 +18,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
 	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
@@ -91,7 +92,7 @@ func TestTheContextOfAWaitIsTheObservers(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		var w witness
 		hook := &spans{}
-		lock := fencedlock.New(client, "x", redlatch.WithLinger(0), redlatch.WithObserver(&w))
+		lock := fencedlock.New(client, "x", briefly.Linger(0), redlatch.WithObserver(&w))
 		require.NoError(t, lock.Do(t.Context(), func(context.Context) error { return nil }))
 		client.AddHook(hook)
 		w = witness{}
@@ -114,13 +115,13 @@ func TestTheContextOfAWaitIsTheObservers(t *testing.T) {
 func TestTheDefaultObserverIsToldOfWhatHasNoOther(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
-		before := rlock.New(client, "before", redlatch.WithLinger(0))
+		before := rlock.New(client, "before", briefly.Linger(0))
 		var usual, own, later witness
 		redlatch.SetDefaultObserver(&usual)
 		t.Cleanup(func() { redlatch.SetDefaultObserver(nil) })
 		nothing := func(context.Context) error { return nil }
-		require.NoError(t, rlock.New(client, "own", redlatch.WithLinger(0), redlatch.WithObserver(&own)).Do(t.Context(), nothing))
-		require.NoError(t, rlock.New(client, "none", redlatch.WithLinger(0), redlatch.WithObserver(nil)).Do(t.Context(), nothing))
+		require.NoError(t, rlock.New(client, "own", briefly.Linger(0), redlatch.WithObserver(&own)).Do(t.Context(), nothing))
+		require.NoError(t, rlock.New(client, "none", briefly.Linger(0), redlatch.WithObserver(nil)).Do(t.Context(), nothing))
 		hold, err := before.Lock(t.Context())
 		require.NoError(t, err)
 		redlatch.SetDefaultObserver(&later)
@@ -182,7 +183,7 @@ func TestAWaitThatDoesNotReturnHasEndedToo(t *testing.T) {
 					ended := make(chan any, 1)
 					go func() {
 						defer func() { ended <- recover() }()
-						wait(t.Context(), client, redlatch.WithLinger(0), redlatch.WithObserver(&w))
+						wait(t.Context(), client, briefly.Linger(0), redlatch.WithObserver(&w))
 					}()
 					<-ended
 					// Meanwhile what the call may have acquired is given back, of which the observer is told too.
@@ -208,7 +209,7 @@ func TestAnObserverThatPanicsDoesNotDisturbARelease(t *testing.T) {
 				panic("an observer")
 			}
 		}}
-		lock := rlock.New(client, "x", redlatch.WithLinger(0), redlatch.WithWatchdogTimeout(time.Second), redlatch.WithObserver(&w),
+		lock := rlock.New(client, "x", briefly.Linger(0), redlatch.WithWatchdogTimeout(time.Second), redlatch.WithObserver(&w),
 			redlatch.WithLogger(slog.New(slog.DiscardHandler)))
 		hold, err := lock.Lock(t.Context())
 		require.NoError(t, err)
@@ -244,7 +245,7 @@ func TestAnObserverMayCallTheLock(t *testing.T) {
 				require.NoError(t, hold.Unlock(t.Context()))
 			}
 		}
-		lock = rlock.New(client, "x", redlatch.WithLinger(0), redlatch.WithObserver(&w))
+		lock = rlock.New(client, "x", briefly.Linger(0), redlatch.WithObserver(&w))
 		require.NoError(t, lock.Do(t.Context(), func(context.Context) error { return nil }))
 		require.Len(t, w.kinds(), 11) // three of the call, and three, two and three inside
 	})
@@ -254,7 +255,7 @@ func TestARenewalIsToldWithItsOutcome(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		server, client := redistest.InMemory(t)
 		var w witness
-		lock := rlock.New(client, "x", redlatch.WithLinger(0), redlatch.WithWatchdogTimeout(3*time.Second), redlatch.WithObserver(&w))
+		lock := rlock.New(client, "x", briefly.Linger(0), redlatch.WithWatchdogTimeout(3*time.Second), redlatch.WithObserver(&w))
 		hold, err := lock.Lock(t.Context())
 		require.NoError(t, err)
 		renewals := func() (of []redlatch.Outcome) {
@@ -285,7 +286,7 @@ func TestWhatNobodyOwnsIsTold(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		var w witness
-		s := semaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithObserver(&w))
+		s := semaphore.New(client, "s", briefly.Linger(0), redlatch.WithObserver(&w))
 		_, err := s.TrySetPermits(t.Context(), 5)
 		require.NoError(t, err)
 		require.NoError(t, s.Acquire(t.Context(), 3))
@@ -302,7 +303,7 @@ func TestWhatNobodyOwnsIsTold(t *testing.T) {
 		require.Equal(t, "the releaser", w.from[2])
 
 		w = witness{}
-		latch := countdownlatch.New(client, "l", redlatch.WithLinger(0), redlatch.WithObserver(&w))
+		latch := countdownlatch.New(client, "l", briefly.Linger(0), redlatch.WithObserver(&w))
 		_, err = latch.TrySetCount(t.Context(), 1)
 		require.NoError(t, err)
 		require.ErrorIs(t, latch.Await(t.Context(), redlatch.WithWait(time.Second)), context.DeadlineExceeded)
@@ -318,7 +319,7 @@ func TestTheOutcomeOfAWaitIsOneOfAFew(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		server, client := redistest.InMemory(t)
 		var w witness
-		lock := rlock.New(client, "x", redlatch.WithLinger(0), redlatch.WithObserver(&w), redlatch.WithOutage(time.Second))
+		lock := rlock.New(client, "x", briefly.Linger(0), redlatch.WithObserver(&w), redlatch.WithOutage(time.Second))
 		last := func(err error) redlatch.Outcome {
 			require.Error(t, err)
 			e := w.events[len(w.events)-1]

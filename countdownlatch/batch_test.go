@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -19,7 +20,7 @@ import (
 func together(t *testing.T, count int64, calls int, pass func(nth int64, execute func() error, first <-chan struct{}) error) (errs []error, g *redistest.Gate, client *redis.Client) {
 	t.Helper()
 	_, client = redistest.InMemory(t)
-	l := countdownlatch.New(client, "l", redlatch.WithLinger(0))
+	l := countdownlatch.New(client, "l", briefly.Linger(0))
 	_, err := l.TrySetCount(t.Context(), count+2)
 	require.NoError(t, err)
 	require.NoError(t, l.CountDown(t.Context())) // the server knows the scripts
@@ -63,7 +64,7 @@ func TestCountDownsThatComeTogetherShareACommand(t *testing.T) {
 func TestCountDownsDoNotWaitForOneThatHangs(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
-		l := countdownlatch.New(client, "l", redlatch.WithLinger(0))
+		l := countdownlatch.New(client, "l", briefly.Linger(0))
 		_, err := l.TrySetCount(t.Context(), 9)
 		require.NoError(t, err)
 		require.NoError(t, l.CountDown(t.Context()))

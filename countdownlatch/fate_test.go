@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -32,7 +33,7 @@ func deleted(t testing.TB, l *countdownlatch.Latch) {
 func TestALateCallerIsToldHowTheLatchEnded(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "l")
-		l := countdownlatch.New(client, key, redlatch.WithLinger(0))
+		l := countdownlatch.New(client, key, briefly.Linger(0))
 		require.ErrorIs(t, l.Await(ctx), countdownlatch.ErrNotSet)
 
 		trySetTo(t, l, 1)
@@ -66,7 +67,7 @@ func TestTheRecordLastsADayLongerThanTheLatch(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		ctx := t.Context()
-		l := countdownlatch.New(client, "l", redlatch.WithLinger(0), redlatch.WithPoll(time.Minute))
+		l := countdownlatch.New(client, "l", briefly.Linger(0), redlatch.WithPoll(time.Minute))
 		trySetTo(t, l, 1, redlatch.WithTTL(100*time.Hour))
 		time.Sleep(99 * time.Hour)
 		require.NoError(t, l.CountDown(ctx))
@@ -241,14 +242,14 @@ func TestTheRecordIsRightWhateverHappensToTheMessages(t *testing.T) {
 				t.Run(name+"/"+fault, func(t *testing.T) {
 					t.Parallel()
 					key := srv.Key(t, "l")
-					l := countdownlatch.New(r.direct, key, redlatch.WithLinger(0))
+					l := countdownlatch.New(r.direct, key, briefly.Linger(0))
 					n := int64(1)
 					if c.before == "3" {
 						n = 3
 					}
 					trySetTo(t, l, n)
 					r.proxy.On(onCall(key), 1, action)
-					_, err := c.end(t.Context(), countdownlatch.New(r.faulty, key, redlatch.WithLinger(0)))
+					_, err := c.end(t.Context(), countdownlatch.New(r.faulty, key, briefly.Linger(0)))
 					require.NoError(t, err)
 					require.ErrorIs(t, l.Await(t.Context()), c.want)
 					trySetTo(t, l, 1)
@@ -259,11 +260,11 @@ func TestTheRecordIsRightWhateverHappensToTheMessages(t *testing.T) {
 		t.Run("a late copy of a count-down", func(t *testing.T) {
 			t.Parallel()
 			key := srv.Key(t, "l")
-			l := countdownlatch.New(r.direct, key, redlatch.WithLinger(0))
+			l := countdownlatch.New(r.direct, key, briefly.Linger(0))
 			trySetTo(t, l, 1)
 			ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
 			own := r.another(t, brief) // the others close connections, and a command of theirs may share one with this one
-			require.NoError(t, countdownlatch.New(own, key, redlatch.WithLinger(0)).CountDown(t.Context()))
+			require.NoError(t, countdownlatch.New(own, key, briefly.Linger(0)).CountDown(t.Context()))
 			trySetTo(t, l, 2)
 			deleted(t, l)
 			ghost.Release()

@@ -8,13 +8,14 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 func TestInspectTellsWhatThereIs(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "l")
-		l := countdownlatch.New(client, key, redlatch.WithLinger(0))
+		l := countdownlatch.New(client, key, briefly.Linger(0))
 		look := func() redlatch.Info {
 			t.Helper()
 			info, err := l.Inspect(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -65,7 +66,7 @@ type rig struct {
 func newRig(t testing.TB, srv *redistest.Server, patience time.Duration) *rig {
 	t.Helper()
 	ctx := context.Background()
-	l := countdownlatch.New(srv.Client(t), srv.Key(t, "warm"), redlatch.WithLinger(0))
+	l := countdownlatch.New(srv.Client(t), srv.Key(t, "warm"), briefly.Linger(0))
 	_, err := l.TrySetCount(ctx, 2)
 	require.NoError(t, err)
 	require.NoError(t, l.CountDown(ctx))

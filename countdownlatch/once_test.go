@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -61,7 +62,7 @@ func TestEveryOperationTakesEffectOnceWhateverHappensToItsMessages(t *testing.T)
 					key := srv.Key(t, "l")
 					set(t, r.direct, key, o.before)
 					rule := r.proxy.On(onCall(key), 1, fault)
-					reply, err := o.do(t.Context(), countdownlatch.New(r.faulty, key, redlatch.WithLinger(0)))
+					reply, err := o.do(t.Context(), countdownlatch.New(r.faulty, key, briefly.Linger(0)))
 					require.NoError(t, err)
 					require.Equal(t, o.reply, reply)
 					require.Equal(t, 1, rule.Hits(), "the fault has to have happened")
@@ -96,7 +97,7 @@ func TestAGhostHasNoEffect(t *testing.T) {
 				key := srv.Key(t, "l")
 				set(t, r.direct, key, g.before)
 				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-				_, err := g.do(t.Context(), countdownlatch.New(r.faulty, key, redlatch.WithLinger(0)))
+				_, err := g.do(t.Context(), countdownlatch.New(r.faulty, key, briefly.Linger(0)))
 				require.NoError(t, err)
 				require.Equal(t, g.after, value(t, r.direct, key))
 				set(t, r.direct, key, g.meantime)
@@ -120,7 +121,7 @@ func TestAfterTheCallerGaveUpAGhostChangesNothing(t *testing.T) {
 				key := srv.Key(t, "l")
 				set(t, r.direct, key, o.before)
 				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-				l := countdownlatch.New(r.another(t, patience), key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
+				l := countdownlatch.New(r.another(t, patience), key, briefly.Linger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				result := make(chan error, 1)
@@ -175,7 +176,7 @@ func TestUnderFaultsTheLatchOpensAfterExactlyAsManyCountDownsAsItWasSetTo(t *tes
 				return n%13 == 2*i
 			}, 0, fault)
 		}
-		l := countdownlatch.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithPoll(100*time.Millisecond),
+		l := countdownlatch.New(r.faulty, key, briefly.Linger(0), redlatch.WithPoll(100*time.Millisecond),
 			redlatch.WithReleaseTimeout(time.Minute)) // to meet one fault after another takes seconds on a busy machine
 		for range cycles {
 			done, err := l.TrySetCount(t.Context(), workers)

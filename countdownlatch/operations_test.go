@@ -9,13 +9,14 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 func TestALatchThatDoesNotExistIsNotSet(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "l")
-		l := countdownlatch.New(client, key, redlatch.WithLinger(0))
+		l := countdownlatch.New(client, key, briefly.Linger(0))
 		require.Equal(t, key, l.Name())
 		require.ErrorIs(t, l.Await(ctx), countdownlatch.ErrNotSet)
 		n, err := l.Count(ctx)
@@ -36,7 +37,7 @@ func TestALatchThatDoesNotExistIsNotSet(t *testing.T) {
 func TestTheLatchOpensAtZeroAndCanBeSetAgain(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "l")
-		l := countdownlatch.New(client, key, redlatch.WithLinger(0))
+		l := countdownlatch.New(client, key, briefly.Linger(0))
 		for range 2 {
 			done, err := l.TrySetCount(ctx, 3)
 			require.NoError(t, err)
@@ -63,7 +64,7 @@ func TestTheLatchOpensAtZeroAndCanBeSetAgain(t *testing.T) {
 func TestCountDownKeepsTheTTL(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "l")
-		l := countdownlatch.New(client, key, redlatch.WithLinger(0), redlatch.WithTTL(time.Hour))
+		l := countdownlatch.New(client, key, briefly.Linger(0), redlatch.WithTTL(time.Hour))
 		_, err := l.TrySetCount(ctx, 3)
 		require.NoError(t, err)
 		require.NoError(t, l.CountDown(ctx))
@@ -84,7 +85,7 @@ func TestCountsOfOtherProgramsThatMakeNoSenseAreOpen(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		for _, count := range []string{"0", "-2"} {
 			ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "l")
-			l := countdownlatch.New(client, key, redlatch.WithLinger(0))
+			l := countdownlatch.New(client, key, briefly.Linger(0))
 			set(t, client, key, count)
 			require.NoError(t, l.Await(ctx))
 			n, err := l.Count(ctx)
@@ -136,7 +137,7 @@ func TestAKeyThatHoldsSomethingElseIsAnErrorAndLeftAlone(t *testing.T) {
 		require.NoError(t, client.Set(ctx, text, "many", time.Hour).Err())
 		for key, want := range map[string]string{lock: "WRONGTYPE", text: "integer"} {
 			before := client.Dump(ctx, key).Val()
-			l := countdownlatch.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(500*time.Millisecond))
+			l := countdownlatch.New(client, key, briefly.Linger(0), redlatch.WithReleaseTimeout(500*time.Millisecond))
 			_, set := l.TrySetCount(ctx, 1)
 			_, count := l.Count(ctx)
 			_, remove := l.Delete(ctx)
@@ -171,7 +172,7 @@ func TestTheWireFormatIsRedissons(t *testing.T) {
 				defer heard.Close()
 				_, err := heard.Receive(ctx)
 				require.NoError(t, err)
-				l := countdownlatch.New(client, name, redlatch.WithLinger(0))
+				l := countdownlatch.New(client, name, briefly.Linger(0))
 				trySet := func(n int64) func() error {
 					return func() error { _, err := l.TrySetCount(ctx, n); return err }
 				}

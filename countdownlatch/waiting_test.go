@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -59,8 +60,8 @@ func inBubble(t *testing.T, test func(b *bubble)) {
 		other := redis.NewClient(redistest.InMemoryOptions(m))
 		t.Cleanup(func() { _ = other.Close() })
 		b := &bubble{T: t, scripts: &scripts{}, redis: other}
-		b.l = countdownlatch.New(client, "l", redlatch.WithLinger(0), redlatch.WithPoll(poll))
-		b.other = countdownlatch.New(other, "l", redlatch.WithLinger(0))
+		b.l = countdownlatch.New(client, "l", briefly.Linger(0), redlatch.WithPoll(poll))
+		b.other = countdownlatch.New(other, "l", briefly.Linger(0))
 		require.ErrorIs(t, b.l.Await(t.Context()), countdownlatch.ErrNotSet) // the script is known now
 		client.AddHook(b.scripts)
 		set(t, other, "l", "1")
@@ -113,10 +114,10 @@ func TestADeletionReleasesAWaiterOfAnotherClientByMessage(t *testing.T) {
 		set(t, theirs, key, "1")
 		result := make(chan error, 1)
 		go func() {
-			result <- countdownlatch.New(mine, key, redlatch.WithLinger(0), redlatch.WithPoll(long)).Await(t.Context())
+			result <- countdownlatch.New(mine, key, briefly.Linger(0), redlatch.WithPoll(long)).Await(t.Context())
 		}()
 		eventually(t, "the waiter has subscribed", func() bool { return subscribers(t, theirs, key) == 1 })
-		_, err := countdownlatch.New(theirs, key, redlatch.WithLinger(0)).Delete(t.Context())
+		_, err := countdownlatch.New(theirs, key, briefly.Linger(0)).Delete(t.Context())
 		require.NoError(t, err)
 		select {
 		case err := <-result:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -33,7 +34,7 @@ func newRig(t *testing.T, patience ...time.Duration) *rig {
 	r := &rig{direct: srv.Client(t), proxy: faultproxy.New(t, srv.Addr), name: srv.Key(t, "fair")}
 	r.faulty = redis.NewClient(&redis.Options{Addr: r.proxy.Addr(), ReadTimeout: append(patience, 250*time.Millisecond)[0]})
 	t.Cleanup(func() { require.NoError(t, r.faulty.Close()) })
-	opts := []redlatch.Option{redlatch.WithPoll(100 * time.Millisecond), redlatch.WithLinger(0)}
+	opts := []redlatch.Option{redlatch.WithPoll(100 * time.Millisecond), briefly.Linger(0)}
 	r.good, r.bad = fairlock.New(r.direct, r.name, opts...), fairlock.New(r.faulty, r.name, opts...)
 	return r
 }
@@ -340,7 +341,7 @@ func TestALeavingHeadPassesTheHandOverOn(t *testing.T) {
 func TestWithoutMessagesWaitersArePolledFor(t *testing.T) {
 	r := newRig(t)
 	r.proxy.DropMessages(true)
-	r.bad = fairlock.New(r.faulty, r.name, redlatch.WithPoll(100*time.Millisecond), redlatch.WithLinger(0), redlatch.WithoutLocalHandOff())
+	r.bad = fairlock.New(r.faulty, r.name, redlatch.WithPoll(100*time.Millisecond), briefly.Linger(0), redlatch.WithoutLocalHandOff())
 	holder, err := r.good.Lock(t.Context())
 	require.NoError(t, err)
 	var waiting []<-chan result

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -22,7 +23,7 @@ func TestOnAClusterTheOrderIsKeptByMessages(t *testing.T) {
 	clients := []*redis.ClusterClient{cluster.Client(t), cluster.Client(t)}
 	ctx := t.Context()
 	for _, name := range []string{"a", "b", "c:d", "{tag}e"} {
-		opts := []redlatch.Option{redlatch.WithPoll(time.Hour), fairlock.WithPatience(10 * time.Hour), redlatch.WithLinger(0)}
+		opts := []redlatch.Option{redlatch.WithPoll(time.Hour), fairlock.WithPatience(10 * time.Hour), briefly.Linger(0)}
 		locks := []*fairlock.Lock{fairlock.New(clients[0], name, opts...), fairlock.New(clients[1], name, opts...)}
 		hold, err := locks[0].Lock(ctx)
 		require.NoError(t, err)
@@ -56,7 +57,7 @@ func TestAWaiterCanAskForReplicas(t *testing.T) {
 	master, replica := redistest.Replicated(t)
 	client := master.Client(t)
 	ctx := t.Context()
-	lock := fairlock.New(client, "fair", redlatch.WithLinger(0))
+	lock := fairlock.New(client, "fair", briefly.Linger(0))
 	require.Eventually(t, func() bool { // the first WAIT after a full copy may take a second
 		hold, err := lock.Lock(ctx, redlatch.WithReplicas(1, 2*time.Second))
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/proxy"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -63,7 +64,7 @@ func (w *world) proxied() *proxy.Proxy {
 }
 
 func (w *world) lock(process int, opts ...redlatch.Option) *fairlock.Lock {
-	return fairlock.New(w.clients[process], name, append([]redlatch.Option{redlatch.WithLinger(0)}, opts...)...)
+	return fairlock.New(w.clients[process], name, append([]redlatch.Option{briefly.Linger(0)}, opts...)...)
 }
 
 // stands starts a wait and returns when it stands in the queue.

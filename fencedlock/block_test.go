@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -31,9 +32,9 @@ type streak struct {
 func onStreak(t *testing.T, test func(s *streak), opts ...redlatch.Option) {
 	redistest.Bubble(t, func(t *testing.T) {
 		mini, client := redistest.InMemory(t)
-		opts = append(opts, redlatch.WithLinger(0))
+		opts = append(opts, briefly.Linger(0))
 		s := &streak{T: t, mini: mini, client: client,
-			lock: fencedlock.New(client, "lock", opts...), guard: fencedlock.NewGuard(client, "lock", redlatch.WithLinger(0))}
+			lock: fencedlock.New(client, "lock", opts...), guard: fencedlock.NewGuard(client, "lock", briefly.Linger(0))}
 		s.hold = s.take(s.Context())
 		next := s.wait()
 		s.give(next)
@@ -171,7 +172,7 @@ func TestTheRestOfABlockIsBelowTheTokensOfOtherProcesses(t *testing.T) {
 		s.mini.Del("lock")
 		other := redis.NewClient(redistest.InMemoryOptions(s.mini))
 		s.Cleanup(func() { _ = other.Close() })
-		thief, err := fencedlock.New(other, "lock", redlatch.WithLease(time.Minute), redlatch.WithLinger(0)).Lock(s.Context())
+		thief, err := fencedlock.New(other, "lock", redlatch.WithLease(time.Minute), briefly.Linger(0)).Lock(s.Context())
 		require.NoError(s, err)
 		require.EqualValues(s, 10, thief.Token(), "above the block")
 		s.give(next)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -94,7 +95,8 @@ func TestMisuseOfAGuardSendsNothing(t *testing.T) {
 	ctx, client := t.Context(), srv.Client(t)
 	require.NoError(t, client.Ping(ctx).Err())
 	before := srv.Commands(t)
-	guard := fencedlock.NewGuard(client, "orders", redlatch.WithCluster())
+	require.NoError(t, redlatch.Configure(client, redlatch.WithCluster()))
+	guard := fencedlock.NewGuard(client, "orders")
 	for what, err := range map[string]error{
 		"no token":             guard.Set(ctx, 0, "{orders}:a", 1),
 		"negative":             guard.Claim(ctx, -1),
@@ -106,7 +108,7 @@ func TestMisuseOfAGuardSendsNothing(t *testing.T) {
 		"no hash tag":          guard.Set(ctx, 1, "a", 1),
 		"no name":              fencedlock.NewGuard(client, "").Set(ctx, 1, "a", 1),
 		"lease":                fencedlock.NewGuard(client, "orders", redlatch.WithLease(time.Second)).Set(ctx, 1, "a", 1),
-		"empty tag":            fencedlock.NewGuard(client, "{}a", redlatch.WithCluster()).Claim(ctx, 1),
+		"empty tag":            fencedlock.NewGuard(client, "{}a").Claim(ctx, 1),
 	} {
 		require.ErrorIs(t, err, redlatch.ErrInvalid, what)
 	}
@@ -168,7 +170,7 @@ func harmedGuard(t *testing.T, timeout time.Duration) (*redis.Client, *faultprox
 	proxy := faultproxy.New(t, srv.Addr)
 	client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ReadTimeout: timeout})
 	t.Cleanup(func() { _ = client.Close() })
-	guard := fencedlock.NewGuard(client, "lock", redlatch.WithLinger(0))
+	guard := fencedlock.NewGuard(client, "lock", briefly.Linger(0))
 	require.NoError(t, guard.Do(t.Context(), 1, "incr", "count"))
 	return srv.Client(t), proxy, guard
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -79,7 +80,7 @@ func TestTokensGrowThroughAStorm(t *testing.T) {
 		proxy := faultproxy.New(t, srv.Addr)
 		client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ReadTimeout: 100 * time.Millisecond})
 		t.Cleanup(func() { _ = client.Close() })
-		lock := fencedlock.New(client, "lock", redlatch.WithLinger(0))
+		lock := fencedlock.New(client, "lock", briefly.Linger(0))
 		for range 8 {
 			all.Go(func() {
 				for !enough() {

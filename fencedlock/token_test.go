@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
 )
@@ -15,7 +16,7 @@ import (
 func TestTokenFromIsThatOfTheInnermostHoldThatHasOne(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, client := t.Context(), srv.Client(t)
-	linger := redlatch.WithLinger(0)
+	linger := briefly.Linger(0)
 	_, ok := fencedlock.TokenFrom(ctx)
 	require.False(t, ok, "ctx carries nothing")
 	first := fencedlock.New(client, "first", linger)
@@ -49,7 +50,7 @@ func TestTokenFromIsThatOfTheInnermostHoldThatHasOne(t *testing.T) {
 func TestTheTokenOfAHoldThatHasEndedIsStillItsToken(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx := t.Context()
-	hold, err := fencedlock.New(srv.Client(t), "lock", redlatch.WithLinger(0)).Lock(ctx)
+	hold, err := fencedlock.New(srv.Client(t), "lock", briefly.Linger(0)).Lock(ctx)
 	require.NoError(t, err)
 	work := hold.Context(ctx)
 	require.NoError(t, hold.Unlock(ctx))

@@ -23,8 +23,7 @@ func WithRegistry(prefix string) Option { return func(o *options) { o.prefix = p
 // an hour; the end of the context ends it. By default List does so only where there are [MostWalked] keys at most.
 func WithScan() Option { return func(o *options) { o.scan = true } }
 
-// WithOptions gives [Get] options that the object was made with and that its Inspect heeds, such as redlatch.WithNameMapper and
-// redlatch.WithCluster.
+// WithOptions gives [Get] options that the object was made with and that its Inspect heeds, such as redlatch.WithNameMapper.
 func WithOptions(opts ...redlatch.Option) Option {
 	return func(o *options) { o.primitives = append(o.primitives, opts...) }
 }

@@ -126,11 +126,11 @@ func TestWaitersOfALatchAndAGroupAreOutsidersUntilTheirEntriesSayThatTheyWait(t 
 				_, err := countdownlatch.New(c, name).TrySetCount(t.Context(), 3)
 				require.NoError(t, err)
 				return func(ctx context.Context) error {
-					return countdownlatch.New(c, name, redlatch.WithoutRegistry()).Await(ctx)
+					return countdownlatch.New(c, name).Await(ctx)
 				}
 			},
 			redlatch.KindGroupLock: func(c redlatch.Client, name string) func(ctx context.Context) error {
-				group := multilock.NewGroup(c, name, []string{"a", "b"}, redlatch.WithoutRegistry())
+				group := multilock.NewGroup(c, name, []string{"a", "b"})
 				hold, err := group.Lock(t.Context())
 				require.NoError(t, err)
 				unlockLater(t, hold)
@@ -141,7 +141,9 @@ func TestWaitersOfALatchAndAGroupAreOutsidersUntilTheirEntriesSayThatTheyWait(t 
 			},
 		} {
 			client, name := srv.Client(t), srv.Key(t, "name")
-			waitInBackground(t, wait(srv.Client(t), name))
+			unlisted := srv.Client(t)
+			require.NoError(t, redlatch.Configure(unlisted, redlatch.WithoutRegistry()))
+			waitInBackground(t, wait(unlisted, name))
 			is := func(processes int, outsiders int64) func() bool {
 				return func() bool {
 					w := get(t, client, kind, name).Waiting

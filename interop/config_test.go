@@ -3,6 +3,7 @@ package interop_test
 import (
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
@@ -109,7 +110,13 @@ func TestOnAClusterWithoutShardedMessagesTheOthersAreUsedByBothSides(t *testing.
 	w.shards = false
 	w.openClient(t, w.config, fields{"client": w.long + "-plain", "sharded": "OFF"})
 	w.long += "-plain"
-	w.opts = append(w.opts, redlatch.WithShardedPubSub(false))
+	another := w.another
+	w.another = func(t testing.TB) redis.UniversalClient {
+		client := another(t)
+		require.NoError(t, redlatch.Configure(client, redlatch.WithShardedPubSub(false)))
+		return client
+	}
+	w.goClient = w.another(t)
 	for _, kind := range []string{"lock", "fair", "write", "group"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

@@ -72,7 +72,7 @@ func (s *sight) labelled(t *testing.T, label string) *goActor {
 	process := s.processes[label]
 	if process == nil {
 		process = s.w.process(t)
-		process.opts = append(process.opts, redlatch.WithLabel(label))
+		require.NoError(t, redlatch.Configure(process.client, redlatch.WithLabel(label)))
 		s.processes[label] = process
 	}
 	return &goActor{client: process.client, opts: process.opts}

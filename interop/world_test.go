@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -82,7 +83,7 @@ func openWorld(t *testing.T, w *world, config fields) *world {
 	t.Helper()
 	w.jvm, w.config, w.goClient = redisson.start(t), config, w.client
 	w.opts = []redlatch.Option{
-		redlatch.WithLinger(500 * time.Millisecond),
+		briefly.Linger(500 * time.Millisecond),
 		redlatch.WithLogger(slog.New(slog.DiscardHandler)), // of losses, and of holds that a case left to their leases
 	}
 	number := actors.Add(1)

@@ -51,17 +51,16 @@ const mostMembers = 1000
 
 // New makes a lock of all lockers together. It does no I/O. It panics if there are none, or one is nil; more than 1000
 // are reported by the calls, and so are a bad option and two members that are one lock by way of two clients of one server, as far as
-// the addresses of the clients show it. A Locker that is given twice is taken once. The options are the defaults of its calls: they go to all members, so they must suit each of them. Those that only New takes
-// (WithNameMapper, WithLinger and the like) belong to the members' New.
+// the addresses of the clients show it. A Locker that is given twice is taken once. The options are the defaults of its calls: they go to all members, so they must suit each of them. WithNameMapper belongs to the
+// members' New.
 func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 	if len(lockers) == 0 {
 		panic(nobody)
 	}
 	l := &Lock{defaults: rootapi.Apply(settings.Defaults(), opts), options: slices.Clone(opts)}
 	l.invalid = check(&l.defaults)
-	if l.invalid == nil && l.defaults.Given(ofMembers) {
-		l.invalid = errs.Wrong("a multi-lock has no client and no key of its own, so WithNameMapper, WithCluster, WithShardedPubSub and " +
-			"WithLinger do not apply; give it to the New of its members")
+	if l.invalid == nil && l.defaults.Given(settings.NameMapper) {
+		l.invalid = errs.Wrong("a multi-lock has no key of its own, so WithNameMapper does not apply; give it to the New of its members")
 	}
 	for _, m := range lockers {
 		if m == nil {
@@ -195,9 +194,6 @@ func check(set *settings.Settings) error {
 	}
 	return nil
 }
-
-// ofMembers are options of New that concern a client or a key.
-const ofMembers = settings.NameMapper | settings.OfClient
 
 // forMember are the options of the call as a member gets them: without the observer and what it is told of as lasting for long, which
 // are the composite's, and with a wait of its own, 0 for what the member does by default.

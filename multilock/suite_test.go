@@ -23,8 +23,8 @@ func TestMultiLock(t *testing.T) {
 		}
 		first := redlatch.WithNameMapper(mapped)
 		second := redlatch.WithNameMapper(func(name string) string { return mapped(name) + ".second" })
-		linger := redlatch.WithLinger(set.Linger)
-		rest := rootapi.Option[redlatch.Option](func(s *settings.Settings) { s.Withhold(settings.NameMapper | settings.Linger) }) // which the members have
+		linger := rootapi.Option[redlatch.Option](func(s *settings.Settings) { s.Linger, s.LingerSet = set.Linger, set.LingerSet })
+		rest := rootapi.Option[redlatch.Option](func(s *settings.Settings) { s.Withhold(settings.NameMapper) }) // which the members have
 		return multilock.New([]redlatch.Locker{rlock.New(client, name, linger, first), rlock.New(client, name, linger, second)}, append(opts, rest)...)
 	}, locktest.Features{
 		Reentrant: true, Exclusive: true, Watchdog: true, Messages: true, Ordered: true,

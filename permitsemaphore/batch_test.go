@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/keys"
@@ -192,7 +193,7 @@ func TestWhatALostAnswerHadServedIsNotKeptForThoseWhomTheNextDoesNotServe(t *tes
 		rule := r.proxy.On(onBatch(key), 1, faultproxy.DropReply)
 		raise(t, r.direct, key, 3)
 		eventually(t, "it is executed", func() bool { _, taken := state(t, r.direct, key); return taken == 3 })
-		other := permitsemaphore.New(r.direct, key, redlatch.WithLinger(0))
+		other := permitsemaphore.New(r.direct, key, briefly.Linger(0))
 		var thief *permitsemaphore.Permit
 		eventually(t, "the second permit has expired", func() (is bool) {
 			var err error

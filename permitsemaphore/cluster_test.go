@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
 )
@@ -21,7 +22,7 @@ func TestOnAClusterPermitsAreRenewedReleasedAndWaitedFor(t *testing.T) {
 	var held []*permitsemaphore.Permit
 	for i := range 12 {
 		name := fmt.Sprintf("s%d", i)
-		s := permitsemaphore.New(client, name, redlatch.WithLinger(0), redlatch.WithPoll(long), redlatch.WithWatchdogTimeout(3*time.Second))
+		s := permitsemaphore.New(client, name, briefly.Linger(0), redlatch.WithPoll(long), redlatch.WithWatchdogTimeout(3*time.Second))
 		_, err := s.TrySetPermits(ctx, 3)
 		require.NoError(t, err)
 		all, held = append(all, s), append(held, acquire(t, s, 3))

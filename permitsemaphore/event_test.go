@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
 )
@@ -38,7 +39,7 @@ func TestEachAcquisitionOfPermitsIsFollowedByOneEnd(t *testing.T) {
 			redistest.Bubble(t, func(t *testing.T) {
 				mini, client := redistest.InMemory(t)
 				var told events
-				s := permitsemaphore.New(client, "s", redlatch.WithLinger(0), told.option())
+				s := permitsemaphore.New(client, "s", briefly.Linger(0), told.option())
 				require.NoError(t, s.SetPermits(t.Context(), 3))
 				end(t, s, func() { mini.FlushAll() })
 				time.Sleep(time.Minute)

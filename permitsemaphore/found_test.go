@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
 )
@@ -62,13 +63,13 @@ func TestAReleaseThatIsSentAgainTellsALossFromItsOwnEffect(t *testing.T) {
 				t.Cleanup(func() { _ = thief.Close() })
 				m := &meddler{}
 				client.AddHook(m)
-				s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
+				s := permitsemaphore.New(client, "pool", briefly.Linger(0))
 				require.NoError(t, s.SetPermits(t.Context(), 3))
 				require.NoError(t, acquire(t, s, 2).Release(t.Context())) // the server knows the scripts
 				p := acquire(t, s, 2, redlatch.WithLease(2*time.Second))
 				m.next = func(execute func() error) error {
 					require.NoError(t, c.meddle(execute, func() error {
-						return permitsemaphore.New(thief, "pool", redlatch.WithLinger(0)).Release(t.Context(), p.ID())
+						return permitsemaphore.New(thief, "pool", briefly.Linger(0)).Release(t.Context(), p.ID())
 					}))
 					return errCut
 				}
@@ -91,7 +92,7 @@ func TestAPermitWhoseIDsAreBeingReleasedIsGivenBackWithoutLoss(t *testing.T) {
 			m := &meddler{}
 			client.AddHook(m)
 			var told events
-			s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
+			s := permitsemaphore.New(client, "pool", briefly.Linger(0))
 			require.NoError(t, s.SetPermits(t.Context(), 3))
 			require.NoError(t, s.Release(t.Context(), acquire(t, s, 1).ID())) // the server knows the scripts
 			p := acquire(t, s, 2, told.option())
@@ -136,13 +137,13 @@ func TestAPermitIsMissedAfterAReleaseByItsIDThatWasRefused(t *testing.T) {
 		server, client := redistest.InMemory(t)
 		elsewhere := redis.NewClient(redistest.InMemoryOptions(server))
 		t.Cleanup(func() { _ = elsewhere.Close() })
-		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
+		s := permitsemaphore.New(client, "pool", briefly.Linger(0))
 		require.NoError(t, s.SetPermits(t.Context(), 2))
 		gone := acquire(t, s, 1)
 		require.NoError(t, gone.Release(t.Context()))
 		p := acquire(t, s, 2)
 		require.ErrorIs(t, s.Release(t.Context(), p.ID(), gone.ID()), redlatch.ErrNotHeld)
-		require.NoError(t, permitsemaphore.New(elsewhere, "pool", redlatch.WithLinger(0)).Release(t.Context(), p.ID()))
+		require.NoError(t, permitsemaphore.New(elsewhere, "pool", briefly.Linger(0)).Release(t.Context(), p.ID()))
 		ctx, cancel := context.WithTimeout(p.Context(t.Context()), time.Minute)
 		defer cancel()
 		<-ctx.Done()
@@ -172,8 +173,8 @@ func TestAPermitGoesOnWithoutTheOneWhoseReleaseByItsIDIsUncertain(t *testing.T) 
 func TestAnIDIsOfNoUseToAnotherSemaphore(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
-		pool := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
-		other := permitsemaphore.New(client, "other", redlatch.WithLinger(0))
+		pool := permitsemaphore.New(client, "pool", briefly.Linger(0))
+		other := permitsemaphore.New(client, "other", briefly.Linger(0))
 		for _, s := range []*permitsemaphore.Semaphore{pool, other} {
 			require.NoError(t, s.SetPermits(t.Context(), 1))
 		}

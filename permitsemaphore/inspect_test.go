@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
 )
@@ -14,7 +15,7 @@ import (
 func TestInspectTellsWhoHasThePermits(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		s, client := fresh(t, srv, 5)
-		other := permitsemaphore.New(srv.Client(t), s.Name(), redlatch.WithLinger(0))
+		other := permitsemaphore.New(srv.Client(t), s.Name(), briefly.Linger(0))
 		before := time.Now()
 		p := acquire(t, s, 2)
 		q := acquire(t, other, 1, permitsemaphore.WithoutExpiry())
@@ -52,7 +53,7 @@ func TestInspectTellsWhoHasThePermits(t *testing.T) {
 func TestAnErrorTellsOfPermitsThatAreNotThere(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx := t.Context()
-		s := permitsemaphore.New(srv.Client(t), srv.Key(t, "s"), redlatch.WithLinger(0))
+		s := permitsemaphore.New(srv.Client(t), srv.Key(t, "s"), briefly.Linger(0))
 		said := func(n int64, text string) {
 			t.Helper()
 			_, try := s.TryAcquire(ctx, n)

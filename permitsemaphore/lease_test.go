@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
 )
@@ -61,7 +62,7 @@ func TestALeaseIsChangedBesideARelease(t *testing.T) {
 				redistest.Bubble(t, func(t *testing.T) {
 					_, client := redistest.InMemory(t)
 					var told events
-					s := permitsemaphore.New(client, "pool", told.option(), redlatch.WithLinger(0))
+					s := permitsemaphore.New(client, "pool", told.option(), briefly.Linger(0))
 					_, err := s.TrySetPermits(ctx, 3)
 					require.NoError(t, err)
 					p := acquire(t, s, 2)

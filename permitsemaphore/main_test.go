@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -82,7 +83,7 @@ func score(t testing.TB, client *redis.Client, key, id string) float64 {
 func fresh(t testing.TB, srv *redistest.Server, n int64, opts ...redlatch.Option) (*permitsemaphore.Semaphore, *redis.Client) {
 	t.Helper()
 	client := srv.Client(t)
-	s := permitsemaphore.New(client, srv.Key(t, "s"), append([]redlatch.Option{redlatch.WithLinger(0)}, opts...)...)
+	s := permitsemaphore.New(client, srv.Key(t, "s"), append([]redlatch.Option{briefly.Linger(0)}, opts...)...)
 	_, err := s.TrySetPermits(context.Background(), n)
 	require.NoError(t, err)
 	return s, client
@@ -134,7 +135,7 @@ func (r *rig) semaphore(t testing.TB, n int64, opts ...redlatch.Option) (*permit
 	t.Helper()
 	key := r.srv.Key(t, "s")
 	require.NoError(t, r.direct.Set(context.Background(), key, n, 0).Err())
-	return permitsemaphore.New(r.faulty, key, append([]redlatch.Option{redlatch.WithLinger(0)}, opts...)...), key
+	return permitsemaphore.New(r.faulty, key, append([]redlatch.Option{briefly.Linger(0)}, opts...)...), key
 }
 
 // warm teaches the server the scripts, so that the first send of a test is the one that counts.

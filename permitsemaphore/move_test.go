@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
@@ -55,8 +56,8 @@ func inStreet(t *testing.T, permits int64, test func(b *street), opts ...redlatc
 		m, client := redistest.InMemory(t)
 		b := &street{T: t, client: client, redis: redis.NewClient(redistest.InMemoryOptions(m))}
 		t.Cleanup(func() { _ = b.redis.Close() })
-		b.s = permitsemaphore.New(client, "s", append([]redlatch.Option{redlatch.WithLinger(0)}, opts...)...)
-		b.other = permitsemaphore.New(b.redis, "s", redlatch.WithLinger(0))
+		b.s = permitsemaphore.New(client, "s", append([]redlatch.Option{briefly.Linger(0)}, opts...)...)
+		b.other = permitsemaphore.New(b.redis, "s", briefly.Linger(0))
 		_, err := b.other.TrySetPermits(t.Context(), permits)
 		require.NoError(t, err)
 		client.AddHook(b)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
 )
@@ -83,7 +84,7 @@ func apart(t *testing.T, opts ...redlatch.Option) (*permitsemaphore.Semaphore, *
 	_, client := redistest.InMemory(t)
 	o := &outage{}
 	client.AddHook(o)
-	s := permitsemaphore.New(client, "pool", append(opts, redlatch.WithLinger(0))...)
+	s := permitsemaphore.New(client, "pool", append(opts, briefly.Linger(0))...)
 	_, err := s.TrySetPermits(t.Context(), 3)
 	require.NoError(t, err)
 	return s, o
@@ -285,7 +286,7 @@ func TestWhatAnObserverPanicsAtIsGivenBack(t *testing.T) {
 func TestAReleaseByAClosedClientDoesNotPromiseToGoOn(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
-		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0))
+		s := permitsemaphore.New(client, "pool", briefly.Linger(0))
 		_, err := s.TrySetPermits(t.Context(), 1)
 		require.NoError(t, err)
 		p := acquire(t, s, 1)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
@@ -56,7 +57,7 @@ func TestAnIdReleasesThePermitOfAnotherProcess(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx := t.Context()
 		s, client := fresh(t, srv, 5, redlatch.WithWatchdogTimeout(3*time.Second))
-		other := permitsemaphore.New(srv.Client(t), s.Name(), redlatch.WithLinger(0)) // another session is another process
+		other := permitsemaphore.New(srv.Client(t), s.Name(), briefly.Linger(0)) // another session is another process
 		p := acquire(t, s, 1)
 		work := p.Context(ctx)
 		require.NoError(t, other.Release(ctx, p.ID()))
@@ -249,7 +250,7 @@ func TestLeasesAreFixedPermanentUpdatedAndTold(t *testing.T) {
 		require.NoError(t, renewed.UpdateLease(ctx, long))
 		require.Greater(t, time.Until(renewed.Until()), long-time.Minute)
 
-		other := permitsemaphore.New(srv.Client(t), s.Name(), redlatch.WithLinger(0))
+		other := permitsemaphore.New(srv.Client(t), s.Name(), briefly.Linger(0))
 		require.NoError(t, other.UpdateLease(ctx, fixed.ID(), 2*long))
 		require.Greater(t, lease(fixed), 2*long-time.Minute)
 
@@ -369,7 +370,7 @@ func TestPermitsOfRedissonAreCountedReclaimedAndReleased(t *testing.T) {
 func TestAPermitInALogLineSaysOfWhatItIsAndWhose(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
-		s := permitsemaphore.New(client, "s", redlatch.WithLinger(0))
+		s := permitsemaphore.New(client, "s", briefly.Linger(0))
 		require.NoError(t, s.SetPermits(t.Context(), 2))
 		p := acquire(t, s, 2)
 		var log strings.Builder

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
@@ -140,9 +141,9 @@ func (st *storm) run(t *testing.T, clients []*redis.Client, direct *redis.Client
 	st.ids = map[string]bool{}
 	var all []*permitsemaphore.Semaphore
 	for _, client := range clients {
-		all = append(all, permitsemaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithLogger(discard), redlatch.WithOutage(time.Minute)))
+		all = append(all, permitsemaphore.New(client, key, briefly.Linger(0), redlatch.WithLogger(discard), redlatch.WithOutage(time.Minute)))
 	}
-	watch := permitsemaphore.New(direct, key, redlatch.WithLinger(0))
+	watch := permitsemaphore.New(direct, key, briefly.Linger(0))
 	ctx := context.Background()
 	_, err := watch.TrySetPermits(ctx, stormPermits)
 	require.NoError(t, err)

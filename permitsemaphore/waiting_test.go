@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
 )
@@ -58,7 +59,7 @@ func listened(t testing.TB, srv *redistest.Server, name string, n int64) {
 func TestAReleaseLetsEverybodyGoWhoFits(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		s, client := fresh(t, srv, 3, redlatch.WithPoll(long), permitsemaphore.WithoutExpiry())
-		other := permitsemaphore.New(srv.Client(t), s.Name(), redlatch.WithLinger(0), redlatch.WithPoll(long), permitsemaphore.WithoutExpiry())
+		other := permitsemaphore.New(srv.Client(t), s.Name(), briefly.Linger(0), redlatch.WithPoll(long), permitsemaphore.WithoutExpiry())
 		p := acquire(t, s, 3)
 		waiting := []<-chan result{
 			acquiring(t.Context(), s, 1), acquiring(t.Context(), s, 1), acquiring(t.Context(), other, 1),
@@ -80,7 +81,7 @@ func TestAddingPermitsWakesWaiters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-				s := permitsemaphore.New(srv.Client(t), srv.Key(t, "s"), redlatch.WithLinger(0), redlatch.WithPoll(long))
+				s := permitsemaphore.New(srv.Client(t), srv.Key(t, "s"), briefly.Linger(0), redlatch.WithPoll(long))
 				w := acquiring(t.Context(), s, 2)
 				listened(t, srv, s.Name(), 1)
 				require.NoError(t, more(t.Context(), s))
@@ -138,7 +139,7 @@ func TestAnEndedWaitTakesNothingAndSaysWhy(t *testing.T) {
 func TestAWaitWhoseTimeIsOverTakesNothingAndSaysThatItWasRefused(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
-		s := permitsemaphore.New(client, "s", redlatch.WithLinger(0))
+		s := permitsemaphore.New(client, "s", briefly.Linger(0))
 		require.NoError(t, s.SetPermits(t.Context(), 1))
 		p := acquire(t, s, 1)
 		_, err := s.Acquire(t.Context(), 1, redlatch.WithWait(20*time.Millisecond))
@@ -154,7 +155,7 @@ func TestAWaitWhoseTimeIsOverTakesNothingAndSaysThatItWasRefused(t *testing.T) {
 func TestAnAcquisitionTellsOfWhatHadExpiredAndItDoesNotTake(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
-		s := permitsemaphore.New(client, "pool", redlatch.WithLinger(0), redlatch.WithLogger(discard))
+		s := permitsemaphore.New(client, "pool", briefly.Linger(0), redlatch.WithLogger(discard))
 		_, err := s.TrySetPermits(t.Context(), 3)
 		require.NoError(t, err)
 		acquire(t, s, 3, redlatch.WithLease(time.Second))
@@ -176,7 +177,7 @@ func TestATryThatIsRefusedSaysWhy(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		var seen []redlatch.Event
-		s := permitsemaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+		s := permitsemaphore.New(client, "s", briefly.Linger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			if e.Kind == redlatch.EventRefused {
 				seen = append(seen, e)
 			}

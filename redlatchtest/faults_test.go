@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/redlatchtest"
 	"github.com/redlatch/redlatch/semaphore"
@@ -31,7 +32,7 @@ func TestALostReplyIsOfACommandThatWasExecuted(t *testing.T) {
 		require.NoError(t, hold.Unlock(t.Context()))
 		require.NoError(t, take(t, lock(server.Client())).Unlock(t.Context()))
 
-		permits := semaphore.New(client, "permits", redlatch.WithLinger(0))
+		permits := semaphore.New(client, "permits", briefly.Linger(0))
 		set, err := permits.TrySetPermits(t.Context(), 3)
 		require.NoError(t, err)
 		require.True(t, set)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/redlatchtest"
@@ -37,7 +38,7 @@ func TestWhatIsNotGivenBackIsNamed(t *testing.T) {
 				redlatchtest.NothingHeld(tb)
 			}
 			take(t, lock(server.Client())).Unlock(t.Context())
-			hold := take(t, rlock.New(server.Client(), "bills", redlatch.WithLinger(0)))
+			hold := take(t, rlock.New(server.Client(), "bills", briefly.Linger(0)))
 			owner = hold.Owner()
 			kept, err := rlock.New(server.Client(), "kept").TryLock(t.Context())
 			place = above()
@@ -85,13 +86,13 @@ func TestStillHeldListsWhatIsHeldNow(t *testing.T) {
 	server := redlatchtest.Run(t)
 	a := take(t, lock(server.Client()))
 	client := server.Client()
-	several := take(t, multilock.New([]redlatch.Locker{rlock.New(client, "x", redlatch.WithLinger(0)), rlock.New(client, "y", redlatch.WithLinger(0))}))
-	permits := permitsemaphore.New(client, "permits", redlatch.WithLinger(0))
+	several := take(t, multilock.New([]redlatch.Locker{rlock.New(client, "x", briefly.Linger(0)), rlock.New(client, "y", briefly.Linger(0))}))
+	permits := permitsemaphore.New(client, "permits", briefly.Linger(0))
 	_, err := permits.TrySetPermits(t.Context(), 3)
 	require.NoError(t, err)
 	permit, err := permits.Acquire(t.Context(), 2)
 	require.NoError(t, err)
-	take(t, rlock.New(client, "stolen", redlatch.WithLinger(0))).Leave()
+	take(t, rlock.New(client, "stolen", briefly.Linger(0))).Leave()
 	server.Steal("stolen")
 	held := redlatchtest.StillHeld()
 	require.Len(t, held, 3)

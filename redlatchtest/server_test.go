@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/servers"
 	"github.com/redlatch/redlatch/redlatchtest"
@@ -29,7 +30,7 @@ func each(t *testing.T, test func(t *testing.T, server *redlatchtest.Server)) {
 
 // lock makes a lock that notices quickly.
 func lock(client redlatch.Client, opts ...redlatch.Option) *rlock.Lock {
-	return rlock.New(client, "orders", append([]redlatch.Option{redlatch.WithLinger(0)}, opts...)...)
+	return rlock.New(client, "orders", append([]redlatch.Option{briefly.Linger(0)}, opts...)...)
 }
 
 func newClient(t *testing.T, options *redis.Options) *redis.Client {

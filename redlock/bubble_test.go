@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/redlock"
 	"github.com/redlatch/redlatch/rlock"
@@ -78,14 +79,14 @@ func (hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPip
 }
 
 func (b *trio) lock(opts ...redlatch.Option) *redlock.Lock {
-	return redlock.New([]redlatch.Client{b.clients[0], b.clients[1], b.clients[2]}, name, append(opts, redlatch.WithLinger(0))...)
+	return redlock.New([]redlatch.Client{b.clients[0], b.clients[1], b.clients[2]}, name, append(opts, briefly.Linger(0))...)
 }
 
 // on is the lock on one server, as another process has it.
 func (b *trio) on(i int) *redlatch.Hold {
 	client := redis.NewClient(redistest.InMemoryOptions(b.servers[i]))
 	b.Cleanup(func() { _ = client.Close() })
-	hold, err := rlock.New(client, name, redlatch.WithLinger(0)).Lock(b.Context())
+	hold, err := rlock.New(client, name, briefly.Linger(0)).Lock(b.Context())
 	require.NoError(b, err)
 	return hold
 }

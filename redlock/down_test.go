@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	rediskeys "github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/redlock"
@@ -29,7 +30,7 @@ func (b *trio) process(before func(ctx context.Context, i int) error, opts ...re
 		client.AddHook(ctxHook(func(ctx context.Context) error { return before(ctx, i) }))
 		clients = append(clients, client)
 	}
-	return redlock.New(clients, name, append(opts, redlatch.WithLinger(0))...)
+	return redlock.New(clients, name, append(opts, briefly.Linger(0))...)
 }
 
 // ctxHook is a hook that is given the context of the command.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/redlock"
 )
 
@@ -274,7 +275,7 @@ func TestALockIsNotHandedOnWhileACommandOfItsHolderIsUnderWay(t *testing.T) {
 // The lock of one server is not a lock of three.
 func TestWaitersOfAnotherSetOfServersAreNotHandedTheLock(t *testing.T) {
 	inBubble(t, func(b *trio) {
-		lone := b.lockNow(redlock.New([]redlatch.Client{b.clients[0]}, name, redlatch.WithLinger(0)))
+		lone := b.lockNow(redlock.New([]redlatch.Client{b.clients[0]}, name, briefly.Linger(0)))
 		began := time.Now()
 		hold := waits(b.Context(), b.lock()).got(b)
 		require.Less(b, time.Since(began), time.Second, "two of three are free")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -19,7 +20,7 @@ func TestAVoteThatNobodyUsesIsGivenBack(t *testing.T) {
 		server, _ := redistest.InMemory(t)
 		client := redis.NewClient(redistest.InMemoryOptions(server))
 		t.Cleanup(func() { _ = client.Close() })
-		lock := New([]redlatch.Client{client}, "orders:42", redlatch.WithLinger(0))
+		lock := New([]redlatch.Client{client}, "orders:42", briefly.Linger(0))
 		c, err := lock.resolve(nil, false)
 		require.NoError(t, err)
 		over := make(chan struct{})
@@ -70,7 +71,7 @@ func TestAHoldThatIsLostDoesNotMakeItsServerDown(t *testing.T) {
 			}
 			clients = append(clients, client)
 		}
-		lock := New(clients, "orders:42", redlatch.WithLinger(0))
+		lock := New(clients, "orders:42", briefly.Linger(0))
 		hold, err := lock.Lock(t.Context())
 		require.NoError(t, err)
 		time.Sleep(time.Second) // all three have granted it

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/redlock"
 	"github.com/redlatch/redlatch/rlock"
@@ -31,7 +32,7 @@ func (b *trio) far(delays [3]time.Duration) *redlock.Lock {
 		client.AddHook(hook(func() error { time.Sleep(delays[i]); return nil }))
 		clients = append(clients, client)
 	}
-	return redlock.New(clients, name, redlatch.WithLinger(0))
+	return redlock.New(clients, name, briefly.Linger(0))
 }
 
 func TestProcessesAreServedInTheOrderInWhichTheyCame(t *testing.T) {
@@ -118,7 +119,7 @@ func TestAVoteIsGivenBackWhenTheOthersGoOnRefusing(t *testing.T) {
 		time.Sleep(time.Second)
 		client := redis.NewClient(redistest.InMemoryOptions(b.servers[0]))
 		b.Cleanup(func() { _ = client.Close() })
-		next := rlock.New(client, name, redlatch.WithLinger(0))
+		next := rlock.New(client, name, briefly.Linger(0))
 		require.NoError(b, first.Unlock(b.Context()))
 		for range 3 {
 			hold, err := next.Lock(b.Context(), redlatch.WithWait(time.Second))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/redlock"
 )
@@ -27,7 +28,7 @@ func (b *trio) another() (lock *redlock.Lock, asked *[3]atomic.Int64) {
 		client.AddHook(hook(func() error { asked[i].Add(1); return nil }))
 		clients = append(clients, client)
 	}
-	return redlock.New(clients, name, redlatch.WithLinger(0), redlatch.WithPoll(time.Hour)), asked
+	return redlock.New(clients, name, briefly.Linger(0), redlatch.WithPoll(time.Hour)), asked
 }
 
 func TestAWaiterOfAnotherProcessNeedNotPoll(t *testing.T) {

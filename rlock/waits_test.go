@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
 )
@@ -51,11 +52,11 @@ func taken(t *testing.T, test func(t *testing.T, lock *rlock.Lock, b *breaker)) 
 		mini, client := redistest.InMemory(t)
 		other := redis.NewClient(redistest.InMemoryOptions(mini))
 		t.Cleanup(func() { _ = other.Close() })
-		hold, err := rlock.New(other, "orders:42", redlatch.WithLinger(0)).Lock(t.Context(), redlatch.WithLease(time.Hour))
+		hold, err := rlock.New(other, "orders:42", briefly.Linger(0)).Lock(t.Context(), redlatch.WithLease(time.Hour))
 		require.NoError(t, err)
 		b := &breaker{}
 		client.AddHook(b)
-		test(t, rlock.New(client, "orders:42", redlatch.WithLinger(0), redlatch.WithOutage(2*time.Second)), b)
+		test(t, rlock.New(client, "orders:42", briefly.Linger(0), redlatch.WithOutage(2*time.Second)), b)
 		b.open.Store(false)
 		time.Sleep(5 * time.Minute) // what the outage has left is settled
 		require.NoError(t, hold.Unlock(t.Context()))
@@ -138,7 +139,7 @@ func TestAWaitForAHoldOfItsOwnProcessIsLoggedOnceAndExplained(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		var log lockedLog
-		lock := rlock.New(client, "orders:42", redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		lock := rlock.New(client, "orders:42", briefly.Linger(0), redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		hold, err := lock.Lock(t.Context())
 		require.NoError(t, err)
 		time.Sleep(5 * time.Second) // before the call waits; only the wait counts

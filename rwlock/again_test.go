@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rwlock"
 )
@@ -23,7 +24,7 @@ func TestReadersThatComeDuringTheLastReleaseHaveOneAskForAll(t *testing.T) {
 		client.AddHook(&sent)
 		client.AddHook(&slowly)
 		slowly.on.Store(true)
-		lock := rwlock.New(client, k.name, redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
+		lock := rwlock.New(client, k.name, briefly.Linger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
 		last := k.take(lock.RLock, k.ctx)
 		go k.give(last)
 		synctest.Wait()

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rwlock"
 )
@@ -17,7 +18,7 @@ func TestEverythingOfALockIsInOneSlot(t *testing.T) {
 	cluster := redistest.Cluster(t, 3, 0)
 	client := func() *redis.ClusterClient { return cluster.Client(t) }
 	ctx := t.Context()
-	opts := []redlatch.Option{redlatch.WithLinger(0), rwlock.WithWriterPreference(), redlatch.WithPoll(time.Hour)}
+	opts := []redlatch.Option{briefly.Linger(0), rwlock.WithWriterPreference(), redlatch.WithPoll(time.Hour)}
 	for _, name := range []string{"a", "b", "c:d", "{tag}e"} {
 		one, other := rwlock.New(client(), name, opts...), rwlock.New(client(), name, opts...)
 		a, err := one.RLock(ctx, redlatch.WithWatchdogTimeout(3*time.Second))

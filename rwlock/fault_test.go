@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rwlock"
@@ -21,14 +22,14 @@ import (
 // faulty is a process behind a proxy. Its scripts are known to the server, so that the first send is the one that counts.
 func (k *kit) faulty(opts ...redlatch.Option) (*rwlock.Lock, *faultproxy.Proxy) {
 	k.Helper()
-	warm := rwlock.New(k.client, k.name+".warm", redlatch.WithLinger(0))
+	warm := rwlock.New(k.client, k.name+".warm", briefly.Linger(0))
 	w := k.take(warm.Lock, k.ctx)
 	r := k.take(warm.RLock, w.Context(k.ctx))
 	k.give(k.take(warm.RLock, r.Context(k.ctx)), k.take(warm.Lock, w.Context(k.ctx)), r, w)
 	proxy := faultproxy.New(k, k.srv.Addr)
 	client := k.srv.Client(k, func(o *redis.Options) { o.Addr = proxy.Addr() })
 	return rwlock.New(client, k.name, append([]redlatch.Option{
-		redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
+		briefly.Linger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
 	}, opts...)...), proxy
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rwlock"
 )
@@ -72,7 +73,7 @@ func (k *kit) process(opts ...redlatch.Option) *rwlock.Lock {
 // over is the lock of the process that has the client.
 func (k *kit) over(client *redis.Client, opts ...redlatch.Option) *rwlock.Lock {
 	return rwlock.New(client, k.name, append([]redlatch.Option{
-		redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
+		briefly.Linger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
 	}, opts...)...)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rwlock"
 )
@@ -42,7 +43,7 @@ func TestAWriterWithTheGhostOfAReaderInsideDoesNotHandTheLockOn(t *testing.T) {
 				way, client := &slowWay{}, redis.NewClient(redistest.InMemoryOptions(k.mini))
 				k.Cleanup(func() { _ = client.Close() })
 				client.AddHook(way)
-				lock := rwlock.New(client, k.name, redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
+				lock := rwlock.New(client, k.name, briefly.Linger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
 				k.give(k.take(lock.RLock, k.take(lock.Lock, k.ctx).Context(k.ctx)), k.holds[0]) // the server knows the scripts
 				first := k.heard(lock)
 				ctx, cancel := context.WithCancel(k.ctx)
@@ -100,7 +101,7 @@ func TestAWaiterDoesNotWaitForAHandOffPastAReaderInside(t *testing.T) {
 				dial, client := &slowDial{}, redis.NewClient(redistest.InMemoryOptions(k.mini))
 				k.Cleanup(func() { _ = client.Close() })
 				client.AddHook(dial)
-				lock := rwlock.New(client, k.name, redlatch.WithLinger(0), redlatch.WithPoll(time.Hour), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
+				lock := rwlock.New(client, k.name, briefly.Linger(0), redlatch.WithPoll(time.Hour), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
 				writer := k.take(lock.Lock, k.ctx)
 				began, subscribed := time.Now(), 500*time.Millisecond
 				dial.takes.Store(int64(subscribed))
@@ -130,7 +131,7 @@ func TestAQuestionThatComesBehindTheWithdrawalKeepsNoReaderOut(t *testing.T) {
 		client.AddHook(way)
 		readers := k.process()
 		reader := k.take(readers.RLock, k.ctx)
-		writers := rwlock.New(client, k.name, redlatch.WithLinger(0), rwlock.WithWriterPreference(), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
+		writers := rwlock.New(client, k.name, briefly.Linger(0), rwlock.WithWriterPreference(), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
 		ctx, leave := context.WithCancel(k.ctx)
 		waits := k.asks(writers.Lock, ctx)
 		k.waits(waits)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rwlock"
 )
@@ -165,7 +166,7 @@ func TestAQuestionOfAPreferredWriterThatHasLeftKeepsNobodyOut(t *testing.T) {
 		defer client.Close()
 		var slowly slow
 		client.AddHook(&slowly)
-		writers := rwlock.New(client, k.name, rwlock.WithWriterPreference(), redlatch.WithLinger(0))
+		writers := rwlock.New(client, k.name, rwlock.WithWriterPreference(), briefly.Linger(0))
 		readers := k.process()
 		held := k.take(readers.RLock, k.ctx)
 		ctx, cancel := context.WithCancel(k.ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rwlock"
 )
@@ -49,7 +50,7 @@ func (k *kit) lends(behind func(lock *rwlock.Lock)) *lender {
 	client.AddHook(&l.sent)
 	client.AddHook(l)
 	k.Cleanup(func() { _ = client.Close() })
-	l.lock = rwlock.New(client, k.name, redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
+	l.lock = rwlock.New(client, k.name, briefly.Linger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
 	w := k.heard(l.lock)
 	readers := []<-chan grant{k.asks(l.lock.RLock, k.ctx)}
 	synctest.Wait()

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -67,7 +68,7 @@ func TestNobodyNeedsAPollWhereNoMessageIsLost(t *testing.T) {
 				client.AddHook(d)
 				opts := []redlatch.Option{redlatch.WithPoll(time.Hour)}
 				if p%2 == 0 {
-					opts = append(opts, redlatch.WithLinger(time.Second))
+					opts = append(opts, briefly.Linger(time.Second))
 				}
 				lock := k.over(client, opts...)
 				for range goroutines {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/rwlock"
@@ -239,7 +240,7 @@ func TestForceUnlockIsPerSideAndForEverybody(t *testing.T) {
 
 func TestInspectTellsForHowLongEachReaderHolds(t *testing.T) {
 	srv := redistest.Mini(t)
-	lock, ctx := rwlock.New(srv.Client(t), "rw", redlatch.WithLinger(0)), t.Context()
+	lock, ctx := rwlock.New(srv.Client(t), "rw", briefly.Linger(0)), t.Context()
 	long, err := lock.RLock(ctx, redlatch.WithLease(time.Hour))
 	require.NoError(t, err)
 	short, err := lock.RLock(ctx, redlatch.WithLease(time.Minute))
@@ -261,7 +262,7 @@ func TestInspectTellsForHowLongEachReaderHolds(t *testing.T) {
 
 func TestALockAnswersForItsWritingSide(t *testing.T) {
 	srv := redistest.Mini(t)
-	lock, ctx := rwlock.New(srv.Client(t), "rw", redlatch.WithLinger(0)), t.Context()
+	lock, ctx := rwlock.New(srv.Client(t), "rw", briefly.Linger(0)), t.Context()
 	reader, err := lock.RLock(ctx)
 	require.NoError(t, err)
 	locked, err := lock.IsLocked(ctx)
@@ -324,7 +325,7 @@ func TestAReaderBesideItsOwnProcessIsNotRefusedBeforeAnybodyHasAnswered(t *testi
 		defer client.Close()
 		var slowly slow
 		client.AddHook(&slowly)
-		l := rwlock.New(client, k.name, redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
+		l := rwlock.New(client, k.name, briefly.Linger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
 		first := k.take(l.RLock, k.ctx)
 		slowly.on.Store(true)
 		_, err := l.RLock(k.ctx, redlatch.WithWait(time.Millisecond))

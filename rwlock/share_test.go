@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rwlock"
 )
@@ -31,7 +32,7 @@ func (k *kit) shared(opts ...redlatch.Option) *sharing {
 	client := redis.NewClient(redistest.InMemoryOptions(k.mini))
 	client.AddHook(&s.sent)
 	k.Cleanup(func() { _ = client.Close() })
-	s.lock = rwlock.New(client, k.name, append([]redlatch.Option{redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler))}, opts...)...)
+	s.lock = rwlock.New(client, k.name, append([]redlatch.Option{briefly.Linger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler))}, opts...)...)
 	for range 3 {
 		s.holds = append(s.holds, k.take(s.lock.RLock, k.ctx))
 		synctest.Wait() // it hears messages now

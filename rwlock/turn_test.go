@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rwlock"
@@ -32,7 +33,7 @@ func (k *kit) turns(answer func(), second ...redlatch.Option) (readers [2]<-chan
 	client := redis.NewClient(redistest.InMemoryOptions(k.mini))
 	client.AddHook(gate)
 	k.Cleanup(func() { _ = client.Close() })
-	lock := rwlock.New(client, k.name, redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
+	lock := rwlock.New(client, k.name, briefly.Linger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)))
 	k.give(k.heard(lock))
 	w := k.heard(lock)
 	readers[0] = k.asks(lock.RLock, k.ctx)

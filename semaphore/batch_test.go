@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -125,7 +126,7 @@ func TestEachOfABatchIsObservedAsHavingAcquired(t *testing.T) {
 	inBubble(t, 0, func(b *bubble) {
 		var mu sync.Mutex
 		var acquired []time.Duration
-		b.s = semaphore.New(b.client, "s", redlatch.WithLinger(0), redlatch.WithPoll(poll), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+		b.s = semaphore.New(b.client, "s", briefly.Linger(0), redlatch.WithPoll(poll), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			if e.Kind == redlatch.EventWaiting {
@@ -170,7 +171,7 @@ func TestABatchWhoseAnswerIsLostServesEachOnce(t *testing.T) {
 				r := newRig(t, srv, 200*time.Millisecond)
 				key := srv.Key(t, "s")
 				set(t, r.direct, key, 0)
-				s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithPoll(long))
+				s := semaphore.New(r.faulty, key, briefly.Linger(0), redlatch.WithPoll(long))
 				const waiters = 5
 				errs := make(chan error, waiters)
 				acquire := func() { errs <- s.Acquire(t.Context(), 1) }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
@@ -46,7 +47,7 @@ func TestAcquisitionsCancelledAtRandomPointsLoseNoPermit(t *testing.T) {
 		r.proxy.Latency(500 * time.Microsecond)
 		key := srv.Key(t, "s")
 		set(t, r.direct, key, permits)
-		s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithPoll(long))
+		s := semaphore.New(r.faulty, key, briefly.Linger(0), redlatch.WithPoll(long))
 		require.NoError(t, s.Do(t.Context(), 1, func(context.Context) error { return nil })) // dials
 		start := time.Now()
 		for range 5 {
@@ -134,7 +135,7 @@ func TestUnderFaultsPermitsAreNeverOverIssuedNorLost(t *testing.T) {
 			errs = make(chan error, workers*each)
 		)
 		for worker := range workers {
-			s := semaphore.New([]*redis.Client{r.faulty, second}[worker%2], key, redlatch.WithLinger(0),
+			s := semaphore.New([]*redis.Client{r.faulty, second}[worker%2], key, briefly.Linger(0),
 				redlatch.WithPoll(200*time.Millisecond))
 			random := rand.New(rand.NewPCG(3, uint64(worker)))
 			work.Go(func() {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -109,7 +110,7 @@ func TestInACrowdThatComesAndGoesNoProcessHasToPoll(t *testing.T) {
 				client := redis.NewClient(redistest.InMemoryOptions(m))
 				t.Cleanup(func() { _ = client.Close() })
 				client.AddHook(&traffic{}) // scripts take a millisecond to reach the server
-				s := semaphore.New(client, "s", redlatch.WithLinger(time.Second), redlatch.WithPoll(long))
+				s := semaphore.New(client, "s", briefly.Linger(time.Second), redlatch.WithPoll(long))
 				for range 2 {
 					pace := rand.New(rand.NewPCG(seed, random.Uint64()))
 					all.Go(func() {

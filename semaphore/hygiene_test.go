@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -23,7 +24,7 @@ import (
 func TestTheMemoryBesideTheSemaphoreStaysSmallAndEnds(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "s")
-		s := semaphore.New(client, key, redlatch.WithLinger(0))
+		s := semaphore.New(client, key, briefly.Linger(0))
 		_, err := s.TrySetPermits(ctx, 4)
 		require.NoError(t, err)
 		for range 3 {
@@ -54,7 +55,7 @@ func TestTheMemoryBesideTheSemaphoreStaysSmallAndEnds(t *testing.T) {
 func TestNothingRunsAfterTheLastWaiter(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
-		s := semaphore.New(client, "s", redlatch.WithLinger(0))
+		s := semaphore.New(client, "s", briefly.Linger(0))
 		_, err := s.TrySetPermits(t.Context(), 1)
 		require.NoError(t, err)
 		for range 3 {
@@ -96,7 +97,7 @@ func TestSemaphoresOfSimilarNamesDoNotDisturbEachOther(t *testing.T) {
 	inBubble(t, 0, func(b *bubble) {
 		names, errs := []string{"n", "{n}"}, make(chan error)
 		for _, name := range names {
-			s := semaphore.New(b.redis, name, redlatch.WithLinger(0))
+			s := semaphore.New(b.redis, name, briefly.Linger(0))
 			for range 10 {
 				go func() { errs <- s.Release(b.Context(), 1) }()
 			}
@@ -114,7 +115,7 @@ func TestSemaphoresOfSimilarNamesDoNotDisturbEachOther(t *testing.T) {
 func TestAnObserverGivenToACallIsToldOfIt(t *testing.T) {
 	inBubble(t, 1, func(b *bubble) {
 		var usual, own []redlatch.Event
-		s := semaphore.New(b.redis, "s", redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) { usual = append(usual, e) })))
+		s := semaphore.New(b.redis, "s", briefly.Linger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) { usual = append(usual, e) })))
 		observed := redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			if e.Kind != redlatch.EventWaiting {
 				own = append(own, e)
@@ -139,7 +140,7 @@ func TestAnOutageGivenToTrySetPermitsCounts(t *testing.T) {
 		b.client.AddHook(server)
 		server.down.Store(true)
 		start := time.Now()
-		_, err := semaphore.New(b.client, "s", redlatch.WithLinger(0)).TrySetPermits(b.Context(), 1, redlatch.WithOutage(time.Second))
+		_, err := semaphore.New(b.client, "s", briefly.Linger(0)).TrySetPermits(b.Context(), 1, redlatch.WithOutage(time.Second))
 		require.ErrorContains(b, err, "LOADING")
 		require.Less(b, time.Since(start), 2*time.Second)
 	})
@@ -148,7 +149,7 @@ func TestAnOutageGivenToTrySetPermitsCounts(t *testing.T) {
 func TestTheObserverIsToldOfATryThatIsRefusedForThoseWhoWait(t *testing.T) {
 	inBubble(t, 1, func(b *bubble) {
 		var events []redlatch.Event
-		s := semaphore.New(b.redis, "s", redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+		s := semaphore.New(b.redis, "s", briefly.Linger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			if e.Kind == redlatch.EventRefused {
 				events = append(events, e)
 			}

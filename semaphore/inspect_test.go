@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -15,7 +16,7 @@ import (
 func TestInspectTellsWhatThereIs(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, key := t.Context(), srv.Key(t, "s")
-		s := semaphore.New(srv.Client(t), key, redlatch.WithLinger(0))
+		s := semaphore.New(srv.Client(t), key, briefly.Linger(0))
 		look := func() redlatch.Info {
 			t.Helper()
 			info, err := s.Inspect(ctx)
@@ -43,7 +44,7 @@ func TestInspectTellsWhatThereIs(t *testing.T) {
 func TestAnErrorTellsOfPermitsThatAreNotThere(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx := t.Context()
-		s := semaphore.New(srv.Client(t), srv.Key(t, "s"), redlatch.WithLinger(0))
+		s := semaphore.New(srv.Client(t), srv.Key(t, "s"), briefly.Linger(0))
 		said := func(n int64, text string) {
 			t.Helper()
 			wait := redlatch.WithWait(time.Second)
@@ -73,7 +74,7 @@ func TestPermitsComeBackWhenTheObserverThatIsToldOfThemPanics(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "s")
 		set(t, client, key, 3)
-		s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+		s := semaphore.New(client, key, briefly.Linger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			if e.Kind == redlatch.EventAcquired {
 				panic("observer")
 			}

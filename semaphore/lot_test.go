@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -57,7 +58,7 @@ func TestWithoutLocalHandOffEachReleaseIsACommand(t *testing.T) {
 	for name, c := range map[string]struct{ releaser, waiter bool }{"of the semaphore": {true, false}, "of the call": {false, true}} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 1, func(b *bubble) {
-				s := semaphore.New(b.client, "s", redlatch.WithLinger(0), confirmed(c.releaser))
+				s := semaphore.New(b.client, "s", briefly.Linger(0), confirmed(c.releaser))
 				require.NoError(b, s.Acquire(b.Context(), 1))
 				for range 3 {
 					got := b.acquire(b.Context(), "a", 1, confirmed(c.waiter))
@@ -226,7 +227,7 @@ func TestALostAnswerToWhetherPermitsMayStayLosesNoPermit(t *testing.T) {
 					t.Parallel()
 					key := srv.Key(t, "s")
 					set(t, r.direct, key, 1)
-					s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithPoll(long), redlatch.WithReleaseTimeout(timeout))
+					s := semaphore.New(r.faulty, key, briefly.Linger(0), redlatch.WithPoll(long), redlatch.WithReleaseTimeout(timeout))
 					require.NoError(t, s.Acquire(t.Context(), 1))
 					served := make(chan error, 1)
 					go func() { served <- s.Acquire(t.Context(), 1) }()

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
@@ -45,7 +46,7 @@ var onCall = faultproxy.OnKey
 func warm(t testing.TB, srv *redistest.Server) {
 	t.Helper()
 	ctx := context.Background()
-	s := semaphore.New(srv.Client(t), srv.Key(t, "warm"), redlatch.WithLinger(0))
+	s := semaphore.New(srv.Client(t), srv.Key(t, "warm"), briefly.Linger(0))
 	_, err := s.TrySetPermits(ctx, 2)
 	require.NoError(t, err)
 	require.NoError(t, s.Acquire(ctx, 1))

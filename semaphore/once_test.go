@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
@@ -93,7 +94,7 @@ func TestEveryOperationTakesEffectOnceWhateverHappensToItsMessages(t *testing.T)
 					key := srv.Key(t, "s")
 					o.prepare(t, r, key)
 					rule := r.proxy.On(onCall(key), 1, f.action)
-					reply, err := o.do(t.Context(), semaphore.New(r.faulty, key, redlatch.WithLinger(0)))
+					reply, err := o.do(t.Context(), semaphore.New(r.faulty, key, briefly.Linger(0)))
 					require.NoError(t, err)
 					require.Equal(t, o.reply, reply)
 					require.Equal(t, 1, rule.Hits(), "the fault has to have happened")
@@ -114,7 +115,7 @@ func TestAGhostOfASuccessfulOperationHasNoEffect(t *testing.T) {
 				key := srv.Key(t, "s")
 				o.prepare(t, r, key)
 				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-				reply, err := o.do(t.Context(), semaphore.New(r.faulty, key, redlatch.WithLinger(0)))
+				reply, err := o.do(t.Context(), semaphore.New(r.faulty, key, briefly.Linger(0)))
 				require.NoError(t, err)
 				require.Equal(t, o.reply, reply)
 				require.Equal(t, o.after, value(t, r.direct, key))
@@ -155,7 +156,7 @@ func TestAGhostOfARefusedOperationHasNoEffectLater(t *testing.T) {
 				key := srv.Key(t, "s")
 				operation{before: o.before}.prepare(t, r, key)
 				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-				reply, err := o.do(t.Context(), semaphore.New(r.faulty, key, redlatch.WithLinger(0), undone.option()))
+				reply, err := o.do(t.Context(), semaphore.New(r.faulty, key, briefly.Linger(0), undone.option()))
 				require.NoError(t, err)
 				require.Equal(t, o.reply, reply)
 				if o.settles {
@@ -182,7 +183,7 @@ func TestWhatAGhostOfARefusedAcquisitionTakesIsGivenBack(t *testing.T) {
 		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
 		r.proxy.On(onCall(key), 1, faultproxy.Delay(0)) // the second send, which is answered
 		settling := r.proxy.On(onCall(key), 0, faultproxy.Hold)
-		err := semaphore.New(r.faulty, key, redlatch.WithLinger(0), undone.option()).TryAcquire(t.Context(), 3)
+		err := semaphore.New(r.faulty, key, briefly.Linger(0), undone.option()).TryAcquire(t.Context(), 3)
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 		set(t, r.direct, key, 5)
 		ghost.Release()
@@ -208,7 +209,7 @@ func TestAnAnswerToTheLastSendDoesNotHideAnEarlierOne(t *testing.T) {
 		defer cancel()
 		result := make(chan error, 1)
 		go func() {
-			result <- semaphore.New(r.faulty, key, redlatch.WithLinger(0), undone.option()).TryAcquire(ctx, 3)
+			result <- semaphore.New(r.faulty, key, briefly.Linger(0), undone.option()).TryAcquire(ctx, 3)
 		}()
 		late.AwaitExecuted(t, 1)
 		cancel()
@@ -233,7 +234,7 @@ func TestAfterTheCallerGaveUpAGhostChangesNothing(t *testing.T) {
 				key := srv.Key(t, "s")
 				o.prepare(t, r, key)
 				ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-				s := semaphore.New(r.another(t, patience), key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
+				s := semaphore.New(r.another(t, patience), key, briefly.Linger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 				giveUp(t, o, s, ghost)
 				done.await(t, 1)
 				want := o.before
@@ -256,7 +257,7 @@ func TestAfterTheCallerGaveUpAGhostOfARefusedReleaseChangesNothing(t *testing.T)
 		var done settled
 		key := srv.Key(t, "s")
 		ghost := r.proxy.On(onCall(key), 1, faultproxy.Hold)
-		s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
+		s := semaphore.New(r.faulty, key, briefly.Linger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 		giveUp(t, operations[3], s, ghost)
 		done.await(t, 1)
 		set(t, r.direct, key, 5)
@@ -279,7 +280,7 @@ func TestAfterTheCallerGaveUpOnAReplyTheStateIsOneOrTheOther(t *testing.T) {
 					key := srv.Key(t, "s")
 					o.prepare(t, r, key)
 					rule := r.proxy.On(onCall(key), 1, f)
-					s := semaphore.New(r.another(t, patience), key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
+					s := semaphore.New(r.another(t, patience), key, briefly.Linger(0), redlatch.WithReleaseTimeout(patience/2), done.option())
 					giveUp(t, o, s, rule)
 					want := o.after
 					if o.name == "acquire" || o.name == "try to acquire" {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -19,7 +20,7 @@ import (
 func TestASemaphoreThatWasNeverSetUpHasNoPermits(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "s")
-		s := semaphore.New(client, key, redlatch.WithLinger(0))
+		s := semaphore.New(client, key, briefly.Linger(0))
 		require.Equal(t, key, s.Name())
 		for name, call := range map[string]func() (any, error){
 			"available": func() (any, error) { n, err := s.AvailablePermits(ctx); return n == 0, err },
@@ -42,7 +43,7 @@ func TestASemaphoreThatWasNeverSetUpHasNoPermits(t *testing.T) {
 func TestOneLife(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "s")
-		s := semaphore.New(client, key, redlatch.WithLinger(0))
+		s := semaphore.New(client, key, briefly.Linger(0))
 		is := func(want bool, got bool, err error) { t.Helper(); require.NoError(t, err); require.Equal(t, want, got) }
 		has := func(want int64) {
 			t.Helper()
@@ -119,7 +120,7 @@ func TestOneLife(t *testing.T) {
 
 func TestNumbersThatMakeNoSenseAreRefusedBeforeAnythingIsSent(t *testing.T) {
 	srv := redistest.Mini(t)
-	ctx, s := t.Context(), semaphore.New(srv.Client(t), "s", redlatch.WithLinger(0))
+	ctx, s := t.Context(), semaphore.New(srv.Client(t), "s", briefly.Linger(0))
 	before := srv.Commands(t)
 	for _, n := range []int64{-1, math.MinInt64, math.MaxInt32 + 1, math.MaxInt64} {
 		try := s.TryAcquire(ctx, n)
@@ -146,7 +147,7 @@ func TestNumbersThatMakeNoSenseAreRefusedBeforeAnythingIsSent(t *testing.T) {
 
 func TestNoPermitsCostNoCommand(t *testing.T) {
 	srv := redistest.Mini(t)
-	ctx, s := t.Context(), semaphore.New(srv.Client(t), "s", redlatch.WithLinger(0))
+	ctx, s := t.Context(), semaphore.New(srv.Client(t), "s", briefly.Linger(0))
 	before := srv.Commands(t)
 	require.NoError(t, s.Acquire(ctx, 0))
 	require.NoError(t, s.TryAcquire(ctx, 0))
@@ -206,7 +207,7 @@ func TestTryAcquireTakesOptionsOfItsOwn(t *testing.T) {
 func TestEveryOperationKeepsTheTTL(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "s")
-		s := semaphore.New(client, key, redlatch.WithLinger(0))
+		s := semaphore.New(client, key, briefly.Linger(0))
 		set, err := s.TrySetPermits(ctx, 5, redlatch.WithTTL(time.Hour))
 		require.NoError(t, err)
 		require.True(t, set)
@@ -242,7 +243,7 @@ func TestEveryOperationKeepsTheTTL(t *testing.T) {
 
 func TestATTLOfNewIsTheDefaultAndEndsTheSemaphore(t *testing.T) {
 	inBubble(t, 0, func(b *bubble) {
-		s := semaphore.New(b.redis, "other", redlatch.WithLinger(0), redlatch.WithTTL(time.Minute))
+		s := semaphore.New(b.redis, "other", briefly.Linger(0), redlatch.WithTTL(time.Minute))
 		set, err := s.TrySetPermits(b.Context(), 3)
 		require.NoError(b, err)
 		require.True(b, set)
@@ -269,7 +270,7 @@ func TestAKeyThatHoldsSomethingElseIsAnErrorAndLeftAlone(t *testing.T) {
 		require.NoError(t, client.Set(ctx, text, "many", time.Hour).Err())
 		for key, want := range map[string]string{lock: "WRONGTYPE", text: "integer"} {
 			before := client.Dump(ctx, key).Val()
-			s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(500*time.Millisecond))
+			s := semaphore.New(client, key, briefly.Linger(0), redlatch.WithReleaseTimeout(500*time.Millisecond))
 			try := s.TryAcquire(ctx, 1)
 			_, release := s.ReleaseIfExists(ctx, 1)
 			_, set := s.TrySetPermits(ctx, 1)
@@ -299,7 +300,7 @@ func TestATotalOutOfRangeIsAnErrorAndChangesNothing(t *testing.T) {
 			return // miniredis lets numbers wrap around
 		}
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "s")
-		s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(500*time.Millisecond))
+		s := semaphore.New(client, key, briefly.Linger(0), redlatch.WithReleaseTimeout(500*time.Millisecond))
 		set(t, client, key, math.MaxInt64)
 		require.ErrorContains(t, s.Release(ctx, 1), "overflow")
 		_, err := s.AddPermits(ctx, 1)
@@ -312,7 +313,7 @@ func TestDoGivesThePermitsBackHoweverTheWorkEnds(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client, key := t.Context(), srv.Client(t), srv.Key(t, "s")
 		set(t, client, key, 5)
-		s := semaphore.New(client, key, redlatch.WithLinger(0))
+		s := semaphore.New(client, key, briefly.Linger(0))
 		inside := func() { require.Equal(t, "3", value(t, client, key)) }
 
 		require.NoError(t, s.Do(ctx, 2, func(context.Context) error { inside(); return nil }))

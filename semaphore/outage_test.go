@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -22,7 +23,7 @@ func TestReleaseWorksOnACancelledContext(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		client, key := srv.Client(t), srv.Key(t, "s")
 		set(t, client, key, 1)
-		s := semaphore.New(client, key, redlatch.WithLinger(0))
+		s := semaphore.New(client, key, briefly.Linger(0))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.NoError(t, s.Release(ctx, 2))
@@ -41,7 +42,7 @@ func TestReleaseReturnsWithinItsTimeoutHoweverPatientTheClient(t *testing.T) {
 	r := newRig(t, srv, long)
 	key := srv.Key(t, "s")
 	set(t, r.direct, key, 1)
-	s := semaphore.New(r.faulty, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(time.Second))
+	s := semaphore.New(r.faulty, key, briefly.Linger(0), redlatch.WithReleaseTimeout(time.Second))
 	srv.Stop()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -70,7 +71,7 @@ func TestErrorsOfCommandsThatWereNeverExecutedAreCertain(t *testing.T) {
 				client := redis.NewClient(options)
 				t.Cleanup(func() { _ = client.Close() })
 				var done settled
-				s := semaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithOutage(time.Second),
+				s := semaphore.New(client, "s", briefly.Linger(0), redlatch.WithOutage(time.Second),
 					redlatch.WithReleaseTimeout(time.Second), done.option())
 				_, err := o.do(t.Context(), s)
 				require.ErrorIs(t, err, syscall.ECONNREFUSED)
@@ -111,7 +112,7 @@ func TestAReleaseIsCarriedThroughAlsoWhenItsFirstSendNeverLeft(t *testing.T) {
 		direct := srv.Client(t)
 		set(t, direct, key, 1)
 		var done settled
-		s := semaphore.New(client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(time.Second), done.option())
+		s := semaphore.New(client, key, briefly.Linger(0), redlatch.WithReleaseTimeout(time.Second), done.option())
 		gate.closed.Store(true)
 		err := s.Release(t.Context(), 2)
 		require.ErrorIs(t, err, redlatch.ErrUncertain)
@@ -131,7 +132,7 @@ func TestATimeoutOfTheNetworkIsNotTheEndOfAWait(t *testing.T) {
 		},
 	})
 	defer client.Close()
-	s := semaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithOutage(time.Millisecond))
+	s := semaphore.New(client, "s", briefly.Linger(0), redlatch.WithOutage(time.Millisecond))
 	err := s.Acquire(t.Context(), 1)
 	require.ErrorContains(t, err, "timeout")
 	require.NotErrorIs(t, err, redlatch.ErrNotAcquired)
@@ -141,7 +142,7 @@ func TestTheEndOfAWaitDuringAnOutageTellsBoth(t *testing.T) {
 	srv := redistest.Mini(t)
 	r := newRig(t, srv, patience)
 	r.proxy.Refuse(true)
-	s := semaphore.New(srv.Client(t, func(o *redis.Options) { o.Addr = r.proxy.Addr(); o.DialerRetries = 1 }), "s", redlatch.WithLinger(0))
+	s := semaphore.New(srv.Client(t, func(o *redis.Options) { o.Addr = r.proxy.Addr(); o.DialerRetries = 1 }), "s", briefly.Linger(0))
 	err := s.Acquire(t.Context(), 1, redlatch.WithWait(2*time.Second))
 	require.ErrorIs(t, err, redlatch.ErrUnavailable)
 	require.ErrorIs(t, err, context.DeadlineExceeded)

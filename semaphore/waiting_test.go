@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -95,8 +96,8 @@ func inBubble(t *testing.T, permits int64, test func(b *bubble)) {
 		other := redis.NewClient(redistest.InMemoryOptions(m))
 		t.Cleanup(func() { _ = other.Close() })
 		b := &bubble{T: t, client: client, traffic: &traffic{}, redis: other}
-		b.s = semaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithPoll(poll))
-		b.other = semaphore.New(other, "s", redlatch.WithLinger(0))
+		b.s = semaphore.New(client, "s", briefly.Linger(0), redlatch.WithPoll(poll))
+		b.other = semaphore.New(other, "s", briefly.Linger(0))
 		warmAcquire(t, client)
 		client.AddHook(b.traffic)
 		_, err := b.other.TrySetPermits(t.Context(), permits)
@@ -110,7 +111,7 @@ func inBubble(t *testing.T, permits int64, test func(b *bubble)) {
 // warmAcquire makes the script known, so that every attempt is one command.
 func warmAcquire(t *testing.T, client *redis.Client) {
 	t.Helper()
-	require.ErrorIs(t, semaphore.New(client, "warm", redlatch.WithLinger(0)).TryAcquire(t.Context(), 1), redlatch.ErrNotAcquired)
+	require.ErrorIs(t, semaphore.New(client, "warm", briefly.Linger(0)).TryAcquire(t.Context(), 1), redlatch.ErrNotAcquired)
 }
 
 // acquire waits for n permits as who, in line when it returns.
@@ -184,10 +185,10 @@ func TestEveryOtherRaiseReachesAWaiterByMessage(t *testing.T) {
 				set(t, theirs, key, 0)
 				result := make(chan error, 1)
 				go func() {
-					result <- semaphore.New(mine, key, redlatch.WithLinger(0), redlatch.WithPoll(long)).Acquire(t.Context(), 1)
+					result <- semaphore.New(mine, key, briefly.Linger(0), redlatch.WithPoll(long)).Acquire(t.Context(), 1)
 				}()
 				eventually(t, "the waiter has subscribed", func() bool { return subscribers(t, theirs, key) == 1 })
-				require.NoError(t, raise(semaphore.New(theirs, key, redlatch.WithLinger(0))))
+				require.NoError(t, raise(semaphore.New(theirs, key, briefly.Linger(0))))
 				select {
 				case err := <-result:
 					require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -35,7 +36,7 @@ func TestTheWireFormatIsRedissons(t *testing.T) {
 				defer heard.Close()
 				_, err := heard.Receive(ctx)
 				require.NoError(t, err)
-				s := semaphore.New(client, shape.name, redlatch.WithLinger(0))
+				s := semaphore.New(client, shape.name, briefly.Linger(0))
 				says := func(want ...string) {
 					t.Helper()
 					require.NoError(t, client.Publish(ctx, "end", "").Err())
@@ -84,7 +85,7 @@ func TestTheWireFormatIsRedissons(t *testing.T) {
 func TestTheNameMapperDecidesTheKeyAndTheChannel(t *testing.T) {
 	srv := redistest.Mini(t)
 	client, ctx := srv.Client(t), t.Context()
-	s := semaphore.New(client, "s", redlatch.WithLinger(0), redlatch.WithNameMapper(func(name string) string { return "app:" + name }))
+	s := semaphore.New(client, "s", briefly.Linger(0), redlatch.WithNameMapper(func(name string) string { return "app:" + name }))
 	require.Equal(t, "s", s.Name())
 	heard := client.Subscribe(ctx, "redisson_sc:{app:s}")
 	defer heard.Close()

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/spinlock"
 )
@@ -92,7 +93,7 @@ func every(d time.Duration) redlatch.Option {
 }
 
 func spin(client redlatch.Client, name string, opts ...redlatch.Option) *spinlock.Lock {
-	return spinlock.New(client, name, append(opts, redlatch.WithLinger(0))...)
+	return spinlock.New(client, name, append(opts, briefly.Linger(0))...)
 }
 
 func TestABackOffOfTheProgramsOwnIsFollowed(t *testing.T) {

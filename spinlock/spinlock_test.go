@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
@@ -113,7 +114,7 @@ func TestAPollWithALostReplyLeavesNothingBehind(t *testing.T) {
 	proxy := faultproxy.New(t, srv.Addr)
 	client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ReadTimeout: time.Minute})
 	t.Cleanup(func() { _ = client.Close() })
-	lock := spinlock.New(client, "lock", redlatch.WithLinger(0))
+	lock := spinlock.New(client, "lock", briefly.Linger(0))
 	require.NoError(t, lock.Do(t.Context(), func(context.Context) error { return nil }))
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -137,7 +138,7 @@ func TestALostReplyDoesNotCostTheLock(t *testing.T) {
 	proxy := faultproxy.New(t, srv.Addr)
 	client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ReadTimeout: 200 * ms})
 	t.Cleanup(func() { _ = client.Close() })
-	lock := spinlock.New(client, "lock", redlatch.WithLinger(0))
+	lock := spinlock.New(client, "lock", briefly.Linger(0))
 	require.NoError(t, lock.Do(t.Context(), func(context.Context) error { return nil }))
 
 	lost := proxy.On(faultproxy.Named("EVALSHA"), 1, faultproxy.DropReply)

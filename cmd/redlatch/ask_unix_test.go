@@ -75,7 +75,9 @@ func TestARunThatIsAskedEndsItsCommandAndOneWhoseCommandGoesOnKeepsTheLock(t *te
 func TestUnlockAsksAProgramWhoseRegistryHasAPrefix(t *testing.T) {
 	t.Setenv("REDLATCH_REGISTRY", "on")
 	srv := redistest.Process(t)
-	hold, err := rlock.New(srv.Client(t), "a", redlatch.WithRegistry("tenant:")).Lock(t.Context())
+	client := srv.Client(t)
+	require.NoError(t, redlatch.Configure(client, redlatch.WithRegistry("tenant:")))
+	hold, err := rlock.New(client, "a").Lock(t.Context())
 	require.NoError(t, err)
 	ask := func(more ...string) string {
 		return ends(t, srv, exit.Failed, append([]string{"unlock", "a", "--ask", "1ms", "--reason", "x"}, more...)...)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/duration"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
@@ -91,6 +92,11 @@ func (r *runCommand) Run(c call) error {
 		return err
 	}
 	defer connect.Close(client)
+	if config.Label != "" {
+		if err := redlatch.Configure(client, redlatch.WithLabel(config.Label)); err != nil {
+			return exit.With(exit.Usage, err)
+		}
+	}
 	connect.Announce(client)
 	config.Client = client
 	return run.Run(config)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,6 +27,18 @@ func TestOneNodeOfAClusterIsNoView(t *testing.T) {
 			require.Empty(t, stdout)
 			require.Contains(t, stderr, "connect by redis+cluster://", args)
 		}
+		elsewhere := 0
+		for i := range 9 { // of so many names each node has some and none has all
+			name := fmt.Sprint("import:", i)
+			code, _, stderr := use("countdown", name, "--set", "2", "--url", "redis://"+addr)
+			if code != exit.OK {
+				elsewhere++
+				require.Equal(t, exit.Unavailable, code, stderr)
+				require.Contains(t, stderr, "connect by redis+cluster://")
+			}
+			require.NoError(t, servers.Client(t).Del(t.Context(), name).Err())
+		}
+		require.Positive(t, elsewhere)
 	}
 	require.NoError(t, hold.Unlock(t.Context()))
 }

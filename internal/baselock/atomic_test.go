@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/briefly"
 )
 
 // A result is what a waiter got.
@@ -35,7 +36,7 @@ func (k *kit) wait(b *baselock.Base, ctx context.Context, opts ...redlatch.Optio
 
 // foreign is the lock as another process has it.
 func (k *kit) foreign() *baselock.Base {
-	return baselock.New(k.honest, name, &plain, []redlatch.Option{redlatch.WithLinger(0), confirmed})
+	return baselock.New(k.honest, name, &plain, []redlatch.Option{briefly.Linger(0), confirmed})
 }
 
 func TestAReleaseHandsTheLockToTheNextOfItsProcess(t *testing.T) {

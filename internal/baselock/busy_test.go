@@ -112,8 +112,8 @@ func meetsTheLockFree(t *testing.T, busy func(k *kit) []*baselock.Base) {
 // again: whoever sits in the row may be too far away to ask before the busy process does.
 func TestABusyProcessGoesOnToPassALockWhoseListenersAreNotKnown(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		classic := []redlatch.Option{redlatch.WithCluster(), redlatch.WithShardedPubSub(false)}
-		near, far := k.another(classic...), k.another(classic...)
+		k.said = []redlatch.ClientOption{redlatch.WithCluster(), redlatch.WithShardedPubSub(false)}
+		near, far := k.another(), k.another()
 		stop := make(chan struct{})
 		var all sync.WaitGroup
 		turns := 0

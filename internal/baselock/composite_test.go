@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -20,7 +21,7 @@ func TestWhoseHeirHasLeftHoldsAsBefore(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		lost := 0
 		kind := Plain().HandingOver()
-		b := New(client, "lock", &kind, []redlatch.Option{redlatch.WithLinger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+		b := New(client, "lock", &kind, []redlatch.Option{briefly.Linger(0), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			if e.Kind == redlatch.EventLost {
 				lost++
 			}

@@ -251,7 +251,8 @@ func TestAClusterIsAskedHowToSendAMessageBeforeAnythingIsTaken(t *testing.T) {
 	for what, kind := range map[string]baselock.Kind{"handing over": plain, "releasing": baselock.Plain()} {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, k *kit) {
-				lock := k.anotherOf(&kind, redlatch.WithCluster()).Base
+				k.said = []redlatch.ClientOption{redlatch.WithCluster()}
+				lock := k.anotherOf(&kind).Base
 				silent := func(op string) fault { return fault{refused: op == "pubsub"} }
 				k.faults(silent)
 				_, err := lock.TryLock(k.ctx, nil)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestADroppedHoldEndsForWhoWaitsOnItsDoneChannel(t *testing.T) {
 	srv := redistest.Mini(t)
 	b := baselock.New(srv.Client(t), srv.Key(t, name), &plain, []redlatch.Option{
-		redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
+		briefly.Linger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
 	})
 	ended := func() <-chan struct{} {
 		h, err := b.Lock(t.Context(), nil)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/row"
@@ -40,6 +41,7 @@ type kit struct {
 	honest *redis.Client // its commands are left alone
 	client *redis.Client
 	start  time.Time
+	said   []redlatch.ClientOption // of the clients that are made from now on
 
 	mu     sync.Mutex
 	plan   func(op string) fault // nil: no harm
@@ -117,7 +119,7 @@ func (k *kit) lock(opts ...redlatch.Option) *baselock.Base {
 
 func (k *kit) lockOf(kind *baselock.Kind, opts ...redlatch.Option) *baselock.Base {
 	return baselock.New(k.client, name, kind, append([]redlatch.Option{
-		redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
+		briefly.Linger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler)),
 		redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			k.mu.Lock()
 			defer k.mu.Unlock()

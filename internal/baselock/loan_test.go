@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/rootapi"
@@ -41,7 +42,7 @@ func (b *borrower) wait(take taking) <-chan *redlatch.Hold {
 func borrows(t *testing.T, does func(b *borrower)) {
 	redistest.Bubble(t, func(t *testing.T) {
 		m, client := redistest.InMemory(t)
-		b := &borrower{T: t, mini: m, lock: rwlock.New(client, "lock", redlatch.WithLinger(0))}
+		b := &borrower{T: t, mini: m, lock: rwlock.New(client, "lock", briefly.Linger(0))}
 		client.AddHook(&b.sent)
 		m.HSet("lock", "mode", "write", "another:1:write", "1")
 		writer := b.wait(b.lock.Lock)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/briefly"
 )
 
 // Every command whose answer is lost takes effect once.
@@ -276,7 +277,7 @@ func TestTheGhostOfAnAcquisitionIsGivenBackAgain(t *testing.T) {
 // The second send answers, but nobody knows about the first.
 func TestTheGhostOfAnEarlierSendIsGivenBackAlthoughTheCallerLeft(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		other := k.take(baselock.New(k.honest, name, &plain, []redlatch.Option{redlatch.WithLinger(0), confirmed}), k.ctx) // of another process
+		other := k.take(baselock.New(k.honest, name, &plain, []redlatch.Option{briefly.Linger(0), confirmed}), k.ctx) // of another process
 		sends := 0
 		k.faults(func(op string) fault {
 			if op != "acquire" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -153,7 +154,7 @@ func TestUnlockByAUserWhoMayNotPublishSaysSo(t *testing.T) {
 			t.Run(what+", "+kindOf, func(t *testing.T) {
 				ctx := t.Context()
 				client := server.User(t, rule)
-				h, err := baselock.New(client, name, &kind, []redlatch.Option{redlatch.WithLinger(0)}).Lock(ctx, nil)
+				h, err := baselock.New(client, name, &kind, []redlatch.Option{briefly.Linger(0)}).Lock(ctx, nil)
 				require.NoError(t, err)
 				err = h.Unlock(ctx)
 				var refusal redis.Error // the server's own words differ from version to version

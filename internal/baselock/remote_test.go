@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -52,7 +53,8 @@ func (k *kit) anotherOf(kind *baselock.Kind, opts ...redlatch.Option) *process {
 	p.client = redis.NewClient(options)
 	k.Cleanup(func() { _ = p.client.Close() })
 	p.client.AddHook(k)
-	p.Base = baselock.New(p.client, name, kind, append([]redlatch.Option{redlatch.WithLinger(0)}, opts...))
+	require.NoError(k, redlatch.Configure(p.client, k.said...))
+	p.Base = baselock.New(p.client, name, kind, append([]redlatch.Option{briefly.Linger(0)}, opts...))
 	return p
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/keys"
 )
 
@@ -266,7 +267,7 @@ func TestWhoComesWhileTheLockIsPassedElsewhereIsNotLeftAsleep(t *testing.T) {
 func TestALockIsNotPassedToWhoWaitsForOneOfASimilarName(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		similar := func(client *redis.Client) *baselock.Base {
-			return baselock.New(client, "{"+name+"}", &plain, []redlatch.Option{redlatch.WithLinger(0), confirmed})
+			return baselock.New(client, "{"+name+"}", &plain, []redlatch.Option{briefly.Linger(0), confirmed})
 		}
 		first, other := k.take(k.lock(), k.ctx), k.take(similar(k.honest), k.ctx)
 		second := k.wait(similar(k.another().client), k.ctx)

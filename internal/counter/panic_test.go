@@ -16,7 +16,6 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/semaphore"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // A thrower is a hook of a client that panics once, before a command is executed or after it.
@@ -83,8 +82,8 @@ func TestAnOperationBeforeWhichAHookPanicsIsCarriedThroughIfItIsOwed(t *testing.
 		t.Run(name, func(t *testing.T) {
 			inLab(t, func(l *lab) {
 				client := &explosive{Client: l.counter.Session.Client.(*redis.Client)}
-				l.counter = counter.New(client, "c", "counter", keys.SemaphoreChannel, settings.Cluster, []redlatch.Option{
-					redlatch.WithCluster(), redlatch.WithLinger(0)}).WithRow(keys.SemaphoreRow)
+				require.NoError(t, redlatch.Configure(client, redlatch.WithCluster(), redlatch.WithLinger(0)))
+				l.counter = counter.New(client, "c", "counter", keys.SemaphoreChannel, 0, nil).WithRow(keys.SemaphoreRow)
 				over := make(chan struct{})
 				require.Panics(t, func() { c.do(l, func() { close(over) }) })
 				<-over

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
@@ -91,7 +92,7 @@ func inLab(t *testing.T, test func(l *lab), opts ...redlatch.Option) {
 		require.NoError(t, l.redis.Set(t.Context(), "c", 5, 0).Err())
 		client.AddHook(l.faults)
 		l.counter = counter.New(client, "c", "counter", keys.SemaphoreChannel, 0, append([]redlatch.Option{
-			redlatch.WithLinger(0), redlatch.WithOutage(time.Second), redlatch.WithReleaseTimeout(time.Second),
+			briefly.Linger(0), redlatch.WithOutage(time.Second), redlatch.WithReleaseTimeout(time.Second),
 			redlatch.WithLogger(slog.New(slog.NewTextHandler(&l.log, nil))),
 			redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 				if e.Kind == redlatch.EventSettled {
@@ -363,17 +364,17 @@ func TestAClosedClientEndsTheSettlingQuietly(t *testing.T) {
 func TestAChannelInAnotherSlotIsRefusedWhereChannelsAreSharded(t *testing.T) {
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
 	defer client.Close()
+	require.NoError(t, redlatch.Configure(client, redlatch.WithShardedPubSub(true)))
 	for _, c := range []struct {
 		name    string
 		channel func(string) string
-		sharded bool
 		fits    bool
 	}{
-		{"l", keys.LatchChannel, true, true},
-		{"{a}b", keys.SemaphoreChannel, true, true},
-		{"{a}b", keys.LatchChannel, true, false},
+		{"l", keys.LatchChannel, true},
+		{"{a}b", keys.SemaphoreChannel, true},
+		{"{a}b", keys.LatchChannel, false},
 	} {
-		made := counter.New(client, c.name, "latch", c.channel, 0, []redlatch.Option{redlatch.WithShardedPubSub(c.sharded)})
+		made := counter.New(client, c.name, "latch", c.channel, 0, nil)
 		wake, err := made.Wake(t.Context())
 		if !c.fits {
 			require.ErrorIs(t, err, errs.Invalid)

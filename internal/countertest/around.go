@@ -61,7 +61,6 @@ func misuse(l *lab) {
 		"WithPoll":           redlatch.WithPoll(time.Millisecond),
 		"WithOutage":         redlatch.WithOutage(0),
 		"WithReleaseTimeout": redlatch.WithReleaseTimeout(0),
-		"WithLinger":         redlatch.WithLinger(-1),
 		"WithReplicas":       redlatch.WithReplicas(1, time.Second),
 		"WithAtLeast":        redlatch.WithAtLeast(time.Minute),
 	} {
@@ -73,9 +72,9 @@ func misuse(l *lab) {
 			require.ErrorIs(l, err, redlatch.ErrInvalid, what)
 		}
 	}
-	err := l.counter(l.client).Wait(l.Context(), redlatch.WithLinger(0))
+	err := l.counter(l.client).Wait(l.Context(), redlatch.WithNameMapper(nil))
 	require.ErrorIs(l, err, redlatch.ErrInvalid)
-	require.ErrorContains(l, err, "WithLinger is an option of New")
+	require.ErrorContains(l, err, "WithNameMapper is an option of New")
 	require.Zero(l, sent.Load())
 	require.Empty(l, l.direct.Keys(l.Context(), "*").Val())
 }

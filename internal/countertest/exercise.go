@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -58,7 +59,7 @@ type lab struct {
 }
 
 func (l *lab) counter(client *redis.Client, opts ...redlatch.Option) Counter {
-	return l.Make(l, client, l.name, append([]redlatch.Option{redlatch.WithLinger(0), redlatch.WithPoll(poll), redlatch.WithObserver(&l.gauge)}, opts...)...)
+	return l.Make(l, client, l.name, append([]redlatch.Option{briefly.Linger(0), redlatch.WithPoll(poll), redlatch.WithObserver(&l.gauge)}, opts...)...)
 }
 
 func (l *lab) shut(n int64) { require.NoError(l, l.Close(l.Context(), l.direct, l.name, n)) }

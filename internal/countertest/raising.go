@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -63,7 +64,7 @@ func somethingElse(l *lab) {
 		key := l.srv.Key(l, name)
 		require.NoError(l, put(key))
 		before := l.direct.Dump(l.Context(), key).Val()
-		c := l.Make(l, l.client, key, redlatch.WithLinger(0), redlatch.WithReleaseTimeout(time.Second))
+		c := l.Make(l, l.client, key, briefly.Linger(0), redlatch.WithReleaseTimeout(time.Second))
 		_, look := c.Look(l.Context())
 		for _, err := range []error{look, c.Wait(l.Context(), redlatch.WithWait(0)), c.Raise(l.Context())} {
 			require.ErrorIs(l, err, redlatch.ErrInvalid, name)

@@ -81,6 +81,9 @@ func (d *Dispatcher) OnTrouble(fn func()) { d.trouble = fn }
 // not block. It is to be set once, before the first command.
 func (d *Dispatcher) OnStray(fn func(*raise.Panic)) { d.stray.tell = fn }
 
+// Used tells whether a server has answered a command.
+func (d *Dispatcher) Used() bool { return d.one.answered.Load() != 0 || d.located.Load() }
+
 // promptWithin is how recent a success has to be for the next command to be expected to succeed.
 const promptWithin = time.Second
 

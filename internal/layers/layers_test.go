@@ -215,7 +215,7 @@ func TestEachRuleIsEnforced(t *testing.T) {
 	for name, test := range map[string]struct{ file, text, want string }{
 		"a new package":              {"internal/novel/x.go", imports("fmt"), "has no row"},
 		"upward":                     {"internal/session/x.go", imports(module), "imports go downward only"},
-		"the front to the edge":      {"x.go", imports(module + "/internal/session"), "imports go downward only"},
+		"the front to the edge":      {"x.go", imports(module + "/internal/dispatch"), "imports go downward only"},
 		"primitive to primitive":     {"rlock/x.go", imports(module + "/semaphore"), "primitives do not import one another"},
 		"scripts to scripts":         {"internal/scripts/rwlock/x.go", imports(module + "/internal/scripts/rlock"), "does not allow it"},
 		"test support":               {"rlock/x.go", imports(module + "/internal/redistest"), "_test.go files only"},

@@ -31,7 +31,7 @@ var (
 
 	// support is for tests, and for the modules that judge the library; nothing else may import it.
 	support = []string{
-		"internal/servers", "internal/redistest", "internal/proxy", "internal/faultproxy", "internal/locktest", "internal/countertest", "internal/scripts/statetest",
+		"internal/servers", "internal/redistest", "internal/proxy", "internal/faultproxy", "internal/locktest", "internal/countertest", "internal/scripts/statetest", "internal/briefly",
 	}
 )
 
@@ -66,7 +66,7 @@ var table = map[string][]string{
 	"internal/session":  all(leaves, without(edge, "internal/session")),
 
 	"internal/rootapi": {"internal/errs", "internal/holds", "internal/settings"},
-	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/rootapi"},
+	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/rootapi", "internal/session"},
 
 	// The kit for the tests of users, which is for _test.go files as the packages of support are, but may not link what those link.
 	"redlatchtest": all(front, hidden, []string{"internal/holds", "internal/observe", "internal/keys", "internal/settings", "internal/session", "internal/proxy", "internal/servers"}),
@@ -102,11 +102,12 @@ var table = map[string][]string{
 	"internal/modules":  nil, // as above
 
 	"internal/servers":           nil,
+	"internal/briefly":           all(front, hidden, []string{"internal/settings"}),
 	"internal/redistest":         {"internal/servers"},
 	"internal/proxy":             nil,
 	"internal/faultproxy":        {"internal/proxy"},
-	"internal/countertest":       all(front, []string{"internal/redistest", "internal/faultproxy"}),
-	"internal/locktest":          all(front, []string{"internal/redistest", "internal/faultproxy"}),
+	"internal/countertest":       all(front, []string{"internal/redistest", "internal/faultproxy", "internal/briefly"}),
+	"internal/locktest":          all(front, []string{"internal/redistest", "internal/faultproxy", "internal/briefly"}),
 	"internal/scripts/statetest": {"internal/outcome", "internal/scripts", "internal/redistest"},
 	"internal/layers":            nil,
 }

@@ -25,7 +25,6 @@ var table = []row{
 	{Lot{}, Grant{}, "what is moved are the ids of a grant"},
 	{Lot{}, Watchdog{}, "and a grant whose waiter had left is forgotten again"},
 	{Grant{}, Watchdog{}, "a part of its ids becomes a grant, which is kept before the ids are gone from the first one"},
-	{Sessions{}, Session{}, "a client that turns out to be a cluster's decides anew on its channels, once"},
 	{Session{}, Hub{}, "the first waiter of a fair lock in this process has it listen, and the last one has it stop"},
 	{Session{}, FairQueue{}, "a queue goes with its last waiter unless it has something to say; a report counts its waiters"},
 	{Alarm{}, Lately{}, "an alarm rings once at most, and its topic once in a while"},

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 )
 
 var cleanCases = []trial{
@@ -55,7 +56,7 @@ var cleanCases = []trial{
 	}},
 	{"what lingers is gone after the linger time", messages, func(l *lab) {
 		client := l.second()
-		lock := l.make(l, client, l.name, redlatch.WithLinger(300*time.Millisecond))
+		lock := l.make(l, client, l.name, briefly.Linger(300*time.Millisecond))
 		for range 2 {
 			holder := l.take(l.stranger(), l.ctx)
 			asked := l.asks(lock, l.ctx)

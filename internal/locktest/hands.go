@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 )
 
 // What follows is for tests of a lock beside the suite.
 
 // Quiet keeps losses out of the output and goroutines from lingering.
-var Quiet = []redlatch.Option{redlatch.WithLinger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler))}
+var Quiet = []redlatch.Option{briefly.Linger(0), redlatch.WithLogger(slog.New(slog.DiscardHandler))}
 
 // With is Quiet with more options.
 func With(opts ...redlatch.Option) []redlatch.Option {

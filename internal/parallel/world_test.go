@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/session"
@@ -133,7 +134,7 @@ func (w *world) passing() (string, *section) {
 
 // defaults are the options of every primitive that has a client.
 func (w *world) defaults() []redlatch.Option {
-	return append(w.patience(), redlatch.WithLinger(20*time.Millisecond))
+	return append(w.patience(), briefly.Linger(20*time.Millisecond))
 }
 
 // patience gives a busy machine the time that it needs.

@@ -15,7 +15,6 @@ import (
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/raise"
-	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/wakeup"
 )
 
@@ -35,13 +34,15 @@ const (
 
 var classic, sharded = Classic, Sharded
 
-// decide settles what needs no question to the server.
-func (p *publishCommand) decide(cluster bool, sharding settings.Sharding) {
+// decide settles what needs no question to the server. Sharding is nil where the program has not said it.
+func (p *publishCommand) decide(cluster bool, sharding *Sharding) {
 	switch {
-	case !cluster || sharding == settings.ShardingOff:
+	case !cluster || sharding != nil && !bool(*sharding):
 		p.chosen.Store(&classic)
-	case sharding == settings.ShardingOn:
+	case sharding != nil:
 		p.chosen.Store(&sharded)
+	default:
+		p.chosen.Store(nil)
 	}
 }
 
@@ -75,7 +76,7 @@ func (s *Session) Publishes() string {
 	if chosen := s.publish.chosen.Load(); chosen != nil {
 		return *chosen
 	}
-	return classic // a primitive has just found out that the client is a cluster's; see spread
+	return classic // Configure has just said that the client is a cluster's
 }
 
 // PublishFor is Publish for a command that needs it. While no server answers, the question is asked again, for outage at

@@ -47,7 +47,9 @@ func (explosive) Process(context.Context, redis.Cmder) error { panic("a hook of 
 
 // The question is asked on a goroutine of its own, for all who want to know.
 func TestAHookThatPanicsAtTheQuestionForThePublishCommandReachesTheCaller(t *testing.T) {
-	s := session.Of(&explosive{redistest.Mini(t).Client(t)}, &settings.Settings{Cluster: true})
+	client := &explosive{redistest.Mini(t).Client(t)}
+	require.NoError(t, session.Configure(client, "here", session.Cluster{}))
+	s := session.Of(client, &settings.Settings{})
 	defer func() {
 		raised, _ := recover().(*raise.Panic)
 		require.NotNil(t, raised)
@@ -67,24 +69,22 @@ func (reply) RedisError()     {}
 
 func TestThePublishCommandIsAskedForOnlyWhereItIsNotKnown(t *testing.T) {
 	for name, test := range map[string]struct {
-		cluster  bool
-		sharding settings.Sharding
-		err      error
-		want     string
-		asked    int
+		said  []session.Setting
+		err   error
+		want  string
+		asked int
 	}{
 		"one server":                    {want: session.Classic},
-		"one server, sharding on":       {sharding: settings.ShardingOn, want: session.Classic},
-		"cluster, sharding on":          {cluster: true, sharding: settings.ShardingOn, want: session.Sharded},
-		"cluster, sharding off":         {cluster: true, sharding: settings.ShardingOff, want: session.Classic},
-		"cluster with sharded channels": {cluster: true, want: session.Sharded, asked: 1},
-		"cluster before 7.0":            {cluster: true, err: reply("ERR Unknown subcommand or wrong number of arguments"), want: session.Classic, asked: 1},
+		"one server, sharding on":       {said: []session.Setting{session.Sharding(true)}, want: session.Classic},
+		"cluster, sharding on":          {said: []session.Setting{session.Cluster{}, session.Sharding(true)}, want: session.Sharded},
+		"cluster, sharding off":         {said: []session.Setting{session.Sharding(false), session.Cluster{}}, want: session.Classic},
+		"cluster with sharded channels": {said: []session.Setting{session.Cluster{}}, want: session.Sharded, asked: 1},
+		"cluster before 7.0":            {said: []session.Setting{session.Cluster{}}, err: reply("ERR Unknown subcommand or wrong number of arguments"), want: session.Classic, asked: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := &probed{Client: idle(t), err: test.err}
-			set := quick()
-			set.Cluster, set.Sharding = test.cluster, test.sharding
-			s := session.Of(client, set)
+			require.NoError(t, session.Configure(client, "here", test.said...))
+			s := session.Of(client, quick())
 			for range 3 {
 				got, err := s.Publish(t.Context())
 				require.NoError(t, err)
@@ -97,9 +97,8 @@ func TestThePublishCommandIsAskedForOnlyWhereItIsNotKnown(t *testing.T) {
 
 func TestAClusterThatCannotBeAskedIsAskedAgain(t *testing.T) {
 	client := &probed{Client: idle(t), err: reply("LOADING Redis is loading the dataset in memory")}
-	set := quick()
-	set.Cluster = true
-	s := session.Of(client, set)
+	require.NoError(t, session.Configure(client, "here", session.Cluster{}))
+	s := session.Of(client, quick())
 	for _, err := range []error{client.err, errors.New("a read timed out"), redis.ErrClosed} {
 		client.err = err
 		_, got := s.Publish(t.Context())
@@ -119,9 +118,8 @@ func TestAClusterThatCannotBeAskedIsAskedAgain(t *testing.T) {
 func TestAClusterThatCannotBeAskedIsAskedForAsLongAsTheOutageMayLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := &probed{Client: idle(t), err: reply("CLUSTERDOWN The cluster is down")}
-		set := quick()
-		set.Cluster = true
-		s := session.Of(client, set)
+		require.NoError(t, session.Configure(client, "here", session.Cluster{}))
+		s := session.Of(client, quick())
 		begin := time.Now()
 		_, err := s.PublishFor(t.Context(), 5*time.Second)
 		require.ErrorIs(t, err, client.err)

@@ -16,7 +16,6 @@ import (
 	"github.com/redlatch/redlatch/internal/reporter"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/entry"
-	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
@@ -35,20 +34,6 @@ type Reported interface {
 func (s *Session) Keep(t *watchdog.Ticket, o watchdog.Owner, terms watchdog.Terms) {
 	s.Watchdog.Keep(t, o, terms)
 	s.reporter.Wake()
-}
-
-// configure passes on what the options of New say.
-func (s *Session) configure(set *settings.Settings) {
-	if set.Given(settings.Label | settings.Registry) {
-		s.reporter.Configure(func(c *reporter.Config) {
-			if set.Given(settings.Label) {
-				c.Label = set.Label
-			}
-			if set.Given(settings.Registry) {
-				c.Off, c.Prefix = set.Unlisted, set.Registry
-			}
-		})
-	}
 }
 
 // ReportAtOnce has the client report as soon as something is held or waited for, in place of a second later. It is for a program that

@@ -73,16 +73,19 @@ type Session struct {
 	hub    *wakeup.Hub           // nil until a call waits
 }
 
-// sessions finds the session of a client without keeping it.
+// sessions finds the session of a client without keeping it, and what was said about a client without keeping that.
 var sessions = struct {
 	lockorder.Mutex[lockorder.Sessions]
-	of map[Client]weak.Pointer[Session]
-}{of: map[Client]weak.Pointer[Session]{}}
+	of   map[Client]weak.Pointer[Session]
+	said map[mark]configuration
+}{of: map[Client]weak.Pointer[Session]{}, said: map[mark]configuration{}}
 
 // Of returns the session of client, making it when there is none. It panics on a client that cannot work: that is a
 // mistake of the program, and start-up is the time to say so.
 func Of(client Client, set *settings.Settings) *Session {
-	checkClient(client)
+	if why := unfit(client); why != "" {
+		panic("redlatch: " + why)
+	}
 	sessions.Lock()
 	defer sessions.Unlock()
 	s := sessions.of[client].Value()
@@ -98,23 +101,7 @@ func Of(client Client, set *settings.Settings) *Session {
 	if set.LingerSet {
 		s.linger.Store(int64(set.Linger))
 	}
-	s.configure(set)
-	if set.Cluster && s.cluster.CompareAndSwap(false, true) {
-		s.spread(set)
-	}
 	return s
-}
-
-// spread is for a client that turns out to be a cluster's after primitives were made without knowing it. Their renewals would
-// be scripts for keys of many slots, which a cluster refuses, and the holds would be lost. The family of channels is decided
-// anew, unless the hub listens already.
-func (s *Session) spread(set *settings.Settings) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.hub == nil {
-		s.publish.chosen.Store(nil)
-		s.publish.decide(true, set.Sharding)
-	}
 }
 
 // forget drops what sessions has of a client, unless a new session of the same client has taken its place.
@@ -126,23 +113,24 @@ func forget(client Client) {
 	}
 }
 
-func checkClient(client Client) {
+// unfit says why a client cannot work, if it cannot.
+func unfit(client Client) string {
 	if client == nil || reflect.ValueOf(client).Kind() == reflect.Pointer && reflect.ValueOf(client).IsNil() {
-		panic("redlatch: the redis client is nil; pass the result of redis.NewClient or redis.NewClusterClient")
+		return "the redis client is nil; pass the result of redis.NewClient or redis.NewClusterClient"
 	}
 	if !reflect.ValueOf(client).Comparable() {
-		panic(fmt.Sprintf("redlatch: a client of type %T cannot be compared, so its locks could not find each other; "+
-			"pass a pointer to it", client))
+		return fmt.Sprintf("a client of type %T cannot be compared, so its locks could not find each other; "+
+			"pass a pointer to it", client)
 	}
+	return ""
 }
 
+// open makes a session. It is called with the mutex of sessions.
 func open(client Client, set *settings.Settings) *Session {
 	s := &Session{ID: newID(), Client: client, logger: set.Logger, timeout: set.WatchdogTimeout}
 	s.lanes.opened = time.Now()
-	s.linger.Store(int64(set.Linger))
 	s.topology, _ = client.(dispatch.Cluster)
-	s.cluster.Store(set.Cluster || s.topology != nil)
-	s.publish.decide(s.cluster.Load(), set.Sharding)
+	s.cluster.Store(s.topology != nil)
 	s.Dispatch = dispatch.New(client, s.topology, lingerOf(&s.linger))
 	s.Dispatch.OnTrouble(s.suspect)
 	s.Dispatch.OnStray(func(p *raise.Panic) { p.Log(s.logger) })
@@ -154,6 +142,12 @@ func open(client Client, set *settings.Settings) *Session {
 	if os.Getenv("REDLATCH_REGISTRY") != "off" {
 		s.reporter = reporter.New(reporter.Functions{Look: s.look, Send: s.report, Remove: s.unlist, Linger: lingerOf(&s.linger), Asked: s.askedFor})
 	}
+	var said configuration
+	if len(sessions.said) > 0 {
+		key, _ := markOf(client)
+		said = sessions.said[key]
+	}
+	s.heed(said)
 	return s
 }
 

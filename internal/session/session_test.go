@@ -62,13 +62,11 @@ func TestOneClientHasOneSessionAndTwoHaveTwo(t *testing.T) {
 	require.NotEqual(t, found[0].ID, other.ID)
 }
 
-func TestAClientIsAClustersAsSoonAsOnePrimitiveSaysSo(t *testing.T) {
+func TestAClientIsAClustersAsSoonAsTheProgramSaysSo(t *testing.T) {
 	client, set := idle(t), quick()
 	s := session.Of(client, set)
 	require.Equal(t, s.Shard("a"), s.Shard("b"), "one server")
-	cluster := quick()
-	cluster.Cluster, cluster.Sharding = true, settings.ShardingOn
-	require.Same(t, s, session.Of(client, cluster))
+	require.NoError(t, session.Configure(client, "here", session.Cluster{}, session.Sharding(true)))
 	require.Same(t, s, session.Of(client, set))
 	require.NotEqual(t, s.Shard("a"), s.Shard("b"), "a script of several slots would be refused")
 	_, err := s.KeyOf("a{}", set)
@@ -165,9 +163,9 @@ func TestOwnersAreUniqueAndWellFormed(t *testing.T) {
 }
 
 func TestANameIsMappedAndChecked(t *testing.T) {
-	single, cluster := session.Of(idle(t), quick()), quick()
-	cluster.Cluster = true
-	many := session.Of(idle(t), cluster)
+	single, cluster := session.Of(idle(t), quick()), idle(t)
+	require.NoError(t, session.Configure(cluster, "here", session.Cluster{}))
+	many := session.Of(cluster, quick())
 	mapped := quick()
 	mapped.Map = func(name string) string { return "app:" + name }
 	nothing := quick()

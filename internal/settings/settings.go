@@ -56,19 +56,9 @@ const (
 	ClockTokens
 	LongHold
 
-	// Of New alone: a call comes too late for them.
+	// Of New alone: a call comes too late for it.
 	NameMapper
-	Cluster
-	ShardedPubSub
-	Linger
-	Label
-	Registry
 )
-
-// OfClient are the options of New that count for all primitives of a client.
-const OfClient = Cluster | ShardedPubSub | Linger | Label | Registry
-
-const ofNew = NameMapper | OfClient
 
 var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
@@ -76,8 +66,7 @@ var names = map[Option]string{
 	WriterPreference: "WithWriterPreference", NoExpiry: "WithoutExpiry",
 	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", LocalHandOff: "WithoutLocalHandOff", ClockTokens: "WithClockTokens",
 	LongHold:   "WithLongHold",
-	NameMapper: "WithNameMapper", Cluster: "WithCluster", ShardedPubSub: "WithShardedPubSub", Linger: "WithLinger",
-	Label: "WithLabel", Registry: "WithRegistry or WithoutRegistry",
+	NameMapper: "WithNameMapper",
 }
 
 // owns are the packages that have the option which is for their primitive alone.
@@ -85,16 +74,6 @@ var owns = map[Option]string{
 	Patience: "fairlock", BackOff: "spinlock", WriterPreference: "rwlock", NoExpiry: "permitsemaphore", NodeTimeout: "redlock",
 	ClockTokens: "fencedlock",
 }
-
-// Sharding says which family of publish commands a cluster's channels use.
-type Sharding uint8
-
-// Auto asks the server, as Redisson does.
-const (
-	ShardingAuto Sharding = iota
-	ShardingOn
-	ShardingOff
-)
 
 // Settings is the outcome of all options of one primitive or one call.
 type Settings struct {
@@ -108,19 +87,14 @@ type Settings struct {
 	Poll            time.Duration
 	Outage          time.Duration // 0: the default of the operation
 	ReleaseTimeout  time.Duration
-	Linger          time.Duration
 	Patience        time.Duration // fair locks
 	TTL             time.Duration // of a counter's key; 0: none
 	NodeTimeout     time.Duration // of one server of a redlock; 0: by the lease
 	Replicas        int
 	ReplicaTimeout  time.Duration
-	Cluster         bool
-	Sharding        Sharding
 	PreferWriters   bool
+	Linger          time.Duration // of the client, for a test whose clients are brief: a program has it from Configure
 	LingerSet       bool
-	Label           string                      // in the registry
-	Registry        string                      // what its keys begin with
-	Unlisted        bool                        // the client is not in the registry
 	Scripted        bool                        // the lock is never handed on without a command
 	ClockTokens     bool                        // of a fenced lock: none is below the server's time in microseconds
 	Hashed          bool                        // of a group: the values are given by the names that they have in Redis
@@ -145,7 +119,6 @@ func Defaults() Settings {
 		WatchdogTimeout: DefaultWatchdogTimeout,
 		Poll:            DefaultPoll,
 		ReleaseTimeout:  DefaultReleaseTimeout,
-		Linger:          DefaultLinger,
 		Patience:        DefaultPatience,
 		Scripted:        os.Getenv("REDLATCH_LOCAL_HANDOFF") == "off",
 	}
@@ -180,16 +153,15 @@ func (s *Settings) Check(kind string, taken Option) error {
 	if s.err != nil {
 		return s.err
 	}
-	if stray := s.given &^ taken &^ ofNew; stray != 0 {
+	if stray := s.given &^ taken &^ NameMapper; stray != 0 {
 		first := Option(1) << bits.TrailingZeros32(uint32(stray))
 		if owner := owns[first]; owner != "" {
 			return errs.Wrong("%s is for %s and does not apply to %s; leave it out", names[first], owner, kind)
 		}
 		return errs.Wrong("%s does not apply to %s; leave it out", names[first], kind)
 	}
-	if late := s.given & ofNew; s.call && late != 0 {
-		first := Option(1) << bits.TrailingZeros32(uint32(late))
-		return errs.Wrong("%s is an option of New and counts for all calls; give it there", names[first])
+	if s.call && s.Given(NameMapper) {
+		return errs.Wrong("WithNameMapper is an option of New and counts for all calls; give it there")
 	}
 	return nil
 }

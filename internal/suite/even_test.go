@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
@@ -35,15 +36,15 @@ func TestFourProcessesShareEvenly(t *testing.T) {
 		}
 	}
 	for what, of := range map[string]func(t *testing.T, client redlatch.Client) taker{
-		"rlock": func(_ *testing.T, c redlatch.Client) taker { return locker(rlock.New(c, "o", redlatch.WithLinger(0))) },
+		"rlock": func(_ *testing.T, c redlatch.Client) taker { return locker(rlock.New(c, "o", briefly.Linger(0))) },
 		"group": func(_ *testing.T, c redlatch.Client) taker {
-			return locker(multilock.NewGroup(c, "o", []string{"a", "b"}, redlatch.WithLinger(0)))
+			return locker(multilock.NewGroup(c, "o", []string{"a", "b"}, briefly.Linger(0)))
 		},
 		"rwlock, write": func(_ *testing.T, c redlatch.Client) taker {
-			return locker(rwlock.New(c, "o", redlatch.WithLinger(0)).Writer())
+			return locker(rwlock.New(c, "o", briefly.Linger(0)).Writer())
 		},
 		"rwlock, 90 % reads": func(_ *testing.T, c redlatch.Client) taker {
-			lock := rwlock.New(c, "o", redlatch.WithLinger(0))
+			lock := rwlock.New(c, "o", briefly.Linger(0))
 			var turn atomic.Int64
 			return func(ctx context.Context) (func(context.Context) error, error) {
 				side := lock.Reader()
@@ -61,7 +62,7 @@ func TestFourProcessesShareEvenly(t *testing.T) {
 			}
 		},
 		"semaphore": func(t *testing.T, c redlatch.Client) taker {
-			s := semaphore.New(c, "o", redlatch.WithLinger(0))
+			s := semaphore.New(c, "o", briefly.Linger(0))
 			_, err := s.TrySetPermits(t.Context(), 4)
 			require.NoError(t, err)
 			return func(ctx context.Context) (func(context.Context) error, error) {
@@ -69,7 +70,7 @@ func TestFourProcessesShareEvenly(t *testing.T) {
 			}
 		},
 		"permitsemaphore": func(t *testing.T, c redlatch.Client) taker {
-			s := permitsemaphore.New(c, "o", redlatch.WithLinger(0))
+			s := permitsemaphore.New(c, "o", briefly.Linger(0))
 			_, err := s.TrySetPermits(t.Context(), 4)
 			require.NoError(t, err)
 			return func(ctx context.Context) (func(context.Context) error, error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/redlatch/redlatch/countdownlatch"
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/locktest"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
@@ -124,7 +125,7 @@ func (f *field) lock(of func(clients [3]redlatch.Client, opts ...redlatch.Option
 		f.step(func() { _ = h.Unlock(f.ctx) })
 	}
 	time.Sleep(5 * time.Second)
-	h, err := of(f.safe, redlatch.WithLinger(0)).TryLock(f.ctx)
+	h, err := of(f.safe, briefly.Linger(0)).TryLock(f.ctx)
 	require.NoError(f.t, err, "another process finds it free")
 	require.NoError(f.t, h.Unlock(f.ctx))
 	h = nil
@@ -180,12 +181,12 @@ var walks = map[string]func(f *field){
 			}
 		})
 		time.Sleep(15 * time.Second)
-		h, err := rlock.New(f.safe[0], "x", redlatch.WithLinger(0)).TryLock(f.ctx)
+		h, err := rlock.New(f.safe[0], "x", briefly.Linger(0)).TryLock(f.ctx)
 		require.NoError(f.t, err)
 		require.NoError(f.t, h.Unlock(f.ctx))
 	},
 	"semaphore": func(f *field) {
-		s, safe := semaphore.New(f.mined[0], "x", f.log(), redlatch.WithLinger(0)), semaphore.New(f.safe[0], "x", redlatch.WithLinger(0))
+		s, safe := semaphore.New(f.mined[0], "x", f.log(), briefly.Linger(0)), semaphore.New(f.safe[0], "x", briefly.Linger(0))
 		_, err := safe.TrySetPermits(f.ctx, 5)
 		require.NoError(f.t, err)
 		taken := false
@@ -200,7 +201,7 @@ var walks = map[string]func(f *field){
 		require.EqualValues(f.t, 5, left)
 	},
 	"permitsemaphore": func(f *field) {
-		s, safe := permitsemaphore.New(f.mined[0], "x", f.opts...), permitsemaphore.New(f.safe[0], "x", redlatch.WithLinger(0))
+		s, safe := permitsemaphore.New(f.mined[0], "x", f.opts...), permitsemaphore.New(f.safe[0], "x", briefly.Linger(0))
 		_, err := safe.TrySetPermits(f.ctx, 5)
 		require.NoError(f.t, err)
 		var p *permitsemaphore.Permit
@@ -216,7 +217,7 @@ var walks = map[string]func(f *field){
 		require.EqualValues(f.t, 5, left)
 	},
 	"countdownlatch": func(f *field) {
-		l, safe := countdownlatch.New(f.mined[0], "x", f.log(), redlatch.WithLinger(0)), countdownlatch.New(f.safe[0], "x", redlatch.WithLinger(0))
+		l, safe := countdownlatch.New(f.mined[0], "x", f.log(), briefly.Linger(0)), countdownlatch.New(f.safe[0], "x", briefly.Linger(0))
 		_, err := safe.TrySetCount(f.ctx, 2)
 		require.NoError(f.t, err)
 		f.step(func() { _, _ = l.Count(f.ctx) })
@@ -239,7 +240,7 @@ func inField(t *testing.T, m *mine, walk func(f *field)) (blown int64) {
 		ctx, cancel := context.WithCancel(t.Context()) // as of any request: it may end, so its commands run on workers
 		defer cancel()
 		f := &field{t: t, ctx: ctx}
-		f.opts = []redlatch.Option{f.log(), redlatch.WithLinger(0), redlatch.WithWatchdogTimeout(12 * time.Second)}
+		f.opts = []redlatch.Option{f.log(), briefly.Linger(0), redlatch.WithWatchdogTimeout(12 * time.Second)}
 		for i := range f.mined {
 			server, _ := redistest.InMemory(t)
 			for _, clients := range []*[3]redlatch.Client{&f.mined, &f.safe} {

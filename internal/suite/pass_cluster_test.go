@@ -69,7 +69,9 @@ func TestOnAClusterWithClassicChannelsNoPassIsLost(t *testing.T) {
 		held = map[string]bool{}
 	)
 	for range 3 {
-		lock := rlock.New(cluster.Client(t), "lock", redlatch.WithShardedPubSub(false), redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
+		client := cluster.Client(t)
+		require.NoError(t, redlatch.Configure(client, redlatch.WithShardedPubSub(false)))
+		lock := rlock.New(client, "lock", redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			held[e.Owner] = true

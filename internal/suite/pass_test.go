@@ -16,6 +16,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
@@ -298,7 +299,7 @@ func TestAUserWithoutRightsToTheRowHasALockWithoutOne(t *testing.T) {
 			hold, err := rlock.New(limited(), "lock").Lock(t.Context())
 			require.NoError(t, err)
 			next := make(chan error, 1)
-			other := rlock.New(limited(), "lock", redlatch.WithPoll(unhelped), redlatch.WithLinger(0))
+			other := rlock.New(limited(), "lock", redlatch.WithPoll(unhelped), briefly.Linger(0))
 			go func() {
 				hold, err := other.Lock(t.Context())
 				if err == nil {

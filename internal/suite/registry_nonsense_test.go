@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
@@ -64,7 +65,7 @@ func TestNonsenseWhereAClientFindsWhoAsksIsLoggedOnceAndItsReportsGoOn(t *testin
 				reader := redis.NewClient(redistest.InMemoryOptions(m))
 				t.Cleanup(func() { _ = reader.Close() })
 				var log page
-				hold := acquired(t, rlock.New(client, "lock", redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil))), redlatch.WithLinger(time.Second)))
+				hold := acquired(t, rlock.New(client, "lock", redlatch.WithLogger(slog.New(slog.NewTextHandler(&log, nil))), briefly.Linger(time.Second)))
 				id, _, _ := strings.Cut(hold.Owner(), ":")
 				key := registry.Asked("", id)
 				require.NoError(t, write(t.Context(), reader, key).Err())

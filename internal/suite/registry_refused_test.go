@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/internal/servers"
@@ -135,7 +136,7 @@ func TestAnEntryThatCouldNotBeRemovedDuringAFailoverIsRemovedAfterIt(t *testing.
 	inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
 		began := time.Now()
 		client.AddHook(&refuser{err: said("READONLY You can't write against a read only replica."), between: [2]time.Time{began.Add(3 * time.Second), began.Add(15 * time.Second)}})
-		hold := acquired(t, rlock.New(client, "lock", redlatch.WithLinger(time.Second)))
+		hold := acquired(t, rlock.New(client, "lock", briefly.Linger(time.Second)))
 		time.Sleep(2 * time.Second)
 		require.NoError(t, hold.Unlock(t.Context()))
 		time.Sleep(12 * time.Second)
@@ -234,7 +235,7 @@ func TestTheDocumentedRightsAreEnoughForTheRegistry(t *testing.T) {
 	admin := srv.Client(t)
 	require.NoError(t, admin.Do(t.Context(), documented(t)...).Err())
 	require.NoError(t, admin.ACLLogReset(t.Context()).Err())
-	hold := acquired(t, rlock.New(srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "app", "secret" }), "app:lock", redlatch.WithLinger(0)))
+	hold := acquired(t, rlock.New(srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "app", "secret" }), "app:lock", briefly.Linger(0)))
 	await(t, "the entry", func() bool { return len(entries(t, admin, "")) == 1 })
 	require.NoError(t, hold.Unlock(t.Context()))
 	await(t, "its end", func() bool { return len(srv.Keys(t)) == 0 })

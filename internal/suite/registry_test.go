@@ -120,11 +120,11 @@ func TestWhatAClientHoldsAndWaitsForIsInItsEntry(t *testing.T) {
 	inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
 		other := redis.NewClient(redistest.InMemoryOptions(m))
 		t.Cleanup(func() { _ = other.Close() })
-		silent := redlatch.WithoutRegistry()
-		acquired(t, rlock.New(other, "theirs", silent))
-		acquired(t, rlock.New(other, "their red", silent))
-		acquired(t, fairlock.New(other, "their fair", silent))
-		acquired(t, rwlock.New(other, "their rw", silent).Writer())
+		require.NoError(t, redlatch.Configure(other, redlatch.WithoutRegistry()))
+		acquired(t, rlock.New(other, "theirs"))
+		acquired(t, rlock.New(other, "their red"))
+		acquired(t, fairlock.New(other, "their fair"))
+		acquired(t, rwlock.New(other, "their rw").Writer())
 		began := time.Now()
 
 		plain := acquired(t, rlock.New(client, "plain"))
@@ -211,7 +211,8 @@ func TestWhatAClientHoldsAndWaitsForIsInItsEntry(t *testing.T) {
 
 func TestAnEntrySaysWhoItsClientIsAndNothingPrivate(t *testing.T) {
 	inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
-		acquired(t, rlock.New(client, "lock", redlatch.WithLabel("blue\n"+strings.Repeat("x", 100)), redlatch.WithWatchdogTimeout(time.Minute)))
+		require.NoError(t, redlatch.Configure(client, redlatch.WithLabel("blue\n"+strings.Repeat("x", 100))))
+		acquired(t, rlock.New(client, "lock", redlatch.WithWatchdogTimeout(time.Minute)))
 		time.Sleep(2 * time.Second)
 		e := only(t, client, "")
 		host, err := os.Hostname()
@@ -338,33 +339,28 @@ func TestAnEntryThatWasFlushedIsWrittenAnew(t *testing.T) {
 func TestTheOptionsOfTheRegistry(t *testing.T) {
 	for name, test := range map[string]struct {
 		env    string
-		opts   []redlatch.Option
+		opts   []redlatch.ClientOption
 		prefix string
 		want   int
 	}{
 		"none":                           {want: 1},
-		"a prefix":                       {opts: []redlatch.Option{redlatch.WithRegistry("tenant:")}, prefix: "tenant:", want: 1},
-		"not where others are, then":     {opts: []redlatch.Option{redlatch.WithRegistry("tenant:")}},
-		"without":                        {opts: []redlatch.Option{redlatch.WithoutRegistry()}},
-		"the last counts":                {opts: []redlatch.Option{redlatch.WithoutRegistry(), redlatch.WithRegistry("")}, want: 1},
-		"the environment wins":           {env: "off", opts: []redlatch.Option{redlatch.WithRegistry("")}},
+		"a prefix":                       {opts: []redlatch.ClientOption{redlatch.WithRegistry("tenant:")}, prefix: "tenant:", want: 1},
+		"not where others are, then":     {opts: []redlatch.ClientOption{redlatch.WithRegistry("tenant:")}},
+		"without":                        {opts: []redlatch.ClientOption{redlatch.WithoutRegistry()}},
+		"the environment wins":           {env: "off", opts: []redlatch.ClientOption{redlatch.WithRegistry("")}},
 		"no other value of it counts":    {env: "no", want: 1},
-		"a label alone changes no other": {opts: []redlatch.Option{redlatch.WithLabel("x")}, want: 1},
+		"a label alone changes no other": {opts: []redlatch.ClientOption{redlatch.WithLabel("x")}, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inRegistry(t, func(t *testing.T, m *miniredis.Miniredis, client *redis.Client) {
 				if test.env != "" {
 					require.NoError(t, os.Setenv("REDLATCH_REGISTRY", test.env)) // which the test restores
 				}
-				acquired(t, rlock.New(client, "lock", test.opts...))
+				require.NoError(t, redlatch.Configure(client, test.opts...))
+				acquired(t, rlock.New(client, "lock"))
 				time.Sleep(2 * time.Second)
 				require.Len(t, entries(t, client, test.prefix), test.want)
 			})
 		})
 	}
-	nowhere := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	t.Cleanup(func() { _ = nowhere.Close() })
-	_, err := rlock.New(nowhere, "lock", redlatch.WithRegistry("{a}")).Lock(t.Context())
-	require.ErrorIs(t, err, redlatch.ErrInvalid)
-	require.ErrorContains(t, err, "braces")
 }

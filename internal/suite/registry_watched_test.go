@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
 )
@@ -20,7 +20,7 @@ func TestAClientReportsOftenOnlyWhileSomebodyLooksAndItHoldsSomething(t *testing
 		t.Cleanup(func() { _ = viewer.Close() })
 		hook := &flight{}
 		client.AddHook(hook)
-		hold := acquired(t, rlock.New(client, "lock", redlatch.WithLinger(time.Second)))
+		hold := acquired(t, rlock.New(client, "lock", briefly.Linger(time.Second)))
 		reports := func(pass time.Duration, looks bool) int64 {
 			before := hook.sent.Load()
 			for end := time.Now().Add(pass); time.Now().Before(end); time.Sleep(time.Second) {

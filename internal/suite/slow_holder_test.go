@@ -28,12 +28,11 @@ func TestASlowWaitForALockNamesItsHolder(t *testing.T) {
 		t.Cleanup(func() { _ = other.Close() })
 		began := time.Now()
 		owners := map[string]string{}
+		require.NoError(t, redlatch.Configure(other, redlatch.WithLabel("blue")))
 		for kind, lock := range locks(other) {
 			owners[kind] = acquired(t, lock).Owner()
 		}
-		// Of the other primitives, the label belongs to the client.
 		owners["read_lock"] = owners["write_lock"]
-		rlock.New(other, "any", redlatch.WithLabel("blue"))
 		time.Sleep(2 * time.Second)
 		for kind, lock := range locks(client, redlatch.WithPoll(time.Minute)) {
 			var seen slowness
@@ -78,7 +77,9 @@ func TestASlowWaitOnAServerNamesTheHostAndTheLabel(t *testing.T) {
 	registered(t)
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		name := srv.Key(t, "orders")
-		hold := acquired(t, rlock.New(srv.Client(t), name, redlatch.WithLabel("blue")))
+		holder := srv.Client(t)
+		require.NoError(t, redlatch.Configure(holder, redlatch.WithLabel("blue")))
+		hold := acquired(t, rlock.New(holder, name))
 		reader := srv.Client(t)
 		await(t, "the entry", func() bool { return len(entries(t, reader, "")) > 0 })
 		var log page

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/rwlock"
@@ -27,8 +28,12 @@ func TestASlowWaitAsksOnceAMinute(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		sent := &questions{}
 		client.AddHook(sent)
+		unlisted := redis.NewClient(redistest.InMemoryOptions(m))
+		t.Cleanup(func() { _ = unlisted.Close() })
+		unlisted.AddHook(sent)
+		require.NoError(t, redlatch.Configure(unlisted, redlatch.WithoutRegistry()))
 		wait := func(opts ...redlatch.Option) {
-			_, err := rlock.New(client, "lock", redlatch.WithLinger(0)).Lock(t.Context(), append(opts, redlatch.WithWait(900*time.Millisecond))...)
+			_, err := rlock.New(client, "lock", briefly.Linger(0)).Lock(t.Context(), append(opts, redlatch.WithWait(900*time.Millisecond))...)
 			require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -51,7 +56,7 @@ func TestASlowWaitAsksOnceAMinute(t *testing.T) {
 		wait(slow, seen.option())
 		wait(slow, seen.option())
 		asked(2, 2)
-		rlock.New(client, "any", redlatch.WithoutRegistry())
+		client = unlisted
 		time.Sleep(time.Minute)
 		wait(slow, seen.option())
 		asked(3, 2)

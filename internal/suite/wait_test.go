@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/rlock"
 )
@@ -16,7 +17,7 @@ import (
 func TestAWaitThatIsOverBeforeItBeginsAsksOnce(t *testing.T) {
 	redistest.Bubble(t, func(t *testing.T) {
 		_, first := redistest.InMemory(t)
-		lock := rlock.New(first, "x", redlatch.WithLinger(0))
+		lock := rlock.New(first, "x", briefly.Linger(0))
 		for _, wait := range []time.Duration{0, -1, -time.Hour} {
 			h, err := lock.Lock(t.Context(), redlatch.WithWait(wait))
 			require.NoError(t, err, "it is free")

@@ -102,6 +102,8 @@ func Code(err error) int {
 		return Lost
 	case redis.IsAuthError(err), redis.IsPermissionError(err):
 		return Denied
+	case outcome.Redirects(err): // it matches ErrInvalid, for a program is to be changed; of a command the URL is
+		return Unavailable
 	case outcome.OtherKind(err): // it matches ErrInvalid, as other misuse does, but only this comes from Redis
 		return WrongKind
 	case errors.Is(err, redlatch.ErrInvalid):

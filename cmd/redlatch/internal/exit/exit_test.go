@@ -27,6 +27,7 @@ func TestEachErrorHasItsCode(t *testing.T) {
 		"wrong kind":          {fmt.Errorf("%w: %w", redlatch.ErrInvalid, reply("WRONGTYPE Operation against a key")), exit.WrongKind},
 		"wrong content":       {fmt.Errorf("%w: %w", redlatch.ErrInvalid, reply("ERR k holds something that is not an integer")), exit.WrongKind},
 		"a name that says so": {fmt.Errorf("%w: no WRONGTYPE name", redlatch.ErrInvalid), exit.Usage},
+		"another node":        {fmt.Errorf("%w: %w", redlatch.ErrInvalid, reply("MOVED 3999 127.0.0.1:6381")), exit.Unavailable},
 		"unreachable":         {refused, exit.Unavailable},
 		"outage":              {fmt.Errorf("%w: %w", redlatch.ErrUnavailable, context.DeadlineExceeded), exit.Unavailable},
 		"no answer in time":   {context.DeadlineExceeded, exit.Unavailable},

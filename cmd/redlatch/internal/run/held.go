@@ -43,16 +43,15 @@ func (c *Config) take(ctx context.Context) (*held, error) {
 	default:
 		opts = append(opts, redlatch.WithOutage(c.Lease)) // an election must not end a wait that has no limit
 	}
-	label := redlatch.WithLabel(c.Label)
 	switch c.Mode {
 	case Permits:
-		return c.takePermit(ctx, label, opts)
+		return c.takePermit(ctx, opts)
 	case Read:
-		return c.takeLock(ctx, rwlock.New(c.Client, c.Name, label).Reader(), opts)
+		return c.takeLock(ctx, rwlock.New(c.Client, c.Name).Reader(), opts)
 	case Write:
-		return c.takeLock(ctx, rwlock.New(c.Client, c.Name, label).Writer(), opts)
+		return c.takeLock(ctx, rwlock.New(c.Client, c.Name).Writer(), opts)
 	default:
-		return c.takeLock(ctx, rlock.New(c.Client, c.Name, label), opts)
+		return c.takeLock(ctx, rlock.New(c.Client, c.Name), opts)
 	}
 }
 
@@ -106,8 +105,8 @@ func extend(ctx context.Context, hold *redlatch.Hold, lease time.Duration) error
 	return hold.Extend(ctx, lease)
 }
 
-func (c *Config) takePermit(ctx context.Context, label redlatch.Option, opts []redlatch.Option) (*held, error) {
-	pool := permitsemaphore.New(c.Client, c.Name, label)
+func (c *Config) takePermit(ctx context.Context, opts []redlatch.Option) (*held, error) {
+	pool := permitsemaphore.New(c.Client, c.Name)
 	first, err := pool.TrySetPermits(ctx, c.Permits)
 	if err != nil {
 		return nil, err
