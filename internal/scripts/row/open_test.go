@@ -134,7 +134,7 @@ func TestWhereItIsNotKnownForHowLongTheLockHasGoneRoundItIsLeftToOthersWithPause
 		require.True(s, release().Open)
 		require.NoError(s, s.client.PExpire(s.Context(), windows, time.Minute).Err()) // as it looks at once
 		require.False(s, release().Open)
-		require.NoError(s, s.client.PExpire(s.Context(), windows, 975*time.Millisecond).Err()) // and after 25 ms
+		require.NoError(s, s.client.PExpire(s.Context(), windows, 940*time.Millisecond).Err()) // and after 60 ms
 		require.True(s, release().Open)
 	})
 }

@@ -30,9 +30,9 @@
 -- passed on. With ARGV[11] that is the first of an array, and the last token of that owner, and the number of its tokens follow.
 
 local seat, next = ARGV[5] or '', ARGV[11]
--- For so many milliseconds it is known that the lock was left to outsiders, and so many are between two such
--- times.
-local remembered, rest = 1000, 25
+-- For so many milliseconds it is known that the lock was left to outsiders. One that has gone round for less than shut is left to
+-- them again only when apart has passed, so that a lock which is always asked for them does not stand open most of the time.
+local remembered, shut, apart = 1000, 25, 60
 if had == 0 then
   if next and redis.call('hexists', KEYS[1], next) == 1 then
     return {5, own(ARGV[14]), ARGV[13]}
@@ -47,13 +47,13 @@ end
 -- it has gone round.
 local function rested()
   local lasts = redis.pcall('pttl', windows)
-  return refused(lasts) or lasts <= remembered - rest
+  return refused(lasts) or lasts <= remembered - apart
 end
 
 local listeners = ARGV[2] == 'SPUBLISH' and 'shardnumsub' or 'numsub'
 local whoever = ARGV[10] == '1'
 local yields = (ARGV[8] or '0') ~= '0'
-  and (whoever or outsiders(listeners, ARGV[3]) and (tonumber(ARGV[7]) >= rest or rested()))
+  and (whoever or outsiders(listeners, ARGV[3]) and (tonumber(ARGV[7]) >= shut or rested()))
 local passed, alone = 1, false
 if ARGV[4] ~= '0' and not yields then
   if seat ~= '' then
