@@ -108,6 +108,37 @@ func ExampleConfigure() {
 	// true
 }
 
+// A package adds its metrics to the observer that the program has.
+func ExampleObservers() {
+	rdb, end := exampleClient()
+	defer end()
+	named := func(name string) redlatch.Observer {
+		return redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) { fmt.Println(name, e.Kind) })
+	}
+
+	redlatch.SetDefaultObserver(named("traces"))
+	defer redlatch.SetDefaultObserver(nil)
+	redlatch.SetDefaultObserver(redlatch.Observers(redlatch.DefaultObserver(), named("metrics")))
+	_ = rlock.New(rdb, "orders:42").Do(context.Background(), func(context.Context) error { return nil })
+	// Output:
+	// traces waiting
+	// metrics waiting
+	// metrics acquired
+	// traces acquired
+	// traces released
+	// metrics released
+}
+
+func ExampleDefaultObserver() {
+	fmt.Println(redlatch.DefaultObserver() == nil)
+	redlatch.SetDefaultObserver(redlatch.ObserverFunc(func(context.Context, redlatch.Event) {}))
+	defer redlatch.SetDefaultObserver(nil)
+	fmt.Println(redlatch.DefaultObserver() == nil)
+	// Output:
+	// true
+	// false
+}
+
 // An error or a page for people has the noun, a metric the kind.
 func ExampleKind_Noun() {
 	observer := redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {

@@ -73,6 +73,14 @@ func SetDefaultObserver(o Observer) {
 	settings.SetDefault(inward{o})
 }
 
+// DefaultObserver returns the observer of [SetDefaultObserver], nil if there is none. [Observers] adds another one to it.
+func DefaultObserver() Observer {
+	if o, ok := settings.Default().(inward); ok {
+		return o.outer
+	}
+	return nil
+}
+
 // inward is an Observer as the packages below see it.
 type inward struct{ outer Observer }
 

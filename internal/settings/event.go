@@ -81,13 +81,18 @@ func SetDefault(o Observer) {
 	usual.Store(&o)
 }
 
+// Default is the observer of SetDefault, nil if there is none.
+func Default() Observer {
+	if o := usual.Load(); o != nil {
+		return *o
+	}
+	return nil
+}
+
 // Listener is the observer that is to be told now, nil if there is none.
 func (s *Settings) Listener() Observer {
 	if s.Observer != nil || s.Unobserved {
 		return s.Observer
 	}
-	if o := usual.Load(); o != nil {
-		return *o
-	}
-	return nil
+	return Default()
 }
