@@ -43,8 +43,8 @@ func TestVetFindsCopiesOfWhatTheProgramIsGivenAPointerTo(t *testing.T) {
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[redlatch.Hold](), reflect.TypeFor[permitsemaphore.Permit](),
 		reflect.TypeFor[rlock.Lock](), reflect.TypeFor[fairlock.Lock](), reflect.TypeFor[spinlock.Lock](), reflect.TypeFor[rwlock.Lock](),
-		reflect.TypeFor[rwlock.Side](), reflect.TypeFor[fencedlock.Lock](), reflect.TypeFor[fencedlock.Guard](), reflect.TypeFor[multilock.Lock](),
-		reflect.TypeFor[multilock.Group](), reflect.TypeFor[redlock.Lock](), reflect.TypeFor[semaphore.Semaphore](),
+		reflect.TypeFor[rwlock.Side](), reflect.TypeFor[fencedlock.Lock](), reflect.TypeFor[fencedlock.Guard](),
+		reflect.TypeFor[fencedlock.Writer](), reflect.TypeFor[multilock.Lock](), reflect.TypeFor[multilock.Group](), reflect.TypeFor[redlock.Lock](), reflect.TypeFor[semaphore.Semaphore](),
 		reflect.TypeFor[permitsemaphore.Semaphore](), reflect.TypeFor[countdownlatch.Latch](),
 		reflect.TypeFor[redlatchtest.Server](),
 	} {

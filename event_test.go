@@ -159,7 +159,7 @@ func TestAnEventOfWhatWasSettledSaysWhatItIsOf(t *testing.T) {
 			return err
 		},
 		"guard": func(ctx context.Context, client *redis.Client, opts ...redlatch.Option) error {
-			return fencedlock.NewGuard(client, "x", opts...).Set(ctx, 1, "y", "z")
+			return fencedlock.NewGuard(client, "x", opts...).For(passed(1)).Set(ctx, "y", "z")
 		},
 	} {
 		t.Run(string(want), func(t *testing.T) {
@@ -184,3 +184,10 @@ func TestAnEventOfWhatWasSettledSaysWhatItIsOf(t *testing.T) {
 		})
 	}
 }
+
+// A passed is a token that came from elsewhere, without its owner.
+type passed int64
+
+func (passed) Name() string   { return "elsewhere" }
+func (p passed) Token() int64 { return int64(p) }
+func (passed) Owner() string  { return "" }

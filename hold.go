@@ -107,6 +107,18 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	return err
 }
 
+// Name returns the name of the lock that is held, as the lock has it.
+func (h *Hold) Name() string {
+	_, name := h.inner.Object()
+	return name
+}
+
+// Kind returns what is held: [KindFairLock], or [KindReadLock] for the reading side of a read-write lock.
+func (h *Hold) Kind() Kind {
+	kind, _ := h.inner.Object()
+	return Kind(kind)
+}
+
 // Owner returns the holder's identity in Redis, "<client uuid>:<number>". Goroutines of a process that hand a plain
 // lock on to one another without a command hold it in turn as the same owner. It is empty for a hold of several locks.
 func (h *Hold) Owner() string { return h.inner.Owner() }

@@ -42,7 +42,7 @@ func TestAGuardWritesWhatTheClientWouldWrite(t *testing.T) {
 		(*time.Duration)(nil), net.IPv4(127, 0, 0, 1), &url.URL{Scheme: "redis", Host: "db"},
 	} {
 		require.NoError(t, client.Set(ctx, "plainly", value, 0).Err(), "%T", value)
-		require.NoError(t, guard.Set(ctx, 1, "guarded", value), "%T", value)
+		require.NoError(t, guard.For(token(1)).Set(ctx, "guarded", value), "%T", value)
 		require.Equal(t, client.Get(ctx, "plainly").Val(), client.Get(ctx, "guarded").Val(), "%T %v", value, value)
 	}
 }
@@ -54,11 +54,11 @@ func TestAGuardRefusesWhatCannotBeSent(t *testing.T) {
 	for _, value := range []any{struct{ State string }{"paid"}, &struct{}{}, []string{"a"}, map[string]any{}, state("paid"), 1i, formless{}} {
 		require.Error(t, client.Set(ctx, "plainly", value, 0).Err(), "%T", value)
 		before := srv.Commands(t)
-		require.ErrorIs(t, guard.Set(ctx, 1, "guarded", value), redlatch.ErrInvalid, "%T", value)
+		require.ErrorIs(t, guard.For(token(1)).Set(ctx, "guarded", value), redlatch.ErrInvalid, "%T", value)
 		require.Equal(t, before, srv.Commands(t))
 	}
-	require.ErrorIs(t, guard.Set(ctx, 1, "guarded", formless{}), errNoForm)
-	require.EqualError(t, guard.Do(ctx, 1, "hset", "guarded", "state", state("paid")), `redlatch: invalid argument: guard "lock": `+
+	require.ErrorIs(t, guard.For(token(1)).Set(ctx, "guarded", formless{}), errNoForm)
+	require.EqualError(t, guard.For(token(1)).Do(ctx, "hset", "guarded", "state", state("paid")), `redlatch: invalid argument: guard "lock": `+
 		"argument 2, a fencedlock_test.state, cannot be sent: make a string or a []byte of it, or have it implement encoding.BinaryMarshaler")
 }
 
@@ -83,7 +83,7 @@ func TestAValueThatCannotBeSentHarmsNobodyElse(t *testing.T) {
 		})
 	}
 	for range 5 {
-		require.ErrorIs(t, guard.Set(ctx, 1, "guarded", struct{}{}), redlatch.ErrInvalid)
+		require.ErrorIs(t, guard.For(token(1)).Set(ctx, "guarded", struct{}{}), redlatch.ErrInvalid)
 	}
 	others.Wait()
 }
@@ -98,7 +98,7 @@ func (c counted) MarshalBinary() ([]byte, error) {
 func TestAGuardedWriteThatIsSentAgainHasTheSameValue(t *testing.T) {
 	client, proxy, guard := harmedGuard(t, 2*time.Second)
 	lost := proxy.On(faultproxy.Named("EVALSHA"), 1, faultproxy.CloseBefore)
-	require.NoError(t, guard.Set(t.Context(), 1, "state", counted{new(atomic.Int64)}))
+	require.NoError(t, guard.For(token(1)).Set(t.Context(), "state", counted{new(atomic.Int64)}))
 	require.Equal(t, 1, lost.Hits())
 	require.Equal(t, "1", client.Get(t.Context(), "state").Val())
 }

@@ -32,7 +32,7 @@ func TestWithAppendfsyncAlwaysNothingConfirmedIsLost(t *testing.T) {
 						continue // the kill came in between
 					}
 					raise(&issued, hold.Token())
-					if guard.Set(t.Context(), hold.Token(), "{orders:42}:token", hold.Token()) == nil {
+					if guard.For(hold).Set(t.Context(), "{orders:42}:token", hold.Token()) == nil {
 						raise(&written, hold.Token())
 					}
 					_ = hold.Unlock(t.Context())

@@ -2,6 +2,7 @@ package fencedlock_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -39,7 +40,7 @@ func Example() {
 		return
 	}
 	defer hold.Unlock(ctx)
-	err = guard.Set(ctx, hold.Token(), "{orders:42}:state", "paid")
+	err = guard.For(hold).Set(ctx, "{orders:42}:state", "paid")
 	fmt.Println(hold.Token(), err)
 	// Output: 1 <nil>
 }
@@ -120,8 +121,8 @@ func ExampleGuard() {
 	_, _ = lock.ForceUnlock(ctx) // its lease runs out
 	holder, _ := lock.Lock(ctx)
 
-	fmt.Println(guard.Set(ctx, holder.Token(), state, "shipped"))
-	err := guard.Set(ctx, suspended.Token(), state, "cancelled")
+	fmt.Println(guard.For(holder).Set(ctx, state, "shipped"))
+	err := guard.For(suspended).Set(ctx, state, "cancelled")
 	fmt.Println(errors.Is(err, redlatch.ErrStale))
 	fmt.Println(rdb.Get(ctx, state).Val())
 	_, _ = holder.Unlock(ctx), suspended.Unlock(ctx)
@@ -131,8 +132,36 @@ func ExampleGuard() {
 	// shipped
 }
 
+// A request is what one process sends to another that writes on its behalf.
+type request struct {
+	Lock   string
+	Number int64
+	Holder string
+	State  string
+}
+
+func (r request) Name() string  { return r.Lock }
+func (r request) Token() int64  { return r.Number }
+func (r request) Owner() string { return r.Holder }
+
+// The holder has another process write.
+func ExampleGuard_For_anotherProcess() {
+	defer connect()()
+	ctx := context.Background()
+
+	hold, _ := fencedlock.New(rdb, "orders:42").Lock(ctx)
+	sent, _ := json.Marshal(request{hold.Name(), hold.Token(), hold.Owner(), "paid"})
+
+	var received request // there
+	_ = json.Unmarshal(sent, &received)
+	guard := fencedlock.NewGuard(rdb, "orders:42")
+	fmt.Println(guard.For(received).Set(ctx, "{orders:42}:state", received.State))
+	_ = hold.Unlock(ctx)
+	// Output: <nil>
+}
+
 // What is read before it is written is claimed first.
-func ExampleGuard_Claim() {
+func ExampleWriter_Claim() {
 	defer connect()()
 	ctx := context.Background()
 	lock, guard := fencedlock.New(rdb, "stock:7"), fencedlock.NewGuard(rdb, "stock:7")
@@ -140,18 +169,19 @@ func ExampleGuard_Claim() {
 	_ = rdb.Set(ctx, left, 10, 0)
 
 	hold, _ := lock.Lock(ctx)
-	if err := guard.Claim(ctx, hold.Token()); err != nil { // no former holder writes from here on
+	writer := guard.For(hold)
+	if err := writer.Claim(ctx); err != nil { // no former holder writes from here on
 		fmt.Println(err)
 		return
 	}
 	n, _ := rdb.Get(ctx, left).Int()
-	fmt.Println(guard.Set(ctx, hold.Token(), left, n-3), rdb.Get(ctx, left).Val())
+	fmt.Println(writer.Set(ctx, left, n-3), rdb.Get(ctx, left).Val())
 	_ = hold.Unlock(ctx)
 	// Output: <nil> 7
 }
 
 // Two owners have the same token because the counter was lost. The guard does not take both.
-func ExampleGuard_By() {
+func ExampleGuard_For() {
 	defer connect()()
 	ctx := context.Background()
 	lock, guard := fencedlock.New(rdb, "orders:42"), fencedlock.NewGuard(rdb, "orders:42")
@@ -162,22 +192,22 @@ func ExampleGuard_By() {
 	holder, _ := lock.Lock(ctx)
 
 	fmt.Println(former.Token(), holder.Token())
-	fmt.Println(guard.By(holder.Owner()).Set(ctx, holder.Token(), state, "shipped"))
-	fmt.Println(guard.By(former.Owner()).Set(ctx, former.Token(), state, "cancelled"))
+	fmt.Println(guard.For(holder).Set(ctx, state, "shipped"))
+	fmt.Println(guard.For(former).Set(ctx, state, "cancelled"))
 	_, _ = holder.Unlock(ctx), former.Unlock(ctx)
 	// Output:
 	// 1 1
 	// <nil>
-	// redlatch: stale fencing token: guard "orders:42" has seen token 1 from another owner; its counter was lost, and it was issued twice
+	// redlatch: stale fencing token: guard "orders:42" has seen token 1 of "orders:42" from another owner; its counter was lost, and it was issued twice
 }
 
-func ExampleGuard_Do() {
+func ExampleWriter_Do() {
 	defer connect()()
 	ctx := context.Background()
 	lock, guard := fencedlock.New(rdb, "orders:42"), fencedlock.NewGuard(rdb, "orders:42")
 
 	hold, _ := lock.Lock(ctx)
-	err := guard.Do(ctx, hold.Token(), "hset", "{orders:42}", "state", "paid", "by", "card")
+	err := guard.For(hold).Do(ctx, "hset", "{orders:42}", "state", "paid", "by", "card")
 	fmt.Println(err, rdb.HGetAll(ctx, "{orders:42}").Val())
 	_ = hold.Unlock(ctx)
 	// Output: <nil> map[by:card state:paid]
@@ -232,11 +262,11 @@ func Example_otherStore() {
 // Work inside Do has its token in the context.
 func ExampleTokenFrom() {
 	defer connect()()
-	lock, guard := fencedlock.New(rdb, "orders:42"), fencedlock.NewGuard(rdb, "orders:42")
+	lock, table := fencedlock.New(rdb, "orders:42"), &orders{rows: map[int]row{}}
 	err := lock.Do(context.Background(), func(ctx context.Context) error {
 		token, ok := fencedlock.TokenFrom(ctx)
 		fmt.Println(token, ok)
-		return guard.Set(ctx, token, "{orders:42}:state", "paid")
+		return table.update(42, "paid", token)
 	})
 	fmt.Println(err)
 	// Output:

@@ -9,7 +9,7 @@
 //		return err
 //	}
 //	defer hold.Unlock(ctx)
-//	return guard.Set(ctx, hold.Token(), "{orders:42}:state", "paid") // refused once a newer holder has written
+//	return guard.For(hold).Set(ctx, "{orders:42}:state", "paid") // refused once a newer holder has written
 //
 //	            Lock: token 7             Lock with the hold's
 //	   free ─────────────────────► held ◄── context: token 8 ──┐
@@ -47,7 +47,7 @@
 // another process is issued tokens before that, they are issued a second time, and then the store cannot know which holder
 // is the newer one. A guard that has seen greater tokens refuses the present holder. A guard that has not may take the late
 // write of a former holder, because that has a greater token. Of two owners of one token the guard takes the first to show
-// it, if they write through [Guard.By]. [redlatch.WithReplicas] makes such a loss less likely, because an acquisition then
+// it, if each names its owner, as every Hold does. [redlatch.WithReplicas] makes such a loss less likely, because an acquisition then
 // counts only when replicas have its token. With [fencedlock.WithClockTokens] the loss does no harm, if the servers' clocks
 // agree.
 //

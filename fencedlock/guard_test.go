@@ -3,6 +3,7 @@ package fencedlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"testing"
@@ -16,7 +17,15 @@ import (
 	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/faultproxy"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/redlatchtest"
 )
+
+// A token is one that came from elsewhere, without its owner.
+type token int64
+
+func (token) Name() string   { return "elsewhere" }
+func (t token) Token() int64 { return int64(t) }
+func (token) Owner() string  { return "" }
 
 func TestAWriterThatWasReplacedIsRefused(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
@@ -26,7 +35,7 @@ func TestAWriterThatWasReplacedIsRefused(t *testing.T) {
 		lock, guard := fencedlock.New(client, name), fencedlock.NewGuard(client, name)
 		suspended, err := lock.Lock(ctx, redlatch.WithLease(time.Hour))
 		require.NoError(t, err)
-		require.NoError(t, guard.Set(ctx, suspended.Token(), data, "old"))
+		require.NoError(t, guard.For(suspended).Set(ctx, data, "old"))
 
 		next, other := fencedlock.New(srv.Client(t), name), fencedlock.NewGuard(srv.Client(t), name)
 		_, err = next.ForceUnlock(ctx) // as if the lease had run out during the suspension
@@ -34,25 +43,26 @@ func TestAWriterThatWasReplacedIsRefused(t *testing.T) {
 		holder, err := next.Lock(ctx)
 		require.NoError(t, err)
 		require.True(t, suspended.Valid(), "it knows nothing yet")
-		require.NoError(t, guard.Set(ctx, suspended.Token(), data, "late"), "nobody has written since")
+		require.NoError(t, guard.For(suspended).Set(ctx, data, "late"), "nobody has written since")
 
-		require.NoError(t, other.Claim(ctx, holder.Token()))
+		require.NoError(t, other.For(holder).Claim(ctx))
 		for _, write := range []func() error{
-			func() error { return guard.Set(ctx, suspended.Token(), data, "too late") },
-			func() error { return guard.Do(ctx, suspended.Token(), "append", data, "too late") },
-			func() error { return guard.Do(ctx, suspended.Token(), "del", data) },
-			func() error { return guard.Claim(ctx, suspended.Token()) },
+			func() error { return guard.For(suspended).Set(ctx, data, "too late") },
+			func() error { return guard.For(suspended).Do(ctx, "append", data, "too late") },
+			func() error { return guard.For(suspended).Do(ctx, "del", data) },
+			func() error { return guard.For(suspended).Claim(ctx) },
 		} {
 			err := write()
 			require.ErrorIs(t, err, redlatch.ErrStale)
-			require.ErrorContains(t, err, "has seen token 2, which is newer than 1")
+			require.ErrorContains(t, err, fmt.Sprintf("has seen token 2, which is newer than 1 of %q", name))
 		}
 		require.Equal(t, "late", client.Get(ctx, data).Val())
-		require.NoError(t, other.Set(ctx, holder.Token(), data, "new"))
+		writer := other.For(holder)
+		require.NoError(t, writer.Set(ctx, data, "new"))
 		inner, err := next.Lock(holder.Context(ctx))
 		require.NoError(t, err)
-		require.NoError(t, other.Set(ctx, inner.Token(), data, "newer"))
-		require.NoError(t, other.Set(ctx, holder.Token(), data, "newest"), "the outer hold has the inner one's token")
+		require.NoError(t, other.For(inner).Set(ctx, data, "newer"))
+		require.NoError(t, writer.Set(ctx, data, "newest"), "the outer hold has the inner one's token")
 		greatest, err := guard.Greatest(ctx)
 		require.NoError(t, err)
 		require.Equal(t, inner.Token(), greatest)
@@ -71,10 +81,10 @@ func TestAGuardRemembersWhenLockAndDataAreGone(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, greatest)
 		data := srv.Key(t, "data")
-		require.NoError(t, guard.Do(ctx, 7, "hset", data, "a", 1, "b", "two"))
+		require.NoError(t, guard.For(token(7)).Do(ctx, "hset", data, "a", 1, "b", "two"))
 		require.Equal(t, map[string]string{"a": "1", "b": "two"}, client.HGetAll(ctx, data).Val())
-		require.NoError(t, guard.Do(ctx, 7, "del", data))
-		require.ErrorIs(t, guard.Set(ctx, 6, data, 1), redlatch.ErrStale)
+		require.NoError(t, guard.For(token(7)).Do(ctx, "del", data))
+		require.ErrorIs(t, guard.For(token(6)).Set(ctx, data, 1), redlatch.ErrStale)
 		require.EqualValues(t, -1, client.TTL(ctx, "redlatch_guard:{"+guard.Name()+"}").Val())
 	})
 }
@@ -83,10 +93,10 @@ func TestAGuardedCommandThatFailsSaysWhyAndCountsForNothing(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		ctx, client := t.Context(), srv.Client(t)
 		guard, data := fencedlock.NewGuard(client, srv.Key(t, "lock")), srv.Key(t, "data")
-		require.NoError(t, guard.Set(ctx, 5, data, "text"))
-		require.ErrorContains(t, guard.Do(ctx, 9, "incr", data), "not an integer")
-		require.Error(t, guard.Do(ctx, 9, "nosuchcommand", data))
-		require.NoError(t, guard.Set(ctx, 5, data, "text"), "9 was not seen")
+		require.NoError(t, guard.For(token(5)).Set(ctx, data, "text"))
+		require.ErrorContains(t, guard.For(token(9)).Do(ctx, "incr", data), "not an integer")
+		require.Error(t, guard.For(token(9)).Do(ctx, "nosuchcommand", data))
+		require.NoError(t, guard.For(token(5)).Set(ctx, data, "text"), "9 was not seen")
 	})
 }
 
@@ -98,21 +108,25 @@ func TestMisuseOfAGuardSendsNothing(t *testing.T) {
 	require.NoError(t, redlatch.Configure(client, redlatch.WithCluster()))
 	guard := fencedlock.NewGuard(client, "orders")
 	for what, err := range map[string]error{
-		"no token":             guard.Set(ctx, 0, "{orders}:a", 1),
-		"negative":             guard.Claim(ctx, -1),
-		"no key":               guard.Set(ctx, 1, "", 1),
-		"no key, and no slots": fencedlock.NewGuard(srv.Client(t), "orders").Set(ctx, 1, "", 1),
-		"no command":           guard.Do(ctx, 1, "", "{orders}:a"),
-		"too many arguments":   guard.Do(ctx, 1, "rpush", "{orders}:a", make([]any, 7001)...),
-		"other slot":           guard.Set(ctx, 1, "{customers}:a", 1),
-		"no hash tag":          guard.Set(ctx, 1, "a", 1),
-		"no name":              fencedlock.NewGuard(client, "").Set(ctx, 1, "a", 1),
-		"lease":                fencedlock.NewGuard(client, "orders", redlatch.WithLease(time.Second)).Set(ctx, 1, "a", 1),
-		"empty tag":            fencedlock.NewGuard(client, "{}a").Claim(ctx, 1),
+		"no token":             guard.For(token(0)).Set(ctx, "{orders}:a", 1),
+		"negative":             guard.For(token(-1)).Claim(ctx),
+		"no key":               guard.For(token(1)).Set(ctx, "", 1),
+		"no key, and no slots": fencedlock.NewGuard(srv.Client(t), "orders").For(token(1)).Set(ctx, "", 1),
+		"no command":           guard.For(token(1)).Do(ctx, "", "{orders}:a"),
+		"too many arguments":   guard.For(token(1)).Do(ctx, "rpush", "{orders}:a", make([]any, 7001)...),
+		"other slot":           guard.For(token(1)).Set(ctx, "{customers}:a", 1),
+		"no hash tag":          guard.For(token(1)).Set(ctx, "a", 1),
+		"no name":              fencedlock.NewGuard(client, "").For(token(1)).Set(ctx, "a", 1),
+		"lease":                fencedlock.NewGuard(client, "orders", redlatch.WithLease(time.Second)).For(token(1)).Set(ctx, "a", 1),
+		"empty tag":            fencedlock.NewGuard(client, "{}a").For(token(1)).Claim(ctx),
 	} {
 		require.ErrorIs(t, err, redlatch.ErrInvalid, what)
 	}
-	require.ErrorContains(t, guard.Set(ctx, 1, "a", 1), "{orders}:a")
+	require.ErrorContains(t, guard.For(token(1)).Set(ctx, "a", 1), "{orders}:a")
+	plain, _ := redlatchtest.NewHold(redlatchtest.Terms{Name: "parts"})
+	require.EqualError(t, guard.For(plain).Claim(ctx), `redlatch: invalid argument: guard "orders": the hold of "parts" has no fencing token; `+
+		`take the lock by package fencedlock`)
+	require.PanicsWithValue(t, "redlatch: Guard.For got no hold; pass what Lock of a fenced lock returned without an error", func() { guard.For(nil) })
 	require.Equal(t, before, srv.Commands(t))
 }
 
@@ -121,7 +135,7 @@ func TestAGuardedCommandMayHaveThousandsOfArguments(t *testing.T) {
 	srv := redistest.Real(t)
 	ctx, client, data := t.Context(), srv.Client(t), srv.Key(t, "data")
 	guard := fencedlock.NewGuard(client, srv.Key(t, "lock"))
-	require.NoError(t, guard.Do(ctx, 1, "rpush", data, make([]any, 7000)...))
+	require.NoError(t, guard.For(token(1)).Do(ctx, "rpush", data, make([]any, 7000)...))
 	require.EqualValues(t, 7000, client.LLen(ctx, data).Val())
 }
 
@@ -132,12 +146,12 @@ func TestRacingWritersAreOrderedByTheirTokens(t *testing.T) {
 		ctx, name, data := t.Context(), srv.Key(t, "lock"), srv.Key(t, "data")
 		const writers, writes = 8, 20
 		var all sync.WaitGroup
-		for token := range int64(writers) {
+		for i := range int64(writers) {
 			guard := fencedlock.NewGuard(srv.Client(t), name)
 			all.Go(func() {
 				for range writes {
 					// A list keeps the order in which the writes were made.
-					err := guard.Do(ctx, token+1, "rpush", data, token+1)
+					err := guard.For(token(i+1)).Do(ctx, "rpush", data, i+1)
 					if err != nil && !errors.Is(err, redlatch.ErrStale) {
 						t.Error(err)
 					}
@@ -171,7 +185,7 @@ func harmedGuard(t *testing.T, timeout time.Duration) (*redis.Client, *faultprox
 	client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ReadTimeout: timeout})
 	t.Cleanup(func() { _ = client.Close() })
 	guard := fencedlock.NewGuard(client, "lock", briefly.Linger(0))
-	require.NoError(t, guard.Do(t.Context(), 1, "incr", "count"))
+	require.NoError(t, guard.For(token(1)).Do(t.Context(), "incr", "count"))
 	return srv.Client(t), proxy, guard
 }
 
@@ -179,7 +193,7 @@ func TestAGuardedWriteWithALostReplyIsMadeOnce(t *testing.T) {
 	client, proxy, guard := harmedGuard(t, 200*time.Millisecond)
 	for i, harm := range []faultproxy.Action{faultproxy.DropReply, faultproxy.ResetAfter, faultproxy.CloseBefore} {
 		rule := proxy.On(faultproxy.Named("EVALSHA"), 1, harm)
-		require.NoError(t, guard.Do(t.Context(), 1, "incr", "count"))
+		require.NoError(t, guard.For(token(1)).Do(t.Context(), "incr", "count"))
 		require.Equal(t, 1, rule.Hits())
 		require.Equal(t, strconv.Itoa(i+2), client.Get(t.Context(), "count").Val())
 	}
@@ -191,7 +205,7 @@ func TestAGhostOfAGuardedWriteIsNotMadeOverALaterOne(t *testing.T) {
 	ghost := proxy.On(faultproxy.Named("EVALSHA"), 1, faultproxy.Hold)
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
-	go func() { result <- guard.Set(ctx, 1, "state", "first") }()
+	go func() { result <- guard.For(token(1)).Set(ctx, "state", "first") }()
 	ghost.AwaitHits(t, 1)
 	cancel()
 	err := <-result
@@ -209,7 +223,7 @@ func TestAGhostOfAGuardedWriteIsNotMadeOverALaterOne(t *testing.T) {
 		}
 		return false
 	}, time.Minute, 5*time.Millisecond)
-	require.NoError(t, guard.Set(t.Context(), 1, "state", "second"))
+	require.NoError(t, guard.For(token(1)).Set(t.Context(), "state", "second"))
 	ghost.Release()
 	ghost.AwaitExecuted(t, 1)
 	require.Equal(t, "second", client.Get(t.Context(), "state").Val())
@@ -227,9 +241,9 @@ func TestAGuardWorksOnACluster(t *testing.T) {
 		if name == "customers:{7}" {
 			key = "{7}:state"
 		}
-		require.NoError(t, guard.Set(t.Context(), hold.Token(), key, "open"))
+		require.NoError(t, guard.For(hold).Set(t.Context(), key, "open"))
 		require.Equal(t, "open", client.Get(t.Context(), key).Val())
-		require.ErrorIs(t, guard.Set(t.Context(), hold.Token(), "elsewhere:"+name[:3], "x"), redlatch.ErrInvalid)
+		require.ErrorIs(t, guard.For(hold).Set(t.Context(), "elsewhere:"+name[:3], "x"), redlatch.ErrInvalid)
 		require.NoError(t, hold.Unlock(t.Context()))
 	}
 }

@@ -72,12 +72,19 @@ func readers(ctx context.Context, s *stage) error {
 	return handOver(ctx, ours.Reader(), theirs.Writer())
 }
 
+// A token is one that came from elsewhere, without its owner.
+type token int64
+
+func (token) Name() string   { return "elsewhere" }
+func (t token) Token() int64 { return int64(t) }
+func (token) Owner() string  { return "" }
+
 func guard(ctx context.Context, s *stage) error {
 	g := fencedlock.NewGuard(s.client(), "guarded")
-	if err := g.Set(ctx, 2, "{guarded}:data", "x"); err != nil {
+	if err := g.For(token(2)).Set(ctx, "{guarded}:data", "x"); err != nil {
 		return err
 	}
-	if err := g.Set(ctx, 1, "{guarded}:data", "y"); !errors.Is(err, redlatch.ErrStale) {
+	if err := g.For(token(1)).Set(ctx, "{guarded}:data", "y"); !errors.Is(err, redlatch.ErrStale) {
 		return fmt.Errorf("a stale write is answered with %w", err)
 	}
 	return nil

@@ -45,7 +45,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := fencedlock.NewGuard(first, name).Set(ctx, hung.Token(), data, "written by the first leader"); err != nil {
+	if err := fencedlock.NewGuard(first, name).For(hung).Set(ctx, data, "written by the first leader"); err != nil {
 		return err
 	}
 	fmt.Printf("the first leader has token %d, writes, and hangs\n", hung.Token())
@@ -58,13 +58,13 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := fencedlock.NewGuard(second, name).Set(ctx, leader.Token(), data, "written by the second leader"); err != nil {
+	if err := fencedlock.NewGuard(second, name).For(leader).Set(ctx, data, "written by the second leader"); err != nil {
 		return err
 	}
 	fmt.Printf("the second leader has token %d, and writes\n", leader.Token())
 
 	// The first one wakes up. Asked, its hold would say that it is over; but this code does not ask.
-	err = fencedlock.NewGuard(first, name).Set(ctx, hung.Token(), data, "written too late")
+	err = fencedlock.NewGuard(first, name).For(hung).Set(ctx, data, "written too late")
 	if !errors.Is(err, redlatch.ErrStale) {
 		return fmt.Errorf("the late write was not refused: %v", err)
 	}

@@ -174,8 +174,8 @@ func useAll(t *testing.T, client func() redlatch.Client) {
 	_, err = fenced.LastToken(ctx)
 	require.NoError(t, err)
 	guard := fencedlock.NewGuard(a, "app:fenced")
-	require.NoError(t, guard.Set(ctx, 1, "{app:fenced}:data", "x"))
-	require.NoError(t, guard.Claim(ctx, 2))
+	require.NoError(t, guard.For(token(1)).Set(ctx, "{app:fenced}:data", "x"))
+	require.NoError(t, guard.For(token(2)).Claim(ctx))
 	_, err = guard.Greatest(ctx)
 	require.NoError(t, err)
 
@@ -309,3 +309,10 @@ func TestAUserWhoMayNotPublishGivesALockBackAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A token is one that came from elsewhere, without its owner.
+type token int64
+
+func (token) Name() string   { return "elsewhere" }
+func (t token) Token() int64 { return int64(t) }
+func (token) Owner() string  { return "" }

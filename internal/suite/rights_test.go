@@ -300,10 +300,10 @@ func cutsCounters(t *testing.T, srv *redistest.Server, right string, before bool
 	guard, key := fencedlock.NewGuard(user, name+"guarded", opts...), "{"+name+"guarded}:n"
 	require.NoError(t, admin.Set(ctx, key, 7, 0).Err())
 	if before {
-		require.NoError(t, guard.Claim(ctx, 1))
+		require.NoError(t, guard.For(token(1)).Claim(ctx))
 	}
 	if right != "incrby" {
-		judge("a guarded command", func() error { return guard.Do(ctx, 2, "INCRBY", key, 5) }, 5,
+		judge("a guarded command", func() error { return guard.For(token(2)).Do(ctx, "INCRBY", key, 5) }, 5,
 			func(ctx context.Context) (int64, error) { return admin.Get(ctx, key).Int64() })
 	}
 }

@@ -194,6 +194,6 @@ func speaksForCounters(t *testing.T, srv *redistest.Server, words string, times 
 
 	guard := fencedlock.NewGuard(client, name+"guarded")
 	garble()
-	uncertain(guard.Do(ctx, 1, "INCRBY", "{"+name+"guarded}:n", 5))
+	uncertain(guard.For(token(1)).Do(ctx, "INCRBY", "{"+name+"guarded}:n", 5))
 	settles("a guarded command", 5, func(ctx context.Context) (int64, error) { return direct.Get(ctx, "{"+name+"guarded}:n").Int64() })
 }

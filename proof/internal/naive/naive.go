@@ -181,21 +181,29 @@ type Guard struct {
 	Name  string
 }
 
-func (g Guard) Claim(ctx context.Context, token int64) error {
-	if seen, err := g.Redis.Get(ctx, "seen:"+g.Name).Int64(); err == nil && seen > token {
+func (g Guard) For(h redlatch.Fenced) sim.Writer { return Writer{g, h.Token()} }
+
+// Writer writes with a token through a Guard.
+type Writer struct {
+	Guard
+	Token int64
+}
+
+func (w Writer) Claim(ctx context.Context) error {
+	if seen, err := w.Redis.Get(ctx, "seen:"+w.Name).Int64(); err == nil && seen > w.Token {
 		return redlatch.ErrStale
 	}
-	if err := g.Redis.Set(ctx, "seen:"+g.Name, token, time.Hour).Err(); err != nil {
+	if err := w.Redis.Set(ctx, "seen:"+w.Name, w.Token, time.Hour).Err(); err != nil {
 		return fmt.Errorf("%w: %w", redlatch.ErrUncertain, err)
 	}
 	return nil
 }
 
-func (g Guard) Do(ctx context.Context, token int64, command, key string, args ...any) error {
-	if err := g.Claim(ctx, token); err != nil {
+func (w Writer) Do(ctx context.Context, command, key string, args ...any) error {
+	if err := w.Claim(ctx); err != nil {
 		return err
 	}
-	if err := g.Redis.Do(ctx, append([]any{command, key}, args...)...).Err(); err != nil {
+	if err := w.Redis.Do(ctx, append([]any{command, key}, args...)...).Err(); err != nil {
 		return fmt.Errorf("%w: %w", redlatch.ErrUncertain, err)
 	}
 	return nil

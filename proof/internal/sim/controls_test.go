@@ -50,13 +50,13 @@ func TestNaivePrimitivesAreConvicted(t *testing.T) {
 		}},
 		{"a guard that looks before it writes", sim.Fenced, "data", func(s *sim.Suite) {
 			*s = sim.Library
-			s.Guard = func(rdb redis.UniversalClient, o sim.Object, _ string) sim.Guard {
+			s.Guard = func(rdb redis.UniversalClient, o sim.Object) sim.Guard {
 				return naive.Guard{Redis: rdb, Name: o.Name}
 			}
 		}},
 		{"a guard that asks nothing", sim.Fenced, "stale write", func(s *sim.Suite) {
 			*s = sim.Library
-			s.Guard = func(rdb redis.UniversalClient, o sim.Object, _ string) sim.Guard {
+			s.Guard = func(rdb redis.UniversalClient, o sim.Object) sim.Guard {
 				return careless{naive.Guard{Redis: rdb, Name: o.Name}}
 			}
 		}},
@@ -88,10 +88,16 @@ func TestNaivePrimitivesAreConvicted(t *testing.T) {
 // careless believes every token.
 type careless struct{ naive.Guard }
 
-func (careless) Claim(context.Context, int64) error { return nil }
+func (c careless) For(h redlatch.Fenced) sim.Writer {
+	return carelessWriter{naive.Writer{Guard: c.Guard, Token: h.Token()}}
+}
 
-func (c careless) Do(ctx context.Context, _ int64, command, key string, args ...any) error {
-	err := c.Redis.Do(ctx, append([]any{command, key}, args...)...).Err()
+type carelessWriter struct{ naive.Writer }
+
+func (carelessWriter) Claim(context.Context) error { return nil }
+
+func (w carelessWriter) Do(ctx context.Context, command, key string, args ...any) error {
+	err := w.Redis.Do(ctx, append([]any{command, key}, args...)...).Err()
 	if err != nil {
 		return redlatch.ErrUncertain
 	}

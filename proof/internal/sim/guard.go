@@ -24,17 +24,30 @@ func (o Object) data() string { return "{" + o.Name + "}:data" }
 
 // claim tells the guard of a token.
 func (c *Actor) claim(ctx context.Context, o Object, s Step, h Hold) {
-	a := c.writing(o, h.Token(), 0)
-	a.returned(c.guard(o, s, h).Claim(ctx, h.Token()), nil)
+	fenced := s.fenced(o, h)
+	a := c.writing(o, fenced.token, 0)
+	a.returned(c.Suite.Guard(c.Redis[0], o).For(fenced).Claim(ctx), nil)
 }
 
-func (c *Actor) guard(o Object, s Step, h Hold) Guard {
-	owner := ""
+// fenced is the hold as the guard is told of it: with its owner, or with its token alone, as one that another process has passed on.
+func (s Step) fenced(o Object, h Hold) fenced {
+	f := fenced{name: o.Name, token: h.Token()}
 	if s.By {
-		owner = h.Owner()
+		f.owner = h.Owner()
 	}
-	return c.Suite.Guard(c.Redis[0], o, owner)
+	return f
 }
+
+// A fenced does not change, so a write has the token that the history says.
+type fenced struct {
+	name  string
+	token int64
+	owner string
+}
+
+func (f fenced) Name() string  { return f.name }
+func (f fenced) Token() int64  { return f.token }
+func (f fenced) Owner() string { return f.owner }
 
 // write writes through the guard.
 func (c *Actor) write(ctx context.Context, o Object, s Step, h Hold) {
@@ -43,8 +56,9 @@ func (c *Actor) write(ctx context.Context, o Object, s Step, h Hold) {
 		ctx, cancel = context.WithTimeout(ctx, s.Hasty)
 		defer cancel()
 	}
-	a := c.writing(o, h.Token(), 1)
-	a.returned(c.guard(o, s, h).Do(ctx, h.Token(), "rpush", o.data(), fmt.Sprint(c.Name, "#", a.ops[0])), nil)
+	fenced := s.fenced(o, h)
+	a := c.writing(o, fenced.token, 1)
+	a.returned(c.Suite.Guard(c.Redis[0], o).For(fenced).Do(ctx, "rpush", o.data(), fmt.Sprint(c.Name, "#", a.ops[0])), nil)
 }
 
 // writing records the call of a write that appends n names.

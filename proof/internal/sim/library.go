@@ -29,10 +29,8 @@ var Library = Suite{
 		}
 		return counter{semaphore.New(rdb, o.Name)}
 	},
-	Latch: func(rdb redis.UniversalClient, o Object) Barrier { return countdownlatch.New(rdb, o.Name) },
-	Guard: func(rdb redis.UniversalClient, o Object, owner string) Guard {
-		return fencedlock.NewGuard(rdb, o.Name).By(owner)
-	},
+	Latch:   func(rdb redis.UniversalClient, o Object) Barrier { return countdownlatch.New(rdb, o.Name) },
+	Guard:   func(rdb redis.UniversalClient, o Object) Guard { return guard{fencedlock.NewGuard(rdb, o.Name)} },
 	Prepare: prepare,
 	Force: func(ctx context.Context, rdb redis.UniversalClient, o Object) error {
 		if o.Kind == Latch {
@@ -184,6 +182,11 @@ func (p permit) Extend(ctx context.Context, lease time.Duration) error {
 func (permit) Leave() bool   { return false }
 func (permit) Token() int64  { return 0 }
 func (permit) Owner() string { return "" }
+
+// guard is one of a fenced lock.
+type guard struct{ of *fencedlock.Guard }
+
+func (g guard) For(h redlatch.Fenced) Writer { return g.of.For(h) }
 
 func prepare(ctx context.Context, rdb redis.UniversalClient, o Object) (err error) {
 	set := true

@@ -14,7 +14,7 @@ type Suite struct {
 	Locker    func(rdb []redis.UniversalClient, o Object, way string) Locker
 	Semaphore func(rdb redis.UniversalClient, o Object) Counter
 	Latch     func(rdb redis.UniversalClient, o Object) Barrier
-	Guard     func(rdb redis.UniversalClient, o Object, owner string) Guard // the owner may be empty
+	Guard     func(rdb redis.UniversalClient, o Object) Guard
 
 	Prepare func(ctx context.Context, rdb redis.UniversalClient, o Object) error
 	Force   func(ctx context.Context, rdb redis.UniversalClient, o Object) error
@@ -42,8 +42,13 @@ type Barrier interface {
 
 // A Guard makes writes that are not stale.
 type Guard interface {
-	Claim(ctx context.Context, token int64) error
-	Do(ctx context.Context, token int64, command, key string, args ...any) error
+	For(h redlatch.Fenced) Writer
+}
+
+// A Writer makes the writes of a hold through a guard.
+type Writer interface {
+	Claim(ctx context.Context) error
+	Do(ctx context.Context, command, key string, args ...any) error
 }
 
 // A Hold is what is held.
