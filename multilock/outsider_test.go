@@ -77,7 +77,7 @@ func (o outsider) ask(t *testing.T, name string) bool {
 func TestAnOutsiderHasItsTurnOfAMultiLockInTime(t *testing.T) {
 	const (
 		section = time.Millisecond
-		round   = (25+10+4)*time.Millisecond + 2*section // until the members are left to outsiders, and for how long
+		round   = (60+10+4)*time.Millisecond + 2*section // until the members are left to outsiders, and for how long
 	)
 	for _, names := range [][]string{{"a"}, {"c"}, {"a", "b", "c"}} {
 		for _, processes := range []int{1, 4} {
