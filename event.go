@@ -64,7 +64,7 @@ const (
 // EventAsked says that somebody wants the hold back. The hold lasts, and the one who asked waits to see whether it is given back. A
 // program that can end its work early does so, for example by ending the context of that work, and unlocks. The event comes with a
 // report to the registry: within about six seconds where there are at most 5000 clients, and on a goroutine of the library. See
-// fleet.Ask. A hold of several locks gets the event when somebody asks for one of these.
+// fleet.Holder.Ask. A hold of several locks gets the event when somebody asks for one of these.
 //
 // A plain semaphore has no holds. A gauge that goes up by Permits with EventAcquired and down by Permits with EventReleased
 // shows how many permits this process has, if it releases as many as it acquires; the releases go to the observer of New. The gauge

@@ -37,8 +37,8 @@ func (e *UnaskableError) Error() string {
 	return fmt.Sprintf("redlatch: %q cannot be asked: %s", short(e.Owner), e.Detail)
 }
 
-// Ask asks an owner, which is the Owner of one of the [Object.Holders], to give an object back, and waits for that, for the time of wait
-// at most. It takes nothing: an owner who does not react loses nothing, and [Free] takes the object from it if that is wanted.
+// Ask asks the holder to give the object back, and waits for that, for the time of wait at most. It takes nothing: a holder that
+// does not react loses nothing, and [Free] takes the object from it if that is wanted. The Holder is one of an Object of [Get] or [List].
 //
 // The program of the owner is told by an observer ([redlatch.EventAsked]) and by a line in its log; "redlatch run" ends its command. It
 // finds out with its next report to the registry, so within a tenth more than its Client's Interval: 5.5 s where there are at
@@ -49,14 +49,17 @@ func (e *UnaskableError) Error() string {
 // for requests, or if it is silent and so probably dead. Of a permit semaphore the eight oldest permits of each client can be asked for.
 //
 // The caller needs the rights that Free needs, and that to write to the keys redlatch_client*.
-func Ask(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name, owner string, by Notice, wait time.Duration, opts ...Option) (Answer, error) {
+func (h Holder) Ask(ctx context.Context, by Notice, wait time.Duration) (Answer, error) {
 	switch {
-	case owner == "" || by.Who == "" || by.Why == "":
-		return "", errs.Wrong("asking for %q: the owner that holds it, who asks for it and why have to be given", name)
+	case h.of == nil:
+		return "", errs.Wrong("asking %q: take the holder from an Object that Get or List has made", h.Owner)
+	case by.Who == "" || by.Why == "":
+		return "", errs.Wrong("asking for %q: say who asks for it and why", h.of.name)
 	case wait <= 0:
-		return "", errs.Wrong("asking for %q: give a time to wait, not %v", name, wait)
+		return "", errs.Wrong("asking for %q: give a time to wait, not %v", h.of.name, wait)
 	}
-	object, err := Get(ctx, client, kind, name, opts...)
+	owner, of := h.Owner, h.of
+	object, err := of.get(ctx) // it may have been given back since
 	if err != nil {
 		return "", err
 	}
@@ -64,18 +67,17 @@ func Ask(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name, 
 	if at < 0 {
 		return NotHeld, nil
 	}
-	h := object.Holders[at]
-	if why := unaskable(h); why != "" {
-		return "", &UnaskableError{owner, h.Client, why}
+	if h = object.Holders[at]; unaskable(h) != "" {
+		return "", &UnaskableError{owner, h.Client, unaskable(h)}
 	}
-	a := &asking{object: object, name: name, owner: owner, client: client, options: optionsOf(opts)}
+	a := &asking{source: *of, object: object, owner: owner}
 	a.names = entry.NamesOf(a.options.prefix, h.ClientID)
 	answer, err := a.ask(ctx, by, wait)
 	switch unaskable := new(UnaskableError); {
 	case errors.As(err, &unaskable):
 		return "", unaskable
 	case err != nil:
-		return "", fmt.Errorf("redlatch: asking %s for %s %q: %w", owner, object.Kind.Noun(), name, err)
+		return "", fmt.Errorf("redlatch: asking %s for %s %q: %w", owner, object.Kind.Noun(), of.name, err)
 	}
 	return answer, nil
 }
@@ -87,7 +89,7 @@ func unaskable(h Holder) string {
 		return "its client has no entry in the registry, as one of Redisson, one with the registry off, or one that has just begun to hold"
 	case c.Ended:
 		return "its program has ended, and the object is kept for what is left of its lease"
-	case !c.Hears:
+	case !c.Askable:
 		return "its client does not look for requests; only this library's do"
 	case c.Silent():
 		return fmt.Sprintf("its client was not seen for %v and is probably dead", c.LastSeen.Round(time.Second))
@@ -97,12 +99,10 @@ func unaskable(h Holder) string {
 
 // An asking is one use of Ask.
 type asking struct {
-	object  *Object
-	name    string
-	owner   string
-	client  redlatch.Client
-	options options
-	names   entry.Names // of the owner's client
+	source
+	object *Object
+	owner  string
+	names  entry.Names // of the owner's client
 }
 
 const (

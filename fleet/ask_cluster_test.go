@@ -90,7 +90,7 @@ func TestHoldersOnAClusterAreAskedEachAlone(t *testing.T) {
 			})
 		}
 		asks.Go(func() {
-			answer, err := fleet.Ask(t.Context(), asking, kind, name, owner, stuck, wait)
+			answer, err := fleet.AskOwner(t.Context(), asking, kind, name, owner, stuck, wait)
 			if err != nil || answer != want {
 				t.Errorf("%s: %q, %v", name, answer, err)
 			}

@@ -106,7 +106,7 @@ func TestAHolderThatIsAskedGivesUpAndOneThatDoesNotReactLosesNothing(t *testing.
 	var all sync.WaitGroup
 	ask := func(kind redlatch.Kind, name, owner string, wait time.Duration, want fleet.Answer) {
 		all.Go(func() {
-			answer, err := fleet.Ask(t.Context(), asking, kind, name, owner, fleet.Notice{Who: "ada@ops-1", Why: "\x1b[2J an\nimport"}, wait)
+			answer, err := fleet.AskOwner(t.Context(), asking, kind, name, owner, fleet.Notice{Who: "ada@ops-1", Why: "\x1b[2J an\nimport"}, wait)
 			if err != nil || answer != want {
 				t.Errorf("%s: %q, %v", name, answer, err)
 			}
@@ -158,7 +158,7 @@ func TestOwnersWhoCannotHearAreNotWaitedFor(t *testing.T) {
 		for id, says := range map[string]string{java: "no entry", ours: "does not look for requests", other: "probably dead"} {
 			name := srv.Key(t, "lock"+id)
 			require.NoError(t, client.HSet(t.Context(), name, id+":7", 1).Err())
-			_, err := fleet.Ask(t.Context(), client, redlatch.KindLock, name, id+":7", stuck, 24*time.Hour, fleet.WithRegistry(prefix))
+			_, err := fleet.AskOwner(t.Context(), client, redlatch.KindLock, name, id+":7", stuck, 24*time.Hour, fleet.WithRegistry(prefix))
 			var unaskable *fleet.UnaskableError
 			require.ErrorAs(t, err, &unaskable)
 			require.ErrorContains(t, err, says)
@@ -168,11 +168,11 @@ func TestOwnersWhoCannotHearAreNotWaitedFor(t *testing.T) {
 		require.NoError(t, client.HSet(t.Context(), name, third+":7", 1).Err())
 		theirs := registry.Asked(prefix, third)
 		require.NoError(t, client.Set(t.Context(), theirs, "theirs", 0).Err())
-		_, err := fleet.Ask(t.Context(), client, redlatch.KindLock, name, third+":7", stuck, 24*time.Hour, fleet.WithRegistry(prefix))
+		_, err := fleet.AskOwner(t.Context(), client, redlatch.KindLock, name, third+":7", stuck, 24*time.Hour, fleet.WithRegistry(prefix))
 		require.ErrorAs(t, err, new(*fleet.UnaskableError))
 		require.ErrorContains(t, err, theirs)
 		require.Equal(t, "theirs", client.GetDel(t.Context(), theirs).Val())
-		answer, err := fleet.Ask(t.Context(), client, redlatch.KindLock, name, third+":7", stuck, time.Second, fleet.WithRegistry(prefix))
+		answer, err := fleet.AskOwner(t.Context(), client, redlatch.KindLock, name, third+":7", stuck, time.Second, fleet.WithRegistry(prefix))
 		require.NoError(t, err)
 		require.Equal(t, fleet.NotHeard, answer, "it has just died")
 		require.EqualValues(t, 1, client.Exists(t.Context(), name).Val())
@@ -189,7 +189,7 @@ func TestARequestIsTakenBackWhenTheContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := fleet.Ask(ctx, client, redlatch.KindLock, "a", ours+":7", stuck, time.Hour)
+		_, err := fleet.AskOwner(ctx, client, redlatch.KindLock, "a", ours+":7", stuck, time.Hour)
 		ended <- err
 	}()
 	word := registry.Asked("", ours)
@@ -209,14 +209,14 @@ func TestWhoMayNotAskIsToldWhichRightIsMissing(t *testing.T) {
 	require.NoError(t, admin.Do(t.Context(), "acl", "setuser", "op", "on", ">secret", "~app:*", "~redlatch_*:{app:*", "+@all").Err())
 	op := srv.Client(t, func(o *redis.Options) { o.Username, o.Password = "op", "secret" })
 	for range 2 {
-		_, err := fleet.Ask(t.Context(), op, redlatch.KindLock, "app:a", ours+":7", stuck, time.Hour)
+		_, err := fleet.AskOwner(t.Context(), op, redlatch.KindLock, "app:a", ours+":7", stuck, time.Hour)
 		require.Error(t, err)
 		require.True(t, redis.IsPermissionError(err) || strings.Contains(err.Error(), "no entry"), err.Error())
 		if err := admin.Do(t.Context(), "acl", "setuser", "op", "%R~redlatch_client*").Err(); err != nil {
 			t.Skip("this server has no rights that are for reading alone")
 		}
 	}
-	_, err := fleet.Ask(t.Context(), op, redlatch.KindLock, "app:a", ours+":7", stuck, time.Hour)
+	_, err := fleet.AskOwner(t.Context(), op, redlatch.KindLock, "app:a", ours+":7", stuck, time.Hour)
 	require.ErrorContains(t, err, "the user needs the right to write to redlatch_client:{b17}:"+ours)
 	require.Empty(t, admin.Keys(t.Context(), "redlatch_forced*").Val())
 }

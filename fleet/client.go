@@ -32,9 +32,9 @@ type Client struct {
 
 	Timeout time.Duration // the watchdog's
 	Ended   bool          // its program has ended, and has left what it holds to its leases, as by [redlatch.WithAtLeast]
-	Hears   bool          // its reports find out whether somebody asks for what it holds; see [Ask]
+	Askable bool          // its reports find out whether somebody asks for what it holds; see [Holder.Ask]
 
-	Uses []Use // what it holds and waits for; from Get only what concerns the object
+	Objects []ClientObject // what it holds and waits for; from Get only what concerns the object
 }
 
 // missed is after how many reports that did not come a client is silent. One may be lost.
@@ -55,7 +55,7 @@ func (c *Client) String() string {
 		parts = append(parts, fmt.Sprintf("pid %d", c.PID))
 	}
 	if len(parts) == 0 {
-		parts = append(parts, Stranger(c.ID))
+		parts = append(parts, ClientName(c.ID))
 	}
 	if c.Label != "" {
 		parts = append(parts, "("+c.Label+")")
@@ -63,8 +63,8 @@ func (c *Client) String() string {
 	return strings.Join(parts, " ")
 }
 
-// A Use is what one client says about one object.
-type Use struct {
+// A ClientObject is what one client says about one object that it holds or waits for.
+type ClientObject struct {
 	Kind redlatch.Kind // the side, of a read-write lock
 	Key  string        // as Redis has it, any bytes
 
@@ -102,9 +102,9 @@ func clientOf(owner string) string {
 	return id
 }
 
-// Stranger names a client without an entry, by its uuid. Clients of Redisson have uuids of version 4, those of this library of
+// ClientName names a client without an entry, by its uuid. Clients of Redisson have uuids of version 4, those of this library of
 // version 8.
-func Stranger(id string) string {
+func ClientName(id string) string {
 	switch {
 	case id == "":
 		return "unknown"
@@ -120,7 +120,7 @@ func newClient(id string, about registry.About, seen int64, every string, now ti
 		ID: id, Seen: moment(seen), Interval: interval(every),
 		Host: about.Host, PID: about.PID, Program: about.Program, Label: about.Label, Instance: about.Instance, Started: moment(about.Started),
 		Language: about.Language, Library: about.Library, Runtime: about.Runtime, Driver: about.Client,
-		Timeout: milliseconds(about.Timeout), Hears: about.Hears, Ended: about.Ended,
+		Timeout: milliseconds(about.Timeout), Askable: about.Hears, Ended: about.Ended,
 	}
 	if !c.Seen.IsZero() {
 		c.LastSeen = max(0, now.Sub(c.Seen))
@@ -134,8 +134,8 @@ func interval(every string) time.Duration {
 	return min(max(milliseconds(ms), registry.LeastInterval), registry.MostInterval)
 }
 
-func newUse(id string, t registry.Thing) Use {
-	u := Use{
+func newClientObject(id string, t registry.Thing) ClientObject {
+	u := ClientObject{
 		Kind: redlatch.Kind(t.Kind), Key: t.Key, Holds: t.Holds, HeldSince: moment(t.HeldSince), Waiters: t.Waiters, WaitingSince: moment(t.WaitingSince),
 		Waits: t.Waits, Waited: milliseconds(t.Waited),
 	}

@@ -29,7 +29,7 @@ func (e *entries) of(id string) *Client { return e.clients[id] }
 // A usage is what one client says about one object.
 type usage struct {
 	client *Client
-	Use
+	ClientObject
 }
 
 // arrange sorts the clients by their hosts, programs and uuids, and what they use by its key.
@@ -39,7 +39,7 @@ func (e *entries) arrange() {
 	})
 	e.uses = map[string][]usage{}
 	for _, c := range e.sorted {
-		for _, u := range c.Uses {
+		for _, u := range c.Objects {
 			e.uses[u.Key] = append(e.uses[u.Key], usage{c, u})
 		}
 	}
@@ -147,7 +147,7 @@ func (e *entries) add(key string, m member, fields map[string]string, err error)
 			}
 			continue
 		}
-		c.Uses = append(c.Uses, newUse(m.id, thing))
+		c.Objects = append(c.Objects, newClientObject(m.id, thing))
 	}
 	if wrong > mostWrong {
 		e.bad(key, "", fmt.Sprintf("has %d more fields that make no sense", wrong-mostWrong))

@@ -39,7 +39,7 @@ func TestClientsSayWhatTheyUse(t *testing.T) {
 			ID: ours, Seen: c.Seen, Interval: 5 * time.Second, Host: "web-3", PID: 17, Program: "billing", Label: "blue", Instance: "abc",
 			Started: time.UnixMilli(1700000000000), Language: "go", Library: "redlatch v1.0.0", Runtime: "go1.26", Driver: "go-redis v9",
 			Timeout: 30 * time.Second,
-			Uses: []fleet.Use{{
+			Objects: []fleet.ClientObject{{
 				Kind: redlatch.KindLock, Key: "a:b c\x00\xff", Holds: 2, HeldSince: time.UnixMilli(5), Waiters: 3, WaitingSince: time.UnixMilli(6),
 				Waits: 7, Waited: 8 * time.Millisecond,
 				Owners: []fleet.Owner{{ID: ours + ":7", Since: time.UnixMilli(5)}, {ID: ours + ":-8", Since: time.UnixMilli(6)}},
@@ -58,8 +58,8 @@ func TestALargeEntryIsReadInSteps(t *testing.T) {
 		enter(t, client, prefix, ours, 0, webAbout, things...)
 		clients, err := fleet.Clients(t.Context(), client, fleet.WithRegistry(prefix))
 		require.NoError(t, err)
-		require.Len(t, clients[0].Uses, 3000)
-		require.Equal(t, "lock:0000", clients[0].Uses[0].Key)
+		require.Len(t, clients[0].Objects, 3000)
+		require.Equal(t, "lock:0000", clients[0].Objects[0].Key)
 		if srv.Real {
 			require.Greater(t, srv.CommandStats(t)["hscan"], int64(3))
 		}
@@ -112,7 +112,7 @@ func TestAKindThatIsNotKnownIsReadAndHidesNothing(t *testing.T) {
 		clients, err := fleet.Clients(t.Context(), client, fleet.WithRegistry(prefix))
 		require.NoError(t, err)
 		kinds := map[redlatch.Kind]bool{}
-		for _, use := range clients[0].Uses {
+		for _, use := range clients[0].Objects {
 			kinds[use.Kind] = true
 		}
 		require.Equal(t, map[redlatch.Kind]bool{"fair lock": true, "teapot": true, redlatch.KindLock: true}, kinds)
@@ -152,7 +152,7 @@ func TestWhatTheReportScriptWritesIsRead(t *testing.T) {
 		require.InDelta(t, at-60_000, o.Holders[0].Since.UnixMilli(), 10_000)
 		require.InDelta(t, at-3_600_000, o.Holders[0].Client.Started.UnixMilli(), 10_000)
 		require.EqualValues(t, 3, o.Waiting.Processes[0].Calls)
-		u := o.Holders[0].Client.Uses[0]
+		u := o.Holders[0].Client.Objects[0]
 		require.EqualValues(t, 4, u.Waits)
 		require.Equal(t, 5*time.Second, u.Waited)
 	})

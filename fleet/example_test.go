@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
@@ -67,11 +68,37 @@ func ExampleClients() {
 		return
 	}
 	for _, c := range clients {
-		for _, use := range c.Uses {
+		for _, use := range c.Objects {
 			fmt.Printf("%s: %s %q, %d holds, %d waiters\n", c, use.Kind, use.Key, use.Holds, use.Waiters)
 		}
 	}
 	// Output:
 	// web-1 billing pid 17: lock "orders:42", 1 holds, 0 waiters
 	// web-2 billing pid 17: lock "orders:42", 0 holds, 3 waiters
+}
+
+// A person asks for a lock, and waits for what its program says to it.
+func ExampleHolder_Ask() {
+	rdb, stop := start()
+	defer stop()
+	ctx := context.Background()
+
+	o, err := fleet.Get(ctx, rdb, redlatch.KindLock, "refunds")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, holder := range o.Holders {
+		answer, err := holder.Ask(ctx, fleet.Notice{Who: "ada@ops-1", Why: "a hotfix"}, 10*time.Second)
+		var unaskable *fleet.UnaskableError
+		switch {
+		case errors.As(err, &unaskable):
+			fmt.Println(holder.Who(), "cannot be asked")
+		case err != nil:
+			fmt.Println(err)
+		default:
+			fmt.Println(holder.Who(), answer) // given up, held on, not heard, or not held
+		}
+	}
+	// Output: Redisson client 33333333-3333-4333-8333-333333333333 cannot be asked
 }

@@ -31,8 +31,20 @@ import (
 // Get reads a few fields of the entry of each client, so it costs the server a few microseconds per client. A user who may run no
 // scripts gets what [List] knows.
 func Get(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name string, opts ...Option) (*Object, error) {
-	o := optionsOf(opts)
-	kind = whole(kind)
+	return source{client, kind, name, optionsOf(opts)}.get(ctx)
+}
+
+// A source is where an object can be read again.
+type source struct {
+	client  redlatch.Client
+	kind    redlatch.Kind
+	name    string
+	options options
+}
+
+func (s source) get(ctx context.Context) (*Object, error) {
+	client, name, o := s.client, s.name, s.options
+	kind := whole(s.kind)
 	key := o.key(name)
 	switch {
 	case key == "":
@@ -73,7 +85,7 @@ func Get(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name s
 	if err := readQueues(ctx, client, []*queue{q}); err != nil {
 		return nil, err
 	}
-	object := join(kind, info, q, known, now)
+	object := join(source{client, kind, name, o}, info, q, known, now)
 	object.Unreadable = known.unreadable
 	object.Forced, err = readForced(ctx, client, key)
 	return object, err

@@ -7,13 +7,13 @@ import (
 )
 
 // join makes an object of what Redis says about it and what the entries say about the identities.
-func join(kind redlatch.Kind, info redlatch.Info, q *queue, known *entries, now time.Time) *Object {
-	o := &Object{Kind: kind, Key: info.Key, Info: info, Holders: []Holder{}, Waiting: q.who(info, known, now)}
+func join(of source, info redlatch.Info, q *queue, known *entries, now time.Time) *Object {
+	o := &Object{Kind: of.kind, Key: info.Key, Info: info, Holders: []Holder{}, Waiting: q.who(info, known, now)}
 	claims := claimsOf(o.Kind, o.Key, known)
 	held := map[string]bool{}
 	counted := map[string]bool{} // clients that hold
 	for _, h := range info.Holders {
-		holder := Holder{Holder: h, ClientID: clientOf(h.Owner)}
+		holder := Holder{Holder: h, ClientID: clientOf(h.Owner), of: &of}
 		held[h.Owner] = true
 		for i := range claims {
 			if c := &claims[i]; c.Owner == h.Owner && (h.Side == "" || c.Side == h.Side) {
@@ -30,14 +30,14 @@ func join(kind redlatch.Kind, info redlatch.Info, q *queue, known *entries, now 
 	}
 	for _, c := range claims {
 		if !c.confirmed && !c.Client.Ended && !(c.Owner == "" && counted[c.Client.ID]) { // what an ended one has left is over
-			o.Unconfirmed = append(o.Unconfirmed, c.Claim)
+			o.Unconfirmed = append(o.Unconfirmed, c.UnconfirmedHolder)
 		}
 	}
 	return o
 }
 
 type claim struct {
-	Claim
+	UnconfirmedHolder
 	confirmed bool
 }
 
@@ -50,11 +50,11 @@ func claimsOf(kind redlatch.Kind, key string, known *entries) (claims []claim) {
 		}
 		side := sideOf(u.Kind)
 		if len(u.Owners) == 0 || kind == redlatch.KindSemaphore {
-			claims = append(claims, claim{Claim: Claim{Client: u.client, Holds: u.Holds, Since: u.HeldSince, Side: side}})
+			claims = append(claims, claim{UnconfirmedHolder: UnconfirmedHolder{Client: u.client, Holds: u.Holds, Since: u.HeldSince, Side: side}})
 			continue
 		}
 		for _, owner := range u.Owners {
-			claims = append(claims, claim{Claim: Claim{Client: u.client, Owner: owner.ID, Holds: 1, Since: owner.Since, Side: side}})
+			claims = append(claims, claim{UnconfirmedHolder: UnconfirmedHolder{Client: u.client, Owner: owner.ID, Holds: 1, Since: owner.Since, Side: side}})
 		}
 	}
 	return claims

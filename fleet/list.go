@@ -16,7 +16,7 @@ import (
 //
 // It finds objects in the entries and by the channels to which somebody listens, so it costs the server about as many
 // microseconds as there are objects and clients, however many keys others have. Holders without an entry, as Redisson's are, for
-// which nobody waits, are found only by looking at all keys. List does that where there are [MostWalked] at most, or with [WithScan];
+// which nobody waits, are found only by looking at all keys. List does that where there are [ScanLimit] at most, or with [WithScan];
 // else [Report.Missing] says so. A number is listed only if an entry, a key or a channel of this library or of Redisson says that it
 // is a counter, for it looks like anybody's.
 //
@@ -45,7 +45,7 @@ func List(ctx context.Context, client redlatch.Client, opts ...Option) (*Report,
 	if err != nil {
 		return nil, err
 	}
-	objects, err := found.objects(ctx, client, known)
+	objects, err := found.objects(ctx, client, known, o.prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ type place struct {
 }
 
 // objects looks at the candidates.
-func (found candidates) objects(ctx context.Context, client redlatch.Client, known *entries) (map[place]*Object, error) {
+func (found candidates) objects(ctx context.Context, client redlatch.Client, known *entries, prefix string) (map[place]*Object, error) {
 	all := slices.Collect(maps.Values(found))
 	if err := found.look(ctx, client, all); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (found candidates) objects(ctx context.Context, client redlatch.Client, kno
 	objects := map[place]*Object{}
 	for i, t := range list {
 		now := known.clocks.at(ctx, t.key)
-		object := join(t.kind, t.info(now), queues[i], known, now)
+		object := join(source{client, t.kind, t.key, options{prefix: prefix}}, t.info(now), queues[i], known, now)
 		if t.wrong != "" {
 			object.Unreadable = []Unreadable{{Key: t.key, Detail: t.wrong}}
 		}

@@ -147,7 +147,7 @@ func TestListFindsByEntriesWhatItDoesNotWalk(t *testing.T) {
 		require.False(t, objects[gone].Info.Exists)
 		require.Equal(t, ours, objects[gone].Unconfirmed[0].Client.ID)
 		require.Len(t, report.Clients, 1)
-		require.Len(t, report.Clients[0].Uses, len(names)+2)
+		require.Len(t, report.Clients[0].Objects, len(names)+2)
 	})
 }
 

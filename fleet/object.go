@@ -15,8 +15,8 @@ type Object struct {
 	// nothing that only the asking client knows, such as Own.
 	Info redlatch.Info
 
-	Holders     []Holder // by the keys of the object, in the order of Info.Holders
-	Unconfirmed []Claim  // what entries say and the keys do not
+	Holders     []Holder            // by the keys of the object, in the order of Info.Holders
+	Unconfirmed []UnconfirmedHolder // what entries say and the keys do not
 	Waiting     Waiting
 	Forced      *Forced      // the last time in an hour that it was taken away by force; nil: it was not, or this is from List
 	Unreadable  []Unreadable // what could not be read about it, so that something may be missing
@@ -27,14 +27,16 @@ type Holder struct {
 	redlatch.Holder
 	ClientID string  // the uuid of its client; empty where Redis does not say, and no entry either
 	Client   *Client // nil: it has no entry in the registry
+
+	of *source // nil: Get and List have not made it
 }
 
 // Who names the holder's process for people: "web-3 billing pid 17", or "Redisson client <uuid>".
 func (h Holder) Who() string { return who(h.Client, h.ClientID) }
 
-// A Claim is what a client says to hold and Redis does not confirm. Redis keeps no holders of a semaphore, so there it is all that
-// is known. Else the client has given it back since its last report, or has lost it, or the entry is wrong.
-type Claim struct {
+// An UnconfirmedHolder is what a client says to hold and Redis does not confirm. Redis keeps no holders of a semaphore, so there it
+// is all that is known. Else the client has given it back since its last report, or has lost it, or the entry is wrong.
+type UnconfirmedHolder struct {
 	Client *Client
 	Owner  string // the identity; empty where the client does not name it
 	Holds  int64  // holds, or permits; 1 for each identity that is named
@@ -43,7 +45,7 @@ type Claim struct {
 }
 
 // Who names the process for people.
-func (c Claim) Who() string { return c.Client.String() }
+func (c UnconfirmedHolder) Who() string { return c.Client.String() }
 
 // Waiting is who waits for an object.
 type Waiting struct {
@@ -78,7 +80,7 @@ func (w Waiter) Silent() bool { return w.Client != nil && w.Client.Silent() }
 
 func who(c *Client, id string) string {
 	if c == nil {
-		return Stranger(id)
+		return ClientName(id)
 	}
 	return c.String()
 }

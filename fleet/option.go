@@ -20,7 +20,7 @@ func WithRegistry(prefix string) Option { return func(o *options) { o.prefix = p
 
 // WithScan has [List] go through all keys of the server, however many there are, and so find what no entry and no channel
 // names, such as a lock of Redisson for which no call waits. It takes a twentieth of the server's time at most, so a hundred million keys last about
-// an hour; the end of the context ends it. By default List does so only where there are [MostWalked] keys at most.
+// an hour; the end of the context ends it. By default List does so only where there are [ScanLimit] keys at most.
 func WithScan() Option { return func(o *options) { o.scan = true } }
 
 // WithOptions gives [Get] options that the object was made with and that its Inspect heeds, such as redlatch.WithNameMapper.
@@ -29,7 +29,7 @@ func WithOptions(opts ...redlatch.Option) Option {
 }
 
 func optionsOf(opts []Option) options {
-	o := options{most: MostWalked}
+	o := options{most: ScanLimit}
 	for _, option := range opts {
 		if option != nil {
 			option(&o)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// MostWalked is how many keys all masters may have together for [List] to go through all of them without [WithScan].
-const MostWalked = 100_000
+// ScanLimit is how many keys all masters may have together for [List] to go through all of them without [WithScan].
+const ScanLimit = 100_000
 
 // A Report is what List has found.
 type Report struct {

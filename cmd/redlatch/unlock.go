@@ -87,7 +87,7 @@ func (u *unlockCommand) Run(c call) error {
 	if err != nil {
 		return interruption(ctx, ofKind(err))
 	}
-	asked, err := u.ask(ctx, c, client, object)
+	asked, err := u.ask(ctx, c, object)
 	if err != nil {
 		return interruption(ctx, ofKind(err))
 	}

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/terminal"
 	"github.com/redlatch/redlatch/fleet"
@@ -25,22 +23,23 @@ type askedOwner struct {
 const unaskable = "unaskable"
 
 // ask asks the owner, or all holders, at the same time. What comes of it goes to stderr at once.
-func (u *unlockCommand) ask(ctx context.Context, c call, client redis.UniversalClient, object *fleet.Object) ([]askedOwner, error) {
+func (u *unlockCommand) ask(ctx context.Context, c call, object *fleet.Object) ([]askedOwner, error) {
 	if u.Ask == 0 {
 		return nil, nil
 	}
-	var owners []string
+	var holders []fleet.Holder
 	for _, h := range object.Holders {
-		if (u.Owner == "" || h.Owner == u.Owner) && !slices.Contains(owners, h.Owner) { // of a group each value has one
-			owners = append(owners, h.Owner)
+		had := slices.ContainsFunc(holders, func(other fleet.Holder) bool { return other.Owner == h.Owner }) // of a group each value has one
+		if (u.Owner == "" || h.Owner == u.Owner) && !had {
+			holders = append(holders, h)
 		}
 	}
-	asked, failed := make([]askedOwner, len(owners)), make([]error, len(owners))
+	asked, failed := make([]askedOwner, len(holders)), make([]error, len(holders))
 	var all sync.WaitGroup
 	var mu sync.Mutex // of stderr
-	for i, owner := range owners {
+	for i, holder := range holders {
 		all.Go(func() {
-			asked[i], failed[i] = u.askOne(ctx, client, object, owner)
+			asked[i], failed[i] = u.askOne(ctx, holder)
 			if failed[i] == nil {
 				mu.Lock()
 				defer mu.Unlock()
@@ -52,13 +51,12 @@ func (u *unlockCommand) ask(ctx context.Context, c call, client redis.UniversalC
 	return asked, errors.Join(failed...)
 }
 
-func (u *unlockCommand) askOne(ctx context.Context, client redis.UniversalClient, object *fleet.Object, owner string) (askedOwner, error) {
-	by := fleet.Notice{Who: cmp.Or(u.By, operator()), Why: u.Reason}
-	answer, err := fleet.Ask(ctx, client, object.Kind, u.Name, owner, by, time.Duration(u.Ask), fleet.WithRegistry(u.Registry))
+func (u *unlockCommand) askOne(ctx context.Context, holder fleet.Holder) (askedOwner, error) {
+	answer, err := holder.Ask(ctx, fleet.Notice{Who: cmp.Or(u.By, operator()), Why: u.Reason}, time.Duration(u.Ask))
 	if deaf := new(fleet.UnaskableError); errors.As(err, &deaf) {
-		return askedOwner{owner, unaskable, deaf.Detail}, nil
+		return askedOwner{holder.Owner, unaskable, deaf.Detail}, nil
 	}
-	return askedOwner{Owner: owner, Answer: string(answer)}, err
+	return askedOwner{Owner: holder.Owner, Answer: string(answer)}, err
 }
 
 // String is the answer in one line.

@@ -52,7 +52,7 @@ type Party struct {
 func newParty(c *fleet.Client, id, who string) Party {
 	p := Party{ClientID: id, Who: who}
 	if c != nil {
-		p.ClientID, p.Known, p.Silent, p.Ended, p.host, p.lastSeen, p.hears = c.ID, true, c.Silent(), c.Ended, c.Host, c.LastSeen, c.Hears && !c.Ended
+		p.ClientID, p.Known, p.Silent, p.Ended, p.host, p.lastSeen, p.hears = c.ID, true, c.Silent(), c.Ended, c.Host, c.LastSeen, c.Askable && !c.Ended
 	}
 	return p
 }

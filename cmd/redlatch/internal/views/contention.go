@@ -10,8 +10,8 @@ import (
 // A report is what a client has said at one moment about what it waits for, and at the one before.
 type report struct {
 	seen   time.Time
-	uses   map[string]fleet.Use // by key
-	before *report              // nil for the first that was seen
+	uses   map[string]fleet.ClientObject // by key
+	before *report                       // nil for the first that was seen
 }
 
 // observe keeps the last two reports of each client. A client reports every few seconds, so most frames bring none.
@@ -24,8 +24,8 @@ func (w *Watch) observe(clients []*fleet.Client) {
 			w.reports[c.ID] = last
 			continue
 		}
-		fresh := &report{seen: c.Seen, uses: map[string]fleet.Use{}}
-		for _, u := range c.Uses {
+		fresh := &report{seen: c.Seen, uses: map[string]fleet.ClientObject{}}
+		for _, u := range c.Objects {
 			sum := fresh.uses[u.Key] // of the sides of a read-write lock
 			sum.Waits += u.Waits
 			sum.Waited += u.Waited
@@ -75,7 +75,7 @@ func (r *report) ended(key string) float64 {
 	}
 	use, was := r.uses[key], r.before.uses[key]
 	if use.Waits < was.Waits || use.Waited < was.Waited { // it has counted from 0 since
-		was = fleet.Use{}
+		was = fleet.ClientObject{}
 	}
 	between := r.seen.Sub(r.before.seen).Seconds()
 	waits, waited := float64(use.Waits-was.Waits), (use.Waited - was.Waited).Seconds()

@@ -13,7 +13,7 @@ import (
 // at is a report of one client about the lock x: what it has waited up to now, and the calls that wait, the oldest for so long.
 func at(seconds int, waits int64, waited time.Duration, calls int64, oldest time.Duration) *fleet.Report {
 	seen := time.UnixMilli(1764000000000).Add(time.Duration(seconds) * time.Second)
-	c := &fleet.Client{ID: "c", Seen: seen, Uses: []fleet.Use{{Kind: redlatch.KindLock, Key: "x", Waits: waits, Waited: waited, Waiters: calls}}}
+	c := &fleet.Client{ID: "c", Seen: seen, Objects: []fleet.ClientObject{{Kind: redlatch.KindLock, Key: "x", Waits: waits, Waited: waited, Waiters: calls}}}
 	o := &fleet.Object{Kind: redlatch.KindLock, Key: "x"}
 	if calls > 0 {
 		o.Waiting.Processes = []fleet.Waiter{{ClientID: "c", Client: c, Calls: calls, Since: seen.Add(-oldest)}}

@@ -28,7 +28,7 @@ func hostile(kind redlatch.Kind) *fleet.Report {
 	return &fleet.Report{At: at, Skipped: 1, Unreadable: bad, Clients: []*fleet.Client{c}, Objects: []*fleet.Object{{
 		Kind: kind, Key: evil, Info: redlatch.Info{Exists: true}, Unreadable: bad,
 		Holders:     []fleet.Holder{{Holder: holder, ClientID: evil, Client: c}, {Holder: holder, ClientID: evil}},
-		Unconfirmed: []fleet.Claim{{Client: c, Owner: evil, Holds: 1}},
+		Unconfirmed: []fleet.UnconfirmedHolder{{Client: c, Owner: evil, Holds: 1}},
 		Waiting:     fleet.Waiting{Processes: []fleet.Waiter{{ClientID: evil, Client: c, Gone: true}, {ClientID: evil}}},
 	}}}
 }

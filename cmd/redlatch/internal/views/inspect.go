@@ -98,7 +98,7 @@ func (v *Inspect) know(c *fleet.Client) {
 
 func (v *Inspect) together(all []*fleet.Client, holders map[string]bool) {
 	for _, c := range all {
-		for _, u := range c.Uses {
+		for _, u := range c.Objects {
 			for _, owner := range u.Owners {
 				if holders[owner.ID] && u.Key != v.Object.Name {
 					v.Together = append(v.Together, Together{owner.ID, string(u.Kind), u.Key, exact(u.Key)})
