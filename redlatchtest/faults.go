@@ -51,9 +51,12 @@ func touches(name string) func(proxy.Command) bool {
 // accepted at once.
 func (s *Server) CutConnections() { s.proxy.CutAll() }
 
-// DropMessages has published messages not arrive, or ends that. Waiters then find out by asking, after the time of
-// [redlatch.WithPoll] at the latest. A message on its way at the moment of the call may be taken for one that comes later.
-func (s *Server) DropMessages(drop bool) { s.proxy.DropMessages(drop) }
+// DropMessages has published messages not arrive until deliver is called. Waiters find out by asking, after the time of
+// [redlatch.WithPoll] at the latest. A message on its way at the moment of a call may be taken for one that comes later.
+func (s *Server) DropMessages() (deliver func()) {
+	s.proxy.DropMessages(true)
+	return func() { s.proxy.DropMessages(false) }
+}
 
 // Hang has the server stand still until resume is called. Its connections stay, new ones are accepted, and nobody is answered.
 // Then it executes what it was sent meanwhile, also what a client has given up on.

@@ -153,7 +153,10 @@ func TestAServerThatFailsSaysWhatItIsTold(t *testing.T) {
 func TestMessagesThatAreDroppedDoNotArrive(t *testing.T) {
 	redlatchtest.Bubble(t, func(t *testing.T, server *redlatchtest.Server) {
 		for _, drop := range []bool{true, false} {
-			server.DropMessages(drop)
+			deliver := server.DropMessages()
+			if !drop {
+				deliver()
+			}
 			hold := take(t, lock(server.Client()))
 			got := make(chan time.Time)
 			go func() {
@@ -182,10 +185,10 @@ func TestMessagesThatAreDroppedDoNotArrive(t *testing.T) {
 		_, err := listening.Receive(t.Context())
 		require.NoError(t, err)
 		speaker := server.Client()
-		server.DropMessages(true)
+		deliver := server.DropMessages()
 		require.NoError(t, speaker.Publish(t.Context(), "news", "first").Err())
 		redistest.Eventually(t, "the message is dropped", func() bool { return server.Dropped() == 1 })
-		server.DropMessages(false)
+		deliver()
 		require.NoError(t, speaker.Publish(t.Context(), "news", "second").Err())
 		message, err := listening.ReceiveMessage(t.Context())
 		require.NoError(t, err)

@@ -151,7 +151,7 @@ func TestABubbleEndsWhateverItsTestHasLeft(t *testing.T) {
 		server.Hang()
 		_, err = waits.Lock(t.Context(), redlatch.WithWait(time.Minute)) // in doubt
 		require.ErrorIs(t, err, redlatch.ErrUnavailable)
-		server.DropMessages(true)
+		server.DropMessages()
 		server.Fail(errors.New("LOADING"))
 		server.Down()
 	})
