@@ -132,7 +132,7 @@ func TestTheExitCodeTellsWhatIsThere(t *testing.T) {
 			{[]string{"inspect", "number", "--kind", "semaphore"}, exit.OK, ""},
 			{[]string{"inspect", "number", "--kind", "lock"}, exit.WrongKind, "not a lock"},
 			{[]string{"inspect", "list"}, exit.WrongKind, "list"},
-			{[]string{"inspect", "list", "--kind", "nonsense"}, exit.Usage, "the kinds are lock, fair lock"},
+			{[]string{"inspect", "list", "--kind", "nonsense"}, exit.Usage, "the kinds are lock, fair_lock"},
 			{[]string{"inspect", ""}, exit.Usage, "name is empty"},
 			{[]string{"inspect"}, exit.Usage, "<name>"},
 			{[]string{"ls", "--every", "1ms", "--watch"}, exit.Usage, "--every 1ms"},
