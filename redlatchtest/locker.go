@@ -63,6 +63,10 @@ func (l *Locker) acquire(ctx context.Context, try bool, opts []redlatch.Option) 
 	if f := set.FirstLease(); set.AtLeast > f && (set.Lease > 0 || set.MaxHold > 0) {
 		return nil, fmt.Errorf("%w: WithAtLeast(%v) is longer than the lease of %v", redlatch.ErrInvalid, set.AtLeast, f)
 	}
+	if set.Recognize != nil {
+		set.Recognize(l.recognizes)
+		return nil, errRecognized
+	}
 	call := observe.Begin(ctx, &set, (*subject)(l.memory), "lock", l.name, 0)
 	defer call.Left()
 	if call != nil {

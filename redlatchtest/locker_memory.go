@@ -2,6 +2,7 @@ package redlatchtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -85,6 +86,17 @@ func ended(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", ctx.Err(), cause)
 	}
 	return ctx.Err()
+}
+
+// errRecognized is the error of a call that takes nothing.
+var errRecognized = errors.New("redlatchtest: the lock was only asked for its holds")
+
+// recognizes tells whether inner is a hold of this lock that is in force.
+func (l *memory) recognizes(inner any) bool {
+	f, ok := inner.(*fake)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return ok && slices.Contains(l.holds, f)
 }
 
 // carriedLocked is the hold of this lock that ctx carries and that is in force.

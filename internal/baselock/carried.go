@@ -81,6 +81,12 @@ func (b *Base) beside(ctx context.Context, set *settings.Settings, try bool) (*h
 	}
 }
 
+// recognizes tells whether inner is a live hold of this lock, with which a call re-enters.
+func (b *Base) recognizes(inner any) bool {
+	h, ok := inner.(*hold)
+	return ok && h.owner.of(b, b.Kind.side().Name) && h.live()
+}
+
 // Carries tells whether ctx carries a live hold of this lock.
 func (b *Base) Carries(ctx context.Context) bool { return b.carried(ctx) != nil }
 

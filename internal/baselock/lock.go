@@ -36,6 +36,10 @@ func (b *Base) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 		set.Meet(b)
 		return nil, errMet
 	}
+	if set.Recognize != nil {
+		set.Recognize(b.recognizes)
+		return nil, errMet
+	}
 	call := b.call(ctx, set)
 	defer call.Left()
 	if call != nil {

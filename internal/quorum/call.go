@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -33,6 +34,10 @@ type Call struct {
 // Take has acquire make the hold, within the time of WithWait, and has the observer know what came of it.
 func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Context) (*Hold, error)) (*redlatch.Hold, error) {
 	set := c.Set
+	if set.Recognize != nil {
+		set.Recognize(c.recognizes)
+		return nil, errRecognized
+	}
 	call := observe.Begin(ctx, set, c, c.Kind, c.Name, 0)
 	defer call.Left()
 
@@ -49,6 +54,15 @@ func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Cont
 	}
 	inner.tell(ctx, call)
 	return rootapi.Hold[*redlatch.Hold](inner, holds.Acquired(inner, 2)), nil // above are take and Lock of the composite
+}
+
+// errRecognized is the error of a call that takes nothing.
+var errRecognized = errors.New("redlatch: the lock was only asked for its holds")
+
+// recognizes tells whether inner is a hold of this composite that is in force.
+func (c *Call) recognizes(inner any) bool {
+	h, ok := inner.(*Hold)
+	return ok && h.call.Kind == c.Kind && (h.call.Of == c.Of || h.call.Line == c.Line && c.Line != cohort.Key{}) && h.kept()
 }
 
 // Look asks who holds the members.

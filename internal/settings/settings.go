@@ -95,18 +95,19 @@ type Settings struct {
 	PreferWriters   bool
 	Linger          time.Duration // of the client, for a test whose clients are brief: a program has it from Configure
 	LingerSet       bool
-	Scripted        bool                        // the lock is never handed on without a command
-	ClockTokens     bool                        // of a fenced lock: none is below the server's time in microseconds
-	Hashed          bool                        // of a group: the values are given by the names that they have in Redis
-	Map             func(name string) string    // nil: identity
-	BackOff         func(n int64) time.Duration // of a spin lock: how long it sleeps before the n-th question; nil: the default
-	Logger          *slog.Logger                // nil: silent
-	Observer        Observer                    // nil: the default one; see [Settings.Listener]
-	SlowWait        time.Duration               // 0: no wait is told of for its length
-	LongHold        time.Duration               // 0: no hold is
-	Unobserved      bool                        // not even the default one is told
-	Unreported      bool                        // the registry is told of the wait by another cohort, that of a redlock
-	Meet            func(base any)              // nil; else a composite wants to know what the lock stands on, and takes nothing
+	Scripted        bool                         // the lock is never handed on without a command
+	ClockTokens     bool                         // of a fenced lock: none is below the server's time in microseconds
+	Hashed          bool                         // of a group: the values are given by the names that they have in Redis
+	Map             func(name string) string     // nil: identity
+	BackOff         func(n int64) time.Duration  // of a spin lock: how long it sleeps before the n-th question; nil: the default
+	Logger          *slog.Logger                 // nil: silent
+	Observer        Observer                     // nil: the default one; see [Settings.Listener]
+	SlowWait        time.Duration                // 0: no wait is told of for its length
+	LongHold        time.Duration                // 0: no hold is
+	Unobserved      bool                         // not even the default one is told
+	Unreported      bool                         // the registry is told of the wait by another cohort, that of a redlock
+	Meet            func(base any)               // nil; else a composite wants to know what the lock stands on, and takes nothing
+	Recognize       func(is func(hold any) bool) // nil; else a caller wants to know its own holds, and takes nothing
 
 	given Option
 	call  bool  // these are the settings of one call
