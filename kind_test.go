@@ -13,6 +13,7 @@ import (
 const label = `^[a-z]+(_[a-z]+)*$`
 
 func TestAKindIsALabelAndHasANoun(t *testing.T) {
+	var said string
 	for kind, noun := range map[redlatch.Kind]string{
 		redlatch.KindLock: "lock", redlatch.KindFairLock: "fair lock", redlatch.KindFencedLock: "fenced lock", redlatch.KindSpinLock: "spin lock",
 		redlatch.KindReadWriteLock: "read-write lock", redlatch.KindReadLock: "read lock", redlatch.KindWriteLock: "write lock",
@@ -21,8 +22,8 @@ func TestAKindIsALabelAndHasANoun(t *testing.T) {
 		redlatch.KindGuard: "guard",
 	} {
 		require.Regexp(t, label, kind)
-		require.Equal(t, noun, kind.Noun())
-		require.Zero(t, testing.AllocsPerRun(10, func() { kind.Noun() }))
+		require.Zero(t, testing.AllocsPerRun(10, func() { said = kind.Noun() }))
+		require.Equal(t, noun, said)
 		require.Equal(t, string(kind), strings.NewReplacer(" ", "_", "-", "_").Replace(noun))
 	}
 	require.Equal(t, "kind of a later version", redlatch.Kind("kind_of_a_later_version").Noun())

@@ -26,7 +26,7 @@ func (b *Base) explain(ctx context.Context, err error) error {
 	case errors.Is(err, errs.Unavailable):
 		return b.broken(errs.Ended(ctx, err))
 	}
-	found, waited := errs.FoundOut(err)
+	waited, found := errs.FoundOut(err)
 	r, refused := found.(refusal)
 	_, held := b.Session.Cohorts.HeldSince(b.line)
 	if !refused && held && !b.Kind.side().Shared { // whatever the server says now

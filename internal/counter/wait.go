@@ -218,7 +218,7 @@ func (c *Counter) explain(ctx context.Context, err error) error {
 	case errors.Is(err, errs.Unavailable):
 		return c.broken(errs.Ended(ctx, err))
 	}
-	found, waited := errs.FoundOut(err)
+	waited, found := errs.FoundOut(err)
 	if !errors.Is(found, errs.NotAcquired) {
 		return errs.WaitOver(ctx, fmt.Sprintf("%s %q", c.kind.Noun(), c.Name), err, found)
 	}

@@ -85,11 +85,11 @@ func (u *Unanswered) Error() string { return u.Err.Error() }
 func (u *Unanswered) Unwrap() error { return u.Err }
 
 // FoundOut is what an Unanswered in err says, nil if there is none.
-func FoundOut(err error) (found error, waited time.Duration) {
+func FoundOut(err error) (waited time.Duration, found error) {
 	if u := new(Unanswered); errors.As(err, &u) {
-		return u.Found, u.Waited
+		return u.Waited, u.Found
 	}
-	return nil, 0
+	return 0, nil
 }
 
 // WaitOver is the error of a wait for what that ctx has ended and that was not refused before. found is the failure of the last attempt,
