@@ -105,7 +105,7 @@ func TestAnOwnerThatIsAskedInVainLosesTheLockByForceOnly(t *testing.T) {
 	require.Contains(t, text, owners[0]+" was asked and has not heard")
 	require.Equal(t, owners, holdersOf(t, client, "a", 2))
 	text = ends(t, srv, exit.OK, "unlock", "a", "--ask", "1ms", "--reason", "x", "--owner", owners[0], "--force")
-	require.Contains(t, text, "a: freed from "+owners[0])
+	require.Regexp(t, `a: freed from .* pid \d+ \(owner `+owners[0]+`\)`, text)
 	require.Equal(t, owners[1:], holdersOf(t, client, "a", 1))
 	require.Contains(t, ends(t, srv, exit.Failed, "unlock", "a", "--ask", "1s", "--reason", "x", "--owner", owners[0]), "is not held by "+owners[0])
 }

@@ -101,8 +101,8 @@ func TestWhoCannotBeAskedIsNotWaitedForAndTakenAwayFromOnlyWithForce(t *testing.
 	require.Contains(t, text, java+" cannot be asked: its client has no entry")
 	require.EqualValues(t, 1, client.Exists(t.Context(), "a").Val())
 	text = ends(t, srv, exit.Failed, "unlock", "a", "--ask", "24h", "--reason", "x", "--owner", "u:1", "--force")
-	require.Contains(t, text, "a is not held by u:1; it is held by "+java)
+	require.Contains(t, text, "a is not held by u:1; it is held by Redisson client "+java[:36]+" (owner "+java+")")
 	text = ends(t, srv, exit.OK, "unlock", "a", "--ask", "24h", "--reason", "x", "--owner", java, "--force")
-	require.Contains(t, text, "a: freed from "+java)
+	require.Contains(t, text, "a: freed from Redisson client "+java[:36]+" (owner "+java+")")
 	require.Contains(t, ends(t, srv, exit.Failed, "unlock", "a", "--ask", "24h", "--reason", "x"), "nobody holds it")
 }
