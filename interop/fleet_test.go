@@ -305,7 +305,7 @@ func inTheCommand(t *testing.T, w *world, want []seen) {
 		w.document(t, &inspect, "inspect", want.Name)
 		require.Equal(t, want, inspect.Object)
 		for _, h := range want.Holders {
-			require.Regexp(t, `(?m)^`+want.Name+` +`+want.Kind+` .*(\n .*)*`+regexp.QuoteMeta(h.Who), table)
+			require.Regexp(t, `(?m)^`+want.Name+` +`+redlatch.Kind(want.Kind).Noun()+` .*(\n .*)*`+regexp.QuoteMeta(h.Who), table)
 		}
 	}
 	lock := want[0]
