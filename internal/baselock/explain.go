@@ -32,13 +32,14 @@ func (b *Base) explain(ctx context.Context, err error) error {
 	if !refused && held && !b.Kind.side().Shared { // whatever the server says now
 		r, refused = -1, true
 	}
-	if !refused && errors.Is(found, errs.NotAcquired) {
-		over := b.refused(0, found.Error())
-		over.Waited, over.Cause = waited, errs.Ended(ctx, err)
-		return over
+	var over *redlatch.NotAcquiredError
+	switch {
+	case refused:
+		over = b.taken(time.Duration(r))
+	case errors.Is(found, errs.NotAcquired):
+		over = b.refused(0, found.Error())
 	}
-	if refused {
-		over := b.taken(time.Duration(r))
+	if over != nil {
 		over.Waited, over.Cause = waited, errs.Ended(ctx, err)
 		return over
 	}

@@ -19,8 +19,8 @@ import (
 
 const defaultURL = "redis://127.0.0.1:6379"
 
-// oneAttempt is how often a command tries to connect: one that waits tries again by itself, and one that only looks is to say soon that
-// nobody answers. The default of the client is five times.
+// oneAttempt is how often the client of a command dials; the library's default is five times. A command that waits asks again by
+// itself, and a command that only looks has to say soon that the server does not answer.
 const oneAttempt = 1
 
 // Open makes a client and sends nothing.

@@ -69,7 +69,7 @@ type Figures struct {
 	Clients   *float64 `json:"clients_percent"`
 
 	OldestWait    *float64 `json:"oldest_wait_seconds"` // of the calls that wait now; 0: none does
-	SilentHolders *float64 `json:"silent_holders"`      // holders whose processes are probably dead
+	SilentHolders *float64 `json:"silent_holders"`      // how many holders belong to processes that are probably dead
 }
 
 const docs = "https://github.com/redlatch/redlatch/blob/main/docs/"

@@ -43,7 +43,7 @@ func (h *holder) unrenewed() error {
 	return errors.New("no renewal was answered in time, or this process did not run for so long")
 }
 
-// forced says who took the lock away, where that is known. What Unlock finds has it.
+// forced is a clause that names the person that took the lock away by force. The error of Unlock has that name, where it is known.
 func (h *holder) forced(released error) {
 	if loss := new(redlatch.LossError); errors.As(released, &loss) && loss.Forced != "" {
 		by := "it was freed by force by " + loss.Forced

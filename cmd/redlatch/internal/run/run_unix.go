@@ -90,7 +90,7 @@ func (c *Config) run(result *Result) error {
 	h := &holder{config: c, held: held, signals: signals, result: result}
 	err = h.hold(path)
 	if h.lost == nil && time.Until(result.got.Add(c.AtLeast)) > 0 {
-		connect.Leave(c.Client) // tools would show a lock that is kept as one of nobody, or of a process that is probably dead
+		connect.Leave(c.Client) // without this, ls would show the kept lock without a holder, or with one that is probably dead
 	}
 	released := held.release(context.Background())
 	result.HeldMS = time.Since(result.got).Milliseconds()
