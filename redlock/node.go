@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -68,6 +69,11 @@ func (n noOutage) As(target any) bool { return errors.As(n.error, target) }
 func (e *NodeError) hopeless() bool {
 	class := outcome.Of(e.Err)
 	return !e.Refused && (class == outcome.Hopeless || class == outcome.Cut) && !outcome.Passing(e.Err)
+}
+
+// cut tells whether a context has ended before the node's answer, and nothing else has failed.
+func (e *NodeError) cut() bool {
+	return !errors.Is(e.Err, errs.Unavailable) && (errors.Is(e.Err, context.Canceled) || errors.Is(e.Err, context.DeadlineExceeded))
 }
 
 // label names a node in errors.

@@ -26,10 +26,14 @@ type result struct {
 	broken  bool // too few servers answered, so it is not known whether the lock is held
 	instant bool // asking again cannot help
 	yielded bool // only the chair has refused it, and it was left to the process that has the chair's vote
+	cut     bool // the end of the caller's context left too few answers, so the round found out nothing
 }
 
 // known is what a round found out before ctx may have cut it off; nil: nothing.
 func (r *result) known() error {
+	if r.cut {
+		return nil
+	}
 	if errors.Is(r.err, errs.NotAcquired) || errors.Is(r.err, errs.Unavailable) || errors.Is(r.err, errs.Invalid) {
 		return r.err
 	}
@@ -256,7 +260,8 @@ func (r *round) lost(ctx context.Context, late error) result {
 	if late != nil {
 		failures = append(failures, late)
 	}
-	came := result{broken: t.broken, instant: t.instant, yielded: r.yields() && t.refused == 1}
+	came := result{broken: t.broken, instant: t.instant, yielded: r.yields() && t.refused == 1,
+		cut: t.cut && ctx.Err() != nil}
 	outer := quorum.Lost(r.carried)
 	switch {
 	case r.wrong != nil:
@@ -296,25 +301,31 @@ type tally struct {
 	answered bool // enough have answered as a lock does
 	broken   bool // too few can, for the others are silent
 	instant  bool // too few ever will: asking again cannot help
+	cut      bool // too few can, but enough could if no context had ended before their answers
 }
 
 func (r *round) tally() (t tally) {
-	silent, hopeless := 0, 0
+	silent, hopeless, cut := 0, 0, 0
 	for i, err := range r.errs {
 		switch {
 		case i == r.chair && r.waits() && r.vote.stands(), err != nil && err.Refused:
 			t.refused++
 		case i == r.chair && r.waits():
 			silent++
+			cut++
 		case err != nil:
 			silent++
 			if err.hopeless() {
 				hopeless++
 			}
+			if err.cut() {
+				cut++
+			}
 		}
 	}
 	n, need := len(r.lock.nodes), r.lock.need
 	t.answered, t.broken, t.instant = len(r.granted)+t.refused >= need, n-silent < need, n-hopeless < need
+	t.cut = t.broken && n-silent+cut >= need
 	return t
 }
 

@@ -178,6 +178,34 @@ func TestAMajorityOutOfReachIsNoRefusalForAWaiter(t *testing.T) {
 	})
 }
 
+// The round that the end of the wait cuts off has found out nothing; the one before it was refused.
+func TestAWaitThatEndsInTheMiddleOfARoundIsARefusal(t *testing.T) {
+	inBubble(t, func(b *trio) {
+		theirs, _ := b.another()
+		hold := b.lockNow(theirs)
+		var refused atomic.Bool
+		slow := func() error {
+			if refused.Load() {
+				time.Sleep(20 * time.Second)
+			}
+			return nil
+		}
+		for i := range b.harm {
+			b.harms(i, slow)
+		}
+		time.AfterFunc(time.Second, func() { refused.Store(true) })
+		_, err := b.lock().Lock(b.Context(), redlatch.WithWait(10*time.Second), redlock.WithNodeTimeout(time.Minute))
+		require.ErrorIs(b, err, redlatch.ErrNotAcquired)
+		require.NotErrorIs(b, err, redlatch.ErrUnavailable)
+		for i := range b.harm {
+			b.harms(i, nil)
+		}
+		b.unlocks(hold)
+		time.Sleep(2 * time.Minute) // what is in doubt is settled
+		require.Equal(b, [3]string{}, b.fields())
+	})
+}
+
 // The first server would grant it to nobody, and renew it.
 func TestAWaiterThatFailsStandsInNoQueue(t *testing.T) {
 	inBubble(t, func(b *trio) {
