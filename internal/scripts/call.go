@@ -84,13 +84,18 @@ type Layout struct {
 
 // Layout begins a command of so many keys and arguments.
 func (s *Script) Layout(n int) Layout {
-	l := Layout{script: s}
+	var l Layout
+	l.begin(s, n)
+	return l
+}
+
+func (l *Layout) begin(s *Script, n int) {
+	l.script = s
 	l.call, l.args = newCall(fixed + n)
 	if last := s.last.Load(); last != nil {
 		l.last = last.reply.Args()
 	}
 	l.args = append(l.args, "evalsha", s.sha, 0)
-	return l
 }
 
 // Key adds a key.
@@ -122,8 +127,8 @@ func (l *Layout) done() (*call, []any) {
 
 // layout puts a command together.
 func (s *Script) layout(keys []string, args []any, known Known) (*call, []any) {
-	l := s.Layout(len(keys) + len(args))
-	l.known = known
+	l := Layout{known: known}
+	l.begin(s, len(keys)+len(args)) // a Layout is big, and a copy of it costs as much as the command
 	for _, key := range keys {
 		l.Text(key)
 	}
