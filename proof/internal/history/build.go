@@ -74,7 +74,7 @@ func (b *builder) add(r Record) error {
 		return nil
 	case Broken:
 		return fmt.Errorf("the run is broken")
-	case Outside, Heard, Final:
+	case Outside, Heard, Late, Final:
 		return b.mark(r)
 	case Call:
 		return b.call(r)
@@ -100,6 +100,8 @@ func (b *builder) mark(r Record) error {
 		return fmt.Errorf("the object is not declared")
 	case r.What == Outside:
 		t.Outside = append(t.Outside, act)
+	case r.What == Late:
+		t.Late = append(t.Late, LateRequest{Client: r.Client, Sent: r.From, At: r.At})
 	case r.What == Heard:
 		t.Heard = append(t.Heard, Hearing{r.Client, r.At})
 	default:

@@ -20,11 +20,12 @@ type Thing struct {
 	Bound   Time
 	Fair    bool
 	Lane    Lane
-	Acts    []*Act    // in the order of their calls
-	Outside []Span    // acts that the promises exclude, in the order of their ends
-	Heard   []Hearing // of acts from outside
-	Final   *int64    // what the server says of it in the end; nil when it was not asked
-	Data    []*Act    // the writes that have left something, in the order in which they stand
+	Acts    []*Act        // in the order of their calls
+	Outside []Span        // acts that the promises exclude, in the order of their ends
+	Heard   []Hearing     // of acts from outside
+	Late    []LateRequest // in the order in which they were executed
+	Final   *int64        // what the server says of it in the end; nil when it was not asked
+	Data    []*Act        // the writes that have left something, in the order in which they stand
 }
 
 // A Span is the time in which something had its effect.
@@ -37,6 +38,12 @@ type Span struct {
 type Hearing struct {
 	Client string
 	At     Time
+}
+
+// A LateRequest is one that was executed long after it was sent, or when its client had been killed.
+type LateRequest struct {
+	Client   string
+	Sent, At Time
 }
 
 // An Act is one operation, with the hold that it may have brought.

@@ -33,6 +33,7 @@ const (
 	Suspend What = "suspend" // the client's process is suspended, or its network is cut
 	Resume  What = "resume"
 	Kill    What = "kill"    // the client's process is killed
+	Late    What = "late"    // a request of the client for the object was executed long after it was sent, or when the client had been killed
 	Outside What = "outside" // an act that the promises exclude: force, deletion, eviction, failover with loss of data
 	Heard   What = "heard"   // the message of such an act has reached the client
 	Broken  What = "broken"  // the run itself is wrong, and proves nothing
@@ -85,7 +86,7 @@ type Record struct {
 	Fair   bool   `json:"fair,omitempty"`   // of Object: it is given in the order of Queued
 	Lane   Lane   `json:"lane,omitempty"`   // of Object
 	Queued Time   `json:"queued,omitempty"` // of Got: when the waiter was seen in the queue; 0 if it was not
-	From   Time   `json:"from,omitempty"`   // of Outside: when the act began; it had its effect between then and At
+	From   Time   `json:"from,omitempty"`   // of Outside: when the act began; it had its effect between then and At. Of Late: when it was sent
 	Loss   bool   `json:"loss,omitempty"`   // of Outside: the server may have lost what it had acknowledged
 	Text   string `json:"text,omitempty"`   // an error, for the reader; of Named the id
 }

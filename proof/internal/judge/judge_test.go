@@ -147,6 +147,13 @@ func loses(from, to history.Time) func(*tale) {
 	}
 }
 
+// late tells of a request that was executed late.
+func late(client string, sent, at history.Time) func(*tale) {
+	return func(l *tale) {
+		l.add(history.Record{What: history.Late, Client: client, Object: "x", From: sent, At: at})
+	}
+}
+
 func final(n int64, at history.Time) func(*tale) {
 	return func(l *tale) { l.add(history.Record{What: history.Final, Object: "x", N: n, At: at}) }
 }

@@ -11,7 +11,7 @@ import (
 
 // stall: while a waiter that can act waits for an object, the object is not free for longer than its bound. It counts as free
 // when no act can have it: none that was granted and is not given back, none whose outcome is unknown, and no hold of a killed
-// client whose lease is not over.
+// client whose lease is not over, or which a late request of that client has brought.
 func stall(h *history.History, t *history.Thing, terms Terms) (findings []string, _ int) {
 	if t.Bound == 0 {
 		return nil, 0
@@ -44,10 +44,8 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 	}
 	var uses []use
 	total, onLoan := t.N, loans(t)
-	for _, a := range t.Acts {
-		held, some := possible(h, t, a, terms)
+	note := func(a *history.Act, held stretch) {
 		switch {
-		case !some:
 		case a.Mode == history.Exclusive:
 			locked = append(locked, held)
 		case a.Mode == history.Shared:
@@ -56,7 +54,20 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 			}
 		case a.Mode == history.Permits:
 			uses = append(uses, use{held, a.N})
-		case a.Mode != history.Add:
+		}
+	}
+	for _, a := range t.Acts {
+		held, some := possible(h, t, a, terms)
+		if some {
+			note(a, held)
+		}
+		for _, r := range t.Late {
+			if mayBring(h, terms, r, a) {
+				note(a, stretch{r.At, lastUntil(a, r.At)})
+			}
+		}
+		switch {
+		case a.Mode != history.Add || !some:
 		case a.N < 0:
 			uses = append(uses, use{stretch{a.Called, history.Never}, -a.N})
 		case a.Outcome == history.Got:
@@ -155,6 +166,22 @@ func possible(h *history.History, t *history.Thing, a *history.Act, terms Terms)
 	return stretch{from, history.Never}, true
 }
 
+// mayBring tells whether a late request of a client that was killed may have brought what an act asked for, or renewed it, so that it
+// stays for a lease: the client did not live to settle it, and it was sent for an act that had not returned, or whose hold was not given
+// back for certain. A copy of a question for permits that were given back takes none: the server knows the number of the operation.
+func mayBring(h *history.History, terms Terms, r history.LateRequest, a *history.Act) bool {
+	killed := h.KilledAt(r.Client)
+	switch {
+	case a.Client != r.Client || r.Sent < a.Called || killed == history.Never || killed > r.At+terms.Undo:
+		return false
+	case a.Outcome == history.Got && a.Over == history.Never:
+		return true
+	case a.Outcome == history.Got && a.Mode == history.Permits:
+		return false
+	}
+	return r.Sent <= a.Back
+}
+
 // renewedUntil is until when what a hold has left in the server may be renewed: with what it was a part of. A re-entry is a part of the
 // hold around it, and a reader may share with the other readers of its client.
 func renewedUntil(h *history.History, t *history.Thing, a *history.Act) history.Time {
@@ -173,12 +200,13 @@ func renewedUntil(h *history.History, t *history.Thing, a *history.Act) history.
 	return last
 }
 
-// lastUntil is when the hold of a client that was killed is over: its last renewal was right before, at the latest.
-func lastUntil(a *history.Act, killed history.Time) history.Time {
+// lastUntil is when what an act has is over, if its last renewal was at a moment: for a client that was killed, right before that at the
+// latest.
+func lastUntil(a *history.Act, renewed history.Time) history.Time {
 	if a.Lease == 0 {
 		return history.Never
 	}
-	return killed + a.Lease
+	return renewed + a.Lease
 }
 
 // closedUntil is when a latch was counted down for certain, or Never.

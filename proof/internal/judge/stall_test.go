@@ -54,6 +54,49 @@ func TestAWaiterThatSleepsWhileTheLockIsFree(t *testing.T) {
 	})
 }
 
+// What was sent before a client was killed, and is executed afterwards, or so late that the client does not live to settle it, may bring
+// its locks back for their leases, counted from then on. That excuses the waiters of that time, and no others.
+func TestAWaiterBehindARequestThatOutlivedItsClient(t *testing.T) {
+	lock, pool := history.Record{Bound: 3 * second}, history.Record{N: 1, Bound: 3 * second}
+	over := act{client: "a", called: second, leave: 2 * second, lease: 10 * second}
+	open := act{client: "a", called: second, back: never, lease: 10 * second}
+	held := act{client: "a", called: second, lease: 10 * second}
+	refused := act{client: "a", called: second, outcome: history.Refused, lease: 10 * second}
+	sent, kill := second+quick/2, event(history.Kill, "a", 3*second)
+	waits := func(from, until history.Time) act {
+		return act{client: "b", called: from, back: until, leave: until + second}
+	}
+	permits := func(a act) act {
+		a.mode, a.n = history.Permits, 1
+		return a
+	}
+	try(t, []trial{
+		{"a copy of what was given back", tell(lock, does(over, waits(7*second, 19*second)), kill, late("a", sent, 6*second)), ""},
+		{"its lease is over", tell(lock, does(over, waits(7*second, 20*second)), kill, late("a", sent, 6*second)), "stall"},
+		{"there was none", tell(lock, does(over, waits(7*second, 19*second)), kill), "stall"},
+		{"it has not come yet", tell(lock, does(over, waits(4*second, 8*second)), kill, late("a", sent, 8*second)), "stall"},
+		{"it was sent when the call had returned", tell(lock, does(over, waits(7*second, 19*second)), kill, late("a", 2*second, 6*second)), "stall"},
+		{"it was sent before the call", tell(lock, does(over, waits(7*second, 19*second)), kill, late("a", second/2, 6*second)), "stall"},
+		{"it is another client's", tell(lock, does(over, waits(7*second, 19*second)), kill, event(history.Kill, "c", 3*second), late("c", sent, 6*second)), "stall"},
+		{"its client was killed before it could settle that", tell(lock, does(over, waits(70*second, 82*second)), late("a", sent, 69*second),
+			event(history.Kill, "a", 71*second)), ""},
+		{"its client lived for long enough to settle that", tell(lock, does(over, waits(70*second, 74*second)), late("a", sent, 69*second),
+			event(history.Kill, "a", 130*second)), "stall"},
+		{"its client lives", tell(lock, does(over, waits(70*second, 74*second)), late("a", sent, 69*second)), "stall"},
+		{"a call that was killed", tell(lock, does(open, waits(14*second, 25*second)), kill, late("a", sent, 12*second)), ""},
+		{"a call that was killed, and the lease is over", tell(lock, does(open, waits(14*second, 26*second)), kill, late("a", sent, 12*second)), "stall"},
+		{"a call that was killed, and there was none", tell(lock, does(open, waits(14*second, 25*second)), kill), "stall"},
+		{"a renewal of what was not given back", tell(lock, does(held, waits(14*second, 25*second)), kill, late("a", 2*second, 12*second)), ""},
+		{"a call that was refused", tell(lock, does(refused, waits(7*second, 19*second)), kill, late("a", sent, 6*second)), ""},
+		{"what was sent after a call that was refused", tell(lock, does(refused, waits(17*second, 21*second)), kill, late("a", 2*second, 16*second)), "stall"},
+		{"permits of a call that was killed", tell(pool, does(permits(open), permits(waits(14*second, 25*second))), kill, late("a", sent, 12*second)), ""},
+		{"permits of a call that was killed, and the lease is over", tell(pool, does(permits(open), permits(waits(14*second, 26*second))), kill,
+			late("a", sent, 12*second)), "stall"},
+		{"permits that were given back: a copy takes none", tell(pool, does(permits(over), permits(waits(7*second, 19*second))), kill,
+			late("a", sent, 6*second)), "stall"},
+	})
+}
+
 func TestAReaderOrWriterThatSleeps(t *testing.T) {
 	lock := history.Record{Bound: 3 * second}
 	reads := func(client string, from, back, leave history.Time) act {

@@ -23,10 +23,12 @@ type link struct {
 }
 
 func newLink(n *network, to int, seed uint64) *link {
-	return &link{
+	l := &link{
 		up: newPipe(n), down: newPipe(n), network: n, to: to,
 		dice: rand.New(rand.NewPCG(seed, 1)), back: rand.New(rand.NewPCG(seed, 2)),
 	}
+	l.up.arrives = n.arrives
+	return l
 }
 
 // request takes what the client writes.
@@ -161,7 +163,8 @@ func (address) String() string  { return "in-memory" }
 // A pipe carries bytes in one direction, in the order in which they were written.
 type pipe struct {
 	network *network
-	wake    chan struct{} // of one: something has changed
+	wake    chan struct{}                  // of one: something has changed
+	arrives func(b []byte, sent time.Time) // nil, or told of what begins to be read
 
 	mu       sync.Mutex
 	chunks   []chunk
@@ -172,6 +175,7 @@ type pipe struct {
 
 type chunk struct {
 	bytes []byte
+	sent  time.Time // zero when it is being read
 	due   time.Time
 }
 
@@ -181,13 +185,14 @@ func newPipe(n *network) *pipe { return &pipe{network: n, wake: make(chan struct
 func (p *pipe) put(b []byte, after time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	due := time.Now().Add(after)
+	now := time.Now()
+	due := now.Add(after)
 	if len(p.chunks) > 0 {
 		if last := p.chunks[len(p.chunks)-1].due; !due.After(last) {
 			due = last.Add(1)
 		}
 	}
-	p.chunks = append(p.chunks, chunk{b, due})
+	p.chunks = append(p.chunks, chunk{b, now, due})
 	p.rouse()
 	return time.Until(due)
 }
@@ -258,6 +263,10 @@ func (p *pipe) take(b []byte) (n int, wait time.Duration, err error) {
 		}
 		if !now.Before(due) {
 			first := &p.chunks[0]
+			if p.arrives != nil && !first.sent.IsZero() {
+				p.arrives(first.bytes, first.sent)
+				first.sent = time.Time{}
+			}
 			n = copy(b, first.bytes)
 			if first.bytes = first.bytes[n:]; len(first.bytes) == 0 {
 				p.chunks = p.chunks[1:]

@@ -15,9 +15,10 @@ import (
 // A network is what lies between one client and the servers.
 type network struct {
 	seed    uint64
-	tell    func(hindered bool) // told when the client cannot act for a while, and when it can again
-	ghost   func()              // a request is executed long after the client gave it up
-	timeout time.Duration       // how long the client waits for an answer
+	tell    func(hindered bool)                  // told when the client cannot act for a while, and when it can again
+	ghost   func()                               // a request is executed long after the client gave it up
+	belated func(request []byte, sent time.Time) // a request is executed that took long, or whose client is dead
+	timeout time.Duration                        // how long the client waits for an answer
 
 	mu      sync.Mutex
 	links   []*link
@@ -65,7 +66,7 @@ func (n *network) forget(l *link) {
 
 // meet says what happens to a request. Those that open a connection or subscribe are left alone.
 func (n *network) meet(request []byte) fault {
-	if !bytes.Contains(request, []byte("evalsha")) && !bytes.Contains(request, []byte("\r\neval\r\n")) {
+	if !isScript(request) {
 		return fault{}
 	}
 	n.mu.Lock()
@@ -85,8 +86,26 @@ const aftermath = 3 * time.Second
 // late says that a request will be executed so much later.
 func (n *network) late(after time.Duration) {
 	if after > n.timeout {
-		time.AfterFunc(after, n.ghost)
+		time.AfterFunc(after, func() {
+			if !n.over() {
+				n.ghost()
+			}
+		})
 	}
+}
+
+// arrives is told of each request that a server reads.
+func (n *network) arrives(request []byte, sent time.Time) {
+	if (n.over() || time.Since(sent) > Trip) && isScript(request) {
+		n.belated(request, sent)
+	}
+}
+
+// over tells whether the client is dead.
+func (n *network) over() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.gone
 }
 
 // drops tells whether a message to a subscriber is lost.
@@ -97,6 +116,10 @@ func (n *network) drops(answer []byte) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return time.Now().Before(n.deaf)
+}
+
+func isScript(request []byte) bool {
+	return bytes.Contains(request, []byte("evalsha")) || bytes.Contains(request, []byte("\r\neval\r\n"))
 }
 
 func isMessage(answer []byte) bool {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -82,7 +83,7 @@ func (w *world) newClient(name string, c Client, number uint64) *client {
 			what = history.Suspend
 		}
 		one.record(history.Record{What: what})
-	}, ghost: one.haunt}
+	}, ghost: one.haunt, belated: one.belated}
 	protocol := 3
 	if c.RESP2 {
 		protocol = 2
@@ -182,6 +183,26 @@ func (c *client) longest(o Object, thing string) (lease history.Time) {
 		}
 	}
 	return lease
+}
+
+// belated puts down that a request was executed late, or when its client was dead, for each thing that it names. One that is long is sent in
+// parts, and its names may be in another one; then it may be for any thing.
+func (c *client) belated(request []byte, sent time.Time) {
+	var all, named []string
+	for _, o := range c.world.plan.Objects {
+		for _, thing := range o.Things() {
+			all = append(all, thing)
+			if bytes.Contains(request, []byte("\r\n"+thing+"\r\n")) || bytes.Contains(request, []byte("{"+thing+"}")) {
+				named = append(named, thing)
+			}
+		}
+	}
+	if len(named) == 0 {
+		named = all
+	}
+	for _, thing := range named {
+		c.world.write(history.Record{What: history.Late, Client: c.name, Object: thing, From: history.Time(sent.Sub(c.world.start))})
+	}
 }
 
 // watchQueues notes when an owner is first seen in the queue of a fair lock.
