@@ -35,5 +35,11 @@ if value and tonumber(value) > 0 then
     redis.call('hdel', KEYS[2], 'foreign')
   end
 end
+if not value and #fields == 0 then
+  local reply = redis.pcall('hdel', KEYS[2], 'foreign') -- which changes nothing, and a replica refuses: its master may have the latch
+  if type(reply) == 'table' and string.find(reply.err, 'READONLY', 1, true) then
+    return reply
+  end
+end
 local clock = redis.call('time')
 return { value or '', left, string.format('%.0f', clock[1] * 1000 + math.floor(clock[2] / 1000)), fields }

@@ -11,6 +11,10 @@
 
 local available = tonumber(value or '0')
 if available < tonumber(ARGV[3]) then
+  local reply = redis.pcall('hdel', KEYS[2], '') -- which changes nothing, and a replica refuses: its master may have permits
+  if type(reply) == 'table' and string.find(reply.err, 'READONLY', 1, true) then
+    return reply
+  end
   return value and -2 - math.max(available, 0) or -1
 end
 local new, reply = redis.call('hset', KEYS[2], ARGV[1], ARGV[2] .. ':1'), nil
