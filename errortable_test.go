@@ -284,6 +284,9 @@ func inTrouble(t *testing.T, met trouble, name string, call func(ctx context.Con
 		if said := matches(err); met.err != nil && (strings.Contains(said, "ErrUnavailable") || strings.Contains(said, "ErrInvalid")) && name != "redlock" {
 			require.ErrorContains(t, err, met.err.Error(), "it carries the cause")
 		}
+		if err != nil {
+			require.Equal(t, 1, strings.Count(err.Error(), "redlatch: "), "the text of one error, and not of several: %v", err)
+		}
 		got = matches(err)
 	})
 	return got

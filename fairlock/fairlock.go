@@ -86,6 +86,7 @@ func (l *Lock) Name() string { return l.base.Name }
 
 // Lock waits until the lock is held, ctx ends, or the time of WithWait is over. With a context that carries a live
 // hold of this lock it re-enters. ctx governs the wait and nothing else.
+// While the server fails it goes on for as long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.base.Lock(ctx, opts)
 }

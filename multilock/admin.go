@@ -22,7 +22,7 @@ func ask[Q any](l *Lock, method string, do func(member Q) error) error {
 			return cannot(m, method)
 		}
 		if err := do(q); err != nil {
-			return fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.name), err)
+			return fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.name), errs.Part(err, ""))
 		}
 	}
 	return nil
@@ -104,7 +104,7 @@ func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
 		return nil
 	})
 	if err := errs.Join(failures...); err != nil {
-		return freed, fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.name), err)
+		return freed, fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.name), errs.Part(err, ""))
 	}
 	return freed, nil
 }

@@ -114,7 +114,7 @@ func TestAMemberThatFailsIsNamedAndTheOthersAreFreed(t *testing.T) {
 	hold := take(t, up, ctx)
 	far.Kill()
 	_, err := lock.IsLocked(ctx)
-	require.ErrorContains(t, err, `multi-lock "a+b": redlatch: lock "a"`)
+	require.ErrorContains(t, err, `multi-lock "a+b": lock "a"`)
 	info, err := lock.Inspect(ctx)
 	require.NoError(t, err)
 	require.Error(t, info.Members[0].Err)

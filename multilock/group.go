@@ -65,6 +65,7 @@ func (g *Group) Values() []string { return slices.Clone(g.values) }
 
 // Lock waits until all values are held, ctx ends, or the time of WithWait is over. With a context that carries a live
 // hold of them it re-enters. ctx governs the wait and nothing else.
+// While the server fails it goes on for as long as [redlatch.WithOutage] says.
 func (g *Group) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	if err := g.overlap(ctx); err != nil {
 		return nil, err

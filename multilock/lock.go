@@ -127,6 +127,7 @@ func (l *Lock) Name() string { return l.name }
 // Lock waits until all members are held, ctx ends, or the time of WithWait is over. ctx governs the wait and nothing
 // else. Options go to all members, so they must suit each of them; WithWait bounds the whole wait, and an observer is
 // told about the multi-lock, not its members. With WithLease every member has the whole lease when Lock returns.
+// While a server fails it goes on for as long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.take(ctx, opts, false)
 }
@@ -222,7 +223,7 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	return c.Take(ctx, try, func(ctx context.Context) (*quorum.Hold, error) {
 		h, err := c.acquire(ctx)
 		if err != nil {
-			err = fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.name), err)
+			err = fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.name), errs.Part(err, ""))
 		}
 		return h, err
 	})

@@ -198,7 +198,7 @@ func TestARefusalNamesTheMemberAndLeavesNothing(t *testing.T) {
 		lock := multilock.New([]redlatch.Locker{mine("a"), mine("b"), mine("c"), mine("d")})
 		_, err := lock.TryLock(ctx)
 		require.ErrorIs(t, err, redlatch.ErrNotAcquired)
-		require.ErrorContains(t, err, `redlatch: multi-lock "a+b+c+d": redlatch: not acquired: lock "c"`)
+		require.ErrorContains(t, err, `redlatch: not acquired: multi-lock "a+b+c+d": lock "c"`)
 		free(t, mine("a"), mine("b"), mine("d"))
 		// A wait long enough for rounds that begin with the busy one.
 		_, err = lock.Lock(ctx, redlatch.WithWait(1200*time.Millisecond))

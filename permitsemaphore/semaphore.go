@@ -93,7 +93,8 @@ func (s *Semaphore) Name() string { return s.counter.Name }
 // Acquire takes n permits, all or none, waiting until there are that many, and returns them as one Permit. ctx governs
 // the wait and nothing else. When it ends first, or the time of WithWait is over, the error matches the reason. It matches
 // ErrNotAcquired too if the last answer was a refusal, ErrUnavailable instead if the last attempt failed, and the reason
-// alone if there was no answer yet. n is at most 10 000; a Permit of 0 holds nothing.
+// alone if there was no answer yet. n is at most 10 000; a Permit of 0 holds nothing. While the server fails it goes on for as long as
+// [redlatch.WithOutage] says.
 //
 // Options: WithLease, WithoutExpiry, WithMaxHold, WithWatchdogTimeout, WithoutLocalHandOff, WithWait. Without a lease the permits are renewed
 // while the Permit, or a context made from it, is reachable and not released.

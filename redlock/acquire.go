@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/quorum"
 )
 
@@ -48,7 +49,7 @@ func (c *call) behind(ctx context.Context) error {
 	case err != nil && ctx.Err() != nil:
 		return c.Over(ctx, err, nil)
 	case err != nil:
-		return fmt.Errorf("redlatch: redlock %q: %w", c.lock.name, err)
+		return fmt.Errorf("redlatch: redlock %q: %w", c.lock.name, errs.Part(err, ""))
 	case refused:
 		return &redlatch.NotAcquiredError{Name: c.lock.name, Kind: redlatch.KindRedlock, Detail: "is waited for by others of this process"}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -50,7 +51,7 @@ func enough[R any](l *Lock, answers []told[R]) error {
 	}
 	if answered := len(answers) - len(failures); answered < l.need {
 		return fmt.Errorf("redlatch: redlock %q: %d of %d servers answered and %d are needed: %w",
-			l.name, answered, len(answers), l.need, errors.Join(failures...))
+			l.name, answered, len(answers), l.need, errs.Part(errors.Join(failures...), ""))
 	}
 	return nil
 }

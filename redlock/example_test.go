@@ -100,7 +100,7 @@ func ExampleLock_TryLock() {
 	if errors.As(err, &failed) {
 		fmt.Println(failed.Refused, failed.Err)
 	}
-	// Output: false redlatch: lock "orders:42": NOAUTH Authentication required.
+	// Output: false NOAUTH Authentication required.
 }
 
 func ExampleLock_Do() {

@@ -35,7 +35,7 @@ func (e *NodeError) Unwrap() error { return e.Err }
 func (n node) nodeError(err error, expired bool, limit time.Duration) *NodeError {
 	switch {
 	case expired:
-		return &NodeError{Node: n.label, Err: delivery.Unavailable(fmt.Errorf("no answer within %v: %v", limit, err))}
+		return &NodeError{Node: n.label, Err: delivery.Unavailable(fmt.Errorf("no answer within %v: %v", limit, n.part(err)))}
 	case errors.Is(err, errs.NotAcquired):
 		e := &NodeError{Node: n.label, Refused: true, Err: errors.New(strings.TrimPrefix(err.Error(), errs.NotAcquired.Error()+": "))}
 		if refusal, ok := errors.AsType[*redlatch.NotAcquiredError](err); ok {
@@ -43,7 +43,12 @@ func (n node) nodeError(err error, expired bool, limit time.Duration) *NodeError
 		}
 		return e
 	}
-	return &NodeError{Node: n.label, Err: err}
+	return &NodeError{Node: n.label, Err: n.part(err)}
+}
+
+// part is what the lock of a node says, without its name: the error of the call has that.
+func (n node) part(err error) error {
+	return errs.Part(err, fmt.Sprintf("%s %q", n.base.Kind.Label.Noun(), n.base.Name))
 }
 
 // aside is for failures of servers beside which enough others answered to know that the lock is taken: the error of the

@@ -112,6 +112,7 @@ func (l *Lock) Name() string { return l.name }
 // served in their order of arrival. The first of them stands in the queue of the first server, so processes are served in their order
 // of arrival too, and a release wakes one of them. An Unlock hands the lock to the next waiter of its process without a command, for
 // 10 ms at most; then the process leaves it to others for 4 ms. See [redlatch.WithoutLocalHandOff].
+// While too few servers answer it goes on for as long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.take(ctx, opts, false)
 }

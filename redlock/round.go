@@ -269,9 +269,9 @@ func (r *round) lost(ctx context.Context, late error) result {
 	case outer != nil:
 		came.err, came.instant = outer, true
 	case came.broken, late != nil:
-		came.err = fmt.Errorf("redlatch: %s: %w", l.text(len(r.granted)), errors.Join(failures...))
+		came.err = fmt.Errorf("redlatch: %s: %w", l.text(len(r.granted)), errs.Part(errors.Join(failures...), ""))
 	default:
-		said := fmt.Errorf("%s: %w", l.granted(len(r.granted)), errors.Join(aside(failures)...))
+		said := fmt.Errorf("%s: %w", l.granted(len(r.granted)), errs.Part(errors.Join(aside(failures)...), ""))
 		came.err = &quorum.Refusal{NotAcquiredError: redlatch.NotAcquiredError{
 			Name: l.name, Kind: redlatch.KindRedlock, Left: r.left(), Detail: l.granted(len(r.granted)),
 		}, Said: said}

@@ -105,6 +105,7 @@ func (l *Lock) Writer() *Side { return &l.writer }
 // Lock waits until the lock is held for writing, ctx ends, or the time of WithWait is over. With a context that carries
 // a live write hold of this lock it re-enters; with one that carries only a read hold it fails at once with
 // ErrUpgrade. ctx governs the wait and nothing else.
+// While the server fails it goes on for as long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.writer.base.Lock(ctx, opts)
 }
@@ -118,6 +119,7 @@ func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.
 // RLock waits until the lock is held for reading, ctx ends, or the time of WithWait is over. With a context that
 // carries a live read hold of this lock it re-enters; with one that carries a write hold it reads beside the write.
 // ctx governs the wait and nothing else.
+// While the server fails it goes on for as long as [redlatch.WithOutage] says.
 func (l *Lock) RLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.reader.base.Lock(ctx, opts)
 }

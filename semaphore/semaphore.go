@@ -59,7 +59,8 @@ func (s *Semaphore) Name() string { return s.counter.Name }
 // Acquire takes n permits, waiting until there are that many. When ctx ends first, or the time of WithWait is over, it
 // takes none, and the error matches the reason. It matches ErrNotAcquired too if the last answer was a refusal, and says
 // what was known of the permits, also that the semaphore was never set up. It matches ErrUnavailable instead if the last
-// attempt failed, and the reason alone if there was no answer yet. With n of 0 it returns at once.
+// attempt failed, and the reason alone if there was no answer yet. With n of 0 it returns at once. While the server fails it goes on for as
+// long as [redlatch.WithOutage] says.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) error {
 	return s.acquire(ctx, "Acquire", n, settings.Wait|settings.LocalHandOff, opts, false)
 }

@@ -123,7 +123,9 @@ func execute(args []string, c call) int {
 		} else if advice := connect.Advice(err); advice != "" {
 			hint = "; " + advice
 		}
-		fmt.Fprintf(c.stderr, "redlatch %s: %s%s\n", name, strings.TrimPrefix(err.Error(), "redlatch: "), hint)
+		// The server's own words for a key of another type say nothing that the text before them does not.
+		text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "redlatch: "), ": WRONGTYPE ")
+		fmt.Fprintf(c.stderr, "redlatch %s: %s%s\n", name, text, hint)
 	}
 	return exit.Code(err)
 }

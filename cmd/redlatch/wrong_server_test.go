@@ -56,3 +56,19 @@ func TestAReplicaIsNoView(t *testing.T) {
 	require.Contains(t, show(t, "redis://"+master.Addr, "ls"), "orders:42")
 	require.NoError(t, hold.Unlock(t.Context()))
 }
+
+// Where Redis keeps something else under the name, the text says so in its own words, and not in those of a script of the server.
+func TestTheTextForAnotherTypeIsNotTheServersOwn(t *testing.T) {
+	server := redistest.Real(t)
+	name := server.Key(t, "list")
+	require.NoError(t, server.Client(t).LPush(t.Context(), name, "x").Err())
+	for _, args := range [][]string{
+		{"run", "-n", name, "--", "true"}, {"run", "-n", "-s", name, "--", "true"}, {"run", "-n", "-N", "3", name, "--", "true"},
+		{"wait", name}, {"countdown", name}, {"permits", name, "--set", "2"},
+	} {
+		code, _, stderr := use(append(args[:1:1], append([]string{"--url", "redis://" + server.Addr}, args[1:]...)...)...)
+		require.Equal(t, exit.WrongKind, code, "%v: %s", args, stderr)
+		require.NotContains(t, stderr, "WRONGTYPE", args)
+		require.NotContains(t, stderr, "script", args)
+	}
+}

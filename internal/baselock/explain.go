@@ -43,6 +43,9 @@ func (b *Base) explain(ctx context.Context, err error) error {
 		over.Waited, over.Cause = waited, errs.Ended(ctx, err)
 		return over
 	}
+	if found == nil {
+		found = b.Session.Undialed()
+	}
 	return errs.WaitOver(ctx, fmt.Sprintf("%s %q", b.Kind.Label.Noun(), b.Name), err, found)
 }
 

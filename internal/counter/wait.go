@@ -219,6 +219,9 @@ func (c *Counter) explain(ctx context.Context, err error) error {
 		return c.broken(errs.Ended(ctx, err))
 	}
 	waited, found := errs.FoundOut(err)
+	if found == nil {
+		found = c.Session.Undialed()
+	}
 	if !errors.Is(found, errs.NotAcquired) {
 		return errs.WaitOver(ctx, fmt.Sprintf("%s %q", c.kind.Noun(), c.Name), err, found)
 	}

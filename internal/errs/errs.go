@@ -99,7 +99,7 @@ func WaitOver(ctx context.Context, what string, err, found error) error {
 	if found == nil {
 		return fmt.Errorf("redlatch: %s: %w; there was no answer before, so nothing is known about it", what, err)
 	}
-	return fmt.Errorf("redlatch: %s: %w (the last attempt failed: %w)", what, err, found)
+	return fmt.Errorf("redlatch: %s: %w (the last attempt failed: %w)", what, err, Part(found, what))
 }
 
 // A CutOff is the end of a context that has taken a call out of the queue in which it stood since then.

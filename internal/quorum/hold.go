@@ -172,7 +172,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	case lost != nil:
 		return lost
 	case failures != nil:
-		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.call.Kind.Noun(), errs.Short(h.call.Name), errs.Join(failures...))
+		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.call.Kind.Noun(), errs.Short(h.call.Name), errs.Part(errs.Join(failures...), ""))
 	}
 	return nil
 }

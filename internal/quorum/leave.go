@@ -78,9 +78,9 @@ func (h *Hold) giveBack(ctx context.Context, waited bool) error {
 	}
 	if left := len(members) - gone; left < h.call.Need {
 		h.mu.Lock()
-		return h.loseLocked(h.shortage(left), errs.Join(failures...))
+		return h.loseLocked(h.shortage(left), errs.Part(errs.Join(failures...), ""))
 	}
-	return fmt.Errorf("redlatch: %s %q: %w", h.call.Kind.Noun(), errs.Short(h.call.Name), errs.Join(failures...))
+	return fmt.Errorf("redlatch: %s %q: %w", h.call.Kind.Noun(), errs.Short(h.call.Name), errs.Part(errs.Join(failures...), ""))
 }
 
 // Leave leaves the members to their leases.

@@ -19,8 +19,9 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string {
-	text := errs.NotAcquired.Error() + ": " + r.Kind.Noun() + " " + strconv.Quote(errs.Short(r.Name)) + ": "
-	said := strings.TrimPrefix(r.Said.Error(), errs.NotAcquired.Error()+": ")
+	what := r.Kind.Noun() + " " + strconv.Quote(errs.Short(r.Name))
+	said := strings.TrimPrefix(errs.Part(r.Said, what).Error(), "not acquired: ")
+	text := errs.NotAcquired.Error() + ": " + what + ": "
 	if r.Cut {
 		return text + r.Cause.Error() + " (the last attempt: " + said + ")"
 	}

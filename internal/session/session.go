@@ -50,6 +50,7 @@ type Session struct {
 	cluster  atomic.Bool      // several masters: names are checked, channels may be sharded
 	topology dispatch.Cluster // nil unless the client shows what only a cluster client has
 	slotted  atomic.Bool      // the server is a cluster although the client is not
+	dialed   *dialed          // nil: what connections the client makes is not known
 	owners   atomic.Int64
 	linger   atomic.Int64 // time.Duration
 	publish  publishCommand
@@ -76,9 +77,10 @@ type Session struct {
 // sessions finds the session of a client without keeping it, and what was said about a client without keeping that.
 var sessions = struct {
 	lockorder.Mutex[lockorder.Sessions]
-	of   map[Client]weak.Pointer[Session]
-	said map[mark]configuration
-}{of: map[Client]weak.Pointer[Session]{}, said: map[mark]configuration{}}
+	of     map[Client]weak.Pointer[Session]
+	said   map[mark]configuration
+	dialed map[mark]*dialed
+}{of: map[Client]weak.Pointer[Session]{}, said: map[mark]configuration{}, dialed: map[mark]*dialed{}}
 
 // Of returns the session of client, making it when there is none. It panics on a client that cannot work: that is a
 // mistake of the program, and start-up is the time to say so.
@@ -131,6 +133,9 @@ func open(client Client, set *settings.Settings) *Session {
 	s.lanes.opened = time.Now()
 	s.topology, _ = client.(dispatch.Cluster)
 	s.cluster.Store(s.topology != nil)
+	if s.topology == nil {
+		s.dialed = listen(client)
+	}
 	s.Dispatch = dispatch.New(client, s.topology, lingerOf(&s.linger))
 	s.Dispatch.OnTrouble(s.suspect)
 	s.Dispatch.OnStray(func(p *raise.Panic) { p.Log(s.logger) })

@@ -3,13 +3,16 @@ package connect_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 )
@@ -42,7 +45,7 @@ func TestAnErrorThatTLSMayBeBehindSaysSo(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	require.ErrorContains(t, pinged(t, listener, 10*time.Second), "the server has closed the connection (EOF); if it wants TLS, the URL begins with rediss://")
+	require.ErrorContains(t, pinged(t, listener, 10*time.Second), "the server has closed the connection (EOF); if the server wants TLS, the URL begins with rediss://")
 }
 
 // reply is an error in the words of a server.
@@ -55,10 +58,14 @@ func TestWhoHasConnectedToTheWrongPlaceIsToldTheRightOne(t *testing.T) {
 	for says, err := range map[string]error{
 		"redis+cluster://":       reply("MOVED 3432 127.0.0.1:7101"),
 		"its master":             reply("READONLY You can't write against a read only replica."),
+		"wants TLS":              exit.With(exit.Unavailable, io.EOF),
+		"that it speaks TLS":     fmt.Errorf("%w: %w", redlatch.ErrUnavailable, context.DeadlineExceeded),
 		"no master of that name": fmt.Errorf("redis: all sentinels specified in configuration are unreachable: %w", redis.Nil),
 	} {
 		require.Contains(t, connect.Advice(fmt.Errorf("lock \"n\": %w", err)), says)
 	}
 	require.Empty(t, connect.Advice(reply("LOADING Redis is loading the dataset in memory")))
 	require.Empty(t, connect.Advice(redis.Nil))
+	require.Empty(t, connect.Advice(fmt.Errorf("%w: %w", redlatch.ErrNotAcquired, context.DeadlineExceeded)), "the lock is taken")
+	require.Empty(t, connect.Advice(fmt.Errorf("%w: %w", context.DeadlineExceeded, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED})), "there is no server")
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strings"
 
@@ -163,17 +164,28 @@ var errReplica = errors.New("what it shows may be old: " + adviceReplica)
 func hinted(err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("the server has closed the connection (%w); if it wants TLS, the URL begins with rediss://", err)
+		return fmt.Errorf("the server has closed the connection (%w); %s", err, adviceClosed)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer (%w); see that it is a Redis server, and that it speaks TLS if the URL begins with rediss://", err)
+		return fmt.Errorf("no answer (%w); %s", err, adviceSilent)
 	}
 	return err
 }
 
+// unreached tells whether a connection could not be made, so that nothing was said to the server.
+func unreached(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial" && !op.Timeout()
+}
+
+const (
+	adviceClosed = "if the server wants TLS, the URL begins with rediss://"
+	adviceSilent = "see that it is a Redis server, and that it speaks TLS if the URL begins with rediss://"
+)
+
 const adviceReplica = "the server is a replica, so connect to its master, or by redis+sentinel:// or redis+cluster://, which find it"
 
 // Advice returns a clause that says what to do about err. It knows the errors of a client that is connected to the wrong kind of
-// server, and is empty for any other error.
+// server, or speaks TLS with one that does not, or the other way round. It is empty for any other error, and where the text says it.
 func Advice(err error) string {
 	text := err.Error()
 	switch {
@@ -183,6 +195,12 @@ func Advice(err error) string {
 		return adviceReplica
 	case strings.Contains(text, "all sentinels") && errors.Is(err, redis.Nil):
 		return "the sentinels know no master of that name; it stands behind the slash of redis+sentinel://host:port/master"
+	case strings.Contains(text, "rediss://"), exit.Code(err) != exit.Unavailable, unreached(err):
+		return ""
+	case errors.Is(err, io.EOF):
+		return adviceClosed
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return adviceSilent
 	}
 	return ""
 }

@@ -142,7 +142,7 @@ func (c *Config) sameKind(ctx context.Context) error {
 	mode, err := c.mode(ctx)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "WRONGTYPE"):
-		return exit.With(exit.WrongKind, fmt.Errorf("%q is no lock: %w", c.Name, err))
+		return exit.With(exit.WrongKind, fmt.Errorf("%q holds something else than a lock; use another name, or remove what nobody needs: %w", c.Name, err))
 	case errors.Is(err, redis.Nil):
 		if c.Mode == Lock {
 			return nil

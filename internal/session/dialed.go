@@ -1,0 +1,84 @@
+package session
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/delivery"
+)
+
+// A dialed hears of the connections that a client makes. The client library tries several times, for half a second, before it answers
+// the command that wants one. A call whose context ends before that would not know what is wrong.
+type dialed struct{ last atomic.Pointer[undialed] }
+
+// An undialed is a connection that could not be made.
+type undialed struct {
+	err error
+	at  time.Time
+}
+
+// recent is for how long a connection that could not be made tells of the call that ends now.
+const recent = time.Second
+
+// Undialed is the error with which the client has failed to connect to its server, just now and for the last time; nil if it has not. It is
+// not known of the clients of a cluster, which have several servers.
+func (s *Session) Undialed() error {
+	if s.dialed == nil {
+		return nil
+	}
+	if last := s.dialed.last.Load(); last != nil && clock.Now().Sub(last.at) < recent {
+		return delivery.Unavailable(last.err)
+	}
+	return nil
+}
+
+// listen returns what hears of the connections of a client, the same as before if there was a session of it. It is called with the mutex of
+// sessions.
+func listen(client Client) *dialed {
+	hooked, ok := client.(interface{ AddHook(redis.Hook) })
+	key, anchor := markOf(client)
+	if !ok || anchor == nil {
+		return nil
+	}
+	d := sessions.dialed[key]
+	if d == nil {
+		d = &dialed{}
+		hooked.AddHook(d)
+		sessions.dialed[key] = d
+		runtime.AddCleanup(anchor, deafen, key)
+	}
+	return d
+}
+
+func deafen(key mark) {
+	sessions.Lock()
+	defer sessions.Unlock()
+	delete(sessions.dialed, key)
+}
+
+// DialHook hears how a connection was made.
+func (d *dialed) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := next(ctx, network, addr)
+		if err != nil {
+			d.last.Store(&undialed{err, clock.Now()})
+		} else if d.last.Load() != nil {
+			d.last.Store(nil)
+		}
+		return conn, err
+	}
+}
+
+// ProcessHook leaves commands alone.
+func (*dialed) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+// ProcessPipelineHook leaves pipelines alone.
+func (*dialed) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
