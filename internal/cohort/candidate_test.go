@@ -122,6 +122,7 @@ func TestAMessageIsNotBelievedWhileAnAskIsUnderWay(t *testing.T) {
 	withWaiter(t, func(t *testing.T, l *Cohort, part func() *Candidate) {
 		mint := minter()
 		given := func(owner string) HandOff {
+			synctest.Wait() // what was ignored may have the waiter ask
 			gift, claim, _ := l.HandedTo(owner, 8)
 			if gift == Claimed {
 				claim.Refuse("a waiter")

@@ -177,6 +177,7 @@ func TestAClaimedWaiterDoesNotAsk(t *testing.T) {
 		require.False(t, again)
 		l.Wake()
 		time.Sleep(2 * time.Hour)
+		synctest.Wait() // its own sleep may have ended at the same moment
 		require.Equal(t, []string{"a"}, r.log(), "once, when it came")
 		claim.Refuse("b")
 		synctest.Wait()

@@ -74,7 +74,7 @@ func (w *walk) fields(path string, v reflect.Value) {
 			w.later = append(w.later, func() { w.fields(at, field) })
 		case ours(field.Type()):
 			w.fields(at, field)
-		case field.Kind() == reflect.Pointer && !field.IsNil():
+		case field.Kind() == reflect.Pointer && ours(field.Type().Elem()) && !field.IsNil(): // others are not guarded by this mutex
 			pointer := reflect.NewAt(field.Type().Elem(), field.UnsafePointer()) // what it points to now
 			w.later = append(w.later, func() { w.pointer(at, pointer) })
 		}
