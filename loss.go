@@ -17,7 +17,7 @@ type LossError struct {
 	Detail string     // the same in a clause, where more is known than Reason says: "1 of its members are left and it needs 2"; else empty
 	At     time.Time  // when this process learned of it
 	Cause  error      // what the last renewals failed with, nil if they did not fail
-	Forced string     // who took it away by force and why, if that was said; see fleet.Free
+	Forced string     // who took it away by force and why, if that was said; see fleet.Holder.Free
 }
 
 // A LossReason is why something was lost, in a word that suits as a label. Later versions may have more.

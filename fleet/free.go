@@ -27,8 +27,8 @@ type Notice struct {
 	Why string // "the import hangs"; it must not be empty
 }
 
-// Free takes an object from one owner, which is the Owner of one of the [Object.Holders], and reports whether that still held it.
-// Others who hold it keep it, and so does whoever has got it since the object was looked at: that is the difference to ForceUnlock. Waiters
+// Free takes the object from the holder's owner, and reports whether that still held it. The Holder is one of an Object of [Get] or [List].
+// Others who hold it keep it, and so does one that has got it since the object was looked at: that is the difference to ForceUnlock. Waiters
 // are woken. Of a lock all holds of the owner end; of a permit semaphore the owner is the id of one permit.
 //
 // A holder that lives does not stop at once: it learns of the loss at its next renewal, at the latest a third of its lease and a second later.
@@ -37,23 +37,26 @@ type Notice struct {
 //
 // Of a group lock the owner loses all values that it has, together. Owners of other values of the group keep theirs.
 //
-// The permits of a plain semaphore and the count of a latch have no owner, and cannot be freed in this way.
-func Free(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name, owner string, by Notice, opts ...Option) (freed bool, err error) {
-	if owner == "" || by.Who == "" || by.Why == "" {
-		return false, errs.Wrong("freeing %q: the owner that holds it, who frees it and why have to be given", name)
+// The permits of a plain semaphore and the count of a latch have no owner, and so no Holder.
+func (h Holder) Free(ctx context.Context, by Notice) (freed bool, err error) {
+	switch {
+	case h.of == nil:
+		return false, errs.Wrong("freeing from %q: take the holder from an Object that Get or List has made", h.Owner)
+	case by.Who == "" || by.Why == "":
+		return false, errs.Wrong("freeing %q: say who frees it and why", h.of.name)
 	}
-	object, err := Get(ctx, client, kind, name, opts...)
+	client, name, set := h.of.client, h.of.name, h.of.options.primitives
+	object, err := h.of.get(ctx) // a re-entry may have been added since, or given back
 	if err != nil {
 		return false, err
 	}
-	set := optionsOf(opts).primitives
-	for _, h := range object.Holders {
-		if h.Owner != owner {
+	for _, now := range object.Holders {
+		if now.Owner != h.Owner {
 			continue
 		}
-		ok, err := free(ctx, client, object, name, h, by, set)
+		ok, err := free(ctx, client, object, name, now, by, set)
 		if err != nil {
-			return freed, fmt.Errorf("redlatch: freeing %s %q from %s: %w", object.Kind.Noun(), name, owner, err)
+			return freed, fmt.Errorf("redlatch: freeing %s %q from %s: %w", object.Kind.Noun(), name, h.Owner, err)
 		}
 		freed = freed || ok
 		if object.Kind == redlatch.KindGroupLock { // which has a Holder for each value, and all of them are free now

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/fleet"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -51,7 +50,7 @@ func TestAnOwnerThatGotTheLockSinceFreeLookedKeepsIt(t *testing.T) {
 				next, err = lock(srv.Client(t), name).Lock(t.Context())
 				require.NoError(t, err)
 			}})
-			freed, err := fleet.Free(t.Context(), asking, kind, name, hold.Owner(), stuck)
+			freed, err := freeFrom(t, asking, kind, name, hold.Owner(), stuck)
 			require.NoError(t, err)
 			require.False(t, freed)
 			require.Zero(t, asking.Exists(t.Context(), keys.Forced(name)).Val(), "nothing was taken by force")

@@ -48,11 +48,11 @@ func TestALockIsFreedFromTheOwnerThatWasShown(t *testing.T) {
 				waiting := lock(srv.Client(t), name)
 				got := begin(func() (*redlatch.Hold, error) { return waiting.Lock(t.Context()) })
 
-				freed, err := fleet.Free(t.Context(), asking, kind, name, hold.Owner()+"0", stuck)
+				freed, err := freeFrom(t, asking, kind, name, hold.Owner()+"0", stuck)
 				require.NoError(t, err)
 				require.False(t, freed, "nobody of that name holds it")
 
-				freed, err = fleet.Free(t.Context(), asking, kind, name, hold.Owner(), stuck)
+				freed, err = freeFrom(t, asking, kind, name, hold.Owner(), stuck)
 				require.NoError(t, err)
 				require.True(t, freed)
 				next := <-got
@@ -66,7 +66,7 @@ func TestALockIsFreedFromTheOwnerThatWasShown(t *testing.T) {
 				require.Regexp(t, `^ada@ops-1 at \d\d:\d\d:\d\d: the import hangs$`, loss.Forced)
 				require.ErrorContains(t, err, "freed by force by ada@ops-1")
 
-				freed, err = fleet.Free(t.Context(), asking, kind, name, hold.Owner(), stuck)
+				freed, err = freeFrom(t, asking, kind, name, hold.Owner(), stuck)
 				require.NoError(t, err)
 				require.False(t, freed)
 				for _, h := range get(t, asking, kind, name).Holders {
@@ -100,7 +100,7 @@ func TestOtherReadersKeepWhatOneIsFreedFrom(t *testing.T) {
 		require.NoError(t, err)
 		two, err := rwlock.New(srv.Client(t), name).RLock(t.Context())
 		require.NoError(t, err)
-		freed, err := fleet.Free(t.Context(), srv.Client(t), redlatch.KindReadLock, name, one.Owner(), stuck)
+		freed, err := freeFrom(t, srv.Client(t), redlatch.KindReadLock, name, one.Owner(), stuck)
 		require.NoError(t, err)
 		require.True(t, freed)
 		require.NoError(t, two.Unlock(t.Context()))
@@ -115,7 +115,7 @@ func TestAHolderThatIsFreedLearnsOfItAtItsRenewal(t *testing.T) {
 	hold, err := rlock.New(srv.Client(t), name, redlatch.WithWatchdogTimeout(3*time.Second)).Lock(t.Context())
 	require.NoError(t, err)
 	work := hold.Context(t.Context())
-	_, err = fleet.Free(t.Context(), srv.Client(t), redlatch.KindLock, name, hold.Owner(), stuck)
+	_, err = freeFrom(t, srv.Client(t), redlatch.KindLock, name, hold.Owner(), stuck)
 	require.NoError(t, err)
 	<-work.Done()
 	require.ErrorIs(t, context.Cause(work), redlatch.ErrLost)
@@ -130,7 +130,7 @@ func TestAPermitIsFreedByItsID(t *testing.T) {
 		require.NoError(t, err)
 		permit, err := s.Acquire(t.Context(), 2)
 		require.NoError(t, err)
-		freed, err := fleet.Free(t.Context(), srv.Client(t), redlatch.KindPermitSemaphore, name, permit.IDs()[1], stuck)
+		freed, err := freeFrom(t, srv.Client(t), redlatch.KindPermitSemaphore, name, permit.IDs()[1], stuck)
 		require.NoError(t, err)
 		require.True(t, freed)
 		require.Len(t, get(t, srv.Client(t), redlatch.KindPermitSemaphore, name).Holders, 1)
@@ -142,7 +142,7 @@ func TestAHolderOfRedissonIsFreedToo(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
 		client, name := srv.Client(t), srv.Key(t, "name")
 		require.NoError(t, client.HSet(t.Context(), name, java+":57", 2).Err())
-		freed, err := fleet.Free(t.Context(), client, fleet.Detect, name, java+":57", stuck)
+		freed, err := freeFrom(t, client, fleet.Detect, name, java+":57", stuck)
 		require.NoError(t, err)
 		require.True(t, freed)
 		require.Zero(t, client.Exists(t.Context(), name).Val())
@@ -154,13 +154,12 @@ func TestNothingIsFreedWithoutWhoAndWhy(t *testing.T) {
 	name := srv.Key(t, "name")
 	hold, err := rlock.New(srv.Client(t), name).Lock(t.Context())
 	require.NoError(t, err)
-	for _, c := range []struct {
-		owner  string
-		notice fleet.Notice
-	}{{"", stuck}, {hold.Owner(), fleet.Notice{Why: "x"}}, {hold.Owner(), fleet.Notice{Who: "x"}}} {
-		_, err := fleet.Free(t.Context(), srv.Client(t), redlatch.KindLock, name, c.owner, c.notice)
+	for _, notice := range []fleet.Notice{{Why: "x"}, {Who: "x"}} {
+		_, err := freeFrom(t, srv.Client(t), redlatch.KindLock, name, hold.Owner(), notice)
 		require.ErrorIs(t, err, redlatch.ErrInvalid)
 	}
+	_, err = fleet.Holder{}.Free(t.Context(), stuck)
+	require.ErrorIs(t, err, redlatch.ErrInvalid, "which Get or List have not made")
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
@@ -175,10 +174,10 @@ func TestOfAGroupAnOwnerLosesAllItsValuesAndNobodyElseLosesAny(t *testing.T) {
 		same, overlapping := group("a", "b", "c"), group("c", "e")
 		first := begin(func() (*redlatch.Hold, error) { return same.Lock(t.Context()) })
 
-		freed, err := fleet.Free(t.Context(), asking, redlatch.KindGroupLock, name, victim.Owner()+"0", stuck)
+		freed, err := freeFrom(t, asking, redlatch.KindGroupLock, name, victim.Owner()+"0", stuck)
 		require.NoError(t, err)
 		require.False(t, freed)
-		freed, err = fleet.Free(t.Context(), asking, fleet.Detect, name, victim.Owner(), stuck)
+		freed, err = freeFrom(t, asking, fleet.Detect, name, victim.Owner(), stuck)
 		require.NoError(t, err)
 		require.True(t, freed)
 		require.NotContains(t, asking.HVals(t.Context(), name).Val(), victim.Owner(), "it has none of its values any more")
@@ -189,7 +188,7 @@ func TestOfAGroupAnOwnerLosesAllItsValuesAndNobodyElseLosesAny(t *testing.T) {
 		require.ErrorContains(t, err, "freed by force by ada@ops-1")
 
 		second := begin(func() (*redlatch.Hold, error) { return overlapping.Lock(t.Context()) })
-		freed, err = fleet.Free(t.Context(), asking, redlatch.KindGroupLock, name, next.hold.Owner(), stuck)
+		freed, err = freeFrom(t, asking, redlatch.KindGroupLock, name, next.hold.Owner(), stuck)
 		require.NoError(t, err)
 		require.True(t, freed)
 		last := <-second
@@ -247,10 +246,24 @@ func TestANoticeIsWithdrawnWhereNothingWasFreed(t *testing.T) {
 	require.NoError(t, err)
 	asking := srv.Client(t)
 	asking.AddHook(refusing{name, hold.Owner()})
-	_, err = fleet.Free(t.Context(), asking, redlatch.KindLock, name, hold.Owner(), stuck)
+	_, err = freeFrom(t, asking, redlatch.KindLock, name, hold.Owner(), stuck)
 	require.ErrorIs(t, err, errRefused)
 	require.NoError(t, hold.Unlock(t.Context()))
 	keys, err := srv.Client(t).Keys(t.Context(), "redlatch_forced*").Result()
 	require.NoError(t, err)
 	require.Empty(t, keys)
+}
+
+// freeFrom takes an object from an owner, if that is one of its holders.
+func freeFrom(t *testing.T, client redlatch.Client, kind redlatch.Kind, name, owner string, by fleet.Notice) (bool, error) {
+	t.Helper()
+	object, err := fleet.Get(t.Context(), client, kind, name)
+	if err != nil {
+		return false, err
+	}
+	at := slices.IndexFunc(object.Holders, func(h fleet.Holder) bool { return h.Owner == owner })
+	if at < 0 {
+		return false, nil
+	}
+	return object.Holders[at].Free(t.Context(), by)
 }

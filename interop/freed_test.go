@@ -1,6 +1,7 @@
 package interop_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func freedFromJava(t *testing.T, w *world) {
 			got := start(func() error { return next.lock(wanted, how{}) })
 			w.awaitSleeper(t, wanted, next)
 
-			freed, err := fleet.Free(t.Context(), w.client, fleetKinds[kind], o.name, strings.TrimSuffix(victim.owner(o), ":write"), byTheTest)
+			freed, err := freeFrom(t, w.client, fleetKinds[kind], o.name, strings.TrimSuffix(victim.owner(o), ":write"), byTheTest)
 			require.NoError(t, err)
 			require.True(t, freed)
 			await(t, "the lock", got)
@@ -53,7 +54,7 @@ func freedFromJava(t *testing.T, w *world) {
 		next := w.java(t)
 		got := start(func() error { _, err := next.acquire(o, 1, how{}); return err })
 		w.awaitWaiter(t, o)
-		freed, err := fleet.Free(t.Context(), w.client, redlatch.KindPermitSemaphore, o.name, ids[0], byTheTest)
+		freed, err := freeFrom(t, w.client, redlatch.KindPermitSemaphore, o.name, ids[0], byTheTest)
 		require.NoError(t, err)
 		require.True(t, freed)
 		await(t, "the permit", got)
@@ -88,4 +89,18 @@ func (w *world) awaitRenewals(t *testing.T, o object, times int) {
 		})
 		times--
 	}
+}
+
+// freeFrom takes an object from an owner, if that is one of its holders.
+func freeFrom(t *testing.T, client redlatch.Client, kind redlatch.Kind, name, owner string, by fleet.Notice) (bool, error) {
+	t.Helper()
+	object, err := fleet.Get(t.Context(), client, kind, name)
+	if err != nil {
+		return false, err
+	}
+	at := slices.IndexFunc(object.Holders, func(h fleet.Holder) bool { return h.Owner == owner })
+	if at < 0 {
+		return false, nil
+	}
+	return object.Holders[at].Free(t.Context(), by)
 }

@@ -95,8 +95,8 @@ func (u *unlockCommand) Run(c call) error {
 		return u.tellAsked(c, object, asked)
 	}
 	freed := false
-	if len(object.Holders) > 0 {
-		freed, err = fleet.Free(ctx, client, object.Kind, u.Name, u.Owner, fleet.Notice{Who: cmp.Or(u.By, operator()), Why: u.Reason})
+	if h := holderOf(object, u.Owner); h != nil {
+		freed, err = h.Free(ctx, fleet.Notice{Who: cmp.Or(u.By, operator()), Why: u.Reason})
 	}
 	if err != nil {
 		return interruption(ctx, ofKind(err))
