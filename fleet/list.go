@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,6 +20,8 @@ import (
 // which nobody waits, are found only by looking at all keys. List does that where there are [ScanLimit] at most, or with [WithScan];
 // else [Report.Missing] says so. A number is listed only if an entry, a key or a channel of this library or of Redisson says that it
 // is a counter, for it looks like anybody's.
+//
+// A replica is asked for nothing: the error is [ErrReplica].
 //
 // The objects are not of one moment. For readers of a read-write lock List has the TTL of the whole lock, where [Get] has
 // that of each, and a reader that has died may be there until a writer comes.
@@ -55,13 +58,24 @@ func List(ctx context.Context, client redlatch.Client, opts ...Option) (*Report,
 	return report, nil
 }
 
-// countKeys asks all masters.
+// ErrReplica is the error of [List] for a client that is connected to a replica: what it has may be old, and nothing tells by how much. It
+// matches redlatch.ErrUnavailable. A server that does not say what it is counts as a master.
+var ErrReplica = fmt.Errorf("%w: the server is a replica, and what it shows may be old; connect to its master", redlatch.ErrUnavailable)
+
+// countKeys asks all masters, or the one server whether it is one.
 func countKeys(ctx context.Context, client redlatch.Client) (n int64, err error) {
 	err = everywhere(ctx, client, func(ctx context.Context, node sender) error {
 		pipe := node.Pipeline()
 		size := pipe.DBSize(ctx)
+		var role *redis.StringCmd
+		if _, cluster := client.(masters); !cluster {
+			role = pipe.Info(ctx, "replication")
+		}
 		if err := exec(ctx, pipe); err != nil {
 			return err
+		}
+		if role != nil && strings.Contains(role.Val(), "role:slave") {
+			return ErrReplica
 		}
 		n += size.Val()
 		return refused(size.Err())
