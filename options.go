@@ -10,7 +10,7 @@ import (
 )
 
 // An Option changes how a primitive works. Given to New it is the default of all calls; given to a call it is for that
-// call alone, and overrides the default; WithNameMapper is for New alone. An option that does not apply, or a value that makes
+// call alone, and overrides the default; WithNameMapper and WithPermits are for New alone. An option that does not apply, or a value that makes
 // no sense, is reported by the call as ErrInvalid before anything is sent. A nil Option changes nothing.
 //
 // What is off by default is turned on by a With option, and what is on by default is turned off by a Without option. A switch takes a
@@ -19,7 +19,8 @@ import (
 // Every primitive takes WithPoll, WithOutage, WithReleaseTimeout, WithSlowWait, WithLogger and WithObserver, and where it has holds
 // WithLongHold. Its New takes WithNameMapper too. Of the other options each New says which it takes. What counts for all that uses a client
 // is a [ClientOption], for [Configure]. What one primitive alone takes is in its package: fairlock.WithPatience,
-// fencedlock.WithClockTokens, rwlock.WithWriterPreference, redlock.WithNodeTimeout, spinlock.WithBackOff, permitsemaphore.WithoutExpiry.
+// fencedlock.WithClockTokens, rwlock.WithWriterPreference, redlock.WithNodeTimeout, spinlock.WithBackOff,
+// permitsemaphore.WithoutExpiry, and WithPermits of both semaphores.
 type Option interface {
 	change(s *settings.Settings)
 }

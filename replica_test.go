@@ -29,12 +29,21 @@ func TestAReplicaSaysWhatItIs(t *testing.T) {
 	defer func() { require.NoError(t, permit.Release(context.WithoutCancel(ctx))) }()
 	require.Eventually(t, func() bool { return len(replica.Keys(t)) == len(master.Keys(t)) }, time.Minute, 10*time.Millisecond, "it is copied")
 
+	sized := semaphore.New(rdb, "missing", brief, redlatch.WithReleaseTimeout(50*time.Millisecond), semaphore.WithPermits(5))
+	sizedPermits := permitsemaphore.New(rdb, "missing permits", brief, permitsemaphore.WithPermits(5))
+	require.ErrorContains(t, sized.Release(ctx, 1), "is a replica", "it knows nothing of a semaphore that its master may have")
 	s, p := semaphore.New(rdb, "empty", brief), permitsemaphore.New(rdb, "empty permits", brief)
 	for _, c := range append(cells(rdb, brief),
 		cell{"semaphore, empty", func(ctx context.Context, opts ...redlatch.Option) error { return s.Acquire(ctx, 1, opts...) },
 			func(ctx context.Context) error { return s.TryAcquire(ctx, 1) }, nil},
 		cell{"semaphore, several, empty", func(ctx context.Context, opts ...redlatch.Option) error { return s.Acquire(ctx, 3, opts...) },
 			func(ctx context.Context) error { return together(10, func() error { return s.TryAcquire(ctx, 1) }) }, nil},
+		cell{"semaphore that would be set up", func(ctx context.Context, opts ...redlatch.Option) error { return sized.Acquire(ctx, 1, opts...) },
+			func(ctx context.Context) error { return sized.TryAcquire(ctx, 1) }, nil},
+		cell{"permitsemaphore that would be set up", func(ctx context.Context, opts ...redlatch.Option) error {
+			_, err := sizedPermits.Acquire(ctx, 1, opts...)
+			return err
+		}, func(ctx context.Context) error { _, err := sizedPermits.TryAcquire(ctx, 1); return err }, nil},
 		cell{"permitsemaphore, empty", func(ctx context.Context, opts ...redlatch.Option) error {
 			_, err := p.Acquire(ctx, 1, opts...)
 			return err

@@ -74,6 +74,7 @@ func (a *asking) Told(of *observe.Hold) {
 // An attempt is to serve several askings in order, with a grant each.
 type attempt struct {
 	semaphore *Semaphore
+	size      *lane.Size // of the semaphore, if one of the askings knows that
 	askings   []*asking
 	grants    []*grant
 	room      struct { // for those of one alone
@@ -85,10 +86,14 @@ type attempt struct {
 func (t *attempt) add(a *asking) {
 	t.askings = append(t.askings, a)
 	t.grants = append(t.grants, newGrant(a.semaphore, a.set, mint(int(a.n))))
+	if t.size == nil {
+		t.size = a.semaphore.counter.Size
+	}
 }
 
-func (t *attempt) Asks() int      { return len(t.askings) }
-func (t *attempt) Unstored() bool { return true }
+func (t *attempt) Asks() int       { return len(t.askings) }
+func (t *attempt) Unstored() bool  { return true }
+func (t *attempt) Announces() bool { return true }
 
 func (t *attempt) Owed() (longest time.Duration) {
 	for _, g := range t.grants {
@@ -98,13 +103,16 @@ func (t *attempt) Owed() (longest time.Duration) {
 }
 
 func (t *attempt) Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
-	if len(t.grants) == 1 && candidate.ID == "" {
+	if len(t.grants) == 1 && candidate.ID == "" && t.size == nil {
 		g := t.grants[0]
 		return script.Acquire(t.semaphore.keys, g.ids, g.lease, wake, call)
 	}
 	wants := make([]script.Want, len(t.grants))
 	for i, g := range t.grants {
 		wants[i] = script.Want{IDs: g.ids, Lease: g.lease}
+	}
+	if t.size != nil {
+		return script.AcquireSized(t.semaphore.keys, wants, *t.size, wake, candidate, call)
 	}
 	return script.AcquireInOrder(t.semaphore.keys, wants, wake, candidate, call)
 }

@@ -29,10 +29,7 @@ func Example() {
 	defer stop()
 	ctx := context.Background()
 
-	pool := permitsemaphore.New(rdb, "licences")
-	if _, err := pool.TrySetPermits(ctx, 3); err != nil {
-		panic(err)
-	}
+	pool := permitsemaphore.New(rdb, "licences", permitsemaphore.WithPermits(3))
 	permit, err := pool.Acquire(ctx, 2)
 	if err != nil {
 		panic(err)
@@ -64,6 +61,31 @@ func ExampleSemaphore_Do() {
 	// Output:
 	// the permit is renewed while this runs; lost: false
 	// <nil>
+}
+
+// The first Acquire sets up the semaphore. One that is there keeps its number, until that is changed.
+func ExampleWithPermits() {
+	rdb, stop := server()
+	defer stop()
+	ctx := context.Background()
+
+	before := permitsemaphore.New(rdb, "licences", permitsemaphore.WithPermits(3))
+	permit, err := before.Acquire(ctx, 1)
+	if err != nil {
+		panic(err)
+	}
+	defer permit.Release(ctx)
+	pool := permitsemaphore.New(rdb, "licences", permitsemaphore.WithPermits(5))
+	fmt.Println(pool.TotalPermits(ctx))
+	fmt.Println(pool.SetPermits(ctx, 5))
+	fmt.Println(pool.AvailablePermits(ctx))
+	_, err = pool.Acquire(ctx, 6)
+	fmt.Println(errors.Is(err, redlatch.ErrInvalid)) // it would wait for ever
+	// Output:
+	// 3 <nil>
+	// <nil>
+	// 4 <nil>
+	// true
 }
 
 // A permit without expiry is handed to another process by its id.

@@ -63,7 +63,7 @@ func TestAnErrorTellsOfPermitsThatAreNotThere(t *testing.T) {
 				require.ErrorContains(t, err, text)
 			}
 		}
-		said(1, "never set up, has expired or was deleted; call TrySetPermits")
+		said(1, "never set up, has expired or was deleted; give New WithPermits, or call TrySetPermits")
 		require.NoError(t, s.SetPermits(ctx, 3))
 		p := acquire(t, s, 2)
 		said(5, "has 3 permits in all, which are fewer than the 5 that are wanted")

@@ -42,17 +42,21 @@ func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 }
 
 // AddPermits changes the number of permits by d, which may be negative, and returns the new number, including those
-// that are taken. It creates the semaphore if it does not exist.
+// that are taken. It creates the semaphore if it does not exist, with d or, with WithPermits, with d more than that says.
 func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	if err := counter.CheckChange(d); err != nil {
 		return 0, err
 	}
 	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		if size := s.counter.Size; size != nil {
+			return script.AddSized(s.keys, d, *size, wake, call)
+		}
 		return script.Add(s.keys, d, wake, call)
 	})
 }
 
-// AvailablePermits returns the number of permits that nobody has, 0 when the semaphore does not exist.
+// AvailablePermits returns the number of permits that nobody has. When the semaphore does not exist it is 0 or, with WithPermits, the
+// number that the next Acquire sets up.
 func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
 	count, err := s.count(ctx)
 	return count.Available, err
@@ -64,14 +68,18 @@ func (s *Semaphore) AcquiredPermits(ctx context.Context) (int64, error) {
 	return count.Acquired, err
 }
 
-// TotalPermits returns the number of permits, available and taken, 0 when the semaphore does not exist.
+// TotalPermits returns the number of permits, available and taken. When the semaphore does not exist it is that of AvailablePermits.
 func (s *Semaphore) TotalPermits(ctx context.Context) (int64, error) {
 	count, err := s.count(ctx)
 	return count.Available + count.Acquired, err
 }
 
 func (s *Semaphore) count(ctx context.Context) (script.Count, error) {
-	return ask(ctx, s, func(wake scripts.Wake) scripts.Command[script.Count] { return script.Status(s.keys, wake) })
+	count, err := ask(ctx, s, func(wake scripts.Wake) scripts.Command[script.Count] { return script.Status(s.keys, wake) })
+	if err == nil && !count.Exists && s.counter.Size != nil {
+		count.Available = s.counter.Size.Permits
+	}
+	return count, err
 }
 
 // ask runs a query. It carries a message, for it puts back what has expired.
@@ -84,7 +92,8 @@ func ask[R any](ctx context.Context, s *Semaphore, build func(wake scripts.Wake)
 }
 
 // Delete removes the semaphore and reports whether there was one. Those who have permits lose them when they notice;
-// those who wait go on waiting, because it may be set up again.
+// those who wait go on waiting, because it may be set up again; with WithPermits they set it up themselves when they ask the next
+// time, as the next Acquire does.
 func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Delete(s.keys, call)

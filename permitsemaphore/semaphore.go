@@ -1,10 +1,7 @@
 // Package permitsemaphore is a semaphore whose permits have ids and leases, compatible with Redisson's
 // RPermitExpirableSemaphore.
 //
-//	pool := permitsemaphore.New(rdb, "licences")
-//	if _, err := pool.TrySetPermits(ctx, 8); err != nil { // once, by whoever comes first
-//		return err
-//	}
+//	pool := permitsemaphore.New(rdb, "licences", permitsemaphore.WithPermits(8))
 //	permit, err := pool.Acquire(ctx, 2)
 //	if err != nil {
 //		return err
@@ -36,8 +33,8 @@
 // Failures. [Permit.Context] ends with ErrLost before the lease can run out at the server. A permit that was taken
 // away, by its id, with the semaphore, or with a primary that failed before the write was replicated, is noticed at the
 // next check, at the latest a third of the watchdog timeout plus a second later. A release that the server does not
-// confirm goes on in the background. A semaphore that does not exist has no permits. Permits of one that vanished
-// belong to nobody, and come back to the next semaphore of that name.
+// confirm goes on in the background. A semaphore that does not exist has no permits, but with [WithPermits] the next
+// Acquire sets it up with all. Permits of one that vanished belong to nobody, and come back to the next semaphore of that name.
 //
 // In Redis the semaphore is the number of available permits, and a sorted set of the ids that are taken, with their
 // deadlines. Waiters of one process are served in their order of arrival; between processes there is no order.
@@ -73,12 +70,12 @@ type Semaphore struct {
 const (
 	tryOptions     = settings.Lease | settings.NoExpiry | settings.MaxHold | settings.WatchdogTimeout | settings.LocalHandOff | settings.LongHold
 	acquireOptions = tryOptions | settings.Wait
-	newOptions     = acquireOptions | settings.TTL
+	newOptions     = acquireOptions | settings.TTL | settings.Permits
 )
 
-// New makes a semaphore. It does no I/O: the number of permits is set with TrySetPermits, by any process. It panics if
-// the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options:
-// WithLease, WithoutExpiry, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, WithoutLocalHandOff, and those that every
+// New makes a semaphore. It does no I/O: the first Acquire sets up the number of permits that [WithPermits] says; without that option
+// TrySetPermits sets it, of any process. New panics if the client is nil or of a kind that cannot be used; a bad name or option is
+// reported by the calls. Options: WithPermits, WithLease, WithoutExpiry, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, WithoutLocalHandOff, and those that every
 // primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, redlatch.KindPermitSemaphore, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
@@ -151,6 +148,9 @@ func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes set
 		return nil, errs.Wrong("WithoutExpiry and WithMaxHold contradict each other; leave one of them out")
 	case n == 0:
 		return newPermit(newGrant(s, set, nil)), nil
+	}
+	if err = s.counter.CheckSize(call, n); err != nil {
+		return nil, err
 	}
 	a := &asking{semaphore: s, set: set, n: n}
 	if err = s.counter.Acquire(ctx, set, n, a, try); err != nil {

@@ -18,11 +18,7 @@ func Example() {
 	defer stop()
 	ctx := context.Background()
 
-	pool := semaphore.New(rdb, "crawler")
-	if _, err := pool.TrySetPermits(ctx, 3); err != nil { // by whoever comes first
-		fmt.Println(err)
-		return
-	}
+	pool := semaphore.New(rdb, "crawler", semaphore.WithPermits(3)) // set up by whichever process comes first
 	var (
 		work    sync.WaitGroup
 		pages   atomic.Int64
@@ -55,6 +51,27 @@ func ExampleNew() {
 	pool := semaphore.New(rdb, "crawler", redlatch.WithWait(10*time.Second)) // no I/O, nothing to close
 	fmt.Println(pool.Name())
 	// Output: crawler
+}
+
+// The first Acquire sets up the semaphore, and sets it up again when Redis has lost it.
+func ExampleWithPermits() {
+	rdb, stop := start()
+	defer stop()
+	ctx := context.Background()
+	pool := semaphore.New(rdb, "crawler", semaphore.WithPermits(3))
+
+	fmt.Println(pool.Acquire(ctx, 1))
+	fmt.Println(pool.AvailablePermits(ctx))
+	fmt.Println(pool.Release(ctx, 1))
+	rdb.FlushAll(ctx)
+	fmt.Println(pool.Acquire(ctx, 3))
+	fmt.Println(errors.Is(pool.Acquire(ctx, 4), redlatch.ErrInvalid)) // it would wait for ever
+	// Output:
+	// <nil>
+	// 2 <nil>
+	// <nil>
+	// <nil>
+	// true
 }
 
 func ExampleSemaphore_Name() {

@@ -61,7 +61,7 @@ func TestAnErrorTellsOfPermitsThatAreNotThere(t *testing.T) {
 			require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 			require.ErrorContains(t, err, text)
 		}
-		said(1, "never set up, has expired or was deleted; call TrySetPermits")
+		said(1, "never set up, has expired or was deleted; give New WithPermits, or call TrySetPermits")
 		_, err := s.TrySetPermits(ctx, 3)
 		require.NoError(t, err)
 		require.ErrorContains(t, s.TryAcquire(ctx, 5), "has 3 permits left, and 5 are wanted")

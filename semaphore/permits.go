@@ -28,12 +28,16 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 }
 
 // AddPermits changes the number of permits by d and returns the new number. With a negative d it may fall below zero;
-// then that many have to be released before anybody can acquire again.
+// then that many have to be released before anybody can acquire again. A semaphore that does not exist is created with d or, with
+// WithPermits, with d more than that says.
 func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	if err := counter.CheckChange(d); err != nil {
 		return 0, err
 	}
 	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		if s.sized() {
+			return script.AddSized(s.counter.Key, d, *s.counter.Size, wake, call)
+		}
 		return script.Add(s.counter.Key, d, wake, call)
 	})
 }
@@ -41,18 +45,29 @@ func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 // DrainPermits takes all permits that are available and returns their number. If the number is below zero it is
 // returned too, and set to zero.
 func (s *Semaphore) DrainPermits(ctx context.Context) (int64, error) {
-	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		if s.sized() {
+			return script.DrainSized(s.counter.Key, *s.counter.Size, wake, call)
+		}
 		return script.Drain(s.counter.Key, call)
 	})
 }
 
-// AvailablePermits returns the number of permits that nobody has, 0 when the semaphore does not exist.
+// AvailablePermits returns the number of permits that nobody has. When the semaphore does not exist it is 0 or, with WithPermits, the
+// number that the next Acquire sets up.
 func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
+	if s.sized() {
+		look, err := counter.Ask(ctx, s.counter, lane.Inspect(s.counter.Key))
+		if err == nil && !look.Exists {
+			look.Value = s.counter.Size.Permits
+		}
+		return look.Value, err
+	}
 	return counter.Ask(ctx, s.counter, script.Available(s.counter.Key))
 }
 
 // Delete removes the semaphore and reports whether there was one. Those who wait go on waiting, because it may be set
-// up again.
+// up again; with WithPermits they set it up themselves when they ask the next time, as the next Acquire does.
 func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Delete(s.counter.Key, call)

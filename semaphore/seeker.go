@@ -15,12 +15,13 @@ import (
 // one is like the other.
 type seeker struct {
 	semaphore *Semaphore
-	wants     []int64  // in order; the first is the seeker's own
-	own       [1]int64 // what wants is, of one alone
+	wants     []int64    // in order; the first is the seeker's own
+	own       [1]int64   // what wants is, of one alone
+	size      *lane.Size // of the semaphore, if the seeker or one of those behind it knows that
 }
 
 func newSeeker(s *Semaphore, n int64) *seeker {
-	k := &seeker{semaphore: s, own: [1]int64{n}}
+	k := &seeker{semaphore: s, own: [1]int64{n}, size: s.counter.Size}
 	k.wants = k.own[:]
 	return k
 }
@@ -30,11 +31,15 @@ func (k *seeker) Begin(behind []counter.Seeker) counter.Attempt {
 	if len(behind) == 0 {
 		return k
 	}
-	wants := append(make([]int64, 0, 1+len(behind)), k.own[0])
+	all := &seeker{semaphore: k.semaphore, wants: append(make([]int64, 0, 1+len(behind)), k.own[0]), size: k.size}
 	for _, other := range behind {
-		wants = append(wants, other.(*seeker).own[0])
+		o := other.(*seeker)
+		all.wants = append(all.wants, o.own[0])
+		if all.size == nil {
+			all.size = o.size
+		}
 	}
-	return &seeker{semaphore: k.semaphore, wants: wants}
+	return all
 }
 
 // Abandon gives back the seeker's own permits: nobody can tell them from others later.
@@ -51,10 +56,14 @@ func (k *seeker) Receive(any) {}
 
 func (k *seeker) Asks() int                 { return len(k.wants) }
 func (k *seeker) Unstored() bool            { return false }
+func (k *seeker) Announces() bool           { return k.size != nil }
 func (k *seeker) Owed() time.Duration       { return 0 }
 func (k *seeker) Took(int, time.Time) error { return nil }
 
 func (k *seeker) Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+	if k.size != nil {
+		return script.AcquireSized(k.semaphore.counter.Key, k.wants, *k.size, wake, candidate, call)
+	}
 	if candidate.ID != "" {
 		return script.Wait(k.semaphore.counter.Key, k.wants, wake, candidate, call)
 	}

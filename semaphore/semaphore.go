@@ -1,14 +1,12 @@
 // Package semaphore is a counting semaphore that processes share by name, compatible with Redisson's RSemaphore.
 //
-//	pool := semaphore.New(rdb, "crawler")
-//	if _, err := pool.TrySetPermits(ctx, 8); err != nil { // once, by whoever comes first
-//		return err
-//	}
+//	pool := semaphore.New(rdb, "crawler", semaphore.WithPermits(8))
 //	err := pool.Do(ctx, 1, func(ctx context.Context) error { return fetch(ctx, url) })
 //
 // The semaphore is one number in Redis: how many permits are available. It has no owners. A process that dies with
 // permits takes them with it, and nothing stops a program from releasing more than it acquired; package
-// permitsemaphore gives permits an identity and a lease. A semaphore that was never set up has no permits.
+// permitsemaphore gives permits an identity and a lease. [WithPermits] has the first Acquire set up the semaphore, and set it up again after
+// Redis has lost it; without the option TrySetPermits does it, and a semaphore that was never set up has no permits.
 //
 // A permit that is released while somebody of the same process waits goes to that one, and Redis hears of neither for a few
 // milliseconds: [redlatch.WithoutLocalHandOff] turns it off.
@@ -45,11 +43,11 @@ type Semaphore struct {
 	counter *counter.Counter
 }
 
-// New makes a semaphore. It does no I/O: the number of permits is set with TrySetPermits, by any process. It panics if
-// the client is nil or of a kind that cannot be used; a bad name or option is reported by the calls. Options: WithWait,
-// WithTTL, WithoutLocalHandOff, and those that every primitive takes.
+// New makes a semaphore. It does no I/O: the first Acquire sets up the number of permits that [WithPermits] says; without that option
+// TrySetPermits sets it, of any process. New panics if the client is nil or of a kind that cannot be used; a bad name or option is
+// reported by the calls. Options: WithPermits, WithWait, WithTTL, WithoutLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
-	c := counter.New(client, name, redlatch.KindSemaphore, keys.SemaphoreChannel, settings.Wait|settings.TTL|settings.LocalHandOff, opts)
+	c := counter.New(client, name, redlatch.KindSemaphore, keys.SemaphoreChannel, settings.Wait|settings.TTL|settings.LocalHandOff|settings.Permits, opts)
 	return &Semaphore{counter: c.WithRow(keys.SemaphoreRow)}
 }
 
@@ -80,13 +78,16 @@ func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes set
 	if err := s.counter.CheckNumber(call, n); err != nil || n == 0 {
 		return err
 	}
+	if err := s.counter.CheckSize(call, n); err != nil {
+		return err
+	}
 	return s.counter.Acquire(ctx, set, n, newSeeker(s, n), try)
 }
 
 // Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of its own
 // ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and the error matches
 // ErrUncertain. A semaphore that does not exist is created: the program is trusted not to give back what it has not
-// taken. With n of 0 nothing happens.
+// taken. With WithPermits it is not, for the next Acquire creates it with all permits. With n of 0 nothing happens.
 func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	if err := s.counter.CheckNumber("Release", n); err != nil || n == 0 {
 		return err
@@ -98,6 +99,9 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	}
 	if left > 0 && err == nil {
 		_, err = counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+			if s.sized() {
+				return script.ReleaseSized(s.counter.Key, left, wake, call)
+			}
 			return script.Release(s.counter.Key, left, wake, call)
 		})
 	}
@@ -108,9 +112,19 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	return s.counter.GaveBack(ctx, settings.Released, n, err)
 }
 
+// sized tells whether the semaphore knows its size.
+func (s *Semaphore) sized() bool { return s.counter.Size != nil }
+
 // keep gives back n permits, unless those of this process may have them. left are still to be given back.
 func (s *Semaphore) keep(ctx context.Context, n int64) (left int64, err error) {
 	key := s.counter.Key
+	if s.sized() {
+		return s.counter.Keep(ctx, n, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+			return script.KeepSized(key, n, s.counter.Session.ID, wake, call)
+		}, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+			return script.YieldSized(key, n, wake, call)
+		})
+	}
 	return s.counter.Keep(ctx, n, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 		return script.Keep(key, n, s.counter.Session.ID, wake, call)
 	}, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {

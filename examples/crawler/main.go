@@ -44,7 +44,7 @@ func main() {
 func run(ctx context.Context) error {
 	server := connect.Open()
 	defer server.Close()
-	if err := setUp(ctx, open(server.Client())); err != nil {
+	if err := check(ctx, open(server.Client())); err != nil {
 		return err
 	}
 	if err := die(ctx, server); err != nil {
@@ -70,17 +70,14 @@ func run(ctx context.Context) error {
 	return all.Release(ctx)
 }
 
-// open makes the semaphore of one process. Permits of a process that was killed come back after three seconds.
+// open makes the semaphore of one process. The first process to come sets it up. Permits of a process that was killed come back after
+// three seconds.
 func open(rdb *redis.Client) *permitsemaphore.Semaphore {
-	return permitsemaphore.New(rdb, site, redlatch.WithWatchdogTimeout(3*time.Second))
+	return permitsemaphore.New(rdb, site, permitsemaphore.WithPermits(limit), redlatch.WithTTL(time.Hour), redlatch.WithWatchdogTimeout(3*time.Second))
 }
 
-// setUp sets the limit, which the first process to come does. The others check that it is the limit they count on.
-func setUp(ctx context.Context, permits *permitsemaphore.Semaphore) error {
-	switch first, err := permits.TrySetPermits(ctx, limit, redlatch.WithTTL(time.Hour)); {
-	case err != nil || first:
-		return err
-	}
+// check is for a semaphore that an earlier run has left: it has the limit that this one counts on, and must not end under it.
+func check(ctx context.Context, permits *permitsemaphore.Semaphore) error {
 	total, err := permits.TotalPermits(ctx)
 	if err != nil {
 		return err
@@ -88,7 +85,7 @@ func setUp(ctx context.Context, permits *permitsemaphore.Semaphore) error {
 	if total != limit {
 		return fmt.Errorf("%s is set to %d permits, not %d", site, total, limit)
 	}
-	_, err = permits.Expire(ctx, time.Hour) // it must not end under this run
+	_, err = permits.Expire(ctx, time.Hour)
 	return err
 }
 
@@ -106,7 +103,7 @@ func waiting(who string, permits *permitsemaphore.Semaphore, n int) (done func()
 // die takes a permit and is never heard of again: its client is closed, so nothing renews the permit.
 func die(ctx context.Context, server *connect.Server) (err error) {
 	rdb := server.Client()
-	permits := permitsemaphore.New(rdb, site, redlatch.WithWatchdogTimeout(time.Second))
+	permits := permitsemaphore.New(rdb, site, permitsemaphore.WithPermits(limit), redlatch.WithTTL(time.Hour), redlatch.WithWatchdogTimeout(time.Second))
 	waited := waiting("the process that will die", permits, 1)
 	grave, err = permits.Acquire(ctx, 1)
 	waited()

@@ -4,11 +4,11 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// maxPermits is the largest number that one operation may carry: Redisson keeps permits in 32 bits. The scripts compare
-// exactly up to 2^53.
-const maxPermits = 1<<31 - 1
+// maxPermits is the largest number that one operation may carry. The scripts compare exactly up to 2^53.
+const maxPermits = settings.MaxPermits
 
 // CheckNumber checks a number of permits, and what New was given, which a call for no permits would not come across.
 func (c *Counter) CheckNumber(call string, n int64) error {

@@ -47,11 +47,16 @@ type Counter struct {
 	// Inspector is asked who has what it counts, for a call that waits for long; nil: the counter is.
 	Inspector redlatch.Inspector
 
+	// Size is what the semaphore is set up with where it is missing; nil: nothing is set up.
+	Size *lane.Size
+
 	kind     redlatch.Kind
 	channel  string // empty where nobody waits
 	row      string // of the processes that wait; empty: there is none, and permits do not move
 	line     cohort.Key
 	defaults *settings.Settings
+	takes    settings.Option // of New
+	notes    notes
 	invalid  error // what is wrong with the name or the options of New; every call reports it
 
 	lately atomic.Int32 // how many the last attempt served that was not in vain; 0 when there was none
@@ -60,7 +65,7 @@ type Counter struct {
 // New makes a counter. takes are the options that make sense in New.
 func New(client redlatch.Client, name string, kind redlatch.Kind, channel func(key string) string, takes settings.Option, opts []redlatch.Option) *Counter {
 	set := rootapi.For(opts)
-	c := &Counter{Name: name, Session: session.Of(client, set), kind: kind, defaults: set}
+	c := &Counter{Name: name, Session: session.Of(client, set), kind: kind, defaults: set, takes: takes, Size: sizeOf(set)}
 	c.Key, c.invalid = c.Session.KeyOf(name, set)
 	if err := set.Check("a "+kind.Noun(), takes); err != nil {
 		c.invalid = err
@@ -87,7 +92,7 @@ func (c *Counter) Resolve(call string, takes settings.Option, opts []redlatch.Op
 		return c.defaults, nil
 	}
 	set := rootapi.Apply(c.defaults.ForCall(), opts)
-	if err := set.Check(call, takes); err != nil {
+	if err := set.Check(call, takes|c.ofNew()); err != nil {
 		return nil, err
 	}
 	return &set, nil

@@ -43,8 +43,10 @@ type Attempt interface {
 
 	// Unstored tells that the Take is remembered by what it took and not in the lane. So it is fenced before its Undo, which
 	// then needs no lane, and before a success of which a copy may still be on its way is believed. An attempt whose Take is
-	// stored has its Undo settle it in the lane, and needs no message to take, unless there is a candidate.
+	// stored has its Undo settle it in the lane.
 	Unstored() bool
+
+	Announces() bool // the Take may wake other waiters, and needs the message for it also where there is no candidate
 
 	Owed() time.Duration // for how long the Undo of an unstored one is repeated; the usual time if that is longer
 
@@ -131,6 +133,9 @@ func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
 	try := w.seeker.Begin(behind)
 	got, receipt, err := w.counter.attempt(delivery.Watched(ctx, w.line.Note), try, w.set.OutageFor(false), w.counter.stand(w.line, w.set))
 	v := cohort.Verdict{Down: delivery.Outage(ctx, err), Sleep: cohort.Bound(got.Again, w.set.Poll)}
+	if err == nil {
+		err = w.counter.note(got, w.n)
+	}
 	if err != nil {
 		return v, err
 	}
@@ -166,7 +171,7 @@ func (w *waiter) serve(batch cohort.Batch, try Attempt, served int, receipt deli
 // attempt asks Redis once. What it leaves in doubt is undone in the background. s is nil where it does not concern the row.
 func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration, s *standing) (got lane.Granted, receipt delivery.Receipt, err error) {
 	var wake scripts.Wake
-	if try.Unstored() || s != nil {
+	if try.Announces() || s != nil {
 		if wake, err = c.wakeFor(ctx, outage); err != nil {
 			s.unsent()
 			return got, receipt, err

@@ -145,6 +145,7 @@ func (s *seeker) Told(*observe.Hold)        {}
 func (s *seeker) Receive(any)               {}
 func (s *seeker) Asks() int                 { return len(s.wants) }
 func (s *seeker) Unstored() bool            { return false }
+func (s *seeker) Announces() bool           { return false }
 func (s *seeker) Owed() time.Duration       { return 0 }
 func (s *seeker) Took(int, time.Time) error { return nil }
 func (s *seeker) Decline([]int)             {}

@@ -91,7 +91,7 @@ func (f tooFew) shortage(n int64) shortage {
 	s := shortage{want: n}
 	switch {
 	case f.got.Short == lane.Missing:
-		s.why = "has no permits: it was never set up, has expired or was deleted; call TrySetPermits"
+		s.why = "has no permits: it was never set up, has expired or was deleted; give New WithPermits, or call TrySetPermits"
 	case n < f.wants: // whether there are enough for one who stands behind the one that was refused
 		s.why = "has too few permits left"
 	case f.got.Short == lane.TooFewEver:
@@ -110,6 +110,9 @@ func (f tooFew) shortage(n int64) shortage {
 func (c *Counter) once(ctx context.Context, n int64, s Seeker, outage time.Duration) (found, err error) {
 	try := s.Begin(nil)
 	got, receipt, err := c.attempt(ctx, try, outage, nil)
+	if err == nil {
+		err = c.note(got, n)
+	}
 	switch {
 	case err != nil:
 		return nil, err

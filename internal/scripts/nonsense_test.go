@@ -60,6 +60,7 @@ var (
 	fields  = []string{"f", "g"}
 	permits = permitsemaphore.NamesOf(key)
 	latch   = countdownlatch.NamesOf(key)
+	size    = lane.Size{Permits: 3}
 )
 
 // decoders are those of all scripts. Where one script is read in two ways, for one caller or several, it is there twice.
@@ -103,6 +104,11 @@ func decoders() []decoder {
 		of(semaphore.CancelAcquire(key, []int64{1, 2}, wake, call)), of(semaphore.Release(key, 1, wake, call)),
 		of(semaphore.ReleaseIfExists(key, 1, wake, call)), of(semaphore.TrySet(key, 1, lease, wake, call)),
 		of(semaphore.Keep(key, 1, owner, wake, call)), of(semaphore.Yield(key, 1, wake, call)),
+		of(semaphore.AcquireSized(key, []int64{1}, size, wake, row.Candidate{}, call)), of(semaphore.AddSized(key, 1, size, wake, call)),
+		of(semaphore.DrainSized(key, size, wake, call)), of(semaphore.ReleaseSized(key, 1, wake, call)),
+		of(semaphore.KeepSized(key, 1, owner, wake, call)), of(semaphore.YieldSized(key, 1, wake, call)),
+		of(permitsemaphore.AcquireSized(permits, []permitsemaphore.Want{{IDs: []string{"1"}}}, size, wake, row.Candidate{}, call)),
+		of(permitsemaphore.AddSized(permits, 1, size, wake, call)),
 		of(semaphore.Add(key, 1, wake, call)), of(semaphore.Drain(key, call)), of(semaphore.Available(key)),
 		of(semaphore.Delete(key, call)), of(semaphore.Expire(key, lease, call)), of(semaphore.Persist(key, call)),
 
@@ -128,7 +134,7 @@ func decoders() []decoder {
 var preludes = strings.Fields(`fencedlock/admit fencedlock/below fencedlock/issue fencedlock/issue_clocked fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
 	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value multilock/clock multilock/queue permitsemaphore/acquire_alone permitsemaphore/alone permitsemaphore/give_back_alone
 	permitsemaphore/permits permitsemaphore/swap_alone row/announce row/lone row/no_token row/others row/row row/wait rwlock/become rwlock/keep rwlock/outsiders rwlock/leave rwlock/lone_read rwlock/markers
-	rwlock/lone_write rwlock/ours rwlock/queue rwlock/readers rwlock/strangers semaphore/alone semaphore/release_alone countdownlatch/count_down_alone
+	rwlock/lone_write rwlock/ours rwlock/queue rwlock/readers rwlock/strangers semaphore/alone semaphore/release_alone semaphore/here semaphore/size permitsemaphore/size countdownlatch/count_down_alone
 	countdownlatch/rounds`)
 
 func TestTheDecoderOfEveryScriptIsGivenNonsense(t *testing.T) {

@@ -56,23 +56,27 @@ const (
 	ClockTokens
 	LongHold
 
-	// Of New alone: a call comes too late for it.
+	// Of New alone: a call comes too late for them.
+	Permits
 	NameMapper
 )
+
+// ofNew are the options that are for New alone.
+const ofNew = Permits | NameMapper
 
 var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
 	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff",
 	WriterPreference: "WithWriterPreference", NoExpiry: "WithoutExpiry",
 	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", LocalHandOff: "WithoutLocalHandOff", ClockTokens: "WithClockTokens",
-	LongHold:   "WithLongHold",
+	LongHold: "WithLongHold", Permits: "WithPermits",
 	NameMapper: "WithNameMapper",
 }
 
 // owns are the packages that have the option which is for their primitive alone.
 var owns = map[Option]string{
 	Patience: "fairlock", BackOff: "spinlock", WriterPreference: "rwlock", NoExpiry: "permitsemaphore", NodeTimeout: "redlock",
-	ClockTokens: "fencedlock",
+	ClockTokens: "fencedlock", Permits: "semaphore and permitsemaphore",
 }
 
 // Settings is the outcome of all options of one primitive or one call.
@@ -89,6 +93,7 @@ type Settings struct {
 	ReleaseTimeout  time.Duration
 	Patience        time.Duration // fair locks
 	TTL             time.Duration // of a counter's key; 0: none
+	Permits         int64         // of a semaphore, when it is set up; 0: it is not set up by those who acquire
 	NodeTimeout     time.Duration // of one server of a redlock; 0: by the lease
 	Replicas        int
 	ReplicaTimeout  time.Duration
@@ -161,10 +166,22 @@ func (s *Settings) Check(kind string, taken Option) error {
 		}
 		return errs.Wrong("%s does not apply to %s; leave it out", names[first], kind)
 	}
-	if s.call && s.Given(NameMapper) {
-		return errs.Wrong("WithNameMapper is an option of New and counts for all calls; give it there")
+	if late := s.given & ofNew; s.call && late != 0 {
+		return errs.Wrong("%s is an option of New and counts for all calls; give it there", names[late&-late])
 	}
 	return nil
+}
+
+// MaxPermits is the largest number of permits that a semaphore is set to, and that one operation carries: Redisson keeps them in 32 bits.
+const MaxPermits = 1<<31 - 1
+
+// SetUp has a semaphore that is missing be set to n permits.
+func (s *Settings) SetUp(n int64) {
+	if n < 1 || n > MaxPermits {
+		s.Fail("WithPermits(%d): the number of permits is from 1 to %d", n, MaxPermits)
+	}
+	s.Give(Permits)
+	s.Permits = n
 }
 
 // OutageFor is how long an operation tries on while the server cannot take its commands.

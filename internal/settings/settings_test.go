@@ -30,7 +30,7 @@ func TestAnOptionThatDoesNotApplyIsNamed(t *testing.T) {
 		settings.WatchdogTimeout: "WithWatchdogTimeout", settings.Replicas: "WithReplicas", settings.TTL: "WithTTL",
 		settings.Patience: "WithPatience is for fairlock and", settings.BackOff: "WithBackOff is for spinlock and",
 		settings.WriterPreference: "WithWriterPreference is for rwlock and", settings.NodeTimeout: "WithNodeTimeout is for redlock and",
-		settings.ClockTokens: "WithClockTokens is for fencedlock and", settings.NoExpiry: "WithoutExpiry is for permitsemaphore and",
+		settings.ClockTokens: "WithClockTokens is for fencedlock and", settings.Permits: "WithPermits is for semaphore and permitsemaphore and", settings.NoExpiry: "WithoutExpiry is for permitsemaphore and",
 	} {
 		s := settings.Defaults()
 		s.Give(o)

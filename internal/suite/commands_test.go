@@ -89,6 +89,18 @@ func TestCommandsPerOperation(t *testing.T) {
 		costs("permitsemaphore: acquire", 1, func() (err error) { permit, err = permits.Acquire(ctx, 2); return err })
 		costs("permitsemaphore: release", 1, func() error { return permit.Release(ctx) })
 
+		sized := semaphore.New(rdb, "sized pool", semaphore.WithPermits(2))
+		costs("semaphore: set up by an acquisition", 1, func() error { return sized.Acquire(ctx, 1) })
+		costs("semaphore with WithPermits: acquire", 1, func() error { return sized.Acquire(ctx, 1) })
+		costs("semaphore with WithPermits: release", 1, func() error { return sized.Release(ctx, 2) })
+		require.NoError(t, rdb.Del(ctx, "sized pool").Err())
+		sizedPermits := permitsemaphore.New(rdb, "sized permits", permitsemaphore.WithPermits(2))
+		costs("permitsemaphore: set up by an acquisition", 1, func() (err error) { permit, err = sizedPermits.Acquire(ctx, 1); return err })
+		costs("permitsemaphore with WithPermits: release", 1, func() error { return permit.Release(ctx) })
+		costs("permitsemaphore with WithPermits: acquire", 1, func() (err error) { permit, err = sizedPermits.Acquire(ctx, 1); return err })
+		costs("permitsemaphore with WithPermits: give back", 1, func() error { return permit.Release(ctx) })
+		require.NoError(t, rdb.Del(ctx, "sized permits").Err())
+
 		latch := countdownlatch.New(rdb, "latch")
 		costs("countdownlatch: set up", 1, ok(func() (bool, error) { return latch.TrySetCount(ctx, 1) }))
 		costs("countdownlatch: count down", 1, func() error { return latch.CountDown(ctx) })

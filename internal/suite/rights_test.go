@@ -277,6 +277,23 @@ func cutsCounters(t *testing.T, srv *redistest.Server, right string, before bool
 	require.NoError(t, err)
 	judge("SetPermits", func() error { return permits.SetPermits(ctx, total+3) }, 3, known.TotalPermits)
 
+	// What is set up, and no more, is as if it were still missing: it counts with all its permits then.
+	sized := func(what string) (mine, seen *semaphore.Semaphore) {
+		five := semaphore.WithPermits(5)
+		return semaphore.New(user, name+what, append(opts, five)...), semaphore.New(admin, name+what, five)
+	}
+	pool, seen = sized("acquired")
+	judge("TryAcquire of what is missing", func() error { return pool.TryAcquire(ctx, 2) }, -2, seen.AvailablePermits)
+	pool, seen = sized("added")
+	judge("AddPermits to what is missing", func() error { _, err := pool.AddPermits(ctx, 1); return err }, 1, seen.AvailablePermits)
+	pool, seen = sized("drained")
+	judge("DrainPermits of what is missing", func() error { _, err := pool.DrainPermits(ctx); return err }, -5, seen.AvailablePermits)
+	for _, n := range []int64{1, 2} {
+		five, what := permitsemaphore.WithPermits(5), fmt.Sprint(name, "acquired ", n)
+		permits, known = permitsemaphore.New(user, what, append(opts, five)...), permitsemaphore.New(admin, what, five)
+		judge("TryAcquire of what is missing", take(n), -n, known.AvailablePermits)
+	}
+
 	latch, open := countdownlatch.New(user, name+"latch", opts...), countdownlatch.New(admin, name+"latch")
 	judge("TrySetCount", func() error { _, err := latch.TrySetCount(ctx, 3); return err }, 3, open.Count)
 	// Each has a latch of its own: what the one before left in doubt may be settled while the next one is judged.

@@ -24,11 +24,7 @@ func payWithin(ctx context.Context, rdb *redis.Client, charge func(context.Conte
 }
 
 func crawl(ctx context.Context, rdb *redis.Client, fetch func(context.Context) error) error {
-	pool := semaphore.New(rdb, "crawler")
-	if _, err := pool.TrySetPermits(ctx, 8); err != nil { // false: another process has set them
-		return err
-	}
-	return pool.Do(ctx, 1, fetch)
+	return semaphore.New(rdb, "crawler", semaphore.WithPermits(8)).Do(ctx, 1, fetch)
 }
 
 func awaitImports(ctx context.Context, rdb *redis.Client) error {

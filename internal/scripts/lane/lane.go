@@ -67,6 +67,13 @@ type Granted struct {
 	Again  time.Duration // to the next: when there may be enough without a message, negative when that is not known
 	Short  Shortage      // why the next was not served, where that is known
 	Have   int64         // how many permits there are, in the sense of Short
+	Total  int64         // of a semaphore with a Size, when the first was served: how many there are if that is another number; else 0
+}
+
+// A Size is what a semaphore is set up with that is not there when it is asked for permits. The zero Size sets up nothing.
+type Size struct {
+	Permits int64         // 1 or more
+	TTL     time.Duration // 0 for none
 }
 
 // A Shortage is why somebody was not served.

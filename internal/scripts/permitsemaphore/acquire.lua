@@ -1,5 +1,5 @@
 -- acquire serves callers in order, each with a permit for each of its ids, until one comes for whom not enough are
--- available. It follows the preludes lane and permits, and either alone and announce, or announce and wait.
+-- available. It follows the preludes lane, announce and permits; size, or a line that says there is none; and either alone or wait.
 --
 -- KEYS[1]      semaphore: permits available
 -- KEYS[2]      lanes of the session
@@ -15,13 +15,15 @@
 --
 -- Answers to one caller -3 when it was served; else the milliseconds until the next deadline, -1 when no permit has
 -- one, -4 when there is no semaphore, and -5 less the permits in all when it wants more than that. To several, an array:
--- how many were served, and that of whom is next, -1 also when all were. Publishes what is left if permits had expired.
+-- how many were served, and that of whom is next, -1 also when all were. To one caller that was served of a semaphore that has not as
+-- many permits in all as it is to have, -1048576 less those in all. Publishes what is left if permits had expired or it was set up.
 --
 -- The ids are the memory of what was done, so nothing is stored in the lane. A copy that comes after their release is
 -- refused as stale if the lane was fenced.
 
 local expired = reclaim()
 local served, took, refused, several, wanted = 0, false, false, false, 0
+local all = size and available + redis.call('zcard', KEYS[3])
 
 local i = first
 while i <= #ARGV and not refused do
@@ -72,13 +74,17 @@ if refused then
     again = -5 - math.max(total, 0)
   end
 end
+local news = made or expired > 0
 if stand then
-  stand(refused and wanted, served, expired == 0 and available or 0)
+  stand(refused and wanted, served, not news and available or 0)
 end
-if expired > 0 then
+if news then
   offer(ARGV[3], ARGV[4], ARGV[5], available or 0)
 end
 if several then
   return {served, again}
 end
-return served == 1 and -3 or again
+if served == 1 then
+  return all ~= size and -1048576 - math.max(all, 0) or -3
+end
+return again

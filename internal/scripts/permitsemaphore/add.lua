@@ -1,5 +1,5 @@
 -- add changes the number of permits and wakes the waiters. It follows the preludes lane, announce and
--- permits.
+-- permits, and may follow size.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  lanes of the session

@@ -36,13 +36,14 @@ var (
 	permits = scripts.Prelude(folder, "permits.lua")
 	plain   = "local taken = KEYS[2]\n" + permits
 	laned   = "local taken = KEYS[3]\n" + permits
+	alone   = scripts.Prelude(folder, "alone.lua")
 )
 
 var (
 	acquireOne = scripts.Load(folder, "permitsemaphore/acquire", lane.Once, scripts.Prelude(folder, "acquire_alone.lua"),
-		lane.Settle, row.Announce, laned, scripts.Prelude(folder, "alone.lua"))
-	acquire     = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, scripts.Prelude(folder, "alone.lua"))
-	wait        = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, row.Wait)
+		lane.Settle, row.Announce, laned, unsized, alone)
+	acquire     = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, unsized, alone)
+	wait        = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, unsized, row.Wait)
 	giveBackOne = scripts.Load(folder, "permitsemaphore/give_back", scripts.Prelude(folder, "give_back_alone.lua"), row.Announce, plain)
 	giveBack    = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, plain)
 	swapFew     = scripts.Load(folder, "permitsemaphore/swap", scripts.Prelude(folder, "swap_alone.lua"), row.Announce, row.Others, plain)
@@ -87,16 +88,22 @@ const missing = -4
 func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
 	if len(ids) == 1 { // the arguments stay on the stack, if their number is known
 		args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), 1, ids[0]}
-		return scripts.Integer(acquireOne, of.laned(call, wake), args, alone).Needs(3)
+		return scripts.Integer(acquireOne, of.laned(call, wake), args, one).Needs(3)
 	}
 	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), len(ids)}
-	return scripts.Integer(acquire, of.laned(call, wake), list(args, ids), alone).Needs(3)
+	return scripts.Integer(acquire, of.laned(call, wake), list(args, ids), one).Needs(3)
 }
 
-// alone decodes what a lone caller is answered.
-func alone(reply scripts.Reply) (lane.Granted, error) {
-	if reply.Int == acquired {
+// differs is what it answers, less the permits in all, where the permits are taken and there are not as many in all as there are to be.
+const differs = -1 << 20
+
+// one decodes what a lone caller is answered.
+func one(reply scripts.Reply) (lane.Granted, error) {
+	switch {
+	case reply.Int == acquired:
 		return lane.Granted{Served: 1, Again: -1}, nil
+	case reply.Int <= differs:
+		return lane.Granted{Served: 1, Again: -1, Total: differs - reply.Int}, nil
 	}
 	return refused(0, reply.Int)
 }
@@ -127,11 +134,20 @@ func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, candidate row.Can
 	if candidate.ID != "" {
 		script, args = wait, append([]any{call.Lane, call.Seq}, candidate.Args(wake)...)
 	}
+	return inOrder(script, of, wanted(args, wants), wants, wake, call)
+}
+
+// wanted appends what callers want to arguments.
+func wanted(args []any, wants []Want) []any {
 	for _, w := range wants {
 		args = list(append(args, milliseconds(w.Lease), len(w.IDs)), w.IDs)
 	}
+	return args
+}
+
+func inOrder(script *scripts.Script, of Names, args []any, wants []Want, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
 	if len(wants) == 1 {
-		return scripts.Integer(script, of.laned(call, wake), args, alone).Needs(3)
+		return scripts.Integer(script, of.laned(call, wake), args, one).Needs(3)
 	}
 	return scripts.Array(script, of.laned(call, wake), args, func(reply scripts.Reply) (g lane.Granted, err error) {
 		e := reply.Elements()
@@ -256,13 +272,16 @@ func LeaseTime(of Names, id string, wake scripts.Wake) scripts.Command[Left] {
 }
 
 // A Count is how the permits are shared out. Available is below 0 when more are taken than there are to be.
-type Count struct{ Available, Acquired int64 }
+type Count struct {
+	Available, Acquired int64
+	Exists              bool
+}
 
 // Status counts the permits, both 0 when there is no semaphore.
 func Status(of Names, wake scripts.Wake) scripts.Command[Count] {
 	return scripts.Array(status, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row}, func(reply scripts.Reply) (c Count, err error) {
 		e := reply.Elements()
-		return Count{Available: e.Number(), Acquired: e.Number()}, e.End()
+		return Count{Available: e.Number(), Acquired: e.Number(), Exists: e.Bool()}, e.End()
 	}).Needs(2)
 }
 

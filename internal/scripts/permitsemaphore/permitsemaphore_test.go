@@ -146,12 +146,12 @@ func TestStatus(t *testing.T) {
 	type count = permitsemaphore.Count
 	status := permitsemaphore.Status(names, wake)
 	Table(t, []Row{
-		{Name: "Both are counted", Before: taken("-3", Scores{a: never, b: never}), Call: Answers(status, count{-3, 2})},
+		{Name: "Both are counted", Before: taken("-3", Scores{a: never, b: never}), Call: Answers(status, count{-3, 2, true})},
 		{Name: "What has expired is put back first", Before: taken("-1", Scores{a: never, b: 1, c: 2}),
-			Call: Answers(status, count{1, 1}), After: taken("1", Scores{a: never}), Messages: said("1")},
-		{Name: "Without a message when none are available", Before: taken("-1", Scores{a: 1}), Call: Answers(status, count{0, 0}), After: has("0")},
-		{Name: "Permits without a semaphore do not count", Before: State{permits: {Value: Scores{a: never}}}, Call: Answers(status, count{0, 0})},
-		{Name: "There is nothing", Before: State{}, Call: Answers(status, count{0, 0})},
+			Call: Answers(status, count{1, 1, true}), After: taken("1", Scores{a: never}), Messages: said("1")},
+		{Name: "Without a message when none are available", Before: taken("-1", Scores{a: 1}), Call: Answers(status, count{0, 0, true}), After: has("0")},
+		{Name: "Permits without a semaphore do not count", Before: State{permits: {Value: Scores{a: never}}}, Call: Answers(status, count{})},
+		{Name: "There is nothing", Before: State{}, Call: Answers(status, count{})},
 		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(status, "WRONGTYPE")},
 	})
 }
@@ -249,7 +249,7 @@ func TestGoldenStates(t *testing.T) {
 	})
 	Sequence(t, []Row{
 		{Name: "after expiry availablePermits", Before: taken("0", Scores{a: never, b: 5}),
-			Call: Answers(permitsemaphore.Status(names, wake), permitsemaphore.Count{Available: 1, Acquired: 1}), After: taken("1", Scores{a: never}), Messages: said("1")},
+			Call: Answers(permitsemaphore.Status(names, wake), permitsemaphore.Count{Available: 1, Acquired: 1, Exists: true}), After: taken("1", Scores{a: never}), Messages: said("1")},
 		{Name: "releasing that id", Call: Answers(permitsemaphore.Release(names, []string{b}, wake, next()), false)},
 	})
 	five := Scores{a: never, b: never, c: never, "d": never, "e": never}
@@ -258,7 +258,7 @@ func TestGoldenStates(t *testing.T) {
 		{Name: "setPermits(2) with 5 acquired", Before: taken("0", five), Call: Answers(permitsemaphore.Set(names, 2, wake, call), true),
 			After: did(taken("-3", five), fmt.Sprint(call.Seq, ":1")), Messages: said("2")},
 		{Name: "getPermits, acquiredPermits, availablePermits",
-			Call: Answers(permitsemaphore.Status(names, wake), permitsemaphore.Count{Available: -3, Acquired: 5})},
+			Call: Answers(permitsemaphore.Status(names, wake), permitsemaphore.Count{Available: -3, Acquired: 5, Exists: true})},
 	})
 }
 
@@ -276,7 +276,7 @@ func TestAnyNumberOfExpiredPermitsComesBackAtOnce(t *testing.T) {
 		require.NoError(t, client.ZAdd(ctx, keys.PermitTimeouts(name), members...).Err())
 		count, err := Send(ctx, client, permitsemaphore.Status(permitsemaphore.NamesOf(name), wake))
 		require.NoError(t, err)
-		require.Equal(t, permitsemaphore.Count{Available: expired + 1}, count)
+		require.Equal(t, permitsemaphore.Count{Available: expired + 1, Exists: true}, count)
 	})
 }
 
@@ -362,7 +362,7 @@ func TestARefusedMessageIsNoRefusalOfWhatWasDone(t *testing.T) {
 	expire()
 	count, err := Send(ctx, client, permitsemaphore.Status(names, wake))
 	require.NoError(t, err)
-	require.Equal(t, permitsemaphore.Count{Available: 3, Acquired: 2}, count)
+	require.Equal(t, permitsemaphore.Count{Available: 3, Acquired: 2, Exists: true}, count)
 	expire()
 	left, err := Send(ctx, client, permitsemaphore.LeaseTime(names, a, wake))
 	require.NoError(t, err)

@@ -6,11 +6,11 @@
 -- ARGV[2]  wake channel
 -- ARGV[3]  row
 --
--- Answers an array: permits available, permits taken; both 0 when there is no semaphore. Publishes the permits
+-- Answers an array: permits available, permits taken, 1; three times 0 when there is no semaphore. Publishes the permits
 -- available if some had expired.
 
 local expired = reclaim()
 if expired > 0 then
   offer(ARGV[1], ARGV[2], ARGV[3], available or 0)
 end
-return available and { available, redis.call('zcard', KEYS[2]) } or { 0, 0 }
+return available and { available, redis.call('zcard', KEYS[2]), 1 } or { 0, 0, 0 }

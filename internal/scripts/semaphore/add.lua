@@ -1,4 +1,5 @@
--- add changes the number of permits and wakes the waiters. It follows the preludes lane and announce.
+-- add changes the number of permits and wakes the waiters. It follows the preludes lane and announce, and may
+-- follow value and size.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  lanes of the session

@@ -1,4 +1,4 @@
--- drain takes all permits. It follows the preludes lane and value.
+-- drain takes all permits. It follows the preludes lane and value, and may follow announce and size.
 --
 -- KEYS[1]  semaphore: permits available
 -- KEYS[2]  lanes of the session

@@ -24,8 +24,8 @@ var folder embed.FS
 
 var (
 	acquireAlone    = scripts.Load(folder, "semaphore/acquire_alone", lane.Once, lane.Value)
-	acquire         = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, scripts.Prelude(folder, "alone.lua"))
-	wait            = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, row.Wait)
+	acquire         = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, unsized, alone)
+	wait            = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, unsized, row.Wait)
 	release         = scripts.Load(folder, "semaphore/release", lane.Once, scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce)
 	yield           = scripts.Load(folder, "semaphore/release", lane.Prelude, row.Announce)
 	keep            = scripts.Load(folder, "semaphore/keep", lane.Prelude, row.Announce, row.Others)
@@ -44,15 +44,15 @@ var (
 // Nobody overtakes. wants are one or more, and 1 or more each.
 func Acquire(key string, wants []int64, call lane.Call) scripts.Command[lane.Granted] {
 	if len(wants) == 1 {
-		return scripts.Integer(acquireAlone, []string{key, call.Key}, []any{call.Lane, call.Seq, wants[0]}, alone)
+		return scripts.Integer(acquireAlone, []string{key, call.Key}, []any{call.Lane, call.Seq, wants[0]}, one)
 	}
 	return scripts.Integer(acquire, []string{key, call.Key}, runs([]any{call.Lane, call.Seq}, wants), func(reply scripts.Reply) (lane.Granted, error) {
 		return granted(reply, len(wants))
 	})
 }
 
-// alone decodes what a lone caller is answered.
-func alone(reply scripts.Reply) (lane.Granted, error) { return granted(reply, 1) }
+// one decodes what a lone caller is answered.
+func one(reply scripts.Reply) (lane.Granted, error) { return granted(reply, 1) }
 
 // Wait is Acquire for those who wait in a process that has a candidate for the row. It stands there when the command has been
 // executed, if one of them was refused, and does not if all were served.
@@ -99,22 +99,30 @@ func CancelAcquire(key string, wants []int64, wake scripts.Wake, call lane.Call)
 
 // Release gives back n permits, creating the semaphore if it does not exist, and answers the new total.
 func Release(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return releaseBy(release, key, n, wake, call)
+}
+
+func releaseBy(script *scripts.Script, key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row}
-	return scripts.Integer(release, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
+	return scripts.Integer(script, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
 }
 
 // Keep gives back n permits, unless nobody but the session waits for some, and answers row.Kept or not. Those of a
 // semaphore that is not there, or has fewer than 0 permits, are given back too.
 func Keep(key string, n int64, session string, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row, session}
-	return scripts.Integer(keep, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
+	return keepBy(keep, key, n, session, wake, call)
+}
+
+// keepBy is Keep or Yield, which the last argument of the script tells apart.
+func keepBy(script *scripts.Script, key string, n int64, last any, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row, last}
+	return scripts.Integer(script, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
 }
 
 // Yield settles a Keep of n permits whose outcome is unknown and which has the sequence number before the call's: if that has
 // not given them back they are given back now, and it cannot take effect later.
 func Yield(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row, row.Kept}
-	return scripts.Integer(yield, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
+	return keepBy(yield, key, n, row.Kept, wake, call)
 }
 
 // ReleaseIfExists gives back n permits and answers whether there is a semaphore to give them to.

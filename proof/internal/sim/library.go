@@ -2,7 +2,9 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,9 +27,9 @@ var Library = Suite{
 	Locker: func(rdb []redis.UniversalClient, o Object, way string) Locker { return locker{lockOf(rdb, o, way)} },
 	Semaphore: func(rdb redis.UniversalClient, o Object) Counter {
 		if o.Kind == Permits {
-			return permits{permitsemaphore.New(rdb, o.Name)}
+			return permits{permitsOf(rdb, o)}
 		}
-		return counter{semaphore.New(rdb, o.Name)}
+		return counter{semaphoreOf(rdb, o)}
 	},
 	Latch:   func(rdb redis.UniversalClient, o Object) Barrier { return countdownlatch.New(rdb, o.Name) },
 	Guard:   func(rdb redis.UniversalClient, o Object) Guard { return guard{fencedlock.NewGuard(rdb, o.Name)} },
@@ -168,6 +170,9 @@ func (p permits) TryAcquire(ctx context.Context, n int64, opts ...redlatch.Optio
 }
 
 func wrapPermit(p *permitsemaphore.Permit, err error) (Hold, error) {
+	if errors.Is(err, redlatch.ErrInvalid) && strings.Contains(err.Error(), "permits in all") { // another has taken some away for good
+		err = fmt.Errorf("%w: %v", redlatch.ErrNotAcquired, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -188,13 +193,34 @@ type guard struct{ of *fencedlock.Guard }
 
 func (g guard) For(h redlatch.Fenced) Writer { return g.of.For(h) }
 
+// sized tells whether a semaphore is set up by those who acquire, and not before.
+func sized(o Object) bool { return o.N%2 == 0 }
+
+func semaphoreOf(rdb redis.UniversalClient, o Object) *semaphore.Semaphore {
+	if sized(o) {
+		return semaphore.New(rdb, o.Name, semaphore.WithPermits(o.N))
+	}
+	return semaphore.New(rdb, o.Name)
+}
+
+func permitsOf(rdb redis.UniversalClient, o Object) *permitsemaphore.Semaphore {
+	if sized(o) {
+		return permitsemaphore.New(rdb, o.Name, permitsemaphore.WithPermits(o.N))
+	}
+	return permitsemaphore.New(rdb, o.Name)
+}
+
 func prepare(ctx context.Context, rdb redis.UniversalClient, o Object) (err error) {
 	set := true
 	switch o.Kind {
 	case Semaphore:
-		set, err = semaphore.New(rdb, o.Name).TrySetPermits(ctx, o.N)
+		if !sized(o) {
+			set, err = semaphore.New(rdb, o.Name).TrySetPermits(ctx, o.N)
+		}
 	case Permits:
-		set, err = permitsemaphore.New(rdb, o.Name).TrySetPermits(ctx, o.N)
+		if !sized(o) {
+			set, err = permitsemaphore.New(rdb, o.Name).TrySetPermits(ctx, o.N)
+		}
 	case Latch:
 		set, err = countdownlatch.New(rdb, o.Name).TrySetCount(ctx, o.N)
 	}
@@ -209,9 +235,9 @@ func prepare(ctx context.Context, rdb redis.UniversalClient, o Object) (err erro
 func final(ctx context.Context, rdb []redis.UniversalClient, o Object, thing string) (int64, error) {
 	switch o.Kind {
 	case Semaphore:
-		return semaphore.New(rdb[0], o.Name).AvailablePermits(ctx)
+		return semaphoreOf(rdb[0], o).AvailablePermits(ctx)
 	case Permits:
-		return permitsemaphore.New(rdb[0], o.Name).AvailablePermits(ctx)
+		return permitsOf(rdb[0], o).AvailablePermits(ctx)
 	case Latch:
 		return countdownlatch.New(rdb[0], o.Name).Count(ctx)
 	case Group:

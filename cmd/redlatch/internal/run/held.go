@@ -106,19 +106,13 @@ func extend(ctx context.Context, hold *redlatch.Hold, lease time.Duration) error
 }
 
 func (c *Config) takePermit(ctx context.Context, opts []redlatch.Option) (*held, error) {
-	pool := permitsemaphore.New(c.Client, c.Name)
-	first, err := pool.TrySetPermits(ctx, c.Permits)
+	pool := permitsemaphore.New(c.Client, c.Name, permitsemaphore.WithPermits(c.Permits))
+	total, err := pool.TotalPermits(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !first {
-		total, err := pool.TotalPermits(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if total != c.Permits {
-			return nil, exit.With(exit.Usage, fmt.Errorf("-N %d: %q has %d permits; all runs have to give the same number", c.Permits, c.Name, total))
-		}
+	if total != c.Permits {
+		return nil, exit.With(exit.Usage, fmt.Errorf("-N %d: %q has %d permits; all runs have to give the same number", c.Permits, c.Name, total))
 	}
 	acquire := pool.Acquire
 	if c.Once {

@@ -1,0 +1,84 @@
+package semaphore
+
+import (
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/row"
+)
+
+// What follows is for a semaphore that knows its size. Where there is none, an acquisition sets it up, and a release does nothing: the
+// semaphore comes back whole, with the next acquisition.
+
+// The line in place of the prelude size says that the number of permits was not given.
+const unsized = "local size, made, publish, channel, line"
+
+// A caller that is alone is served by acquire_alone, unless there is no semaphore or one with more permits than it is to have.
+var (
+	size      = scripts.Prelude(folder, "size.lua")
+	alone     = scripts.Prelude(folder, "alone.lua")
+	sizedOnly = "if value and tonumber(value) <= tonumber(ARGV[#ARGV - 1]) then\n" + scripts.Prelude(folder, "acquire_alone.lua") + "\nend"
+	here      = scripts.Prelude(folder, "here.lua")
+	hereStill = "if redis.call('exists', KEYS[1]) == 0 then\n  return settle('0')\nend"
+)
+
+var (
+	acquireSizedAlone = scripts.Load(folder, "semaphore/acquire", lane.Once, lane.Value, sizedOnly, lane.Settle, row.Announce, size, alone)
+	acquireSized      = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, size, alone)
+	waitSized         = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, size, row.Wait)
+	addSized          = scripts.Load(folder, "semaphore/add", lane.Prelude, lane.Value, row.Announce, size)
+	drainSized        = scripts.Load(folder, "semaphore/drain", lane.Prelude, lane.Value, row.Announce, size)
+	releaseSized      = scripts.Load(folder, "semaphore/release", lane.Once, here, scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce)
+	yieldSized        = scripts.Load(folder, "semaphore/release", lane.Prelude, hereStill, row.Announce)
+	keepSized         = scripts.Load(folder, "semaphore/keep", lane.Prelude, hereStill, row.Announce, row.Others)
+)
+
+// AcquireSized is Acquire, or Wait if there is a candidate, of a semaphore that it sets up if it is not there.
+func AcquireSized(key string, wants []int64, size lane.Size, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+	script, args := acquireSized, []any{call.Lane, call.Seq}
+	switch {
+	case candidate.ID != "":
+		script, args = waitSized, append(args, candidate.Args(wake)...)
+	case len(wants) == 1:
+		script = acquireSizedAlone
+	}
+	return scripts.Integer(script, row.Keys(wake, key, call.Key), sized(runs(args, wants), size, wake), func(reply scripts.Reply) (lane.Granted, error) {
+		const more = 4096
+		if reply.Int < more {
+			return granted(reply, len(wants))
+		}
+		got, err := granted(scripts.Reply{Int: reply.Int % more}, len(wants))
+		got.Total = reply.Int / more
+		return got, err
+	}).Needs(2)
+}
+
+// AddSized is Add for a semaphore that it sets up before if it is not there.
+func AddSized(key string, d int64, size lane.Size, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	args := sized(call.Args(d, wake.Publish, wake.Channel, wake.Row), size, wake)
+	return scripts.Integer(addSized, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
+}
+
+// DrainSized is Drain for a semaphore that it sets up before if it is not there.
+func DrainSized(key string, size lane.Size, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return scripts.Integer(drainSized, row.Keys(wake, key, call.Key), sized(call.Args(), size, wake), scripts.Int64).Needs(2)
+}
+
+// sized appends the arguments of the prelude size.
+func sized(args []any, size lane.Size, wake scripts.Wake) []any {
+	return append(args, wake.Publish, wake.Channel, wake.Row, size.Permits, scripts.Milliseconds(size.TTL))
+}
+
+// ReleaseSized is Release that sets up no semaphore.
+func ReleaseSized(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return releaseBy(releaseSized, key, n, wake, call)
+}
+
+// KeepSized is Keep that sets up no semaphore.
+func KeepSized(key string, n int64, session string, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return keepBy(keepSized, key, n, session, wake, call)
+}
+
+// YieldSized is Yield of a KeepSized.
+func YieldSized(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return keepBy(yieldSized, key, n, row.Kept, wake, call)
+}
