@@ -12,8 +12,8 @@ type HeldBy struct {
 	Holder        // its Since is by the registry, where only its own client knows
 	Member string // of a composite: the member that is held, as Inspect names it
 
-	Host    string
-	PID     int
+	Host    string    // where its process runs
+	PID     int       // of its process
 	Program string    // the base name of the executable
 	Label   string    // see [WithLabel]
 	Seen    time.Time // when the client reported last; zero if it has not, or is the one that asks

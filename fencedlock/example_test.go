@@ -273,3 +273,118 @@ func ExampleTokenFrom() {
 	// 1 true
 	// <nil>
 }
+
+// A refusal issues no token, so the next holder's token is one more than the last holder's.
+func ExampleLock_TryLock() {
+	defer connect()()
+	ctx := context.Background()
+
+	first, _ := fencedlock.New(rdb, "orders:42").Lock(ctx)
+	_, err := fencedlock.New(rdb, "orders:42").TryLock(ctx)
+	fmt.Println(errors.Is(err, redlatch.ErrNotAcquired))
+	_ = first.Unlock(ctx)
+	second, _ := fencedlock.New(rdb, "orders:42").TryLock(ctx)
+	fmt.Println(first.Token(), second.Token())
+	_ = second.Unlock(ctx)
+	// Output:
+	// true
+	// 1 2
+}
+
+// The work has its token in the context, and does not run where another process has the lock.
+func ExampleLock_TryDo() {
+	defer connect()()
+	ctx := context.Background()
+	lock := fencedlock.New(rdb, "orders:42")
+
+	work := func(ctx context.Context) error {
+		token, _ := fencedlock.TokenFrom(ctx)
+		fmt.Println("with token", token)
+		return nil
+	}
+	fmt.Println(lock.TryDo(ctx, work))
+	hold, _ := lock.Lock(ctx)
+	fmt.Println(lock.TryDo(ctx, work))
+	_ = hold.Unlock(ctx)
+	// Output:
+	// with token 1
+	// true <nil>
+	// false <nil>
+}
+
+// A lock that was taken by force has another holder at once. The guard keeps the former one out when that has a greater token and has
+// written, or claimed.
+func ExampleLock_ForceUnlock() {
+	defer connect()()
+	ctx := context.Background()
+	lock, guard := fencedlock.New(rdb, "orders:42"), fencedlock.NewGuard(rdb, "orders:42")
+	const state = "{orders:42}:state"
+
+	former, _ := lock.Lock(ctx)
+	fmt.Println(lock.ForceUnlock(ctx))
+	holder, _ := lock.Lock(ctx)
+
+	fmt.Println(guard.For(former).Set(ctx, state, "cancelled")) // the guard has seen no newer token yet
+	fmt.Println(guard.For(holder).Claim(ctx))
+	fmt.Println(errors.Is(guard.For(former).Set(ctx, state, "cancelled"), redlatch.ErrStale))
+	_, _ = holder.Unlock(ctx), former.Unlock(ctx)
+	// Output:
+	// true <nil>
+	// <nil>
+	// <nil>
+	// true
+}
+
+// A re-entry has a token of its own, and HoldCount counts both for the context of either.
+func ExampleLock_HoldCount() {
+	defer connect()()
+	ctx := context.Background()
+	lock := fencedlock.New(rdb, "orders:42")
+
+	outer, _ := lock.Lock(ctx)
+	inner, _ := lock.Lock(outer.Context(ctx))
+	fmt.Println(lock.HoldCount(inner.Context(ctx)))
+	fmt.Println(lock.HoldCount(ctx)) // this context carries no hold
+	_, _ = inner.Unlock(ctx), outer.Unlock(ctx)
+	// Output:
+	// 2 <nil>
+	// 0 <nil>
+}
+
+// The greatest token that was written with or claimed, and not the last that was issued.
+func ExampleGuard_Greatest() {
+	defer connect()()
+	ctx := context.Background()
+	lock, guard := fencedlock.New(rdb, "orders:42"), fencedlock.NewGuard(rdb, "orders:42")
+
+	hold, _ := lock.Lock(ctx)
+	fmt.Println(guard.Greatest(ctx))
+	_ = guard.For(hold).Claim(ctx)
+	fmt.Println(guard.Greatest(ctx))
+	_ = hold.Unlock(ctx)
+	// Output:
+	// 0 <nil>
+	// 1 <nil>
+}
+
+// The guard asks for tokens only: until a newer hold writes or claims, a hold that has ended may write.
+func ExampleWriter_Set() {
+	defer connect()()
+	ctx := context.Background()
+	lock, guard := fencedlock.New(rdb, "orders:42"), fencedlock.NewGuard(rdb, "orders:42")
+	const state = "{orders:42}:state"
+
+	first, _ := lock.Lock(ctx)
+	writer := guard.For(first)
+	_ = first.Unlock(ctx)
+	fmt.Println(writer.Set(ctx, state, "paid"))
+
+	second, _ := lock.Lock(ctx)
+	fmt.Println(guard.For(second).Set(ctx, state, "shipped"))
+	fmt.Println(errors.Is(writer.Set(ctx, state, "paid"), redlatch.ErrStale))
+	_ = second.Unlock(ctx)
+	// Output:
+	// <nil>
+	// <nil>
+	// true
+}

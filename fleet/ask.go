@@ -33,6 +33,7 @@ type UnaskableError struct {
 	Detail string  // a clause: "its client has no entry in the registry"
 }
 
+// Error names the owner and has the Detail.
 func (e *UnaskableError) Error() string {
 	return fmt.Sprintf("redlatch: %q cannot be asked: %s", short(e.Owner), e.Detail)
 }

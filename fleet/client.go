@@ -18,8 +18,8 @@ type Client struct {
 	LastSeen time.Duration // how long ago that was, by the server's clock
 	Interval time.Duration // how often it is to report, as long as it holds or waits for anything
 
-	Host     string
-	PID      int
+	Host     string    // where its process runs
+	PID      int       // of its process
 	Program  string    // the base name of the executable
 	Label    string    // the program's own
 	Instance string    // the same for all clients of one process, and of no other
@@ -82,8 +82,8 @@ type ClientObject struct {
 
 // An Owner is one identity by which a client says to hold.
 type Owner struct {
-	ID    string // "<uuid>:<number>"; of a permit its id
-	Since time.Time
+	ID    string    // "<uuid>:<number>"; of a permit its id
+	Since time.Time // since when it holds
 }
 
 // uuid is that of a client, at the beginning of an identity or as the whole of a text.

@@ -8,7 +8,7 @@ import (
 
 // A KindError says that Redis has something else under a name than was asked for. It matches [redlatch.ErrInvalid].
 type KindError struct {
-	Key   string
+	Key   string        // the name as Redis has it
 	Want  redlatch.Kind // Detect, if anything would have done
 	Found string        // what is there, in words: "a read-write lock", "a list of another program"
 
@@ -16,6 +16,7 @@ type KindError struct {
 	Ambiguous bool
 }
 
+// Error says what Redis has under the name, and what was asked for.
 func (e *KindError) Error() string {
 	if e.Ambiguous {
 		return fmt.Sprintf("redlatch: %q is %s; say which kind it is", e.Key, e.Found)
@@ -36,6 +37,7 @@ type Unreadable struct {
 	Detail string // what is wrong, in a clause
 }
 
+// String is the key and why it was passed over.
 func (u Unreadable) String() string {
 	if u.Field == "" {
 		return fmt.Sprintf("%q: %s", u.Key, u.Detail)

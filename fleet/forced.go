@@ -15,8 +15,8 @@ import (
 // A Forced says that something was taken away from its owner by force: see [Holder.Free]. Redis keeps it for an hour. Its texts may be anybody's.
 type Forced struct {
 	Notice
-	Owner string // from whom
-	At    time.Time
+	Owner string    // from whom
+	At    time.Time // when, by the clock of the server
 }
 
 // mostForced is how many notices of one name are read; so many are kept.

@@ -8,8 +8,8 @@ import (
 
 // An Object is one lock, semaphore or latch.
 type Object struct {
-	Kind redlatch.Kind
-	Key  string // the name as Redis has it, any bytes
+	Kind redlatch.Kind // Detect where nothing is there that tells
+	Key  string        // the name as Redis has it, any bytes
 
 	// Info is what Redis says. Holders and Waiting repeat its holders and its queue, with their clients. From List it has
 	// nothing that only the asking client knows, such as Own.
@@ -17,9 +17,9 @@ type Object struct {
 
 	Holders     []Holder            // by the keys of the object, in the order of Info.Holders
 	Unconfirmed []UnconfirmedHolder // what entries say and the keys do not
-	Waiting     Waiting
-	Forced      *Forced      // the last time in an hour that it was taken away by force; nil: it was not, or this is from List
-	Unreadable  []Unreadable // what could not be read about it, so that something may be missing
+	Waiting     Waiting             // who waits for it
+	Forced      *Forced             // the last time in an hour that it was taken away by force; nil: it was not, or this is from List
+	Unreadable  []Unreadable        // what could not be read about it, so that something may be missing
 }
 
 // A Holder is one identity that holds, and who that is.
@@ -37,11 +37,11 @@ func (h Holder) Who() string { return who(h.Client, h.ClientID) }
 // An UnconfirmedHolder is what a client says to hold and Redis does not confirm. Redis keeps no holders of a semaphore, so there it
 // is all that is known. Else the client has given it back since its last report, or has lost it, or the entry is wrong.
 type UnconfirmedHolder struct {
-	Client *Client
-	Owner  string // the identity; empty where the client does not name it
-	Holds  int64  // holds, or permits; 1 for each identity that is named
-	Since  time.Time
-	Side   string // of a read-write lock: "read" or "write"
+	Client *Client   // which says so
+	Owner  string    // the identity; empty where the client does not name it
+	Holds  int64     // holds, or permits; 1 for each identity that is named
+	Since  time.Time // since when, by its own word
+	Side   string    // of a read-write lock: "read" or "write"
 }
 
 // Who names the process for people.
@@ -61,7 +61,7 @@ type Waiting struct {
 
 // A Waiter is one client of which calls wait.
 type Waiter struct {
-	ClientID string
+	ClientID string    // the uuid of the client
 	Client   *Client   // nil: it has no entry in the registry
 	Calls    int64     // how many calls; 0 where the client has not said so yet
 	Since    time.Time // since when the oldest one waits, or is in the queue; zero where that is not known

@@ -10,10 +10,10 @@ const ScanLimit = 100_000
 
 // A Report is what List has found.
 type Report struct {
-	At         time.Time // when, by the clock of a server
-	Objects    []*Object // in the order of their keys and kinds
-	Clients    []*Client // as from Clients
-	Unreadable []Unreadable
+	At         time.Time    // when, by the clock of a server
+	Objects    []*Object    // in the order of their keys and kinds
+	Clients    []*Client    // as from Clients
+	Unreadable []Unreadable // what could not be read, so that something may be missing
 
 	Keys    int64 // on all masters
 	Skipped int64 // how many of them were not looked at

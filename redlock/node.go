@@ -20,11 +20,12 @@ import (
 type NodeError struct {
 	Node    string // "3 (10.0.0.7:6379)": its place among the clients, and its address where the client shows it
 	Refused bool   // it answered that somebody else has the lock; else it failed, or had not answered
-	Err     error
+	Err     error  // the server's or the network's own
 
 	left time.Duration // with Refused: when the holder's lease there is over, unless it is renewed; 0 where that is not known
 }
 
+// Error is the server's place and address, and its own error.
 func (e *NodeError) Error() string { return "server " + e.Node + ": " + e.Err.Error() }
 
 // Unwrap returns the server's or the network's own error.
