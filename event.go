@@ -17,7 +17,7 @@ const (
 	EventReleased  EventKind = "released"  // a hold, or permits, were given back; Duration is how long a hold was held
 	EventLost      EventKind = "lost"      // a hold was lost; Err is a *LossError, and Duration how long it was held
 	EventForgotten EventKind = "forgotten" // a hold became unreachable without Unlock; Duration is how long it was held
-	EventLeft      EventKind = "left"      // a hold was left to its lease by Leave; Duration is how long it was held
+	EventLeft      EventKind = "left"      // a hold, or permits, were left to their lease by Leave; Duration is how long it was held
 	EventCounted   EventKind = "counted"   // CountDown took one from the count of a latch
 	EventRenewed   EventKind = "renewed"   // a renewal of a hold, or a look at one that is not renewed, was answered, or failed with Err
 	EventSettled   EventKind = "settled"   // an operation of unknown outcome was settled; Duration is how long that took

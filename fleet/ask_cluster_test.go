@@ -101,7 +101,7 @@ func TestHoldersOnAClusterAreAskedEachAlone(t *testing.T) {
 			ask(h.kind, h.name, h.hold.Owner(), h.heard, h.answer, h.hold.Unlock)
 		}
 	}
-	ask(redlatch.KindPermitSemaphore, "s", permit.ID(), pool.heard, fleet.GivenUp, permit.Release)
+	ask(redlatch.KindPermitSemaphore, "s", permit.IDs()[0], pool.heard, fleet.GivenUp, permit.Release)
 	asks.Wait()
 
 	for _, h := range all {

@@ -116,7 +116,7 @@ func TestAHolderThatIsAskedGivesUpAndOneThatDoesNotReactLosesNothing(t *testing.
 	ask(redlatch.KindLock, "b", stubborn.Owner(), 7*time.Second, fleet.HeldOn)
 	ask(redlatch.KindLock, "d", member, 7*time.Second, fleet.HeldOn)
 	ask(redlatch.KindGroupLock, "g", values.Owner(), 7*time.Second, fleet.HeldOn)
-	ask(redlatch.KindPermitSemaphore, "s", permit.ID(), time.Minute, fleet.GivenUp)
+	ask(redlatch.KindPermitSemaphore, "s", permit.IDs()[0], time.Minute, fleet.GivenUp)
 	ask(redlatch.KindLock, "a", "nobody", time.Minute, fleet.NotHeld)
 	all.Wait()
 

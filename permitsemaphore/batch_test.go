@@ -74,18 +74,18 @@ func TestEachOfABatchGetsAPermitWithTheLeaseThatItAskedFor(t *testing.T) {
 		ids := map[string]bool{}
 		for _, w := range all {
 			p := receive(t, w)
-			permits, ids[p.ID()] = append(permits, p), true
+			permits, ids[id(p)] = append(permits, p), true
 		}
 		require.EqualValues(t, 1, srv.CommandStats(t)["evalsha"]-before, "one attempt serves all")
 		require.Len(t, ids, 4)
 		requireState(t, client, s.Name(), "1", 4)
 		for i, lease := range map[int]time.Duration{0: time.Hour, 2: 2 * time.Hour, 3: settings.DefaultWatchdogTimeout} {
-			end := score(t, client, s.Name(), permits[i].ID())
+			end := score(t, client, s.Name(), id(permits[i]))
 			require.GreaterOrEqual(t, end, float64(begin.Add(lease).UnixMilli()), i)
 			require.LessOrEqual(t, end, float64(time.Now().Add(lease).UnixMilli()+1), i)
 			require.LessOrEqual(t, float64(permits[i].Until().UnixMilli()), end, "trusted for longer than the lease")
 		}
-		require.EqualValues(t, never, score(t, client, s.Name(), permits[1].ID()))
+		require.EqualValues(t, never, score(t, client, s.Name(), id(permits[1])))
 		for _, p := range permits {
 			require.True(t, p.Valid())
 			require.NoError(t, p.Release(t.Context()))

@@ -56,7 +56,7 @@ func collect() {
 func collected(t *testing.T, opts ...redlatch.Option) (*permitsemaphore.Semaphore, *collector, *events) {
 	told, c := &events{}, &collector{}
 	s, client := fresh(t, redistest.Mini(t), 3, append(opts, told.option(), redlatch.WithLogger(discard))...)
-	require.NoError(t, s.Release(t.Context(), acquire(t, s, 1).ID())) // the server knows the scripts
+	require.NoError(t, s.Release(t.Context(), id(acquire(t, s, 1)))) // the server knows the scripts
 	told.clear()
 	client.AddHook(c)
 	return s, c, told
@@ -134,11 +134,11 @@ func TestAPermitThatIsDroppedDuringAReleaseThatFailsIsReportedThen(t *testing.T)
 func TestAPermitIsNotReportedThatIsDroppedWhileItGetsALeaseByItsID(t *testing.T) {
 	s, c, told := collected(t)
 	p := acquire(t, s, 1)
-	require.NoError(t, s.UpdateLease(t.Context(), p.ID(), long)) // the server knows the script
+	require.NoError(t, s.UpdateLease(t.Context(), id(p), long)) // the server knows the script
 	require.NoError(t, p.Release(t.Context()))
 	p = acquire(t, s, 1)
 	c.on.Store(true)
-	require.NoError(t, s.UpdateLease(t.Context(), p.ID(), long))
+	require.NoError(t, s.UpdateLease(t.Context(), id(p), long))
 	require.False(t, c.on.Load())
 	collect()
 	require.Zero(t, told.count(redlatch.EventForgotten))

@@ -22,6 +22,15 @@ func TestEachAcquisitionOfPermitsIsFollowedByOneEnd(t *testing.T) {
 			require.NoError(t, permit.Release(t.Context()))
 			require.ErrorIs(t, permit.Release(t.Context()), redlatch.ErrReleased)
 		},
+		"left": func(t *testing.T, s *permitsemaphore.Semaphore, _ func()) {
+			permit := acquire(t, s, 2)
+			work := permit.Context(context.Background())
+			permit.Leave()
+			require.ErrorIs(t, context.Cause(work), redlatch.ErrReleased)
+			require.False(t, permit.Valid())
+			permit.Leave()
+			require.ErrorIs(t, permit.Release(t.Context()), redlatch.ErrReleased)
+		},
 		"lost": func(t *testing.T, s *permitsemaphore.Semaphore, lose func()) {
 			permit := acquire(t, s, 1)
 			work := permit.Context(context.Background())
@@ -51,13 +60,39 @@ func TestEachAcquisitionOfPermitsIsFollowedByOneEnd(t *testing.T) {
 					}
 				}
 				kind := redlatch.EventLost
-				if want == "released" {
+				switch want {
+				case "released":
 					kind = redlatch.EventReleased
+				case "left":
+					kind = redlatch.EventLeft
 				}
 				require.Equal(t, map[redlatch.EventKind]int{kind: 1}, ends)
 				owners := told.owners(redlatch.EventAcquired)
 				require.NotEmpty(t, owners[0])
 				require.Equal(t, owners, told.owners(kind), "an end can be matched with its acquisition")
+			})
+		})
+	}
+}
+
+// It comes back with its lease, which nothing renews, and nobody is warned.
+func TestAPermitThatIsLeftComesBackWithItsLease(t *testing.T) {
+	for name, opts := range map[string][]redlatch.Option{"its own": {redlatch.WithLease(10 * time.Second)}, "the watchdog's": nil} {
+		t.Run(name, func(t *testing.T) {
+			redistest.Bubble(t, func(t *testing.T) {
+				_, client := redistest.InMemory(t)
+				var log notebook
+				s := permitsemaphore.New(client, "s", briefly.Linger(0), log.option(), permitsemaphore.WithPermits(1))
+				permit, err := s.Acquire(t.Context(), 1, opts...)
+				require.NoError(t, err)
+				time.Sleep(time.Second)
+				permit.Leave()
+				_, err = s.TryAcquire(t.Context(), 1)
+				require.ErrorIs(t, err, redlatch.ErrNotAcquired)
+				next, err := s.Acquire(t.Context(), 1)
+				require.NoError(t, err)
+				require.NoError(t, next.Release(t.Context()))
+				require.Empty(t, log.lines)
 			})
 		})
 	}

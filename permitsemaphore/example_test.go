@@ -120,13 +120,61 @@ func ExampleSemaphore_Release() {
 	if err != nil {
 		panic(err)
 	}
-	id := permit.ID() // sent to whoever does the work
+	id := permit.IDs()[0] // sent to whoever does the work
 
 	fmt.Println(pool.Release(ctx, id))
 	fmt.Println(errors.Is(pool.Release(ctx, id), redlatch.ErrNotHeld))
 	// Output:
 	// <nil>
 	// true
+}
+
+// Two calls in each second, over all processes: a permit comes back when its lease is over.
+func ExamplePermit_Leave() {
+	rdb, stop := server()
+	defer stop()
+	ctx := context.Background()
+
+	calls := permitsemaphore.New(rdb, "calls", permitsemaphore.WithPermits(2), redlatch.WithLease(time.Second))
+	for range 3 {
+		permit, err := calls.TryAcquire(ctx, 1)
+		if errors.Is(err, redlatch.ErrNotAcquired) {
+			fmt.Println("not in this second")
+			continue
+		}
+		if err != nil {
+			panic(err)
+		}
+		permit.Leave() // not Release, which would allow another call at once
+		fmt.Println("a call; the permit is over here:", errors.Is(permit.Release(ctx), redlatch.ErrReleased))
+	}
+	// Output:
+	// a call; the permit is over here: true
+	// a call; the permit is over here: true
+	// not in this second
+}
+
+// An id is how another process gives a permit back.
+func ExamplePermit_IDs() {
+	rdb, stop := server()
+	defer stop()
+	ctx := context.Background()
+
+	pool := permitsemaphore.New(rdb, "licences", permitsemaphore.WithPermits(3))
+	permit, err := pool.Acquire(ctx, 2, permitsemaphore.WithoutExpiry())
+	if err != nil {
+		panic(err)
+	}
+	ids := permit.IDs() // one for each permit; sent to whoever does the work
+	permit.Leave()
+
+	fmt.Println(len(ids))
+	fmt.Println(pool.Release(ctx, ids...)) // by that process
+	fmt.Println(pool.AvailablePermits(ctx))
+	// Output:
+	// 2
+	// <nil>
+	// 3 <nil>
 }
 
 func ExamplePermit_UpdateLease() {
@@ -144,7 +192,7 @@ func ExamplePermit_UpdateLease() {
 	if err := permit.UpdateLease(ctx, time.Hour); err != nil {
 		panic(err)
 	}
-	left, _ := pool.LeaseTime(ctx, permit.ID())
+	left, _ := pool.LeaseTime(ctx, permit.IDs()[0])
 	fmt.Println(left.Round(time.Minute))
 	// Output:
 	// 1h0m0s

@@ -69,7 +69,7 @@ func TestAReleaseThatIsSentAgainTellsALossFromItsOwnEffect(t *testing.T) {
 				p := acquire(t, s, 2, redlatch.WithLease(2*time.Second))
 				m.next = func(execute func() error) error {
 					require.NoError(t, c.meddle(execute, func() error {
-						return permitsemaphore.New(thief, "pool", briefly.Linger(0)).Release(t.Context(), p.ID())
+						return permitsemaphore.New(thief, "pool", briefly.Linger(0)).Release(t.Context(), id(p))
 					}))
 					return errCut
 				}
@@ -94,7 +94,7 @@ func TestAPermitWhoseIDsAreBeingReleasedIsGivenBackWithoutLoss(t *testing.T) {
 			var told events
 			s := permitsemaphore.New(client, "pool", briefly.Linger(0))
 			require.NoError(t, s.SetPermits(t.Context(), 3))
-			require.NoError(t, s.Release(t.Context(), acquire(t, s, 1).ID())) // the server knows the scripts
+			require.NoError(t, s.Release(t.Context(), id(acquire(t, s, 1)))) // the server knows the scripts
 			p := acquire(t, s, 2, told.option())
 			heard := make(chan struct{})
 			m.next = func(execute func() error) error {
@@ -127,7 +127,7 @@ func TestAPermitWhoseIDsWereAllReleasedIsReleased(t *testing.T) {
 		require.ErrorIs(t, context.Cause(ctx), redlatch.ErrReleased)
 		require.ErrorIs(t, p.Release(t.Context()), redlatch.ErrReleased)
 		require.Equal(t, 1, told.count(redlatch.EventReleased))
-		require.Equal(t, ids[0], p.ID(), "by which it was known")
+		require.Equal(t, ids[0], id(p), "by which it was known")
 	})
 }
 
@@ -142,8 +142,8 @@ func TestAPermitIsMissedAfterAReleaseByItsIDThatWasRefused(t *testing.T) {
 		gone := acquire(t, s, 1)
 		require.NoError(t, gone.Release(t.Context()))
 		p := acquire(t, s, 2)
-		require.ErrorIs(t, s.Release(t.Context(), p.ID(), gone.ID()), redlatch.ErrNotHeld)
-		require.NoError(t, permitsemaphore.New(elsewhere, "pool", briefly.Linger(0)).Release(t.Context(), p.ID()))
+		require.ErrorIs(t, s.Release(t.Context(), id(p), id(gone)), redlatch.ErrNotHeld)
+		require.NoError(t, permitsemaphore.New(elsewhere, "pool", briefly.Linger(0)).Release(t.Context(), id(p)))
 		ctx, cancel := context.WithTimeout(p.Context(t.Context()), time.Minute)
 		defer cancel()
 		<-ctx.Done()
@@ -157,7 +157,7 @@ func TestAPermitGoesOnWithoutTheOneWhoseReleaseByItsIDIsUncertain(t *testing.T) 
 	redistest.Bubble(t, func(t *testing.T) {
 		s, o := apart(t, redlatch.WithReleaseTimeout(time.Second))
 		p := acquire(t, s, 2)
-		require.NoError(t, s.Release(t.Context(), acquire(t, s, 1).ID())) // the server knows the scripts
+		require.NoError(t, s.Release(t.Context(), id(acquire(t, s, 1)))) // the server knows the scripts
 		ids := p.IDs()
 		o.begins.Store(true)
 		require.ErrorIs(t, s.Release(t.Context(), ids[0]), redlatch.ErrUncertain)
@@ -179,8 +179,8 @@ func TestAnIDIsOfNoUseToAnotherSemaphore(t *testing.T) {
 			require.NoError(t, s.SetPermits(t.Context(), 1))
 		}
 		p := acquire(t, pool, 1)
-		require.ErrorIs(t, other.UpdateLease(t.Context(), p.ID(), time.Second), redlatch.ErrNotHeld)
-		require.ErrorIs(t, other.Release(t.Context(), p.ID()), redlatch.ErrNotHeld)
+		require.ErrorIs(t, other.UpdateLease(t.Context(), id(p), time.Second), redlatch.ErrNotHeld)
+		require.ErrorIs(t, other.Release(t.Context(), id(p)), redlatch.ErrNotHeld)
 		ctx := p.Context(t.Context())
 		time.Sleep(time.Minute)
 		require.NoError(t, ctx.Err())
@@ -208,7 +208,7 @@ func TestNoLeaseLastsLongerThanMaxHold(t *testing.T) {
 			p := acquire(t, s, 1, redlatch.WithMaxHold(time.Minute))
 			time.Sleep(time.Second)
 			require.NoError(t, p.UpdateLease(t.Context(), lease))
-			left, err := s.LeaseTime(t.Context(), p.ID())
+			left, err := s.LeaseTime(t.Context(), id(p))
 			require.NoError(t, err)
 			require.Equal(t, 59*time.Second, left)
 			require.NoError(t, p.Release(t.Context()))

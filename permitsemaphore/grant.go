@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/observe"
@@ -238,8 +239,19 @@ func (g *grant) finish(ctx context.Context, kind string, err error) {
 	g.told.Load().End(ctx, kind, g.since, err)
 }
 
-// Leave is not offered by a Permit: its ids may be in use, and Extend sets its lease.
-func (g *grant) Leave() {}
+// Leave ends the grant without a command: its permits end with their lease, or are released by their ids.
+func (g *grant) Leave() {
+	g.mu.Lock()
+	over := g.released || g.lost != nil
+	g.released = g.released || !over
+	g.mu.Unlock()
+	if over {
+		return
+	}
+	g.ending.End(errs.Released)
+	g.leave()
+	g.finish(context.Background(), settings.Left, nil)
+}
 
 var _ holds.Hold = (*grant)(nil)
 var _ session.Renewer = (*grant)(nil)

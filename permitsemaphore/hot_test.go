@@ -43,7 +43,7 @@ func benchmarkHot(b *testing.B, processes, callers int, ids string) {
 				return err
 			}
 			if ids == "seen" {
-				_ = p.ID()
+				_ = id(p)
 			}
 			return p.Release(ctx)
 		}

@@ -28,8 +28,8 @@ func TestInspectTellsWhoHasThePermits(t *testing.T) {
 		require.Len(t, info.Holders, 3)
 		for _, h := range info.Holders {
 			require.EqualValues(t, 1, h.Holds)
-			if h.Owner == q.ID() {
-				require.Equal(t, redlatch.Holder{Owner: q.ID(), Holds: 1, TTL: permitsemaphore.NoExpiry}, h)
+			if h.Owner == id(q) {
+				require.Equal(t, redlatch.Holder{Owner: id(q), Holds: 1, TTL: permitsemaphore.NoExpiry}, h)
 				continue
 			}
 			require.Contains(t, p.IDs(), h.Owner)

@@ -24,7 +24,7 @@ func TestALongJobKeepsItsPermits(t *testing.T) {
 		s, client := fresh(t, srv, 2, redlatch.WithWatchdogTimeout(3*time.Second))
 		p := acquire(t, s, 2)
 		work := p.Context(ctx)
-		begin := score(t, client, s.Name(), p.ID())
+		begin := score(t, client, s.Name(), id(p))
 		eventually(t, "two leases have passed", func() bool {
 			until := float64(p.Until().UnixMilli())
 			deadline := score(t, client, s.Name(), p.IDs()[1]) // read later: it may have been renewed since
@@ -48,9 +48,9 @@ func TestPermitsOfOneProcessAreRenewedTogether(t *testing.T) {
 	for range 60 {
 		all = append(all, acquire(t, s, 1))
 	}
-	begin := score(t, client, s.Name(), all[59].ID())
+	begin := score(t, client, s.Name(), id(all[59]))
 	before := srv.CommandStats(t)["evalsha"]
-	eventually(t, "two renewals", func() bool { return score(t, client, s.Name(), all[59].ID()) > begin+1800 })
+	eventually(t, "two renewals", func() bool { return score(t, client, s.Name(), id(all[59])) > begin+1800 })
 	require.Less(t, srv.CommandStats(t)["evalsha"]-before, int64(40), "a script for each would be 60 a period")
 	for _, p := range all {
 		require.True(t, p.Valid())
@@ -67,7 +67,7 @@ func TestTheContextEndsBeforeTheServerGivesThePermitAway(t *testing.T) {
 		r.proxy.Hole(true, true)
 		require.ErrorIs(t, ended(t, work), redlatch.ErrLost)
 		require.False(t, p.Valid())
-		deadline := score(t, r.direct, key, p.ID())
+		deadline := score(t, r.direct, key, id(p))
 		require.Less(t, float64(p.Until().UnixMilli()), deadline)
 		r.proxy.Heal()
 		require.ErrorIs(t, p.Release(t.Context()), redlatch.ErrLost)

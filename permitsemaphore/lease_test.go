@@ -47,7 +47,7 @@ func TestALeaseIsChangedBesideARelease(t *testing.T) {
 		want    error // of the change
 		left    int   // permits
 	}{
-		"of one by its id": {func(s *permitsemaphore.Semaphore, p *permitsemaphore.Permit) error { return s.Release(ctx, p.ID()) }, nil, 1},
+		"of one by its id": {func(s *permitsemaphore.Semaphore, p *permitsemaphore.Permit) error { return s.Release(ctx, id(p)) }, nil, 1},
 		"of all by their ids": {func(s *permitsemaphore.Semaphore, p *permitsemaphore.Permit) error { return s.Release(ctx, p.IDs()...) },
 			redlatch.ErrReleased, 0},
 		"of the permit": {func(_ *permitsemaphore.Semaphore, p *permitsemaphore.Permit) error { return p.Release(ctx) },
@@ -67,7 +67,7 @@ func TestALeaseIsChangedBesideARelease(t *testing.T) {
 					require.NoError(t, err)
 					p := acquire(t, s, 2)
 					require.NoError(t, p.UpdateLease(ctx, time.Minute)) // the server knows the scripts
-					require.NoError(t, s.Release(ctx, p.ID()))
+					require.NoError(t, s.Release(ctx, id(p)))
 					require.NoError(t, p.Release(ctx))
 					told.clear()
 					h := &late{}

@@ -70,11 +70,11 @@ func inStreet(t *testing.T, permits int64, test func(b *street), opts ...redlatc
 // warm has the server know the scripts by which a permit goes from one to the next.
 func (b *street) warm() {
 	p, w := b.holds()
-	_ = p.ID()
+	_ = id(p)
 	q := b.next(p, w)
 	require.NoError(b, q.Release(b.Context()))
 	p, w = b.young()
-	_ = p.ID()
+	_ = id(p)
 	q = b.next(p, w)
 	require.NoError(b, q.Release(b.Context()))
 	b.settle()
@@ -116,12 +116,12 @@ func TestAPermitMovesWithoutACommandIfItsIdIsUnknown(t *testing.T) {
 		p, w := b.young()
 		q := b.next(p, w)
 		require.Zero(b, b.sent.Load())
-		require.Empty(b, p.ID())
+		require.Empty(b, id(p))
 		require.Empty(b, p.IDs())
 		require.False(b, p.Valid())
 		require.True(b, q.Valid())
 		require.ErrorIs(b, p.Release(b.Context()), redlatch.ErrReleased)
-		require.Positive(b, score(b, b.redis, "s", q.ID()))
+		require.Positive(b, score(b, b.redis, "s", id(q)))
 		requireState(b, b.redis, "s", "0", 1)
 		require.NoError(b, q.Release(b.Context()))
 		requireState(b, b.redis, "s", "1", 0)
@@ -153,7 +153,7 @@ func TestAnIdThatTheProgramHasSeenIsNeverGivenToAnother(t *testing.T) {
 		opts []redlatch.Option
 		see  func(b *street, p *permitsemaphore.Permit) string
 	}{
-		"by ID":  {nil, func(_ *street, p *permitsemaphore.Permit) string { return p.ID() }},
+		"by ID":  {nil, func(_ *street, p *permitsemaphore.Permit) string { return id(p) }},
 		"by IDs": {nil, func(_ *street, p *permitsemaphore.Permit) string { return p.IDs()[0] }},
 		"by Inspect": {nil, func(b *street, _ *permitsemaphore.Permit) string {
 			info, err := b.s.Inspect(b.Context())
@@ -174,7 +174,7 @@ func TestAnIdThatTheProgramHasSeenIsNeverGivenToAnother(t *testing.T) {
 				b.sent.Store(0)
 				q := b.next(p, w)
 				require.EqualValues(b, 1, b.sent.Load(), "one script swaps the ids")
-				require.NotEqual(b, seen, q.ID())
+				require.NotEqual(b, seen, id(q))
 				require.Zero(b, score(b, b.redis, "s", seen))
 				require.ErrorIs(b, b.s.Release(b.Context(), seen), redlatch.ErrNotHeld)
 				require.True(b, q.Valid())
@@ -193,13 +193,13 @@ func TestWhetherAnIdIsKnownIsDecidedTogetherWithTheMove(t *testing.T) {
 		inStreet(t, 1, func(b *street) {
 			p, w := b.young()
 			seen := make(chan string)
-			go func() { seen <- p.ID() }()
+			go func() { seen <- id(p) }()
 			q := b.next(p, w)
-			id := <-seen
-			if id == "" {
+			told := <-seen
+			if told == "" {
 				moved++
 			}
-			require.NotEqual(b, id, q.ID())
+			require.NotEqual(b, told, id(q))
 			require.NoError(b, q.Release(b.Context()))
 		})
 	}
@@ -226,7 +226,7 @@ func TestAPermitMovesByScriptWhereTheTermsDiffer(t *testing.T) {
 				require.LessOrEqual(b, time.Until(q.Until()), c.most)
 				require.Greater(b, time.Until(q.Until()), min(c.most, time.Hour)*9/10)
 				if name == "no lease" {
-					require.EqualValues(b, never, score(b, b.redis, "s", q.ID()))
+					require.EqualValues(b, never, score(b, b.redis, "s", id(q)))
 				}
 				require.NoError(b, q.Release(b.Context()))
 				requireState(b, b.redis, "s", "1", 0)
@@ -323,7 +323,7 @@ func TestAWaiterThatLeavesDuringAMoveLosesNoPermit(t *testing.T) {
 				leaves, stays := acquiring(ctx, b.s, 1), acquiring(b.Context(), b.s, 1)
 				b.settle()
 				if ids {
-					_ = p.ID()
+					_ = id(p)
 				}
 				go cancel()
 				require.NoError(b, p.Release(b.Context()))
@@ -348,7 +348,7 @@ func TestALostAnswerToASwapLosesNoPermit(t *testing.T) {
 					t.Parallel()
 					s, key := r.semaphore(t, 1, redlatch.WithPoll(long), redlatch.WithReleaseTimeout(timeout))
 					p := acquire(t, s, 1)
-					old := p.ID()
+					old := id(p)
 					w := acquiring(t.Context(), s, 1)
 					eventually(t, "it stands in the row", func() bool { return r.direct.ZCard(t.Context(), keys.SemaphoreRow(key)).Val() == 1 })
 					r.proxy.On(onCall(key), 1, f.action)
@@ -356,7 +356,7 @@ func TestALostAnswerToASwapLosesNoPermit(t *testing.T) {
 						require.ErrorIs(t, err, redlatch.ErrUncertain)
 					}
 					q := receive(t, w)
-					require.NotEqual(t, old, q.ID())
+					require.NotEqual(t, old, id(q))
 					require.True(t, q.Valid())
 					if err := q.Release(t.Context()); err != nil {
 						require.ErrorIs(t, err, redlatch.ErrUncertain)

@@ -39,7 +39,7 @@ var operations = []operation{
 		return p.Release(ctx)
 	}},
 	{"release by id", "4", 1, func(ctx context.Context, s *permitsemaphore.Semaphore, p *permitsemaphore.Permit) error {
-		return s.Release(ctx, p.ID())
+		return s.Release(ctx, id(p))
 	}},
 	{"try to release by ids", "5", 0, func(ctx context.Context, s *permitsemaphore.Semaphore, p *permitsemaphore.Permit) error {
 		done, err := s.TryRelease(ctx, p.IDs()...)
@@ -229,7 +229,7 @@ func TestAnUncertainLeaseIsTrustedNoLongerThanEitherOutcomeAllows(t *testing.T) 
 		require.Greater(t, time.Until(p.Until()), long-time.Minute)
 		ghost.Release()
 		ghost.AwaitExecuted(t, 1)
-		left, err := s.LeaseTime(t.Context(), p.ID())
+		left, err := s.LeaseTime(t.Context(), id(p))
 		require.NoError(t, err)
 		require.Greater(t, left, long-time.Minute, "the ghost made it shorter than it is trusted")
 		require.NoError(t, p.Release(t.Context()))

@@ -129,7 +129,7 @@ func TestAReleaseOfPermitsThatTheServerWillNeverExecuteIsRepeatedForAMomentOnly(
 				synctest.Wait()
 				before := o.refused.Load()
 				require.Equal(t, 1, strings.Count(log.String(), "could not be settled"), log.String())
-				require.Contains(t, log.String(), p.ID())
+				require.Contains(t, log.String(), id(p))
 				require.Contains(t, log.String(), "use another name, or remove what nobody needs")
 				time.Sleep(7 * time.Hour)
 				synctest.Wait()

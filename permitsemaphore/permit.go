@@ -13,7 +13,7 @@ import (
 // A Permit is what one Acquire got: one permit, or several that stand and fall together. Its methods may be called from
 // any goroutine.
 //
-// A Permit that the program drops without Release, while it is renewed, is noticed by the garbage collector: it is
+// A Permit that the program drops without Release or Leave, while it is renewed, is noticed by the garbage collector: it is
 // reported through the semaphore's logger (or slog.Default) with the place where it was acquired, is no longer renewed,
 // and ends with its lease. A program that keeps the ids may drop a Permit with a lease of its own, or with none; and to
 // release a Permit by its ids may be the last use of it.
@@ -30,17 +30,9 @@ func newPermit(inner *grant) *Permit {
 	return p
 }
 
-// ID returns the id of the permit, 32 hexadecimal digits, with which any process may release it. Of several permits it
-// is the first id; of none it is empty. After Release it may be empty, if it was not asked for before: the permit may have
-// gone to another goroutine of this process, and by its id the program could release what that one has.
-func (p *Permit) ID() string {
-	p.inner.tell()
-	id := p.inner.Owner()
-	runtime.KeepAlive(p)
-	return id
-}
-
-// IDs returns the ids of the permits that have not been released by their id in this process.
+// IDs returns the ids of the permits, 32 hexadecimal digits each, by which any process may release them; without those that were released
+// by their id in this process. Of no permits it is empty. After Release it may be empty, if it was not asked for before: the permits may
+// have gone to another goroutine of this process, and by their ids the program could release what that one has.
 func (p *Permit) IDs() []string {
 	p.inner.tell()
 	ids := p.inner.names()
@@ -65,6 +57,18 @@ func (p *Permit) Release(ctx context.Context) error {
 	err := p.inner.Unlock(ctx)
 	runtime.KeepAlive(p)
 	return err
+}
+
+// Leave ends the Permit and leaves its permits to their lease: nothing is sent, nothing is renewed any longer, and the permits come back
+// when the lease is over. Those without expiry stay taken until they are released by their ids, which any process may do. The Permit's
+// contexts end with ErrReleased. It is not reported, except to an observer ([redlatch.EventLeft]); Release returns ErrReleased after it.
+//
+// It is for permits that stand for something that lasts as long as the lease, such as one of ten calls in a second, and for those that
+// another process gives back.
+func (p *Permit) Leave() {
+	p.cleanup.Stop()
+	p.inner.Leave()
+	runtime.KeepAlive(p)
 }
 
 // UpdateLease makes the permits end lease from now, later or sooner than they would have, and not be renewed from then

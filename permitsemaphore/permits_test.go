@@ -25,7 +25,7 @@ func TestPermitsAreTakenAllOrNoneAndComeBackTogether(t *testing.T) {
 		s, client := fresh(t, srv, 5)
 		p := acquire(t, s, 3)
 		require.Len(t, p.IDs(), 3)
-		require.Regexp(t, "^[0-9a-f]{32}$", p.ID())
+		require.Regexp(t, "^[0-9a-f]{32}$", id(p))
 		require.True(t, p.Valid())
 		requireState(t, client, s.Name(), "2", 3)
 		_, err := s.TryAcquire(ctx, 3)
@@ -48,7 +48,7 @@ func TestReleaseWorksOnACancelledContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.NoError(t, p.Release(ctx))
-		require.NoError(t, s.Release(ctx, q.ID()))
+		require.NoError(t, s.Release(ctx, id(q)))
 		requireState(t, client, s.Name(), "2", 0)
 	})
 }
@@ -60,13 +60,13 @@ func TestAnIdReleasesThePermitOfAnotherProcess(t *testing.T) {
 		other := permitsemaphore.New(srv.Client(t), s.Name(), briefly.Linger(0)) // another session is another process
 		p := acquire(t, s, 1)
 		work := p.Context(ctx)
-		require.NoError(t, other.Release(ctx, p.ID()))
+		require.NoError(t, other.Release(ctx, id(p)))
 		requireState(t, client, s.Name(), "5", 0)
 		require.ErrorIs(t, ended(t, work), redlatch.ErrLost)
 		require.ErrorIs(t, p.Release(ctx), redlatch.ErrLost)
 		requireState(t, client, s.Name(), "5", 0)
-		require.ErrorIs(t, other.Release(ctx, p.ID()), redlatch.ErrNotHeld)
-		done, err := other.TryRelease(ctx, p.ID())
+		require.ErrorIs(t, other.Release(ctx, id(p)), redlatch.ErrNotHeld)
+		done, err := other.TryRelease(ctx, id(p))
 		require.NoError(t, err)
 		require.False(t, done)
 	})
@@ -130,16 +130,16 @@ func TestAnExpiredPermitComesBackOnceAndItsReleaseSaysSo(t *testing.T) {
 			eventually(t, "the deadline has passed at the server", func() bool {
 				now, err := client.Time(ctx).Result()
 				require.NoError(t, err)
-				return float64(now.UnixMilli()) >= score(t, client, s.Name(), p.ID())
+				return float64(now.UnixMilli()) >= score(t, client, s.Name(), id(p))
 			})
 			requireState(t, client, s.Name(), "1", 1)
 			if byID {
-				require.ErrorIs(t, s.Release(ctx, p.ID()), redlatch.ErrNotHeld)
+				require.ErrorIs(t, s.Release(ctx, id(p)), redlatch.ErrNotHeld)
 			} else {
 				require.ErrorIs(t, p.Release(ctx), redlatch.ErrLost)
 			}
 			requireState(t, client, s.Name(), "2", 0)
-			require.ErrorIs(t, s.Release(ctx, p.ID()), redlatch.ErrNotHeld)
+			require.ErrorIs(t, s.Release(ctx, id(p)), redlatch.ErrNotHeld)
 			requireState(t, client, s.Name(), "2", 0)
 		}
 	})
@@ -212,7 +212,7 @@ func TestPermitsThatOutliveTheirCounterInventNone(t *testing.T) {
 		require.NoError(t, client.Del(ctx, s.Name()).Err())
 		require.ErrorIs(t, p.Release(ctx), redlatch.ErrLost)
 		requireState(t, client, s.Name(), "", 1)
-		require.ErrorIs(t, s.Release(ctx, q.ID()), redlatch.ErrNotHeld)
+		require.ErrorIs(t, s.Release(ctx, id(q)), redlatch.ErrNotHeld)
 		set, err := s.TrySetPermits(ctx, 5)
 		require.NoError(t, err)
 		require.True(t, set)
@@ -231,27 +231,27 @@ func TestLeasesAreFixedPermanentUpdatedAndTold(t *testing.T) {
 		renewed, fixed, permanent := acquire(t, s, 1), acquire(t, s, 1, redlatch.WithLease(long)), acquire(t, s, 1, permitsemaphore.WithoutExpiry())
 		lease := func(p *permitsemaphore.Permit) time.Duration {
 			t.Helper()
-			d, err := s.LeaseTime(ctx, p.ID())
+			d, err := s.LeaseTime(ctx, id(p))
 			require.NoError(t, err)
 			return d
 		}
 		require.InDelta(t, 15, lease(renewed).Seconds(), 15.1)
 		require.Greater(t, lease(fixed), long-time.Minute)
 		require.EqualValues(t, permitsemaphore.NoExpiry, lease(permanent))
-		require.EqualValues(t, never, score(t, client, s.Name(), permanent.ID()))
+		require.EqualValues(t, never, score(t, client, s.Name(), id(permanent)))
 		require.Greater(t, time.Until(permanent.Until()), 24*365*time.Hour)
 
 		require.NoError(t, permanent.UpdateLease(ctx, long))
 		require.Greater(t, lease(permanent), long-time.Minute)
 		require.Less(t, time.Until(permanent.Until()), long, "a shorter lease is trusted for less")
-		require.NoError(t, s.UpdateLease(ctx, permanent.ID(), permitsemaphore.NoExpiry))
+		require.NoError(t, s.UpdateLease(ctx, id(permanent), permitsemaphore.NoExpiry))
 		require.EqualValues(t, permitsemaphore.NoExpiry, lease(permanent))
 		require.Greater(t, time.Until(permanent.Until()), 24*365*time.Hour)
 		require.NoError(t, renewed.UpdateLease(ctx, long))
 		require.Greater(t, time.Until(renewed.Until()), long-time.Minute)
 
 		other := permitsemaphore.New(srv.Client(t), s.Name(), briefly.Linger(0))
-		require.NoError(t, other.UpdateLease(ctx, fixed.ID(), 2*long))
+		require.NoError(t, other.UpdateLease(ctx, id(fixed), 2*long))
 		require.Greater(t, lease(fixed), 2*long-time.Minute)
 
 		short := acquire(t, s, 1, redlatch.WithLease(long))
@@ -261,9 +261,9 @@ func TestLeasesAreFixedPermanentUpdatedAndTold(t *testing.T) {
 		require.ErrorAs(t, ended(t, work), &loss)
 		require.Equal(t, redlatch.ReasonLeaseOver, loss.Reason)
 		require.ErrorIs(t, short.UpdateLease(ctx, long), redlatch.ErrLost)
-		eventually(t, "it is gone", func() bool { _, err := s.LeaseTime(ctx, short.ID()); return errors.Is(err, redlatch.ErrNotHeld) })
-		require.ErrorIs(t, other.UpdateLease(ctx, short.ID(), long), redlatch.ErrNotHeld, "an expired permit is not brought back")
-		require.ErrorIs(t, s.UpdateLease(ctx, short.ID(), long), redlatch.ErrNotHeld)
+		eventually(t, "it is gone", func() bool { _, err := s.LeaseTime(ctx, id(short)); return errors.Is(err, redlatch.ErrNotHeld) })
+		require.ErrorIs(t, other.UpdateLease(ctx, id(short), long), redlatch.ErrNotHeld, "an expired permit is not brought back")
+		require.ErrorIs(t, s.UpdateLease(ctx, id(short), long), redlatch.ErrNotHeld)
 		require.ErrorIs(t, renewed.UpdateLease(ctx, 0), redlatch.ErrInvalid)
 		for _, p := range []*permitsemaphore.Permit{renewed, fixed, permanent} {
 			require.NoError(t, p.Release(ctx))
@@ -299,7 +299,7 @@ func TestAPermitOfNoneHoldsNothing(t *testing.T) {
 	p, err := s.Acquire(t.Context(), 0)
 	require.NoError(t, err)
 	require.True(t, p.Valid())
-	require.Empty(t, p.ID())
+	require.Empty(t, id(p))
 	require.Empty(t, p.IDs())
 	require.NoError(t, p.UpdateLease(t.Context(), long))
 	require.NoError(t, p.Release(t.Context()))
@@ -327,7 +327,7 @@ func TestAPermitThatWasDroppedIsReportedIfItIsRenewed(t *testing.T) {
 	srv := redistest.Mini(t)
 	var told events
 	s, client := fresh(t, srv, 3, told.option(), redlatch.WithLogger(discard))
-	kept := acquire(t, s, 1, permitsemaphore.WithoutExpiry()).ID() // a program that keeps the id
+	kept := id(acquire(t, s, 1, permitsemaphore.WithoutExpiry())) // a program that keeps the id
 	acquire(t, s, 1)
 	eventually(t, "the other one is reported", func() bool { runtime.GC(); return told.count(redlatch.EventForgotten) == 1 })
 	require.NoError(t, s.Release(t.Context(), kept))
@@ -341,7 +341,7 @@ func TestAContextKeepsThePermitAlive(t *testing.T) {
 	s, client := fresh(t, srv, 1, redlatch.WithWatchdogTimeout(3*time.Second))
 	work, id := func() (context.Context, string) {
 		p := acquire(t, s, 1)
-		return p.Context(t.Context()), p.ID()
+		return p.Context(t.Context()), id(p)
 	}()
 	start := score(t, client, s.Name(), id)
 	eventually(t, "several renewals", func() bool { runtime.GC(); return score(t, client, s.Name(), id) > start+1500 })
@@ -375,7 +375,7 @@ func TestAPermitInALogLineSaysOfWhatItIsAndWhose(t *testing.T) {
 		p := acquire(t, s, 2)
 		var log strings.Builder
 		slog.New(slog.NewTextHandler(&log, nil)).Info("at work", "permit", p)
-		require.Contains(t, log.String(), `permit.name=s permit.primitive=permit_semaphore permit.owner=`+p.ID()+` permit.until=`)
+		require.Contains(t, log.String(), `permit.name=s permit.primitive=permit_semaphore permit.owner=`+id(p)+` permit.until=`)
 		require.NoError(t, p.Release(t.Context()))
 	})
 }

@@ -24,7 +24,7 @@
 //
 // The life of a Permit:
 //
-//	          Acquire           Release, or all its ids were released here
+//	          Acquire      Release, Leave, or all its ids were released here
 //	(nothing) ───────► held ───────────────────────────────────────────────► released
 //	                    │ lease over, or no renewal in time, or released by id
 //	                    │ elsewhere, or semaphore deleted

@@ -27,7 +27,7 @@ func (b *street) busy(ids bool) (now *atomic.Int64, stop func()) {
 				}
 				now.Add(1)
 				if ids {
-					_ = p.ID()
+					_ = id(p)
 				}
 				time.Sleep(100 * time.Microsecond)
 				now.Add(-1)

@@ -26,10 +26,10 @@ func releaseTogether(b *street, pass func(nth int64, execute func() error, start
 	}
 	w := acquiring(b.Context(), b.s, 1)
 	b.settle()
-	_ = permits[0].ID()
+	_ = id(permits[0])
 	permits[0] = b.next(permits[0], w) // the server knows the script
 	for _, p := range permits {
-		seen = append(seen, p.ID())
+		seen = append(seen, id(p))
 	}
 	for range n {
 		waiting = append(waiting, acquiring(b.Context(), b.s, 1))
@@ -62,9 +62,9 @@ func served(b *street, seen []string, waiting []<-chan result) {
 	for _, w := range waiting {
 		p := receive(b, w)
 		require.True(b, p.Valid())
-		require.NotContains(b, ids, p.ID())
-		require.Positive(b, score(b, b.redis, "s", p.ID()))
-		all, ids = append(all, p), append(ids, p.ID())
+		require.NotContains(b, ids, id(p))
+		require.Positive(b, score(b, b.redis, "s", id(p)))
+		all, ids = append(all, p), append(ids, id(p))
 	}
 	for _, id := range seen {
 		require.Zero(b, score(b, b.redis, "s", id))

@@ -97,7 +97,7 @@ func TestStillHeldListsWhatIsHeldNow(t *testing.T) {
 	held := redlatchtest.StillHeld()
 	require.Len(t, held, 3)
 	require.Equal(t, []string{"orders", "x+y", "permits"}, []string{held[0].Name, held[1].Name, held[2].Name})
-	require.Equal(t, []string{a.Owner(), "", permit.ID()}, []string{held[0].Owner, held[1].Owner, held[2].Owner})
+	require.Equal(t, []string{a.Owner(), "", permit.IDs()[0]}, []string{held[0].Owner, held[1].Owner, held[2].Owner})
 	for _, h := range held {
 		require.Contains(t, filepath.Base(h.Place), "_test.go:", h)
 	}

@@ -85,7 +85,7 @@ func scene(t testing.TB, client redis.UniversalClient) (owner string) {
 	enter(t, client, id, time.Second, registry.About{Host: "web-3", PID: 17, Program: "billing", Label: "blue", Language: "go", Hears: true},
 		registry.Thing{Kind: "lock", Key: "orders:42", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: number, Since: long}}},
 		registry.Thing{Kind: "lock", Key: "customers:9", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: number, Since: long}}},
-		registry.Thing{Kind: "permit_semaphore", Key: "licences", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: permit.ID(), Since: long}}})
+		registry.Thing{Kind: "permit_semaphore", Key: "licences", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: permit.IDs()[0], Since: long}}})
 	enter(t, client, living, time.Second, registry.About{Host: "web-4", PID: 21, Program: "billing", Label: "blue", Language: "go", Hears: true},
 		registry.Thing{Kind: "lock", Key: "orders:42", Waiters: 3, WaitingSince: wait, Waits: 7, Waited: 3000},
 		registry.Thing{Kind: "read_lock", Key: "prices", Holds: 1, HeldSince: long, Owners: []registry.Owner{{ID: "9", Since: long}}},

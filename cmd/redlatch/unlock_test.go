@@ -150,6 +150,6 @@ func TestUnlockOfWhatIsFreeAnswersTheSameForAllKinds(t *testing.T) {
 	permit, err := permits.Acquire(ctx, 1)
 	require.NoError(t, err)
 	ends(t, srv, exit.Failed, "unlock", "permits", "--reason", "x", "--owner", "u:1")
-	ends(t, srv, exit.OK, "unlock", "permits", "--reason", "x", "--owner", permit.ID())
-	ends(t, srv, exit.Failed, "unlock", "permits", "--reason", "x", "--owner", permit.ID())
+	ends(t, srv, exit.OK, "unlock", "permits", "--reason", "x", "--owner", permit.IDs()[0])
+	ends(t, srv, exit.Failed, "unlock", "permits", "--reason", "x", "--owner", permit.IDs()[0])
 }

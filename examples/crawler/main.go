@@ -110,7 +110,7 @@ func die(ctx context.Context, server *connect.Server) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("a process dies with permit %s\n", grave.ID())
+	fmt.Printf("a process dies with permit %s\n", grave.IDs()[0])
 	return rdb.Close()
 }
 

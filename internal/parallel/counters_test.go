@@ -157,7 +157,7 @@ func identified() kind {
 					g.world.watch.call(g.caller, "UpdateLease", func() { err = permit.UpdateLease(context.Background(), time.Minute+g.up(time.Minute)) })
 					g.judge("UpdateLease", err)
 				case 1:
-					_, _ = permit.ID(), permit.Valid()
+					_, _ = permit.IDs(), permit.Valid()
 				case 2:
 					ids := permit.IDs()
 					give = func(ctx context.Context) error { return s.Release(ctx, ids...) }

@@ -124,7 +124,7 @@ func (c *Config) takePermit(ctx context.Context, opts []redlatch.Option) (*held,
 		return nil, err
 	}
 	keep := func(context.Context) error { return nil }
-	return &held{permit.ID(), permit.Until, permit.Context, keep, permit.Release, pool.Inspect, news}, nil
+	return &held{permit.IDs()[0], permit.Until, permit.Context, keep, permit.Release, pool.Inspect, news}, nil
 }
 
 // sameKind finds out whether Redis has a lock of another kind under the name. A lock that is not reentrant with its own kind
