@@ -18,8 +18,9 @@ import (
 //
 // A Hold that the program drops without Unlock is noticed by the garbage collector: it is reported through the lock's
 // logger (or slog.Default) with the place in the program where it was acquired, is no longer renewed, and ends with its
-// lease. The place is empty for a hold that came from another goroutine of the process without a command: such places are
-// noted from the first report of that kind on.
+// lease. The place is noted for the first 256 holds of the program and for one in sixteen of the later ones, but not for a
+// hold that came from another goroutine of the process without a command. The report of a hold without a place says so; from
+// then on the place of each hold is noted.
 type Hold struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 
