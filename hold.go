@@ -46,6 +46,14 @@ func init() {
 	}
 }
 
+// made is the machinery's side of a Hold that a lock has made. A nil Hold is what a Lock returns with an error.
+func (h *Hold) made() holds.Hold {
+	if h == nil || h.inner == nil {
+		errs.Unmade("a redlatch.Hold is used that no lock has made; look at the error of Lock before its hold")
+	}
+	return h.inner
+}
+
 // Context returns a child of parent that carries the hold: taking the same lock again with it re-enters. It ends when
 // parent does, and also when the hold does. Then [context.Cause] matches ErrReleased after Unlock, and ErrLost when the
 // lock was lost or may have been.
@@ -64,7 +72,7 @@ func init() {
 //		cancel()
 //	}
 func (h *Hold) Context(parent context.Context) context.Context {
-	return holds.NewContext(parent, h.inner, h)
+	return holds.NewContext(parent, h.made(), h)
 }
 
 // Unlock gives back this acquisition; the lock becomes free when the last acquisition of its holder is given back. The
@@ -77,8 +85,9 @@ func (h *Hold) Context(parent context.Context) context.Context {
 // may have been taken away then, and [WithoutLocalHandOff] has each Unlock ask. In no case is the lock of a later holder
 // touched.
 func (h *Hold) Unlock(ctx context.Context) error {
+	inner := h.made()
 	h.cleanup.Stop()
-	err := h.inner.Unlock(ctx)
+	err := inner.Unlock(ctx)
 	runtime.KeepAlive(h)
 	return err
 }
@@ -91,8 +100,9 @@ func (h *Hold) Unlock(ctx context.Context) error {
 // It is for a lock that is to stay taken for a while although the work is done, whatever becomes of this process; see
 // also [WithAtLeast].
 func (h *Hold) Leave() {
+	inner := h.made()
 	h.cleanup.Stop()
-	h.inner.Leave()
+	inner.Leave()
 	runtime.KeepAlive(h)
 }
 
@@ -103,34 +113,34 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	if lease < settings.MinLease {
 		return errs.Wrong("Extend: a lease is at least %v, not %v", settings.MinLease, lease)
 	}
-	err := h.inner.Extend(ctx, lease)
+	err := h.made().Extend(ctx, lease)
 	runtime.KeepAlive(h)
 	return err
 }
 
 // Name returns the name of the lock that is held, as the lock has it.
 func (h *Hold) Name() string {
-	_, name := h.inner.Object()
+	_, name := h.made().Object()
 	return name
 }
 
 // Kind returns what is held: [KindFairLock], or [KindReadLock] for the reading side of a read-write lock.
 func (h *Hold) Kind() Kind {
-	kind, _ := h.inner.Object()
+	kind, _ := h.made().Object()
 	return Kind(kind)
 }
 
 // Owner returns the holder's identity in Redis, "<client uuid>:<number>". Goroutines of a process that hand a plain
 // lock on to one another without a command hold it in turn as the same owner. It is empty for a hold of several locks.
-func (h *Hold) Owner() string { return h.inner.Owner() }
+func (h *Hold) Owner() string { return h.made().Owner() }
 
 // Token returns the fencing token, 0 for locks that issue none.
-func (h *Hold) Token() int64 { return h.inner.Token() }
+func (h *Hold) Token() int64 { return h.made().Token() }
 
 // Until returns the moment up to which the lock is certainly held, as far as is known without asking Redis. It moves on
 // as renewals succeed, and is in the past once the hold is over.
 func (h *Hold) Until() time.Time {
-	until := h.inner.Until()
+	until := h.made().Until()
 	runtime.KeepAlive(h)
 	return until
 }
@@ -139,13 +149,13 @@ func (h *Hold) Until() time.Time {
 // stopped past Until and nothing had a chance to end the contexts: code whose write must not come late calls Valid
 // right before it. On Linux the time for which the system was suspended counts too.
 func (h *Hold) Valid() bool {
-	return h.inner.Ending().Cause() == nil && time.Now().Before(h.Until())
+	return h.made().Ending().Cause() == nil && time.Now().Before(h.Until())
 }
 
 // LogValue is the hold in a line of slog: a group with the name of what is held, the primitive, the owner, the fencing token where
 // there is one, and until when the hold is trusted. As slog.Any("lock", hold) they are lock.name, lock.primitive, and so on.
 func (h *Hold) LogValue() slog.Value {
-	value := holds.LogValue(h.inner)
+	value := holds.LogValue(h.made())
 	runtime.KeepAlive(h)
 	return value
 }

@@ -19,13 +19,13 @@ import (
 // A caller that comes late is told how the latch ended the last time, for at least a day after that. One that waits is told
 // about the latch that it waits for, also if that is over and set again by the time it looks.
 func (l *Latch) Await(ctx context.Context, opts ...redlatch.Option) error {
-	set, err := l.counter.Resolve("Await", settings.Wait, opts)
+	set, err := l.made().Resolve("Await", settings.Wait, opts)
 	if err != nil {
 		return err
 	}
 	var seen script.Seen
-	return l.counter.Await(ctx, set, func(ctx context.Context) (counter.Sight, error) {
-		state, err := counter.Send(ctx, l.counter, script.Await(l.keys, seen), set.OutageFor(false))
+	return l.made().Await(ctx, set, func(ctx context.Context) (counter.Sight, error) {
+		state, err := counter.Send(ctx, l.made(), script.Await(l.keys, seen), set.OutageFor(false))
 		if err != nil {
 			return counter.Sight{}, err
 		}

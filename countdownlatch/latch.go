@@ -58,14 +58,19 @@ func New(client redlatch.Client, name string, opts ...redlatch.Option) *Latch {
 	return &Latch{counter: c, keys: script.NamesOf(c.Key)}
 }
 
+// made is the counter of a latch that New has made.
+func (l *Latch) made() *counter.Counter {
+	return errs.Made(l.counter, "countdownlatch.Latch is used without New; make it by countdownlatch.New")
+}
+
 // Name returns the name that the latch was made with.
-func (l *Latch) Name() string { return l.counter.Name }
+func (l *Latch) Name() string { return l.made().Name }
 
 // TrySetCount sets the count of a latch that does not exist, and reports whether it did. When it did not, the latch counts
 // already, perhaps what is left of an earlier run: a program that ignores that may wait for too little. With WithTTL the
 // latch is gone after that time, and Await returns ErrExpired then.
 func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Option) (bool, error) {
-	set, err := l.counter.Resolve("TrySetCount", settings.TTL, opts)
+	set, err := l.made().Resolve("TrySetCount", settings.TTL, opts)
 	if err != nil {
 		return false, err
 	}
@@ -73,7 +78,7 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Optio
 		return false, errs.Wrong("TrySetCount(%d): the count is at least 1; a latch without a count is open", n)
 	}
 	epoch := script.NewEpoch()
-	return counter.ChangeThen(ctx, l.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return counter.ChangeThen(ctx, l.made(), set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.TrySetCount(l.keys, n, set.TTL, epoch, wake, call)
 	}, nil)
 }
@@ -82,8 +87,8 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Optio
 // limit of its own ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and
 // the error matches ErrUncertain. If the latch does not exist nothing happens. Calls that come at the same time share a command.
 func (l *Latch) CountDown(ctx context.Context) error {
-	return l.counter.GaveBack(ctx, settings.Counted, 0, l.together.Do(l.counter, struct{}{}, func(all []struct{}) error { // the script does all or nothing
-		_, err := counter.GiveBack(ctx, l.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return l.made().GaveBack(ctx, settings.Counted, 0, l.together.Do(l.made(), struct{}{}, func(all []struct{}) error { // the script does all or nothing
+		_, err := counter.GiveBack(ctx, l.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 			return script.CountDown(l.keys, int64(len(all)), wake, call)
 		})
 		return err
@@ -92,12 +97,12 @@ func (l *Latch) CountDown(ctx context.Context) error {
 
 // Count returns how many count-downs are left until the latch opens, 0 when it does not exist: Await says why.
 func (l *Latch) Count(ctx context.Context) (int64, error) {
-	return counter.Ask(ctx, l.counter, script.Count(l.keys.Latch))
+	return counter.Ask(ctx, l.made(), script.Count(l.keys.Latch))
 }
 
 // Delete removes the latch, and reports whether there was one. Whoever waits for it is told with ErrDeleted.
 func (l *Latch) Delete(ctx context.Context) (bool, error) {
-	return counter.Change(ctx, l.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return counter.Change(ctx, l.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Delete(l.keys, wake, call)
 	})
 }
@@ -105,7 +110,7 @@ func (l *Latch) Delete(ctx context.Context) (bool, error) {
 // Inspect tells whether the latch exists, what is still to be counted, for how long it lasts, and how many calls of this
 // process wait for it. How a latch ended that is gone, Await says.
 func (l *Latch) Inspect(ctx context.Context) (redlatch.Info, error) {
-	info, err := l.counter.Inspect(ctx)
+	info, err := l.made().Inspect(ctx)
 	info.Value = max(info.Value, 0)
 	return info, err
 }

@@ -62,6 +62,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/errs"
 )
 
 // A Lock is a lock shared by every process that uses the same name on the same Redis. Goroutines that share a Lock
@@ -91,21 +92,26 @@ func NewNonReentrant(client redlatch.Client, name string, opts ...redlatch.Optio
 	return &Lock{base: baselock.New(client, name, &nonReentrant, opts)}
 }
 
+// made is the base of a lock that New has made.
+func (l *Lock) made() *baselock.Base {
+	return errs.Made(l.base, "fencedlock.Lock is used without New; make it by fencedlock.New")
+}
+
 // Name returns the name that the lock was made with.
-func (l *Lock) Name() string { return l.base.Name }
+func (l *Lock) Name() string { return l.made().Name }
 
 // Lock waits until the lock is held, ctx ends, or the time of WithWait is over; the Hold has the token. With a context
 // that carries a live hold of this lock it re-enters. ctx governs the wait and nothing else.
 // While the server fails it goes on for as long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	hold, err := l.base.Lock(ctx, opts)
+	hold, err := l.made().Lock(ctx, opts)
 	return l.tokened(ctx, hold, err)
 }
 
 // TryLock asks once. The error matches ErrNotAcquired when somebody else holds the lock or others in this process wait
 // for it.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	hold, err := l.base.TryLock(ctx, opts)
+	hold, err := l.made().TryLock(ctx, opts)
 	return l.tokened(ctx, hold, err)
 }
 
@@ -123,29 +129,29 @@ func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, op
 // LastToken returns the token issued last, 0 when none was. It says nothing about the present holder, and may be greater than
 // the token of any holder: the last token of a block is issued to a process before a goroutine there has it.
 func (l *Lock) LastToken(ctx context.Context) (int64, error) {
-	return baselock.Ask(ctx, l.base, lastToken(l.base.Key))
+	return baselock.Ask(ctx, l.made(), lastToken(l.made().Key))
 }
 
 // IsLocked reports whether anybody holds the lock.
-func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.base.IsLocked(ctx) }
+func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.made().IsLocked(ctx) }
 
 // HoldCount returns how many times the hold that ctx carries has taken the lock, 0 when ctx carries none.
-func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.base.HoldCount(ctx) }
+func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.made().HoldCount(ctx) }
 
 // RemainingTTL returns how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no
 // TTL, which can only have been caused from outside.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
-	return l.base.RemainingTTL(ctx)
+	return l.made().RemainingTTL(ctx)
 }
 
 // ForceUnlock frees the lock, whoever holds it, and reports whether anybody did. The tokens continue from where they
 // are. The holder learns of it within a third of the watchdog timeout plus a second.
-func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.base.ForceUnlock(ctx) }
+func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.made().ForceUnlock(ctx) }
 
 // Inspect returns who holds the lock, how many times, and how long it still lasts. Its Token is the result of LastToken, which
 // is read after the rest, so it is never smaller than the holder's.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
-	info, err := l.base.Inspect(ctx)
+	info, err := l.made().Inspect(ctx)
 	if err != nil {
 		return redlatch.Info{}, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
 )
@@ -46,8 +47,13 @@ func NewGuard(client redlatch.Client, name string, opts ...redlatch.Option) *Gua
 	return &Guard{counter: c, keys: fencedlock.Guarded{Seen: keys.Guard(c.Key), Owner: keys.GuardOwner(c.Key)}}
 }
 
+// made is the counter of a guard that NewGuard has made.
+func (g *Guard) made() *counter.Counter {
+	return errs.Made(g.counter, "fencedlock.Guard is used without NewGuard; make it by fencedlock.NewGuard")
+}
+
 // Name returns the name that the guard was made with.
-func (g *Guard) Name() string { return g.counter.Name }
+func (g *Guard) Name() string { return g.made().Name }
 
 // For returns the writer of a hold: what it writes is refused as soon as the guard has seen a newer hold. It does no I/O and takes
 // every hold; one without a token, as of a lock of another package, is reported by the writer's calls. For panics if the hold is nil.
@@ -60,5 +66,5 @@ func (g *Guard) For(hold redlatch.Fenced) *Writer {
 
 // Greatest returns the greatest token that the guard has seen, 0 before the first.
 func (g *Guard) Greatest(ctx context.Context) (int64, error) {
-	return counter.Ask(ctx, g.counter, fencedlock.Last(g.keys.Seen))
+	return counter.Ask(ctx, g.made(), fencedlock.Last(g.keys.Seen))
 }

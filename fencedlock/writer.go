@@ -23,6 +23,11 @@ type Writer struct {
 	hold  redlatch.Fenced
 }
 
+// made is the guard of a Writer that one has made.
+func (w *Writer) made() *Guard {
+	return errs.Made(w.guard, "fencedlock.Writer is used without For; make it by the For of a guard")
+}
+
 // Set writes value to key if the hold is not stale. The value is of a type that [Writer.Do] takes.
 func (w *Writer) Set(ctx context.Context, key string, value any) error {
 	return w.Do(ctx, "set", key, value)
@@ -33,26 +38,26 @@ func (w *Writer) Set(ctx context.Context, key string, value any) error {
 // strings, numbers, []byte, times and what implements encoding.BinaryMarshaler, and there are 7000 at most. The command's
 // reply is not reported; its error is, and then nothing was written.
 func (w *Writer) Do(ctx context.Context, command, key string, args ...any) error {
-	g, token := w.guard, w.hold.Token()
+	g, token := w.made(), w.hold.Token()
 	if err := w.check(token); err != nil {
 		return err
 	}
-	switch session := g.counter.Session; {
+	switch session := g.made().Session; {
 	case command == "" || key == "":
 		return errs.Wrong("guard %q: a guarded write has a command and a key", g.Name())
 	case len(args) > mostArguments:
 		return errs.Wrong("guard %q: a guarded command has %d arguments after its key, and may have %d; make several writes of it",
 			g.Name(), len(args), mostArguments)
-	case session.Shard(key) != session.Shard(g.counter.Key):
+	case session.Shard(key) != session.Shard(g.made().Key):
 		return errs.Wrong("guard %q: the key %q lies in another slot of the cluster, where it cannot be guarded; "+
-			"give it the hash tag of the guard, as in %s:%s", g.Name(), key, keys.Tag(g.counter.Key), key)
+			"give it the hash tag of the guard, as in %s:%s", g.Name(), key, keys.Tag(g.made().Key), key)
 	}
 	args, err := g.settled(args)
 	if err != nil {
 		return err
 	}
 	owner := w.hold.Owner()
-	above, err := counter.Change(ctx, g.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[int64] {
+	above, err := counter.Change(ctx, g.made(), func(_ scripts.Wake, call lane.Call) scripts.Command[int64] {
 		return fencedlock.Write(g.keys, call, token, owner, command, key, args)
 	})
 	return w.judge(token, above, err)
@@ -64,11 +69,11 @@ const mostArguments = 7000
 // Claim makes every older hold stale from now on. A holder that reads the data before it writes claims
 // first: without that, a former holder could still write between its reading and its writing.
 func (w *Writer) Claim(ctx context.Context) error {
-	g, token := w.guard, w.hold.Token()
+	g, token := w.made(), w.hold.Token()
 	if err := w.check(token); err != nil {
 		return err
 	}
-	above, err := counter.Ask(ctx, g.counter, fencedlock.Claim(g.keys, token, w.hold.Owner())) // harmless, however often and late
+	above, err := counter.Ask(ctx, g.made(), fencedlock.Claim(g.keys, token, w.hold.Owner())) // harmless, however often and late
 	return w.judge(token, above, err)
 }
 

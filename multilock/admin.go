@@ -16,6 +16,7 @@ import (
 
 // ask has do called with each member as a Q, a locker that has the method which is asked for.
 func ask[Q any](l *Lock, method string, do func(member Q) error) error {
+	l.made()
 	for _, m := range l.members {
 		q, ok := m.(Q)
 		if !ok {

@@ -57,8 +57,13 @@ func NewGroup(client redlatch.Client, group string, values []string, opts ...red
 	return g
 }
 
+// made is the base of a group that NewGroup has made.
+func (g *Group) made() *baselock.Base {
+	return errs.Made(g.base, "multilock.Group is used without NewGroup; make it by multilock.NewGroup")
+}
+
 // Name returns the name of the group.
-func (g *Group) Name() string { return g.base.Name }
+func (g *Group) Name() string { return g.made().Name }
 
 // Values returns the values, sorted, each once.
 func (g *Group) Values() []string { return slices.Clone(g.values) }
@@ -70,7 +75,7 @@ func (g *Group) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Ho
 	if err := g.overlap(ctx); err != nil {
 		return nil, err
 	}
-	return g.base.Lock(ctx, opts)
+	return g.made().Lock(ctx, opts)
 }
 
 // TryLock asks once. The error matches ErrNotAcquired when somebody else has one of the values, or others in this
@@ -79,7 +84,7 @@ func (g *Group) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch
 	if err := g.overlap(ctx); err != nil {
 		return nil, err
 	}
-	return g.base.TryLock(ctx, opts)
+	return g.made().TryLock(ctx, opts)
 }
 
 // Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
@@ -96,7 +101,7 @@ func (g *Group) TryDo(ctx context.Context, fn func(ctx context.Context) error, o
 // a hold of all, be it of others as well.
 func (g *Group) overlap(ctx context.Context) error {
 	partly := false
-	for base := range g.base.Carried(ctx) {
+	for base := range g.made().Carried(ctx) {
 		switch held := fieldsOf(base.Kind); {
 		case contains(held, g.fields):
 			return nil
@@ -106,7 +111,7 @@ func (g *Group) overlap(ctx context.Context) error {
 	}
 	if partly {
 		return fmt.Errorf("%w: group %q: the hold in the context has some of these values but not all; "+
-			"take all of them at once, or use redlatch.Detach", errs.NotReentrant, g.base.Name)
+			"take all of them at once, or use redlatch.Detach", errs.NotReentrant, g.made().Name)
 	}
 	return nil
 }
@@ -117,33 +122,33 @@ func contains(all, some []string) bool {
 
 // IsLocked reports whether anybody has any of the values.
 func (g *Group) IsLocked(ctx context.Context) (bool, error) {
-	return g.base.IsLocked(ctx)
+	return g.made().IsLocked(ctx)
 }
 
 // HoldCount returns how many times the hold that ctx carries has taken all the values, 0 when it has not.
 func (g *Group) HoldCount(ctx context.Context) (int64, error) {
-	return g.base.HoldCount(ctx)
+	return g.made().HoldCount(ctx)
 }
 
 // RemainingTTL returns how long it takes until all values are free if nobody renews them, 0 when they are free.
 func (g *Group) RemainingTTL(ctx context.Context) (time.Duration, error) {
-	return g.base.RemainingTTL(ctx)
+	return g.made().RemainingTTL(ctx)
 }
 
 // ForceUnlock frees the values, whoever has them, and reports whether anybody did. A holder that loses one of its
 // values in this way loses all of them, and learns of it within a third of the watchdog timeout plus a second.
 func (g *Group) ForceUnlock(ctx context.Context) (bool, error) {
-	return g.base.ForceUnlock(ctx)
+	return g.made().ForceUnlock(ctx)
 }
 
 // Inspect returns which of the values are held: a Holder for each of them, with the value in Value, in the order of
 // Values. Values that are free are not among them.
 func (g *Group) Inspect(ctx context.Context) (redlatch.Info, error) {
-	holders, err := baselock.Ask(ctx, g.base, multilock.Inspect(g.base.Key, g.fields))
+	holders, err := baselock.Ask(ctx, g.made(), multilock.Inspect(g.made().Key, g.fields))
 	if err != nil {
 		return redlatch.Info{}, err
 	}
-	info, known := g.base.Info(), g.base.Known()
+	info, known := g.made().Info(), g.made().Known()
 	for i, h := range holders {
 		if h.Owner == "" {
 			continue

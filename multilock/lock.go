@@ -212,10 +212,15 @@ func (c *call) forMember(wait time.Duration) redlatch.Option {
 	})
 }
 
-func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*redlatch.Hold, error) {
+// made is called where a lock that New has not made would have nobody to ask.
+func (l *Lock) made() {
 	if len(l.members) == 0 {
 		panic(nobody)
 	}
+}
+
+func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*redlatch.Hold, error) {
+	l.made()
 	c, err := l.resolve(opts, try)
 	if err != nil {
 		return nil, err

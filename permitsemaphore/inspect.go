@@ -17,12 +17,12 @@ const shown = 1000
 // lasts, how many calls of this process wait for it, and who has permits: a Holder for each permit, by its id, up to a
 // thousand of those that end first.
 func (s *Semaphore) Inspect(ctx context.Context) (redlatch.Info, error) {
-	look, err := counter.Ask(ctx, s.counter, script.Inspect(s.keys, shown))
+	look, err := counter.Ask(ctx, s.made(), script.Inspect(s.keys, shown))
 	if err != nil {
 		return redlatch.Info{}, err
 	}
 	inspections.Add(1)
-	info := s.counter.Info()
+	info := s.made().Info()
 	info.Exists, info.TTL = look.Exists, look.TTL
 	info.Value, info.Total = look.Available, look.Available+look.Acquired
 	for _, one := range look.First {

@@ -52,7 +52,7 @@ func (s *Semaphore) UpdateLease(ctx context.Context, id string, lease time.Durat
 }
 
 func (s *Semaphore) update(ctx context.Context, ids []string, lease time.Duration, over func()) (bool, error) {
-	return counter.ChangeThen(ctx, s.counter, s.counter.Defaults(), func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return counter.ChangeThen(ctx, s.made(), s.made().Defaults(), func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.UpdateLease(s.keys, ids, lease, wake, call)
 	}, over)
 }

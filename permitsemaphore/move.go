@@ -127,7 +127,7 @@ const partingsAtOnce = 50
 
 // swap has Redis give the permits ids for a seeker and those behind it.
 func (s *Semaphore) swap(ctx context.Context, all []*parting, a *asking) error {
-	c, first := s.counter, all[0].grant
+	c, first := s.made(), all[0].grant
 	var ids []string
 	session, longest := "", time.Duration(0)
 	for _, p := range all {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 )
 
@@ -30,12 +31,20 @@ func newPermit(inner *grant) *Permit {
 	return p
 }
 
+// made is the machinery's side of a Permit that a semaphore has made. A nil Permit is what an Acquire returns with an error.
+func (p *Permit) made() *grant {
+	if p == nil || p.inner == nil {
+		errs.Unmade("a permitsemaphore.Permit is used that no semaphore has made; look at the error of Acquire before its permit")
+	}
+	return p.inner
+}
+
 // IDs returns the ids of the permits, 32 hexadecimal digits each, by which any process may release them; without those that were released
 // by their id in this process. Of no permits it is empty. After Release it may be empty, if it was not asked for before: the permits may
 // have gone to another goroutine of this process, and by their ids the program could release what that one has.
 func (p *Permit) IDs() []string {
-	p.inner.tell()
-	ids := p.inner.names()
+	p.made().tell()
+	ids := p.made().names()
 	runtime.KeepAlive(p)
 	return ids
 }
@@ -44,7 +53,7 @@ func (p *Permit) IDs() []string {
 // Release, and ErrLost when one of the permits was lost or may have been. The context keeps the Permit alive: work that
 // still has the context still holds the permits.
 func (p *Permit) Context(parent context.Context) context.Context {
-	return holds.NewContext(parent, p.inner, p)
+	return holds.NewContext(parent, p.made(), p)
 }
 
 // Release gives back the permits. The Permit's contexts end first. It ignores the cancellation of ctx and has a time
@@ -53,8 +62,9 @@ func (p *Permit) Context(parent context.Context) context.Context {
 // The error matches ErrReleased when the Permit was given back before, and ErrLost when a permit was lost before or is
 // found lost now; the permits that are left are given back all the same.
 func (p *Permit) Release(ctx context.Context) error {
+	inner := p.made()
 	p.cleanup.Stop()
-	err := p.inner.Unlock(ctx)
+	err := inner.Unlock(ctx)
 	runtime.KeepAlive(p)
 	return err
 }
@@ -66,8 +76,9 @@ func (p *Permit) Release(ctx context.Context) error {
 // It is for permits that stand for something that lasts as long as the lease, such as one of ten calls in a second, and for those that
 // another process gives back.
 func (p *Permit) Leave() {
+	inner := p.made()
 	p.cleanup.Stop()
-	p.inner.Leave()
+	inner.Leave()
 	runtime.KeepAlive(p)
 }
 
@@ -78,7 +89,7 @@ func (p *Permit) UpdateLease(ctx context.Context, lease time.Duration) error {
 	if err := checkLease("UpdateLease", lease); err != nil {
 		return err
 	}
-	err := p.inner.Extend(ctx, lease)
+	err := p.made().Extend(ctx, lease)
 	runtime.KeepAlive(p)
 	return err
 }
@@ -87,7 +98,7 @@ func (p *Permit) UpdateLease(ctx context.Context, lease time.Duration) error {
 // permits without expiry it is a hundred years away. It moves on as renewals succeed, and is in the past once the
 // Permit is over.
 func (p *Permit) Until() time.Time {
-	until := p.inner.Until()
+	until := p.made().Until()
 	runtime.KeepAlive(p)
 	return until
 }
@@ -95,14 +106,14 @@ func (p *Permit) Until() time.Time {
 // Valid reports whether the permits are certainly still held, by the clock alone. It is also false when the process was
 // suspended past Until and nothing had a chance to end the contexts.
 func (p *Permit) Valid() bool {
-	return p.inner.ending.Cause() == nil && time.Now().Before(p.Until())
+	return p.made().ending.Cause() == nil && time.Now().Before(p.Until())
 }
 
 // LogValue is the Permit in a line of slog: a group with the name of the semaphore, the primitive, the first id as the owner, and until
 // when the permits are trusted. As slog.Any("permit", permit) they are permit.name, permit.primitive, and so on.
 func (p *Permit) LogValue() slog.Value {
-	p.inner.tell()
-	value := holds.LogValue(p.inner)
+	p.made().tell()
+	value := holds.LogValue(p.made())
 	runtime.KeepAlive(p)
 	return value
 }

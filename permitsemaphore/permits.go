@@ -16,14 +16,14 @@ import (
 // no permits left does exist. With WithTTL the semaphore disappears after that time, and its permits with it. Permits
 // that outlived an earlier semaphore of the name count as taken from the new one.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch.Option) (bool, error) {
-	set, err := s.counter.Resolve("TrySetPermits", settings.TTL, opts)
+	set, err := s.made().Resolve("TrySetPermits", settings.TTL, opts)
 	if err != nil {
 		return false, err
 	}
-	if err := s.counter.CheckNumber("TrySetPermits", n); err != nil {
+	if err := s.made().CheckNumber("TrySetPermits", n); err != nil {
 		return false, err
 	}
-	return counter.ChangeThen(ctx, s.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return counter.ChangeThen(ctx, s.made(), set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.TrySet(s.keys, n, set.TTL, wake, call)
 	}, nil)
 }
@@ -32,10 +32,10 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 // does not exist. Nobody loses a permit by it: when more than n are taken, AvailablePermits is below zero until enough have
 // come back.
 func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
-	if err := s.counter.CheckNumber("SetPermits", n); err != nil {
+	if err := s.made().CheckNumber("SetPermits", n); err != nil {
 		return err
 	}
-	_, err := counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	_, err := counter.Change(ctx, s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Set(s.keys, n, wake, call)
 	})
 	return err
@@ -47,8 +47,8 @@ func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	if err := counter.CheckChange(d); err != nil {
 		return 0, err
 	}
-	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-		if size := s.counter.Size; size != nil {
+	return counter.Change(ctx, s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		if size := s.made().Size; size != nil {
 			return script.AddSized(s.keys, d, *size, wake, call)
 		}
 		return script.Add(s.keys, d, wake, call)
@@ -76,26 +76,26 @@ func (s *Semaphore) TotalPermits(ctx context.Context) (int64, error) {
 
 func (s *Semaphore) count(ctx context.Context) (script.Count, error) {
 	count, err := ask(ctx, s, func(wake scripts.Wake) scripts.Command[script.Count] { return script.Status(s.keys, wake) })
-	if err == nil && !count.Exists && s.counter.Size != nil {
-		count.Available = s.counter.Size.Permits
+	if err == nil && !count.Exists && s.made().Size != nil {
+		count.Available = s.made().Size.Permits
 	}
 	return count, err
 }
 
 // ask runs a query. It carries a message, for it puts back what has expired.
 func ask[R any](ctx context.Context, s *Semaphore, build func(wake scripts.Wake) scripts.Command[R]) (reply R, err error) {
-	wake, err := s.counter.Wake(ctx)
+	wake, err := s.made().Wake(ctx)
 	if err != nil {
 		return reply, err
 	}
-	return counter.Ask(ctx, s.counter, build(wake))
+	return counter.Ask(ctx, s.made(), build(wake))
 }
 
 // Delete removes the semaphore and reports whether there was one. Those who have permits lose them when they notice;
 // those who wait go on waiting, because it may be set up again; with WithPermits they set it up themselves when they ask the next
 // time, as the next Acquire does.
 func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
-	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return counter.Change(ctx, s.made(), func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Delete(s.keys, call)
 	})
 }
@@ -105,14 +105,14 @@ func (s *Semaphore) Expire(ctx context.Context, ttl time.Duration) (bool, error)
 	if err := counter.CheckTTL(ttl); err != nil {
 		return false, err
 	}
-	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return counter.Change(ctx, s.made(), func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Expire(s.keys, ttl, call)
 	})
 }
 
 // Persist removes the semaphore's TTL, and reports whether it had one.
 func (s *Semaphore) Persist(ctx context.Context) (bool, error) {
-	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return counter.Change(ctx, s.made(), func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Persist(s.keys, call)
 	})
 }

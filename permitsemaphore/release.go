@@ -166,7 +166,7 @@ func (s *Semaphore) TryRelease(ctx context.Context, ids ...string) (bool, error)
 }
 
 func (s *Semaphore) release(ctx context.Context, call string, texts []string) (bool, error) {
-	if _, err := s.counter.Resolve(call, 0, nil); err != nil { // a call for no permits would not come across it
+	if _, err := s.made().Resolve(call, 0, nil); err != nil { // a call for no permits would not come across it
 		return false, err
 	}
 	ids, err := parse(call, texts)
@@ -185,7 +185,7 @@ func (s *Semaphore) release(ctx context.Context, call string, texts []string) (b
 			g.exit()
 		}
 	}()
-	released, err := counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	released, err := counter.GiveBack(ctx, s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Release(s.keys, ids, wake, call)
 	})
 	over = released || errors.Is(err, errs.Uncertain)
@@ -195,8 +195,8 @@ func (s *Semaphore) release(ctx context.Context, call string, texts []string) (b
 // own finds the grants of this process that have one of the ids.
 func (s *Semaphore) own(ids []string) (own []*grant) {
 	for _, id := range ids {
-		found, _ := s.counter.Session.Own.Load(id)
-		if g, ok := found.(*grant); ok && g.semaphore.counter.Key == s.counter.Key && !slices.Contains(own, g) {
+		found, _ := s.made().Session.Own.Load(id)
+		if g, ok := found.(*grant); ok && g.semaphore.counter.Key == s.made().Key && !slices.Contains(own, g) {
 			own = append(own, g)
 		}
 	}

@@ -84,8 +84,13 @@ func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphor
 	return s
 }
 
+// made is the counter of a semaphore that New has made.
+func (s *Semaphore) made() *counter.Counter {
+	return errs.Made(s.counter, "permitsemaphore.Semaphore is used without New; make it by permitsemaphore.New")
+}
+
 // Name returns the name that the semaphore was made with.
-func (s *Semaphore) Name() string { return s.counter.Name }
+func (s *Semaphore) Name() string { return s.made().Name }
 
 // Acquire takes n permits, all or none, waiting until there are that many, and returns them as one Permit. ctx governs
 // the wait and nothing else. When it ends first, or the time of WithWait is over, the error matches the reason. It matches
@@ -137,7 +142,7 @@ func within(ctx context.Context, permit *Permit, fn func(ctx context.Context) er
 
 func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes settings.Option, opts []redlatch.Option,
 	try bool) (*Permit, error) {
-	set, err := s.counter.Resolve(call, takes, opts)
+	set, err := s.made().Resolve(call, takes, opts)
 	switch {
 	case err != nil:
 		return nil, err
@@ -149,11 +154,11 @@ func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes set
 	case n == 0:
 		return newPermit(newGrant(s, set, nil)), nil
 	}
-	if err = s.counter.CheckSize(call, n); err != nil {
+	if err = s.made().CheckSize(call, n); err != nil {
 		return nil, err
 	}
 	a := &asking{semaphore: s, set: set, n: n}
-	if err = s.counter.Acquire(ctx, set, n, a, try); err != nil {
+	if err = s.made().Acquire(ctx, set, n, a, try); err != nil {
 		return nil, err
 	}
 	return a.got, nil

@@ -58,6 +58,7 @@ func enough[R any](l *Lock, answers []told[R]) error {
 
 // status asks all nodes, which answer in any order.
 func (l *Lock) status(ctx context.Context) ([]told[scripts.Status], error) {
+	l.made()
 	if l.invalid != nil {
 		return nil, l.invalid
 	}
@@ -116,6 +117,7 @@ func majority[N int64 | time.Duration](l *Lock, all []N) N {
 // ForceUnlock frees the lock on all servers that answer, whoever holds it, and reports whether it was locked on any.
 // Its holder learns of it within a third of the watchdog timeout plus a second.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
+	l.made()
 	if l.invalid != nil {
 		return false, l.invalid
 	}
@@ -128,6 +130,7 @@ func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
 // One that does not answer has its *NodeError there; the error of Inspect is only for an argument of New that makes no
 // sense. The lock exists when a majority has it, and then for the TTL.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
+	l.made()
 	if l.invalid != nil {
 		return redlatch.Info{}, l.invalid
 	}

@@ -165,7 +165,15 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 	}}, nil
 }
 
+// made is called where a lock that New has not made would have no servers to ask.
+func (l *Lock) made() {
+	if l.invalid == nil && len(l.nodes) == 0 {
+		errs.Unmade("redlock.Lock is used without New; make it by redlock.New")
+	}
+}
+
 func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*redlatch.Hold, error) {
+	l.made()
 	c, err := l.resolve(opts, try)
 	if err != nil {
 		return nil, err

@@ -60,6 +60,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/errs"
 )
 
 // A Lock is a read-write lock shared by every process that uses the same name on the same Redis. Goroutines that share
@@ -107,13 +108,13 @@ func (l *Lock) Writer() *Side { return &l.writer }
 // ErrUpgrade. ctx governs the wait and nothing else.
 // While the server fails it goes on for as long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.writer.base.Lock(ctx, opts)
+	return l.writer.made().Lock(ctx, opts)
 }
 
 // TryLock asks once to write. The error matches ErrNotAcquired when somebody else holds the lock or others in this
 // process wait for it, and ErrUpgrade when ctx carries only a read hold.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.writer.base.TryLock(ctx, opts)
+	return l.writer.made().TryLock(ctx, opts)
 }
 
 // RLock waits until the lock is held for reading, ctx ends, or the time of WithWait is over. With a context that
@@ -121,13 +122,13 @@ func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.
 // ctx governs the wait and nothing else.
 // While the server fails it goes on for as long as [redlatch.WithOutage] says.
 func (l *Lock) RLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.reader.base.Lock(ctx, opts)
+	return l.reader.made().Lock(ctx, opts)
 }
 
 // TryRLock asks once to read. The error matches ErrNotAcquired when somebody else holds the lock for writing, when others
 // in this process wait for it, or when a writer with [rwlock.WithWriterPreference] does so anywhere.
 func (l *Lock) TryRLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.reader.base.TryLock(ctx, opts)
+	return l.reader.made().TryLock(ctx, opts)
 }
 
 // Do takes the lock for writing, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
@@ -170,17 +171,22 @@ func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.writer.
 // its own, the longest that was promised to it.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.writer.Inspect(ctx) }
 
+// made is the base of a side of a lock that New has made.
+func (s *Side) made() *baselock.Base {
+	return errs.Made(s.base, "rwlock.Lock is used without New; make it by rwlock.New")
+}
+
 // Name returns the name of the lock.
-func (s *Side) Name() string { return s.base.Name }
+func (s *Side) Name() string { return s.made().Name }
 
 // Lock waits until this side is held: [Lock.RLock] or [Lock.Lock].
 func (s *Side) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return s.base.Lock(ctx, opts)
+	return s.made().Lock(ctx, opts)
 }
 
 // TryLock asks once for this side: [Lock.TryRLock] or [Lock.TryLock].
 func (s *Side) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return s.base.TryLock(ctx, opts)
+	return s.made().TryLock(ctx, opts)
 }
 
 // Do takes this side, runs fn with the hold's context and gives it back; see [redlatch.Do].
@@ -194,21 +200,21 @@ func (s *Side) TryDo(ctx context.Context, fn func(ctx context.Context) error, op
 }
 
 // IsLocked reports whether anybody holds this side. A writer that reads holds both; a dead reader holds none.
-func (s *Side) IsLocked(ctx context.Context) (bool, error) { return s.base.IsLocked(ctx) }
+func (s *Side) IsLocked(ctx context.Context) (bool, error) { return s.made().IsLocked(ctx) }
 
 // HoldCount returns how many times the hold that ctx carries has taken this side, 0 when ctx carries none.
-func (s *Side) HoldCount(ctx context.Context) (int64, error) { return s.base.HoldCount(ctx) }
+func (s *Side) HoldCount(ctx context.Context) (int64, error) { return s.made().HoldCount(ctx) }
 
 // RemainingTTL returns how long the lock lasts if nobody renews it: 0 when this side is free, negative when its key has
 // no TTL, which can only have been caused from outside.
 func (s *Side) RemainingTTL(ctx context.Context) (time.Duration, error) {
-	return s.base.RemainingTTL(ctx)
+	return s.made().RemainingTTL(ctx)
 }
 
 // ForceUnlock frees the lock if it is held on this side, whoever holds it, and reports whether it was. A writer that
 // also reads loses both sides; on the reading side ForceUnlock does nothing while the lock is held for writing. Holders
 // learn of it within a third of the watchdog timeout plus a second.
-func (s *Side) ForceUnlock(ctx context.Context) (bool, error) { return s.base.ForceUnlock(ctx) }
+func (s *Side) ForceUnlock(ctx context.Context) (bool, error) { return s.made().ForceUnlock(ctx) }
 
 // Inspect returns who holds the lock, on both sides, how many times, and how long it still lasts.
-func (s *Side) Inspect(ctx context.Context) (redlatch.Info, error) { return s.base.Inspect(ctx) }
+func (s *Side) Inspect(ctx context.Context) (redlatch.Info, error) { return s.made().Inspect(ctx) }

@@ -15,15 +15,15 @@ import (
 // TrySetPermits sets the number of permits of a semaphore that does not exist yet, and reports whether it did. One with
 // no permits left does exist. With WithTTL the semaphore disappears after that time.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch.Option) (bool, error) {
-	set, err := s.counter.Resolve("TrySetPermits", settings.TTL, opts)
+	set, err := s.made().Resolve("TrySetPermits", settings.TTL, opts)
 	if err != nil {
 		return false, err
 	}
-	if err := s.counter.CheckNumber("TrySetPermits", n); err != nil {
+	if err := s.made().CheckNumber("TrySetPermits", n); err != nil {
 		return false, err
 	}
-	return counter.ChangeThen(ctx, s.counter, set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.TrySet(s.counter.Key, n, set.TTL, wake, call)
+	return counter.ChangeThen(ctx, s.made(), set, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.TrySet(s.made().Key, n, set.TTL, wake, call)
 	}, nil)
 }
 
@@ -34,22 +34,22 @@ func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	if err := counter.CheckChange(d); err != nil {
 		return 0, err
 	}
-	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return counter.Change(ctx, s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 		if s.sized() {
-			return script.AddSized(s.counter.Key, d, *s.counter.Size, wake, call)
+			return script.AddSized(s.made().Key, d, *s.made().Size, wake, call)
 		}
-		return script.Add(s.counter.Key, d, wake, call)
+		return script.Add(s.made().Key, d, wake, call)
 	})
 }
 
 // DrainPermits takes all permits that are available and returns their number. If the number is below zero it is
 // returned too, and set to zero.
 func (s *Semaphore) DrainPermits(ctx context.Context) (int64, error) {
-	return counter.Change(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	return counter.Change(ctx, s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 		if s.sized() {
-			return script.DrainSized(s.counter.Key, *s.counter.Size, wake, call)
+			return script.DrainSized(s.made().Key, *s.made().Size, wake, call)
 		}
-		return script.Drain(s.counter.Key, call)
+		return script.Drain(s.made().Key, call)
 	})
 }
 
@@ -57,20 +57,20 @@ func (s *Semaphore) DrainPermits(ctx context.Context) (int64, error) {
 // number that the next Acquire sets up.
 func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
 	if s.sized() {
-		look, err := counter.Ask(ctx, s.counter, lane.Inspect(s.counter.Key))
+		look, err := counter.Ask(ctx, s.made(), lane.Inspect(s.made().Key))
 		if err == nil && !look.Exists {
-			look.Value = s.counter.Size.Permits
+			look.Value = s.made().Size.Permits
 		}
 		return look.Value, err
 	}
-	return counter.Ask(ctx, s.counter, script.Available(s.counter.Key))
+	return counter.Ask(ctx, s.made(), script.Available(s.made().Key))
 }
 
 // Delete removes the semaphore and reports whether there was one. Those who wait go on waiting, because it may be set
 // up again; with WithPermits they set it up themselves when they ask the next time, as the next Acquire does.
 func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
-	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.Delete(s.counter.Key, call)
+	return counter.Change(ctx, s.made(), func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Delete(s.made().Key, call)
 	})
 }
 
@@ -79,22 +79,22 @@ func (s *Semaphore) Expire(ctx context.Context, ttl time.Duration) (bool, error)
 	if err := counter.CheckTTL(ttl); err != nil {
 		return false, err
 	}
-	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.Expire(s.counter.Key, ttl, call)
+	return counter.Change(ctx, s.made(), func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Expire(s.made().Key, ttl, call)
 	})
 }
 
 // Persist removes the semaphore's TTL, and reports whether it had one.
 func (s *Semaphore) Persist(ctx context.Context) (bool, error) {
-	return counter.Change(ctx, s.counter, func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.Persist(s.counter.Key, call)
+	return counter.Change(ctx, s.made(), func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.Persist(s.made().Key, call)
 	})
 }
 
 // Inspect tells whether the semaphore exists, how many permits are available, for how long it lasts, and how many calls of
 // this process wait for it. Who has the others nobody knows.
 func (s *Semaphore) Inspect(ctx context.Context) (redlatch.Info, error) {
-	return s.counter.Inspect(ctx)
+	return s.made().Inspect(ctx)
 }
 
 var _ redlatch.Inspector = (*Semaphore)(nil)

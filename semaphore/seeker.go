@@ -21,7 +21,7 @@ type seeker struct {
 }
 
 func newSeeker(s *Semaphore, n int64) *seeker {
-	k := &seeker{semaphore: s, own: [1]int64{n}, size: s.counter.Size}
+	k := &seeker{semaphore: s, own: [1]int64{n}, size: s.made().Size}
 	k.wants = k.own[:]
 	return k
 }

@@ -51,8 +51,13 @@ func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphor
 	return &Semaphore{counter: c.WithRow(keys.SemaphoreRow)}
 }
 
+// made is the counter of a semaphore that New has made.
+func (s *Semaphore) made() *counter.Counter {
+	return errs.Made(s.counter, "semaphore.Semaphore is used without New; make it by semaphore.New")
+}
+
 // Name returns the name that the semaphore was made with.
-func (s *Semaphore) Name() string { return s.counter.Name }
+func (s *Semaphore) Name() string { return s.made().Name }
 
 // Acquire takes n permits, waiting until there are that many. When ctx ends first, or the time of WithWait is over, it
 // takes none, and the error matches the reason. It matches ErrNotAcquired too if the last answer was a refusal, and says
@@ -71,17 +76,17 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...redlatch.Op
 }
 
 func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes settings.Option, opts []redlatch.Option, try bool) error {
-	set, err := s.counter.Resolve(call, takes, opts)
+	set, err := s.made().Resolve(call, takes, opts)
 	if err != nil {
 		return err
 	}
-	if err := s.counter.CheckNumber(call, n); err != nil || n == 0 {
+	if err := s.made().CheckNumber(call, n); err != nil || n == 0 {
 		return err
 	}
-	if err := s.counter.CheckSize(call, n); err != nil {
+	if err := s.made().CheckSize(call, n); err != nil {
 		return err
 	}
-	return s.counter.Acquire(ctx, set, n, newSeeker(s, n), try)
+	return s.made().Acquire(ctx, set, n, newSeeker(s, n), try)
 }
 
 // Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of its own
@@ -89,44 +94,44 @@ func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes set
 // ErrUncertain. A semaphore that does not exist is created: the program is trusted not to give back what it has not
 // taken. With WithPermits it is not, for the next Acquire creates it with all permits. With n of 0 nothing happens.
 func (s *Semaphore) Release(ctx context.Context, n int64) error {
-	if err := s.counter.CheckNumber("Release", n); err != nil || n == 0 {
+	if err := s.made().CheckNumber("Release", n); err != nil || n == 0 {
 		return err
 	}
-	left, fate := s.counter.Move(n, nil)
+	left, fate := s.made().Move(n, nil)
 	var err error
 	if left > 0 && fate == counter.Unsure {
 		left, err = s.keep(ctx, left)
 	}
 	if left > 0 && err == nil {
-		_, err = counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		_, err = counter.GiveBack(ctx, s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 			if s.sized() {
-				return script.ReleaseSized(s.counter.Key, left, wake, call)
+				return script.ReleaseSized(s.made().Key, left, wake, call)
 			}
-			return script.Release(s.counter.Key, left, wake, call)
+			return script.Release(s.made().Key, left, wake, call)
 		})
 	}
 	if err != nil && left < n && !errors.Is(err, errs.Uncertain) {
 		s.giveBackLater(left) // to repeat it would give back too many
 		err = fmt.Errorf("%w: the rest of the permits is given back in the background: %w", errs.Uncertain, err)
 	}
-	return s.counter.GaveBack(ctx, settings.Released, n, err)
+	return s.made().GaveBack(ctx, settings.Released, n, err)
 }
 
 // sized tells whether the semaphore knows its size.
-func (s *Semaphore) sized() bool { return s.counter.Size != nil }
+func (s *Semaphore) sized() bool { return s.made().Size != nil }
 
 // keep gives back n permits, unless those of this process may have them. left are still to be given back.
 func (s *Semaphore) keep(ctx context.Context, n int64) (left int64, err error) {
-	key := s.counter.Key
+	key := s.made().Key
 	if s.sized() {
-		return s.counter.Keep(ctx, n, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-			return script.KeepSized(key, n, s.counter.Session.ID, wake, call)
+		return s.made().Keep(ctx, n, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+			return script.KeepSized(key, n, s.made().Session.ID, wake, call)
 		}, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 			return script.YieldSized(key, n, wake, call)
 		})
 	}
-	return s.counter.Keep(ctx, n, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-		return script.Keep(key, n, s.counter.Session.ID, wake, call)
+	return s.made().Keep(ctx, n, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		return script.Keep(key, n, s.made().Session.ID, wake, call)
 	}, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 		return script.Yield(key, n, wake, call)
 	})
@@ -134,8 +139,8 @@ func (s *Semaphore) keep(ctx context.Context, n int64) (left int64, err error) {
 
 // giveBackLater gives back n permits without waiting for it. A semaphore that was deleted meanwhile took them with it.
 func (s *Semaphore) giveBackLater(n int64) {
-	key := s.counter.Key
-	go counter.GiveBackLater(s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	key := s.made().Key
+	go counter.GiveBackLater(s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.ReleaseIfExists(key, n, wake, call)
 	})
 }
@@ -143,14 +148,14 @@ func (s *Semaphore) giveBackLater(n int64) {
 // ReleaseIfExists is like Release, but does nothing and returns false when the semaphore does not exist. With n of 0 it
 // returns false.
 func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) {
-	if err := s.counter.CheckNumber("ReleaseIfExists", n); err != nil || n == 0 {
+	if err := s.made().CheckNumber("ReleaseIfExists", n); err != nil || n == 0 {
 		return false, err
 	}
-	released, err := counter.GiveBack(ctx, s.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.ReleaseIfExists(s.counter.Key, n, wake, call)
+	released, err := counter.GiveBack(ctx, s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.ReleaseIfExists(s.made().Key, n, wake, call)
 	})
 	if released || err != nil {
-		err = s.counter.GaveBack(ctx, settings.Released, n, err)
+		err = s.made().GaveBack(ctx, settings.Released, n, err)
 	}
 	return released, err
 }

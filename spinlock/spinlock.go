@@ -41,6 +41,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/errs"
 )
 
 // A Lock is a lock shared by every process that uses the same name on the same Redis. Goroutines that share a Lock
@@ -64,20 +65,25 @@ func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{base: baselock.New(client, name, &spinning, opts)}
 }
 
+// made is the base of a lock that New has made.
+func (l *Lock) made() *baselock.Base {
+	return errs.Made(l.base, "spinlock.Lock is used without New; make it by spinlock.New")
+}
+
 // Name returns the name that the lock was made with.
-func (l *Lock) Name() string { return l.base.Name }
+func (l *Lock) Name() string { return l.made().Name }
 
 // Lock polls until the lock is held, ctx ends, or the time of WithWait is over; the last two cut a sleep short. With a
 // context that carries a live hold of this lock it re-enters. ctx governs the wait and nothing else.
 // While the server fails it goes on for as long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.base.Lock(ctx, opts)
+	return l.made().Lock(ctx, opts)
 }
 
 // TryLock asks once. The error matches ErrNotAcquired when somebody else holds the lock or others in this process wait
 // for it.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.base.TryLock(ctx, opts)
+	return l.made().TryLock(ctx, opts)
 }
 
 // Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
@@ -91,20 +97,20 @@ func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, op
 }
 
 // IsLocked reports whether anybody holds the lock.
-func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.base.IsLocked(ctx) }
+func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.made().IsLocked(ctx) }
 
 // HoldCount returns how many times the hold that ctx carries has taken the lock, 0 when ctx carries none.
-func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.base.HoldCount(ctx) }
+func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.made().HoldCount(ctx) }
 
 // RemainingTTL returns how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no
 // TTL, which can only have been caused from outside.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
-	return l.base.RemainingTTL(ctx)
+	return l.made().RemainingTTL(ctx)
 }
 
 // ForceUnlock frees the lock, whoever holds it, and reports whether anybody did. Its holder learns of it within a third
 // of the watchdog timeout plus a second; waiters find the lock free at their next poll.
-func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.base.ForceUnlock(ctx) }
+func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.made().ForceUnlock(ctx) }
 
 // Inspect returns who holds the lock, how many times, and how long it still lasts.
-func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.base.Inspect(ctx) }
+func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.made().Inspect(ctx) }
