@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/rootapi"
+	"github.com/redlatch/redlatch/internal/scripts/notice"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
@@ -21,7 +23,7 @@ import (
 )
 
 // A Notice tells a holder who takes its lock away, or asks for it, and why. When a lock is taken away, Redis keeps the two texts for an
-// hour, and a holder that uses redlatch finds them in its error ([redlatch.LossError]). The texts about a permit are not kept.
+// hour, and a holder that uses redlatch finds them in its error ([redlatch.LossError]).
 type Notice struct {
 	Who string // "ada@ops-1"; it must not be empty
 	Why string // "the import hangs"; it must not be empty
@@ -85,11 +87,27 @@ func free(ctx context.Context, client redlatch.Client, object *Object, name stri
 	case redlatch.KindGroupLock:
 		lock = groupOf(client, object, name, h.Owner, set)
 	case redlatch.KindPermitSemaphore:
-		return permitsemaphore.New(client, name, set...).TryRelease(ctx, h.Owner)
+		return freePermit(ctx, client, object, name, h.Owner, by, set)
 	default:
 		return false, errs.Wrong("a %s has no owners", object.Kind.Noun())
 	}
 	return baselock.Of(lock).ForceUnlockFrom(ctx, h.Owner, h.Holds, line(by.Who), line(by.Why))
+}
+
+// freePermit is [baselock.Base.ForceUnlockFrom] for a permit.
+func freePermit(ctx context.Context, client redlatch.Client, object *Object, name, id string, by Notice, set []redlatch.Option) (bool, error) {
+	a := &asking{source: source{client: client, options: options{primitives: set}}}
+	if _, err := send(ctx, a, notice.Leave(object.Key, id, line(by.Who), line(by.Why))); err != nil {
+		return false, fmt.Errorf("nothing was freed, because the notice for the owner could not be left: %w", err)
+	}
+	freed, err := permitsemaphore.New(client, name, set...).TryRelease(ctx, id)
+	if freed || errors.Is(err, errs.Uncertain) {
+		return freed, err
+	}
+	if _, kept := send(context.WithoutCancel(ctx), a, notice.Withdraw(object.Key, id)); kept != nil && err == nil {
+		err = fmt.Errorf("the permit was not held, but a notice says for an hour that it was freed: %w", kept)
+	}
+	return false, err
 }
 
 // line is a text in one line.

@@ -53,7 +53,9 @@ func grouped(fields []string) *baselock.Kind {
 			return multilock.Status(s.Key, s.Owner, fields)
 		},
 		Batch: "group lock " + set,
-		Renew: func(renewals []scripts.Renewal) scripts.Command[[]bool] { return multilock.Renew(fields, renewals) },
+		Renew: func(renewals []scripts.Renewal) scripts.Command[scripts.Kept] {
+			return multilock.Renew(fields, renewals)
+		},
 	}
 	return &kind
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/lockorder"
+	"github.com/redlatch/redlatch/internal/loss"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/scripts"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
@@ -49,7 +50,7 @@ type grant struct {
 	owed     time.Duration // for how long the release is repeated of leases that may be in force; 0: as lease says
 	renewing bool          // the watchdog extends the lease
 	released bool
-	lost     *redlatch.LossError
+	loss     *loss.Loss // nil while nothing speaks of one
 
 	told atomic.Pointer[observe.Hold] // nil: nobody was told of it
 }
@@ -150,7 +151,7 @@ func (g *grant) Log() *slog.Logger {
 const idsPerRenewal = 2000
 
 // Renewal renews the first grants of one batch.
-func (g *grant) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], int) {
+func (g *grant) Renewal(tickets []*watchdog.Ticket) (scripts.Command[scripts.Kept], int) {
 	now := time.Now()
 	var renewals []script.Renewal
 	for ids := 0; len(renewals) < len(tickets) && (ids == 0 || ids < idsPerRenewal); {
@@ -162,66 +163,39 @@ func (g *grant) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], in
 		renewals = append(renewals, r)
 		ids += len(r.IDs)
 	}
-	return scripts.Map(script.Renew(renewals), func(there [][]bool) []bool {
-		alive := make([]bool, len(renewals))
+	return scripts.Map(script.Renew(renewals), func(ids scripts.Kept) scripts.Kept {
+		kept := scripts.Kept{Alive: make([]bool, len(renewals)), Looked: ids.Looked}
+		first := 0
 		for i, r := range renewals {
-			alive[i] = tickets[i].Owner().(*grant).whole(r.IDs, there[i])
+			missing := tickets[i].Owner().(*grant).missing(r.IDs, ids.Alive[first:first+len(r.IDs)])
+			kept.Alive[i] = len(missing) == 0
+			for _, at := range missing {
+				if text, ok := ids.Notices[first+at]; ok {
+					if kept.Notices == nil {
+						kept.Notices = map[int]string{}
+					}
+					kept.Notices[i] = text
+				}
+			}
+			first += len(r.IDs)
 		}
-		return alive
+		return kept
 	}), len(renewals)
 }
 
 // Renewed has the observer know of a renewal.
 func (g *grant) Renewed(sent time.Time, err error) { g.told.Load().Renewed(sent, err) }
 
-// whole tells whether no permit is missing that should be there. One that is being released by its id may be gone.
-func (g *grant) whole(ids []string, there []bool) bool {
+// missing are the ids, by their place, that are not there and should be. One that is being released by its id may be gone.
+func (g *grant) missing(ids []string, there []bool) (missing []int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i, id := range ids {
 		if !there[i] && slices.Contains(g.ids, id) && !slices.Contains(g.leaving, id) {
-			return false
+			missing = append(missing, i)
 		}
 	}
-	return true
-}
-
-// gone is why a grant is lost of which a permit is missing.
-const gone = "a permit is not in the semaphore any more: it expired, was released by its id, or went with the semaphore"
-
-// Lost is called by the watchdog. It may come when the permits have just been given back, and is nobody's news then.
-func (g *grant) Lost(reason string, cause error) {
-	g.mu.Lock()
-	over := g.released
-	g.mu.Unlock()
-	if over {
-		return
-	}
-	if reason == watchdog.HoldOver && (g.set.MaxHold == 0 || time.Until(g.end()) > watchdog.Margin(g.set.WatchdogTimeout)) {
-		reason = watchdog.LeaseOver // the end was that of a lease made shorter
-	}
-	_ = g.lose(redlatch.LossReason(reason), cause) // the contexts carry it
-}
-
-// lose ends the grant, once, and returns what is known about the loss.
-func (g *grant) lose(reason redlatch.LossReason, cause error) error {
-	loss := &redlatch.LossError{Name: g.semaphore.counter.Name, Owner: g.Owner(), Reason: reason, At: time.Now(), Cause: cause}
-	if reason == redlatch.ReasonTaken {
-		loss.Detail = gone
-	}
-	g.mu.Lock()
-	if g.lost != nil {
-		defer g.mu.Unlock()
-		return g.lost
-	}
-	g.lost = loss
-	g.mu.Unlock()
-	g.ending.End(loss) // first: nothing that waits for a mutex may keep the news from the work
-	g.leave()
-	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "lock.name", g.semaphore.counter.Name, "lock.primitive", redlatch.KindPermitSemaphore, "lock.owner", loss.Owner,
-		"reason", reason, "cause", cause)
-	g.finish(context.Background(), settings.Lost, loss)
-	return loss
+	return missing
 }
 
 // leave takes the grant out of the watchdog and of what can be found by id.
@@ -242,7 +216,7 @@ func (g *grant) finish(ctx context.Context, kind string, err error) {
 // Leave ends the grant without a command: its permits end with their lease, or are released by their ids.
 func (g *grant) Leave() {
 	g.mu.Lock()
-	over := g.released || g.lost != nil
+	over := g.released || g.lossLocked() != nil
 	g.released = g.released || !over
 	g.mu.Unlock()
 	if over {

@@ -99,7 +99,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 		<-g.turn
 	}
 	g.mu.Lock()
-	ids, lost, released := g.ids, g.lost, g.released
+	ids, lost, released := g.ids, g.lossLocked(), g.released
 	g.changed, g.owed = true, max(g.owed, owed(lease))
 	g.mu.Unlock()
 	switch {
@@ -135,7 +135,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 			restore()
 			return g.Extend(ctx, lease)
 		}
-		return g.lose(redlatch.ReasonTaken, nil)
+		return g.explain(g.lose(redlatch.ReasonTaken, nil))
 	}
 	return g.agree(sent, lease)
 }
@@ -184,7 +184,7 @@ func (g *grant) change(trusted, end time.Time) {
 func (g *grant) agree(sent time.Time, lease time.Duration) error {
 	g.mu.Lock()
 	g.lease, g.renewing, g.owed = lease, false, 0
-	lost := g.lost
+	lost := g.lossLocked()
 	g.mu.Unlock()
 	if lost != nil {
 		return lost

@@ -10,7 +10,7 @@ import (
 func (o *owner) HoldsAs(identity string) (key string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.id != identity || o.live == 0 || o.lost != nil {
+	if o.id != identity || o.live == 0 || o.lostLocked() != nil {
 		return ""
 	}
 	return o.base.Key

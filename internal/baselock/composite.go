@@ -134,14 +134,14 @@ func (h *hold) sole() bool {
 	o := h.owner
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return h == &o.first && o.live == 1 && o.lost == nil && !h.released && !h.dropped && !h.over && h.limit.Load() == nil
+	return h == &o.first && o.live == 1 && o.lostLocked() == nil && !h.released && !h.dropped && !h.over && h.limit.Load() == nil
 }
 
 // moveTo ends h, with no command, and has successor hold in its place.
 func (h *hold) moveTo(successor *owner) *hold {
 	o := h.owner
 	o.mu.Lock()
-	lost := o.lost
+	lost := o.lostLocked()
 	h.retireLocked()
 	o.live = 0
 	o.mu.Unlock()
@@ -150,8 +150,15 @@ func (h *hold) moveTo(successor *owner) *hold {
 	successor.most, successor.streak = o.most, o.streak
 	given := successor.begin(time.Now(), o.ticket.TrustedUntil(), scripts.Attempt{})
 	given.path = local
-	if lost != nil {
-		_ = successor.lose(lost.Reason, lost.Cause) // its composite hears of it
+	if lost != nil { // its composite hears of it
+		reason := lost.Reason
+		if lost.Forced != "" {
+			successor.Gone(lost.Forced)
+		}
+		if reason == redlatch.ReasonRestarted { // which is found out anew
+			reason = redlatch.ReasonTaken
+		}
+		_ = successor.lose(reason, lost.Cause)
 	}
 	return given
 }

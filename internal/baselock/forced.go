@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/notice"
-	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // ForceUnlockFrom frees the lock from one owner, with all its holds, and tells whether it had any. Whoever else holds it keeps it.
@@ -30,21 +28,4 @@ func (b *Base) ForceUnlockFrom(ctx context.Context, owner string, holds int64, w
 		err = fmt.Errorf("the owner held nothing, but a notice says for an hour that it was freed: %w", kept)
 	}
 	return false, err
-}
-
-// forced adds to a loss who has taken the lock away, if that was said.
-func (o *owner) forced(loss *redlatch.LossError) *redlatch.LossError {
-	if loss.Reason != watchdog.NotOwned || loss.Cause != nil || loss.Forced != "" {
-		return loss
-	}
-	by := o.base.Session.Forced(o.base.background(o.set), o.base.Key, o.id)
-	if by == "" {
-		return loss
-	}
-	told := *loss
-	told.Forced = by
-	o.mu.Lock()
-	o.lost = &told
-	o.mu.Unlock()
-	return &told
 }

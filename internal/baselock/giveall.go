@@ -34,6 +34,7 @@ func UnlockAll(ctx context.Context, members []holds.Member) (failures []error) {
 	}
 	failures = releaseAll(ctx, all)
 	for i, h := range all {
+		failures[i] = h.Explain(failures[i])
 		h.finish(ctx, settings.Released, failures[i])
 	}
 	return failures

@@ -43,7 +43,7 @@ type hold struct {
 func (h *hold) live() bool {
 	h.owner.mu.Lock()
 	defer h.owner.mu.Unlock()
-	return !h.released && !h.over && !h.left && h.owner.lost == nil
+	return !h.released && !h.over && !h.left && h.owner.lostLocked() == nil
 }
 
 // Local tells whether the lock came from another hold of this process without a command.
@@ -91,10 +91,7 @@ func (h *hold) Unlock(ctx context.Context) error {
 	if !h.retire() {
 		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, o.base.Name)
 	}
-	err := h.giveBack(ctx)
-	if loss, lost := err.(*redlatch.LossError); lost {
-		err = o.forced(loss)
-	}
+	err := h.Explain(h.giveBack(ctx))
 	h.finish(ctx, settings.Released, err)
 	return err
 }

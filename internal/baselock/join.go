@@ -44,7 +44,7 @@ func (o *owner) share() {
 		return
 	}
 	o.mu.Lock()
-	if o.lost == nil && o.live > 0 {
+	if o.lostLocked() == nil && o.live > 0 {
 		o.shared.Granted()
 	}
 	o.mu.Unlock()
@@ -175,7 +175,7 @@ func (o *owner) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold, 
 	defer o.mu.Unlock()
 	left := o.ticket.TrustedUntil().Sub(now)
 	switch {
-	case !o.shared.Open(), o.lost != nil, o.doubt != nil, line != nil && !line.Hears(),
+	case !o.shared.Open(), o.lostLocked() != nil, o.doubt != nil, line != nil && !line.Hears(),
 		o.set.WatchdogTimeout != set.WatchdogTimeout, o.set.ReleaseTimeout != set.ReleaseTimeout,
 		left < min(set.WatchdogTimeout, passLease)/2, left > set.WatchdogTimeout:
 		return nil, false
@@ -218,7 +218,7 @@ func (o *owner) confirm(ctx context.Context, line *cohort.Cohort, since time.Tim
 	}
 	defer o.unlockSend()
 	o.mu.Lock()
-	lost, over, known := o.lost, o.live == 0, o.knownLocked(line, since) || o.shared.HandedOn() // which takes fresh news
+	lost, over, known := o.lostLocked(), o.live == 0, o.knownLocked(line, since) || o.shared.HandedOn() // which takes fresh news
 	o.mu.Unlock()
 	switch {
 	case lost != nil:

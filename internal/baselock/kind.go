@@ -26,7 +26,7 @@ type Kind struct {
 	Force   func(Subject) scripts.Command[bool]
 	Status  func(Subject) scripts.Command[scripts.Status]
 	Inspect func(key string) scripts.Command[scripts.State]
-	Renew   func([]scripts.Renewal) scripts.Command[[]bool]
+	Renew   func([]scripts.Renewal) scripts.Command[scripts.Kept]
 	Batch   string // kinds whose owners may be renewed by one script share it
 
 	Channel func(key string) string                       // where releases are announced; nil: waiters poll

@@ -108,7 +108,7 @@ func (o *owner) turned() {
 
 // renewal is the renewal of an owner that Redis may know as a writer. An owner that was given back meanwhile has none, for it may have
 // handed the write hold on.
-func (o *owner) renewal(now time.Time) (scripts.Command[[]bool], bool) {
+func (o *owner) renewal(now time.Time) (scripts.Command[scripts.Kept], bool) {
 	o.mu.Lock()
 	due := o.live > 0 && o.shared.Borrowed()
 	if due {
@@ -116,9 +116,9 @@ func (o *owner) renewal(now time.Time) (scripts.Command[[]bool], bool) {
 	}
 	o.mu.Unlock()
 	if !due {
-		return scripts.Command[[]bool]{}, false
+		return scripts.Command[scripts.Kept]{}, false
 	}
 	s := o.question()
 	s.Lease = max(s.Lease, o.ticket.Lease(now))
-	return scripts.Map(o.base.Kind.Confirm(s), func(c rwlock.Confirmation) []bool { return []bool{c.Held} }), true
+	return scripts.Map(o.base.Kind.Confirm(s), func(c rwlock.Confirmation) scripts.Kept { return scripts.Kept{Alive: []bool{c.Held}} }), true
 }

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/lockorder"
+	"github.com/redlatch/redlatch/internal/loss"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/scripts"
-	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
@@ -43,9 +42,9 @@ type owner struct {
 	inner     *[]*hold         // nil, or those of re-entries that are not given back
 	token     int64            // the newest that it was issued
 	spare     int64            // the number of tokens behind that one which are its own, for its re-entries and successors
-	lost      *redlatch.LossError
-	doubt     *doubt // nil if there never was any
-	guest     *owner // the latest within this one, perhaps no longer a holder
+	loss      *loss.Loss       // nil while nothing speaks of one
+	doubt     *doubt           // nil if there never was any
+	guest     *owner           // the latest within this one, perhaps no longer a holder
 }
 
 func newOwner(b *Base, set *settings.Settings) *owner {
@@ -204,7 +203,7 @@ func (o *owner) Batch() watchdog.Batch {
 }
 
 // Renewal renews the owners of one batch.
-func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], int) {
+func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[scripts.Kept], int) {
 	now := time.Now()
 	if o.lender != nil {
 		if cmd, ok := o.renewal(now); ok {
@@ -243,46 +242,4 @@ func (o *owner) Renewed(sent time.Time, err error) {
 	for _, t := range told {
 		t.Renewed(sent, err)
 	}
-}
-
-// Lost is called by the watchdog. When the last hold has just been given back it is told to no observer.
-func (o *owner) Lost(reason string, cause error) {
-	o.mu.Lock()
-	over := o.live == 0
-	o.mu.Unlock()
-	if !over {
-		_ = o.lose(redlatch.LossReason(reason), cause) // the holds' contexts carry it
-		o.outlived(reason)
-	}
-}
-
-// lose ends all holds of the owner, once, and returns what is known about the loss.
-func (o *owner) lose(reason redlatch.LossReason, cause error) error {
-	loss := &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: reason, At: time.Now(), Cause: cause}
-	o.mu.Lock()
-	if o.lost != nil {
-		defer o.mu.Unlock()
-		return o.lost
-	}
-	o.lost = loss
-	o.shared.Close()
-	shared := slices.Collect(o.sharedLocked())
-	o.mu.Unlock()
-	// The contexts end first: the work has to stop, and nothing that waits for a mutex may keep the news from it.
-	for _, h := range shared {
-		h.ending.End(loss)
-	}
-	o.base.Session.Watchdog.Forget(&o.ticket)
-	o.unannounce(false)
-	o.overTurn()
-	for _, h := range shared {
-		h.unlimit()
-	}
-	loss = o.forced(loss)
-	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock.name", o.base.Name, "lock.primitive", o.base.Kind.Label, "lock.owner", o.id,
-		"reason", loss.Reason, "cause", loss.Cause, "forced", loss.Forced)
-	for _, h := range shared {
-		h.finish(context.Background(), settings.Lost, loss)
-	}
-	return loss
 }

@@ -22,7 +22,7 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 		return nil, err
 	}
 	o.mu.Lock()
-	over, want := o.lost != nil || o.live == 0, o.countedLocked()+1
+	over, want := o.lostLocked() != nil || o.live == 0, o.countedLocked()+1
 	o.mu.Unlock()
 	if over {
 		o.unlockSend()
@@ -88,9 +88,9 @@ func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Dur
 	h := &hold{owner: o, since: watchdog.MomentOf(sent), renewed: set.Lease == 0, group: group}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch {
-	case o.lost != nil: // meanwhile, by the clock; the other holds' releases delete the field
-		return nil, o.lost
+	switch lost := o.lostLocked(); {
+	case lost != nil: // meanwhile, by the clock; the other holds' releases delete the field
+		return nil, lost
 	case o.live == 0: // the others were given back without waiting for this; settling deletes the field
 		return nil, errOver
 	}

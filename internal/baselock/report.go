@@ -12,7 +12,7 @@ import (
 // Report tells the registry of the owner's holds. It is called by the reporter's own goroutine.
 func (o *owner) Report(s *reporter.Snapshot) {
 	o.mu.Lock()
-	holds, since, over := o.countedLocked(), o.first.since, o.live == 0 || o.lost != nil
+	holds, since, over := o.countedLocked(), o.first.since, o.live == 0 || o.lostLocked() != nil
 	o.mu.Unlock()
 	if over {
 		return

@@ -167,7 +167,7 @@ func (o *owner) settleOnce() error {
 // assert sends what is true now: the number of live holds, or that there are none. The caller has the send lock.
 func (o *owner) assert(ctx context.Context) error {
 	o.mu.Lock()
-	live, lost := o.countedLocked(), o.lost != nil
+	live, lost := o.countedLocked(), o.lostLocked() != nil
 	o.mu.Unlock()
 	limit := delivery.Limit{Outage: settleAttempt}
 	if live > 0 && !lost {

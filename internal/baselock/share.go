@@ -136,11 +136,11 @@ func (h *hold) leaseWithin(at time.Time, lease time.Duration) time.Duration {
 
 // lostLocked is why the hold was lost, nil while it was not.
 func (h *hold) lostLocked() error {
-	switch {
-	case h.over:
+	if h.over {
 		return h.limit.Load().loss
-	case h.owner.lost != nil:
-		return h.owner.lost
+	}
+	if lost := h.owner.lostLocked(); lost != nil {
+		return lost
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (h *hold) part() (left int32, held bool, lost error, gone bool) {
 	o := h.owner
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	held, lost = o.lost == nil, h.lostLocked()
+	held, lost = o.lostLocked() == nil, h.lostLocked()
 	if o.live == 0 {
 		return 0, held, lost, true
 	}
@@ -186,7 +186,7 @@ func (h *hold) overdue(reason redlatch.LossReason) {
 	o := h.owner
 	loss := &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: reason, At: time.Now()}
 	o.mu.Lock()
-	if h.released || h.dropped || h.over || o.lost != nil || o.live == 0 {
+	if h.released || h.dropped || h.over || o.lostLocked() != nil || o.live == 0 {
 		o.mu.Unlock()
 		return
 	}

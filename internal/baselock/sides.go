@@ -59,7 +59,7 @@ func (o *owner) resident() *owner {
 func (o *owner) holds() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.live > 0 && o.lost == nil
+	return o.live > 0 && o.lostLocked() == nil
 }
 
 // moveOut leaves the host's identity to the next guest, if no command of this one can be executed any more. A guest with

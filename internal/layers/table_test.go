@@ -73,7 +73,9 @@ var table = map[string][]string{
 
 	"internal/observe": all(front, []string{"internal/lockorder", "internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/watchdog", "internal/session"}),
 
-	"internal/baselock": all(leaves, edge, front, hidden, []string{"internal/observe"}, scripts("rlock", "fairlock", "rwlock")),
+	"internal/loss": all(front, []string{"internal/clock", "internal/session"}),
+
+	"internal/baselock": all(leaves, edge, front, hidden, []string{"internal/observe", "internal/loss"}, scripts("rlock", "fairlock", "rwlock")),
 	"internal/counter":  all(leaves, edge, front, hidden, []string{"internal/observe"}),
 
 	"rlock":           primitive(),
@@ -86,7 +88,7 @@ var table = map[string][]string{
 	"countdownlatch":  primitive("countdownlatch"),
 
 	"internal/quorum": {"internal/lockorder", "internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/clock", "internal/watchdog",
-		"internal/observe", "internal/baselock", "internal/rootapi", "internal/session", "."},
+		"internal/observe", "internal/loss", "internal/baselock", "internal/rootapi", "internal/session", "."},
 	"multilock": all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":   all(primitive(), []string{"internal/quorum"}),
 
@@ -115,13 +117,13 @@ var table = map[string][]string{
 // The scripts of the primitives, which share a prelude at most.
 func init() {
 	for _, name := range []string{"rlock", "fairlock", "rwlock", "spinlock", "fencedlock", "semaphore", "permitsemaphore", "countdownlatch", "multilock"} {
-		table["internal/scripts/"+name] = []string{"internal/scripts", "internal/scripts/lane", "internal/scripts/row", "internal/keys"}
+		table["internal/scripts/"+name] = []string{"internal/scripts", "internal/scripts/lane", "internal/scripts/row", "internal/scripts/notice", "internal/keys"}
 	}
 }
 
 // primitive is what a primitive may import: everything below, and its own scripts.
 func primitive(ownScripts ...string) []string {
-	return all(leaves, edge, front, hidden, []string{"internal/observe"}, bases, scripts(append(ownScripts, "rlock")...))
+	return all(leaves, edge, front, hidden, []string{"internal/observe", "internal/loss"}, bases, scripts(append(ownScripts, "rlock")...))
 }
 
 func scripts(names ...string) (folders []string) {

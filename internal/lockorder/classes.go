@@ -23,6 +23,7 @@ type (
 	Ledger    struct{ mark } // of package holds
 	Lot       struct{ mark } // counter.lot
 	Node      struct{ mark } // dispatch.node
+	Notices   struct{ mark } // session.notices
 	Owner     struct{ mark } // baselock.owner
 	Places    struct{ mark } // of package holds
 	Queue     struct{ mark } // cohort.Queue
@@ -31,6 +32,7 @@ type (
 	Requests  struct{ mark } // session.requests
 	Session   struct{ mark } // session.Session
 	Sessions  struct{ mark } // of package session
+	Starts    struct{ mark } // session.starts
 	Takings   struct{ mark } // cohort.takings
 	Together  struct{ mark } // counter.together
 	Watchdog  struct{ mark } // watchdog.Watchdog

@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/lockorder"
+	"github.com/redlatch/redlatch/internal/loss"
 	"github.com/redlatch/redlatch/internal/observe"
 )
 
@@ -38,13 +38,13 @@ type Hold struct {
 
 	told    atomic.Pointer[observe.Hold] // nil: nobody was told of it; see tell.go
 	mu      lockorder.Mutex[lockorder.Composite]
-	members []holds.Member      // a slice that others have may be appended to, and is not changed
-	over    int                 // how many of them have ended by themselves
-	retired bool                // Unlock was called, or the program has dropped the hold
-	given   bool                // the members are given back, or on the way
-	lost    *redlatch.LossError // why it was lost; nil while it was not
-	expired bool                // it was lost by its own clock
-	timer   *time.Timer         // ends the hold when its trust does, after a loss gives back; nil where nothing is to be done
+	members []holds.Member // a slice that others have may be appended to, and is not changed
+	over    int            // how many of them have ended by themselves
+	retired bool           // Unlock was called, or the program has dropped the hold
+	given   bool           // the members are given back, or on the way
+	loss    *loss.Loss     // why it was lost; nil while it was not
+	expired bool           // it was lost by its own clock
+	timer   *time.Timer    // ends the hold when its trust does, after a loss gives back; nil where nothing is to be done
 }
 
 var (
@@ -101,7 +101,7 @@ func (h *Hold) add(m holds.Member) (current *Hold, added bool) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.retired || h.lost != nil {
+	if h.retired || h.lostLocked() != nil {
 		return nil, false
 	}
 	h.members = append(h.members, m)
@@ -155,7 +155,7 @@ func (h *Hold) log() *slog.Logger {
 // Extend lengthens the lease of enough members.
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	h.mu.Lock()
-	retired, lost := h.retired, h.lost
+	retired, lost := h.retired, h.lostLocked()
 	members := h.members
 	h.mu.Unlock()
 	switch {
@@ -166,7 +166,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	}
 	failures := extend(ctx, h.log(), members, h.call.Need, lease)
 	h.mu.Lock()
-	lost = h.lost // a member that is found gone tells before it returns
+	lost = h.lostLocked() // a member that is found gone tells before it returns
 	h.mu.Unlock()
 	switch {
 	case lost != nil:
@@ -181,5 +181,5 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 func (h *Hold) kept() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.retired && h.lost == nil
+	return !h.retired && h.lostLocked() == nil
 }

@@ -22,7 +22,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 		h.mu.Unlock()
 		return fmt.Errorf("%w: %s %q was unlocked before by this hold", errs.Released, h.call.Kind.Noun(), errs.Short(h.call.Name))
 	}
-	lost := h.lost
+	lost := h.lostLocked()
 	given, _ := h.retireLocked()
 	h.mu.Unlock()
 	h.ending.End(errs.Released)
@@ -35,6 +35,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 		// Else every member is found to be held: the limit of a re-entry has ended this hold, and no lock was lost.
 		err = lost
 	}
+	err = h.Explain(err)
 	h.finish(ctx, settings.Released, err)
 	return err
 }
@@ -90,7 +91,7 @@ func (h *Hold) Leave() {
 		h.mu.Unlock()
 		return
 	}
-	lost := h.lost != nil
+	lost := h.lostLocked() != nil
 	_, members := h.retireLocked()
 	h.mu.Unlock()
 	h.ending.End(errs.Released)
@@ -106,7 +107,7 @@ func (h *Hold) Leave() {
 // Forgotten lets the members end with their leases.
 func (h *Hold) Forgotten(there *holds.Place) {
 	h.mu.Lock()
-	if h.retired || h.lost != nil {
+	if h.retired || h.lostLocked() != nil {
 		h.mu.Unlock()
 		return
 	}

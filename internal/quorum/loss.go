@@ -1,13 +1,16 @@
 package quorum
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/loss"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -32,7 +35,7 @@ func (h *Hold) shortage(left int) string {
 func (h *Hold) check() {
 	left := time.Until(h.trust())
 	h.mu.Lock()
-	if h.retired || h.lost != nil {
+	if h.retired || h.lostLocked() != nil {
 		h.mu.Unlock()
 		return
 	}
@@ -45,14 +48,19 @@ func (h *Hold) check() {
 	h.loseLocked("too few of its members can be trusted any longer", nil)
 }
 
-// loseLocked ends the hold, once, and unlocks h.mu.
+// lostLocked is why the hold was lost, nil if it was not.
+func (h *Hold) lostLocked() *redlatch.LossError { return h.loss.Err() }
+
+// loseLocked ends the hold, once, and unlocks h.mu. It waits for nothing: a member is over and may not yet know more of its own loss.
 func (h *Hold) loseLocked(detail string, cause error) error {
-	if h.lost != nil {
+	if lost := h.lostLocked(); lost != nil {
 		defer h.mu.Unlock()
-		return h.lost
+		return lost
 	}
-	loss := &redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonMembers, Detail: detail, At: time.Now(), Cause: cause}
-	h.lost = loss
+	err := &redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonMembers, Detail: detail, At: time.Now(), Cause: cause}
+	h.loss = &loss.Loss{}
+	open := h.loss.Begin(err, errors.Is(cause, errs.Lost))
+	members := h.members
 	if h.timer != nil {
 		h.timer.Stop()
 	}
@@ -60,13 +68,72 @@ func (h *Hold) loseLocked(detail string, cause error) error {
 		h.timer = time.AfterFunc(Grace, h.giveBackRest)
 	}
 	h.mu.Unlock()
-	h.ending.End(loss)
+	h.ending.End(err)
 	h.free()
-	if logger := h.call.Set.Logger; logger != nil {
-		logger.Warn("redlatch: lock lost", "lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Kind, "reason", loss.Reason, "detail", loss.Detail, "cause", loss.Cause)
+	if !open {
+		h.tellLoss(err)
+		return err
 	}
-	h.finish(context.Background(), settings.Lost, loss)
-	return loss
+	l := h.loss
+	raise.Go(func() {
+		told := explained(err, members)
+		l.Tell(told)
+		h.tellLoss(told)
+	}, func(raised *raise.Panic) { raised.Log(h.log()) })
+	return err
+}
+
+// explained is the loss with what its members know of theirs, which it waits for.
+func explained(err *redlatch.LossError, members []holds.Member) *redlatch.LossError {
+	told := *err
+	told.Forced = forcedIn(err.Cause) // what Unlock has found
+	for _, m := range members {
+		cause := m.Ending().Cause()
+		member, ok := m.Hold.(interface{ Explain(error) error })
+		if !ok || !errors.Is(cause, errs.Lost) {
+			continue
+		}
+		more := member.Explain(cause)
+		if cause == err.Cause {
+			told.Cause = more
+		}
+		told.Forced = cmp.Or(told.Forced, forcedIn(more))
+	}
+	return &told
+}
+
+// forcedIn is who has taken something by force, as one of the losses in err says.
+func forcedIn(err error) string {
+	switch err := err.(type) {
+	case *redlatch.LossError:
+		return cmp.Or(err.Forced, forcedIn(err.Cause))
+	case interface{ Unwrap() error }:
+		return forcedIn(err.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range err.Unwrap() {
+			if forced := forcedIn(one); forced != "" {
+				return forced
+			}
+		}
+	}
+	return ""
+}
+
+// tellLoss has the log and the observer know.
+func (h *Hold) tellLoss(lost *redlatch.LossError) {
+	if logger := h.call.Set.Logger; logger != nil {
+		logger.Warn("redlatch: lock lost", "lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Kind, "reason", lost.Reason, "detail", lost.Detail,
+			"cause", lost.Cause, "forced", lost.Forced)
+	}
+	h.finish(context.Background(), settings.Lost, lost)
+}
+
+// Explain adds to the loss of h what was found out about it, and waits for that. Another error is left as it is.
+func (h *Hold) Explain(err error) error {
+	h.mu.Lock()
+	l := h.loss
+	h.mu.Unlock()
+	return l.Explain(err)
 }
 
 // giveBackRest is for a hold that is not unlocked.

@@ -167,7 +167,7 @@ func Carried(ctx context.Context) (carried []*Hold) {
 // back opens nothing any more.
 func (h *Hold) Members() (members []holds.Hold) {
 	h.mu.Lock()
-	over, all := h.retired || h.lost != nil, h.members
+	over, all := h.retired || h.lostLocked() != nil, h.members
 	h.mu.Unlock()
 	if over {
 		return nil

@@ -139,6 +139,7 @@ func TestFewerMembersThanNeededAreALossAtOnce(t *testing.T) {
 		require.False(t, h.Until().After(time.Now()))
 		require.False(t, h.Add((&fake{}).member()), "it is over")
 		fakes[1].lose()
+		synctest.Wait() // it is told when it is known why
 		require.Len(t, *seen, 1, "once")
 		require.ErrorIs(t, h.Extend(t.Context(), time.Minute), errs.Lost)
 		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
@@ -294,6 +295,7 @@ func TestAHoldThatIsOverIsNotForgottenOnceMore(t *testing.T) {
 				forgotten := fakes[1].forgotten.Load()
 				h.Forgotten(nil)
 				require.Equal(t, forgotten, fakes[1].forgotten.Load())
+				synctest.Wait() // a loss is told when it is known why
 				require.Len(t, *seen, 1)
 			})
 		})

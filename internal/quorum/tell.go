@@ -29,7 +29,7 @@ func (h *Hold) tell(ctx context.Context, call *observe.Call) {
 	returned = true
 	h.told.Store(call.Hold())
 	h.mu.Lock()
-	lost := h.lost
+	lost := h.lostLocked()
 	h.mu.Unlock()
 	if lost != nil {
 		h.finish(context.Background(), settings.Lost, lost)

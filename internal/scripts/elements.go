@@ -3,6 +3,7 @@ package scripts
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -39,6 +40,18 @@ func (e *Elements) next() (element any) {
 
 // Text reads an element as text.
 func (e *Elements) Text() string { return fmt.Sprint(e.next()) }
+
+// Lines reads an element if it is a text of several lines, where a number is another answer.
+func (e *Elements) Lines() (text string, ok bool) {
+	if !e.More() {
+		return "", false
+	}
+	if text, _ = e.left[0].(string); !strings.Contains(text, "\n") {
+		return "", false
+	}
+	e.next()
+	return text, true
+}
 
 // Array reads an element that is an array itself.
 func (e *Elements) Array() Elements {

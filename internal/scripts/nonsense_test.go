@@ -97,7 +97,7 @@ func decoders() []decoder {
 		of(lane.Fence(key, call)), of(lane.Inspect(key)), of(entry.Write(entry.Report{})), of(entry.Remove(entry.Names{})), of(entry.Read(key, "f")),
 		of(entry.Ask(entry.Names{}, owner, lease)), of(entry.Unask(entry.Names{}, owner, 1)), of(notice.Hear(key, owner)),
 		of(notice.Heard(key, owner, time.UnixMilli(1))), of(notice.Close(key, owner, time.UnixMilli(1))), of(notice.Ask(key, owner, "who", "why")),
-		of(notice.Leave(key, owner, "who", "why")), of(notice.Withdraw(key, owner)), of(notice.Read(key, owner)),
+		of(notice.Leave(key, owner, "who", "why")), of(notice.Withdraw(key, owner)), of(notice.Read(make([]notice.Of, 2))),
 
 		of(semaphore.Acquire(key, []int64{1}, call)), of(semaphore.Acquire(key, []int64{1, 2}, call)),
 		of(semaphore.Wait(key, []int64{1, 2}, wake, row.Candidate{ID: owner}, call)), of(row.Leave(key, wake, owner)),
@@ -132,7 +132,7 @@ func decoders() []decoder {
 
 // preludes are the Lua files that answer nothing.
 var preludes = strings.Fields(`fencedlock/admit fencedlock/below fencedlock/issue fencedlock/issue_clocked fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
-	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value multilock/clock multilock/queue permitsemaphore/acquire_alone permitsemaphore/alone permitsemaphore/give_back_alone
+	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value notice/gone multilock/clock multilock/queue permitsemaphore/acquire_alone permitsemaphore/alone permitsemaphore/give_back_alone
 	permitsemaphore/permits permitsemaphore/swap_alone row/announce row/lone row/no_token row/others row/row row/wait rwlock/become rwlock/keep rwlock/outsiders rwlock/leave rwlock/lone_read rwlock/markers
 	rwlock/lone_write rwlock/ours rwlock/queue rwlock/readers rwlock/strangers semaphore/alone semaphore/release_alone semaphore/here semaphore/size permitsemaphore/size countdownlatch/count_down_alone
 	countdownlatch/rounds`)

@@ -9,17 +9,48 @@ type Renewal struct {
 	Lease      time.Duration // what its lease is lengthened to; 0 only asks whether the owner still holds
 }
 
-// Renew makes the command of a script that lengthens leases, and answers for each owner whether it still holds. Behind what it
-// is told of each comes what it is told of all.
-func Renew(s *Script, renewals []Renewal, all ...string) Command[[]bool] {
-	keys := make([]string, len(renewals))
-	args := make([]any, 0, 2*len(renewals)+len(all))
-	for i, r := range renewals {
-		keys[i] = r.Key
+// A Kept is the answer to a renewal: which owners still hold.
+type Kept struct {
+	Alive   []bool
+	Notices map[int]string // by owner, as Redis has them, of those that hold no more and were freed by force; nil where there is none
+	Looked  bool           // the script looks for notices
+}
+
+// Renew makes the command of a script that lengthens leases. first is what it is told before it is told of the owners, and last what
+// it is told behind that. notices names the key of the notices of a lock, without which the script can do: they are read only for an
+// owner that holds no more.
+func Renew(s *Script, renewals []Renewal, notices func(key string) string, first, last []any) Command[Kept] {
+	names := make([]string, 0, 2*len(renewals))
+	args := append(make([]any, 0, 2*len(renewals)+len(first)+len(last)), first...)
+	for _, r := range renewals {
+		names = append(names, r.Key)
 		args = append(args, r.Owner, Milliseconds(r.Lease))
 	}
-	for _, arg := range all {
-		args = append(args, arg)
+	for _, r := range renewals {
+		names = append(names, notices(r.Key))
 	}
-	return Array(s, keys, args, func(reply Reply) ([]bool, error) { return Bools(reply, len(renewals)) })
+	return Renewing(s, names, len(renewals), append(args, last...), len(renewals))
+}
+
+// Renewing is the command of a script that renews, and answers with so many elements. It needs the first keys; the others are those
+// of notices.
+func Renewing(s *Script, names []string, needs int, args []any, elements int) Command[Kept] {
+	return Array(s, names, args, func(reply Reply) (Kept, error) { return kept(reply, elements) }).Needs(needs)
+}
+
+// kept reads an array of n elements: 1 for an owner that holds; for another one its notice, or 0.
+func kept(reply Reply, n int) (Kept, error) {
+	e := reply.Elements()
+	k := Kept{Alive: make([]bool, n), Looked: true}
+	for i := range k.Alive {
+		if text, ok := e.Lines(); ok {
+			if k.Notices == nil {
+				k.Notices = map[int]string{}
+			}
+			k.Notices[i] = text
+			continue
+		}
+		k.Alive[i] = e.Bool()
+	}
+	return k, e.End()
 }

@@ -63,16 +63,6 @@ func Number(element any) (int64, error) {
 	return 0, fmt.Errorf("answered %v (%T) where a number was expected", element, element)
 }
 
-// Bools reads an array of n elements that are 1 for yes and 0 for no.
-func Bools(reply Reply, n int) ([]bool, error) {
-	e := reply.Elements()
-	all := make([]bool, n)
-	for i := range all {
-		all[i] = e.Bool()
-	}
-	return all, e.End()
-}
-
 // Count checks a number that says how many of several things something is true of, or a place among them.
 func Count(number int64, least, most int) (int, error) {
 	if number < int64(least) || number > int64(most) {

@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/notice"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
@@ -18,7 +19,10 @@ import (
 type Renewer interface {
 	// Renewal is a script for the first n of the tickets of one batch, for all of them if that is not too much work for
 	// one. It answers for each whether it is still its owner's.
-	Renewal(tickets []*watchdog.Ticket) (cmd scripts.Command[[]bool], n int)
+	Renewal(tickets []*watchdog.Ticket) (cmd scripts.Command[scripts.Kept], n int)
+	// Gone is told, before the watchdog is, that the renewal has not found what the owner holds, and has looked for a notice: who has
+	// taken it by force, and why, empty if there is none.
+	Gone(forced string)
 	// Log is where trouble with the renewal is told, with the name of what is held.
 	Log() *slog.Logger
 
@@ -45,9 +49,10 @@ func (s *Session) BatchOf(kind, key string) watchdog.Batch {
 
 // renew sends what is due at one server, on this goroutine, in one round trip, by a connection of its own: it must not
 // stand in a queue behind a command that hangs. After most failures the watchdog sends again, by its own clock, to the server
-// that is the master by then. Three failures are dealt with here: the server does not know a script, has not the slot any
-// more, or has only some of the names in a slot that moves, which are then renewed one by one. A plain client may have the
-// single address of a cluster, as of a serverless one or a proxy. Each script that is sent again has keys of one slot.
+// that is the master by then. Four failures are dealt with here: the server does not know a script, has not the slot any
+// more, has only some of the names in a slot that moves, which are then renewed one by one and without their notices, or the user has no
+// right to the notices. A plain client may have the single address of a cluster, as of a serverless one or a proxy. Each script that is
+// sent again has keys of one slot.
 func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(script int, alive []bool, err error)) {
 	sent := time.Now()
 	failed, alives := make([]error, len(due)), make([][]bool, len(due))
@@ -73,7 +78,7 @@ func (s *Session) renewAll(ctx context.Context, due []watchdog.Script, answer fu
 	parts := make([][]*renewal, len(due)) // of each script
 	var all []*renewal
 	for i, d := range due {
-		parts[i] = renewals(d.Tickets)
+		parts[i] = s.renewals(d.Tickets)
 		all = append(all, parts[i]...)
 	}
 	if raised := flush(ctx, server, all); raised != nil {
@@ -88,9 +93,10 @@ func (s *Session) renewAll(ctx context.Context, due []watchdog.Script, answer fu
 		sent := parts[i]
 		parts[i] = nil
 		for _, r := range sent {
-			if outcome.Apart(r.err) && len(r.tickets) > 1 {
+			if outcome.Apart(r.err) {
 				for n := range r.tickets {
-					one := renewals(r.tickets[n : n+1])[0]
+					one := s.renewals(r.tickets[n : n+1])[0]
+					one.narrow(true)
 					one.source = true // the other server may not know the script
 					parts[i], again = append(parts[i], one), append(again, one)
 				}
@@ -98,8 +104,14 @@ func (s *Session) renewAll(ctx context.Context, due []watchdog.Script, answer fu
 				continue
 			}
 			parts[i] = append(parts[i], r)
+			if outcome.NoRight(r.err) && r.narrow(false) {
+				s.Dispatch.Narrowed(r.cmd.Script(), r.err, true)
+				refused, again = true, append(again, r)
+				continue
+			}
 			switch outcome.Of(r.err) {
 			case outcome.Moved:
+				r.narrow(true) // the other server may have all but the notices, which are mostly not there, and refuse the script
 				moved = true
 			case outcome.NoScript:
 			case outcome.Hopeless, outcome.Cut:
@@ -145,33 +157,65 @@ func (s *Session) renewAll(ctx context.Context, due []watchdog.Script, answer fu
 type renewal struct {
 	owner   Renewer // of the first ticket
 	tickets []*watchdog.Ticket
-	cmd     scripts.Command[[]bool]
+	cmd     scripts.Command[scripts.Kept]
 	source  bool // it is sent with its source
-	alive   []bool
+	parted  bool // it is sent without the notices, which another server may have
+	kept    scripts.Kept
 	err     error
 }
 
-func renewals(tickets []*watchdog.Ticket) (parts []*renewal) {
+func (s *Session) renewals(tickets []*watchdog.Ticket) (parts []*renewal) {
 	for len(tickets) > 0 {
 		owner := tickets[0].Owner().(Renewer)
 		cmd, n := owner.Renewal(tickets)
+		if s.Dispatch.Narrow(cmd.Script()) {
+			cmd, _ = cmd.Narrow(false)
+		}
 		parts = append(parts, &renewal{owner: owner, tickets: tickets[:n], cmd: cmd})
 		tickets = tickets[n:]
 	}
 	return parts
 }
 
-// joined puts together the answers of the parts in which a script of the watchdog was sent: several if its tickets stand for many permits.
+// narrow takes from the command the keys that it can do without, and tells whether it had any.
+func (r *renewal) narrow(moving bool) (ok bool) {
+	r.cmd, ok = r.cmd.Narrow(moving)
+	r.parted = r.parted || moving
+	return ok
+}
+
+// tell has the owners that are gone know of their notices.
+func (r *renewal) tell() {
+	if r.err != nil || !r.kept.Looked || r.parted {
+		return
+	}
+	for i, alive := range r.kept.Alive {
+		if alive {
+			continue
+		}
+		forced := ""
+		if n, err := notice.Parse(r.kept.Notices[i]); err == nil {
+			forced = n.String()
+		}
+		r.tickets[i].Owner().(Renewer).Gone(forced)
+	}
+}
+
+// joined puts together the answers of the parts in which a script of the watchdog was sent: several if its tickets stand for many permits. The
+// owners that are gone hear of their notices before.
 func joined(script int, parts []*renewal) (int, []bool, error) {
+	for _, r := range parts {
+		r.tell()
+	}
 	if len(parts) == 1 {
-		return script, parts[0].alive, parts[0].err
+		return script, parts[0].kept.Alive, parts[0].err
 	}
 	var alive []bool
 	for _, r := range parts {
 		if r.err != nil {
 			return script, nil, r.err
 		}
-		alive = append(alive, r.alive...)
+		alive = append(alive, r.kept.Alive...)
 	}
 	return script, alive, nil
 }
@@ -185,7 +229,7 @@ func flush(ctx context.Context, server dispatch.Client, all []*renewal) (raised 
 	raised = dispatch.Direct(ctx, server, sends)
 	for i, r := range all {
 		if r.err = sends[i].Err(); r.err == nil {
-			r.alive, r.err = r.cmd.Read(sends[i])
+			r.kept, r.err = r.cmd.Read(sends[i])
 		}
 	}
 	return raised

@@ -29,14 +29,16 @@ type holder struct {
 	key     string
 	share   int
 	lost    atomic.Bool
+	forced  atomic.Pointer[string] // what a renewal has found in its place; nil: nothing was found out
 }
 
 func (h *holder) Batch() watchdog.Batch  { return h.session.BatchOf("test", h.key) }
 func (h *holder) Log() *slog.Logger      { return slog.New(slog.DiscardHandler) }
 func (h *holder) Lost(string, error)     { h.lost.Store(true) }
 func (*holder) Renewed(time.Time, error) {}
+func (h *holder) Gone(forced string)     { h.forced.Store(&forced) }
 
-func (h *holder) Renewal(tickets []*watchdog.Ticket) (scripts.Command[[]bool], int) {
+func (h *holder) Renewal(tickets []*watchdog.Ticket) (scripts.Command[scripts.Kept], int) {
 	n := min(h.share, len(tickets))
 	renewals := make([]rlock.Renewal, n)
 	for i, t := range tickets[:n] {

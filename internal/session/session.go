@@ -68,6 +68,8 @@ type Session struct {
 	nonsense  bool               // the log has a line about what is at the place of those who are asked; the reporter's too
 
 	requests requests
+	notices  notices
+	starts   starts
 
 	mu     lockorder.Mutex[lockorder.Session]
 	queues map[cohort.Key]*queue // nil until a call takes a fair lock
@@ -140,7 +142,7 @@ func open(client Client, set *settings.Settings) *Session {
 	s.Dispatch.OnTrouble(s.suspect)
 	s.Dispatch.OnStray(func(p *raise.Panic) { p.Log(s.logger) })
 	s.Dispatch.OnNarrow(func(err error) {
-		Logger(s.logger).Warn("redlatch: scripts are sent without the keys by which others are served faster, "+
+		Logger(s.logger).Warn("redlatch: scripts are sent without the keys by which others are served faster, or a loss is told in full, "+
 			"because a slot moves or the user has no right to them", "error", err)
 	})
 	s.Watchdog = watchdog.New(s.renew)

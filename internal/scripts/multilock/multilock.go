@@ -16,7 +16,9 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/notice"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
@@ -31,7 +33,7 @@ var (
 	acquire = scripts.Load(folder, "multilock/acquire", clock, queue)
 	recount = scripts.Load(folder, "multilock/recount", clock)
 	release = scripts.Load(folder, "multilock/release", clock, queue)
-	renew   = scripts.Load(folder, "multilock/renew", clock)
+	renew   = scripts.Load(folder, "multilock/renew", clock, notice.Gone)
 	force   = scripts.Load(folder, "multilock/force", clock)
 	status  = scripts.Load(folder, "multilock/status", clock)
 	inspect = scripts.Load(folder, "multilock/inspect", clock)
@@ -97,8 +99,8 @@ type Renewal = scripts.Renewal
 
 // Renew lengthens the deadlines of owners of the same values, in groups of one cluster slot, and answers for each
 // whether it still has them all. If not, none of its deadlines is lengthened.
-func Renew(fields []string, renewals []Renewal) scripts.Command[[]bool] {
-	return scripts.Renew(renew, renewals, fields...)
+func Renew(fields []string, renewals []Renewal) scripts.Command[scripts.Kept] {
+	return scripts.Renew(renew, renewals, keys.Forced, []any{len(renewals)}, arguments(fields))
 }
 
 // Force frees the values whoever has them and wakes the waiters. It answers whether anybody had one.

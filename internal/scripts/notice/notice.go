@@ -15,10 +15,13 @@ import (
 //go:embed *.lua
 var folder embed.FS
 
+// Gone is a prelude of scripts that renew: a Lua function that answers the notice for an owner that does not hold any more.
+var Gone = scripts.Prelude(folder, "gone.lua")
+
 var (
 	leave    = scripts.Load(folder, "notice/leave")
 	withdraw = scripts.Load(folder, "notice/withdraw")
-	read     = scripts.Load(folder, "notice/read")
+	read     = scripts.Load(folder, "notice/read", Gone)
 	hear     = scripts.Load(folder, "notice/hear")
 	heard    = scripts.Load(folder, "notice/heard")
 	closing  = scripts.Load(folder, "notice/close")
@@ -53,9 +56,26 @@ func Withdraw(key, owner string) scripts.Command[bool] {
 	return scripts.Integer(withdraw, []string{keys.Forced(key)}, []any{owner}, scripts.Bool)
 }
 
-// Read is the notice for an owner, nil if there is none.
-func Read(key, owner string) scripts.Command[*Notice] {
-	return scripts.Array(read, []string{keys.Forced(key)}, []any{owner}, one)
+// MostRead is how many owners one script reads the notices for.
+const MostRead = 100
+
+// An Of is whose notice is read: that of an owner of what has this key.
+type Of struct{ Key, Owner string }
+
+// Read reads the notices for owners of one cluster slot, MostRead at most. What cannot be read, or makes no sense, is as if there were none.
+func Read(all []Of) scripts.Command[[]*Notice] {
+	names, owners := make([]string, len(all)), make([]any, len(all))
+	for i, of := range all {
+		names[i], owners[i] = keys.Forced(of.Key), of.Owner
+	}
+	return scripts.Array(read, names, owners, func(reply scripts.Reply) ([]*Notice, error) {
+		e := reply.Elements()
+		notices := make([]*Notice, len(all))
+		for i := range notices {
+			notices[i], _ = Parse(e.Text())
+		}
+		return notices, e.End()
+	})
 }
 
 // one is a notice, or none.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/keys"
@@ -23,8 +24,7 @@ func TestANoticeIsForOneOwnerAndForAnHour(t *testing.T) {
 		now, err := client.Time(ctx).Result()
 		require.NoError(t, err)
 
-		n, err := statetest.Send(ctx, client, notice.Read(key, "u:1"))
-		require.NoError(t, err)
+		n := read(t, client, key, "u:1")
 		require.Equal(t, "ada @ops", n.Who)
 		require.Equal(t, "it hangs", n.Why)
 		require.WithinDuration(t, now, n.At, time.Minute)
@@ -33,9 +33,7 @@ func TestANoticeIsForOneOwnerAndForAnHour(t *testing.T) {
 		require.Greater(t, ttl, 50*time.Minute)
 		require.LessOrEqual(t, ttl, time.Hour)
 
-		n, err = statetest.Send(ctx, client, notice.Read(key, "u:2"))
-		require.NoError(t, err)
-		require.Nil(t, n)
+		require.Nil(t, read(t, client, key, "u:2"))
 
 		withdrawn, err := statetest.Send(ctx, client, notice.Withdraw(key, "u:1"))
 		require.NoError(t, err)
@@ -55,17 +53,23 @@ func TestNoticesOfOneNameDoNotPileUp(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.LessOrEqual(t, client.HLen(ctx, keys.Forced(key)).Val(), int64(100))
-	n, err := statetest.Send(ctx, client, notice.Read(key, "u:249"))
-	require.NoError(t, err)
-	require.NotNil(t, n)
+	require.NotNil(t, read(t, client, key, "u:249"))
 }
 
-func TestWhatIsNoNoticeIsAnError(t *testing.T) {
+func TestWhatIsNoNoticeIsNone(t *testing.T) {
 	srv := redistest.Mini(t)
 	client, key, ctx := srv.Client(t), srv.Key(t, "name"), t.Context()
 	require.NoError(t, client.HSet(ctx, keys.Forced(key), "u:1", "x\ny\nz", "u:2", "y").Err())
 	for _, owner := range []string{"u:1", "u:2"} {
-		_, err := statetest.Send(ctx, client, notice.Read(key, owner))
-		require.ErrorContains(t, err, "notice")
+		require.Nil(t, read(t, client, key, owner))
 	}
+}
+
+// read is the notice for one owner.
+func read(t *testing.T, client *redis.Client, key, owner string) *notice.Notice {
+	t.Helper()
+	notices, err := statetest.Send(t.Context(), client, notice.Read([]notice.Of{{Key: key, Owner: owner}}))
+	require.NoError(t, err)
+	require.Len(t, notices, 1)
+	return notices[0]
 }

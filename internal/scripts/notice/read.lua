@@ -1,9 +1,12 @@
--- read answers the notice for an owner.
+-- read answers the notices for owners. It is joined behind gone.
 --
--- KEYS[1]  notices
--- ARGV[1]  owner
+-- KEYS[i]  notices
+-- ARGV[i]  owner
 --
--- Answers an array of the notice, or an empty one.
+-- Answers an array of the notices, 0 where there is none.
 
-local notice = redis.call('hget', KEYS[1], ARGV[1])
-return notice and {notice} or {}
+local notices = {}
+for i, key in ipairs(KEYS) do
+  notices[i] = gone(key, ARGV[i])
+end
+return notices

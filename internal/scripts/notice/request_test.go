@@ -35,9 +35,7 @@ func TestARequestIsHeardAndClosed(t *testing.T) {
 		}
 		require.True(t, heard(made))
 		require.False(t, heard(made.Add(time.Millisecond)), "a later request")
-		forced, err := statetest.Send(ctx, client, notice.Read(key, "u:1"))
-		require.NoError(t, err)
-		require.Nil(t, forced, "nothing was taken by force")
+		require.Nil(t, read(t, client, key, "u:1"), "nothing was taken by force")
 		closed, err := statetest.Send(ctx, client, notice.Close(key, "u:1", made.Add(time.Millisecond)))
 		require.NoError(t, err)
 		require.False(t, closed, "there is another one")

@@ -17,6 +17,7 @@ import (
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
+	"github.com/redlatch/redlatch/internal/scripts/notice"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
@@ -49,7 +50,7 @@ var (
 	swapFew     = scripts.Load(folder, "permitsemaphore/swap", scripts.Prelude(folder, "swap_alone.lua"), row.Announce, row.Others, plain)
 	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, row.Others, plain)
 	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, laned)
-	renew       = scripts.Load(folder, "permitsemaphore/renew")
+	renew       = scripts.Load(folder, "permitsemaphore/renew", notice.Gone)
 	updateLease = scripts.Load(folder, "permitsemaphore/update_lease", lane.Prelude, row.Announce, laned)
 	leaseTime   = scripts.Load(folder, "permitsemaphore/lease_time", row.Announce, plain)
 	status      = scripts.Load(folder, "permitsemaphore/status", row.Announce, plain)
@@ -221,10 +222,10 @@ type Renewal struct {
 	Lease time.Duration // what the deadlines are moved to, never back; 0 only asks whether the permits are there
 }
 
-// Renew moves the deadlines of permits of one cluster slot, and answers for each renewal and id whether the permit is
+// Renew moves the deadlines of permits of one cluster slot, and answers for each id, of one renewal after the other, whether the permit is
 // there.
-func Renew(renewals []Renewal) scripts.Command[[][]bool] {
-	names := make([]string, 0, 2*len(renewals))
+func Renew(renewals []Renewal) scripts.Command[scripts.Kept] {
+	names := make([]string, 0, 3*len(renewals))
 	var args []any
 	total := 0
 	for _, r := range renewals {
@@ -232,17 +233,10 @@ func Renew(renewals []Renewal) scripts.Command[[][]bool] {
 		args = list(append(args, scripts.Milliseconds(r.Lease), len(r.IDs)), r.IDs)
 		total += len(r.IDs)
 	}
-	return scripts.Array(renew, names, args, func(reply scripts.Reply) ([][]bool, error) {
-		all, err := scripts.Bools(reply, total)
-		if err != nil {
-			return nil, err
-		}
-		alive := make([][]bool, len(renewals))
-		for i, r := range renewals {
-			alive[i], all = all[:len(r.IDs):len(r.IDs)], all[len(r.IDs):]
-		}
-		return alive, nil
-	})
+	for _, r := range renewals {
+		names = append(names, keys.Forced(r.Of.Counter))
+	}
+	return scripts.Renewing(renew, names, 2*len(renewals), args, total)
 }
 
 // UpdateLease sets the deadlines of all ids, or of none when one of them is unknown or has expired, and answers which.

@@ -87,10 +87,10 @@ func TestRelease(t *testing.T) {
 }
 
 func TestRenew(t *testing.T) {
-	renew := func(lease time.Duration, ids ...string) scripts.Command[[][]bool] {
-		return permitsemaphore.Renew([]permitsemaphore.Renewal{{Of: names, IDs: ids, Lease: lease}})
+	renew := func(lease time.Duration, ids ...string) scripts.Command[[]bool] {
+		return renewAll([]permitsemaphore.Renewal{{Of: names, IDs: ids, Lease: lease}})
 	}
-	is := func(there ...bool) [][]bool { return [][]bool{there} }
+	is := func(there ...bool) []bool { return there }
 	Table(t, []Row{
 		{Name: "The deadline moves forward", Before: taken("0", Deadlines{a: time.Second, b: time.Second}),
 			Call: Answers(renew(lease, a), is(true)).Lengthens(), After: taken("0", Deadlines{a: lease, b: time.Second})},
@@ -105,9 +105,9 @@ func TestRenew(t *testing.T) {
 		{Name: "Nothing at all", Before: State{}, Call: Answers(renew(lease, a), is(false))},
 		{Name: "Several semaphores at once",
 			Before: State{"x{s}": {Value: "0"}, "x{s}:timeout": {Value: Deadlines{a: time.Second}}, "y{s}": {Value: "0"}, "y{s}:timeout": {Value: Deadlines{b: time.Second, c: time.Second}}},
-			Call: Answers(permitsemaphore.Renew([]permitsemaphore.Renewal{
+			Call: Answers(renewAll([]permitsemaphore.Renewal{
 				{Of: permitsemaphore.NamesOf("x{s}"), IDs: []string{a}, Lease: lease}, {Of: permitsemaphore.NamesOf("none{s}"), IDs: []string{a}}, {Of: permitsemaphore.NamesOf("y{s}"), IDs: []string{b, c}, Lease: soon},
-			}), [][]bool{{true}, {false}, {true, true}}).Lengthens(),
+			}), []bool{true, false, true, true}).Lengthens(),
 			After: State{"x{s}": {Value: "0"}, "x{s}:timeout": {Value: Deadlines{a: lease}}, "y{s}": {Value: "0"}, "y{s}:timeout": {Value: Deadlines{b: soon, c: soon}}}},
 	})
 }
@@ -293,9 +293,9 @@ func TestAsManyPermitsAsOneOperationMayHave(t *testing.T) {
 		got, err := Send(ctx, client, permitsemaphore.Acquire(permitsemaphore.NamesOf(name), ids, lease, wake, call))
 		require.NoError(t, err)
 		require.Equal(t, 1, got.Served)
-		alive, err := Send(ctx, client, permitsemaphore.Renew([]permitsemaphore.Renewal{{Of: permitsemaphore.NamesOf(name), IDs: ids, Lease: lease}}))
+		alive, err := Send(ctx, client, renewAll([]permitsemaphore.Renewal{{Of: permitsemaphore.NamesOf(name), IDs: ids, Lease: lease}}))
 		require.NoError(t, err)
-		require.Len(t, alive[0], len(ids))
+		require.Len(t, alive, len(ids))
 		back, err := Send(ctx, client, permitsemaphore.GiveBack(permitsemaphore.NamesOf(name), ids, wake))
 		require.NoError(t, err)
 		require.EqualValues(t, len(ids), back)
@@ -313,9 +313,9 @@ func TestAFullServerRenewsAndTakesPermitsBack(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
 
-	alive, err := Send(ctx, client, permitsemaphore.Renew([]permitsemaphore.Renewal{{Of: names, IDs: []string{a, b}, Lease: time.Hour}}))
+	alive, err := Send(ctx, client, renewAll([]permitsemaphore.Renewal{{Of: names, IDs: []string{a, b}, Lease: time.Hour}}))
 	require.NoError(t, err)
-	require.Equal(t, [][]bool{{true, true}}, alive)
+	require.Equal(t, []bool{true, true}, alive)
 	require.Greater(t, client.ZScore(ctx, permits, a).Val(), float64(time.Now().Add(lease+time.Minute).UnixMilli()))
 	updated, err := Send(ctx, client, permitsemaphore.UpdateLease(names, []string{a}, lease, wake, next()))
 	require.NoError(t, err)
@@ -374,4 +374,9 @@ func TestARefusedMessageIsNoRefusalOfWhatWasDone(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, back)
 	require.Equal(t, "5", admin.Get(ctx, key).Val())
+}
+
+// renewAll is Renew without a look at notices.
+func renewAll(renewals []permitsemaphore.Renewal) scripts.Command[[]bool] {
+	return Alive(permitsemaphore.Renew(renewals))
 }

@@ -1,15 +1,16 @@
 -- renew moves the deadlines of permits that are still there, never back.
 --
--- KEYS[i]  in pairs: semaphore, permits taken
+-- KEYS[i]  in pairs: semaphore, permits taken; behind those, for each pair, the notices of what was taken by force
 -- ARGV[i]  for each pair: milliseconds from now that the deadlines are moved to, 0 leaves them alone; number of ids; ids
 --
--- Answers an array with one number for each id: 1 when it is there, has not expired and has a semaphore, 0 when not.
+-- Answers an array with one element for each id: 1 when it is there, has not expired and has a semaphore, and when not the notice for it,
+-- which is kept under the id in hexadecimal, or 0.
 
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local alive = {}
-local at = 1
-for i = 1, #KEYS, 2 do
+local alive, missing = {}, {}
+local at, i = 1, 1
+while at <= #ARGV do
   local lease, last = tonumber(ARGV[at]), at + 1 + tonumber(ARGV[at + 1])
   local exists = redis.call('exists', KEYS[i])
   if lease > 0 then
@@ -32,7 +33,14 @@ for i = 1, #KEYS, 2 do
       redis.call('zadd', KEYS[i + 1], string.format('%.0f', now + lease), ARGV[j])
     end
     alive[#alive + 1] = held and 1 or 0
+    if not held then
+      missing[#missing + 1] = {at = #alive, semaphore = (i + 1) / 2, id = ARGV[j]}
+    end
   end
-  at = last + 1
+  at, i = last + 1, i + 2
+end
+for _, permit in ipairs(missing) do
+  local id = string.gsub(permit.id, '.', function(byte) return string.format('%02x', string.byte(byte)) end)
+  alive[permit.at] = gone(KEYS[i - 1 + permit.semaphore], id)
 end
 return alive

@@ -1,13 +1,15 @@
 -- renew lengthens the TTL of the locks that their owners still hold.
 --
--- KEYS[i]        lock hash: field = owner, value = holds
+-- KEYS[i]        lock hash: field = owner, value = holds; behind those, for each, the notices of what was taken by force
 -- ARGV[2*i - 1]  owner
 -- ARGV[2*i]      milliseconds that the TTL is lengthened to; 0 leaves it alone
 --
--- Answers an array with one number for each key: 1 when its owner holds the lock, 0 when not.
+-- Answers an array with one element for each lock: 1 when its owner holds it, and when not the notice for the owner, or 0. A notice is for an
+-- owner without what follows its number in the field of a writer.
 
-local alive = {}
-for i, key in ipairs(KEYS) do
+local alive, locks = {}, #ARGV / 2
+for i = 1, locks do
+  local key = KEYS[i]
   local lease = tonumber(ARGV[2 * i])
   local held = redis.pcall('hexists', key, ARGV[2 * i - 1])
   if type(held) == 'table' then
@@ -21,6 +23,6 @@ for i, key in ipairs(KEYS) do
   if held == 1 and lease > 0 and redis.call('pttl', key) < lease then -- a key without TTL says -1, and gets one
     redis.call('pexpire', key, ARGV[2 * i])
   end
-  alive[i] = held
+  alive[i] = held == 1 and 1 or gone(KEYS[locks + i], string.match(ARGV[2 * i - 1], '^[^:]*:?[^:]*'))
 end
 return alive

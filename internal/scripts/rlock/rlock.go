@@ -14,7 +14,9 @@ import (
 	"embed"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/notice"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
@@ -28,7 +30,7 @@ var (
 	release    = scripts.Load(folder, "rlock/release")
 	hand       = scripts.Load(folder, "rlock/handover")
 	inRow      = row.Load(nil, row.NoToken)
-	renew      = scripts.Load(folder, "rlock/renew")
+	renew      = scripts.Load(folder, "rlock/renew", notice.Gone)
 	force      = scripts.Load(folder, "rlock/force")
 	inspect    = scripts.Load(folder, "rlock/inspect")
 	status     = scripts.Load(folder, "rlock/status")
@@ -76,7 +78,9 @@ type Renewal = scripts.Renewal
 
 // Renew lengthens the TTL of many locks of one cluster slot and answers for each whether its owner still holds it. It
 // never shortens a TTL and never creates a key. A server executes nothing else meanwhile: a hundred names are enough.
-func Renew(names []Renewal) scripts.Command[[]bool] { return scripts.Renew(renew, names) }
+func Renew(names []Renewal) scripts.Command[scripts.Kept] {
+	return scripts.Renew(renew, names, keys.Forced, nil, nil)
+}
 
 // Force deletes the lock whoever holds it and wakes the waiters. It answers whether there was a lock: a repetition of
 // one that succeeded says false, and may remove the lock of the next holder, who loses it as anybody does.

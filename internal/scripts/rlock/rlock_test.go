@@ -121,7 +121,7 @@ func TestHandOver(t *testing.T) {
 }
 
 func TestRenew(t *testing.T) {
-	renew := func(names ...rlock.Renewal) scripts.Command[[]bool] { return rlock.Renew(names) }
+	renew := func(names ...rlock.Renewal) scripts.Command[[]bool] { return Alive(rlock.Renew(names)) }
 	Table(t, []Row{
 		{Name: "A held lock is lengthened",
 			Before: held(lease, Hash{a: "2"}), Call: Answers(renew(rlock.Renewal{Key: key, Owner: a, Lease: long}), []bool{true}).Lengthens(),
@@ -179,7 +179,7 @@ func TestRenewOfAHundredNamesIsOneScript(t *testing.T) {
 		before[name] = Key{Value: Hash{owner: "1"}, TTL: lease}
 		after[name] = Key{Value: Hash{owner: "1"}, TTL: ttl}
 	}
-	Table(t, []Row{{Name: "one in three is lost", Before: before, Call: Answers(rlock.Renew(names), want).Lengthens(), After: after}})
+	Table(t, []Row{{Name: "one in three is lost", Before: before, Call: Answers(Alive(rlock.Renew(names)), want).Lengthens(), After: after}})
 }
 
 func TestForce(t *testing.T) {

@@ -27,7 +27,7 @@ func TestAFullServerAcceptsReleaseRenewalAndForce(t *testing.T) {
 	_, err := Send(ctx, client, rlock.Acquire("{f}3", a, lease))
 	require.ErrorContains(t, err, "OOM", "the server should be full")
 
-	alive, err := Send(ctx, client, rlock.Renew([]rlock.Renewal{{Key: "{f}1", Owner: a, Lease: long}}))
+	alive, err := Send(ctx, client, Alive(rlock.Renew([]rlock.Renewal{{Key: "{f}1", Owner: a, Lease: long}})))
 	require.NoError(t, err)
 	require.Equal(t, []bool{true}, alive)
 	released, err := Send(ctx, client, rlock.Release("{f}1", a, wake))
@@ -46,7 +46,7 @@ func TestRenewalWithoutPermissionIsAnErrorAndNotALoss(t *testing.T) {
 	admin, client := server.Client(t), server.User(t, "-hexists")
 	require.NoError(t, admin.HSet(ctx, key, a, "1").Err())
 
-	alive, err := Send(ctx, client, rlock.Renew([]rlock.Renewal{{Key: key, Owner: a, Lease: lease}}))
+	alive, err := Send(ctx, client, Alive(rlock.Renew([]rlock.Renewal{{Key: key, Owner: a, Lease: lease}})))
 	var refusal redis.Error // the server's own words differ from version to version
 	require.ErrorAs(t, err, &refusal, "answered %v", alive)
 }

@@ -87,7 +87,7 @@ func (c *crowd) works() []work {
 		}},
 		{"re-entry", func() { require.True(c, send(c, rwlock.RecountRead(c.key, reader(0), 1, 1, time.Hour))) }},
 		{"renewal", func() {
-			require.Equal(c, []bool{true}, send(c, rwlock.RenewRead([]rwlock.Renewal{{Key: c.key, Owner: reader(1), Most: 1, Lease: time.Hour}})))
+			require.Equal(c, []bool{true}, send(c, renewRead([]rwlock.Renewal{{Key: c.key, Owner: reader(1), Most: 1, Lease: time.Hour}})))
 		}},
 		{"a try to write", func() { require.False(c, send(c, rwlock.AcquireWrite(c.key, aw, lease, quiet)).Held) }},
 		{"an announced writer's try", func() {

@@ -106,7 +106,7 @@ func TestTheListOfOurReaders(t *testing.T) {
 
 		{Name: "A reader that is gone is not listed by its renewal",
 			Before: lock("read", lease, Hash{b: "1"}, marked(b, lease), members(lease, Deadlines{a: lease, b: lease})),
-			Call:   Answers(rwlock.RenewRead([]rwlock.Renewal{{Key: key, Owner: a, Most: 1, Lease: long}}), []bool{false}).Lengthens(),
+			Call:   Answers(renewRead([]rwlock.Renewal{{Key: key, Owner: a, Most: 1, Lease: long}}), []bool{false}).Lengthens(),
 			After:  lock("read", lease, Hash{b: "1"}, marked(b, lease), members(lease, Deadlines{b: lease}))},
 		{Name: "nor by its re-entry",
 			Before: members(lease, Deadlines{a: lease}), Call: Answers(rwlock.RecountRead(key, a, 2, 2, long), false), After: free},

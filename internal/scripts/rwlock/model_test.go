@@ -211,7 +211,7 @@ func (m *mix) renew(p *party) {
 	what := "renewal of " + p.kind + " " + p.owner
 	if p.kind == "ours" {
 		m.ours(what, nil, func() {
-			alive := run(m, rwlock.RenewRead([]rwlock.Renewal{{Key: key, Owner: p.owner, Most: 1, Lease: lease}}))[0]
+			alive := run(m, renewRead([]rwlock.Renewal{{Key: key, Owner: p.owner, Most: 1, Lease: lease}}))[0]
 			if alive && m.now.Add(lease).After(p.end) {
 				p.end = m.now.Add(lease)
 			}

@@ -29,6 +29,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/notice"
 )
 
 //go:embed *.lua
@@ -50,7 +51,7 @@ var (
 	acquireRead  = scripts.Load(folder, "rwlock/acquire_read", loneRead, strangers, ours, outsiders)
 	recountRead  = scripts.Load(folder, "rwlock/recount_read", strangers, ours)
 	releaseRead  = scripts.Load(folder, "rwlock/release_read", leave, markers, strangers, ours, readers, queue, outsiders)
-	renewRead    = scripts.Load(folder, "rwlock/renew_read", strangers, ours, keep)
+	renewRead    = scripts.Load(folder, "rwlock/renew_read", strangers, ours, keep, notice.Gone)
 	confirmRead  = scripts.Load(folder, "rwlock/confirm_read", strangers, ours, keep, become, queue, outsiders)
 	turnRead     = scripts.Load(folder, "rwlock/turn_read", strangers, ours, become, queue)
 	turnWrite    = scripts.Load(folder, "rwlock/turn_write", markers, strangers, ours, readers, queue)
@@ -152,16 +153,18 @@ type Renewal = scripts.Renewal
 
 // RenewRead lengthens the promises of many readers of one cluster slot and answers for each whether it still reads. It
 // shortens nothing and makes no reader.
-func RenewRead(renewals []Renewal) scripts.Command[[]bool] {
+func RenewRead(renewals []Renewal) scripts.Command[scripts.Kept] {
 	var all []string
 	args := make([]any, 0, 3*len(renewals))
 	for _, r := range renewals {
 		all = namesOf(r.Key).withMarkers(all, r.Owner, r.Most)
 		args = append(args, r.Most, r.Owner, scripts.Milliseconds(r.Lease))
 	}
-	return scripts.Array(renewRead, all, args, func(reply scripts.Reply) ([]bool, error) {
-		return scripts.Bools(reply, len(renewals))
-	})
+	needs := len(all)
+	for _, r := range renewals {
+		all = append(all, keys.Forced(r.Key))
+	}
+	return scripts.Renewing(renewRead, all, needs, args, len(renewals))
 }
 
 // An Announcement tells readers to stand back for a writer that waits, until the writer has the lock, withdraws, or

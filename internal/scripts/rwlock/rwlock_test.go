@@ -224,7 +224,7 @@ func TestReleaseRead(t *testing.T) {
 
 func TestRenewRead(t *testing.T) {
 	renew := func(most int, lease time.Duration) scripts.Command[[]bool] {
-		return rwlock.RenewRead([]rwlock.Renewal{{Key: key, Owner: a, Most: most, Lease: lease}})
+		return renewRead([]rwlock.Renewal{{Key: key, Owner: a, Most: most, Lease: lease}})
 	}
 	yes, no := []bool{true}, []bool{false}
 	Table(t, []Row{
@@ -264,7 +264,7 @@ func TestRenewRead(t *testing.T) {
 				"{rw}y": {Value: "7"},
 				"{rw}z": {Value: Hash{"mode": "read", b: "1"}, TTL: short}, "{rw}z:" + b + ":rwlock_timeout:1": {Value: "1", TTL: short},
 			},
-			Call: Answers(rwlock.RenewRead([]rwlock.Renewal{
+			Call: Answers(renewRead([]rwlock.Renewal{
 				{Key: "{rw}none", Owner: a, Most: 2, Lease: lease},
 				{Key: "{rw}x", Owner: a, Most: 2, Lease: lease},
 				{Key: "{rw}y", Owner: a, Most: 1, Lease: lease},
@@ -284,7 +284,7 @@ func TestRenewalWithoutPermissionIsAnErrorAndNotALoss(t *testing.T) {
 	server := redistest.Process(t)
 	admin, client := server.Client(t), server.User(t, "-hget")
 	require.NoError(t, admin.HSet(t.Context(), key, "mode", "read", a, "1").Err())
-	alive, err := Send(t.Context(), client, rwlock.RenewRead([]rwlock.Renewal{{Key: key, Owner: a, Most: 1, Lease: lease}}))
+	alive, err := Send(t.Context(), client, renewRead([]rwlock.Renewal{{Key: key, Owner: a, Most: 1, Lease: lease}}))
 	var refusal redis.Error // the server's own words differ from version to version
 	require.ErrorAs(t, err, &refusal, "answered %v", alive)
 }
@@ -375,4 +375,9 @@ func TestGoldenStates(t *testing.T) {
 		{Name: "write unlock; ours wakes the readers", Call: AnswersThen(rwlock.ReleaseWrite(key, aw, wake), true, false),
 			After: lock("read", lease, Hash{a: "1"}, marked(a, lease), listed(a, lease)), Messages: write1},
 	})
+}
+
+// renewRead is RenewRead without a look at notices.
+func renewRead(renewals []rwlock.Renewal) scripts.Command[[]bool] {
+	return Alive(rwlock.RenewRead(renewals))
 }

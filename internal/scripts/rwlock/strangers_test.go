@@ -75,7 +75,7 @@ func TestAJavaReaderWithoutMarker(t *testing.T) {
 			After: with(lock("read", lease, Hash{java: "1", a: "1"}, marked(a, lease), listed(a, lease)), recorded(10*time.Second, lease, grace))},
 		{Name: "has it recorded by a renewal of ours",
 			Before: with(lock("read", short, Hash{java: "1", a: "1"}, marked(a, time.Second)), recorded(over, time.Second, grace)),
-			Call:   Answers(rwlock.RenewRead([]rwlock.Renewal{{Key: key, Owner: a, Most: 1, Lease: lease}}), []bool{true}).Lengthens(),
+			Call:   Answers(renewRead([]rwlock.Renewal{{Key: key, Owner: a, Most: 1, Lease: lease}}), []bool{true}).Lengthens(),
 			After:  with(lock("read", lease, Hash{java: "1", a: "1"}, marked(a, lease), listed(a, lease)), recorded(short, lease, grace))},
 		{Name: "and by a re-entry",
 			Before: with(lock("read", short, Hash{java: "1", a: "1"}, marked(a, time.Second)), recorded(over, time.Second, grace)),

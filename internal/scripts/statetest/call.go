@@ -35,6 +35,11 @@ func Send[R any](ctx context.Context, client redis.UniversalClient, command scri
 	return command.Read(cmd)
 }
 
+// Alive is a renewal of which no notice is looked at.
+func Alive(renew scripts.Command[scripts.Kept]) scripts.Command[[]bool] {
+	return scripts.Map(renew, func(kept scripts.Kept) []bool { return kept.Alive })
+}
+
 // A Call is a command and what it must answer, the first time and the second.
 type Call struct {
 	execute   func(ctx context.Context, client *redis.Client) (check, error)

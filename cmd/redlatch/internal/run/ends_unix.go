@@ -43,13 +43,24 @@ func (h *holder) unrenewed() error {
 	return errors.New("no renewal was answered in time, or this process did not run for so long")
 }
 
-// forced is a clause that names the person that took the lock away by force. The error of Unlock has that name, where it is known.
-func (h *holder) forced(released error) {
-	if loss := new(redlatch.LossError); errors.As(released, &loss) && loss.Forced != "" {
-		by := "it was freed by force by " + loss.Forced
-		h.config.Complain("%s", screen.Clean(by))
-		h.result.Error += "; " + by
+// explained says more of a loss, where that is known: the person that took the lock away by force, or that the server was restarted. The
+// error of Unlock has it, and the cause of the context has not.
+func (h *holder) explained(released error) {
+	loss := new(redlatch.LossError)
+	if !errors.As(released, &loss) {
+		return
 	}
+	why := ""
+	switch {
+	case loss.Forced != "":
+		why = "it was freed by force by " + loss.Forced
+	case loss.Reason == redlatch.ReasonRestarted:
+		why = loss.Detail
+	default:
+		return
+	}
+	h.config.Complain("%s", screen.Clean(why))
+	h.result.Error += "; " + why
 }
 
 // overdue finds out why no renewal is answered that was due some time ago, where the library has not said so yet: a server that is silent

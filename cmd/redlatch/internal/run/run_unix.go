@@ -96,7 +96,7 @@ func (c *Config) run(result *Result) error {
 	result.HeldMS = time.Since(result.got).Milliseconds()
 	switch {
 	case exit.Code(err) == exit.Lost && h.lost != nil:
-		h.forced(released)
+		h.explained(released)
 		return err
 	case exit.Code(released) == exit.Lost:
 		result.Outcome = ""
