@@ -9,9 +9,6 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
-	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -59,16 +56,11 @@ func test(m *testing.M) (code int) {
 	if code := m.Run(); code != 0 {
 		return code
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; {
-		err := goleak.Find() // itself tries for more than a second
-		if err == nil {
-			return 0
-		}
-		if time.Now().After(deadline) {
-			fmt.Fprintln(os.Stderr, "goroutines outlived the tests:", err)
-			return 1
-		}
+	if err := redistest.Outlived(); err != nil {
+		fmt.Fprintln(os.Stderr, "goroutines outlived the tests:", err)
+		return 1
 	}
+	return 0
 }
 
 // each runs fn on miniredis and on a real server that nobody else uses: the tests look at all keys of demos.

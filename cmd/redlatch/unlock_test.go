@@ -152,4 +152,5 @@ func TestUnlockOfWhatIsFreeAnswersTheSameForAllKinds(t *testing.T) {
 	ends(t, srv, exit.Failed, "unlock", "permits", "--reason", "x", "--owner", "u:1")
 	ends(t, srv, exit.OK, "unlock", "permits", "--reason", "x", "--owner", permit.IDs()[0])
 	ends(t, srv, exit.Failed, "unlock", "permits", "--reason", "x", "--owner", permit.IDs()[0])
+	require.ErrorIs(t, permit.Release(ctx), redlatch.ErrLost)
 }

@@ -40,13 +40,16 @@ func Main(m *testing.M) {
 	}
 	code := m.Run()
 	if code == 0 {
-		if err := awaitNoLeak(lastBreath); err != nil {
+		if err := Outlived(); err != nil {
 			fmt.Fprintln(os.Stderr, "goroutines outlived the tests:", err)
 			code = 1
 		}
 	}
 	os.Exit(code)
 }
+
+// Outlived names the goroutines that have not ended for so long after the last test.
+func Outlived() error { return awaitNoLeak(lastBreath) }
 
 func awaitNoLeak(patience time.Duration) error {
 	for deadline := time.Now().Add(patience); ; {
