@@ -34,7 +34,7 @@ var reading = baselock.Kind{
 		return rwlock.HandOnRead(s.Key, s.Owner, s.Most, s.Wake, c, next, attends)
 	}),
 	Confirm: func(s baselock.Subject) scripts.Command[rwlock.Confirmation] {
-		return rwlock.ConfirmRead(s.Key, s.Owner, s.Most, s.Lease, s.Wake, s.Listening, s.Host)
+		return rwlock.ConfirmRead(s.Key, s.Owner, s.Most, s.Lease, s.Wake, s.Listening)
 	},
 	Acquire: func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 		return rwlock.AcquireRead(s.Key, s.Owner, s.Lease, s.Host)

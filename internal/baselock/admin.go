@@ -19,7 +19,6 @@ import (
 func (b *Base) Status(ctx context.Context) (scripts.Status, error) {
 	s := Subject{Key: b.Key} // no owner has an empty name
 	if o := b.carried(ctx); o != nil {
-		_ = o.endLoan(ctx, delivery.Limit{Outage: o.set.OutageFor(true)})
 		s.Owner = o.field()
 	}
 	return Ask(ctx, b, b.Kind.Status(s))

@@ -28,9 +28,6 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 	defer promise.broken()
 	next := promise.to
 	to, from := next.subject(1, next.set.FirstLease()), o.subject(0, 0)
-	if field := o.borrowed(); field != "" {
-		from.Owner = field
-	}
 	to.Block = o.blockFor(next, in)
 	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
 	from.Listening = listening(in)
@@ -57,7 +54,7 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 // handing is the script by which o hands the lock to next, nil where there is none. One that would have to take back an
 // announcement asks for itself.
 func (o *owner) handing(next *owner) func(from, to Subject) scripts.Command[scripts.Attempt] {
-	switch side := o.side(); {
+	switch side := o.base.Kind.side(); {
 	case side == next.base.Kind.side():
 		return next.base.Kind.Atomic
 	case !next.base.announces(next.set):

@@ -21,17 +21,6 @@ func Slip(given holds.Hold) (vouch func(context.Context) error) {
 	return func(ctx context.Context) error { return h.owner.vouch(ctx, ended, lost) }
 }
 
-// HandOnLate hands the lock on to the first waiter as if the streak had just ended. An earlier loan has set the timer for that end, so
-// the timer comes no more.
-func HandOnLate(given holds.Hold) {
-	o := given.(*hold).owner
-	_, claim, _ := o.base.Session.Cohorts.Claim(o.base.line, &o.post)
-	s := o.Streak()
-	s.Began = s.Began.Add(-time.Since(s.Began) - time.Second)
-	s.Due = s.End()
-	claim.Give(o.follow(claim.Who().(*owner)), time.Second)
-}
-
 // HandOnMissed hands the lock on to the first waiter, which leaves before it has got it. It reports whether the holder goes on as it.
 func HandOnMissed(given holds.Hold, leave func()) bool {
 	o := given.(*hold).owner

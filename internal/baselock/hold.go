@@ -216,9 +216,6 @@ func (h *hold) lengthen(ctx context.Context, lease time.Duration, limit delivery
 	if lost != nil {
 		return lost
 	}
-	if err := o.asReader(ctx, limit); err != nil {
-		return fmt.Errorf("redlatch: extending the lease of %q: %w", o.base.Name, err)
-	}
 	cmd := o.base.Kind.Recount(o.subject(live, lease))
 	held, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, limit)
 	if receipt.Doubt || err != nil {
@@ -273,7 +270,6 @@ func (h *hold) drop(left bool, cause error) bool {
 	o.shared.Close()
 	o.mu.Unlock()
 	h.ending.End(cause)
-	o.turnSoon()
 	h.unlimit()
 	if !lost {
 		o.adjust()

@@ -49,9 +49,6 @@ func (o *owner) share() {
 	}
 	o.mu.Unlock()
 	o.base.Session.Cohorts.Share(o.base.line, o, false)
-	if o.lender != nil {
-		o.planEnd()
-	}
 }
 
 // forDrain is for how long a reader waits, once, for holds to be given back after which this process leaves the lock to others. Then
@@ -175,11 +172,11 @@ func (o *owner) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold, 
 	defer o.mu.Unlock()
 	left := o.ticket.TrustedUntil().Sub(now)
 	switch {
-	case !o.shared.Open(), o.lostLocked() != nil, o.doubt != nil, line != nil && !line.Hears(),
+	case !o.shared.Open(), o.lostLocked() != nil, o.doubt != nil, !line.Hears(),
 		o.set.WatchdogTimeout != set.WatchdogTimeout, o.set.ReleaseTimeout != set.ReleaseTimeout,
 		left < min(set.WatchdogTimeout, passLease)/2, left > set.WatchdogTimeout:
 		return nil, false
-	case s.Over(now), line != nil && !o.fresh(line):
+	case s.Over(now), !o.fresh(line):
 		return nil, true
 	}
 	o.shared.Join()
@@ -188,19 +185,6 @@ func (o *owner) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold, 
 	h = &hold{owner: o, since: watchdog.MomentOf(now), renewed: true, path: local, group: int32(s.Given)}
 	o.addLocked(h)
 	return h, false
-}
-
-// Beside has a waiter join what h has got from a hold of this process without a command, and so on fresh news. After a command a message
-// may have come while the answer was on its way, so those behind are let in by letIn, which looks.
-func (h *hold) Beside(who any) any {
-	next := who.(*owner)
-	if h.path != local || !next.base.joins(next.set) {
-		return nil
-	}
-	if joined, _ := h.owner.joinedBy(next.set, nil); joined != nil {
-		return joined
-	}
-	return nil
 }
 
 // listening is how many connections of this process listen for releases.
@@ -218,7 +202,7 @@ func (o *owner) confirm(ctx context.Context, line *cohort.Cohort, since time.Tim
 	}
 	defer o.unlockSend()
 	o.mu.Lock()
-	lost, over, known := o.lostLocked(), o.live == 0, o.knownLocked(line, since) || o.shared.HandedOn() // which takes fresh news
+	lost, over, known := o.lostLocked(), o.live == 0, o.knownLocked(line, since)
 	o.mu.Unlock()
 	switch {
 	case lost != nil:
@@ -233,7 +217,7 @@ func (o *owner) confirm(ctx context.Context, line *cohort.Cohort, since time.Tim
 
 // ask is confirm for a caller that has the send lock.
 func (o *owner) ask(ctx context.Context, line *cohort.Cohort, limit delivery.Limit) error {
-	s := o.question()
+	s := o.subject(1, max(o.ticket.Promised(time.Now()), time.Millisecond))
 	s.Listening = listening(line)
 	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Confirm(s), limit)
 	switch {
@@ -243,9 +227,6 @@ func (o *owner) ask(ctx context.Context, line *cohort.Cohort, limit delivery.Lim
 		return o.lose(watchdog.NotOwned, nil)
 	}
 	o.confirmed(receipt.Sent)
-	if s.Host != "" {
-		o.turned()
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch now := clock.Now(); {

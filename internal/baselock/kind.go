@@ -134,7 +134,7 @@ type Subject struct {
 
 	Listening int // how many connections of this process listen to the wake channel
 
-	Host     string        // the field within which an acquisition is made, or that the owner has on loan; empty: none
+	Host     string        // the field within which an acquisition is made; empty: none
 	Session  string        // who announces that it waits
 	Announce time.Duration // for how long; 0: not at all
 

@@ -102,7 +102,7 @@ func (o *owner) movable() bool {
 // HandOn has the waiter next hold as the same owner, if it can.
 func (o *owner) HandOn(in *cohort.Cohort, next any) (given any, poll time.Duration) {
 	to := next.(*owner)
-	if !o.lends(to) || !o.fresh(in) || !o.suits(to) {
+	if side := o.base.Kind.side(); side.Shared || side != to.base.Kind.side() || !o.fresh(in) || !o.suits(to) {
 		return nil, 0
 	}
 	return o.follow(to), to.base.poll(to.set)
@@ -113,24 +113,13 @@ func (o *owner) follow(to *owner) *hold {
 	successor := newOwnerAs(to.base, to.set, o.id)
 	o.streak.Given++
 	successor.most, successor.streak = o.most, o.streak
-	o.lend(successor)
 	h := successor.begin(time.Now(), o.ticket.TrustedUntil(), o.tokensOfSuccessor())
 	h.path = local
 	return h
 }
 
-// Missed has o go on as the holder: the waiter that was to follow has left. A hold that other readers may have joined is given
-// back instead.
+// Missed has o go on as the holder: the waiter that was to follow has left.
 func (o *owner) Missed(given any) cohort.Giver {
-	if h := given.(*hold); h.owner.base.Kind.Confirm != nil {
-		go h.decline()
-		return nil
-	}
-	o.mu.Lock()
-	if o.lender != nil {
-		o.shared.Lend()
-	}
-	o.mu.Unlock()
 	o.base.Session.Watchdog.Forget(&given.(*hold).owner.ticket)
 	o.announce()
 	return o

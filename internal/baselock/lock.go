@@ -99,9 +99,6 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	case waited, (held || waits || open.Wanted && !shares && b.queuesAtOnce()) && !try:
 		return b.wait(ctx, set, trouble{}, nil)
 	}
-	if try && shares {
-		b.repay(ctx, set)
-	}
 	var t trouble
 	h, remaining, err := b.attempt(ctx, set, try)
 	switch {

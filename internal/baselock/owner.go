@@ -24,7 +24,6 @@ type owner struct {
 	ticket watchdog.Ticket
 	first  hold
 	host   *owner // nil, or the owner on the other side within which this one is
-	lender *Base  // nil, or the lock of the writer that this reader, or one before it, got a loan from; see loan.go
 
 	streak *cohort.Streak // nil, or that of the hand-offs of which it is one end; while others can join, guarded by mu
 
@@ -195,21 +194,12 @@ func (o *owner) subject(holds int32, lease time.Duration) Subject {
 
 // Batch puts the owner with those that are renewed by the same script in the same slot.
 func (o *owner) Batch() watchdog.Batch {
-	kind := o.base.Kind.Batch
-	if o.borrowed() != "" { // it is renewed by a script of its own
-		kind = o.id
-	}
-	return o.base.Session.BatchOf(kind, o.base.Key)
+	return o.base.Session.BatchOf(o.base.Kind.Batch, o.base.Key)
 }
 
 // Renewal renews the owners of one batch.
 func (o *owner) Renewal(tickets []*watchdog.Ticket) (scripts.Command[scripts.Kept], int) {
 	now := time.Now()
-	if o.lender != nil {
-		if cmd, ok := o.renewal(now); ok {
-			return cmd, 1
-		}
-	}
 	renewals := make([]scripts.Renewal, len(tickets))
 	for i, t := range tickets {
 		other := t.Owner().(*owner)

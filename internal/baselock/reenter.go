@@ -28,10 +28,6 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 		o.unlockSend()
 		return nil, errOver
 	}
-	if err := o.asReader(ctx, delivery.Limit{Outage: set.OutageFor(try)}); err != nil {
-		o.unlockSend()
-		return nil, err
-	}
 	lease := o.leaseWithin(time.Now(), set.FirstLease())
 	cmd := o.reentry(want, lease)
 	returned := false

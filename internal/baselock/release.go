@@ -39,7 +39,7 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 		return o.endTurn(ctx, limit, held)
 	}
 	next := cohort.Release{}
-	if held && o.base.Kind.HandsOn && o.host == nil && !o.turning() {
+	if held && o.base.Kind.HandsOn && o.host == nil {
 		next = o.base.Session.Cohorts.Release(o.base.line, o)
 	}
 	switch next.Step {
@@ -64,21 +64,20 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 		next.Cohort = nil
 	}
 	hears := o.hears() // who comes later, or is not subscribed yet, is woken by us
-	if held && o.base.row != "" && !o.turning() {
+	if held && o.base.row != "" {
 		all, err := o.handOffRemotely(ctx, limit, next)
 		heard = hears && all && err == nil
 		return err
 	}
-	loan := o.onLoan()
 	err := o.release(ctx, limit)
-	heard = hears && err == nil && (loan || !o.base.Kind.side().Shared) // there is no message while others hold a share
+	heard = hears && err == nil && !o.base.Kind.side().Shared // there is no message while others hold a share
 	return err
 }
 
 // announce has those of this process who come for the lock wait for what o does.
 func (o *owner) announce() {
 	o.post = cohort.Holder{
-		Since: o.first.since, Gives: o.base.Kind.HandsOn && o.host == nil, Shared: o.base.Kind.side().Shared && o.lender == nil,
+		Since: o.first.since, Gives: o.base.Kind.HandsOn && o.host == nil, Shared: o.base.Kind.side().Shared,
 	}
 	o.base.Session.Cohorts.Hold(o.base.line, &o.post)
 }
@@ -98,19 +97,7 @@ func (o *owner) hears() bool {
 
 // release frees the lock for everybody.
 func (o *owner) release(ctx context.Context, limit delivery.Limit) error {
-	s := o.subject(0, 0)
-	if field := o.borrowed(); field != "" {
-		loan, turning := s, o.turning()
-		loan.Owner = field
-		freed, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, o.lender.Kind.Release(loan), limit)
-		if !turning || err != nil || freed || receipt.Doubt {
-			if turning && !freed {
-				o.pending() // what became of the loan is settled
-			}
-			return o.gaveBack(freed, receipt, err)
-		}
-	}
-	cmd := o.base.Kind.Release(s)
+	cmd := o.base.Kind.Release(o.subject(0, 0))
 	freed, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
 	return o.gaveBack(freed, receipt, err)
 }

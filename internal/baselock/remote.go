@@ -149,12 +149,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 		promise = promised(due.Claim)
 		defer promise.broken()
 	}
-	s, queue := o.subject(0, 0), b.Kind.Queue
-	if field := o.borrowed(); field != "" {
-		s.Owner, queue = field, o.lender.Kind.Queue
-	}
-	shared := o.side().Shared
-	turn := o.turn()
+	s, turn := o.subject(0, 0), o.turn()
 	if o.streak != nil { // a lone owner has the token that the counter has, and its release need not look at it
 		turn.Token = s.Token
 	}
@@ -186,7 +181,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 			b.settle(in, p, o.set)
 		}
 	}()
-	cmd := queue.HandOff(s, turn)
+	cmd := b.Kind.Queue.HandOff(s, turn)
 	reply, receipt, err := delivery.Within(ctx, b.Session.Dispatch, cmd, limit)
 	known = !receipt.Doubt && (err == nil || !delivery.AsFailure(err).Doubt)
 	if receipt.Refused != nil && !reply.Freed {
@@ -220,7 +215,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	}
 	all = p != nil || !reply.Passed && !reply.Told
 	if b.orders() { // there is no message while others hold a share
-		all = reply.Told && p != nil || !reply.Told && !shared
+		all = reply.Told && p != nil || !reply.Told && !b.Kind.side().Shared
 	}
 	return err == nil && all, o.gaveBack(reply.Freed, receipt, err)
 }

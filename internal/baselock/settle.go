@@ -179,15 +179,7 @@ func (o *owner) assert(ctx context.Context) error {
 		return err // a field that is gone is for the watchdog to find
 	}
 	// A release that is executed late finds nothing of ours, or what should not be there.
-	s := o.subject(0, 0)
-	if field := o.borrowed(); field != "" {
-		loan := s
-		loan.Owner = field
-		if _, _, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.lender.Kind.Release(loan), limit); err != nil {
-			return err
-		}
-	}
-	_, _, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Release(s), limit)
+	_, _, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Release(o.subject(0, 0)), limit)
 	if o.announces {
 		o.base.withdraw(ctx)
 	}

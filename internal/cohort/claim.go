@@ -103,14 +103,8 @@ func (q *Queue) Next() any {
 // Who is the Request.Who of the waiter.
 func (c Claim) Who() any { return c.w.request.Who }
 
-// A Room is a grant that waiters behind the one that gets it may share.
-type Room interface {
-	// Beside has a waiter share it, by what [Request.Who] says of it; nil if it cannot. The queue is locked meanwhile.
-	Beside(who any) (grant any)
-}
-
-// Give ends the wait, and tells whether it did: the waiter may have left. Where the grant is a [Room] those behind the waiter share
-// it, up to the first that cannot. The next waiter expects a hand-off too, with poll as its patience.
+// Give ends the wait, and tells whether it did: the waiter may have left. The next waiter expects a hand-off too, with poll as its
+// patience.
 func (c Claim) Give(grant any, poll time.Duration) bool {
 	q := c.queue
 	q.mu.Lock()
@@ -120,17 +114,9 @@ func (c Claim) Give(grant any, poll time.Duration) bool {
 		c.w.unclaimLocked()
 		return false
 	}
-	n := 1
-	for room, ok := grant.(Room); ok && n < len(q.waiters) && q.waiters[n].request != nil; n++ {
-		w := q.waiters[n]
-		if w.request.Grant = room.Beside(w.request.Who); w.request.Grant == nil {
-			break
-		}
-		w.serveLocked(nil)
-	}
 	c.w.request.Grant = grant
 	c.w.serveLocked(nil)
-	q.removeLocked(0, n)
+	q.removeLocked(0, 1)
 	q.headed = false
 	switch {
 	case len(q.waiters) == 0:

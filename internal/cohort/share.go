@@ -18,54 +18,11 @@ package cohort
 // matter: the first one may leave before those that joined it, and then one of these counts in its place. So a holder leaves
 // without a command as long as there are more holders than Redis counts.
 //
-// What follows a holder that has all of the thing by a local hand-off is a loan: Redis goes on to have it as that holder. While it is,
-// the last to leave may hand all of it on to the next, without a command. A command that ends the loan makes a share of it for Redis
-// too.
-//
-//	         Turn, before the command that ends it is sent         Turned: the answer
-//	on loan ──────────────────────────────────────────────► turning ────────────────► own
-//	   │
-//	   └── HandOn: the last holder has handed it on, without a command ──► handed on
-//
-// The zero value is asked, and its own. What the Share belongs to guards it, together with the number of the holders.
+// The zero value is asked. What the Share belongs to guards it, together with the number of the holders.
 type Share struct {
 	phase  phase
-	loan   loan
 	joined int32
 }
-
-// A loan is how Redis knows a Share.
-type loan uint8
-
-const (
-	own      loan = iota // as a share
-	onLoan               // as all of the thing
-	turning              // as the one or the other
-	handedOn             // as all of the thing, which the next holder has
-)
-
-// Lend makes a loan of what has not been granted yet.
-func (s *Share) Lend() { s.loan = onLoan }
-
-// OnLoan tells whether Redis knows it as all of the thing, for certain.
-func (s *Share) OnLoan() bool { return s.loan == onLoan }
-
-// Borrowed tells whether Redis may know it as all of the thing.
-func (s *Share) Borrowed() bool { return s.loan == onLoan || s.loan == turning }
-
-// Turn notes that a command is sent which ends the loan.
-func (s *Share) Turn() {
-	if s.loan == onLoan {
-		s.loan = turning
-	}
-}
-
-// Turned notes that such a command was executed.
-func (s *Share) Turned() { s.loan = own }
-
-// HandOn notes that the last holder has handed all of the thing on, and HandedOn tells so.
-func (s *Share) HandOn()        { s.loan = handedOn }
-func (s *Share) HandedOn() bool { return s.loan == handedOn }
 
 // A phase is how far a Share is.
 type phase uint8

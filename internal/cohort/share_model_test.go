@@ -20,12 +20,7 @@ type shareWorld struct {
 	told    map[string]int
 
 	field int32 // what the server counts; 0: it has no field
-	whole bool  // the server has the field of the holder before them, who had it alone
 	gone  bool  // the server has lost it
-
-	borrowed bool // they follow one who had it alone
-	handed   bool // the last of them has handed it on to one who has it alone
-	ghost    bool // a command that ends the loan was given up, and may be executed still
 
 	flight   string // the command under way that changes the count, of which there is one at a time; empty: none
 	executed bool
@@ -36,7 +31,7 @@ type shareWorld struct {
 }
 
 // steps are what may happen, in this order of letters.
-const steps = "aejrlcvxdkwbug"
+const steps = "aejrlcvxdkw"
 
 // step does what a letter stands for, and tells whether that was possible.
 func (w *shareWorld) step(t *testing.T, c byte) bool {
@@ -47,26 +42,6 @@ func (w *shareWorld) step(t *testing.T, c byte) bool {
 		}
 		w.named, w.wanted = 1, true
 		return w.send("ask", 1)
-	case 'b': // one who has it alone hands it on
-		if w.named > 0 {
-			return false
-		}
-		w.named, w.borrowed, w.whole = 1, true, true
-		w.share.Lend()
-		w.share.Granted()
-		w.enter("f")
-	case 'u': // the one whose command ends the loan goes away before the answer
-		if w.flight != "turn" {
-			return false
-		}
-		w.ghost = !w.executed
-		w.flight, w.executed, w.outcome = "", false, false
-	case 'g': // and it is executed late
-		if !w.ghost {
-			return false
-		}
-		w.ghost = false
-		w.turn()
 	case 'e': // the command under way is executed
 		if w.flight == "" || w.executed {
 			return false
@@ -103,12 +78,6 @@ func (w *shareWorld) step(t *testing.T, c byte) bool {
 		if len(w.holders) == 0 || w.lost || w.named > 4 {
 			return false
 		}
-		if w.share.Borrowed() {
-			if w.flight == "" {
-				w.share.Turn()
-			}
-			return w.send("turn", 1)
-		}
 		return w.send("reenter", w.share.Counted(int32(len(w.holders)))+1)
 	case 'l': // the oldest holder leaves
 		return w.leave(t)
@@ -117,10 +86,10 @@ func (w *shareWorld) step(t *testing.T, c byte) bool {
 	case 'v': // others are to have it
 		w.share.Drain()
 	case 'x': // somebody takes the lock away
-		if w.gone || w.field == 0 && !w.whole {
+		if w.gone || w.field == 0 {
 			return false
 		}
-		w.gone, w.field, w.whole = true, 0, false
+		w.gone, w.field = true, 0
 	}
 	return true
 }
@@ -142,21 +111,12 @@ func (w *shareWorld) execute() {
 		}
 		w.outcome = !w.gone
 	case w.flight == "release":
-		w.outcome, w.field, w.whole = w.outcome || w.field > 0 || w.whole, 0, w.whole && !w.share.Borrowed()
-	case w.flight == "turn":
-		w.turn()
-		w.outcome = w.field > 0
+		w.outcome, w.field = w.outcome || w.field > 0, 0
 	default: // never creates
 		if w.field > 0 {
 			w.field = w.want
 		}
 		w.outcome = w.field > 0
-	}
-}
-
-func (w *shareWorld) turn() {
-	if w.whole {
-		w.whole, w.field = false, 1
 	}
 }
 
@@ -173,8 +133,6 @@ func (w *shareWorld) answered(t *testing.T) {
 		w.wanted = false
 		w.share.Granted()
 		w.enter("f")
-	case flight == "turn":
-		w.share.Turned()
 	case flight == "reenter" && len(w.holders) > 0:
 		w.enter("r")
 	}
@@ -214,13 +172,6 @@ func (w *shareWorld) leave(t *testing.T) bool {
 		return w.send("recount", w.share.Counted(int32(len(w.holders))))
 	}
 	w.share.Last()
-	if w.share.OnLoan() && !w.lost {
-		require.True(t, w.whole || w.gone, "it is handed on, and the server has made something else of it")
-		require.Zero(t, w.field)
-		w.handed = true
-		w.share.HandOn()
-		return true
-	}
 	w.release(t)
 	return true
 }
@@ -236,11 +187,6 @@ func (w *shareWorld) release(t *testing.T) {
 func (w *shareWorld) check(t *testing.T) {
 	counted := w.share.Counted(int32(len(w.holders)))
 	require.True(t, len(w.holders) == 0 || counted > 0, "holders, and Redis counts none")
-	if w.flight == "" && w.whole {
-		require.True(t, w.handed || len(w.holders) > 0, "Redis has a field that nobody holds")
-		require.True(t, w.handed || w.share.Borrowed())
-	}
-	require.True(t, !w.handed || w.whole || w.gone, "what was handed on is something else by now")
 	if w.flight == "" && w.field > 0 {
 		require.Equal(t, counted, w.field, "Redis counts otherwise")
 		require.NotEmpty(t, w.holders, "Redis has a field that nobody holds")
@@ -250,7 +196,7 @@ func (w *shareWorld) check(t *testing.T) {
 	}
 }
 
-// Every order of up to nine steps of three holders, two re-entries, two losses and a loan keeps what Redis counts and what the process has
+// Every order of up to nine steps of three holders, two re-entries and two losses keeps what Redis counts and what the process has
 // in step: nobody joins what is closed, lost or being released, and whoever leaves last, and nobody else, releases.
 func TestNoOrderBreaksAShare(t *testing.T) {
 	seen, met := map[string]bool{}, map[byte]int{}

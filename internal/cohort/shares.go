@@ -15,13 +15,6 @@ func (r *Registry) Share(key Key, owner any, asks bool) bool {
 	return true
 }
 
-// Admit notes that calls for a share of what holder has need not wait for holder any more.
-func (r *Registry) Admit(holder *Holder) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	holder.Shared = true
-}
-
 // Unshare has them find it no more.
 func (r *Registry) Unshare(key Key, owner any) {
 	r.mu.Lock()

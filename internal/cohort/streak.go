@@ -25,8 +25,6 @@ type Streak struct {
 	Alone       bool      // it began with the thing free, although others had had the time to take it
 	ClosedSince time.Time // since when no outsider could have got the thing before the streak began; zero: the thing was free
 
-	Due time.Time // the End for which a timer was set, which ends a loan although nothing is given back; zero: none was set
-
 	Given   int // hand-offs
 	Scripts int // hand-offs by a script, which Given counts too
 }

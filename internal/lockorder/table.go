@@ -18,7 +18,6 @@ var table = []row{
 	{Registry{}, Session{}, "a cohort subscribes when it is made, which may make the hub of the session"},
 	{Registry{}, Hub{}, "and the hub takes up its listeners, and drops them with the cohort"},
 	{Candidacy{}, Queue{}, "a candidate is made or kept only while calls wait in the queue"},
-	{Queue{}, Owner{}, "a grant is shared with the waiters behind the one that gets it, who join its owner: see cohort.Room"},
 	{Owner{}, Takings{}, "a reader joins only if this process has not taken the lock away"},
 	{Owner{}, Watchdog{}, "of two changes of the terms the one with the older terms must not be the last"},
 	{Lot{}, Queue{}, "permits are moved one waiter after the other, and the lot may become old in between"},
@@ -30,7 +29,7 @@ var table = []row{
 	{Alarm{}, Lately{}, "an alarm rings once at most, and its topic once in a while"},
 	{Ledger{}, Ending{}, "the ledger of a test drops the holds that are over"},
 
-	{Attempt{}, Send{}, "the head asks about an owner of its process that it may join, or whose loan is in its way"},
+	{Attempt{}, Send{}, "the head asks about an owner of its process that it may join"},
 }
 
 // leafs are taken under anything. Nothing is taken under them.

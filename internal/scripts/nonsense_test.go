@@ -86,7 +86,7 @@ func decoders() []decoder {
 		of(rwlock.AcquireWrite(key, owner, lease, rwlock.Announcement{})), of(rwlock.Withdraw(key, "s", wake)),
 		of(rwlock.ReleaseWrite(key, owner, wake)), of(rwlock.Force(key, rwlock.Read, wake)),
 		of(rwlock.Status(key, owner, rwlock.Read)), of(rwlock.Inspect(key)),
-		of(rwlock.ConfirmRead(key, owner, 1, lease, wake, 1, "")), of(rwlock.TurnWrite(key, owner, 1, wake, "f", lease)),
+		of(rwlock.ConfirmRead(key, owner, 1, lease, wake, 1)), of(rwlock.TurnWrite(key, owner, 1, wake, "f", lease)),
 		of(rwlock.TurnRead(key, "f", wake, 1, owner, lease)), of(rwlock.StandRead(key, owner, lease, wake, rwlock.Candidate{ID: owner})),
 		of(rwlock.StandWrite(key, owner, lease, rwlock.Announcement{}, wake, rwlock.Candidate{ID: owner})),
 

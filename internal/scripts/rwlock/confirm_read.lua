@@ -10,28 +10,18 @@
 -- ARGV[3]  PUBLISH or SPUBLISH
 -- ARGV[4]  wake channel
 -- ARGV[5]  how many connections of the asking process listen there
--- ARGV[6]  field of the write hold that the owner has borrowed; empty for none, or none any more
--- ARGV[7]  message of a writer that leaves
--- ARGV[8]  the most holds that the owner ever had
+-- ARGV[6]  the most holds that the owner ever had
 -- ARGV[i]  the last five, for queue
 --
 -- Answers 0 when the owner does not read any more, 1 when it does and nobody else seems to wait, else 2.
 -- Others wait if a writer has announced itself, if more listen to the wake channel, or if that cannot be
--- known. Those that stand in no queue are announced then. It shortens nothing. A reader is made only out of
--- the write hold that it has borrowed. Readers of other processes can come in then, so those that listen are
--- woken.
+-- known. Those that stand in no queue are announced then. It shortens nothing, and makes no reader.
 
-local reads = keep(ARGV[1], 5, tonumber(ARGV[8]), tonumber(ARGV[2]))
-local borrowed = reads == 0 and ARGV[6] ~= '' and redis.call('hdel', lock, ARGV[6]) == 1
-if borrowed then
-  become(ARGV[1], KEYS[5], tonumber(ARGV[2]))
-elseif reads ~= 1 then
+local reads = keep(ARGV[1], 5, tonumber(ARGV[6]), tonumber(ARGV[2]))
+if reads ~= 1 then
   return reads
 end
 if attend(KEYS[4], ARGV[3], ARGV[4], row) > tonumber(ARGV[5]) then
-  if borrowed and ARGV[3] ~= '' then
-    wake(ARGV[3], ARGV[4], ARGV[7])
-  end
   return 2
 end
 local latest = redis.call('zrange', KEYS[4], -1, -1, 'withscores')[2]

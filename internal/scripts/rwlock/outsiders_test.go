@@ -55,7 +55,7 @@ func (h *hall) stands(who string) row.Answer {
 }
 
 func (h *hall) confirms(who string) rwlock.Confirmation {
-	return does(h, h.client, rwlock.ConfirmRead(key, who+":1", 1, lease, toQueue, 1, ""))
+	return does(h, h.client, rwlock.ConfirmRead(key, who+":1", 1, lease, toQueue, 1))
 }
 
 func TestAReaderAnnouncesOutsidersThatListen(t *testing.T) {

@@ -15,16 +15,14 @@ type Confirmation struct {
 }
 
 // ConfirmRead asks whether an owner still reads, lengthens its promise to lease if so, and asks whether others wait. most is the
-// most holds that the owner ever had. listening is how many connections of this process listen to the channel. borrowed is the field
-// of a write hold that the owner may have instead of a field of its own, or empty: such a hold becomes the owner's read hold, with
-// that lease.
-func ConfirmRead(key, owner string, most int, lease time.Duration, wake scripts.Wake, listening int, borrowed string) scripts.Command[Confirmation] {
+// most holds that the owner ever had. listening is how many connections of this process listen to the channel.
+func ConfirmRead(key, owner string, most int, lease time.Duration, wake scripts.Wake, listening int) scripts.Command[Confirmation] {
 	n := namesOf(key)
 	all := append(make([]string, 0, 8), n.lock, n.readers, n.strangers, n.writers)
 	for i := 1; i <= most; i++ {
 		all = append(all, keys.ReadMarker(n.tag, owner, i))
 	}
-	args := []any{owner, scripts.Milliseconds(lease), wake.Publish, wake.Channel, listening, borrowed, messages[Write], most}
+	args := []any{owner, scripts.Milliseconds(lease), wake.Publish, wake.Channel, listening, most}
 	all, args = n.queued(all, args, wake, Candidate{})
 	return scripts.Integer(confirmRead, all, args, func(reply scripts.Reply) (Confirmation, error) {
 		if reply.Int < 0 || reply.Int > 2 {

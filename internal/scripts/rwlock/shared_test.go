@@ -14,7 +14,7 @@ import (
 
 func TestConfirmRead(t *testing.T) {
 	confirm := func(most int, lease time.Duration) scripts.Command[rwlock.Confirmation] {
-		return rwlock.ConfirmRead(key, a, most, lease, wake, 0, "")
+		return rwlock.ConfirmRead(key, a, most, lease, wake, 0)
 	}
 	alone, crowd, gone := rwlock.Confirmation{Held: true}, rwlock.Confirmation{Held: true, Others: true}, rwlock.Confirmation{}
 	Table(t, []Row{
@@ -34,22 +34,6 @@ func TestConfirmRead(t *testing.T) {
 	})
 }
 
-// A reader may have the write hold of its process instead of a hold of its own.
-func TestWhatAReaderHasBorrowed(t *testing.T) {
-	confirm := func(listening int) scripts.Command[rwlock.Confirmation] {
-		return rwlock.ConfirmRead(key, a, 1, short, wake, listening, aw)
-	}
-	alone, crowd, gone := rwlock.Confirmation{Held: true}, rwlock.Confirmation{Held: true, Others: true}, rwlock.Confirmation{}
-	writes, reads := lock("write", lease, Hash{aw: "1"}), lock("read", short, Hash{a: "1"}, marked(a, short), listed(a, short))
-	Table(t, []Row{
-		{Name: "A write hold becomes a read hold, once", Before: writes, Call: AnswersThen(confirm(0), alone, alone).Lengthens(), After: reads},
-		{Name: "Others that listen are woken, once", Before: writes, Call: AnswersThen(confirm(-1), crowd, crowd).Lengthens(), After: reads, Messages: write1},
-		{Name: "What is given back late, or taken away, makes no reader", Before: free, Call: Answers(confirm(0), gone)},
-		{Name: "Nor does the hold of another writer",
-			Before: lock("write", lease, Hash{u + ":4:write": "1"}), Call: Answers(confirm(0), gone)},
-	})
-}
-
 // Who listens to the channel of releases waits, but the one who asks does not wait for itself.
 func TestConfirmReadKnowsWhoListens(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
@@ -59,7 +43,7 @@ func TestConfirmReadKnowsWhoListens(t *testing.T) {
 		_, err := Send(t.Context(), client, rwlock.AcquireRead(name, a, lease, ""))
 		require.NoError(t, err)
 		others := func(listening int) bool {
-			c, err := Send(t.Context(), client, rwlock.ConfirmRead(name, a, 1, lease, to, listening, ""))
+			c, err := Send(t.Context(), client, rwlock.ConfirmRead(name, a, 1, lease, to, listening))
 			require.NoError(t, err)
 			require.True(t, c.Held)
 			return c.Others

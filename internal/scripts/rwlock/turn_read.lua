@@ -17,7 +17,8 @@
 -- Answers -3 when the latter holds the lock, by this execution or by an earlier one of the same command; else -4: the former had
 -- lost it.
 --
--- Readers of other processes can come in, so the waiters are woken, if more listen than this process.
+-- Readers of other processes can come in, so the waiters are woken, if more listen than this process, or that cannot be known. HDEL
+-- is the first write because it is allowed on a server that is out of memory, and after it the others are.
 
 if redis.call('hexists', lock, ARGV[5]) == 1 then
   return -3
@@ -25,8 +26,20 @@ end
 if redis.call('hdel', lock, ARGV[1]) == 0 then
   return -4
 end
-become(ARGV[5], KEYS[4], tonumber(ARGV[6]))
-if ARGV[2] ~= '' and crowded(ARGV[2], ARGV[3], ARGV[7]) then
-  wake(ARGV[2], ARGV[3], ARGV[4])
+disown()
+local ttl = tonumber(ARGV[6])
+redis.call('hset', lock, 'mode', 'read', ARGV[5], '1')
+redis.call('set', KEYS[4], '1', 'px', whole(ttl))
+enter(ARGV[5], ttl)
+if redis.call('hlen', lock) > 2 then -- the writer reads on
+  lengthen(ttl)
+else
+  outlast(ttl)
+end
+if ARGV[2] ~= '' then
+  local count = redis.pcall('pubsub', ARGV[2] == 'SPUBLISH' and 'shardnumsub' or 'numsub', ARGV[3])
+  if count.err or tonumber(count[2]) > tonumber(ARGV[7]) then
+    wake(ARGV[2], ARGV[3], ARGV[4])
+  end
 end
 return -3

@@ -37,21 +37,19 @@ type stretch struct{ from, to history.Time }
 
 // occupations answers for a waiter when the object may have been taken.
 func occupations(h *history.History, t *history.Thing, terms Terms) func(w *history.Act) []stretch {
-	var locked, shared, lent []stretch
+	var locked, shared []stretch
 	type use struct {
 		stretch
 		n int64
 	}
 	var uses []use
-	total, onLoan := t.N, loans(t)
+	total := t.N
 	note := func(a *history.Act, held stretch) {
 		switch {
 		case a.Mode == history.Exclusive:
 			locked = append(locked, held)
 		case a.Mode == history.Shared:
-			if shared = append(shared, held); slices.Contains(onLoan, a) && h.Hindered(a.Client, a.Back, held.to) {
-				lent = append(lent, held)
-			}
+			shared = append(shared, held)
 		case a.Mode == history.Permits:
 			uses = append(uses, use{held, a.N})
 		}
@@ -80,7 +78,7 @@ func occupations(h *history.History, t *history.Thing, terms Terms) func(w *hist
 		case history.Exclusive:
 			return append(slices.Clone(locked), shared...)
 		case history.Shared:
-			taken = append(slices.Clone(locked), lent...)
+			taken = slices.Clone(locked)
 			for _, a := range t.Acts {
 				if a.Mode == history.Exclusive && !a.Try {
 					taken = append(taken, stretch{a.Called, min(announcedUntil(h, a, terms), h.End)})
