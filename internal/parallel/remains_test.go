@@ -16,6 +16,7 @@ var kept = map[string]string{
 	"Cohorts.windows":  "a window that is over is removed when the next one comes, or a call for its key",
 	"Cohorts.taken.at": "what was taken away is news for a minute",
 	"requests.said":    "what was asked for is removed with the next look",
+	"starts.of":        "what a server has said of its start: one for each",
 }
 
 // remains lists the maps of a session that have elements, and the watchdog's heap, each by the path of its fields.
