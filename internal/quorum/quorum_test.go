@@ -218,6 +218,7 @@ func TestUnlockJoinsEveryFailureAndTellsALossFromDoubt(t *testing.T) {
 		fakes[1].err = &redlatch.LossError{}
 		h, seen := hold(3, 0, all)
 		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
+		synctest.Wait() // it is told behind the call
 		require.Len(t, *seen, 1)
 		require.Equal(t, redlatch.EventLost, (*seen)[0].Kind)
 	})
