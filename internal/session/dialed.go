@@ -62,13 +62,13 @@ func deafen(key mark) {
 	delete(sessions.dialed, key)
 }
 
-// DialHook hears how a connection was made.
+// DialHook hears how a connection was made. One that the end of a call has cut off says nothing about the server.
 func (d *dialed) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := next(ctx, network, addr)
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			d.last.Store(&undialed{err, clock.Now()})
-		} else if d.last.Load() != nil {
+		} else if err == nil && d.last.Load() != nil {
 			d.last.Store(nil)
 		}
 		return conn, err

@@ -16,6 +16,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
@@ -52,6 +53,7 @@ func below() string {
 // A program that loses a hold is told in which of its own lines it got it, not in which of the library's.
 func TestADroppedHoldIsReportedWithThePlaceWhereItWasAcquired(t *testing.T) {
 	client := redistest.Mini(t).Client(t)
+	_ = (*holds.Place)(nil).LogValue() // as the report of a hold without a place does: from now on each hold has one
 	type option = redlatch.Option
 	for name, drop := range map[string]func(ctx context.Context, o option) (place string, err error){
 		"rlock": func(ctx context.Context, o option) (place string, err error) {
