@@ -21,7 +21,7 @@ const (
 	EventCounted   EventKind = "counted"   // CountDown took one from the count of a latch
 	EventRenewed   EventKind = "renewed"   // a renewal of a hold, or a look at one that is not renewed, was answered, or failed with Err
 	EventSettled   EventKind = "settled"   // an operation of unknown outcome was settled; Duration is how long that took
-	EventAsked     EventKind = "asked"     // somebody asks for a hold or a Permit to be given back; Who and Why say who that is and why
+	EventAsked     EventKind = "asked"     // a hold or a Permit is asked for, by Event.Who
 	EventSlowWait  EventKind = "slow_wait" // a call has waited for longer than WithSlowWait says, and waits on; Holders says for whom
 	EventLongHold  EventKind = "long_hold" // a hold is held for longer than WithLongHold says, and goes on; Duration is for how long by now
 )
@@ -61,10 +61,11 @@ const (
 // Reentry counts the first holds. A hold that was lost sends nothing more when it is unlocked; one that its Unlock finds
 // lost sends EventLost. A Permit with a lease of its own that is dropped sends EventLeft, for its ids may be in use.
 //
-// EventAsked says that somebody wants the hold back. The hold lasts, and the one who asked waits to see whether it is given back. A
-// program that can end its work early does so, for example by ending the context of that work, and unlocks. The event comes with a
-// report to the registry: within about six seconds where there are at most 5000 clients, and on a goroutine of the library. See
-// fleet.Holder.Ask. A hold of several locks gets the event when somebody asks for one of these.
+// EventAsked says that a person or a program asks for the hold to be given back. The hold lasts, and the
+// caller of fleet.Holder.Ask waits to see whether it is given back. A program that can end its work early
+// does so, for example by ending the context of that work, and unlocks. The event comes with a report to the
+// registry: within about six seconds where there are at most 5000 clients, and on a goroutine of the library.
+// A hold of several locks gets the event when one of these is asked for.
 //
 // A plain semaphore has no holds. A gauge that goes up by Permits with EventAcquired and down by Permits with EventReleased
 // shows how many permits this process has, if it releases as many as it acquires; the releases go to the observer of New. The gauge
@@ -84,10 +85,11 @@ type Event struct {
 	Reason    LossReason // of EventLost
 	Duration  time.Duration
 	Err       error    // also of EventSlowWait, if it is not known who holds it: a question to Redis or the registry failed, or none was sent
-	Holders   []HeldBy // of EventSlowWait: who held it when Redis was asked, eight at most; empty where nobody did, or Redis does not know
+	Holders   []HeldBy // of EventSlowWait: who held it when Redis was asked, eight at most; empty where it was free, or Redis does not know
 	Left      int64    // of EventSlowWait of a semaphore or latch: the permits that were available, the count that was left
 
-	// Of EventAsked: who asks, and why, as that one says it. The texts are one line of what can be printed, of at most 64 and 256
-	// bytes, and may be anybody's.
+	// Of EventAsked: who asks, and why, in the words of the caller of fleet.Holder.Ask. Each is one line that can
+	// be printed, of at most 64 and 256 bytes. Nothing proves them: any program that may write to Redis can ask
+	// under any name.
 	Who, Why string
 }

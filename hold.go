@@ -79,11 +79,11 @@ func (h *Hold) Context(parent context.Context) context.Context {
 // hold's contexts end first. Unlock ignores the cancellation of ctx and has a time limit of its own
 // ([WithReleaseTimeout]), after which the release is repeated in the background until the lease is over.
 //
-// The error matches ErrReleased when this Hold was given back before, and ErrLost when the lock was lost before or
-// is found lost now, or when this hold's own lease ([WithLease], [WithMaxHold]) was over before. A lock that goes to the
-// next goroutine of this process without a command is not looked at: guarantees.md says for how many milliseconds a lock
-// may have been taken away then, and [WithoutLocalHandOff] has each Unlock ask. In no case is the lock of a later holder
-// touched.
+// The error matches ErrReleased when this Hold was given back before, and ErrLost when the lock was lost
+// before or is found lost now, or when this hold's own lease ([WithLease], [WithMaxHold]) was over before. A
+// lock that goes to the next goroutine of this process without a command is not looked at: docs/guarantees.md
+// says for how many milliseconds a lock may have been taken away then, and [WithoutLocalHandOff] has each
+// Unlock ask. In no case is the lock of a later holder touched.
 func (h *Hold) Unlock(ctx context.Context) error {
 	inner := h.made()
 	h.cleanup.Stop()
@@ -92,10 +92,11 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	return err
 }
 
-// Leave ends the hold and leaves the lock to its lease: nothing is sent, nothing is renewed any longer, and the lock is
-// free for anybody, also in this process, when the lease is over. The hold's contexts end with ErrReleased. It is not reported, except
-// to an observer ([EventLeft]); Unlock returns ErrReleased after it. Other holds that share the lock go on: re-entries, and the
-// readers of this process on an rwlock. They renew the lease for what was left, too, and it is over one lease after the last of them.
+// Leave ends the hold and leaves the lock to its lease: nothing is sent, nothing is renewed any longer, and
+// the lock is free, for this process too, when the lease is over. The hold's contexts end with ErrReleased.
+// It is not reported, except to an observer ([EventLeft]); Unlock returns ErrReleased after it. Other holds
+// that share the lock go on: re-entries, and the readers of this process on an rwlock. They renew the lease
+// for what was left, too, and it is over one lease after the last of them.
 //
 // It is for a lock that is to stay taken for a while although the work is done, whatever becomes of this process; see
 // also [WithAtLeast].
@@ -106,9 +107,12 @@ func (h *Hold) Leave() {
 	runtime.KeepAlive(h)
 }
 
-// Extend makes the lock last for at least lease from now on, and this hold be trusted accordingly; other holds that share
-// the lock with it keep their own leases. A lease shorter than the time that remains changes nothing. A hold kept by the
-// watchdog needs no Extend. Of a hold that is over the error matches ErrReleased or ErrLost, as that of Unlock does.
+// Extend makes the lock last for at least lease from now on, and this hold be trusted accordingly; other
+// holds that share the lock with it keep their own leases. A lease shorter than the time that remains changes
+// nothing, and one below a millisecond is ErrInvalid. A hold kept by the watchdog needs no Extend. After
+// Unlock or Leave the error matches ErrReleased, and before these, if the lock is lost, ErrLost. After
+// another error, as when the server is not reached within the time of [WithOutage] or ctx has ended, the hold
+// is trusted for as long as it was before: see [Hold.Until].
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	if lease < settings.MinLease {
 		return errs.Wrong("Extend: a lease is at least %v, not %v", settings.MinLease, lease)

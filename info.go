@@ -25,7 +25,7 @@ type Info struct {
 	Total int64 // of a permit semaphore: its permits, available or not
 	Token int64 // of a fenced lock: the newest token, to whomever it was issued
 
-	TTL     time.Duration // how long it lasts if nobody renews it: 0 when it does not exist, negative without a TTL
+	TTL     time.Duration // how long it lasts if it is not renewed: 0 when it does not exist, negative without a TTL
 	Holders []Holder      // in the order of their identities as text; empty when it is free
 	Queue   []Waiter      // the waiters in Redis, the next one first, for locks that queue there
 	Waiters int64         // calls of this process that wait for it through this client

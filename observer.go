@@ -6,11 +6,12 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// An Observer is told what happens to primitives: see [WithObserver] and [SetDefaultObserver]. It will have no other methods than these
-// three: what later versions tell besides has another [EventKind]. Its methods are called by many
-// goroutines at once, with no mutex of this library held: they may call any primitive. They must be quick, because whoever
-// calls them waits. An EventRenewed is left out while the observer is busy with an earlier one of the same hold. An observer
-// that unlocks the hold of an [EventLost] may wait for what that hold has under way; do it on another goroutine.
+// An Observer is told what happens to primitives: see [WithObserver] and [SetDefaultObserver]. It will have
+// no other methods than these three: what later versions tell besides has another [EventKind]. Its methods
+// are called by many goroutines at once, with no mutex of this library held: they may call any primitive.
+// They must be quick, because the calls that they are told of wait for them. An EventRenewed is left out
+// while the observer is busy with an earlier one of the same hold. An observer that unlocks the hold of an
+// [EventLost] may wait for what that hold has under way; do it on another goroutine.
 //
 // The members of a multi-lock that are taken or handed on by one command are told of with their wait's beginning and end together.
 //
@@ -51,9 +52,10 @@ func (f ObserverFunc) WaitEnd(ctx context.Context, e Event) { f(ctx, e) }
 // Observe calls f.
 func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 
-// WithObserver has o be told what happens, instead of the default observer. With nil nobody is told, not even that one. A hold
-// sends its events to the observer that was told of its acquisition. An observer of a multi-lock or redlock is told about
-// that, and not about the members. Those of a multi-lock have observers of their own, given to their New, or else the default one.
+// WithObserver has o be told what happens, instead of the default observer. With nil no observer is told, not
+// even the default one. A hold sends its events to the observer that was told of its acquisition. An observer
+// of a multi-lock or redlock is told about that, and not about the members. Those of a multi-lock have
+// observers of their own, given to their New, or else the default one.
 func WithObserver(o Observer) Option {
 	return option(func(s *settings.Settings) {
 		s.Observer, s.Unobserved = nil, o == nil

@@ -151,11 +151,12 @@ func WithTTL(d time.Duration) Option {
 		given(settings.TTL, func(s *settings.Settings) { s.TTL = d }))
 }
 
-// WithoutLocalHandOff has Redis confirm every acquisition by a command. By default the goroutines of one process hand a
-// contended lock on to one another without a command, for a few milliseconds in a row, in which no other process could have
-// had it. If the lock is taken away in those milliseconds, by a force-unlock or a deletion, it may still be handed to the next
-// goroutine: guarantees.md says for how long. Where that matters more than speed, turn it off. The environment variable
-// REDLATCH_LOCAL_HANDOFF=off does so for a whole process.
+// WithoutLocalHandOff has Redis confirm every acquisition by a command. By default the goroutines of one
+// process hand a contended lock on to one another without a command, for a few milliseconds in a row, in
+// which no other process could have had it. If the lock is taken away in those milliseconds, by a
+// force-unlock or a deletion, it may still be handed to the next goroutine: docs/guarantees.md says for how
+// long. Where that matters more than speed, turn it off. The environment variable REDLATCH_LOCAL_HANDOFF=off
+// does so for a whole process.
 func WithoutLocalHandOff() Option {
 	return given(settings.LocalHandOff, func(s *settings.Settings) {
 		s.Scripted = true

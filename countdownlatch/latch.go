@@ -19,10 +19,10 @@
 // How the latch ended is kept beside it in Redis for a day. A latch that is set again is a new one: who waits for the old
 // one is told how that ended.
 //
-// Redisson keeps no such record. A latch that is gone before its TTL is over, without a word about it, is taken for one
-// that another program has counted down, because that is how Redisson's count-downs look. So is one that was removed with
-// other means than Delete, or was evicted. Whoever waits while the server loses everything that it had is told
-// ErrExpired.
+// Redisson keeps no such record. A latch that is gone before its TTL is over, without a word about it, is
+// taken for one that another program has counted down, because that is how Redisson's count-downs look. So is
+// one that was removed with other means than Delete, or was evicted. A call of Await during which the server
+// loses everything that it had returns ErrExpired.
 //
 // Every operation takes effect once, whatever happens to its messages. If the outcome of one cannot be found out in
 // time, its error matches ErrUncertain; it is settled in the background and must not be repeated.
@@ -100,7 +100,8 @@ func (l *Latch) Count(ctx context.Context) (int64, error) {
 	return counter.Ask(ctx, l.made(), script.Count(l.keys.Latch))
 }
 
-// Delete removes the latch, and reports whether there was one. Whoever waits for it is told with ErrDeleted.
+// Delete removes the latch, and reports whether there was one. Calls of Await that wait for it return
+// ErrDeleted.
 func (l *Latch) Delete(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, l.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Delete(l.keys, wake, call)

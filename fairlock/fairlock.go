@@ -9,9 +9,9 @@
 //	defer hold.Unlock(ctx)
 //	return charge(hold.Context(ctx)) // ends the moment the lock may be lost
 //
-// Whoever finds the lock taken joins the end of a queue in Redis:
+// A call that finds the lock taken joins the end of a queue in Redis:
 //
-//	asking ──free, nobody waits───────────────────► held ──last Unlock──► released, the next is woken
+//	asking ──free, none waits─────────────────────► held ──last Unlock──► released, the next is woken
 //	  │                                              ▲ │
 //	  └──taken──► queued ──next, and it is free──────┘ └──► lost
 //	               │  ▲
@@ -53,9 +53,10 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 )
 
-// A Lock is a lock shared by every process that uses the same name on the same Redis, granted in the order of arrival.
-// Goroutines that share a Lock exclude each other; only code that is given a Hold's context re-enters, and it does so
-// no matter who waits. It is safe for concurrent use, needs no closing, and costs nothing while nobody uses it.
+// A Lock is a lock shared by every process that uses the same name on the same Redis, granted in the order of
+// arrival. Goroutines that share a Lock exclude each other; only code that is given a Hold's context
+// re-enters, and it does so whatever calls wait. It is safe for concurrent use, needs no closing, and costs
+// nothing while it is not used.
 //
 // Use a name for one kind of lock only: a plain lock of the same name excludes this one, but does not wake its waiters.
 type Lock struct {
@@ -97,8 +98,8 @@ func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hol
 	return l.made().Lock(ctx, opts)
 }
 
-// TryLock asks once and does not join the queue. The error matches ErrNotAcquired when somebody else holds the lock or
-// waits for it, in this process or another.
+// TryLock asks once and does not join the queue. The error matches ErrNotAcquired when another holder has
+// the lock, or another call waits for it, in this process or another.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.made().TryLock(ctx, opts)
 }
@@ -113,20 +114,21 @@ func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, op
 	return redlatch.TryDo(ctx, l, fn, opts...)
 }
 
-// IsLocked reports whether anybody holds the lock.
+// IsLocked reports whether the lock is held, by this process or another.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.made().IsLocked(ctx) }
 
 // HoldCount returns how many times the hold that ctx carries has taken the lock, 0 when ctx carries none.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.made().HoldCount(ctx) }
 
-// RemainingTTL returns how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no
-// TTL, which can only have been caused from outside.
+// RemainingTTL returns how long the lock lasts if it is not renewed: 0 when it is free, negative when its key
+// has no TTL, which can only have been caused from outside.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return l.made().RemainingTTL(ctx)
 }
 
-// ForceUnlock frees the lock, whoever holds it, wakes the next waiter, and reports whether anybody held it. Its holder
-// learns of it within a third of the watchdog timeout plus a second. The queue stays.
+// ForceUnlock takes the lock from its holder, in this process or another, wakes the next waiter, and reports
+// whether it was held. Its holder learns of it within a third of the watchdog timeout plus a second. The
+// queue stays.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.made().ForceUnlock(ctx) }
 
 // Inspect returns who holds the lock, how many times, how long it still lasts, and who waits for it, the next one

@@ -20,10 +20,10 @@ type Answer string
 
 // The answers.
 const (
-	NotHeld  Answer = "not held" // the owner did not hold it, so nobody was asked
-	GivenUp  Answer = "given up" // the owner does not hold it any more
-	HeldOn   Answer = "held on"  // its program has heard, and holds on
-	NotHeard Answer = "not heard"
+	NotHeld  Answer = "not held"  // the owner did not hold it, so it was not asked
+	GivenUp  Answer = "given up"  // the owner does not hold it any more
+	HeldOn   Answer = "held on"   // its program has heard, and holds on
+	NotHeard Answer = "not heard" // its program has not heard of it in this time
 )
 
 // An UnaskableError says that an owner cannot be asked, and why not. Nothing was done then, and nothing waited for.

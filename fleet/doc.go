@@ -23,8 +23,10 @@
 // An entry outlives its process, so that it answers who held a lock when the holder has died. [Client.LastSeen] tells how long
 // ago the client reported last; one that lives does so every few seconds.
 //
-// But for [Holder.Free] and [Holder.Ask] the package writes nothing, and it subscribes to nothing. It reads keys by plain commands and, for [Get], by the scripts of
-// the primitives' Inspect. A client with go-redis' option to read from replicas may show what a replica has not heard yet.
+// Only [Holder.Free], [Holder.Ask] and [Watch] write to Redis, and nothing is subscribed to. Keys are read by
+// plain commands and, for [Get], by the scripts of the primitives' Inspect. A client with go-redis' option to
+// read from replicas may show what a replica has not heard yet.
 //
-// Names, and what entries say, may be anybody's bytes. Quote them where you print them.
+// Names, and the texts of entries, may contain any bytes, such as control characters of a terminal. Quote
+// them where you print them.
 package fleet

@@ -34,7 +34,7 @@ func cannot(m redlatch.Locker, method string) error {
 		m.Name(), m, method)
 }
 
-// IsLocked reports whether anybody holds any of the members, so that this lock may have to be waited for.
+// IsLocked reports whether any of the members is held, so that this lock may have to be waited for.
 func (l *Lock) IsLocked(ctx context.Context) (locked bool, err error) {
 	err = ask(l, "IsLocked", func(m interface {
 		IsLocked(ctx context.Context) (bool, error)
@@ -63,8 +63,8 @@ func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
 	return least, nil
 }
 
-// RemainingTTL returns how long it takes until all members are free if nobody renews them: the longest of their times. It
-// is 0 when all are free, and negative when a member has no TTL.
+// RemainingTTL returns how long it takes until all members are free if they are not renewed: the longest of
+// their times. It is 0 when all are free, and negative when a member has no TTL.
 func (l *Lock) RemainingTTL(ctx context.Context) (longest time.Duration, err error) {
 	err = ask(l, "RemainingTTL", func(m interface {
 		RemainingTTL(ctx context.Context) (time.Duration, error)
@@ -87,9 +87,10 @@ func longer(a, b time.Duration) time.Duration {
 	return max(a, b)
 }
 
-// ForceUnlock frees all members, whoever holds them and for whichever purpose, and reports whether any was held. It goes
-// on when one fails; the error has all failures. Before it frees any, it makes sure that all members have the method.
-// Holders learn of it within a third of the watchdog timeout plus a second.
+// ForceUnlock frees all members, also those that are held for another purpose than this multi-lock, and
+// reports whether any was held. It goes on when one fails; the error has all failures. Before it frees any,
+// it makes sure that all members have the method. Holders learn of it within a third of the watchdog timeout
+// plus a second.
 func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	type forcer interface {
 		ForceUnlock(ctx context.Context) (bool, error)

@@ -78,8 +78,8 @@ func (g *Group) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Ho
 	return g.made().Lock(ctx, opts)
 }
 
-// TryLock asks once. The error matches ErrNotAcquired when somebody else has one of the values, or others in this
-// process wait for the same ones.
+// TryLock asks once. The error matches ErrNotAcquired when another holder has one of the values, or when
+// other calls of this process wait for the same ones.
 func (g *Group) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	if err := g.overlap(ctx); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func contains(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(field string) bool { return !slices.Contains(all, field) })
 }
 
-// IsLocked reports whether anybody has any of the values.
+// IsLocked reports whether any of the values is held, by this process or another.
 func (g *Group) IsLocked(ctx context.Context) (bool, error) {
 	return g.made().IsLocked(ctx)
 }
@@ -130,13 +130,15 @@ func (g *Group) HoldCount(ctx context.Context) (int64, error) {
 	return g.made().HoldCount(ctx)
 }
 
-// RemainingTTL returns how long it takes until all values are free if nobody renews them, 0 when they are free.
+// RemainingTTL returns how long it takes until all values are free if they are not renewed, 0 when they are
+// free.
 func (g *Group) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return g.made().RemainingTTL(ctx)
 }
 
-// ForceUnlock frees the values, whoever has them, and reports whether anybody did. A holder that loses one of its
-// values in this way loses all of them, and learns of it within a third of the watchdog timeout plus a second.
+// ForceUnlock takes the values from their holders, in this process or another, and reports whether any was
+// held. A holder that loses one of its values in this way loses all of them, and learns of it within a third
+// of the watchdog timeout plus a second.
 func (g *Group) ForceUnlock(ctx context.Context) (bool, error) {
 	return g.made().ForceUnlock(ctx)
 }

@@ -110,8 +110,9 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...redlatch.Op
 	return s.acquire(ctx, "TryAcquire", n, tryOptions, opts, true)
 }
 
-// Do runs fn with n permits and their context and gives them back, also when fn panics or ends its goroutine. ctx bounds
-// the wait and is the parent of fn's context. The error is fn's, joined with Release's.
+// Do runs fn with n permits and their context and gives them back, also when fn panics or ends its goroutine.
+// ctx bounds the wait and is the parent of fn's context. The error is fn's, joined with Release's. If the
+// permits were not acquired, fn does not run and the error is Acquire's.
 func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context) error, opts ...redlatch.Option) (err error) {
 	permit, err := s.Acquire(ctx, n, opts...)
 	if err != nil {

@@ -58,8 +58,8 @@ func (s *Server) DropMessages() (deliver func()) {
 	return func() { s.proxy.DropMessages(false) }
 }
 
-// Hang has the server stand still until resume is called. Its connections stay, new ones are accepted, and nobody is answered.
-// Then it executes what it was sent meanwhile, also what a client has given up on.
+// Hang has the server stand still until resume is called. Its connections stay, new ones are accepted, and no
+// command is answered. Then it executes what it was sent meanwhile, also what a client has given up on.
 func (s *Server) Hang() (resume func()) {
 	s.proxy.Freeze(true)
 	return func() { s.proxy.Freeze(false) }

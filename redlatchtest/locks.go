@@ -9,9 +9,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Expire ends the lease of the lock of this name, as if its holder had died and the time had passed, or somebody had deleted
-// the key. No message is sent: the holder finds out by its next renewal, within a third of its watchdog timeout and a second,
-// and waiters when they ask. name is what Redis has the lock by. The test fails if nobody holds it.
+// Expire ends the lease of the lock of this name, as if its holder had died and the time had passed, or the
+// key had been deleted. No message is sent: the holder finds out by its next renewal, within a third of its
+// watchdog timeout and a second, and waiters when they ask. name is what Redis has the lock by. The test
+// fails if the lock is free.
 func (s *Server) Expire(name string) {
 	s.tb.Helper()
 	s.held("Expire", name)
@@ -42,9 +43,10 @@ for _, key in ipairs(redis.call('keys', '*')) do
 	end
 end`
 
-// Advance lets d pass for the keys of the server and for nobody else, as if the processes had been suspended: what every key
-// has left to live becomes d shorter, in whole milliseconds. Times that a value contains stay: the leases of permits, and the
-// places in the queue of a fair lock. Where all clocks are to go on, use a [Bubble] and [time.Sleep].
+// Advance lets d pass for the keys of the server and for no process, as if the processes had been suspended:
+// what every key has left to live becomes d shorter, in whole milliseconds. Times that a value contains stay:
+// the leases of permits, and the places in the queue of a fair lock. Where all clocks are to go on, use a
+// [Bubble] and [time.Sleep].
 func (s *Server) Advance(d time.Duration) {
 	s.tb.Helper()
 	if d < 0 {

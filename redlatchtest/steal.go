@@ -13,13 +13,14 @@ import (
 	"github.com/redlatch/redlatch/internal/rootapi"
 )
 
-// Steal takes the lock of this name from its holders and gives it to another owner, whose hold it returns, as when a process
-// has forced the lock and taken it. Nobody is told: the former holder finds out by its next renewal, within a third of its
-// watchdog timeout and a second. The thief has the lock until its hold is unlocked, at the latest when the test ends; then
-// waiters are told. Of a read-write lock it has the write side, of a fenced lock a new token.
+// Steal takes the lock of this name from its holders and gives it to another owner, whose hold it returns, as
+// when a process has forced the lock and taken it. No process is told: the former holder finds out by its
+// next renewal, within a third of its watchdog timeout and a second. The thief has the lock until its hold is
+// unlocked, at the latest when the test ends; then waiters are told. Of a read-write lock it has the write
+// side, of a fenced lock a new token.
 //
-// The name is what Redis has the lock by. The test fails if nobody holds it: one that is free is taken with a lock of another
-// [Server.Client].
+// The name is what Redis has the lock by. The test fails if the lock is free: take such a one with a lock of
+// another [Server.Client].
 func (s *Server) Steal(name string) *redlatch.Hold {
 	s.tb.Helper()
 	s.held("Steal", name)

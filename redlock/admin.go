@@ -66,8 +66,9 @@ func (l *Lock) status(ctx context.Context) ([]told[scripts.Status], error) {
 	return answers, enough(l, answers)
 }
 
-// IsLocked reports whether nobody else can get a majority of the servers now, because too few of them answer that they
-// are free. A server that does not answer is not free, so it may be true when fewer than a majority are locked.
+// IsLocked reports whether too few of the servers answer that they are free, so that no call can get a
+// majority now. A server that does not answer is not free, so it may be true when fewer than a majority are
+// locked.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
 	answers, err := l.status(ctx)
 	if err != nil {
@@ -91,7 +92,7 @@ func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
 	return majorityOf(l, answers, func(s scripts.Status) int64 { return s.Holds }), nil
 }
 
-// RemainingTTL returns how long a majority stays locked if nobody renews it, 0 when no majority is locked.
+// RemainingTTL returns how long a majority stays locked if it is not renewed, 0 when no majority is locked.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	answers, err := l.status(ctx)
 	if err != nil {
@@ -114,8 +115,8 @@ func majority[N int64 | time.Duration](l *Lock, all []N) N {
 	return all[len(all)-l.need]
 }
 
-// ForceUnlock frees the lock on all servers that answer, whoever holds it, and reports whether it was locked on any.
-// Its holder learns of it within a third of the watchdog timeout plus a second.
+// ForceUnlock frees the lock on all servers that answer, in whichever process it is held, and reports whether
+// it was locked on any. Its holder learns of it within a third of the watchdog timeout plus a second.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
 	l.made()
 	if l.invalid != nil {

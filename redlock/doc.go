@@ -50,8 +50,8 @@
 //
 // # Failures
 //
-// When fewer than a majority answer, Lock keeps trying for the time set by [redlatch.WithOutage], and TryLock does not;
-// the error then does not match ErrNotAcquired, because nobody is known to hold the lock. Errors list for each server
-// what it said: [NodeError]. Servers that restart empty while the lock is held are not asked again; the hold ends when
-// too few are left.
+// When fewer than a majority answer, Lock keeps trying for the time set by [redlatch.WithOutage], and TryLock
+// does not; the error then does not match ErrNotAcquired, because no holder of the lock is known. Errors list
+// for each server what it said: [NodeError]. Servers that restart empty while the lock is held are not asked
+// again; the hold ends when too few are left.
 package redlock

@@ -19,7 +19,7 @@ import (
 // and errors.Is finds the servers' own errors.
 type NodeError struct {
 	Node    string // "3 (10.0.0.7:6379)": its place among the clients, and its address where the client shows it
-	Refused bool   // it answered that somebody else has the lock; else it failed, or had not answered
+	Refused bool   // it answered that the lock is taken; false: it failed, or had not answered
 	Err     error  // the server's or the network's own
 
 	left time.Duration // with Refused: when the holder's lease there is over, unless it is renewed; 0 where that is not known

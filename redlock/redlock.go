@@ -17,9 +17,10 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// A Lock is a lock shared by every process that uses the same name on the same servers. Goroutines that share a Lock
-// exclude each other; only code that is given a Hold's context re-enters, and only this lock, not the lock of that name
-// on one of the servers. It is safe for concurrent use, needs no closing, and costs nothing while nobody uses it.
+// A Lock is a lock shared by every process that uses the same name on the same servers. Goroutines that share
+// a Lock exclude each other; only code that is given a Hold's context re-enters, and only this lock, not the
+// lock of that name on one of the servers. It is safe for concurrent use, needs no closing, and costs nothing
+// while it is not used.
 //
 // A Hold has no owner and no token, because each server knows it by another identity. It is trusted as long as a
 // majority of the servers keeps it.

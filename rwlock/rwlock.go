@@ -31,9 +31,9 @@
 //   - Waiters of one process are served in their order of arrival, readers and writers in one line: a reader that comes
 //     while a writer waits stands behind it, and readers behind one another get in together. As with sync, a program
 //     must not take a second read hold without the context of the first, because a writer may be waiting in between.
-//   - Processes are told in their order of arrival that the lock can be had, but whoever comes at that moment may be faster. A
-//     waiter asks at least once per poll interval in any case. Readers that overlap all the time can keep a writer out, unless it
-//     has [rwlock.WithWriterPreference].
+//   - Processes are told in their order of arrival that the lock can be had, but a call that comes at that moment
+//     may be faster. A waiter asks at least once per poll interval in any case. Readers that overlap all the time can
+//     keep a writer out, unless it has [rwlock.WithWriterPreference].
 //
 // # Failure
 //
@@ -46,11 +46,12 @@
 // writer that asks, or the last reader that leaves, removes what is left of it; Inspect may name it until then. A reader
 // of Redisson may be alive without a lease of its own, so one that died can keep writers out for 30 s more.
 //
-// A Java reader renews by setting the lock's TTL to Redisson's watchdog timeout, 30 s by default, even if somebody was
-// promised more; up to Redisson 4.3.1 it also does so to what this package's readers were promised. A reader of this
-// package corrects that every third of [redlatch.WithWatchdogTimeout], and one with a fixed lease also every third of
-// that lease, but not more often than once per second. Where Java processes share the lock, keep that timeout no
-// longer than theirs, or a reader can be lost after the last of them died, and learn of it only at its next check.
+// A Java reader renews by setting the lock's TTL to Redisson's watchdog timeout, 30 s by default, even if
+// another reader was promised more; up to Redisson 4.3.1 it also does so to what this package's readers were
+// promised. A reader of this package corrects that every third of [redlatch.WithWatchdogTimeout], and one
+// with a fixed lease also every third of that lease, but not more often than once per second. Where Java
+// processes share the lock, keep that timeout no longer than theirs, or a reader can be lost after the last
+// of them died, and learn of it only at its next check.
 package rwlock
 
 import (
@@ -63,9 +64,9 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 )
 
-// A Lock is a read-write lock shared by every process that uses the same name on the same Redis. Goroutines that share
-// a Lock are different holders; only code that is given a Hold's context is the same. It is safe for concurrent use,
-// needs no closing, and costs nothing while nobody uses it.
+// A Lock is a read-write lock shared by every process that uses the same name on the same Redis. Goroutines
+// that share a Lock are different holders; only code that is given a Hold's context is the same. It is safe
+// for concurrent use, needs no closing, and costs nothing while it is not used.
 //
 // As a [redlatch.Locker] a Lock is its writing side. The methods of both sides are those of a [Side].
 type Lock struct {
@@ -111,8 +112,8 @@ func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hol
 	return l.writer.made().Lock(ctx, opts)
 }
 
-// TryLock asks once to write. The error matches ErrNotAcquired when somebody else holds the lock or others in this
-// process wait for it, and ErrUpgrade when ctx carries only a read hold.
+// TryLock asks once to write. The error matches ErrNotAcquired when another holder has the lock, or when
+// other calls of this process wait for it, and ErrUpgrade when ctx carries only a read hold.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.writer.made().TryLock(ctx, opts)
 }
@@ -125,8 +126,8 @@ func (l *Lock) RLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Ho
 	return l.reader.made().Lock(ctx, opts)
 }
 
-// TryRLock asks once to read. The error matches ErrNotAcquired when somebody else holds the lock for writing, when others
-// in this process wait for it, or when a writer with [rwlock.WithWriterPreference] does so anywhere.
+// TryRLock asks once to read. The error matches ErrNotAcquired when another holder writes, when other
+// calls of this process wait for it, or when a writer with [rwlock.WithWriterPreference] does so anywhere.
 func (l *Lock) TryRLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.reader.made().TryLock(ctx, opts)
 }
@@ -151,20 +152,21 @@ func (l *Lock) TryRDo(ctx context.Context, fn func(ctx context.Context) error, o
 	return redlatch.TryDo(ctx, &l.reader, fn, opts...)
 }
 
-// IsLocked reports whether anybody holds the lock for writing; ask [Lock.Reader] about readers.
+// IsLocked reports whether the lock is held for writing, by this process or another; ask [Lock.Reader] about
+// readers.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.writer.IsLocked(ctx) }
 
 // HoldCount returns how many times the hold that ctx carries has taken the lock for writing, 0 when ctx carries none.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.writer.HoldCount(ctx) }
 
-// RemainingTTL returns how long the lock lasts if nobody renews it: 0 when nobody holds it for writing, negative when
-// its key has no TTL, which can only have been caused from outside.
+// RemainingTTL returns how long the lock lasts if it is not renewed: 0 when it is not held for writing,
+// negative when its key has no TTL, which can only have been caused from outside.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return l.writer.RemainingTTL(ctx)
 }
 
-// ForceUnlock frees the lock if it is held for writing, whoever holds it, and reports whether it was; see
-// [Side.ForceUnlock].
+// ForceUnlock frees the lock if it is held for writing, in this process or another, and reports whether it
+// was; see [Side.ForceUnlock].
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.writer.ForceUnlock(ctx) }
 
 // Inspect returns who holds the lock on which side, how many times, and how long it still lasts. A reader has a TTL of
@@ -199,21 +201,22 @@ func (s *Side) TryDo(ctx context.Context, fn func(ctx context.Context) error, op
 	return redlatch.TryDo(ctx, s, fn, opts...)
 }
 
-// IsLocked reports whether anybody holds this side. A writer that reads holds both; a dead reader holds none.
+// IsLocked reports whether this side is held, by this process or another. A writer that reads holds both; a
+// dead reader holds none.
 func (s *Side) IsLocked(ctx context.Context) (bool, error) { return s.made().IsLocked(ctx) }
 
 // HoldCount returns how many times the hold that ctx carries has taken this side, 0 when ctx carries none.
 func (s *Side) HoldCount(ctx context.Context) (int64, error) { return s.made().HoldCount(ctx) }
 
-// RemainingTTL returns how long the lock lasts if nobody renews it: 0 when this side is free, negative when its key has
-// no TTL, which can only have been caused from outside.
+// RemainingTTL returns how long the lock lasts if it is not renewed: 0 when this side is free, negative when
+// its key has no TTL, which can only have been caused from outside.
 func (s *Side) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return s.made().RemainingTTL(ctx)
 }
 
-// ForceUnlock frees the lock if it is held on this side, whoever holds it, and reports whether it was. A writer that
-// also reads loses both sides; on the reading side ForceUnlock does nothing while the lock is held for writing. Holders
-// learn of it within a third of the watchdog timeout plus a second.
+// ForceUnlock frees the lock if it is held on this side, in this process or another, and reports whether it
+// was. A writer that also reads loses both sides; on the reading side ForceUnlock does nothing while the lock
+// is held for writing. Holders learn of it within a third of the watchdog timeout plus a second.
 func (s *Side) ForceUnlock(ctx context.Context) (bool, error) { return s.made().ForceUnlock(ctx) }
 
 // Inspect returns who holds the lock, on both sides, how many times, and how long it still lasts.

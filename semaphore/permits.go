@@ -91,8 +91,8 @@ func (s *Semaphore) Persist(ctx context.Context) (bool, error) {
 	})
 }
 
-// Inspect tells whether the semaphore exists, how many permits are available, for how long it lasts, and how many calls of
-// this process wait for it. Who has the others nobody knows.
+// Inspect tells whether the semaphore exists, how many permits are available, for how long it lasts, and how
+// many calls of this process wait for it. Redis does not know which process has the others.
 func (s *Semaphore) Inspect(ctx context.Context) (redlatch.Info, error) {
 	return s.made().Inspect(ctx)
 }

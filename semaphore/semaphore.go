@@ -160,8 +160,8 @@ func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) 
 	return released, err
 }
 
-// Do runs fn with n permits and gives them back, also when fn panics or ends its goroutine. The error is fn's, joined
-// with Release's.
+// Do runs fn with n permits and gives them back, also when fn panics or ends its goroutine. The error is
+// fn's, joined with Release's. If the permits were not acquired, fn does not run and the error is Acquire's.
 func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context) error, opts ...redlatch.Option) (err error) {
 	if err := s.Acquire(ctx, n, opts...); err != nil {
 		return err

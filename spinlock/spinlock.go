@@ -6,7 +6,7 @@
 //		return charge(ctx) // ctx ends the moment the lock may be lost
 //	})
 //
-//	          taken by somebody else
+//	          taken by another holder
 //	asking ──────────────────────────► sleeping (1 ms, 2 ms, … 128 ms, with jitter)
 //	  │  ▲                               │   │
 //	  │  └──────────── slept ────────────┘   └── ctx ends ──► not acquired
@@ -44,9 +44,9 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 )
 
-// A Lock is a lock shared by every process that uses the same name on the same Redis. Goroutines that share a Lock
-// exclude each other; only code that is given a Hold's context re-enters. It is safe for concurrent use, needs no
-// closing, and costs nothing while nobody uses it.
+// A Lock is a lock shared by every process that uses the same name on the same Redis. Goroutines that share a
+// Lock exclude each other; only code that is given a Hold's context re-enters. It is safe for concurrent use,
+// needs no closing, and costs nothing while it is not used.
 type Lock struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 
@@ -80,8 +80,8 @@ func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hol
 	return l.made().Lock(ctx, opts)
 }
 
-// TryLock asks once. The error matches ErrNotAcquired when somebody else holds the lock or others in this process wait
-// for it.
+// TryLock asks once. The error matches ErrNotAcquired when another holder has the lock, or when other
+// calls of this process wait for it.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.made().TryLock(ctx, opts)
 }
@@ -96,20 +96,21 @@ func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, op
 	return redlatch.TryDo(ctx, l, fn, opts...)
 }
 
-// IsLocked reports whether anybody holds the lock.
+// IsLocked reports whether the lock is held, by this process or another.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.made().IsLocked(ctx) }
 
 // HoldCount returns how many times the hold that ctx carries has taken the lock, 0 when ctx carries none.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.made().HoldCount(ctx) }
 
-// RemainingTTL returns how long the lock lasts if nobody renews it: 0 when it is free, negative when its key has no
-// TTL, which can only have been caused from outside.
+// RemainingTTL returns how long the lock lasts if it is not renewed: 0 when it is free, negative when its key
+// has no TTL, which can only have been caused from outside.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return l.made().RemainingTTL(ctx)
 }
 
-// ForceUnlock frees the lock, whoever holds it, and reports whether anybody did. Its holder learns of it within a third
-// of the watchdog timeout plus a second; waiters find the lock free at their next poll.
+// ForceUnlock takes the lock from its holder, in this process or another, and reports whether it was held.
+// Its holder learns of it within a third of the watchdog timeout plus a second; waiters find the lock free at
+// their next poll.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.made().ForceUnlock(ctx) }
 
 // Inspect returns who holds the lock, how many times, and how long it still lasts.
