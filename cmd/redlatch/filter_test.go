@@ -27,7 +27,7 @@ func TestLsShowsWhatIsAskedFor(t *testing.T) {
 	} {
 		text := show(t, "redis://"+srv.Addr, append([]string{"ls"}, strings.Fields(args)...)...)
 		if want == "" {
-			require.Equal(t, "Nothing of that is held or waited for.\n", text, args)
+			require.Equal(t, "Nothing that is held or waited for matches.\n", text, args)
 			continue
 		}
 		var names []string

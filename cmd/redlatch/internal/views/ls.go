@@ -68,7 +68,7 @@ func (v *Ls) Lines(out *terminal.Output) []string {
 	case len(objects) > 0:
 		lines = Table(objects, out)
 	case v.filtered:
-		lines = []string{"Nothing of that is held or waited for."}
+		lines = []string{"Nothing that is held or waited for matches."}
 	default:
 		lines = []string{"Nothing is held and nobody waits."}
 	}
