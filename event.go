@@ -88,8 +88,8 @@ type Event struct {
 	Holders   []HeldBy // of EventSlowWait: who held it when Redis was asked, eight at most; empty where it was free, or Redis does not know
 	Left      int64    // of EventSlowWait of a semaphore or latch: the permits that were available, the count that was left
 
-	// Of EventAsked: who asks, and why, in the words of the caller of fleet.Holder.Ask. Each is one line that can
-	// be printed, of at most 64 and 256 bytes. Nothing proves them: any program that may write to Redis can ask
-	// under any name.
+	// Of EventAsked: who asks, and why, in the words of the caller of fleet.Holder.Ask. Each is one line that
+	// can be printed, of at most 64 and 256 bytes. Nothing proves them: any program that may write to Redis
+	// can ask under any name.
 	Who, Why string
 }

@@ -16,11 +16,11 @@ import (
 // A Hold is one acquisition of a lock, and the proof of holding: only it can give the lock back. Its methods may be
 // called from any goroutine.
 //
-// A Hold that the program drops without Unlock is noticed by the garbage collector: it is reported through the lock's
-// logger (or slog.Default) with the place in the program where it was acquired, is no longer renewed, and ends with its
-// lease. The place is noted for the first 256 holds of the program and for one in sixteen of the later ones, but not for a
-// hold that came from another goroutine of the process without a command. The report of a hold without a place says so; from
-// then on the place of each hold is noted.
+// A Hold that the program drops without Unlock is noticed by the garbage collector: it is reported through
+// the lock's logger (or slog.Default) with the place in the program where it was acquired, is no longer
+// renewed, and ends with its lease. The place is noted for the first 256 holds of the program and for one in
+// sixteen of the later ones, but not for a hold that came from another goroutine of the process without a
+// command. The report of a hold without a place says so; from then on the place of each hold is noted.
 type Hold struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 
@@ -46,7 +46,8 @@ func init() {
 	}
 }
 
-// made is the machinery's side of a Hold that a lock has made. A nil Hold is what a Lock returns with an error.
+// made is the machinery's side of a Hold that a lock has made. A nil Hold is what a Lock returns with an
+// error.
 func (h *Hold) made() holds.Hold {
 	if h == nil || h.inner == nil {
 		errs.Unmade("a redlatch.Hold is used that no lock has made; look at the error of Lock before its hold")

@@ -12,8 +12,8 @@ import (
 // A LossError says when and why one hold was lost. It matches ErrLost, and also the error of the last renewal if that
 // was the reason.
 //
-// The contexts of a hold end at once, with what is known in that moment. Unlock, the log and EventLost know more if the key no longer
-// named the owner: who has taken it by force, or that the server was restarted.
+// The contexts of a hold end at once, with what is known in that moment. Unlock, the log and EventLost know
+// more if the key no longer named the owner: who has taken it by force, or that the server was restarted.
 type LossError struct {
 	Name   string     // of the lock or semaphore
 	Owner  string     // the identity that held it, of a Permit its first id; empty for a hold of several locks

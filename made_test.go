@@ -20,7 +20,8 @@ import (
 	"github.com/redlatch/redlatch/spinlock"
 )
 
-// A zero value panics with one sentence that says what to do, whatever is asked of it; and so does what comes with an error.
+// A zero value panics with one sentence that says what to do, whatever is asked of it; and so does what comes
+// with an error.
 func TestAZeroValuePanicsWithOneSentence(t *testing.T) {
 	ctx := context.Background()
 	const (

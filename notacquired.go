@@ -19,9 +19,9 @@ type NotAcquiredError struct {
 
 	Waited time.Duration // how long the call stood in a queue; 0 for one that asked once
 
-	// Want and Have are of a semaphore: how many permits the call asked for, and how many were available. Have is 0
-	// where that is not known. If the semaphore has fewer than Want in all, Detail says so, and Have is that number:
-	// to wait longer is of no use.
+	// Want and Have are of a semaphore: how many permits the call asked for, and how many were available.
+	// Have is 0 where that is not known. If the semaphore has fewer than Want in all, Detail says so, and
+	// Have is that number: to wait longer is of no use.
 	Want, Have int64
 
 	Detail string // why, in a clause: "is held by somebody else, for another 29.9s unless renewed"

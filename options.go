@@ -9,9 +9,10 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// An Option changes how a primitive works. Given to New it is the default of all calls; given to a call it is for that
-// call alone, and overrides the default; WithNameMapper and WithPermits are for New alone. An option that does not apply, or a value that makes
-// no sense, is reported by the call as ErrInvalid before anything is sent. A nil Option changes nothing.
+// An Option changes how a primitive works. Given to New it is the default of all calls; given to a call it is
+// for that call alone, and overrides the default; WithNameMapper and WithPermits are for New alone. An option
+// that does not apply, or a value that makes no sense, is reported by the call as ErrInvalid before anything
+// is sent. A nil Option changes nothing.
 //
 // What is off by default is turned on by a With option, and what is on by default is turned off by a Without option. A switch takes a
 // bool only where both of its values differ from the default.

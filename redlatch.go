@@ -44,10 +44,11 @@
 //
 // # What fails, and how
 //
-// New panics if the client is nil or cannot carry locks. A bad name, option or argument is [ErrInvalid] from the calls.
-// A method that asks Redis and gets no answer returns an error that matches [ErrUnavailable], or that of its context if
-// this has ended before. So false from IsLocked, or 0 from a method that counts, is an answer only if the error is nil.
-// Where a change may have been made all the same, the error matches [ErrUncertain].
+// New panics if the client is nil or cannot carry locks. A bad name, option or argument is [ErrInvalid] from
+// the calls. A method that asks Redis and gets no answer returns an error that matches [ErrUnavailable], or
+// that of its context if this has ended before. So false from IsLocked, or 0 from a method that counts, is an
+// answer only if the error is nil. Where a change may have been made all the same, the error matches
+// [ErrUncertain].
 //
 // The New functions make the primitives, and these make the holds and permits. A zero value of any of them panics when it
 // is used. Do not copy a Hold or a Permit: a copy does not keep it, so it counts as dropped while the copy is in use. go vet
@@ -87,7 +88,7 @@ type Locker interface {
 	// the last answer was a refusal or the last attempt failed.
 	Lock(ctx context.Context, opts ...Option) (*Hold, error)
 
-	// TryLock asks once. When another holder has the lock, or another call of this process waits for it, the error
-	// matches ErrNotAcquired.
+	// TryLock asks once. When another holder has the lock, or another call of this process waits for it, the
+	// error matches ErrNotAcquired.
 	TryLock(ctx context.Context, opts ...Option) (*Hold, error)
 }

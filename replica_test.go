@@ -14,8 +14,8 @@ import (
 	"github.com/redlatch/redlatch/semaphore"
 )
 
-// A replica has nothing to give, and what its copy lacks the master may have: that a semaphore is not there, or empty, and that a latch
-// was never set, are no answers there.
+// A replica has nothing to give, and what its copy lacks the master may have: that a semaphore is not there,
+// or empty, and that a latch was never set, are no answers there.
 func TestAReplicaSaysWhatItIs(t *testing.T) {
 	master, replica := redistest.Replicated(t)
 	ctx, rdb, brief := t.Context(), replica.Client(t), redlatch.WithOutage(50*time.Millisecond)

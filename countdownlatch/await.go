@@ -10,11 +10,11 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// Await waits until the latch is open, and returns nil if it was counted down. If it is open for another reason the error
-// matches ErrExpired, ErrDeleted or ErrNotSet. When ctx ends first, or the time of WithWait is over, it matches the reason.
-// It matches redlatch.ErrNotAcquired too if the latch was closed when it was last looked at, redlatch.ErrUnavailable
-// instead if the last look failed, and the reason alone if there was no answer yet. While the server fails it goes on for as long as
-// [redlatch.WithOutage] says.
+// Await waits until the latch is open, and returns nil if it was counted down. If it is open for another
+// reason the error matches ErrExpired, ErrDeleted or ErrNotSet. When ctx ends first, or the time of WithWait
+// is over, it matches the reason. It matches redlatch.ErrNotAcquired too if the latch was closed when it was
+// last looked at, redlatch.ErrUnavailable instead if the last look failed, and the reason alone if there was
+// no answer yet. While the server fails it goes on for as long as [redlatch.WithOutage] says.
 //
 // A caller that comes late is told how the latch ended the last time, for at least a day after that. One that waits is told
 // about the latch that it waits for, also if that is over and set again by the time it looks.

@@ -312,8 +312,8 @@ func ExampleLock_TryDo() {
 	// false <nil>
 }
 
-// A lock that was taken by force has another holder at once. The guard keeps the former one out when that has a greater token and has
-// written, or claimed.
+// A lock that was taken by force has another holder at once. The guard keeps the former one out when that has
+// a greater token and has written, or claimed.
 func ExampleLock_ForceUnlock() {
 	defer connect()()
 	ctx := context.Background()

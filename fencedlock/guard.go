@@ -55,9 +55,9 @@ func (g *Guard) made() *counter.Counter {
 // Name returns the name that the guard was made with.
 func (g *Guard) Name() string { return g.made().Name }
 
-// For returns the writer of a hold: what it writes is refused as soon as the guard has seen a newer hold. It does no I/O and takes
-// every hold; one without a token, as of a lock of another package, is ErrInvalid from the writer's calls. For
-// panics if the hold is nil.
+// For returns the writer of a hold: what it writes is refused as soon as the guard has seen a newer hold. It
+// does no I/O and takes every hold; one without a token, as of a lock of another package, is ErrInvalid from
+// the writer's calls. For panics if the hold is nil.
 func (g *Guard) For(hold redlatch.Fenced) *Writer {
 	if hold == nil {
 		panic("redlatch: Guard.For got no hold; pass what Lock of a fenced lock returned without an error")

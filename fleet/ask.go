@@ -38,8 +38,9 @@ func (e *UnaskableError) Error() string {
 	return fmt.Sprintf("redlatch: %q cannot be asked: %s", short(e.Owner), e.Detail)
 }
 
-// Ask asks the holder to give the object back, and waits for that, for the time of wait at most. It takes nothing: a holder that
-// does not react loses nothing, and [Holder.Free] takes the object from it if that is wanted. The Holder is one of an Object of [Get] or [List].
+// Ask asks the holder to give the object back, and waits for that, for the time of wait at most. It takes
+// nothing: a holder that does not react loses nothing, and [Holder.Free] takes the object from it if that is
+// wanted. The Holder is one of an Object of [Get] or [List].
 //
 // The program of the owner is told by an observer ([redlatch.EventAsked]) and by a line in its log; "redlatch run" ends its command. It
 // finds out with its next report to the registry, so within a tenth more than its Client's Interval: 5.5 s where there are at

@@ -37,8 +37,9 @@ type Client struct {
 	Objects []ClientObject // what it holds and waits for; from Get only what concerns the object
 }
 
-// missed is after how many reports that did not come a client is silent. One may be lost, and an outage of ten seconds, as a failover is
-// one, keeps those of all clients back: none of them is to look dead when the server answers again.
+// missed is after how many reports that did not come a client is silent. One may be lost, and an outage of
+// ten seconds, as a failover is one, keeps those of all clients back: none of them is to look dead when the
+// server answers again.
 const missed = 4
 
 // Silent reports whether the client has not reported for so long that its process is probably dead, suspended or cut off.

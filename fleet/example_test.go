@@ -124,7 +124,8 @@ func ExampleHolder_Free() {
 	// false <nil>
 }
 
-// What a program has said that died while it waited stays for ten minutes: a silent waiter is not to be counted.
+// What a program has said that died while it waited stays for ten minutes: a silent waiter is not to be
+// counted.
 func ExampleWaiter_Silent() {
 	rdb, stop := start()
 	defer stop()
@@ -144,7 +145,8 @@ func ExampleWaiter_Silent() {
 	// Output: 3 calls wait
 }
 
-// A holder that is silent is probably dead, suspended or cut off. One without an entry, as of Redisson, has no Client, and nothing is known.
+// A holder that is silent is probably dead, suspended or cut off. One without an entry, as of Redisson, has
+// no Client, and nothing is known.
 func ExampleClient_Silent() {
 	rdb, stop := start()
 	defer stop()
@@ -185,7 +187,8 @@ func ExampleParseKind() {
 	// "" false
 }
 
-// A viewer has the clients report every second for as long as it looks. The first reports that are so young come after some seconds.
+// A viewer has the clients report every second for as long as it looks. The first reports that are so young
+// come after some seconds.
 func ExampleWatch() {
 	rdb, stop := start()
 	defer stop()

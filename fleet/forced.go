@@ -12,7 +12,8 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/notice"
 )
 
-// A Forced says that something was taken away from its owner by force: see [Holder.Free]. Redis keeps it for an hour. Its texts may be anybody's.
+// A Forced says that something was taken away from its owner by force: see [Holder.Free]. Redis keeps it for
+// an hour. Its texts may be anybody's.
 type Forced struct {
 	Notice
 	Owner string    // from whom

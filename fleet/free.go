@@ -29,9 +29,10 @@ type Notice struct {
 	Why string // "the import hangs"; it must not be empty
 }
 
-// Free takes the object from the holder's owner, and reports whether that still held it. The Holder is one of an Object of [Get] or [List].
-// Others who hold it keep it, and so does one that has got it since the object was looked at: that is the difference to ForceUnlock. Waiters
-// are woken. Of a lock all holds of the owner end; of a permit semaphore the owner is the id of one permit.
+// Free takes the object from the holder's owner, and reports whether that still held it. The Holder is one of
+// an Object of [Get] or [List]. Others who hold it keep it, and so does one that has got it since the object
+// was looked at: that is the difference to ForceUnlock. Waiters are woken. Of a lock all holds of the owner
+// end; of a permit semaphore the owner is the id of one permit.
 //
 // A holder that lives does not stop at once: it learns of the loss at its next renewal, at the latest a third of its lease and a second later.
 // Until then two may believe that they hold the lock. So free what a dead or stuck process holds; a token of a fenced lock protects from

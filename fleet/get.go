@@ -28,8 +28,9 @@ import (
 // Lock. A number may be any program's: without evidence it is a KindError. Where nothing is there that tells, the object's
 // kind is Detect.
 //
-// Get reads a few fields of the entry of each client, so it costs the server a few microseconds per client. A user who may run no
-// scripts gets what [List] knows. Unlike List it does not look whether the server is a replica: from one it has what is copied.
+// Get reads a few fields of the entry of each client, so it costs the server a few microseconds per client. A
+// user who may run no scripts gets what [List] knows. Unlike List it does not look whether the server is a
+// replica: from one it has what is copied.
 func Get(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name string, opts ...Option) (*Object, error) {
 	return source{client, kind, name, optionsOf(opts)}.get(ctx)
 }

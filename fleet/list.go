@@ -58,8 +58,9 @@ func List(ctx context.Context, client redlatch.Client, opts ...Option) (*Report,
 	return report, nil
 }
 
-// ErrReplica is the error of [List] for a client that is connected to a replica: what it has may be old, and nothing tells by how much. It
-// matches redlatch.ErrUnavailable. A server that does not say what it is counts as a master.
+// ErrReplica is the error of [List] for a client that is connected to a replica: what it has may be old, and
+// nothing tells by how much. It matches redlatch.ErrUnavailable. A server that does not say what it is counts
+// as a master.
 var ErrReplica = fmt.Errorf("%w: the server is a replica, and what it shows may be old; connect to its master", redlatch.ErrUnavailable)
 
 // countKeys asks all masters, or the one server whether it is one.

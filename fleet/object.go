@@ -73,10 +73,11 @@ type Waiter struct {
 // Who names the process for people.
 func (w Waiter) Who() string { return who(w.Client, w.ClientID) }
 
-// Silent reports whether its client has not reported for so long that it probably waits no more: what a program has said that ended or died
-// while a call waited stays for ten minutes. It takes four reports that do not come, so 20 s as a rule and four while somebody looks (see
-// [Watch]): sooner, all waiters would look gone after each outage of a few seconds. Count only waiters that are not silent, and take what a silent one has waited for up to its
-// client's Seen.
+// Silent reports whether its client has not reported for so long that it probably waits no more: what a
+// program has said that ended or died while a call waited stays for ten minutes. It takes four reports that
+// do not come, so 20 s as a rule and four while somebody looks (see [Watch]): sooner, all waiters would look
+// gone after each outage of a few seconds. Count only waiters that are not silent, and take what a silent one
+// has waited for up to its client's Seen.
 func (w Waiter) Silent() bool { return w.Client != nil && w.Client.Silent() }
 
 func who(c *Client, id string) string {

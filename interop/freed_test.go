@@ -14,8 +14,8 @@ import (
 
 var byTheTest = fleet.Notice{Who: "ada@ops-1", Why: "the test"}
 
-// freedFromJava has Holder.Free take a lock of each kind from a thread of Java. The thread hears nothing; its client finds out when it is
-// about to renew the lock, and does so no more, and unlock throws.
+// freedFromJava has Holder.Free take a lock of each kind from a thread of Java. The thread hears nothing; its
+// client finds out when it is about to renew the lock, and does so no more, and unlock throws.
 func freedFromJava(t *testing.T, w *world) {
 	for _, kind := range []string{"lock", "fair", "spin", "fenced", "read", "write"} {
 		t.Run(kind, func(t *testing.T) {

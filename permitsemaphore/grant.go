@@ -186,7 +186,8 @@ func (g *grant) Renewal(tickets []*watchdog.Ticket) (scripts.Command[scripts.Kep
 // Renewed has the observer know of a renewal.
 func (g *grant) Renewed(sent time.Time, err error) { g.told.Load().Renewed(sent, err) }
 
-// missing are the ids, by their place, that are not there and should be. One that is being released by its id may be gone.
+// missing are the ids, by their place, that are not there and should be. One that is being released by its id
+// may be gone.
 func (g *grant) missing(ids []string, there []bool) (missing []int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

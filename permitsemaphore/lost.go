@@ -19,7 +19,8 @@ const gone = "a permit is not in the semaphore any more: it expired, was release
 // lossLocked is why the grant is lost, nil if it is not.
 func (g *grant) lossLocked() *redlatch.LossError { return g.loss.Err() }
 
-// Gone is told by a renewal that a permit is missing, and the notice of who has taken it by force, if there is one.
+// Gone is told by a renewal that a permit is missing, and the notice of who has taken it by force, if there
+// is one.
 func (g *grant) Gone(forced string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -35,7 +36,8 @@ func (g *grant) makeLossLocked() *loss.Loss {
 	return g.loss
 }
 
-// Lost is called by the watchdog. It may come when the permits have just been given back, and is nobody's news then.
+// Lost is called by the watchdog. It may come when the permits have just been given back, and is nobody's
+// news then.
 func (g *grant) Lost(reason string, cause error) {
 	g.mu.Lock()
 	over := g.released
@@ -49,7 +51,8 @@ func (g *grant) Lost(reason string, cause error) {
 	_ = g.lose(redlatch.LossReason(reason), cause) // the contexts carry it
 }
 
-// lose ends the grant, once, and returns what is known about the loss. As that of a lock it waits for nothing.
+// lose ends the grant, once, and returns what is known about the loss. As that of a lock it waits for
+// nothing.
 func (g *grant) lose(reason redlatch.LossReason, cause error) error {
 	err := &redlatch.LossError{Name: g.semaphore.counter.Name, Owner: g.Owner(), Reason: reason, At: time.Now(), Cause: cause}
 	if reason == redlatch.ReasonTaken {
@@ -84,7 +87,8 @@ func (g *grant) tellLoss(lost *redlatch.LossError) {
 	g.finish(context.Background(), settings.Lost, lost)
 }
 
-// explain adds to the loss of g what was found out about it, and waits for that. Another error is left as it is.
+// explain adds to the loss of g what was found out about it, and waits for that. Another error is left as it
+// is.
 func (g *grant) explain(err error) error {
 	g.mu.Lock()
 	l := g.loss

@@ -15,12 +15,14 @@ func WithoutExpiry() redlatch.Option {
 	})
 }
 
-// WithPermits says how many permits the semaphore has, those taken included, an option of [New]. Where Redis has no semaphore of the
-// name, the first Acquire sets it up with n permits, by the command that it sends anyway, and so it does again after Redis has lost its
-// data, or the semaphore was deleted or its TTL is over. A semaphore that is there stays as it is, whatever n says: its number is changed
-// by SetPermits and AddPermits. If it is another one than n, a line in the log names both.
+// WithPermits says how many permits the semaphore has, those taken included, an option of [New]. Where Redis
+// has no semaphore of the name, the first Acquire sets it up with n permits, by the command that it sends
+// anyway, and so it does again after Redis has lost its data, or the semaphore was deleted or its TTL is
+// over. A semaphore that is there stays as it is, whatever n says: its number is changed by SetPermits and
+// AddPermits. If it is another one than n, a line in the log names both.
 //
-// A call for more than n permits is ErrInvalid, before anything is sent, and so is one for more than Redis has in all, taken or not.
+// A call for more than n permits is ErrInvalid, before anything is sent, and so is one for more than Redis
+// has in all, taken or not.
 func WithPermits(n int64) redlatch.Option {
 	return rootapi.Option[redlatch.Option](func(s *settings.Settings) { s.SetUp(n) })
 }

@@ -14,10 +14,10 @@ import (
 // A Permit is what one Acquire got: one permit, or several that stand and fall together. Its methods may be called from
 // any goroutine.
 //
-// A Permit that the program drops without Release or Leave, while it is renewed, is noticed by the garbage collector: it is
-// reported through the semaphore's logger (or slog.Default) with the place where it was acquired, is no longer renewed,
-// and ends with its lease. A program that keeps the ids may drop a Permit with a lease of its own, or with none; and to
-// release a Permit by its ids may be the last use of it.
+// A Permit that the program drops without Release or Leave, while it is renewed, is noticed by the garbage
+// collector: it is reported through the semaphore's logger (or slog.Default) with the place where it was
+// acquired, is no longer renewed, and ends with its lease. A program that keeps the ids may drop a Permit
+// with a lease of its own, or with none; and to release a Permit by its ids may be the last use of it.
 type Permit struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 
@@ -31,7 +31,8 @@ func newPermit(inner *grant) *Permit {
 	return p
 }
 
-// made is the machinery's side of a Permit that a semaphore has made. A nil Permit is what an Acquire returns with an error.
+// made is the machinery's side of a Permit that a semaphore has made. A nil Permit is what an Acquire returns
+// with an error.
 func (p *Permit) made() *grant {
 	if p == nil || p.inner == nil {
 		errs.Unmade("a permitsemaphore.Permit is used that no semaphore has made; look at the error of Acquire before its permit")
@@ -39,9 +40,10 @@ func (p *Permit) made() *grant {
 	return p.inner
 }
 
-// IDs returns the ids of the permits, 32 hexadecimal digits each, by which any process may release them; without those that were released
-// by their id in this process. Of no permits it is empty. After Release it may be empty, if it was not asked for before: the permits may
-// have gone to another goroutine of this process, and by their ids the program could release what that one has.
+// IDs returns the ids of the permits, 32 hexadecimal digits each, by which any process may release them;
+// without those that were released by their id in this process. Of no permits it is empty. After Release it
+// may be empty, if it was not asked for before: the permits may have gone to another goroutine of this
+// process, and by their ids the program could release what that one has.
 func (p *Permit) IDs() []string {
 	p.made().tell()
 	ids := p.made().names()
@@ -69,12 +71,13 @@ func (p *Permit) Release(ctx context.Context) error {
 	return err
 }
 
-// Leave ends the Permit and leaves its permits to their lease: nothing is sent, nothing is renewed any longer, and the permits come back
-// when the lease is over. Those without expiry stay taken until they are released by their ids, which any process may do. The Permit's
-// contexts end with ErrReleased. It is not reported, except to an observer ([redlatch.EventLeft]); Release returns ErrReleased after it.
+// Leave ends the Permit and leaves its permits to their lease: nothing is sent, nothing is renewed any
+// longer, and the permits come back when the lease is over. Those without expiry stay taken until they are
+// released by their ids, which any process may do. The Permit's contexts end with ErrReleased. It is not
+// reported, except to an observer ([redlatch.EventLeft]); Release returns ErrReleased after it.
 //
-// It is for permits that stand for something that lasts as long as the lease, such as one of ten calls in a second, and for those that
-// another process gives back.
+// It is for permits that stand for something that lasts as long as the lease, such as one of ten calls in a
+// second, and for those that another process gives back.
 func (p *Permit) Leave() {
 	inner := p.made()
 	p.cleanup.Stop()

@@ -41,8 +41,9 @@ func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 	return err
 }
 
-// AddPermits changes the number of permits by d, which may be negative, and returns the new number, including those
-// that are taken. It creates the semaphore if it does not exist, with d or, with WithPermits, with d more than that says.
+// AddPermits changes the number of permits by d, which may be negative, and returns the new number, including
+// those that are taken. It creates the semaphore if it does not exist, with d or, with WithPermits, with d
+// more than that says.
 func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	if err := counter.CheckChange(d); err != nil {
 		return 0, err
@@ -55,8 +56,8 @@ func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	})
 }
 
-// AvailablePermits returns the number of permits that nobody has. When the semaphore does not exist it is 0 or, with WithPermits, the
-// number that the next Acquire sets up.
+// AvailablePermits returns the number of permits that nobody has. When the semaphore does not exist it is 0
+// or, with WithPermits, the number that the next Acquire sets up.
 func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
 	count, err := s.count(ctx)
 	return count.Available, err
@@ -68,7 +69,8 @@ func (s *Semaphore) AcquiredPermits(ctx context.Context) (int64, error) {
 	return count.Acquired, err
 }
 
-// TotalPermits returns the number of permits, available and taken. When the semaphore does not exist it is that of AvailablePermits.
+// TotalPermits returns the number of permits, available and taken. When the semaphore does not exist it is
+// that of AvailablePermits.
 func (s *Semaphore) TotalPermits(ctx context.Context) (int64, error) {
 	count, err := s.count(ctx)
 	return count.Available + count.Acquired, err
@@ -91,9 +93,9 @@ func ask[R any](ctx context.Context, s *Semaphore, build func(wake scripts.Wake)
 	return counter.Ask(ctx, s.made(), build(wake))
 }
 
-// Delete removes the semaphore and reports whether there was one. Those who have permits lose them when they notice;
-// those who wait go on waiting, because it may be set up again; with WithPermits they set it up themselves when they ask the next
-// time, as the next Acquire does.
+// Delete removes the semaphore and reports whether there was one. Those who have permits lose them when they
+// notice; those who wait go on waiting, because it may be set up again; with WithPermits they set it up
+// themselves when they ask the next time, as the next Acquire does.
 func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, s.made(), func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Delete(s.keys, call)

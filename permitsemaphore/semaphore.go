@@ -30,11 +30,12 @@
 //	                    │ elsewhere, or semaphore deleted
 //	                    └──────────────► lost ──── Release (gives back what is left) ──► released
 //
-// Failures. [Permit.Context] ends with ErrLost before the lease can run out at the server. A permit that was taken
-// away, by its id, with the semaphore, or with a primary that failed before the write was replicated, is noticed at the
-// next check, at the latest a third of the watchdog timeout plus a second later. A release that the server does not
-// confirm goes on in the background. A semaphore that does not exist has no permits, but with [WithPermits] the next
-// Acquire sets it up with all. Permits of one that vanished belong to nobody, and come back to the next semaphore of that name.
+// Failures. [Permit.Context] ends with ErrLost before the lease can run out at the server. A permit that was
+// taken away, by its id, with the semaphore, or with a primary that failed before the write was replicated,
+// is noticed at the next check, at the latest a third of the watchdog timeout plus a second later. A release
+// that the server does not confirm goes on in the background. A semaphore that does not exist has no permits,
+// but with [WithPermits] the next Acquire sets it up with all. Permits of one that vanished belong to nobody,
+// and come back to the next semaphore of that name.
 //
 // In Redis the semaphore is the number of available permits, and a sorted set of the ids that are taken, with their
 // deadlines. Waiters of one process are served in their order of arrival; between processes there is no order.
@@ -73,10 +74,11 @@ const (
 	newOptions     = acquireOptions | settings.TTL | settings.Permits
 )
 
-// New makes a semaphore. It does no I/O: the first Acquire sets up the number of permits that [WithPermits] says; without that option
-// TrySetPermits sets it, of any process. New panics if the client is nil or of a kind that cannot be used; a bad name or option is
-// reported by the calls. Options: WithPermits, WithLease, WithoutExpiry, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, WithoutLocalHandOff, and those that every
-// primitive takes.
+// New makes a semaphore. It does no I/O: the first Acquire sets up the number of permits that [WithPermits]
+// says; without that option TrySetPermits sets it, of any process. New panics if the client is nil or of a
+// kind that cannot be used; a bad name or option is reported by the calls. Options: WithPermits, WithLease,
+// WithoutExpiry, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, WithoutLocalHandOff, and those that
+// every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, redlatch.KindPermitSemaphore, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
 	s := &Semaphore{c, script.NamesOf(c.Key), grace, counter.Together[*parting]{Most: partingsAtOnce}}
@@ -92,11 +94,11 @@ func (s *Semaphore) made() *counter.Counter {
 // Name returns the name that the semaphore was made with.
 func (s *Semaphore) Name() string { return s.made().Name }
 
-// Acquire takes n permits, all or none, waiting until there are that many, and returns them as one Permit. ctx governs
-// the wait and nothing else. When it ends first, or the time of WithWait is over, the error matches the reason. It matches
-// ErrNotAcquired too if the last answer was a refusal, ErrUnavailable instead if the last attempt failed, and the reason
-// alone if there was no answer yet. n is at most 10 000; a Permit of 0 holds nothing. While the server fails it goes on for as long as
-// [redlatch.WithOutage] says.
+// Acquire takes n permits, all or none, waiting until there are that many, and returns them as one Permit.
+// ctx governs the wait and nothing else. When it ends first, or the time of WithWait is over, the error
+// matches the reason. It matches ErrNotAcquired too if the last answer was a refusal, ErrUnavailable instead
+// if the last attempt failed, and the reason alone if there was no answer yet. n is at most 10 000; a Permit
+// of 0 holds nothing. While the server fails it goes on for as long as [redlatch.WithOutage] says.
 //
 // Options: WithLease, WithoutExpiry, WithMaxHold, WithWatchdogTimeout, WithoutLocalHandOff, WithWait. Without a lease the permits are renewed
 // while the Permit, or a context made from it, is reachable and not released.

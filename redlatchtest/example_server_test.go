@@ -46,7 +46,8 @@ func ExampleRun() {
 	// Output: true
 }
 
-// The lock is taken and given to another owner. The holder is not told: it learns of it when it asks the server.
+// The lock is taken and given to another owner. The holder is not told: it learns of it when it asks the
+// server.
 func ExampleServer_Steal() {
 	t := &shown{}
 	defer t.end()
@@ -80,7 +81,8 @@ func ExampleServer_LoseNextReply() {
 	// false <nil>
 }
 
-// What a program does where the server answers with an error is tested without waiting: a try gives up at once with WithOutage.
+// What a program does where the server answers with an error is tested without waiting: a try gives up at
+// once with WithOutage.
 func ExampleServer_Fail() {
 	t := &shown{}
 	defer t.end()
@@ -100,8 +102,8 @@ func ExampleServer_Fail() {
 	// <nil>
 }
 
-// Time passes for the keys of the server alone, as if the holder's process had been suspended: another one has the lock, and the first
-// still believes in it.
+// Time passes for the keys of the server alone, as if the holder's process had been suspended: another one
+// has the lock, and the first still believes in it.
 func ExampleServer_Advance() {
 	t := &shown{}
 	defer t.end()

@@ -3,10 +3,11 @@
 //	pool := semaphore.New(rdb, "crawler", semaphore.WithPermits(8))
 //	err := pool.Do(ctx, 1, func(ctx context.Context) error { return fetch(ctx, url) })
 //
-// The semaphore is one number in Redis: how many permits are available. It has no owners. A process that dies with
-// permits takes them with it, and nothing stops a program from releasing more than it acquired; package
-// permitsemaphore gives permits an identity and a lease. [WithPermits] has the first Acquire set up the semaphore, and set it up again after
-// Redis has lost it; without the option TrySetPermits does it, and a semaphore that was never set up has no permits.
+// The semaphore is one number in Redis: how many permits are available. It has no owners. A process that dies
+// with permits takes them with it, and nothing stops a program from releasing more than it acquired; package
+// permitsemaphore gives permits an identity and a lease. [WithPermits] has the first Acquire set up the
+// semaphore, and set it up again after Redis has lost it; without the option TrySetPermits does it, and a
+// semaphore that was never set up has no permits.
 //
 // A permit that is released while somebody of the same process waits goes to that one, and Redis hears of neither for a few
 // milliseconds: [redlatch.WithoutLocalHandOff] turns it off.
@@ -43,9 +44,10 @@ type Semaphore struct {
 	counter *counter.Counter
 }
 
-// New makes a semaphore. It does no I/O: the first Acquire sets up the number of permits that [WithPermits] says; without that option
-// TrySetPermits sets it, of any process. New panics if the client is nil or of a kind that cannot be used; a bad name or option is
-// reported by the calls. Options: WithPermits, WithWait, WithTTL, WithoutLocalHandOff, and those that every primitive takes.
+// New makes a semaphore. It does no I/O: the first Acquire sets up the number of permits that [WithPermits]
+// says; without that option TrySetPermits sets it, of any process. New panics if the client is nil or of a
+// kind that cannot be used; a bad name or option is reported by the calls. Options: WithPermits, WithWait,
+// WithTTL, WithoutLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, redlatch.KindSemaphore, keys.SemaphoreChannel, settings.Wait|settings.TTL|settings.LocalHandOff|settings.Permits, opts)
 	return &Semaphore{counter: c.WithRow(keys.SemaphoreRow)}
@@ -59,11 +61,11 @@ func (s *Semaphore) made() *counter.Counter {
 // Name returns the name that the semaphore was made with.
 func (s *Semaphore) Name() string { return s.made().Name }
 
-// Acquire takes n permits, waiting until there are that many. When ctx ends first, or the time of WithWait is over, it
-// takes none, and the error matches the reason. It matches ErrNotAcquired too if the last answer was a refusal, and says
-// what was known of the permits, also that the semaphore was never set up. It matches ErrUnavailable instead if the last
-// attempt failed, and the reason alone if there was no answer yet. With n of 0 it returns at once. While the server fails it goes on for as
-// long as [redlatch.WithOutage] says.
+// Acquire takes n permits, waiting until there are that many. When ctx ends first, or the time of WithWait is
+// over, it takes none, and the error matches the reason. It matches ErrNotAcquired too if the last answer was
+// a refusal, and says what was known of the permits, also that the semaphore was never set up. It matches
+// ErrUnavailable instead if the last attempt failed, and the reason alone if there was no answer yet. With n
+// of 0 it returns at once. While the server fails it goes on for as long as [redlatch.WithOutage] says.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) error {
 	return s.acquire(ctx, "Acquire", n, settings.Wait|settings.LocalHandOff, opts, false)
 }
@@ -89,10 +91,11 @@ func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes set
 	return s.made().Acquire(ctx, set, n, newSeeker(s, n), try)
 }
 
-// Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of its own
-// ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and the error matches
-// ErrUncertain. A semaphore that does not exist is created: the program is trusted not to give back what it has not
-// taken. With WithPermits it is not, for the next Acquire creates it with all permits. With n of 0 nothing happens.
+// Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of
+// its own ([redlatch.WithReleaseTimeout]); what is in doubt by then is carried through in the background, and
+// the error matches ErrUncertain. A semaphore that does not exist is created: the program is trusted not to
+// give back what it has not taken. With WithPermits it is not, for the next Acquire creates it with all
+// permits. With n of 0 nothing happens.
 func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	if err := s.made().CheckNumber("Release", n); err != nil || n == 0 {
 		return err

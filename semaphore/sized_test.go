@@ -41,7 +41,8 @@ func TestTheFirstAcquireSetsUpASemaphoreThatKnowsItsSize(t *testing.T) {
 	})
 }
 
-// An acquisition sends one command, whether the semaphore is there or not; another semaphore sends what it always did.
+// An acquisition sends one command, whether the semaphore is there or not; another semaphore sends what it
+// always did.
 func TestToSetUpASemaphoreCostsNoCommand(t *testing.T) {
 	srv := redistest.Mini(t)
 	ctx, client := t.Context(), srv.Client(t)
@@ -157,7 +158,8 @@ func TestARefusalByASemaphoreThatWasNeverSetUpIsLoggedOnce(t *testing.T) {
 	require.Equal(t, 1, lines("lock.name=s lock.primitive=semaphore"))
 }
 
-// Those who wait find out when they ask the next time, and serve themselves. One that does not know the size is told of what is left.
+// Those who wait find out when they ask the next time, and serve themselves. One that does not know the size
+// is told of what is left.
 func TestWaitersSetUpASemaphoreThatIsGone(t *testing.T) {
 	inBubble(t, 0, func(b *bubble) {
 		unsized := b.acquire(b.Context(), "unsized", 1)

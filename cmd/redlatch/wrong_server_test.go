@@ -57,7 +57,8 @@ func TestAReplicaIsNoView(t *testing.T) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
-// Where Redis keeps something else under the name, the text says so in its own words, and not in those of a script of the server.
+// Where Redis keeps something else under the name, the text says so in its own words, and not in those of a
+// script of the server.
 func TestTheTextForAnotherTypeIsNotTheServersOwn(t *testing.T) {
 	server := redistest.Real(t)
 	name := server.Key(t, "list")

@@ -70,13 +70,14 @@ func run(ctx context.Context) error {
 	return all.Release(ctx)
 }
 
-// open makes the semaphore of one process. The first process to come sets it up. Permits of a process that was killed come back after
-// three seconds.
+// open makes the semaphore of one process. The first process to come sets it up. Permits of a process that
+// was killed come back after three seconds.
 func open(rdb *redis.Client) *permitsemaphore.Semaphore {
 	return permitsemaphore.New(rdb, site, permitsemaphore.WithPermits(limit), redlatch.WithTTL(time.Hour), redlatch.WithWatchdogTimeout(3*time.Second))
 }
 
-// check is for a semaphore that an earlier run has left: it has the limit that this one counts on, and must not end under it.
+// check is for a semaphore that an earlier run has left: it has the limit that this one counts on, and must
+// not end under it.
 func check(ctx context.Context, permits *permitsemaphore.Semaphore) error {
 	total, err := permits.TotalPermits(ctx)
 	if err != nil {

@@ -19,10 +19,12 @@ import (
 //	another command finds nothing       the notice is asked for afterwards, without the send lock
 //	the watchdog's clock                nobody is asked
 //
-// The contexts end before anything else. Where Redis has no notice, the server is asked whether it was restarted. The log, the
-// observer and Unlock wait for that, but nothing is held up that another hold, or call, waits for.
+// The contexts end before anything else. Where Redis has no notice, the server is asked whether it was
+// restarted. The log, the observer and Unlock wait for that, but nothing is held up that another hold, or
+// call, waits for.
 
-// Gone is told by a renewal what it has found in place of the owner: the notice of who has taken the lock by force, or none.
+// Gone is told by a renewal what it has found in place of the owner: the notice of who has taken the lock by
+// force, or none.
 func (o *owner) Gone(forced string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,7 +69,8 @@ func (o *owner) lose(reason redlatch.LossReason, cause error) error {
 	o.shared.Close()
 	shared := slices.Collect(o.sharedLocked())
 	o.mu.Unlock()
-	// The contexts end first: the work has to stop, and nothing that waits for a mutex may keep the news from it.
+	// The contexts end first: the work has to stop, and nothing that waits for a mutex may keep the news from
+	// it.
 	for _, h := range shared {
 		h.ending.End(err)
 	}
@@ -97,7 +100,8 @@ func (o *owner) tellLoss(shared []*hold, lost *redlatch.LossError) {
 	}
 }
 
-// Explain adds to the loss of h what was found out about it, and waits for that. Another error is left as it is.
+// Explain adds to the loss of h what was found out about it, and waits for that. Another error is left as it
+// is.
 func (h *hold) Explain(err error) error {
 	h.owner.mu.Lock()
 	l := h.owner.loss

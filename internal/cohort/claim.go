@@ -103,8 +103,8 @@ func (q *Queue) Next() any {
 // Who is the Request.Who of the waiter.
 func (c Claim) Who() any { return c.w.request.Who }
 
-// Give ends the wait, and tells whether it did: the waiter may have left. The next waiter expects a hand-off too, with poll as its
-// patience.
+// Give ends the wait, and tells whether it did: the waiter may have left. The next waiter expects a hand-off
+// too, with poll as its patience.
 func (c Claim) Give(grant any, poll time.Duration) bool {
 	q := c.queue
 	q.mu.Lock()

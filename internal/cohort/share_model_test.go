@@ -196,8 +196,9 @@ func (w *shareWorld) check(t *testing.T) {
 	}
 }
 
-// Every order of up to nine steps of three holders, two re-entries and two losses keeps what Redis counts and what the process has
-// in step: nobody joins what is closed, lost or being released, and whoever leaves last, and nobody else, releases.
+// Every order of up to nine steps of three holders, two re-entries and two losses keeps what Redis counts and
+// what the process has in step: nobody joins what is closed, lost or being released, and whoever leaves last,
+// and nobody else, releases.
 func TestNoOrderBreaksAShare(t *testing.T) {
 	seen, met := map[string]bool{}, map[byte]int{}
 	var walk func(path []byte, depth int)

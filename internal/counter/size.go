@@ -11,7 +11,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A semaphore that knows its size is set up by the acquisition that finds nothing in Redis. What is there wins, whatever its number.
+// A semaphore that knows its size is set up by the acquisition that finds nothing in Redis. What is there
+// wins, whatever its number.
 
 // notes says what was logged already, for each of it is logged once.
 type notes struct{ unset, differs atomic.Bool }
@@ -33,8 +34,9 @@ func (c *Counter) CheckSize(call string, n int64) error {
 	return nil
 }
 
-// note logs, once, that the semaphore was never set up, or that it has another number of permits than New was told. It answers the error
-// of a call for n that was not served and never will be, because that is more than there are in all, where New was told a number.
+// note logs, once, that the semaphore was never set up, or that it has another number of permits than New was
+// told. It answers the error of a call for n that was not served and never will be, because that is more than
+// there are in all, where New was told a number.
 func (c *Counter) note(got lane.Granted, n int64) error {
 	if got.Short == lane.Missing {
 		if !c.notes.unset.Swap(true) {

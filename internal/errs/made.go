@@ -1,7 +1,7 @@
 package errs
 
-// Made is inner, which New gives to all that it makes. Where it is nil the program has used a zero value, and that panics with one
-// sentence, which begins with the name of the type.
+// Made is inner, which New gives to all that it makes. Where it is nil the program has used a zero value, and
+// that panics with one sentence, which begins with the name of the type.
 func Made[T any](inner *T, sentence string) *T {
 	if inner == nil {
 		Unmade(sentence)

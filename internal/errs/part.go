@@ -11,8 +11,8 @@ type part struct {
 	err  error
 }
 
-// Part is err for the text of another error, which begins with the name of the library and says what it is about: that is left out
-// where err says it again.
+// Part is err for the text of another error, which begins with the name of the library and says what it is
+// about: that is left out where err says it again.
 func Part(err error, about string) error {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), prefix), about+": ")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, ": "+prefix, ": "), "\n"+prefix, "\n")

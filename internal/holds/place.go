@@ -48,8 +48,8 @@ type dropped struct {
 // log handler of the program hears of a drop, and may block, so that is told on another one.
 func (d dropped) tell() { go d.inner.Forgotten(d.there) }
 
-// To note a Place costs a lone caller a tenth of the client's time for a lock. A program that forgets to give holds back does so
-// again and again, so its first holds have one, and one in so many of those after them.
+// To note a Place costs a lone caller a tenth of the client's time for a lock. A program that forgets to give
+// holds back does so again and again, so its first holds have one, and one in so many of those after them.
 const (
 	noted   = 256
 	oneIn   = 16
@@ -59,9 +59,9 @@ const (
 // begun counts the first holds of the program, up to noted.
 var begun atomic.Int32
 
-// Acquired is where inner was acquired, behind so many calls above the caller's; nil where that is not noted. A hold that was handed
-// over within the process costs so little that none is noted for it. Once a hold without a Place was dropped each has one, and in
-// tests that keep a ledger.
+// Acquired is where inner was acquired, behind so many calls above the caller's; nil where that is not noted.
+// A hold that was handed over within the process costs so little that none is noted for it. Once a hold
+// without a Place was dropped each has one, and in tests that keep a ledger.
 func Acquired(inner Hold, above int) *Place {
 	if !wanted.Load() && !ledger.kept.Load() && !first(inner) {
 		return nil
@@ -133,7 +133,8 @@ func Report(logger *slog.Logger, message string, there *Place, about ...any) {
 
 const module = "github.com/redlatch/redlatch"
 
-// LogValue is the file and line of the program, past the calls inside this module. Of a hold without a Place it says so.
+// LogValue is the file and line of the program, past the calls inside this module. Of a hold without a Place
+// it says so.
 func (p *Place) LogValue() slog.Value {
 	if p == nil {
 		wanted.Store(true)

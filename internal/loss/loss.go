@@ -1,5 +1,6 @@
-// Package loss has what is known of why a hold was lost. The contexts of the hold end with the first of it, at once. What is found out
-// later, who has taken it by force, or that the server was restarted, is in what the log, the observer and Unlock say.
+// Package loss has what is known of why a hold was lost. The contexts of the hold end with the first of it,
+// at once. What is found out later, who has taken it by force, or that the server was restarted, is in what
+// the log, the observer and Unlock say.
 package loss
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/redlatch/redlatch/internal/session"
 )
 
-// A Loss is that of one hold, or of several that stand and fall together. Its methods are called with the mutex of its owner, unless they
-// say otherwise. Nil is no loss.
+// A Loss is that of one hold, or of several that stand and fall together. Its methods are called with the
+// mutex of its owner, unless they say otherwise. Nil is no loss.
 type Loss struct {
 	looked bool   // a renewal has found nothing, and looked for a notice
 	forced string // and found this one
@@ -32,10 +33,12 @@ func (l *Loss) Err() *redlatch.LossError {
 	return cmp.Or(l.told.Load(), l.err)
 }
 
-// Found notes what a renewal has found in place of what is held: the notice of who has taken it by force, or none.
+// Found notes what a renewal has found in place of what is held: the notice of who has taken it by force, or
+// none.
 func (l *Loss) Found(forced string) { l.looked, l.forced = true, forced }
 
-// Begin is the loss. err is what the contexts end with. If it tells that there is something to be found out, Find or Tell has to follow.
+// Begin is the loss. err is what the contexts end with. If it tells that there is something to be found out,
+// Find or Tell has to follow.
 func (l *Loss) Begin(err *redlatch.LossError, asks bool) (open bool) {
 	l.err = err
 	switch {
@@ -50,8 +53,8 @@ func (l *Loss) Begin(err *redlatch.LossError, asks bool) (open bool) {
 	return false
 }
 
-// Find asks Redis for the rest, of something of this client that is renewed with such a timeout, which it had since then. It is called once,
-// without a mutex, and returns all that is known.
+// Find asks Redis for the rest, of something of this client that is renewed with such a timeout, which it had
+// since then. It is called once, without a mutex, and returns all that is known.
 func (l *Loss) Find(s *session.Session, gone session.Gone, timeout time.Duration) (told *redlatch.LossError) {
 	told = l.err
 	defer func() { l.Tell(told) }() // also when a hook of the client ends the goroutine
@@ -77,8 +80,8 @@ func (l *Loss) Tell(told *redlatch.LossError) {
 	close(l.done)
 }
 
-// Explain is err, and with the rest if err is what the contexts of this loss end with. It waits for that, and is called without a mutex
-// by those who have err from the owner.
+// Explain is err, and with the rest if err is what the contexts of this loss end with. It waits for that, and
+// is called without a mutex by those who have err from the owner.
 func (l *Loss) Explain(err error) error {
 	if l == nil || l.err == nil || err != error(l.err) {
 		return err

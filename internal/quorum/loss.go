@@ -51,7 +51,8 @@ func (h *Hold) check() {
 // lostLocked is why the hold was lost, nil if it was not.
 func (h *Hold) lostLocked() *redlatch.LossError { return h.loss.Err() }
 
-// loseLocked ends the hold, once, and unlocks h.mu. It waits for nothing: a member is over and may not yet know more of its own loss.
+// loseLocked ends the hold, once, and unlocks h.mu. It waits for nothing: a member is over and may not yet
+// know more of its own loss.
 func (h *Hold) loseLocked(detail string, cause error) error {
 	if lost := h.lostLocked(); lost != nil {
 		defer h.mu.Unlock()
@@ -128,7 +129,8 @@ func (h *Hold) tellLoss(lost *redlatch.LossError) {
 	h.finish(context.Background(), settings.Lost, lost)
 }
 
-// Explain adds to the loss of h what was found out about it, and waits for that. Another error is left as it is.
+// Explain adds to the loss of h what was found out about it, and waits for that. Another error is left as it
+// is.
 func (h *Hold) Explain(err error) error {
 	h.mu.Lock()
 	l := h.loss

@@ -16,9 +16,9 @@ type Kept struct {
 	Looked  bool           // the script looks for notices
 }
 
-// Renew makes the command of a script that lengthens leases. first is what it is told before it is told of the owners, and last what
-// it is told behind that. notices names the key of the notices of a lock, without which the script can do: they are read only for an
-// owner that holds no more.
+// Renew makes the command of a script that lengthens leases. first is what it is told before it is told of
+// the owners, and last what it is told behind that. notices names the key of the notices of a lock, without
+// which the script can do: they are read only for an owner that holds no more.
 func Renew(s *Script, renewals []Renewal, notices func(key string) string, first, last []any) Command[Kept] {
 	names := make([]string, 0, 2*len(renewals))
 	args := append(make([]any, 0, 2*len(renewals)+len(first)+len(last)), first...)
@@ -32,8 +32,8 @@ func Renew(s *Script, renewals []Renewal, notices func(key string) string, first
 	return Renewing(s, names, len(renewals), append(args, last...), len(renewals))
 }
 
-// Renewing is the command of a script that renews, and answers with so many elements. It needs the first keys; the others are those
-// of notices.
+// Renewing is the command of a script that renews, and answers with so many elements. It needs the first
+// keys; the others are those of notices.
 func Renewing(s *Script, names []string, needs int, args []any, elements int) Command[Kept] {
 	return Array(s, names, args, func(reply Reply) (Kept, error) { return kept(reply, elements) }).Needs(needs)
 }

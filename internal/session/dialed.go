@@ -13,8 +13,9 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 )
 
-// A dialed hears of the connections that a client makes. The client library tries several times, for half a second, before it answers
-// the command that wants one. A call whose context ends before that would not know what is wrong.
+// A dialed hears of the connections that a client makes. The client library tries several times, for half a
+// second, before it answers the command that wants one. A call whose context ends before that would not know
+// what is wrong.
 type dialed struct{ last atomic.Pointer[undialed] }
 
 // An undialed is a connection that could not be made.
@@ -26,8 +27,8 @@ type undialed struct {
 // recent is for how long a connection that could not be made tells of the call that ends now.
 const recent = time.Second
 
-// Undialed is the error with which the client has failed to connect to its server, just now and for the last time; nil if it has not. It is
-// not known of the clients of a cluster, which have several servers.
+// Undialed is the error with which the client has failed to connect to its server, just now and for the last
+// time; nil if it has not. It is not known of the clients of a cluster, which have several servers.
 func (s *Session) Undialed() error {
 	if s.dialed == nil {
 		return nil
@@ -38,8 +39,8 @@ func (s *Session) Undialed() error {
 	return nil
 }
 
-// listen returns what hears of the connections of a client, the same as before if there was a session of it. It is called with the mutex of
-// sessions.
+// listen returns what hears of the connections of a client, the same as before if there was a session of it.
+// It is called with the mutex of sessions.
 func listen(client Client) *dialed {
 	hooked, ok := client.(interface{ AddHook(redis.Hook) })
 	key, anchor := markOf(client)
@@ -62,7 +63,8 @@ func deafen(key mark) {
 	delete(sessions.dialed, key)
 }
 
-// DialHook hears how a connection was made. One that the end of a call has cut off says nothing about the server.
+// DialHook hears how a connection was made. One that the end of a call has cut off says nothing about the
+// server.
 func (d *dialed) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := next(ctx, network, addr)

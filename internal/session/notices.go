@@ -9,8 +9,9 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/notice"
 )
 
-// notices are the questions for notices that were left where something was taken by force. Those that come while one script is under way
-// for their slot share the next one: a failover may have a thousand calls find out at once that they have lost.
+// notices are the questions for notices that were left where something was taken by force. Those that come
+// while one script is under way for their slot share the next one: a failover may have a thousand calls find
+// out at once that they have lost.
 type notices struct {
 	mu      lockorder.Mutex[lockorder.Notices]
 	waiting map[int][]question // by slot; there is an entry while a script is under way

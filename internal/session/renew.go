@@ -20,8 +20,8 @@ type Renewer interface {
 	// Renewal is a script for the first n of the tickets of one batch, for all of them if that is not too much work for
 	// one. It answers for each whether it is still its owner's.
 	Renewal(tickets []*watchdog.Ticket) (cmd scripts.Command[scripts.Kept], n int)
-	// Gone is told, before the watchdog is, that the renewal has not found what the owner holds, and has looked for a notice: who has
-	// taken it by force, and why, empty if there is none.
+	// Gone is told, before the watchdog is, that the renewal has not found what the owner holds, and has
+	// looked for a notice: who has taken it by force, and why, empty if there is none.
 	Gone(forced string)
 	// Log is where trouble with the renewal is told, with the name of what is held.
 	Log() *slog.Logger
@@ -47,12 +47,13 @@ func (s *Session) BatchOf(kind, key string) watchdog.Batch {
 	return b
 }
 
-// renew sends what is due at one server, on this goroutine, in one round trip, by a connection of its own: it must not
-// stand in a queue behind a command that hangs. After most failures the watchdog sends again, by its own clock, to the server
-// that is the master by then. Four failures are dealt with here: the server does not know a script, has not the slot any
-// more, has only some of the names in a slot that moves, which are then renewed one by one and without their notices, or the user has no
-// right to the notices. A plain client may have the single address of a cluster, as of a serverless one or a proxy. Each script that is
-// sent again has keys of one slot.
+// renew sends what is due at one server, on this goroutine, in one round trip, by a connection of its own: it
+// must not stand in a queue behind a command that hangs. After most failures the watchdog sends again, by its
+// own clock, to the server that is the master by then. Four failures are dealt with here: the server does not
+// know a script, has not the slot any more, has only some of the names in a slot that moves, which are then
+// renewed one by one and without their notices, or the user has no right to the notices. A plain client may
+// have the single address of a cluster, as of a serverless one or a proxy. Each script that is sent again has
+// keys of one slot.
 func (s *Session) renew(ctx context.Context, due []watchdog.Script, answer func(script int, alive []bool, err error)) {
 	sent := time.Now()
 	failed, alives := make([]error, len(due)), make([][]bool, len(due))
@@ -201,8 +202,8 @@ func (r *renewal) tell() {
 	}
 }
 
-// joined puts together the answers of the parts in which a script of the watchdog was sent: several if its tickets stand for many permits. The
-// owners that are gone hear of their notices before.
+// joined puts together the answers of the parts in which a script of the watchdog was sent: several if its
+// tickets stand for many permits. The owners that are gone hear of their notices before.
 func joined(script int, parts []*renewal) (int, []bool, error) {
 	for _, r := range parts {
 		r.tell()

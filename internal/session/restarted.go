@@ -14,8 +14,8 @@ import (
 	"github.com/redlatch/redlatch/internal/outcome"
 )
 
-// askEvery is how often a server is asked at most when it was started. A server that has lost its data is found out by each hold at its
-// next renewal, and the first of them has asked.
+// askEvery is how often a server is asked at most when it was started. A server that has lost its data is
+// found out by each hold at its next renewal, and the first of them has asked.
 const askEvery = 5 * time.Second
 
 // starts is what servers have said of their start.
@@ -32,7 +32,8 @@ type start struct {
 	after time.Time // set before known is closed: the server was started after this moment, and about a second later at most; zero: it has not said so
 }
 
-// restarted is when the server that has key was started, if that was after a moment; else, or if that is not known, it is zero.
+// restarted is when the server that has key was started, if that was after a moment; else, or if that is not
+// known, it is zero.
 func (s *Session) restarted(ctx context.Context, key string, since time.Time) time.Time {
 	server, ok := s.serverOf(ctx, key)
 	if !ok {
@@ -57,7 +58,8 @@ func (s *Session) restarted(ctx context.Context, key string, since time.Time) ti
 	}
 }
 
-// serverOf tells the servers of a client apart. It is not ok where it is not known which of several servers would answer.
+// serverOf tells the servers of a client apart. It is not ok where it is not known which of several servers
+// would answer.
 func (s *Session) serverOf(ctx context.Context, key string) (server any, ok bool) {
 	switch {
 	case s.topology != nil:
@@ -69,8 +71,8 @@ func (s *Session) serverOf(ctx context.Context, key string) (server any, ok bool
 	return s.Client, true
 }
 
-// startOf is the answer of a server, which may be on its way; nil if the server is not asked. An answer is asked for if the last one is old
-// and says nothing about the time after since.
+// startOf is the answer of a server, which may be on its way; nil if the server is not asked. An answer is
+// asked for if the last one is old and says nothing about the time after since.
 func (s *Session) startOf(server any, key string, since time.Time) *start {
 	s.starts.mu.Lock()
 	defer s.starts.mu.Unlock()
@@ -125,7 +127,8 @@ func (s *Session) askStart(is *start, key string) {
 	}
 }
 
-// ageOf is how long a server runs at most, by what INFO says. It counts in whole seconds from the second in which it was started.
+// ageOf is how long a server runs at most, by what INFO says. It counts in whole seconds from the second in
+// which it was started.
 func ageOf(info string) (age time.Duration, ok bool) {
 	number := func(name string) (int64, bool) {
 		_, rest, found := strings.Cut("\n"+info, "\n"+name+":")

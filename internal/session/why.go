@@ -7,7 +7,8 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// whyWithin is how long it is tried to find out why something was lost. The contexts of what was lost have ended by then.
+// whyWithin is how long it is tried to find out why something was lost. The contexts of what was lost have
+// ended by then.
 const whyWithin = 500 * time.Millisecond
 
 func (s *Session) whyContext() (context.Context, context.CancelFunc) {
@@ -28,8 +29,8 @@ type Why struct {
 	Restarted time.Time // when the server was started, if that was after it was acquired; zero else
 }
 
-// Why finds out why something is gone. However many holds are lost together, they are asked about in few commands, and the server about
-// itself in one.
+// Why finds out why something is gone. However many holds are lost together, they are asked about in few
+// commands, and the server about itself in one.
 func (s *Session) Why(g Gone) (why Why) {
 	ctx, cancel := s.whyContext()
 	defer cancel()

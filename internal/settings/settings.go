@@ -172,7 +172,8 @@ func (s *Settings) Check(kind string, taken Option) error {
 	return nil
 }
 
-// MaxPermits is the largest number of permits that a semaphore is set to, and that one operation carries: Redisson keeps them in 32 bits.
+// MaxPermits is the largest number of permits that a semaphore is set to, and that one operation carries:
+// Redisson keeps them in 32 bits.
 const MaxPermits = 1<<31 - 1
 
 // SetUp has a semaphore that is missing be set to n permits.

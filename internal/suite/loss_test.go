@@ -78,7 +78,8 @@ func lockerOf(lock func([]redlatch.Client, []redlatch.Option) redlatch.Locker) f
 	}
 }
 
-// asks counts what a client asks: INFO, and the notices that are read by a script of their own. It can be told to block those.
+// asks counts what a client asks: INFO, and the notices that are read by a script of their own. It can be
+// told to block those.
 type asks struct {
 	mu            sync.Mutex
 	info, notices int
@@ -176,7 +177,8 @@ func force(t *testing.T, srvs []*redistest.Server) {
 	}
 }
 
-// The renewal that finds nothing brings the notice. The context has ended by then, and its cause does not have it.
+// The renewal that finds nothing brings the notice. The context has ended by then, and its cause does not
+// have it.
 func TestARenewalThatFindsNothingBringsWhoHasForcedIt(t *testing.T) {
 	for kind, acquire := range holders {
 		t.Run(kind, func(t *testing.T) {
@@ -357,7 +359,8 @@ func redlatchLost(err error) bool {
 	return ok && loss.Reason == redlatch.ReasonTaken
 }
 
-// A command that finds nothing asks for no notice while it has the send lock: what else the owner does goes on.
+// A command that finds nothing asks for no notice while it has the send lock: what else the owner does goes
+// on.
 func TestNothingIsAskedUnderTheSendLock(t *testing.T) {
 	srv, asked := redistest.Process(t), &asks{block: make(chan struct{})}
 	client := srv.Client(t)

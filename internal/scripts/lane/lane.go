@@ -70,7 +70,8 @@ type Granted struct {
 	Total  int64         // of a semaphore with a Size, when the first was served: how many there are if that is another number; else 0
 }
 
-// A Size is what a semaphore is set up with that is not there when it is asked for permits. The zero Size sets up nothing.
+// A Size is what a semaphore is set up with that is not there when it is asked for permits. The zero Size
+// sets up nothing.
 type Size struct {
 	Permits int64         // 1 or more
 	TTL     time.Duration // 0 for none

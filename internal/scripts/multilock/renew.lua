@@ -7,7 +7,8 @@
 -- ARGV[2*i+1]  milliseconds that its deadlines are lengthened to; 0 leaves them alone
 -- ARGV[i]      behind those the values, as hashed
 --
--- Answers an array with one element for each owner: 1 when it has all values, and when not the notice for it, or 0.
+-- Answers an array with one element for each owner: 1 when it has all values, and when not the notice for it,
+-- or 0.
 --
 -- A server that is out of memory refuses HSET as the first write of a script, but never HDEL. No field is called that.
 

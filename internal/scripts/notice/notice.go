@@ -15,7 +15,8 @@ import (
 //go:embed *.lua
 var folder embed.FS
 
-// Gone is a prelude of scripts that renew: a Lua function that answers the notice for an owner that does not hold any more.
+// Gone is a prelude of scripts that renew: a Lua function that answers the notice for an owner that does not
+// hold any more.
 var Gone = scripts.Prelude(folder, "gone.lua")
 
 var (
@@ -62,7 +63,8 @@ const MostRead = 100
 // An Of is whose notice is read: that of an owner of what has this key.
 type Of struct{ Key, Owner string }
 
-// Read reads the notices for owners of one cluster slot, MostRead at most. What cannot be read, or makes no sense, is as if there were none.
+// Read reads the notices for owners of one cluster slot, MostRead at most. What cannot be read, or makes no
+// sense, is as if there were none.
 func Read(all []Of) scripts.Command[[]*Notice] {
 	names, owners := make([]string, len(all)), make([]any, len(all))
 	for i, of := range all {

@@ -1,5 +1,6 @@
--- acquire serves callers in order, each with a permit for each of its ids, until one comes for whom not enough are
--- available. It follows the preludes lane, announce and permits; size, or a line that says there is none; and either alone or wait.
+-- acquire serves callers in order, each with a permit for each of its ids, until one comes for whom not
+-- enough are available. It follows the preludes lane, announce and permits; size, or a line that says there
+-- is none; and either alone or wait.
 --
 -- KEYS[1]      semaphore: permits available
 -- KEYS[2]      lanes of the session
@@ -13,10 +14,11 @@
 -- ARGV[i + 1]  number of its ids
 -- ARGV[j]      its ids
 --
--- Answers to one caller -3 when it was served; else the milliseconds until the next deadline, -1 when no permit has
--- one, -4 when there is no semaphore, and -5 less the permits in all when it wants more than that. To several, an array:
--- how many were served, and that of whom is next, -1 also when all were. To one caller that was served of a semaphore that has not as
--- many permits in all as it is to have, -1048576 less those in all. Publishes what is left if permits had expired or it was set up.
+-- Answers to one caller -3 when it was served; else the milliseconds until the next deadline, -1 when no
+-- permit has one, -4 when there is no semaphore, and -5 less the permits in all when it wants more than that.
+-- To several, an array: how many were served, and that of whom is next, -1 also when all were. To one caller
+-- that was served of a semaphore that has not as many permits in all as it is to have, -1048576 less those in
+-- all. Publishes what is left if permits had expired or it was set up.
 --
 -- The ids are the memory of what was done, so nothing is stored in the lane. A copy that comes after their release is
 -- refused as stale if the lane was fenced.

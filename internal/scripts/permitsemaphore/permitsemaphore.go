@@ -95,7 +95,8 @@ func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake, cal
 	return scripts.Integer(acquire, of.laned(call, wake), list(args, ids), one).Needs(3)
 }
 
-// differs is what it answers, less the permits in all, where the permits are taken and there are not as many in all as there are to be.
+// differs is what it answers, less the permits in all, where the permits are taken and there are not as many
+// in all as there are to be.
 const differs = -1 << 20
 
 // one decodes what a lone caller is answered.
@@ -222,8 +223,8 @@ type Renewal struct {
 	Lease time.Duration // what the deadlines are moved to, never back; 0 only asks whether the permits are there
 }
 
-// Renew moves the deadlines of permits of one cluster slot, and answers for each id, of one renewal after the other, whether the permit is
-// there.
+// Renew moves the deadlines of permits of one cluster slot, and answers for each id, of one renewal after the
+// other, whether the permit is there.
 func Renew(renewals []Renewal) scripts.Command[scripts.Kept] {
 	names := make([]string, 0, 3*len(renewals))
 	var args []any

@@ -3,8 +3,8 @@
 -- KEYS[i]  in pairs: semaphore, permits taken; behind those, for each pair, the notices of what was taken by force
 -- ARGV[i]  for each pair: milliseconds from now that the deadlines are moved to, 0 leaves them alone; number of ids; ids
 --
--- Answers an array with one element for each id: 1 when it is there, has not expired and has a semaphore, and when not the notice for it,
--- which is kept under the id in hexadecimal, or 0.
+-- Answers an array with one element for each id: 1 when it is there, has not expired and has a semaphore, and
+-- when not the notice for it, which is kept under the id in hexadecimal, or 0.
 
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)

@@ -6,7 +6,8 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
-// What follows is for a semaphore that knows its size, and is set up by those who acquire where there is none.
+// What follows is for a semaphore that knows its size, and is set up by those who acquire where there is
+// none.
 
 // The line in place of the prelude size says that the number of permits was not given.
 const unsized = "local size, made"

@@ -6,8 +6,8 @@
 -- ARGV[2]  wake channel
 -- ARGV[3]  row
 --
--- Answers an array: permits available, permits taken, 1; three times 0 when there is no semaphore. Publishes the permits
--- available if some had expired.
+-- Answers an array: permits available, permits taken, 1; three times 0 when there is no semaphore. Publishes
+-- the permits available if some had expired.
 
 local expired = reclaim()
 if expired > 0 then

@@ -4,8 +4,8 @@
 -- ARGV[2*i - 1]  owner
 -- ARGV[2*i]      milliseconds that the TTL is lengthened to; 0 leaves it alone
 --
--- Answers an array with one element for each lock: 1 when its owner holds it, and when not the notice for the owner, or 0. A notice is for an
--- owner without what follows its number in the field of a writer.
+-- Answers an array with one element for each lock: 1 when its owner holds it, and when not the notice for the
+-- owner, or 0. A notice is for an owner without what follows its number in the field of a writer.
 
 local alive, locks = {}, #ARGV / 2
 for i = 1, locks do

@@ -6,7 +6,8 @@
 -- ARGV[3*r - 1]  its owner
 -- ARGV[3*r]      milliseconds that its promise is lengthened to; 0 leaves the promise alone
 --
--- Answers an array with one element for each reader: 1 when it still reads, and when not the notice for it, or 0.
+-- Answers an array with one element for each reader: 1 when it still reads, and when not the notice for it,
+-- or 0.
 
 local alive, key = {}, 1
 for r = 1, #ARGV, 3 do

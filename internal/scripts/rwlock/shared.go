@@ -14,8 +14,9 @@ type Confirmation struct {
 	Others bool // somebody else waits for the lock, or that cannot be known
 }
 
-// ConfirmRead asks whether an owner still reads, lengthens its promise to lease if so, and asks whether others wait. most is the
-// most holds that the owner ever had. listening is how many connections of this process listen to the channel.
+// ConfirmRead asks whether an owner still reads, lengthens its promise to lease if so, and asks whether
+// others wait. most is the most holds that the owner ever had. listening is how many connections of this
+// process listen to the channel.
 func ConfirmRead(key, owner string, most int, lease time.Duration, wake scripts.Wake, listening int) scripts.Command[Confirmation] {
 	n := namesOf(key)
 	all := append(make([]string, 0, 8), n.lock, n.readers, n.strangers, n.writers)

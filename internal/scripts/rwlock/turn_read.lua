@@ -17,8 +17,9 @@
 -- Answers -3 when the latter holds the lock, by this execution or by an earlier one of the same command; else -4: the former had
 -- lost it.
 --
--- Readers of other processes can come in, so the waiters are woken, if more listen than this process, or that cannot be known. HDEL
--- is the first write because it is allowed on a server that is out of memory, and after it the others are.
+-- Readers of other processes can come in, so the waiters are woken, if more listen than this process, or that
+-- cannot be known. HDEL is the first write because it is allowed on a server that is out of memory, and after
+-- it the others are.
 
 if redis.call('hexists', lock, ARGV[5]) == 1 then
   return -3

@@ -1,5 +1,6 @@
--- acquire serves callers in order, until one comes for whom not enough permits are left. It follows the preludes lane and value;
--- announce, where there is size or wait; size, or a line that says there is none; and either alone or wait.
+-- acquire serves callers in order, until one comes for whom not enough permits are left. It follows the
+-- preludes lane and value; announce, where there is size or wait; size, or a line that says there is none;
+-- and either alone or wait.
 --
 -- KEYS[1]      semaphore: permits available
 -- KEYS[2]      lanes of the session
@@ -8,9 +9,10 @@
 -- ARGV[i]      from first on, of each run of callers who want the same: permits that each of them wants, 1 or more
 -- ARGV[i + 1]  their number
 --
--- Answers how many callers were served. Each is served wholly or not at all, and none before those in front of it. If it
--- is none, the answer is -1 when there is no semaphore, else -2 less the permits that are available. If more are available than there
--- are to be, 4096 times their number is added to how many were served. Publishes what is left of a semaphore that it has set up.
+-- Answers how many callers were served. Each is served wholly or not at all, and none before those in front
+-- of it. If it is none, the answer is -1 when there is no semaphore, else -2 less the permits that are
+-- available. If more are available than there are to be, 4096 times their number is added to how many were
+-- served. Publishes what is left of a semaphore that it has set up.
 
 local available, served, taken, wanted = tonumber(value or '0'), 0, 0
 for i = first, #ARGV, 2 do

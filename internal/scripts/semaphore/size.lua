@@ -1,5 +1,5 @@
--- size sets up a semaphore that is not there, where it was said how many permits it is to have. It is a prelude of acquire, add and
--- drain, and follows the preludes lane, value and announce.
+-- size sets up a semaphore that is not there, where it was said how many permits it is to have. It is a
+-- prelude of acquire, add and drain, and follows the preludes lane, value and announce.
 --
 -- KEYS[1]         semaphore: permits available
 -- ARGV[#ARGV - 4] PUBLISH or SPUBLISH
@@ -8,8 +8,9 @@
 -- ARGV[#ARGV - 1] permits that it is to have
 -- ARGV[#ARGV]     its TTL in milliseconds, 0 for none
 --
--- Answers nothing, and takes these arguments away, so that the script has those that it has elsewhere. The script goes on as if the semaphore had been
--- there; those who wait are told of what the script leaves. A second execution finds the semaphore.
+-- Answers nothing, and takes these arguments away, so that the script has those that it has elsewhere. The
+-- script goes on as if the semaphore had been there; those who wait are told of what the script leaves. A
+-- second execution finds the semaphore.
 
 local ttl, size, line, channel, publish =
   table.remove(ARGV), tonumber(table.remove(ARGV)), table.remove(ARGV), table.remove(ARGV), table.remove(ARGV)

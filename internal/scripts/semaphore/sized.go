@@ -6,13 +6,14 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
-// What follows is for a semaphore that knows its size. Where there is none, an acquisition sets it up, and a release does nothing: the
-// semaphore comes back whole, with the next acquisition.
+// What follows is for a semaphore that knows its size. Where there is none, an acquisition sets it up, and a
+// release does nothing: the semaphore comes back whole, with the next acquisition.
 
 // The line in place of the prelude size says that the number of permits was not given.
 const unsized = "local size, made, publish, channel, line"
 
-// A caller that is alone is served by acquire_alone, unless there is no semaphore or one with more permits than it is to have.
+// A caller that is alone is served by acquire_alone, unless there is no semaphore or one with more permits
+// than it is to have.
 var (
 	size      = scripts.Prelude(folder, "size.lua")
 	alone     = scripts.Prelude(folder, "alone.lua")
@@ -32,7 +33,8 @@ var (
 	keepSized         = scripts.Load(folder, "semaphore/keep", lane.Prelude, hereStill, row.Announce, row.Others)
 )
 
-// AcquireSized is Acquire, or Wait if there is a candidate, of a semaphore that it sets up if it is not there.
+// AcquireSized is Acquire, or Wait if there is a candidate, of a semaphore that it sets up if it is not
+// there.
 func AcquireSized(key string, wants []int64, size lane.Size, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
 	script, args := acquireSized, []any{call.Lane, call.Seq}
 	switch {

@@ -164,9 +164,10 @@ func possible(h *history.History, t *history.Thing, a *history.Act, terms Terms)
 	return stretch{from, history.Never}, true
 }
 
-// mayBring tells whether a late request of a client that was killed may have brought what an act asked for, or renewed it, so that it
-// stays for a lease: the client did not live to settle it, and it was sent for an act that had not returned, or whose hold was not given
-// back for certain. A copy of a question for permits that were given back takes none: the server knows the number of the operation.
+// mayBring tells whether a late request of a client that was killed may have brought what an act asked for,
+// or renewed it, so that it stays for a lease: the client did not live to settle it, and it was sent for an
+// act that had not returned, or whose hold was not given back for certain. A copy of a question for permits
+// that were given back takes none: the server knows the number of the operation.
 func mayBring(h *history.History, terms Terms, r history.LateRequest, a *history.Act) bool {
 	killed := h.KilledAt(r.Client)
 	switch {
@@ -198,8 +199,8 @@ func renewedUntil(h *history.History, t *history.Thing, a *history.Act) history.
 	return last
 }
 
-// lastUntil is when what an act has is over, if its last renewal was at a moment: for a client that was killed, right before that at the
-// latest.
+// lastUntil is when what an act has is over, if its last renewal was at a moment: for a client that was
+// killed, right before that at the latest.
 func lastUntil(a *history.Act, renewed history.Time) history.Time {
 	if a.Lease == 0 {
 		return history.Never

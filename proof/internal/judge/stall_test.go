@@ -54,8 +54,9 @@ func TestAWaiterThatSleepsWhileTheLockIsFree(t *testing.T) {
 	})
 }
 
-// What was sent before a client was killed, and is executed afterwards, or so late that the client does not live to settle it, may bring
-// its locks back for their leases, counted from then on. That excuses the waiters of that time, and no others.
+// What was sent before a client was killed, and is executed afterwards, or so late that the client does not
+// live to settle it, may bring its locks back for their leases, counted from then on. That excuses the
+// waiters of that time, and no others.
 func TestAWaiterBehindARequestThatOutlivedItsClient(t *testing.T) {
 	lock, pool := history.Record{Bound: 3 * second}, history.Record{N: 1, Bound: 3 * second}
 	over := act{client: "a", called: second, leave: 2 * second, lease: 10 * second}

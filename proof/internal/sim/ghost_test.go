@@ -11,8 +11,9 @@ import (
 	"github.com/redlatch/redlatch/proof/internal/sim"
 )
 
-// A request that is executed after its client has given it up excuses waiters for as long as a request of that client may take the
-// lock, or a place in its queue, and for no longer: not at all where the client does not use the object.
+// A request that is executed after its client has given it up excuses waiters for as long as a request of
+// that client may take the lock, or a place in its queue, and for no longer: not at all where the client does
+// not use the object.
 func TestALateRequestCountsForItsClientsTerms(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -26,7 +27,8 @@ func TestALateRequestCountsForItsClientsTerms(t *testing.T) {
 		{"another object", `{"object":1,"way":"rlock"}`, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			// The first copy of the first client's command arrives long after that has had its answer to the second.
+			// The first copy of the first client's command arrives long after that has had its answer to the
+			// second.
 			var p sim.Plan
 			text := `{"objects":[{"name":"o0","kind":"fair"},{"name":"o1","kind":"lock"}],
 				"clients":[{"timeout":300000000,"workers":[[` + strings.Replace(c.step, "{", `{"think":20000000,"hold":1000000,`, 1) + `]]},
@@ -56,8 +58,8 @@ func TestALateRequestCountsForItsClientsTerms(t *testing.T) {
 	}
 }
 
-// A request that is executed when its client has been killed, or right before, is on record for what it names, however short its delay was,
-// and whatever delayed it.
+// A request that is executed when its client has been killed, or right before, is on record for what it
+// names, however short its delay was, and whatever delayed it.
 func TestARequestThatItsClientDoesNotLiveToSettleIsOnRecord(t *testing.T) {
 	for _, c := range []struct {
 		name  string

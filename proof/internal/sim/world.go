@@ -185,8 +185,9 @@ func (c *client) longest(o Object, thing string) (lease history.Time) {
 	return lease
 }
 
-// belated puts down that a request was executed late, or when its client was dead, for each thing that it names. One that is long is sent in
-// parts, and its names may be in another one; then it may be for any thing.
+// belated puts down that a request was executed late, or when its client was dead, for each thing that it
+// names. One that is long is sent in parts, and its names may be in another one; then it may be for any
+// thing.
 func (c *client) belated(request []byte, sent time.Time) {
 	var all, named []string
 	for _, o := range c.world.plan.Objects {

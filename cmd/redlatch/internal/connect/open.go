@@ -20,8 +20,8 @@ import (
 
 const defaultURL = "redis://127.0.0.1:6379"
 
-// oneAttempt is how often the client of a command dials; the library's default is five times. A command that waits asks again by
-// itself, and a command that only looks has to say soon that the server does not answer.
+// oneAttempt is how often the client of a command dials; the library's default is five times. A command that
+// waits asks again by itself, and a command that only looks has to say soon that the server does not answer.
 const oneAttempt = 1
 
 // Open makes a client and sends nothing.
@@ -184,8 +184,9 @@ const (
 
 const adviceReplica = "the server is a replica, so connect to its master, or by redis+sentinel:// or redis+cluster://, which find it"
 
-// Advice returns a clause that says what to do about err. It knows the errors of a client that is connected to the wrong kind of
-// server, or speaks TLS with one that does not, or the other way round. It is empty for any other error, and where the text says it.
+// Advice returns a clause that says what to do about err. It knows the errors of a client that is connected
+// to the wrong kind of server, or speaks TLS with one that does not, or the other way round. It is empty for
+// any other error, and where the text says it.
 func Advice(err error) string {
 	text := err.Error()
 	switch {

@@ -43,8 +43,8 @@ func (h *holder) unrenewed() error {
 	return errors.New("no renewal was answered in time, or this process did not run for so long")
 }
 
-// explained says more of a loss, where that is known: the person that took the lock away by force, or that the server was restarted. The
-// error of Unlock has it, and the cause of the context has not.
+// explained says more of a loss, where that is known: the person that took the lock away by force, or that
+// the server was restarted. The error of Unlock has it, and the cause of the context has not.
 func (h *holder) explained(released error) {
 	loss := new(redlatch.LossError)
 	if !errors.As(released, &loss) {

@@ -55,7 +55,8 @@ func (c *Config) take(ctx context.Context) (*held, error) {
 	}
 }
 
-// A locker is a lock of this module: besides the methods of redlatch.Locker it has Inspect, which tells its holders.
+// A locker is a lock of this module: besides the methods of redlatch.Locker it has Inspect, which tells its
+// holders.
 type locker interface {
 	redlatch.Locker
 	redlatch.Inspector
