@@ -15,8 +15,8 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// The client library dials for half a second before it says that it cannot connect. A call whose context ends
-// before that says so all the same, the first one of a client included.
+// The client library dials for half a second before it says that it cannot connect. A call's context may end
+// before that. The call's error has the network's error all the same, also that of a client's first call.
 func TestACallThatEndsWhileTheClientCannotConnectSaysWhy(t *testing.T) {
 	unused := redis.NewClient(&redis.Options{Addr: "nowhere"})
 	all := cells(unused)

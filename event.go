@@ -21,7 +21,7 @@ const (
 	EventCounted   EventKind = "counted"   // CountDown took one from the count of a latch
 	EventRenewed   EventKind = "renewed"   // a renewal of a hold, or a look at one that is not renewed, was answered, or failed with Err
 	EventSettled   EventKind = "settled"   // an operation of unknown outcome was settled; Duration is how long that took
-	EventAsked     EventKind = "asked"     // a hold or a Permit is asked for, by Event.Who
+	EventAsked     EventKind = "asked"     // the program is asked to give a hold or a Permit back; Event.Who says by whom
 	EventSlowWait  EventKind = "slow_wait" // a call has waited for longer than WithSlowWait says, and waits on; Holders says for whom
 	EventLongHold  EventKind = "long_hold" // a hold is held for longer than WithLongHold says, and goes on; Duration is for how long by now
 )
@@ -85,11 +85,11 @@ type Event struct {
 	Reason    LossReason // of EventLost
 	Duration  time.Duration
 	Err       error    // also of EventSlowWait, if it is not known who holds it: a question to Redis or the registry failed, or none was sent
-	Holders   []HeldBy // of EventSlowWait: who held it when Redis was asked, eight at most; empty where it was free, or Redis does not know
+	Holders   []HeldBy // of EventSlowWait: the holders when Redis was asked, eight at most; empty where it was free, or Redis does not know
 	Left      int64    // of EventSlowWait of a semaphore or latch: the permits that were available, the count that was left
 
-	// Of EventAsked: who asks, and why, in the words of the caller of fleet.Holder.Ask. Each is one line that
-	// can be printed, of at most 64 and 256 bytes. Nothing proves them: any program that may write to Redis
-	// can ask under any name.
+	// Of EventAsked: the person or program that asks, and why. They are the texts that the caller of
+	// fleet.Holder.Ask gave. Each is one line that can be printed, of at most 64 and 256 bytes. Nothing
+	// proves them: any program that may write to Redis can ask under any name.
 	Who, Why string
 }

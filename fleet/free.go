@@ -30,8 +30,8 @@ type Notice struct {
 }
 
 // Free takes the object from the holder's owner, and reports whether that still held it. The Holder is one of
-// an Object of [Get] or [List]. Others who hold it keep it, and so does one that has got it since the object
-// was looked at: that is the difference to ForceUnlock. Waiters are woken. Of a lock all holds of the owner
+// an Object of [Get] or [List]. Other owners keep what they hold, also an owner that has got the object since
+// it was looked at. ForceUnlock takes it from all of them. Waiters are woken. Of a lock all holds of the owner
 // end; of a permit semaphore the owner is the id of one permit.
 //
 // A holder that lives does not stop at once: it learns of the loss at its next renewal, at the latest a third of its lease and a second later.

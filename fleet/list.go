@@ -63,7 +63,8 @@ func List(ctx context.Context, client redlatch.Client, opts ...Option) (*Report,
 // as a master.
 var ErrReplica = fmt.Errorf("%w: the server is a replica, and what it shows may be old; connect to its master", redlatch.ErrUnavailable)
 
-// countKeys asks all masters, or the one server whether it is one.
+// countKeys asks each master how many keys it has. The server of a client without a cluster is also asked
+// whether it is a master.
 func countKeys(ctx context.Context, client redlatch.Client) (n int64, err error) {
 	err = everywhere(ctx, client, func(ctx context.Context, node sender) error {
 		pipe := node.Pipeline()

@@ -64,7 +64,7 @@ func (a *asking) Told(of *observe.Hold) {
 	g := a.got.inner
 	g.told.Store(of)
 	g.mu.Lock()
-	lost := g.lossLocked()
+	lost := g.lostLocked()
 	g.mu.Unlock()
 	if lost != nil {
 		g.finish(context.Background(), settings.Lost, lost)

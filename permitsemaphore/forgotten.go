@@ -44,7 +44,7 @@ func (g *grant) report() {
 	}
 	g.dropped = false // once
 	there := g.there
-	over, renewing := g.released || g.lossLocked() != nil, g.renewing && len(g.ids) > 0
+	over, renewing := g.released || g.lostLocked() != nil, g.renewing && len(g.ids) > 0
 	g.mu.Unlock()
 	if over {
 		return

@@ -217,7 +217,7 @@ func (g *grant) finish(ctx context.Context, kind string, err error) {
 // Leave ends the grant without a command: its permits end with their lease, or are released by their ids.
 func (g *grant) Leave() {
 	g.mu.Lock()
-	over := g.released || g.lossLocked() != nil
+	over := g.released || g.lostLocked() != nil
 	g.released = g.released || !over
 	g.mu.Unlock()
 	if over {

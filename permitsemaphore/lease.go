@@ -99,7 +99,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 		<-g.turn
 	}
 	g.mu.Lock()
-	ids, lost, released := g.ids, g.lossLocked(), g.released
+	ids, lost, released := g.ids, g.lostLocked(), g.released
 	g.changed, g.owed = true, max(g.owed, owed(lease))
 	g.mu.Unlock()
 	switch {
@@ -184,7 +184,7 @@ func (g *grant) change(trusted, end time.Time) {
 func (g *grant) agree(sent time.Time, lease time.Duration) error {
 	g.mu.Lock()
 	g.lease, g.renewing, g.owed = lease, false, 0
-	lost := g.lossLocked()
+	lost := g.lostLocked()
 	g.mu.Unlock()
 	if lost != nil {
 		return lost

@@ -16,20 +16,21 @@ import (
 // gone is why a grant is lost of which a permit is missing.
 const gone = "a permit is not in the semaphore any more: it expired, was released by its id, or went with the semaphore"
 
-// lossLocked is why the grant is lost, nil if it is not.
-func (g *grant) lossLocked() *redlatch.LossError { return g.loss.Err() }
+// lostLocked is why the grant is lost, nil if it is not.
+func (g *grant) lostLocked() *redlatch.LossError { return g.loss.Err() }
 
 // Gone is told by a renewal that a permit is missing, and the notice of who has taken it by force, if there
 // is one.
 func (g *grant) Gone(forced string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.lossLocked() == nil {
-		g.makeLossLocked().Found(forced)
+	if g.lostLocked() == nil {
+		g.lossLocked().Found(forced)
 	}
 }
 
-func (g *grant) makeLossLocked() *loss.Loss {
+// lossLocked is what is known of the loss of the grant, of which there may be none.
+func (g *grant) lossLocked() *loss.Loss {
 	if g.loss == nil {
 		g.loss = &loss.Loss{}
 	}
@@ -59,11 +60,11 @@ func (g *grant) lose(reason redlatch.LossReason, cause error) error {
 		err.Detail = gone
 	}
 	g.mu.Lock()
-	if lost := g.lossLocked(); lost != nil {
+	if lost := g.lostLocked(); lost != nil {
 		defer g.mu.Unlock()
 		return lost
 	}
-	l := g.makeLossLocked()
+	l := g.lossLocked()
 	open := l.Begin(err, reason == redlatch.ReasonTaken)
 	told, ids := l.Err(), texts(g.ids)
 	g.mu.Unlock()

@@ -29,7 +29,7 @@ func (g *grant) Unlock(ctx context.Context) error {
 		return fmt.Errorf("%w: this permit of %q was released before", errs.Released, g.semaphore.counter.Name)
 	}
 	g.released = true
-	ids, lost := g.ids, g.lossLocked()
+	ids, lost := g.ids, g.lostLocked()
 	elsewhere := 0 // are being released by id at this moment
 	for _, id := range ids {
 		if slices.Contains(g.leaving, id) {

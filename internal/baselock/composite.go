@@ -155,7 +155,7 @@ func (h *hold) moveTo(successor *owner) *hold {
 		if lost.Forced != "" {
 			successor.Gone(lost.Forced)
 		}
-		if reason == redlatch.ReasonRestarted { // which is found out anew
+		if reason == redlatch.ReasonRestarted { // the loss of the successor finds that out again
 			reason = redlatch.ReasonTaken
 		}
 		_ = successor.lose(reason, lost.Cause)

@@ -39,8 +39,8 @@ func (s *Session) Undialed() error {
 	return nil
 }
 
-// listen returns what hears of the connections of a client, the same as before if there was a session of it.
-// It is called with the mutex of sessions.
+// listen returns the dialed of a client. The client's first session makes it, and later ones find it. The
+// caller has the mutex of sessions.
 func listen(client Client) *dialed {
 	hooked, ok := client.(interface{ AddHook(redis.Hook) })
 	key, anchor := markOf(client)

@@ -142,7 +142,7 @@ func open(client Client, set *settings.Settings) *Session {
 	s.Dispatch.OnTrouble(s.suspect)
 	s.Dispatch.OnStray(func(p *raise.Panic) { p.Log(s.logger) })
 	s.Dispatch.OnNarrow(func(err error) {
-		Logger(s.logger).Warn("redlatch: scripts are sent without the keys by which others are served faster, or a loss is told in full, "+
+		Logger(s.logger).Warn("redlatch: scripts are sent without the keys that only serve waiters faster or say more about a loss, "+
 			"because a slot moves or the user has no right to them", "error", err)
 	})
 	s.Watchdog = watchdog.New(s.renew)

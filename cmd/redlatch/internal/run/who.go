@@ -28,9 +28,9 @@ func (m Mode) kind() redlatch.Kind {
 	return redlatch.KindLock
 }
 
-// who is a clause for people that names the holders of the lock of the config: "held by ops-1 redlatch pid 17
-// (nightly) since 12 min, for another 28 s unless renewed". It is empty while the lock is free, or where the
-// holders cannot be found out.
+// who names the holders of the config's lock, as a part of a sentence: "held by ops-1 redlatch pid 17 (nightly)
+// since 12 min, for another 28 s unless renewed". It is empty while the lock is free, or where the holders
+// cannot be found out.
 func (c *Config) who(ctx context.Context) string {
 	object, err := within(ctx, askLimit, func(ctx context.Context) (*fleet.Object, error) {
 		return fleet.Get(ctx, c.Client, c.Mode.kind(), c.Name)
