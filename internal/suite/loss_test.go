@@ -1,7 +1,6 @@
 package suite_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -125,25 +124,7 @@ func (a *asks) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	return func(ctx context.Context, cmds []redis.Cmder) error { a.see(cmds...); return next(ctx, cmds) }
 }
 
-// A logged is what was logged.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+func (p *page) logger() *slog.Logger { return slog.New(slog.NewTextHandler(p, nil)) }
 
 // servers are those that the kind needs, and clients of them that count what they ask.
 func serversFor(t *testing.T, kind string) (srvs []*redistest.Server, clients []redlatch.Client, asked []*asks) {
@@ -184,7 +165,7 @@ func TestARenewalThatFindsNothingBringsWhoHasForcedIt(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			srvs, clients, asked := serversFor(t, kind)
-			var log logged
+			var log page
 			held := acquire(t, clients, redlatch.WithWatchdogTimeout(3*time.Second), redlatch.WithLogger(log.logger()))
 			work := held.context(t.Context())
 			force(t, srvs)
@@ -237,7 +218,7 @@ func TestALossByARestartIsToldAsThat(t *testing.T) {
 			t.Run(kind+" by "+found, func(t *testing.T) {
 				t.Parallel()
 				srvs, clients, asked := serversFor(t, kind)
-				var log logged
+				var log page
 				held := acquire(t, clients, redlatch.WithWatchdogTimeout(timeout), redlatch.WithLogger(log.logger()))
 				work := held.context(t.Context())
 				time.Sleep(1100 * time.Millisecond) // the server counts in seconds
@@ -365,7 +346,7 @@ func TestNothingIsAskedUnderTheSendLock(t *testing.T) {
 	srv, asked := redistest.Process(t), &asks{block: make(chan struct{})}
 	client := srv.Client(t)
 	client.AddHook(asked)
-	var log logged
+	var log page
 	lock := rlock.New(client, "name", redlatch.WithLogger(log.logger()))
 	hold, err := lock.Lock(t.Context())
 	require.NoError(t, err)
