@@ -224,14 +224,14 @@ func (b batch) tell() {
 
 func (b batch) empty() bool { return len(b.requests) == 0 }
 
-// nextLocked ends a leader's trip. It returns the next one, or ends the lead where nothing is queued. Leaders that are
-// too many, as after a fall of the limit, end by themselves: the shares of as many as the limit allows leave nothing.
+// nextLocked ends a leader's trip. It returns the next one, or ends the lead where nothing is queued, or where there are
+// leaders enough without this one, as after a fall of the limit.
 func (n *node) nextLocked(t trip, took time.Duration) (b batch, more bool) {
 	n.landLocked(t, took)
-	if more = n.queue.length > 0; more {
+	n.leaders--
+	if more = n.queue.length > 0 && n.mayLeadLocked(); more {
+		n.leaders++
 		b = n.takeLocked()
-	} else {
-		n.leaders--
 	}
 	n.recruitLocked()
 	return b, more
