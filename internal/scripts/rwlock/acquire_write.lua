@@ -45,10 +45,7 @@ else
 end
 if mode then
   if ARGV[4] ~= '0' then
-    redis.call('zadd', KEYS[4], whole(clock() + tonumber(ARGV[4])), ARGV[3])
-    if redis.call('pttl', KEYS[4]) < tonumber(ARGV[4]) then -- others may have announced themselves for longer
-      redis.call('pexpire', KEYS[4], ARGV[4])
-    end
+    announce(KEYS[4], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[4]))
   end
   return remaining
 end

@@ -27,10 +27,7 @@ local function attend(announced, publish, channel, queue)
   local all, some = listeners(publish, channel, queue)
   local till = some and redis.call('zscore', announced, 'outsiders')
   if some and (not till or clock() > tonumber(till) + pause) then
-    redis.pcall('zadd', announced, whole(clock() + drain), 'outsiders')
-    if redis.call('pttl', announced) < drain + pause then
-      redis.pcall('pexpire', announced, whole(drain + pause))
-    end
+    pcall(announce, announced, 'outsiders', drain, drain + pause)
   end
   return all
 end

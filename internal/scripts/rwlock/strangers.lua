@@ -99,3 +99,16 @@ local function lengthen(ttl)
     outlast(ttl)
   end
 end
+
+-- announce adds who to the set of announcements for so many milliseconds. The set lasts for at least stays milliseconds, or longer where
+-- another announcement needs it. A set that cannot be given a TTL does not stay: its announcements would bar readers for ever.
+local function announce(announced, who, ms, stays)
+  redis.call('zadd', announced, whole(clock() + ms), who)
+  if redis.call('pttl', announced) < stays then
+    local lasts = redis.pcall('pexpire', announced, whole(stays))
+    if type(lasts) == 'table' then
+      redis.call('zrem', announced, who)
+      error('nothing was changed: ' .. lasts.err, 0)
+    end
+  end
+end

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rwlock"
 	. "github.com/redlatch/redlatch/internal/scripts/statetest"
@@ -97,4 +100,16 @@ func TestWithdraw(t *testing.T) {
 		{Name: "Another session's stays",
 			Before: announced(short), Call: Answers(rwlock.Withdraw(key, "somebody", wake), false)},
 	})
+}
+
+// Without PEXPIRE a set of announcements would never end, and bar readers for as long.
+func TestAWriterThatMayNotExpireAnnouncesNothing(t *testing.T) {
+	srv := redistest.Process(t)
+	admin, user := srv.Client(t), srv.User(t, "-pexpire")
+	require.NoError(t, admin.HSet(t.Context(), key, "mode", "write", aw, 1).Err())
+	require.NoError(t, admin.PExpire(t.Context(), key, lease).Err())
+	before := admin.Keys(t.Context(), "*").Val()
+	_, err := Send(t.Context(), user, rwlock.AcquireWrite(key, bw, lease, loud))
+	require.ErrorContains(t, err, "nothing was changed")
+	require.ElementsMatch(t, before, admin.Keys(t.Context(), "*").Val())
 }
