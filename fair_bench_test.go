@@ -13,7 +13,7 @@ import (
 
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/keys"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 // BenchmarkFairAlone compares a pair of Lock and Unlock of an uncontended fair lock with two bare commands.

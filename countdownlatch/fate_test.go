@@ -10,9 +10,9 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
-	"github.com/redlatch/redlatch/internal/briefly"
-	"github.com/redlatch/redlatch/internal/faultproxy"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/test/briefly"
+	"github.com/redlatch/redlatch/internal/test/faultproxy"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 func trySetTo(t testing.TB, l *countdownlatch.Latch, n int64, opts ...redlatch.Option) {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
-	"github.com/redlatch/redlatch/internal/briefly"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/test/briefly"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 func TestALatchThatDoesNotExistIsNotSet(t *testing.T) {

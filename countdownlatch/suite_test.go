@@ -8,8 +8,8 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/countdownlatch"
-	"github.com/redlatch/redlatch/internal/countertest"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/test/countertest"
 )
 
 func TestPromisesOfCounters(t *testing.T) {

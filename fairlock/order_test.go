@@ -15,9 +15,9 @@ import (
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/keys"
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 // patient bounds the wait for something that must come; a wait that runs out is a failure.

@@ -11,7 +11,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/keys"
-	"github.com/redlatch/redlatch/internal/locktest"
+	"github.com/redlatch/redlatch/internal/test/locktest"
 )
 
 func forceUnlock(ctx context.Context, lock redlatch.Locker) (bool, error) {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
-	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/keys"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/test/briefly"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 // The channel of a waiter is composed inside the scripts: on a cluster it must be in the slot of the lock, and be

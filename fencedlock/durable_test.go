@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/redlatch/redlatch/fencedlock"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 // With appendfsync always the server has on disk what it answers: after a SIGKILL at any moment no token is issued again,

@@ -14,8 +14,8 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
 	"github.com/redlatch/redlatch/internal/keys"
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 // A cut lets pipelines through, and has something happen to one of them.

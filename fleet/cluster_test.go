@@ -10,8 +10,8 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
 	"github.com/redlatch/redlatch/internal/keys"
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 	"github.com/redlatch/redlatch/rlock"
 )
 

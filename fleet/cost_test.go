@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/fleet"
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 // foreignKeys are how many keys of others stand beside a fleet, more than are walked unasked. REDLATCH_FOREIGN_KEYS=5000000 has the test

@@ -11,11 +11,11 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fleet"
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/internal/scripts/entry"
-	"github.com/redlatch/redlatch/internal/scripts/statetest"
-	"github.com/redlatch/redlatch/internal/servers"
+	"github.com/redlatch/redlatch/internal/test/redistest"
+	"github.com/redlatch/redlatch/internal/test/servers"
+	"github.com/redlatch/redlatch/internal/test/statetest"
 )
 
 func TestClientsSayWhatTheyUse(t *testing.T) {

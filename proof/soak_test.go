@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redlatch/redlatch/internal/servers"
+	"github.com/redlatch/redlatch/internal/test/servers"
 	"github.com/redlatch/redlatch/proof/internal/judge"
 	"github.com/redlatch/redlatch/proof/internal/soak"
 	"github.com/redlatch/redlatch/proof/internal/verdict"

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/redlatch/redlatch/internal/keys"
-	"github.com/redlatch/redlatch/internal/proxy"
+	"github.com/redlatch/redlatch/internal/test/proxy"
 )
 
 // LoseNextReply has the server execute the next command for a lock, semaphore or latch of this name, and the client not learn

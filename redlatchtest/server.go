@@ -15,8 +15,8 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
-	"github.com/redlatch/redlatch/internal/proxy"
-	"github.com/redlatch/redlatch/internal/servers"
+	"github.com/redlatch/redlatch/internal/test/proxy"
+	"github.com/redlatch/redlatch/internal/test/servers"
 )
 
 // A Server is a Redis of one test, whose clients reach it by connections that the test can break. Its methods may be called

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/locktest"
 	"github.com/redlatch/redlatch/internal/rootapi"
+	"github.com/redlatch/redlatch/internal/test/locktest"
 )
 
 // TestALockerPassesTheSuiteOfTheLocks runs the cases that every lock runs. Lockers of one name share a lock, as processes do.

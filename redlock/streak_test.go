@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/briefly"
+	"github.com/redlatch/redlatch/internal/test/briefly"
 	"github.com/redlatch/redlatch/redlock"
 )
 

@@ -4,7 +4,7 @@
 //
 //	go test -json ./... 2>&1 | go run ./.ci/report -failures /tmp/failures
 //
-// A skip is a failure, unless the test is excused by a feature of -lacks: see Needs in internal/redistest.
+// A skip is a failure, unless the test is excused by a feature of -lacks: see Needs in internal/test/redistest.
 package main
 
 import (

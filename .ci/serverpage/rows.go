@@ -11,7 +11,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
-	"github.com/redlatch/redlatch/internal/servers"
+	"github.com/redlatch/redlatch/internal/test/servers"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/redlock"
 	"github.com/redlatch/redlatch/rlock"

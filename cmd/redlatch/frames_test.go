@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 // watched starts the redlatch binary. The test reads what it prints from the reader.

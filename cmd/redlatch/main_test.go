@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 // binary is the command as users have it.

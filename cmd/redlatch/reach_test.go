@@ -19,7 +19,7 @@ import (
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 // TestACommandSeesAllMastersOfACluster has the form of a cluster.

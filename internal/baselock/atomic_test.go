@@ -10,7 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
-	"github.com/redlatch/redlatch/internal/briefly"
+	"github.com/redlatch/redlatch/internal/test/briefly"
 )
 
 // A result is what a waiter got.

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/cohort"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/test/briefly"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 // A waiter may leave when it has been claimed, and has not been given the lock yet. From outside that moment is met by

@@ -10,8 +10,8 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
-	"github.com/redlatch/redlatch/internal/briefly"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/test/briefly"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 // A goroutine that waits for the end of a hold need not keep the hold, nor its context: it has the channel.

@@ -19,10 +19,10 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
-	"github.com/redlatch/redlatch/internal/briefly"
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/row"
+	"github.com/redlatch/redlatch/internal/test/briefly"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 const name = "lock"

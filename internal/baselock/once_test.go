@@ -9,7 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
-	"github.com/redlatch/redlatch/internal/briefly"
+	"github.com/redlatch/redlatch/internal/test/briefly"
 )
 
 // Every command whose answer is lost takes effect once.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
-	"github.com/redlatch/redlatch/internal/briefly"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/test/briefly"
 )
 
 func TestWhoWaitsNoLongerSitsInNoRow(t *testing.T) {

@@ -35,8 +35,7 @@ func TestAMutexIsNothingButAMutex(t *testing.T) {
 // free are the folders whose mutexes are in no order.
 var free = []string{
 	"benchmarks", "cmd", "examples", "interop", "proof", // programs
-	"internal/countertest", "internal/faultproxy", "internal/locktest", "internal/proxy", "internal/redistest", "internal/servers", // for tests
-	"redlatchtest", // for tests of programs
+	"internal/test", "redlatchtest", // for tests, and for those of programs
 	"internal/lockorder",
 	"fleet", // one, of a function, under which nothing is called
 }

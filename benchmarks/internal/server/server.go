@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"github.com/redlatch/redlatch/internal/servers"
+	"github.com/redlatch/redlatch/internal/test/servers"
 )
 
 // A Server is a redis-server process of our own, or one that was there before.

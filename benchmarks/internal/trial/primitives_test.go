@@ -8,7 +8,7 @@ import (
 	"github.com/redlatch/redlatch/benchmarks/internal/library"
 	"github.com/redlatch/redlatch/benchmarks/internal/report"
 	"github.com/redlatch/redlatch/benchmarks/internal/server"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 func TestEachPrimitiveStandsBesideTheFloorAndCostsTheServerSomething(t *testing.T) {

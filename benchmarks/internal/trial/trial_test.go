@@ -14,7 +14,7 @@ import (
 	"github.com/redlatch/redlatch/benchmarks/internal/load"
 	"github.com/redlatch/redlatch/benchmarks/internal/report"
 	"github.com/redlatch/redlatch/benchmarks/internal/server"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 func TestMain(m *testing.M) {

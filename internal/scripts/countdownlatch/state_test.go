@@ -8,7 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/countdownlatch"
-	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+	. "github.com/redlatch/redlatch/internal/test/statetest"
 )
 
 // A sight is of a state what can be compared.

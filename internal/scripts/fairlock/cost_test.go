@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts/fairlock"
-	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+	"github.com/redlatch/redlatch/internal/test/redistest"
+	. "github.com/redlatch/redlatch/internal/test/statetest"
 )
 
 // What a script costs the server is what it calls there. In a queue in which all are ours the calls are as many for 2048

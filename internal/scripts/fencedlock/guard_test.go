@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
-	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+	"github.com/redlatch/redlatch/internal/test/redistest"
+	. "github.com/redlatch/redlatch/internal/test/statetest"
 )
 
 const (

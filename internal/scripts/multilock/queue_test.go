@@ -7,9 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts/multilock"
 	"github.com/redlatch/redlatch/internal/scripts/row"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 // A release tells one process, which waits for the same values, in the order in which they came; and all where others listen.

@@ -8,7 +8,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/scripts/row"
-	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+	. "github.com/redlatch/redlatch/internal/test/statetest"
 )
 
 func held() lane.Granted { return lane.Granted{Served: 1, Again: -1} }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
-	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+	. "github.com/redlatch/redlatch/internal/test/statetest"
 )
 
 // A shownLook is of a permitsemaphore.Look what can be compared, with the first permit that is taken.

@@ -9,7 +9,7 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/scripts/row"
-	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+	. "github.com/redlatch/redlatch/internal/test/statetest"
 )
 
 func TestSwap(t *testing.T) {

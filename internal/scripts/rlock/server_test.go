@@ -7,11 +7,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rlock"
-	. "github.com/redlatch/redlatch/internal/scripts/statetest"
-	"github.com/redlatch/redlatch/internal/servers"
+	"github.com/redlatch/redlatch/internal/test/redistest"
+	"github.com/redlatch/redlatch/internal/test/servers"
+	. "github.com/redlatch/redlatch/internal/test/statetest"
 )
 
 func TestAFullServerAcceptsReleaseRenewalAndForce(t *testing.T) {

@@ -3,7 +3,7 @@ package row_test
 import (
 	"testing"
 
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/row"
-	"github.com/redlatch/redlatch/internal/scripts/statetest"
+	"github.com/redlatch/redlatch/internal/test/statetest"
 )
 
 // narrow is the command without the keys of the row, as it is sent while a slot moves.

@@ -9,11 +9,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/scripts/rwlock"
-	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+	"github.com/redlatch/redlatch/internal/test/redistest"
+	. "github.com/redlatch/redlatch/internal/test/statetest"
 )
 
 const queue = "redlatch_rwlock_row:{rw}"

@@ -14,7 +14,7 @@ import (
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/rwlock"
-	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+	. "github.com/redlatch/redlatch/internal/test/statetest"
 )
 
 // Readers of ours, of an older version that knows no list, and of Redisson share a lock, commands are executed late, keys

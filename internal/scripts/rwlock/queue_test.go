@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/keys"
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/scripts/rwlock"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 func TestTheKeyOfTheQueueIsThatOfTheLibrary(t *testing.T) {

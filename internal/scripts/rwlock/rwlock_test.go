@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/keys"
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/scripts"
 	plain "github.com/redlatch/redlatch/internal/scripts/rlock"
 	"github.com/redlatch/redlatch/internal/scripts/rwlock"
-	. "github.com/redlatch/redlatch/internal/scripts/statetest"
+	"github.com/redlatch/redlatch/internal/test/redistest"
+	. "github.com/redlatch/redlatch/internal/test/statetest"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }

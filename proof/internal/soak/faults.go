@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/proxy"
-	"github.com/redlatch/redlatch/internal/servers"
+	"github.com/redlatch/redlatch/internal/test/proxy"
+	"github.com/redlatch/redlatch/internal/test/servers"
 	"github.com/redlatch/redlatch/proof/internal/history"
 	"github.com/redlatch/redlatch/proof/internal/sim"
 )

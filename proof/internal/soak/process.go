@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/proxy"
+	"github.com/redlatch/redlatch/internal/test/proxy"
 	"github.com/redlatch/redlatch/proof/internal/history"
 )
 

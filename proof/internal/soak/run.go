@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/redlatch/redlatch/internal/servers"
+	"github.com/redlatch/redlatch/internal/test/servers"
 	"github.com/redlatch/redlatch/proof/internal/history"
 	"github.com/redlatch/redlatch/proof/internal/naive"
 	"github.com/redlatch/redlatch/proof/internal/sim"

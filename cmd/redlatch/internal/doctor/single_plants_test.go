@@ -15,8 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/registry"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
 const (
