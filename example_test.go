@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/rwlock"
 )
@@ -153,6 +154,25 @@ func ExampleKind_Noun() {
 	// Output:
 	// released{primitive="read_lock"}: the read lock was given back
 	// <nil>
+}
+
+// Code within Do that needs the hold, here for the guard of what it writes.
+func ExampleHoldFrom() {
+	rdb, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	lock := fencedlock.New(rdb, "orders")
+	guard := fencedlock.NewGuard(rdb, "orders")
+	err := lock.Do(ctx, func(ctx context.Context) error {
+		hold, ok := redlatch.HoldFrom(ctx, lock)
+		if !ok {
+			return redlatch.ErrNotHeld
+		}
+		return guard.For(hold).Set(ctx, "orders:next", "43")
+	})
+	fmt.Println(rdb.Get(ctx, "orders:next").Val(), err)
+	// Output: 43 <nil>
 }
 
 func ExampleDetach() {

@@ -15,6 +15,8 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/rootapi"
+	"github.com/redlatch/redlatch/internal/test/redistest"
+	"github.com/redlatch/redlatch/rlock"
 )
 
 // An inner is a hold without Redis.
@@ -183,4 +185,22 @@ func TestDoGivesTheLockBackWhenTheWorkPanicsOrEndsItsGoroutine(t *testing.T) {
 		}
 		require.EqualValues(t, 1, i.unlocked.Load(), name)
 	}
+}
+
+// wrapped is a lock of the program's own: this package is not of the module by its path.
+type wrapped struct{ redlatch.Locker }
+
+func (w wrapped) TryLock(context.Context, ...redlatch.Option) (*redlatch.Hold, error) {
+	panic("it is not to be taken")
+}
+
+func TestOfAForeignLockNothingIsKnown(t *testing.T) {
+	lock := rlock.New(redistest.Mini(t).Client(t), "orders")
+	require.NoError(t, lock.Do(t.Context(), func(ctx context.Context) error {
+		for _, foreign := range []redlatch.Locker{wrapped{lock}, &wrapped{lock}, nil} {
+			_, ok := redlatch.HoldFrom(ctx, foreign)
+			require.False(t, ok)
+		}
+		return nil
+	}))
 }

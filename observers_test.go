@@ -2,12 +2,16 @@ package redlatch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/test/redistest"
 	"github.com/redlatch/redlatch/rlock"
 )
@@ -84,4 +88,61 @@ func TestObserversThatAreNoneAndOne(t *testing.T) {
 	redlatch.SetDefaultObserver(one)
 	defer redlatch.SetDefaultObserver(nil)
 	require.Same(t, one, redlatch.DefaultObserver())
+}
+
+func TestTheKindsOfEventsAreThoseOfTheMachinery(t *testing.T) {
+	for kind, inner := range map[redlatch.EventKind]string{
+		redlatch.EventWaiting: settings.Waiting, redlatch.EventOpened: settings.Opened, redlatch.EventCounted: settings.Counted,
+		redlatch.EventRenewed:  settings.Renewed,
+		redlatch.EventAcquired: settings.Acquired, redlatch.EventRefused: settings.Refused, redlatch.EventReleased: settings.Released,
+		redlatch.EventLost: settings.Lost, redlatch.EventForgotten: settings.Forgotten, redlatch.EventLeft: settings.Left,
+		redlatch.EventSettled: settings.Settled, redlatch.EventAsked: settings.Asked, redlatch.EventSlowWait: settings.WaitsLong,
+		redlatch.EventLongHold: settings.HeldLong,
+	} {
+		require.EqualValues(t, inner, kind)
+		require.Regexp(t, label, kind)
+	}
+}
+
+func TestAnObserverSeesEveryFieldOfAnEvent(t *testing.T) {
+	var seen redlatch.Event
+	s := applied(redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) { seen = e })))
+	err := errors.New("why")
+	s.Listener().Observe(t.Context(), settings.Event{
+		Kind: settings.Lost, Primitive: "p", Name: "n", Owner: "o", Token: 1, Permits: 2, Reentry: true, Outcome: "out", Path: "path", Reason: "why",
+		Duration: time.Second, Err: err, Holders: []redlatch.HeldBy{{Host: "h"}}, Left: 3,
+	})
+	require.Equal(t, redlatch.Event{
+		Kind: redlatch.EventLost, Primitive: "p", Name: "n", Owner: "o", Token: 1, Permits: 2, Reentry: true, Outcome: "out", Path: "path", Reason: "why",
+		Duration: time.Second, Err: err, Holders: []redlatch.HeldBy{{Host: "h"}}, Left: 3,
+	}, seen)
+}
+
+// label is the form of a word that metrics, logs and JSON can have without quoting.
+const label = `^[a-z]+(_[a-z]+)*$`
+
+func TestAKindIsALabelAndHasANoun(t *testing.T) {
+	var said string
+	for kind, noun := range map[redlatch.Kind]string{
+		redlatch.KindLock: "lock", redlatch.KindFairLock: "fair lock", redlatch.KindFencedLock: "fenced lock", redlatch.KindSpinLock: "spin lock",
+		redlatch.KindReadWriteLock: "read-write lock", redlatch.KindReadLock: "read lock", redlatch.KindWriteLock: "write lock",
+		redlatch.KindGroupLock: "group lock", redlatch.KindMultiLock: "multi-lock", redlatch.KindRedlock: "redlock",
+		redlatch.KindSemaphore: "semaphore", redlatch.KindPermitSemaphore: "permit semaphore", redlatch.KindLatch: "latch",
+		redlatch.KindGuard: "guard",
+	} {
+		require.Regexp(t, label, kind)
+		require.Zero(t, testing.AllocsPerRun(10, func() { said = kind.Noun() }))
+		require.Equal(t, noun, said)
+		require.Equal(t, string(kind), strings.NewReplacer(" ", "_", "-", "_").Replace(noun))
+	}
+	require.Equal(t, "kind of a later version", redlatch.Kind("kind_of_a_later_version").Noun())
+}
+
+func TestAReasonIsALabel(t *testing.T) {
+	for _, reason := range []redlatch.LossReason{
+		redlatch.ReasonTaken, redlatch.ReasonUnanswered, redlatch.ReasonLeaseOver, redlatch.ReasonLimitOver, redlatch.ReasonMembers,
+		redlatch.ReasonForgotten,
+	} {
+		require.Regexp(t, label, reason)
+	}
 }

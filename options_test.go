@@ -1,24 +1,27 @@
 package redlatch_test
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/test/redistest"
 	"github.com/redlatch/redlatch/redlock"
+	"github.com/redlatch/redlatch/rlock"
 )
 
 const everything = ^settings.Option(0)
@@ -65,20 +68,6 @@ func TestNoDeclarationNamesAnInternalType(t *testing.T) {
 			}
 			return true
 		})
-	}
-}
-
-func TestTheKindsOfEventsAreThoseOfTheMachinery(t *testing.T) {
-	for kind, inner := range map[redlatch.EventKind]string{
-		redlatch.EventWaiting: settings.Waiting, redlatch.EventOpened: settings.Opened, redlatch.EventCounted: settings.Counted,
-		redlatch.EventRenewed:  settings.Renewed,
-		redlatch.EventAcquired: settings.Acquired, redlatch.EventRefused: settings.Refused, redlatch.EventReleased: settings.Released,
-		redlatch.EventLost: settings.Lost, redlatch.EventForgotten: settings.Forgotten, redlatch.EventLeft: settings.Left,
-		redlatch.EventSettled: settings.Settled, redlatch.EventAsked: settings.Asked, redlatch.EventSlowWait: settings.WaitsLong,
-		redlatch.EventLongHold: settings.HeldLong,
-	} {
-		require.EqualValues(t, inner, kind)
-		require.Regexp(t, label, kind)
 	}
 }
 
@@ -159,16 +148,43 @@ func TestAMaxHoldIsNotRoundedUp(t *testing.T) {
 	require.Equal(t, time.Millisecond, s.FirstLease())
 }
 
-func TestAnObserverSeesEveryFieldOfAnEvent(t *testing.T) {
-	var seen redlatch.Event
-	s := applied(redlatch.WithObserver(redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) { seen = e })))
-	err := errors.New("why")
-	s.Listener().Observe(t.Context(), settings.Event{
-		Kind: settings.Lost, Primitive: "p", Name: "n", Owner: "o", Token: 1, Permits: 2, Reentry: true, Outcome: "out", Path: "path", Reason: "why",
-		Duration: time.Second, Err: err, Holders: []redlatch.HeldBy{{Host: "h"}}, Left: 3,
-	})
-	require.Equal(t, redlatch.Event{
-		Kind: redlatch.EventLost, Primitive: "p", Name: "n", Owner: "o", Token: 1, Permits: 2, Reentry: true, Outcome: "out", Path: "path", Reason: "why",
-		Duration: time.Second, Err: err, Holders: []redlatch.HeldBy{{Host: "h"}}, Left: 3,
-	}, seen)
+// here is the file and line of the call that is made there.
+func here() string {
+	_, file, line, _ := runtime.Caller(1)
+	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
+}
+
+func TestASecondPackageCannotRenameTheHoldsOfTheFirst(t *testing.T) {
+	client := redistest.Mini(t).Client(t)
+	first := here()
+	require.NoError(t, redlatch.Configure(client, redlatch.WithLabel("billing"), redlatch.WithoutRegistry(), nil)) // the line after
+	require.NoError(t, redlatch.Configure(client, redlatch.WithLabel("billing")))
+	rlock.New(client, "orders")
+	second := here()
+	err := redlatch.Configure(client, redlatch.WithLabel("invoices")) // the line after
+	require.ErrorIs(t, err, redlatch.ErrInvalid)
+	for _, place := range []string{first, second} {
+		file, line := filepath.Base("options_test.go"), 0
+		_, scanned := fmt.Sscanf(place, file+":%d", &line)
+		require.NoError(t, scanned)
+		require.ErrorContains(t, err, fmt.Sprintf("%s:%d", file, line+1))
+	}
+	require.ErrorContains(t, err, "WithLabel")
+	require.ErrorIs(t, redlatch.Configure(client, redlatch.WithRegistry("")), redlatch.ErrInvalid, "another than without")
+}
+
+func TestABadValueOfAClientIsRefusedAndNothingOfTheCallCounts(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer client.Close()
+	for say, bad := range map[string]redlatch.ClientOption{
+		"WithLinger(-1ns): zero or more": redlatch.WithLinger(-1), "a prefix has no braces": redlatch.WithRegistry("{a}"),
+	} {
+		err := redlatch.Configure(client, redlatch.WithLabel(say), bad)
+		require.ErrorIs(t, err, redlatch.ErrInvalid)
+		require.ErrorContains(t, err, say)
+	}
+	require.NoError(t, redlatch.Configure(client, redlatch.WithLabel("x"), redlatch.WithLinger(0), redlatch.WithRegistry("a:"),
+		redlatch.WithCluster(), redlatch.WithShardedPubSub(false)))
+	require.NoError(t, redlatch.Configure(client))
+	require.ErrorIs(t, redlatch.Configure(nil), redlatch.ErrInvalid)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/redlatch/redlatch/redlatchtest"
 )
 
-// report is the code under test: it writes a report unless another process does.
-func report(ctx context.Context, lock redlatch.Locker, write func(ctx context.Context) error) (string, error) {
+// writeReport is the code under test: it writes a report unless another process does.
+func writeReport(ctx context.Context, lock redlatch.Locker, write func(ctx context.Context) error) (string, error) {
 	ran, err := redlatch.TryDo(ctx, lock, write)
 	switch {
 	case errors.Is(err, redlatch.ErrLost):
@@ -26,20 +26,20 @@ func report(ctx context.Context, lock redlatch.Locker, write func(ctx context.Co
 func ExampleNewLocker() {
 	ctx := context.Background()
 	lock := redlatchtest.NewLocker("report")
-	fmt.Println(report(ctx, lock, func(context.Context) error { return nil }))
+	fmt.Println(writeReport(ctx, lock, func(context.Context) error { return nil }))
 
-	fmt.Println(report(ctx, lock, func(ctx context.Context) error {
+	fmt.Println(writeReport(ctx, lock, func(ctx context.Context) error {
 		lock.Lose(nil)
 		<-ctx.Done() // the work notices
 		return context.Cause(ctx)
 	}))
 
 	free := lock.Busy()
-	fmt.Println(report(ctx, lock, func(context.Context) error { return nil }))
+	fmt.Println(writeReport(ctx, lock, func(context.Context) error { return nil }))
 	free()
 
 	restore := lock.Fail(errors.New("connection refused"))
-	_, err := report(ctx, lock, func(context.Context) error { return nil })
+	_, err := writeReport(ctx, lock, func(context.Context) error { return nil })
 	fmt.Println(errors.Is(err, redlatch.ErrUnavailable))
 	restore()
 	// Output:

@@ -180,6 +180,14 @@ func TestImportsGoDownward(t *testing.T) {
 	}
 }
 
+// A newcomer opens the root first. Tests of the whole module are in internal/test/suite.
+func TestTheRootHasFewTestFiles(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(moduleRoot(t), "*_test.go"))
+	if err != nil || len(files) == 0 || len(files) > 8 {
+		t.Errorf("%d test files in the root, at most 8: move what needs several primitives to internal/test/suite (%v)", len(files), err)
+	}
+}
+
 func moduleRoot(t *testing.T) string {
 	dir, err := filepath.Abs(".")
 	for ; err == nil; dir = filepath.Dir(dir) {

@@ -1,4 +1,4 @@
-package redlatch_test
+package redlatchtest_test
 
 import (
 	"context"

@@ -1,8 +1,7 @@
-package redlatch_test
+package suite_test
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -10,12 +9,49 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/fairlock"
 	"github.com/redlatch/redlatch/fencedlock"
+	"github.com/redlatch/redlatch/internal/test/briefly"
 	"github.com/redlatch/redlatch/internal/test/redistest"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/redlatchtest"
+	"github.com/redlatch/redlatch/redlock"
 	"github.com/redlatch/redlatch/rlock"
+	"github.com/redlatch/redlatch/rwlock"
+	"github.com/redlatch/redlatch/spinlock"
 )
+
+// lockOfEach makes one lock of each kind, with a name of its own each.
+func lockOfEach(clients ...redlatch.Client) map[redlatch.Kind]redlatch.Locker {
+	client, linger := clients[0], briefly.Linger(0)
+	return map[redlatch.Kind]redlatch.Locker{
+		redlatch.KindLock:       rlock.New(client, "plain", linger),
+		redlatch.KindFairLock:   fairlock.New(client, "fair", linger),
+		redlatch.KindFencedLock: fencedlock.New(client, "fenced", linger),
+		redlatch.KindSpinLock:   spinlock.New(client, "spin", linger),
+		redlatch.KindReadLock:   rwlock.New(client, "read", linger).Reader(),
+		redlatch.KindWriteLock:  rwlock.New(client, "written", linger),
+		redlatch.KindGroupLock:  multilock.NewGroup(client, "group", []string{"a", "b"}, linger),
+		redlatch.KindMultiLock:  multilock.New([]redlatch.Locker{rlock.New(client, "m1", linger), rlock.New(client, "m2", linger)}),
+		redlatch.KindRedlock:    redlock.New(clients, "red", linger),
+	}
+}
+
+func TestAHoldSaysOfWhatItIs(t *testing.T) {
+	srv := redistest.Mini(t)
+	for kind, lock := range lockOfEach(srv.Client(t)) {
+		hold, err := lock.Lock(t.Context())
+		require.NoError(t, err, kind)
+		require.Equal(t, kind, hold.Kind())
+		require.Equal(t, lock.Name(), hold.Name())
+		require.NoError(t, hold.Unlock(t.Context()))
+		require.Equal(t, lock.Name(), hold.Name(), "also after it")
+	}
+	hold, _ := redlatchtest.NewHold(redlatchtest.Terms{Name: "fake"})
+	require.Equal(t, "fake", hold.Name())
+	require.Equal(t, redlatch.KindLock, hold.Kind())
+	require.NoError(t, hold.Unlock(t.Context()))
+}
 
 func TestAContextHasTheHoldThatItCarries(t *testing.T) {
 	srv := redistest.Mini(t)
@@ -76,24 +112,6 @@ func TestTheMembersOfACompositeHaveNoHoldOfTheirOwn(t *testing.T) {
 	}))
 }
 
-// wrapped is a lock of the program's own.
-type wrapped struct{ redlatch.Locker }
-
-func (w wrapped) TryLock(context.Context, ...redlatch.Option) (*redlatch.Hold, error) {
-	panic("it is not to be taken")
-}
-
-func TestOfAForeignLockNothingIsKnown(t *testing.T) {
-	lock := rlock.New(redistest.Mini(t).Client(t), "orders")
-	require.NoError(t, lock.Do(t.Context(), func(ctx context.Context) error {
-		for _, foreign := range []redlatch.Locker{wrapped{lock}, &wrapped{lock}, nil} {
-			_, ok := redlatch.HoldFrom(ctx, foreign)
-			require.False(t, ok)
-		}
-		return nil
-	}))
-}
-
 // counting counts the commands of a client.
 type counting struct{ atomic.Int64 }
 
@@ -127,23 +145,4 @@ func TestAHoldIsFoundWithoutRedis(t *testing.T) {
 		require.NoError(t, hold.Unlock(t.Context()))
 		require.Greater(t, sent.Load(), before, "the commands are counted")
 	}
-}
-
-// Code within Do that needs the hold, here for the guard of what it writes.
-func ExampleHoldFrom() {
-	rdb, end := exampleClient()
-	defer end()
-	ctx := context.Background()
-
-	lock := fencedlock.New(rdb, "orders")
-	guard := fencedlock.NewGuard(rdb, "orders")
-	err := lock.Do(ctx, func(ctx context.Context) error {
-		hold, ok := redlatch.HoldFrom(ctx, lock)
-		if !ok {
-			return redlatch.ErrNotHeld
-		}
-		return guard.For(hold).Set(ctx, "orders:next", "43")
-	})
-	fmt.Println(rdb.Get(ctx, "orders:next").Val(), err)
-	// Output: 43 <nil>
 }

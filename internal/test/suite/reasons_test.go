@@ -1,4 +1,4 @@
-package redlatch_test
+package suite_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package redlatch_test
+package suite_test
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func TestACallThatEndsWhileTheClientCannotConnectSaysWhy(t *testing.T) {
 	all := cells(unused)
 	require.NoError(t, unused.Close())
 	for _, primitive := range all {
-		for _, call := range calls {
+		for _, call := range callForms {
 			if primitive.try == nil && call.name == "`Try…`" {
 				continue
 			}

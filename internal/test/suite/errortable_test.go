@@ -1,4 +1,4 @@
-package redlatch_test
+package suite_test
 
 import (
 	"context"
@@ -147,14 +147,14 @@ func cells(rdb *redis.Client, opts ...redlatch.Option) []cell {
 			func(ctx context.Context) error {
 				return s.TryAcquire(ctx, 1)
 			},
-			nothing},
+			unoccupied},
 		{"permitsemaphore",
 			func(ctx context.Context, opts ...redlatch.Option) error {
 				_, err := p.Acquire(ctx, 1, opts...)
 				return err
 			},
 			func(ctx context.Context) error { _, err := p.TryAcquire(ctx, 1); return err },
-			nothing},
+			unoccupied},
 		{"countdownlatch", func(ctx context.Context, opts ...redlatch.Option) error { return l.Await(ctx, opts...) }, nil,
 			func(ctx context.Context, rdb *redis.Client) (func() error, error) {
 				_, err := countdownlatch.New(rdb, "latch").TrySetCount(ctx, 1)
@@ -163,8 +163,8 @@ func cells(rdb *redis.Client, opts ...redlatch.Option) []cell {
 	}
 }
 
-// nothing occupies what has no permits anyway.
-func nothing(context.Context, *redis.Client) (func() error, error) {
+// unoccupied takes nothing: without permits these calls have to wait anyway.
+func unoccupied(context.Context, *redis.Client) (func() error, error) {
 	return func() error { return nil }, nil
 }
 
@@ -190,8 +190,8 @@ func matches(err error) string {
 	return strings.Join(all, ", ")
 }
 
-// calls are the columns of the table.
-var calls = []struct {
+// callForms are the columns of the table.
+var callForms = []struct {
 	name string
 	make func(ctx context.Context, c cell) error
 }{
@@ -213,7 +213,7 @@ func TestTheTableOfErrors(t *testing.T) {
 	require.NoError(t, unused.Close())
 	table := map[string]map[string]map[string][]string{} // situation, call, matches: primitives
 	for _, trouble := range troubles {
-		for _, call := range calls {
+		for _, call := range callForms {
 			for _, primitive := range all {
 				if primitive.try == nil && call.name == "`Try…`" {
 					continue
@@ -234,14 +234,14 @@ func TestTheTableOfErrors(t *testing.T) {
 	}
 	text := render(table)
 	const begin, end = "<!-- table of errors: begin -->\n", "<!-- table of errors: end -->"
-	docs, err := os.ReadFile("docs/errors.md")
+	docs, err := os.ReadFile("../../../docs/errors.md")
 	require.NoError(t, err)
 	before, rest, found := strings.Cut(string(docs), begin)
 	require.True(t, found)
 	old, after, found := strings.Cut(rest, end)
 	require.True(t, found)
 	if os.Getenv("REDLATCH_WRITE_DOCS") != "" {
-		require.NoError(t, os.WriteFile("docs/errors.md", []byte(before+begin+text+end+after), 0o644))
+		require.NoError(t, os.WriteFile("../../../docs/errors.md", []byte(before+begin+text+end+after), 0o644))
 		return
 	}
 	require.Equal(t, text, old, "docs/errors.md is to be written again, with REDLATCH_WRITE_DOCS=1")
@@ -350,13 +350,13 @@ func TestAWaitOutlastsWhatPassesAndNotWhatIsWrong(t *testing.T) {
 func render(table map[string]map[string]map[string][]string) string {
 	var text strings.Builder
 	text.WriteString("| situation |")
-	for _, call := range calls {
+	for _, call := range callForms {
 		text.WriteString(" " + call.name + " |")
 	}
-	text.WriteString("\n|" + strings.Repeat("---|", len(calls)+1) + "\n")
+	text.WriteString("\n|" + strings.Repeat("---|", len(callForms)+1) + "\n")
 	for _, trouble := range troubles {
 		text.WriteString("| " + trouble.name + " |")
-		for _, call := range calls {
+		for _, call := range callForms {
 			var kinds []string
 			for kind := range table[trouble.name][call.name] {
 				kinds = append(kinds, kind)

@@ -1,4 +1,4 @@
-package redlatch_test
+package suite_test
 
 import (
 	"context"
@@ -205,12 +205,4 @@ func refusal(t *testing.T, err error) *redlatch.NotAcquiredError {
 	e, ok := errors.AsType[*redlatch.NotAcquiredError](err)
 	require.True(t, ok, "%v", err)
 	return e
-}
-
-func TestTheTextOfARefusal(t *testing.T) {
-	e := redlatch.NotAcquiredError{Name: "orders", Kind: redlatch.KindFairLock, Detail: "is held by somebody else"}
-	require.EqualError(t, &e, `redlatch: not acquired: fair lock "orders" is held by somebody else`)
-	e.Cause = context.Canceled
-	require.EqualError(t, &e, `redlatch: not acquired: fair lock "orders": context canceled; it is held by somebody else`)
-	require.EqualError(t, &redlatch.NotAcquiredError{Name: "x", Kind: redlatch.KindLock}, `redlatch: not acquired: lock "x" is taken`)
 }

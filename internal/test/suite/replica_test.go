@@ -1,4 +1,4 @@
-package redlatch_test
+package suite_test
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func TestAReplicaSaysWhatItIs(t *testing.T) {
 			_, err := p.Acquire(ctx, 1, opts...)
 			return err
 		}, func(ctx context.Context) error { _, err := p.TryAcquire(ctx, 1); return err }, nil}) {
-		for _, call := range calls {
+		for _, call := range callForms {
 			if c.try == nil && call.name == "`Try…`" {
 				continue
 			}
