@@ -21,7 +21,7 @@ type step struct {
 }
 
 // The same steps have the same traces whichever side takes them, but for those where Go leaves something else on purpose;
-// docs/protocol.md has the reasons under Deliberate differences. What is written here was compared with both. A wait in a
+// docs/internals/protocol.md has the reasons under Deliberate differences. What is written here was compared with both. A wait in a
 // fair queue is begun and not ended, so the actors of those steps wait on goroutines of their own.
 var traces = []struct {
 	kind  string

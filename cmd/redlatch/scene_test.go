@@ -35,7 +35,7 @@ func moment(t testing.TB, client redis.UniversalClient, ago time.Duration) int64
 	return now.Add(-ago).UnixMilli()
 }
 
-// enter writes the entry of a client as docs/protocol.md has it.
+// enter writes the entry of a client as docs/internals/protocol.md has it.
 func enter(t testing.TB, client redis.UniversalClient, id string, ago time.Duration, about registry.About, things ...registry.Thing) {
 	t.Helper()
 	ctx, seen := t.Context(), moment(t, client, ago)

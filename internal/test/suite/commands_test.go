@@ -18,7 +18,7 @@ import (
 	"github.com/redlatch/redlatch/spinlock"
 )
 
-// Every operation is one command, as the table in docs/protocol.md says. A second one would be a second round trip,
+// Every operation is one command, as the table in docs/internals/protocol.md says. A second one would be a second round trip,
 // which no benchmark on a noisy machine would show.
 func TestCommandsPerOperation(t *testing.T) {
 	srv := redistest.Process(t)
