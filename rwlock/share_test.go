@@ -106,6 +106,17 @@ func TestAReaderWithTermsOfItsOwnJoinsNobodyAndNobodyJoinsIt(t *testing.T) {
 	})
 }
 
+// What was promised to one hold would be how long writers wait when the process dies.
+func TestAReaderJoinsNoHoldWhoseLeaseIsLongerThanItsOwn(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		s := k.shared()
+		require.NoError(k, s.holds[0].Extend(k.ctx, time.Hour))
+		h := k.take(s.lock.RLock, k.ctx)
+		require.NotEqual(k, s.holds[0].Owner(), h.Owner())
+		require.LessOrEqual(k, time.Until(h.Until()), 30*time.Second)
+	})
+}
+
 func TestAReadHoldWithinAWriteHoldIsNotShared(t *testing.T) {
 	fakeTime(t, func(k *kit) {
 		lock := k.process()

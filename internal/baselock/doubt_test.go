@@ -3,6 +3,8 @@ package baselock_test
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/scripts"
 )
 
 // What becomes of a seat when a command that may have taken it has no answer.
@@ -314,4 +318,55 @@ func TestASeatThatCannotBeGivenUpAtOnceIsGivenUpLater(t *testing.T) {
 		require.NoError(t, first.Unlock(k.ctx))
 		require.False(t, k.locked())
 	})
+}
+
+// The goroutine of the call is stopped right before it hands the hold out, as a busy machine may stop it, for longer than the pause
+// before a settling. A settling that ran meanwhile would find no live hold, and release the lock.
+func TestSettlingDoesNotBeginBeforeTheHoldIsHandedOut(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		const handsOut = ".(*owner).accept"
+		settling, stopped := make(chan struct{}, 1), false
+		defer clock.Fake(func() time.Duration { // is called with the mutex of the clock: nothing else may read the clock meanwhile
+			if !stopped && calledBy(handsOut) {
+				stopped = true
+				select {
+				case <-settling:
+				case <-time.After(300 * time.Millisecond):
+				}
+			}
+			return 0
+		})()
+		kind := plain
+		kind.Release = func(s baselock.Subject) scripts.Command[bool] {
+			select {
+			case settling <- struct{}{}:
+			default:
+			}
+			return plain.Release(s)
+		}
+		time.Sleep(time.Minute) // no timer of an earlier hold reads the clock any more
+		k.harm("acquire", 1, fault{lost: true})
+		h := k.take(k.lockOf(&kind, confirmed), k.ctx)
+		require.True(t, stopped, "no call of %s reads the clock", handsOut)
+		require.Empty(t, settling)
+		time.Sleep(time.Minute)
+		require.True(t, h.Valid())
+		require.Equal(t, 1, k.count(h.Owner()))
+		require.NoError(t, h.Unlock(k.ctx))
+	})
+}
+
+// calledBy tells whether a function whose name ends like that is on the stack.
+func calledBy(name string) bool {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for {
+		frame, more := frames.Next()
+		if strings.HasSuffix(frame.Function, name) {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
 }

@@ -298,22 +298,21 @@ func TestAWaiterWithAFixedLeaseIsNotGivenWhatItsProcessWasPassed(t *testing.T) {
 	})
 }
 
-// The waiter sat down by a release, a while before the pass, and has not asked since: its trust counts from then.
-func TestTheTimeToHoldBeginsWithThePass(t *testing.T) {
+// Trust counts from the moment at which the server passed the lock. The time of WithMaxHold counts from the moment at which the
+// waiter holds, and a message that is late may put seconds between the two.
+func TestTheTimeToHoldBeginsWhenTheMessageOfThePassIsRead(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		mine := k.lock(redlatch.WithMaxHold(10 * time.Second))
-		first := k.take(mine, k.ctx)
-		second, others := k.wait(mine, k.ctx), k.wait(k.foreign(), k.ctx)
-		time.Sleep(10 * time.Millisecond) // the run is over
+		first := k.take(k.lock(), k.ctx)
+		waiter := k.another(redlatch.WithPoll(time.Hour), redlatch.WithMaxHold(10*time.Second))
+		second := k.wait(waiter.Base, k.ctx)
+		k.slow(waiter, 3*time.Second)
+		released := time.Since(k.start)
 		require.NoError(t, first.Unlock(k.ctx))
-		theirs := <-others
-		require.NoError(t, theirs.err)
-		time.Sleep(200 * time.Millisecond)
-		require.EqualValues(t, 1, k.seats())
-		require.NoError(t, theirs.hold.Unlock(k.ctx))
 		got := <-second
 		require.NoError(t, got.err)
-		time.Sleep(9850 * time.Millisecond)
+		require.Equal(t, released+3*time.Second, got.at)
+		k.slow(waiter, 0)
+		time.Sleep(9 * time.Second)
 		require.True(t, got.hold.Valid())
 		<-got.hold.Context(k.ctx).Done()
 		require.LessOrEqual(t, time.Since(k.start)-got.at, 10*time.Second)

@@ -1,5 +1,5 @@
 // Command mutants puts defects into the library, one at a time, and tells whether the simulation convicts them: what
-// cannot find a defect says nothing when it finds none. Nothing is copied and no file of the tree is touched; the
+// cannot find a defect says nothing when it finds none. Defects that the simulation cannot show are for a unit test each. Nothing is copied and no file of the tree is touched; the
 // compiler is told to read other texts in the place of some files.
 //
 //	go -C proof run ./mutants                     # all, each for a minute at most
@@ -43,7 +43,7 @@ func main() {
 // culprit is the plan that convicts: one that is kept, or that of a seed.
 var culprit = regexp.MustCompile(`FAIL: TestPlansThatWereConvictedOnce/\S+|seed \d+`)
 
-// try simulates the library with one defect, and says by what it was convicted.
+// try has the mutant's judge look at the library with one defect, and says by what the defect was convicted.
 func try(m mutant, most time.Duration) (string, error) {
 	folder, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -53,6 +53,9 @@ func try(m mutant, most time.Duration) (string, error) {
 	overlay, err := put(m, folder)
 	if err != nil {
 		return "", err
+	}
+	if m.checks == nil {
+		return runTest(m.test, overlay)
 	}
 	program := filepath.Join(folder, "simulation")
 	if out, err := exec.Command("go", "test", "-overlay", overlay, "-c", "-o", program, "./internal/sim").CombinedOutput(); err != nil {
@@ -72,6 +75,21 @@ func try(m mutant, most time.Duration) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("convicted of something else:\n%.2000s", out)
+}
+
+// runTest runs a unit test on the changed library. The test has to fail, and must not be missing.
+func runTest(t unitTest, overlay string) (string, error) {
+	start := time.Now()
+	run := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-failfast", "-timeout", "2m", "-v", "-run", "^"+t.name+"$", "./"+t.folder)
+	run.Dir = ".."
+	out, err := run.CombinedOutput()
+	switch {
+	case err == nil:
+		return "", fmt.Errorf("ACQUITTED by %s", t.name)
+	case !strings.Contains(string(out), "--- FAIL: "+t.name) && !strings.Contains(string(out), "panic: test timed out"):
+		return "", fmt.Errorf("%s did not fail, and did not pass:\n%.2000s", t.name, out)
+	}
+	return fmt.Sprintf("%s after %v", t.name, time.Since(start).Round(100*time.Millisecond)), nil
 }
 
 // put writes the changed files, and what tells the compiler to read them.

@@ -1,6 +1,7 @@
 package multilock_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -159,6 +160,28 @@ func TestValuesWhoseDeadlineHasPassedAreFree(t *testing.T) {
 		expired(y, "c")
 		require.False(t, send(b, multilock.Force(group, c, wake)))
 		require.Empty(t, b.undated())
+	})
+}
+
+// The deadline is a part of a second ahead. Where the machine was too slow for that, by the clock of the server, another try is made.
+func TestAValueIsNotFreeBeforeItsDeadline(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
+		b := newBench(t, srv)
+		for {
+			b.flush()
+			before, err := b.client.Time(t.Context()).Result()
+			require.NoError(t, err)
+			deadline := before.UnixMilli() + 400
+			b.set("a", y, "a:"+y+":expire_time", strconv.FormatInt(deadline, 10), "a:"+y+":lock_count", "1")
+			b.expire(long)
+			got := send(b, multilock.Acquire(group, x, []string{"a"}, lease))
+			after, err := b.client.Time(t.Context()).Result()
+			require.NoError(t, err)
+			if after.UnixMilli() < deadline {
+				require.False(t, got.Held)
+				return
+			}
+		}
 	})
 }
 
