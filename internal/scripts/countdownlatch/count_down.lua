@@ -15,7 +15,7 @@
 -- A stored count of 0 or less is of another program's making and counts as open: it is removed without a message.
 
 if not value then
-  return 0
+  return replica() or 0
 end
 if tonumber(value) > tonumber(ARGV[5]) then
   return settle(decimal(write(true, 'decrby', KEYS[1], ARGV[5])), 'decrby', KEYS[1], '-' .. ARGV[5])

@@ -11,7 +11,7 @@
 -- Answers 1, or 0 when there is no latch.
 
 if not value then
-  return '0'
+  return replica() or '0'
 end
 recall()
 finish('deleted', '1')

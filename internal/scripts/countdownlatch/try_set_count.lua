@@ -14,7 +14,7 @@
 -- Answers 1, or 0 when there is a latch.
 
 if value then
-  return 0
+  return replica() or 0
 end
 recall()
 local clock = redis.call('time')

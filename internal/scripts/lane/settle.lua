@@ -81,6 +81,13 @@ local function change(must, reply, ...)
   return #reply < 16 and tonumber(reply) or reply, ... and write(false, ...)
 end
 
+-- replica is the error of a replica, nil on another server. A script that finds nothing to change asks for it: the master may have
+-- what the replica lacks. The write by which it asks changes nothing, and only a replica refuses it as READONLY.
+local function replica()
+  local reply = redis.pcall('hdel', KEYS[2], '')
+  return type(reply) == 'table' and string.find(reply.err, 'READONLY', 1, true) and reply or nil
+end
+
 -- decimal is a reply of INCRBY or DECRBY as text. Those that a number of Lua may not have exactly are read again.
 local function decimal(number)
   if math.abs(number) < 9007199254740992 then

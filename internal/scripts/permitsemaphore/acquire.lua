@@ -62,9 +62,9 @@ end
 
 local again = -1
 if refused then
-  local reply = served == 0 and redis.pcall('hdel', KEYS[2], '') -- which changes nothing, and a replica refuses: its master may have permits
-  if type(reply) == 'table' and string.find(reply.err, 'READONLY', 1, true) then
-    return reply
+  local unable = served == 0 and replica()
+  if unable then
+    return unable
   end
   local first = redis.call('zrange', KEYS[3], 0, 0, 'withscores')
   local next = tonumber(first[2] or permanent)

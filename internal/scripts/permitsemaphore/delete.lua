@@ -9,6 +9,6 @@
 -- Answers 1, or 0 when there is neither.
 
 if redis.call('exists', KEYS[1], KEYS[3]) == 0 then
-  return 0
+  return replica() or 0
 end
 return (change(true, '1', 'del', KEYS[1], KEYS[3]))

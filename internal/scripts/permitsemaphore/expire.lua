@@ -10,7 +10,7 @@
 -- Answers 1, or 0 when there is no semaphore.
 
 if not available then
-  return 0
+  return replica() or 0
 end
 change(true, '1', 'pexpire', KEYS[1], ARGV[3])
 redis.call('pexpire', KEYS[3], ARGV[3])

@@ -9,7 +9,7 @@
 -- Answers 1, or 0 when there is no semaphore or it has no TTL.
 
 if redis.call('pttl', KEYS[1]) < 0 then
-  return 0
+  return replica() or 0
 end
 change(true, '1', 'persist', KEYS[1])
 redis.call('persist', KEYS[3])

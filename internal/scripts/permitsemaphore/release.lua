@@ -26,4 +26,4 @@ if all == 1 then
   back = back + removed
 end
 offer(ARGV[3], ARGV[4], ARGV[5], (back == 1 or expired > 0) and (available or 0) or back)
-return all
+return all == 1 and 1 or replica() or 0

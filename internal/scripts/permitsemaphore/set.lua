@@ -18,7 +18,7 @@ local wanted = tonumber(ARGV[3])
 local before = available
 local changed = wanted - redis.call('zcard', KEYS[3]) - (before or 0)
 if before and changed == 0 then
-  return 0
+  return replica() or 0
 end
 change(false, '1')
 if before then

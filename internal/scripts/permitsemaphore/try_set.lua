@@ -17,7 +17,7 @@
 -- Permits that outlived an earlier semaphore of the name count as taken from this one, to which they return.
 
 if available then
-  return 0
+  return replica() or 0
 end
 available = tonumber(ARGV[3]) - redis.call('zcard', KEYS[3])
 change(false, '1')

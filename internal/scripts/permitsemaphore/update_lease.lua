@@ -25,4 +25,4 @@ end
 if expired > 0 then
   offer(ARGV[4], ARGV[5], ARGV[6], available or 0)
 end
-return all
+return all == 1 and 1 or replica() or 0

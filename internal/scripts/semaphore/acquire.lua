@@ -26,9 +26,9 @@ for i = first, #ARGV, 2 do
 end
 local answer = value and -2 - math.min(math.max(available, 0), 4503599627370496) or -1
 if served == 0 then
-  local reply = redis.pcall('hdel', KEYS[2], '') -- which changes nothing, and a replica refuses: its master may have permits
-  if type(reply) == 'table' and string.find(reply.err, 'READONLY', 1, true) then
-    return reply
+  local refused = replica()
+  if refused then
+    return refused
   end
 else
   answer = change(false, string.format('%.0f', served), 'decrby', KEYS[1], string.format('%.0f', taken))

@@ -8,6 +8,6 @@
 -- Answers the number there was, 0 when there is no semaphore; a negative number too is answered and set to 0.
 
 if not value or tonumber(value) == 0 then
-  return '0'
+  return replica() or '0'
 end
 return (change(false, value, 'decrby', KEYS[1], value))

@@ -9,6 +9,6 @@
 -- Answers 1, or 0 when there is no semaphore.
 
 if not value then
-  return '0'
+  return replica() or '0'
 end
 return (change(true, '1', 'pexpire', KEYS[1], ARGV[3]))

@@ -8,6 +8,6 @@
 -- Answers 1, or 0 when there is no semaphore or it has no TTL.
 
 if redis.call('pttl', KEYS[1]) < 0 then
-  return '0'
+  return replica() or '0'
 end
 return (change(true, '1', 'persist', KEYS[1]))

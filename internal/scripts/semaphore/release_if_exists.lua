@@ -12,7 +12,7 @@
 -- Answers 1, or 0 when there is no semaphore. Publishes the new total if it is above 0.
 
 if redis.call('exists', KEYS[1]) == 0 then
-  return '0'
+  return replica() or '0'
 end
 local _, total = change(true, '1', 'incrby', KEYS[1], ARGV[3])
 total = decimal(total)

@@ -14,7 +14,7 @@
 -- Answers 1, or 0 when there is a semaphore, one of 0 permits included. Publishes the permits if above 0.
 
 if value then
-  return '0'
+  return replica() or '0'
 end
 if ARGV[4] == '0' then
   change(false, '1', 'set', KEYS[1], ARGV[3])

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/countdownlatch"
 	"github.com/redlatch/redlatch/internal/test/redistest"
 	"github.com/redlatch/redlatch/permitsemaphore"
 	"github.com/redlatch/redlatch/semaphore"
@@ -75,4 +76,46 @@ func together(n int, call func() error) error {
 		all = append(all, <-said)
 	}
 	return errors.Join(all...)
+}
+
+// A call that would change something is an error on a replica also where its copy has nothing to change: the master may have it.
+func TestWhatFindsNothingToChangeOnAReplicaIsAnError(t *testing.T) {
+	master, replica := redistest.Replicated(t)
+	ctx, rdb, brief := t.Context(), replica.Client(t), []redlatch.Option{redlatch.WithOutage(50 * time.Millisecond), redlatch.WithReleaseTimeout(50 * time.Millisecond)}
+	set, setPermits, setLatch := semaphore.New(master.Client(t), "set"), permitsemaphore.New(master.Client(t), "set permits"), countdownlatch.New(master.Client(t), "set latch")
+	for _, try := range []func(context.Context, int64, ...redlatch.Option) (bool, error){set.TrySetPermits, setPermits.TrySetPermits, setLatch.TrySetCount} {
+		_, err := try(ctx, 3)
+		require.NoError(t, err)
+	}
+	require.Eventually(t, func() bool { return len(replica.Keys(t)) == len(master.Keys(t)) }, time.Minute, 10*time.Millisecond, "it is copied")
+
+	s, p, l := semaphore.New(rdb, "none", brief...), permitsemaphore.New(rdb, "no permits", brief...), countdownlatch.New(rdb, "no latch", brief...)
+	said := func(_ any, err error) error { return err }
+	const id = "00000000000000000000000000000000"
+	for what, call := range map[string]func() error{
+		"ReleaseIfExists":                   func() error { return said(s.ReleaseIfExists(ctx, 1)) },
+		"Delete":                            func() error { return said(s.Delete(ctx)) },
+		"Expire":                            func() error { return said(s.Expire(ctx, time.Hour)) },
+		"Persist":                           func() error { return said(s.Persist(ctx)) },
+		"DrainPermits":                      func() error { return said(s.DrainPermits(ctx)) },
+		"TrySetPermits, set":                func() error { return said(semaphore.New(rdb, "set", brief...).TrySetPermits(ctx, 3)) },
+		"permits: Release":                  func() error { return p.Release(ctx, id) },
+		"permits: UpdateLease":              func() error { return p.UpdateLease(ctx, id, time.Hour) },
+		"permits: Delete":                   func() error { return said(p.Delete(ctx)) },
+		"permits: Expire":                   func() error { return said(p.Expire(ctx, time.Hour)) },
+		"permits: Persist":                  func() error { return said(p.Persist(ctx)) },
+		"permits: TrySetPermits, set":       func() error { return said(permitsemaphore.New(rdb, "set permits", brief...).TrySetPermits(ctx, 3)) },
+		"permits: SetPermits, the same":     func() error { return permitsemaphore.New(rdb, "set permits", brief...).SetPermits(ctx, 3) },
+		"latch: CountDown":                  func() error { return l.CountDown(ctx) },
+		"latch: Delete":                     func() error { return said(l.Delete(ctx)) },
+		"latch: TrySetCount, set":           func() error { return said(countdownlatch.New(rdb, "set latch", brief...).TrySetCount(ctx, 3)) },
+		"AddPermits, which writes":          func() error { return said(s.AddPermits(ctx, 1)) },
+		"permits: AddPermits, which writes": func() error { return said(p.AddPermits(ctx, 1)) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			err := call()
+			require.ErrorIs(t, err, redlatch.ErrUnavailable)
+			require.ErrorContains(t, err, "is a replica")
+		})
+	}
 }
