@@ -133,8 +133,10 @@ func (g *grant) giveBackLater(ids []string, owed time.Duration) {
 }
 
 func (g *grant) unconfirmed(err error) error {
-	if delivery.AsFailure(err).Doubt {
-		err = fmt.Errorf("%w: %w", errs.Uncertain, err)
+	doubt := delivery.AsFailure(err).Doubt
+	err = g.semaphore.counter.Session.Dialing(err)
+	if doubt {
+		err = errs.Part(fmt.Errorf("%w: %w", errs.Uncertain, err), "")
 	}
 	if errors.Is(err, redis.ErrClosed) {
 		return fmt.Errorf("redlatch: the release of a permit of %q is not confirmed and cannot go on, so it may stay taken until its lease is "+

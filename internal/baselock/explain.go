@@ -156,5 +156,5 @@ func (b *Base) watchOwn(set *settings.Settings) (stop func()) {
 
 // broken is an error of the server or the network, or of ctx, with the lock's name.
 func (b *Base) broken(err error) error {
-	return fmt.Errorf("redlatch: %s %q: %w", b.Kind.Label.Noun(), b.Name, outcome.Advise(err))
+	return fmt.Errorf("redlatch: %s %q: %w", b.Kind.Label.Noun(), b.Name, outcome.Advise(b.Session.Dialing(err)))
 }

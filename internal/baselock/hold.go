@@ -195,7 +195,7 @@ func (o *owner) giveBackOne(ctx context.Context, limit delivery.Limit, left int3
 func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
 	o := h.owner
 	if err := o.lockSend(ctx); err != nil {
-		return fmt.Errorf("redlatch: extending the lease of %q: %w", o.base.Name, err)
+		return fmt.Errorf("redlatch: extending the lease of %q: %w", o.base.Name, o.base.Session.Dialing(err))
 	}
 	defer o.unlockSend()
 	o.mu.Lock()
@@ -222,7 +222,7 @@ func (h *hold) lengthen(ctx context.Context, lease time.Duration, limit delivery
 		o.doubted()
 	}
 	if err != nil {
-		return fmt.Errorf("redlatch: extending the lease of %q: %w", o.base.Name, err)
+		return fmt.Errorf("redlatch: extending the lease of %q: %w", o.base.Name, o.base.Session.Dialing(err))
 	}
 	if !held {
 		return o.lose(watchdog.NotOwned, nil)

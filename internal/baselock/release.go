@@ -138,8 +138,9 @@ func releaseWithin(d time.Duration) delivery.Limit {
 
 // unconfirmed is the error of a release that the server did not confirm in time.
 func (o *owner) unconfirmed(err error, doubt bool) error {
+	err = o.base.Session.Dialing(err)
 	if doubt {
-		err = fmt.Errorf("%w: %w", errs.Uncertain, err)
+		err = errs.Part(fmt.Errorf("%w: %w", errs.Uncertain, err), "")
 	}
 	if errors.Is(err, redis.ErrClosed) {
 		return fmt.Errorf("redlatch: the release of %q is not confirmed and cannot go on, so the lock may stay taken until its lease is over; "+

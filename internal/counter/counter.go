@@ -148,7 +148,7 @@ func (c *Counter) fits(ctx context.Context, outage time.Duration) error {
 
 // broken is an error of the server or the network, with the counter's name.
 func (c *Counter) broken(err error) error {
-	return fmt.Errorf("redlatch: %s %q: %w", c.kind.Noun(), c.Name, outcome.Advise(err))
+	return fmt.Errorf("redlatch: %s %q: %w", c.kind.Noun(), c.Name, outcome.Advise(c.Session.Dialing(err)))
 }
 
 // Ask reads something for a query.

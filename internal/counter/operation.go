@@ -93,7 +93,7 @@ func do[R bool | int64](ctx context.Context, op operation[R], build Build[R], li
 		return reply, c.broken(err)
 	}
 	go op.resolve(cmd, failure)
-	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.kind.Noun(), c.Name, err)
+	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.kind.Noun(), c.Name, c.Session.Dialing(err))
 }
 
 // final is the answer of an operation that seems to have changed nothing, while a copy of its command may still be on its way. The

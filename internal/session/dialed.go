@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"runtime"
 	"sync/atomic"
@@ -37,6 +39,17 @@ func (s *Session) Undialed() error {
 		return delivery.Unavailable(last.err)
 	}
 	return nil
+}
+
+// Dialing is an error that a command had because its time was over, with what Undialed says. Any other error knows more.
+func (s *Session) Dialing(err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) || errors.As(err, new(*net.OpError)) {
+		return err
+	}
+	if found := s.Undialed(); found != nil {
+		return fmt.Errorf("%w (the last attempt failed: %w)", err, found)
+	}
+	return err
 }
 
 // listen returns the dialed of a client. The client's first session makes it, and later ones find it. The
