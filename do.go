@@ -3,6 +3,7 @@ package redlatch
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/redlatch/redlatch/internal/rootapi"
 )
@@ -42,7 +43,31 @@ func TryDo(ctx context.Context, lock Locker, fn func(ctx context.Context) error,
 func within(ctx context.Context, hold *Hold, fn func(ctx context.Context) error) (err error) {
 	defer func() {
 		// Unlock says ErrLost when the hold was lost, so one error covers both.
-		err = errors.Join(err, hold.Unlock(ctx))
+		err = joined(err, hold.Unlock(ctx))
 	}()
 	return fn(hold.Context(ctx))
 }
+
+func init() { rootapi.Joined = joined }
+
+// joined is the error of work, joined with that of what gave back what the work had. Work that has ended because its hold was lost
+// returns the cause of its context as a rule. Then the text says the loss once, in the words of the Unlock, which may know more.
+func joined(work, unlock error) error {
+	cause, ofWork := errors.AsType[*LossError](work)
+	loss, ofUnlock := errors.AsType[*LossError](unlock)
+	if !ofWork || !ofUnlock || cause.Name != loss.Name || cause.Owner != loss.Owner {
+		return errors.Join(work, unlock)
+	}
+	return &lostWork{strings.Replace(work.Error(), cause.Error(), unlock.Error(), 1), []error{unlock, work}}
+}
+
+// A lostWork is the error of work that has failed because of a loss.
+type lostWork struct {
+	text string
+	all  []error // that of the Unlock first: its LossError knows most
+}
+
+func (l *lostWork) Error() string { return l.text }
+
+// Unwrap returns both.
+func (l *lostWork) Unwrap() []error { return l.all }

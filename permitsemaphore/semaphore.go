@@ -43,7 +43,6 @@ package permitsemaphore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -139,7 +138,7 @@ func (s *Semaphore) TryDo(ctx context.Context, n int64, fn func(ctx context.Cont
 
 // within runs fn with the permits' context and gives them back.
 func within(ctx context.Context, permit *Permit, fn func(ctx context.Context) error) (err error) {
-	defer func() { err = errors.Join(err, permit.Release(ctx)) }()
+	defer func() { err = rootapi.Joined(err, permit.Release(ctx)) }()
 	return fn(permit.Context(ctx))
 }
 

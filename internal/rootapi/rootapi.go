@@ -16,6 +16,7 @@ var (
 	Adopt     func(hold any) holds.Hold                 // takes a *redlatch.Hold
 	NewOption func(change func(*settings.Settings)) any // makes a redlatch.Option
 	Change    func(option any, s *settings.Settings)    // takes a redlatch.Option, which may be nil
+	Joined    func(work, release error) error           // the error of a Do, of work and of what gave back what the work had
 )
 
 // Hold makes H, which is *redlatch.Hold, the public side of what was acquired there. From then on the program answers for it:
