@@ -66,9 +66,9 @@ func TestAnErrorTellsOfPermitsThatAreNotThere(t *testing.T) {
 		said(1, "never set up, has expired or was deleted; give New WithPermits, or call TrySetPermits")
 		require.NoError(t, s.SetPermits(ctx, 3))
 		p := acquire(t, s, 2)
-		said(5, "has 3 permits in all, which are fewer than the 5 that are wanted")
+		said(5, "has 3 permits in all, and 5 are wanted")
 		_, err := s.TryAcquire(ctx, 2)
-		require.ErrorContains(t, err, "has fewer than 2 permits left")
+		require.ErrorContains(t, err, "has too few permits left, and 2 are wanted")
 		require.NoError(t, p.Release(ctx))
 	})
 }

@@ -134,7 +134,7 @@ func TestACallForMoreThanThereAreIsInvalidAtOnce(t *testing.T) {
 		require.Equal(t, before, srv.Commands(t))
 		require.NoError(t, s.SetPermits(ctx, 3))
 		p := acquire(t, s, 1)
-		all(4, "has 3 permits in all, which are fewer than the 4 that are wanted; ask for fewer, or set their number to the 5 of WithPermits by SetPermits")
+		all(4, "has 3 permits in all, and 4 are wanted; ask for fewer, or set their number to the 5 of WithPermits by SetPermits")
 		require.NoError(t, p.Release(ctx))
 		requireState(t, client, key, "3", 0)
 	})

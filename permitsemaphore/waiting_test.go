@@ -184,7 +184,7 @@ func TestATryThatIsRefusedSaysWhy(t *testing.T) {
 		})))
 		require.NoError(t, s.SetPermits(t.Context(), 1))
 		_, few := s.TryAcquire(t.Context(), 2)
-		require.EqualError(t, few, `redlatch: not acquired: permit semaphore "s" has 1 permits in all, which are fewer than the 2 that are wanted; ask for fewer, or call AddPermits`)
+		require.EqualError(t, few, `redlatch: not acquired: permit semaphore "s" has 1 permit in all, and 2 are wanted; ask for fewer, or call AddPermits`)
 		require.ErrorIs(t, few, redlatch.ErrNotAcquired)
 		require.Equal(t, few, seen[0].Err)
 

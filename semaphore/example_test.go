@@ -112,7 +112,7 @@ func ExampleSemaphore_TryAcquire() {
 	// Output:
 	// <nil>
 	// true
-	// redlatch: not acquired: semaphore "crawler" has 1 permits left, and 2 are wanted
+	// redlatch: not acquired: semaphore "crawler" has 1 permit left, and 2 are wanted
 }
 
 // Release works on a context that has been cancelled, so it can be deferred.

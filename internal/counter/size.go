@@ -53,14 +53,14 @@ func (c *Counter) note(got lane.Granted, n int64) error {
 		return nil
 	}
 	if total != size && !c.notes.differs.Swap(true) {
-		c.log().Warn(fmt.Sprintf("redlatch: a semaphore has %d permits in Redis, and the option WithPermits says %d; what Redis has counts, "+
-			"until it is changed there", total, size))
+		c.log().Warn(fmt.Sprintf("redlatch: a semaphore has %s in Redis, and the option WithPermits says %d; what Redis has counts, "+
+			"until it is changed there", permits(total), size))
 	}
 	if got.Served > 0 || got.Short != lane.TooFewEver || n <= got.Have {
 		return nil
 	}
-	return errs.Wrong("%s %q has %d permits in all, which are fewer than the %d that are wanted; ask for fewer, or set their number to the %d "+
-		"of WithPermits by SetPermits", c.kind.Noun(), c.Name, got.Have, n, size)
+	return errs.Wrong("%s %q has %s in all, and %s wanted; ask for fewer, or set their number to the %d of WithPermits by SetPermits",
+		c.kind.Noun(), c.Name, permits(got.Have), many(n), size)
 }
 
 func (c *Counter) log() *slog.Logger {

@@ -96,14 +96,41 @@ func (f tooFew) shortage(n int64) shortage {
 		s.why = "has too few permits left"
 	case f.got.Short == lane.TooFewEver:
 		s.have = f.got.Have
-		s.why = errs.Refusal(fmt.Sprintf("has %d permits in all, which are fewer than the %d that are wanted; ask for fewer, or call AddPermits", s.have, n))
+		s.why = errs.Refusal(fmt.Sprintf("has %s in all, and %s wanted; ask for fewer, or call AddPermits", permits(s.have), many(n)))
 	case f.got.Short == lane.TooFewNow:
 		s.have = f.got.Have
-		s.why = errs.Refusal(fmt.Sprintf("has %d permits left, and %d are wanted", s.have, n))
+		s.why = errs.Refusal(fmt.Sprintf("has %s left, and %s wanted", permits(s.have), many(n)))
 	default:
-		s.why = errs.Refusal(fmt.Sprintf("has fewer than %d permits left", n))
+		s.why = fewer(n)
 	}
 	return s
+}
+
+// fewer is why n permits are refused where the answer does not count those that are left.
+func fewer(n int64) errs.Refusal {
+	if n == 1 {
+		return "has no permits left"
+	}
+	return errs.Refusal(fmt.Sprintf("has too few permits left, and %s wanted", many(n)))
+}
+
+// permits is a number of permits in a sentence.
+func permits(n int64) string {
+	switch n {
+	case 0:
+		return "no permits"
+	case 1:
+		return "1 permit"
+	}
+	return fmt.Sprintf("%d permits", n)
+}
+
+// many is a number of things with the verb that follows it.
+func many(n int64) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
 }
 
 // once asks for one who does not wait. Where that was not served, found says why.

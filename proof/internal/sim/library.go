@@ -170,7 +170,7 @@ func (p permits) TryAcquire(ctx context.Context, n int64, opts ...redlatch.Optio
 }
 
 func wrapPermit(p *permitsemaphore.Permit, err error) (Hold, error) {
-	if errors.Is(err, redlatch.ErrInvalid) && strings.Contains(err.Error(), "permits in all") { // another has taken some away for good
+	if errors.Is(err, redlatch.ErrInvalid) && strings.Contains(err.Error(), " in all, and ") { // another has taken some away for good
 		err = fmt.Errorf("%w: %v", redlatch.ErrNotAcquired, err)
 	}
 	if err != nil {
