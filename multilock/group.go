@@ -66,7 +66,10 @@ func (g *Group) made() *baselock.Base {
 func (g *Group) Name() string { return g.made().Name }
 
 // Values returns the values, sorted, each once.
-func (g *Group) Values() []string { return slices.Clone(g.values) }
+func (g *Group) Values() []string {
+	g.made()
+	return slices.Clone(g.values)
+}
 
 // Lock waits until all values are held, ctx ends, or the time of WithWait is over. With a context that carries a live
 // hold of them it re-enters. ctx governs the wait and nothing else.

@@ -122,7 +122,10 @@ func baseOf(m redlatch.Locker) *baselock.Base {
 
 // Name returns the names of the members in order, joined with plus signs; a name that several of them have appears
 // once.
-func (l *Lock) Name() string { return l.name }
+func (l *Lock) Name() string {
+	l.made()
+	return l.name
+}
 
 // Lock waits until all members are held, ctx ends, or the time of WithWait is over. ctx governs the wait and nothing
 // else. Options go to all members, so they must suit each of them; WithWait bounds the whole wait, and an observer is

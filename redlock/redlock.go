@@ -106,7 +106,10 @@ func forMember(opts []redlatch.Option) redlatch.Option {
 }
 
 // Name returns the name that the lock was made with.
-func (l *Lock) Name() string { return l.name }
+func (l *Lock) Name() string {
+	l.made()
+	return l.name
+}
 
 // Lock waits until a majority has granted the lock, ctx ends, or the time of WithWait is over. With a context that
 // carries a live hold of this lock it re-enters. ctx governs the wait and nothing else. Waiters of one process are

@@ -42,6 +42,7 @@ func TestAZeroValuePanicsWithOneSentence(t *testing.T) {
 		require.PanicsWithValue(t, sentence, func() { _, _ = lock.Lock(ctx) })
 		require.PanicsWithValue(t, sentence, func() { _, _ = lock.TryLock(ctx) })
 		require.PanicsWithValue(t, sentence, func() { _ = redlatch.Do(ctx, lock, nil) })
+		require.PanicsWithValue(t, sentence, func() { lock.Name() })
 	}
 	for _, call := range []func(*redlatch.Hold){
 		func(h *redlatch.Hold) { _ = h.Unlock(ctx) }, func(h *redlatch.Hold) { h.Leave() }, func(h *redlatch.Hold) { h.Context(ctx) },
@@ -65,9 +66,10 @@ func TestAZeroValuePanicsWithOneSentence(t *testing.T) {
 		"redlatch: rlock.Lock is used without New; make it by rlock.New": {
 			func() { (&rlock.Lock{}).Name() }, func() { _, _ = (&rlock.Lock{}).Inspect(ctx) }},
 		"redlatch: rwlock.Lock is used without New; make it by rwlock.New": {
-			func() { _, _ = (&rwlock.Lock{}).RLock(ctx) }, func() { _, _ = (&rwlock.Lock{}).Lock(ctx) }},
+			func() { (&rwlock.Lock{}).Name() }, func() { _, _ = (&rwlock.Lock{}).RLock(ctx) }, func() { _, _ = (&rwlock.Lock{}).Lock(ctx) }},
 		"redlatch: a multi-lock of no locks would exclude nobody; make it by New, with at least one": {
 			func() { _, _ = (&multilock.Lock{}).IsLocked(ctx) }, func() { _, _ = (&multilock.Lock{}).Inspect(ctx) }},
+		"redlatch: multilock.Group is used without NewGroup; make it by multilock.NewGroup": {func() { (&multilock.Group{}).Values() }},
 		"redlatch: redlock.Lock is used without New; make it by redlock.New": {
 			func() { _, _ = (&redlock.Lock{}).IsLocked(ctx) }, func() { _, _ = (&redlock.Lock{}).Inspect(ctx) }},
 		"redlatch: semaphore.Semaphore is used without New; make it by semaphore.New": {
@@ -78,10 +80,10 @@ func TestAZeroValuePanicsWithOneSentence(t *testing.T) {
 			func() { _, _ = (&permitsemaphore.Semaphore{}).Acquire(ctx, 1) }, func() { _, _ = (&permitsemaphore.Semaphore{}).Acquire(ctx, 0) },
 			func() { _ = (&permitsemaphore.Semaphore{}).Release(ctx, "00000000000000000000000000000000") },
 			func() { _, _ = (&permitsemaphore.Semaphore{}).TotalPermits(ctx) }, func() { _ = (&permitsemaphore.Semaphore{}).SetPermits(ctx, 1) },
-			func() { _, _ = (&permitsemaphore.Semaphore{}).Inspect(ctx) }},
+			func() { _, _ = (&permitsemaphore.Semaphore{}).Inspect(ctx) }, func() { (&permitsemaphore.Semaphore{}).Name() }},
 		"redlatch: countdownlatch.Latch is used without New; make it by countdownlatch.New": {
 			func() { _ = (&countdownlatch.Latch{}).Await(ctx) }, func() { _ = (&countdownlatch.Latch{}).CountDown(ctx) },
-			func() { _, _ = (&countdownlatch.Latch{}).TrySetCount(ctx, 1) }},
+			func() { _, _ = (&countdownlatch.Latch{}).TrySetCount(ctx, 1) }, func() { (&countdownlatch.Latch{}).Name() }},
 		"redlatch: fencedlock.Guard is used without NewGuard; make it by fencedlock.NewGuard": {
 			func() { (&fencedlock.Guard{}).Name() }, func() { _ = (&fencedlock.Guard{}).For(shown(1)).Claim(ctx) }},
 		"redlatch: fencedlock.Writer is used without For; make it by the For of a guard": {
