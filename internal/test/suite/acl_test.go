@@ -46,7 +46,9 @@ func documented(t *testing.T, more ...string) []any {
 
 // A user with the documented rights can do everything, and nothing is tried for which a right is missing.
 func TestTheDocumentedRightsAreEnough(t *testing.T) {
+	t.Parallel()
 	t.Run("server", func(t *testing.T) {
+		t.Parallel()
 		srv := redistest.Process(t)
 		admin := srv.Client(t)
 		require.NoError(t, admin.Do(t.Context(), documented(t)...).Err())
@@ -57,6 +59,7 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 		allowed(t, admin)
 	})
 	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
 		cluster := redistest.Cluster(t, 3, 0)
 		for i := range cluster.Len() {
 			admin := cluster.Node(i).Client(t)
@@ -79,6 +82,7 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 
 // The key that is never there is declared for the sake of slots that move. A user without the right to it does without.
 func TestAUserWithoutTheRightToTheKeyThatIsNeverThereLosesNoLock(t *testing.T) {
+	t.Parallel()
 	srv := redistest.Watched(t)
 	admin := srv.Client(t)
 	rules := documented(t, "resetkeys", "~app:*", "~{app:*", "~redisson_*", "~redlatch_l*", "~redlatch_rwlock_*", "~redlatch_semaphore_*", "~redlatch_guard*")
@@ -246,6 +250,7 @@ func yes(t *testing.T, a answer) {
 
 // Nobody is woken then, but the lock is free, and its waiters poll.
 func TestAUserWhoMayNotPublishFreesALockByForce(t *testing.T) {
+	t.Parallel()
 	srv := redistest.Process(t)
 	ctx, client, limited := t.Context(), srv.Client(t), srv.User(t, "-publish")
 	type forceable interface {
@@ -291,6 +296,7 @@ func TestAUserWhoMayNotPublishFreesALockByForce(t *testing.T) {
 
 // Unlock says that nobody was told, and does not ask again and again: the lock is free.
 func TestAUserWhoMayNotPublishGivesALockBackAtOnce(t *testing.T) {
+	t.Parallel()
 	srv := redistest.Process(t)
 	ctx, client := t.Context(), srv.Client(t)
 	for _, rule := range []string{"-publish", "resetchannels"} {

@@ -14,6 +14,7 @@ import (
 
 // The client is the program's, and so are its options. Everything works with those that change how a command travels.
 func TestEverythingWorksWhateverTheOptionsOfTheClient(t *testing.T) {
+	t.Parallel()
 	for what, change := range map[string]func(*redis.Options){
 		"RESP2":             func(o *redis.Options) { o.Protocol = 2 },
 		"one connection":    func(o *redis.Options) { o.PoolSize, o.PipelinePoolSize, o.MaxActiveConns = 1, -1, 1 },

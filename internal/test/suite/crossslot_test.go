@@ -16,6 +16,7 @@ import (
 // Serverless and proxied clusters answer at one address, so programs use a plain client. It has to do without scripts
 // over several slots, which such a server refuses as a whole.
 func TestAPlainClientOfAClusterRenewsAllItsHolds(t *testing.T) {
+	t.Parallel()
 	node := redistest.Cluster(t, 1, 0).Node(0)
 	rdb := node.Client(t)
 	renewed := redlatch.WithWatchdogTimeout(3 * time.Second)

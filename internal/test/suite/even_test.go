@@ -24,6 +24,7 @@ import (
 // Four processes of eight goroutines that want one object all the time have equal shares of it: their index of Jain is 0.9 at
 // least, over a second of sections of a millisecond. Time is fake, so no load of the machine decides.
 func TestFourProcessesShareEvenly(t *testing.T) {
+	t.Parallel()
 	const processes, goroutines, section, lasts = 4, 8, time.Millisecond, time.Second
 	type taker func(ctx context.Context) (release func(context.Context) error, err error)
 	locker := func(l redlatch.Locker) taker {

@@ -17,6 +17,7 @@ import (
 // gets it; what the replica has not is lost, and its holder learns of that by a renewal. What replicas acknowledged it
 // has.
 func TestAFailoverKeepsWhatTheReplicaHasAndTellsTheRest(t *testing.T) {
+	t.Parallel()
 	var theirs *redis.ClusterClient
 	t.Cleanup(func() { // last, when the sentinels are gone
 		if theirs == nil { // there is no server

@@ -19,6 +19,7 @@ import (
 // A process believes the message that its waiter holds now. A user of Redis who may do nothing but publish, and see to which channels
 // others listen, knows the process, but not the number of its candidate. That of a fair lock's waiter anybody can see: SECURITY.md says so.
 func TestWhoMayOnlyPublishHasNoWaiterHold(t *testing.T) {
+	t.Parallel()
 	srv := redistest.Process(t)
 	mallory := srv.User(t, "resetkeys", "nocommands", "+publish", "+pubsub", "+hello", "+client")
 	for what, lock := range map[string]func(c redlatch.Client, name string) redlatch.Locker{

@@ -21,6 +21,7 @@ import (
 
 // On a server that is out of memory what is held is renewed and given back, and nothing is taken.
 func TestAFullServerRenewsAndTakesBackAndGivesNothing(t *testing.T) {
+	t.Parallel()
 	srv := redistest.Process(t)
 	rdb, ctx := srv.Client(t), t.Context()
 	lockers := map[string]redlatch.Locker{

@@ -20,6 +20,7 @@ import (
 // On a cluster whoever gives back first has to ask which family of channels is in use. That is no reason to mind the end
 // of a context.
 func TestOnAClusterWhatIsGivenBackFirstIsGivenBackOnACancelledContext(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.Cluster(t, 3, 0)
 	setUp := cluster.Client(t)
 	_, err := semaphore.New(setUp, "s").TrySetPermits(t.Context(), 1)

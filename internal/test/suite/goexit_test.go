@@ -20,6 +20,7 @@ import (
 
 // An observer may end its goroutine, as a test that fails does. The renewals of one server leave together.
 func TestAnObserverThatEndsItsGoroutineStopsNoRenewal(t *testing.T) {
+	t.Parallel()
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		ends := redlatch.ObserverFunc(func(_ context.Context, e redlatch.Event) {
@@ -42,6 +43,7 @@ func TestAnObserverThatEndsItsGoroutineStopsNoRenewal(t *testing.T) {
 
 // So may a log handler, which is told of the panics of the client's hooks.
 func TestALogHandlerThatEndsItsGoroutineStopsNoRenewal(t *testing.T) {
+	t.Parallel()
 	redistest.Bubble(t, func(t *testing.T) {
 		_, client := redistest.InMemory(t)
 		told := new(ending)

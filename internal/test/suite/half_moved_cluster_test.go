@@ -59,6 +59,7 @@ func onHalves(t *testing.T, fn func(t *testing.T, cluster *redistest.ClusterServ
 
 // What has one key works while a slot moves, however long that takes: the locks that are Redisson's with one key.
 func TestALockOfOneKeyGoesOnInASlotThatIsHalfMoved(t *testing.T) {
+	t.Parallel()
 	for what, newLock := range map[string]func(client redlatch.Client, name string) redlatch.Locker{
 		"rlock":    func(client redlatch.Client, name string) redlatch.Locker { return rlock.New(client, name) },
 		"spinlock": func(client redlatch.Client, name string) redlatch.Locker { return spinlock.New(client, name) },
@@ -199,6 +200,7 @@ func releasedAfter(t *testing.T, err error, release func(context.Context) error)
 // they are, everything goes on, and no key was made where it does not belong: MIGRATE would refuse to move one to a server
 // that has it already.
 func TestWhatHasSeveralKeysGoesOnWhenItsSlotHasMoved(t *testing.T) {
+	t.Parallel()
 	soon := []redlatch.Option{redlatch.WithOutage(300 * time.Millisecond), redlatch.WithReleaseTimeout(500 * time.Millisecond)}
 	patient := []redlatch.Option{redlatch.WithOutage(time.Minute), redlatch.WithPoll(500 * time.Millisecond)}
 	for what, object := range ofSeveralKeys(t, soon...) {
@@ -260,6 +262,7 @@ func TestWhatHasSeveralKeysGoesOnWhenItsSlotHasMoved(t *testing.T) {
 // A release that is refused has done nothing, and says no more than that it is not confirmed. It is done as soon as the slot has
 // moved.
 func TestAReaderGivesBackInASlotThatIsHalfMoved(t *testing.T) {
+	t.Parallel()
 	onHalves(t, func(t *testing.T, cluster *redistest.ClusterServers, name string, open func() *movingSlot, finish func(*movingSlot)) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -293,6 +296,7 @@ func TestAReaderGivesBackInASlotThatIsHalfMoved(t *testing.T) {
 }
 
 func TestALatchIsCountedDownOnceInASlotThatIsHalfMoved(t *testing.T) {
+	t.Parallel()
 	onHalves(t, func(t *testing.T, cluster *redistest.ClusterServers, name string, open func() *movingSlot, finish func(*movingSlot)) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -321,6 +325,7 @@ func TestALatchIsCountedDownOnceInASlotThatIsHalfMoved(t *testing.T) {
 
 // The renewals of names in one slot share a command, which is refused while some of them have moved and others have not.
 func TestTheRenewalsOfASlotThatIsHalfMovedGoOn(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.Cluster(t, 2, 0)
 	client, ctx := cluster.Client(t), t.Context()
 	n := 0

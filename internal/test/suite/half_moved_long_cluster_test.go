@@ -22,6 +22,7 @@ import (
 // A move that is broken off leaves a slot half moved until an operator looks. For twenty seconds the locks of one key go on. All
 // other objects change nothing: what is held stays held, and a waiter waits on. They go on when the slot has moved.
 func TestASlotStaysHalfMovedForTwentySeconds(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.Cluster(t, 2, 0)
 	n := 0
 	for half, moved := range halves {

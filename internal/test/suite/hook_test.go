@@ -267,6 +267,7 @@ func inField(t *testing.T, m *mine, walk func(f *field)) (blown int64) {
 
 // Without the library's help a panic on one of its goroutines ends the process. So this test fails by ending.
 func TestWhatAHookPanicsWithIsRaisedByACallOrWrittenToTheLog(t *testing.T) {
+	t.Parallel()
 	for name, walk := range walks {
 		for _, after := range []bool{false, true} {
 			for _, length := range []int64{1, 3}[:redistest.Rounds(1, 2)] { // three: the command that settles the first is harmed too

@@ -161,6 +161,7 @@ func force(t *testing.T, srvs []*redistest.Server) {
 // The renewal that finds nothing brings the notice. The context has ended by then, and its cause does not
 // have it.
 func TestARenewalThatFindsNothingBringsWhoHasForcedIt(t *testing.T) {
+	t.Parallel()
 	for kind, acquire := range holders {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -192,6 +193,7 @@ func TestARenewalThatFindsNothingBringsWhoHasForcedIt(t *testing.T) {
 
 // The release that finds nothing is told why before Unlock returns.
 func TestAnUnlockThatFindsNothingSaysWhoHasForcedIt(t *testing.T) {
+	t.Parallel()
 	for kind, acquire := range holders {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -213,6 +215,7 @@ func TestAnUnlockThatFindsNothingSaysWhoHasForcedIt(t *testing.T) {
 
 // A server that is started anew without the data is told as that, by one INFO, however many holds are lost.
 func TestALossByARestartIsToldAsThat(t *testing.T) {
+	t.Parallel()
 	for kind, acquire := range holders {
 		for found, timeout := range map[string]time.Duration{"renewal": 3 * time.Second, "Unlock": time.Hour} {
 			t.Run(kind+" by "+found, func(t *testing.T) {
@@ -246,6 +249,7 @@ func TestALossByARestartIsToldAsThat(t *testing.T) {
 }
 
 func TestARestartIsNotToldToAUserWithoutTheRightToInfo(t *testing.T) {
+	t.Parallel()
 	srv := redistest.Process(t)
 	var asked asks
 	client := srv.User(t, "-info")
@@ -264,6 +268,7 @@ func TestARestartIsNotToldToAUserWithoutTheRightToInfo(t *testing.T) {
 
 // What has deleted a lock left no notice, and the server was not restarted.
 func TestADeletedLockIsToldAsTaken(t *testing.T) {
+	t.Parallel()
 	for kind, acquire := range holders {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -343,6 +348,7 @@ func redlatchLost(err error) bool {
 // A command that finds nothing asks for no notice while it has the send lock: what else the owner does goes
 // on.
 func TestNothingIsAskedUnderTheSendLock(t *testing.T) {
+	t.Parallel()
 	srv, asked := redistest.Process(t), &asks{block: make(chan struct{})}
 	client := srv.Client(t)
 	client.AddHook(asked)
@@ -362,6 +368,7 @@ func TestNothingIsAskedUnderTheSendLock(t *testing.T) {
 
 // A user without the right to the notices keeps what it holds, and is told of a loss without them.
 func TestAUserWithoutTheRightToNoticesLosesNoLock(t *testing.T) {
+	t.Parallel()
 	for kind, acquire := range holders {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

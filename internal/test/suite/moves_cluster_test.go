@@ -28,6 +28,7 @@ import (
 // What is held, renewed and waited for stays so while its slot moves to another primary, while that is replaced by its
 // replica, and while that one is killed, as long as the replica has it.
 func TestNothingIsLostWhenAClusterMoves(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.Cluster(t, 3, 1)
 	const tag = "x"
 	slot := keys.Slot(tag)

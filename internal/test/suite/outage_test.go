@@ -53,6 +53,7 @@ func (c *timeouts) count(err error) {
 // What a send may have acquired that nobody answered is not trusted any more when the server comes back, so late. Whoever
 // waits sits the outage out nevertheless, and acquires anew.
 func TestAnOutageLongerThanTheLeaseEndsNoWait(t *testing.T) {
+	t.Parallel()
 	srv := redistest.Process(t)
 	rdb := srv.Client(t, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond })
 	ctx := t.Context()
@@ -75,6 +76,7 @@ func TestAnOutageLongerThanTheLeaseEndsNoWait(t *testing.T) {
 
 // A send that got no answer cannot be sent again where replicas have to acknowledge: the acquisition is made anew.
 func TestAnOutageEndsNoWaitForReplicas(t *testing.T) {
+	t.Parallel()
 	srv, _ := redistest.Replicated(t)
 	rdb := srv.Client(t, func(o *redis.Options) { o.ReadTimeout = 4 * time.Second })
 	sitOut(t, srv, rdb, sections(t.Context(), rdb, redlatch.WithReplicas(1, 3900*time.Millisecond)))()

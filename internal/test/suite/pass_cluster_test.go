@@ -19,6 +19,7 @@ import (
 )
 
 func TestOnAClusterALockIsPassedOn(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.Cluster(t, 3, 0)
 	cluster.Node(0).Needs(t, servers.ShardedChannels)
 	hold, err := rlock.New(cluster.Client(t), "lock").Lock(t.Context())

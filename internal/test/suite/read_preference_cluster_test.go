@@ -16,6 +16,7 @@ import (
 
 // Programs that read from replicas share their client with the locks, which do not: a replica may be behind.
 func TestNothingIsAskedOfAReplicaWhateverTheClientPrefers(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.Cluster(t, 1, 1)
 	client := func() *redis.ClusterClient {
 		return cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadOnly, o.RouteRandomly = true, true })

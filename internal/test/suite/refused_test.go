@@ -18,6 +18,7 @@ import (
 // What a real server refuses for a reason of its own is an outage, with the server's words, and not a lock that is taken.
 // The table of docs/errors.md is made with the words alone.
 func TestWhatAServerRefusesIsAnOutage(t *testing.T) {
+	t.Parallel()
 	for words, client := range map[string]func(t *testing.T, srv *redistest.Server) redlatch.Client{
 		"NOAUTH": func(t *testing.T, srv *redistest.Server) redlatch.Client {
 			rdb := srv.Client(t)
@@ -35,6 +36,7 @@ func TestWhatAServerRefusesIsAnOutage(t *testing.T) {
 		},
 	} {
 		t.Run(words, func(t *testing.T) {
+			t.Parallel()
 			srv := redistest.Process(t)
 			plain := srv.Client(t)
 			_, err := semaphore.New(plain, "pool").TrySetPermits(t.Context(), 3)

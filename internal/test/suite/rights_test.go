@@ -68,6 +68,7 @@ func (l *limited) may(t *testing.T, all bool) {
 // A user without one right cuts a script short wherever the script first needs it. Whatever the right and the operation: it is done, and
 // the call says so, or nothing is left of it.
 func TestAUserWithoutOneRightLeavesNothingHalfDone(t *testing.T) {
+	t.Parallel()
 	srv := redistest.Process(t)
 	for _, right := range rightsOfScripts(t) {
 		t.Run(right, func(t *testing.T) {

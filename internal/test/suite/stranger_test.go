@@ -42,6 +42,7 @@ func allLocks(client redis.UniversalClient, name string, opts ...redlatch.Option
 // A proxy between the program and Redis answers in its own words for a command of which it has lost the reply. That command was
 // executed, so nobody may take it for one that was not.
 func TestTheWordsOfAProxyLeaveNothingTakenAndNothingTwice(t *testing.T) {
+	t.Parallel()
 	srv := redistest.Process(t)
 	direct := srv.Client(t)
 	for i, words := range []string{"upstream failure", "ERR Operation timed out", "NOREPLY from the server behind"} {
