@@ -89,6 +89,8 @@ func unaskable(h Holder) string {
 	switch c := h.Client; {
 	case c == nil:
 		return "its client has no entry in the registry, as one of Redisson, one with the registry off, or one that has just begun to hold"
+	case h.Kept:
+		return "its program has given it back already, and it is kept by WithAtLeast for what is left of its lease at most"
 	case c.Ended:
 		return "its program has ended, and the object is kept for what is left of its lease"
 	case !c.Askable:

@@ -85,6 +85,7 @@ type ClientObject struct {
 type Owner struct {
 	ID    string    // "<uuid>:<number>"; of a permit its id
 	Since time.Time // since when it holds
+	Kept  bool      // see Holder
 }
 
 // uuid is that of a client, at the beginning of an identity or as the whole of a text.
@@ -142,7 +143,7 @@ func newClientObject(id string, t registry.Thing) ClientObject {
 		Waits: t.Waits, Waited: milliseconds(t.Waited),
 	}
 	for _, o := range t.Owners {
-		u.Owners = append(u.Owners, Owner{registry.Owned(id, o), moment(o.Since)})
+		u.Owners = append(u.Owners, Owner{registry.Owned(id, o), moment(o.Since), o.Kept})
 	}
 	return u
 }

@@ -18,6 +18,7 @@ func join(of source, info redlatch.Info, q *queue, known *entries, now time.Time
 		for i := range claims {
 			if c := &claims[i]; c.Owner == h.Owner && (h.Side == "" || c.Side == h.Side) {
 				c.confirmed = true
+				holder.Kept = c.kept
 				holder.ClientID = c.Client.ID
 				if holder.Since.IsZero() {
 					holder.Since = c.Since
@@ -54,7 +55,7 @@ func claimsOf(kind redlatch.Kind, key string, known *entries) (claims []claim) {
 			continue
 		}
 		for _, owner := range u.Owners {
-			claims = append(claims, claim{UnconfirmedHolder: UnconfirmedHolder{Client: u.client, Owner: owner.ID, Holds: 1, Since: owner.Since, Side: side}})
+			claims = append(claims, claim{UnconfirmedHolder: UnconfirmedHolder{Client: u.client, Owner: owner.ID, Holds: 1, Since: owner.Since, Side: side, kept: owner.Kept}})
 		}
 	}
 	return claims

@@ -27,6 +27,7 @@ type Holder struct {
 	redlatch.Holder
 	ClientID string  // the uuid of its client; empty where Redis does not say, and no entry either
 	Client   *Client // nil: it has no entry in the registry
+	Kept     bool    // its program has given it back, and [redlatch.WithAtLeast] keeps it for what is left of its TTL at most
 
 	of *source // nil: Get and List have not made it
 }
@@ -42,6 +43,8 @@ type UnconfirmedHolder struct {
 	Holds  int64     // holds, or permits; 1 for each identity that is named
 	Since  time.Time // since when, by its own word
 	Side   string    // of a read-write lock: "read" or "write"
+
+	kept bool
 }
 
 // Who names the process for people.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/internal/test/faultproxy"
 	"github.com/redlatch/redlatch/internal/test/redistest"
@@ -153,6 +154,28 @@ func TestALockThatIsKeptIsShownAsKept(t *testing.T) {
 	require.Contains(t, ends(t, srv, exit.Failed, "unlock", "nightly", "--ask", "1s", "--reason", "x"), "its program has ended")
 	require.Contains(t, ends(t, srv, exit.OK, "unlock", "nightly", "--owner", info.Holders[0].Owner, "--reason", "x"), "which had ended and kept it by WithAtLeast")
 	require.Equal(t, "Nothing is held and nobody waits.\n", show(t, url, "ls"), "what it has said is over with the lease")
+}
+
+// So it is of a program that lives and has given the lock back.
+func TestALockThatAProgramHasGivenBackIsShownAsKept(t *testing.T) {
+	t.Setenv("REDLATCH_REGISTRY", "on")
+	srv := redistest.Process(t)
+	url := "redis://" + srv.Addr
+	hold, err := rlock.New(srv.Client(t), "nightly", redlatch.WithAtLeast(10*time.Minute)).Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, hold.Unlock(t.Context()))
+	redistest.Eventually(t, "the entry", func() bool { return strings.Contains(show(t, url, "ls"), "kept by WithAtLeast, its program has given it back") })
+	require.Regexp(t, `kept: \S+ \S+ pid`, show(t, url, "top", "--once"))
+	require.NotContains(t, show(t, url, "ls", "--dead"), "nightly")
+	inspect := show(t, url, "inspect", "nightly")
+	require.Contains(t, inspect, "kept by WithAtLeast, its program has given it back")
+	require.NotContains(t, inspect, "alive")
+	require.Regexp(t, `next +Wait for \d+ min: the work of .* is done`, inspect)
+	code, _, stderr := finish(t, runner(srv, "-w", "0.1", "nightly", "true"))
+	require.Equal(t, exit.Busy, code)
+	require.Regexp(t, `kept by WithAtLeast for another \S+ min; it was held by .*, which has given it back\n$`, stderr)
+	require.Contains(t, ends(t, srv, exit.Failed, "unlock", "nightly", "--ask", "1s", "--reason", "x"), "its program has given it back already")
+	require.Contains(t, ends(t, srv, exit.OK, "unlock", "nightly", "--owner", hold.Owner(), "--reason", "x"), "which had given it back and kept it by WithAtLeast")
 }
 
 // A renewal of the shorter lease does not take back the longer one.

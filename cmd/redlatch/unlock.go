@@ -141,7 +141,7 @@ func holderOf(o *fleet.Object, owner string) *fleet.Holder {
 // goesOn is for how long a holder may go on that lives and from whom it was taken: until its next renewal, which comes after a third of its
 // lease and a second at the latest. It is 0 where that is not known, as of Redisson, or the holder is probably dead.
 func goesOn(h *fleet.Holder) time.Duration {
-	if h.Client == nil || h.Client.Silent() || h.Client.Ended || h.Client.Timeout == 0 {
+	if h.Client == nil || h.Client.Silent() || h.Client.Ended || h.Kept || h.Client.Timeout == 0 {
 		return 0
 	}
 	return h.Client.Timeout/3 + time.Second
@@ -153,6 +153,8 @@ func told(h *fleet.Holder) string {
 	switch on := goesOn(h); {
 	case h.Client != nil && h.Client.Ended:
 		return text + ", which had ended and kept it by WithAtLeast"
+	case h.Kept:
+		return text + ", which had given it back and kept it by WithAtLeast"
 	case h.Client != nil && h.Client.Silent():
 		return text + ", which was last seen " + views.Age(h.Client.LastSeen) + " ago and is probably dead"
 	case on > 0:

@@ -48,7 +48,7 @@ func (h *hold) rest() time.Duration {
 	}
 	rest := o.first.since.Time().Add(o.set.AtLeast).Sub(clock.Now())
 	if rest > 0 {
-		h.dropped, h.left = true, true
+		h.dropped, h.left, o.kept = true, true, true
 	}
 	return max(0, rest)
 }
@@ -65,7 +65,11 @@ func (h *hold) unlockIn(ctx context.Context, rest time.Duration) error {
 	h.ending.End(errs.Released)
 	err := h.reach(ctx, rest)
 	o.adjust()
-	time.AfterFunc(rest, h.letGo)
+	stop := o.base.Session.KeepReporting(o)
+	time.AfterFunc(rest, func() {
+		stop()
+		h.letGo()
+	})
 	h.finish(ctx, settings.Released, err)
 	return err
 }
@@ -93,7 +97,7 @@ func (h *hold) reach(ctx context.Context, rest time.Duration) error {
 func (h *hold) letGo() {
 	o := h.owner
 	o.mu.Lock()
-	h.dropped, h.left = false, false
+	h.dropped, h.left, o.kept = false, false, false
 	h.retireLocked()
 	o.mu.Unlock()
 	_ = h.giveBack(o.base.background(o.set))

@@ -34,6 +34,7 @@ type owner struct {
 	queued    bool // it waits in a queue in Redis: what is in doubt is settled when the wait is over
 	announces bool // a refusal of its acquisition is announced; set before it is sent
 	offers    bool // its release asks whether outsiders wait; see [Offer]
+	kept      bool // its program has given it back, and WithAtLeast keeps it
 	post      cohort.Holder
 	senders   *[]chan struct{} // nil, or of capacity 1: the goroutines that wait to send a count-changing command
 	most      int32            // the most holds that a script has ever asked for

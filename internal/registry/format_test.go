@@ -9,10 +9,11 @@ import (
 
 func TestAThingIsReadAsItWasWritten(t *testing.T) {
 	for _, thing := range []Thing{
-		{Kind: "lock", Key: "orders:42", Holds: 1, HeldSince: 1764000000000, Owners: []Owner{{"7", 1764000000000}}},
+		{Kind: "lock", Key: "orders:42", Holds: 1, HeldSince: 1764000000000, Owners: []Owner{{"7", 1764000000000, false}}},
 		{Kind: "read_lock", Key: "a,b@c d:{x}\x00\xff", Holds: 2, HeldSince: 5, Waiters: 3, WaitingSince: 6, Waits: 7, Waited: 8,
-			Owners: []Owner{{"7", 5}, {"8", 9}}},
-		{Kind: "permit_semaphore", Key: "p", Holds: 1, HeldSince: 5, Owners: []Owner{{"6f0ab3", 5}}},
+			Owners: []Owner{{"7", 5, false}, {"8", 9, true}}},
+		{Kind: "lock", Key: "nightly", Holds: 1, HeldSince: 5, Owners: []Owner{{"7", 5, true}}},
+		{Kind: "permit_semaphore", Key: "p", Holds: 1, HeldSince: 5, Owners: []Owner{{"6f0ab3", 5, false}}},
 		{Kind: "semaphore", Key: "s", Waiters: 1, WaitingSince: 4},
 	} {
 		got, err := ParseThing(thing.Field(), thing.Value())
@@ -41,7 +42,13 @@ func TestAThingThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 	later, err := ParseThing("t:lock:x", "1,2,0,0,0,0,7@2,of,a,later,version")
 	require.NoError(t, err)
-	require.Equal(t, []Owner{{"7", 2}}, later.Owners)
+	require.Equal(t, []Owner{{"7", 2, false}}, later.Owners)
+	marked, err := ParseThing("t:lock:x", "2,2,0,0,0,0,7@2 8@3,8 9,of a later version")
+	require.NoError(t, err)
+	require.Equal(t, []Owner{{"7", 2, false}, {"8", 3, true}}, marked.Owners)
+	earlier, err := ParseThing("t:lock:x", "1,2,0,0,0,0,7@2")
+	require.NoError(t, err)
+	require.Equal(t, []Owner{{"7", 2, false}}, earlier.Owners)
 	many, err := ParseThing("t:lock:x", "9,2,0,0,0,0,"+strings.Repeat("7@2 ", 100))
 	require.NoError(t, err)
 	require.Len(t, many.Owners, MostOwners)

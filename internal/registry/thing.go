@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,6 +30,7 @@ const MostOwners = 8
 type Owner struct {
 	ID    string // the number of "<uuid>:<number>", or the id of a permit as programs see it; it contains no space, comma or at sign
 	Since int64  // since when it holds
+	Kept  bool   // its program has given it back, and WithAtLeast keeps it
 }
 
 // Owned is the identity in Redis of an owner of the client with this uuid.
@@ -47,14 +49,23 @@ func (t Thing) Field() string { return thingPrefix + t.Kind + ":" + t.Key }
 // IsThing tells whether a field of an entry is a thing.
 func IsThing(field string) bool { return strings.HasPrefix(field, thingPrefix) }
 
-// Value is what stands in the field: six numbers and the owners, with commas between.
+// Value is what stands in the field: six numbers, the owners and, if there are any, the ids of those that are kept, with commas
+// between.
 func (t Thing) Value() string {
 	owners := make([]string, len(t.Owners))
+	var kept []string
 	for i, o := range t.Owners {
 		owners[i] = o.ID + "@" + strconv.FormatInt(o.Since, 10)
+		if o.Kept {
+			kept = append(kept, o.ID)
+		}
 	}
-	return fmt.Sprintf("%d,%d,%d,%d,%d,%d,%s",
+	value := fmt.Sprintf("%d,%d,%d,%d,%d,%d,%s",
 		t.Holds, t.HeldSince, t.Waiters, t.WaitingSince, t.Waits, t.Waited, strings.Join(owners, " "))
+	if len(kept) > 0 {
+		value += "," + strings.Join(kept, " ")
+	}
+	return value
 }
 
 // ParseThing reads a field of an entry and its value. Anybody may have written them.
@@ -66,7 +77,7 @@ func ParseThing(field, value string) (t Thing, err error) {
 	if !ok || t.Kind == "" || t.Key == "" {
 		return t, fmt.Errorf("the field %q is not t:<kind>:<key>", field)
 	}
-	parts := strings.SplitN(value, ",", 8) // a later version may have more
+	parts := strings.SplitN(value, ",", 9) // a later version may have more, and an earlier one has seven
 	if len(parts) < 7 {
 		return t, fmt.Errorf("the value %q of %q has fewer than seven parts", value, field)
 	}
@@ -75,6 +86,10 @@ func ParseThing(field, value string) (t Thing, err error) {
 			return t, fmt.Errorf("part %d of the value %q of %q is not a number that makes sense", i+1, value, field)
 		}
 	}
+	var kept []string
+	if len(parts) > 7 {
+		kept = strings.Fields(parts[7])
+	}
 	for _, text := range strings.Fields(parts[6]) {
 		id, since, ok := strings.Cut(text, "@")
 		at, err := strconv.ParseInt(since, 10, 64)
@@ -82,7 +97,7 @@ func ParseThing(field, value string) (t Thing, err error) {
 			return t, fmt.Errorf("the owner %q of %q is not <id>@<since>", text, field)
 		}
 		if len(t.Owners) < MostOwners {
-			t.Owners = append(t.Owners, Owner{id, at})
+			t.Owners = append(t.Owners, Owner{id, at, slices.Contains(kept, id)})
 		}
 	}
 	return t, nil

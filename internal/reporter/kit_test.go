@@ -53,7 +53,7 @@ func bubble(t *testing.T, test func(k *kit)) {
 				defer k.mu.Unlock()
 				k.looks++
 				for at, since := range k.held {
-					s.Hold(at, 1, 30*time.Second, Owner{"1", watchdog.MomentOf(since)})
+					s.Hold(at, 1, 30*time.Second, Owner{ID: "1", Since: watchdog.MomentOf(since)})
 				}
 				for at, since := range k.waits {
 					s.Wait(at, 1, watchdog.MomentOf(since), 0, 0)

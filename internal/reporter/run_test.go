@@ -310,7 +310,7 @@ func TestAReporterIsKeptByItsTimerWhileThereIsAnEntryToBeRemovedAndElseByNobody(
 				select {
 				case <-h.free:
 				default:
-					s.Hold(Place{"lock", "a"}, 1, 0, Owner{"1", -1 << 61})
+					s.Hold(Place{"lock", "a"}, 1, 0, Owner{ID: "1", Since: -1 << 61})
 				}
 			},
 			Send:   func(Message) Answer { h.sent <- true; return answer },

@@ -31,6 +31,7 @@ type Thing struct {
 type Owner struct {
 	ID    string
 	Since watchdog.Moment
+	Kept  bool // by WithAtLeast
 }
 
 // A Snapshot is everything that a client holds and waits for. The zero value has nothing.

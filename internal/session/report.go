@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -52,9 +54,33 @@ func (s *Session) reported() (owners []Reported) {
 	return owners
 }
 
+// KeepReporting has the registry told of an owner that the watchdog has forgotten, and that keeps what its program has given back. stop
+// ends that.
+func (s *Session) KeepReporting(o Reported) (stop func()) {
+	s.mu.Lock()
+	if s.kept == nil {
+		s.kept = map[Reported]struct{}{}
+	}
+	s.kept[o] = struct{}{}
+	s.mu.Unlock()
+	s.reporter.Wake()
+	return func() {
+		s.mu.Lock()
+		delete(s.kept, o)
+		s.mu.Unlock()
+	}
+}
+
+// keepers are the owners that keep what their programs have given back.
+func (s *Session) keepers() []Reported {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.kept))
+}
+
 // look takes a snapshot.
 func (s *Session) look(shot *reporter.Snapshot) {
-	for _, o := range s.reported() {
+	for _, o := range append(s.reported(), s.keepers()...) {
 		o.Report(shot)
 	}
 	for _, in := range s.Cohorts.All() {
@@ -101,7 +127,7 @@ func (s *Session) written(m reporter.Message, ended bool) entry.Report {
 			Waits: t.Waits, Waited: t.Waited,
 		}
 		for _, o := range t.Owners {
-			thing.Owners = append(thing.Owners, entry.Owner{ID: o.ID, Held: time.Duration(now - o.Since)})
+			thing.Owners = append(thing.Owners, entry.Owner{ID: o.ID, Held: time.Duration(now - o.Since), Kept: o.Kept})
 		}
 		r.Things = append(r.Things, thing)
 	}

@@ -73,6 +73,7 @@ type Session struct {
 
 	mu     lockorder.Mutex[lockorder.Session]
 	queues map[cohort.Key]*queue // nil until a call takes a fair lock
+	kept   map[Reported]struct{} // nil until WithAtLeast keeps a lock
 	hub    *wakeup.Hub           // nil until a call waits
 }
 

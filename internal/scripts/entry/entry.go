@@ -4,6 +4,7 @@ package entry
 
 import (
 	"embed"
+	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/registry"
@@ -57,6 +58,7 @@ type Thing struct {
 type Owner struct {
 	ID   string
 	Held time.Duration
+	Kept bool // by WithAtLeast
 }
 
 // A Reply says whether a Report was written, how many entries the index has, whether somebody looks at the entries, and whose holds
@@ -71,7 +73,7 @@ type Reply struct {
 
 // Write makes the command of a report.
 func Write(r Report) scripts.Command[Reply] {
-	args := make([]any, 0, 10+len(r.Removed)+8*len(r.Things))
+	args := make([]any, 0, 10+len(r.Removed)+9*len(r.Things))
 	args = append(args, r.UUID, scripts.Milliseconds(r.TTL), digit(r.Whole), r.About, scripts.Milliseconds(r.Age),
 		registry.LeastInterval.Milliseconds(), registry.IntervalPerClient.Milliseconds(), registry.MostInterval.Milliseconds(),
 		registry.Latest.Milliseconds(), len(r.Removed))
@@ -81,9 +83,14 @@ func Write(r Report) scripts.Command[Reply] {
 	for _, t := range r.Things {
 		args = append(args, t.Field, t.Holds, scripts.Milliseconds(t.Held), t.Waiters, scripts.Milliseconds(t.Waiting),
 			t.Waits, scripts.Milliseconds(t.Waited), len(t.Owners))
+		var kept []string
 		for _, o := range t.Owners {
 			args = append(args, o.ID, scripts.Milliseconds(o.Held))
+			if o.Kept {
+				kept = append(kept, o.ID)
+			}
 		}
+		args = append(args, strings.Join(kept, " "))
 	}
 	return scripts.Array(report, []string{r.Index, r.Entry, r.Asked, r.Watched}, args, func(reply scripts.Reply) (written Reply, err error) {
 		e := reply.Elements()

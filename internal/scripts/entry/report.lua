@@ -16,7 +16,8 @@
 -- ARGV[9]      milliseconds that no entry lasts: a member of the index that ends later was forged
 -- ARGV[10]     how many fields are removed
 -- ARGV[at]     from 11 on: the fields that are removed; then of each thing its field, holds, age of the oldest of them, waiters,
---              age of the oldest of them, waits that have ended, their milliseconds, number of owners, and of each owner its id and age
+--              age of the oldest of them, waits that have ended, their milliseconds, number of owners, of each owner its id and age,
+--              and the ids of those that are kept, empty for none
 --
 -- Answers an array: 1 when it has written, 0 when the entry did not exist; how many entries the index has; 1 while somebody looks, else 0;
 -- 0, or 1 when KEYS[3] has something that makes no sense; and when it has written, the identities whose holds somebody asks for. Anybody may
@@ -76,7 +77,8 @@ while at < #ARGV do
   for i = 1, tonumber(take()) do
     owners[i] = take() .. '@' .. since(take())
   end
-  redis.call('hset', KEYS[2], field, value .. table.concat(owners, ' '))
+  local kept = take()
+  redis.call('hset', KEYS[2], field, value .. table.concat(owners, ' ') .. (kept == '' and '' or ',' .. kept))
 end
 
 redis.call('zadd', KEYS[1], now + ARGV[2], ARGV[1])

@@ -53,8 +53,12 @@ func (c *Config) who(ctx context.Context) string {
 	text, first := "held by "+strings.Join(names, "; "), object.Holders[0]
 	switch {
 	case len(object.Holders) > 1 || first.TTL <= 0:
-	case first.Client != nil && first.Client.Ended:
-		text = "kept by WithAtLeast for another " + views.Age(first.TTL) + "; it was held by " + screen.Clean(first.Who()) + ", which has ended"
+	case first.Kept, first.Client != nil && first.Client.Ended:
+		done := "has ended"
+		if first.Kept {
+			done = "has given it back"
+		}
+		text = "kept by WithAtLeast for another " + views.Age(first.TTL) + "; it was held by " + screen.Clean(first.Who()) + ", which " + done
 	default:
 		text += ", for another " + views.Age(first.TTL) + " unless renewed"
 	}

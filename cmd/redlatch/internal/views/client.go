@@ -47,6 +47,7 @@ type Party struct {
 	host     string
 	lastSeen time.Duration
 	hears    bool // it can be asked to give back
+	kept     bool // it has given back what it is a party to, and WithAtLeast keeps that
 }
 
 func newParty(c *fleet.Client, id, who string) Party {
@@ -64,6 +65,8 @@ func (p Party) death() string {
 	switch {
 	case p.Ended:
 		return "kept by WithAtLeast, its program has ended"
+	case p.kept:
+		return "kept by WithAtLeast, its program has given it back"
 	case !p.Silent:
 		return ""
 	}

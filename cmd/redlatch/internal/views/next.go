@@ -24,7 +24,7 @@ const (
 	Free    State = "free"     // nobody holds it, nobody waits
 	Waited  State = "waited"   // nobody holds it, somebody waits
 	Alive   State = "alive"    // held, and all holders' processes are seen
-	Kept    State = "kept"     // the holder's program has ended, and has left it to its lease
+	Kept    State = "kept"     // the holder's program has given it back, or has ended, and WithAtLeast keeps it
 	Silent  State = "silent"   // a holder's process is probably dead
 	Unknown State = "unknown"  // held by somebody of whom it is not known whether they live
 	NoLease State = "no-lease" // held by such a one, or by a dead one, and no lease ends that
@@ -134,11 +134,11 @@ func (h *Holder) process() string {
 
 func (h *Holder) state() State {
 	switch {
-	case h.Known && !h.Silent && !h.Ended:
+	case h.Known && !h.Silent && !h.Ended && !h.Kept:
 		return Alive
 	case !h.Lease.Known:
 		return NoLease
-	case h.Ended:
+	case h.Ended, h.Kept:
 		return Kept
 	case h.Known:
 		return Silent

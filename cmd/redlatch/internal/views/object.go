@@ -35,6 +35,7 @@ type Holder struct {
 	Value       string  `json:"value"`
 	ValueBase64 string  `json:"value_base64"` // of a group
 	Holds       int64   `json:"holds"`
+	Kept        bool    `json:"kept"` // its program has given it back, and WithAtLeast keeps it
 	Since       Time    `json:"since"`
 	Held        Seconds `json:"held_seconds"`
 	Lease       Seconds `json:"lease_seconds"` // null without one
@@ -88,8 +89,10 @@ func newObject(o *fleet.Object, now time.Time) Object {
 		v.Lease = lease(o.Info.TTL)
 	}
 	for _, h := range o.Holders {
+		party := newParty(h.Client, h.ClientID, h.Who())
+		party.kept, party.hears = h.Kept, party.hears && !h.Kept
 		v.Holders = append(v.Holders, Holder{
-			Party: newParty(h.Client, h.ClientID, h.Who()), Owner: h.Owner, Side: h.Side, Value: h.Value, ValueBase64: exact(h.Value),
+			Party: party, Kept: h.Kept, Owner: h.Owner, Side: h.Side, Value: h.Value, ValueBase64: exact(h.Value),
 			Holds: h.Holds, Since: Time(h.Since), Held: since(h.Since, now), Lease: lease(h.TTL),
 		})
 	}

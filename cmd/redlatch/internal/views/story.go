@@ -115,7 +115,7 @@ func (v *Inspect) holders(s *story) {
 		}
 		s.tell("held", fmt.Sprintf("  owner %s, %s, %s", terminal.Quote(h.Owner), count(h.Holds, "hold"), terms), terminal.Plain)
 		switch {
-		case h.Silent || h.Ended:
+		case h.Silent || h.Ended || h.Kept:
 			s.dead("held", h.Party)
 		case h.Known:
 			s.tell("held", "  last seen "+Age(h.lastSeen)+" ago, alive", terminal.Plain)

@@ -140,10 +140,10 @@ func (o *Object) holder() []terminal.Cell {
 		text += fmt.Sprintf(" and %d more", n)
 	}
 	style := terminal.Plain
-	if h.Silent {
-		text, style = "dead? "+text, terminal.Red
-	} else if h.Ended {
+	if h.Ended || h.Kept {
 		text = "kept: " + text
+	} else if h.Silent {
+		text, style = "dead? "+text, terminal.Red
 	}
 	return []terminal.Cell{{Text: text, Style: style}, {Text: h.Held.age()}, {Text: left(h.Lease)}}
 }
