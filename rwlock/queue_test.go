@@ -204,3 +204,25 @@ func TestAWriterThatIsPromisedTheLockByTheReleaseDoesNotAsk(t *testing.T) {
 		k.give(k.served(next))
 	})
 }
+
+// A release has the process stand in the queue behind another one. The first waiter of the process has asked nothing so far, and a try
+// beside it is refused at once all the same.
+func TestATryBesideAWaiterThatAReleaseHasStandInTheQueueIsRefusedAtOnce(t *testing.T) {
+	fakeTime(t, func(k *kit) {
+		lock, other := k.process(redlatch.WithPoll(time.Hour)), k.process(redlatch.WithPoll(time.Hour))
+		hold := k.take(lock.Lock, k.ctx)
+		next, theirs := k.asks(lock.Lock, k.ctx), k.asks(other.Lock, k.ctx)
+		time.Sleep(time.Second) // the streak is over
+		k.waits(next)
+		k.waits(theirs)
+		k.give(hold)
+		told := k.served(theirs)
+		start := time.Now()
+		_, err := lock.TryLock(k.ctx)
+		require.ErrorIs(k, err, redlatch.ErrNotAcquired)
+		require.NotErrorIs(k, err, redlatch.ErrUnavailable)
+		require.Less(k, time.Since(start), 100*time.Millisecond)
+		k.give(told)
+		k.give(k.served(next))
+	})
+}

@@ -18,7 +18,10 @@ type defect struct {
 
 const unheld = "none yet"
 
-var kinds = []struct{ name, title string }{
+// A kind is how bad a defect was.
+type kind struct{ name, title string }
+
+var kinds = []kind{
 	{"safety", "Two holders, lost permits, outcomes that were not true"},
 	{"waiting", "Calls that waited for what they could have"},
 	{"remains", "What stayed behind, or cost too much"},
@@ -49,7 +52,7 @@ func TestEachDefectIsReadAndHeldByTestsThatAreThere(t *testing.T) {
 	worst := 0
 	for _, d := range defects(t) {
 		require.Regexp(t, regexp.MustCompile("^[0-9a-f]{8}$"), d.commit)
-		require.True(t, slices.ContainsFunc(kinds, func(k struct{ name, title string }) bool { return k.name == d.kind }), d.kind)
+		require.True(t, slices.ContainsFunc(kinds, func(k kind) bool { return k.name == d.kind }), d.kind)
 		require.NotEmpty(t, d.met)
 		require.NotEmpty(t, d.found)
 		for _, test := range d.tests {

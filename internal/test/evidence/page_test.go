@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	_ "embed"
 	"flag"
 	"fmt"
 	"os"
@@ -18,9 +19,8 @@ var update = flag.Bool("update", false, "write docs/reliability.md")
 const page = "docs/reliability.md"
 
 func TestEachPromiseHasARow(t *testing.T) {
-	promised := regexp.MustCompile(`<a id="([a-z0-9]+)"></a>`).FindAllStringSubmatch(read(t, "docs/guarantees.md"), -1)
 	var ids, rows []string
-	for _, p := range promised {
+	for _, p := range anchor.FindAllStringSubmatch(read(t, "docs/guarantees.md"), -1) {
 		ids = append(ids, p[1])
 	}
 	for _, p := range promises {
@@ -113,48 +113,64 @@ func commands(t *testing.T, names []string) (lines []string) {
 	return lines
 }
 
+//go:embed page.txt
+var frame string
+
+// render puts the tables into the frame of the page. What the page was is asked for what git does not know here.
 func render(t *testing.T, was string) string {
-	var text strings.Builder
-	write := func(format string, args ...any) { fmt.Fprintf(&text, format, args...) }
-	of := runs(t)
-	write("# What holds the promises\n\n")
-	write("Each promise of [guarantees.md](guarantees.md), the tests that hold it, how much of them runs, and the long runs that look for a\n" +
-		"counterexample. Behind them is every defect that was ever found, with what found it and what holds it since. This page is generated\n" +
-		"(`go test ./internal/test/evidence -update`); a test fails where a promise has no row, or a row names a test that is not there.\n\n")
-	write("The [commands](#commands) of each row are below. `.ci/run` runs all of them for each change. How the simulation, the soak and the\n" +
-		"judges work, and what they cannot show, is in [proof/README.md](../proof/README.md).\n\n")
-	write("## Long runs\n\n`.ci/long` takes some six hours, and notes here what has passed. A version is made of code with which each part has passed. In the\n" +
-		"table of the promises the number is that of the commits that have changed the packages on which the promise stands.\n\n")
-	write("| part | last run in full length, and how many commits have changed the library since |\n|---|---|\n")
-	for _, part := range parts {
-		if last, ran := of[part]; ran {
-			write("| %s | %s on %s with %s%s |\n", part, last.ran, last.date, last.commit, number(was, "| "+part, last.commit, last, library))
-		} else {
-			write("| %s | none on record |\n", part)
-		}
+	all := defects(t)
+	held := "A test holds each of them."
+	if n := len(slices.DeleteFunc(slices.Clone(all), func(d defect) bool { return d.tests != nil })); n > 0 {
+		held = fmt.Sprintf("Of %d of them no test is known that holds them.", n)
 	}
-	write("\n## Promises\n\n| promise | held by | what runs | long runs |\n|---|---|---|---|\n")
+	text := strings.NewReplacer(
+		"{long runs}", longRuns(t, was), "{promises}", promised(t, was), "{commands}", allCommands(t),
+		"{number}", fmt.Sprint(len(all)), "{held}", held, "{worst}", worst(t, all), "{defects}", byKind(all),
+	).Replace(frame)
+	return strings.TrimSpace(text) + "\n"
+}
+
+func longRuns(t *testing.T, was string) string {
+	of := runs(t)
+	text := "| part | last run in full length, and how many commits have changed the library since |\n|---|---|\n"
+	for _, part := range parts {
+		said := "none on record"
+		if last, ran := of[part]; ran {
+			since := number(was, "| "+part, last.commit, last, library)
+			said = fmt.Sprintf("%s on %s with %s%s", last.ran, last.date, last.commit, since)
+		}
+		text += fmt.Sprintf("| %s | %s |\n", part, said)
+	}
+	return text
+}
+
+func promised(t *testing.T, was string) string {
+	of := runs(t)
+	text := "| promise | held by | what runs | long runs |\n|---|---|---|---|\n"
 	for _, p := range promises {
 		var long []string
 		for _, part := range p.long {
 			if last, ran := of[part]; ran {
-				long = append(long, part+" "+last.commit+number(was, "| ["+p.id+"]", part+" "+last.commit, last, p.about))
-			} else {
-				long = append(long, part)
+				with := part + " " + last.commit
+				part = with + number(was, "| ["+p.id+"]", with, last, p.about)
 			}
+			long = append(long, part)
 		}
-		write("| [%s](guarantees.md#%s) %s | %s | %s | %s |\n", p.id, p.id, p.words, quoted(p.tests), p.volume, strings.Join(long, ", "))
+		text += fmt.Sprintf("| [%s](guarantees.md#%s) %s | %s | %s | %s |\n",
+			p.id, p.id, p.words, quoted(p.tests), p.volume, strings.Join(long, ", "))
 	}
-	write("\n## Commands\n\n")
-	for _, p := range promises {
-		write("**%s** %s\n\n```\n%s\n```\n\n", p.id, p.words, strings.Join(commands(t, p.tests), "\n"))
-	}
-	trackRecord(t, write)
-	return text.String()
+	return text
 }
 
-// number is how many commits have changed these folders since a run, in brackets. Where git does not know it is that of the page, in
-// the line that begins so, behind these words.
+func allCommands(t *testing.T) (text string) {
+	for _, p := range promises {
+		text += fmt.Sprintf("**%s** %s\n\n```\n%s\n```\n\n", p.id, p.words, strings.Join(commands(t, p.tests), "\n"))
+	}
+	return strings.TrimSpace(text) + "\n"
+}
+
+// number is how many commits have changed these folders since a run, in brackets. Where git does not know it
+// is that of the page, in the line that begins so, behind these words.
 func number(was, begin, behind string, last run, folders []string) string {
 	if n, known := since(last.commit, folders); known {
 		return fmt.Sprintf(" (%d since)", n)
@@ -169,34 +185,31 @@ func number(was, begin, behind string, last run, folders []string) string {
 	return " (? since)"
 }
 
-func trackRecord(t *testing.T, write func(format string, args ...any)) {
-	all := defects(t)
-	unknown := 0
-	for _, d := range all {
-		if d.tests == nil {
-			unknown++
-		}
-	}
-	write("## Track record\n\n%d defects that a commit has mended, of which %d have no test that is known to hold them. \"Found by\" is what the\n"+
-		"commit says; most do not say. The list is `internal/test/evidence/defects.txt`.\n\n### The twenty worst\n\n", len(all), unknown)
+func worst(t *testing.T, all []defect) (text string) {
 	for _, d := range all {
 		if d.worst {
-			write("- %s (%s%s)\n\n  ```\n  %s\n  ```\n\n", d.met, d.commit, found(", found by ", d), strings.Join(commands(t, d.tests), "\n  "))
+			of := strings.Join(commands(t, d.tests), "\n  ")
+			text += fmt.Sprintf("- %s (%s%s)\n\n  ```\n  %s\n  ```\n\n", d.met, d.commit, found(", found by ", d), of)
 		}
 	}
+	return strings.TrimSpace(text) + "\n"
+}
+
+func byKind(all []defect) (text string) {
 	for _, kind := range kinds {
-		write("### %s\n\n| defect | commit | found by | held by |\n|---|---|---|---|\n", kind.title)
+		text += fmt.Sprintf("### %s\n\n| defect | commit | found by | held by |\n|---|---|---|---|\n", kind.title)
 		for _, d := range all {
 			if d.kind == kind.name {
-				held := quoted(d.tests)
-				if d.tests == nil {
-					held = unheld
+				held := unheld
+				if d.tests != nil {
+					held = quoted(d.tests)
 				}
-				write("| %s | %s | %s | %s |\n", d.met, d.commit, found("", d), held)
+				text += fmt.Sprintf("| %s | %s | %s | %s |\n", d.met, d.commit, found("", d), held)
 			}
 		}
-		write("\n")
+		text += "\n"
 	}
+	return text
 }
 
 func found(before string, d defect) string {
@@ -207,8 +220,5 @@ func found(before string, d defect) string {
 }
 
 func quoted(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
 	return "`" + strings.Join(names, "`, `") + "`"
 }

@@ -17,7 +17,7 @@ var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	anchor  = regexp.MustCompile(`<a id="([^"]+)">`)
-	named   = regexp.MustCompile("\\b(?:Test|Benchmark)[A-Z][A-Za-z0-9]{9,}\\b")
+	named   = regexp.MustCompile(`\b(?:Test|Benchmark)[A-Z][A-Za-z0-9]{9,}\b`)
 	code    = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
 	unsaid  = regexp.MustCompile("[^a-z0-9 _-]")
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var version = flag.Bool("version", false, "demand what a version needs: each part of .ci/long has run with this very code")
+var version = flag.Bool("version", false, "demand that each part of .ci/long has run with this very code")
 
 // parts are the steps of .ci/long.
 var parts = []string{"lockorder", "parallel", "soak", "simulation"}
@@ -33,8 +33,8 @@ func runs(t *testing.T) map[string]run {
 	return all
 }
 
-// since is how many commits have changed code of these folders after that one, tests apart. It is not known where there is no git,
-// or not the whole history.
+// since is how many commits have changed code of these folders after that one, tests apart. It is not known
+// where there is no git, or not the whole history.
 func since(commit string, folders []string) (n int, known bool) {
 	args := []string{"-C", root, "rev-list", "--count", commit + "..HEAD", "--"}
 	for _, folder := range folders {
@@ -49,7 +49,8 @@ func since(commit string, folders []string) (n int, known bool) {
 	return n, err == nil
 }
 
-// A version is made of code that has stood the long runs itself: go test ./internal/test/evidence -args -version
+// A version is made of code that has stood the long runs itself: go test ./internal/test/evidence -args
+// -version
 func TestAVersionHasLongRunsOfItsOwn(t *testing.T) {
 	if !*version {
 		t.Skip("only where a version is made: -args -version")

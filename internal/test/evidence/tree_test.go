@@ -17,7 +17,8 @@ import (
 
 const root = "../../.."
 
-// tests are the tests and benchmarks of all modules of this repository, each with the folders of the packages that have it.
+// tests are the tests and benchmarks of all modules of this repository, each with the folders of the packages
+// that have it.
 var tests = sync.OnceValues(func() (map[string][]string, error) {
 	found := map[string][]string{}
 	err := walk(".go", func(name string) error {
