@@ -1,10 +1,12 @@
 package cohort
 
-// A Batch is the waiters behind the head, in their order, for which the head's attempt asks as well. They go on waiting
-// meanwhile and may leave. Nothing else can serve them, because the head stays in front of them until its attempt is over.
+// A Batch is the waiters behind the head, in their order, for which the head's attempt asks as well. They go
+// on waiting meanwhile and may leave. Nothing else can serve them, because the head stays in front of them
+// until its attempt is over.
 type Batch []*waiter
 
-// Behind is the batch of the head, of most waiters at the most. It ends before a waiter that cannot be given anything.
+// Behind is the batch of the head, of most waiters at the most. It ends before a waiter that cannot be given
+// anything.
 func (q *Queue) Behind(most int) Batch {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -18,7 +20,8 @@ func (q *Queue) Behind(most int) Batch {
 // Who is the Request.Who of the waiter i of the batch.
 func (b Batch) Who(i int) any { return b[i].request.Who }
 
-// Serve ends the wait of the first n of the batch. Each gets what grant makes for it. left are those of the n that had left.
+// Serve ends the wait of the first n of the batch. Each gets what grant makes for it. left are those of the n
+// that had left.
 func (q *Queue) Serve(b Batch, n int, grant func(i int) any) (left []int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,22 +13,23 @@ type Candidacy struct {
 	unused  bool       // the last waiter has left the cohort: a candidate made now would not be settled
 }
 
-// A Candidate is the identity that is to hold when another process hands the lock to this one, or when the head asks and
-// the lock is free. It enters the process queue when the head asks in vain (an ask), or by a release of this process before
-// the head (an enqueuing). Both may be under way at once.
+// A Candidate is the identity that is to hold when another process hands the lock to this one, or when the
+// head asks and the lock is free. It enters the process queue when the head asks in vain (an ask), or by a
+// release of this process before the head (an enqueuing). Both may be under way at once.
 //
 //	       ask, or enqueuing                    the lock comes
 //	none ─────────────────────► in the queue, perhaps ────────────► won: it is an owner's, and no candidate any more
 //	                                    │
 //	                                    └── the last waiter leaves, or what became of a command is unknown ──► over
 //
-// A candidate that is over is settled: it is taken out of the process queue, and what was handed to it is released.
+// A candidate that is over is settled: it is taken out of the process queue, and what was handed to it is
+// released.
 //
-// The lock may come by a message or as the answer to an ask, but must not come twice. So while an ask is under way the
-// message is not believed: the answer to that ask, or to the next one, says the same.
+// The lock may come by a message or as the answer to an ask, but must not come twice. So while an ask is
+// under way the message is not believed: the answer to that ask, or to the next one, says the same.
 //
-// A candidate that won must not be settled on account of an enqueuing. So when the outcome of an enqueuing is unknown and an
-// ask is still under way, the ask decides what becomes of the candidate.
+// A candidate that won must not be settled on account of an enqueuing. So when the outcome of an enqueuing is
+// unknown and an ask is still under way, the ask decides what becomes of the candidate.
 type Candidate struct {
 	Owner string
 
@@ -93,8 +94,9 @@ func (y *Candidacy) currentLocked(mint func() string) *Candidate {
 	return y.current
 }
 
-// Refused ends an ask that did not get the lock, perhaps because it was not executed. sent is when it was sent. at is what the server's
-// clock showed; 0 says that the ask made no entry, though there may be one from before. settle is whether the caller has to settle the candidate.
+// Refused ends an ask that did not get the lock, perhaps because it was not executed. sent is when it was
+// sent. at is what the server's clock showed; 0 says that the ask made no entry, though there may be one from
+// before. settle is whether the caller has to settle the candidate.
 func (y *Candidacy) Refused(c *Candidate, sent time.Time, at int64) (settle bool) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
-// A Claim is the right to give the first waiter what it waits for. It ends with exactly one call of Give, Refuse, End or
-// Yield. Until then the waiter does not ask, though it may leave.
+// A Claim is the right to give the first waiter what it waits for. It ends with exactly one call of Give,
+// Refuse, End or Yield. Until then the waiter does not ask, though it may leave.
 type Claim struct {
 	queue *Queue
 	w     *waiter
 }
 
-// Claim claims the first waiter. It fails while the attempt of that waiter is under way, or when that waiter cannot be given
-// anything: no other waiter is given the thing before the first.
+// Claim claims the first waiter. It fails while the attempt of that waiter is under way, or when that waiter
+// cannot be given anything: no other waiter is given the thing before the first.
 func (q *Queue) Claim() (c Claim, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -40,8 +40,8 @@ func (q *Queue) declines() bool {
 	return len(q.waiters) > 0 && (q.waiters[0].request == nil || q.waiters[0].state == asking)
 }
 
-// ClaimSoon is Claim for a holder that can wait, for patience at most, until the attempt of the first waiter ends. The claim
-// comes before the next attempt.
+// ClaimSoon is Claim for a holder that can wait, for patience at most, until the attempt of the first waiter
+// ends. The claim comes before the next attempt.
 func (q *Queue) ClaimSoon(patience time.Duration) (c Claim, ok bool) {
 	q.mu.Lock()
 	c, ok = q.claimLocked()
@@ -77,8 +77,8 @@ func (q *Queue) giveUp(came chan Claim) bool {
 	return i >= 0
 }
 
-// admitLocked answers the claimers that wait as soon as the first waiter can be claimed, or no waiter ever can. In the second
-// case the answer is an empty claim.
+// admitLocked answers the claimers that wait as soon as the first waiter can be claimed, or no waiter ever
+// can. In the second case the answer is an empty claim.
 func (q *Queue) admitLocked() {
 	for len(q.claimers) > 0 {
 		c, ok := q.claimLocked()
@@ -128,8 +128,9 @@ func (c Claim) Give(grant any, poll time.Duration) bool {
 	return true
 }
 
-// Refuse gives the waiter nothing. The waiter asks, if it is still queued. who replaces its Request.Who: a holder that claims
-// the waiter later sees a fresh identity, and cannot mistake it for the one that was refused.
+// Refuse gives the waiter nothing. The waiter asks, if it is still queued. who replaces its Request.Who: a
+// holder that claims the waiter later sees a fresh identity, and cannot mistake it for the one that was
+// refused.
 func (c Claim) Refuse(who any) {
 	c.queue.mu.Lock()
 	c.w.request.Who = who
@@ -155,8 +156,9 @@ func (c Claim) endLocked() {
 	}
 }
 
-// Yield ends the claim of a holder that is about to give the thing to other processes instead, because this process had it
-// for long enough. The next attempt is told to let them ask first; without news it is made when it would have been.
+// Yield ends the claim of a holder that is about to give the thing to other processes instead, because this
+// process had it for long enough. The next attempt is told to let them ask first; without news it is made
+// when it would have been.
 func (c Claim) Yield() {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
@@ -164,7 +166,8 @@ func (c Claim) Yield() {
 	c.endLocked()
 }
 
-// Yields tells an attempt, once, to let other processes ask first. The attempt calls Refresh when it has done so.
+// Yields tells an attempt, once, to let other processes ask first. The attempt calls Refresh when it has done
+// so.
 func (q *Queue) Yields() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -173,6 +176,6 @@ func (q *Queue) Yields() bool {
 	return yields
 }
 
-// Refresh is for an attempt that is about to ask: its answer then counts for all wake-ups so far, not only for those that came
-// before the attempt began.
+// Refresh is for an attempt that is about to ask: its answer then counts for all wake-ups so far, not only
+// for those that came before the attempt began.
 func (q *Queue) Refresh() { q.drain() }

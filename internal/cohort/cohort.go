@@ -42,8 +42,9 @@ type Listener interface {
 	Confirmed() <-chan struct{} // closed once messages arrive
 }
 
-// New makes a cohort. subscribe is called with the cohort, so that messages can reach it, and returns its subscriptions. No
-// message may come before New opens them, because a message reads what the cohort is subscribed to.
+// New makes a cohort. subscribe is called with the cohort, so that messages can reach it, and returns its
+// subscriptions. No message may come before New opens them, because a message reads what the cohort is
+// subscribed to.
 func New(subscribe func(*Cohort) Subscriptions) *Cohort {
 	c := &Cohort{}
 	c.void.Store(never)
@@ -57,8 +58,8 @@ func New(subscribe func(*Cohort) Subscriptions) *Cohort {
 	return c
 }
 
-// Hears tells whether the waiters are woken by a message that is sent from now on: it reaches them, or the loss of their
-// subscription does. Those of no cohort are not.
+// Hears tells whether the waiters are woken by a message that is sent from now on: it reaches them, or the
+// loss of their subscription does. Those of no cohort are not.
 func (c *Cohort) Hears() bool { return c != nil && confirmed(c.subscribed.Lock) }
 
 // HearsHandOffs tells whether the message of a hand-off to this process would be heard.
@@ -83,8 +84,8 @@ func (c *Cohort) stop() {
 	}
 }
 
-// CloseSince notes since when no outsider could have got what the cohort is for. An outsider needs a while to ask, so a
-// moment in which it was free does not count. The zero time says that they could.
+// CloseSince notes since when no outsider could have got what the cohort is for. An outsider needs a while to
+// ask, so a moment in which it was free does not count. The zero time says that they could.
 func (c *Cohort) CloseSince(since time.Time) {
 	if since.IsZero() {
 		c.closedSince.Store(0)
@@ -104,13 +105,13 @@ func (c *Cohort) ClosedSince() time.Time {
 // never is the void of a cohort of which it is not known yet that its messages arrive.
 const never = math.MaxInt64
 
-// Void makes old news of everything that the server has confirmed so far. It is called when a message says that the lock
-// was given back or taken away, and when messages may have been missed.
+// Void makes old news of everything that the server has confirmed so far. It is called when a message says
+// that the lock was given back or taken away, and when messages may have been missed.
 func (c *Cohort) Void() { c.void.Store(int64(watchdog.MomentOf(clock.Now()))) }
 
-// Current tells whether the answer to a command that was sent at news may still be relied on, as far as messages tell: they
-// arrive, and none has come since. The first call after the subscription stands says no, because messages that were sent
-// before the subscription were not heard.
+// Current tells whether the answer to a command that was sent at news may still be relied on, as far as
+// messages tell: they arrive, and none has come since. The first call after the subscription stands says no,
+// because messages that were sent before the subscription were not heard.
 func (c *Cohort) Current(news time.Time) bool {
 	if !c.Hears() {
 		return false

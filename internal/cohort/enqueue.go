@@ -6,8 +6,8 @@ import (
 	"github.com/redlatch/redlatch/internal/clock"
 )
 
-// Failed ends an ask of which it is unknown whether it was, or will be, executed. The candidate is over, and the caller
-// settles it.
+// Failed ends an ask of which it is unknown whether it was, or will be, executed. The candidate is over, and
+// the caller settles it.
 func (y *Candidacy) Failed(c *Candidate) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -16,8 +16,8 @@ func (y *Candidacy) Failed(c *Candidate) {
 	y.dropLocked(c)
 }
 
-// Enqueue returns the candidate that a release enters into the process queue, nil when the last waiter has left. Enqueued or
-// Unknown must follow.
+// Enqueue returns the candidate that a release enters into the process queue, nil when the last waiter has
+// left. Enqueued or Unknown must follow.
 func (y *Candidacy) Enqueue(mint func() string) *Candidate {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -27,14 +27,15 @@ func (y *Candidacy) Enqueue(mint func() string) *Candidate {
 	c := y.currentLocked(mint)
 	c.flights |= enqueuing
 	c.since = clock.Now()
-	if c.sent.IsZero() { // else it has an entry, and may have been handed the lock before now, if the releaser has lost that
+	// else it has an entry, and may have been handed the lock before now, if the releaser has lost that
+	if c.sent.IsZero() {
 		c.sent = c.since
 	}
 	return c
 }
 
-// Enqueued ends Enqueue by a release whose outcome is known: it was executed or not. at is what the server's clock showed
-// then, 0 if that is not known.
+// Enqueued ends Enqueue by a release whose outcome is known: it was executed or not. at is what the server's
+// clock showed then, 0 if that is not known.
 func (y *Candidacy) Enqueued(c *Candidate, executed bool, at int64) (settle bool) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -68,8 +69,8 @@ func (y *Candidacy) use() {
 	y.unused = false
 }
 
-// Withdraw ends the candidate of a head that could not take what is handed to it. It returns the candidate if that has to be
-// settled, else nil.
+// Withdraw ends the candidate of a head that could not take what is handed to it. It returns the candidate if
+// that has to be settled, else nil.
 func (y *Candidacy) Withdraw() *Candidate {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -113,14 +114,15 @@ func (y *Candidacy) InDoubt(c *Candidate) bool {
 type HandOff int
 
 const (
-	Ignored  HandOff = iota // nothing: the owner is not the candidate, or an ask will find out, or settling gives the lock back
-	Declined                // give it back: the first waiter cannot be given it
-	Claimed                 // give it to the claimed waiter
+	// nothing: the owner is not the candidate, or an ask will find out, or settling gives the lock back
+	Ignored  HandOff = iota
+	Declined         // give it back: the first waiter cannot be given it
+	Claimed          // give it to the claimed waiter
 )
 
-// HandedTo takes note that the lock was handed to owner when the server's clock showed at. since is a moment before that. Where the
-// last question is too old to tell it, as WithPoll of an hour leaves, the head asks: that costs a round trip, and its answer says since
-// when the lock is held.
+// HandedTo takes note that the lock was handed to owner when the server's clock showed at. since is a moment
+// before that. Where the last question is too old to tell it, as WithPoll of an hour leaves, the head asks:
+// that costs a round trip, and its answer says since when the lock is held.
 func (c *Cohort) HandedTo(owner string, at int64) (what HandOff, claim Claim, since time.Time) {
 	y := &c.Candidacy
 	y.mu.Lock()

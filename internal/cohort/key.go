@@ -2,7 +2,8 @@ package cohort
 
 import "hash/maphash"
 
-// A Key names a cohort: waiters for the same key in Redis that cannot stand in for one another wait in different cohorts.
+// A Key names a cohort: waiters for the same key in Redis that cannot stand in for one another wait in
+// different cohorts.
 type Key struct {
 	key  string
 	kind string
@@ -18,9 +19,9 @@ func KeyFor(key, kind string) Key {
 func (k Key) Name() string { return k.key }
 func (k Key) Kind() string { return k.kind }
 
-// A hash stands for a key in the table of holders. There may be ten thousand holders, and the names would take three times as
-// much room. Two names may have the same one of 2^64 hashes. At worst a call for the one then takes the hold of the other for
-// its own, and asks a poll interval late.
+// A hash stands for a key in the table of holders. There may be ten thousand holders, and the names would
+// take three times as much room. Two names may have the same one of 2^64 hashes. At worst a call for the one
+// then takes the hold of the other for its own, and asks a poll interval late.
 type hash uint64
 
 var seed = maphash.MakeSeed()

@@ -7,13 +7,15 @@ import (
 	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
-// A Queue is the local queue: the waiters of one process for one thing. They are served in their order of arrival, and only
-// the head asks, so a process has at most one attempt under way however many of its goroutines wait.
+// A Queue is the local queue: the waiters of one process for one thing. They are served in their order of
+// arrival, and only the head asks, so a process has at most one attempt under way however many of its
+// goroutines wait.
 //
-// A wake-up carries no data: it makes the head ask once more. The wake-up belongs to the queue and not to the waiter that
-// happened to be its head, so a waiter that leaves takes no wake-up with it.
+// A wake-up carries no data: it makes the head ask once more. The wake-up belongs to the queue and not to the
+// waiter that happened to be its head, so a waiter that leaves takes no wake-up with it.
 //
-// A holder of this process may give the thing to the first waiter, which then need not ask: see [Queue.Claim].
+// A holder of this process may give the thing to the first waiter, which then need not ask: see
+// [Queue.Claim].
 //
 // The zero value is not ready; use [NewQueue].
 type Queue struct {
@@ -21,17 +23,19 @@ type Queue struct {
 	woken     chan struct{}          // capacity 1: a wake-up that no attempt has looked at yet
 
 	mu      lockorder.Mutex[lockorder.Queue]
-	waiters []*waiter   // in order of arrival
-	headed  bool        // the first waiter is the head; else that waiter sleeps until it is given the thing, or made the head
-	last    uint64      // number of the latest arrival
-	called  bool        // the head asks as soon as it can
-	eager   bool        // the head asks as soon as wake-ups are confirmed
-	due     time.Time   // when the head asks again without a wake-up
-	yields  bool        // the next attempt lets other processes ask first
-	alarm   *time.Timer // wakes a queue without a head
+	waiters []*waiter // in order of arrival
+	// the first waiter is the head; else that waiter sleeps until it is given the thing, or made the head
+	headed bool
+	last   uint64      // number of the latest arrival
+	called bool        // the head asks as soon as it can
+	eager  bool        // the head asks as soon as wake-ups are confirmed
+	due    time.Time   // when the head asks again without a wake-up
+	yields bool        // the next attempt lets other processes ask first
+	alarm  *time.Timer // wakes a queue without a head
 
 	claimers []chan Claim // capacity 1: holders that wait to claim the first waiter
-	found    error        // what the latest attempt has found out so far, a refusal or a failure; nil: nothing yet, or a success
+	// what the latest attempt has found out so far, a refusal or a failure; nil: nothing yet, or a success
+	found error
 }
 
 // NewQueue makes an empty queue. confirmed gives the channel that is closed once wake-ups can arrive.
@@ -39,7 +43,8 @@ func NewQueue(confirmed func() <-chan struct{}) *Queue {
 	return &Queue{confirmed: confirmed, woken: make(chan struct{}, 1), eager: true}
 }
 
-// Wake makes the head ask again. It never blocks, and any number of wake-ups that come before the head looks are one.
+// Wake makes the head ask again. It never blocks, and any number of wake-ups that come before the head looks
+// are one.
 func (q *Queue) Wake() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -87,8 +92,8 @@ func (q *Queue) Oldest() (waiters int, since time.Time) {
 	return len(q.waiters), since
 }
 
-// join puts a waiter at the end. A waiter that is alone is the head, unless its request expects a hand-off and no news have
-// come since the expectation arose.
+// join puts a waiter at the end. A waiter that is alone is the head, unless its request expects a hand-off
+// and no news have come since the expectation arose.
 func (q *Queue) join(request *Request) (w *waiter, head bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -105,8 +110,9 @@ func (q *Queue) join(request *Request) (w *waiter, head bool) {
 	return w, q.headed
 }
 
-// leave takes w out. If w was the head its successor is made the head. call makes that one ask at once: a wake-up may have
-// been consumed without an answer, or there may be more to have. leave reports whether w had been served before.
+// leave takes w out. If w was the head its successor is made the head. call makes that one ask at once: a
+// wake-up may have been consumed without an answer, or there may be more to have. leave reports whether w had
+// been served before.
 func (q *Queue) leave(w *waiter, call bool) (served bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -126,7 +132,8 @@ func (q *Queue) leave(w *waiter, call bool) (served bool) {
 	return served
 }
 
-// removeLocked takes waiters out and clears their places: the array behind the slice lives on while a waiter is in it.
+// removeLocked takes waiters out and clears their places: the array behind the slice lives on while a waiter
+// is in it.
 func (q *Queue) removeLocked(from, to int) {
 	n := copy(q.waiters[from:], q.waiters[to:])
 	clear(q.waiters[from+n:])
@@ -140,8 +147,8 @@ func (q *Queue) promoteLocked() {
 	}
 }
 
-// dismiss ends the wait, with err, of every waiter that was in the queue when number was the latest arrival: the head's
-// attempt was for all of them.
+// dismiss ends the wait, with err, of every waiter that was in the queue when number was the latest arrival:
+// the head's attempt was for all of them.
 func (q *Queue) dismiss(number uint64, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -160,8 +167,8 @@ func (q *Queue) dismiss(number uint64, err error) {
 // newsLocked tells whether there are wake-ups that no attempt has answered.
 func (q *Queue) newsLocked() bool { return q.called || len(q.woken) > 0 }
 
-// alarmLocked sees to it that a queue without a head does not sleep for ever on a promise. One alarm serves all waiters that
-// become the first before it rings, so for the last of them it may ring sooner than poll.
+// alarmLocked sees to it that a queue without a head does not sleep for ever on a promise. One alarm serves
+// all waiters that become the first before it rings, so for the last of them it may ring sooner than poll.
 func (q *Queue) alarmLocked(poll time.Duration) {
 	if q.alarm != nil {
 		return

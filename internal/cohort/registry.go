@@ -9,9 +9,9 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// A Registry is the cohorts of one client. A cohort exists from the first call that waits in it until no call waits and no
-// holder will give to it. A holder of a key for which no call has waited is only a mark, so ten thousand holds cost no
-// cohort. The zero value is ready.
+// A Registry is the cohorts of one client. A cohort exists from the first call that waits in it until no call
+// waits and no holder will give to it. A holder of a key for which no call has waited is only a mark, so ten
+// thousand holds cost no cohort. The zero value is ready.
 type Registry struct {
 	mu      lockorder.Mutex[lockorder.Registry]
 	cohorts map[Key]*Cohort
@@ -27,13 +27,14 @@ type Registry struct {
 
 // A Window is a time in which this process leaves a key to others. The zero value is none.
 type Window struct {
-	Left   time.Duration
-	Told   bool // to the process that a release has told. A try asks all the same: no call of that process may wait any more
+	Left time.Duration
+	// to the process that a release has told. A try asks all the same: no call of that process may wait any more
+	Told   bool
 	Wanted bool // others most likely have the key, or wait for it, also for wantedFor after the window
 }
 
-// wantedFor is for how long others most likely have a key that this process has left to them. A call of this process that comes
-// sooner asks in vain; one that comes later asks as if nothing were known.
+// wantedFor is for how long others most likely have a key that this process has left to them. A call of this
+// process that comes sooner asks in vain; one that comes later asks as if nothing were known.
 const wantedFor = 50 * time.Millisecond
 
 type window struct {
@@ -41,7 +42,8 @@ type window struct {
 	told  bool
 }
 
-// A Holder is the mark that this process holds something. It is a field of what holds, so that it costs no allocation of its own.
+// A Holder is the mark that this process holds something. It is a field of what holds, so that it costs no
+// allocation of its own.
 type Holder struct {
 	Since watchdog.Moment
 	Gives bool // the holder will give it on to the cohort, so calls that come for it do not ask
@@ -49,9 +51,9 @@ type Holder struct {
 	Shared bool // those who come for a share of it ask all the same
 }
 
-// Join returns the cohort of key, and makes it with subscribe if there is none. held is whether a holder of this process will
-// give on what the key is for. The caller calls part when it has left the queue; part returns the candidate if that has to be
-// settled, else nil.
+// Join returns the cohort of key, and makes it with subscribe if there is none. held is whether a holder of
+// this process will give on what the key is for. The caller calls part when it has left the queue; part
+// returns the candidate if that has to be settled, else nil.
 func (r *Registry) Join(key Key, subscribe func(*Cohort) Subscriptions) (_ *Cohort, held bool, part func() *Candidate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +92,8 @@ func (r *Registry) dropLocked(key Key, c *Cohort) {
 	c.stop()
 }
 
-// givesLocked tells whether a holder of this process will give key on to a call, which wants all of it or a share.
+// givesLocked tells whether a holder of this process will give key on to a call, which wants all of it or a
+// share.
 func (r *Registry) givesLocked(key Key, share bool) bool {
 	h := r.holders[key.hash]
 	return h != nil && h.Gives && !(share && h.Shared)
@@ -103,9 +106,9 @@ func (r *Registry) Find(key Key) *Cohort {
 	return r.cohorts[key]
 }
 
-// Busy tells why a call for key may have to queue. waited: other calls of this process wait for it. held: a holder of this
-// process will give it on. open: this process leaves it to others. A call that wants a share does not
-// queue because of what others share.
+// Busy tells why a call for key may have to queue. waited: other calls of this process wait for it. held: a
+// holder of this process will give it on. open: this process leaves it to others. A call that wants a share
+// does not queue because of what others share.
 func (r *Registry) Busy(key Key, share bool) (waited, held bool, open Window) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,8 +157,8 @@ func (r *Registry) waitersLocked(key Key) int {
 	return 0
 }
 
-// WaitersFor is how many calls of this process wait for a key in Redis: in the cohort of the kind, and in those of its parts,
-// whose kinds begin with that kind and a space.
+// WaitersFor is how many calls of this process wait for a key in Redis: in the cohort of the kind, and in
+// those of its parts, whose kinds begin with that kind and a space.
 func (r *Registry) WaitersFor(key, kind string) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,8 +193,8 @@ func (r *Registry) All() []Sight {
 	return all
 }
 
-// Yield has this process leave key to others until then: to outsiders, or to the process that was told. A time that is over says that
-// another process has been handed the key.
+// Yield has this process leave key to others until then: to outsiders, or to the process that was told. A
+// time that is over says that another process has been handed the key.
 func (r *Registry) Yield(key Key, until time.Time, told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -205,9 +208,9 @@ func (r *Registry) Yield(key Key, until time.Time, told bool) {
 	r.windows[key.hash] = window{until, told}
 }
 
-// Hold notes that holder has key from now on. If it Gives, calls of this process for key do not ask until Free: they wait
-// for what the holder does. One that takes the place of such a holder and gives nothing itself, as a reader within a write hold, has
-// them ask: nobody will tell them any more.
+// Hold notes that holder has key from now on. If it Gives, calls of this process for key do not ask until
+// Free: they wait for what the holder does. One that takes the place of such a holder and gives nothing
+// itself, as a reader within a write hold, has them ask: nobody will tell them any more.
 func (r *Registry) Hold(key Key, holder *Holder) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -220,9 +223,9 @@ func (r *Registry) Hold(key Key, holder *Holder) {
 	r.holders[key.hash] = holder
 }
 
-// Free notes that holder has key no more, or not for certain, and has given it to no waiter of this process. It wakes the
-// waiters. heard says that a message wakes them: woken twice they would ask twice. Free does nothing when another holder has
-// key by now.
+// Free notes that holder has key no more, or not for certain, and has given it to no waiter of this process.
+// It wakes the waiters. heard says that a message wakes them: woken twice they would ask twice. Free does
+// nothing when another holder has key by now.
 func (r *Registry) Free(key Key, holder *Holder, heard bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,8 +6,8 @@ import "time"
 type Request struct {
 	Who any // what a holder needs to know of the waiter before it gives
 
-	// Expected says that a holder of this process has the thing now, and will give it to the first waiter or wake the
-	// queue. The waiter does not ask meanwhile, unless Poll passes without news.
+	// Expected says that a holder of this process has the thing now, and will give it to the first waiter or
+	// wake the queue. The waiter does not ask meanwhile, unless Poll passes without news.
 	Expected bool
 	Poll     time.Duration
 
@@ -32,7 +32,8 @@ type waiter struct {
 //	   └── a holder claims ──► claimed ──► served: it was given the thing
 //	                              └── its context ends ──► leaving ──the claim ends──► gone
 //
-// Every other state becomes gone when the context ends. An attempt for the whole queue serves the other waiters too.
+// Every other state becomes gone when the context ends. An attempt for the whole queue serves the other
+// waiters too.
 type state int
 
 const (

@@ -72,13 +72,13 @@ func (q *Queue) next(w *waiter, now time.Time, unconfirmed time.Duration) plan {
 	return plan{ask: true, present: q.last}
 }
 
-// minSleep is the least time between two attempts without a wake-up: a server that says "0 ms left" is not asked in
-// a loop.
+// minSleep is the least time between two attempts without a wake-up: a server that says "0 ms left" is not
+// asked in a loop.
 const minSleep = 50 * time.Millisecond
 
-// Bound is how long to sleep when the server said that there will be nothing to have during again; a negative again says
-// that the server could not tell. The sleep is no longer than poll, whatever the server said. It has jitter, so that
-// processes that saw the same expiry do not all ask in the same millisecond.
+// Bound is how long to sleep when the server said that there will be nothing to have during again; a negative
+// again says that the server could not tell. The sleep is no longer than poll, whatever the server said. It
+// has jitter, so that processes that saw the same expiry do not all ask in the same millisecond.
 func Bound(again, poll time.Duration) time.Duration {
 	if again > 0 && again < poll {
 		again += jitter.Below(min(again/10, 100*time.Millisecond) + 1)

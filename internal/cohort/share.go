@@ -1,7 +1,7 @@
 package cohort
 
-// A Share is how far something is that several holders of one process hold as one: the first of them asked for it, and others
-// join it and leave it without a command.
+// A Share is how far something is that several holders of one process hold as one: the first of them asked
+// for it, and others join it and leave it without a command.
 //
 //	        Granted           Drain               Close, also of what is open
 //	asked ───────────► open ─────────► draining ────────────────────────────► closed
@@ -11,12 +11,13 @@ package cohort
 //	                   └───── Last ──────┴───────────────── Last ───────────────┴──► releasing: the last holder has left,
 //	                                                                                 and nobody comes any more
 //
-// A re-entry changes nothing here, and is possible until the last holder leaves. What is left to others when the last holder leaves
-// drains. What is lost, in doubt, or may stay until its lease is over is closed: to wait for its holders is of no use.
+// A re-entry changes nothing here, and is possible until the last holder leaves. What is left to others when
+// the last holder leaves drains. What is lost, in doubt, or may stay until its lease is over is closed: to
+// wait for its holders is of no use.
 //
-// Redis counts the holders less those that joined, and so at least one while there is any. Which of them it counts does not
-// matter: the first one may leave before those that joined it, and then one of these counts in its place. So a holder leaves
-// without a command as long as there are more holders than Redis counts.
+// Redis counts the holders less those that joined, and so at least one while there is any. Which of them it
+// counts does not matter: the first one may leave before those that joined it, and then one of these counts
+// in its place. So a holder leaves without a command as long as there are more holders than Redis counts.
 //
 // The zero value is asked. What the Share belongs to guards it, together with the number of the holders.
 type Share struct {

@@ -1,7 +1,7 @@
 package cohort
 
-// Share has calls of this process for key find owner, which they may join, and reports whether they do. One that has key takes the
-// place of an earlier one. One that asks for it still does not.
+// Share has calls of this process for key find owner, which they may join, and reports whether they do. One
+// that has key takes the place of an earlier one. One that asks for it still does not.
 func (r *Registry) Share(key Key, owner any, asks bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -24,8 +24,8 @@ func (r *Registry) Unshare(key Key, owner any) {
 	}
 }
 
-// Shared is the owner that calls for key may join, nil if there is none, and the cohort of key, nil if there is none. waited says
-// that calls wait, which nobody may overtake.
+// Shared is the owner that calls for key may join, nil if there is none, and the cohort of key, nil if there
+// is none. waited says that calls wait, which nobody may overtake.
 func (r *Registry) Shared(key Key) (owner any, c *Cohort, waited bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
-// takings are the locks that this process took away from their holders lately. A hand-off asks about them while queues and
-// owners are locked, so they have a mutex of their own, under which no other one is taken.
+// takings are the locks that this process took away from their holders lately. A hand-off asks about them
+// while queues and owners are locked, so they have a mutex of their own, under which no other one is taken.
 type takings struct {
 	any atomic.Bool // at has elements; spares most hand-offs the mutex
 

@@ -11,23 +11,28 @@ import (
 
 // A Verdict is what one attempt found out.
 type Verdict struct {
-	Done  bool          // the waiter has what it wants
-	More  bool          // with Done: the next waiter may be lucky at once
-	All   bool          // with Done: every waiter that was in the queue when the attempt began has what it wants
-	Down  bool          // with an error: every waiter that was in the queue then would only find out the same
-	Sleep time.Duration // how long the head sleeps without a wake-up before the next attempt; after Done it is for the next head
-	Found error         // without an error: what the attempt found out, for waiters that leave before the next one; nil: nothing
+	Done bool // the waiter has what it wants
+	More bool // with Done: the next waiter may be lucky at once
+	All  bool // with Done: every waiter that was in the queue when the attempt began has what it wants
+	Down bool // with an error: every waiter that was in the queue then would only find out the same
+	// how long the head sleeps without a wake-up before the next attempt; after Done it is for the next head
+	Sleep time.Duration
+	// without an error: what the attempt found out, for waiters that leave before the next one; nil: nothing
+	Found error
 }
 
-// Wait takes a place in the queue. It returns nil when attempt says Done, else the error of attempt or of ctx. Attempts are
-// made on the caller's goroutine while it is the head. patience bounds the wait for the confirmation of wake-ups; without a
-// confirmation the queue polls.
-func (q *Queue) Wait(ctx context.Context, patience time.Duration, attempt func(ctx context.Context) (Verdict, error)) error {
+// Wait takes a place in the queue. It returns nil when attempt says Done, else the error of attempt or of
+// ctx. Attempts are made on the caller's goroutine while it is the head. patience bounds the wait for the
+// confirmation of wake-ups; without a confirmation the queue polls.
+func (q *Queue) Wait(ctx context.Context, patience time.Duration,
+	attempt func(ctx context.Context) (Verdict, error)) error {
 	return q.WaitFor(ctx, patience, nil, attempt)
 }
 
-// WaitFor is Wait for a waiter that may also be given what it waits for. Then it returns nil too, and the grant is in request.
-func (q *Queue) WaitFor(ctx context.Context, patience time.Duration, request *Request, attempt func(ctx context.Context) (Verdict, error)) error {
+// WaitFor is Wait for a waiter that may also be given what it waits for. Then it returns nil too, and the
+// grant is in request.
+func (q *Queue) WaitFor(ctx context.Context, patience time.Duration, request *Request,
+	attempt func(ctx context.Context) (Verdict, error)) error {
 	return q.wait(ctx, request, attempt, func() announcement {
 		if q.confirmed == nil {
 			return announcement{}
@@ -36,10 +41,11 @@ func (q *Queue) WaitFor(ctx context.Context, patience time.Duration, request *Re
 	})
 }
 
-// Poll is WaitFor in a queue without messages. A waiter that becomes the head sleeps for pause() before its first attempt,
-// because the caller asked right before the wait, or the head before it did. The sleep that an attempt sets after Done counts
-// for nothing: each head begins with a pause of its own.
-func (q *Queue) Poll(ctx context.Context, pause func() time.Duration, request *Request, attempt func(ctx context.Context) (Verdict, error)) error {
+// Poll is WaitFor in a queue without messages. A waiter that becomes the head sleeps for pause() before its
+// first attempt, because the caller asked right before the wait, or the head before it did. The sleep that an
+// attempt sets after Done counts for nothing: each head begins with a pause of its own.
+func (q *Queue) Poll(ctx context.Context, pause func() time.Duration, request *Request,
+	attempt func(ctx context.Context) (Verdict, error)) error {
 	return q.wait(ctx, request, attempt, func() announcement {
 		q.rest(time.Now().Add(pause()))
 		return announcement{}
@@ -47,7 +53,8 @@ func (q *Queue) Poll(ctx context.Context, pause func() time.Duration, request *R
 }
 
 // wait calls begin when the waiter becomes the head, before its first sleep.
-func (q *Queue) wait(ctx context.Context, request *Request, attempt func(ctx context.Context) (Verdict, error), begin func() announcement) error {
+func (q *Queue) wait(ctx context.Context, request *Request, attempt func(ctx context.Context) (Verdict, error),
+	begin func() announcement) error {
 	w, head := q.join(request)
 	if !head {
 		select {
@@ -85,9 +92,10 @@ func (q *Queue) wait(ctx context.Context, request *Request, attempt func(ctx con
 	}
 }
 
-// ask makes an attempt. One that panics or ends the goroutine, as a hook of the client may, takes w out of the queue: a
-// program that recovers from it would find the queue blocked for ever.
-func (q *Queue) ask(ctx context.Context, w *waiter, attempt func(ctx context.Context) (Verdict, error)) (Verdict, error) {
+// ask makes an attempt. One that panics or ends the goroutine, as a hook of the client may, takes w out of
+// the queue: a program that recovers from it would find the queue blocked for ever.
+func (q *Queue) ask(ctx context.Context, w *waiter,
+	attempt func(ctx context.Context) (Verdict, error)) (Verdict, error) {
 	returned := false
 	defer raise.Unless(&returned, func() { q.leave(w, true) })
 	lockorder.Has[lockorder.Attempt](w)
@@ -97,8 +105,9 @@ func (q *Queue) ask(ctx context.Context, w *waiter, attempt func(ctx context.Con
 	return v, err
 }
 
-// part takes out a waiter whose ctx has ended. The waiter has consumed no wake-up without telling the queue, so its successor
-// keeps the schedule. If the waiter was served at the same moment, that counts and not the end of ctx.
+// part takes out a waiter whose ctx has ended. The waiter has consumed no wake-up without telling the queue,
+// so its successor keeps the schedule. If the waiter was served at the same moment, that counts and not the
+// end of ctx.
 func (q *Queue) part(ctx context.Context, w *waiter) error {
 	if q.leave(w, false) {
 		return w.err
@@ -106,8 +115,9 @@ func (q *Queue) part(ctx context.Context, w *waiter) error {
 	return &errs.CutOff{Err: ctx.Err(), Since: w.since}
 }
 
-// An announcement is the confirmation that wake-ups can arrive. What is released before it is found by the attempt that
-// follows it; what is released after it sends a message. The zero value is a confirmation that is not waited for.
+// An announcement is the confirmation that wake-ups can arrive. What is released before it is found by the
+// attempt that follows it; what is released after it sends a message. The zero value is a confirmation that
+// is not waited for.
 type announcement struct {
 	made <-chan struct{} // closed once it is confirmed; nil after that, or when there will be no confirmation
 	by   time.Time       // how long to wait for it
@@ -128,8 +138,9 @@ func (a *announcement) remaining(now time.Time) time.Duration {
 	return max(0, a.by.Sub(now))
 }
 
-// sleep returns when it is time for an attempt, or when the wait is over: the waiter has been served, or its ctx has ended.
-// An attempt has to be made then, because wake-ups have been consumed for it. present is the latest arrival at that moment.
+// sleep returns when it is time for an attempt, or when the wait is over: the waiter has been served, or its
+// ctx has ended. An attempt has to be made then, because wake-ups have been consumed for it. present is the
+// latest arrival at that moment.
 func (q *Queue) sleep(ctx context.Context, w *waiter, coming *announcement) (present uint64, over bool, err error) {
 	for {
 		if ctx.Err() != nil {

@@ -10,7 +10,8 @@ import (
 // maxPermits is the largest number that one operation may carry. The scripts compare exactly up to 2^53.
 const maxPermits = settings.MaxPermits
 
-// CheckNumber checks a number of permits, and what New was given, which a call for no permits would not come across.
+// CheckNumber checks a number of permits, and what New was given, which a call for no permits would not come
+// across.
 func (c *Counter) CheckNumber(call string, n int64) error {
 	if c.invalid != nil {
 		return c.invalid

@@ -1,21 +1,24 @@
-// Package counter is what semaphores and latch share: operations on a number in Redis that nobody owns, so that each
-// has to take effect exactly once however often its command is executed.
+// Package counter is what semaphores and latch share: operations on a number in Redis that nobody owns, so
+// that each has to take effect exactly once however often its command is executed.
 //
-// An operation borrows a lane (see scripts/lane) and carries a number in it. Resending is then harmless. Of an
-// operation that did not come to a known end the lane stays lent until it is settled in the background: an acquisition
-// is undone, a release is carried through, and anything else is fenced, so that it cannot take effect later.
+// An operation borrows a lane (see scripts/lane) and carries a number in it. Resending is then harmless. Of
+// an operation that did not come to a known end the lane stays lent until it is settled in the background: an
+// acquisition is undone, a release is carried through, and anything else is fenced, so that it cannot take
+// effect later.
 //
-// Those of a process who wait for one counter stand in line, and only the first of them asks: for itself and, in the same
-// script, for those behind it. The script serves them in order until one comes for whom there is not enough.
+// Those of a process who wait for one counter stand in line, and only the first of them asks: for itself and,
+// in the same script, for those behind it. The script serves them in order until one comes for whom there is
+// not enough.
 //
 //	             asked for               served
 //	behind head ───────────► in a batch ────────► served ── has left meanwhile ──► its share is given back
 //	     ▲                       │
 //	     └───────────────────────┘ not served; or it is not known, and then the whole batch is undone
 //
-// Whoever is in a batch waits as before and may leave at any time. The head's context is that of the script: when it ends
-// the batch is undone, whoever is first then asks anew. A batch that a process dies with is as if each had asked alone:
-// what plain permits were granted is gone as if it had been held, and leased ones come back with their leases.
+// Whoever is in a batch waits as before and may leave at any time. The head's context is that of the script:
+// when it ends the batch is undone, whoever is first then asks anew. A batch that a process dies with is as
+// if each had asked alone: what plain permits were granted is gone as if it had been held, and leased ones
+// come back with their leases.
 package counter
 
 import (
@@ -63,7 +66,8 @@ type Counter struct {
 }
 
 // New makes a counter. takes are the options that make sense in New.
-func New(client redlatch.Client, name string, kind redlatch.Kind, channel func(key string) string, takes settings.Option, opts []redlatch.Option) *Counter {
+func New(client redlatch.Client, name string, kind redlatch.Kind, channel func(key string) string,
+	takes settings.Option, opts []redlatch.Option) *Counter {
 	set := rootapi.For(opts)
 	c := &Counter{Name: name, Session: session.Of(client, set), kind: kind, defaults: set, takes: takes, Size: sizeOf(set)}
 	c.Key, c.invalid = c.Session.KeyOf(name, set)
@@ -77,7 +81,8 @@ func New(client redlatch.Client, name string, kind redlatch.Kind, channel func(k
 	return c
 }
 
-// WithRow has those who wait for the counter stand in a row, so that what is given back wakes one process and not all.
+// WithRow has those who wait for the counter stand in a row, so that what is given back wakes one process and
+// not all.
 func (c *Counter) WithRow(row func(key string) string) *Counter {
 	c.row = row(c.Key)
 	return c
@@ -106,7 +111,8 @@ func (c *Counter) Wake(ctx context.Context) (scripts.Wake, error) {
 	return c.wakeFor(ctx, c.defaults.OutageFor(false))
 }
 
-// wakeFor is Wake for a call with an outage of its own, through which a cluster may have to be asked which command it is.
+// wakeFor is Wake for a call with an outage of its own, through which a cluster may have to be asked which
+// command it is.
 func (c *Counter) wakeFor(ctx context.Context, outage time.Duration) (scripts.Wake, error) {
 	return c.wake(ctx, outage, (*session.Session).PublishFor)
 }
@@ -136,8 +142,8 @@ func (c *Counter) wake(ctx context.Context, d time.Duration,
 	return wake, nil
 }
 
-// fits is the error of a name that cannot be used. Who only reads would find nothing there, which is an open latch. It asks
-// nothing of those whose channel and key are in one slot.
+// fits is the error of a name that cannot be used. Who only reads would find nothing there, which is an open
+// latch. It asks nothing of those whose channel and key are in one slot.
 func (c *Counter) fits(ctx context.Context, outage time.Duration) error {
 	if c.channel == "" || keys.Slot(c.channel) == keys.Slot(c.Key) {
 		return nil
@@ -201,5 +207,6 @@ var _ observe.Subject = (*Counter)(nil)
 
 // Info is what is known without asking Redis.
 func (c *Counter) Info() redlatch.Info {
-	return redlatch.Info{Name: c.Name, Key: c.Key, Kind: c.kind, Waiters: int64(c.Session.Cohorts.WaitersFor(c.Key, string(c.kind)))}
+	return redlatch.Info{Name: c.Name, Key: c.Key, Kind: c.kind,
+		Waiters: int64(c.Session.Cohorts.WaitersFor(c.Key, string(c.kind)))}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
-// A lot is the permits that this process has got from Redis, as one: it says since when Redis was not asked. A release that
-// finds a waiter of its process moves permits to it without a command while the lot is young: to Redis they stay taken. How many
-// there are does not matter, for a move leaves in Redis what a release and an acquisition would. There is a lot for as long as
-// somebody waits.
+// A lot is the permits that this process has got from Redis, as one: it says since when Redis was not asked.
+// A release that finds a waiter of its process moves permits to it without a command while the lot is young:
+// to Redis they stay taken. How many there are does not matter, for a move leaves in Redis what a release and
+// an acquisition would. There is a lot for as long as somebody waits.
 //
 //	          acquired: asked anew, if the lot is old          released, and somebody waits
 //	no lot ──────────────────────────────────────────► young ───────────────────────────────► moved
@@ -22,8 +22,8 @@ import (
 //	   │ no permits are left, or no semaphore is there  old ┘
 //	   └─────────────────────────────────────────────────┘
 //
-// What joins a young lot has its age. So what Redis does not tell is known to everybody when the lot is old: that the
-// semaphore is gone, that permits were taken from it for good, and that another process waits.
+// What joins a young lot has its age. So what Redis does not tell is known to everybody when the lot is old:
+// that the semaphore is gone, that permits were taken from it for good, and that another process waits.
 type lot struct {
 	line *cohort.Cohort
 
@@ -67,15 +67,15 @@ func (c *Counter) took(sent time.Time) {
 	}
 }
 
-// streak is that of permits that Redis was asked for at sent. It is called without a mutex: a cluster client may ask its servers
-// where the counter is.
+// streak is that of permits that Redis was asked for at sent. It is called without a mutex: a cluster client
+// may ask its servers where the counter is.
 func (c *Counter) streak(sent time.Time, alone bool) cohort.Streak {
 	return cohort.Streak{News: sent, Alone: alone, Trip: c.Session.Dispatch.Trip(c.Key)}
 }
 
-// Keep asks whether n permits may move within the process, and moves them. keep gives them back if not, and yield does that when
-// the outcome of keep is unknown. left are permits that are still the caller's: Redis lets the process have them, but no waiter
-// is there any more, or there is an error.
+// Keep asks whether n permits may move within the process, and moves them. keep gives them back if not, and
+// yield does that when the outcome of keep is unknown. left are permits that are still the caller's: Redis
+// lets the process have them, but no waiter is there any more, or there is an error.
 func (c *Counter) Keep(ctx context.Context, n int64, keep, yield Build[int64]) (left int64, err error) {
 	sent := time.Now()
 	reply, err := giveBack(ctx, c, keep, yield)
@@ -88,7 +88,8 @@ func (c *Counter) Keep(ctx context.Context, n int64, keep, yield Build[int64]) (
 	return c.MoveKept(n, nil), nil
 }
 
-// Answered takes note of what Redis answers that was asked at sent whether permits may move, and tells whether they may.
+// Answered takes note of what Redis answers that was asked at sent whether permits may move, and tells
+// whether they may.
 func (c *Counter) Answered(reply int64, sent time.Time) (kept bool) {
 	kept = reply == row.Kept || reply == row.Renamed
 	l := c.lot()

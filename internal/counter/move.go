@@ -17,19 +17,22 @@ const (
 	Unsure             // Redis has to be asked whether they may move
 )
 
-// Goods are permits that have names. Those without are alike, and the lot says all that there is to say of them.
+// Goods are permits that have names. Those without are alike, and the lot says all that there is to say of
+// them.
 type Goods interface {
 	News() time.Time // before Redis was asked when it confirmed them last
 
 	// Suits tells whether the seeker can have its permits as they are.
 	Suits(s Seeker) bool
 
-	// Give makes what the seeker gets, and nil if the permits do not suit it any more. TakeBack is for a seeker that has left.
+	// Give makes what the seeker gets, and nil if the permits do not suit it any more. TakeBack is for a seeker
+	// that has left.
 	Give(s Seeker) (gift any)
 	TakeBack(gift any)
 }
 
-// moved is what a waiter is given to whom permits have moved: without a command, or after one by which Redis has confirmed them.
+// moved is what a waiter is given to whom permits have moved: without a command, or after one by which Redis
+// has confirmed them.
 type moved struct {
 	gift      any
 	confirmed bool
@@ -42,8 +45,8 @@ func (m moved) path() string {
 	return settings.Local
 }
 
-// Move moves n permits that are given back to those of this process who wait, in their order, and answers how many are left
-// and what is to become of those. goods is nil for permits without names.
+// Move moves n permits that are given back to those of this process who wait, in their order, and answers how
+// many are left and what is to become of those. goods is nil for permits without names.
 func (c *Counter) Move(n int64, goods Goods) (left int64, fate Fate) {
 	l := c.lot()
 	if l == nil || c.defaults.Scripted {
@@ -52,9 +55,9 @@ func (c *Counter) Move(n int64, goods Goods) (left int64, fate Fate) {
 	return l.move(n, goods, cohort.Claim{}, false, false)
 }
 
-// MoveKept is Move for permits that Redis was asked about and that are Kept. It waits until the attempt of the first waiter
-// ends, for as long as the news is fresh: if the permits went back, the waiter would be told of them and ask again, and each
-// release would find it asking.
+// MoveKept is Move for permits that Redis was asked about and that are Kept. It waits until the attempt of
+// the first waiter ends, for as long as the news is fresh: if the permits went back, the waiter would be told
+// of them and ask again, and each release would find it asking.
 func (c *Counter) MoveKept(n int64, goods Goods) (left int64) {
 	l := c.lot()
 	if l == nil {
@@ -68,7 +71,8 @@ func (c *Counter) MoveKept(n int64, goods Goods) (left int64) {
 	return left
 }
 
-// freshForLocked is for how much longer the news of the goods is fresh, or that of the lot where there are none.
+// freshForLocked is for how much longer the news of the goods is fresh, or that of the lot where there are
+// none.
 func (l *lot) freshForLocked(goods Goods) time.Duration {
 	streak := l.streak
 	if goods != nil {
@@ -98,7 +102,9 @@ func (l *lot) move(n int64, goods Goods, claim cohort.Claim, claimed, confirmed 
 		if young && !claimed {
 			claim, claimed = l.line.Claim()
 		}
-		if !claimed { // the lot is old; or the waiter's attempt is under way: if the permits went back, it would be told of them and ask again
+		// the lot is old; or the waiter's attempt is under way: if the permits went back, it would be told of them
+		// and ask again
+		if !claimed {
 			return n, Unsure
 		}
 		claimed = false

@@ -14,8 +14,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A Build makes the command of an operation in a lane. What the operation answers as a zero has changed nothing, or is
-// remembered in the lane.
+// A Build makes the command of an operation in a lane. What the operation answers as a zero has changed
+// nothing, or is remembered in the lane.
 type Build[R bool | int64] func(wake scripts.Wake, call lane.Call) scripts.Command[R]
 
 // An operation has a lane and a number for one script.
@@ -33,27 +33,29 @@ func begin[R bool | int64](c *Counter, owed Build[R]) operation[R] {
 	return operation[R]{counter: c, call: c.Session.BorrowLane(c.Key), drawn: clock.Now(), owed: owed}
 }
 
-// Change does something once. When ctx ends before the outcome is known the error matches ErrUncertain, and the
-// operation is fenced in the background: it takes effect before the fence, or never.
+// Change does something once. When ctx ends before the outcome is known the error matches ErrUncertain, and
+// the operation is fenced in the background: it takes effect before the fence, or never.
 func Change[R bool | int64](ctx context.Context, c *Counter, build Build[R]) (R, error) {
 	return ChangeThen(ctx, c, c.defaults, build, nil)
 }
 
-// ChangeThen is Change with the settings of the call. If there is an over, it is called when the operation cannot take
-// effect any more: before ChangeThen returns, unless the outcome is unknown.
-func ChangeThen[R bool | int64](ctx context.Context, c *Counter, set *settings.Settings, build Build[R], over func()) (R, error) {
+// ChangeThen is Change with the settings of the call. If there is an over, it is called when the operation
+// cannot take effect any more: before ChangeThen returns, unless the outcome is unknown.
+func ChangeThen[R bool | int64](ctx context.Context, c *Counter, set *settings.Settings, build Build[R],
+	over func()) (R, error) {
 	op := begin[R](c, nil)
 	op.over = over
 	return do(ctx, op, build, delivery.Limit{Outage: set.OutageFor(false), Memory: resendWithin})
 }
 
-// GiveBack is Change for what has to happen, like the release of permits: it ignores the end of ctx, has the release
-// timeout as its limit, and what is in doubt by then is carried through in the background.
+// GiveBack is Change for what has to happen, like the release of permits: it ignores the end of ctx, has the
+// release timeout as its limit, and what is in doubt by then is carried through in the background.
 func GiveBack[R bool | int64](ctx context.Context, c *Counter, build Build[R]) (R, error) {
 	return giveBack(ctx, c, build, nil)
 }
 
-// giveBack is GiveBack. settle is what settles it in doubt, instead of carrying it through; nil: there is none.
+// giveBack is GiveBack. settle is what settles it in doubt, instead of carrying it through; nil: there is
+// none.
 func giveBack[R bool | int64](ctx context.Context, c *Counter, build, settle Build[R]) (R, error) {
 	op, limit := begin(c, build), c.defaults.ReleaseTimeout
 	op.settle = settle
@@ -61,14 +63,16 @@ func giveBack[R bool | int64](ctx context.Context, c *Counter, build, settle Bui
 }
 
 // do sends the command of an operation. In doubt it is settled in the background.
-func do[R bool | int64](ctx context.Context, op operation[R], build Build[R], limit delivery.Limit) (reply R, err error) {
+func do[R bool | int64](ctx context.Context, op operation[R], build Build[R],
+	limit delivery.Limit) (reply R, err error) {
 	c, sent, returned := op.counter, false, false
 	wakeWithin, deliver := c.wakeFor, delivery.Deliver[R]
 	if op.owed != nil {
 		wakeWithin, deliver = c.WakeWithin, delivery.Within[R]
 	}
 	var cmd scripts.Command[R]
-	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
+	// a hook of the client may panic on this goroutine, and the lane would be lent for ever
+	defer raise.Unless(&returned, func() {
 		go op.resolve(cmd, &delivery.Failure{Doubt: sent, Sent: op.drawn})
 	})
 	wake, err := wakeWithin(ctx, limit.Outage)
@@ -93,12 +97,13 @@ func do[R bool | int64](ctx context.Context, op operation[R], build Build[R], li
 		return reply, c.broken(err)
 	}
 	go op.resolve(cmd, failure)
-	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.kind.Noun(), c.Name, c.Session.Dialing(err))
+	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.kind.Noun(), c.Name,
+		c.Session.Dialing(err))
 }
 
-// final is the answer of an operation that seems to have changed nothing, while a copy of its command may still be on its way. The
-// server does not remember such an answer, so the copy could change something after it. The copy is barred, or has been executed
-// by now, and then its answer counts.
+// final is the answer of an operation that seems to have changed nothing, while a copy of its command may
+// still be on its way. The server does not remember such an answer, so the copy could change something after
+// it. The copy is barred, or has been executed by now, and then its answer counts.
 func (op operation[R]) final(ctx context.Context, receipt delivery.Receipt, limit delivery.Limit) (reply R, err error) {
 	if op.owed != nil {
 		var cancel context.CancelFunc
@@ -118,7 +123,8 @@ func (op operation[R]) final(ctx context.Context, receipt delivery.Receipt, limi
 	return reply, nil
 }
 
-// resolve settles an operation after its command has failed, or after a panic of a client's hook has kept it from being sent.
+// resolve settles an operation after its command has failed, or after a panic of a client's hook has kept it
+// from being sent.
 func (op operation[R]) resolve(cmd scripts.Command[R], failure *delivery.Failure) {
 	if op.owed != nil { // also when it is known: the last send may have ended without being executed
 		op.carryThrough()
@@ -134,8 +140,9 @@ func (op operation[R]) resolve(cmd scripts.Command[R], failure *delivery.Failure
 	}, op.settled)
 }
 
-// carryThrough has an operation that is owed take effect, unless a send of it has, and then fences it: one that found nothing
-// to do is not remembered, and a copy of it could do something later. It returns after the first attempt.
+// carryThrough has an operation that is owed take effect, unless a send of it has, and then fences it: one
+// that found nothing to do is not remembered, and a copy of it could do something later. It returns after the
+// first attempt.
 func (op operation[R]) carryThrough() {
 	c := op.counter
 	c.settle(op.drawn.Add(settleWithin), func(ctx context.Context) error {
@@ -158,8 +165,8 @@ func (op operation[R]) carryThrough() {
 	}, op.settled)
 }
 
-// GiveBackLater is GiveBack where no caller waits who could repeat it. So the operation is also tried again when it was certainly not
-// executed. GiveBackLater returns after the first attempt.
+// GiveBackLater is GiveBack where no caller waits who could repeat it. So the operation is also tried again
+// when it was certainly not executed. GiveBackLater returns after the first attempt.
 func GiveBackLater[R bool | int64](c *Counter, build Build[R]) { begin(c, build).carryThrough() }
 
 func (op operation[R]) settled() {

@@ -25,14 +25,15 @@ func (c *Counter) ears() session.Channels {
 	return ears
 }
 
-// told is called with the message that tells the process to look. It wakes the line also if the candidate is another by now.
+// told is called with the message that tells the process to look. It wakes the line also if the candidate is
+// another by now.
 func told(l *cohort.Cohort, message string) {
 	l.Place.Store(row.Place(message))
 	l.Wake()
 }
 
-// A standing is the part of an attempt that concerns the row: the process has a candidate, which stands there when the
-// attempt was refused. It is nil where the process would not hear that it is told to look.
+// A standing is the part of an attempt that concerns the row: the process has a candidate, which stands there
+// when the attempt was refused. It is nil where the process would not hear that it is told to look.
 type standing struct {
 	counter   *Counter
 	seat      *cohort.Candidacy
@@ -47,7 +48,8 @@ func (c *Counter) stand(line *cohort.Cohort, set *settings.Settings) *standing {
 	}
 	sitter := line.Candidacy.Ask(c.Session.NextOwner)
 	patience := 2 * min(set.Poll, 12*time.Hour)
-	return &standing{c, &line.Candidacy, sitter, row.Candidate{ID: sitter.Owner, Place: line.Place.Swap(0), Patience: patience}}
+	return &standing{c, &line.Candidacy, sitter,
+		row.Candidate{ID: sitter.Owner, Place: line.Place.Swap(0), Patience: patience}}
 }
 
 // called is how the script calls the candidate.
@@ -76,7 +78,8 @@ func (s *standing) unsent() {
 	}
 }
 
-// failed is for an attempt that may have been executed, or be executed late. When it cannot be any more, leave must follow.
+// failed is for an attempt that may have been executed, or be executed late. When it cannot be any more,
+// leave must follow.
 func (s *standing) failed() {
 	if s != nil {
 		s.seat.Failed(s.sitter)
@@ -89,8 +92,8 @@ func (s *standing) leave() {
 	}
 }
 
-// leaveRow takes a candidate out of the row that nobody needs any more, and has what it was told told to the next. If that
-// fails, what is told to it is lost, and costs others a poll interval.
+// leaveRow takes a candidate out of the row that nobody needs any more, and has what it was told told to the
+// next. If that fails, what is told to it is lost, and costs others a poll interval.
 func (c *Counter) leaveRow(sitter *cohort.Candidate) {
 	log := session.Logger(c.defaults.Logger).With("lock.name", c.Name, "lock.primitive", c.kind)
 	ctx, cancel := context.WithTimeout(raise.Background(context.Background(), log), settleAttempt)

@@ -19,13 +19,15 @@ import (
 
 // A Seeker wants something of a counter.
 type Seeker interface {
-	// Begin makes an attempt for the seeker and for those of behind, all or the first of them, that go into one script.
+	// Begin makes an attempt for the seeker and for those of behind, all or the first of them, that go into one
+	// script.
 	Begin(behind []Seeker) Attempt
 
 	// Abandon gives back what the seeker has got, without waiting for it: its caller does not learn of it.
 	Abandon()
 
-	// Owner is how the events call what the seeker has got; empty where that has no identity. The program may know it from now on.
+	// Owner is how the events call what the seeker has got; empty where that has no identity. The program may
+	// know it from now on.
 	Owner() string
 
 	// Told gives the seeker what tells the observer of the end of what the seeker has got.
@@ -41,24 +43,26 @@ type Attempt interface {
 	Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted]
 	Undo(wake scripts.Wake, call lane.Call) scripts.Command[int64] // gives back all that Take has taken
 
-	// Unstored tells that the Take is remembered by what it took and not in the lane. So it is fenced before its Undo, which
-	// then needs no lane, and before a success of which a copy may still be on its way is believed. An attempt whose Take is
-	// stored has its Undo settle it in the lane.
+	// Unstored tells that the Take is remembered by what it took and not in the lane. So it is fenced before its
+	// Undo, which then needs no lane, and before a success of which a copy may still be on its way is believed.
+	// An attempt whose Take is stored has its Undo settle it in the lane.
 	Unstored() bool
 
 	Announces() bool // the Take may wake other waiters, and needs the message for it also where there is no candidate
 
 	Owed() time.Duration // for how long the Undo of an unstored one is repeated; the usual time if that is longer
 
-	Took(i int, sent time.Time) error // tells the seeker, on its goroutine, that it was served; an error is the acquisition's
-	Decline(i []int)                  // gives back, without waiting for it, the shares of those who had left
+	// tells the seeker, on its goroutine, that it was served; an error is the acquisition's
+	Took(i int, sent time.Time) error
+	Decline(i []int) // gives back, without waiting for it, the shares of those who had left
 }
 
-// mostAtOnce bounds how many one script serves. Who stands behind them is asked for at once if all of them are served.
+// mostAtOnce bounds how many one script serves. Who stands behind them is asked for at once if all of them
+// are served.
 const mostAtOnce = 32
 
-// enough is for how many to ask: where few were served lately, because the permits are few or other processes are as quick,
-// asking for everybody would be in vain each time.
+// enough is for how many to ask: where few were served lately, because the permits are few or other processes
+// are as quick, asking for everybody would be in vain each time.
 func (c *Counter) enough() int {
 	lately := int(c.lately.Load())
 	if lately == 0 {
@@ -84,8 +88,8 @@ type share struct {
 	receipt delivery.Receipt
 }
 
-// take says to the seeker that it was served. What a send may have brought that was not answered, so long ago that the seeker
-// has no use for it, says nothing about how long the next one takes: the seeker asks anew.
+// take says to the seeker that it was served. What a send may have brought that was not answered, so long ago
+// that the seeker has no use for it, says nothing about how long the next one takes: the seeker asks anew.
 func (s share) take() error {
 	err := s.attempt.Took(s.i, s.receipt.Sent)
 	if err != nil && s.receipt.Doubt {
@@ -98,7 +102,8 @@ var errLate = errors.New("there was an outage")
 
 // seek waits in line, and answers by which path the permits came. found is what was found out before; nil if
 // nothing was asked.
-func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker, found error) (path string, err error) {
+func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker,
+	found error) (path string, err error) {
 	line, part := c.join(ctx, c.line, set.Poll)
 	defer part()
 	w := &waiter{counter: c, set: set, seeker: s, n: n, line: line}
@@ -131,7 +136,8 @@ func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
 		behind = append(behind, batch.Who(i).(*waiter).seeker)
 	}
 	try := w.seeker.Begin(behind)
-	got, receipt, err := w.counter.attempt(delivery.Watched(ctx, w.line.Note), try, w.set.OutageFor(false), w.counter.stand(w.line, w.set))
+	got, receipt, err := w.counter.attempt(delivery.Watched(ctx, w.line.Note), try, w.set.OutageFor(false),
+		w.counter.stand(w.line, w.set))
 	v := cohort.Verdict{Down: delivery.Outage(ctx, err), Sleep: cohort.Bound(got.Again, w.set.Poll)}
 	if err == nil {
 		err = w.counter.note(got, w.n)
@@ -153,7 +159,8 @@ func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
 	w.counter.took(receipt.Sent)
 	w.offer.Grant = share{try, 0, receipt}
 	w.serve(batch, try, got.Served, receipt)
-	v.Done, v.More = true, v.Found == nil // if the one that was refused has left, and wanted more than one, it wakes the line
+	// if the one that was refused has left, and wanted more than one, it wakes the line
+	v.Done, v.More = true, v.Found == nil
 	return v, nil
 }
 
@@ -168,8 +175,10 @@ func (w *waiter) serve(batch cohort.Batch, try Attempt, served int, receipt deli
 	}
 }
 
-// attempt asks Redis once. What it leaves in doubt is undone in the background. s is nil where it does not concern the row.
-func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration, s *standing) (got lane.Granted, receipt delivery.Receipt, err error) {
+// attempt asks Redis once. What it leaves in doubt is undone in the background. s is nil where it does not
+// concern the row.
+func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration,
+	s *standing) (got lane.Granted, receipt delivery.Receipt, err error) {
 	var wake scripts.Wake
 	if try.Announces() || s != nil {
 		if wake, err = c.wakeFor(ctx, outage); err != nil {
@@ -179,7 +188,8 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 	}
 	call := c.Session.BorrowLane(c.Key)
 	take, drawn, returned := try.Take(wake, s.called(), call), clock.Now(), false
-	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
+	// a hook of the client may panic on this goroutine, and the lane would be lent for ever
+	defer raise.Unless(&returned, func() {
 		s.failed()
 		go c.revoke(try, take, call, &delivery.Failure{Doubt: true, Sent: drawn}, s)
 	})
@@ -188,7 +198,8 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 		limit.Memory = resendWithin
 	}
 	got, receipt, err = delivery.Deliver(ctx, c.Session.Dispatch, take, limit)
-	var doubt *delivery.Failure // nil: it is known what it has taken, and a copy of the command cannot take anything any more
+	// nil: it is known what it has taken, and a copy of the command cannot take anything any more
+	var doubt *delivery.Failure
 	switch {
 	case err != nil:
 		if failure := delivery.AsFailure(err); failure.Doubt {
@@ -196,8 +207,9 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 		}
 	case !receipt.Doubt:
 	case got.Served == 0 || try.Unstored() && got.Served < try.Asks():
-		// A copy that is still on its way may find enough by now, and what it takes nobody would give back. Nor would
-		// anybody what an execution before the one that answered had taken for those who are not served any more.
+		// A copy that is still on its way may find enough by now, and what it takes nobody would give back. Nor
+		// would anybody what an execution before the one that answered had taken for those who are not served any
+		// more.
 		got, doubt = lane.Granted{Again: -1}, &delivery.Failure{Doubt: true, Sent: receipt.Sent}
 	case try.Unstored():
 		if _, err = c.fence(ctx, call, outage); err != nil {
@@ -223,7 +235,8 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 }
 
 // revoke undoes an attempt in doubt, returns its lane, and takes its candidate out of the row.
-func (c *Counter) revoke(try Attempt, take scripts.Command[lane.Granted], call lane.Call, doubt *delivery.Failure, s *standing) {
+func (c *Counter) revoke(try Attempt, take scripts.Command[lane.Granted], call lane.Call, doubt *delivery.Failure,
+	s *standing) {
 	over := func() {
 		c.Session.ReturnLane(c.Key, call)
 		s.leave()
@@ -232,7 +245,8 @@ func (c *Counter) revoke(try Attempt, take scripts.Command[lane.Granted], call l
 		over()
 		return
 	}
-	if try.Unstored() { // however long ago it was sent: the caller may have been patient for longer than the server remembers
+	// however long ago it was sent: the caller may have been patient for longer than the server remembers
+	if try.Unstored() {
 		c.SettleFor(try.Owed(), func(ctx context.Context) error {
 			if _, err := c.fence(ctx, call, settleAttempt); err != nil {
 				return err

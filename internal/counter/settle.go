@@ -17,9 +17,9 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// The server remembers the last operation of a lane until two minutes after its number was drawn at least. Settling has
-// to be over before that, for a command sent later could take effect a second time, and has to have some of that time for
-// itself.
+// The server remembers the last operation of a lane until two minutes after its number was drawn at least.
+// Settling has to be over before that, for a command sent later could take effect a second time, and has to
+// have some of that time for itself.
 const (
 	resendWithin  = time.Minute
 	settleWithin  = 100 * time.Second
@@ -31,18 +31,19 @@ const (
 // errForgotten ends a settling that comes too late.
 var errForgotten = errors.New("the server may have forgotten by now what it executed")
 
-// forgotten tells whether the server may have forgotten an operation whose number was drawn then. Its memory is as old as the
-// number, although the first send may have come long after that; and it goes on while this system is suspended.
+// forgotten tells whether the server may have forgotten an operation whose number was drawn then. Its memory
+// is as old as the number, although the first send may have come long after that; and it goes on while this
+// system is suspended.
 func forgotten(drawn time.Time) bool { return clock.Now().Sub(clock.Aged(drawn)) > settleWithin }
 
-// SettleFor is settle for what the server does not forget: it goes on for d, or for the usual time if that is longer, but not
-// after an answer that no repetition changes.
+// SettleFor is settle for what the server does not forget: it goes on for d, or for the usual time if that is
+// longer, but not after an answer that no repetition changes.
 func (c *Counter) SettleFor(d time.Duration, attempt func(ctx context.Context) error, over func()) {
 	c.settle(time.Now().Add(max(d, settleWithin)), attempt, over)
 }
 
-// settle calls attempt until it succeeds, with timers in between rather than a goroutine that sleeps, and then over.
-// The first call is made here. What has not succeeded by end is logged and left.
+// settle calls attempt until it succeeds, with timers in between rather than a goroutine that sleeps, and
+// then over. The first call is made here. What has not succeeded by end is logged and left.
 func (c *Counter) settle(end time.Time, attempt func(ctx context.Context) error, over func()) {
 	start, pause := time.Now(), firstPause
 	log := session.Logger(c.defaults.Logger).With("lock.name", c.Name, "lock.primitive", c.kind)
@@ -64,7 +65,8 @@ func (c *Counter) settle(end time.Time, attempt func(ctx context.Context) error,
 			time.AfterFunc(soon, again)
 			return
 		default:
-			log.Error("redlatch: an operation could not be settled; whether it took effect is unknown, and what it should have given "+
+			log.Error("redlatch: an operation could not be settled; whether it took effect is unknown, and what it "+
+				"should have given "+
 				"back may stay taken: Inspect shows what is there", "error", outcome.Advise(err))
 		}
 		over()
@@ -79,15 +81,16 @@ func next(call lane.Call) lane.Call {
 	return call
 }
 
-// fence makes sure that a copy of call's command has no effect from now on. It answers what the command has answered, and 0 if
-// it had no effect.
+// fence makes sure that a copy of call's command has no effect from now on. It answers what the command has
+// answered, and 0 if it had no effect.
 func (c *Counter) fence(ctx context.Context, call lane.Call, outage time.Duration) (int64, error) {
 	return Send(ctx, c, lane.Fence(c.Key, next(call)), outage)
 }
 
-// sendAgain is Send for an attempt at settling. In doubt itself it does not outlast a suspension of this system: whether the server
-// may have forgotten the operation meanwhile is looked at before the next attempt.
+// sendAgain is Send for an attempt at settling. In doubt itself it does not outlast a suspension of this
+// system: whether the server may have forgotten the operation meanwhile is looked at before the next attempt.
 func sendAgain[R any](ctx context.Context, c *Counter, cmd scripts.Command[R]) (R, error) {
-	reply, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd, delivery.Limit{Outage: settleAttempt, Memory: settleAttempt})
+	reply, _, err := delivery.Deliver(ctx, c.Session.Dispatch, cmd,
+		delivery.Limit{Outage: settleAttempt, Memory: settleAttempt})
 	return reply, err
 }

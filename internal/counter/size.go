@@ -28,7 +28,8 @@ func sizeOf(set *settings.Settings) *lane.Size {
 // CheckSize refuses a call for more permits than there will ever be.
 func (c *Counter) CheckSize(call string, n int64) error {
 	if most := c.defaults.Permits; most > 0 && n > most {
-		return errs.Wrong("%s(%d): %s %q has %d permits, by its option WithPermits; ask for at most so many, or give New a larger number",
+		return errs.Wrong("%s(%d): %s %q has %d permits, by its option WithPermits; ask for at most so many, or give "+
+			"New a larger number",
 			call, n, c.kind.Noun(), c.Name, most)
 	}
 	return nil
@@ -40,7 +41,8 @@ func (c *Counter) CheckSize(call string, n int64) error {
 func (c *Counter) note(got lane.Granted, n int64) error {
 	if got.Short == lane.Missing {
 		if !c.notes.unset.Swap(true) {
-			c.log().Warn("redlatch: a semaphore has no permits, for it was never set up, has expired or was deleted; give New the option " +
+			c.log().Warn("redlatch: a semaphore has no permits, for it was never set up, has expired or was deleted; " +
+				"give New the option " +
 				"WithPermits, or call TrySetPermits")
 		}
 		return nil
@@ -53,13 +55,15 @@ func (c *Counter) note(got lane.Granted, n int64) error {
 		return nil
 	}
 	if total != size && !c.notes.differs.Swap(true) {
-		c.log().Warn(fmt.Sprintf("redlatch: a semaphore has %s in Redis, and the option WithPermits says %d; what Redis has counts, "+
+		c.log().Warn(fmt.Sprintf("redlatch: a semaphore has %s in Redis, and the option WithPermits says %d; what "+
+			"Redis has counts, "+
 			"until it is changed there", permits(total), size))
 	}
 	if got.Served > 0 || got.Short != lane.TooFewEver || n <= got.Have {
 		return nil
 	}
-	return errs.Wrong("%s %q has %s in all, and %s wanted; ask for fewer, or set their number to the %d of WithPermits by SetPermits",
+	return errs.Wrong("%s %q has %s in all, and %s wanted; ask for fewer, or set their number to the %d of "+
+		"WithPermits by SetPermits",
 		c.kind.Noun(), c.Name, permits(got.Have), many(n), size)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// Acquire has the seeker get the n that it wants, and the observer know that it begins and how it has ended. With try it asks
-// once, and does not overtake the calls of this process that wait already.
+// Acquire has the seeker get the n that it wants, and the observer know that it begins and how it has ended.
+// With try it asks once, and does not overtake the calls of this process that wait already.
 func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker, try bool) error {
 	call := observe.Begin(ctx, set, c, c.kind, c.Name, n)
 	if call == nil {
@@ -33,8 +33,8 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, 
 	return nil
 }
 
-// GaveBack tells the observer that n permits which nobody owns were given back, or that a latch was counted down, as kind says; or
-// that it will be so, with an error that says so. It returns err.
+// GaveBack tells the observer that n permits which nobody owns were given back, or that a latch was counted
+// down, as kind says; or that it will be so, with an error that says so. It returns err.
 func (c *Counter) GaveBack(ctx context.Context, kind string, n int64, err error) error {
 	if err == nil || errors.Is(err, errs.Uncertain) {
 		c.happened(ctx, settings.Event{Kind: kind, Permits: n, Err: err})

@@ -9,15 +9,15 @@ import (
 	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
-// Together has operations share scripts: those that come while a script is under way share the next one. The first of them sends
-// it, when the script before it is answered or has taken longer than patience.
+// Together has operations share scripts: those that come while a script is under way share the next one. The
+// first of them sends it, when the script before it is answered or has taken longer than patience.
 //
 //	no script under way ──► sent at once, for itself
 //	one under way ──► first of a batch, waits ──► sends for all of it
 //	                  later, joins the batch  ──► has the outcome of that script
 //
-// All of a batch have one error, and what is in doubt is carried through for all. What else send finds out it may write to those
-// that it was given: their calls return later. The zero value is ready.
+// All of a batch have one error, and what is in doubt is carried through for all. What else send finds out it
+// may write to those that it was given: their calls return later. The zero value is ready.
 type Together[T any] struct {
 	Most int // in one batch; 0: any number
 
@@ -49,14 +49,15 @@ func (s *Together[T]) Do(c *Counter, one T, send func(all []T) error) error {
 	}
 	s.seal(b)
 	// Until the script has ended: a hook of the client may panic on this goroutine.
-	b.err = fmt.Errorf("%w: %s %q: the call that sent the command of several has ended early", errs.Uncertain, c.kind.Noun(), c.Name)
+	b.err = fmt.Errorf("%w: %s %q: the call that sent the command of several has ended early", errs.Uncertain,
+		c.kind.Noun(), c.Name)
 	defer close(b.done)
 	b.err = send(b.all)
 	return b.err
 }
 
-// arrive answers the batch that one has joined, or that it is to send as its first; alone, there is none, and it is to be sent
-// at once.
+// arrive answers the batch that one has joined, or that it is to send as its first; alone, there is none, and
+// it is to be sent at once.
 func (s *Together[T]) arrive(one T) (b *batch[T], first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +87,8 @@ func (s *Together[T]) seal(b *batch[T]) {
 	s.sending++
 }
 
-// answered is called when a script is not under way any more. Those whom it has served may have the next operation ready, and
-// that goes with the batch that waits.
+// answered is called when a script is not under way any more. Those whom it has served may have the next
+// operation ready, and that goes with the batch that waits.
 func (s *Together[T]) answered() {
 	runtime.Gosched()
 	s.mu.Lock()

@@ -16,7 +16,8 @@ import (
 )
 
 // acquire is Acquire where nobody listens. path is how the permits came to the call.
-func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker, try bool) (path string, err error) {
+func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker,
+	try bool) (path string, err error) {
 	if try || set.Once {
 		return settings.Fresh, c.try(ctx, set, n, s)
 	}
@@ -65,7 +66,8 @@ func (c *Counter) refused(s shortage) *redlatch.NotAcquiredError {
 	return &redlatch.NotAcquiredError{Name: c.Name, Kind: c.kind, Want: s.want, Have: s.have, Detail: string(s.why)}
 }
 
-// A shortage is why a call that wants so many was not served, and how many there were, 0 where that is not known.
+// A shortage is why a call that wants so many was not served, and how many there were, 0 where that is not
+// known.
 type shortage struct {
 	why        errs.Refusal
 	want, have int64
@@ -74,8 +76,8 @@ type shortage struct {
 func (s shortage) Error() string        { return string(s.why) }
 func (s shortage) Is(target error) bool { return target == errs.NotAcquired }
 
-// A tooFew is what an attempt has found out that did not serve all whom it asked for: got, of the first that it did not serve,
-// which wants so many.
+// A tooFew is what an attempt has found out that did not serve all whom it asked for: got, of the first that
+// it did not serve, which wants so many.
 type tooFew struct {
 	got   lane.Granted
 	wants int64
@@ -96,7 +98,8 @@ func (f tooFew) shortage(n int64) shortage {
 		s.why = "has too few permits left"
 	case f.got.Short == lane.TooFewEver:
 		s.have = f.got.Have
-		s.why = errs.Refusal(fmt.Sprintf("has %s in all, and %s wanted; ask for fewer, or call AddPermits", permits(s.have), many(n)))
+		s.why = errs.Refusal(fmt.Sprintf("has %s in all, and %s wanted; ask for fewer, or call AddPermits",
+			permits(s.have), many(n)))
 	case f.got.Short == lane.TooFewNow:
 		s.have = f.got.Have
 		s.why = errs.Refusal(fmt.Sprintf("has %s left, and %s wanted", permits(s.have), many(n)))
@@ -162,7 +165,8 @@ type opening struct{ error }
 func (o *opening) Unwrap() error { return o.error }
 
 // Await waits until look finds it open; everybody who waits in the same round is released by one answer.
-func (c *Counter) Await(ctx context.Context, set *settings.Settings, look func(ctx context.Context) (Sight, error)) error {
+func (c *Counter) Await(ctx context.Context, set *settings.Settings,
+	look func(ctx context.Context) (Sight, error)) error {
 	call := observe.Begin(ctx, set, c, c.kind, c.Name, 0)
 	defer call.Left()
 	if call != nil {
@@ -178,7 +182,8 @@ func (c *Counter) Await(ctx context.Context, set *settings.Settings, look func(c
 }
 
 // open is Await where nobody listens.
-func (c *Counter) open(ctx context.Context, set *settings.Settings, look func(ctx context.Context) (Sight, error)) error {
+func (c *Counter) open(ctx context.Context, set *settings.Settings,
+	look func(ctx context.Context) (Sight, error)) error {
 	ctx, cancel := set.Waiting(ctx, false)
 	defer cancel()
 	outage := set.OutageFor(set.Once)
@@ -202,7 +207,8 @@ func (c *Counter) open(ctx context.Context, set *settings.Settings, look func(ct
 		if err == nil && sight.Err != nil {
 			return cohort.Verdict{Down: true}, &opening{sight.Err}
 		}
-		return cohort.Verdict{Done: sight.Open, All: true, Down: delivery.Outage(ctx, err), Sleep: cohort.Bound(-1, set.Poll), Found: closed}, err
+		return cohort.Verdict{Done: sight.Open, All: true, Down: delivery.Outage(ctx, err),
+			Sleep: cohort.Bound(-1, set.Poll), Found: closed}, err
 	})
 	if why := new(opening); errors.As(err, &why) {
 		return why.error
@@ -213,7 +219,8 @@ func (c *Counter) open(ctx context.Context, set *settings.Settings, look func(ct
 // closed is what a look has found out that did not find the latch open.
 const closed = errs.Refusal("is still closed")
 
-// unanswered keeps, with the end of a wait by ctx, what was found out last. The attempt that ctx has cut off may know more.
+// unanswered keeps, with the end of a wait by ctx, what was found out last. The attempt that ctx has cut off
+// may know more.
 func unanswered(ctx context.Context, err, found error) error {
 	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) || errors.Is(err, errs.Unavailable) {
 		return err
@@ -223,8 +230,8 @@ func unanswered(ctx context.Context, err, found error) error {
 
 // join takes the way into the line.
 func (c *Counter) join(ctx context.Context, key cohort.Key, poll time.Duration) (line *cohort.Cohort, part func()) {
-	// The hub has to know which family of channels is in use. If it does not, the line polls for as long as somebody is in
-	// it; so it is worth asking for as long as a poll takes.
+	// The hub has to know which family of channels is in use. If it does not, the line polls for as long as
+	// somebody is in it; so it is worth asking for as long as a poll takes.
 	_, _ = c.Session.PublishFor(ctx, poll)
 	line, _, leave := c.Session.Join(key, c.ears())
 	return line, func() {
@@ -234,9 +241,9 @@ func (c *Counter) join(ctx context.Context, key cohort.Key, poll time.Duration) 
 	}
 }
 
-// explain is the error of an acquisition as the program gets it: a refusal, a failure of the server or the network, or the
-// end of ctx with whichever of the two was the last that is known. It asks ctx too, for the time-out of a dial also calls
-// itself context.DeadlineExceeded.
+// explain is the error of an acquisition as the program gets it: a refusal, a failure of the server or the
+// network, or the end of ctx with whichever of the two was the last that is known. It asks ctx too, for the
+// time-out of a dial also calls itself context.DeadlineExceeded.
 func (c *Counter) explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

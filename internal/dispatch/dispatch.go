@@ -1,11 +1,12 @@
-// Package dispatch takes commands to the server. Each command is sent once. Callers that come at the same time share
-// round trips: while the leaders of a node are under way, what arrives waits in a queue, and each leader that comes back
-// takes a share of it as one pipeline. How many leaders there are follows the round-trip time; see rtt.go and straggler.go.
+// Package dispatch takes commands to the server. Each command is sent once. Callers that come at the same
+// time share round trips: while the leaders of a node are under way, what arrives waits in a queue, and each
+// leader that comes back takes a share of it as one pipeline. How many leaders there are follows the
+// round-trip time; see rtt.go and straggler.go.
 //
 // The client library does not honour the cancellation of a command in flight. A caller whose context can end
-// therefore hands its command to a worker and waits for either; a caller whose context cannot end, or is one of Limit,
-// runs its command on its own goroutine. A caller that is alone hands over to a poll worker, which costs next to nothing on
-// Linux; see there.
+// therefore hands its command to a worker and waits for either; a caller whose context cannot end, or is one
+// of Limit, runs its command on its own goroutine. A caller that is alone hands over to a poll worker, which
+// costs next to nothing on Linux; see there.
 package dispatch
 
 import (
@@ -49,8 +50,8 @@ type Dispatcher struct {
 	endings atomic.Pointer[[]*ending] // the latest that limited contexts share
 }
 
-// New makes a dispatcher. cluster is nil where there is one server, or where the client hides that there are more.
-// linger tells how long idle workers stay, at least.
+// New makes a dispatcher. cluster is nil where there is one server, or where the client hides that there are
+// more. linger tells how long idle workers stay, at least.
 func New(client Client, cluster Cluster, linger func() time.Duration) *Dispatcher {
 	d := &Dispatcher{client: client, cluster: cluster, linger: linger, stray: new(strays)}
 	d.one = newNode(client, linger)
@@ -64,7 +65,8 @@ func New(client Client, cluster Cluster, linger func() time.Duration) *Dispatche
 	return d
 }
 
-// Single tells whether the client is known to be one of a single server, which follows no redirection of a cluster.
+// Single tells whether the client is known to be one of a single server, which follows no redirection of a
+// cluster.
 func (d *Dispatcher) Single() bool {
 	_, single := d.client.(*redis.Client)
 	return single
@@ -73,12 +75,12 @@ func (d *Dispatcher) Single() bool {
 // ReadTimeout is how long the client waits for a reply; 0 when that is not known, or for ever.
 func (d *Dispatcher) ReadTimeout() time.Duration { return d.read }
 
-// OnTrouble has fn called after errors that may mean that the primary has changed. fn must not block. It is set once,
-// before the first command.
+// OnTrouble has fn called after errors that may mean that the primary has changed. fn must not block. It is
+// set once, before the first command.
 func (d *Dispatcher) OnTrouble(fn func()) { d.trouble = fn }
 
-// OnStray sets the function that is called with each panic of a hook for which no caller waits any more. The function must
-// not block. It is to be set once, before the first command.
+// OnStray sets the function that is called with each panic of a hook for which no caller waits any more. The
+// function must not block. It is to be set once, before the first command.
 func (d *Dispatcher) OnStray(fn func(*raise.Panic)) { d.stray.tell = fn }
 
 // Used tells whether a server has answered a command.
@@ -87,9 +89,9 @@ func (d *Dispatcher) Used() bool { return d.one.answered.Load() != 0 || d.locate
 // promptWithin is how recent a success has to be for the next command to be expected to succeed.
 const promptWithin = time.Second
 
-// Prompt tells whether a command that is sent now with a context of Limit can be expected to end within limit, even if
-// nobody watches it: the server has just answered, so a connection is there, and if it falls silent now the client gives
-// up in time.
+// Prompt tells whether a command that is sent now with a context of Limit can be expected to end within
+// limit, even if nobody watches it: the server has just answered, so a connection is there, and if it falls
+// silent now the client gives up in time.
 func (d *Dispatcher) Prompt(key string, limit time.Duration, now time.Time) bool {
 	if d.read == 0 || d.read > limit {
 		return false
@@ -98,7 +100,8 @@ func (d *Dispatcher) Prompt(key string, limit time.Duration, now time.Time) bool
 	if n == nil {
 		return false
 	}
-	since := time.Duration(now.UnixNano() - n.answered.Load()) // less than 0 if others were answered meanwhile, or the clock was set back
+	// less than 0 if others were answered meanwhile, or the clock was set back
+	since := time.Duration(now.UnixNano() - n.answered.Load())
 	return -promptWithin < since && since < promptWithin
 }
 
@@ -137,9 +140,9 @@ const (
 	Follow                // by the cluster client, alone, which follows redirections
 )
 
-// Do sends cmd, whose first key is key, and waits for its reply or for the end of ctx. The error is the command's own,
-// or ctx's: as *InFlight when the command had left, as *outcome.Unsent when it was never sent. Do panics when a hook of
-// the client does, unless ctx is one of raise.Background.
+// Do sends cmd, whose first key is key, and waits for its reply or for the end of ctx. The error is the
+// command's own, or ctx's: as *InFlight when the command had left, as *outcome.Unsent when it was never sent.
+// Do panics when a hook of the client does, unless ctx is one of raise.Background.
 func (d *Dispatcher) Do(ctx context.Context, key string, cmd redis.Cmder, route Route) (err error) {
 	if !raise.Unattended(ctx) {
 		return d.do(ctx, key, cmd, route)
@@ -170,8 +173,8 @@ func (d *Dispatcher) do(ctx context.Context, key string, cmd redis.Cmder, route 
 	return n.do(ctx, cmd)
 }
 
-// node finds the queue of the master that has key. The first look-up may load the topology over the network, without
-// regard to ctx; the later ones are a table look-up.
+// node finds the queue of the master that has key. The first look-up may load the topology over the network,
+// without regard to ctx; the later ones are a table look-up.
 func (d *Dispatcher) node(ctx context.Context, key string) (*node, error) {
 	master, err := d.master(ctx, key)
 	if err != nil {
@@ -187,12 +190,12 @@ func (d *Dispatcher) node(ctx context.Context, key string) (*node, error) {
 	return n.(*node), nil
 }
 
-// forgetAfter is how long a master may say nothing before its queue is forgotten when another one appears. The queue of
-// one that has not left is made anew.
+// forgetAfter is how long a master may say nothing before its queue is forgotten when another one appears.
+// The queue of one that has not left is made anew.
 const forgetAfter = time.Minute
 
-// forget drops the queues of masters that may have left the cluster, with their closed clients. Who still waits in such a
-// queue is served by it.
+// forget drops the queues of masters that may have left the cluster, with their closed clients. Who still
+// waits in such a queue is served by it.
 func (d *Dispatcher) forget() {
 	limit := time.Now().Add(-forgetAfter).UnixNano()
 	d.nodes.Range(func(master, n any) bool {
@@ -216,8 +219,8 @@ func (d *Dispatcher) master(ctx context.Context, key string) (*redis.Client, err
 	return master, err
 }
 
-// locate fails as the loading of the topology did, with a read that timed out for example. That says nothing about the
-// command, which still waits for its address.
+// locate fails as the loading of the topology did, with a read that timed out for example. That says nothing
+// about the command, which still waits for its address.
 func (d *Dispatcher) locate(ctx context.Context, key string) (*redis.Client, error) {
 	master, err := d.cluster.MasterForKey(ctx, key)
 	if err != nil {
@@ -227,8 +230,8 @@ func (d *Dispatcher) locate(ctx context.Context, key string) (*redis.Client, err
 	return master, nil
 }
 
-// Reload is for errors that may mean that the primary has changed. A cluster client then looks at the topology again,
-// in the background; by itself it does so once a minute.
+// Reload is for errors that may mean that the primary has changed. A cluster client then looks at the
+// topology again, in the background; by itself it does so once a minute.
 func (d *Dispatcher) Reload(ctx context.Context) {
 	if d.trouble != nil {
 		d.trouble()
@@ -238,10 +241,11 @@ func (d *Dispatcher) Reload(ctx context.Context) {
 	}
 }
 
-// Synced sends cmd and a WAIT for replicas in one pipeline on one connection of the key's master. WAIT speaks of its
-// connection's last write, so nothing else is correct. The error is cmd's, as with Do; the WAIT, whose value is the
-// number of replicas that acknowledged, has its own.
-func (d *Dispatcher) Synced(ctx context.Context, key string, cmd redis.Cmder, replicas int, timeout time.Duration) (*redis.IntCmd, error) {
+// Synced sends cmd and a WAIT for replicas in one pipeline on one connection of the key's master. WAIT speaks
+// of its connection's last write, so nothing else is correct. The error is cmd's, as with Do; the WAIT, whose
+// value is the number of replicas that acknowledged, has its own.
+func (d *Dispatcher) Synced(ctx context.Context, key string, cmd redis.Cmder, replicas int,
+	timeout time.Duration) (*redis.IntCmd, error) {
 	lockorder.Unlocked("a command is sent")
 	if err := ctx.Err(); err != nil {
 		return nil, &outcome.Unsent{Err: err}
@@ -254,7 +258,8 @@ func (d *Dispatcher) Synced(ctx context.Context, key string, cmd redis.Cmder, re
 		}
 		client = master
 	}
-	wait := redis.NewIntCmd(ctx, "wait", replicas, (timeout + time.Millisecond - 1).Milliseconds()) // a 0 would wait for ever
+	// a 0 would wait for ever
+	wait := redis.NewIntCmd(ctx, "wait", replicas, (timeout + time.Millisecond - 1).Milliseconds())
 	err := d.alone(ctx, func(ctx context.Context) {
 		pipe := client.Pipeline()
 		_ = pipe.Process(ctx, cmd)
@@ -264,10 +269,10 @@ func (d *Dispatcher) Synced(ctx context.Context, key string, cmd redis.Cmder, re
 	return wait, err
 }
 
-// Exec sends what is in a pipeline and returns its first error; every command has its own afterwards. The client library
-// leaves the commands without one when the server refuses a new connection by a reply, as it does with a password that
-// is out of date, and when a hook of the program lets none of them through. They were not executed then, and would look
-// as if the server had answered 0 to each.
+// Exec sends what is in a pipeline and returns its first error; every command has its own afterwards. The
+// client library leaves the commands without one when the server refuses a new connection by a reply, as it
+// does with a password that is out of date, and when a hook of the program lets none of them through. They
+// were not executed then, and would look as if the server had answered 0 to each.
 func Exec(ctx context.Context, pipe redis.Pipeliner) error {
 	cmds, err := pipe.Exec(ctx)
 	if err == nil || slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return cmd.Err() != nil }) {
@@ -293,8 +298,9 @@ func (d *Dispatcher) alone(ctx context.Context, send func(ctx context.Context), 
 	return cmd.Err()
 }
 
-// apart runs fn on a goroutine of its own, with the values of ctx, and waits for its end or that of ctx. If ctx ends first,
-// left receives once, when fn has ended, and a panic of fn is a stray. Otherwise apart raises it.
+// apart runs fn on a goroutine of its own, with the values of ctx, and waits for its end or that of ctx. If
+// ctx ends first, left receives once, when fn has ended, and a panic of fn is a stray. Otherwise apart raises
+// it.
 func (d *Dispatcher) apart(ctx context.Context, fn func(ctx context.Context)) (left <-chan struct{}) {
 	done := make(chan struct{}, 1)
 	var raised *raise.Panic // set before done
@@ -341,8 +347,8 @@ func (f *InFlight) Ended() bool {
 	}
 }
 
-// Wait blocks until the command has ended and returns it, or until d has passed, and is false then: only the client's own
-// time limits end a command, and it may have none. It may be called once.
+// Wait blocks until the command has ended and returns it, or until d has passed, and is false then: only the
+// client's own time limits end a command, and it may have none. It may be called once.
 func (f *InFlight) Wait(d time.Duration) (redis.Cmder, bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// An event wakes one goroutine by way of the network poller. A channel does that too, but the runtime then wakes a
-// second thread in case there is more to do, and when the sender goes to sleep right after it, there is not: the
-// thread looks around in vain, on a processor that the server may want. What the poller has made ready is run by the
-// thread that asks it, which is the sender's own.
+// An event wakes one goroutine by way of the network poller. A channel does that too, but the runtime then
+// wakes a second thread in case there is more to do, and when the sender goes to sleep right after it, there
+// is not: the thread looks around in vain, on a processor that the server may want. What the poller has made
+// ready is run by the thread that asks it, which is the sender's own.
 //
-// An event carries nothing. Whoever waits looks at what is behind it, once before sleeping and again after each event.
-// That each write is an edge for the poller is how Linux is, and not what it promises. So whoever waits also looks each
-// fallback, by a timer of the runtime, and rouse needs the runtime alone.
+// An event carries nothing. Whoever waits looks at what is behind it, once before sleeping and again after
+// each event. That each write is an edge for the poller is how Linux is, and not what it promises. So whoever
+// waits also looks each fallback, by a timer of the runtime, and rouse needs the runtime alone.
 type event struct {
 	file   *os.File // an eventfd
 	conn   syscall.RawConn
@@ -23,11 +23,12 @@ type event struct {
 	until  time.Time // when a wait looks although there was no event; the waiter's
 }
 
-// fallback is how often a wait looks by itself, or up to twice as long: the timer is set once in that time and not at each
-// wait.
+// fallback is how often a wait looks by itself, or up to twice as long: the timer is set once in that time
+// and not at each wait.
 const fallback = time.Second
 
-// one is what is written: the counter behind it grows and is never read. To reach its end, 2^64, takes centuries.
+// one is what is written: the counter behind it grows and is never read. To reach its end, 2^64, takes
+// centuries.
 var one = binary.NativeEndian.AppendUint64(nil, 1)
 
 // newEvent returns nil where the system has none to give.
@@ -45,14 +46,16 @@ func newEvent() *event {
 	return &event{file: file, conn: conn, signal: func(fd uintptr) { _, _ = syscall.Write(int(fd), one) }}
 }
 
-// set wakes whoever waits. After close it does nothing; a bare write could reach a file that has got the number since.
+// set wakes whoever waits. After close it does nothing; a bare write could reach a file that has got the
+// number since.
 func (e *event) set() { _ = e.conn.Control(e.signal) }
 
-// rouse has whoever waits look, whatever the system does, and the next one once more for nothing if nobody does.
+// rouse has whoever waits look, whatever the system does, and the next one once more for nothing if nobody
+// does.
 func (e *event) rouse() { _ = e.file.SetReadDeadline(time.Unix(1, 0)) }
 
-// wait returns when over does, which it calls first and after each event, or with an error after close. One goroutine
-// waits at a time. The timer is set before over looks, so that a rouse before that is not lost.
+// wait returns when over does, which it calls first and after each event, or with an error after close. One
+// goroutine waits at a time. The timer is set before over looks, so that a rouse before that is not lost.
 func (e *event) wait(over func(fd uintptr) bool) error {
 	for {
 		if now := time.Now(); e.until.Sub(now) < fallback {

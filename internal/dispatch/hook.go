@@ -10,13 +10,14 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// The hooks of the client are code of the program, and may panic. Package raise says what becomes of a panic. The command
-// gets an error, and its outcome counts as unknown. Where the commands of several callers share a pipeline, the first
-// caller that still waits raises the panic, and the other callers get the error. If no caller waits any more, the panic
-// is a stray: the dispatcher hands it to the function that OnStray was given.
+// The hooks of the client are code of the program, and may panic. Package raise says what becomes of a panic.
+// The command gets an error, and its outcome counts as unknown. Where the commands of several callers share a
+// pipeline, the first caller that still waits raises the panic, and the other callers get the error. If no
+// caller waits any more, the panic is a stray: the dispatcher hands it to the function that OnStray was
+// given.
 
-// errHook is the error of a command whose hook did not return. The hook may have panicked after the server had executed
-// the command.
+// errHook is the error of a command whose hook did not return. The hook may have panicked after the server
+// had executed the command.
 var errHook = errors.New("a hook of the Redis client has panicked")
 
 // strays takes each panic of a hook for which no caller waits any more.
@@ -43,8 +44,8 @@ func undone(cmds ...redis.Cmder) {
 	}
 }
 
-// Direct sends commands to one server now, in one round trip, and waits for their answers. A panic of a hook leaves them
-// with errors, and is returned.
+// Direct sends commands to one server now, in one round trip, and waits for their answers. A panic of a hook
+// leaves them with errors, and is returned.
 func Direct(ctx context.Context, client Client, cmds []redis.Cmder) *raise.Panic {
 	lockorder.Unlocked("commands are sent")
 	raised := raise.Run(func() {

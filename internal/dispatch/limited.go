@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// A limited context is for a command that runs on the caller's goroutine and must not keep the caller for longer than a
-// certain time. It has the values of another one. The client looks at its end while it waits for a connection, which may
-// take the dial time-out several times over, and the dispatcher while the command is queued.
+// A limited context is for a command that runs on the caller's goroutine and must not keep the caller for
+// longer than a certain time. It has the values of another one. The client looks at its end while it waits
+// for a connection, which may take the dial time-out several times over, and the dispatcher while the command
+// is queued.
 type limited struct {
 	values context.Context
 	*ending
@@ -15,8 +16,8 @@ type limited struct {
 
 func (l limited) Value(key any) any { return l.values.Value(key) }
 
-// An ending is where limited contexts end. Those that begin within a sharing of it have the same one: a timer for each
-// command would cost a lone caller five allocations more.
+// An ending is where limited contexts end. Those that begin within a sharing of it have the same one: a timer
+// for each command would cost a lone caller five allocations more.
 type ending struct {
 	begun time.Time
 	limit time.Duration
@@ -26,7 +27,8 @@ type ending struct {
 // sharing is the part of the limit by which a context ends too early at most.
 const sharing = 10
 
-// Limit returns a context that has the values of ctx, but not its end: it ends after limit, or a little sooner.
+// Limit returns a context that has the values of ctx, but not its end: it ends after limit, or a little
+// sooner.
 func (d *Dispatcher) Limit(ctx context.Context, limit time.Duration, now time.Time) context.Context {
 	var latest []*ending
 	if l := d.endings.Load(); l != nil {

@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// Some scripts have keys that they can do without. They are sent without these while a slot moves of which the server has only
-// some of the keys, and for a user who has no right to all of them.
+// Some scripts have keys that they can do without. They are sent without these while a slot moves of which
+// the server has only some of the keys, and for a user who has no right to all of them.
 
-// narrowFor is for how long a script is not tried with all of its keys after the server has said that the user has no right to
-// one: rights change seldom, and each try costs a round trip.
+// narrowFor is for how long a script is not tried with all of its keys after the server has said that the
+// user has no right to one: rights change seldom, and each try costs a round trip.
 const narrowFor = time.Minute
 
 // tellEvery is how often at most a program is told that scripts are sent with fewer keys.
 const tellEvery = time.Hour
 
-// A narrowing is what is known about scripts that are sent without some of their keys. The zero value knows nothing.
+// A narrowing is what is known about scripts that are sent without some of their keys. The zero value knows
+// nothing.
 type narrowing struct {
 	tell  func(error) // may be nil
 	told  atomic.Int64
@@ -24,8 +25,8 @@ type narrowing struct {
 	until sync.Map    // script -> time.Time
 }
 
-// OnNarrow sets the function that is called, once in a while, with the reason for which a script is sent with fewer keys. It
-// must not block. It is to be set once, before the first command.
+// OnNarrow sets the function that is called, once in a while, with the reason for which a script is sent with
+// fewer keys. It must not block. It is to be set once, before the first command.
 func (d *Dispatcher) OnNarrow(fn func(error)) { d.narrow.tell = fn }
 
 // Narrow tells whether a script is to be sent without the keys that it can do without.
@@ -45,7 +46,8 @@ func (d *Dispatcher) Narrowed(script any, err error, lasting bool) {
 		n.some.Store(true)
 	}
 	told := n.told.Load()
-	if n.tell != nil && (told == 0 || now.UnixNano()-told > int64(tellEvery)) && n.told.CompareAndSwap(told, now.UnixNano()) {
+	if n.tell != nil && (told == 0 || now.UnixNano()-told > int64(tellEvery)) &&
+		n.told.CompareAndSwap(told, now.UnixNano()) {
 		n.tell(err)
 	}
 }

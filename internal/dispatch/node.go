@@ -42,8 +42,8 @@ type node struct {
 	pollWorker   *pollWorker // for a caller that is alone; nil when it has not been asked for lately
 	noPollWorker time.Time   // the system had none to give, and is not asked before
 
-	// spare has requests that are over. It is the node's own: a channel made in a bubble of testing/synctest must not
-	// turn up outside, where the runtime ends the process for it.
+	// spare has requests that are over. It is the node's own: a channel made in a bubble of testing/synctest
+	// must not turn up outside, where the runtime ends the process for it.
 	spare sync.Pool
 }
 
@@ -71,8 +71,8 @@ type request struct {
 	before, behind *request    // its neighbours there
 	alone          [1]*request // the request itself, for a batch that has no other
 
-	// parted is set by the first of two: the caller, when it leaves, and the worker, when a hook has panicked. The second
-	// learns by it that the caller will not raise the panic, or that it has to.
+	// parted is set by the first of two: the caller, when it leaves, and the worker, when a hook has panicked.
+	// The second learns by it that the caller will not raise the panic, or that it has to.
 	parted atomic.Bool
 }
 
@@ -159,7 +159,8 @@ func (n *node) doHere(ctx context.Context, cmd redis.Cmder, t trip) error {
 	return err
 }
 
-// leave is for a caller whose context has ended. A command that is still queued is taken out and was never sent.
+// leave is for a caller whose context has ended. A command that is still queued is taken out and was never
+// sent.
 func (n *node) leave(ctx context.Context, r *request) error {
 	n.mu.Lock()
 	if r.queued {
@@ -181,8 +182,8 @@ func (n *node) leave(ctx context.Context, r *request) error {
 	}
 }
 
-// passOn ends the lead of a caller, or hands it to a worker when something is queued: the caller has its reply and
-// goes.
+// passOn ends the lead of a caller, or hands it to a worker when something is queued: the caller has its
+// reply and goes.
 func (n *node) passOn(t trip, took time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -224,8 +225,8 @@ func (b batch) tell() {
 
 func (b batch) empty() bool { return len(b.requests) == 0 }
 
-// nextLocked ends a leader's trip. It returns the next one, or ends the lead where nothing is queued, or where there are
-// leaders enough without this one, as after a fall of the limit.
+// nextLocked ends a leader's trip. It returns the next one, or ends the lead where nothing is queued, or
+// where there are leaders enough without this one, as after a fall of the limit.
 func (n *node) nextLocked(t trip, took time.Duration) (b batch, more bool) {
 	n.landLocked(t, took)
 	n.leaders--
@@ -245,9 +246,9 @@ func (n *node) recruitLocked() {
 	}
 }
 
-// takeLocked takes a leader's share of what is queued: as much as each has if all share what is queued and under way.
-// One who took everything would come back with all the callers at once. The first of them would then leave one by one
-// as the other leaders, and the rest together behind them, for ever.
+// takeLocked takes a leader's share of what is queued: as much as each has if all share what is queued and
+// under way. One who took everything would come back with all the callers at once. The first of them would
+// then leave one by one as the other leaders, and the rest together behind them, for ever.
 func (n *node) takeLocked() batch {
 	share := (int(n.inFlight.Load()) + n.queue.length + n.limit - 1) / n.limit
 	count := min(share, n.queue.length, maxBatch)
@@ -273,8 +274,9 @@ func (n *node) note(began time.Time, err error) time.Duration {
 	return took
 }
 
-// send executes the batch and tells its callers, also when a hook of the client does not return. It returns how long the
-// server took to answer. A hook that ends the goroutine ends a worker with it, whose lead is passed on.
+// send executes the batch and tells its callers, also when a hook of the client does not return. It returns
+// how long the server took to answer. A hook that ends the goroutine ends a worker with it, whose lead is
+// passed on.
 func (n *node) send(b batch) (took time.Duration) {
 	began := time.Now()
 	err := errHook

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// A poll worker is a worker for the caller that is alone. The two hand each other the command and its end by events
-// instead of channels, so that everything stays on one thread: on two processors, one of them the server's, that is
-// worth a third of the caller's speed. Callers that are not alone keep several threads awake anyway, and use channels.
+// A poll worker is a worker for the caller that is alone. The two hand each other the command and its end by
+// events instead of channels, so that everything stays on one thread: on two processors, one of them the
+// server's, that is worth a third of the caller's speed. Callers that are not alone keep several threads
+// awake anyway, and use channels.
 type pollWorker struct {
 	node    *node
 	next    chan batch // capacity 1; looked at after an event. An empty batch ends the worker
@@ -17,8 +18,8 @@ type pollWorker struct {
 	resting bool       // nothing is under way; guarded by node.mu
 	parked  uint64     // node.sweeps when it came to rest; guarded by node.mu
 
-	// A caller that leaves early may still be on its way out when the worker rests again. taken is set under node.mu
-	// and cleared without, by the caller, to whom the fields below belong meanwhile.
+	// A caller that leaves early may still be on its way out when the worker rests again. taken is set under
+	// node.mu and cleared without, by the caller, to whom the fields below belong meanwhile.
 	taken   atomic.Bool
 	ctx     context.Context
 	request *request
@@ -35,9 +36,9 @@ type pollWorker struct {
 	wake         func()                // back.rouse, made once
 }
 
-// The poller's turn comes when a processor has nothing else to run, or every 10 ms. Among goroutines that compute all
-// the time a poll worker is slower than a channel, so it is left alone for a while after a hand-over that took longer
-// than slow, for longer each time.
+// The poller's turn comes when a processor has nothing else to run, or every 10 ms. Among goroutines that
+// compute all the time a poll worker is slower than a channel, so it is left alone for a while after a
+// hand-over that took longer than slow, for longer each time.
 const (
 	slow       = 500 * time.Microsecond
 	firstRest  = 20 * time.Millisecond
@@ -46,7 +47,8 @@ const (
 	clockBegin = 2020 // no clock that shows the time shows an earlier year
 )
 
-// pollWorkerLocked returns the poll worker for a caller that is alone, or nil where channels are the better way.
+// pollWorkerLocked returns the poll worker for a caller that is alone, or nil where channels are the better
+// way.
 func (n *node) pollWorkerLocked() *pollWorker {
 	now := time.Now()
 	x := n.pollWorker
@@ -56,8 +58,8 @@ func (n *node) pollWorkerLocked() *pollWorker {
 			return nil
 		}
 	case now.Before(n.noPollWorker) || n.linger() <= 0 || now.Year() < clockBegin:
-		// A goroutine that waits for the poller does not count as blocked in a bubble of testing/synctest, whose fake
-		// clock would stand still for ever. It starts in the year 2000.
+		// A goroutine that waits for the poller does not count as blocked in a bubble of testing/synctest, whose
+		// fake clock would stand still for ever. It starts in the year 2000.
 		return nil
 	default:
 		if x = newPollWorker(n); x == nil {
@@ -177,7 +179,8 @@ func (n *node) takeOrRest(x *pollWorker, t trip, took time.Duration) (b batch, m
 	return batch{}, false
 }
 
-// dismissLocked ends a poll worker that has rested for a whole interval. It reports whether there is none any more.
+// dismissLocked ends a poll worker that has rested for a whole interval. It reports whether there is none any
+// more.
 func (n *node) dismissLocked() bool {
 	x := n.pollWorker
 	if x == nil {

@@ -1,7 +1,8 @@
 package dispatch
 
-// A queue is the requests that no leader has taken yet, in their order of arrival. The links are in the requests, so that
-// to queue allocates nothing, and a caller whose context ends leaves without a search. The zero value is empty.
+// A queue is the requests that no leader has taken yet, in their order of arrival. The links are in the
+// requests, so that to queue allocates nothing, and a caller whose context ends leaves without a search. The
+// zero value is empty.
 type queue struct {
 	first, last *request
 	length      int

@@ -2,12 +2,13 @@ package dispatch
 
 import "time"
 
-// A trip that takes much longer than others did is not counted: the connection may hang, or the whole server, or the
-// network may have become slow. What is queued then gets another leader, up to the most that a node may have. Trips
-// are not timed one by one. While something is queued the node ticks, and a trip that has seen two ticks is late.
+// A trip that takes much longer than others did is not counted: the connection may hang, or the whole server,
+// or the network may have become slow. What is queued then gets another leader, up to the most that a node
+// may have. Trips are not timed one by one. While something is queued the node ticks, and a trip that has
+// seen two ticks is late.
 //
-// tickPeriod is long beside slow scripts and busy processors. Where a round trip takes as long, there are as many
-// leaders as there may be anyway.
+// tickPeriod is long beside slow scripts and busy processors. Where a round trip takes as long, there are as
+// many leaders as there may be anyway.
 const tickPeriod = 10 * time.Millisecond
 
 // watchLocked sees to it that the node ticks. It is called whenever something is queued.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A worker is a goroutine that leads on behalf of callers who may leave. Parked ones are reused: starting a goroutine
-// for each command costs a lone caller a quarter of its speed.
+// A worker is a goroutine that leads on behalf of callers who may leave. Parked ones are reused: starting a
+// goroutine for each command costs a lone caller a quarter of its speed.
 type worker struct {
 	next   chan batch // capacity 1: who unparks a worker never waits for it. An empty batch ends it
 	parked uint64     // node.sweeps when it was parked
@@ -47,8 +47,8 @@ func (n *node) work(b batch) {
 	}
 }
 
-// takeOrPark takes what is queued for a worker that has just led. Otherwise it parks the worker, or ends it where
-// nothing is to linger.
+// takeOrPark takes what is queued for a worker that has just led. Otherwise it parks the worker, or ends it
+// where nothing is to linger.
 func (n *node) takeOrPark(w *worker, t trip, took time.Duration) (b batch, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -64,8 +64,8 @@ func (n *node) takeOrPark(w *worker, t trip, took time.Duration) (b batch, more 
 	return batch{}, false
 }
 
-// planLocked sees to it that there will be a sweep. The linger time may have become 0 while a poll worker is under way, which
-// no sweep can end.
+// planLocked sees to it that there will be a sweep. The linger time may have become 0 while a poll worker is
+// under way, which no sweep can end.
 func (n *node) planLocked() {
 	if !n.planned {
 		n.planned = true
@@ -73,8 +73,8 @@ func (n *node) planLocked() {
 	}
 }
 
-// sweep ends the workers that have been parked for at least the linger time. One timer for all costs a command
-// nothing, where a timer for each worker would have to be set and stopped around every command.
+// sweep ends the workers that have been parked for at least the linger time. One timer for all costs a
+// command nothing, where a timer for each worker would have to be set and stopped around every command.
 func (n *node) sweep() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

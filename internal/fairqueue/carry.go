@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// company is for how long a waiter whose process waits or holds already waits for a command that makes its entry together
-// with others.
+// company is for how long a waiter whose process waits or holds already waits for a command that makes its
+// entry together with others.
 const company = 2 * time.Millisecond
 
 // A Carry is a command that makes entries for the waiters of this process, and removes those of others.
@@ -48,8 +48,8 @@ const (
 	Twice                  // it was executed, and may be once more
 )
 
-// Carried ends Load. asked is a moment before the command was sent, at what the server's clock showed then, and again when
-// the front is to ask.
+// Carried ends Load. asked is a moment before the command was sent, at what the server's clock showed then,
+// and again when the front is to ask.
 func (q *Queue) Carried(c *Carry, outcome Outcome, asked time.Time, at int64, again time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

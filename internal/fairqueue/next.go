@@ -30,8 +30,9 @@ type Plan struct {
 	Grant  any       // of Served
 }
 
-// Next waits until the waiter has something to do, and tells what. confirmed is closed once messages arrive; nil if none
-// will, or if Next has seen it before. After Enter comes Carried, after Alone, All and Again Answer or Fail, or Leave.
+// Next waits until the waiter has something to do, and tells what. confirmed is closed once messages arrive;
+// nil if none will, or if Next has seen it before. After Enter comes Carried, after Alone, All and Again
+// Answer or Fail, or Leave.
 func (w *Waiter) Next(ctx context.Context, confirmed *<-chan struct{}) (Plan, error) {
 	for {
 		err := ctx.Err()
@@ -61,12 +62,12 @@ func (w *Waiter) rest(ctx context.Context, confirmed *<-chan struct{}, sleep tim
 	}
 }
 
-// patientFor is for how long a waiter is the front until it listens to its own channel, on which a holder of Redisson's, or a
-// force-unlock by it, wakes it. It does so at once where one of Redisson's is seen.
+// patientFor is for how long a waiter is the front until it listens to its own channel, on which a holder of
+// Redisson's, or a force-unlock by it, wakes it. It does so at once where one of Redisson's is seen.
 const patientFor = 20 * time.Millisecond
 
-// plan is what w has to do now, or how long it has nothing to do: negative for until it is roused. One that is over only
-// learns of what it was given.
+// plan is what w has to do now, or how long it has nothing to do: negative for until it is roused. One that
+// is over only learns of what it was given.
 func (q *Queue) plan(w *Waiter, now time.Time, over bool) (p Plan, sleep time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -123,8 +124,8 @@ func (q *Queue) plan(w *Waiter, now time.Time, over bool) (p Plan, sleep time.Du
 	return p, 0
 }
 
-// confirmedNow is Wake for the moment from which messages arrive: what was sent before it is found by the front that asks
-// now. To any other waiter nothing was sent, for it was not the first.
+// confirmedNow is Wake for the moment from which messages arrive: what was sent before it is found by the
+// front that asks now. To any other waiter nothing was sent, for it was not the first.
 func (w *Waiter) confirmedNow() {
 	q := w.queue
 	q.mu.Lock()
@@ -172,9 +173,10 @@ func (q *Queue) refreshLocked() time.Time {
 	return q.fresh.Add(least / refreshes)
 }
 
-// Answer is what the waiter found out by a task that did not bring it the lock: when to ask next, and at which places
-// it and the others stand, -1 where there is no entry. asked is a moment before the attempt.
-func (w *Waiter) Answer(task Task, asked time.Time, at int64, foreign bool, again time.Duration, place int, others []*Waiter, places []int) {
+// Answer is what the waiter found out by a task that did not bring it the lock: when to ask next, and at
+// which places it and the others stand, -1 where there is no entry. asked is a moment before the attempt.
+func (w *Waiter) Answer(task Task, asked time.Time, at int64, foreign bool, again time.Duration, place int,
+	others []*Waiter, places []int) {
 	q := w.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -232,8 +234,8 @@ func (q *Queue) arrangeLocked() {
 	})
 }
 
-// rouseLackingLocked lets the first of those who lack their entry make a new one. They do so one after another, so that
-// they stand as before among themselves.
+// rouseLackingLocked lets the first of those who lack their entry make a new one. They do so one after
+// another, so that they stand as before among themselves.
 func (q *Queue) rouseLackingLocked() {
 	if first := q.firstLackingLocked(); first != nil {
 		first.rouse()

@@ -83,10 +83,11 @@ type HandedTo struct {
 // Number is the part of an owner that tells those of one session apart.
 func Number(owner string) string { return owner[strings.LastIndexByte(owner, ':')+1:] }
 
-// Come takes up a call that begins to wait. held says that this process holds the lock; lonely, that it does not and nobody
-// else of it waits.
+// Come takes up a call that begins to wait. held says that this process holds the lock; lonely, that it does
+// not and nobody else of it waits.
 func (q *Queue) Come(owner string, patience time.Duration, who any, held bool) (w *Waiter, lonely bool) {
-	w = &Waiter{Owner: owner, Patience: patience, Who: who, queue: q, signal: make(chan struct{}, 1), came: time.Now(), place: last}
+	w = &Waiter{Owner: owner, Patience: patience, Who: who, queue: q, signal: make(chan struct{}, 1), came: time.Now(),
+		place: last}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	w.behind = held
@@ -123,8 +124,9 @@ func (q *Queue) standLocked(w *Waiter, made time.Time, again time.Duration) {
 	w.rouse()
 }
 
-// Wake is for the message that the lock may be free and w next. It never blocks. If w is not the front, the front of this
-// process has lost its place: then it asks for all. The answer is an owner that is finished with, whose entry is in the way.
+// Wake is for the message that the lock may be free and w next. It never blocks. If w is not the front, the
+// front of this process has lost its place: then it asks for all. The answer is an owner that is finished
+// with, whose entry is in the way.
 func (q *Queue) Wake(number string) (over string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -150,8 +152,8 @@ func (q *Queue) Missed() {
 	}
 }
 
-// Told is for a message that says when to ask: the owner is next, and the holder's lease lasts that long. It never blocks. An
-// answer that is under way may be older.
+// Told is for a message that says when to ask: the owner is next, and the holder's lease lasts that long. It
+// never blocks. An answer that is under way may be older.
 func (q *Queue) Told(number string, again time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -243,8 +245,9 @@ func (q *Queue) Idle() bool {
 	return len(q.finished) == 0
 }
 
-// Leave takes the waiter out, which may make another the front. When to ask stays as it was. It answers what the waiter was
-// given at the same moment, if it was; and else the command that makes, or has made, its entry, nil if there was none.
+// Leave takes the waiter out, which may make another the front. When to ask stays as it was. It answers what
+// the waiter was given at the same moment, if it was; and else the command that makes, or has made, its
+// entry, nil if there was none.
 func (w *Waiter) Leave() (grant any, carry *Carry) {
 	q := w.queue
 	q.mu.Lock()
@@ -256,8 +259,8 @@ func (w *Waiter) Leave() (grant any, carry *Carry) {
 	return nil, w.carry
 }
 
-// Serve takes the waiter out because it has got the lock: those of the row stand behind it, one behind the other. Nobody needs
-// to ask before due, unless a message comes.
+// Serve takes the waiter out because it has got the lock: those of the row stand behind it, one behind the
+// other. Nobody needs to ask before due, unless a message comes.
 func (w *Waiter) Serve(due time.Time, row []string) {
 	q := w.queue
 	q.mu.Lock()
@@ -286,8 +289,9 @@ func (q *Queue) leaveLocked(w *Waiter, due time.Time) {
 	q.rouseOutsideLocked()
 }
 
-// Since is a moment before the server's clock showed what the message says. It is zero, which no trust outlasts, where the last question
-// is too old to tell that: the owner asks then, and its answer says since when it holds.
+// Since is a moment before the server's clock showed what the message says. It is zero, which no trust
+// outlasts, where the last question is too old to tell that: the owner asks then, and its answer says since
+// when it holds.
 func (q *Queue) Since(h *HandedTo) time.Time {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -7,8 +7,9 @@ import (
 	"github.com/redlatch/redlatch/internal/clock"
 )
 
-// Hand is for an owner of this process that was made to hold. One that does not wait any more gives the lock back by the
-// command with which it leaves; the answer is an owner that is finished with, and has to be given up.
+// Hand is for an owner of this process that was made to hold. One that does not wait any more gives the lock
+// back by the command with which it leaves; the answer is an owner that is finished with, and has to be given
+// up.
 func (q *Queue) Hand(h *HandedTo) (over string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -38,8 +39,8 @@ func (q *Queue) Over() (owners []string) {
 	return owners
 }
 
-// Heir is the waiter that stands right behind holder, an owner as which this process holds; nil if it is not known, or cannot
-// be given the lock at this moment.
+// Heir is the waiter that stands right behind holder, an owner as which this process holds; nil if it is not
+// known, or cannot be given the lock at this moment.
 func (q *Queue) Heir(holder string) *Waiter {
 	q.mu.Lock()
 	defer q.mu.Unlock()

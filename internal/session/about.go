@@ -28,7 +28,8 @@ var (
 
 func age() time.Duration { return clock.Now().Sub(clock.Aged(started)) }
 
-// about is what the client says about itself. When the process was started is added by the script, which has the server's clock.
+// about is what the client says about itself. When the process was started is added by the script, which has
+// the server's clock.
 func (s *Session) about(label string) registry.About {
 	about := process()
 	about.Label = registry.Text(label)
@@ -36,7 +37,8 @@ func (s *Session) about(label string) registry.About {
 	return about
 }
 
-// process is what all clients of this process say. There are no arguments, no environment, no user and no directory in it.
+// process is what all clients of this process say. There are no arguments, no environment, no user and no
+// directory in it.
 var process = sync.OnceValue(func() registry.About {
 	host, _ := os.Hostname()
 	about := registry.About{

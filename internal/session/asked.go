@@ -12,8 +12,9 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/notice"
 )
 
-// requests is what was said last of those who ask for what an identity holds: when their request was made, or why it could not be read. A
-// request stands in Redis for as long as who has made it waits, so it is found by several reports; and so is one that cannot be read.
+// requests is what was said last of those who ask for what an identity holds: when their request was made, or
+// why it could not be read. A request stands in Redis for as long as who has made it waits, so it is found by
+// several reports; and so is one that cannot be read.
 type requests struct {
 	mu   lockorder.Mutex[lockorder.Requests]
 	said map[asking]string
@@ -25,7 +26,8 @@ type asking struct {
 	unread        bool
 }
 
-// isNew notes what there is to say, nothing if it is empty, and tells whether it is something else than before.
+// isNew notes what there is to say, nothing if it is empty, and tells whether it is something else than
+// before.
 func (r *requests) isNew(of asking, text string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,8 +49,9 @@ func (r *requests) keep(identities []string) {
 // hearWithin is how long the client tries to read one request. The next report finds it again.
 const hearWithin = time.Second
 
-// askedFor tells the owners whose holds somebody asks for by these identities. That they are asked for is only a hint, which whoever has a
-// right to the registry can leave. The request itself stands beside what is held, where only those can write who may free it.
+// askedFor tells the owners whose holds somebody asks for by these identities. That they are asked for is
+// only a hint, which whoever has a right to the registry can leave. The request itself stands beside what is
+// held, where only those can write who may free it.
 func (s *Session) askedFor(identities []string) {
 	s.requests.keep(identities)
 	owners := s.reported()
@@ -72,7 +75,8 @@ func (s *Session) hear(key, identity string, owners []Reported) {
 	request, _, err := delivery.Deliver(ctx, s.Dispatch, notice.Hear(key, identity), delivery.Limit{Outage: hearWithin})
 	if err != nil {
 		if s.requests.isNew(asking{key, identity, true}, err.Error()) {
-			Logger(s.logger).Warn("redlatch: somebody asks for a lock, and who and why cannot be read", "key", key, "owner", identity, "error", err)
+			Logger(s.logger).Warn("redlatch: somebody asks for a lock, and who and why cannot be read", "key", key, "owner",
+				identity, "error", err)
 		}
 		return
 	}

@@ -7,8 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// beneath is the client library's own client in a client of the program, which is that itself or a wrapper that embeds it, also as an
-// interface. It is the zero Value where the wrapper keeps its client otherwise: as a field with a name, or where no field shows it.
+// beneath is the client library's own client in a client of the program, which is that itself or a wrapper
+// that embeds it, also as an interface. It is the zero Value where the wrapper keeps its client otherwise: as
+// a field with a name, or where no field shows it.
 func beneath(client any) reflect.Value {
 	for v := reflect.ValueOf(client); ; {
 		for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
@@ -37,15 +38,16 @@ var clientType = reflect.TypeFor[Client]()
 
 // isRing tells whether client is a ring, or a wrapper of one as far as that can be seen.
 func isRing(client Client) bool {
-	if _, ring := client.(interface{ Options() *redis.RingOptions }); ring { // a wrapper may have its methods by other means
+	// a wrapper may have its methods by other means
+	if _, ring := client.(interface{ Options() *redis.RingOptions }); ring {
 		return true
 	}
 	inner := beneath(client)
 	return inner.IsValid() && inner.Type() == reflect.TypeFor[redis.Ring]()
 }
 
-// Addresses are the servers of a client, and the number of the database there, as far as the client shows them. One made for Sentinel
-// shows none.
+// Addresses are the servers of a client, and the number of the database there, as far as the client shows
+// them. One made for Sentinel shows none.
 func Addresses(client Client) (addresses []string, db int) {
 	if inner := beneath(client); inner.IsValid() && inner.CanAddr() && inner.CanInterface() {
 		if found, ok := inner.Addr().Interface().(Client); ok {

@@ -18,13 +18,15 @@ type Channels struct {
 	Releases string // its messages wake the cohort; empty: the cohort polls
 	Queue    string // the process queue; empty: there is none
 
-	// Handed is called with each message by which a process of the queue hands the lock to this one. It must not block.
+	// Handed is called with each message by which a process of the queue hands the lock to this one. It must not
+	// block.
 	Handed func(c *cohort.Cohort, message string)
 
-	// Counted is a channel without messages. The server counts its subscribers as processes that listen to both channels above.
-	// Empty: there is none.
+	// Counted is a channel without messages. The server counts its subscribers as processes that listen to both
+	// channels above. Empty: there is none.
 	Counted string
-	Ignored func(message string) bool // with Counted: a message on Releases that does not wake a cohort which hears hand-offs
+	// with Counted: a message on Releases that does not wake a cohort which hears hand-offs
+	Ignored func(message string) bool
 
 	Own  func(c *cohort.Cohort) any // makes what is kept with the cohort; nil: nothing
 	Kind string                     // the label of what is waited for; empty: the registry is not told of the waiters
@@ -43,7 +45,8 @@ func (s *Session) Join(key cohort.Key, channels Channels) (c *cohort.Cohort, hel
 	return c, held, part
 }
 
-// subscribe prepares that the hub wakes the cohort. A message means that what Redis confirmed before it is old news.
+// subscribe prepares that the hub wakes the cohort. A message means that what Redis confirmed before it is
+// old news.
 func (s *Session) subscribe(c *cohort.Cohort, channels Channels) (to cohort.Subscriptions) {
 	s.mu.Lock()
 	hub := s.hubLocked()
@@ -55,10 +58,12 @@ func (s *Session) subscribe(c *cohort.Cohort, channels Channels) (to cohort.Subs
 		c.Void()
 		c.Wake()
 	}
-	// The channel of releases comes after that of hand-offs and before the counted one: each stands when the next one does.
+	// The channel of releases comes after that of hand-offs and before the counted one: each stands when the
+	// next one does.
 	var wanted []wakeup.Wanted
 	if channels.Queue != "" {
-		wanted = append(wanted, wakeup.Wanted{Channel: channels.Queue + ":" + s.ID, Hear: func(message string) { channels.Handed(c, message) }})
+		wanted = append(wanted, wakeup.Wanted{Channel: channels.Queue + ":" + s.ID,
+			Hear: func(message string) { channels.Handed(c, message) }})
 	}
 	releases := len(wanted)
 	wanted = append(wanted, wakeup.Wanted{Channel: channels.Releases, Wake: wake, Hear: func(message string) {
@@ -79,7 +84,8 @@ func (s *Session) subscribe(c *cohort.Cohort, channels Channels) (to cohort.Subs
 	return to
 }
 
-// Hears tells whether messages on channel arrive, because a call of this process listens or did so until a moment ago.
+// Hears tells whether messages on channel arrive, because a call of this process listens or did so until a
+// moment ago.
 func (s *Session) Hears(channel string) bool {
 	s.mu.Lock()
 	hub := s.hub
@@ -110,16 +116,18 @@ func (s *Session) Found(key cohort.Key) error {
 	return s.Cohorts.Found(key)
 }
 
-// How long Behind waits before it looks again: twice as long each time. Only a call that comes during the first attempt of another looks
-// more than once, and that attempt lasts for milliseconds, or for as long as the server is silent.
+// How long Behind waits before it looks again: twice as long each time. Only a call that comes during the
+// first attempt of another looks more than once, and that attempt lasts for milliseconds, or for as long as
+// the server is silent.
 const (
 	learnFirst = 2 * time.Millisecond
 	learnMost  = 64 * time.Millisecond
 )
 
-// Behind is for a call that asks once while other calls of this process wait for key. It must not overtake them, so it is told
-// what they have found out: that they were refused, or an error. If that is nothing yet, Behind waits for it, for outage at most.
-// Neither says that no call waits any more, or that this process has got what key is for.
+// Behind is for a call that asks once while other calls of this process wait for key. It must not overtake
+// them, so it is told what they have found out: that they were refused, or an error. If that is nothing yet,
+// Behind waits for it, for outage at most. Neither says that no call waits any more, or that this process has
+// got what key is for.
 func (s *Session) Behind(ctx context.Context, key cohort.Key, outage time.Duration) (refused bool, err error) {
 	until := time.Now().Add(outage)
 	for pause := learnFirst; ; pause = min(2*pause, learnMost) {
@@ -133,7 +141,8 @@ func (s *Session) Behind(ctx context.Context, key cohort.Key, outage time.Durati
 			return false, nil
 		}
 		if !time.Now().Before(until) {
-			return false, delivery.Unavailable(fmt.Errorf("those of this process who wait for it had no answer within %v", outage))
+			return false, delivery.Unavailable(fmt.Errorf("those of this process who wait for it had no answer within %v",
+				outage))
 		}
 		if err := clock.Sleep(ctx, pause); err != nil {
 			return false, err

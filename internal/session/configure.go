@@ -9,8 +9,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A Setting is what a program says about a client by one option: a Label, a Registry, a Linger, a Cluster or a Sharding. A client has one
-// of each type at most. Settings are compared with ==.
+// A Setting is what a program says about a client by one option: a Label, a Registry, a Linger, a Cluster or
+// a Sharding. A client has one of each type at most. Settings are compared with ==.
 type Setting interface {
 	option() string // the name of the option, for error texts
 }
@@ -60,7 +60,8 @@ func Configure(client Client, place string, all ...Setting) error {
 		case !said:
 			fresh[setting.option()] = saying{setting, place}
 		case before.Setting != setting:
-			return errs.Wrong("Configure at %s has another value of %s than Configure at %s, for the same client; have one place say it",
+			return errs.Wrong("Configure at %s has another value of %s than Configure at %s, for the same client; have "+
+				"one place say it",
 				place, setting.option(), before.place)
 		}
 	}
@@ -69,7 +70,8 @@ func Configure(client Client, place string, all ...Setting) error {
 	case len(fresh) == 0:
 		return nil
 	case s != nil && s.Dispatch.Used():
-		return errs.Wrong("Configure at %s comes after the first command that redlatch has sent by the client; call it before", place)
+		return errs.Wrong("Configure at %s comes after the first command that redlatch has sent by the client; call "+
+			"it before", place)
 	}
 	if known == nil {
 		known = configuration{}

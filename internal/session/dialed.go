@@ -41,9 +41,11 @@ func (s *Session) Undialed() error {
 	return nil
 }
 
-// Dialing is an error that a command had because its time was over, with what Undialed says. Any other error knows more.
+// Dialing is an error that a command had because its time was over, with what Undialed says. Any other error
+// knows more.
 func (s *Session) Dialing(err error) error {
-	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) || errors.As(err, new(*net.OpError)) {
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) ||
+		errors.As(err, new(*net.OpError)) {
 		return err
 	}
 	if found := s.Undialed(); found != nil {

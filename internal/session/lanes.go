@@ -9,9 +9,9 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 )
 
-// lanes lends the lanes of all counters of a session. A lane is lent to one operation at a time, and comes back when
-// that operation is settled. Sequence numbers ascend over the whole session, so a lane may be forgotten and made anew
-// while the server still remembers its last operation.
+// lanes lends the lanes of all counters of a session. A lane is lent to one operation at a time, and comes
+// back when that operation is settled. Sequence numbers ascend over the whole session, so a lane may be
+// forgotten and made anew while the server still remembers its last operation.
 type lanes struct {
 	opened time.Time
 
@@ -60,8 +60,9 @@ func (l *lanes) lendingLocked(key, session string) *lending {
 	return lent
 }
 
-// nextLocked is the next number, of the present round as a rule; after more operations than a round has numbers for, of a later
-// one. Numbers go up by two: the number between two operations is for settling the former one, if that is needed.
+// nextLocked is the next number, of the present round as a rule; after more operations than a round has
+// numbers for, of a later one. Numbers go up by two: the number between two operations is for settling the
+// former one, if that is needed.
 func (l *lanes) nextLocked() int64 {
 	now := time.Now()
 	if l.roundOver(now.Sub(l.opened), now.Round(0).Sub(l.opened.Round(0))) {
@@ -72,8 +73,9 @@ func (l *lanes) nextLocked() int64 {
 	return l.sequence
 }
 
-// roundOver tells whether the present round began half a minute ago, by one of two clocks, and begins the next one then.
-// One clock stands still while the machine sleeps. The other may be set, forward too and then back again.
+// roundOver tells whether the present round began half a minute ago, by one of two clocks, and begins the
+// next one then. One clock stands still while the machine sleeps. The other may be set, forward too and then
+// back again.
 func (l *lanes) roundOver(running, shown time.Duration) bool {
 	if max(running-l.running, shown-l.shown) < 30*time.Second {
 		return false

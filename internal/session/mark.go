@@ -5,16 +5,17 @@ import (
 	"weak"
 )
 
-// A mark stands for a client in a map without keeping it from the garbage collector. Equal clients have equal marks: where a client has a
-// pointer its mark has a weak one, and a wrapper that is a value has a mark of its fields.
+// A mark stands for a client in a map without keeping it from the garbage collector. Equal clients have equal
+// marks: where a client has a pointer its mark has a weak one, and a wrapper that is a value has a mark of
+// its fields.
 type mark struct {
 	of    reflect.Type
 	value any // a weak pointer, a plain value, or the mark of the last field
 	rest  any // the mark of the fields before
 }
 
-// markOf makes the mark of a client, which is comparable. The anchor is a part of it: while a client with this mark is in use the anchor is not
-// garbage. It is nil for a client without a pointer.
+// markOf makes the mark of a client, which is comparable. The anchor is a part of it: while a client with
+// this mark is in use the anchor is not garbage. It is nil for a client without a pointer.
 func markOf(client Client) (m mark, anchor *byte) {
 	return weaken(reflect.ValueOf(client), &anchor), anchor
 }

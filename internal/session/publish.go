@@ -18,8 +18,8 @@ import (
 	"github.com/redlatch/redlatch/internal/wakeup"
 )
 
-// A publishCommand is PUBLISH or SPUBLISH. The two families do not hear each other, so every process has to choose
-// alike: SPUBLISH on a cluster that knows it, PUBLISH everywhere else, as Redisson does.
+// A publishCommand is PUBLISH or SPUBLISH. The two families do not hear each other, so every process has to
+// choose alike: SPUBLISH on a cluster that knows it, PUBLISH everywhere else, as Redisson does.
 type publishCommand struct {
 	chosen  atomic.Pointer[string]
 	asking  singleflight.Group
@@ -46,8 +46,8 @@ func (p *publishCommand) decide(cluster bool, sharding *Sharding) {
 	}
 }
 
-// Publish is the command in force. A cluster is asked once whether it has sharded channels, however many callers want
-// to know; while it cannot be asked, the error is the server's.
+// Publish is the command in force. A cluster is asked once whether it has sharded channels, however many
+// callers want to know; while it cannot be asked, the error is the server's.
 func (s *Session) Publish(ctx context.Context) (string, error) {
 	if chosen := s.publish.chosen.Load(); chosen != nil {
 		return *chosen, nil
@@ -79,8 +79,8 @@ func (s *Session) Publishes() string {
 	return classic // Configure has just said that the client is a cluster's
 }
 
-// PublishFor is Publish for a command that needs it. While no server answers, the question is asked again, for outage at
-// most: for as long as an outage may last for the command itself.
+// PublishFor is Publish for a command that needs it. While no server answers, the question is asked again,
+// for outage at most: for as long as an outage may last for the command itself.
 func (s *Session) PublishFor(ctx context.Context, outage time.Duration) (string, error) {
 	if chosen := s.publish.chosen.Load(); chosen != nil { // the common case allocates nothing
 		return *chosen, nil
@@ -98,7 +98,8 @@ func (s *Session) PublishFor(ctx context.Context, outage time.Duration) (string,
 			return command, nil
 		case ctx.Err() == nil && asking.Err() != nil:
 			s.publish.asking.Forget("") // the next may be asked of another server
-			return "", delivery.Unavailable(fmt.Errorf("no server has answered within %v whether it has sharded channels", outage))
+			return "", delivery.Unavailable(fmt.Errorf("no server has answered within %v whether it has sharded channels",
+				outage))
 		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			return "", err
 		case ctx.Err() != nil, outcome.Of(err) == outcome.Hopeless:
@@ -124,8 +125,8 @@ func (s *Session) PublishWithin(ctx context.Context, d time.Duration) (string, e
 	return publish, err
 }
 
-// KnowsListeners tells whether one server knows all subscribers of a channel. It does not on a cluster without sharded
-// channels.
+// KnowsListeners tells whether one server knows all subscribers of a channel. It does not on a cluster
+// without sharded channels.
 func (s *Session) KnowsListeners() bool {
 	chosen := s.publish.chosen.Load()
 	return !s.cluster.Load() || s.publish.primary.Load() || chosen != nil && *chosen == Sharded
@@ -154,9 +155,9 @@ func (p *publishCommand) ask(client Client, topology dispatch.Cluster) (string, 
 	return *p.chosen.Load(), nil
 }
 
-// onePrimary tells whether a client has the type of a cluster client, but a single primary that is no cluster. A client for
-// Sentinel that also reads from replicas is one. It knows its servers by itself, and the other processes of that primary have
-// plain clients.
+// onePrimary tells whether a client has the type of a cluster client, but a single primary that is no
+// cluster. A client for Sentinel that also reads from replicas is one. It knows its servers by itself, and
+// the other processes of that primary have plain clients.
 func onePrimary(ctx context.Context, topology dispatch.Cluster) (bool, error) {
 	client, ok := topology.(interface{ Options() *redis.ClusterOptions })
 	if !ok || client.Options().ClusterSlots == nil {
@@ -166,8 +167,8 @@ func onePrimary(ctx context.Context, topology dispatch.Cluster) (bool, error) {
 	return len(slots) == 1, err
 }
 
-// atPrimary subscribes at the primary, where messages are published and subscribers counted, and not at a replica that the
-// client reads from.
+// atPrimary subscribes at the primary, where messages are published and subscribers counted, and not at a
+// replica that the client reads from.
 type atPrimary struct {
 	Client
 	topology dispatch.Cluster
@@ -181,7 +182,8 @@ func (p atPrimary) Subscribe(ctx context.Context, channels ...string) *redis.Pub
 	return primary.Subscribe(ctx, channels...)
 }
 
-// hubLocked makes the hub when it is first used and the family of channels is known. Until then it is nil, and cohorts poll.
+// hubLocked makes the hub when it is first used and the family of channels is known. Until then it is nil,
+// and cohorts poll.
 func (s *Session) hubLocked() *wakeup.Hub {
 	chosen := s.publish.chosen.Load()
 	if s.hub != nil || chosen == nil {
@@ -211,8 +213,8 @@ func (s *Session) suspect() {
 	}
 }
 
-// shardOf tells where a sharded channel lives: one subscriber per master, or per slot where a wrapper of the cluster
-// client hides its masters.
+// shardOf tells where a sharded channel lives: one subscriber per master, or per slot where a wrapper of the
+// cluster client hides its masters.
 func shardOf(client Client, topology dispatch.Cluster) func(context.Context, string) (any, wakeup.Client, error) {
 	return func(ctx context.Context, channel string) (any, wakeup.Client, error) {
 		if topology == nil {

@@ -6,14 +6,16 @@ import (
 	"github.com/redlatch/redlatch/internal/wakeup"
 )
 
-// A queue is a fairqueue.Queue, which exists while a call is in it, and until the next command if that has to carry something.
+// A queue is a fairqueue.Queue, which exists while a call is in it, and until the next command if that has to
+// carry something.
 type queue struct {
 	fairqueue.Queue
 	users    int              // guarded by Session.mu
 	listener *wakeup.Listener // guarded by Session.mu; to the channel of this process
 }
 
-// Queue returns this process's part of the queue of a fair lock, and a function to call when the caller has left it.
+// Queue returns this process's part of the queue of a fair lock, and a function to call when the caller has
+// left it.
 func (s *Session) Queue(key cohort.Key) (*fairqueue.Queue, func()) {
 	defer s.reporter.Wake()
 	s.mu.Lock()
@@ -54,9 +56,10 @@ func (s *Session) useLocked(key cohort.Key, q *queue) (*fairqueue.Queue, func())
 	}
 }
 
-// ListenFor has the queue of key, which the caller is in, hear the messages on the channel of this process, as Listen does.
-// confirmed is nil also where messages arrived before.
-func (s *Session) ListenFor(key cohort.Key, channel string, hear func(message string), missed func()) (confirmed <-chan struct{}) {
+// ListenFor has the queue of key, which the caller is in, hear the messages on the channel of this process,
+// as Listen does. confirmed is nil also where messages arrived before.
+func (s *Session) ListenFor(key cohort.Key, channel string, hear func(message string),
+	missed func()) (confirmed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.queues[key]
@@ -76,9 +79,11 @@ func (s *Session) ListenFor(key cohort.Key, channel string, hear func(message st
 	return q.listener.Confirmed()
 }
 
-// Listen calls hear with every message on the channel, and missed when messages may have been missed. confirmed is closed
-// once messages arrive. While it is not known which family of channels is in use, no message will come and confirmed is nil.
-func (s *Session) Listen(channel string, hear func(message string), missed func()) (confirmed <-chan struct{}, stop func()) {
+// Listen calls hear with every message on the channel, and missed when messages may have been missed.
+// confirmed is closed once messages arrive. While it is not known which family of channels is in use, no
+// message will come and confirmed is nil.
+func (s *Session) Listen(channel string, hear func(message string),
+	missed func()) (confirmed <-chan struct{}, stop func()) {
 	s.mu.Lock()
 	hub := s.hubLocked()
 	s.mu.Unlock()

@@ -38,8 +38,8 @@ func (s *Session) Keep(t *watchdog.Ticket, o watchdog.Owner, terms watchdog.Term
 	s.reporter.Wake()
 }
 
-// ReportAtOnce has the client report as soon as something is held or waited for, in place of a second later. It is for a program that
-// holds one thing, and of which others see who it is.
+// ReportAtOnce has the client report as soon as something is held or waited for, in place of a second later.
+// It is for a program that holds one thing, and of which others see who it is.
 func (s *Session) ReportAtOnce() {
 	s.reporter.Configure(func(c *reporter.Config) { c.AtOnce = true })
 }
@@ -54,8 +54,8 @@ func (s *Session) reported() (owners []Reported) {
 	return owners
 }
 
-// KeepReporting has the registry told of an owner that the watchdog has forgotten, and that keeps what its program has given back. stop
-// ends that.
+// KeepReporting has the registry told of an owner that the watchdog has forgotten, and that keeps what its
+// program has given back. stop ends that.
 func (s *Session) KeepReporting(o Reported) (stop func()) {
 	s.mu.Lock()
 	if s.kept == nil {
@@ -147,7 +147,8 @@ func (s *Session) report(m reporter.Message) reporter.Answer {
 	}
 	if reply.Nonsense && !s.nonsense {
 		s.nonsense = true
-		Logger(s.logger).Warn("redlatch: the key where others ask for what this client holds has something that makes no sense. It is passed over "+
+		Logger(s.logger).Warn("redlatch: the key where others ask for what this client holds has something that makes "+
+			"no sense. It is passed over "+
 			"and left as it is; until it is deleted, the holders may not hear who asks", "key", r.Asked)
 	}
 	return reporter.Answer{Outcome: reporter.Written, Entries: reply.Entries, Watched: reply.Watched, Asked: reply.Asked}
@@ -159,8 +160,9 @@ func (s *Session) unlist(c reporter.Config) bool {
 	return err == nil || stays(err)
 }
 
-// Retire removes the client's entry from the registry, for a program that has given everything back and ends now. Nothing is reported
-// any more. It waits no longer than a report may take; an entry that stays, or that a report under way writes after it, ends by itself.
+// Retire removes the client's entry from the registry, for a program that has given everything back and ends
+// now. Nothing is reported any more. It waits no longer than a report may take; an entry that stays, or that
+// a report under way writes after it, ends by itself.
 func (s *Session) Retire() {
 	c, listed := s.reporter.Retire()
 	if !listed {
@@ -168,12 +170,13 @@ func (s *Session) Retire() {
 	}
 	ctx, cancel := context.WithTimeout(raise.Background(context.Background(), Logger(s.logger)), reportWithin)
 	defer cancel()
-	cmd := entry.Remove(entry.NamesOf(c.Prefix, s.ID)) // not by unlist, whose state belongs to the goroutine of the reports
+	// not by unlist, whose state belongs to the goroutine of the reports
+	cmd := entry.Remove(entry.NamesOf(c.Prefix, s.ID))
 	_ = s.Dispatch.Do(ctx, cmd.Key(), cmd.Cmder(context.Background(), true), dispatch.Follow)
 }
 
-// Leave is for a program that ends now and leaves what it holds to its leases: its entry says so, and stays for as long and ten minutes. It
-// waits no longer than a report may take.
+// Leave is for a program that ends now and leaves what it holds to its leases: its entry says so, and stays
+// for as long and ten minutes. It waits no longer than a report may take.
 func (s *Session) Leave() {
 	ctx, cancel := context.WithTimeout(raise.Background(context.Background(), Logger(s.logger)), reportWithin)
 	defer cancel()
@@ -189,8 +192,9 @@ const reportWithin = time.Second
 // errHangs is why nothing is sent: of all connections of the client, reports have one.
 var errHangs = &outcome.Unsent{Err: errors.New("the report before has no answer yet")}
 
-// once sends a command without regard to its outcome: it is not sent again, no other script is narrowed because of it, and nobody
-// looks for another primary. Only the hash of the script may be unknown to the server.
+// once sends a command without regard to its outcome: it is not sent again, no other script is narrowed
+// because of it, and nobody looks for another primary. Only the hash of the script may be unknown to the
+// server.
 func once[R any](s *Session, cmd scripts.Command[R]) (reply R, err error) {
 	if s.reporting != nil && !s.reporting.Ended() {
 		return reply, errHangs
@@ -219,8 +223,8 @@ func once[R any](s *Session, cmd scripts.Command[R]) (reply R, err error) {
 // senseless is the error of a reply that is none of the script's: something other than Redis has answered.
 type senseless struct{ error }
 
-// refused tells what follows from an error. The log has one line for as long as a server refuses, and none about one that cannot take any
-// command for now: it starts, or a long script runs.
+// refused tells what follows from an error. The log has one line for as long as a server refuses, and none
+// about one that cannot take any command for now: it starts, or a long script runs.
 func (s *Session) refused(err error) reporter.Outcome {
 	switch {
 	case errors.Is(err, redis.ErrClosed):

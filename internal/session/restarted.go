@@ -29,7 +29,9 @@ type starts struct {
 type start struct {
 	known chan struct{}
 	asked time.Time // a moment before the server was asked
-	after time.Time // set before known is closed: the server was started after this moment, and about a second later at most; zero: it has not said so
+	// set before known is closed: the server was started after this moment, and about a second later at most;
+	// zero: it has not said so
+	after time.Time
 }
 
 // restarted is when the server that has key was started, if that was after a moment; else, or if that is not

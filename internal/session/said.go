@@ -20,8 +20,9 @@ type Said struct {
 	Since time.Time // since when it has the hold; zero if it has not said so
 }
 
-// Said asks the registry who the owner of a thing is, of this kind and key. What is not known there is zero: also the client of a
-// permit, whose id does not tell. A session that is not in the registry itself does not ask it. ctx limits the question.
+// Said asks the registry who the owner of a thing is, of this kind and key. What is not known there is zero:
+// also the client of a permit, whose id does not tell. A session that is not in the registry itself does not
+// ask it. ctx limits the question.
 func (s *Session) Said(ctx context.Context, kind, key, owner string) (Said, error) {
 	uuid, _, ok := strings.Cut(owner, ":")
 	config := s.reporter.Config()
@@ -42,7 +43,8 @@ func (s *Session) Said(ctx context.Context, kind, key, owner string) (Said, erro
 	return said(look, thing.Field(), uuid, owner), nil
 }
 
-// said reads what an entry says. What makes no sense is as if it were not there, for anybody may have written it.
+// said reads what an entry says. What makes no sense is as if it were not there, for anybody may have written
+// it.
 func said(look entry.Look, field, uuid, owner string) (s Said) {
 	s.About, _ = registry.ParseAbout(look.About)
 	at := func(ms int64) time.Time { // by the clock of this process

@@ -1,6 +1,6 @@
-// Package session is what the primitives of one redis client share: the client's identity in Redis, the way to the
-// server, the wake-up hub, the watchdog and the cohorts. It is plain memory, found by client; primitives and
-// holds keep it alive, and it vanishes with the last of them.
+// Package session is what the primitives of one redis client share: the client's identity in Redis, the way
+// to the server, the wake-up hub, the watchdog and the cohorts. It is plain memory, found by client;
+// primitives and holds keep it alive, and it vanishes with the last of them.
 package session
 
 import (
@@ -38,7 +38,8 @@ type Client interface {
 	SSubscribe(ctx context.Context, channels ...string) *redis.PubSub
 }
 
-// A Session belongs to one client of this process. Its ID is random, so a process that restarts has another one.
+// A Session belongs to one client of this process. Its ID is random, so a process that restarts has another
+// one.
 type Session struct {
 	ID       string
 	Client   Client
@@ -65,7 +66,8 @@ type Session struct {
 
 	reporting *dispatch.InFlight // the report that has had no answer in time; the reporter's, which sends one at a time
 	refusing  bool               // the last report was refused for now, and the log has a line; the reporter's too
-	nonsense  bool               // the log has a line about what is at the place of those who are asked; the reporter's too
+	// the log has a line about what is at the place of those who are asked; the reporter's too
+	nonsense bool
 
 	requests requests
 	notices  notices
@@ -77,7 +79,8 @@ type Session struct {
 	hub    *wakeup.Hub           // nil until a call waits
 }
 
-// sessions finds the session of a client without keeping it, and what was said about a client without keeping that.
+// sessions finds the session of a client without keeping it, and what was said about a client without keeping
+// that.
 var sessions = struct {
 	lockorder.Mutex[lockorder.Sessions]
 	of     map[Client]weak.Pointer[Session]
@@ -85,8 +88,8 @@ var sessions = struct {
 	dialed map[mark]*dialed
 }{of: map[Client]weak.Pointer[Session]{}, said: map[mark]configuration{}, dialed: map[mark]*dialed{}}
 
-// Of returns the session of client, making it when there is none. It panics on a client that cannot work: that is a
-// mistake of the program, and start-up is the time to say so.
+// Of returns the session of client, making it when there is none. It panics on a client that cannot work:
+// that is a mistake of the program, and start-up is the time to say so.
 func Of(client Client, set *settings.Settings) *Session {
 	if why := unfit(client); why != "" {
 		panic("redlatch: " + why)
@@ -143,12 +146,14 @@ func open(client Client, set *settings.Settings) *Session {
 	s.Dispatch.OnTrouble(s.suspect)
 	s.Dispatch.OnStray(func(p *raise.Panic) { p.Log(s.logger) })
 	s.Dispatch.OnNarrow(func(err error) {
-		Logger(s.logger).Warn("redlatch: scripts are sent without the keys that only serve waiters faster or say more about a loss, "+
+		Logger(s.logger).Warn("redlatch: scripts are sent without the keys that only serve waiters faster or say more "+
+			"about a loss, "+
 			"because a slot moves or the user has no right to them", "error", err)
 	})
 	s.Watchdog = watchdog.New(s.renew)
 	if os.Getenv("REDLATCH_REGISTRY") != "off" {
-		s.reporter = reporter.New(reporter.Functions{Look: s.look, Send: s.report, Remove: s.unlist, Linger: lingerOf(&s.linger), Asked: s.askedFor})
+		s.reporter = reporter.New(reporter.Functions{Look: s.look, Send: s.report, Remove: s.unlist,
+			Linger: lingerOf(&s.linger), Asked: s.askedFor})
 	}
 	var said configuration
 	if len(sessions.said) > 0 {
@@ -163,8 +168,8 @@ func lingerOf(linger *atomic.Int64) func() time.Duration {
 	return func() time.Duration { return time.Duration(linger.Load()) }
 }
 
-// newID is a random UUID, as text. Redisson's clients have UUIDs of version 4. Ours are of version 8, which is free for any
-// use, so that a script can tell the owners of the two libraries apart.
+// newID is a random UUID, as text. Redisson's clients have UUIDs of version 4. Ours are of version 8, which
+// is free for any use, so that a script can tell the owners of the two libraries apart.
 func newID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
@@ -180,8 +185,9 @@ func (s *Session) NextOwner() string {
 	return string(strconv.AppendInt(text, s.owners.Add(1), 10))
 }
 
-// NextCandidate mints the identity of a candidate, whose number nobody can guess who may not read the process queue: the process believes
-// every message that its candidate holds now, and to whom it listens anybody can see. It is above all numbers that NextOwner mints.
+// NextCandidate mints the identity of a candidate, whose number nobody can guess who may not read the process
+// queue: the process believes every message that its candidate holds now, and to whom it listens anybody can
+// see. It is above all numbers that NextOwner mints.
 func (s *Session) NextCandidate() string {
 	var b [8]byte
 	rand.Read(b[:]) // never fails

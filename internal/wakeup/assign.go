@@ -11,8 +11,8 @@ import (
 // findLimit bounds one search for the masters of all unassigned channels.
 const findLimit = 10 * time.Second
 
-// assignLocked gives unassigned channels a shard: the only one, or that of the master they live on now, which a goroutine has to
-// ask for.
+// assignLocked gives unassigned channels a shard: the only one, or that of the master they live on now, which
+// a goroutine has to ask for.
 func (h *Hub) assignLocked(t *step) {
 	if h.halted {
 		return

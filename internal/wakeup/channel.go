@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A channel is one name that somebody listens to, or did until a moment ago. A name that is forgotten and listened to
-// again gets a new channel, so that an answer to the old subscription cannot confirm the new one.
+// A channel is one name that somebody listens to, or did until a moment ago. A name that is forgotten and
+// listened to again gets a new channel, so that an answer to the old subscription cannot confirm the new one.
 type channel struct {
 	name      string
 	listeners []*Listener
@@ -21,8 +21,8 @@ type channel struct {
 	expires   time.Time     // without listeners: when to forget it
 }
 
-// appendWakes adds the wake functions of all listeners, to be called without the hub's mutex when messages may have been
-// missed.
+// appendWakes adds the wake functions of all listeners, to be called without the hub's mutex when messages
+// may have been missed.
 func (c *channel) appendWakes(wakes []func()) []func() {
 	for _, l := range c.listeners {
 		if l.wanted.Wake != nil {
@@ -42,8 +42,9 @@ func (c *channel) confirm() (gap bool) {
 	return gap
 }
 
-// lose records that the connection is gone. It reports whether listeners have to be told now: those of a subscription that
-// stood, unless quiet, in which case the news is pending, and due at the next loss or confirmation.
+// lose records that the connection is gone. It reports whether listeners have to be told now: those of a
+// subscription that stood, unless quiet, in which case the news is pending, and due at the next loss or
+// confirmation.
 func (c *channel) lose(quiet bool) (tell bool) {
 	if c.standing {
 		c.up = make(chan struct{})
@@ -66,8 +67,8 @@ type Listener struct {
 	closed    bool
 }
 
-// Confirmed is closed once the server has confirmed the subscription at some time after Listen, and already closed if it
-// stands now. It stays closed when the subscription is lost later; wake tells of that.
+// Confirmed is closed once the server has confirmed the subscription at some time after Listen, and already
+// closed if it stands now. It stays closed when the subscription is lost later; wake tells of that.
 func (l *Listener) Confirmed() <-chan struct{} { return l.confirmed }
 
 // Close ends the interest. A wake that is already under way may still arrive. Closing again does nothing.

@@ -31,8 +31,8 @@ type command struct {
 
 func (c *command) String() string { return fmt.Sprintf("%s of %d channels", c.kind, len(c.channels)) }
 
-// A conn is one pub/sub connection from its dialling to its end. It is never mended: go-redis is kept from reconnecting
-// (Hub.undialled), so the answers on it match the commands sent one by one.
+// A conn is one pub/sub connection from its dialling to its end. It is never mended: go-redis is kept from
+// reconnecting (Hub.undialled), so the answers on it match the commands sent one by one.
 type conn struct {
 	shard *shard
 	stop  context.CancelFunc // ends dialling
@@ -65,7 +65,8 @@ func (s *shard) openLocked(t *step) {
 	s.hub.spawnLocked(func() { l.write(ctx, via) })
 }
 
-// endLocked gives the connection up without waiting for it. A goroutine that is stuck in it ends when the client's own timeouts do.
+// endLocked gives the connection up without waiting for it. A goroutine that is stuck in it ends when the
+// client's own timeouts do.
 func (l *conn) endLocked() {
 	l.dead = true
 	l.stop()
@@ -180,16 +181,17 @@ func (l *conn) fail(err error) {
 	h.poke()
 }
 
-// hookFailed notes a panic of a hook, and gives the connection up. go-redis runs hooks only while it opens a connection, so there
-// is none to close, and it may have kept the mutex of its PubSub. Nobody touches that again.
+// hookFailed notes a panic of a hook, and gives the connection up. go-redis runs hooks only while it opens a
+// connection, so there is none to close, and it may have kept the mutex of its PubSub. Nobody touches that
+// again.
 func (l *conn) hookFailed(p *raise.Panic) {
 	l.abandoned.Store(true)
 	l.shard.hub.hookFailed(p)
 	l.fail(p) // here, for after a Goexit nothing else runs
 }
 
-// read is the reader. It has no deadline: go-redis loses its place in the stream when one passes in the middle of a
-// message. The watchdog sees to silence.
+// read is the reader. It has no deadline: go-redis loses its place in the stream when one passes in the
+// middle of a message. The watchdog sees to silence.
 func (l *conn) read(ps *redis.PubSub) {
 	h := l.shard.hub
 	for {
@@ -238,8 +240,8 @@ func (l *conn) message(name, payload string) {
 	}
 }
 
-// answer matches a confirmation with the oldest command in flight. One that matches nothing is the server's own doing:
-// SUNSUBSCRIBE because the slot has moved away.
+// answer matches a confirmation with the oldest command in flight. One that matches nothing is the server's
+// own doing: SUNSUBSCRIBE because the slot has moved away.
 func (l *conn) answer(s *redis.Subscription) error {
 	h := l.shard.hub
 	var wakes []func()
@@ -289,7 +291,8 @@ func (l *conn) oldestLocked() *command {
 	return l.unanswered[0]
 }
 
-// elsewhere are the errors that concern the node and not the channel: another connection, perhaps to another node, helps.
+// elsewhere are the errors that concern the node and not the channel: another connection, perhaps to another
+// node, helps.
 var elsewhere = []string{
 	"MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "NOAUTH", "WRONGPASS", "BUSY",
 }

@@ -1,15 +1,15 @@
-// Package wakeup is the pub/sub side of waiting: one subscriber connection per redis client (per master where channels are
-// sharded), shared by every waiter of the process.
+// Package wakeup is the pub/sub side of waiting: one subscriber connection per redis client (per master where
+// channels are sharded), shared by every waiter of the process.
 //
 // What a waiter may rely on:
 //
 //   - A wake-up carries nothing and promises nothing; the waiter asks Redis again.
-//   - After Listener.Confirmed is closed, every message published on the channel leads to a wake-up, or the connection is
-//     lost. A loss is told twice: when it is noticed, and when the subscription stands again, because a message may have
-//     been published in between.
-//   - A silent connection is noticed within Config.Idle + Config.Pong. A subscription that sits on a node which answers
-//     but is no longer the master cannot be noticed from here; Suspect is for those who see it, and a bounded poll by the
-//     waiter is for when nobody does.
+//   - After Listener.Confirmed is closed, every message published on the channel leads to a wake-up, or the
+//     connection is lost. A loss is told twice: when it is noticed, and when the subscription stands again,
+//     because a message may have been published in between.
+//   - A silent connection is noticed within Config.Idle + Config.Pong. A subscription that sits on a node
+//     which answers but is no longer the master cannot be noticed from here; Suspect is for those who see it,
+//     and a bounded poll by the waiter is for when nobody does.
 //   - No method waits for the network, whatever state the connection is in.
 //   - Without listeners, and after Config.Linger, nothing is left: no goroutine, no connection.
 //
@@ -23,8 +23,8 @@
 //
 // and is absent again when its last listener has been gone for Linger.
 //
-// One manager goroutine per hub decides everything and never touches the network. Each connection has a writer,
-// which dials, writes and closes, and a reader; both may be stuck for seconds in a client library that holds its mutex
-// while it dials, so the manager gives such a connection up, opens another one, and only outlives the stuck one in order
-// to see it end.
+// One manager goroutine per hub decides everything and never touches the network. Each connection has a
+// writer, which dials, writes and closes, and a reader; both may be stuck for seconds in a client library
+// that holds its mutex while it dials, so the manager gives such a connection up, opens another one, and only
+// outlives the stuck one in order to see it end.
 package wakeup

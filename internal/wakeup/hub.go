@@ -24,17 +24,17 @@ type Config struct {
 	// Client subscribes where channels are not sharded.
 	Client Client
 
-	// Shard is for sharded channels (Redis Cluster with SPUBLISH), nil where PUBLISH is used. It tells which master a
-	// channel lives on, as an opaque comparable key, and the client to subscribe with: a node's or the cluster's own. It
-	// may block; it is called from a goroutine of its own, once per slot.
+	// Shard is for sharded channels (Redis Cluster with SPUBLISH), nil where PUBLISH is used. It tells which
+	// master a channel lives on, as an opaque comparable key, and the client to subscribe with: a node's or the
+	// cluster's own. It may block; it is called from a goroutine of its own, once per slot.
 	Shard func(ctx context.Context, channel string) (master any, via Client, err error)
 
-	// Reload asks a cluster client to look at the topology again, nil for other clients. It is called after every loss,
-	// before the back-off, so that the answer is usually there when the connection is rebuilt.
+	// Reload asks a cluster client to look at the topology again, nil for other clients. It is called after
+	// every loss, before the back-off, so that the answer is usually there when the connection is rebuilt.
 	Reload func()
 
-	// Linger is how long a subscription outlives its last listener, and with the last subscription the connection and
-	// its goroutines. It is read each time a channel loses its last listener. Nil means 0.
+	// Linger is how long a subscription outlives its last listener, and with the last subscription the
+	// connection and its goroutines. It is read each time a channel loses its last listener. Nil means 0.
 	Linger func() time.Duration
 
 	Idle   time.Duration // silence after which a PING goes out; 10 s when 0
@@ -42,9 +42,9 @@ type Config struct {
 	Logger *slog.Logger  // nil: silent
 }
 
-// A PING each second would notice a connection that is dead in one direction sooner than the waiters' own polls do, but
-// it would be three times as many commands as those of a waiter who sees nothing change. When the server itself cannot
-// be reached the polls find out, and Suspect.
+// A PING each second would notice a connection that is dead in one direction sooner than the waiters' own
+// polls do, but it would be three times as many commands as those of a waiter who sees nothing change. When
+// the server itself cannot be reached the polls find out, and Suspect.
 const (
 	defaultIdle = 10 * time.Second
 	defaultPong = 2 * time.Second
@@ -53,15 +53,17 @@ const (
 // patience is how long the opening of a connection may take at first.
 func (c *Config) patience() time.Duration { return min(c.Idle, time.Second) + c.Pong }
 
-// Hub is the subscriber of one redis client. Its methods may be called from any goroutine and never wait for the network.
+// Hub is the subscriber of one redis client. Its methods may be called from any goroutine and never wait for
+// the network.
 type Hub struct {
 	cfg  Config
 	kick chan struct{} // of one: something changed, the manager looks again
 
-	// undialled is cancelled from the start. go-redis looks at a context only when it dials, so on an open connection it
-	// changes nothing; but when the connection breaks, Receive, Ping and Subscribe would, before they return the error,
-	// dial anew and re-subscribe everything in one command, which hides the loss for as long as the dialling takes and is
-	// wrong for channels of several slots. With this context they return at once and rebuilding stays with the hub.
+	// undialled is cancelled from the start. go-redis looks at a context only when it dials, so on an open
+	// connection it changes nothing; but when the connection breaks, Receive, Ping and Subscribe would, before
+	// they return the error, dial anew and re-subscribe everything in one command, which hides the loss for as
+	// long as the dialling takes and is wrong for channels of several slots. With this context they return at
+	// once and rebuilding stays with the hub.
 	undialled context.Context
 
 	mu         lockorder.Mutex[lockorder.Hub]
@@ -117,8 +119,9 @@ func New(cfg Config) *Hub {
 	}
 }
 
-// Listen has hear called with every message on the channel, and wake, if there is one, whenever messages may have been missed.
-// Both run on a goroutine of the hub and must not block; they may call Listen, Close and Suspect.
+// Listen has hear called with every message on the channel, and wake, if there is one, whenever messages may
+// have been missed. Both run on a goroutine of the hub and must not block; they may call Listen, Close and
+// Suspect.
 //
 // Messages from before Confirmed may or may not be heard.
 func (h *Hub) Listen(name string, hear func(message string), wake func()) *Listener {
@@ -134,8 +137,8 @@ type Wanted struct {
 	Wake    func()
 }
 
-// Listeners makes the listeners of several channels, in the order of the arguments. They hear nothing before OpenAll, so what
-// their functions read can be completed with them. They are not confirmed until then.
+// Listeners makes the listeners of several channels, in the order of the arguments. They hear nothing before
+// OpenAll, so what their functions read can be completed with them. They are not confirmed until then.
 func (h *Hub) Listeners(wanted ...Wanted) []*Listener {
 	listeners := make([]*Listener, 0, len(wanted))
 	for _, w := range wanted {
@@ -144,8 +147,8 @@ func (h *Hub) Listeners(wanted ...Wanted) []*Listener {
 	return listeners
 }
 
-// OpenAll has listeners that are new listen. Channels that are new are subscribed by one command where one slot has them all, so
-// that the server never counts a listener of one without the others.
+// OpenAll has listeners that are new listen. Channels that are new are subscribed by one command where one
+// slot has them all, so that the server never counts a listener of one without the others.
 func (h *Hub) OpenAll(listeners ...*Listener) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -162,8 +165,8 @@ func (h *Hub) Hears(name string) bool {
 	return ch != nil && ch.standing
 }
 
-// CloseAll closes listeners. Their channels, where they were the last listeners, are unsubscribed by one command where one slot has
-// them all, as OpenAll subscribes them.
+// CloseAll closes listeners. Their channels, where they were the last listeners, are unsubscribed by one
+// command where one slot has them all, as OpenAll subscribes them.
 func (h *Hub) CloseAll(listeners ...*Listener) {
 	linger := max(0, h.cfg.Linger()) // user code: not under the mutex
 	h.mu.Lock()
@@ -195,10 +198,10 @@ func (h *Hub) listenLocked(l *Listener) {
 	}
 }
 
-// Suspect is for callers that saw READONLY, MOVED or a network error on the client's commands: subscriptions may sit on a node
-// that nobody publishes on any more, and such a node still answers pings. Connections that were opened before are rebuilt
-// soon, at most once in a second, and everybody is woken when the new subscription stands. Without subscriptions it
-// does nothing.
+// Suspect is for callers that saw READONLY, MOVED or a network error on the client's commands: subscriptions
+// may sit on a node that nobody publishes on any more, and such a node still answers pings. Connections that
+// were opened before are rebuilt soon, at most once in a second, and everybody is woken when the new
+// subscription stands. Without subscriptions it does nothing.
 func (h *Hub) Suspect() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -232,11 +235,13 @@ func (h *Hub) spawnLocked(f func()) {
 	}()
 }
 
-// hookFailed is for a hook of the client that has panicked on a goroutine of the hub, where no program could recover from it.
-// It counts as a connection that failed. Each attempt may bring it back, so there is one line until one succeeds.
+// hookFailed is for a hook of the client that has panicked on a goroutine of the hub, where no program could
+// recover from it. It counts as a connection that failed. Each attempt may bring it back, so there is one
+// line until one succeeds.
 func (h *Hub) hookFailed(p *raise.Panic) {
 	if !h.raised.Swap(true) {
-		h.cfg.Logger.Error("redlatch: a hook of the Redis client has panicked at the pub/sub connection, waiters poll until it is back", "panic", p)
+		h.cfg.Logger.Error("redlatch: a hook of the Redis client has panicked at the pub/sub connection, waiters poll "+
+			"until it is back", "panic", p)
 	}
 }
 

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// sweepGap keeps sweeps apart, so that thousands of channels that expire one after the other leave in a few UNSUBSCRIBEs.
+	// sweepGap keeps sweeps apart, so that thousands of channels that expire one after the other leave in a few
+	// UNSUBSCRIBEs.
 	sweepGap = 20 * time.Millisecond
 
 	// suspectGap keeps rebuilding on suspicion apart: every failing command of the process may call Suspect.
 	suspectGap = time.Second
 
-	// closedLimit is how many ErrClosed in a row mean that a cluster client is closed. It also closes the client of a node
-	// that left the cluster, and hands that one out until it has reloaded.
+	// closedLimit is how many ErrClosed in a row mean that a cluster client is closed. It also closes the client
+	// of a node that left the cluster, and hands that one out until it has reloaded.
 	closedLimit = 4
 )
 
@@ -36,8 +37,8 @@ func (t *step) at(when time.Time) {
 	}
 }
 
-// run is the manager. It lives from the first Listen until nothing is subscribed and every other goroutine of the hub has
-// ended, and then leaves the hub as new. It never touches the network.
+// run is the manager. It lives from the first Listen until nothing is subscribed and every other goroutine of
+// the hub has ended, and then leaves the hub as new. It never touches the network.
 func (h *Hub) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -128,8 +129,9 @@ func (h *Hub) forgetLocked(ch *channel) {
 	}
 }
 
-// rebuildSuspectsLocked takes down the connections that were begun before the latest suspicion. One that is still being opened
-// is let finish first: callers that fail every second must not keep a slow dial from ever succeeding.
+// rebuildSuspectsLocked takes down the connections that were begun before the latest suspicion. One that is
+// still being opened is let finish first: callers that fail every second must not keep a slow dial from ever
+// succeeding.
 func (h *Hub) rebuildSuspectsLocked(t *step) {
 	if !h.suspected {
 		return

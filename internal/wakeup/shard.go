@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// batchLimit is how many channels one command names: few commands for ten thousand channels, none of them so long
-	// that the server's other clients notice.
+	// batchLimit is how many channels one command names: few commands for ten thousand channels, none of them so
+	// long that the server's other clients notice.
 	batchLimit = 1000
 
-	// maxPatience bounds how long opening a connection may take. go-redis allows 5 s for dialling and 5 s for the
-	// greeting by default, but a user may have set no limit at all.
+	// maxPatience bounds how long opening a connection may take. go-redis allows 5 s for dialling and 5 s for
+	// the greeting by default, but a user may have set no limit at all.
 	maxPatience = 15 * time.Second
 
 	// steady is how long a connection must have stood for its loss to count as the first one.
@@ -32,8 +32,8 @@ var (
 	errOpening = errors.New("opening the connection takes too long")
 )
 
-// A shard is a master (the server, where channels are not sharded) and what is to be subscribed there. All of it is guarded
-// by the hub's mutex.
+// A shard is a master (the server, where channels are not sharded) and what is to be subscribed there. All of
+// it is guarded by the hub's mutex.
 type shard struct {
 	hub      *Hub
 	master   any
@@ -73,8 +73,8 @@ func (s *shard) checkLocked(t *step) {
 	}
 }
 
-// watchLocked is the watchdog. Any answer counts, so a busy connection is never pinged. Answers are counted as well as
-// timed: a pong may come within the clock's tick.
+// watchLocked is the watchdog. Any answer counts, so a busy connection is never pinged. Answers are counted
+// as well as timed: a pong may come within the clock's tick.
 func (s *shard) watchLocked(t *step) error {
 	l := s.conn
 	if !l.opened {
@@ -107,8 +107,8 @@ func (s *shard) watchLocked(t *step) error {
 	return nil
 }
 
-// loseLocked gives the connection up and plans the next one; without err it was suspicion, and the listeners are told when the
-// next one stands or fails.
+// loseLocked gives the connection up and plans the next one; without err it was suspicion, and the listeners
+// are told when the next one stands or fails.
 func (s *shard) loseLocked(t *step, err error) {
 	h, l := s.hub, s.conn
 	s.conn = nil
@@ -174,8 +174,8 @@ func (s *shard) advanceLocked(t *step) {
 	}
 }
 
-// batchLocked collects what the writer has to send: leaving first, for a name that is left and listened to again must end
-// subscribed.
+// batchLocked collects what the writer has to send: leaving first, for a name that is left and listened to
+// again must end subscribed.
 func (s *shard) batchLocked() (batch []*command) {
 	batch = s.appendLocked(batch, leave, s.drop)
 	s.drop = nil
@@ -228,9 +228,9 @@ func appendCut(batch []*command, k kind, channels []*channel) []*command {
 	return batch
 }
 
-// refuseLocked takes back a subscription that the server refused. It does not say which of several channels it meant, so
-// the command is halved until one is left, which rests for a while; the others stand. It reports whether such a one was
-// found that has not been refused before.
+// refuseLocked takes back a subscription that the server refused. It does not say which of several channels
+// it meant, so the command is halved until one is left, which rests for a while; the others stand. It reports
+// whether such a one was found that has not been refused before.
 func (s *shard) refuseLocked(channels []*channel) (news bool) {
 	for _, ch := range channels {
 		ch.sent = false
