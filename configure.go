@@ -10,7 +10,8 @@ import (
 	"github.com/redlatch/redlatch/internal/session"
 )
 
-// A ClientOption says something that counts for all primitives of one client. It is for [Configure], and not for New.
+// A ClientOption says something that counts for all primitives of one client. It is for [Configure], and not
+// for New.
 type ClientOption interface {
 	setting() (session.Setting, error)
 }
@@ -24,12 +25,14 @@ func saying(s session.Setting) ClientOption {
 	return clientOption(func() (session.Setting, error) { return s, nil })
 }
 
-// Configure says how redlatch uses a client. Call it where the client is made, or later, but before the first command that redlatch sends by
-// the client; whether primitives have been made by then makes no difference. It does no I/O, and lasts for as long as the client does.
+// Configure says how redlatch uses a client. Call it where the client is made, or later, but before the first
+// command that redlatch sends by the client; whether primitives have been made by then makes no difference.
+// It does no I/O, and lasts for as long as the client does.
 //
-// A client has one value of each option. Configure with the same values again is nil, so several packages of a program may call it. One
-// with another value, or after the first command, is ErrInvalid, which names the places of both calls, and nothing of the call counts.
-// A client that is a wrapper has a configuration of its own, beside the one of the client in it.
+// A client has one value of each option. Configure with the same values again is nil, so several packages of
+// a program may call it. One with another value, or after the first command, is ErrInvalid, which names the
+// places of both calls, and nothing of the call counts. A client that is a wrapper has a configuration of its
+// own, beside the one of the client in it.
 func Configure(client Client, opts ...ClientOption) error {
 	var all []session.Setting
 	for _, o := range opts {
@@ -49,15 +52,16 @@ func Configure(client Client, opts ...ClientOption) error {
 	return session.Configure(client, place, all...)
 }
 
-// WithCluster says that the client is a cluster client although its type does not show it, as a wrapper may be.
+// WithCluster says that the client is a cluster client although its type does not show it, as a wrapper may
+// be.
 func WithCluster() ClientOption { return saying(session.Cluster{}) }
 
-// WithShardedPubSub says whether messages on a cluster use SPUBLISH. By default the server is asked, as Redisson does; all processes must
-// use the same.
+// WithShardedPubSub says whether messages on a cluster use SPUBLISH. By default the server is asked, as
+// Redisson does; all processes must use the same.
 func WithShardedPubSub(on bool) ClientOption { return saying(session.Sharding(on)) }
 
-// WithLinger sets how long the connection for wake-ups, and the goroutines that the primitives of one client share,
-// stay after their last use. The default is 3 s: the next wait then starts without a subscription.
+// WithLinger sets how long the connection for wake-ups, and the goroutines that the primitives of one client
+// share, stay after their last use. The default is 3 s: the next wait then starts without a subscription.
 func WithLinger(d time.Duration) ClientOption {
 	return clientOption(func() (session.Setting, error) {
 		if d < 0 {
@@ -67,25 +71,28 @@ func WithLinger(d time.Duration) ClientOption {
 	})
 }
 
-// WithLabel has the registry show a text of the program's with what the client holds and waits for: the name of a service, a
-// region, a version. At most 64 bytes of it are kept, and control characters are replaced. The default is none.
+// WithLabel has the registry show a text of the program's with what the client holds and waits for: the name
+// of a service, a region, a version. At most 64 bytes of it are kept, and control characters are replaced.
+// The default is none.
 //
-// While a client has held or waited for anything for more than a second, it keeps an entry in Redis: the host, the process, the
-// base name of the program, the label, versions, and what it holds and waits for. Tools that list locks learn from it who a holder
-// is. Nothing else depends on it.
+// While a client has held or waited for anything for more than a second, it keeps an entry in Redis: the
+// host, the process, the base name of the program, the label, versions, and what it holds and waits for.
+// Tools that list locks learn from it who a holder is. Nothing else depends on it.
 func WithLabel(text string) ClientOption { return saying(session.Label(text)) }
 
-// WithRegistry has the keys of the registry begin with prefix, for tenants of one Redis that may not see each other. Tools have to be
-// told the same prefix. The default is none.
+// WithRegistry has the keys of the registry begin with prefix, for tenants of one Redis that may not see each
+// other. Tools have to be told the same prefix. The default is none.
 func WithRegistry(prefix string) ClientOption {
 	return clientOption(func() (session.Setting, error) {
 		if strings.ContainsAny(prefix, "{}") {
-			return nil, errs.Wrong("WithRegistry(%q): a prefix has no braces, for those that follow it spread the keys over the servers of a cluster", prefix)
+			return nil, errs.Wrong("WithRegistry(%q): a prefix has no braces, for those that follow it spread the keys "+
+				"over the servers of a cluster", prefix)
 		}
 		return session.Registry{Prefix: prefix}, nil
 	})
 }
 
-// WithoutRegistry keeps the client out of the registry that WithLabel describes: it writes no entry, and tools show its identity
-// alone. The environment variable REDLATCH_REGISTRY=off does so for a whole process, whatever the options say.
+// WithoutRegistry keeps the client out of the registry that WithLabel describes: it writes no entry, and
+// tools show its identity alone. The environment variable REDLATCH_REGISTRY=off does so for a whole process,
+// whatever the options say.
 func WithoutRegistry() ClientOption { return saying(session.Registry{Off: true}) }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A HeldBy is one who holds what a call waits for, as an [EventSlowWait] tells of it. What is beside the Holder is what the holder's
-// client has said of itself in the registry some seconds ago: a hint, empty where it has said nothing. Texts are valid UTF-8 without
-// control characters, and short.
+// A HeldBy is one who holds what a call waits for, as an [EventSlowWait] tells of it. What is beside the
+// Holder is what the holder's client has said of itself in the registry some seconds ago: a hint, empty where
+// it has said nothing. Texts are valid UTF-8 without control characters, and short.
 type HeldBy struct {
 	Holder        // its Since is by the registry, where only its own client knows
 	Member string // of a composite: the member that is held, as Inspect names it

@@ -13,8 +13,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A Hold is one acquisition of a lock, and the proof of holding: only it can give the lock back. Its methods may be
-// called from any goroutine.
+// A Hold is one acquisition of a lock, and the proof of holding: only it can give the lock back. Its methods
+// may be called from any goroutine.
 //
 // A Hold that the program drops without Unlock is noticed by the garbage collector: it is reported through
 // the lock's logger (or slog.Default) with the place in the program where it was acquired, is no longer
@@ -34,8 +34,8 @@ func init() {
 		h.cleanup = holds.OnDrop(h, inner, there)
 		return h
 	}
-	// Adopt takes over the hold of a composite's member: from then on the composite answers for it, and it is not reported when
-	// the wrapper is dropped.
+	// Adopt takes over the hold of a composite's member: from then on the composite answers for it, and it is
+	// not reported when the wrapper is dropped.
 	rootapi.Adopt = func(hold any) holds.Hold {
 		h := hold.(*Hold)
 		h.cleanup.Stop()
@@ -55,16 +55,17 @@ func (h *Hold) made() holds.Hold {
 	return h.inner
 }
 
-// Context returns a child of parent that carries the hold: taking the same lock again with it re-enters. It ends when
-// parent does, and also when the hold does. Then [context.Cause] matches ErrReleased after Unlock, and ErrLost when the
-// lock was lost or may have been.
+// Context returns a child of parent that carries the hold: taking the same lock again with it re-enters. It
+// ends when parent does, and also when the hold does. Then [context.Cause] matches ErrReleased after Unlock,
+// and ErrLost when the lock was lost or may have been.
 //
-// The context keeps the Hold alive: work that still has the context still holds the lock. So does a context derived
-// from it until that is cancelled, and an AfterFunc on it until that is stopped.
+// The context keeps the Hold alive: work that still has the context still holds the lock. So does a context
+// derived from it until that is cancelled, and an AfterFunc on it until that is stopped.
 //
-// A context that was waited on, or from which another one was derived, takes some 800 bytes until its parent or the hold ends. So make
-// one for each parent. A leader, whose hold and parent last, makes one in all, and derives from that what each piece of work needs; a
-// derived context leaves nothing behind once it is cancelled:
+// A context that was waited on, or from which another one was derived, takes some 800 bytes until its parent
+// or the hold ends. So make one for each parent. A leader, whose hold and parent last, makes one in all, and
+// derives from that what each piece of work needs; a derived context leaves nothing behind once it is
+// cancelled:
 //
 //	ctx = hold.Context(ctx) // not in the loop
 //	for job := range jobs {
@@ -76,8 +77,8 @@ func (h *Hold) Context(parent context.Context) context.Context {
 	return holds.NewContext(parent, h.made(), h)
 }
 
-// Unlock gives back this acquisition; the lock becomes free when the last acquisition of its holder is given back. The
-// hold's contexts end first. Unlock ignores the cancellation of ctx and has a time limit of its own
+// Unlock gives back this acquisition; the lock becomes free when the last acquisition of its holder is given
+// back. The hold's contexts end first. Unlock ignores the cancellation of ctx and has a time limit of its own
 // ([WithReleaseTimeout]), after which the release is repeated in the background until the lease is over.
 //
 // The error matches ErrReleased when this Hold was given back before, and ErrLost when the lock was lost
@@ -99,8 +100,8 @@ func (h *Hold) Unlock(ctx context.Context) error {
 // that share the lock go on: re-entries, and the readers of this process on an rwlock. They renew the lease
 // for what was left, too, and it is over one lease after the last of them.
 //
-// It is for a lock that is to stay taken for a while although the work is done, whatever becomes of this process; see
-// also [WithAtLeast].
+// It is for a lock that is to stay taken for a while although the work is done, whatever becomes of this
+// process; see also [WithAtLeast].
 func (h *Hold) Leave() {
 	inner := h.made()
 	h.cleanup.Stop()
@@ -135,36 +136,38 @@ func (h *Hold) Kind() Kind {
 	return Kind(kind)
 }
 
-// Owner returns the holder's identity in Redis, "<client uuid>:<number>". Goroutines of a process that hand a plain
-// lock on to one another without a command hold it in turn as the same owner. It is empty for a hold of several locks.
+// Owner returns the holder's identity in Redis, "<client uuid>:<number>". Goroutines of a process that hand a
+// plain lock on to one another without a command hold it in turn as the same owner. It is empty for a hold of
+// several locks.
 func (h *Hold) Owner() string { return h.made().Owner() }
 
 // Token returns the fencing token, 0 for locks that issue none.
 func (h *Hold) Token() int64 { return h.made().Token() }
 
-// Until returns the moment up to which the lock is certainly held, as far as is known without asking Redis. It moves on
-// as renewals succeed, and is in the past once the hold is over.
+// Until returns the moment up to which the lock is certainly held, as far as is known without asking Redis.
+// It moves on as renewals succeed, and is in the past once the hold is over.
 func (h *Hold) Until() time.Time {
 	until := h.made().Until()
 	runtime.KeepAlive(h)
 	return until
 }
 
-// Valid reports whether the hold is certainly still in force, by the clock alone. It is also false when the process was
-// stopped past Until and nothing had a chance to end the contexts: code whose write must not come late calls Valid
-// right before it. On Linux the time for which the system was suspended counts too.
+// Valid reports whether the hold is certainly still in force, by the clock alone. It is also false when the
+// process was stopped past Until and nothing had a chance to end the contexts: code whose write must not come
+// late calls Valid right before it. On Linux the time for which the system was suspended counts too.
 func (h *Hold) Valid() bool {
 	return h.made().Ending().Cause() == nil && time.Now().Before(h.Until())
 }
 
-// LogValue is the hold in a line of slog: a group with the name of what is held, the primitive, the owner, the fencing token where
-// there is one, and until when the hold is trusted. As slog.Any("lock", hold) they are lock.name, lock.primitive, and so on.
+// LogValue is the hold in a line of slog: a group with the name of what is held, the primitive, the owner,
+// the fencing token where there is one, and until when the hold is trusted. As slog.Any("lock", hold) they
+// are lock.name, lock.primitive, and so on.
 func (h *Hold) LogValue() slog.Value {
 	value := holds.LogValue(h.made())
 	runtime.KeepAlive(h)
 	return value
 }
 
-// Detach returns ctx without the holds it carries, for a goroutine that must not re-enter the locks of the code that
-// started it.
+// Detach returns ctx without the holds it carries, for a goroutine that must not re-enter the locks of the
+// code that started it.
 func Detach(ctx context.Context) context.Context { return holds.Detach(ctx) }

@@ -9,16 +9,16 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// HoldFrom returns the hold of lock that ctx carries: the innermost with which a call re-enters, if it is still valid. Nothing is sent.
-// So code that runs within Do has its hold, to extend it or to show its token:
+// HoldFrom returns the hold of lock that ctx carries: the innermost with which a call re-enters, if it is
+// still valid. Nothing is sent. So code that runs within Do has its hold, to extend it or to show its token:
 //
 //	err := lock.Do(ctx, func(ctx context.Context) error {
 //		hold, _ := redlatch.HoldFrom(ctx, lock)
 //		return guard.For(hold).Set(ctx, value)
 //	})
 //
-// A composite has a hold of its own, and its members have none in such a context. Of a lock of a type that is not of this module
-// nothing is known.
+// A composite has a hold of its own, and its members have none in such a context. Of a lock of a type that is
+// not of this module nothing is known.
 func HoldFrom(ctx context.Context, lock Locker) (*Hold, bool) {
 	if !ours(lock) {
 		return nil, false // it does not know the option, and might take the lock

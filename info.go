@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// An Inspector can be asked for its state. Every primitive of this module is one. It will have no other methods than these two.
+// An Inspector can be asked for its state. Every primitive of this module is one. It will have no other
+// methods than these two.
 type Inspector interface {
 	// Name returns the name that the primitive was made with.
 	Name() string
@@ -14,7 +15,8 @@ type Inspector interface {
 	Inspect(ctx context.Context) (Info, error)
 }
 
-// Info is what Inspect finds out about a primitive, of whatever kind. Fields that mean nothing for a kind are zero.
+// Info is what Inspect finds out about a primitive, of whatever kind. Fields that mean nothing for a kind are
+// zero.
 type Info struct {
 	Name   string
 	Key    string // the name as Redis has it; empty for a composite, whose members have keys

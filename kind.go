@@ -2,8 +2,9 @@ package redlatch
 
 import "strings"
 
-// A Kind is what a primitive is, in a word that suits as a label. [Info], [Event] and package fleet have it, the entries of the registry,
-// the JSON of the command, and the logs. In a sentence write its Noun. Later versions may have more kinds.
+// A Kind is what a primitive is, in a word that suits as a label. [Info], [Event] and package fleet have it,
+// the entries of the registry, the JSON of the command, and the logs. In a sentence write its Noun. Later
+// versions may have more kinds.
 type Kind string
 
 // The kinds. A read-write lock is told of by its sides, where it is known which one is meant.

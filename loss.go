@@ -9,8 +9,8 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 )
 
-// A LossError says when and why one hold was lost. It matches ErrLost, and also the error of the last renewal if that
-// was the reason.
+// A LossError says when and why one hold was lost. It matches ErrLost, and also the error of the last renewal
+// if that was the reason.
 //
 // The contexts of a hold end at once, with what is known in that moment. Unlock, the log and EventLost know
 // more if the key no longer named the owner: who has taken it by force, or that the server was restarted.
@@ -18,10 +18,16 @@ type LossError struct {
 	Name   string     // of the lock or semaphore
 	Owner  string     // the identity that held it, of a Permit its first id; empty for a hold of several locks
 	Reason LossReason // why, for a switch or a label
-	Detail string     // the same in a clause, where more is known than Reason says: "1 of its members are left and it needs 2"; else empty
-	At     time.Time  // when this process learned of it
-	Cause  error      // what the last renewals failed with, nil if they did not fail; of a hold of several locks the loss of a member
-	Forced string     // who took it away by force and why, if that was said: see fleet.Holder.Free. Never in the cause of a context
+	// the same in a clause, where more is known than Reason says: "1 of its members are left and it needs 2";
+	// else empty
+	Detail string
+	At     time.Time // when this process learned of it
+	// what the last renewals failed with, nil if they did not fail; of a hold of several locks the loss of a
+	// member
+	Cause error
+	// who took it away by force and why, if that was said: see fleet.Holder.Free. Never in the cause of a
+	// context
+	Forced string
 }
 
 // A LossReason is why something was lost, in a word that suits as a label. Later versions may have more.
@@ -29,7 +35,8 @@ type LossReason string
 
 // The reasons.
 const (
-	ReasonTaken      LossReason = "taken"      // Redis does not name the holder any more: forced, deleted, evicted, expired
+	// Redis does not name the holder any more: forced, deleted, evicted, expired
+	ReasonTaken      LossReason = "taken"
 	ReasonRestarted  LossReason = "restarted"  // the same, and the server was started anew since the hold was acquired
 	ReasonUnanswered LossReason = "unanswered" // no renewal was answered for as long as the lease could be trusted
 	ReasonLeaseOver  LossReason = "lease_over" // the lease of [WithLease] was over
@@ -70,7 +77,8 @@ func (l *LossError) Error() string {
 	if l.Cause != nil {
 		cause = l.Cause.Error()
 	}
-	if l.Forced != "" && !strings.Contains(cause, l.Forced) { // as that of a member, which a hold of several locks has lost
+	// as that of a member, which a hold of several locks has lost
+	if l.Forced != "" && !strings.Contains(cause, l.Forced) {
 		text += "; it was freed by force by " + l.Forced
 	}
 	if l.Cause != nil {

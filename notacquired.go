@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// A NotAcquiredError says what was refused and what the refusal has said of it. It matches ErrNotAcquired, and Cause too. Nothing is
-// asked for its sake: who holds the lock is for fleet.Get to say.
+// A NotAcquiredError says what was refused and what the refusal has said of it. It matches ErrNotAcquired,
+// and Cause too. Nothing is asked for its sake: who holds the lock is for fleet.Get to say.
 type NotAcquiredError struct {
 	Name string // of what was asked for
 	Kind Kind   // what that is
 
-	// Left is after which time the holder's lease is over, unless it is renewed; 0 where that is not known. Of several locks it is
-	// that of the one that was in the way, and of a redlock after which enough servers are free.
+	// Left is after which time the holder's lease is over, unless it is renewed; 0 where that is not known. Of
+	// several locks it is that of the one that was in the way, and of a redlock after which enough servers are
+	// free.
 	Left time.Duration
 
 	Waited time.Duration // how long the call stood in a queue; 0 for one that asked once
@@ -25,7 +26,9 @@ type NotAcquiredError struct {
 	Want, Have int64
 
 	Detail string // why, in a clause: "is held by somebody else, for another 29.9s unless renewed"
-	Cause  error  // what ended the wait, which is the error of a context, and what came beside it; nil for a call that asked once
+	// what ended the wait, which is the error of a context, and what came beside it; nil for a call that asked
+	// once
+	Cause error
 }
 
 // Error says what was refused, and why.

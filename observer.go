@@ -13,27 +13,29 @@ import (
 // while the observer is busy with an earlier one of the same hold. An observer that unlocks the hold of an
 // [EventLost] may wait for what that hold has under way; do it on another goroutine.
 //
-// The members of a multi-lock that are taken or handed on by one command are told of with their wait's beginning and end together.
+// The members of a multi-lock that are taken or handed on by one command are told of with their wait's
+// beginning and end together.
 //
-// What WaitStart or WaitEnd panics with, the call panics with that waits; what it has acquired is given back. What Observe
-// panics with is caught, and goes to [WithLogger] or else to slog.Default, because it is called in the middle of a release too,
-// and on goroutines where no program could recover.
+// What WaitStart or WaitEnd panics with, the call panics with that waits; what it has acquired is given back.
+// What Observe panics with is caught, and goes to [WithLogger] or else to slog.Default, because it is called
+// in the middle of a release too, and on goroutines where no program could recover.
 type Observer interface {
-	// WaitStart is told that a call begins to wait: Lock, TryLock, Acquire, TryAcquire, Await. e.Kind is EventWaiting. It is
-	// called by the goroutine and with the context of the call, whose options and arguments were found to make sense. It returns
-	// that context, or a child of it, perhaps with a span: the call uses what it returns for its commands, and for WaitEnd.
-	// Calls that find what they want at once begin with it too.
+	// WaitStart is told that a call begins to wait: Lock, TryLock, Acquire, TryAcquire, Await. e.Kind is
+	// EventWaiting. It is called by the goroutine and with the context of the call, whose options and arguments
+	// were found to make sense. It returns that context, or a child of it, perhaps with a span: the call uses
+	// what it returns for its commands, and for WaitEnd. Calls that find what they want at once begin with it
+	// too.
 	WaitStart(ctx context.Context, e Event) context.Context
 
-	// WaitEnd is told that the call does not wait any more, once for each WaitStart, also when the call panics. e.Kind is
-	// EventAcquired, EventRefused or EventOpened. It is called by the same goroutine, with the context that WaitStart has
-	// returned, before the call returns.
+	// WaitEnd is told that the call does not wait any more, once for each WaitStart, also when the call panics.
+	// e.Kind is EventAcquired, EventRefused or EventOpened. It is called by the same goroutine, with the context
+	// that WaitStart has returned, before the call returns.
 	WaitEnd(ctx context.Context, e Event)
 
-	// Observe is told everything else. For what a call of the program does, ctx is its context: EventReleased has that of Unlock
-	// or Release, EventCounted that of CountDown, EventSlowWait that of the call that waits. EventRenewed, EventSettled, EventAsked,
-	// EventForgotten, EventLeft, EventLost and EventLongHold have none and get context.Background. These and EventSlowWait may come on
-	// a goroutine of the library.
+	// Observe is told everything else. For what a call of the program does, ctx is its context: EventReleased
+	// has that of Unlock or Release, EventCounted that of CountDown, EventSlowWait that of the call that waits.
+	// EventRenewed, EventSettled, EventAsked, EventForgotten, EventLeft, EventLost and EventLongHold have none
+	// and get context.Background. These and EventSlowWait may come on a goroutine of the library.
 	Observe(ctx context.Context, e Event)
 }
 
@@ -65,8 +67,9 @@ func WithObserver(o Observer) Option {
 	})
 }
 
-// SetDefaultObserver makes o the observer of everything in this process that has no [WithObserver], also of primitives that were
-// made before. Calls that are under way, and holds, keep the observer that they began with. With nil there is none.
+// SetDefaultObserver makes o the observer of everything in this process that has no [WithObserver], also of
+// primitives that were made before. Calls that are under way, and holds, keep the observer that they began
+// with. With nil there is none.
 func SetDefaultObserver(o Observer) {
 	if o == nil {
 		settings.SetDefault(nil)
@@ -75,7 +78,8 @@ func SetDefaultObserver(o Observer) {
 	settings.SetDefault(inward{o})
 }
 
-// DefaultObserver returns the observer of [SetDefaultObserver], nil if there is none. [Observers] adds another one to it.
+// DefaultObserver returns the observer of [SetDefaultObserver], nil if there is none. [Observers] adds
+// another one to it.
 func DefaultObserver() Observer {
 	if o, ok := settings.Default().(inward); ok {
 		return o.outer
@@ -99,8 +103,10 @@ func (i inward) Observe(ctx context.Context, e settings.Event) { i.outer.Observe
 func outward(e settings.Event) Event {
 	holders, _ := e.Holders.([]HeldBy)
 	return Event{
-		Kind: EventKind(e.Kind), Primitive: Kind(e.Primitive), Name: e.Name, Owner: e.Owner, Token: e.Token, Permits: e.Permits, Reentry: e.Reentry,
-		Outcome: Outcome(e.Outcome), Path: Path(e.Path), Reason: LossReason(e.Reason), Duration: e.Duration, Err: e.Err, Who: e.Who, Why: e.Why,
+		Kind: EventKind(e.Kind), Primitive: Kind(e.Primitive), Name: e.Name, Owner: e.Owner, Token: e.Token,
+		Permits: e.Permits, Reentry: e.Reentry,
+		Outcome: Outcome(e.Outcome), Path: Path(e.Path), Reason: LossReason(e.Reason), Duration: e.Duration, Err: e.Err,
+		Who: e.Who, Why: e.Why,
 		Holders: holders, Left: e.Left,
 	}
 }

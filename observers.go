@@ -5,9 +5,10 @@ import (
 	"errors"
 )
 
-// Observers is one observer in place of several. Each is told everything: of the beginning of a wait in this order, with the context that the
-// one before has returned, and of its end in reverse, each with its own context. What one of them panics with does not keep the end of the
-// wait, or anything else, from the others. A nil one is left out; without any other Observers is nil.
+// Observers is one observer in place of several. Each is told everything: of the beginning of a wait in this
+// order, with the context that the one before has returned, and of its end in reverse, each with its own
+// context. What one of them panics with does not keep the end of the wait, or anything else, from the others.
+// A nil one is left out; without any other Observers is nil.
 //
 //	redlatch.SetDefaultObserver(redlatch.Observers(redlatch.DefaultObserver(), metrics))
 func Observers(all ...Observer) Observer {

@@ -16,8 +16,8 @@ import (
 // last looked at, redlatch.ErrUnavailable instead if the last look failed, and the reason alone if there was
 // no answer yet. While the server fails it goes on for as long as [redlatch.WithOutage] says.
 //
-// A caller that comes late is told how the latch ended the last time, for at least a day after that. One that waits is told
-// about the latch that it waits for, also if that is over and set again by the time it looks.
+// A caller that comes late is told how the latch ended the last time, for at least a day after that. One that
+// waits is told about the latch that it waits for, also if that is over and set again by the time it looks.
 func (l *Latch) Await(ctx context.Context, opts ...redlatch.Option) error {
 	set, err := l.made().Resolve("Await", settings.Wait, opts)
 	if err != nil {
@@ -48,7 +48,8 @@ func (l *Latch) why(fate script.Fate) error {
 	case script.Deleted:
 		return fmt.Errorf("%w: latch %q", ErrDeleted, l.Name())
 	case script.NotSet:
-		return fmt.Errorf("%w: latch %q was never set, or has been over for more than a day; call TrySetCount before anybody waits", ErrNotSet, l.Name())
+		return fmt.Errorf("%w: latch %q was never set, or has been over for more than a day; call TrySetCount before "+
+			"anybody waits", ErrNotSet, l.Name())
 	}
 	return nil
 }

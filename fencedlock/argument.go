@@ -12,9 +12,10 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 )
 
-// settled gives the arguments of a guarded command the form in which they stay. The command may be sent more than once,
-// also after the caller has gone on, so a buffer is copied and a pointer followed now. What the client library cannot
-// send is refused now: it would find out in the middle of a pipeline, which breaks the connection for everybody in it.
+// settled gives the arguments of a guarded command the form in which they stay. The command may be sent more
+// than once, also after the caller has gone on, so a buffer is copied and a pointer followed now. What the
+// client library cannot send is refused now: it would find out in the middle of a pipeline, which breaks the
+// connection for everybody in it.
 func (g *Guard) settled(args []any) ([]any, error) {
 	values := make([]any, len(args))
 	for i, arg := range args {
@@ -52,7 +53,8 @@ func settledValue(arg any) (any, error) {
 	return nil, errors.New("make a string or a []byte of it, or have it implement encoding.BinaryMarshaler")
 }
 
-// plain tells whether the client library knows how to send a type, and its values cannot change behind one's back.
+// plain tells whether the client library knows how to send a type, and its values cannot change behind one's
+// back.
 func plain(t reflect.Type) bool {
 	switch {
 	case t == reflect.TypeFor[time.Time](), t == reflect.TypeFor[time.Duration]():

@@ -14,8 +14,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// The kinds are the plain one with acquisitions that issue tokens. The other scripts issue none; those that end a hold may
-// raise the counter to tokens that were issued before.
+// The kinds are the plain one with acquisitions that issue tokens. The other scripts issue none; those that
+// end a hold may raise the counter to tokens that were issued before.
 var (
 	reentrant = func() baselock.Kind {
 		kind := baselock.Plain().HandingOver()
@@ -61,8 +61,8 @@ func issuer(s baselock.Subject) *fencedlock.Issuer {
 
 func lastToken(key string) scripts.Command[int64] { return fencedlock.Last(keys.FencingToken(key)) }
 
-// tokened refuses a hold without a token. There is only one way to get it: ctx carries a hold of a plain lock of the
-// same name, whose owner was re-entered. Handing it out would have the program write with token 0.
+// tokened refuses a hold without a token. There is only one way to get it: ctx carries a hold of a plain lock
+// of the same name, whose owner was re-entered. Handing it out would have the program write with token 0.
 func (l *Lock) tokened(ctx context.Context, hold *redlatch.Hold, err error) (*redlatch.Hold, error) {
 	if err != nil || hold.Token() != 0 {
 		return hold, err

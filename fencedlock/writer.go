@@ -14,8 +14,9 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 )
 
-// A Writer makes the writes of one hold through a guard; see [Guard.For]. Each write has the token that the hold has at that moment,
-// so a re-entry in between does not make the writer stale. It keeps the hold alive, and is safe for concurrent use.
+// A Writer makes the writes of one hold through a guard; see [Guard.For]. Each write has the token that the
+// hold has at that moment, so a re-entry in between does not make the writer stale. It keeps the hold alive,
+// and is safe for concurrent use.
 type Writer struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 
@@ -33,10 +34,10 @@ func (w *Writer) Set(ctx context.Context, key string, value any) error {
 	return w.Do(ctx, "set", key, value)
 }
 
-// Do executes one command that works on key, if the hold is not stale: Do(ctx, "hset", key, "state", "paid"). The
-// command takes the key as its first argument and no other keys. The arguments are of the types that go-redis sends:
-// strings, numbers, []byte, times and what implements encoding.BinaryMarshaler, and there are 7000 at most. The command's
-// reply is not reported; its error is, and then nothing was written.
+// Do executes one command that works on key, if the hold is not stale: Do(ctx, "hset", key, "state", "paid").
+// The command takes the key as its first argument and no other keys. The arguments are of the types that
+// go-redis sends: strings, numbers, []byte, times and what implements encoding.BinaryMarshaler, and there are
+// 7000 at most. The command's reply is not reported; its error is, and then nothing was written.
 func (w *Writer) Do(ctx context.Context, command, key string, args ...any) error {
 	g, token := w.made(), w.hold.Token()
 	if err := w.check(token); err != nil {
@@ -46,7 +47,8 @@ func (w *Writer) Do(ctx context.Context, command, key string, args ...any) error
 	case command == "" || key == "":
 		return errs.Wrong("guard %q: a guarded write has a command and a key", g.Name())
 	case len(args) > mostArguments:
-		return errs.Wrong("guard %q: a guarded command has %d arguments after its key, and may have %d; make several writes of it",
+		return errs.Wrong("guard %q: a guarded command has %d arguments after its key, and may have %d; make several "+
+			"writes of it",
 			g.Name(), len(args), mostArguments)
 	case session.Shard(key) != session.Shard(g.made().Key):
 		return errs.Wrong("guard %q: the key %q lies in another slot of the cluster, where it cannot be guarded; "+
@@ -63,7 +65,8 @@ func (w *Writer) Do(ctx context.Context, command, key string, args ...any) error
 	return w.judge(token, above, err)
 }
 
-// mostArguments is how many arguments a script can give to a command, less some: Lua puts them on a stack of 8000.
+// mostArguments is how many arguments a script can give to a command, less some: Lua puts them on a stack of
+// 8000.
 const mostArguments = 7000
 
 // Claim makes every older hold stale from now on. A holder that reads the data before it writes claims
@@ -73,13 +76,15 @@ func (w *Writer) Claim(ctx context.Context) error {
 	if err := w.check(token); err != nil {
 		return err
 	}
-	above, err := counter.Ask(ctx, g.made(), fencedlock.Claim(g.keys, token, w.hold.Owner())) // harmless, however often and late
+	// harmless, however often and late
+	above, err := counter.Ask(ctx, g.made(), fencedlock.Claim(g.keys, token, w.hold.Owner()))
 	return w.judge(token, above, err)
 }
 
 func (w *Writer) check(token int64) error {
 	if token < 1 {
-		return errs.Wrong("guard %q: the hold of %q has no fencing token; take the lock by package fencedlock", w.guard.Name(), w.hold.Name())
+		return errs.Wrong("guard %q: the hold of %q has no fencing token; take the lock by package fencedlock",
+			w.guard.Name(), w.hold.Name())
 	}
 	return nil
 }
@@ -90,7 +95,8 @@ func (w *Writer) judge(token, above int64, err error) error {
 	case err != nil || above == 0:
 		return err
 	case above == token:
-		return fmt.Errorf("%w: guard %q has seen token %d of %q from another owner; its counter was lost, and it was issued twice", errs.Stale,
+		return fmt.Errorf("%w: guard %q has seen token %d of %q from another owner; its counter was lost, and it was "+
+			"issued twice", errs.Stale,
 			w.guard.Name(), token, w.hold.Name())
 	default:
 		return fmt.Errorf("%w: guard %q has seen token %d, which is newer than %d of %q; the lock was lost", errs.Stale,

@@ -26,7 +26,8 @@ const (
 	NotHeard Answer = "not heard" // its program has not heard of it in this time
 )
 
-// An UnaskableError says that an owner cannot be asked, and why not. Nothing was done then, and nothing waited for.
+// An UnaskableError says that an owner cannot be asked, and why not. Nothing was done then, and nothing
+// waited for.
 type UnaskableError struct {
 	Owner  string
 	Client *Client // nil: the owner's client has no entry in the registry
@@ -42,13 +43,15 @@ func (e *UnaskableError) Error() string {
 // nothing: a holder that does not react loses nothing, and [Holder.Free] takes the object from it if that is
 // wanted. The Holder is one of an Object of [Get] or [List].
 //
-// The program of the owner is told by an observer ([redlatch.EventAsked]) and by a line in its log; "redlatch run" ends its command. It
-// finds out with its next report to the registry, so within a tenth more than its Client's Interval: 5.5 s where there are at
-// most 5000 clients, and 1.1 s more for each 1000 of them beyond that, 132 s at most. A wait that is shorter may end before, and the program is not told then.
+// The program of the owner is told by an observer ([redlatch.EventAsked]) and by a line in its log; "redlatch
+// run" ends its command. It finds out with its next report to the registry, so within a tenth more than its
+// Client's Interval: 5.5 s where there are at most 5000 clients, and 1.1 s more for each 1000 of them beyond
+// that, 132 s at most. A wait that is shorter may end before, and the program is not told then.
 //
-// An owner cannot be asked, and the error is an [*UnaskableError] at once, if its client has no entry in the registry (that is so for
-// Redisson, where the registry is off, and for two seconds after a client has begun to hold), if the client does not look
-// for requests, or if it is silent and so probably dead. Of a permit semaphore the eight oldest permits of each client can be asked for.
+// An owner cannot be asked, and the error is an [*UnaskableError] at once, if its client has no entry in the
+// registry (that is so for Redisson, where the registry is off, and for two seconds after a client has begun
+// to hold), if the client does not look for requests, or if it is silent and so probably dead. Of a permit
+// semaphore the eight oldest permits of each client can be asked for.
 //
 // The caller needs the rights that Free needs, and that to write to the keys redlatch_client*.
 func (h Holder) Ask(ctx context.Context, by Notice, wait time.Duration) (Answer, error) {
@@ -88,7 +91,8 @@ func (h Holder) Ask(ctx context.Context, by Notice, wait time.Duration) (Answer,
 func unaskable(h Holder) string {
 	switch c := h.Client; {
 	case c == nil:
-		return "its client has no entry in the registry, as one of Redisson, one with the registry off, or one that has just begun to hold"
+		return "its client has no entry in the registry, as one of Redisson, one with the registry off, or one that " +
+			"has just begun to hold"
 	case h.Kept:
 		return "its program has given it back already, and it is kept by WithAtLeast for what is left of its lease at most"
 	case c.Ended:
@@ -126,11 +130,13 @@ func (a *asking) ask(ctx context.Context, by Notice, wait time.Duration) (Answer
 	defer a.retract(ctx, made, word.Until)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("the owner's client could not be told of the request: %w", without(err, a.names.Entry+" "+a.names.Asked))
+		return "", fmt.Errorf("the owner's client could not be told of the request: %w",
+			without(err, a.names.Entry+" "+a.names.Asked))
 	case word.Crowded:
 		return "", errors.New("too many others ask the owner's client at the moment")
 	case word.Foreign:
-		return "", &UnaskableError{Owner: a.owner, Detail: fmt.Sprintf("the key %q, where its client would find the request, is of another type", a.names.Asked)}
+		return "", &UnaskableError{Owner: a.owner, Detail: fmt.Sprintf("the key %q, where its client would find the "+
+			"request, is of another type", a.names.Asked)}
 	case word.Until == 0:
 		return "", &UnaskableError{Owner: a.owner, Detail: "the entry of its client in the registry has just ended"}
 	}
@@ -155,7 +161,8 @@ func without(err error, keys string) error {
 	if !outcome.Forbidden(err) {
 		return err
 	}
-	return fmt.Errorf("the user needs the right to write to %s, and to the commands of a program that uses locks: %w", keys, err)
+	return fmt.Errorf("the user needs the right to write to %s, and to the commands of a program that uses locks: %w",
+		keys, err)
 }
 
 // held asks Redis whether the owner still holds.
@@ -185,8 +192,8 @@ func (a *asking) heard(ctx context.Context, made time.Time) (Answer, error) {
 	return HeldOn, nil
 }
 
-// retract takes the request back, whatever came of it. If that fails it is forgotten after an hour, and nobody looks for it any more
-// when the wait would have been over.
+// retract takes the request back, whatever came of it. If that fails it is forgotten after an hour, and
+// nobody looks for it any more when the wait would have been over.
 func (a *asking) retract(ctx context.Context, made time.Time, until int64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retractOver)
 	defer cancel()

@@ -23,7 +23,8 @@ type candidate struct {
 	kinds    []redlatch.Kind
 }
 
-// add notes that a key may be an object of a kind. Entries may name a kind of a later version, which nobody here can look at.
+// add notes that a key may be an object of a kind. Entries may name a kind of a later version, which nobody
+// here can look at.
 func (found candidates) add(kind redlatch.Kind, key string, named, guess bool) {
 	at := place{shapeFor(kind), key}
 	c := found[at]
@@ -33,7 +34,8 @@ func (found candidates) add(kind redlatch.Kind, key string, named, guess bool) {
 	}
 	c.named = c.named || named
 	c.guess = c.guess && guess
-	if !named && kind != redlatch.KindPermitSemaphore { // of that the keys beside it are evidence, if they are of the right type
+	// of that the keys beside it are evidence, if they are of the right type
+	if !named && kind != redlatch.KindPermitSemaphore {
 		c.kinds = append(c.kinds, kind)
 	}
 }
@@ -72,7 +74,8 @@ func (c *candidate) settle(known *entries) redlatch.Kind {
 	return (&look{shape: form}).kind(&entries{})
 }
 
-// mostChannels is how many channels a server may have for their names to be asked for: the answer is one piece.
+// mostChannels is how many channels a server may have for their names to be asked for: the answer is one
+// piece.
 const mostChannels = 100_000
 
 // fromChannels adds the names to whose channels anybody listens.
@@ -118,7 +121,8 @@ func (found candidates) fromChannel(channel string) {
 		found.add(redlatch.KindLatch, strings.TrimSuffix(name, "}"), false, false)
 		return
 	}
-	for prefix, kind := range map[string]redlatch.Kind{"redisson_lock__channel:": redlatch.KindLock, "redisson_rwlock:": redlatch.KindReadWriteLock, "redisson_sc:": redlatch.KindSemaphore} {
+	for prefix, kind := range map[string]redlatch.Kind{"redisson_lock__channel:": redlatch.KindLock,
+		"redisson_rwlock:": redlatch.KindReadWriteLock, "redisson_sc:": redlatch.KindSemaphore} {
 		if tag, ok := strings.CutPrefix(channel, prefix); ok {
 			if kind == redlatch.KindLock { // a waiter of a fair lock listens to a channel of its own
 				if owner := tag[max(0, strings.LastIndexByte(tag, '}')+1):]; isOwner.MatchString(strings.TrimPrefix(owner, ":")) {

@@ -10,8 +10,8 @@ import (
 	"github.com/redlatch/redlatch/internal/registry"
 )
 
-// A Client is a redis client of some process, by what it has said of itself in the registry. A process with two clients is
-// there twice, with one Instance. Texts are valid UTF-8 without control characters, and short.
+// A Client is a redis client of some process, by what it has said of itself in the registry. A process with
+// two clients is there twice, with one Instance. Texts are valid UTF-8 without control characters, and short.
 type Client struct {
 	ID       string        // the uuid in front of the identities with which it holds
 	Seen     time.Time     // when it reported last, by the server's clock
@@ -42,7 +42,8 @@ type Client struct {
 // server answers again.
 const missed = 4
 
-// Silent reports whether the client has not reported for so long that its process is probably dead, suspended or cut off.
+// Silent reports whether the client has not reported for so long that its process is probably dead, suspended
+// or cut off.
 func (c *Client) Silent() bool { return !c.Ended && c.LastSeen > missed*c.Interval }
 
 // String names the process for people: "web-3 billing pid 17 (blue)".
@@ -105,8 +106,8 @@ func clientOf(owner string) string {
 	return id
 }
 
-// ClientName names a client without an entry, by its uuid. Clients of Redisson have uuids of version 4, those of this library of
-// version 8.
+// ClientName names a client without an entry, by its uuid. Clients of Redisson have uuids of version 4, those
+// of this library of version 8.
 func ClientName(id string) string {
 	switch {
 	case id == "":
@@ -121,7 +122,8 @@ func ClientName(id string) string {
 func newClient(id string, about registry.About, seen int64, every string, now time.Time) *Client {
 	c := &Client{
 		ID: id, Seen: moment(seen), Interval: interval(every),
-		Host: about.Host, PID: about.PID, Program: about.Program, Label: about.Label, Instance: about.Instance, Started: moment(about.Started),
+		Host: about.Host, PID: about.PID, Program: about.Program, Label: about.Label, Instance: about.Instance,
+		Started:  moment(about.Started),
 		Language: about.Language, Library: about.Library, Runtime: about.Runtime, Driver: about.Client,
 		Timeout: milliseconds(about.Timeout), Askable: about.Hears, Ended: about.Ended,
 	}
@@ -131,7 +133,8 @@ func newClient(id string, about registry.About, seen int64, every string, now ti
 	return c
 }
 
-// interval is how often a client reports that says it so. One that does not say it reports every five seconds, as one of Java.
+// interval is how often a client reports that says it so. One that does not say it reports every five
+// seconds, as one of Java.
 func interval(every string) time.Duration {
 	ms, _ := decimal(every)
 	return min(max(milliseconds(ms), registry.LeastInterval), registry.MostInterval)
@@ -139,8 +142,9 @@ func interval(every string) time.Duration {
 
 func newClientObject(id string, t registry.Thing) ClientObject {
 	u := ClientObject{
-		Kind: redlatch.Kind(t.Kind), Key: t.Key, Holds: t.Holds, HeldSince: moment(t.HeldSince), Waiters: t.Waiters, WaitingSince: moment(t.WaitingSince),
-		Waits: t.Waits, Waited: milliseconds(t.Waited),
+		Kind: redlatch.Kind(t.Kind), Key: t.Key, Holds: t.Holds, HeldSince: moment(t.HeldSince), Waiters: t.Waiters,
+		WaitingSince: moment(t.WaitingSince),
+		Waits:        t.Waits, Waited: milliseconds(t.Waited),
 	}
 	for _, o := range t.Owners {
 		u.Owners = append(u.Owners, Owner{registry.Owned(id, o), moment(o.Since), o.Kept})
@@ -148,7 +152,8 @@ func newClientObject(id string, t registry.Thing) ClientObject {
 	return u
 }
 
-// latest is the last moment in milliseconds that an entry may name, in the year 9999: a time of later has no form in JSON.
+// latest is the last moment in milliseconds that an entry may name, in the year 9999: a time of later has no
+// form in JSON.
 const latest = 253402300799999
 
 // moment is a time of an entry, zero for none and for one that makes no sense.

@@ -35,7 +35,8 @@ func readClocks(ctx context.Context, client redlatch.Client) (clocks, error) {
 	return c, err
 }
 
-// at is the time of the server that has a key. A master that has just come was not asked; another one's time is about the same.
+// at is the time of the server that has a key. A master that has just come was not asked; another one's time
+// is about the same.
 func (c clocks) at(ctx context.Context, key string) time.Time {
 	if c.cluster == nil {
 		return c.first

@@ -35,7 +35,8 @@ var channels = []struct {
 }
 
 // kindOf is the kind of the object at a key that was asked for as want.
-func kindOf(ctx context.Context, client redlatch.Client, l *look, want redlatch.Kind, known *entries) (redlatch.Kind, error) {
+func kindOf(ctx context.Context, client redlatch.Client, l *look, want redlatch.Kind,
+	known *entries) (redlatch.Kind, error) {
 	wrong := &KindError{Key: l.key, Want: want, Found: l.found}
 	if want != Detect && l.shape != shapeFor(want) && l.shape != absent {
 		return Detect, wrong
@@ -51,7 +52,8 @@ func kindOf(ctx context.Context, client redlatch.Client, l *look, want redlatch.
 	if err := lookBeside(ctx, client, []*look{l}); err != nil {
 		return Detect, err
 	}
-	if want != Detect && len(l.beside) > 0 && l.beside[0] == redlatch.KindPermitSemaphore && want != redlatch.KindPermitSemaphore {
+	if want != Detect && len(l.beside) > 0 && l.beside[0] == redlatch.KindPermitSemaphore &&
+		want != redlatch.KindPermitSemaphore {
 		wrong.Found = "a permit semaphore"
 		return Detect, wrong
 	}
@@ -138,8 +140,10 @@ func lookBeside(ctx context.Context, client redlatch.Client, looks []*look) erro
 // may tells whether the key can be an object of a kind.
 func (l *look) may(k redlatch.Kind) bool { return l.shape == absent || l.shape == shapeFor(k) }
 
-// ranked are the kinds in the order of how much their evidence tells, where there is evidence of several that share a form.
-var ranked = []redlatch.Kind{redlatch.KindReadWriteLock, redlatch.KindGroupLock, redlatch.KindFencedLock, redlatch.KindFairLock, redlatch.KindSpinLock, redlatch.KindLock, redlatch.KindPermitSemaphore, redlatch.KindLatch, redlatch.KindSemaphore}
+// ranked are the kinds in the order of how much their evidence tells, where there is evidence of several that
+// share a form.
+var ranked = []redlatch.Kind{redlatch.KindReadWriteLock, redlatch.KindGroupLock, redlatch.KindFencedLock,
+	redlatch.KindFairLock, redlatch.KindSpinLock, redlatch.KindLock, redlatch.KindPermitSemaphore, redlatch.KindLatch, redlatch.KindSemaphore}
 
 // kinds are the kinds that entries say an object has, among those that its key can be.
 func (e *entries) kinds(l *look) (kinds []redlatch.Kind) {

@@ -54,8 +54,9 @@ func (e *entries) bad(key, field, detail string) {
 	e.unreadable = append(e.unreadable, Unreadable{key, field, detail})
 }
 
-// Clients returns all clients that have an entry in the registry, in the order of their hosts, programs and uuids, with everything
-// that they hold and wait for. One entry that makes no sense is left out; [List] says which.
+// Clients returns all clients that have an entry in the registry, in the order of their hosts, programs and
+// uuids, with everything that they hold and wait for. One entry that makes no sense is left out; [List] says
+// which.
 func Clients(ctx context.Context, client redlatch.Client, opts ...Option) ([]*Client, error) {
 	all, err := readEntries(ctx, client, optionsOf(opts), everything)
 	if err != nil {

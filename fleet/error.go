@@ -6,7 +6,8 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// A KindError says that Redis has something else under a name than was asked for. It matches [redlatch.ErrInvalid].
+// A KindError says that Redis has something else under a name than was asked for. It matches
+// [redlatch.ErrInvalid].
 type KindError struct {
 	Key   string        // the name as Redis has it
 	Want  redlatch.Kind // Detect, if anything would have done

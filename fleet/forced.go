@@ -23,7 +23,8 @@ type Forced struct {
 // mostForced is how many notices of one name are read; so many are kept.
 const mostForced = 100
 
-// readForced is the last time that the object was taken away, nil where there is none, or the user may not know.
+// readForced is the last time that the object was taken away, nil where there is none, or the user may not
+// know.
 func readForced(ctx context.Context, client redlatch.Client, key string) (last *Forced, err error) {
 	var page *redis.ScanCmd
 	err = ask(ctx, client, []string{keys.Forced(key)}, func(pipe redis.Pipeliner, forced string) {

@@ -22,8 +22,9 @@ import (
 	"github.com/redlatch/redlatch/spinlock"
 )
 
-// A Notice tells a holder who takes its lock away, or asks for it, and why. When a lock is taken away, Redis keeps the two texts for an
-// hour, and a holder that uses redlatch finds them in its error ([redlatch.LossError]).
+// A Notice tells a holder who takes its lock away, or asks for it, and why. When a lock is taken away, Redis
+// keeps the two texts for an hour, and a holder that uses redlatch finds them in its error
+// ([redlatch.LossError]).
 type Notice struct {
 	Who string // "ada@ops-1"; it must not be empty
 	Why string // "the import hangs"; it must not be empty
@@ -31,14 +32,15 @@ type Notice struct {
 
 // Free takes the object from the holder's owner, and reports whether that still held it. The Holder is one of
 // an Object of [Get] or [List]. Other owners keep what they hold, also an owner that has got the object since
-// it was looked at. ForceUnlock takes it from all of them. Waiters are woken. Of a lock all holds of the owner
-// end; of a permit semaphore the owner is the id of one permit.
+// it was looked at. ForceUnlock takes it from all of them. Waiters are woken. Of a lock all holds of the
+// owner end; of a permit semaphore the owner is the id of one permit.
 //
-// A holder that lives does not stop at once: it learns of the loss at its next renewal, at the latest a third of its lease and a second later.
-// Until then two may believe that they hold the lock. So free what a dead or stuck process holds; a token of a fenced lock protects from
-// one that wakes up again.
+// A holder that lives does not stop at once: it learns of the loss at its next renewal, at the latest a third
+// of its lease and a second later. Until then two may believe that they hold the lock. So free what a dead or
+// stuck process holds; a token of a fenced lock protects from one that wakes up again.
 //
-// Of a group lock the owner loses all values that it has, together. Owners of other values of the group keep theirs.
+// Of a group lock the owner loses all values that it has, together. Owners of other values of the group keep
+// theirs.
 //
 // The permits of a plain semaphore and the count of a latch have no owner, and so no Holder.
 func (h Holder) Free(ctx context.Context, by Notice) (freed bool, err error) {
@@ -69,7 +71,8 @@ func (h Holder) Free(ctx context.Context, by Notice) (freed bool, err error) {
 	return freed, nil
 }
 
-func free(ctx context.Context, client redlatch.Client, object *Object, name string, h Holder, by Notice, set []redlatch.Option) (bool, error) {
+func free(ctx context.Context, client redlatch.Client, object *Object, name string, h Holder, by Notice,
+	set []redlatch.Option) (bool, error) {
 	var lock redlatch.Locker
 	switch object.Kind {
 	case redlatch.KindLock:
@@ -96,7 +99,8 @@ func free(ctx context.Context, client redlatch.Client, object *Object, name stri
 }
 
 // freePermit is [baselock.Base.ForceUnlockFrom] for a permit.
-func freePermit(ctx context.Context, client redlatch.Client, object *Object, name, id string, by Notice, set []redlatch.Option) (bool, error) {
+func freePermit(ctx context.Context, client redlatch.Client, object *Object, name, id string, by Notice,
+	set []redlatch.Option) (bool, error) {
 	a := &asking{source: source{client: client, options: options{primitives: set}}}
 	if _, err := send(ctx, a, notice.Leave(object.Key, id, line(by.Who), line(by.Why))); err != nil {
 		return false, fmt.Errorf("nothing was freed, because the notice for the owner could not be left: %w", err)
@@ -114,8 +118,8 @@ func freePermit(ctx context.Context, client redlatch.Client, object *Object, nam
 // line is a text in one line.
 func line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// groupOf is a group lock of all values that an owner has. What these are called only their programs know, so they are given as Redis has
-// them.
+// groupOf is a group lock of all values that an owner has. What these are called only their programs know, so
+// they are given as Redis has them.
 func groupOf(client redlatch.Client, object *Object, name, owner string, set []redlatch.Option) *multilock.Group {
 	var values []string
 	for _, h := range object.Holders {

@@ -20,18 +20,19 @@ import (
 	"github.com/redlatch/redlatch/spinlock"
 )
 
-// Get returns one object: who holds it by Redis' own keys, who these are, and who waits. It exists or not: a lock that is free
-// is an Object without holders.
+// Get returns one object: who holds it by Redis' own keys, who these are, and who waits. It exists or not: a
+// lock that is free is an Object without holders.
 //
-// If Redis has something else under the name, the error is a [*KindError] that says what. With Detect the kind comes from the key, the
-// keys beside it, and the entries. Locks but read-write and group locks look the same in Redis; without other evidence such a one is a
-// Lock. A number may be any program's: without evidence it is a KindError. Where nothing is there that tells, the object's
-// kind is Detect.
+// If Redis has something else under the name, the error is a [*KindError] that says what. With Detect the
+// kind comes from the key, the keys beside it, and the entries. Locks but read-write and group locks look the
+// same in Redis; without other evidence such a one is a Lock. A number may be any program's: without evidence
+// it is a KindError. Where nothing is there that tells, the object's kind is Detect.
 //
 // Get reads a few fields of the entry of each client, so it costs the server a few microseconds per client. A
 // user who may run no scripts gets what [List] knows. Unlike List it does not look whether the server is a
 // replica: from one it has what is copied.
-func Get(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name string, opts ...Option) (*Object, error) {
+func Get(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name string,
+	opts ...Option) (*Object, error) {
 	return source{client, kind, name, optionsOf(opts)}.get(ctx)
 }
 
@@ -93,7 +94,8 @@ func (s source) get(ctx context.Context) (*Object, error) {
 }
 
 // inspect asks the primitive.
-func inspect(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name string, l *look, now time.Time, opts []redlatch.Option) (redlatch.Info, error) {
+func inspect(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name string, l *look, now time.Time,
+	opts []redlatch.Option) (redlatch.Info, error) {
 	var primitive redlatch.Inspector
 	switch kind {
 	case redlatch.KindLock:

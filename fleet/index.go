@@ -24,8 +24,8 @@ type member struct {
 // perScan is how many elements one step of a scan is about.
 const perScan = 500
 
-// mostMembers is how many clients of one bucket are read, which are 262 144 of all buckets. Anybody who may write to an index can put
-// names there.
+// mostMembers is how many clients of one bucket are read, which are 262 144 of all buckets. Anybody who may
+// write to an index can put names there.
 const mostMembers = 4096
 
 // An index is what has been read of one bucket's index.
@@ -52,7 +52,10 @@ func (e *entries) members(ctx context.Context, client redlatch.Client, prefix st
 	refused := map[string][]string{} // indexes by what the server says
 	var elsewhere error
 	for len(open) > 0 {
-		err := ask(ctx, client, open, func(pipe redis.Pipeliner, i *index) { i.cmd = pipe.ZScan(ctx, i.key, i.cursor, "", perScan) })
+		err := ask(ctx, client, open, func(pipe redis.Pipeliner,
+			i *index) {
+			i.cmd = pipe.ZScan(ctx, i.key, i.cursor, "", perScan)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +77,8 @@ func (e *entries) members(ctx context.Context, client redlatch.Client, prefix st
 			return true
 		})
 	}
-	if elsewhere != nil { // a client of one server of a cluster: it sees a part of the keys, and would take the rest for free
+	// a client of one server of a cluster: it sees a part of the keys, and would take the rest for free
+	if elsewhere != nil {
 		return nil, failed(elsewhere)
 	}
 	for _, said := range slices.Sorted(maps.Keys(refused)) {
@@ -118,9 +122,11 @@ func (i *index) leftOut(e *entries) {
 		e.bad(i.key, "", fmt.Sprintf("has %d more members that are no uuids of clients of this bucket", i.wrong-mostWrong))
 	}
 	if i.future > 0 {
-		e.bad(i.key, "", fmt.Sprintf("has %d members whose entries are to end later than any entry does; these were not read", i.future))
+		e.bad(i.key, "", fmt.Sprintf("has %d members whose entries are to end later than any entry does; these were "+
+			"not read", i.future))
 	}
 	if i.cut {
-		e.bad(i.key, "", fmt.Sprintf("has more than %d members; the rest was not read, so clients may be missing", mostMembers))
+		e.bad(i.key, "", fmt.Sprintf("has more than %d members; the rest was not read, so clients may be missing",
+			mostMembers))
 	}
 }

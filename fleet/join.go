@@ -42,8 +42,8 @@ type claim struct {
 	confirmed bool
 }
 
-// claimsOf are the holds that clients say to have of an object: one for each identity that they name, or one for all where they
-// name none.
+// claimsOf are the holds that clients say to have of an object: one for each identity that they name, or one
+// for all where they name none.
 func claimsOf(kind redlatch.Kind, key string, known *entries) (claims []claim) {
 	for _, u := range known.uses[key] {
 		if shapeFor(u.Kind) != shapeFor(kind) || u.Holds == 0 {
@@ -51,11 +51,13 @@ func claimsOf(kind redlatch.Kind, key string, known *entries) (claims []claim) {
 		}
 		side := sideOf(u.Kind)
 		if len(u.Owners) == 0 || kind == redlatch.KindSemaphore {
-			claims = append(claims, claim{UnconfirmedHolder: UnconfirmedHolder{Client: u.client, Holds: u.Holds, Since: u.HeldSince, Side: side}})
+			claims = append(claims, claim{UnconfirmedHolder: UnconfirmedHolder{Client: u.client, Holds: u.Holds,
+				Since: u.HeldSince, Side: side}})
 			continue
 		}
 		for _, owner := range u.Owners {
-			claims = append(claims, claim{UnconfirmedHolder: UnconfirmedHolder{Client: u.client, Owner: owner.ID, Holds: 1, Since: owner.Since, Side: side, kept: owner.Kept}})
+			claims = append(claims, claim{UnconfirmedHolder: UnconfirmedHolder{Client: u.client, Owner: owner.ID, Holds: 1,
+				Since: owner.Since, Side: side, kept: owner.Kept}})
 		}
 	}
 	return claims

@@ -7,14 +7,17 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 )
 
-// Detect stands for whatever Redis has under a name, for [Get]. Of an [Object] it says that nothing is there that tells the kind.
+// Detect stands for whatever Redis has under a name, for [Get]. Of an [Object] it says that nothing is there
+// that tells the kind.
 const Detect redlatch.Kind = ""
 
 // packages are the kinds by the names of their packages.
 var packages = map[string]redlatch.Kind{
-	"rlock": redlatch.KindLock, "fairlock": redlatch.KindFairLock, "fencedlock": redlatch.KindFencedLock, "spinlock": redlatch.KindSpinLock,
-	"rwlock": redlatch.KindReadWriteLock, "semaphore": redlatch.KindSemaphore, "permitsemaphore": redlatch.KindPermitSemaphore,
-	"countdownlatch": redlatch.KindLatch,
+	"rlock": redlatch.KindLock, "fairlock": redlatch.KindFairLock, "fencedlock": redlatch.KindFencedLock,
+	"spinlock": redlatch.KindSpinLock,
+	"rwlock":   redlatch.KindReadWriteLock, "semaphore": redlatch.KindSemaphore,
+	"permitsemaphore": redlatch.KindPermitSemaphore,
+	"countdownlatch":  redlatch.KindLatch,
 }
 
 // Kinds are all kinds that an object in Redis can have, but Detect.
@@ -25,8 +28,9 @@ func Kinds() []redlatch.Kind {
 	}
 }
 
-// ParseKind reads the kind of an object in Redis as a person types it: "fair_lock", "fair lock", or the name of the package, "fairlock".
-// A side of a read-write lock is the whole lock. An empty text and "detect" are Detect.
+// ParseKind reads the kind of an object in Redis as a person types it: "fair_lock", "fair lock", or the name
+// of the package, "fairlock". A side of a read-write lock is the whole lock. An empty text and "detect" are
+// Detect.
 func ParseKind(text string) (redlatch.Kind, error) {
 	if text == "" || text == "detect" {
 		return Detect, nil
@@ -67,13 +71,15 @@ func sideOf(k redlatch.Kind) string {
 	return ""
 }
 
-// entryKinds are the kinds under which entries may have an object of this one: what has the same form in Redis. For Detect all.
+// entryKinds are the kinds under which entries may have an object of this one: what has the same form in
+// Redis. For Detect all.
 func entryKinds(k redlatch.Kind) []redlatch.Kind {
 	switch shapeFor(k) {
 	case unknown:
 		return append(Kinds(), redlatch.KindReadLock, redlatch.KindWriteLock, redlatch.KindRedlock)
 	case owners:
-		return []redlatch.Kind{redlatch.KindLock, redlatch.KindFairLock, redlatch.KindFencedLock, redlatch.KindSpinLock, redlatch.KindRedlock}
+		return []redlatch.Kind{redlatch.KindLock, redlatch.KindFairLock, redlatch.KindFencedLock, redlatch.KindSpinLock,
+			redlatch.KindRedlock}
 	case sides:
 		return []redlatch.Kind{redlatch.KindReadLock, redlatch.KindWriteLock, redlatch.KindReadWriteLock}
 	default:
@@ -81,7 +87,8 @@ func entryKinds(k redlatch.Kind) []redlatch.Kind {
 	}
 }
 
-// A shape is the form that an object has in Redis. Kinds that share one cannot be told apart by the key alone.
+// A shape is the form that an object has in Redis. Kinds that share one cannot be told apart by the key
+// alone.
 type shape int
 
 const (

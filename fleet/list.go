@@ -13,18 +13,20 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// List returns every object that is held or waited for, or that a client has named in its entry, and all clients.
+// List returns every object that is held or waited for, or that a client has named in its entry, and all
+// clients.
 //
-// It finds objects in the entries and by the channels to which somebody listens, so it costs the server about as many
-// microseconds as there are objects and clients, however many keys others have. Holders without an entry, as Redisson's are, for
-// which nobody waits, are found only by looking at all keys. List does that where there are [ScanLimit] at most, or with [WithScan];
-// else [Report.Missing] says so. A number is listed only if an entry, a key or a channel of this library or of Redisson says that it
-// is a counter, for it looks like anybody's.
+// It finds objects in the entries and by the channels to which somebody listens, so it costs the server about
+// as many microseconds as there are objects and clients, however many keys others have. Holders without an
+// entry, as Redisson's are, for which nobody waits, are found only by looking at all keys. List does that
+// where there are [ScanLimit] at most, or with [WithScan]; else [Report.Missing] says so. A number is listed
+// only if an entry, a key or a channel of this library or of Redisson says that it is a counter, for it looks
+// like anybody's.
 //
 // A replica is asked for nothing: the error is [ErrReplica].
 //
-// The objects are not of one moment. For readers of a read-write lock List has the TTL of the whole lock, where [Get] has
-// that of each, and a reader that has died may be there until a writer comes.
+// The objects are not of one moment. For readers of a read-write lock List has the TTL of the whole lock,
+// where [Get] has that of each, and a reader that has died may be there until a writer comes.
 func List(ctx context.Context, client redlatch.Client, opts ...Option) (*Report, error) {
 	o := optionsOf(opts)
 	known, err := readEntries(ctx, client, o, everything)
@@ -61,7 +63,8 @@ func List(ctx context.Context, client redlatch.Client, opts ...Option) (*Report,
 // ErrReplica is the error of [List] for a client that is connected to a replica: what it has may be old, and
 // nothing tells by how much. It matches redlatch.ErrUnavailable. A server that does not say what it is counts
 // as a master.
-var ErrReplica = fmt.Errorf("%w: the server is a replica, and what it shows may be old; connect to its master", redlatch.ErrUnavailable)
+var ErrReplica = fmt.Errorf("%w: the server is a replica, and what it shows may be old; connect to its master",
+	redlatch.ErrUnavailable)
 
 // countKeys asks each master how many keys it has. The server of a client without a cluster is also asked
 // whether it is a master.
@@ -92,7 +95,8 @@ type place struct {
 }
 
 // objects looks at the candidates.
-func (found candidates) objects(ctx context.Context, client redlatch.Client, known *entries, prefix string) (map[place]*Object, error) {
+func (found candidates) objects(ctx context.Context, client redlatch.Client, known *entries,
+	prefix string) (map[place]*Object, error) {
 	all := slices.Collect(maps.Values(found))
 	if err := found.look(ctx, client, all); err != nil {
 		return nil, err
@@ -133,7 +137,8 @@ func (found candidates) objects(ctx context.Context, client redlatch.Client, kno
 		if t.wrong != "" {
 			object.Unreadable = []Unreadable{{Key: t.key, Detail: t.wrong}}
 		}
-		if t.named && known.concern(t.key) || object.Info.Exists || len(object.Waiting.Processes) > 0 || object.Waiting.Outsiders > 0 {
+		if t.named && known.concern(t.key) || object.Info.Exists || len(object.Waiting.Processes) > 0 ||
+			object.Waiting.Outsiders > 0 {
 			objects[place{shapeFor(t.kind), t.key}] = object
 		}
 	}
@@ -157,7 +162,8 @@ func (c *candidate) wrong(kind redlatch.Kind) string {
 	return fmt.Sprintf("is %s, not a %s", c.found, kind.Noun())
 }
 
-// look looks at the candidates, at those that entries name by as few commands as it takes if the entries are right.
+// look looks at the candidates, at those that entries name by as few commands as it takes if the entries are
+// right.
 func (found candidates) look(ctx context.Context, client redlatch.Client, all []*candidate) error {
 	var fresh, again []*look
 	var quick []*candidate

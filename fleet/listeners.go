@@ -9,7 +9,8 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// listeners counts the connections that listen to each channel, on all masters; -1 where a server does not say.
+// listeners counts the connections that listen to each channel, on all masters; -1 where a server does not
+// say.
 func listeners(ctx context.Context, client redlatch.Client, names []string) (map[string]int64, error) {
 	counts := make(map[string]int64, len(names)+1)
 	if len(names) == 0 {

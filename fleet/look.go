@@ -40,7 +40,10 @@ type look struct {
 
 // lookAt looks at keys step by step: what type each has, how large it is, and what is in it.
 func lookAt(ctx context.Context, client sender, looks []*look) error {
-	err := ask(ctx, client, looks, func(pipe redis.Pipeliner, l *look) { l.typ, l.lasts = pipe.Type(ctx, l.key), pipe.PTTL(ctx, l.key) })
+	err := ask(ctx, client, looks, func(pipe redis.Pipeliner, l *look) {
+		l.typ, l.lasts = pipe.Type(ctx, l.key),
+			pipe.PTTL(ctx, l.key)
+	})
 	if err != nil {
 		return err
 	}
@@ -90,7 +93,8 @@ func lookInto(ctx context.Context, client sender, open []*look) error {
 	return nil
 }
 
-// judge says what was seen. What has changed between the steps is nothing that can be told; the next look sees it.
+// judge says what was seen. What has changed between the steps is nothing that can be told; the next look
+// sees it.
 func (l *look) judge() {
 	l.ttl = ttlOf(l.lasts)
 	switch l.typ.Val() {
@@ -128,7 +132,8 @@ func (l *look) mark() string {
 	if l.length.Val() > int64(len(value)) {
 		value += "…"
 	}
-	return fmt.Sprintf("a string of another program, which looks like a lock by SET NX: it ends in %v and has the value %q",
+	return fmt.Sprintf("a string of another program, which looks like a lock by SET NX: it ends in %v and has the "+
+		"value %q",
 		max(l.ttl.Round(time.Second), time.Second), value)
 }
 

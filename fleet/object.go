@@ -11,15 +11,16 @@ type Object struct {
 	Kind redlatch.Kind // Detect where nothing is there that tells
 	Key  string        // the name as Redis has it, any bytes
 
-	// Info is what Redis says. Holders and Waiting repeat its holders and its queue, with their clients. From List it has
-	// nothing that only the asking client knows, such as Own.
+	// Info is what Redis says. Holders and Waiting repeat its holders and its queue, with their clients. From
+	// List it has nothing that only the asking client knows, such as Own.
 	Info redlatch.Info
 
 	Holders     []Holder            // by the keys of the object, in the order of Info.Holders
 	Unconfirmed []UnconfirmedHolder // what entries say and the keys do not
 	Waiting     Waiting             // who waits for it
-	Forced      *Forced             // the last time in an hour that it was taken away by force; nil: it was not, or this is from List
-	Unreadable  []Unreadable        // what could not be read about it, so that something may be missing
+	// the last time in an hour that it was taken away by force; nil: it was not, or this is from List
+	Forced     *Forced
+	Unreadable []Unreadable // what could not be read about it, so that something may be missing
 }
 
 // A Holder is one identity that holds, and who that is.
@@ -27,7 +28,8 @@ type Holder struct {
 	redlatch.Holder
 	ClientID string  // the uuid of its client; empty where Redis does not say, and no entry either
 	Client   *Client // nil: it has no entry in the registry
-	Kept     bool    // its program has given it back, and [redlatch.WithAtLeast] keeps it for what is left of its TTL at most
+	// its program has given it back, and [redlatch.WithAtLeast] keeps it for what is left of its TTL at most
+	Kept bool
 
 	of *source // nil: Get and List have not made it
 }
@@ -35,8 +37,9 @@ type Holder struct {
 // Who names the holder's process for people: "web-3 billing pid 17", or "Redisson client <uuid>".
 func (h Holder) Who() string { return who(h.Client, h.ClientID) }
 
-// An UnconfirmedHolder is what a client says to hold and Redis does not confirm. Redis keeps no holders of a semaphore, so there it
-// is all that is known. Else the client has given it back since its last report, or has lost it, or the entry is wrong.
+// An UnconfirmedHolder is what a client says to hold and Redis does not confirm. Redis keeps no holders of a
+// semaphore, so there it is all that is known. Else the client has given it back since its last report, or
+// has lost it, or the entry is wrong.
 type UnconfirmedHolder struct {
 	Client *Client   // which says so
 	Owner  string    // the identity; empty where the client does not name it
@@ -52,13 +55,14 @@ func (c UnconfirmedHolder) Who() string { return c.Client.String() }
 
 // Waiting is who waits for an object.
 type Waiting struct {
-	// Processes are the clients that wait, or have said so and are silent since (see [Waiter.Silent]): in the order in which they stand in Redis, where they do, and behind them by their time.
+	// Processes are the clients that wait, or have said so and are silent since (see [Waiter.Silent]): in the
+	// order in which they stand in Redis, where they do, and behind them by their time.
 	Processes []Waiter
 
-	// Outsiders is how many connections listen for a release that are not known to belong to this library, which is how many
-	// clients of Redisson wait. Of a fair lock it is 0, since its waiters are all in Processes. Of a latch or a group lock those
-	// of this library count until their entries say that they wait. It is -1 where that cannot be known: waiters of a spin lock
-	// listen to nothing.
+	// Outsiders is how many connections listen for a release that are not known to belong to this library, which
+	// is how many clients of Redisson wait. Of a fair lock it is 0, since its waiters are all in Processes. Of a
+	// latch or a group lock those of this library count until their entries say that they wait. It is -1 where
+	// that cannot be known: waiters of a spin lock listen to nothing.
 	Outsiders int64
 }
 

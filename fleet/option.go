@@ -15,15 +15,18 @@ type options struct {
 	primitives []redlatch.Option
 }
 
-// WithRegistry reads the registry of the programs that have [redlatch.WithRegistry] with the same prefix. The default is none.
+// WithRegistry reads the registry of the programs that have [redlatch.WithRegistry] with the same prefix. The
+// default is none.
 func WithRegistry(prefix string) Option { return func(o *options) { o.prefix = prefix } }
 
-// WithScan has [List] go through all keys of the server, however many there are, and so find what no entry and no channel
-// names, such as a lock of Redisson for which no call waits. It takes a twentieth of the server's time at most, so a hundred million keys last about
-// an hour; the end of the context ends it. By default List does so only where there are [ScanLimit] keys at most.
+// WithScan has [List] go through all keys of the server, however many there are, and so find what no entry
+// and no channel names, such as a lock of Redisson for which no call waits. It takes a twentieth of the
+// server's time at most, so a hundred million keys last about an hour; the end of the context ends it. By
+// default List does so only where there are [ScanLimit] keys at most.
 func WithScan() Option { return func(o *options) { o.scan = true } }
 
-// WithOptions gives [Get] options that the object was made with and that its Inspect heeds, such as redlatch.WithNameMapper.
+// WithOptions gives [Get] options that the object was made with and that its Inspect heeds, such as
+// redlatch.WithNameMapper.
 func WithOptions(opts ...redlatch.Option) Option {
 	return func(o *options) { o.primitives = append(o.primitives, opts...) }
 }

@@ -15,12 +15,13 @@ import (
 	"github.com/redlatch/redlatch/internal/outcome"
 )
 
-// atOnce is how many items one pipeline is about. Their answers come together, and others are served in between.
+// atOnce is how many items one pipeline is about. Their answers come together, and others are served in
+// between.
 const atOnce = 250
 
-// ask has commands added for each item, and sends them. Every command has its own outcome afterwards, which may be an error of
-// the server. ask fails where a command was not answered, and where a server refuses all of them. The commands have no outcome then,
-// and those of items that it did not come to are not even made.
+// ask has commands added for each item, and sends them. Every command has its own outcome afterwards, which
+// may be an error of the server. ask fails where a command was not answered, and where a server refuses all
+// of them. The commands have no outcome then, and those of items that it did not come to are not even made.
 func ask[T any](ctx context.Context, client sender, items []T, add func(pipe redis.Pipeliner, item T)) error {
 	for some := range slices.Chunk(items, atOnce) {
 		if err := ctx.Err(); err != nil {
@@ -61,7 +62,8 @@ func exec(ctx context.Context, pipe redis.Pipeliner) error {
 	return nil
 }
 
-// lost tells whether no server has answered a command. The connection may have broken behind the answer to another one.
+// lost tells whether no server has answered a command. The connection may have broken behind the answer to
+// another one.
 func lost(cmd redis.Cmder) bool {
 	var reply redis.Error
 	return cmd.Err() != nil && !errors.As(cmd.Err(), &reply)
@@ -73,7 +75,8 @@ var down = []string{"NOAUTH", "WRONGPASS", "LOADING", "MASTERDOWN", "CLUSTERDOWN
 // served tells whether a server has looked at a command that was answered, be it to refuse this one.
 func served(cmd redis.Cmder) bool {
 	err := cmd.Err()
-	return err == nil || !slices.ContainsFunc(down, func(begin string) bool { return strings.HasPrefix(err.Error(), begin) })
+	return err == nil || !slices.ContainsFunc(down,
+		func(begin string) bool { return strings.HasPrefix(err.Error(), begin) })
 }
 
 // failed is an error of the server or the network as a program gets it.
@@ -95,7 +98,8 @@ type masters interface {
 	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
 }
 
-// everywhere calls fn for each master, one at a time, or with the client itself where there is one server. It stops at the first error.
+// everywhere calls fn for each master, one at a time, or with the client itself where there is one server. It
+// stops at the first error.
 func everywhere(ctx context.Context, client redlatch.Client, fn func(ctx context.Context, node sender) error) error {
 	cluster, ok := client.(masters)
 	if !ok {

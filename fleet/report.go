@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// ScanLimit is how many keys all masters may have together for [List] to go through all of them without [WithScan].
+// ScanLimit is how many keys all masters may have together for [List] to go through all of them without
+// [WithScan].
 const ScanLimit = 100_000
 
 // A Report is what List has found.
@@ -24,6 +25,7 @@ func (r *Report) Missing() string {
 	if r.Skipped == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d keys were not looked at; holders without an entry in the registry, such as those of Redisson, may be missing "+
+	return fmt.Sprintf("%d keys were not looked at; holders without an entry in the registry, such as those of "+
+		"Redisson, may be missing "+
 		"where nobody waits for them", r.Skipped)
 }

@@ -14,7 +14,8 @@ import (
 // mostUses is how many fields of one entry are read.
 const mostUses = 50_000
 
-// everything reads all fields of the entries, in steps: a large one in one piece would keep the server's others waiting.
+// everything reads all fields of the entries, in steps: a large one in one piece would keep the server's
+// others waiting.
 func everything(ctx context.Context, client redlatch.Client, prefix string, all *entries, members []member) error {
 	type entry struct {
 		member
@@ -28,7 +29,10 @@ func everything(ctx context.Context, client redlatch.Client, prefix string, all 
 		open = append(open, &entry{member: m, key: registry.Entry(prefix, m.id), fields: map[string]string{}})
 	}
 	for len(open) > 0 {
-		err := ask(ctx, client, open, func(pipe redis.Pipeliner, e *entry) { e.cmd = pipe.HScan(ctx, e.key, e.cursor, "", perScan) })
+		err := ask(ctx, client, open, func(pipe redis.Pipeliner,
+			e *entry) {
+			e.cmd = pipe.HScan(ctx, e.key, e.cursor, "", perScan)
+		})
 		if err != nil {
 			return err
 		}

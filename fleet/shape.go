@@ -39,7 +39,8 @@ func shapeOf(fields map[string]string) (shape, string) {
 	mode, moded := fields[modeField]
 	switch {
 	case moded && (mode == "read" || mode == "write") && all(func(field, value string) bool {
-		return field == modeField || isOwner.MatchString(strings.TrimSuffix(field, writeField)) && isDecimal.MatchString(value)
+		return field == modeField || isOwner.MatchString(strings.TrimSuffix(field, writeField)) &&
+			isDecimal.MatchString(value)
 	}):
 		return sides, "a read-write lock"
 	case all(func(field, value string) bool { return isOwner.MatchString(field) && isDecimal.MatchString(value) }):
@@ -50,7 +51,8 @@ func shapeOf(fields map[string]string) (shape, string) {
 	return foreign, "a hash of another program"
 }
 
-// groupField tells whether a field can be one of a group: a value with its owner, or that owner's deadline or holds.
+// groupField tells whether a field can be one of a group: a value with its owner, or that owner's deadline or
+// holds.
 func groupField(field, value string) bool {
 	if isValue.MatchString(field) {
 		return isOwner.MatchString(value)

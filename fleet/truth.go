@@ -15,8 +15,8 @@ import (
 	"github.com/redlatch/redlatch/internal/keys"
 )
 
-// A truth is what the keys of one object say, read by plain commands of which many travel together. Get asks the primitive
-// instead, which knows some more; a test compares the two.
+// A truth is what the keys of one object say, read by plain commands of which many travel together. Get asks
+// the primitive instead, which knows some more; a test compares the two.
 type truth struct {
 	*look
 	kind  redlatch.Kind
@@ -45,8 +45,8 @@ func readTruths(ctx context.Context, client sender, all []*truth) error {
 	})
 }
 
-// quick judges the answers to the few commands with which a key is looked at that is expected to be of one shape. If it is not, or
-// is too large for one step, that is to be found out.
+// quick judges the answers to the few commands with which a key is looked at that is expected to be of one
+// shape. If it is not, or is too large for one step, that is to be found out.
 func (c *candidate) quick() bool {
 	c.ttl = ttlOf(c.lasts)
 	gone := c.lasts.Err() == nil && c.lasts.Val() == -2
@@ -128,7 +128,8 @@ func (t *truth) permits(info *redlatch.Info, now time.Time) {
 			info.Value++
 			continue
 		}
-		info.Holders = append(info.Holders, redlatch.Holder{Owner: hex.EncodeToString([]byte(text(z.Member))), Holds: 1, TTL: left})
+		info.Holders = append(info.Holders, redlatch.Holder{Owner: hex.EncodeToString([]byte(text(z.Member))), Holds: 1,
+			TTL: left})
 	}
 	slices.SortFunc(info.Holders, func(a, b redlatch.Holder) int { return cmp.Compare(a.Owner, b.Owner) })
 }

@@ -35,8 +35,8 @@ type stand struct {
 	till   time.Time // until when it is known to be there; zero where that is not kept
 }
 
-// wakes is the channel on which the waiters of an object listen, and the queue of processes, beside which there is a channel on which
-// just those listen that know the queue. An empty one is none.
+// wakes is the channel on which the waiters of an object listen, and the queue of processes, beside which
+// there is a channel on which just those listen that know the queue. An empty one is none.
 func wakes(kind redlatch.Kind, key string) (channel, row string) {
 	switch kind {
 	case redlatch.KindLock, redlatch.KindFencedLock:
@@ -55,8 +55,8 @@ func wakes(kind redlatch.Kind, key string) (channel, row string) {
 
 const known = ":known"
 
-// readQueues reads who waits. Whoever stands in a queue of processes listens to the channel as well, so a queue to whose channel
-// none listens is not read.
+// readQueues reads who waits. Whoever stands in a queue of processes listens to the channel as well, so a
+// queue to whose channel none listens is not read.
 func readQueues(ctx context.Context, client redlatch.Client, queues []*queue) error {
 	var names []string
 	for _, q := range queues {
@@ -140,7 +140,8 @@ func text(member any) string {
 	return s
 }
 
-// who is everybody of whom it is known that they wait: by the queue, by the entries, and in the order of a fair lock's queue.
+// who is everybody of whom it is known that they wait: by the queue, by the entries, and in the order of a
+// fair lock's queue.
 func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
 	var waiters []*Waiter
 	byClient := map[string]*Waiter{}

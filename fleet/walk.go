@@ -16,7 +16,8 @@ const (
 	shareOfAll = 20 // of the server's time the walk takes one part in so many
 )
 
-// walk looks at all keys of all masters for those that may be objects. With paced it leaves the server most of its time.
+// walk looks at all keys of all masters for those that may be objects. With paced it leaves the server most
+// of its time.
 func (found candidates) walk(ctx context.Context, client redlatch.Client, paced bool) error {
 	return everywhere(ctx, client, func(ctx context.Context, node sender) error {
 		trip := time.Duration(0)
@@ -49,8 +50,8 @@ func (found candidates) walk(ctx context.Context, client redlatch.Client, paced 
 	})
 }
 
-// shortestTrip is how long a command takes that costs the server nothing. What a step of the walk takes beyond that is the server's
-// time, or at least not less.
+// shortestTrip is how long a command takes that costs the server nothing. What a step of the walk takes
+// beyond that is the server's time, or at least not less.
 func shortestTrip(ctx context.Context, node sender) (trip time.Duration, err error) {
 	for range 5 {
 		pipe := node.Pipeline()
@@ -87,8 +88,8 @@ func scanKeys(ctx context.Context, node sender, cursor uint64) (names []string, 
 	return names, next, refused(scan.Err())
 }
 
-// sift adds those of some keys that may be objects: hashes that are locks, and what the names of keys beside counters tell. It
-// answers in how many round trips.
+// sift adds those of some keys that may be objects: hashes that are locks, and what the names of keys beside
+// counters tell. It answers in how many round trips.
 func (found candidates) sift(ctx context.Context, node sender, names []string) (trips int, err error) {
 	var open []*look
 	for _, name := range names {
@@ -125,7 +126,8 @@ func (found candidates) sift(ctx context.Context, node sender, names []string) (
 	return 4, nil
 }
 
-// beginnings are those of the names of keys that stand beside objects. A sure one has one name; else n and {n} have the same.
+// beginnings are those of the names of keys that stand beside objects. A sure one has one name; else n and
+// {n} have the same.
 var beginnings = []struct {
 	text string
 	kind redlatch.Kind

@@ -15,16 +15,16 @@ import (
 	"github.com/redlatch/redlatch/internal/quorum"
 )
 
-// How long a member is waited for while others are held: at random between a half and the whole of a time that doubles
-// with each round that it ends. Multi-locks among themselves close no circle, so for them it only has to be longer than
-// what locks are usually held for; and it is how long a circle with others lasts.
+// How long a member is waited for while others are held: at random between a half and the whole of a time
+// that doubles with each round that it ends. Multi-locks among themselves close no circle, so for them it
+// only has to be longer than what locks are usually held for; and it is how long a circle with others lasts.
 const (
 	firstPatience = 500 * time.Millisecond
 	mostPatience  = 8 * time.Second
 )
 
-// For so many refusals, and for so long, a call that is refused gives back all that it has. All or nothing alone would starve
-// among members that are often held.
+// For so many refusals, and for so long, a call that is refused gives back all that it has. All or nothing
+// alone would starve among members that are often held.
 const (
 	mostRefusals = 3
 	allOrNothing = 500 * time.Millisecond
@@ -60,8 +60,8 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	return c.wait(ctx)
 }
 
-// wanted is the first member that other processes most likely have or wait for, or inOrder. The call waits for that one first: it
-// would ask for all of them in vain.
+// wanted is the first member that other processes most likely have or wait for, or inOrder. The call waits
+// for that one first: it would ask for all of them in vain.
 func (c *call) wanted() int {
 	for i, base := range c.lock.bases {
 		if base.Wanted() {
@@ -71,8 +71,8 @@ func (c *call) wanted() int {
 	return inOrder
 }
 
-// first asks once for all members, if one script can take them, before the call takes a place in the local queue. It answers
-// nothing where the call has to wait.
+// first asks once for all members, if one script can take them, before the call takes a place in the local
+// queue. It answers nothing where the call has to wait.
 func (c *call) first(ctx context.Context) (*quorum.Hold, error) {
 	c.gives = true
 	r := c.round(ctx)

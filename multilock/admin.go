@@ -10,9 +10,9 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 )
 
-// The questions to a multi-lock are questions to its members, which are asked one after another, or by Inspect all at the same
-// time: the answers are not of one moment. A member that cannot be asked, because it is a program's own Locker without that method, makes the answer
-// an ErrInvalid.
+// The questions to a multi-lock are questions to its members, which are asked one after another, or by
+// Inspect all at the same time: the answers are not of one moment. A member that cannot be asked, because it
+// is a program's own Locker without that method, makes the answer an ErrInvalid.
 
 // ask has do called with each member as a Q, a locker that has the method which is asked for.
 func ask[Q any](l *Lock, method string, do func(member Q) error) error {
@@ -46,8 +46,8 @@ func (l *Lock) IsLocked(ctx context.Context) (locked bool, err error) {
 	return locked && err == nil, err
 }
 
-// HoldCount returns how many times the hold that ctx carries has taken all members: the smallest of their counts. It is 0
-// when ctx carries none, or one that has not all of them.
+// HoldCount returns how many times the hold that ctx carries has taken all members: the smallest of their
+// counts. It is 0 when ctx carries none, or one that has not all of them.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
 	least := int64(math.MaxInt64)
 	err := ask(l, "HoldCount", func(m interface {

@@ -14,15 +14,16 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/multilock"
 )
 
-// A Group is a lock of some values of one group: all of them or none, in one round trip, because they live in one key.
-// Groups of the same name whose values are disjoint do not touch each other.
+// A Group is a lock of some values of one group: all of them or none, in one round trip, because they live in
+// one key. Groups of the same name whose values are disjoint do not touch each other.
 //
-// Code that is given the context of a Hold takes the same values again, or some of them, without waiting; the whole set
-// stays held until the last of these holds is given back. If it asks for values of which the hold has only some, it is
-// refused at once with ErrNotReentrant, because it would wait for itself: take all of them at once instead.
+// Code that is given the context of a Hold takes the same values again, or some of them, without waiting; the
+// whole set stays held until the last of these holds is given back. If it asks for values of which the hold
+// has only some, it is refused at once with ErrNotReentrant, because it would wait for itself: take all of
+// them at once instead.
 //
-// Redisson's getMultiLock(group, values) is the same lock if its client has a string codec. With any other codec, as by
-// default, the two do not see each other.
+// Redisson's getMultiLock(group, values) is the same lock if its client has a string codec. With any other
+// codec, as by default, the two do not see each other.
 type Group struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 
@@ -36,10 +37,10 @@ var (
 	_ redlatch.Inspector = (*Group)(nil)
 )
 
-// NewGroup makes a lock of these values of a group; a value that is given twice counts once. It does no I/O. It panics
-// if the client is nil or of a kind that cannot carry locks; a bad name or option, or no values at all, is reported by
-// the calls. Options: WithLease, WithMaxHold, WithAtLeast, WithWait, WithWatchdogTimeout, WithReplicas, and those that
-// every primitive takes.
+// NewGroup makes a lock of these values of a group; a value that is given twice counts once. It does no I/O.
+// It panics if the client is nil or of a kind that cannot carry locks; a bad name or option, or no values at
+// all, is reported by the calls. Options: WithLease, WithMaxHold, WithAtLeast, WithWait, WithWatchdogTimeout,
+// WithReplicas, and those that every primitive takes.
 func NewGroup(client redlatch.Client, group string, values []string, opts ...redlatch.Option) *Group {
 	g := &Group{values: slices.Compact(slices.Sorted(slices.Values(values)))}
 	hashed := rootapi.For(opts).Hashed
@@ -71,9 +72,9 @@ func (g *Group) Values() []string {
 	return slices.Clone(g.values)
 }
 
-// Lock waits until all values are held, ctx ends, or the time of WithWait is over. With a context that carries a live
-// hold of them it re-enters. ctx governs the wait and nothing else.
-// While the server fails it goes on for as long as [redlatch.WithOutage] says.
+// Lock waits until all values are held, ctx ends, or the time of WithWait is over. With a context that
+// carries a live hold of them it re-enters. ctx governs the wait and nothing else. While the server fails it
+// goes on for as long as [redlatch.WithOutage] says.
 func (g *Group) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	if err := g.overlap(ctx); err != nil {
 		return nil, err
@@ -95,13 +96,15 @@ func (g *Group) Do(ctx context.Context, fn func(ctx context.Context) error, opts
 	return redlatch.Do(ctx, g, fn, opts...)
 }
 
-// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
-func (g *Group) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the
+// lock is busy; see [redlatch.TryDo].
+func (g *Group) TryDo(ctx context.Context, fn func(ctx context.Context) error,
+	opts ...redlatch.Option) (ran bool, err error) {
 	return redlatch.TryDo(ctx, g, fn, opts...)
 }
 
-// overlap is the refusal of a call whose context carries a hold of some of the values, and none of all of them. The base re-enters
-// a hold of all, be it of others as well.
+// overlap is the refusal of a call whose context carries a hold of some of the values, and none of all of
+// them. The base re-enters a hold of all, be it of others as well.
 func (g *Group) overlap(ctx context.Context) error {
 	partly := false
 	for base := range g.made().Carried(ctx) {
@@ -146,8 +149,8 @@ func (g *Group) ForceUnlock(ctx context.Context) (bool, error) {
 	return g.made().ForceUnlock(ctx)
 }
 
-// Inspect returns which of the values are held: a Holder for each of them, with the value in Value, in the order of
-// Values. Values that are free are not among them.
+// Inspect returns which of the values are held: a Holder for each of them, with the value in Value, in the
+// order of Values. Values that are free are not among them.
 func (g *Group) Inspect(ctx context.Context) (redlatch.Info, error) {
 	holders, err := baselock.Ask(ctx, g.made(), multilock.Inspect(g.made().Key, g.fields))
 	if err != nil {
@@ -159,7 +162,8 @@ func (g *Group) Inspect(ctx context.Context) (redlatch.Info, error) {
 			continue
 		}
 		info.Exists, info.TTL = true, max(info.TTL, h.TTL)
-		info.Holders = append(info.Holders, known.Tell(h.Owner, redlatch.Holder{Owner: h.Owner, Holds: h.Holds, Value: g.values[i], TTL: h.TTL}))
+		info.Holders = append(info.Holders, known.Tell(h.Owner,
+			redlatch.Holder{Owner: h.Owner, Holds: h.Holds, Value: g.values[i], TTL: h.TTL}))
 	}
 	return info, nil
 }

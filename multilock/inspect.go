@@ -7,12 +7,14 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// Inspect returns what each member knows about itself, in the order in which the members are taken. They are asked at the same
-// time, so it takes as long as the slowest answer. One that cannot be asked, or does not answer, has its error there; the error of
-// Inspect is always nil. The lock exists when any member does, and lasts as long as RemainingTTL says of those that answered.
+// Inspect returns what each member knows about itself, in the order in which the members are taken. They are
+// asked at the same time, so it takes as long as the slowest answer. One that cannot be asked, or does not
+// answer, has its error there; the error of Inspect is always nil. The lock exists when any member does, and
+// lasts as long as RemainingTTL says of those that answered.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
 	l.made()
-	info := redlatch.Info{Name: l.name, Kind: redlatch.KindMultiLock, Need: int64(len(l.members)), Members: make([]redlatch.Member, len(l.members))}
+	info := redlatch.Info{Name: l.name, Kind: redlatch.KindMultiLock, Need: int64(len(l.members)),
+		Members: make([]redlatch.Member, len(l.members))}
 	if l.whole {
 		info.Waiters = int64(l.bases[0].Session.Waiters(l.line))
 	}

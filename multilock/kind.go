@@ -13,9 +13,9 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
-// grouped is the kind of a set of fields. Sets differ in their side, so a hold of one is re-entered only by its subsets, and
-// in their cohort, so who waits for one value does not stand behind somebody who waits for another. Owners of the same
-// set are renewed by one script.
+// grouped is the kind of a set of fields. Sets differ in their side, so a hold of one is re-entered only by
+// its subsets, and in their cohort, so who waits for one value does not stand behind somebody who waits for
+// another. Owners of the same set are renewed by one script.
 func grouped(fields []string) *baselock.Kind {
 	fields = slices.Sorted(slices.Values(fields)) // the order of values would make two sides of one set
 	set := strings.Join(fields, "")
@@ -60,8 +60,8 @@ func grouped(fields []string) *baselock.Kind {
 	return &kind
 }
 
-// fieldsOf are the fields of a kind made by grouped, none of another. A key has locks of one kind only, unless the
-// program mixes them, and then the server refuses.
+// fieldsOf are the fields of a kind made by grouped, none of another. A key has locks of one kind only,
+// unless the program mixes them, and then the server refuses.
 func fieldsOf(kind *baselock.Kind) []string {
 	if !strings.HasPrefix(kind.Batch, "group lock ") {
 		return nil

@@ -19,11 +19,13 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A Lock is several locks that are held together. The hold is the holder, as with any lock: code that is given the
-// context of its Hold takes the same multi-lock again, one of its members, or another multi-lock that has members in
-// common, without waiting for itself. A member that is not reentrant answers with ErrNotReentrant at once.
+// A Lock is several locks that are held together. The hold is the holder, as with any lock: code that is
+// given the context of its Hold takes the same multi-lock again, one of its members, or another multi-lock
+// that has members in common, without waiting for itself. A member that is not reentrant answers with
+// ErrNotReentrant at once.
 //
-// A Hold has no owner and no token, because each member has its own. It is trusted until the first of its members ends.
+// A Hold has no owner and no token, because each member has its own. It is trusted until the first of its
+// members ends.
 type Lock struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 
@@ -45,14 +47,15 @@ var (
 // nobody is the panic of New when it gets no lockers, and of a call of a Lock that New has not made.
 const nobody = "redlatch: a multi-lock of no locks would exclude nobody; make it by New, with at least one"
 
-// mostMembers bounds what a call costs where others have some of the members: then each is asked for by a command of its own, and what
-// the call has by then goes with every one.
+// mostMembers bounds what a call costs where others have some of the members: then each is asked for by a
+// command of its own, and what the call has by then goes with every one.
 const mostMembers = 1000
 
-// New makes a lock of all lockers together. It does no I/O. It panics if there are none, or one is nil; more than 1000
-// are reported by the calls, and so are a bad option and two members that are one lock by way of two clients of one server, as far as
-// the addresses of the clients show it. A Locker that is given twice is taken once. The options are the defaults of its calls: they go to all members, so they must suit each of them. WithNameMapper belongs to the
-// members' New.
+// New makes a lock of all lockers together. It does no I/O. It panics if there are none, or one is nil; more
+// than 1000 are reported by the calls, and so are a bad option and two members that are one lock by way of
+// two clients of one server, as far as the addresses of the clients show it. A Locker that is given twice is
+// taken once. The options are the defaults of its calls: they go to all members, so they must suit each of
+// them. WithNameMapper belongs to the members' New.
 func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 	if len(lockers) == 0 {
 		panic(nobody)
@@ -60,7 +63,8 @@ func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 	l := &Lock{defaults: rootapi.Apply(settings.Defaults(), opts), options: slices.Clone(opts)}
 	l.invalid = check(&l.defaults)
 	if l.invalid == nil && l.defaults.Given(settings.NameMapper) {
-		l.invalid = errs.Wrong("a multi-lock has no key of its own, so WithNameMapper does not apply; give it to the New of its members")
+		l.invalid = errs.Wrong("a multi-lock has no key of its own, so WithNameMapper does not apply; give it to the " +
+			"New of its members")
 	}
 	for _, m := range lockers {
 		if m == nil {
@@ -71,7 +75,8 @@ func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 		}
 	}
 	if n := len(l.members); n > mostMembers && l.invalid == nil {
-		l.invalid = errs.Wrong("a multi-lock has %d members at most, and not %d; where they can live in one key lock them as the values of a group "+
+		l.invalid = errs.Wrong("a multi-lock has %d members at most, and not %d; where they can live in one key lock "+
+			"them as the values of a group "+
 			"(multilock.NewGroup), else lock something larger that stands for many of them", mostMembers, n)
 	}
 	slices.SortStableFunc(l.members, compare)
@@ -87,8 +92,8 @@ func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 	return l
 }
 
-// compare orders two members by their names, those of one name by their keys, and groups of one key by their values. Of these the
-// larger comes first, for who holds its values may take some of them again.
+// compare orders two members by their names, those of one name by their keys, and groups of one key by their
+// values. Of these the larger comes first, for who holds its values may take some of them again.
 func compare(a, b redlatch.Locker) int {
 	if order := strings.Compare(a.Name(), b.Name()); order != 0 {
 		return order
@@ -98,7 +103,8 @@ func compare(a, b redlatch.Locker) int {
 	return cmp.Or(strings.Compare(key, otherKey), len(others)-len(values), slices.Compare(values, others))
 }
 
-// place is the key of a member, and its values if it is a group; nothing of a composite and of a program's own Locker.
+// place is the key of a member, and its values if it is a group; nothing of a composite and of a program's
+// own Locker.
 func place(m redlatch.Locker) (key string, values []string) {
 	if base := baseOf(m); base != nil {
 		key = base.Key
@@ -120,22 +126,23 @@ func baseOf(m redlatch.Locker) *baselock.Base {
 	return nil
 }
 
-// Name returns the names of the members in order, joined with plus signs; a name that several of them have appears
-// once.
+// Name returns the names of the members in order, joined with plus signs; a name that several of them have
+// appears once.
 func (l *Lock) Name() string {
 	l.made()
 	return l.name
 }
 
-// Lock waits until all members are held, ctx ends, or the time of WithWait is over. ctx governs the wait and nothing
-// else. Options go to all members, so they must suit each of them; WithWait bounds the whole wait, and an observer is
-// told about the multi-lock, not its members. With WithLease every member has the whole lease when Lock returns.
-// While a server fails it goes on for as long as [redlatch.WithOutage] says.
+// Lock waits until all members are held, ctx ends, or the time of WithWait is over. ctx governs the wait and
+// nothing else. Options go to all members, so they must suit each of them; WithWait bounds the whole wait,
+// and an observer is told about the multi-lock, not its members. With WithLease every member has the whole
+// lease when Lock returns. While a server fails it goes on for as long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.take(ctx, opts, false)
 }
 
-// TryLock asks each member once and stops at the first that refuses. The error names it, and nothing is held then.
+// TryLock asks each member once and stops at the first that refuses. The error names it, and nothing is held
+// then.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.take(ctx, opts, true)
 }
@@ -145,8 +152,10 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
-// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
-func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the
+// lock is busy; see [redlatch.TryDo].
+func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error,
+	opts ...redlatch.Option) (ran bool, err error) {
 	return redlatch.TryDo(ctx, l, fn, opts...)
 }
 
@@ -181,7 +190,8 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 	}
 	c := &call{lock: l, opts: options, try: try || set.Once}
 	c.Call = quorum.Call{
-		Kind: redlatch.KindMultiLock, Name: l.name, Need: len(l.members), Set: set, Of: l, Bases: l.bases, Line: l.line, Offers: true,
+		Kind: redlatch.KindMultiLock, Name: l.name, Need: len(l.members), Set: set, Of: l, Bases: l.bases, Line: l.line,
+		Offers: true,
 	}
 	if len(options) > 0 {
 		c.Opts = []redlatch.Option{c.forMember(0)}
@@ -199,15 +209,17 @@ func check(set *settings.Settings) error {
 	return nil
 }
 
-// forMember are the options of the call as a member gets them: without the observer and what it is told of as lasting for long, which
-// are the composite's, and with a wait of its own, 0 for what the member does by default.
+// forMember are the options of the call as a member gets them: without the observer and what it is told of as
+// lasting for long, which are the composite's, and with a wait of its own, 0 for what the member does by
+// default.
 func (c *call) forMember(wait time.Duration) redlatch.Option {
 	return rootapi.Option[redlatch.Option](func(s *settings.Settings) {
 		own := *s
 		for _, option := range c.opts {
 			rootapi.Change(option, s)
 		}
-		s.Observer, s.Unobserved, s.SlowWait, s.LongHold, s.Wait, s.Once = own.Observer, own.Unobserved, own.SlowWait, own.LongHold, own.Wait, own.Once
+		s.Observer, s.Unobserved, s.SlowWait, s.LongHold, s.Wait, s.Once = own.Observer, own.Unobserved, own.SlowWait,
+			own.LongHold, own.Wait, own.Once
 		if wait > 0 {
 			s.Wait, s.Once = wait, false
 		}

@@ -36,9 +36,10 @@ const inOrder = -1
 
 // run takes all members.
 //
-// A member that was busy comes first and is waited for with nothing held. The members that stand before it in the order
-// are then only tried: to wait for them would close circles among multi-locks, each of which ends by patience alone and
-// makes others impatient, until all of them do little else. Members that one script can take are first tried together.
+// A member that was busy comes first and is waited for with nothing held. The members that stand before it in
+// the order are then only tried: to wait for them would close circles among multi-locks, each of which ends
+// by patience alone and makes others impatient, until all of them do little else. Members that one script can
+// take are first tried together.
 func (r *round) run(busy int, patience time.Duration) error {
 	if busy != inOrder {
 		if err := r.one(busy, patiently, 0); err != nil {
@@ -82,8 +83,10 @@ func (r *round) run(busy int, patience time.Duration) error {
 // take adds some members, for which ask asks.
 func (r *round) take(some []int, ask func() ([]holds.Member, error)) error {
 	returned := false
-	defer raise.Unless(&returned, func() { // a member may panic, and a program that recovers from it would find the others held for ever
-		log := session.Logger(r.Set.Logger).With("lock.name", errs.Short(r.lock.name), "lock.primitive", redlatch.KindMultiLock)
+	// a member may panic, and a program that recovers from it would find the others held for ever
+	defer raise.Unless(&returned, func() {
+		log := session.Logger(r.Set.Logger).With("lock.name", errs.Short(r.lock.name), "lock.primitive",
+			redlatch.KindMultiLock)
 		quorum.GiveBack(raise.Background(r.ctx, log), log, r.members)
 	})
 	members, err := ask()
@@ -99,21 +102,23 @@ func (r *round) take(some []int, ask func() ([]holds.Member, error)) error {
 		return nil
 	}
 	r.members = append(r.members, members...)
-	for _, m := range members { // a member that is the same lock as an earlier one re-enters, or says at once that it cannot
+	// a member that is the same lock as an earlier one re-enters, or says at once that it cannot
+	for _, m := range members {
 		r.ctx = holds.Lend(r.ctx, m.Hold)
 	}
 	return nil
 }
 
-// together are the members that one script is asked for: the member i, and the next ones in the order that it can take too.
-// Where nothing is waited for while something is held, they are all others that it can take.
+// together are the members that one script is asked for: the member i, and the next ones in the order that it
+// can take too. Where nothing is waited for while something is held, they are all others that it can take.
 func (r *round) together(i int) []int {
 	bases := r.lock.bases
 	some := make([]int, 0, min(baselock.MostTogether, len(bases)-i))
 	for n := i; n < len(bases) && len(some) < baselock.MostTogether; n++ {
 		switch {
 		case r.got[n]:
-		case bases[n] != nil && !slices.ContainsFunc(some, func(m int) bool { return !bases[m].Together(bases[n]) }) && !bases[n].Carries(r.ctx):
+		case bases[n] != nil && !slices.ContainsFunc(some, func(m int) bool { return !bases[m].Together(bases[n]) }) &&
+			!bases[n].Carries(r.ctx):
 			some = append(some, n)
 		case n == i, !r.try && !(r.gives && r.lock.whole):
 			return some
@@ -171,7 +176,8 @@ func (r *round) ask(i int, how manner, patience time.Duration) (h *redlatch.Hold
 		}
 		h, err = m.Lock(r.ctx, r.forMember(wait))
 	}
-	over := how == awhile && errors.Is(err, context.DeadlineExceeded) // the time of the member, of which nothing may be known
+	// the time of the member, of which nothing may be known
+	over := how == awhile && errors.Is(err, context.DeadlineExceeded)
 	if err != nil && r.ctx.Err() == nil && (over || errors.Is(err, errs.NotAcquired)) {
 		err = &blocked{member: i, err: err}
 	}

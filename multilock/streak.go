@@ -16,11 +16,12 @@ import (
 	"github.com/redlatch/redlatch/internal/session"
 )
 
-// The goroutines of one process that want the same members wait in one queue, before any member, and hand all of them on to
-// one another without a command; see quorum. Who waits for one member alone gets it when they are given back.
+// The goroutines of one process that want the same members wait in one queue, before any member, and hand all
+// of them on to one another without a command; see quorum. Who waits for one member alone gets it when they
+// are given back.
 //
-// That is for members whose owners are nothing but their fields in Redis (an rlock, a spinlock). Of a member that is a
-// program's own Locker nothing is known, even if one of ours is inside.
+// That is for members whose owners are nothing but their fields in Redis (an rlock, a spinlock). Of a member
+// that is a program's own Locker nothing is known, even if one of ours is inside.
 
 // meet finds out what the members stand on.
 func (l *Lock) meet() {
@@ -57,7 +58,8 @@ func ours(m redlatch.Locker, packages ...string) bool {
 	return in && slices.Contains(packages, name)
 }
 
-// queues tells whether the call waits behind others of its process. One whose context carries a member would wait for itself.
+// queues tells whether the call waits behind others of its process. One whose context carries a member would
+// wait for itself.
 func (c *call) queues(ctx context.Context) bool {
 	c.queued = c.lock.whole && !c.Carries(ctx)
 	return c.queued
@@ -78,11 +80,12 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 			return cohort.Verdict{Sleep: baselock.YieldFor, Found: errs.Refusal("is left to other processes for a moment")}, nil
 		}
 		asked = true
-		if got, err = c.rounds(delivery.Watched(ctx, line.Note), quorum.Before{Alone: yielded, Kept: line.ClosedSince()}); err != nil {
+		if got, err = c.rounds(delivery.Watched(ctx, line.Note),
+			quorum.Before{Alone: yielded, Kept: line.ClosedSince()}); err != nil {
 			return cohort.Verdict{Down: ctx.Err() == nil && errors.Is(err, errs.Unavailable)}, err
 		}
-		// An earlier hold that has ended meanwhile has called the line. The next waiter would ask for what this one has, and could not
-		// be given it.
+		// An earlier hold that has ended meanwhile has called the line. The next waiter would ask for what this one
+		// has, and could not be given it.
 		line.Refresh()
 		_, held, _ = c.lock.bases[0].Session.Cohorts.Busy(c.lock.line, false)
 		return cohort.Verdict{Done: true, More: !held, Sleep: c.Poll(), Found: own}, nil

@@ -7,8 +7,9 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 )
 
-// apart refuses members that are one lock by way of two clients of one server, as far as the addresses of the clients show it. To Redis
-// each client is somebody else, so the call would wait for its own hold until its context ends.
+// apart refuses members that are one lock by way of two clients of one server, as far as the addresses of the
+// clients show it. To Redis each client is somebody else, so the call would wait for its own hold until its
+// context ends.
 func (l *Lock) apart() error {
 	all := l.bases
 	if !l.whole {
@@ -20,7 +21,8 @@ func (l *Lock) apart() error {
 	for j, b := range all {
 		for _, a := range all[:j] {
 			if b.Twin(a) && !disjoint(fieldsOf(a.Kind), fieldsOf(b.Kind)) {
-				return errs.Wrong("the members %q and %q of the multi-lock are one lock, by two clients of one server: the second would wait "+
+				return errs.Wrong("the members %q and %q of the multi-lock are one lock, by two clients of one server: the "+
+					"second would wait "+
 					"for the first until the end of the context; make both with the same client", errs.Short(a.Name), errs.Short(b.Name))
 			}
 		}
@@ -46,5 +48,6 @@ func (l *Lock) standOn(all []*baselock.Base) []*baselock.Base {
 
 // disjoint tells whether two groups have no value in common.
 func disjoint(a, b []string) bool {
-	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(field string) bool { return slices.Contains(b, field) })
+	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a,
+		func(field string) bool { return slices.Contains(b, field) })
 }

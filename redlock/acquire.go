@@ -41,8 +41,8 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	return c.wait(ctx, carried, &r)
 }
 
-// behind is for a try while other calls of this process wait, which it must not overtake. It returns what those have found
-// out, or nil when no call waits any more.
+// behind is for a try while other calls of this process wait, which it must not overtake. It returns what
+// those have found out, or nil when no call waits any more.
 func (c *call) behind(ctx context.Context) error {
 	refused, err := c.lock.nodes[0].base.Session.Behind(ctx, c.lock.line, c.Set.OutageFor(true))
 	switch {
@@ -51,7 +51,8 @@ func (c *call) behind(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("redlatch: redlock %q: %w", c.lock.name, errs.Part(err, ""))
 	case refused:
-		return &redlatch.NotAcquiredError{Name: c.lock.name, Kind: redlatch.KindRedlock, Detail: "is waited for by others of this process"}
+		return &redlatch.NotAcquiredError{Name: c.lock.name, Kind: redlatch.KindRedlock,
+			Detail: "is waited for by others of this process"}
 	}
 	return nil
 }

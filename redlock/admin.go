@@ -21,9 +21,10 @@ type told[R any] struct {
 	err   error
 }
 
-// askAll asks all nodes at the same time, each for as long as an attempt may take. A panic of ask on another goroutine is
-// raised on the caller's.
-func askAll[R any](ctx context.Context, l *Lock, ask func(ctx context.Context, base *baselock.Base) (R, error)) []told[R] {
+// askAll asks all nodes at the same time, each for as long as an attempt may take. A panic of ask on another
+// goroutine is raised on the caller's.
+func askAll[R any](ctx context.Context, l *Lock,
+	ask func(ctx context.Context, base *baselock.Base) (R, error)) []told[R] {
 	c := &call{lock: l, Call: quorum.Call{Set: &l.defaults}}
 	limit := c.nodeTimeout()
 	answers := make([]told[R], len(l.nodes))
@@ -62,7 +63,10 @@ func (l *Lock) status(ctx context.Context) ([]told[scripts.Status], error) {
 	if l.invalid != nil {
 		return nil, l.invalid
 	}
-	answers := askAll(ctx, l, func(ctx context.Context, base *baselock.Base) (scripts.Status, error) { return base.Status(ctx) })
+	answers := askAll(ctx, l, func(ctx context.Context, base *baselock.Base) (scripts.Status,
+		error) {
+		return base.Status(ctx)
+	})
 	return answers, enough(l, answers)
 }
 
@@ -83,7 +87,8 @@ func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
 	return free < l.need, nil
 }
 
-// HoldCount returns how many times the hold that ctx carries has taken the lock on a majority, 0 when ctx carries none.
+// HoldCount returns how many times the hold that ctx carries has taken the lock on a majority, 0 when ctx
+// carries none.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
 	answers, err := l.status(ctx)
 	if err != nil {
@@ -122,21 +127,28 @@ func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
 	if l.invalid != nil {
 		return false, l.invalid
 	}
-	answers := askAll(ctx, l, func(ctx context.Context, base *baselock.Base) (bool, error) { return base.ForceUnlock(ctx) })
+	answers := askAll(ctx, l, func(ctx context.Context, base *baselock.Base) (bool,
+		error) {
+		return base.ForceUnlock(ctx)
+	})
 	freed := slices.ContainsFunc(answers, func(a told[bool]) bool { return a.reply })
 	return freed, enough(l, answers)
 }
 
-// Inspect returns what each server knows about the lock, as Members with the servers' labels as names ([NodeError.Node]).
-// One that does not answer has its *NodeError there; the error of Inspect is only for an argument of New that makes no
-// sense. The lock exists when a majority has it, and then for the TTL.
+// Inspect returns what each server knows about the lock, as Members with the servers' labels as names
+// ([NodeError.Node]). One that does not answer has its *NodeError there; the error of Inspect is only for an
+// argument of New that makes no sense. The lock exists when a majority has it, and then for the TTL.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
 	l.made()
 	if l.invalid != nil {
 		return redlatch.Info{}, l.invalid
 	}
-	info := redlatch.Info{Name: l.name, Kind: redlatch.KindRedlock, Need: int64(l.need), Waiters: int64(l.nodes[0].base.Session.Waiters(l.line))}
-	answers := askAll(ctx, l, func(ctx context.Context, base *baselock.Base) (redlatch.Info, error) { return base.Inspect(ctx) })
+	info := redlatch.Info{Name: l.name, Kind: redlatch.KindRedlock, Need: int64(l.need),
+		Waiters: int64(l.nodes[0].base.Session.Waiters(l.line))}
+	answers := askAll(ctx, l, func(ctx context.Context, base *baselock.Base) (redlatch.Info,
+		error) {
+		return base.Inspect(ctx)
+	})
 	var ttls []time.Duration
 	for i, a := range answers {
 		a.reply.Name = l.nodes[i].label

@@ -14,15 +14,16 @@ import (
 	"github.com/redlatch/redlatch/internal/session"
 )
 
-// A NodeError is why one server of a redlock did not grant it. The error of a call has one for each such server, also for
-// those whose answers were not waited for because the others had decided, which come last; errors.As finds the first,
-// and errors.Is finds the servers' own errors.
+// A NodeError is why one server of a redlock did not grant it. The error of a call has one for each such
+// server, also for those whose answers were not waited for because the others had decided, which come last;
+// errors.As finds the first, and errors.Is finds the servers' own errors.
 type NodeError struct {
 	Node    string // "3 (10.0.0.7:6379)": its place among the clients, and its address where the client shows it
 	Refused bool   // it answered that the lock is taken; false: it failed, or had not answered
 	Err     error  // the server's or the network's own
 
-	left time.Duration // with Refused: when the holder's lease there is over, unless it is renewed; 0 where that is not known
+	// with Refused: when the holder's lease there is over, unless it is renewed; 0 where that is not known
+	left time.Duration
 }
 
 // Error is the server's place and address, and its own error.
@@ -31,14 +32,15 @@ func (e *NodeError) Error() string { return "server " + e.Node + ": " + e.Err.Er
 // Unwrap returns the server's or the network's own error.
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// nodeError is what an attempt's error says of its node. That a server did not answer in time is not the end of the
-// caller's context, and that one refuses is not the refusal of the lock, so neither may look like it.
+// nodeError is what an attempt's error says of its node. That a server did not answer in time is not the end
+// of the caller's context, and that one refuses is not the refusal of the lock, so neither may look like it.
 func (n node) nodeError(err error, expired bool, limit time.Duration) *NodeError {
 	switch {
 	case expired:
 		return &NodeError{Node: n.label, Err: delivery.Unavailable(fmt.Errorf("no answer within %v: %v", limit, n.part(err)))}
 	case errors.Is(err, errs.NotAcquired):
-		e := &NodeError{Node: n.label, Refused: true, Err: errors.New(strings.TrimPrefix(err.Error(), errs.NotAcquired.Error()+": "))}
+		e := &NodeError{Node: n.label, Refused: true,
+			Err: errors.New(strings.TrimPrefix(err.Error(), errs.NotAcquired.Error()+": "))}
 		if refusal, ok := errors.AsType[*redlatch.NotAcquiredError](err); ok {
 			e.left = refusal.Left
 		}
@@ -52,8 +54,8 @@ func (n node) part(err error) error {
 	return errs.Part(err, fmt.Sprintf("%s %q", n.base.Kind.Label.Noun(), n.base.Name))
 }
 
-// aside is for failures of servers beside which enough others answered to know that the lock is taken: the error of the
-// call is no outage then.
+// aside is for failures of servers beside which enough others answered to know that the lock is taken: the
+// error of the call is no outage then.
 func aside(failures []error) []error {
 	for _, err := range failures {
 		if e, ok := err.(*NodeError); ok {
@@ -79,7 +81,8 @@ func (e *NodeError) hopeless() bool {
 
 // cut tells whether a context has ended before the node's answer, and nothing else has failed.
 func (e *NodeError) cut() bool {
-	return !errors.Is(e.Err, errs.Unavailable) && (errors.Is(e.Err, context.Canceled) || errors.Is(e.Err, context.DeadlineExceeded))
+	return !errors.Is(e.Err, errs.Unavailable) &&
+		(errors.Is(e.Err, context.Canceled) || errors.Is(e.Err, context.DeadlineExceeded))
 }
 
 // label names a node in errors.

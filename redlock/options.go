@@ -8,10 +8,10 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// WithNodeTimeout sets how long one attempt of a redlock waits for one of its servers. The default is a tenth of the
-// lease, at least 50 ms and at most 500 ms; it is never more than half of the lease. A server that is down or hung
-// costs at most this much time, and usually none, because a majority is enough. It should be small compared with the
-// lease, and longer than a round trip.
+// WithNodeTimeout sets how long one attempt of a redlock waits for one of its servers. The default is a tenth
+// of the lease, at least 50 ms and at most 500 ms; it is never more than half of the lease. A server that is
+// down or hung costs at most this much time, and usually none, because a majority is enough. It should be
+// small compared with the lease, and longer than a round trip.
 func WithNodeTimeout(d time.Duration) redlatch.Option {
 	return rootapi.Option[redlatch.Option](func(s *settings.Settings) {
 		if d < time.Millisecond {

@@ -22,8 +22,8 @@ import (
 // lock of that name on one of the servers. It is safe for concurrent use, needs no closing, and costs nothing
 // while it is not used.
 //
-// A Hold has no owner and no token, because each server knows it by another identity. It is trusted as long as a
-// majority of the servers keeps it.
+// A Hold has no owner and no token, because each server knows it by another identity. It is trusted as long
+// as a majority of the servers keeps it.
 type Lock struct {
 	name     string
 	nodes    []node
@@ -53,18 +53,20 @@ var chairKind, otherKind = baselock.Plain().HandingOver(), baselock.Plain()
 const takes = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.NodeTimeout | settings.LocalHandOff |
 	settings.LongHold
 
-// New makes a lock on these servers. It does no I/O. Use an odd number, usually five; an even number survives no more
-// failures than the odd number below it. New panics if there are none, or if a client is nil or of a kind that cannot
-// carry locks. Two clients of one server, as far as their addresses show it, are reported by the calls, because they
-// would not fail independently; so is a bad name or option. Options: WithNodeTimeout, WithLease, WithMaxHold, WithWait,
-// WithWatchdogTimeout, WithoutLocalHandOff, and those that every primitive takes.
+// New makes a lock on these servers. It does no I/O. Use an odd number, usually five; an even number survives
+// no more failures than the odd number below it. New panics if there are none, or if a client is nil or of a
+// kind that cannot carry locks. Two clients of one server, as far as their addresses show it, are reported by
+// the calls, because they would not fail independently; so is a bad name or option. Options: WithNodeTimeout,
+// WithLease, WithMaxHold, WithWait, WithWatchdogTimeout, WithoutLocalHandOff, and those that every primitive
+// takes.
 func New(clients []redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	if len(clients) == 0 {
 		panic("redlatch: a redlock needs servers; give it the clients of five that are independent of each other")
 	}
 	l := &Lock{name: name, need: len(clients)/2 + 1, defaults: rootapi.Apply(settings.Defaults(), opts)}
 	l.invalid = l.defaults.Check("a redlock", takes)
-	kind := string(redlatch.KindRedlock) // waiters of locks that share only some of their servers cannot stand in for one another
+	// waiters of locks that share only some of their servers cannot stand in for one another
+	kind := string(redlatch.KindRedlock)
 	for i, client := range clients {
 		of := &otherKind
 		if i <= len(clients)-l.need { // while a majority is up, one of these is
@@ -111,18 +113,19 @@ func (l *Lock) Name() string {
 	return l.name
 }
 
-// Lock waits until a majority has granted the lock, ctx ends, or the time of WithWait is over. With a context that
-// carries a live hold of this lock it re-enters. ctx governs the wait and nothing else. Waiters of one process are
-// served in their order of arrival. The first of them stands in the queue of the first server, so processes are served in their order
-// of arrival too, and a release wakes one of them. An Unlock hands the lock to the next waiter of its process without a command, for
-// 10 ms at most; then the process leaves it to others for 4 ms. See [redlatch.WithoutLocalHandOff].
-// While too few servers answer it goes on for as long as [redlatch.WithOutage] says.
+// Lock waits until a majority has granted the lock, ctx ends, or the time of WithWait is over. With a context
+// that carries a live hold of this lock it re-enters. ctx governs the wait and nothing else. Waiters of one
+// process are served in their order of arrival. The first of them stands in the queue of the first server, so
+// processes are served in their order of arrival too, and a release wakes one of them. An Unlock hands the
+// lock to the next waiter of its process without a command, for 10 ms at most; then the process leaves it to
+// others for 4 ms. See [redlatch.WithoutLocalHandOff]. While too few servers answer it goes on for as long as
+// [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.take(ctx, opts, false)
 }
 
-// TryLock asks once. The error matches ErrNotAcquired when too few servers granted the lock although enough of them
-// answered, or when others in this process wait for it.
+// TryLock asks once. The error matches ErrNotAcquired when too few servers granted the lock although enough
+// of them answered, or when others in this process wait for it.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.take(ctx, opts, true)
 }
@@ -132,16 +135,18 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
-// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
-func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the
+// lock is busy; see [redlatch.TryDo].
+func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error,
+	opts ...redlatch.Option) (ran bool, err error) {
 	return redlatch.TryDo(ctx, l, fn, opts...)
 }
 
 // A call is one Lock or TryLock with its options.
 //
-// The goroutines of one process that want the lock wait in one local queue, and hand it on to one another without a command;
-// see quorum. The grants of the servers go from hold to hold as they are. A server that grants the lock later joins the hold
-// that has it by then.
+// The goroutines of one process that want the lock wait in one local queue, and hand it on to one another
+// without a command; see quorum. The grants of the servers go from hold to hold as they are. A server that
+// grants the lock later joins the hold that has it by then.
 type call struct {
 	quorum.Call
 	lock  *Lock
@@ -165,7 +170,8 @@ func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
 		}
 	}
 	return &call{lock: l, try: try || set.Once, Call: quorum.Call{
-		Kind: redlatch.KindRedlock, Name: l.name, Need: l.need, Slack: slack(set.FirstLease()), Set: set, Of: l, Bases: l.bases, Line: l.line, Opts: member,
+		Kind: redlatch.KindRedlock, Name: l.name, Need: l.need, Slack: slack(set.FirstLease()), Set: set, Of: l,
+		Bases: l.bases, Line: l.line, Opts: member,
 	}}, nil
 }
 

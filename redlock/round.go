@@ -49,7 +49,8 @@ type answer struct {
 	raised *raise.Panic // what the attempt has panicked with
 }
 
-// A round asks all nodes at the same time, once, until it is decided. Later answers are dealt with in the background.
+// A round asks all nodes at the same time, once, until it is decided. Later answers are dealt with in the
+// background.
 type round struct {
 	*call
 	carried []*quorum.Hold
@@ -57,8 +58,8 @@ type round struct {
 	vote    *vote // nil: the chair is asked as the others are
 	chair   int
 
-	// The context of the caller ends the round, but not the attempts that go on after it: servers that have not answered by then
-	// are to join the hold.
+	// The context of the caller ends the round, but not the attempts that go on after it: servers that have not
+	// answered by then are to join the hold.
 	asking  context.Context
 	stop    func()
 	follows func() bool // ends that the caller's context ends the attempts
@@ -73,13 +74,14 @@ type round struct {
 	raised  *raise.Panic
 }
 
-// round makes a round. If an attempt has panicked by the time it is decided, round gives back what was granted and panics with
-// the same value. before holds if the round gets the lock. With a vote the chair is not asked: the vote is its answer, if that is
-// known.
+// round makes a round. If an attempt has panicked by the time it is decided, round gives back what was
+// granted and panics with the same value. before holds if the round gets the lock. With a vote the chair is
+// not asked: the vote is its answer, if that is known.
 func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.Before, v *vote) result {
 	n := len(c.lock.nodes)
-	r := &round{call: c, carried: carried, start: time.Now(), vote: v, chair: c.lock.chair(), answers: make(chan answer, n),
-		asked: make([]bool, n), heard: make([]bool, n), errs: make([]*NodeError, n)}
+	r := &round{call: c, carried: carried, start: time.Now(), vote: v, chair: c.lock.chair(),
+		answers: make(chan answer, n),
+		asked:   make([]bool, n), heard: make([]bool, n), errs: make([]*NodeError, n)}
 	r.asking, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.follows = context.AfterFunc(ctx, r.stop)
 	if v != nil {
@@ -101,21 +103,23 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.
 	case len(r.granted) < c.lock.need, r.raised != nil, r.yields():
 		return r.lost(ctx, nil)
 	case !c.valid(r.granted):
-		return r.lost(ctx, delivery.Unavailable(errors.New("the answers took longer than the lease lasts; ask for a longer lease")))
+		return r.lost(ctx, delivery.Unavailable(errors.New("the answers took longer than the lease lasts; ask for a "+
+			"longer lease")))
 	}
 	return result{hold: r.won(before)}
 }
 
-// decide hears answers until enough have granted; or too few will, and it is known whether that is because others have the lock
-// or because too many servers are out of reach.
+// decide hears answers until enough have granted; or too few will, and it is known whether that is because
+// others have the lock or because too many servers are out of reach.
 func (r *round) decide() {
 	for r.raised == nil && r.pending > 0 && len(r.granted) < r.lock.need && !r.vain() {
 		r.take(<-r.answers)
 	}
 }
 
-// vain tells whether it is of no use to hear more. What was granted is kept from others meanwhile. So as soon as one server has
-// refused, those that are known to be down are not waited for; nor is anything by a newcomer that the chair has refused.
+// vain tells whether it is of no use to hear more. What was granted is kept from others meanwhile. So as soon
+// as one server has refused, those that are known to be down are not waited for; nor is anything by a
+// newcomer that the chair has refused.
 func (r *round) vain() bool {
 	t := r.tally()
 	coming := r.pending
@@ -130,7 +134,8 @@ func (r *round) vain() bool {
 // newcomer tells whether the call asks before it waits. A try takes what it can get, and is none.
 func (r *round) newcomer() bool { return r.vote == nil && !r.try && !r.again }
 
-// hearChair has a newcomer that was granted enough hear the chair too. It waits for no longer than the others took.
+// hearChair has a newcomer that was granted enough hear the chair too. It waits for no longer than the others
+// took.
 func (r *round) hearChair() {
 	if !r.newcomer() || r.raised != nil || len(r.granted) < r.lock.need {
 		return
@@ -147,19 +152,21 @@ func (r *round) hearChair() {
 	}
 }
 
-// yields tells whether a newcomer leaves the lock to the process that has the chair's vote, and needs what the newcomer was granted.
+// yields tells whether a newcomer leaves the lock to the process that has the chair's vote, and needs what
+// the newcomer was granted.
 func (r *round) yields() bool {
 	return r.newcomer() && r.errs[r.chair] != nil && r.errs[r.chair].Refused
 }
 
-// The pauses of a call that has the chair's grant, and that other servers have refused. A newcomer that they have granted gives that
-// back within a round trip.
+// The pauses of a call that has the chair's grant, and that other servers have refused. A newcomer that they
+// have granted gives that back within a round trip.
 const (
 	firstInsisting = 250 * time.Microsecond
 	mostInsisting  = 16 * time.Millisecond
 )
 
-// insist has a call to which the chair has granted ask those again that have refused, while with them enough can grant.
+// insist has a call to which the chair has granted ask those again that have refused, while with them enough
+// can grant.
 func (r *round) insist() {
 	if r.try || r.again || !r.heard[r.chair] || r.errs[r.chair] != nil {
 		return
@@ -244,7 +251,8 @@ func (r *round) won(before quorum.Before) *quorum.Hold {
 	return h
 }
 
-// lost gives back what was granted. late is why the grants are worth nothing any more, nil if they are too few.
+// lost gives back what was granted. late is why the grants are worth nothing any more, nil if they are too
+// few.
 func (r *round) lost(ctx context.Context, late error) result {
 	l := r.lock
 	go r.settle(nil, r.answers, nil, r.pending, func() {
@@ -279,7 +287,8 @@ func (r *round) lost(ctx context.Context, late error) result {
 	return came
 }
 
-// left is after which time the leases of enough servers are over, unless they are renewed; 0 where that is not known.
+// left is after which time the leases of enough servers are over, unless they are renewed; 0 where that is
+// not known.
 func (r *round) left() time.Duration {
 	var all []time.Duration
 	for _, err := range r.errs {
@@ -343,7 +352,8 @@ func (r *round) failures() (failures []error) {
 		case i != r.chair || !r.waits():
 			unheard = append(unheard, &NodeError{Node: n.label, Err: errors.New("not waited for: the others had decided it")})
 		case r.vote.stands():
-			failures = append(failures, &NodeError{Node: n.label, Refused: true, Err: errors.New("it is held there, and the call waits in its queue")})
+			failures = append(failures, &NodeError{Node: n.label, Refused: true,
+				Err: errors.New("it is held there, and the call waits in its queue")})
 		default:
 			failures = append(failures, &NodeError{Node: n.label, Err: delivery.Unavailable(errors.New("no answer yet"))})
 		}
@@ -351,11 +361,12 @@ func (r *round) failures() (failures []error) {
 	return append(failures, unheard...)
 }
 
-// askInTurn is attempt for a call that may be a re-entry. The outer hold may still await the answer of the node. Asked now, the
-// node would refuse the re-entry, or grant it under another identity and refuse the outer hold, and then one of the two would
-// stand on a bare majority for as long as it lives. So askInTurn waits for that answer. If the outer hold has ended by then,
-// it also waits until the grant is given back, because the node would refuse the re-entry otherwise. This may take two node
-// timeouts for each outer hold that the node has not answered: one for its attempt and one for giving back.
+// askInTurn is attempt for a call that may be a re-entry. The outer hold may still await the answer of the
+// node. Asked now, the node would refuse the re-entry, or grant it under another identity and refuse the
+// outer hold, and then one of the two would stand on a bare majority for as long as it lives. So askInTurn
+// waits for that answer. If the outer hold has ended by then, it also waits until the grant is given back,
+// because the node would refuse the re-entry otherwise. This may take two node timeouts for each outer hold
+// that the node has not answered: one for its attempt and one for giving back.
 func (c *call) askInTurn(ctx context.Context, n node, carried []*quorum.Hold) answer {
 	for _, outer := range carried {
 		if awaits := outer.Awaits(n.key()); awaits != nil {
@@ -376,8 +387,8 @@ type nodeKey struct {
 
 func (n node) key() nodeKey { return nodeKey{n.base.Session, n.base.Key} }
 
-// attempt makes one attempt at one node. It returns within the node timeout, whatever the node does. A command that is in flight
-// then is settled by baselock.
+// attempt makes one attempt at one node. It returns within the node timeout, whatever the node does. A
+// command that is in flight then is settled by baselock.
 func (c *call) attempt(ctx context.Context, n node) answer {
 	limit := c.nodeTimeout()
 	within, cancel := context.WithTimeout(ctx, limit)
@@ -394,7 +405,8 @@ func (c *call) attempt(ctx context.Context, n node) answer {
 	return a
 }
 
-// valid tells whether each member may still be trusted when the last of them is granted: trust counts from before the send.
+// valid tells whether each member may still be trusted when the last of them is granted: trust counts from
+// before the send.
 func (c *call) valid(granted []holds.Member) bool {
 	now := time.Now()
 	return !slices.ContainsFunc(granted, func(m holds.Member) bool {
@@ -402,8 +414,8 @@ func (c *call) valid(granted []holds.Member) bool {
 	})
 }
 
-// settle adds each grant that comes after the decision to the hold, or gives it back. Then it wakes the re-entries that await
-// the node.
+// settle adds each grant that comes after the decision to the hold, or gives it back. Then it wakes the
+// re-entries that await the node.
 func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited quorum.Late, pending int, stop func()) {
 	defer stop()
 	for range pending {

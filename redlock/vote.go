@@ -11,8 +11,9 @@ import (
 	"github.com/redlatch/redlatch/internal/rootapi"
 )
 
-// One server, the chair, says whose turn it is. The head of a local queue waits for the lock of that server as a waiter of package
-// rlock does: in the process queue. So a release wakes one process, and hands it the chair's vote. The head then asks the others.
+// One server, the chair, says whose turn it is. The head of a local queue waits for the lock of that server
+// as a waiter of package rlock does: in the process queue. So a release wakes one process, and hands it the
+// chair's vote. The head then asks the others.
 //
 //	        stands in the chair's queue            others grant
 //	HEAD ───────────────────────────────► vote ──────────────────► held
@@ -20,8 +21,9 @@ import (
 //	  │ now and then, without the vote     └── others refuse, also when asked again ──► vote given back, a pause
 //	  └── asks the others, a majority of which is enough ──► held
 //
-// The chair is the first server that is not known to be down. A process knows that from the last answer that it had, or missed. Two
-// processes may know different things. Then each of two chairs has a queue, and it is a matter of luck which of two votes wins.
+// The chair is the first server that is not known to be down. A process knows that from the last answer that
+// it had, or missed. Two processes may know different things. Then each of two chairs has a queue, and it is
+// a matter of luck which of two votes wins.
 
 // A vote is the grant of the chair, for which a call waits there.
 type vote struct {
@@ -75,8 +77,8 @@ func (v *vote) isKnown() bool {
 // stands tells whether the call has to wait because the lock of the chair is taken.
 func (v *vote) stands() bool { return v.node().base.KnownTaken() }
 
-// probe finds out, behind the call, whether the chair is down: the wait there may hear of it only when it polls. changed is called
-// when it is.
+// probe finds out, behind the call, whether the chair is down: the wait there may hear of it only when it
+// polls. changed is called when it is.
 func (v *vote) probe(ctx context.Context, changed func()) {
 	go func() {
 		ctx = raise.Background(ctx, v.call.log())
@@ -119,7 +121,8 @@ func (v *vote) abandon() {
 func (n node) tells(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		n.base.Session.Down.Store(err != nil && !errors.Is(err, errs.NotAcquired) && !errors.Is(err, errs.Invalid) &&
-			!errors.Is(err, errs.Lost) && !errors.Is(err, errs.Released)) // a hold in the context is over, of which the server is not the cause
+			// a hold in the context is over, of which the server is not the cause
+			!errors.Is(err, errs.Lost) && !errors.Is(err, errs.Released))
 	}
 }
 

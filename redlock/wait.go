@@ -16,8 +16,8 @@ import (
 	"github.com/redlatch/redlatch/internal/session"
 )
 
-// The pauses between two rounds of a waiter that the chair has not told to wait. Their jitter of a half parts two waiters
-// that have split the votes.
+// The pauses between two rounds of a waiter that the chair has not told to wait. Their jitter of a half parts
+// two waiters that have split the votes.
 const (
 	firstPause = 20 * time.Millisecond
 	mostPause  = 250 * time.Millisecond
@@ -29,8 +29,8 @@ func pauses() func() time.Duration {
 	return func() time.Duration { return min(policy.NextBackOff(), mostPause) }
 }
 
-// withoutVote is how often, at least, a waiter that stands in the chair's queue asks the others in the time of WithPoll. What the chair
-// knows may be left of a process that has died.
+// withoutVote is how often, at least, a waiter that stands in the chair's queue asks the others in the time
+// of WithPoll. What the chair knows may be left of a process that has died.
 const withoutVote = 6
 
 // nextWithout is when a waiter that stands in that queue makes its next round.
@@ -39,7 +39,8 @@ func (c *call) nextWithout() time.Time {
 	return time.Now().Add(most/2 + jitter.Below(most/2))
 }
 
-// A waiter is a call that has a place in the local queue. While it is the head it waits for the vote and makes rounds.
+// A waiter is a call that has a place in the local queue. While it is the head it waits for the vote and
+// makes rounds.
 type waiter struct {
 	*call
 	carried []*quorum.Hold
@@ -63,7 +64,8 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 	if c.again {
 		w.queue, w.due = &cohort.Cohort{Queue: cohort.NewQueue(nil)}, time.Now().Add(w.pause())
 	} else {
-		shared, held, part := c.lock.nodes[0].base.Session.Join(c.lock.line, session.Channels{Kind: string(redlatch.KindRedlock)})
+		shared, held, part := c.lock.nodes[0].base.Session.Join(c.lock.line,
+			session.Channels{Kind: string(redlatch.KindRedlock)})
 		defer part()
 		w.queue, request = shared, c.Request(held)
 		if held {
@@ -141,8 +143,8 @@ func (w *waiter) attempt(ctx context.Context) (cohort.Verdict, error) {
 	return cohort.Verdict{Sleep: max(time.Until(w.due), time.Millisecond), Found: r.err}, nil
 }
 
-// early is for how long the next round is not due yet. It has the call wait for the vote, of another chair when the one that it stands
-// at is down.
+// early is for how long the next round is not due yet. It has the call wait for the vote, of another chair
+// when the one that it stands at is down.
 func (w *waiter) early(ctx context.Context) time.Duration {
 	if w.vote != nil && !w.vote.isKnown() {
 		if !w.vote.stands() && time.Since(w.stood) >= w.nodeTimeout() {

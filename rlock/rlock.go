@@ -1,4 +1,5 @@
-// Package rlock is a reentrant mutual exclusion lock that processes share by name, compatible with Redisson's RLock.
+// Package rlock is a reentrant mutual exclusion lock that processes share by name, compatible with Redisson's
+// RLock.
 //
 //	lock := rlock.New(rdb, "orders:42")
 //	hold, err := lock.Lock(ctx)
@@ -22,8 +23,8 @@
 // comes when the lock is free gets it. If all messages are lost, waiters find a free lock at the latest one
 // poll interval later. Package fairlock keeps an order between processes.
 //
-// [NewNonReentrant] makes the same lock without reentrancy: it shares keys with the reentrant one, and code that asks
-// for a lock that its context already holds gets an error at once.
+// [NewNonReentrant] makes the same lock without reentrancy: it shares keys with the reentrant one, and code
+// that asks for a lock that its context already holds gets an error at once.
 package rlock
 
 import (
@@ -50,15 +51,15 @@ var (
 	_ redlatch.Inspector = (*Lock)(nil)
 )
 
-// New makes a reentrant lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a
-// bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithAtLeast, WithWait, WithWatchdogTimeout,
-// WithReplicas, WithoutLocalHandOff, and those that every primitive takes.
+// New makes a reentrant lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry
+// locks; a bad name or option is reported by the calls. Options: WithLease, WithMaxHold, WithAtLeast,
+// WithWait, WithWatchdogTimeout, WithReplicas, WithoutLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{base: baselock.New(client, name, &reentrant, opts)}
 }
 
-// NewNonReentrant makes a lock that its own holder cannot take a second time: asked with a context that carries the
-// hold, it fails at once with ErrNotReentrant.
+// NewNonReentrant makes a lock that its own holder cannot take a second time: asked with a context that
+// carries the hold, it fails at once with ErrNotReentrant.
 func NewNonReentrant(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{base: baselock.New(client, name, &nonReentrant, opts)}
 }
@@ -76,9 +77,9 @@ func (l *Lock) made() *baselock.Base {
 // Name returns the name that the lock was made with.
 func (l *Lock) Name() string { return l.made().Name }
 
-// Lock waits until the lock is held, ctx ends, or the time of WithWait is over. With a context that carries a live
-// hold of this lock it re-enters. ctx governs the wait and nothing else.
-// While the server fails it goes on for as long as [redlatch.WithOutage] says.
+// Lock waits until the lock is held, ctx ends, or the time of WithWait is over. With a context that carries a
+// live hold of this lock it re-enters. ctx governs the wait and nothing else. While the server fails it goes
+// on for as long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.made().Lock(ctx, opts)
 }
@@ -94,8 +95,10 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
-// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
-func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the
+// lock is busy; see [redlatch.TryDo].
+func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error,
+	opts ...redlatch.Option) (ran bool, err error) {
 	return redlatch.TryDo(ctx, l, fn, opts...)
 }
 

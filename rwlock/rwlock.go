@@ -1,5 +1,5 @@
-// Package rwlock is a reentrant read-write lock that processes share by name: many readers or one writer, compatible
-// with Redisson's RReadWriteLock.
+// Package rwlock is a reentrant read-write lock that processes share by name: many readers or one writer,
+// compatible with Redisson's RReadWriteLock.
 //
 //	lock := rwlock.New(rdb, "catalogue")
 //	hold, err := lock.RLock(ctx) // or Lock, to write
@@ -21,30 +21,35 @@
 //	  │        └── held again
 //	  └── last Unlock ──► free
 //
-// The methods have the names of those of [sync.RWMutex]; [Lock.Reader] and [Lock.Writer] are the two sides as lockers.
+// The methods have the names of those of [sync.RWMutex]; [Lock.Reader] and [Lock.Writer] are the two sides as
+// lockers.
 //
-//   - The hold is the holder. With the context of a read hold, RLock re-enters; with that of a write hold, Lock
-//     re-enters and RLock reads beside the write. Each Hold is given back separately, in any order.
-//   - A writer that reads and gives the write hold back first goes on reading: a downgrade. Readers that wait come in.
-//   - There is no upgrade. Lock with a context that carries a read hold, and no write hold, fails at once with
-//     ErrUpgrade, because it would wait for itself. Without the hold's context it waits, as with sync.
-//   - Waiters of one process are served in their order of arrival, readers and writers in one line: a reader that comes
-//     while a writer waits stands behind it, and readers behind one another get in together. As with sync, a program
-//     must not take a second read hold without the context of the first, because a writer may be waiting in between.
-//   - Processes are told in their order of arrival that the lock can be had, but a call that comes at that moment
-//     may be faster. A waiter asks at least once per poll interval in any case. Readers that overlap all the time can
-//     keep a writer out, unless it has [rwlock.WithWriterPreference].
+//   - The hold is the holder. With the context of a read hold, RLock re-enters; with that of a write hold,
+//     Lock re-enters and RLock reads beside the write. Each Hold is given back separately, in any order.
+//   - A writer that reads and gives the write hold back first goes on reading: a downgrade. Readers that wait
+//     come in.
+//   - There is no upgrade. Lock with a context that carries a read hold, and no write hold, fails at once
+//     with ErrUpgrade, because it would wait for itself. Without the hold's context it waits, as with sync.
+//   - Waiters of one process are served in their order of arrival, readers and writers in one line: a reader
+//     that comes while a writer waits stands behind it, and readers behind one another get in together. As
+//     with sync, a program must not take a second read hold without the context of the first, because a
+//     writer may be waiting in between.
+//   - Processes are told in their order of arrival that the lock can be had, but a call that comes at that
+//     moment may be faster. A waiter asks at least once per poll interval in any case. Readers that overlap
+//     all the time can keep a writer out, unless it has [rwlock.WithWriterPreference].
 //
 // # Failure
 //
-// A hold that cannot be renewed, or is taken away, is lost as with every lock: its contexts end with ErrLost. The two
-// sides of a writer that reads are renewed, and lost, separately; if the lock is deleted both end, within a third of
-// the watchdog timeout plus a second. What was read beside a write that is lost is still protected as a read.
+// A hold that cannot be renewed, or is taken away, is lost as with every lock: its contexts end with ErrLost.
+// The two sides of a writer that reads are renewed, and lost, separately; if the lock is deleted both end,
+// within a third of the watchdog timeout plus a second. What was read beside a write that is lost is still
+// protected as a read.
 //
-// Every reader has a lease of its own: it does not shorten that of others, nor do others lengthen it. A reader that
-// dies keeps writers out until its own lease is over and no longer, even if other readers keep the lock alive. The next
-// writer that asks, or the last reader that leaves, removes what is left of it; Inspect may name it until then. A reader
-// of Redisson may be alive without a lease of its own, so one that died can keep writers out for 30 s more.
+// Every reader has a lease of its own: it does not shorten that of others, nor do others lengthen it. A
+// reader that dies keeps writers out until its own lease is over and no longer, even if other readers keep
+// the lock alive. The next writer that asks, or the last reader that leaves, removes what is left of it;
+// Inspect may name it until then. A reader of Redisson may be alive without a lease of its own, so one that
+// died can keep writers out for 30 s more.
 //
 // A Java reader renews by setting the lock's TTL to Redisson's watchdog timeout, 30 s by default, even if
 // another reader was promised more; up to Redisson 4.3.1 it also does so to what this package's readers were
@@ -85,9 +90,10 @@ var (
 	_, _ redlatch.Inspector = (*Lock)(nil), (*Side)(nil)
 )
 
-// New makes a read-write lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a
-// bad name or option is reported by the calls. Options, for both sides: WithLease, WithMaxHold, WithAtLeast, WithWait,
-// WithWatchdogTimeout, WithReplicas, WithWriterPreference, WithoutLocalHandOff, and those that every primitive takes.
+// New makes a read-write lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry
+// locks; a bad name or option is reported by the calls. Options, for both sides: WithLease, WithMaxHold,
+// WithAtLeast, WithWait, WithWatchdogTimeout, WithReplicas, WithWriterPreference, WithoutLocalHandOff, and
+// those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{
 		reader: Side{base: baselock.New(client, name, &reading, opts)},
@@ -104,10 +110,10 @@ func (l *Lock) Reader() *Side { return &l.reader }
 // Writer returns the writing side.
 func (l *Lock) Writer() *Side { return &l.writer }
 
-// Lock waits until the lock is held for writing, ctx ends, or the time of WithWait is over. With a context that carries
-// a live write hold of this lock it re-enters; with one that carries only a read hold it fails at once with
-// ErrUpgrade. ctx governs the wait and nothing else.
-// While the server fails it goes on for as long as [redlatch.WithOutage] says.
+// Lock waits until the lock is held for writing, ctx ends, or the time of WithWait is over. With a context
+// that carries a live write hold of this lock it re-enters; with one that carries only a read hold it fails
+// at once with ErrUpgrade. ctx governs the wait and nothing else. While the server fails it goes on for as
+// long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.writer.made().Lock(ctx, opts)
 }
@@ -118,10 +124,10 @@ func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.
 	return l.writer.made().TryLock(ctx, opts)
 }
 
-// RLock waits until the lock is held for reading, ctx ends, or the time of WithWait is over. With a context that
-// carries a live read hold of this lock it re-enters; with one that carries a write hold it reads beside the write.
-// ctx governs the wait and nothing else.
-// While the server fails it goes on for as long as [redlatch.WithOutage] says.
+// RLock waits until the lock is held for reading, ctx ends, or the time of WithWait is over. With a context
+// that carries a live read hold of this lock it re-enters; with one that carries a write hold it reads beside
+// the write. ctx governs the wait and nothing else. While the server fails it goes on for as long as
+// [redlatch.WithOutage] says.
 func (l *Lock) RLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.reader.made().Lock(ctx, opts)
 }
@@ -137,8 +143,10 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, &l.writer, fn, opts...)
 }
 
-// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
-func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the
+// lock is busy; see [redlatch.TryDo].
+func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error,
+	opts ...redlatch.Option) (ran bool, err error) {
 	return redlatch.TryDo(ctx, &l.writer, fn, opts...)
 }
 
@@ -147,8 +155,10 @@ func (l *Lock) RDo(ctx context.Context, fn func(ctx context.Context) error, opts
 	return redlatch.Do(ctx, &l.reader, fn, opts...)
 }
 
-// TryRDo is RDo that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
-func (l *Lock) TryRDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+// TryRDo is RDo that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while
+// the lock is busy; see [redlatch.TryDo].
+func (l *Lock) TryRDo(ctx context.Context, fn func(ctx context.Context) error,
+	opts ...redlatch.Option) (ran bool, err error) {
 	return redlatch.TryDo(ctx, &l.reader, fn, opts...)
 }
 
@@ -156,7 +166,8 @@ func (l *Lock) TryRDo(ctx context.Context, fn func(ctx context.Context) error, o
 // readers.
 func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.writer.IsLocked(ctx) }
 
-// HoldCount returns how many times the hold that ctx carries has taken the lock for writing, 0 when ctx carries none.
+// HoldCount returns how many times the hold that ctx carries has taken the lock for writing, 0 when ctx
+// carries none.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.writer.HoldCount(ctx) }
 
 // RemainingTTL returns how long the lock lasts if it is not renewed: 0 when it is not held for writing,
@@ -169,8 +180,8 @@ func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 // was; see [Side.ForceUnlock].
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.writer.ForceUnlock(ctx) }
 
-// Inspect returns who holds the lock on which side, how many times, and how long it still lasts. A reader has a TTL of
-// its own, the longest that was promised to it.
+// Inspect returns who holds the lock on which side, how many times, and how long it still lasts. A reader has
+// a TTL of its own, the longest that was promised to it.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.writer.Inspect(ctx) }
 
 // made is the base of a side of a lock that New has made.
@@ -196,8 +207,10 @@ func (s *Side) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, s, fn, opts...)
 }
 
-// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
-func (s *Side) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the
+// lock is busy; see [redlatch.TryDo].
+func (s *Side) TryDo(ctx context.Context, fn func(ctx context.Context) error,
+	opts ...redlatch.Option) (ran bool, err error) {
 	return redlatch.TryDo(ctx, s, fn, opts...)
 }
 

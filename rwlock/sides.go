@@ -13,7 +13,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// The waiters of both sides stand in one local queue, so that readers and writers are served in the order of arrival.
+// The waiters of both sides stand in one local queue, so that readers and writers are served in the order of
+// arrival.
 const together = redlatch.KindReadWriteLock
 
 var reading = baselock.Kind{
@@ -66,7 +67,8 @@ var writing = func() baselock.Kind {
 		return rwlock.HandOnWrite(s.Key, s.Owner, s.Wake, c, next)
 	})
 	kind.Side = &baselock.Side{
-		Name: rwlock.Write, Cohort: string(together), Queued: together, Field: rwlock.WriteSuffix, Barred: rwlock.Read, Bar: redlatch.ErrUpgrade, Of: sideOf,
+		Name: rwlock.Write, Cohort: string(together), Queued: together, Field: rwlock.WriteSuffix, Barred: rwlock.Read,
+		Bar: redlatch.ErrUpgrade, Of: sideOf,
 		Turn: func(from, to baselock.Subject) scripts.Command[scripts.Attempt] {
 			return rwlock.TurnRead(from.Key, from.Owner, from.Wake, from.Listening, to.Owner, to.Lease)
 		},

@@ -12,8 +12,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// TrySetPermits sets the number of permits of a semaphore that does not exist yet, and reports whether it did. One with
-// no permits left does exist. With WithTTL the semaphore disappears after that time.
+// TrySetPermits sets the number of permits of a semaphore that does not exist yet, and reports whether it
+// did. One with no permits left does exist. With WithTTL the semaphore disappears after that time.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch.Option) (bool, error) {
 	set, err := s.made().Resolve("TrySetPermits", settings.TTL, opts)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	})
 }
 
-// DrainPermits takes all permits that are available and returns their number. If the number is below zero it is
-// returned too, and set to zero.
+// DrainPermits takes all permits that are available and returns their number. If the number is below zero it
+// is returned too, and set to zero.
 func (s *Semaphore) DrainPermits(ctx context.Context) (int64, error) {
 	return counter.Change(ctx, s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 		if s.sized() {
@@ -66,8 +66,9 @@ func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
 	return counter.Ask(ctx, s.made(), script.Available(s.made().Key))
 }
 
-// Delete removes the semaphore and reports whether there was one. Those who wait go on waiting, because it may be set
-// up again; with WithPermits they set it up themselves when they ask the next time, as the next Acquire does.
+// Delete removes the semaphore and reports whether there was one. Those who wait go on waiting, because it
+// may be set up again; with WithPermits they set it up themselves when they ask the next time, as the next
+// Acquire does.
 func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, s.made(), func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {
 		return script.Delete(s.made().Key, call)

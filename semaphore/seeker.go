@@ -11,8 +11,8 @@ import (
 	script "github.com/redlatch/redlatch/internal/scripts/semaphore"
 )
 
-// A seeker is a call of Acquire, and at the same time its attempts that are for itself alone: of permits without names,
-// one is like the other.
+// A seeker is a call of Acquire, and at the same time its attempts that are for itself alone: of permits
+// without names, one is like the other.
 type seeker struct {
 	semaphore *Semaphore
 	wants     []int64    // in order; the first is the seeker's own

@@ -1,4 +1,5 @@
-// Package semaphore is a counting semaphore that processes share by name, compatible with Redisson's RSemaphore.
+// Package semaphore is a counting semaphore that processes share by name, compatible with Redisson's
+// RSemaphore.
 //
 //	pool := semaphore.New(rdb, "crawler", semaphore.WithPermits(8))
 //	err := pool.Do(ctx, 1, func(ctx context.Context) error { return fetch(ctx, url) })
@@ -9,14 +10,14 @@
 // semaphore, and set it up again after Redis has lost it; without the option TrySetPermits does it, and a
 // semaphore that was never set up has no permits.
 //
-// A permit that is released while somebody of the same process waits goes to that one, and Redis hears of neither for a few
-// milliseconds: [redlatch.WithoutLocalHandOff] turns it off.
+// A permit that is released while somebody of the same process waits goes to that one, and Redis hears of
+// neither for a few milliseconds: [redlatch.WithoutLocalHandOff] turns it off.
 //
-// Waiters of one process are served in their order of arrival, as with golang.org/x/sync/semaphore: one that asks for
-// many is not overtaken by one that asks for few. Between processes there is no order.
+// Waiters of one process are served in their order of arrival, as with golang.org/x/sync/semaphore: one that
+// asks for many is not overtaken by one that asks for few. Between processes there is no order.
 //
-// Every operation takes effect once, whatever happens to its messages. If the outcome of one cannot be found out in
-// time, its error matches ErrUncertain; it is settled in the background and must not be repeated.
+// Every operation takes effect once, whatever happens to its messages. If the outcome of one cannot be found
+// out in time, its error matches ErrUncertain; it is settled in the background and must not be repeated.
 package semaphore
 
 import (
@@ -36,8 +37,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A Semaphore is a number of permits shared by every process that uses the same name on the same Redis. It is safe
-// for concurrent use and needs no closing.
+// A Semaphore is a number of permits shared by every process that uses the same name on the same Redis. It is
+// safe for concurrent use and needs no closing.
 type Semaphore struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 
@@ -49,7 +50,8 @@ type Semaphore struct {
 // kind that cannot be used; a bad name or option is reported by the calls. Options: WithPermits, WithWait,
 // WithTTL, WithoutLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
-	c := counter.New(client, name, redlatch.KindSemaphore, keys.SemaphoreChannel, settings.Wait|settings.TTL|settings.LocalHandOff|settings.Permits, opts)
+	c := counter.New(client, name, redlatch.KindSemaphore, keys.SemaphoreChannel,
+		settings.Wait|settings.TTL|settings.LocalHandOff|settings.Permits, opts)
 	return &Semaphore{counter: c.WithRow(keys.SemaphoreRow)}
 }
 
@@ -70,14 +72,15 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Optio
 	return s.acquire(ctx, "Acquire", n, settings.Wait|settings.LocalHandOff, opts, false)
 }
 
-// TryAcquire takes n permits if there are that many; otherwise the error matches ErrNotAcquired, and says whether there is
-// a semaphore at all. It does not overtake others in this process that wait. With n of 0 it returns at once. Options: those
-// of Acquire except WithWait.
+// TryAcquire takes n permits if there are that many; otherwise the error matches ErrNotAcquired, and says
+// whether there is a semaphore at all. It does not overtake others in this process that wait. With n of 0 it
+// returns at once. Options: those of Acquire except WithWait.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...redlatch.Option) error {
 	return s.acquire(ctx, "TryAcquire", n, settings.LocalHandOff, opts, true)
 }
 
-func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes settings.Option, opts []redlatch.Option, try bool) error {
+func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes settings.Option, opts []redlatch.Option,
+	try bool) error {
 	set, err := s.made().Resolve(call, takes, opts)
 	if err != nil {
 		return err
@@ -140,7 +143,8 @@ func (s *Semaphore) keep(ctx context.Context, n int64) (left int64, err error) {
 	})
 }
 
-// giveBackLater gives back n permits without waiting for it. A semaphore that was deleted meanwhile took them with it.
+// giveBackLater gives back n permits without waiting for it. A semaphore that was deleted meanwhile took them
+// with it.
 func (s *Semaphore) giveBackLater(n int64) {
 	key := s.made().Key
 	go counter.GiveBackLater(s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
@@ -148,8 +152,8 @@ func (s *Semaphore) giveBackLater(n int64) {
 	})
 }
 
-// ReleaseIfExists is like Release, but does nothing and returns false when the semaphore does not exist. With n of 0 it
-// returns false.
+// ReleaseIfExists is like Release, but does nothing and returns false when the semaphore does not exist. With
+// n of 0 it returns false.
 func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) {
 	if err := s.made().CheckNumber("ReleaseIfExists", n); err != nil || n == 0 {
 		return false, err
@@ -165,16 +169,18 @@ func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) 
 
 // Do runs fn with n permits and gives them back, also when fn panics or ends its goroutine. The error is
 // fn's, joined with Release's. If the permits were not acquired, fn does not run and the error is Acquire's.
-func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context) error, opts ...redlatch.Option) (err error) {
+func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context) error,
+	opts ...redlatch.Option) (err error) {
 	if err := s.Acquire(ctx, n, opts...); err != nil {
 		return err
 	}
 	return s.within(ctx, n, fn)
 }
 
-// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out where there are too few permits.
-// ran tells whether fn ran; see [redlatch.TryDo].
-func (s *Semaphore) TryDo(ctx context.Context, n int64, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out where
+// there are too few permits. ran tells whether fn ran; see [redlatch.TryDo].
+func (s *Semaphore) TryDo(ctx context.Context, n int64, fn func(ctx context.Context) error,
+	opts ...redlatch.Option) (ran bool, err error) {
 	acquire := s.TryAcquire
 	if rootapi.Waits(opts) {
 		acquire = s.Acquire

@@ -1,5 +1,5 @@
-// Package spinlock is a reentrant mutual exclusion lock whose waiters poll instead of listening, compatible with
-// Redisson's spin lock.
+// Package spinlock is a reentrant mutual exclusion lock whose waiters poll instead of listening, compatible
+// with Redisson's spin lock.
 //
 //	lock := spinlock.New(rdb, "orders:42")
 //	err := lock.Do(ctx, func(ctx context.Context) error {
@@ -15,23 +15,24 @@
 //	  │
 //	  └── not renewed, deleted, force-unlocked ──► lost
 //
-// It is the lock of package rlock without messages: it never subscribes and never publishes, so it needs no connection
-// for wake-ups and no permission on channels. The price is more commands and longer waits. Each process that waits asks
-// Redis about eight to sixteen times a second once its sleeps have grown, and may notice up to 128 ms late that the
-// lock is free. Choose it for locks that are held for a few milliseconds, and for servers or proxies on which pub/sub
-// does not work; choose rlock everywhere else.
+// It is the lock of package rlock without messages: it never subscribes and never publishes, so it needs no
+// connection for wake-ups and no permission on channels. The price is more commands and longer waits. Each
+// process that waits asks Redis about eight to sixteen times a second once its sleeps have grown, and may
+// notice up to 128 ms late that the lock is free. Choose it for locks that are held for a few milliseconds,
+// and for servers or proxies on which pub/sub does not work; choose rlock everywhere else.
 //
-// Waiters of one process are served in their order of arrival, and only the first of them polls. They hand the lock on
-// among themselves without a command for a few milliseconds at most; then the process leaves it free for 4 ms. Between
-// processes nothing is promised. [WithBackOff] sets the sleeps; redlatch.WithPoll has
+// Waiters of one process are served in their order of arrival, and only the first of them polls. They hand
+// the lock on among themselves without a command for a few milliseconds at most; then the process leaves it
+// free for 4 ms. Between processes nothing is promised. [WithBackOff] sets the sleeps; redlatch.WithPoll has
 // no effect here.
 //
-// Holding works as with any lock: a hold without a lease is renewed by the watchdog, and its context ends with ErrLost
-// before the lease can run out at the server. A poll that cannot reach the server is repeated for the time set by
-// WithOutage; then the server's error is returned.
+// Holding works as with any lock: a hold without a lease is renewed by the watchdog, and its context ends
+// with ErrLost before the lease can run out at the server. A poll that cannot reach the server is repeated
+// for the time set by WithOutage; then the server's error is returned.
 //
-// A spin lock and a plain lock of the same name exclude each other, but the release of a spin lock does not wake those
-// who wait for the plain one: they notice when they next ask. Use only one kind of lock for a name.
+// A spin lock and a plain lock of the same name exclude each other, but the release of a spin lock does not
+// wake those who wait for the plain one: they notice when they next ask. Use only one kind of lock for a
+// name.
 package spinlock
 
 import (
@@ -58,9 +59,9 @@ var (
 	_ redlatch.Inspector = (*Lock)(nil)
 )
 
-// New makes a spin lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks; a bad
-// name or option is reported by the calls. Options: WithBackOff, WithLease,
-// WithMaxHold, WithAtLeast, WithWait, WithWatchdogTimeout, WithReplicas, WithoutLocalHandOff, and those that every primitive takes.
+// New makes a spin lock. It does no I/O. It panics if the client is nil or of a kind that cannot carry locks;
+// a bad name or option is reported by the calls. Options: WithBackOff, WithLease, WithMaxHold, WithAtLeast,
+// WithWait, WithWatchdogTimeout, WithReplicas, WithoutLocalHandOff, and those that every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Lock {
 	return &Lock{base: baselock.New(client, name, &spinning, opts)}
 }
@@ -73,9 +74,9 @@ func (l *Lock) made() *baselock.Base {
 // Name returns the name that the lock was made with.
 func (l *Lock) Name() string { return l.made().Name }
 
-// Lock polls until the lock is held, ctx ends, or the time of WithWait is over; the last two cut a sleep short. With a
-// context that carries a live hold of this lock it re-enters. ctx governs the wait and nothing else.
-// While the server fails it goes on for as long as [redlatch.WithOutage] says.
+// Lock polls until the lock is held, ctx ends, or the time of WithWait is over; the last two cut a sleep
+// short. With a context that carries a live hold of this lock it re-enters. ctx governs the wait and nothing
+// else. While the server fails it goes on for as long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
 	return l.made().Lock(ctx, opts)
 }
@@ -91,8 +92,10 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error, opts 
 	return redlatch.Do(ctx, l, fn, opts...)
 }
 
-// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the lock is busy; see [redlatch.TryDo].
-func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out while the
+// lock is busy; see [redlatch.TryDo].
+func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error,
+	opts ...redlatch.Option) (ran bool, err error) {
 	return redlatch.TryDo(ctx, l, fn, opts...)
 }
 

@@ -1,10 +1,10 @@
-// Package clock notices that the system was suspended. Go's monotonic clock stands still meanwhile on Linux and macOS,
-// and a lease at the server does not.
+// Package clock notices that the system was suspended. Go's monotonic clock stands still meanwhile on Linux
+// and macOS, and a lease at the server does not.
 //
-// Times stay what time.Now says, so they compare and subtract as ever. A moment from before a suspension lies further
-// back than its monotonic reading says: Aged puts it where it belongs, and Moment is a reading that counts the
-// suspensions. Whoever takes a time from which trust is to count takes it from Now, or a suspension that was over before
-// could be mistaken for one that came after, which ends trust too soon.
+// Times stay what time.Now says, so they compare and subtract as ever. A moment from before a suspension lies
+// further back than its monotonic reading says: Aged puts it where it belongs, and Moment is a reading that
+// counts the suspensions. Whoever takes a time from which trust is to count takes it from Now, or a
+// suspension that was over before could be mistaken for one that came after, which ends trust too soon.
 package clock
 
 import (
@@ -18,7 +18,8 @@ import (
 // epoch carries a monotonic reading, and so do the times made from it.
 var epoch = time.Now()
 
-// A jump is what is known once a suspension was noticed: up to at the system had been suspended for total in all.
+// A jump is what is known once a suspension was noticed: up to at the system had been suspended for total in
+// all.
 type jump struct {
 	at    time.Duration // since epoch, by the monotonic clock
 	total time.Duration
@@ -37,9 +38,9 @@ var (
 // resolution is the least suspension that is noticed.
 const resolution = time.Millisecond
 
-// Now is time.Now, and notices a suspension that was over before. It costs no more than time.Now while the distance of
-// the wall clock and the monotonic one stays what it was: a suspension changes it, and so does the setting of the wall
-// clock, after which the system is asked.
+// Now is time.Now, and notices a suspension that was over before. It costs no more than time.Now while the
+// distance of the wall clock and the monotonic one stays what it was: a suspension changes it, and so does
+// the setting of the wall clock, after which the system is asked.
 func Now() time.Time {
 	if fake.Load() != nil {
 		return notice()
@@ -57,11 +58,12 @@ func Now() time.Time {
 	return notice()
 }
 
-// bubble is a moment before which no real clock is, but the fake one of testing/synctest, which is never suspended.
+// bubble is a moment before which no real clock is, but the fake one of testing/synctest, which is never
+// suspended.
 var bubble = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 
-// notice asks how long the system was suspended in all. The time is taken after that, so what lies after it lies after
-// the suspension; what lies before it is taken to lie before.
+// notice asks how long the system was suspended in all. The time is taken after that, so what lies after it
+// lies after the suspension; what lies before it is taken to lie before.
 func notice() time.Time {
 	mu.Lock()
 	defer mu.Unlock()

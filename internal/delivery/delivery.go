@@ -1,6 +1,6 @@
-// Package delivery brings one script to its end: it resends what was certainly not executed, resends what may have
-// been because nearly every script is idempotent, sends a script with fewer keys where it may not have all, gives up on what is hopeless, and says what is known when it has to
-// stop.
+// Package delivery brings one script to its end: it resends what was certainly not executed, resends what may
+// have been because nearly every script is idempotent, sends a script with fewer keys where it may not have
+// all, gives up on what is hopeless, and says what is known when it has to stop.
 package delivery
 
 import (
@@ -26,9 +26,11 @@ type Limit struct {
 	Stubborn bool          // also go on after errors that look hopeless: a release is worth it
 	Patient  bool          // also go on while the server takes no writes: an acquisition needs nothing less
 	Once     bool          // do not go on after a send of unknown outcome: the script is not idempotent
-	Memory   time.Duration // how long after the first send another one does no harm if one may have been executed; 0: always. The time of a suspension counts
-	Apart    bool          // do not wait for a slot that moves: the keys of the script can be asked for one by one
-	Refused  error         // a script that did the same was refused, perhaps in its last step; nil: there was none
+	// how long after the first send another one does no harm if one may have been executed; 0: always. The time
+	// of a suspension counts
+	Memory  time.Duration
+	Apart   bool  // do not wait for a slot that moves: the keys of the script can be asked for one by one
+	Refused error // a script that did the same was refused, perhaps in its last step; nil: there was none
 }
 
 // A Failure is why a command was not brought to a known end.
@@ -39,7 +41,8 @@ type Failure struct {
 	// Sent is a moment before the first send that is in doubt.
 	Sent time.Time
 
-	// Over tells that all there is to doubt is what a script did that was refused on its way. It has ended, so no copy comes late.
+	// Over tells that all there is to doubt is what a script did that was refused on its way. It has ended, so
+	// no copy comes late.
 	Over bool
 
 	flight  *dispatch.InFlight // the send that was under way when the caller left
@@ -52,8 +55,8 @@ func (f *Failure) Error() string { return f.Err.Error() }
 // Unwrap is the error itself.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Is makes every failure of the server or the network match ErrUnavailable, and what the program has to correct
-// ErrInvalid instead. The failure of a caller who has left before any send had failed is neither.
+// Is makes every failure of the server or the network match ErrUnavailable, and what the program has to
+// correct ErrInvalid instead. The failure of a caller who has left before any send had failed is neither.
 func (f *Failure) Is(target error) bool {
 	switch target {
 	case errs.Unavailable:
@@ -64,29 +67,33 @@ func (f *Failure) Is(target error) bool {
 	return false
 }
 
-// Unavailable makes an error of the server or the network that did not come of Deliver match what a Failure does.
+// Unavailable makes an error of the server or the network that did not come of Deliver match what a Failure
+// does.
 func Unavailable(err error) error { return &Failure{Err: err} }
 
 // A Receipt is what is known about the sends of a command that was executed.
 type Receipt struct {
 	// Sent is a moment before the first send that may have been executed. A lease is trusted from here.
 	Sent time.Time
-	// Doubt tells that an earlier send may still be executed: the server keeps what a connection had brought even if
-	// its client has given up on it.
+	// Doubt tells that an earlier send may still be executed: the server keeps what a connection had brought
+	// even if its client has given up on it.
 	Doubt bool
-	// Refused is the error with which the server refused an earlier send, the last of those, of a command that goes on all
-	// the same; nil if it did not. That send may have been refused in its last step, which is the message of a release, so
-	// nothing that came after it makes this void.
+	// Refused is the error with which the server refused an earlier send, the last of those, of a command that
+	// goes on all the same; nil if it did not. That send may have been refused in its last step, which is the
+	// message of a release, so nothing that came after it makes this void.
 	Refused error
 }
 
 // Deliver sends cmd until it is executed or limit is reached. Every error is a *Failure.
-func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], limit Limit) (R, Receipt, error) {
+func Deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R],
+	limit Limit) (R, Receipt, error) {
 	return deliver(ctx, d, &cmd, limit, clock.Now(), nil)
 }
 
-// deliver is Deliver from the moment of now on. It is for a command that synced sends, with its source; nil: the dispatcher does.
-func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd *scripts.Command[R], limit Limit, now time.Time, synced func(ctx context.Context, send redis.Cmder) error) (reply R, receipt Receipt, err error) {
+// deliver is Deliver from the moment of now on. It is for a command that synced sends, with its source; nil:
+// the dispatcher does.
+func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd *scripts.Command[R], limit Limit, now time.Time,
+	synced func(ctx context.Context, send redis.Cmder) error) (reply R, receipt Receipt, err error) {
 	var (
 		withSource = synced != nil
 		route      dispatch.Route
@@ -137,12 +144,14 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd *scripts.Co
 		case outcome.Hopeless, outcome.Cut:
 			cut := outcome.Of(err) == outcome.Cut && !cmd.Script().Untouched(err)
 			if (cut || !limit.Patient || !outcome.Passing(err)) && (!limit.Stubborn || outcome.Final(err)) {
-				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt || cut, Sent: receipt.Sent, Over: cut && !receipt.Doubt}
+				return reply, receipt, &Failure{Err: err, Doubt: receipt.Doubt || cut, Sent: receipt.Sent,
+					Over: cut && !receipt.Doubt}
 			}
 			receipt.Refused, halves = err, halves || cut
 		case outcome.Moved:
 			if d.Single() && outcome.Redirects(err) {
-				return reply, receipt, &Failure{Err: &outcome.Redirected{Err: err}, Doubt: receipt.Doubt || halves, Sent: receipt.Sent}
+				return reply, receipt, &Failure{Err: &outcome.Redirected{Err: err}, Doubt: receipt.Doubt || halves,
+					Sent: receipt.Sent}
 			}
 			d.Reload(ctx)
 			route = dispatch.Follow
@@ -167,7 +176,8 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd *scripts.Co
 			limit.Total = 0
 		}
 		if stop := pauses.Sleep(ctx, err, limit.Outage); stop != nil {
-			return reply, receipt, &Failure{Err: stop, Doubt: receipt.Doubt || halves, Sent: receipt.Sent, Over: halves && !receipt.Doubt}
+			return reply, receipt, &Failure{Err: stop, Doubt: receipt.Doubt || halves, Sent: receipt.Sent,
+				Over: halves && !receipt.Doubt}
 		}
 		if receipt.Doubt && limit.Memory > 0 && clock.Now().Sub(clock.Aged(now)) > limit.Memory {
 			return reply, receipt, &Failure{Err: err, Doubt: true, Sent: receipt.Sent}
@@ -190,13 +200,13 @@ func stopped(ctx context.Context, err error, p *Pauses, r Receipt) *Failure {
 	return nil
 }
 
-// flightWithin is how long the reply to a command is waited for whose caller has left. A client may be more patient, for
-// ever if it has no read timeout, and what the command has taken cannot be given back meanwhile.
+// flightWithin is how long the reply to a command is waited for whose caller has left. A client may be more
+// patient, for ever if it has no read timeout, and what the command has taken cannot be given back meanwhile.
 const flightWithin = 10 * time.Second
 
-// Result waits for a send that was under way when its caller left. It reports the reply, and whether that is all
-// there is to know: not if an earlier send is in doubt too, or if this one had no reply either, or none in time. Call it
-// once, off the caller's path.
+// Result waits for a send that was under way when its caller left. It reports the reply, and whether that is
+// all there is to know: not if an earlier send is in doubt too, or if this one had no reply either, or none
+// in time. Call it once, off the caller's path.
 func Result[R any](f *Failure, cmd scripts.Command[R]) (reply R, known bool) {
 	if f.flight == nil {
 		return reply, false
@@ -214,8 +224,8 @@ func Result[R any](f *Failure, cmd scripts.Command[R]) (reply R, known bool) {
 	return reply, true
 }
 
-// Outage tells whether err is the server's or the network's failure to execute a command for a caller who is still
-// there. Whoever asks next would only find out the same, after as long a time.
+// Outage tells whether err is the server's or the network's failure to execute a command for a caller who is
+// still there. Whoever asks next would only find out the same, after as long a time.
 func Outage(ctx context.Context, err error) bool { return ctx.Err() == nil && Failed(err) }
 
 // Failed tells whether err is a Failure.
@@ -233,10 +243,12 @@ func AsFailure(err error) *Failure {
 	return &Failure{Err: err}
 }
 
-// mostAtOnce is how often a command is sent again with other keys without a pause. A script finds keys in data that others change.
+// mostAtOnce is how often a command is sent again with other keys without a pause. A script finds keys in
+// data that others change.
 const mostAtOnce = 4
 
-// adapted gives cmd the keys that it may have, or has asked for, after an error that speaks of keys. It tells whether there was one.
+// adapted gives cmd the keys that it may have, or has asked for, after an error that speaks of keys. It tells
+// whether there was one.
 func adapted[R any](d *dispatch.Dispatcher, cmd *scripts.Command[R], err error) bool {
 	if outcome.OfKeys(err) {
 		if narrow, ok := cmd.Narrow(outcome.Apart(err)); ok {
@@ -282,7 +294,8 @@ func (p *Pauses) Sleep(ctx context.Context, err error, outage time.Duration) err
 	return nil
 }
 
-// because adds to the end of ctx what the server's last error was, so that a caller can tell busy from broken.
+// because adds to the end of ctx what the server's last error was, so that a caller can tell busy from
+// broken.
 func (p *Pauses) because(ended error) error {
 	if p.last == nil {
 		return ended
@@ -290,8 +303,8 @@ func (p *Pauses) because(ended error) error {
 	return fmt.Errorf("%w (the last attempt failed: %w)", ended, p.last)
 }
 
-// Watched returns a context whose commands tell watch, while they are still tried, with what they have failed so far. Those
-// who wait behind the caller learn of an outage from it.
+// Watched returns a context whose commands tell watch, while they are still tried, with what they have failed
+// so far. Those who wait behind the caller learn of an outage from it.
 func Watched(ctx context.Context, watch func(error)) context.Context {
 	return context.WithValue(ctx, watcher{}, watch)
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
-// Within is Deliver for what has to happen although ctx may have ended: ctx lends its values only, and limit.Total is
-// how long it may take. While the server answers promptly the first send runs on the caller's goroutine, which saves
-// two switches; after the first failure, or a silence, no send can hold the caller up. Nor can a connection that the
-// first one has to wait for.
-func Within[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R], limit Limit) (R, Receipt, error) {
+// Within is Deliver for what has to happen although ctx may have ended: ctx lends its values only, and
+// limit.Total is how long it may take. While the server answers promptly the first send runs on the caller's
+// goroutine, which saves two switches; after the first failure, or a silence, no send can hold the caller up.
+// Nor can a connection that the first one has to wait for.
+func Within[R any](ctx context.Context, d *dispatch.Dispatcher, cmd scripts.Command[R],
+	limit Limit) (R, Receipt, error) {
 	now := clock.Now()
 	if d.Prompt(cmd.Key(), limit.Total, now) {
 		ctx = d.Limit(ctx, limit.Total, now)

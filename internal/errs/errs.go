@@ -71,9 +71,9 @@ func Wrong(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", Invalid, fmt.Sprintf(format, args...))
 }
 
-// An Unanswered is the error of a wait, with what was found out last about what it waited for: a refusal, the failure of the last
-// attempt, or nil for nothing yet. That matters where the wait has ended by its context; the attempt that this has cut off may
-// know more.
+// An Unanswered is the error of a wait, with what was found out last about what it waited for: a refusal, the
+// failure of the last attempt, or nil for nothing yet. That matters where the wait has ended by its context;
+// the attempt that this has cut off may know more.
 type Unanswered struct {
 	Err, Found error
 	Waited     time.Duration // how long the call stood in the queue
@@ -92,8 +92,9 @@ func FoundOut(err error) (waited time.Duration, found error) {
 	return 0, nil
 }
 
-// WaitOver is the error of a wait for what that ctx has ended and that was not refused before. found is the failure of the last attempt,
-// and makes it match what that matches. With nil it matches the error of ctx alone.
+// WaitOver is the error of a wait for what that ctx has ended and that was not refused before. found is the
+// failure of the last attempt, and makes it match what that matches. With nil it matches the error of ctx
+// alone.
 func WaitOver(ctx context.Context, what string, err, found error) error {
 	err = Ended(ctx, err)
 	if found == nil {

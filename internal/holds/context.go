@@ -9,12 +9,13 @@ import (
 	"weak"
 )
 
-// NewContext returns a child of parent that carries hold and ends with it. keep is kept alive as long as the context:
-// it is the public Hold, so work that still has the context still holds.
+// NewContext returns a child of parent that carries hold and ends with it. keep is kept alive as long as the
+// context: it is the public Hold, so work that still has the context still holds.
 //
-// Nothing long-lived may point at the context in return, or the Hold could never be found forgotten. The parent and
-// the hold therefore reach only a life, weakly; the context and its children own the life. From the moment on at which
-// somebody may wait for the end without having the context any more, the hold owns it too: see carrier.Done.
+// Nothing long-lived may point at the context in return, or the Hold could never be found forgotten. The
+// parent and the hold therefore reach only a life, weakly; the context and its children own the life. From
+// the moment on at which somebody may wait for the end without having the context any more, the hold owns it
+// too: see carrier.Done.
 func NewContext(parent context.Context, hold Hold, keep any) context.Context {
 	l := newLife(parent)
 	c := &carrier{Context: l.ctx, parent: parent, life: l, hold: hold, keep: keep}
@@ -49,7 +50,8 @@ type ties struct {
 	unwatch func() bool        // takes the registration off the parent; nil where it never ends
 }
 
-// newLife keeps the parent's deadline as a deadline of its own, so that ctx.Err is DeadlineExceeded when it passes.
+// newLife keeps the parent's deadline as a deadline of its own, so that ctx.Err is DeadlineExceeded when it
+// passes.
 func newLife(parent context.Context) *life {
 	l, root := &life{ties: &ties{}}, context.Background()
 	if deadline, ok := parent.Deadline(); ok {
@@ -59,8 +61,8 @@ func newLife(parent context.Context) *life {
 	return l
 }
 
-// follow ends the life because the parent has ended. A deadline that has passed is left to the life's own timer, set to
-// the same moment: it says so with the right Err.
+// follow ends the life because the parent has ended. A deadline that has passed is left to the life's own
+// timer, set to the same moment: it says so with the right Err.
 func (l *life) follow(parent context.Context) {
 	deadline, ok := parent.Deadline()
 	if ok && parent.Err() == context.DeadlineExceeded && !time.Now().Before(deadline) {
@@ -84,7 +86,8 @@ func (l *life) release(cause error) {
 	}
 }
 
-// loosen lets go of the parent after the context has become unreachable, unless somebody may still wait for its end.
+// loosen lets go of the parent after the context has become unreachable, unless somebody may still wait for
+// its end.
 func (t *ties) loosen() {
 	if t.pinned.Load() {
 		return
@@ -95,7 +98,8 @@ func (t *ties) loosen() {
 	}
 }
 
-// A carrier is the context that NewContext returns: it ends as its life does and has the values of its parent.
+// A carrier is the context that NewContext returns: it ends as its life does and has the values of its
+// parent.
 type carrier struct {
 	context.Context // the life's
 	parent          context.Context
@@ -104,11 +108,11 @@ type carrier struct {
 	keep            any
 }
 
-// Done makes the hold own the life until one of them is over. A goroutine that receives from the channel, or a function
-// registered with context.AfterFunc, needs no reference to the context, and would never learn of a loss if the life
-// could be collected. All ways to wait begin here, those of derived contexts too. As with any context that is not
-// cancelled, what it takes is given back when the parent ends. It is not when the contexts derived from it have ended: nobody can
-// see whether the channel is still waited on.
+// Done makes the hold own the life until one of them is over. A goroutine that receives from the channel, or
+// a function registered with context.AfterFunc, needs no reference to the context, and would never learn of a
+// loss if the life could be collected. All ways to wait begin here, those of derived contexts too. As with
+// any context that is not cancelled, what it takes is given back when the parent ends. It is not when the
+// contexts derived from it have ended: nobody can see whether the channel is still waited on.
 func (c *carrier) Done() <-chan struct{} {
 	if !c.life.pinned.Load() {
 		c.hold.Ending().pin(c.life)
@@ -118,8 +122,8 @@ func (c *carrier) Done() <-chan struct{} {
 
 type carrierKey struct{}
 
-// Value looks into the life before the parent: context.Cause and derived contexts ask for the nearest cancellable
-// context that way, and it is the life, not the parent's. The life has no other values.
+// Value looks into the life before the parent: context.Cause and derived contexts ask for the nearest
+// cancellable context that way, and it is the life, not the parent's. The life has no other values.
 func (c *carrier) Value(key any) any {
 	if key == (carrierKey{}) {
 		return c
@@ -154,8 +158,8 @@ func CarriedBy(ctx context.Context) iter.Seq2[Hold, any] {
 	}
 }
 
-// Lend returns ctx as one that carries hold besides. Unlike NewContext it does not end with it: it is for one call that
-// acts in the name of hold.
+// Lend returns ctx as one that carries hold besides. Unlike NewContext it does not end with it: it is for one
+// call that acts in the name of hold.
 func Lend(ctx context.Context, hold Hold) context.Context {
 	return instead{ctx, &carrier{parent: ctx, hold: hold}}
 }

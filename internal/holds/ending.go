@@ -8,12 +8,13 @@ import (
 	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
-// An Ending is the moment at which a hold is over. Contexts made from the hold are told through weak pointers: a
-// context that nobody can reach any more needs no telling, and must not keep the public Hold alive from here, or a
-// hold that the program forgot would never be noticed. Those that somebody may wait for are pinned besides.
+// An Ending is the moment at which a hold is over. Contexts made from the hold are told through weak
+// pointers: a context that nobody can reach any more needs no telling, and must not keep the public Hold
+// alive from here, or a hold that the program forgot would never be noticed. Those that somebody may wait for
+// are pinned besides.
 //
-// A hold that lives long, and perhaps among ten thousand others, has one context as a rule. That one costs nothing
-// beside the Ending; those that there are besides are a crowd.
+// A hold that lives long, and perhaps among ten thousand others, has one context as a rule. That one costs
+// nothing beside the Ending; those that there are besides are a crowd.
 type Ending struct {
 	mu     lockorder.Mutex[lockorder.Ending]
 	cause  error // why it is over; nil while it lasts
@@ -84,8 +85,9 @@ func (e *Ending) End(cause error) bool {
 	return true
 }
 
-// Bequeath has heir told of the end of the hold, at once when it has ended, and of those who ask for it until then. It is told of
-// the end on the goroutine that ends the hold, so that nobody finds this hold over and that one in force.
+// Bequeath has heir told of the end of the hold, at once when it has ended, and of those who ask for it until
+// then. It is told of the end on the goroutine that ends the hold, so that nobody finds this hold over and
+// that one in force.
 func (e *Ending) Bequeath(heir Heir) {
 	e.mu.Lock()
 	cause := e.cause
@@ -127,8 +129,8 @@ func (e *Ending) watch(l *life) {
 	})
 }
 
-// pin keeps l from being collected as long as neither it nor the hold is over. When the hold is over it ends l: whoever
-// is telling the end at this moment may find l collected.
+// pin keeps l from being collected as long as neither it nor the hold is over. When the hold is over it ends
+// l: whoever is telling the end at this moment may find l collected.
 func (e *Ending) pin(l *life) {
 	e.whileItLasts(l, func() {
 		switch {
@@ -154,8 +156,8 @@ func (e *Ending) whileItLasts(l *life, do func()) {
 	}
 }
 
-// watch adds a watcher. Those that are over are dropped when the list has doubled, so that a hold that lives for days and
-// makes a context per request stays small.
+// watch adds a watcher. Those that are over are dropped when the list has doubled, so that a hold that lives
+// for days and makes a context per request stays small.
 func (c *crowd) watch(w watcher) {
 	if len(c.watchers) >= max(c.prune, 16) {
 		c.watchers = slices.DeleteFunc(c.watchers, watcher.over)

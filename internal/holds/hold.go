@@ -1,5 +1,5 @@
-// Package holds is the leaf on which both the public Hold and the machinery behind it stand: what a hold can do, how
-// its end reaches the contexts made from it, and how a context carries it to a second acquisition.
+// Package holds is the leaf on which both the public Hold and the machinery behind it stand: what a hold can
+// do, how its end reaches the contexts made from it, and how a context carries it to a second acquisition.
 package holds
 
 import (
@@ -21,8 +21,8 @@ type Hold interface {
 	Ending() *Ending
 	// Leave ends the hold without a command: the lock ends with its lease.
 	Leave()
-	// Forgotten is called when the wrapper, and every context made from it, is unreachable without an Unlock. The lock was
-	// acquired there.
+	// Forgotten is called when the wrapper, and every context made from it, is unreachable without an Unlock.
+	// The lock was acquired there.
 	Forgotten(there *Place)
 }
 
@@ -30,8 +30,8 @@ type Hold interface {
 type Composite interface {
 	Hold
 
-	// Members are the holds that it stands on and that are in force, in the order in which they were acquired. A composite
-	// that is over has none.
+	// Members are the holds that it stands on and that are in force, in the order in which they were acquired. A
+	// composite that is over has none.
 	Members() []Hold
 }
 

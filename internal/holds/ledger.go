@@ -34,8 +34,8 @@ func (e Entry) Clients() (clients []any) {
 	return clients
 }
 
-// ledger lists the holds of the process, for tests that look for those that are never given back. A program has none: nothing
-// is entered before Enter was called, which only package redlatchtest does.
+// ledger lists the holds of the process, for tests that look for those that are never given back. A program
+// has none: nothing is entered before Enter was called, which only package redlatchtest does.
 var ledger struct {
 	kept atomic.Bool
 
@@ -65,8 +65,8 @@ func Entered(number int) (entries []Entry) {
 	return entries
 }
 
-// Forsake leaves the hold of an entry to its lease, because the server and the clients of its test end. The entry stays, for
-// the test that has not given it back.
+// Forsake leaves the hold of an entry to its lease, because the server and the clients of its test end. The
+// entry stays, for the test that has not given it back.
 func Forsake(e Entry) {
 	e.cleanup.Stop()
 	e.Hold.Leave()
@@ -93,8 +93,9 @@ func Strike(hold Hold) {
 // fakeYear is one in which no real clock is, but that of testing/synctest.
 const fakeYear = 2020
 
-// enter adds a hold, if the ledger is kept. The entry holds on to the public side where the clock is that of a bubble of
-// testing/synctest: the garbage collector is outside of it, and what it reports of a hold that was dropped would end the process.
+// enter adds a hold, if the ledger is kept. The entry holds on to the public side where the clock is that of
+// a bubble of testing/synctest: the garbage collector is outside of it, and what it reports of a hold that
+// was dropped would end the process.
 func enter(public any, inner Hold, there *Place, cleanup runtime.Cleanup) {
 	if !ledger.kept.Load() {
 		return
@@ -109,7 +110,8 @@ func enter(public any, inner Hold, there *Place, cleanup runtime.Cleanup) {
 		ledger.entries = slices.DeleteFunc(ledger.entries, Entry.swept)
 		ledger.prune = 2 * len(ledger.entries)
 	}
-	ledger.entries = append(ledger.entries, Entry{Hold: inner, There: there, number: ledger.last, public: public, cleanup: cleanup})
+	ledger.entries = append(ledger.entries, Entry{Hold: inner, There: there, number: ledger.last, public: public,
+		cleanup: cleanup})
 }
 
 func (e Entry) over() bool { return !e.forsaken && e.Hold.Ending().Cause() != nil }

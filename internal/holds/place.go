@@ -13,16 +13,19 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// A Place is where in the program something was acquired: the calls that led there, innermost first, as far as the program's
-// own. There is one Place for all that is acquired by the same calls, and a hold only points to it.
+// A Place is where in the program something was acquired: the calls that led there, innermost first, as far
+// as the program's own. There is one Place for all that is acquired by the same calls, and a hold only points
+// to it.
 type Place [12]uintptr
 
-// steps are how many calls are looked at, one number after the other, until the program's is among them. The first is the
-// call of a method that the program called itself. To look at one more costs a lone caller as much as a memory allocation.
+// steps are how many calls are looked at, one number after the other, until the program's is among them. The
+// first is the call of a method that the program called itself. To look at one more costs a lone caller as
+// much as a memory allocation.
 var steps = [...]int{1, 4, len(Place{})}
 
-// places are all that there have been, and nil for calls that do not reach the program. A program has as many as it has
-// ways to acquire. The map is replaced as a whole when one is added, for looking one up must neither wait nor allocate.
+// places are all that there have been, and nil for calls that do not reach the program. A program has as many
+// as it has ways to acquire. The map is replaced as a whole when one is added, for looking one up must
+// neither wait nor allocate.
 var places struct {
 	adding lockorder.Mutex[lockorder.Places]
 	known  atomic.Pointer[map[Place]*Place]
@@ -31,8 +34,8 @@ var places struct {
 // wanted is set when a hold without a Place was dropped.
 var wanted atomic.Bool
 
-// OnDrop has inner know when its public side is unreachable for the program, and that it was acquired there. The hold is
-// entered in the ledger of a test.
+// OnDrop has inner know when its public side is unreachable for the program, and that it was acquired there.
+// The hold is entered in the ledger of a test.
 func OnDrop[Public any](public *Public, inner Hold, there *Place) runtime.Cleanup {
 	cleanup := runtime.AddCleanup(public, dropped.tell, dropped{inner, there})
 	enter(public, inner, there, cleanup)
@@ -44,8 +47,8 @@ type dropped struct {
 	there *Place
 }
 
-// tell runs on a goroutine of the runtime's, of which there are few for the clean-ups of the whole program. An observer or a
-// log handler of the program hears of a drop, and may block, so that is told on another one.
+// tell runs on a goroutine of the runtime's, of which there are few for the clean-ups of the whole program.
+// An observer or a log handler of the program hears of a drop, and may block, so that is told on another one.
 func (d dropped) tell() { go d.inner.Forgotten(d.there) }
 
 // To note a Place costs a lone caller a tenth of the client's time for a lock. A program that forgets to give
@@ -103,7 +106,8 @@ func place(skip, step int) *Place {
 	}
 }
 
-// add makes the Place of p, or notes that its calls do not reach the program, unless they are all that there is to look at.
+// add makes the Place of p, or notes that its calls do not reach the program, unless they are all that there
+// is to look at.
 func add(p Place, all bool) *Place {
 	places.adding.Lock()
 	defer places.adding.Unlock()
@@ -123,7 +127,8 @@ func add(p Place, all bool) *Place {
 	return there
 }
 
-// Report writes to logger, or to slog.Default if that is nil, that a hold was dropped which had been acquired there.
+// Report writes to logger, or to slog.Default if that is nil, that a hold was dropped which had been acquired
+// there.
 func Report(logger *slog.Logger, message string, there *Place, about ...any) {
 	if logger == nil {
 		logger = raise.Logger(slog.Default())

@@ -82,8 +82,8 @@ func mine() []held {
 	return slices.Clone(part.of[id])
 }
 
-// takes checks that a mutex may be taken under those that the goroutine has. It may be taken under any other lock: commands are
-// sent under these, so whatever is behind their doors is.
+// takes checks that a mutex may be taken under those that the goroutine has. It may be taken under any other
+// lock: commands are sent under these, so whatever is behind their doors is.
 func takes(class reflect.Type, mutex any) {
 	for _, h := range mine() {
 		if h.mutex {
@@ -99,7 +99,8 @@ func takes(class reflect.Type, mutex any) {
 func waits(class reflect.Type, lock any) {
 	for _, h := range mine() {
 		if h.mutex {
-			fail("%s is waited for under a mutex, %s, which was taken\n%s\nand now\n%s", class.Name(), h.class.Name(), h.stack, here())
+			fail("%s is waited for under a mutex, %s, which was taken\n%s\nand now\n%s", class.Name(), h.class.Name(),
+				h.stack, here())
 			continue
 		}
 		check(h, class, lock)
@@ -131,7 +132,8 @@ func has(class reflect.Type, lock any, mutex bool) {
 	part.of[id] = append(part.of[id], held{class, lock, mutex, here()})
 }
 
-// gone looks for the lock with this goroutine first: it may have been given to another one already, which says so.
+// gone looks for the lock with this goroutine first: it may have been given to another one already, which
+// says so.
 func gone(class reflect.Type, lock any) {
 	id := goroutine()
 	if drop(class, lock, id, id) {

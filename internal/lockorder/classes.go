@@ -7,7 +7,8 @@ type mark struct{}
 
 func (mark) class() {}
 
-// The classes of mutexes. A new one needs rows in table.go for what is taken under it, and under what it is taken.
+// The classes of mutexes. A new one needs rows in table.go for what is taken under it, and under what it is
+// taken.
 type (
 	Alarm     struct{ mark } // observe.alarm
 	Candidacy struct{ mark } // cohort.Candidacy

@@ -7,7 +7,8 @@ import "sync"
 // A Mutex of a class. It is a [sync.Mutex], unless the build has the tag lockorder.
 type Mutex[C Class] struct{ sync.Mutex }
 
-// Unlocked is where no mutex may be held: what follows may take long, or call the program, which may call anything.
+// Unlocked is where no mutex may be held: what follows may take long, or call the program, which may call
+// anything.
 func Unlocked(what string) {}
 
 // Waits says that the goroutine may block for a lock that is no mutex.

@@ -10,8 +10,9 @@ type row struct {
 	why         string
 }
 
-// table is all that is taken under something else. It has no circle. A mutex under one that is held is a row; a lock that is no mutex
-// is never waited for under a mutex, and is a row where it is waited for under another such lock.
+// table is all that is taken under something else. It has no circle. A mutex under one that is held is a row;
+// a lock that is no mutex is never waited for under a mutex, and is a row where it is waited for under
+// another such lock.
 var table = []row{
 	{Registry{}, Candidacy{}, "the first call of a cohort opens its candidacy, and the last one closes it"},
 	{Registry{}, Queue{}, "Busy and Waiters count the waiters of a cohort; a holder that gives no more wakes them"},
@@ -25,7 +26,8 @@ var table = []row{
 	{Lot{}, Watchdog{}, "and a grant whose waiter had left is forgotten again"},
 	{Grant{}, Watchdog{}, "a part of its ids becomes a grant, which is kept before the ids are gone from the first one"},
 	{Session{}, Hub{}, "the first waiter of a fair lock in this process has it listen, and the last one has it stop"},
-	{Session{}, FairQueue{}, "a queue goes with its last waiter unless it has something to say; a report counts its waiters"},
+	{Session{}, FairQueue{}, "a queue goes with its last waiter unless it has something to say; a report counts " +
+		"its waiters"},
 	{Alarm{}, Lately{}, "an alarm rings once at most, and its topic once in a while"},
 	{Ledger{}, Ending{}, "the ledger of a test drops the holds that are over"},
 

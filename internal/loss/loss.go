@@ -59,7 +59,8 @@ func (l *Loss) Find(s *session.Session, gone session.Gone, timeout time.Duration
 	told = l.err
 	defer func() { l.Tell(told) }() // also when a hook of the client ends the goroutine
 	gone.Looked = l.looked
-	if renewed := clock.Now().Add(-timeout); gone.Since.Before(renewed) { // it was there at its last renewal but one, at the latest
+	// it was there at its last renewal but one, at the latest
+	if renewed := clock.Now().Add(-timeout); gone.Since.Before(renewed) {
 		gone.Since = renewed
 	}
 	switch why := s.Why(gone); {
@@ -68,7 +69,8 @@ func (l *Loss) Find(s *session.Session, gone session.Gone, timeout time.Duration
 	case !why.Restarted.IsZero():
 		restarted := *told
 		restarted.Reason = redlatch.ReasonRestarted
-		restarted.Detail = fmt.Sprintf("the server was restarted at about %s and does not have it any more", why.Restarted.Format(time.TimeOnly))
+		restarted.Detail = fmt.Sprintf("the server was restarted at about %s and does not have it any more",
+			why.Restarted.Format(time.TimeOnly))
 		told = &restarted
 	}
 	return told

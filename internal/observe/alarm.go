@@ -13,8 +13,8 @@ import (
 // askWithin is how long an alarm takes at most, before it tells.
 const askWithin = time.Second
 
-// An alarm is told of while something lasts for longer than a limit: once at most, and each topic once in a pause. It has a timer
-// and no goroutine: what it does is done on that of the timer.
+// An alarm is told of while something lasts for longer than a limit: once at most, and each topic once in a
+// pause. It has a timer and no goroutine: what it does is done on that of the timer.
 type alarm struct {
 	of     Subject
 	event  settings.Event // what it tells, but for what is found out
@@ -28,7 +28,8 @@ type alarm struct {
 	over   bool
 }
 
-// after has the alarm ring after a limit, unless stop comes first. ring gets a context that ends with ctx, with stop, and in time.
+// after has the alarm ring after a limit, unless stop comes first. ring gets a context that ends with ctx,
+// with stop, and in time.
 func (a *alarm) after(ctx context.Context, limit time.Duration) *alarm {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -47,7 +48,8 @@ func (a *alarm) due(ctx context.Context) {
 	}
 }
 
-// begin tells whether the alarm rings now, and is whole. Where another one of its topic has done so just now, its timer is set anew.
+// begin tells whether the alarm rings now, and is whole. Where another one of its topic has done so just now,
+// its timer is set anew.
 func (a *alarm) begin(cancel context.CancelFunc) (now, whole bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -26,9 +26,10 @@ type Call struct {
 	ended    bool
 }
 
-// Begin tells the observer that a call begins to wait for what is called so, for so many permits of a semaphore. It returns nil
-// if nobody listens, and nobody wants to know of what lasts for long.
-func Begin(ctx context.Context, set *settings.Settings, of Subject, kind redlatch.Kind, name string, permits int64) *Call {
+// Begin tells the observer that a call begins to wait for what is called so, for so many permits of a
+// semaphore. It returns nil if nobody listens, and nobody wants to know of what lasts for long.
+func Begin(ctx context.Context, set *settings.Settings, of Subject, kind redlatch.Kind, name string,
+	permits int64) *Call {
 	observer := set.Listener()
 	if observer == nil && (set.Logger == nil || set.SlowWait == 0 && set.LongHold == 0) {
 		return nil
@@ -36,8 +37,10 @@ func Begin(ctx context.Context, set *settings.Settings, of Subject, kind redlatc
 	return begin(ctx, set, observer, of, settings.Event{Primitive: string(kind), Name: name, Permits: permits})
 }
 
-func begin(ctx context.Context, set *settings.Settings, observer settings.Observer, of Subject, e settings.Event) *Call {
-	c := &Call{Context: ctx, of: of, observer: observer, logger: set.Logger, event: e, start: time.Now(), longHold: set.LongHold}
+func begin(ctx context.Context, set *settings.Settings, observer settings.Observer, of Subject,
+	e settings.Event) *Call {
+	c := &Call{Context: ctx, of: of, observer: observer, logger: set.Logger, event: e, start: time.Now(),
+		longHold: set.LongHold}
 	if observer != nil {
 		e.Kind = settings.Waiting
 		lockorder.Unlocked("an observer is called")
@@ -76,7 +79,8 @@ func (c *Call) Opened() {
 	c.end(e)
 }
 
-// Acquired tells that the wait has ended with what e says of it: the owner, the token, the path, and whether it is a re-entry.
+// Acquired tells that the wait has ended with what e says of it: the owner, the token, the path, and whether
+// it is a re-entry.
 func (c *Call) Acquired(e settings.Event) {
 	e.Kind, e.Outcome = settings.Acquired, settings.OutcomeAcquired
 	if e.Reentry {
@@ -99,7 +103,8 @@ func (c *Call) end(e settings.Event) {
 
 var errLeft = errors.New("redlatch: the call has panicked, or has ended its goroutine")
 
-// Left is to be deferred. It tells that the call has ended by a panic or a runtime.Goexit, if it has not told how it ended.
+// Left is to be deferred. It tells that the call has ended by a panic or a runtime.Goexit, if it has not told
+// how it ended.
 func (c *Call) Left() {
 	if c != nil && !c.ended {
 		c.Refused(errLeft)

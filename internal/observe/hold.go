@@ -14,8 +14,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A Hold is a hold of whose acquisition an observer was told. The observer is told once how it ended: of the ends that come
-// together, when a lost hold is unlocked for example, the first.
+// A Hold is a hold of whose acquisition an observer was told. The observer is told once how it ended: of the
+// ends that come together, when a lost hold is unlocked for example, the first.
 type Hold struct {
 	observer settings.Observer
 	logger   *slog.Logger
@@ -39,7 +39,8 @@ func (c *Call) Hold() *Hold {
 	return h
 }
 
-// End tells how the hold has ended that was held since then. An error that says that it was lost makes that a loss.
+// End tells how the hold has ended that was held since then. An error that says that it was lost makes that a
+// loss.
 func (h *Hold) End(ctx context.Context, kind string, since time.Time, err error) {
 	if h == nil || !h.over.CompareAndSwap(false, true) {
 		return
@@ -59,8 +60,9 @@ func (h *Hold) End(ctx context.Context, kind string, since time.Time, err error)
 	Tell(ctx, h.observer, h.logger, e)
 }
 
-// Renewed tells of an answer to a renewal, or of the error that it has failed with, which was sent then. It tells nothing while the
-// observer is still busy with an earlier one: each would take a goroutine more, and an observer that blocks gets no time to catch up.
+// Renewed tells of an answer to a renewal, or of the error that it has failed with, which was sent then. It
+// tells nothing while the observer is still busy with an earlier one: each would take a goroutine more, and
+// an observer that blocks gets no time to catch up.
 func (h *Hold) Renewed(sent time.Time, err error) {
 	if h == nil || h.over.Load() || !h.renewing.CompareAndSwap(false, true) {
 		return
@@ -86,8 +88,8 @@ func (h *Hold) Asked(who, why string) {
 	Tell(context.Background(), h.observer, h.logger, e)
 }
 
-// Tell tells an observer of something that ends no wait. What the observer panics with is logged: it may be on a goroutine
-// on which no program could recover, or in the middle of a release.
+// Tell tells an observer of something that ends no wait. What the observer panics with is logged: it may be
+// on a goroutine on which no program could recover, or in the middle of a release.
 func Tell(ctx context.Context, observer settings.Observer, logger *slog.Logger, e settings.Event) {
 	if observer == nil {
 		return
@@ -98,7 +100,8 @@ func Tell(ctx context.Context, observer settings.Observer, logger *slog.Logger, 
 			if logger == nil {
 				logger = raise.Logger(slog.Default())
 			}
-			logger.Error("redlatch: an observer has panicked", "panic", raise.Caught(value), "lock.primitive", e.Primitive, "lock.name", e.Name)
+			logger.Error("redlatch: an observer has panicked", "panic", raise.Caught(value), "lock.primitive", e.Primitive,
+				"lock.name", e.Name)
 		}
 	}()
 	observer.Observe(ctx, e)

@@ -10,7 +10,8 @@ import (
 // pause is how long after one alarm of a topic the next one comes.
 const pause = time.Minute
 
-// most is how many alarms of a source are whole in a minute. The others are brief: they ask nothing and have no line of their own.
+// most is how many alarms of a source are whole in a minute. The others are brief: they ask nothing and have
+// no line of their own.
 const most = 10
 
 // A source is what has a bound of its own. Two clients may have different things of one name.
@@ -36,16 +37,17 @@ type recent struct {
 	prune   int                // length at which the others are swept out
 }
 
-// A minute counts the alarms of a source. It begins with the first of them and lasts for a pause, so each topic is told of once
-// in it at most.
+// A minute counts the alarms of a source. It begins with the first of them and lasts for a pause, so each
+// topic is told of once in it at most.
 type minute struct {
 	began  time.Time
 	alarms int
 	closes bool // at its end the brief ones are told of
 }
 
-// turn notes that a topic has its alarm now, and whether it is whole. If the topic has had one just now, turn answers after how long
-// the next is due. At the end of a minute with brief alarms closed is called with how many, unless it is nil for all of them.
+// turn notes that a topic has its alarm now, and whether it is whole. If the topic has had one just now, turn
+// answers after how long the next is due. At the end of a minute with brief alarms closed is called with how
+// many, unless it is nil for all of them.
 func (r *recent) turn(t topic, closed func(brief int)) (left time.Duration, whole bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +80,8 @@ func (r *recent) brief(m *minute) int {
 	return m.alarms - most
 }
 
-// forget has a topic be as if it had had no alarm, for nothing was told. That the alarm was whole stays counted.
+// forget has a topic be as if it had had no alarm, for nothing was told. That the alarm was whole stays
+// counted.
 func (r *recent) forget(t topic) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

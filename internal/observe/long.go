@@ -13,7 +13,8 @@ import (
 func (h *Hold) watch(limit time.Duration, of Subject) {
 	start, there, e := time.Now(), holds.Here(), h.event
 	e.Kind = settings.HeldLong
-	h.long = (&alarm{of: of, event: e, logger: h.logger, others: "redlatch: locks of further names are held for long, which have no line each",
+	h.long = (&alarm{of: of, event: e, logger: h.logger, others: "redlatch: locks of further names are held for " +
+		"long, which have no line each",
 		ring: func(ctx context.Context, a *alarm, whole bool) {
 			e := a.event
 			e.Duration = time.Since(start)

@@ -19,7 +19,8 @@ type Subject interface {
 	// Look asks who holds it.
 	Look(ctx context.Context) (redlatch.Info, error)
 
-	// Sessions are those of the clients that it belongs to: of a composite in the order of its members, one of which may be nil.
+	// Sessions are those of the clients that it belongs to: of a composite in the order of its members, one of
+	// which may be nil.
 	Sessions() []*session.Session
 
 	// Itself is what all calls that wait for it have in common. It can be compared.
@@ -27,13 +28,15 @@ type Subject interface {
 }
 
 // errUnasked is told by the brief alarms.
-var errUnasked = fmt.Errorf("redlatch: Redis was not asked who holds it, because this client has asked %d times in this minute", most)
+var errUnasked = fmt.Errorf("redlatch: Redis was not asked who holds it, because this client has asked %d times "+
+	"in this minute", most)
 
 // watch has the observer and the log know if the call waits for longer than limit.
 func (c *Call) watch(limit time.Duration) {
 	ctx, observer, start, e := c.Context, c.observer, c.start, c.event
 	e.Kind = settings.WaitsLong
-	c.slow = (&alarm{of: c.of, event: e, logger: c.logger, others: "redlatch: calls wait for long for further names, which have no line each",
+	c.slow = (&alarm{of: c.of, event: e, logger: c.logger, others: "redlatch: calls wait for long for further " +
+		"names, which have no line each",
 		ring: func(asking context.Context, a *alarm, whole bool) {
 			e := a.event
 			if !whole {
@@ -42,7 +45,8 @@ func (c *Call) watch(limit time.Duration) {
 				return
 			}
 			var found answer
-			raise.Here(func() { found = ask(asking, a.of) }, func(p *raise.Panic) { found = answer{failures: []error{unasked(p)}} })
+			raise.Here(func() { found = ask(asking, a.of) },
+				func(p *raise.Panic) { found = answer{failures: []error{unasked(p)}} })
 			if a.stopped() || ctx.Err() != nil { // with ctx the question has ended, and the call is about to
 				lately.forget(a.topic())
 				return

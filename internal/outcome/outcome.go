@@ -1,5 +1,6 @@
-// Package outcome tells what is known about a command that failed: whether the server executed it, and whether asking
-// again can help. Everything that decides to resend, to undo or to give up stands on this table.
+// Package outcome tells what is known about a command that failed: whether the server executed it, and
+// whether asking again can help. Everything that decides to resend, to undo or to give up stands on this
+// table.
 package outcome
 
 import (
@@ -35,9 +36,10 @@ type code struct {
 	class Class
 }
 
-// before are the codes that Redis gives before it executes a command or script, with the function of its source in which it
-// does (7.0). Nothing else says that a command was not executed: a proxy has words of its own, also for a command of which it
-// has lost the reply ("upstream failure" of Envoy, "ERR Operation timed out" of twemproxy).
+// before are the codes that Redis gives before it executes a command or script, with the function of its
+// source in which it does (7.0). Nothing else says that a command was not executed: a proxy has words of its
+// own, also for a command of which it has lost the reply ("upstream failure" of Envoy, "ERR Operation timed
+// out" of twemproxy).
 var before = []code{
 	{"NOSCRIPT", NoScript},     // evalGenericCommand
 	{"MOVED ", Moved},          // clusterRedirectClient, as all of the cluster's
@@ -69,15 +71,17 @@ var before = []code{
 	{"REDLATCH-", Hopeless},
 }
 
-// inside are the codes with which Redis refuses the first command of a script that writes, as none behind it: they speak of the
-// state of the server, which stays as it is while a script runs (scriptVerifyWriteCommandAllow, scriptVerifyOOM). With them are
-// those that our scripts meet before they write. What is not listed may have come behind a change.
+// inside are the codes with which Redis refuses the first command of a script that writes, as none behind it:
+// they speak of the state of the server, which stays as it is while a script runs
+// (scriptVerifyWriteCommandAllow, scriptVerifyOOM). With them are those that our scripts meet before they
+// write. What is not listed may have come behind a change.
 var inside = []code{
-	{"READONLY", Moved}, {"NOREPLICAS", NotYet}, {"MASTERDOWN", NotYet}, {"MISCONF", Hopeless}, {"OOM ", Hopeless}, {"WRONGTYPE ", Hopeless},
+	{"READONLY", Moved}, {"NOREPLICAS", NotYet}, {"MASTERDOWN", NotYet}, {"MISCONF", Hopeless}, {"OOM ", Hopeless},
+	{"WRONGTYPE ", Hopeless},
 }
 
-// Unsent is the error of a command that never left this process, whatever Err looks like: the same words from a command
-// that had left would say nothing about its execution.
+// Unsent is the error of a command that never left this process, whatever Err looks like: the same words from
+// a command that had left would say nothing about its execution.
 type Unsent struct{ Err error }
 
 func (u *Unsent) Error() string { return u.Err.Error() }
@@ -120,7 +124,8 @@ func ofError(err error) Class {
 		}
 		return class
 	case errors.As(err, &op) && op.Op == "dial":
-		if errors.Is(op, syscall.EMFILE) || errors.Is(op, syscall.ENFILE) { // this process, or machine, has too many files open
+		// this process, or machine, has too many files open
+		if errors.Is(op, syscall.EMFILE) || errors.Is(op, syscall.ENFILE) {
 			return Full
 		}
 		return NotYet
@@ -132,10 +137,12 @@ func ofError(err error) Class {
 	}
 }
 
-// ofGreeting tells whether the client library met an error reply when it prepared a connection for a command, which stayed here.
+// ofGreeting tells whether the client library met an error reply when it prepared a connection for a command,
+// which stayed here.
 func ofGreeting(err error, reply redis.Error) bool {
 	words, ok := strings.CutSuffix(err.Error(), reply.Error())
-	return ok && (strings.Contains(words, "failed to initialize connection options: ") || strings.Contains(words, "failed to authenticate: "))
+	return ok && (strings.Contains(words, "failed to initialize connection options: ") ||
+		strings.Contains(words, "failed to authenticate: "))
 }
 
 // notPermitted is what a server before 7.2 says in a script to a user without a right.
@@ -153,8 +160,8 @@ func ofReply(text string) Class {
 		return Hopeless
 	}
 	if isInside(text) {
-		// A server before 7.0 wraps the error of a command inside a script, with a dash before the code: "ERR Error running script
-		// (...): @user_script: 3: -READONLY You can't write ...".
+		// A server before 7.0 wraps the error of a command inside a script, with a dash before the code: "ERR Error
+		// running script (...): @user_script: 3: -READONLY You can't write ...".
 		for _, c := range inside {
 			if strings.HasPrefix(text, c.text) || strings.Contains(text, ": -"+c.text) {
 				return c.class
@@ -176,8 +183,8 @@ func ofReply(text string) Class {
 	return Unknown
 }
 
-// unchanged begins, in an error of a script of ours, the words with which it was refused before it changed anything, or after which it
-// has taken back what it had changed.
+// unchanged begins, in an error of a script of ours, the words with which it was refused before it changed
+// anything, or after which it has taken back what it had changed.
 const unchanged = "nothing was changed: "
 
 // isInside tells whether the words are those of a script that was under way.
@@ -191,7 +198,8 @@ var final = append([]string{"nknown command", "REDLATCH-"}, wrong...)
 // wrong are those of them that blame the name, or what is kept under it.
 var wrong = []string{"WRONGTYPE ", "CROSSSLOT", "not an integer", otherThing, "would overflow"}
 
-// otherThing is in what the scripts say of a key that has the right type, and another content than they can work on.
+// otherThing is in what the scripts say of a key that has the right type, and another content than they can
+// work on.
 const otherThing = "holds something that is not"
 
 // said is what the server said in err, empty where that is no word of the server's.
@@ -212,12 +220,13 @@ func says(err error, texts []string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(reply, text) })
 }
 
-// Final tells whether a hopeless error will stay. Others may pass: a server that is out of memory gets some, a user
-// gets a permission, a proxy finds its server again.
+// Final tells whether a hopeless error will stay. Others may pass: a server that is out of memory gets some,
+// a user gets a permission, a proxy finds its server again.
 func Final(err error) bool { return errors.Is(err, redis.ErrClosed) || says(err, final) }
 
-// Passing tells whether the server refused because it takes no writes for now: its memory is full, or it cannot save. Programs
-// and operators do nothing about a lock then. What needs less, as a release, may be executed all the same.
+// Passing tells whether the server refused because it takes no writes for now: its memory is full, or it
+// cannot save. Programs and operators do nothing about a lock then. What needs less, as a release, may be
+// executed all the same.
 func Passing(err error) bool {
 	reply := said(err)
 	return strings.HasPrefix(reply, "OOM ") || strings.HasPrefix(reply, "MISCONF ") ||
@@ -225,14 +234,15 @@ func Passing(err error) bool {
 		strings.Contains(reply, unchanged+"OOM ") || strings.Contains(reply, unchanged+"MISCONF ")
 }
 
-// Wrong tells whether the server refused what will never be right, so that the program has to correct it. Unlike Final it
-// does not count what another server, or another version of one, would take.
+// Wrong tells whether the server refused what will never be right, so that the program has to correct it.
+// Unlike Final it does not count what another server, or another version of one, would take.
 func Wrong(err error) bool { return says(err, wrong) || isRedirected(err) }
 
 // WrongType tells whether the server refused because a key is of another type than the script works on.
 func WrongType(err error) bool { return strings.Contains(said(err), "WRONGTYPE ") }
 
-// OtherKind tells whether the server refused because it keeps something else under the name, of another type or not.
+// OtherKind tells whether the server refused because it keeps something else under the name, of another type
+// or not.
 func OtherKind(err error) bool { return says(err, []string{"WRONGTYPE ", otherThing}) }
 
 // Advise adds to an error what to do about it, where the server's words leave a user alone with that.
@@ -244,15 +254,18 @@ func Advise(err error) error {
 	case strings.Contains(reply, "READONLY "):
 		return fmt.Errorf("the server is a replica, which takes no writes: %w", err)
 	case strings.Contains(reply, notPermitted): // the server does not say which command that was
-		return fmt.Errorf("its user lacks a right to a command; ACL LOG on the server names it, and docs/operating.md has all: %w", err)
+		return fmt.Errorf("its user lacks a right to a command; ACL LOG on the server names it, and docs/operating.md "+
+			"has all: %w", err)
 	case !WrongType(err) && !strings.Contains(reply, "value is not an integer"):
 		return err
 	}
-	return fmt.Errorf("its key, or one that goes with it, holds something else; use another name, or remove what nobody needs: %w", err)
+	return fmt.Errorf("its key, or one that goes with it, holds something else; use another name, or remove what "+
+		"nobody needs: %w", err)
 }
 
-// OfKeys tells whether the server refused because of the keys that a script declares: some have left in a slot that moves, or
-// the user has no right to one of them. With fewer keys the script may be executed. Nothing was.
+// OfKeys tells whether the server refused because of the keys that a script declares: some have left in a
+// slot that moves, or the user has no right to one of them. With fewer keys the script may be executed.
+// Nothing was.
 func OfKeys(err error) bool { return Apart(err) || NoRight(err) }
 
 // NoRight tells whether the server refused because the user has no right to a key that a script declares.
@@ -261,8 +274,8 @@ func NoRight(err error) bool {
 	return strings.HasPrefix(reply, "NOPERM") && strings.Contains(reply, " key")
 }
 
-// Forbidden tells whether the server refused because the user lacks a right, to a key or a command. A server before 7.0 says it in
-// other words where a script met it.
+// Forbidden tells whether the server refused because the user lacks a right, to a key or a command. A server
+// before 7.0 says it in other words where a script met it.
 func Forbidden(err error) bool {
 	return says(err, []string{"NOPERM", notPermitted})
 }
@@ -270,5 +283,6 @@ func Forbidden(err error) bool {
 // CrossSlot tells whether the server refused because the keys of a script lie in different slots.
 func CrossSlot(err error) bool { return strings.Contains(said(err), "CROSSSLOT") }
 
-// Apart tells whether the server refused because some keys of a script have moved to another server, and others have not.
+// Apart tells whether the server refused because some keys of a script have moved to another server, and
+// others have not.
 func Apart(err error) bool { return strings.HasPrefix(said(err), "TRYAGAIN") }

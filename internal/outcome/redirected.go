@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// A Redirected is the error of a client that is none of a cluster's and was told to ask another node. It asks the same one again,
-// whatever the program waits for.
+// A Redirected is the error of a client that is none of a cluster's and was told to ask another node. It asks
+// the same one again, whatever the program waits for.
 type Redirected struct{ Err error }
 
 func (r *Redirected) Error() string {
-	return "the server is a node of a cluster, and the client is none of a cluster's; make it with redis.NewClusterClient: " + r.Err.Error()
+	return "the server is a node of a cluster, and the client is none of a cluster's; make it with " +
+		"redis.NewClusterClient: " + r.Err.Error()
 }
 
 // Unwrap is what the server said.

@@ -10,8 +10,9 @@ import (
 	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
-// Logger returns l with a handler whose panics end neither a goroutine of this module nor a release of the program: the panic and
-// the line go to standard error instead, where a panic that nobody recovers from would go too. It returns nil for nil.
+// Logger returns l with a handler whose panics end neither a goroutine of this module nor a release of the
+// program: the panic and the line go to standard error instead, where a panic that nobody recovers from would
+// go too. It returns nil for nil.
 func Logger(l *slog.Logger) *slog.Logger {
 	if l == nil {
 		return nil
@@ -57,7 +58,8 @@ func (h handler) WithGroup(name string) slog.Handler {
 	return next
 }
 
-// tried is to be deferred by what asks a handler of the program. It writes what that has panicked with, and does instead.
+// tried is to be deferred by what asks a handler of the program. It writes what that has panicked with, and
+// does instead.
 func tried(instead func()) {
 	if value := recover(); value != nil {
 		_, _ = fmt.Fprintf(stderr{}, "redlatch: the handler of a logger has panicked: %v\n\n%s\n", value, debug.Stack())

@@ -1,7 +1,8 @@
-// Package raise brings a panic of the program's own code, such as a hook of the Redis client or an observer, to where the
-// program can recover from it. On the goroutine of a call the panic is the call's. On a goroutine of this module no
-// program could recover from it, and the process would end. So the panic is caught there, and raised by the call that
-// waits for the goroutine. Where no call waits it is written to the log.
+// Package raise brings a panic of the program's own code, such as a hook of the Redis client or an observer,
+// to where the program can recover from it. On the goroutine of a call the panic is the call's. On a
+// goroutine of this module no program could recover from it, and the process would end. So the panic is
+// caught there, and raised by the call that waits for the goroutine. Where no call waits it is written to the
+// log.
 package raise
 
 import (
@@ -21,7 +22,8 @@ func (p *Panic) Error() string {
 	if p.Value == nil {
 		return fmt.Sprintf("a hook of the Redis client, or other code of the program, has ended its goroutine\n\n%s", p.Stack)
 	}
-	return fmt.Sprintf("a hook of the Redis client, or other code of the program, has panicked: %v\n\n%s", p.Value, p.Stack)
+	return fmt.Sprintf("a hook of the Redis client, or other code of the program, has panicked: %v\n\n%s", p.Value,
+		p.Stack)
 }
 
 // Unwrap is what the code panicked with, if that was an error.
@@ -30,8 +32,8 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Caught is for a deferred function that finds that its goroutine has not returned. value is what it has recovered. A
-// Panic that was raised before stays what it is.
+// Caught is for a deferred function that finds that its goroutine has not returned. value is what it has
+// recovered. A Panic that was raised before stays what it is.
 func Caught(value any) *Panic {
 	if p, ok := value.(*Panic); ok {
 		return p
@@ -51,15 +53,16 @@ func Here(fn func(), failed func(*Panic)) {
 	returned = true
 }
 
-// Unless is to be deferred by what the program's own code may keep from returning, by a panic or a runtime.Goexit. It calls
-// failed then, and the panic goes on behind it.
+// Unless is to be deferred by what the program's own code may keep from returning, by a panic or a
+// runtime.Goexit. It calls failed then, and the panic goes on behind it.
 func Unless(returned *bool, failed func()) {
 	if !*returned {
 		failed()
 	}
 }
 
-// Go runs fn on a goroutine of its own, and there done, with what fn has panicked with; nil when fn has returned.
+// Go runs fn on a goroutine of its own, and there done, with what fn has panicked with; nil when fn has
+// returned.
 func Go(fn func(), done func(*Panic)) {
 	go func() {
 		var raised *Panic
@@ -75,8 +78,8 @@ func Run(fn func()) *Panic {
 	return <-done
 }
 
-// All calls fn with 0 to n-1, each on a goroutine of its own, waits for all of them, and returns what the first to panic has panicked
-// with. What others have panicked with is written to log.
+// All calls fn with 0 to n-1, each on a goroutine of its own, waits for all of them, and returns what the
+// first to panic has panicked with. What others have panicked with is written to log.
 func All(n int, fn func(i int), log *slog.Logger) (first *Panic) {
 	done := make(chan *Panic, n)
 	for i := range n {
@@ -94,8 +97,8 @@ func All(n int, fn func(i int), log *slog.Logger) (first *Panic) {
 
 type background struct{}
 
-// Background returns ctx for what no call waits for, or can raise the panic of. A command whose hook panics fails then,
-// and log gets a line.
+// Background returns ctx for what no call waits for, or can raise the panic of. A command whose hook panics
+// fails then, and log gets a line.
 func Background(ctx context.Context, log *slog.Logger) context.Context {
 	return context.WithValue(ctx, background{}, log)
 }

@@ -8,15 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// An About is what a client says about itself. It never has arguments, the environment, the user or a directory.
+// An About is what a client says about itself. It never has arguments, the environment, the user or a
+// directory.
 type About struct {
-	Version  int    `json:"v"`
-	Host     string `json:"host,omitempty"`
-	PID      int    `json:"pid,omitempty"`
-	Program  string `json:"program,omitempty"`  // the base name of the executable
-	Label    string `json:"label,omitempty"`    // of the program's own
-	Instance string `json:"instance,omitempty"` // the same for all clients of one process, and of no other: a pid is 1 in every container
-	Started  int64  `json:"started,omitempty"`  // of the process
+	Version int    `json:"v"`
+	Host    string `json:"host,omitempty"`
+	PID     int    `json:"pid,omitempty"`
+	Program string `json:"program,omitempty"` // the base name of the executable
+	Label   string `json:"label,omitempty"`   // of the program's own
+	// the same for all clients of one process, and of no other: a pid is 1 in every container
+	Instance string `json:"instance,omitempty"`
+	Started  int64  `json:"started,omitempty"` // of the process
 
 	Language string `json:"language,omitempty"` // "go", "java"
 	Library  string `json:"library,omitempty"`  // "redlatch v1.0.0", "redisson 4.7.0"
@@ -66,7 +68,8 @@ func ParseAbout(text string) (a About, err error) {
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		return About{}, fmt.Errorf("what the client says about itself is no JSON object of the registry: %w", err)
 	}
-	for _, s := range []*string{&a.Host, &a.Program, &a.Label, &a.Instance, &a.Language, &a.Library, &a.Runtime, &a.Client} {
+	for _, s := range []*string{&a.Host, &a.Program, &a.Label, &a.Instance, &a.Language, &a.Library, &a.Runtime,
+		&a.Client} {
 		*s = Text(*s)
 	}
 	return a, nil

@@ -9,8 +9,8 @@ import (
 
 // A Thing is what one client has to do with one name of one kind: its holds and its waits.
 type Thing struct {
-	// Kind is the label of a redlatch.Kind: "lock", "read_lock", "semaphore", "latch"; it contains no colon. Those who wait for
-	// either side of a read-write lock wait together, for a "read_write_lock".
+	// Kind is the label of a redlatch.Kind: "lock", "read_lock", "semaphore", "latch"; it contains no colon.
+	// Those who wait for either side of a read-write lock wait together, for a "read_write_lock".
 	Kind string
 	Key  string // the name as Redis has it, any bytes
 
@@ -18,9 +18,11 @@ type Thing struct {
 	HeldSince    int64 // since when the oldest of them is held; 0 where nothing is
 	Waiters      int64 // calls that wait
 	WaitingSince int64 // since when the oldest of them waits; 0 where none does
-	Waits        int64 // how many waits have ended since the client last had nothing to do with the key; 0 where that is not counted
-	Waited       int64 // for how many milliseconds these waited in all
-	Owners       []Owner
+	// how many waits have ended since the client last had nothing to do with the key; 0 where that is not
+	// counted
+	Waits  int64
+	Waited int64 // for how many milliseconds these waited in all
+	Owners []Owner
 }
 
 // MostOwners is how many owners of one thing a client reports, the oldest ones.
@@ -28,9 +30,11 @@ const MostOwners = 8
 
 // An Owner is one identity that holds a thing.
 type Owner struct {
-	ID    string // the number of "<uuid>:<number>", or the id of a permit as programs see it; it contains no space, comma or at sign
-	Since int64  // since when it holds
-	Kept  bool   // its program has given it back, and WithAtLeast keeps it
+	// the number of "<uuid>:<number>", or the id of a permit as programs see it; it contains no space, comma or
+	// at sign
+	ID    string
+	Since int64 // since when it holds
+	Kept  bool  // its program has given it back, and WithAtLeast keeps it
 }
 
 // Owned is the identity in Redis of an owner of the client with this uuid.
@@ -49,8 +53,8 @@ func (t Thing) Field() string { return thingPrefix + t.Kind + ":" + t.Key }
 // IsThing tells whether a field of an entry is a thing.
 func IsThing(field string) bool { return strings.HasPrefix(field, thingPrefix) }
 
-// Value is what stands in the field: six numbers, the owners and, if there are any, the ids of those that are kept, with commas
-// between.
+// Value is what stands in the field: six numbers, the owners and, if there are any, the ids of those that are
+// kept, with commas between.
 func (t Thing) Value() string {
 	owners := make([]string, len(t.Owners))
 	var kept []string

@@ -23,7 +23,8 @@ const (
 	afterLease = 10 * time.Minute // how long an entry outlasts what its client held, if that died
 )
 
-// ttl is how long the entry lasts. Of an entry that would last for longer than any nobody believes that it is there.
+// ttl is how long the entry lasts. Of an entry that would last for longer than any nobody believes that it is
+// there.
 func (s *Snapshot) ttl() time.Duration {
 	return min(max(s.lease, leastLease)+afterLease, registry.LongestEntry)
 }
@@ -31,8 +32,8 @@ func (s *Snapshot) ttl() time.Duration {
 // known is what the entry has, as far as is known; nil: nothing is, and it has to be written anew.
 type known map[Place]sum
 
-// messages are the reports by which an entry that has what is known gets what the snapshot has, and what is known then. There is at
-// least one: it says that the client was seen.
+// messages are the reports by which an entry that has what is known gets what the snapshot has, and what is
+// known then. There is at least one: it says that the client was seen.
 func (k known) messages(s *Snapshot, to Config) (all []Message, next known) {
 	whole := k == nil
 	var (

@@ -36,7 +36,8 @@ type Answer struct {
 type Outcome int
 
 const (
-	Unknown Outcome = iota // it may have been written, or not, or was refused by a server that is expected to take the next one
+	// it may have been written, or not, or was refused by a server that is expected to take the next one
+	Unknown Outcome = iota
 	Written
 	Gone    // there was no entry, so nothing was written
 	Refused // and is for a while
@@ -49,7 +50,8 @@ type Functions struct {
 	Send   func(Message) Answer // once, and does not block for long
 	Remove func(Config) bool    // removes the entry; false: it may be there, and a later try may succeed
 	Linger func() time.Duration
-	Asked  func(identities []string) // is told after each report that was written of whom somebody asks, if of anybody; it may block
+	// is told after each report that was written of whom somebody asks, if of anybody; it may block
+	Asked func(identities []string)
 }
 
 // A Reporter is that of one client.
@@ -135,8 +137,9 @@ func (r *Reporter) Config() Config {
 	return r.config
 }
 
-// Leave is for a client whose program ends and leaves what it holds to its leases: there are no further reports, and the entry stays. It
-// answers the last report, of which the caller makes the entry; none where there are no reports.
+// Leave is for a client whose program ends and leaves what it holds to its leases: there are no further
+// reports, and the entry stays. It answers the last report, of which the caller makes the entry; none where
+// there are no reports.
 func (r *Reporter) Leave() []Message {
 	config := r.Config()
 	if config.Off {
@@ -155,8 +158,8 @@ func (r *Reporter) isLeft() bool {
 	return r.left
 }
 
-// Retire is for a client whose program ends: there are no further reports. It tells whether there is an entry, or may be, and with which
-// config; the caller removes it.
+// Retire is for a client whose program ends: there are no further reports. It tells whether there is an
+// entry, or may be, and with which config; the caller removes it.
 func (r *Reporter) Retire() (entry Config, listed bool) {
 	entry = r.Config()
 	r.Configure(func(c *Config) { c.Off = true })

@@ -51,7 +51,8 @@ func (r *Reporter) run() {
 	}
 }
 
-// lingers sets the timer for the end of the time for which an entry stays that nothing is ripe for, unless it is over.
+// lingers sets the timer for the end of the time for which an entry stays that nothing is ripe for, unless it
+// is over.
 func (r *Reporter) lingers() bool {
 	if !r.listed {
 		return false
@@ -72,7 +73,8 @@ func (r *Reporter) look() *Snapshot {
 	return s
 }
 
-// restUnless goes to rest if the snapshot is empty, and looks once more then: a Wake before that found the reporter awake.
+// restUnless goes to rest if the snapshot is empty, and looks once more then: a Wake before that found the
+// reporter awake.
 func (r *Reporter) restUnless(s *Snapshot) {
 	if !s.empty() {
 		r.set(Ripe)
@@ -133,8 +135,8 @@ func (r *Reporter) drop() {
 	r.anchor.keep.Store(nil)
 }
 
-// unlist removes the entry, and tells whether that is done with. If not, the timer is set for the next try. An entry that is there all the
-// same after the last one ends by itself.
+// unlist removes the entry, and tells whether that is done with. If not, the timer is set for the next try.
+// An entry that is there all the same after the last one ends by itself.
 func (r *Reporter) unlist() bool {
 	r.removed++
 	if !r.Remove(r.written) && r.removed < removals {
@@ -146,8 +148,8 @@ func (r *Reporter) unlist() bool {
 	return true
 }
 
-// due is how long it is until the next report after one that was written. While somebody looks it is that interval of the format or up
-// to a fifth more, and never less, so a second at least.
+// due is how long it is until the next report after one that was written. While somebody looks it is that
+// interval of the format or up to a fifth more, and never less, so a second at least.
 func (r *Reporter) due() time.Duration {
 	if r.watched {
 		d := registry.WatchedInterval(r.entries)
@@ -156,13 +158,13 @@ func (r *Reporter) due() time.Duration {
 	return r.interval()
 }
 
-// interval is how long it is until the next report where nobody looks: that of the format, a tenth more or less, so that clients which
-// were started together do not stay together.
+// interval is how long it is until the next report where nobody looks: that of the format, a tenth more or
+// less, so that clients which were started together do not stay together.
 func (r *Reporter) interval() time.Duration { return scattered(registry.Interval(r.entries)) }
 
-// pause is how long it is until the next report when the last one was not written: an interval, and twice as long each time for a client
-// that does not know how many clients there are, because none of its reports was written yet. 100 000 of them send 833 reports a second
-// in the end.
+// pause is how long it is until the next report when the last one was not written: an interval, and twice as
+// long each time for a client that does not know how many clients there are, because none of its reports was
+// written yet. 100 000 of them send 833 reports a second in the end.
 func (r *Reporter) pause() time.Duration {
 	d := registry.Interval(r.entries)
 	if r.entries == 0 {

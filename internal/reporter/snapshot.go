@@ -63,7 +63,8 @@ func (s *Snapshot) Hold(at Place, holds int64, lease time.Duration, owners ...Ow
 		if t.Held == 0 || o.Since < t.Held {
 			t.Held = o.Since
 		}
-		i, _ := slices.BinarySearchFunc(t.Owners, o.Since, func(other Owner, since watchdog.Moment) int { return int(min(max(other.Since-since, -1), 1)) })
+		i, _ := slices.BinarySearchFunc(t.Owners, o.Since,
+			func(other Owner, since watchdog.Moment) int { return int(min(max(other.Since-since, -1), 1)) })
 		if i < registry.MostOwners {
 			t.Owners = slices.Insert(t.Owners, i, o)
 			t.Owners = t.Owners[:min(len(t.Owners), registry.MostOwners)]

@@ -16,13 +16,14 @@ const (
 
 // A call is the memory of one execution.
 type call struct {
-	sent  atomic.Bool  // reply is in use
-	reply redis.IntCmd // of the first send, with the arguments. A second send has its own: the client may still know the first
+	sent atomic.Bool // reply is in use
+	// of the first send, with the arguments. A second send has its own: the client may still know the first
+	reply redis.IntCmd
 }
 
-// newCall has room for n arguments, in one piece with the rest where they are few: a caller that is alone spends much of what
-// is not the network on allocating. There are three sizes: for the acquisition of a plain lock, for its release, and for most
-// others.
+// newCall has room for n arguments, in one piece with the rest where they are few: a caller that is alone
+// spends much of what is not the network on allocating. There are three sizes: for the acquisition of a plain
+// lock, for its release, and for most others.
 func newCall(n int) (*call, []any) {
 	switch {
 	case n <= fixed+3:
@@ -47,8 +48,8 @@ func newCall(n int) (*call, []any) {
 	return &call{}, make([]any, 0, n)
 }
 
-// Known are texts that the commands of one lock have in common, such as its key and its channel. A command has them from here,
-// where it would allocate an interface for each otherwise. Nil is none.
+// Known are texts that the commands of one lock have in common, such as its key and its channel. A command
+// has them from here, where it would allocate an interface for each otherwise. Nil is none.
 type Known []any
 
 // Know makes texts known.
@@ -60,7 +61,8 @@ func Know(texts ...string) Known {
 	return k
 }
 
-// find is text as an interface; nil if it is not known. Mostly it is the very same string, which is told by its address.
+// find is text as an interface; nil if it is not known. Mostly it is the very same string, which is told by
+// its address.
 func (k Known) find(text string) any {
 	for _, known := range k {
 		if known.(string) == text {
@@ -70,10 +72,11 @@ func (k Known) find(text string) any {
 	return nil
 }
 
-// A Layout is a command while it is put together, its keys first. Keys and arguments are not kept as they come but as what they
-// contain, so that the caller's can stay on its stack; what is as it was in the script's last command, is taken from there. A lock
-// that is taken again and again has everything but its owner in common with the time before. What many locks that take turns
-// have in common with the time before is Known.
+// A Layout is a command while it is put together, its keys first. Keys and arguments are not kept as they
+// come but as what they contain, so that the caller's can stay on its stack; what is as it was in the
+// script's last command, is taken from there. A lock that is taken again and again has everything but its
+// owner in common with the time before. What many locks that take turns have in common with the time before
+// is Known.
 type Layout struct {
 	script *Script
 	call   *call
@@ -158,7 +161,8 @@ func same[V comparable](last []any, at int, value V) any {
 	return value
 }
 
-// first is the client's command for the first send, nil for every other one, and for one with other arguments.
+// first is the client's command for the first send, nil for every other one, and for one with other
+// arguments.
 func (c *call) first(args []any) *redis.IntCmd {
 	if own := c.reply.Args(); len(own) == 0 || &own[0] != &args[0] || !c.sent.CompareAndSwap(false, true) {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Elements are what is left to read of an array. The first element that is not what the reader expects ends the reading: what
-// is read from there on is zero, and End tells what was wrong.
+// Elements are what is left to read of an array. The first element that is not what the reader expects ends
+// the reading: what is read from there on is zero, and End tells what was wrong.
 type Elements struct {
 	left []any
 	err  error

@@ -11,9 +11,10 @@ type Renewal struct {
 
 // A Kept is the answer to a renewal: which owners still hold.
 type Kept struct {
-	Alive   []bool
-	Notices map[int]string // by owner, as Redis has them, of those that hold no more and were freed by force; nil where there is none
-	Looked  bool           // the script looks for notices
+	Alive []bool
+	// by owner, as Redis has them, of those that hold no more and were freed by force; nil where there is none
+	Notices map[int]string
+	Looked  bool // the script looks for notices
 }
 
 // Renew makes the command of a script that lengthens leases. first is what it is told before it is told of

@@ -15,7 +15,8 @@ type Attempt struct {
 	Freed     bool          // of a hand-off that failed: the giver has given the lock back, and others keep it
 }
 
-// Block is the answer to an owner that was issued so many tokens, at most as many as it wanted, of which last is the last.
+// Block is the answer to an owner that was issued so many tokens, at most as many as it wanted, of which last
+// is the last.
 func Block(last, tokens, wanted int64) (a Attempt, err error) {
 	issued, err := Count(tokens, 1, int(min(wanted, last)))
 	a.Spare = int64(issued) - 1
@@ -51,8 +52,8 @@ func Bool(reply Reply) (bool, error) {
 // Int64 decodes the reply of a script that answers a number.
 func Int64(reply Reply) (int64, error) { return reply.Int, nil }
 
-// Number reads one element of an array as an integer. A script sends a number that it read from Redis as text, because
-// the numbers of Lua are exact only to 2^53.
+// Number reads one element of an array as an integer. A script sends a number that it read from Redis as
+// text, because the numbers of Lua are exact only to 2^53.
 func Number(element any) (int64, error) {
 	switch element := element.(type) {
 	case int64:
@@ -74,8 +75,8 @@ func Count(number int64, least, most int) (int, error) {
 // noEnd is a time without end.
 const noEnd = -1
 
-// longest is what every longer time in a reply counts as. A key may live for longer than a Duration can say, and a sum of
-// two times has to fit as well.
+// longest is what every longer time in a reply counts as. A key may live for longer than a Duration can say,
+// and a sum of two times has to fit as well.
 const longest time.Duration = 1 << 62
 
 // Time reads a number of milliseconds, or -1 for a time without end, which is negative here too.
@@ -89,7 +90,8 @@ func Time(milliseconds int64) (time.Duration, error) {
 	return time.Duration(milliseconds) * time.Millisecond, nil
 }
 
-// Moment checks a time of the server's clock in milliseconds since 1970. The difference of two fits into a Duration.
+// Moment checks a time of the server's clock in milliseconds since 1970. The difference of two fits into a
+// Duration.
 func Moment(milliseconds int64) error {
 	if milliseconds < 0 || milliseconds > longest.Milliseconds() {
 		return fmt.Errorf("answered %d where the time of a clock was expected", milliseconds)
@@ -100,11 +102,12 @@ func Moment(milliseconds int64) error {
 // What many scripts answer whose other answers are times.
 const (
 	acquired = -3 // the owner holds the lock
-	ended    = -2 // the holder's lease has ended while the script ran, as it can on miniredis, whose clock goes on meanwhile
+	// the holder's lease has ended while the script ran, as it can on miniredis, whose clock goes on meanwhile
+	ended = -2
 )
 
-// Taken decodes the reply of a script that answers -3 to an owner that holds the lock, and to everybody else how long the
-// present holder's lease still lasts.
+// Taken decodes the reply of a script that answers -3 to an owner that holds the lock, and to everybody else
+// how long the present holder's lease still lasts.
 func Taken(reply Reply) (Attempt, error) {
 	switch reply.Int {
 	case acquired:

@@ -1,8 +1,8 @@
-// Package scripts is the border to Redis: one Lua file per operation, and beside it one typed Go function that turns
-// Go values into KEYS and ARGV and the reply back into Go values. Nobody else sees a reply.
+// Package scripts is the border to Redis: one Lua file per operation, and beside it one typed Go function
+// that turns Go values into KEYS and ARGV and the reply back into Go values. Nobody else sees a reply.
 //
-// Every script is idempotent: executed a second time with the same arguments it leaves the state alone and answers as
-// the first time did. That is what allows a command of unknown outcome to be sent again.
+// Every script is idempotent: executed a second time with the same arguments it leaves the state alone and
+// answers as the first time did. That is what allows a command of unknown outcome to be sent again.
 package scripts
 
 import (
@@ -28,8 +28,9 @@ type Script struct {
 	last   atomic.Pointer[call]
 }
 
-// Load reads the named Lua files of an embedded folder and joins them in order, so that a script can begin with a
-// prelude that it shares with others. It panics when a file is missing: that is a mistake of the build.
+// Load reads the named Lua files of an embedded folder and joins them in order, so that a script can begin
+// with a prelude that it shares with others. It panics when a file is missing: that is a mistake of the
+// build.
 func Load(folder embed.FS, name string, preludes ...string) *Script {
 	_, operation, _ := strings.Cut(name, "/")
 	body, err := folder.ReadFile(operation + ".lua")
@@ -41,7 +42,8 @@ func Load(folder embed.FS, name string, preludes ...string) *Script {
 	return &Script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
 }
 
-// Prelude reads a Lua file that scripts begin with. It panics when the file is missing: that is a mistake of the build.
+// Prelude reads a Lua file that scripts begin with. It panics when the file is missing: that is a mistake of
+// the build.
 func Prelude(folder embed.FS, file string) string {
 	source, err := folder.ReadFile(file)
 	if err != nil {
@@ -50,8 +52,8 @@ func Prelude(folder embed.FS, file string) string {
 	return string(source)
 }
 
-// Milliseconds is d as the wire has it: whole milliseconds, rounded up, so that no positive duration becomes 0,
-// which PEXPIRE would take for "delete".
+// Milliseconds is d as the wire has it: whole milliseconds, rounded up, so that no positive duration becomes
+// 0, which PEXPIRE would take for "delete".
 func Milliseconds(d time.Duration) int64 {
 	whole := d / time.Millisecond
 	if d%time.Millisecond > 0 { // rather than adding first, which overflows for "for ever"
@@ -80,23 +82,25 @@ type Command[R any] struct {
 	decode func(Reply) (R, error)
 }
 
-// Needs is the command of a script that can do without the keys behind the first n. These are extras of ours, by which others
-// are served faster; what the program asked for is done without them too, and answered in the same way.
+// Needs is the command of a script that can do without the keys behind the first n. These are extras of ours,
+// by which others are served faster; what the program asked for is done without them too, and answered in the
+// same way.
 func (c Command[R]) Needs(n int) Command[R] {
 	c.needs = n
 	return c
 }
 
-// Whole is the command of a script whose last key is [keys.Moving]. It has that key for the sake of a slot that moves, and does
-// without it for a user who has no right to it.
+// Whole is the command of a script whose last key is [keys.Moving]. It has that key for the sake of a slot
+// that moves, and does without it for a user who has no right to it.
 func (c Command[R]) Whole() Command[R] {
 	c.needs, c.whole = c.args[fixed-1].(int)-1, true
 	return c
 }
 
-// Finds is the command of a script that learns from the data which further keys it has to touch. As long as one of these is not
-// declared the script changes nothing, and answers an error that begins with asking. names turns the words behind that into keys
-// of the object at key, and is told that it is the nth time, from 1.
+// Finds is the command of a script that learns from the data which further keys it has to touch. As long as
+// one of these is not declared the script changes nothing, and answers an error that begins with asking.
+// names turns the words behind that into keys of the object at key, and is told that it is the nth time, from
+// 1.
 func (c Command[R]) Finds(names func(key string, asked []string, nth int) ([]string, error)) Command[R] {
 	c.finds = names
 	return c
@@ -105,7 +109,8 @@ func (c Command[R]) Finds(names func(key string, asked []string, nth int) ([]str
 // asking is how the error of a script begins that asks for keys.
 const asking = "REDLATCH-KEYS "
 
-// Widen is the command with the keys for which its script has asked by err, behind all others. ok is false if it has not.
+// Widen is the command with the keys for which its script has asked by err, behind all others. ok is false if
+// it has not.
 func (c Command[R]) Widen(err error) (wide Command[R], ok bool) {
 	if err == nil || c.finds == nil {
 		return c, false
@@ -153,8 +158,8 @@ func (c Command[R]) Narrow(moving bool) (narrow Command[R], ok bool) {
 	return c, true
 }
 
-// A Reply is what a script answered: an integer, or an array for those that have more to say. Scripts never answer
-// nil, which the client library reports as an error at five times the cost.
+// A Reply is what a script answered: an integer, or an array for those that have more to say. Scripts never
+// answer nil, which the client library reports as an error at five times the cost.
 type Reply struct {
 	Int  int64
 	List []any
@@ -184,11 +189,12 @@ func Laid[R any](l Layout, decode func(Reply) (R, error)) Command[R] {
 	return Command[R]{script: l.script, args: all, call: c, list: true, decode: decode}
 }
 
-// Foreign is Integer with arguments, after those of the script, that are the program's: of any type that the client
-// library knows.
+// Foreign is Integer with arguments, after those of the script, that are the program's: of any type that the
+// client library knows.
 func Foreign[R any](s *Script, keys []string, args, foreign []any, decode func(Reply) (R, error)) Command[R] {
 	_, own := s.layout(keys, args, nil)
-	return Command[R]{script: s, args: slices.Concat(own, foreign), call: &call{}, decode: decode} // apart from what the script remembers
+	// apart from what the script remembers
+	return Command[R]{script: s, args: slices.Concat(own, foreign), call: &call{}, decode: decode}
 }
 
 // Script is the script that the command runs.
@@ -197,9 +203,9 @@ func (c Command[R]) Script() *Script { return c.script }
 // Key is the first key, which decides the slot.
 func (c Command[R]) Key() string { return c.args[fixed].(string) }
 
-// Cmder makes the client's form of the command for one send: by hash, or with the source where the server has said
-// that it does not know the hash. It is marked as not to be resent by the client library; whether to send again is
-// decided by those who know what a second execution would do.
+// Cmder makes the client's form of the command for one send: by hash, or with the source where the server has
+// said that it does not know the hash. It is marked as not to be resent by the client library; whether to
+// send again is decided by those who know what a second execution would do.
 func (c Command[R]) Cmder(ctx context.Context, withSource bool) redis.Cmder {
 	args := c.args
 	if withSource {
@@ -234,8 +240,8 @@ func (c Command[R]) Read(cmd redis.Cmder) (R, error) {
 	return value, nil
 }
 
-// The wrappers below satisfy redis.Cmder through the command that they embed; NoRetry is what the client library asks
-// before it sends a command again.
+// The wrappers below satisfy redis.Cmder through the command that they embed; NoRetry is what the client
+// library asks before it sends a command again.
 
 type onceInt struct{ *redis.IntCmd }
 
@@ -247,11 +253,12 @@ func (onceSlice) NoRetry() bool { return true }
 
 // Map is the command c with its reply turned into something else.
 func Map[R, S any](c Command[R], turn func(R) S) Command[S] {
-	return Command[S]{script: c.script, args: c.args, call: c.call, list: c.list, needs: c.needs, whole: c.whole, finds: c.finds, decode: func(reply Reply) (s S, err error) {
-		r, err := c.decode(reply)
-		if err != nil {
-			return s, err
-		}
-		return turn(r), nil
-	}}
+	return Command[S]{script: c.script, args: c.args, call: c.call, list: c.list, needs: c.needs, whole: c.whole,
+		finds: c.finds, decode: func(reply Reply) (s S, err error) {
+			r, err := c.decode(reply)
+			if err != nil {
+				return s, err
+			}
+			return turn(r), nil
+		}}
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Untouched tells whether the script had certainly changed nothing when it met err, the server's refusal of one of its commands, of which
-// the server names the line. Up to its first write a script runs through its lines in their order, but for functions, which are called
-// from anywhere.
+// Untouched tells whether the script had certainly changed nothing when it met err, the server's refusal of
+// one of its commands, of which the server names the line. Up to its first write a script runs through its
+// lines in their order, but for functions, which are called from anywhere.
 func (s *Script) Untouched(err error) bool {
 	at, inside := lineOf(err), false
 	for i, line := range strings.Split(s.source, "\n") {
@@ -42,7 +42,8 @@ var (
 )
 
 // readers are the commands of scripts that change nothing.
-var readers = []string{"exists", "get", "hexists", "hget", "hgetall", "hlen", "lindex", "llen", "lpos", "lrange", "pttl", "pubsub", "time", "type",
+var readers = []string{"exists", "get", "hexists", "hget", "hgetall", "hlen", "lindex", "llen", "lpos", "lrange",
+	"pttl", "pubsub", "time", "type",
 	"zcard", "zcount", "zrange", "zscore"}
 
 // changes is how many calls on a line may change something.

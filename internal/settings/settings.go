@@ -1,4 +1,5 @@
-// Package settings is what the options of the root package fill in, and the rules by which they may be combined.
+// Package settings is what the options of the root package fill in, and the rules by which they may be
+// combined.
 package settings
 
 import (
@@ -68,14 +69,16 @@ var names = map[Option]string{
 	Lease: "WithLease", MaxHold: "WithMaxHold", Wait: "WithWait", WatchdogTimeout: "WithWatchdogTimeout",
 	Replicas: "WithReplicas", TTL: "WithTTL", Patience: "WithPatience", BackOff: "WithBackOff",
 	WriterPreference: "WithWriterPreference", NoExpiry: "WithoutExpiry",
-	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", LocalHandOff: "WithoutLocalHandOff", ClockTokens: "WithClockTokens",
-	LongHold: "WithLongHold", Permits: "WithPermits",
+	NodeTimeout: "WithNodeTimeout", AtLeast: "WithAtLeast", LocalHandOff: "WithoutLocalHandOff",
+	ClockTokens: "WithClockTokens",
+	LongHold:    "WithLongHold", Permits: "WithPermits",
 	NameMapper: "WithNameMapper",
 }
 
 // owns are the packages that have the option which is for their primitive alone.
 var owns = map[Option]string{
-	Patience: "fairlock", BackOff: "spinlock", WriterPreference: "rwlock", NoExpiry: "permitsemaphore", NodeTimeout: "redlock",
+	Patience: "fairlock", BackOff: "spinlock", WriterPreference: "rwlock", NoExpiry: "permitsemaphore",
+	NodeTimeout: "redlock",
 	ClockTokens: "fencedlock", Permits: "semaphore and permitsemaphore",
 }
 
@@ -100,19 +103,21 @@ type Settings struct {
 	PreferWriters   bool
 	Linger          time.Duration // of the client, for a test whose clients are brief: a program has it from Configure
 	LingerSet       bool
-	Scripted        bool                         // the lock is never handed on without a command
-	ClockTokens     bool                         // of a fenced lock: none is below the server's time in microseconds
-	Hashed          bool                         // of a group: the values are given by the names that they have in Redis
-	Map             func(name string) string     // nil: identity
-	BackOff         func(n int64) time.Duration  // of a spin lock: how long it sleeps before the n-th question; nil: the default
-	Logger          *slog.Logger                 // nil: silent
-	Observer        Observer                     // nil: the default one; see [Settings.Listener]
-	SlowWait        time.Duration                // 0: no wait is told of for its length
-	LongHold        time.Duration                // 0: no hold is
-	Unobserved      bool                         // not even the default one is told
-	Unreported      bool                         // the registry is told of the wait by another cohort, that of a redlock
-	Meet            func(base any)               // nil; else a composite wants to know what the lock stands on, and takes nothing
-	Recognize       func(is func(hold any) bool) // nil; else a caller wants to know its own holds, and takes nothing
+	Scripted        bool                     // the lock is never handed on without a command
+	ClockTokens     bool                     // of a fenced lock: none is below the server's time in microseconds
+	Hashed          bool                     // of a group: the values are given by the names that they have in Redis
+	Map             func(name string) string // nil: identity
+	// of a spin lock: how long it sleeps before the n-th question; nil: the default
+	BackOff    func(n int64) time.Duration
+	Logger     *slog.Logger  // nil: silent
+	Observer   Observer      // nil: the default one; see [Settings.Listener]
+	SlowWait   time.Duration // 0: no wait is told of for its length
+	LongHold   time.Duration // 0: no hold is
+	Unobserved bool          // not even the default one is told
+	Unreported bool          // the registry is told of the wait by another cohort, that of a redlock
+	// nil; else a composite wants to know what the lock stands on, and takes nothing
+	Meet      func(base any)
+	Recognize func(is func(hold any) bool) // nil; else a caller wants to know its own holds, and takes nothing
 
 	given Option
 	call  bool  // these are the settings of one call
@@ -136,11 +141,12 @@ func (s *Settings) Give(o Option) { s.given |= o }
 // Given tells whether o was used, in New or in the call.
 func (s *Settings) Given(o Option) bool { return s.given&o != 0 }
 
-// Withhold makes Given forget an option. A composite does so with what it sees to itself, before its members look.
+// Withhold makes Given forget an option. A composite does so with what it sees to itself, before its members
+// look.
 func (s *Settings) Withhold(o Option) { s.given &^= o }
 
-// ForCall is a copy of the defaults to which a call's options are added: what Given and Check then speak of is the
-// call's alone.
+// ForCall is a copy of the defaults to which a call's options are added: what Given and Check then speak of
+// is the call's alone.
 func (s *Settings) ForCall() Settings {
 	call := *s
 	call.given, call.call = 0, true

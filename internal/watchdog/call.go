@@ -16,7 +16,8 @@ type call struct {
 	cancel  context.CancelFunc
 }
 
-// An item is a ticket's part in a call. The items of one ticket are linked, newest first, for as long as it cares.
+// An item is a ticket's part in a call. The items of one ticket are linked, newest first, for as long as it
+// cares.
 type item struct {
 	ticket  *Ticket
 	call    *call
@@ -43,8 +44,8 @@ func (w *Watchdog) call(load []group) {
 	})
 }
 
-// fill gives an item to each member that is still to be sent. The clock is read here, on the goroutine that sends:
-// whatever delays the send from now on makes trust too short and never too long.
+// fill gives an item to each member that is still to be sent. The clock is read here, on the goroutine that
+// sends: whatever delays the send from now on makes trust too short and never too long.
 func (w *Watchdog) fill(c *call, load []group) (due []Script) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,8 +157,8 @@ func (w *Watchdog) failLocked(s *item, now instant, failed *failure) {
 	w.kept.move(t)
 }
 
-// removeLocked takes s, and if older is set also all items in sends made before it, out of its ticket's items. It reports
-// whether s was still among them.
+// removeLocked takes s, and if older is set also all items in sends made before it, out of its ticket's
+// items. It reports whether s was still among them.
 func (t *Ticket) removeLocked(s *item, older bool) bool {
 	link := &t.newest
 	for *link != s {
@@ -185,7 +186,8 @@ func (t *Ticket) inFlightLocked() (n int) {
 	return n
 }
 
-// leaveLocked says that one ticket no longer cares for c, or has its answer, and ends the call with the last of them.
+// leaveLocked says that one ticket no longer cares for c, or has its answer, and ends the call with the last
+// of them.
 func (c *call) leaveLocked() {
 	if c.waiting--; c.waiting == 0 {
 		c.cancel()

@@ -2,9 +2,9 @@ package watchdog
 
 import "container/heap"
 
-// deadlines is a heap of the kept tickets, ordered by the next moment at which something must be done for them. Each
-// ticket knows its place, so that it is removed and moved without a search. The moments stand in the entries, so that
-// comparing does not touch the tickets.
+// deadlines is a heap of the kept tickets, ordered by the next moment at which something must be done for
+// them. Each ticket knows its place, so that it is removed and moved without a search. The moments stand in
+// the entries, so that comparing does not touch the tickets.
 type deadlines []deadline
 
 type deadline struct {
@@ -21,8 +21,8 @@ func (d *deadlines) move(t *Ticket) {
 	}
 }
 
-// until appends to list the tickets with a moment up to limit, in no particular order. It costs what it finds: below an
-// entry that is later than limit nothing is earlier.
+// until appends to list the tickets with a moment up to limit, in no particular order. It costs what it
+// finds: below an entry that is later than limit nothing is earlier.
 func (d deadlines) until(limit instant, list []*Ticket) []*Ticket {
 	return d.untilBelow(0, limit, list)
 }

@@ -2,8 +2,8 @@ package watchdog
 
 import "slices"
 
-// Bounds of what travels together. One script must not keep a server busy for long, and one pipeline not hold up its
-// first answer for long.
+// Bounds of what travels together. One script must not keep a server busy for long, and one pipeline not hold
+// up its first answer for long.
 const (
 	maxTickets = 100 // in a script
 	maxScripts = 256 // in a call of Send
@@ -15,8 +15,8 @@ type member struct {
 	keeping uint32
 }
 
-// tick does what is due. It runs on the timer's goroutine; two may overlap when the timer is reset while one runs, and a
-// tick that finds nothing due does no harm.
+// tick does what is due. It runs on the timer's goroutine; two may overlap when the timer is reset while one
+// runs, and a tick that finds nothing due does no harm.
 func (w *Watchdog) tick() {
 	w.mu.Lock()
 	now := read()
@@ -36,8 +36,8 @@ type group struct {
 	members []member
 }
 
-// loads sorts what leaves into calls of Send. It asks the owners outside the mutex: they call Forget with a mutex of
-// their own held.
+// loads sorts what leaves into calls of Send. It asks the owners outside the mutex: they call Forget with a
+// mutex of their own held.
 func loads(leaving []member) (calls [][]group) {
 	batches := make(map[Batch][]member)
 	for _, p := range leaving {
@@ -56,11 +56,11 @@ func loads(leaving []member) (calls [][]group) {
 	return calls
 }
 
-// collectLocked declares lost what the clock has ended and returns what is to be sent. Along with sends that are due it
-// takes those due within a quarter of their own period, and within a quarter of the longest period that is due: so ten
-// thousand tickets gather in a few crowds per period, while a few with short leases do not break up the crowds of the
-// long ones. No ticket leaves the deadlines for that: until it is answered it is due again when the send is to be
-// doubled, and nothing depends on the send's ever being made.
+// collectLocked declares lost what the clock has ended and returns what is to be sent. Along with sends that
+// are due it takes those due within a quarter of their own period, and within a quarter of the longest period
+// that is due: so ten thousand tickets gather in a few crowds per period, while a few with short leases do
+// not break up the crowds of the long ones. No ticket leaves the deadlines for that: until it is answered it
+// is due again when the send is to be doubled, and nothing depends on the send's ever being made.
 func (w *Watchdog) collectLocked(now instant) (leaving []member) {
 	horizon := now
 	for _, t := range w.kept.until(now, nil) {

@@ -8,7 +8,8 @@ import (
 	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
-// A Watchdog keeps what is held alive: one per redis client. It needs no closing; it is at rest while nothing is kept.
+// A Watchdog keeps what is held alive: one per redis client. It needs no closing; it is at rest while nothing
+// is kept.
 type Watchdog struct {
 	send Send
 
@@ -24,8 +25,8 @@ func New(send Send) *Watchdog {
 	return &Watchdog{send: send, armed: never}
 }
 
-// Keep begins to keep t for o. The first send is due a period from now. Keeping a ticket that is kept already, or one of
-// another owner or watchdog, panics.
+// Keep begins to keep t for o. The first send is due a period from now. Keeping a ticket that is kept
+// already, or one of another owner or watchdog, panics.
 func (w *Watchdog) Keep(t *Ticket, o Owner, terms Terms) {
 	now := read()
 	w.mu.Lock()
@@ -47,9 +48,9 @@ func (w *Watchdog) Keep(t *Ticket, o Owner, terms Terms) {
 	w.armLocked(now)
 }
 
-// Change replaces the terms of a ticket, after a re-entry or an extension. Trust moves forward to terms.Trusted if that
-// is later, and backward only to terms.End. A send planned already is not put off. For a ticket that was forgotten or
-// lost it does nothing.
+// Change replaces the terms of a ticket, after a re-entry or an extension. Trust moves forward to
+// terms.Trusted if that is later, and backward only to terms.End. A send planned already is not put off. For
+// a ticket that was forgotten or lost it does nothing.
 func (w *Watchdog) Change(t *Ticket, terms Terms) {
 	now := read()
 	w.mu.Lock()
@@ -65,17 +66,18 @@ func (w *Watchdog) Change(t *Ticket, terms Terms) {
 	w.armLocked(now)
 }
 
-// Forget ends the keeping of t; the owner calls it before it sends its release. It does not wait for sends in flight:
-// their answers about t are ignored, and the context of a send that has no other ticket left ends. No Lost begins after
-// Forget has returned; one that began before may still be running. Forgetting twice does no harm.
+// Forget ends the keeping of t; the owner calls it before it sends its release. It does not wait for sends in
+// flight: their answers about t are ignored, and the context of a send that has no other ticket left ends. No
+// Lost begins after Forget has returned; one that began before may still be running. Forgetting twice does no
+// harm.
 func (w *Watchdog) Forget(t *Ticket) {
 	w.mu.Lock()
 	w.forgetLocked(t)
 	w.mu.Unlock()
 }
 
-// Kept calls visit for the owner of each ticket that is kept, with the watchdog locked: visit must not block, and must
-// not take a mutex under which an owner calls the watchdog.
+// Kept calls visit for the owner of each ticket that is kept, with the watchdog locked: visit must not block,
+// and must not take a mutex under which an owner calls the watchdog.
 func (w *Watchdog) Kept(visit func(Owner)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,8 +135,8 @@ func (w *Watchdog) endLocked(t *Ticket, now instant) {
 	}
 }
 
-// loseLocked ends the keeping of t and tells its owner. Each owner is told on a goroutine of its own: one that is slow
-// to hear it must not hold up the news for the others.
+// loseLocked ends the keeping of t and tells its owner. Each owner is told on a goroutine of its own: one
+// that is slow to hear it must not hold up the news for the others.
 func (w *Watchdog) loseLocked(t *Ticket, now instant, reason string, cause error) {
 	w.dropLocked(t)
 	t.trusted.Store(int64(min(t.trustedUntil(), now)))
@@ -149,9 +151,9 @@ func (w *Watchdog) loseLocked(t *Ticket, now instant, reason string, cause error
 	}()
 }
 
-// armLocked sees to it that the timer fires no later than the first deadline. It may fire earlier, when the ticket it
-// was armed for has gone or moved on: then tick finds nothing and arms it anew, which is cheaper than a reset for each
-// ticket that comes and goes.
+// armLocked sees to it that the timer fires no later than the first deadline. It may fire earlier, when the
+// ticket it was armed for has gone or moved on: then tick finds nothing and arms it anew, which is cheaper
+// than a reset for each ticket that comes and goes.
 func (w *Watchdog) armLocked(now instant) {
 	if len(w.kept) == 0 || w.kept[0].at >= w.armed {
 		return
@@ -162,17 +164,18 @@ func (w *Watchdog) armLocked(now instant) {
 // rest is how long the timer stays armed when nothing is kept any more.
 const rest = time.Second
 
-// restLocked lets the timer run out instead of stopping it. A program that holds one thing at a time would set it again
-// for the next, and the runtime answers the setting of its earliest timer by waking a thread to wait for it. That thread
-// takes the processor on which the server is about to answer: it cost such a program a fifth of its CPU time.
+// restLocked lets the timer run out instead of stopping it. A program that holds one thing at a time would
+// set it again for the next, and the runtime answers the setting of its earliest timer by waking a thread to
+// wait for it. That thread takes the processor on which the server is about to answer: it cost such a program
+// a fifth of its CPU time.
 func (w *Watchdog) restLocked() {
 	if now := read(); w.armed > now+instant(rest) {
 		w.setLocked(now, now+instant(rest))
 	}
 }
 
-// beat is the longest that the timer waits where the system may be suspended. Timers stand still meanwhile, and nothing
-// else tells of a resume.
+// beat is the longest that the timer waits where the system may be suspended. Timers stand still meanwhile,
+// and nothing else tells of a resume.
 const beat = time.Second
 
 func (w *Watchdog) setLocked(now, at instant) {

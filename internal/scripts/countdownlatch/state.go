@@ -30,7 +30,8 @@ const (
 	NotSet // nobody knows of a count
 )
 
-// Seen is what a waiter has seen of a latch that was not open. A waiter that has not seen one yet has the zero value.
+// Seen is what a waiter has seen of a latch that was not open. A waiter that has not seen one yet has the
+// zero value.
 type Seen struct {
 	Round string // which time it was set, Foreign when another program has set it; empty: nothing was seen
 	Epoch string // of the record; empty: there was none
@@ -43,7 +44,8 @@ const Foreign = "0"
 // slack is how far the moment may be off at which a TTL is over, reckoned from what was left of it.
 const slack = 5
 
-// Open tells whether there is nothing to wait for. Another program may have stored a count that is not above 0.
+// Open tells whether there is nothing to wait for. Another program may have stored a count that is not above
+// 0.
 func (s State) Open() bool { return s.Count <= 0 }
 
 // Seen is what a waiter sees that finds the latch closed.
@@ -65,8 +67,8 @@ func (s State) round() string {
 
 // For is what became of the latch that a waiter has seen; of the last one, if it has seen none.
 //
-// A latch that was set by this library, and is gone without a word in the record, was counted down by another program,
-// unless its TTL is over: Redisson takes part in that and keeps no record.
+// A latch that was set by this library, and is gone without a word in the record, was counted down by another
+// program, unless its TTL is over: Redisson takes part in that and keeps no record.
 func (s State) For(seen Seen) Fate {
 	if seen.Round == "" {
 		return s.last()

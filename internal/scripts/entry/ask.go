@@ -17,7 +17,8 @@ type Asking struct {
 	Foreign bool  // because its place has a key of another type; else because the client has no entry
 }
 
-// Ask has the client find out, at its next report within wait, that somebody asks for what it holds by an identity.
+// Ask has the client find out, at its next report within wait, that somebody asks for what it holds by an
+// identity.
 func Ask(n Names, identity string, wait time.Duration) scripts.Command[Asking] {
 	args := []any{identity, scripts.Milliseconds(wait), mostAsked}
 	return scripts.Integer(ask, []string{n.Entry, n.Asked}, args, func(reply scripts.Reply) (Asking, error) {

@@ -1,5 +1,5 @@
-// Package entry has the scripts that write a client's entry of the registry, and those by which another client reads it, or asks the
-// client for what it holds. Package registry has the format.
+// Package entry has the scripts that write a client's entry of the registry, and those by which another
+// client reads it, or asks the client for what it holds. Package registry has the format.
 package entry
 
 import (
@@ -28,7 +28,8 @@ type Names struct{ Index, Entry, Asked, Watched, UUID string }
 // NamesOf are those of the entry of the client with this uuid, in the registry with this prefix.
 func NamesOf(prefix, uuid string) Names {
 	bucket := registry.Bucket(uuid)
-	return Names{registry.Index(prefix, bucket), registry.Entry(prefix, uuid), registry.Asked(prefix, uuid), registry.Watched(prefix, bucket), uuid}
+	return Names{registry.Index(prefix, bucket), registry.Entry(prefix, uuid), registry.Asked(prefix, uuid),
+		registry.Watched(prefix, bucket), uuid}
 }
 
 // A Report is what one command writes.
@@ -61,8 +62,8 @@ type Owner struct {
 	Kept bool // by WithAtLeast
 }
 
-// A Reply says whether a Report was written, how many entries the index has, whether somebody looks at the entries, and whose holds
-// somebody asks for.
+// A Reply says whether a Report was written, how many entries the index has, whether somebody looks at the
+// entries, and whose holds somebody asks for.
 type Reply struct {
 	Written  bool
 	Entries  int64
@@ -75,7 +76,8 @@ type Reply struct {
 func Write(r Report) scripts.Command[Reply] {
 	args := make([]any, 0, 10+len(r.Removed)+9*len(r.Things))
 	args = append(args, r.UUID, scripts.Milliseconds(r.TTL), digit(r.Whole), r.About, scripts.Milliseconds(r.Age),
-		registry.LeastInterval.Milliseconds(), registry.IntervalPerClient.Milliseconds(), registry.MostInterval.Milliseconds(),
+		registry.LeastInterval.Milliseconds(), registry.IntervalPerClient.Milliseconds(),
+		registry.MostInterval.Milliseconds(),
 		registry.Latest.Milliseconds(), len(r.Removed))
 	for _, field := range r.Removed {
 		args = append(args, field)
@@ -92,14 +94,15 @@ func Write(r Report) scripts.Command[Reply] {
 		}
 		args = append(args, strings.Join(kept, " "))
 	}
-	return scripts.Array(report, []string{r.Index, r.Entry, r.Asked, r.Watched}, args, func(reply scripts.Reply) (written Reply, err error) {
-		e := reply.Elements()
-		written.Written, written.Entries, written.Watched, written.Nonsense = e.Bool(), e.Number(), e.Bool(), e.Bool()
-		for e.More() {
-			written.Asked = append(written.Asked, e.Text())
-		}
-		return written, e.End()
-	})
+	return scripts.Array(report, []string{r.Index, r.Entry, r.Asked, r.Watched}, args,
+		func(reply scripts.Reply) (written Reply, err error) {
+			e := reply.Elements()
+			written.Written, written.Entries, written.Watched, written.Nonsense = e.Bool(), e.Number(), e.Bool(), e.Bool()
+			for e.More() {
+				written.Asked = append(written.Asked, e.Text())
+			}
+			return written, e.End()
+		})
 }
 
 // Remove makes the command that removes an entry, and answers whether there was one.

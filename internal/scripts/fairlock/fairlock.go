@@ -1,37 +1,42 @@
-// Package fairlock holds the scripts of the fair lock: the plain lock's hash, and beside it Redisson's queue of waiters
-// with a deadline for each. What concerns the hash alone is done by the scripts of package rlock.
+// Package fairlock holds the scripts of the fair lock: the plain lock's hash, and beside it Redisson's queue
+// of waiters with a deadline for each. What concerns the hash alone is done by the scripts of package rlock.
 //
-// Redisson computes deadlines by the clocks of its clients; the scripts here read the server's, and are never told the
-// time by anybody.
+// Redisson computes deadlines by the clocks of its clients; the scripts here read the server's, and are never
+// told the time by anybody.
 //
-// Redisson removes a waiter whose deadline has passed, although it may live and only have waited for long. The deadlines
-// of our own waiters are moved on while they live, and beside the queue we keep until when each of them is known to be
-// alive, a set that Redisson does not look at. By that, and not by deadlines, we judge our own.
+// Redisson removes a waiter whose deadline has passed, although it may live and only have waited for long.
+// The deadlines of our own waiters are moved on while they live, and beside the queue we keep until when each
+// of them is known to be alive, a set that Redisson does not look at. By that, and not by deadlines, we judge
+// our own.
 //
-// That set also says what the queue is like. A queue is pure while it has as many members as the list: everybody is one of
-// ours. Then a deadline depends on nobody else's, two patiences after the end of the holder's lease, and no script costs
-// more the more there are that wait. With one of Redisson's in it a queue is mixed, and deadlines are the chain that
-// Redisson makes of them: each waiter's lies its patience behind that of the one in front, and who acquires or leaves takes
-// its patience off those behind. To keep that up somebody has to walk along the queue.
+// That set also says what the queue is like. A queue is pure while it has as many members as the list:
+// everybody is one of ours. Then a deadline depends on nobody else's, two patiences after the end of the
+// holder's lease, and no script costs more the more there are that wait. With one of Redisson's in it a queue
+// is mixed, and deadlines are the chain that Redisson makes of them: each waiter's lies its patience behind
+// that of the one in front, and who acquires or leaves takes its patience off those behind. To keep that up
+// somebody has to walk along the queue.
 //
 //	pure ──one of Redisson's, or of an older version of ours, comes; or a set is lost──► mixed
 //	 ▲                                                                                    │
 //	 └────────the last of them is gone; each of our processes has asked───────────────────┘
 //
-// A queue that is taken for pure and is not costs deadlines, and nothing else: who is next is always read from the list.
+// A queue that is taken for pure and is not costs deadlines, and nothing else: who is next is always read
+// from the list.
 //
-// Redisson's give no sign of life, and are judged by their deadlines, as Redisson does. A waiter that died may have one
-// that is minutes away, so a deadline is changed in two ways. Behind one of ours it is moved on together with ours: whoever
-// waits behind a living waiter keeps its place. And while the lock is free, for one who is next and does not come, each
-// of our waiters that asks sends the message again, and it has seconds left:
+// Redisson's give no sign of life, and are judged by their deadlines, as Redisson does. A waiter that died
+// may have one that is minutes away, so a deadline is changed in two ways. Behind one of ours it is moved on
+// together with ours: whoever waits behind a living waiter keeps its place. And while the lock is free, for
+// one who is next and does not come, each of our waiters that asks sends the message again, and it has
+// seconds left:
 //
 //	behind ──those in front are gone──► next ──the lock is free, it has its message──► held
 //	   ▲                                  │
 //	   │ it lives and asks again          │ one of ours asks meanwhile: it has 6 s, or 15 s if somebody listens on its
 //	   └──at the end──────── removed ◄────┘ channel, unless its own deadline is sooner
 //
-// Nobody is let in by this who is not next to a free lock. A living waiter that is removed loses its place and nothing
-// else. It costs six seconds for each that died, where Redisson waits for the five minutes of each.
+// Nobody is let in by this who is not next to a free lock. A living waiter that is removed loses its place
+// and nothing else. It costs six seconds for each that died, where Redisson waits for the five minutes of
+// each.
 package fairlock
 
 import (
@@ -60,21 +65,22 @@ var (
 	queued = scripts.Load(folder, "fairlock/queued")
 )
 
-// Handed is for how long an owner holds that was handed the lock by another one's release. The watchdog of its process renews
-// that. It is short because the process may have died without the server's notice.
+// Handed is for how long an owner holds that was handed the lock by another one's release. The watchdog of
+// its process renews that. It is short because the process may have died without the server's notice.
 const Handed = 10 * time.Second
 
 // Most is how many owners stand in a row at most, of which the first is handed the lock.
 const Most = 32
 
-// recent are the keys of the lock that was used last, and its row. Names that are put together anew for each command are a
-// third of what a lone caller allocates.
+// recent are the keys of the lock that was used last, and its row. Names that are put together anew for each
+// command are a third of what a lone caller allocates.
 var recent atomic.Pointer[[6]string]
 
 func keysOf(key string) (names []string, row string) {
 	all := recent.Load()
 	if all == nil || all[0] != key {
-		all = &[6]string{key, keys.FairQueue(key), keys.FairTimeouts(key), keys.FairAlive(key), keys.Moving(key), keys.FairRow(key)}
+		all = &[6]string{key, keys.FairQueue(key), keys.FairTimeouts(key), keys.FairAlive(key), keys.Moving(key),
+			keys.FairRow(key)}
 		recent.Store(all)
 	}
 	return all[:5], all[5]
@@ -106,13 +112,15 @@ type Answer struct {
 	Row     []string // of an owner that holds: the numbers of those of its process behind it, one behind the other
 }
 
-// Acquire takes the lock if it is free and w is next, or nobody waits. Otherwise w is put at the end of the queue, or
-// its place is confirmed, and so are those of others, waiters of the same process. A second execution changes nothing
-// but the moments until which the waiters are known to be alive.
-func Acquire(key string, w Waiter, lease time.Duration, wake scripts.Wake, others []Waiter, load Load) scripts.Command[Answer] {
+// Acquire takes the lock if it is free and w is next, or nobody waits. Otherwise w is put at the end of the
+// queue, or its place is confirmed, and so are those of others, waiters of the same process. A second
+// execution changes nothing but the moments until which the waiters are known to be alive.
+func Acquire(key string, w Waiter, lease time.Duration, wake scripts.Wake, others []Waiter,
+	load Load) scripts.Command[Answer] {
 	names, row := keysOf(key)
 	var alone [6]any // stays on the stack
-	args := append(alone[:0], w.Owner, scripts.Milliseconds(lease), scripts.Milliseconds(w.Patience), wake.Publish, wake.Channel, row)
+	args := append(alone[:0], w.Owner, scripts.Milliseconds(lease), scripts.Milliseconds(w.Patience), wake.Publish,
+		wake.Channel, row)
 	if len(others)+len(load.Finished)+len(load.Arrivals) > 0 {
 		args = load.append(args)
 		args = appendWaiters(args, others)
@@ -192,7 +200,8 @@ func Read(message string) (m Message, ok bool) {
 	return m, false
 }
 
-// LeaseOf is the lease of the present holder that a message to a waiter tells, 0 where it tells that the lock may be free.
+// LeaseOf is the lease of the present holder that a message to a waiter tells, 0 where it tells that the lock
+// may be free.
 func LeaseOf(message string) time.Duration {
 	lease, err := strconv.ParseInt(message, 10, 64)
 	if err != nil || lease < 0 || lease > int64(math.MaxInt64/time.Millisecond) {
@@ -201,8 +210,8 @@ func LeaseOf(message string) time.Duration {
 	return time.Duration(lease) * time.Millisecond
 }
 
-// Release ends all holds of w and its wait, whichever it has. It answers whether it held. If the lock is free then,
-// whoever is next is handed it or woken, on each execution.
+// Release ends all holds of w and its wait, whichever it has. It answers whether it held. If the lock is free
+// then, whoever is next is handed it or woken, on each execution.
 func Release(key string, w Waiter, wake scripts.Wake) scripts.Command[bool] {
 	names, row := keysOf(key)
 	return scripts.Integer(release, names, releaseArgs(w, wake, row), scripts.Bool).Whole()
@@ -214,12 +223,15 @@ func releaseArgs(w Waiter, wake scripts.Wake, row string) []any {
 
 // A Turn is what a release has found.
 type Turn struct {
-	Held bool     // until then
-	At   int64    // what the server's clock showed, in milliseconds
-	Row  []string // numbers of owners of the same session: the first holds now, the others stand behind it, one behind the other
+	Held bool  // until then
+	At   int64 // what the server's clock showed, in milliseconds
+	// numbers of owners of the same session: the first holds now, the others stand behind it, one behind the
+	// other
+	Row []string
 }
 
-// Pass is Release for a process in which others wait. If its own waiter is the next, the answer says so, and no message.
+// Pass is Release for a process in which others wait. If its own waiter is the next, the answer says so, and
+// no message.
 func Pass(key string, w Waiter, wake scripts.Wake, load Load) scripts.Command[Turn] {
 	names, channel := keysOf(key)
 	args := load.append(releaseArgs(w, wake, channel))

@@ -1,9 +1,9 @@
-// Package fencedlock holds what a fenced lock has beside the scripts of the plain layout: the acquisitions, which issue
-// a token, and the guard, which refuses old ones.
+// Package fencedlock holds what a fenced lock has beside the scripts of the plain layout: the acquisitions,
+// which issue a token, and the guard, which refuses old ones.
 //
-// An acquisition that is executed twice must answer the same token. No memory is needed for that: the token is issued
-// together with the hold, and as long as the owner holds nobody else is issued one. A hand-over issues several, which its
-// process gives out one by one while it hands the lock on without a command.
+// An acquisition that is executed twice must answer the same token. No memory is needed for that: the token
+// is issued together with the hold, and as long as the owner holds nobody else is issued one. A hand-over
+// issues several, which its process gives out one by one while it hands the lock on without a command.
 package fencedlock
 
 import (
@@ -36,7 +36,8 @@ type Issuer struct {
 	inRow         row.Scripts
 }
 
-// Counted counts the tokens, as Redisson does. Clocked counts them too, but none is below the time in microseconds.
+// Counted counts the tokens, as Redisson does. Clocked counts them too, but none is below the time in
+// microseconds.
 var (
 	Counted = newIssuer(scripts.Prelude(folder, "issue.lua"))
 	Clocked = newIssuer(below, scripts.Prelude(folder, "issue_clocked.lua"))
@@ -51,16 +52,19 @@ func newIssuer(issue ...string) *Issuer {
 	}
 }
 
-// Acquire takes the lock for a fresh owner if it is free, with one hold, the lease as TTL, and the next token. An
-// execution that finds the owner holding already is a repetition: it answers the token of the first.
+// Acquire takes the lock for a fresh owner if it is free, with one hold, the lease as TTL, and the next
+// token. An execution that finds the owner holding already is a repetition: it answers the token of the
+// first.
 func (i *Issuer) Acquire(key, tokenKey, owner string, lease time.Duration) scripts.Command[scripts.Attempt] {
 	return scripts.Array(i.acquire, []string{key, tokenKey}, []any{owner, scripts.Milliseconds(lease)}, attempt)
 }
 
-// HandOver ends all holds of one owner and has another, fresh one hold in its place, with the next tokens, so many. It answers
-// that the lock is not held when neither of them held it; then no token is issued. An execution that finds the other holding
-// already is a repetition: it answers the same tokens. They are above last, the last that the former has.
-func (i *Issuer) HandOver(key, tokenKey, from, to string, lease time.Duration, last, tokens int64) scripts.Command[scripts.Attempt] {
+// HandOver ends all holds of one owner and has another, fresh one hold in its place, with the next tokens, so
+// many. It answers that the lock is not held when neither of them held it; then no token is issued. An
+// execution that finds the other holding already is a repetition: it answers the same tokens. They are above
+// last, the last that the former has.
+func (i *Issuer) HandOver(key, tokenKey, from, to string, lease time.Duration, last,
+	tokens int64) scripts.Command[scripts.Attempt] {
 	args := []any{from, to, scripts.Milliseconds(lease), tokens, last + tokens}
 	return scripts.Array(i.hand, []string{key, tokenKey}, args, func(reply scripts.Reply) (scripts.Attempt, error) {
 		e := reply.Elements()
@@ -73,7 +77,8 @@ func (i *Issuer) HandOver(key, tokenKey, from, to string, lease time.Duration, l
 }
 
 // Enlist is Acquire for an owner who waits in the row; see [row.Scripts.Enlist].
-func (i *Issuer) Enlist(key, tokenKey, owner string, lease time.Duration, line []string, patience time.Duration, looks bool) scripts.Command[row.Answer] {
+func (i *Issuer) Enlist(key, tokenKey, owner string, lease time.Duration, line []string, patience time.Duration,
+	looks bool) scripts.Command[row.Answer] {
 	return i.inRow.Enlist([]string{key, tokenKey}, owner, lease, line, patience, looks)
 }
 
@@ -82,10 +87,11 @@ func (i *Issuer) Pass(key, tokenKey, owner string, wake scripts.Wake, turn row.T
 	return i.inRow.Pass([]string{key, tokenKey}, owner, wake, turn)
 }
 
-// Reenter sets the number of holds of an owner and lengthens the TTL to lease. It issues a token where none up to least has
-// been issued: the last that the owner has, or the next if it has given that out. It answers the token issued last, or that
-// the lock is not held, and creates nothing, when the owner has lost it.
-func Reenter(key, tokenKey, owner string, holds int, lease time.Duration, least int64) scripts.Command[scripts.Attempt] {
+// Reenter sets the number of holds of an owner and lengthens the TTL to lease. It issues a token where none
+// up to least has been issued: the last that the owner has, or the next if it has given that out. It answers
+// the token issued last, or that the lock is not held, and creates nothing, when the owner has lost it.
+func Reenter(key, tokenKey, owner string, holds int, lease time.Duration,
+	least int64) scripts.Command[scripts.Attempt] {
 	args := []any{owner, holds, scripts.Milliseconds(lease), least}
 	return scripts.Array(reenter, []string{key, tokenKey}, args, attempt)
 }
@@ -105,17 +111,18 @@ func Last(tokenKey string) scripts.Command[int64] {
 	return scripts.Integer(last, []string{tokenKey}, nil, scripts.Int64)
 }
 
-// A Guarded is the two keys of a guard: the greatest token that it has seen, and the first owner that has shown that.
+// A Guarded is the two keys of a guard: the greatest token that it has seen, and the first owner that has
+// shown that.
 type Guarded struct{ Seen, Owner string }
 
-// Claim has a guard refuse tokens below token from now on. It answers 0, or the greatest token seen when that is above, or is
-// token and another owner's. An empty owner is not told apart from others.
+// Claim has a guard refuse tokens below token from now on. It answers 0, or the greatest token seen when that
+// is above, or is token and another owner's. An empty owner is not told apart from others.
 func Claim(guard Guarded, token int64, owner string) scripts.Command[int64] {
 	return scripts.Integer(claim, []string{guard.Seen, guard.Owner}, []any{token, owner}, scripts.Int64)
 }
 
-// Write executes a command on key once, if Claim would not refuse token and owner. It answers 0, or the greatest token seen;
-// then nothing was executed.
+// Write executes a command on key once, if Claim would not refuse token and owner. It answers 0, or the
+// greatest token seen; then nothing was executed.
 func Write(guard Guarded, call lane.Call, token int64, owner, command, key string, args []any) scripts.Command[int64] {
 	own := call.Args(strconv.FormatInt(token, 10), owner, command)
 	return scripts.Foreign(write, append(call.Keys(guard.Seen), guard.Owner, key), own, args, scripts.Int64)

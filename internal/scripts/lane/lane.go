@@ -1,9 +1,9 @@
-// Package lane makes operations on counters take effect once, however often they are executed. A counter has no owner
-// whose absolute count could be sent, so the memory of what was done is kept beside it.
+// Package lane makes operations on counters take effect once, however often they are executed. A counter has
+// no owner whose absolute count could be sent, so the memory of what was done is kept beside it.
 //
-// A session keeps one private hash for each object, in the object's slot. A call borrows a lane, a field of the hash,
-// and numbers its operations in ascending order. The server stores the number and the reply of the lane's last
-// operation that changed something:
+// A session keeps one private hash for each object, in the object's slot. A call borrows a lane, a field of
+// the hash, and numbers its operations in ascending order. The server stores the number and the reply of the
+// lane's last operation that changed something:
 //
 //	stored < sequence   executed, and stored if it changed something
 //	stored = sequence   answered from the store; nothing is executed
@@ -11,15 +11,16 @@
 //
 // What the borrower owes in return:
 //
-//   - One unsettled operation at a time in a lane, and a new number for each new operation, whatever became of the last.
-//   - An operation that changed nothing leaves no trace. If one of its sends has an unknown outcome, a copy of it may
-//     still be on its way and would be executed. Fence, or the Cancel of the operation, stores the next number, and the
-//     copy is refused. The lane must not be lent before that.
-//   - Numbers of one half minute are of one round, and those of another of another. A lane that enters a round begins the
-//     lifetime of the hash anew, which is half a minute longer than the two minutes that are promised; so that is not
-//     to be done by every operation.
-//   - An operation may be forgotten two minutes after its number was drawn, however much later it was executed: by then
-//     everything is to be settled that would have to be remembered.
+//   - One unsettled operation at a time in a lane, and a new number for each new operation, whatever became
+//     of the last.
+//   - An operation that changed nothing leaves no trace. If one of its sends has an unknown outcome, a copy
+//     of it may still be on its way and would be executed. Fence, or the Cancel of the operation, stores the
+//     next number, and the copy is refused. The lane must not be lent before that.
+//   - Numbers of one half minute are of one round, and those of another of another. A lane that enters a
+//     round begins the lifetime of the hash anew, which is half a minute longer than the two minutes that are
+//     promised; so that is not to be done by every operation.
+//   - An operation may be forgotten two minutes after its number was drawn, however much later it was
+//     executed: by then everything is to be settled that would have to be remembered.
 package lane
 
 import (
@@ -34,9 +35,10 @@ import (
 //go:embed *.lua
 var folder embed.FS
 
-// Prelude begins every script that takes a Call; Value begins those that read the counter. Prelude goes first, so
-// that a repetition is answered without looking at the counter. It has two parts: what a script does that needs none of the
-// functions of Settle can stand between them, for an execution makes each function anew.
+// Prelude begins every script that takes a Call; Value begins those that read the counter. Prelude goes
+// first, so that a repetition is answered without looking at the counter. It has two parts: what a script
+// does that needs none of the functions of Settle can stand between them, for an execution makes each
+// function anew.
 var (
 	Once    = scripts.Prelude(folder, "once.lua")
 	Settle  = scripts.Prelude(folder, "settle.lua")
@@ -44,8 +46,8 @@ var (
 	Value   = scripts.Prelude(folder, "value.lua")
 )
 
-// Round is how many numbers belong to a half minute: more than a session can use in that time, and so few that the numbers
-// of thirty years stay exact in Lua.
+// Round is how many numbers belong to a half minute: more than a session can use in that time, and so few
+// that the numbers of thirty years stay exact in Lua.
 const Round = 1 << 28
 
 // A Call is one operation in a lane.
@@ -67,7 +69,9 @@ type Granted struct {
 	Again  time.Duration // to the next: when there may be enough without a message, negative when that is not known
 	Short  Shortage      // why the next was not served, where that is known
 	Have   int64         // how many permits there are, in the sense of Short
-	Total  int64         // of a semaphore with a Size, when the first was served: how many there are if that is another number; else 0
+	// of a semaphore with a Size, when the first was served: how many there are if that is another number; else
+	// 0
+	Total int64
 }
 
 // A Size is what a semaphore is set up with that is not there when it is asked for permits. The zero Size
@@ -115,8 +119,8 @@ func Stale(err error) bool { return redis.HasErrorPrefix(err, "REDLATCH-STALE") 
 
 var fence = scripts.Load(folder, "lane/fence", Prelude)
 
-// Fence settles the operation that has the number before the call's: it answers what that has answered, 0 if it had no effect, and
-// makes sure that it cannot take effect later.
+// Fence settles the operation that has the number before the call's: it answers what that has answered, 0 if
+// it had no effect, and makes sure that it cannot take effect later.
 func Fence(counter string, call Call) scripts.Command[int64] {
 	return scripts.Integer(fence, call.Keys(counter), call.Args(), scripts.Int64)
 }

@@ -5,9 +5,10 @@ import (
 	"math/bits"
 )
 
-// A highway is the state of a HighwayHash (Alakuijala, Cox, Wassenberg: "Fast keyed hash/pseudo-random function using
-// SIMD multiply and permute", 2016; the algorithm is frozen). It is here because Redisson names the fields of a group by
-// the 128-bit form. A value is hashed once for each call, so the plain form without vector instructions is enough.
+// A highway is the state of a HighwayHash (Alakuijala, Cox, Wassenberg: "Fast keyed hash/pseudo-random
+// function using SIMD multiply and permute", 2016; the algorithm is frozen). It is here because Redisson
+// names the fields of a group by the 128-bit form. A value is hashed once for each call, so the plain form
+// without vector instructions is enough.
 type highway struct{ v0, v1, mul0, mul1 [4]uint64 }
 
 // block is the number of bytes that one update takes in.
@@ -62,8 +63,9 @@ func (h *highway) update(lanes [4]uint64) {
 	}
 }
 
-// zip adds the bytes of a pair of words to another pair, in the order that spreads the well mixed middle bytes of the
-// products best. A byte of the result is named by the word, a or b, and the place of the byte that it comes from.
+// zip adds the bytes of a pair of words to another pair, in the order that spreads the well mixed middle
+// bytes of the products best. A byte of the result is named by the word, a or b, and the place of the byte
+// that it comes from.
 func zip(a, b uint64, toA, toB *uint64) {
 	pick := func(word uint64, from, to int) uint64 { return word >> (8 * from) & 0xff << (8 * to) }
 	*toA += pick(a, 3, 0) | pick(b, 4, 1) | pick(a, 2, 2) | pick(a, 5, 3) |

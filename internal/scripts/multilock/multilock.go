@@ -1,11 +1,12 @@
-// Package multilock holds the scripts of the group lock: several values of one group, taken together, in one hash.
+// Package multilock holds the scripts of the group lock: several values of one group, taken together, in one
+// hash.
 //
 //	g   <value>                              <owner>          TTL: the longest promise
 //	    <value>:<owner>:expire_time          its deadline, by the server's clock
 //	    <value>:<owner>:lock_count           its holds
 //
-// where <value> is the hash of a value; see Field. A value whose deadline has passed is free although its fields are
-// there; whoever takes it removes them. An owner has all of its values or it has lost.
+// where <value> is the hash of a value; see Field. A value whose deadline has passed is free although its
+// fields are there; whoever takes it removes them. An owner has all of its values or it has lost.
 //
 // What is said of counts and fresh owners in package scripts/rlock holds here.
 package multilock
@@ -42,9 +43,9 @@ var (
 // hashKey is the key with which Redisson hashes values.
 var hashKey = [4]uint64{0x9e3779b97f4a7c15, 0xf39cc0605cedc834, 0x1082276bf3a27251, 0xf86c6a11d0c18e95}
 
-// Field is the field of a value: its 128-bit HighwayHash as text of 22 characters. It is that of a Redisson client with
-// a string codec, the only one whose bytes can be known here. Redisson writes both halves of the hash with the high
-// byte first.
+// Field is the field of a value: its 128-bit HighwayHash as text of 22 characters. It is that of a Redisson
+// client with a string codec, the only one whose bytes can be known here. Redisson writes both halves of the
+// hash with the high byte first.
 func Field(value string) string {
 	low, high := highwayHash128(hashKey, []byte(value))
 	sum := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, low), high)
@@ -61,28 +62,31 @@ func arguments(fields []string, first ...any) []any {
 	return first
 }
 
-// Acquire takes all values for a fresh owner with one hold each, if all are free. A repetition changes nothing.
+// Acquire takes all values for a fresh owner with one hold each, if all are free. A repetition changes
+// nothing.
 func Acquire(key, owner string, fields []string, lease time.Duration) scripts.Command[scripts.Attempt] {
 	return Enlist(key, owner, fields, lease, nil, 0)
 }
 
-// Enlist is Acquire for an owner that stands in the process queue, of which queue is the key, when it is refused. Its process is known
-// to be there for patience.
-func Enlist(key, owner string, fields []string, lease time.Duration, queue []string, patience time.Duration) scripts.Command[scripts.Attempt] {
+// Enlist is Acquire for an owner that stands in the process queue, of which queue is the key, when it is
+// refused. Its process is known to be there for patience.
+func Enlist(key, owner string, fields []string, lease time.Duration, queue []string,
+	patience time.Duration) scripts.Command[scripts.Attempt] {
 	args := arguments(fields, owner, scripts.Milliseconds(lease), scripts.Milliseconds(patience))
 	return scripts.Integer(acquire, append([]string{key}, queue...), args, scripts.Taken).Needs(1)
 }
 
-// Recount sets the number of holds of an owner on each value and lengthens its deadlines to lease, never shortens them.
-// It answers false, and changes nothing, when the owner has not all values any more. A lease of 0 leaves them alone.
+// Recount sets the number of holds of an owner on each value and lengthens its deadlines to lease, never
+// shortens them. It answers false, and changes nothing, when the owner has not all values any more. A lease
+// of 0 leaves them alone.
 func Recount(key, owner string, fields []string, holds int, lease time.Duration) scripts.Command[bool] {
 	args := arguments(fields, owner, holds, scripts.Milliseconds(lease))
 	return scripts.Integer(recount, []string{key}, args, scripts.Bool)
 }
 
-// Release frees the values of an owner, whatever the number of its holds, and tells the first in the process queue, or wakes all
-// waiters. It answers false when the owner had not all of them any more, as it does when it is executed a second time; what it had is
-// free.
+// Release frees the values of an owner, whatever the number of its holds, and tells the first in the process
+// queue, or wakes all waiters. It answers false when the owner had not all of them any more, as it does when
+// it is executed a second time; what it had is free.
 func Release(key, owner string, fields []string, wake scripts.Wake, queue []string) scripts.Command[row.Release] {
 	args := arguments(fields, owner, wake.Publish, wake.Channel)
 	return scripts.Integer(release, append([]string{key}, queue...), args, func(reply scripts.Reply) (row.Release, error) {
@@ -97,8 +101,8 @@ func Release(key, owner string, fields []string, wake scripts.Wake, queue []stri
 // A Renewal is one owner whose deadlines are lengthened.
 type Renewal = scripts.Renewal
 
-// Renew lengthens the deadlines of owners of the same values, in groups of one cluster slot, and answers for each
-// whether it still has them all. If not, none of its deadlines is lengthened.
+// Renew lengthens the deadlines of owners of the same values, in groups of one cluster slot, and answers for
+// each whether it still has them all. If not, none of its deadlines is lengthened.
 func Renew(fields []string, renewals []Renewal) scripts.Command[scripts.Kept] {
 	return scripts.Renew(renew, renewals, keys.Forced, []any{len(renewals)}, arguments(fields))
 }

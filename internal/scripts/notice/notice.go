@@ -1,4 +1,5 @@
-// Package notice has the scripts of what is left for the victim where something is taken away by force: who did it, and why.
+// Package notice has the scripts of what is left for the victim where something is taken away by force: who
+// did it, and why.
 package notice
 
 import (
@@ -33,8 +34,8 @@ const (
 	mostKept = 100 // of one name
 )
 
-// A Notice says who took something away by force, or asks for it, when by the server's clock, and why. Its texts are short, and one line
-// of what can be printed.
+// A Notice says who took something away by force, or asks for it, when by the server's clock, and why. Its
+// texts are short, and one line of what can be printed.
 type Notice struct {
 	At  time.Time
 	Who string

@@ -7,10 +7,11 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
-// A request is a notice for an owner who still holds: it says who asks for what is held, and why. It stands beside the notices of what
-// was freed by force, so that only those can ask who could free it.
+// A request is a notice for an owner who still holds: it says who asks for what is held, and why. It stands
+// beside the notices of what was freed by force, so that only those can ask who could free it.
 
-// Ask leaves a request for an owner of what has this key, and answers when. It takes the place of an earlier one.
+// Ask leaves a request for an owner of what has this key, and answers when. It takes the place of an earlier
+// one.
 func Ask(key, owner, who, why string) scripts.Command[time.Time] {
 	return Leave(key, "ask:"+owner, who, why)
 }

@@ -12,8 +12,8 @@ const (
 	mostWhy = 256
 )
 
-// plain is a text of a notice as a program gets it: one line of what can be printed, so short. Whoever may write to Redis may have
-// written it.
+// plain is a text of a notice as a program gets it: one line of what can be printed, so short. Whoever may
+// write to Redis may have written it.
 func plain(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

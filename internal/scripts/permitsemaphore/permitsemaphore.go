@@ -1,13 +1,15 @@
-// Package permitsemaphore holds the scripts of the semaphore whose permits have ids and leases: a string whose integer
-// is the number of permits available, and a sorted set of the permits taken, from id to deadline.
+// Package permitsemaphore holds the scripts of the semaphore whose permits have ids and leases: a string
+// whose integer is the number of permits available, and a sorted set of the permits taken, from id to
+// deadline.
 //
-// Deadlines come from the server's clock, inside the scripts; no command carries a moment, only durations. Every script
-// but Renew first puts back the permits whose deadline has passed, so available and taken add up to the number that
-// was set, at any time. A permit whose counter has vanished is nobody's and is never put back.
+// Deadlines come from the server's clock, inside the scripts; no command carries a moment, only durations.
+// Every script but Renew first puts back the permits whose deadline has passed, so available and taken add up
+// to the number that was set, at any time. A permit whose counter has vanished is nobody's and is never put
+// back.
 //
-// An id is minted for one acquisition and never used again. That makes taking and giving back idempotent by itself; the
-// lane of an acquisition is only looked at: a copy of it that may still be on its way is barred by lane.Fence. The other
-// operations carry a lane.Call as those of package semaphore do.
+// An id is minted for one acquisition and never used again. That makes taking and giving back idempotent by
+// itself; the lane of an acquisition is only looked at: a copy of it that may still be on its way is barred
+// by lane.Fence. The other operations carry a lane.Call as those of package semaphore do.
 package permitsemaphore
 
 import (
@@ -21,8 +23,8 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
-// MaxIDs is how many permits one operation may carry. Each is an entry of its own, which the script writes one by one while
-// the server does nothing else; ten thousand take it some ten milliseconds.
+// MaxIDs is how many permits one operation may carry. Each is an entry of its own, which the script writes
+// one by one while the server does nothing else; ten thousand take it some ten milliseconds.
 const MaxIDs = 10_000
 
 // NoExpiry is the lease of a permit that has no deadline.
@@ -31,8 +33,8 @@ const NoExpiry time.Duration = -1
 //go:embed *.lua
 var folder embed.FS
 
-// The prelude permits stands in the same folder and is joined in front of the others. Before it comes which key has the permits
-// taken, for the row may be the last.
+// The prelude permits stands in the same folder and is joined in front of the others. Before it comes which
+// key has the permits taken, for the row may be the last.
 var (
 	permits = scripts.Prelude(folder, "permits.lua")
 	plain   = "local taken = KEYS[2]\n" + permits
@@ -45,9 +47,11 @@ var (
 		lane.Settle, row.Announce, laned, unsized, alone)
 	acquire     = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, unsized, alone)
 	wait        = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, unsized, row.Wait)
-	giveBackOne = scripts.Load(folder, "permitsemaphore/give_back", scripts.Prelude(folder, "give_back_alone.lua"), row.Announce, plain)
-	giveBack    = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, plain)
-	swapFew     = scripts.Load(folder, "permitsemaphore/swap", scripts.Prelude(folder, "swap_alone.lua"), row.Announce, row.Others, plain)
+	giveBackOne = scripts.Load(folder, "permitsemaphore/give_back", scripts.Prelude(folder, "give_back_alone.lua"),
+		row.Announce, plain)
+	giveBack = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, plain)
+	swapFew  = scripts.Load(folder, "permitsemaphore/swap", scripts.Prelude(folder, "swap_alone.lua"), row.Announce,
+		row.Others, plain)
 	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, row.Others, plain)
 	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, laned)
 	renew       = scripts.Load(folder, "permitsemaphore/renew", notice.Gone)
@@ -82,11 +86,14 @@ func (n Names) laned(call lane.Call, wake scripts.Wake) []string {
 // acquired is what acquire.lua answers a lone caller when the permits are taken.
 const acquired = -3
 
-// missing is what it answers where there is no semaphore; from there on down it tells how many there are of permits.
+// missing is what it answers where there is no semaphore; from there on down it tells how many there are of
+// permits.
 const missing = -4
 
-// Acquire takes a permit for each id, all or none. A repetition finds the ids and leaves their deadlines alone.
-func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
+// Acquire takes a permit for each id, all or none. A repetition finds the ids and leaves their deadlines
+// alone.
+func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake,
+	call lane.Call) scripts.Command[lane.Granted] {
 	if len(ids) == 1 { // the arguments stay on the stack, if their number is known
 		args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), 1, ids[0]}
 		return scripts.Integer(acquireOne, of.laned(call, wake), args, one).Needs(3)
@@ -128,10 +135,12 @@ type Want struct {
 	Lease time.Duration
 }
 
-// AcquireInOrder is Acquire for those who wait. It serves them in order until one comes for whom there are not enough. A
-// repetition serves those whom an earlier execution has served, unless their leases have run out since, and perhaps more.
-// If the process has a candidate for the row, it stands there when one was refused, and does not if all were served.
-func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+// AcquireInOrder is Acquire for those who wait. It serves them in order until one comes for whom there are
+// not enough. A repetition serves those whom an earlier execution has served, unless their leases have run
+// out since, and perhaps more. If the process has a candidate for the row, it stands there when one was
+// refused, and does not if all were served.
+func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, candidate row.Candidate,
+	call lane.Call) scripts.Command[lane.Granted] {
 	script, args := acquire, []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row}
 	if candidate.ID != "" {
 		script, args = wait, append([]any{call.Lane, call.Seq}, candidate.Args(wake)...)
@@ -147,7 +156,8 @@ func wanted(args []any, wants []Want) []any {
 	return args
 }
 
-func inOrder(script *scripts.Script, of Names, args []any, wants []Want, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
+func inOrder(script *scripts.Script, of Names, args []any, wants []Want, wake scripts.Wake,
+	call lane.Call) scripts.Command[lane.Granted] {
 	if len(wants) == 1 {
 		return scripts.Integer(script, of.laned(call, wake), args, one).Needs(3)
 	}
@@ -161,19 +171,21 @@ func inOrder(script *scripts.Script, of Names, args []any, wants []Want, wake sc
 	}).Needs(3)
 }
 
-// GiveBackOne is GiveBack for one id whose lease is not over. If it is over when the command is executed, and no script has put
-// the permit back yet, the answer is the same as before.
+// GiveBackOne is GiveBack for one id whose lease is not over. If it is over when the command is executed, and
+// no script has put the permit back yet, the answer is the same as before.
 func GiveBackOne(of Names, id string, wake scripts.Wake) scripts.Command[int64] {
-	return scripts.Integer(giveBackOne, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id}, scripts.Int64).Needs(2)
+	return scripts.Integer(giveBackOne, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id},
+		scripts.Int64).Needs(2)
 }
 
 // GiveBack releases those of the ids that are there, and answers their number.
 func GiveBack(of Names, ids []string, wake scripts.Wake) scripts.Command[int64] {
-	return scripts.Integer(giveBack, of.plain(wake), list([]any{wake.Publish, wake.Channel, wake.Row}, ids), scripts.Int64).Needs(2)
+	return scripts.Integer(giveBack, of.plain(wake), list([]any{wake.Publish, wake.Channel, wake.Row}, ids),
+		scripts.Int64).Needs(2)
 }
 
-// None is what Swap answers besides row.Kept, row.Renamed, row.Outsiders and 0: none of the old ids was there, or no semaphore. They
-// were lost, or an earlier execution has given them back.
+// None is what Swap answers besides row.Kept, row.Renamed, row.Outsiders and 0: none of the old ids was
+// there, or no semaphore. They were lost, or an earlier execution has given them back.
 const None = -2
 
 // Swapped is the answer of Swap.
@@ -182,11 +194,14 @@ type Swapped struct {
 	There  []bool // which of the old ids were there
 }
 
-// Swap has permits go from their ids to as many fresh ones, with that lease, and answers row.Kept; a repetition answers the
-// same. If anybody but the session waits, or if the semaphore is not there or has fewer permits than none, they are given back.
-// With an empty session it looks for nobody, and answers row.Renamed. Ids that are not there do not keep the others from that.
-func Swap(of Names, ids, fresh []string, session string, lease time.Duration, wake scripts.Wake) scripts.Command[Swapped] {
-	args := append(make([]any, 0, 6+2*len(ids)), wake.Publish, wake.Channel, wake.Row, session, milliseconds(lease), len(ids))
+// Swap has permits go from their ids to as many fresh ones, with that lease, and answers row.Kept; a
+// repetition answers the same. If anybody but the session waits, or if the semaphore is not there or has
+// fewer permits than none, they are given back. With an empty session it looks for nobody, and answers
+// row.Renamed. Ids that are not there do not keep the others from that.
+func Swap(of Names, ids, fresh []string, session string, lease time.Duration,
+	wake scripts.Wake) scripts.Command[Swapped] {
+	args := append(make([]any, 0, 6+2*len(ids)), wake.Publish, wake.Channel, wake.Row, session, milliseconds(lease),
+		len(ids))
 	args = list(list(args, ids), fresh)
 	script := swap
 	if session == "" && len(ids) <= fewIDs {
@@ -207,13 +222,15 @@ func Swap(of Names, ids, fresh []string, session string, lease time.Duration, wa
 	}).Needs(2)
 }
 
-// fewIDs is how many ids a script names in one command of the server. Lua has no room for as many as one wants.
+// fewIDs is how many ids a script names in one command of the server. Lua has no room for as many as one
+// wants.
 const fewIDs = 500
 
-// Release gives back all ids, or none when one of them is unknown or has expired, and answers which. No id may occur
-// twice.
+// Release gives back all ids, or none when one of them is unknown or has expired, and answers which. No id
+// may occur twice.
 func Release(of Names, ids []string, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(release, of.laned(call, wake), list(call.Args(wake.Publish, wake.Channel, wake.Row), ids), scripts.Bool).Needs(3)
+	return scripts.Integer(release, of.laned(call, wake), list(call.Args(wake.Publish, wake.Channel, wake.Row), ids),
+		scripts.Bool).Needs(3)
 }
 
 // A Renewal is the permits of one holder.
@@ -240,7 +257,8 @@ func Renew(renewals []Renewal) scripts.Command[scripts.Kept] {
 	return scripts.Renewing(renew, names, 2*len(renewals), args, total)
 }
 
-// UpdateLease sets the deadlines of all ids, or of none when one of them is unknown or has expired, and answers which.
+// UpdateLease sets the deadlines of all ids, or of none when one of them is unknown or has expired, and
+// answers which.
 func UpdateLease(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 	return scripts.Integer(updateLease, of.laned(call, wake),
 		list(call.Args(milliseconds(lease), wake.Publish, wake.Channel, wake.Row), ids), scripts.Bool).Needs(3)
@@ -254,16 +272,17 @@ type Left struct {
 
 // LeaseTime reads how long a permit lasts.
 func LeaseTime(of Names, id string, wake scripts.Wake) scripts.Command[Left] {
-	return scripts.Integer(leaseTime, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id}, func(reply scripts.Reply) (Left, error) {
-		switch reply.Int {
-		case -2:
-			return Left{}, nil
-		case -1:
-			return Left{Held: true, Time: NoExpiry}, nil
-		}
-		left, err := scripts.Time(reply.Int)
-		return Left{Held: err == nil, Time: left}, err
-	}).Needs(2)
+	return scripts.Integer(leaseTime, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id},
+		func(reply scripts.Reply) (Left, error) {
+			switch reply.Int {
+			case -2:
+				return Left{}, nil
+			case -1:
+				return Left{Held: true, Time: NoExpiry}, nil
+			}
+			left, err := scripts.Time(reply.Int)
+			return Left{Held: err == nil, Time: left}, err
+		}).Needs(2)
 }
 
 // A Count is how the permits are shared out. Available is below 0 when more are taken than there are to be.
@@ -274,14 +293,15 @@ type Count struct {
 
 // Status counts the permits, both 0 when there is no semaphore.
 func Status(of Names, wake scripts.Wake) scripts.Command[Count] {
-	return scripts.Array(status, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row}, func(reply scripts.Reply) (c Count, err error) {
-		e := reply.Elements()
-		return Count{Available: e.Number(), Acquired: e.Number(), Exists: e.Bool()}, e.End()
-	}).Needs(2)
+	return scripts.Array(status, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row},
+		func(reply scripts.Reply) (c Count, err error) {
+			e := reply.Elements()
+			return Count{Available: e.Number(), Acquired: e.Number(), Exists: e.Bool()}, e.End()
+		}).Needs(2)
 }
 
-// TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and answers
-// whether it did.
+// TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and
+// answers whether it did.
 func TrySet(of Names, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 	return scripts.Integer(trySet, of.laned(call, wake),
 		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel, wake.Row), scripts.Bool).Needs(3)
@@ -289,12 +309,14 @@ func TrySet(of Names, n int64, ttl time.Duration, wake scripts.Wake, call lane.C
 
 // Set makes the number of permits n, those taken included, and answers whether it was another.
 func Set(of Names, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(set, of.laned(call, wake), call.Args(n, wake.Publish, wake.Channel, wake.Row), scripts.Bool).Needs(3)
+	return scripts.Integer(set, of.laned(call, wake), call.Args(n, wake.Publish, wake.Channel, wake.Row),
+		scripts.Bool).Needs(3)
 }
 
 // Add changes the number of permits by d and answers the new number, those taken included.
 func Add(of Names, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, of.laned(call, wake), call.Args(d, wake.Publish, wake.Channel, wake.Row), scripts.Int64).Needs(3)
+	return scripts.Integer(add, of.laned(call, wake), call.Args(d, wake.Publish, wake.Channel, wake.Row),
+		scripts.Int64).Needs(3)
 }
 
 // Delete removes the semaphore with its permits and answers whether there was one.

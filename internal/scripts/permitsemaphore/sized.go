@@ -15,19 +15,22 @@ const unsized = "local size, made"
 // A caller that is alone is served by acquire_alone where there are as many permits as there are to be.
 var (
 	size      = scripts.Prelude(folder, "size.lua")
-	sizedOnly = "if (tonumber(redis.call('get', KEYS[1]) or '') or -1) + redis.call('zcard', KEYS[3]) == tonumber(ARGV[#ARGV - 1]) then\n" +
+	sizedOnly = "if (tonumber(redis.call('get', KEYS[1]) or '') or -1) + redis.call('zcard', KEYS[3]) == " +
+		"tonumber(ARGV[#ARGV - 1]) then\n" +
 		scripts.Prelude(folder, "acquire_alone.lua") + "\nend"
 )
 
 var (
-	acquireSizedOne = scripts.Load(folder, "permitsemaphore/acquire", lane.Once, sizedOnly, lane.Settle, row.Announce, laned, size, alone)
-	acquireSized    = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, alone)
-	waitSized       = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, row.Wait)
-	addSized        = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, laned, size)
+	acquireSizedOne = scripts.Load(folder, "permitsemaphore/acquire", lane.Once, sizedOnly, lane.Settle, row.Announce,
+		laned, size, alone)
+	acquireSized = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, alone)
+	waitSized    = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, row.Wait)
+	addSized     = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, laned, size)
 )
 
 // AcquireSized is AcquireInOrder of a semaphore that it sets up if it is not there.
-func AcquireSized(of Names, wants []Want, size lane.Size, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+func AcquireSized(of Names, wants []Want, size lane.Size, wake scripts.Wake, candidate row.Candidate,
+	call lane.Call) scripts.Command[lane.Granted] {
 	script, args := acquireSized, []any{call.Lane, call.Seq}
 	switch {
 	case candidate.ID != "":

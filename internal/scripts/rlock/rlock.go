@@ -1,13 +1,13 @@
-// Package rlock holds the scripts of the plain lock layout: a hash in which the field is the owner and its value the
-// number of holds. Re-entrant, non-reentrant, spin, fenced and fair locks share it, and what works on one field of it
-// (Recount, Release, Renew) serves the write side of a read-write lock too.
+// Package rlock holds the scripts of the plain lock layout: a hash in which the field is the owner and its
+// value the number of holds. Re-entrant, non-reentrant, spin, fenced and fair locks share it, and what works
+// on one field of it (Recount, Release, Renew) serves the write side of a read-write lock too.
 //
-// A script never adds to a count that it finds: it carries the count that the owner wants, so that a second execution
-// changes nothing. An owner is minted for one acquisition and never used again by another, which is why a field that
-// is found at the first acquisition can only be its own, from an earlier execution.
+// A script never adds to a count that it finds: it carries the count that the owner wants, so that a second
+// execution changes nothing. An owner is minted for one acquisition and never used again by another, which is
+// why a field that is found at the first acquisition can only be its own, from an earlier execution.
 //
-// The message that a release publishes is its last step. If the server refuses it, for want of a permission on the
-// channel, the script answers that error although the lock was released.
+// The message that a release publishes is its last step. If the server refuses it, for want of a permission
+// on the channel, the script answers that error although the lock was released.
 package rlock
 
 import (
@@ -36,34 +36,36 @@ var (
 	status     = scripts.Load(folder, "rlock/status")
 )
 
-// Acquire takes the lock for a fresh owner with one hold and the lease as TTL, if it is free. An execution that finds
-// the owner holding already is a repetition: it answers that the lock is held and leaves count and TTL alone.
+// Acquire takes the lock for a fresh owner with one hold and the lease as TTL, if it is free. An execution
+// that finds the owner holding already is a repetition: it answers that the lock is held and leaves count and
+// TTL alone.
 func Acquire(key, owner string, lease time.Duration) scripts.Command[scripts.Attempt] {
 	return scripts.Integer(acquire, []string{key}, []any{owner, scripts.Milliseconds(lease)}, scripts.Taken)
 }
 
 // Enlist is Acquire for an owner who waits in the row; see [row.Scripts.Enlist].
-func Enlist(key, owner string, lease time.Duration, line []string, patience time.Duration, looks bool) scripts.Command[row.Answer] {
+func Enlist(key, owner string, lease time.Duration, line []string, patience time.Duration,
+	looks bool) scripts.Command[row.Answer] {
 	return inRow.Enlist([]string{key}, owner, lease, line, patience, looks)
 }
 
-// Recount sets the number of holds of an owner and lengthens the TTL to lease, never shortens it. It serves re-entry,
-// partial release, and an owner that states again what it holds. It answers false, and creates nothing, when the
-// owner holds the lock no more. A lease of 0 leaves the TTL alone.
+// Recount sets the number of holds of an owner and lengthens the TTL to lease, never shortens it. It serves
+// re-entry, partial release, and an owner that states again what it holds. It answers false, and creates
+// nothing, when the owner holds the lock no more. A lease of 0 leaves the TTL alone.
 func Recount(key, owner string, holds int, lease time.Duration) scripts.Command[bool] {
 	return scripts.Integer(recount, []string{key}, []any{owner, holds, scripts.Milliseconds(lease)}, scripts.Bool)
 }
 
-// Release ends all holds of an owner, whatever their number, and wakes the waiters. It answers false when the owner
-// held nothing, as it does when it is executed a second time. It needs no memory, so a full server accepts it.
-// A wake without a command, as for spin locks, publishes nothing.
+// Release ends all holds of an owner, whatever their number, and wakes the waiters. It answers false when the
+// owner held nothing, as it does when it is executed a second time. It needs no memory, so a full server
+// accepts it. A wake without a command, as for spin locks, publishes nothing.
 func Release(key, owner string, wake scripts.Wake) scripts.Command[bool] {
 	return scripts.Integer(release, []string{key}, []any{owner, wake.Publish, wake.Channel}, scripts.Bool)
 }
 
-// HandOver ends all holds of one owner and has another, fresh one hold in its place, with the lease as TTL. It answers
-// that the lock is not held when neither of them held it; then nothing is created. An execution that finds the other
-// holding already is a repetition. It sends no message, for the lock was not free.
+// HandOver ends all holds of one owner and has another, fresh one hold in its place, with the lease as TTL.
+// It answers that the lock is not held when neither of them held it; then nothing is created. An execution
+// that finds the other holding already is a repetition. It sends no message, for the lock was not free.
 func HandOver(key, from, to string, lease time.Duration) scripts.Command[scripts.Attempt] {
 	return scripts.Integer(hand, []string{key}, []any{from, to, scripts.Milliseconds(lease)}, scripts.Taken)
 }
@@ -76,14 +78,16 @@ func Pass(key, owner string, wake scripts.Wake, turn row.Turn) scripts.Command[r
 // A Renewal is one owner whose TTL is lengthened.
 type Renewal = scripts.Renewal
 
-// Renew lengthens the TTL of many locks of one cluster slot and answers for each whether its owner still holds it. It
-// never shortens a TTL and never creates a key. A server executes nothing else meanwhile: a hundred names are enough.
+// Renew lengthens the TTL of many locks of one cluster slot and answers for each whether its owner still
+// holds it. It never shortens a TTL and never creates a key. A server executes nothing else meanwhile: a
+// hundred names are enough.
 func Renew(names []Renewal) scripts.Command[scripts.Kept] {
 	return scripts.Renew(renew, names, keys.Forced, nil, nil)
 }
 
-// Force deletes the lock whoever holds it and wakes the waiters. It answers whether there was a lock: a repetition of
-// one that succeeded says false, and may remove the lock of the next holder, who loses it as anybody does.
+// Force deletes the lock whoever holds it and wakes the waiters. It answers whether there was a lock: a
+// repetition of one that succeeded says false, and may remove the lock of the next holder, who loses it as
+// anybody does.
 func Force(key string, wake scripts.Wake) scripts.Command[bool] {
 	return scripts.Integer(force, []string{key}, []any{wake.Publish, wake.Channel}, scripts.Bool)
 }
@@ -98,8 +102,9 @@ func Inspect(key string) scripts.Command[scripts.State] {
 	})
 }
 
-// Status reads whether the lock is held, how long still, and how often by owner, without reading the other owners.
-// It goes through a script because a client that reads from replicas would send the plain commands to one that lags.
+// Status reads whether the lock is held, how long still, and how often by owner, without reading the other
+// owners. It goes through a script because a client that reads from replicas would send the plain commands to
+// one that lags.
 func Status(key, owner string) scripts.Command[scripts.Status] {
 	return scripts.Array(status, []string{key}, []any{owner}, scripts.OfOwner)
 }

@@ -2,9 +2,10 @@ package row
 
 import "github.com/redlatch/redlatch/internal/scripts"
 
-// passAll has pass, with its preludes, as a function. That its arguments are called KEYS and ARGV hides those of the script
-// from it.
-var passAll = scripts.Load(folder, "row/pass_all", "local function pass(KEYS, ARGV)", at(1), scripts.Prelude(folder, "lone.lua"), NoToken,
+// passAll has pass, with its preludes, as a function. That its arguments are called KEYS and ARGV hides those
+// of the script from it.
+var passAll = scripts.Load(folder, "row/pass_all", "local function pass(KEYS, ARGV)", at(1),
+	scripts.Prelude(folder, "lone.lua"), NoToken,
 	scripts.Prelude(folder, "row.lua"), scripts.Prelude(folder, "pass.lua"), "end")
 
 // A Given is one of several locks that are given back.

@@ -35,5 +35,6 @@ func Read(message string) (m Message, ok bool) {
 		}
 	}
 	shut, err := scripts.Time(numbers[2])
-	return Message{Owner: fields[0], At: numbers[0], Token: numbers[1], Shut: shut}, err == nil && scripts.Moment(numbers[0]) == nil
+	return Message{Owner: fields[0], At: numbers[0], Token: numbers[1], Shut: shut},
+		err == nil && scripts.Moment(numbers[0]) == nil
 }

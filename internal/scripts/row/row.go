@@ -1,16 +1,17 @@
-// Package row is what a lock adds whose holders hand it to other processes: the process queue, in which each process that waits has
-// a candidate, and the message by which a process learns that it is its turn.
+// Package row is what a lock adds whose holders hand it to other processes: the process queue, in which each
+// process that waits has a candidate, and the message by which a process learns that it is its turn.
 //
 //	        refused                     the first of those who are there
 //	asks ────────────► in the queue ─────────────────────────────────────► holds, and is told so
 //	  ▲                  │         │
 //	  └── asks again ────┘         └── leaves, or has not asked for its patience ──► no longer there
 //
-// A candidate is the owner that is to hold. It is minted for the purpose, so it stands in the lock's hash only when the lock
-// was passed to it, or when it asked and found the lock free.
+// A candidate is the owner that is to hold. It is minted for the purpose, so it stands in the lock's hash
+// only when the lock was passed to it, or when it asked and found the lock free.
 //
-// The message is a courtesy. Who does not get it finds itself holding when it asks the next time. Who gets it and has
-// gone releases; a process that has died without the server's notice keeps the others waiting for the lease of a pass.
+// The message is a courtesy. Who does not get it finds itself holding when it asks the next time. Who gets it
+// and has gone releases; a process that has died without the server's notice keeps the others waiting for the
+// lease of a pass.
 package row
 
 import (
@@ -33,8 +34,9 @@ type Scripts struct {
 	tokens       bool
 }
 
-// Load makes the scripts with preludes that define how tokens are issued, and which one an owner that holds has. Those in
-// release come first in a release, even of a lone holder; if there are any, its last argument is theirs, [Turn.Token].
+// Load makes the scripts with preludes that define how tokens are issued, and which one an owner that holds
+// has. Those in release come first in a release, even of a lone holder; if there are any, its last argument
+// is theirs, [Turn.Token].
 func Load(release []string, token ...string) Scripts {
 	tokens := len(release) > 0
 	where := at(1)
@@ -52,7 +54,8 @@ func Load(release []string, token ...string) Scripts {
 // at is the prelude that says where the row is among the keys: behind so many of the lock.
 func at(keys int) string { return fmt.Sprintf("local at = %d", keys+1) }
 
-// used are those keys of the row that a release declares. What only outsiders need, it has when it may leave the lock to them.
+// used are those keys of the row that a release declares. What only outsiders need, it has when it may leave
+// the lock to them.
 func used(row []string, outsiders bool) []string {
 	if outsiders {
 		return row
@@ -70,30 +73,33 @@ type Answer struct {
 	Open bool  // the lock is free, but for Remaining only for outsiders
 }
 
-// Enlist takes the lock for an owner if it is free, with one hold and the lease as TTL. Else the owner enters the
-// process queue, or stays in its place there, and is known to be there for patience. It may ask again and again. The keys are those of
-// the lock and, where there is one, its token; row are those of keys.LockRowKeys. Without a row the owner does not enter the queue.
+// Enlist takes the lock for an owner if it is free, with one hold and the lease as TTL. Else the owner enters
+// the process queue, or stays in its place there, and is known to be there for patience. It may ask again and
+// again. The keys are those of the lock and, where there is one, its token; row are those of
+// keys.LockRowKeys. Without a row the owner does not enter the queue.
 //
-// With looks the owner cannot be passed the lock, because it wants another lease than a pass gives. When its turn comes its
-// process is told to ask.
-func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row []string, patience time.Duration, looks bool) scripts.Command[Answer] {
+// With looks the owner cannot be passed the lock, because it wants another lease than a pass gives. When its
+// turn comes its process is told to ask.
+func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row []string, patience time.Duration,
+	looks bool) scripts.Command[Answer] {
 	args := [4]any{owner, scripts.Milliseconds(lease), scripts.Milliseconds(patience), 1}
 	n := 3
 	if looks {
 		n = 4
 	}
 	var all [most]string
-	return scripts.Array(s.enlist, join(&all, keys, row[:min(len(row), 3)]), args[:n], func(reply scripts.Reply) (s Answer, err error) {
-		e := reply.Elements()
-		outcome := e.Count(0, 2)
-		if s.Held = outcome == 1; s.Held {
-			s.Token = e.Number()
-		} else {
-			s.Remaining = e.Time()
-		}
-		s.At, s.Open = e.Moment(), outcome == 2
-		return s, e.End()
-	}).Needs(len(keys))
+	return scripts.Array(s.enlist, join(&all, keys, row[:min(len(row), 3)]), args[:n],
+		func(reply scripts.Reply) (s Answer, err error) {
+			e := reply.Elements()
+			outcome := e.Count(0, 2)
+			if s.Held = outcome == 1; s.Held {
+				s.Token = e.Number()
+			} else {
+				s.Remaining = e.Time()
+			}
+			s.At, s.Open = e.Moment(), outcome == 2
+			return s, e.End()
+		}).Needs(len(keys))
 }
 
 const most = 6 // keys: of a lock, its token, and the row
@@ -137,10 +143,10 @@ type Release struct {
 	Kept scripts.Attempt // with Held: it is not free, for Turn.Next has it
 }
 
-// Pass ends all holds of an owner, whatever their number, and has the first in the row hold; when there is none it wakes
-// the waiters, unless [Turn.Next] holds then. An owner that held nothing leaves the row. It needs no memory, so a full server
-// accepts it. Without a row it is a release whose message is for everybody; such a one does without the token too if the owner
-// has none of its own.
+// Pass ends all holds of an owner, whatever their number, and has the first in the row hold; when there is
+// none it wakes the waiters, unless [Turn.Next] holds then. An owner that held nothing leaves the row. It
+// needs no memory, so a full server accepts it. Without a row it is a release whose message is for everybody;
+// such a one does without the token too if the owner has none of its own.
 func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn) scripts.Command[Release] {
 	args := [15]any{owner, wake.Publish, wake.Channel, scripts.Milliseconds(turn.Lease)} // appending would allocate
 	n, needs := 4, 1

@@ -9,8 +9,8 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
-// The processes that wait for a read-write lock stand in a process queue. No process is handed the lock: those whose turn it is are
-// told, and ask by the script that they would use anyway.
+// The processes that wait for a read-write lock stand in a process queue. No process is handed the lock:
+// those whose turn it is are told, and ask by the script that they would use anyway.
 //
 //	        refused                 the lock can be had, and it is the turn of the candidate
 //	asks ────────────► in the queue ────────────────────────────────────────────────────────► told
@@ -21,14 +21,16 @@ import (
 //
 // Those that read and stand one behind the other are told at once, for they do not keep each other out.
 
-// A Candidate stands for a process in the process queue, behind those of other processes. The zero value is none.
+// A Candidate stands for a process in the process queue, behind those of other processes. The zero value is
+// none.
 type Candidate struct {
 	ID       string // the session of the process, a colon, and a number
 	Patience time.Duration
 	Writes   bool // the head of its local queue wants to write
 }
 
-// A Successor is a fresh owner of the giver's process that is to write if nobody of another process waits. The zero value is none.
+// A Successor is a fresh owner of the giver's process that is to write if nobody of another process waits.
+// The zero value is none.
 type Successor struct {
 	Field string // the owner with WriteSuffix
 	Lease time.Duration
@@ -48,9 +50,11 @@ func (n *names) queued(all []string, args []any, wake scripts.Wake, c Candidate)
 }
 
 var (
-	function   = "local function acquire()"
-	standRead  = scripts.Load(folder, "rwlock/stand", strangers, queue, outsiders, function, loneRead, ours, scripts.Prelude(folder, "acquire_read.lua"), "end")
-	standWrite = scripts.Load(folder, "rwlock/stand", strangers, queue, outsiders, function, loneWrite, markers, ours, readers,
+	function  = "local function acquire()"
+	standRead = scripts.Load(folder, "rwlock/stand", strangers, queue, outsiders, function, loneRead, ours,
+		scripts.Prelude(folder, "acquire_read.lua"), "end")
+	standWrite = scripts.Load(folder, "rwlock/stand", strangers, queue, outsiders, function, loneWrite, markers, ours,
+		readers,
 		scripts.Prelude(folder, "acquire_write.lua"), "end")
 )
 
@@ -63,7 +67,8 @@ func StandRead(key, owner string, lease time.Duration, wake scripts.Wake, c Cand
 }
 
 // StandWrite is AcquireWrite for the head of a local queue.
-func StandWrite(key, field string, lease time.Duration, a Announcement, wake scripts.Wake, c Candidate) scripts.Command[row.Answer] {
+func StandWrite(key, field string, lease time.Duration, a Announcement, wake scripts.Wake,
+	c Candidate) scripts.Command[row.Answer] {
 	n := namesOf(key)
 	all, args := n.queued([]string{key, n.readers, n.strangers, n.writers},
 		[]any{field, scripts.Milliseconds(lease), a.Session, scripts.Milliseconds(a.For), wake.Publish, wake.Channel}, wake, c)
@@ -85,9 +90,9 @@ func stood(reply scripts.Reply) (a row.Answer, err error) {
 // open, less milliseconds, is what is answered while the lock is left to outsiders.
 const open = -4
 
-// HandOnRead is ReleaseRead, after which the candidate of the process stands behind the others, or next holds. An owner that held
-// nothing leaves the queue.
-// With attends readers that stay leave the lock to outsiders, should some wait.
+// HandOnRead is ReleaseRead, after which the candidate of the process stands behind the others, or next
+// holds. An owner that held nothing leaves the queue. With attends readers that stay leave the lock to
+// outsiders, should some wait.
 func HandOnRead(
 	key, owner string, most int, wake scripts.Wake, c Candidate, next Successor, attends bool,
 ) scripts.Command[row.Release] {
@@ -100,12 +105,14 @@ func HandOnWrite(key, field string, wake scripts.Wake, c Candidate, next Success
 }
 
 func handOn(
-	script *scripts.Script, side, key, field string, most int, wake scripts.Wake, c Candidate, next Successor, attends bool,
+	script *scripts.Script, side, key, field string, most int, wake scripts.Wake, c Candidate, next Successor,
+	attends bool,
 ) scripts.Command[row.Release] {
 	var room [8]string
 	var words [13]any
 	n := namesOf(key)
-	args := append(words[:0], field, wake.Publish, wake.Channel, messages[side], most, next.Field, scripts.Milliseconds(next.Lease))
+	args := append(words[:0], field, wake.Publish, wake.Channel, messages[side], most, next.Field,
+		scripts.Milliseconds(next.Lease))
 	if attends {
 		args = append(args, 1)
 	}

@@ -17,7 +17,8 @@ type Confirmation struct {
 // ConfirmRead asks whether an owner still reads, lengthens its promise to lease if so, and asks whether
 // others wait. most is the most holds that the owner ever had. listening is how many connections of this
 // process listen to the channel.
-func ConfirmRead(key, owner string, most int, lease time.Duration, wake scripts.Wake, listening int) scripts.Command[Confirmation] {
+func ConfirmRead(key, owner string, most int, lease time.Duration, wake scripts.Wake,
+	listening int) scripts.Command[Confirmation] {
 	n := namesOf(key)
 	all := append(make([]string, 0, 8), n.lock, n.readers, n.strangers, n.writers)
 	for i := 1; i <= most; i++ {
@@ -33,9 +34,11 @@ func ConfirmRead(key, owner string, most int, lease time.Duration, wake scripts.
 	}).Needs(4 + most)
 }
 
-// TurnWrite is ReleaseRead and then AcquireWrite for field, a fresh writer's, in one. An execution that finds the writer holding
-// already is a repetition. An attempt that is not Freed either found that the reader had lost the lock.
-func TurnWrite(key, owner string, most int, wake scripts.Wake, field string, lease time.Duration) scripts.Command[scripts.Attempt] {
+// TurnWrite is ReleaseRead and then AcquireWrite for field, a fresh writer's, in one. An execution that finds
+// the writer holding already is a repetition. An attempt that is not Freed either found that the reader had
+// lost the lock.
+func TurnWrite(key, owner string, most int, wake scripts.Wake, field string,
+	lease time.Duration) scripts.Command[scripts.Attempt] {
 	var room [8]string
 	args := []any{owner, wake.Publish, wake.Channel, messages[Read], field, scripts.Milliseconds(lease), most}
 	n := namesOf(key)
@@ -43,9 +46,10 @@ func TurnWrite(key, owner string, most int, wake scripts.Wake, field string, lea
 	return scripts.Integer(turnWrite, append(all, n.moving), args, turned).Whole().Needs(3 + most).Finds(markersOf)
 }
 
-// TurnRead is ReleaseWrite and then AcquireRead for owner, a fresh one, in one. So many connections of this process listen to the
-// channel. An execution that finds the reader holding already is a repetition.
-func TurnRead(key, field string, wake scripts.Wake, listening int, owner string, lease time.Duration) scripts.Command[scripts.Attempt] {
+// TurnRead is ReleaseWrite and then AcquireRead for owner, a fresh one, in one. So many connections of this
+// process listen to the channel. An execution that finds the reader holding already is a repetition.
+func TurnRead(key, field string, wake scripts.Wake, listening int, owner string,
+	lease time.Duration) scripts.Command[scripts.Attempt] {
 	var room [8]string
 	n := namesOf(key)
 	args := []any{field, wake.Publish, wake.Channel, messages[Write], owner, scripts.Milliseconds(lease), listening}

@@ -1,12 +1,13 @@
-// Package semaphore holds the scripts of the semaphore: a string whose integer is the number of permits available.
-// A semaphore that does not exist has none. It has no owners; only absence means that it was never set.
+// Package semaphore holds the scripts of the semaphore: a string whose integer is the number of permits
+// available. A semaphore that does not exist has none. It has no owners; only absence means that it was never
+// set.
 //
-// Everything that changes the number carries a lane.Call and takes effect once. Every operation keeps the key's TTL:
-// the number is changed by INCRBY and DECRBY, never by SET. A number that would leave the range of 64 bits, or a value
-// that is not an integer, is an error that changes nothing.
+// Everything that changes the number carries a lane.Call and takes effect once. Every operation keeps the
+// key's TTL: the number is changed by INCRBY and DECRBY, never by SET. A number that would leave the range of
+// 64 bits, or a value that is not an integer, is an error that changes nothing.
 //
-// Raises are announced with the new total, which is what Redisson's waiters expect; totals of 0 and below are not,
-// for they wake nobody and Redisson's waiters raise at negative ones. A message that the server refuses,
+// Raises are announced with the new total, which is what Redisson's waiters expect; totals of 0 and below are
+// not, for they wake nobody and Redisson's waiters raise at negative ones. A message that the server refuses,
 // to a user who may not publish, counts as lost: an error would say that nothing was changed.
 package semaphore
 
@@ -23,10 +24,11 @@ import (
 var folder embed.FS
 
 var (
-	acquireAlone    = scripts.Load(folder, "semaphore/acquire_alone", lane.Once, lane.Value)
-	acquire         = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, unsized, alone)
-	wait            = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, unsized, row.Wait)
-	release         = scripts.Load(folder, "semaphore/release", lane.Once, scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce)
+	acquireAlone = scripts.Load(folder, "semaphore/acquire_alone", lane.Once, lane.Value)
+	acquire      = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, unsized, alone)
+	wait         = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, unsized, row.Wait)
+	release      = scripts.Load(folder, "semaphore/release", lane.Once, scripts.Prelude(folder, "release_alone.lua"),
+		lane.Settle, row.Announce)
 	yield           = scripts.Load(folder, "semaphore/release", lane.Prelude, row.Announce)
 	keep            = scripts.Load(folder, "semaphore/keep", lane.Prelude, row.Announce, row.Others)
 	releaseIfExists = scripts.Load(folder, "semaphore/release_if_exists", lane.Prelude, row.Announce)
@@ -40,31 +42,33 @@ var (
 	cancelAcquire   = scripts.Load(folder, "semaphore/cancel_acquire", lane.Prelude, row.Announce)
 )
 
-// Acquire serves callers in order, each with the permits that it wants, until one comes for whom not enough are left.
-// Nobody overtakes. wants are one or more, and 1 or more each.
+// Acquire serves callers in order, each with the permits that it wants, until one comes for whom not enough
+// are left. Nobody overtakes. wants are one or more, and 1 or more each.
 func Acquire(key string, wants []int64, call lane.Call) scripts.Command[lane.Granted] {
 	if len(wants) == 1 {
 		return scripts.Integer(acquireAlone, []string{key, call.Key}, []any{call.Lane, call.Seq, wants[0]}, one)
 	}
-	return scripts.Integer(acquire, []string{key, call.Key}, runs([]any{call.Lane, call.Seq}, wants), func(reply scripts.Reply) (lane.Granted, error) {
-		return granted(reply, len(wants))
-	})
+	return scripts.Integer(acquire, []string{key, call.Key}, runs([]any{call.Lane, call.Seq}, wants),
+		func(reply scripts.Reply) (lane.Granted, error) {
+			return granted(reply, len(wants))
+		})
 }
 
 // one decodes what a lone caller is answered.
 func one(reply scripts.Reply) (lane.Granted, error) { return granted(reply, 1) }
 
-// Wait is Acquire for those who wait in a process that has a candidate for the row. It stands there when the command has been
-// executed, if one of them was refused, and does not if all were served.
-func Wait(key string, wants []int64, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+// Wait is Acquire for those who wait in a process that has a candidate for the row. It stands there when the
+// command has been executed, if one of them was refused, and does not if all were served.
+func Wait(key string, wants []int64, wake scripts.Wake, candidate row.Candidate,
+	call lane.Call) scripts.Command[lane.Granted] {
 	args := runs(append([]any{call.Lane, call.Seq}, candidate.Args(wake)...), wants)
 	return scripts.Integer(wait, row.Keys(wake, key, call.Key), args, func(reply scripts.Reply) (lane.Granted, error) {
 		return granted(reply, len(wants))
 	}).Needs(2)
 }
 
-// granted decodes the number of callers that were served, or why it is none. Nothing tells when there will be permits
-// again.
+// granted decodes the number of callers that were served, or why it is none. Nothing tells when there will be
+// permits again.
 func granted(reply scripts.Reply, callers int) (lane.Granted, error) {
 	switch {
 	case reply.Int > 0:
@@ -89,9 +93,10 @@ func runs(args []any, wants []int64) []any {
 	return args
 }
 
-// CancelAcquire settles an Acquire of wants whose outcome is unknown and which has the sequence number before the call's:
-// if it took effect its permits are given back and announced, and it cannot take effect later. It answers how many
-// callers it had served. A semaphore that was deleted meanwhile took the permits with it and is not brought back.
+// CancelAcquire settles an Acquire of wants whose outcome is unknown and which has the sequence number before
+// the call's: if it took effect its permits are given back and announced, and it cannot take effect later. It
+// answers how many callers it had served. A semaphore that was deleted meanwhile took the permits with it and
+// is not brought back.
 func CancelAcquire(key string, wants []int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 	args := runs([]any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row}, wants)
 	return scripts.Integer(cancelAcquire, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
@@ -107,20 +112,21 @@ func releaseBy(script *scripts.Script, key string, n int64, wake scripts.Wake, c
 	return scripts.Integer(script, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
 }
 
-// Keep gives back n permits, unless nobody but the session waits for some, and answers row.Kept or not. Those of a
-// semaphore that is not there, or has fewer than 0 permits, are given back too.
+// Keep gives back n permits, unless nobody but the session waits for some, and answers row.Kept or not. Those
+// of a semaphore that is not there, or has fewer than 0 permits, are given back too.
 func Keep(key string, n int64, session string, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 	return keepBy(keep, key, n, session, wake, call)
 }
 
 // keepBy is Keep or Yield, which the last argument of the script tells apart.
-func keepBy(script *scripts.Script, key string, n int64, last any, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+func keepBy(script *scripts.Script, key string, n int64, last any, wake scripts.Wake,
+	call lane.Call) scripts.Command[int64] {
 	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row, last}
 	return scripts.Integer(script, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
 }
 
-// Yield settles a Keep of n permits whose outcome is unknown and which has the sequence number before the call's: if that has
-// not given them back they are given back now, and it cannot take effect later.
+// Yield settles a Keep of n permits whose outcome is unknown and which has the sequence number before the
+// call's: if that has not given them back they are given back now, and it cannot take effect later.
 func Yield(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 	return keepBy(yield, key, n, row.Kept, wake, call)
 }
@@ -131,20 +137,22 @@ func ReleaseIfExists(key string, n int64, wake scripts.Wake, call lane.Call) scr
 	return scripts.Integer(releaseIfExists, row.Keys(wake, key, call.Key), args, scripts.Bool).Needs(2)
 }
 
-// TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and answers
-// whether it did. A semaphore with 0 permits exists.
+// TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and
+// answers whether it did. A semaphore with 0 permits exists.
 func TrySet(key string, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 	return scripts.Integer(trySet, row.Keys(wake, key, call.Key),
 		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel, wake.Row), scripts.Bool).Needs(2)
 }
 
-// Add changes the number of permits by d, which may be negative and leave fewer than none, and answers the new total.
+// Add changes the number of permits by d, which may be negative and leave fewer than none, and answers the
+// new total.
 func Add(key string, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, row.Keys(wake, key, call.Key), call.Args(d, wake.Publish, wake.Channel, wake.Row), scripts.Int64).Needs(2)
+	return scripts.Integer(add, row.Keys(wake, key, call.Key), call.Args(d, wake.Publish, wake.Channel, wake.Row),
+		scripts.Int64).Needs(2)
 }
 
-// Drain takes all permits and answers their number; none are left. As with the semaphores of Java and Redisson, a
-// negative number is forgiven: it is answered, and the semaphore stands at 0.
+// Drain takes all permits and answers their number; none are left. As with the semaphores of Java and
+// Redisson, a negative number is forgiven: it is answered, and the semaphore stands at 0.
 func Drain(key string, call lane.Call) scripts.Command[int64] {
 	return scripts.Integer(drain, call.Keys(key), call.Args(), scripts.Int64)
 }
