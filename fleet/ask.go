@@ -68,11 +68,11 @@ func (h Holder) Ask(ctx context.Context, by Notice, wait time.Duration) (Answer,
 	if err != nil {
 		return "", err
 	}
-	at := slices.IndexFunc(object.Holders, func(h Holder) bool { return h.Owner == owner })
-	if at < 0 {
+	found := object.Holder(owner)
+	if found == nil {
 		return NotHeld, nil
 	}
-	if h = object.Holders[at]; unaskable(h) != "" {
+	if h = *found; unaskable(h) != "" {
 		return "", &UnaskableError{owner, h.Client, unaskable(h)}
 	}
 	a := &asking{source: *of, object: object, owner: owner}
@@ -192,8 +192,8 @@ func (a *asking) heard(ctx context.Context, made time.Time) (Answer, error) {
 	return HeldOn, nil
 }
 
-// retract takes the request back, whatever came of it. If that fails it is forgotten after an hour, and
-// nobody looks for it any more when the wait would have been over.
+// retract takes the request back, whatever came of it. If that fails it is forgotten after an hour, and no
+// client looks for it any more when the wait would have been over.
 func (a *asking) retract(ctx context.Context, made time.Time, until int64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retractOver)
 	defer cancel()

@@ -23,8 +23,8 @@ type candidate struct {
 	kinds    []redlatch.Kind
 }
 
-// add notes that a key may be an object of a kind. Entries may name a kind of a later version, which nobody
-// here can look at.
+// add notes that a key may be an object of a kind. Entries may name a kind of a later version, which this
+// version cannot look at.
 func (found candidates) add(kind redlatch.Kind, key string, named, guess bool) {
 	at := place{shapeFor(kind), key}
 	c := found[at]
@@ -78,7 +78,7 @@ func (c *candidate) settle(known *entries) redlatch.Kind {
 // piece.
 const mostChannels = 100_000
 
-// fromChannels adds the names to whose channels anybody listens.
+// fromChannels adds the names whose channels have listeners.
 func (found candidates) fromChannels(ctx context.Context, client redlatch.Client) error {
 	_, cluster := client.(masters)
 	return everywhere(ctx, client, func(ctx context.Context, node sender) error {

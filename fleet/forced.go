@@ -13,7 +13,7 @@ import (
 )
 
 // A Forced says that something was taken away from its owner by force: see [Holder.Free]. Redis keeps it for
-// an hour. Its texts may be anybody's.
+// an hour. Any program with the right to write there may have written its texts.
 type Forced struct {
 	Notice
 	Owner string    // from whom

@@ -261,9 +261,8 @@ func freeFrom(t *testing.T, client redlatch.Client, kind redlatch.Kind, name, ow
 	if err != nil {
 		return false, err
 	}
-	at := slices.IndexFunc(object.Holders, func(h fleet.Holder) bool { return h.Owner == owner })
-	if at < 0 {
-		return false, nil
+	if h := object.Holder(owner); h != nil {
+		return h.Free(t.Context(), by)
 	}
-	return object.Holders[at].Free(t.Context(), by)
+	return false, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// groupInfo is what the hash of a group says: who has which value. What the values are called nobody knows
-// but their programs; Redis has a hash of each.
+// groupInfo is what the hash of a group says: who has which value. Only their programs know what the values
+// are called; Redis has a hash of each.
 func groupInfo(key string, l *look, now time.Time) redlatch.Info {
 	info := redlatch.Info{Name: key, Key: key, Kind: redlatch.KindGroupLock}
 	for value, owner := range l.fields {

@@ -16,12 +16,12 @@ import (
 // List returns every object that is held or waited for, or that a client has named in its entry, and all
 // clients.
 //
-// It finds objects in the entries and by the channels to which somebody listens, so it costs the server about
-// as many microseconds as there are objects and clients, however many keys others have. Holders without an
+// It finds objects in the entries and by the channels that have listeners, so it costs the server about as
+// many microseconds as there are objects and clients, however many keys others have. Holders without an
 // entry, as Redisson's are, for which nobody waits, are found only by looking at all keys. List does that
 // where there are [ScanLimit] at most, or with [WithScan]; else [Report.Missing] says so. A number is listed
 // only if an entry, a key or a channel of this library or of Redisson says that it is a counter, for it looks
-// like anybody's.
+// like that of any program.
 //
 // A replica is asked for nothing: the error is [ErrReplica].
 //
@@ -66,6 +66,21 @@ func List(ctx context.Context, client redlatch.Client, opts ...Option) (*Report,
 var ErrReplica = fmt.Errorf("%w: the server is a replica, and what it shows may be old; connect to its master",
 	redlatch.ErrUnavailable)
 
+// CheckMaster returns [ErrReplica] if the client is connected to a replica, else nil. It is for a program that shows what [Get] has. The
+// client of a cluster reads from the masters.
+func CheckMaster(ctx context.Context, client redlatch.Client) error {
+	node, single := client.(interface {
+		Info(ctx context.Context, sections ...string) *redis.StringCmd
+	})
+	if _, cluster := client.(masters); cluster || !single || !isReplica(node.Info(ctx, "replication").Val()) {
+		return nil
+	}
+	return ErrReplica
+}
+
+// isReplica tells by the answer to INFO replication, which is empty where the server does not say what it is.
+func isReplica(info string) bool { return strings.Contains(info, "role:slave") }
+
 // countKeys asks each master how many keys it has. The server of a client without a cluster is also asked
 // whether it is a master.
 func countKeys(ctx context.Context, client redlatch.Client) (n int64, err error) {
@@ -79,7 +94,7 @@ func countKeys(ctx context.Context, client redlatch.Client) (n int64, err error)
 		if err := exec(ctx, pipe); err != nil {
 			return err
 		}
-		if role != nil && strings.Contains(role.Val(), "role:slave") {
+		if role != nil && isReplica(role.Val()) {
 			return ErrReplica
 		}
 		n += size.Val()
@@ -88,7 +103,7 @@ func countKeys(ctx context.Context, client redlatch.Client) (n int64, err error)
 	return n, err
 }
 
-// place is where an object is: one key may be said to be of two shapes, which is somebody's mistake.
+// place is where an object is: one key may be said to be of two shapes, which is a mistake of a program.
 type place struct {
 	shape shape
 	key   string

@@ -17,13 +17,23 @@ type Object struct {
 
 	Holders     []Holder            // by the keys of the object, in the order of Info.Holders
 	Unconfirmed []UnconfirmedHolder // what entries say and the keys do not
-	Waiting     Waiting             // who waits for it
+	Waiting     Waiting             // the processes that wait for it
 	// the last time in an hour that it was taken away by force; nil: it was not, or this is from List
 	Forced     *Forced
 	Unreadable []Unreadable // what could not be read about it, so that something may be missing
 }
 
-// A Holder is one identity that holds, and who that is.
+// Holder is the first holder with this identity, nil if there is none. In a group lock an owner has a Holder for each of its values.
+func (o *Object) Holder(owner string) *Holder {
+	for i := range o.Holders {
+		if o.Holders[i].Owner == owner {
+			return &o.Holders[i]
+		}
+	}
+	return nil
+}
+
+// A Holder is one identity that holds, and the process behind it.
 type Holder struct {
 	redlatch.Holder
 	ClientID string  // the uuid of its client; empty where Redis does not say, and no entry either
@@ -53,7 +63,7 @@ type UnconfirmedHolder struct {
 // Who names the process for people.
 func (c UnconfirmedHolder) Who() string { return c.Client.String() }
 
-// Waiting is who waits for an object.
+// Waiting is what is known of the processes that wait for an object.
 type Waiting struct {
 	// Processes are the clients that wait, or have said so and are silent since (see [Waiter.Silent]): in the
 	// order in which they stand in Redis, where they do, and behind them by their time.
@@ -82,7 +92,7 @@ func (w Waiter) Who() string { return who(w.Client, w.ClientID) }
 
 // Silent reports whether its client has not reported for so long that it probably waits no more: what a
 // program has said that ended or died while a call waited stays for ten minutes. It takes four reports that
-// do not come, so 20 s as a rule and four while somebody looks (see [Watch]): sooner, all waiters would look
+// do not come, so 20 s as a rule and four while a viewer looks (see [Watch]): sooner, all waiters would look
 // gone after each outage of a few seconds. Count only waiters that are not silent, and take what a silent one
 // has waited for up to its client's Seen.
 func (w Waiter) Silent() bool { return w.Client != nil && w.Client.Silent() }

@@ -140,8 +140,8 @@ func text(member any) string {
 	return s
 }
 
-// who is everybody of whom it is known that they wait: by the queue, by the entries, and in the order of a
-// fair lock's queue.
+// who are the processes that are known to wait: by the queue, by the entries, and in the order of a fair
+// lock's queue.
 func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
 	var waiters []*Waiter
 	byClient := map[string]*Waiter{}

@@ -20,7 +20,7 @@ const WatchLasts = 10 * time.Second
 // several viewers share it. A client finds out with its next report, so after an interval of its own (5.5 s
 // as a rule). Clients that hold and wait for nothing send nothing. All together send a thousand reports a
 // second at most, so where there are more than a thousand clients each reports less often, and from 5000 on
-// as if nobody looked.
+// as if no viewer looked.
 //
 // The user needs the right to write to the keys redlatch_client_watched:*. Without it all is as before, and
 // the error says so.

@@ -1,7 +1,6 @@
 package interop_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,9 +97,8 @@ func freeFrom(t *testing.T, client redlatch.Client, kind redlatch.Kind, name, ow
 	if err != nil {
 		return false, err
 	}
-	at := slices.IndexFunc(object.Holders, func(h fleet.Holder) bool { return h.Owner == owner })
-	if at < 0 {
-		return false, nil
+	if h := object.Holder(owner); h != nil {
+		return h.Free(t.Context(), by)
 	}
-	return object.Holders[at].Free(t.Context(), by)
+	return false, nil
 }

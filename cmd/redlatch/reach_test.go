@@ -62,6 +62,21 @@ func TestACommandReachesItsServerByEachFormOfAURL(t *testing.T) {
 	reach("--url", url+"/6")
 }
 
+// A server that speaks TLS and a URL that does not, or the other way about, is told in one sentence by each command.
+func TestTLSOnOneSideOnlyIsToldByEachCommand(t *testing.T) {
+	srv := redistest.Process(t)
+	secured, _ := throughTLS(t, srv.Addr)
+	for url, sentence := range map[string]string{
+		"redis://" + secured:   "if the server wants TLS, the URL begins with rediss://",
+		"rediss://" + srv.Addr: "see that it is a Redis server, and that it speaks TLS if the URL begins with rediss://",
+	} {
+		for _, args := range [][]string{{"ls"}, {"inspect", "x"}, {"check", "--window", "1s"}, {"doctor", "--window", "1s", "-o", "json"}} {
+			_, stdout, stderr := use(append(args, "--url", url)...)
+			require.Contains(t, stdout+stderr, sentence, args)
+		}
+	}
+}
+
 // throughTLS starts a proxy in front of the server to, which speaks TLS under the name redis.test. It returns the address of the proxy,
 // and the file with the certificate of its authority.
 func throughTLS(t *testing.T, to string) (addr, authority string) {

@@ -164,7 +164,9 @@ func TestALockThatAProgramHasGivenBackIsShownAsKept(t *testing.T) {
 	hold, err := rlock.New(srv.Client(t), "nightly", redlatch.WithAtLeast(10*time.Minute)).Lock(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, hold.Unlock(t.Context()))
-	redistest.Eventually(t, "the entry", func() bool { return strings.Contains(show(t, url, "ls"), "kept by WithAtLeast, its program has given it back") })
+	redistest.Eventually(t, "the entry", func() bool {
+		return strings.Contains(show(t, url, "ls"), "kept by WithAtLeast, its program has given it back")
+	})
 	require.Regexp(t, `kept: \S+ \S+ pid`, show(t, url, "top", "--once"))
 	require.NotContains(t, show(t, url, "ls", "--dead"), "nightly")
 	inspect := show(t, url, "inspect", "nightly")

@@ -95,7 +95,7 @@ func (u *unlockCommand) Run(c call) error {
 		return u.tellAsked(c, object, asked)
 	}
 	freed := false
-	if h := holderOf(object, u.Owner); h != nil {
+	if h := object.Holder(u.Owner); h != nil {
 		freed, err = h.Free(ctx, fleet.Notice{Who: cmp.Or(u.By, operator()), Why: u.Reason})
 	}
 	if err != nil {
@@ -109,14 +109,14 @@ func (u *unlockCommand) Run(c call) error {
 		return err
 	}
 	if freed {
-		return c.say("%s: freed from %s", terminal.Quote(u.Name), told(holderOf(object, u.Owner)))
+		return c.say("%s: freed from %s", terminal.Quote(u.Name), told(object.Holder(u.Owner)))
 	}
 	return u.notHeld(object)
 }
 
 func (u *unlockCommand) document(o *fleet.Object, freed bool, asked []askedOwner) unlockDocument {
 	d := unlockDocument{Schema: unlockSchema, Name: views.NameOf(u.Name), Kind: string(o.Kind), Owner: u.Owner, Freed: freed, Asked: asked}
-	if h := holderOf(o, u.Owner); h != nil {
+	if h := o.Holder(u.Owner); h != nil {
 		d.Who = h.Who()
 		if h.Client != nil {
 			d.Host = h.Client.Host
@@ -126,16 +126,6 @@ func (u *unlockCommand) document(o *fleet.Object, freed bool, asked []askedOwner
 		}
 	}
 	return d
-}
-
-// holderOf is the holder with this identity, nil if there is none.
-func holderOf(o *fleet.Object, owner string) *fleet.Holder {
-	for i := range o.Holders {
-		if o.Holders[i].Owner == owner {
-			return &o.Holders[i]
-		}
-	}
-	return nil
 }
 
 // goesOn is for how long a holder may go on that lives and from whom it was taken: until its next renewal, which comes after a third of its

@@ -72,12 +72,14 @@ func TestAReleaseThatEndsWhileTheClientCannotConnectSaysWhy(t *testing.T) {
 		}
 	}
 	for what, of := range map[string]func(t *testing.T, rdb *redis.Client) calls{
-		"rlock":     lock(func(rdb *redis.Client) redlatch.Locker { return rlock.New(rdb, "a", brief) }),
-		"fairlock":  lock(func(rdb *redis.Client) redlatch.Locker { return fairlock.New(rdb, "a", brief) }),
-		"rwlock":    lock(func(rdb *redis.Client) redlatch.Locker { return rwlock.New(rdb, "a", brief).Reader() }),
-		"group":     lock(func(rdb *redis.Client) redlatch.Locker { return multilock.NewGroup(rdb, "a", []string{"x"}, brief) }),
-		"multilock": lock(func(rdb *redis.Client) redlatch.Locker { return multilock.New([]redlatch.Locker{rlock.New(rdb, "a", brief)}) }),
-		"redlock":   lock(func(rdb *redis.Client) redlatch.Locker { return redlock.New([]redlatch.Client{rdb}, "a", brief) }),
+		"rlock":    lock(func(rdb *redis.Client) redlatch.Locker { return rlock.New(rdb, "a", brief) }),
+		"fairlock": lock(func(rdb *redis.Client) redlatch.Locker { return fairlock.New(rdb, "a", brief) }),
+		"rwlock":   lock(func(rdb *redis.Client) redlatch.Locker { return rwlock.New(rdb, "a", brief).Reader() }),
+		"group":    lock(func(rdb *redis.Client) redlatch.Locker { return multilock.NewGroup(rdb, "a", []string{"x"}, brief) }),
+		"multilock": lock(func(rdb *redis.Client) redlatch.Locker {
+			return multilock.New([]redlatch.Locker{rlock.New(rdb, "a", brief)})
+		}),
+		"redlock": lock(func(rdb *redis.Client) redlatch.Locker { return redlock.New([]redlatch.Client{rdb}, "a", brief) }),
 		"queries": func(t *testing.T, rdb *redis.Client) calls {
 			l, s := rlock.New(rdb, "a"), semaphore.New(rdb, "s")
 			return calls{

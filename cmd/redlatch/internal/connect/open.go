@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
+	"github.com/redlatch/redlatch/fleet"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -139,7 +140,7 @@ func Ping(ctx context.Context, client redis.UniversalClient) error {
 	case err == nil, redis.IsAuthError(err), redis.IsPermissionError(err):
 		return err
 	case errors.As(err, &refusal) || !errors.Is(err, context.Canceled):
-		return exit.With(exit.Unavailable, hinted(err))
+		return exit.With(exit.Unavailable, Explain(err))
 	}
 	return err
 }
@@ -147,11 +148,7 @@ func Ping(ctx context.Context, client redis.UniversalClient) error {
 // UpToDate fails where the server is a replica: what it shows may be old, and nothing tells by how much. A server that does not say what it
 // is counts as a master.
 func UpToDate(ctx context.Context, client redis.UniversalClient) error {
-	if _, cluster := client.(*redis.ClusterClient); cluster { // it reads from the masters
-		return nil
-	}
-	info, err := client.Info(ctx, "replication").Result()
-	if err != nil || !strings.Contains(info, "role:slave") {
+	if fleet.CheckMaster(ctx, client) == nil {
 		return nil
 	}
 	return exit.With(exit.Unavailable, errReplica)
@@ -160,12 +157,13 @@ func UpToDate(ctx context.Context, client redis.UniversalClient) error {
 // errReplica is in the words of Advice.
 var errReplica = errors.New("what it shows may be old: " + adviceReplica)
 
-// hinted adds what is often the cause where the error alone does not say so: TLS on one side only.
-func hinted(err error) error {
+// Explain adds to the error of a first command what is often the cause where the error alone does not say so: TLS on one side only.
+func Explain(err error) error {
 	switch {
+	case unreached(err):
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("the server has closed the connection (%w); %s", err, adviceClosed)
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("no answer (%w); %s", err, adviceSilent)
 	}
 	return err

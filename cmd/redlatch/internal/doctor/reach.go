@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/connect"
 )
 
 var reachChecks = []*Check{
@@ -58,11 +60,12 @@ func reached(n *node, is func(error) bool) answer {
 	}
 }
 
+// reasonOf is why a server cannot be reached, in the words of the other commands.
 func reasonOf(err error) string {
 	if err == nil {
 		return ""
 	}
-	return reason(err)
+	return oneLine(connect.Explain(err).Error())
 }
 
 // At most so many round trips are measured, and for so long.
