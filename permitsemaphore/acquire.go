@@ -28,7 +28,7 @@ type asking struct {
 // idsAtOnce is how many ids a script for several waiters has at most, unless the first alone wants more.
 const idsAtOnce = 200
 
-// Begin makes an attempt for those of behind too who want few. Each attempt has ids of its own: what becomes of those of
+// Begin makes an attempt for the callers of behind too that want few. Each attempt has ids of its own: what becomes of those of
 // one in doubt is then no concern of the next.
 func (a *asking) Begin(behind []counter.Seeker) counter.Attempt {
 	t := &attempt{semaphore: a.semaphore}

@@ -38,7 +38,7 @@ type grant struct {
 	mu       lockorder.Mutex[lockorder.Grant]
 	ids      []string      // those not given back
 	leaving  []string      // those of them that are being released by id
-	settled  chan struct{} // closed when none is any more; nil: nobody waits for that
+	settled  chan struct{} // closed when none is any more; nil: no call waits for that
 	calls    int           // that are under way by an id
 	shown    bool          // the program has been told the ids
 	changed  bool          // the lease was changed, or may have been
@@ -52,7 +52,7 @@ type grant struct {
 	released bool
 	loss     *loss.Loss // nil while nothing speaks of one
 
-	told atomic.Pointer[observe.Hold] // nil: nobody was told of it
+	told atomic.Pointer[observe.Hold] // nil: no observer was told of it
 }
 
 // Client tells a test where it is still held.

@@ -12,7 +12,7 @@ import (
 // idSize is the size of an id as Redis has it. Outside it is written in hexadecimal.
 const idSize = 16
 
-// mint makes n ids that nobody has had before.
+// mint makes n ids that no permit has had before.
 func mint(n int) []string {
 	random := make([]byte, n*idSize)
 	_, _ = rand.Read(random) // never fails

@@ -61,7 +61,7 @@ func (s *Semaphore) notHeld(id string) error {
 	return fmt.Errorf("%w: permit %s of %q is unknown, was released or has expired", errs.NotHeld, id, s.Name())
 }
 
-// LeaseTime returns how long the permit lasts if nobody renews it, NoExpiry if it never ends. When it is unknown,
+// LeaseTime returns how long the permit lasts if it is not renewed, NoExpiry if it never ends. When it is unknown,
 // released or expired the error matches ErrNotHeld.
 func (s *Semaphore) LeaseTime(ctx context.Context, id string) (time.Duration, error) {
 	ids, err := parse("LeaseTime", []string{id})

@@ -37,8 +37,8 @@ func (g *grant) lossLocked() *loss.Loss {
 	return g.loss
 }
 
-// Lost is called by the watchdog. It may come when the permits have just been given back, and is nobody's
-// news then.
+// Lost is called by the watchdog. It may come when the permits have just been given back, and means nothing
+// then.
 func (g *grant) Lost(reason string, cause error) {
 	g.mu.Lock()
 	over := g.released

@@ -14,11 +14,12 @@ import (
 )
 
 // A permit that is released goes to the first waiter of its process, with its id if the program has never been told that.
-// Whoever knows an id may release the permit: so an id that was told is never another's, and Redis swaps it for a fresh one.
+// Every process that knows an id may release the permit. So an id that a program was told never goes to another holder, and Redis swaps it
+// for a fresh one.
 //
-//	             nobody was told the ids, the terms are equal, the news is young
+//	             no program was told the ids, the terms are equal, the news is young
 //	Release ────────────────────────────────────────────────────────────────────► the waiter has the ids
-//	   │ else, where somebody waits: one script
+//	   │ else, where a call waits: one script
 //	   ├──────────► the ids are gone, fresh ones are there ───────────────────────► the waiter has the fresh ones
 //	   └──────────► given back: another process waits, or there is no semaphore, or it has a debt
 //
@@ -93,7 +94,7 @@ func (g *grant) TakeBack(gift any) {
 // Receive takes a grant that has moved.
 func (a *asking) Receive(gift any) { a.got = newPermit(gift.(*grant)) }
 
-// handOn gives the permits back, to those of this process who wait or else to Redis. It tells whether all were there.
+// handOn gives the permits back, to the calls of this process that wait or else to Redis. It tells whether all were there.
 func (g *grant) handOn(ctx context.Context, ids []string) (whole bool, err error) {
 	c := g.semaphore.counter
 	left, fate := c.Move(int64(len(ids)), g)

@@ -29,7 +29,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 }
 
 // SetPermits sets the total number of permits, including those that are taken, to n, and creates the semaphore if it
-// does not exist. Nobody loses a permit by it: when more than n are taken, AvailablePermits is below zero until enough have
+// does not exist. No holder loses a permit by it: when more than n are taken, AvailablePermits is below zero until enough have
 // come back.
 func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 	if err := s.made().CheckNumber("SetPermits", n); err != nil {
@@ -56,7 +56,7 @@ func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	})
 }
 
-// AvailablePermits returns the number of permits that nobody has. When the semaphore does not exist it is 0
+// AvailablePermits returns the number of permits that are free. When the semaphore does not exist it is 0
 // or, with WithPermits, the number that the next Acquire sets up.
 func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
 	count, err := s.count(ctx)

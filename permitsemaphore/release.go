@@ -21,7 +21,7 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// Unlock gives the permits back. The contexts end first, so that the work stops before somebody else's starts.
+// Unlock gives the permits back. The contexts end first, so that the work stops before that of the next holder starts.
 func (g *grant) Unlock(ctx context.Context) error {
 	g.mu.Lock()
 	if g.released {
@@ -86,7 +86,7 @@ func release[R any](ctx context.Context, g *grant, all []string, owed time.Durat
 	// On a cluster this may have to ask for the family of channels, which has nothing to do with the end of ctx.
 	limit := delivery.Limit{Outage: g.set.ReleaseTimeout, Total: g.set.ReleaseTimeout, Stubborn: true}
 	done := false
-	defer raise.Unless(&done, func() { // also when a hook of the client panics on this goroutine: nobody can release the permits again
+	defer raise.Unless(&done, func() { // also when a hook of the client panics on this goroutine: no caller can release the permits again
 		go g.giveBackLater(all, owed)
 	})
 	wake, err := g.semaphore.counter.WakeWithin(ctx, limit.Total)

@@ -34,7 +34,7 @@
 // taken away, by its id, with the semaphore, or with a primary that failed before the write was replicated,
 // is noticed at the next check, at the latest a third of the watchdog timeout plus a second later. A release
 // that the server does not confirm goes on in the background. A semaphore that does not exist has no permits,
-// but with [WithPermits] the next Acquire sets it up with all. Permits of one that vanished belong to nobody,
+// but with [WithPermits] the next Acquire sets it up with all. Permits of one that vanished belong to no semaphore,
 // and come back to the next semaphore of that name.
 //
 // In Redis the semaphore is the number of available permits, and a sorted set of the ids that are taken, with their

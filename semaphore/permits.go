@@ -28,7 +28,7 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 }
 
 // AddPermits changes the number of permits by d and returns the new number. With a negative d it may fall
-// below zero; then that many have to be released before anybody can acquire again. A semaphore that does not
+// below zero; then that many have to be released before a call can acquire again. A semaphore that does not
 // exist is created with d or, with WithPermits, with d more than that says.
 func (s *Semaphore) AddPermits(ctx context.Context, d int64) (int64, error) {
 	if err := counter.CheckChange(d); err != nil {
@@ -53,7 +53,7 @@ func (s *Semaphore) DrainPermits(ctx context.Context) (int64, error) {
 	})
 }
 
-// AvailablePermits returns the number of permits that nobody has. When the semaphore does not exist it is 0
+// AvailablePermits returns the number of permits that are free. When the semaphore does not exist it is 0
 // or, with WithPermits, the number that the next Acquire sets up.
 func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
 	if s.sized() {

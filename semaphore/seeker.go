@@ -42,7 +42,7 @@ func (k *seeker) Begin(behind []counter.Seeker) counter.Attempt {
 	return all
 }
 
-// Abandon gives back the seeker's own permits: nobody can tell them from others later.
+// Abandon gives back the seeker's own permits: later they cannot be told from others.
 func (k *seeker) Abandon() { k.Begin(nil).Decline([]int{0}) }
 
 // Owner is nothing: a permit has no owner.

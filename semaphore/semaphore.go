@@ -10,7 +10,7 @@
 // semaphore, and set it up again after Redis has lost it; without the option TrySetPermits does it, and a
 // semaphore that was never set up has no permits.
 //
-// A permit that is released while somebody of the same process waits goes to that one, and Redis hears of
+// A permit that is released while a call of the same process waits goes to that call, and Redis hears of
 // neither for a few milliseconds: [redlatch.WithoutLocalHandOff] turns it off.
 //
 // Waiters of one process are served in their order of arrival, as with golang.org/x/sync/semaphore: one that
