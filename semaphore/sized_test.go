@@ -94,6 +94,8 @@ func TestACallForMoreThanThereAreIsInvalidAtOnce(t *testing.T) {
 		require.ErrorIs(t, err, redlatch.ErrInvalid)
 		require.ErrorContains(t, err, `semaphore "s" has 5 permits, by its option WithPermits; ask for at most so many`)
 	}
+	one := semaphore.New(srv.Client(t), "one", semaphore.WithPermits(1))
+	require.ErrorContains(t, one.TryAcquire(ctx, 2), `semaphore "one" has 1 permit, by its option WithPermits`)
 	require.Equal(t, before, srv.Commands(t))
 }
 
