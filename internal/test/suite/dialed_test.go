@@ -2,6 +2,7 @@ package suite_test
 
 import (
 	"context"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -129,7 +130,9 @@ func TestAReleaseThatEndsWhileTheClientCannotConnectSaysWhy(t *testing.T) {
 					require.NoError(t, rdb.Close())
 					time.Sleep(time.Minute)
 				}()
-				for name, call := range of(t, rdb) {
+				all := of(t, rdb)
+				for _, name := range slices.Sorted(maps.Keys(all)) { // Extend before Unlock
+					call := all[name]
 					mu.Lock()
 					refuses = true
 					for _, conn := range conns {
