@@ -66,8 +66,8 @@ func List(ctx context.Context, client redlatch.Client, opts ...Option) (*Report,
 var ErrReplica = fmt.Errorf("%w: the server is a replica, and what it shows may be old; connect to its master",
 	redlatch.ErrUnavailable)
 
-// CheckMaster returns [ErrReplica] if the client is connected to a replica, else nil. It is for a program that shows what [Get] has. The
-// client of a cluster reads from the masters.
+// CheckMaster returns [ErrReplica] if the client is connected to a replica, else nil. It is for a program that
+// shows what [Get] has. The client of a cluster reads from the masters.
 func CheckMaster(ctx context.Context, client redlatch.Client) error {
 	node, single := client.(interface {
 		Info(ctx context.Context, sections ...string) *redis.StringCmd

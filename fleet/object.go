@@ -23,7 +23,8 @@ type Object struct {
 	Unreadable []Unreadable // what could not be read about it, so that something may be missing
 }
 
-// Holder is the first holder with this identity, nil if there is none. In a group lock an owner has a Holder for each of its values.
+// Holder is the first holder with this identity, nil if there is none. In a group lock an owner has a Holder for
+// each of its values.
 func (o *Object) Holder(owner string) *Holder {
 	for i := range o.Holders {
 		if o.Holders[i].Owner == owner {
