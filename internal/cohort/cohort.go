@@ -59,7 +59,7 @@ func New(subscribe func(*Cohort) Subscriptions) *Cohort {
 }
 
 // Hears tells whether the waiters are woken by a message that is sent from now on: it reaches them, or the
-// loss of their subscription does. Those of no cohort are not.
+// loss of their subscription does. A nil cohort has no subscription, so the answer for it is no.
 func (c *Cohort) Hears() bool { return c != nil && confirmed(c.subscribed.Lock) }
 
 // HearsHandOffs tells whether the message of a hand-off to this process would be heard.
@@ -85,7 +85,8 @@ func (c *Cohort) stop() {
 }
 
 // CloseSince notes since when no outsider could have got what the cohort is for. An outsider needs a while to
-// ask, so a moment in which it was free does not count. The zero time says that they could.
+// ask, so a moment in which the lock was free does not count. The zero time says that outsiders had enough
+// time.
 func (c *Cohort) CloseSince(since time.Time) {
 	if since.IsZero() {
 		c.closedSince.Store(0)
@@ -102,11 +103,11 @@ func (c *Cohort) ClosedSince() time.Time {
 	return time.Time{}
 }
 
-// never is the void of a cohort of which it is not known yet that its messages arrive.
+// never is the value of Cohort.void until the cohort knows that its messages arrive.
 const never = math.MaxInt64
 
-// Void makes old news of everything that the server has confirmed so far. It is called when a message says
-// that the lock was given back or taken away, and when messages may have been missed.
+// Void has the cohort no longer rely on what the server has confirmed so far. It is called when a message
+// says that the lock was given back or taken away, and when messages may have been missed.
 func (c *Cohort) Void() { c.void.Store(int64(watchdog.MomentOf(clock.Now()))) }
 
 // Current tells whether the answer to a command that was sent at news may still be relied on, as far as

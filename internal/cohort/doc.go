@@ -12,6 +12,35 @@
 //	Cohort      a queue with its candidacy and its subscriptions
 //	Registry    the cohorts of one client, by key
 //
+// # Nouns
+//
+// A waiter is a call that waits for a key. The head is the first waiter of a local queue. An attempt is one
+// question of the head to Redis. A request is what a waiter shows to a holder of its process, and a grant is
+// what the holder puts into it: a waiter with a grant holds, and has asked nothing. News is the last answer
+// of Redis that says that this process holds. A yield window is a time in which the process leaves a key to
+// others.
+//
+// # A release
+//
+// A holder that releases claims the head. While the head is claimed it makes no attempt, so it cannot be
+// given the lock twice. What comes next depends on the streak and on what the holder can hand on:
+//
+//	head      streak     the holder's terms     what happens
+//	--------  ---------  ---------------------  ------------------------------------------------------------
+//	none      any        any                    Unclaimed: other processes may have it
+//	claimed   goes on    suit the head          Given: the head holds, and no command is sent
+//	claimed   goes on    do not suit the head   Unfit: a script may hand it over, or the head asks
+//	claimed   is over    any                    Due: other processes come first, and the head after them
+//
+// # Three ways to the lock
+//
+// The head gets the lock by its own attempt, by a grant of a holder of its process, or by a message that says
+// that another process has handed it to the candidate. Only one of the three may succeed: a claim keeps the
+// head from asking, and the message is not believed while an ask of the candidate is under way.
+//
+// # For a caller
+//
 // The package sends no command and knows no primitive: its callers ask, release and hand over. It keeps the
-// waiters and the holders of each key, and decides which waiter is next.
+// waiters and the holders of each key, and decides which waiter is next. A caller ends each claim exactly
+// once, also after a panic.
 package cohort

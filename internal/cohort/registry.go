@@ -28,7 +28,8 @@ type Registry struct {
 // A Window is a time in which this process leaves a key to others. The zero value is none.
 type Window struct {
 	Left time.Duration
-	// to the process that a release has told. A try asks all the same: no call of that process may wait any more
+	// Told says that the key is left to one process, which a release has told that its turn has come. A try asks
+	// all the same, for the told process may have no call that waits any more.
 	Told   bool
 	Wanted bool // others most likely have the key, or wait for it, also for wantedFor after the window
 }
@@ -210,7 +211,7 @@ func (r *Registry) Yield(key Key, until time.Time, told bool) {
 
 // Hold notes that holder has key from now on. If it Gives, calls of this process for key do not ask until
 // Free: they wait for what the holder does. One that takes the place of such a holder and gives nothing
-// itself, as a reader within a write hold, has them ask: nobody will tell them any more.
+// itself, as a reader within a write hold, has them ask: no holder will tell them any more.
 func (r *Registry) Hold(key Key, holder *Holder) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ package cohort
 //	                   │  └┘ Join, Leave │  └┘ Leave                            │  └┘ Leave
 //	                   │                 │                                      │
 //	                   └───── Last ──────┴───────────────── Last ───────────────┴──► releasing: the last holder has left,
-//	                                                                                 and nobody comes any more
+//	                                                                                 and no call joins any more
 //
 // A re-entry changes nothing here, and is possible until the last holder leaves. What is left to others when
 // the last holder leaves drains. What is lost, in doubt, or may stay until its lease is over is closed: to
@@ -36,22 +36,22 @@ const (
 	releasing
 )
 
-// Granted opens it to others.
+// Granted opens the Share: the first holder holds, and other calls may join it.
 func (s *Share) Granted() { s.phase = open }
 
-// Asked tells whether it is not known yet whether there is anything to share.
+// Asked tells whether the question of the first holder has no answer yet.
 func (s *Share) Asked() bool { return s.phase == asked }
 
 // Open tells whether a holder may join.
 func (s *Share) Open() bool { return s.phase == open }
 
-// Closed tells whether there are holders that nobody may join any more.
+// Closed tells whether there are holders, and no call may join them any more.
 func (s *Share) Closed() bool { return s.phase == draining || s.phase == closed }
 
 // Drains tells whether it is left to others when its holders have left.
 func (s *Share) Drains() bool { return s.phase == draining }
 
-// Join adds a holder of which Redis does not hear, if it is open.
+// Join adds a holder without a command, if the Share is open. Redis does not count this holder.
 func (s *Share) Join() bool {
 	if s.phase != open {
 		return false
@@ -60,21 +60,22 @@ func (s *Share) Join() bool {
 	return true
 }
 
-// Drain admits no others any more, for the sake of those outside.
+// Drain admits no further holders, so that other processes get the lock when the holders have left.
 func (s *Share) Drain() {
 	if s.phase == open {
 		s.phase = draining
 	}
 }
 
-// Close admits no others any more.
+// Close admits no further holders.
 func (s *Share) Close() {
 	if s.phase == open || s.phase == draining {
 		s.phase = closed
 	}
 }
 
-// Leave takes out a holder of which Redis need not hear. It fails if Redis counts each holder that is left.
+// Leave takes out a holder without a command, and reports whether it could. It can while there are more
+// holders than Redis counts. When Redis counts each of the holders, a command has to lower the count.
 func (s *Share) Leave() bool {
 	if s.joined == 0 {
 		return false

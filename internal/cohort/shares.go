@@ -15,7 +15,7 @@ func (r *Registry) Share(key Key, owner any, asks bool) bool {
 	return true
 }
 
-// Unshare has them find it no more.
+// Unshare ends that: calls for key do not find owner any more.
 func (r *Registry) Unshare(key Key, owner any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -25,7 +25,7 @@ func (r *Registry) Unshare(key Key, owner any) {
 }
 
 // Shared is the owner that calls for key may join, nil if there is none, and the cohort of key, nil if there
-// is none. waited says that calls wait, which nobody may overtake.
+// is none. waited says that calls wait, which a later call may not overtake.
 func (r *Registry) Shared(key Key) (owner any, c *Cohort, waited bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

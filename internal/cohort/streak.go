@@ -31,7 +31,7 @@ type Streak struct {
 }
 
 // Half as many scripts in a row halve the time for which others wait, and cost a few hundredths of the speed.
-// So it is half as many unless nobody else seems to be there. Local hand-offs are bounded by time alone.
+// So it is half as many unless no other process seems to be there. Local hand-offs are bounded by time alone.
 // Where two round trips take longer than that time the streak lasts as long as they do: it begins with a
 // question, whose answer is a round trip old.
 const (

@@ -1,24 +1,42 @@
-// Package counter is what semaphores and latch share: operations on a number in Redis that nobody owns, so
-// that each has to take effect exactly once however often its command is executed.
+// Package counter is what semaphores and latches share: operations on a number in Redis. The number says how
+// many permits or counts are left, and not which call has them. So a script cannot tell from the number
+// whether it was executed before, and each operation has to take effect exactly once however often its
+// command is executed.
 //
-// An operation borrows a lane (see scripts/lane) and carries a number in it. Resending is then harmless. Of
-// an operation that did not come to a known end the lane stays lent until it is settled in the background: an
-// acquisition is undone, a release is carried through, and anything else is fenced, so that it cannot take
-// effect later.
+// # Nouns
 //
-// Those of a process who wait for one counter stand in line, and only the first of them asks: for itself and,
-// in the same script, for those behind it. The script serves them in order until one comes for whom there is
-// not enough.
+// An operation is one change of the number. A lane is a place in Redis where the server remembers one operation,
+// the latest there, and its answer (see scripts/lane); an operation borrows a lane and has a sequence
+// number in it. A fence is a command with the next sequence number: after it, no copy of the operation has an
+// effect. A seeker is a call that wants permits, and an attempt is one script that takes permits for several
+// seekers. A lot is the permits that this process has, which may move between its calls without a command.
+//
+// # Exactly once
+//
+// A resend in the same lane with the same number is harmless. When the outcome of an operation is unknown its
+// lane stays lent until the operation is settled in the background:
+//
+//	operation                 in doubt it is    and then
+//	------------------------  ----------------  --------------------------------------------------------
+//	an acquisition            undone            the call has nothing, whatever was executed
+//	a release, a count-down   carried through   it has taken effect once
+//	any other change          fenced            it took effect before the fence, or never will
+//
+// # Waiting
+//
+// The calls of a process that wait for one counter stand in a local queue. Only the head asks: for itself
+// and, in the same script, for the waiters behind it. The script serves them in order, and stops at the first
+// one for which there is not enough.
 //
 //	             asked for               served
 //	behind head ───────────► in a batch ────────► served ── has left meanwhile ──► its share is given back
 //	     ▲                       │
 //	     └───────────────────────┘ not served; or it is not known, and then the whole batch is undone
 //
-// Whoever is in a batch waits as before and may leave at any time. The head's context is that of the script:
-// when it ends the batch is undone, whoever is first then asks anew. A batch that a process dies with is as
-// if each had asked alone: what plain permits were granted is gone as if it had been held, and leased ones
-// come back with their leases.
+// A waiter in a batch waits as before and may leave at any time. The script has the context of the head: when
+// that ends, the batch is undone, and the waiter that is first then asks anew. When a process dies during a
+// batch, the outcome is as if each waiter had asked alone: plain permits that were granted are gone as if
+// they had been held, and leased ones come back with their leases.
 package counter
 
 import (
@@ -54,7 +72,7 @@ type Counter struct {
 	Size *lane.Size
 
 	kind     redlatch.Kind
-	channel  string // empty where nobody waits
+	channel  string // empty where no call waits
 	row      string // of the processes that wait; empty: there is none, and permits do not move
 	line     cohort.Key
 	defaults *settings.Settings
@@ -81,8 +99,8 @@ func New(client redlatch.Client, name string, kind redlatch.Kind, channel func(k
 	return c
 }
 
-// WithRow has those who wait for the counter stand in a row, so that what is given back wakes one process and
-// not all.
+// WithRow has the processes that wait for the counter stand in a process queue, so that what is given back
+// wakes one process and not all.
 func (c *Counter) WithRow(row func(key string) string) *Counter {
 	c.row = row(c.Key)
 	return c

@@ -13,7 +13,7 @@ import (
 // A lot is the permits that this process has got from Redis, as one: it says since when Redis was not asked.
 // A release that finds a waiter of its process moves permits to it without a command while the lot is young:
 // to Redis they stay taken. How many there are does not matter, for a move leaves in Redis what a release and
-// an acquisition would. There is a lot for as long as somebody waits.
+// an acquisition would. There is a lot for as long as a call waits.
 //
 //	          acquired: asked anew, if the lot is old          released, and somebody waits
 //	no lot ──────────────────────────────────────────► young ───────────────────────────────► moved
@@ -22,8 +22,9 @@ import (
 //	   │ no permits are left, or no semaphore is there  old ┘
 //	   └─────────────────────────────────────────────────┘
 //
-// What joins a young lot has its age. So what Redis does not tell is known to everybody when the lot is old:
-// that the semaphore is gone, that permits were taken from it for good, and that another process waits.
+// Permits that join a young lot have its age from then on. When the lot is old, the process asks Redis. So it
+// learns at the latest then what no message tells: that the semaphore is gone, that permits were taken from
+// it for good, or that another process waits.
 type lot struct {
 	line *cohort.Cohort
 
@@ -32,7 +33,8 @@ type lot struct {
 	closed time.Time     // until then all permits go back, for those who take longer to ask
 }
 
-// forOutsiders is for how long nothing is moved once somebody was seen to listen who is not of this library.
+// forOutsiders is for how long no permit moves after an outsider was seen to listen. An outsider is a client
+// that is not of this library.
 const forOutsiders = 100 * time.Millisecond
 
 // newLot makes the lot of a cohort. The cohort keeps it, so both end when the last waiter has left.

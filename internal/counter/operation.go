@@ -14,8 +14,10 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A Build makes the command of an operation in a lane. What the operation answers as a zero has changed
-// nothing, or is remembered in the lane.
+// A Build makes the command of an operation in a lane. The answer of the command may be zero, for example 0
+// permits or false. Such an answer says one of two things: the operation has changed nothing, or the server
+// remembers it in the lane. So when a zero is in doubt, the fence of the operation gives the right answer: what the lane
+// remembers, or zero.
 type Build[R bool | int64] func(wake scripts.Wake, call lane.Call) scripts.Command[R]
 
 // An operation has a lane and a number for one script.
@@ -165,8 +167,8 @@ func (op operation[R]) carryThrough() {
 	}, op.settled)
 }
 
-// GiveBackLater is GiveBack where no caller waits who could repeat it. So the operation is also tried again
-// when it was certainly not executed. GiveBackLater returns after the first attempt.
+// GiveBackLater is GiveBack without a caller that waits and could repeat it. So the operation is also tried
+// again when it was certainly not executed. GiveBackLater returns after the first attempt.
 func GiveBackLater[R bool | int64](c *Counter, build Build[R]) { begin(c, build).carryThrough() }
 
 func (op operation[R]) settled() {

@@ -43,9 +43,12 @@ type Attempt interface {
 	Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted]
 	Undo(wake scripts.Wake, call lane.Call) scripts.Command[int64] // gives back all that Take has taken
 
-	// Unstored tells that the Take is remembered by what it took and not in the lane. So it is fenced before its
-	// Undo, which then needs no lane, and before a success of which a copy may still be on its way is believed.
-	// An attempt whose Take is stored has its Undo settle it in the lane.
+	// Unstored tells how the server remembers a Take. Where it is false, the lane has the answer, and the Undo
+	// of the attempt settles the Take in the lane. Where it is true, only what the Take took shows that it was
+	// executed. A copy of the command could then be executed after the Undo, and take permits for a call that
+	// has ended. So the Take is fenced first: after the fence no copy of it has an effect, and the Undo finds
+	// all that it took. For the same reason a success is believed only behind a fence when a copy may still be
+	// on its way.
 	Unstored() bool
 
 	Announces() bool // the Take may wake other waiters, and needs the message for it also where there is no candidate
@@ -57,7 +60,7 @@ type Attempt interface {
 	Decline(i []int) // gives back, without waiting for it, the shares of those who had left
 }
 
-// mostAtOnce bounds how many one script serves. Who stands behind them is asked for at once if all of them
+// mostAtOnce bounds how many one script serves. The waiters behind them are asked for at once if all of them
 // are served.
 const mostAtOnce = 32
 
@@ -112,7 +115,7 @@ func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s S
 		line.Note(found)
 	}
 	if err := line.WaitFor(ctx, set.Poll, &w.offer, w.ask); err != nil {
-		if n > 1 { // there may be enough for those behind it, who want less
+		if n > 1 { // there may be enough for those behind it, which want less
 			line.Wake()
 		}
 		found := line.Found()

@@ -15,7 +15,7 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// acquire is Acquire where nobody listens. path is how the permits came to the call.
+// acquire is Acquire without an observer. path is how the permits came to the call.
 func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker,
 	try bool) (path string, err error) {
 	if try || set.Once {
@@ -136,7 +136,7 @@ func many(n int64) string {
 	return fmt.Sprintf("%d are", n)
 }
 
-// once asks for one who does not wait. Where that was not served, found says why.
+// once asks for a call that does not wait. Where that was not served, found says why.
 func (c *Counter) once(ctx context.Context, n int64, s Seeker, outage time.Duration) (found, err error) {
 	try := s.Begin(nil)
 	got, receipt, err := c.attempt(ctx, try, outage, nil)
@@ -155,7 +155,7 @@ func (c *Counter) once(ctx context.Context, n int64, s Seeker, outage time.Durat
 // A Sight is what one look at a counter has found out.
 type Sight struct {
 	Open  bool
-	Err   error  // why it is open although nobody got what he waited for
+	Err   error  // why it is open although no call got what it waited for
 	Round string // else: which of several waits for the same key this is
 }
 
@@ -164,7 +164,7 @@ type opening struct{ error }
 
 func (o *opening) Unwrap() error { return o.error }
 
-// Await waits until look finds it open; everybody who waits in the same round is released by one answer.
+// Await waits until look finds it open. One answer releases all calls that wait in the same round.
 func (c *Counter) Await(ctx context.Context, set *settings.Settings,
 	look func(ctx context.Context) (Sight, error)) error {
 	call := observe.Begin(ctx, set, c, c.kind, c.Name, 0)
@@ -181,7 +181,7 @@ func (c *Counter) Await(ctx context.Context, set *settings.Settings,
 	return nil
 }
 
-// open is Await where nobody listens.
+// open is Await without an observer.
 func (c *Counter) open(ctx context.Context, set *settings.Settings,
 	look func(ctx context.Context) (Sight, error)) error {
 	ctx, cancel := set.Waiting(ctx, false)

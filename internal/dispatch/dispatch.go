@@ -1,12 +1,36 @@
-// Package dispatch takes commands to the server. Each command is sent once. Callers that come at the same
-// time share round trips: while the leaders of a node are under way, what arrives waits in a queue, and each
-// leader that comes back takes a share of it as one pipeline. How many leaders there are follows the
-// round-trip time; see rtt.go and straggler.go.
+// Package dispatch takes commands to the server. Each command is sent once.
 //
-// The client library does not honour the cancellation of a command in flight. A caller whose context can end
-// therefore hands its command to a worker and waits for either; a caller whose context cannot end, or is one
-// of Limit, runs its command on its own goroutine. A caller that is alone hands over to a poll worker, which
-// costs next to nothing on Linux; see there.
+// # Nouns
+//
+// A node is one server, with its own queue. A request is a command that waits in the queue of a node or is
+// under way. A trip is one round trip, with one command or a pipeline of several. A leader is a goroutine
+// that makes trips: it takes requests from the queue, sends them, and gives each its reply. The goroutine of
+// a caller can be a leader. A worker is a goroutine of this package that leads for callers that may leave. A
+// poll worker is a worker that is woken by way of the network poller. A straggler is a trip that takes much
+// longer than the shortest one.
+//
+// # Group commit
+//
+// Callers that come at the same time share round trips: while the leaders of a node are under way, what
+// arrives waits in a queue, and each leader that comes back takes a share of it as one pipeline. How many
+// leaders there may be follows from the shortest round trip; see rtt.go and straggler.go.
+//
+// # Which goroutine sends
+//
+// The client library does not honour the cancellation of a command in flight. So a caller whose context can
+// end must not send its command itself: it could not leave before the reply.
+//
+//	context of the caller       other callers   the command is sent by
+//	--------------------------  --------------  ------------------------------------------------
+//	cannot end, or is a Limit   any             the caller, as a leader
+//	can end                     none            the poll worker, which costs next to nothing on Linux
+//	can end                     some            a worker
+//
+// # For a caller
+//
+// A caller that leaves before its reply does not learn whether the command was executed, unless the command
+// was still in the queue. A panic of a hook of the client is raised again on the goroutine of the caller that
+// sent the command, or is logged where no caller waits.
 package dispatch
 
 import (

@@ -13,9 +13,10 @@ import (
 // is not: the thread looks around in vain, on a processor that the server may want. What the poller has made
 // ready is run by the thread that asks it, which is the sender's own.
 //
-// An event carries nothing. Whoever waits looks at what is behind it, once before sleeping and again after
-// each event. That each write is an edge for the poller is how Linux is, and not what it promises. So whoever
-// waits also looks each fallback, by a timer of the runtime, and rouse needs the runtime alone.
+// An event carries no data. The goroutine that waits calls over, once before it sleeps and again after each
+// event, and over looks whether there is work. Linux wakes the poller at each write, but does not promise to
+// do so. A lost event would leave work undone for ever, so a wait also looks once in each fallback, by a
+// timer of the runtime. rouse uses that timer too, and so does not depend on the eventfd.
 type event struct {
 	file   *os.File // an eventfd
 	conn   syscall.RawConn
@@ -31,7 +32,7 @@ const fallback = time.Second
 // centuries.
 var one = binary.NativeEndian.AppendUint64(nil, 1)
 
-// newEvent returns nil where the system has none to give.
+// newEvent returns nil where the system gives no eventfd, or the poller does not watch it.
 func newEvent() *event {
 	fd, _, errno := syscall.Syscall(syscall.SYS_EVENTFD2, 0, syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if errno != 0 {
@@ -46,16 +47,17 @@ func newEvent() *event {
 	return &event{file: file, conn: conn, signal: func(fd uintptr) { _, _ = syscall.Write(int(fd), one) }}
 }
 
-// set wakes whoever waits. After close it does nothing; a bare write could reach a file that has got the
-// number since.
+// set wakes the goroutine that waits. After close it does nothing. A bare write to the descriptor would not
+// be safe then: another file may have the same number by now.
 func (e *event) set() { _ = e.conn.Control(e.signal) }
 
-// rouse has whoever waits look, whatever the system does, and the next one once more for nothing if nobody
-// does.
+// rouse ends the sleep of the wait that is under way, by a deadline that is over, and not by the eventfd. If
+// no wait is under way, the next one finds the deadline over and looks once more than it has to.
 func (e *event) rouse() { _ = e.file.SetReadDeadline(time.Unix(1, 0)) }
 
-// wait returns when over does, which it calls first and after each event, or with an error after close. One
-// goroutine waits at a time. The timer is set before over looks, so that a rouse before that is not lost.
+// wait calls over at once and after each event, and returns when over answers true, or with an error after
+// close. One goroutine waits at a time. The timer is set before over looks, so that a rouse before that is
+// not lost.
 func (e *event) wait(over func(fd uintptr) bool) error {
 	for {
 		if now := time.Now(); e.until.Sub(now) < fallback {

@@ -1,6 +1,19 @@
-// Package session is what the primitives of one redis client share: the client's identity in Redis, the way
-// to the server, the wake-up hub, the watchdog and the cohorts. It is plain memory, found by client;
-// primitives and holds keep it alive, and it vanishes with the last of them.
+// Package session is what the primitives of one redis client share.
+//
+// # Nouns
+//
+// A session belongs to one client of go-redis. Its parts are a dispatcher, which takes commands to the
+// server; a wake-up hub, which hears messages; a watchdog, which renews leases; the cohorts, in which calls
+// wait; and a reporter, which writes into the registry what the client holds and waits for. An owner is the
+// identity of one hold, and a candidate the identity under which the process waits in a process queue. Both
+// begin with the ID of the session. A lane is a place in Redis where the server remembers one operation on a
+// counter.
+//
+// # Life
+//
+// A session is plain memory, found by its client. Primitives and holds keep it alive, and it vanishes with
+// the last of them. Nothing has to be closed. What is configured for a client is settled by its first
+// command: a later Configure is refused.
 package session
 
 import (
@@ -185,9 +198,9 @@ func (s *Session) NextOwner() string {
 	return string(strconv.AppendInt(text, s.owners.Add(1), 10))
 }
 
-// NextCandidate mints the identity of a candidate, whose number nobody can guess who may not read the process
-// queue: the process believes every message that its candidate holds now, and to whom it listens anybody can
-// see. It is above all numbers that NextOwner mints.
+// NextCandidate makes the identity of a candidate. Its number cannot be guessed without the right to read the
+// process queue: the process believes every message that its candidate holds now, and to whom it listens
+// anybody can see. It is above all numbers that NextOwner mints.
 func (s *Session) NextCandidate() string {
 	var b [8]byte
 	rand.Read(b[:]) // never fails

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A channel is one name that somebody listens to, or did until a moment ago. A name that is forgotten and
+// A channel is one name that has a listener, or had one until a moment ago. A name that is forgotten and
 // listened to again gets a new channel, so that an answer to the old subscription cannot confirm the new one.
 type channel struct {
 	name      string

@@ -92,7 +92,7 @@ type Hub struct {
 	raised atomic.Bool // a hook's panic is in the log, and no subscription has succeeded since
 }
 
-// New makes a hub. It does nothing until somebody listens, and there is nothing to close.
+// New makes a hub. It does nothing until there is a listener, and there is nothing to close.
 func New(cfg Config) *Hub {
 	if cfg.Idle <= 0 {
 		cfg.Idle = defaultIdle
