@@ -146,6 +146,7 @@ func longRuns(t *testing.T, was string) string {
 
 func promised(t *testing.T, was string) string {
 	of := runs(t)
+	counted := cases(t)
 	text := "| promise | held by | what runs | long runs |\n|---|---|---|---|\n"
 	for _, p := range promises {
 		var long []string
@@ -157,7 +158,7 @@ func promised(t *testing.T, was string) string {
 			long = append(long, part)
 		}
 		text += fmt.Sprintf("| [%s](guarantees.md#%s) %s | %s | %s | %s |\n",
-			p.id, p.id, p.words, quoted(p.tests), p.volume, strings.Join(long, ", "))
+			p.id, p.id, p.words, quoted(p.tests), p.volume+casesOf(counted, p.tests), strings.Join(long, ", "))
 	}
 	return text
 }

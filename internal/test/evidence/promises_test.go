@@ -11,12 +11,10 @@ type promise struct {
 }
 
 const (
-	suite    = "the suite of the locks, for each kind, on fake time, an embedded and a real server"
-	once     = "each case once, on fake time"
-	servers  = "each case on an embedded and a real server"
-	beside   = "each case once beside Redisson"
-	simulate = "each change: fresh plans for 90 s on each of two processors; the tests besides, once"
-	gate     = "each change: 2 s of each primitive from 64 goroutines; the tests besides, once"
+	once     = "each change: once"
+	suite    = "each change: the suite of the locks, for each kind, on fake time, an embedded and a real server"
+	simulate = "each change: fresh plans for 90 s on each of two processors; the other tests once"
+	gate     = "each change: 2 s of each primitive from 64 goroutines; the other tests once"
 )
 
 var (
@@ -86,7 +84,7 @@ var promises = []promise{
 		"TestLockReturnsWithItsContextAlsoWhenTheServerStandsStill",
 		"TestAWaitEndsWithItsContextAlsoWhenServersHang", "TestACallerIsNotStrandedWhereTheSystemNeverSignals",
 		"TestLeavingCostsTheSameHoweverManyAreQueued",
-	), servers, nil, edge},
+	), once, nil, edge},
 	{"w2", "no lost wake-up", list(
 		"TestSimulation", "TestNoInterleavingLosesAWakeUp", "TestNobodyNeedsAPollWhereNoMessageIsLost",
 		"TestLostMessagesAreMadeUpForByPolling", "TestInACrowdThatComesAndGoesNoProcessHasToPoll",
@@ -100,7 +98,7 @@ var promises = []promise{
 	{"w4", "other processes get their turn", list(
 		"TestProcessesPassAHotKeyOn", "TestFourProcessesShareEvenly",
 		"TestAHotKeyOfOneProcessDoesNotStarveAnother",
-	), servers, list("parallel"), handOff},
+	), once, list("parallel"), handOff},
 	{"w5", "permits move within a process for a short time", list(
 		"TestAPermitMovesWithoutACommandUntilTheLotIsOld", "TestAnotherProcessHasItsTurnBesideABusyOne",
 		"TestAnotherProcessHasItsPermitBesideABusyOne",
@@ -108,12 +106,12 @@ var promises = []promise{
 	{"w6", "a release wakes one process", list(
 		"TestAReleaseWakesOneProcess", "TestAReleaseWakesOneProcessWhateverItsLease",
 		"TestHowManyScriptsAServedOperationCostsBeside200WaitingProcesses",
-	), "200 waiting processes of each kind", nil, join(handOff, counters)},
+	), "each change: 200 waiting processes of each kind; the other tests once", nil, join(handOff, counters)},
 	{"w7", "a dead process keeps no other waiting for long", list(
 		"TestADeadProcessIsPassedNothing", "TestAProcessThatDiesUnnoticedStopsTheOthersForTheLeaseOfAPass",
 		"TestAProcessThatIsKilledWhileItWaitsKeepsNobodyWaiting",
 		"TestTheDeadAreWaitedForOnceHoweverManyTheyWere",
-	), servers, list("simulation", "soak"), join(handOff, fair)},
+	), once, list("simulation", "soak"), join(handOff, fair)},
 	{"w8", "a dead writer does not keep readers out", list(
 		"TestAPreferredWriterThatDiesKeepsReadersOutForTwoPolls",
 		"TestAPreferredWriterThatIsKilledKeepsReadersOutForSeconds",
@@ -145,7 +143,7 @@ var promises = []promise{
 	{"h3", "readers of a process share a hold", list(
 		"TestNoOrderBreaksAShare", "TestEachThatSharesALostHoldLearnsOfItOnce",
 		"TestAReaderJoinsNobodyWhoWasForcedOutBeforeItsAnswerCame",
-	), "all orders of up to nine steps; each case once", list("simulation", "parallel"), readers},
+	), "each change: all orders of up to nine steps; the other tests once", list("simulation", "parallel"), readers},
 	{"h4", "hand-offs can be switched off", list(
 		"TestWithoutLocalHandOffEveryAcquisitionIsMadeInRedis", "TestWithoutLocalHandOffEachReleaseIsACommand",
 		"TestWithoutLocalHandOffEachHolderOfTheMembersIsAnother",
@@ -162,7 +160,7 @@ var promises = []promise{
 	{"t3", "outsiders have their turn", list(
 		"TestAnOutsiderHasItsTurnInTime", "TestEveryEighthTimeInARowIsEightTimesAsLong",
 		"TestAJavaWaiterComesInBesideBusyGoProcesses",
-	), servers, nil, handOff},
+	), once, nil, handOff},
 	{"t4", "pollers meet a free lock", list(
 		"TestATryOfAnotherProcessSucceedsBesideALockThatIsNeverFree",
 		"TestWhoSitsInNoRowMeetsTheLockFreeNowAndThen",
@@ -181,7 +179,7 @@ var promises = []promise{
 	{"t8", "outsiders have their turn at members of a multi-lock", list(
 		"TestAnOutsiderHasItsTurnOfAMultiLockInTime", "TestWhatIsLeftToOutsidersIsNotTakenByACallThatWaits",
 		"TestAJavaMultiLockHasItsShareBesideBusyGoProcesses",
-	), servers, nil, several},
+	), once, nil, several},
 	{"t9", "turns at the write side of an rwlock", list(
 		"TestWritersOfAProcessHandTheLockOnWithoutACommand",
 		"TestATryOfAnotherProcessSucceedsBesideWritersThatHandTheLockOn",
@@ -195,7 +193,7 @@ var promises = []promise{
 	{"t11", "an outsider writes beside readers", list(
 		"TestAnOutsiderThatWritesHasItsTurnInTime", "TestAListenerThatNeverAsksKeepsReadersOutForMomentsOnly",
 		"TestAJavaWriterHasItsTurnsBesideReadersOfBusyGoProcesses",
-	), servers, nil, readers},
+	), once, nil, readers},
 
 	{"p1", "what others see while permits move", list(
 		"TestASemaphoreThatIsGoneIsNoticedWhenTheLotIsOld", "TestADebtIsPaidWhenTheLotIsOld",
@@ -216,14 +214,14 @@ var promises = []promise{
 	{"k2", "a permit wakes one process", list(
 		"TestAReleaseWakesOneProcess", "TestARaiseTellsTheFirstForWhomItIsEnough",
 		"TestAListenerOfRedissonsHearsOfEveryRaise",
-	), servers, nil, join(counters, list("internal/scripts/row"))},
+	), once, nil, join(counters, list("internal/scripts/row"))},
 	{"k3", "nothing is reserved for a process that was woken", list(
 		"TestWhoWasToldInVainKeepsItsPlace", "TestThoseWhoWantTooManyAskOncePerPoll",
-	), servers, nil, join(counters, list("internal/scripts/row"))},
+	), once, nil, join(counters, list("internal/scripts/row"))},
 	{"k4", "without sharded channels all are woken", list(
 		"TestOnAClusterWithClassicChannelsNoPassIsLost",
 		"TestOnAClusterWithoutShardedMessagesTheOthersAreUsedByBothSides",
-	), "once on a cluster", nil, handOff},
+	), "each change: once on a cluster", nil, handOff},
 
 	{"b1", "what stays in Redis", list(
 		"TestParallel", "TestACleanEndLeavesNothingInTheRegistry",
@@ -233,10 +231,10 @@ var promises = []promise{
 
 	{"n1", "replicas narrow the gap of a failover", list(
 		"TestWithReplicasHoldsOnlyWhatReplicasHave", "TestAFailoverKeepsWhatTheReplicaHasAndTellsTheRest",
-	), "once on real servers", list("soak"), edge},
+	), "each change: once on real servers", list("soak"), edge},
 	{"n2", "a restart with appendfsync always keeps locks", list(
 		"TestWithAppendfsyncAlwaysNothingConfirmedIsLost", "TestALossByARestartIsToldAsThat",
-	), "once on real servers", list("soak"), edge},
+	), "each change: once on real servers", list("soak"), edge},
 	{"n3", "a suspension counts against a lease", list(
 		"TestASuspensionEndsWhatItOutlasts", "TestAfterASuspensionARenewedHoldGoesOn",
 		"TestASuspensionAgesWhatCameBeforeIt",
@@ -248,14 +246,14 @@ var promises = []promise{
 	{"f2", "a re-entry or Unlock raises a lost counter", list(
 		"TestACounterThatIsLostInAStreakGoesOnAboveItsTokens", "TestOfTwoOwnersOfOneTokenTheGuardTakesTheFirst",
 		"TestAGuardRemembersWhenLockAndDataAreGone",
-	), servers, nil, list("fencedlock", "internal/baselock", "internal/scripts/fencedlock")},
+	), once, nil, list("fencedlock", "internal/baselock", "internal/scripts/fencedlock")},
 	{"f3", "tokens of the clock outlive their counter", list(
 		"TestClockTokensOutliveTheirCounter",
-	), servers, list("simulation"), list("fencedlock", "internal/scripts/fencedlock")},
+	), once, list("simulation"), list("fencedlock", "internal/scripts/fencedlock")},
 	{"v1", "a semaphore that was lost comes back whole", list(
 		"TestASemaphoreComesBackWholeAfterALossOfData", "TestWaitersSetUpASemaphoreThatIsGone",
 		"TestWhenTheAnswerIsLostASemaphoreIsSetUpOnce",
-	), servers, nil, counters},
+	), once, nil, counters},
 	{"v2", "a late acquisition never lets two in", list(
 		"TestSimulation", "TestAGhostOfAnAcquisitionDoesNotKeepTheLock",
 		"TestTheGhostOfAnEarlierSendIsGivenBackAlthoughTheCallerLeft",
