@@ -47,7 +47,7 @@ type Latch struct {
 	counter *counter.Counter
 	keys    script.Names
 
-	together counter.Together[struct{}]
+	together counter.Together
 }
 
 // New makes a latch. It does no I/O: the count is set with TrySetCount, by any process. It panics if the
@@ -89,9 +89,9 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Optio
 // come at the same time share a command.
 func (l *Latch) CountDown(ctx context.Context) error {
 	// the script does all or nothing
-	return l.made().GaveBack(ctx, settings.Counted, 0, l.together.Do(l.made(), struct{}{}, func(all []struct{}) error {
+	return l.made().GaveBack(ctx, settings.Counted, 0, l.together.Do(l.made(), func(calls int64) error {
 		_, err := counter.GiveBack(ctx, l.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-			return script.CountDown(l.keys, int64(len(all)), wake, call)
+			return script.CountDown(l.keys, calls, wake, call)
 		})
 		return err
 	}))

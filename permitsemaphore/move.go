@@ -106,65 +106,40 @@ func (g *grant) handOn(ctx context.Context, ids []string) (whole bool, err error
 	if !ok || fate == counter.Back {
 		return g.giveBack(ctx, ids, 0)
 	}
-	p := &parting{grant: g, ids: ids, unsure: fate == counter.Unsure, whole: true}
-	send := func(all []*parting) error { return g.semaphore.swap(ctx, all, first) }
-	// The call that sends for several has the time limit of its own release.
-	if len(ids) > idsAtOnce/partingsAtOnce || g.set.ReleaseTimeout != c.Defaults().ReleaseTimeout {
-		return p.whole, send([]*parting{p})
-	}
-	err = g.semaphore.partings.Do(c, p, send)
-	return p.whole, err
+	return g.swap(ctx, ids, fate == counter.Unsure, first)
 }
 
-// A parting is permits that Redis is asked to give other ids. Several at the same time share a script.
-type parting struct {
-	grant  *grant
-	ids    []string
-	unsure bool // they are given back if another process waits
-	whole  bool // all were there; set by swap
-}
-
-const partingsAtOnce = 50
-
-// swap has Redis give the permits ids for a seeker and those behind it.
-func (s *Semaphore) swap(ctx context.Context, all []*parting, a *asking) error {
-	c, first := s.made(), all[0].grant
-	var ids []string
-	session, longest := "", time.Duration(0)
-	for _, p := range all {
-		ids = append(ids, p.ids...)
-		longest = max(longest, p.grant.owedWithin())
-		if p.unsure {
-			session = c.Session.ID
-		}
+// swap has Redis give the permits fresh ids for a seeker and those behind it, and tells whether all were there.
+// If it is unsure whether another process waits, Redis looks, and takes them back for that one.
+func (g *grant) swap(ctx context.Context, ids []string, unsure bool, a *asking) (whole bool, err error) {
+	c, session := g.semaphore.counter, ""
+	if unsure {
+		session = c.Session.ID
 	}
 	fresh := newGrant(a.semaphore, a.set, mint(len(ids)))
-	longest = max(longest, owed(fresh.lease))
-	swapped, receipt, err := release(ctx, first, slices.Concat(ids, fresh.ids), longest, func(wake scripts.Wake) scripts.Command[script.Swapped] {
-		return script.Swap(s.keys, ids, fresh.ids, session, fresh.lease, wake)
+	longest := max(g.owedWithin(), owed(fresh.lease))
+	all := slices.Concat(ids, fresh.ids)
+	swapped, receipt, err := release(ctx, g, all, longest, func(wake scripts.Wake) scripts.Command[script.Swapped] {
+		return script.Swap(g.semaphore.keys, ids, fresh.ids, session, fresh.lease, wake)
 	})
 	if err != nil {
-		return err
+		return true, err
 	}
-	i, kept := 0, fresh.ids[:0:0]
-	for _, p := range all {
-		some := false
-		for range p.ids {
-			if p.whole = p.whole && swapped.There[i]; swapped.There[i] {
-				kept, some = append(kept, fresh.ids[i]), true
-			}
-			i++
+	kept := fresh.ids[:0:0]
+	for i, there := range swapped.There {
+		if there {
+			kept = append(kept, fresh.ids[i])
 		}
-		p.whole = p.whole || !some && p.grant.before(receipt)
 	}
-	if fresh.ids = kept; !c.Answered(swapped.Answer, receipt.Sent) {
-		return nil
+	fresh.ids, whole = kept, len(kept) == len(ids) || len(kept) == 0 && g.before(receipt)
+	if !c.Answered(swapped.Answer, receipt.Sent) {
+		return whole, nil
 	}
-	fresh.swapped, fresh.shown, fresh.news, fresh.until = true, false, receipt.Sent, trust(receipt.Sent, fresh.lease)
-	if left := c.MoveKept(int64(len(fresh.ids)), fresh); left > 0 { // the waiters have left, and no program has had these
+	fresh.swapped, fresh.news, fresh.until = true, receipt.Sent, trust(receipt.Sent, fresh.lease)
+	if left := c.MoveKept(int64(len(kept)), fresh); left > 0 { // the waiters have left, and no program has had these
 		_, err = fresh.giveBack(ctx, fresh.ids, 0)
 	}
-	return err
+	return whole, err
 }
 
 var _ counter.Goods = (*grant)(nil)

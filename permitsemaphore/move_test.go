@@ -337,33 +337,3 @@ func TestAWaiterThatLeavesDuringAMoveLosesNoPermit(t *testing.T) {
 		})
 	}
 }
-
-// The script that swaps the ids has one effect, however often it is sent and whatever becomes of its answers.
-func TestALostAnswerToASwapLosesNoPermit(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, srv *redistest.Server) {
-		r := newRig(t, srv, patience)
-		for _, f := range faults {
-			for name, timeout := range map[string]time.Duration{"in time": 20 * time.Second, "uncertain": patience / 2} {
-				t.Run(f.name+"/"+name, func(t *testing.T) {
-					t.Parallel()
-					s, key := r.semaphore(t, 1, redlatch.WithPoll(long), redlatch.WithReleaseTimeout(timeout))
-					p := acquire(t, s, 1)
-					old := id(p)
-					w := acquiring(t.Context(), s, 1)
-					eventually(t, "it stands in the row", func() bool { return r.direct.ZCard(t.Context(), keys.SemaphoreRow(key)).Val() == 1 })
-					r.proxy.On(onCall(key), 1, f.action)
-					if err := p.Release(t.Context()); err != nil {
-						require.ErrorIs(t, err, redlatch.ErrUncertain)
-					}
-					q := receive(t, w)
-					require.NotEqual(t, old, id(q))
-					require.True(t, q.Valid())
-					if err := q.Release(t.Context()); err != nil {
-						require.ErrorIs(t, err, redlatch.ErrUncertain)
-					}
-					eventually(t, "the permit is back", func() bool { v, n := state(t, r.direct, key); return v == "1" && n == 0 })
-				})
-			}
-		}
-	})
-}

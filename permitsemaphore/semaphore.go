@@ -60,10 +60,9 @@ const NoExpiry time.Duration = script.NoExpiry
 // A Semaphore is a number of permits shared by every process that uses the same name on the same Redis. It is safe
 // for concurrent use and needs no closing.
 type Semaphore struct {
-	counter  *counter.Counter
-	keys     script.Names
-	grace    time.Duration
-	partings counter.Together[*parting]
+	counter *counter.Counter
+	keys    script.Names
+	grace   time.Duration
 }
 
 // The options of an acquisition, and of New.
@@ -80,7 +79,7 @@ const (
 // every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, redlatch.KindPermitSemaphore, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
-	s := &Semaphore{c, script.NamesOf(c.Key), grace, counter.Together[*parting]{Most: partingsAtOnce}}
+	s := &Semaphore{c, script.NamesOf(c.Key), grace}
 	c.Inspector = s
 	return s
 }
