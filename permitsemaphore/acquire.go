@@ -25,25 +25,14 @@ type asking struct {
 	got       *Permit // when it has succeeded
 }
 
-// idsAtOnce is how many ids a script for several waiters has at most, unless the first alone wants more.
-const idsAtOnce = 200
-
-// Begin makes an attempt for the callers of behind too that want few. Each attempt has ids of its own: what becomes of those of
-// one in doubt is then no concern of the next.
-func (a *asking) Begin(behind []counter.Seeker) counter.Attempt {
-	t := &attempt{semaphore: a.semaphore}
-	t.askings, t.grants = t.room.askings[:0], t.room.grants[:0]
-	t.add(a)
-	ids := a.n
-	for _, other := range behind {
-		o := other.(*asking)
-		if ids += o.n; ids > idsAtOnce {
-			break
-		}
-		t.add(o)
-	}
-	return t
+// Begin makes an attempt, which takes nothing for others: their permits have leases of their own. Each has
+// ids of its own: what becomes of those of one in doubt is then no concern of the next.
+func (a *asking) Begin(int64) counter.Attempt {
+	return &attempt{a, newGrant(a.semaphore, a.set, mint(int(a.n)))}
 }
+
+// Spare has nothing to give back.
+func (a *asking) Spare(int64) {}
 
 // Abandon gives the permits back. What is not confirmed goes on in the background.
 func (a *asking) Abandon() {
@@ -71,72 +60,37 @@ func (a *asking) Told(of *observe.Hold) {
 	}
 }
 
-// An attempt is to serve several askings in order, with a grant each.
+// An attempt is to bring an asking its grant.
 type attempt struct {
-	semaphore *Semaphore
-	size      *lane.Size // of the semaphore, if one of the askings knows that
-	askings   []*asking
-	grants    []*grant
-	room      struct { // for those of one alone
-		askings [1]*asking
-		grants  [1]*grant
-	}
+	asking *asking
+	grant  *grant
 }
 
-func (t *attempt) add(a *asking) {
-	t.askings = append(t.askings, a)
-	t.grants = append(t.grants, newGrant(a.semaphore, a.set, mint(int(a.n))))
-	if t.size == nil {
-		t.size = a.semaphore.counter.Size
-	}
-}
-
-func (t *attempt) Asks() int       { return len(t.askings) }
-func (t *attempt) Unstored() bool  { return true }
-func (t *attempt) Announces() bool { return true }
-
-func (t *attempt) Owed() (longest time.Duration) {
-	for _, g := range t.grants {
-		longest = max(longest, owed(g.lease))
-	}
-	return longest
-}
+func (t *attempt) Unstored() bool      { return true }
+func (t *attempt) Announces() bool     { return true }
+func (t *attempt) Owed() time.Duration { return owed(t.grant.lease) }
 
 func (t *attempt) Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
-	if len(t.grants) == 1 && candidate.ID == "" && t.size == nil {
-		g := t.grants[0]
-		return script.Acquire(t.semaphore.keys, g.ids, g.lease, wake, call)
+	s, g := t.asking.semaphore, t.grant
+	switch {
+	case s.counter.Size != nil:
+		return script.AcquireSized(s.keys, g.ids, g.lease, *s.counter.Size, wake, candidate, call)
+	case candidate.ID != "":
+		return script.Wait(s.keys, g.ids, g.lease, wake, candidate, call)
 	}
-	wants := make([]script.Want, len(t.grants))
-	for i, g := range t.grants {
-		wants[i] = script.Want{IDs: g.ids, Lease: g.lease}
-	}
-	if t.size != nil {
-		return script.AcquireSized(t.semaphore.keys, wants, *t.size, wake, candidate, call)
-	}
-	return script.AcquireInOrder(t.semaphore.keys, wants, wake, candidate, call)
+	return script.Acquire(s.keys, g.ids, g.lease, wake, call)
 }
 
 func (t *attempt) Undo(wake scripts.Wake, _ lane.Call) scripts.Command[int64] {
-	var ids []string
-	for _, g := range t.grants {
-		ids = append(ids, g.ids...)
-	}
-	return script.GiveBack(t.semaphore.keys, ids, wake)
+	return script.GiveBack(t.asking.semaphore.keys, t.grant.ids, wake)
 }
 
-func (t *attempt) Took(i int, sent time.Time) error {
-	if err := t.grants[i].begin(sent); err != nil {
+func (t *attempt) Took(sent time.Time) error {
+	if err := t.grant.begin(sent); err != nil {
 		return err
 	}
-	t.askings[i].got = newPermit(t.grants[i]) // now: if the observer panics, it is found forgotten
+	t.asking.got = newPermit(t.grant) // now: if the observer panics, it is found forgotten
 	return nil
-}
-
-func (t *attempt) Decline(which []int) {
-	for _, i := range which {
-		go t.grants[i].giveBackLater(t.grants[i].ids, owed(t.grants[i].lease))
-	}
 }
 
 // begin starts the life of a grant that the server has confirmed. sent is a moment before the first send that may have

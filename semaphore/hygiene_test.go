@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
@@ -175,3 +177,36 @@ func TestTheObserverIsToldOfATryThatIsRefusedForThoseWhoWait(t *testing.T) {
 		require.ErrorIs(b, <-ended, context.Canceled)
 	})
 }
+
+// loading is a hook of a client. When it is armed, the server begins to load its data after the next script,
+// and executes none until it is done.
+type loading struct {
+	armed, down atomic.Bool
+	then        func() // when it begins
+}
+
+func (*loading) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (l *loading) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if l.down.Load() {
+			cmd.SetErr(errLoading{})
+			return cmd.Err()
+		}
+		err := next(ctx, cmd)
+		if cmd.Name() == "evalsha" && l.armed.Swap(false) {
+			l.down.Store(true)
+			l.then()
+		}
+		return err
+	}
+}
+
+func (*loading) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+type errLoading struct{}
+
+func (errLoading) Error() string { return "LOADING Redis is loading the dataset in memory" }
+func (errLoading) RedisError()   {}

@@ -8,8 +8,8 @@
 // An operation is one change of the number. A lane is a place in Redis where the server remembers one operation,
 // the latest there, and its answer (see scripts/lane); an operation borrows a lane and has a sequence
 // number in it. A fence is a command with the next sequence number: after it, no copy of the operation has an
-// effect. A seeker is a call that wants permits, and an attempt is one script that takes permits for several
-// seekers. A lot is the permits that this process has, which may move between its calls without a command.
+// effect. A seeker is a call that wants permits, and an attempt is one script that asks for what a seeker
+// wants. A lot is the permits that this process has, which may move between its calls without a command.
 //
 // # Exactly once
 //
@@ -24,19 +24,18 @@
 //
 // # Waiting
 //
-// The calls of a process that wait for one counter stand in a local queue. Only the head asks: for itself
-// and, in the same script, for the waiters behind it. The script serves them in order, and stops at the first
-// one for which there is not enough.
+// The calls of a process that wait for one counter stand in a local queue, and only the head asks. When it was
+// served the next one asks at once. Of permits without names the head takes as many beside as the calls behind
+// it want, if each wants the same number, and these move to them without a command:
 //
-//	             asked for               served
-//	behind head ───────────► in a batch ────────► served ── has left meanwhile ──► its share is given back
-//	     ▲                       │
-//	     └───────────────────────┘ not served; or it is not known, and then the whole batch is undone
+//	head asks ── refused ─► it waits, and its process stands in the process queue
+//	    │
+//	    └─ served, with so many beside ─► the head leaves, and the others are given theirs in their order
+//	                                          └── what no call wants any more goes back
 //
-// A waiter in a batch waits as before and may leave at any time. The script has the context of the head: when
-// that ends, the batch is undone, and the waiter that is first then asks anew. When a process dies during a
-// batch, the outcome is as if each waiter had asked alone: plain permits that were granted are gone as if
-// they had been held, and leased ones come back with their leases.
+// The script has the context of the head: when that ends, all that the script took is undone, and the waiter
+// that is first then asks anew. When a process dies, what it took is gone as if it had been held, and permits
+// with leases come back with these.
 package counter
 
 import (
@@ -80,12 +79,11 @@ type Counter struct {
 	notes    notes
 	invalid  error // what is wrong with the name or the options of New; every call reports it
 
-	lately atomic.Int32 // how many the last attempt served that was not in vain; 0 when there was none
+	wanted atomic.Int64 // permits that the calls of this process wait for
 }
 
 // New makes a counter. takes are the options that make sense in New.
-func New(client redlatch.Client, name string, kind redlatch.Kind, channel func(key string) string,
-	takes settings.Option, opts []redlatch.Option) *Counter {
+func New(client redlatch.Client, name string, kind redlatch.Kind, channel func(key string) string, takes settings.Option, opts []redlatch.Option) *Counter {
 	set := rootapi.For(opts)
 	c := &Counter{Name: name, Session: session.Of(client, set), kind: kind, defaults: set, takes: takes, Size: sizeOf(set)}
 	c.Key, c.invalid = c.Session.KeyOf(name, set)
@@ -225,6 +223,5 @@ var _ observe.Subject = (*Counter)(nil)
 
 // Info is what is known without asking Redis.
 func (c *Counter) Info() redlatch.Info {
-	return redlatch.Info{Name: c.Name, Key: c.Key, Kind: c.kind,
-		Waiters: int64(c.Session.Cohorts.WaitersFor(c.Key, string(c.kind)))}
+	return redlatch.Info{Name: c.Name, Key: c.Key, Kind: c.kind, Waiters: int64(c.Session.Cohorts.WaitersFor(c.Key, string(c.kind)))}
 }

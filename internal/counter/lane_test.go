@@ -15,7 +15,7 @@ func TestWhateverAnOperationComesToItsLaneIsReturned(t *testing.T) {
 	for what, do := range map[string]func(l *lab) error{
 		"acquire": func(l *lab) error { return l.acquire(2) },
 		"in vain": func(l *lab) error {
-			err := l.counter.Acquire(l.Context(), l.counter.Defaults(), 100, &seeker{l.counter.Key, []int64{100}}, true)
+			err := l.counter.Acquire(l.Context(), l.counter.Defaults(), 100, &seeker{l.counter.Key, 100}, true)
 			if errors.Is(err, errs.NotAcquired) {
 				err = nil
 			}

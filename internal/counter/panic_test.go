@@ -106,7 +106,7 @@ func TestAnOperationDuringWhichAHookPanicsIsSettledAsOneInDoubt(t *testing.T) {
 	}{
 		"acquire": {func(l *lab, over func()) {
 			defer over()
-			_ = l.counter.Acquire(ctx, l.counter.Defaults(), 2, &seeker{l.counter.Key, []int64{2}}, true)
+			_ = l.counter.Acquire(ctx, l.counter.Defaults(), 2, &seeker{l.counter.Key, 2}, true)
 		}, "5", "5"},
 		"change": {func(l *lab, over func()) {
 			_, _ = counter.ChangeThen(ctx, l.counter, l.counter.Defaults(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
@@ -131,7 +131,7 @@ func TestAnOperationDuringWhichAHookPanicsIsSettledAsOneInDoubt(t *testing.T) {
 					require.NoError(t, err)
 					_, err = l.add(0)
 					require.NoError(t, err)
-					err = l.counter.Acquire(ctx, l.counter.Defaults(), 100, &seeker{l.counter.Key, []int64{100}}, true)
+					err = l.counter.Acquire(ctx, l.counter.Defaults(), 100, &seeker{l.counter.Key, 100}, true)
 					require.ErrorIs(t, err, redlatch.ErrNotAcquired)
 					synctest.Wait() // no worker is left that could take the command along
 					h.before.Store(!executed)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/raise"
-	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -60,11 +59,11 @@ func (s *standing) called() row.Candidate {
 	return s.candidate
 }
 
-// answered is for an attempt that has served some, or all, of those whom it asked for.
-func (s *standing) answered(got lane.Granted, asks int) {
+// answered is for an attempt whose outcome is known.
+func (s *standing) answered(served bool) {
 	switch {
 	case s == nil:
-	case got.Served == asks:
+	case served:
 		s.seat.Won(s.sitter)
 	case s.seat.Refused(s.sitter, time.Time{}, 1): // a row of permits has no use for the time
 		go s.leave()

@@ -19,9 +19,12 @@ import (
 
 // A Seeker wants something of a counter.
 type Seeker interface {
-	// Begin makes an attempt for the seeker and for those of behind, all or the first of them, that go into one
-	// script.
-	Begin(behind []Seeker) Attempt
+	// Begin makes an attempt for the seeker, which may take so many permits beside for the calls that wait
+	// behind it. What becomes of one in doubt is no concern of the next.
+	Begin(beside int64) Attempt
+
+	// Spare gives back permits that were taken beside and that no call has moved to, without waiting for it.
+	Spare(n int64)
 
 	// Abandon gives back what the seeker has got, without waiting for it: its caller does not learn of it.
 	Abandon()
@@ -37,9 +40,8 @@ type Seeker interface {
 	Receive(gift any)
 }
 
-// An Attempt is one script that serves several seekers in order, the first of whom it is made by.
+// An Attempt is one script that asks for what a seeker wants.
 type Attempt interface {
-	Asks() int // for how many
 	Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted]
 	Undo(wake scripts.Wake, call lane.Call) scripts.Command[int64] // gives back all that Take has taken
 
@@ -55,23 +57,7 @@ type Attempt interface {
 
 	Owed() time.Duration // for how long the Undo of an unstored one is repeated; the usual time if that is longer
 
-	// tells the seeker, on its goroutine, that it was served; an error is the acquisition's
-	Took(i int, sent time.Time) error
-	Decline(i []int) // gives back, without waiting for it, the shares of those who had left
-}
-
-// mostAtOnce bounds how many one script serves. The waiters behind them are asked for at once if all of them
-// are served.
-const mostAtOnce = 32
-
-// enough is for how many to ask: where few were served lately, because the permits are few or other processes
-// are as quick, asking for everybody would be in vain each time.
-func (c *Counter) enough() int {
-	lately := int(c.lately.Load())
-	if lately == 0 {
-		return mostAtOnce
-	}
-	return min(max(2*lately, 3), mostAtOnce)
+	Took(sent time.Time) error // tells the seeker, on its goroutine, that it was served; an error is the acquisition's
 }
 
 // A waiter is a seeker in line.
@@ -84,17 +70,17 @@ type waiter struct {
 	offer   cohort.Request
 }
 
-// A share is what a waiter is given by an attempt, the head's or its own.
+// A share is what an attempt has brought.
 type share struct {
 	attempt Attempt
-	i       int
 	receipt delivery.Receipt
+	beside  int64 // how many permits were taken for those behind
 }
 
 // take says to the seeker that it was served. What a send may have brought that was not answered, so long ago
 // that the seeker has no use for it, says nothing about how long the next one takes: the seeker asks anew.
 func (s share) take() error {
-	err := s.attempt.Took(s.i, s.receipt.Sent)
+	err := s.attempt.Took(s.receipt.Sent)
 	if err != nil && s.receipt.Doubt {
 		return fmt.Errorf("%w (%w)", err, errLate)
 	}
@@ -105,10 +91,11 @@ var errLate = errors.New("there was an outage")
 
 // seek waits in line, and answers by which path the permits came. found is what was found out before; nil if
 // nothing was asked.
-func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker,
-	found error) (path string, err error) {
+func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker, found error) (path string, err error) {
 	line, part := c.join(ctx, c.line, set.Poll)
 	defer part()
+	c.wanted.Add(n)
+	defer c.wanted.Add(-n)
 	w := &waiter{counter: c, set: set, seeker: s, n: n, line: line}
 	w.offer.Who = w
 	if found != nil {
@@ -128,60 +115,53 @@ func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s S
 		s.Receive(given.gift)
 		return given.path(), nil
 	}
-	return settings.Fresh, w.offer.Grant.(share).take()
+	got := w.offer.Grant.(share)
+	if got.beside > 0 {
+		if left := c.MoveKept(got.beside, nil); left > 0 {
+			s.Spare(left)
+		}
+		line.Wake() // who is behind those that were served asks
+	}
+	return settings.Fresh, got.take()
 }
 
-// ask is the attempt of the head.
-func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
-	batch := w.line.Behind(w.counter.enough() - 1)
-	var behind []Seeker
-	for i := range batch {
-		behind = append(behind, batch.Who(i).(*waiter).seeker)
+// beside is how many permits the head may take for those behind it: all that they want if each wants what the
+// head wants. Where one wants more than the others, permits for those behind that one would only have to be
+// given back.
+func (w *waiter) beside() int64 {
+	behind := int64(w.line.Len() - 1)
+	if w.set.Scripted || w.counter.defaults.Scripted || w.counter.wanted.Load() != (behind+1)*w.n {
+		return 0
 	}
-	try := w.seeker.Begin(behind)
-	got, receipt, err := w.counter.attempt(delivery.Watched(ctx, w.line.Note), try, w.set.OutageFor(false),
-		w.counter.stand(w.line, w.set))
+	return behind * w.n
+}
+
+// ask is the attempt of the head, and for permits without names of those behind it too: what is taken beside
+// moves to them when the head has left. Else the next waiter asks at once: there may be enough for that one
+// as well, and it is this question that has the process stand in the process queue.
+func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
+	try := w.seeker.Begin(w.beside())
+	got, receipt, err := w.counter.attempt(delivery.Watched(ctx, w.line.Note), try, w.set.OutageFor(false), w.counter.stand(w.line, w.set))
 	v := cohort.Verdict{Down: delivery.Outage(ctx, err), Sleep: cohort.Bound(got.Again, w.set.Poll)}
 	if err == nil {
 		err = w.counter.note(got, w.n)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return v, err
-	}
-	if got.Served < try.Asks() {
-		first := w
-		if got.Served > 0 {
-			first = batch.Who(got.Served - 1).(*waiter)
-		}
-		v.Found = tooFew{got, first.n}
-	}
-	if got.Served == 0 {
+	case !got.Served:
+		v.Found = tooFew{got, w.n}
 		return v, nil
 	}
-	w.counter.lately.Store(int32(got.Served))
 	w.counter.took(receipt.Sent)
-	w.offer.Grant = share{try, 0, receipt}
-	w.serve(batch, try, got.Served, receipt)
-	// if the one that was refused has left, and wanted more than one, it wakes the line
-	v.Done, v.More = true, v.Found == nil
+	w.offer.Grant = share{try, receipt, got.More}
+	v.Done, v.More, v.Found = true, got.More == 0, w.line.Found() // of those behind it nothing new is known
 	return v, nil
-}
-
-// serve tells those behind the head what its attempt has come to.
-func (w *waiter) serve(batch cohort.Batch, try Attempt, served int, receipt delivery.Receipt) {
-	left := w.line.Serve(batch, served-1, func(i int) any { return share{try, i + 1, receipt} })
-	for i := range left {
-		left[i]++
-	}
-	if left != nil {
-		try.Decline(left)
-	}
 }
 
 // attempt asks Redis once. What it leaves in doubt is undone in the background. s is nil where it does not
 // concern the row.
-func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration,
-	s *standing) (got lane.Granted, receipt delivery.Receipt, err error) {
+func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration, s *standing) (got lane.Granted, receipt delivery.Receipt, err error) {
 	var wake scripts.Wake
 	if try.Announces() || s != nil {
 		if wake, err = c.wakeFor(ctx, outage); err != nil {
@@ -191,8 +171,7 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 	}
 	call := c.Session.BorrowLane(c.Key)
 	take, drawn, returned := try.Take(wake, s.called(), call), clock.Now(), false
-	// a hook of the client may panic on this goroutine, and the lane would be lent for ever
-	defer raise.Unless(&returned, func() {
+	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
 		s.failed()
 		go c.revoke(try, take, call, &delivery.Failure{Doubt: true, Sent: drawn}, s)
 	})
@@ -201,18 +180,14 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 		limit.Memory = resendWithin
 	}
 	got, receipt, err = delivery.Deliver(ctx, c.Session.Dispatch, take, limit)
-	// nil: it is known what it has taken, and a copy of the command cannot take anything any more
-	var doubt *delivery.Failure
+	var doubt *delivery.Failure // nil: it is known what it has taken, and a copy of the command cannot take anything any more
 	switch {
 	case err != nil:
 		if failure := delivery.AsFailure(err); failure.Doubt {
 			doubt = failure
 		}
 	case !receipt.Doubt:
-	case got.Served == 0 || try.Unstored() && got.Served < try.Asks():
-		// A copy that is still on its way may find enough by now, and what it takes nobody would give back. Nor
-		// would anybody what an execution before the one that answered had taken for those who are not served any
-		// more.
+	case !got.Served: // a copy that is still on its way may find enough by now, and nothing would give back what it takes
 		got, doubt = lane.Granted{Again: -1}, &delivery.Failure{Doubt: true, Sent: receipt.Sent}
 	case try.Unstored():
 		if _, err = c.fence(ctx, call, outage); err != nil {
@@ -229,7 +204,7 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 		s.unsent()
 	default:
 		c.Session.ReturnLane(c.Key, call)
-		s.answered(got, try.Asks())
+		s.answered(got.Served)
 	}
 	if err != nil {
 		got = lane.Granted{}
@@ -238,18 +213,16 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 }
 
 // revoke undoes an attempt in doubt, returns its lane, and takes its candidate out of the row.
-func (c *Counter) revoke(try Attempt, take scripts.Command[lane.Granted], call lane.Call, doubt *delivery.Failure,
-	s *standing) {
+func (c *Counter) revoke(try Attempt, take scripts.Command[lane.Granted], call lane.Call, doubt *delivery.Failure, s *standing) {
 	over := func() {
 		c.Session.ReturnLane(c.Key, call)
 		s.leave()
 	}
-	if got, known := delivery.Result(doubt, take); known && got.Served == 0 {
+	if got, known := delivery.Result(doubt, take); known && !got.Served {
 		over()
 		return
 	}
-	// however long ago it was sent: the caller may have been patient for longer than the server remembers
-	if try.Unstored() {
+	if try.Unstored() { // however long ago it was sent: the caller may have been patient for longer than the server remembers
 		c.SettleFor(try.Owed(), func(ctx context.Context) error {
 			if _, err := c.fence(ctx, call, settleAttempt); err != nil {
 				return err

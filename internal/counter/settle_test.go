@@ -122,40 +122,32 @@ func (l *lab) giveBack(n int64) (int64, error) {
 func (l *lab) acquire(n int64) error {
 	set, err := l.counter.Resolve("acquire", settings.Wait, nil)
 	require.NoError(l, err)
-	return l.counter.Acquire(l.Context(), set, n, &seeker{l.counter.Key, []int64{n}}, false)
+	return l.counter.Acquire(l.Context(), set, n, &seeker{l.counter.Key, n}, false)
 }
 
 // A seeker is the semaphore's.
 type seeker struct {
-	key   string
-	wants []int64
+	key string
+	n   int64
 }
 
-func (s *seeker) Begin(behind []counter.Seeker) counter.Attempt {
-	wants := s.wants[:1:1]
-	for _, other := range behind {
-		wants = append(wants, other.(*seeker).wants[0])
-	}
-	return &seeker{s.key, wants}
-}
-
-func (s *seeker) Abandon()                  {}
-func (s *seeker) Owner() string             { return "" }
-func (s *seeker) Told(*observe.Hold)        {}
-func (s *seeker) Receive(any)               {}
-func (s *seeker) Asks() int                 { return len(s.wants) }
-func (s *seeker) Unstored() bool            { return false }
-func (s *seeker) Announces() bool           { return false }
-func (s *seeker) Owed() time.Duration       { return 0 }
-func (s *seeker) Took(int, time.Time) error { return nil }
-func (s *seeker) Decline([]int)             {}
+func (s *seeker) Begin(int64) counter.Attempt { return s }
+func (s *seeker) Spare(int64)                 {}
+func (s *seeker) Abandon()                    {}
+func (s *seeker) Owner() string               { return "" }
+func (s *seeker) Told(*observe.Hold)          {}
+func (s *seeker) Receive(any)                 {}
+func (s *seeker) Unstored() bool              { return false }
+func (s *seeker) Announces() bool             { return false }
+func (s *seeker) Owed() time.Duration         { return 0 }
+func (s *seeker) Took(time.Time) error        { return nil }
 
 func (s *seeker) Take(_ scripts.Wake, _ row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
-	return semaphore.Acquire(s.key, s.wants, call)
+	return semaphore.Acquire(s.key, s.n, call)
 }
 
 func (s *seeker) Undo(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return semaphore.CancelAcquire(s.key, s.wants, wake, call)
+	return semaphore.CancelAcquire(s.key, s.n, wake, call)
 }
 
 func (l *lab) has(want string) {
@@ -284,7 +276,7 @@ func TestSettlingDoesNotWaitForACommandThatHangsUntilTheServerHasForgottenIt(t *
 		"acquire": {func(l *lab, ctx context.Context) error {
 			set, err := l.counter.Resolve("acquire", settings.Wait, nil)
 			require.NoError(l, err)
-			return l.counter.Acquire(ctx, set, 2, &seeker{l.counter.Key, []int64{2}}, false)
+			return l.counter.Acquire(ctx, set, 2, &seeker{l.counter.Key, 2}, false)
 		}, "5"},
 	} {
 		t.Run(name, func(t *testing.T) {

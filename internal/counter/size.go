@@ -59,7 +59,7 @@ func (c *Counter) note(got lane.Granted, n int64) error {
 			"Redis has counts, "+
 			"until it is changed there", permits(total), size))
 	}
-	if got.Served > 0 || got.Short != lane.TooFewEver || n <= got.Have {
+	if got.Served || got.Short != lane.TooFewEver || n <= got.Have {
 		return nil
 	}
 	return errs.Wrong("%s %q has %s in all, and %s wanted; ask for fewer, or set their number to the %d of "+

@@ -32,12 +32,23 @@ func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, 
 
 func (c *Counter) wait(ctx context.Context, set *settings.Settings, n int64, s Seeker) (path string, err error) {
 	var found error
-	if c.Session.Waiters(c.line) == 0 {
+	if c.Session.Waiters(c.line) == 0 || c.Size != nil && c.missing() {
 		if found, err = c.once(ctx, n, s, set.OutageFor(false)); found == nil {
 			return settings.Fresh, err
 		}
 	}
 	return c.seek(ctx, set, n, s, found)
+}
+
+// missing tells whether calls of this process wait for a semaphore that is not there. They ask without a
+// size, so the call that knows it has to ask in front of them.
+func (c *Counter) missing() bool {
+	line := c.Session.Cohorts.Find(c.line)
+	if line == nil {
+		return false
+	}
+	few, is := line.Found().(tooFew)
+	return is && few.got.Short == lane.Missing
 }
 
 // try asks once, unless calls of this process wait already.
@@ -76,8 +87,7 @@ type shortage struct {
 func (s shortage) Error() string        { return string(s.why) }
 func (s shortage) Is(target error) bool { return target == errs.NotAcquired }
 
-// A tooFew is what an attempt has found out that did not serve all whom it asked for: got, of the first that
-// it did not serve, which wants so many.
+// A tooFew is what an attempt that was refused has found out: got, for a call that wants so many.
 type tooFew struct {
 	got   lane.Granted
 	wants int64
@@ -138,7 +148,7 @@ func many(n int64) string {
 
 // once asks for a call that does not wait. Where that was not served, found says why.
 func (c *Counter) once(ctx context.Context, n int64, s Seeker, outage time.Duration) (found, err error) {
-	try := s.Begin(nil)
+	try := s.Begin(0)
 	got, receipt, err := c.attempt(ctx, try, outage, nil)
 	if err == nil {
 		err = c.note(got, n)
@@ -146,10 +156,10 @@ func (c *Counter) once(ctx context.Context, n int64, s Seeker, outage time.Durat
 	switch {
 	case err != nil:
 		return nil, err
-	case got.Served == 0:
+	case !got.Served:
 		return tooFew{got, n}, nil
 	}
-	return nil, share{try, 0, receipt}.take()
+	return nil, share{try, receipt, 0}.take()
 }
 
 // A Sight is what one look at a counter has found out.

@@ -11,16 +11,15 @@
 //
 // What the borrower owes in return:
 //
-//   - One unsettled operation at a time in a lane, and a new number for each new operation, whatever became
-//     of the last.
-//   - An operation that changed nothing leaves no trace. If one of its sends has an unknown outcome, a copy
-//     of it may still be on its way and would be executed. Fence, or the Cancel of the operation, stores the
-//     next number, and the copy is refused. The lane must not be lent before that.
-//   - Numbers of one half minute are of one round, and those of another of another. A lane that enters a
-//     round begins the lifetime of the hash anew, which is half a minute longer than the two minutes that are
-//     promised; so that is not to be done by every operation.
-//   - An operation may be forgotten two minutes after its number was drawn, however much later it was
-//     executed: by then everything is to be settled that would have to be remembered.
+//   - One unsettled operation at a time in a lane, and a new number for each new operation, whatever became of the last.
+//   - An operation that changed nothing leaves no trace. If one of its sends has an unknown outcome, a copy of it may
+//     still be on its way and would be executed. Fence, or the Cancel of the operation, stores the next number, and the
+//     copy is refused. The lane must not be lent before that.
+//   - Numbers of one half minute are of one round, and those of another of another. A lane that enters a round begins the
+//     lifetime of the hash anew, which is half a minute longer than the two minutes that are promised; so that is not
+//     to be done by every operation.
+//   - An operation may be forgotten two minutes after its number was drawn, however much later it was executed: by then
+//     everything is to be settled that would have to be remembered.
 package lane
 
 import (
@@ -63,15 +62,14 @@ func (c Call) Keys(counter string) []string { return []string{counter, c.Key} }
 // Args are the arguments of such a script.
 func (c Call) Args(rest ...any) []any { return append([]any{c.Lane, c.Seq}, rest...) }
 
-// Granted is the answer to an acquisition for one caller or for several in order.
+// Granted is the answer to an acquisition.
 type Granted struct {
-	Served int           // how many got all that they wanted: the first ones
-	Again  time.Duration // to the next: when there may be enough without a message, negative when that is not known
-	Short  Shortage      // why the next was not served, where that is known
+	Served bool          // the caller has all that it wanted; else it has nothing
+	More   int64         // how many permits were taken beside, for calls of the same process behind the caller
+	Again  time.Duration // when there may be enough without a message, negative when that is not known
+	Short  Shortage      // why the caller was not served, where that is known
 	Have   int64         // how many permits there are, in the sense of Short
-	// of a semaphore with a Size, when the first was served: how many there are if that is another number; else
-	// 0
-	Total int64
+	Total  int64         // of a semaphore with a Size, when the caller was served: how many there are if that is another number; else 0
 }
 
 // A Size is what a semaphore is set up with that is not there when it is asked for permits. The zero Size
@@ -81,7 +79,7 @@ type Size struct {
 	TTL     time.Duration // 0 for none
 }
 
-// A Shortage is why somebody was not served.
+// A Shortage is why a caller was not served.
 type Shortage int
 
 // The shortages.

@@ -7,13 +7,12 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
-	"github.com/redlatch/redlatch/internal/scripts/row"
 	. "github.com/redlatch/redlatch/internal/test/statetest"
 )
 
-func held() lane.Granted { return lane.Granted{Served: 1, Again: -1} }
+func held() lane.Granted { return lane.Granted{Served: true, Again: -1} }
 
-func until(d time.Duration) lane.Granted { return served(0, d) }
+func until(d time.Duration) lane.Granted { return lane.Granted{Again: d} }
 
 // missing is nobody served where there is no semaphore.
 func missing() lane.Granted { return lane.Granted{Again: -1, Short: lane.Missing} }
@@ -22,8 +21,6 @@ func missing() lane.Granted { return lane.Granted{Again: -1, Short: lane.Missing
 func ever(have int64) lane.Granted {
 	return lane.Granted{Again: -1, Short: lane.TooFewEver, Have: have}
 }
-
-func served(n int, again time.Duration) lane.Granted { return lane.Granted{Served: n, Again: again} }
 
 func TestAcquire(t *testing.T) {
 	acquire := func(lease time.Duration, ids ...string) scripts.Command[lane.Granted] {
@@ -61,44 +58,12 @@ func TestAcquire(t *testing.T) {
 			Call: Answers(acquire(lease, a), missing()), After: State{}},
 		{Name: "A repetition whose semaphore has vanished has nothing", Before: State{permits: {Value: Scores{a: never}}},
 			Call: Answers(acquire(noLease, a), missing())},
+		{Name: "What an earlier execution has taken stays taken, until then too", Before: taken("0", Deadlines{a: soon, b: soon}),
+			Call: Answers(acquire(lease, a, b), held()).Lengthens()},
 		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(lease, a), "WRONGTYPE")},
 		{Name: "Text is no number", Before: text, Call: Fails(acquire(lease, a), "not a number")},
 		{Name: "A number out of range is none either", Before: has("9223372036854775807"), Call: Fails(acquire(lease, a), "not a number")},
 		{Name: "Text is no set of permits, and nothing is taken", Before: mixed, Call: Fails(acquire(lease, a), "WRONGTYPE")},
-	})
-}
-
-func TestAcquireInOrder(t *testing.T) {
-	const none = -time.Millisecond // nothing is known of a next deadline
-	acquire := func(wants ...permitsemaphore.Want) scripts.Command[lane.Granted] {
-		return permitsemaphore.AcquireInOrder(names, wants, wake, row.Candidate{}, first)
-	}
-	one, forever, two := permitsemaphore.Want{IDs: []string{a}, Lease: lease}, permitsemaphore.Want{IDs: []string{b}, Lease: noLease},
-		permitsemaphore.Want{IDs: []string{a, b}, Lease: lease}
-	third, last := permitsemaphore.Want{IDs: []string{c}, Lease: soon}, permitsemaphore.Want{IDs: []string{c}, Lease: noLease}
-	Table(t, []Row{
-		{Name: "Each is served with the lease that it wants", Before: has("5"),
-			Call: Answers(acquire(one, third), served(2, none)), After: taken("3", Deadlines{a: lease, c: soon})},
-		{Name: "Or without one", Before: taken("2", Scores{a: never}),
-			Call: Answers(acquire(forever, last), served(2, none)), After: taken("0", Scores{a: never, b: never, c: never})},
-		{Name: "Until there are none left, and the next is told of a deadline of those who were", Before: has("1"),
-			Call: Answers(acquire(one, third), served(1, lease)).Lengthens(), After: taken("0", Deadlines{a: lease})},
-		{Name: "One who wants too many is not overtaken", Before: has("1"), Call: Answers(acquire(two, third), ever(1))},
-		{Name: "Nor in the middle", Before: has("2"), Call: Answers(acquire(third, two, forever), served(1, soon)).Lengthens(),
-			After: taken("1", Deadlines{c: soon})},
-		{Name: "Those whom an earlier execution has served stay served", Before: taken("0", Deadlines{a: soon, b: soon}),
-			Call: Answers(acquire(two, third), served(1, soon)).Lengthens()},
-		{Name: "And whoever is next may be served by a later one", Before: taken("1", Deadlines{a: lease, b: lease}),
-			Call: Answers(acquire(two, third), served(2, none)), After: taken("0", Deadlines{a: lease, b: lease, c: soon})},
-		{Name: "What has expired is taken again, and what is left is announced", Before: taken("-1", Scores{"d": 1, "e": 1, "f": 1, "g": 1}),
-			Call: Answers(acquire(one, third), served(2, none)), After: taken("1", Deadlines{a: lease, c: soon}), Messages: said("1")},
-		{Name: "The permits have the TTL of the semaphore", Before: State{key: {Value: "2", TTL: ttl}},
-			Call: Answers(acquire(one, third), served(2, none)), After: State{key: {Value: "0", TTL: ttl}, permits: {Value: Deadlines{a: lease, c: soon}, TTL: ttl}}},
-		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(one, third), missing())},
-		{Name: "Nor has one that has vanished for those whom it served", Before: State{permits: {Value: Scores{a: never}}},
-			Call: Answers(acquire(one, third), missing())},
-		{Name: "Refused once the lane was fenced", Before: did(has("5"), "2:0"), Call: Fails(acquire(one, third), "REDLATCH-STALE")},
-		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(one, third), "WRONGTYPE")},
 	})
 }
 

@@ -47,11 +47,9 @@ var (
 		lane.Settle, row.Announce, laned, unsized, alone)
 	acquire     = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, unsized, alone)
 	wait        = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, unsized, row.Wait)
-	giveBackOne = scripts.Load(folder, "permitsemaphore/give_back", scripts.Prelude(folder, "give_back_alone.lua"),
-		row.Announce, plain)
-	giveBack = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, plain)
-	swapFew  = scripts.Load(folder, "permitsemaphore/swap", scripts.Prelude(folder, "swap_alone.lua"), row.Announce,
-		row.Others, plain)
+	giveBackOne = scripts.Load(folder, "permitsemaphore/give_back", scripts.Prelude(folder, "give_back_alone.lua"), row.Announce, plain)
+	giveBack    = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, plain)
+	swapFew     = scripts.Load(folder, "permitsemaphore/swap", scripts.Prelude(folder, "swap_alone.lua"), row.Announce, row.Others, plain)
 	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, row.Others, plain)
 	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, laned)
 	renew       = scripts.Load(folder, "permitsemaphore/renew", notice.Gone)
@@ -83,105 +81,65 @@ func (n Names) laned(call lane.Call, wake scripts.Wake) []string {
 	return row.Keys(wake, n.Counter, call.Key, n.Taken)
 }
 
-// acquired is what acquire.lua answers a lone caller when the permits are taken.
+// acquired is what acquire.lua answers when the permits are taken.
 const acquired = -3
 
 // missing is what it answers where there is no semaphore; from there on down it tells how many there are of
 // permits.
 const missing = -4
 
-// Acquire takes a permit for each id, all or none. A repetition finds the ids and leaves their deadlines
-// alone.
-func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake,
-	call lane.Call) scripts.Command[lane.Granted] {
-	if len(ids) == 1 { // the arguments stay on the stack, if their number is known
-		args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), 1, ids[0]}
-		return scripts.Integer(acquireOne, of.laned(call, wake), args, one).Needs(3)
-	}
-	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), len(ids)}
-	return scripts.Integer(acquire, of.laned(call, wake), list(args, ids), one).Needs(3)
-}
-
 // differs is what it answers, less the permits in all, where the permits are taken and there are not as many
 // in all as there are to be.
 const differs = -1 << 20
 
-// one decodes what a lone caller is answered.
-func one(reply scripts.Reply) (lane.Granted, error) {
+// Acquire takes a permit for each id, all or none. A repetition finds the ids and leaves their deadlines
+// alone.
+func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
+	if len(ids) == 1 { // the arguments stay on the stack, if their number is known
+		args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), 1, ids[0]}
+		return scripts.Integer(acquireOne, of.laned(call, wake), args, granted).Needs(3)
+	}
+	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row}
+	return scripts.Integer(acquire, of.laned(call, wake), wanted(args, ids, lease), granted).Needs(3)
+}
+
+// Wait is Acquire for a caller that waits in a process that has a candidate for the process queue. When the
+// command has been executed the candidate stands there if the caller was refused, and does not if it was
+// served.
+func Wait(of Names, ids []string, lease time.Duration, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+	args := append([]any{call.Lane, call.Seq}, candidate.Args(wake)...)
+	return scripts.Integer(wait, of.laned(call, wake), wanted(args, ids, lease), granted).Needs(3)
+}
+
+// wanted appends what a caller wants to arguments.
+func wanted(args []any, ids []string, lease time.Duration) []any {
+	return list(append(args, milliseconds(lease), len(ids)), ids)
+}
+
+func granted(reply scripts.Reply) (lane.Granted, error) {
 	switch {
 	case reply.Int == acquired:
-		return lane.Granted{Served: 1, Again: -1}, nil
+		return lane.Granted{Served: true, Again: -1}, nil
 	case reply.Int <= differs:
-		return lane.Granted{Served: 1, Again: -1, Total: differs - reply.Int}, nil
+		return lane.Granted{Served: true, Again: -1, Total: differs - reply.Int}, nil
+	case reply.Int == missing:
+		return lane.Granted{Again: -1, Short: lane.Missing}, nil
+	case reply.Int < missing:
+		return lane.Granted{Again: -1, Short: lane.TooFewEver, Have: missing - 1 - reply.Int}, nil
 	}
-	return refused(0, reply.Int)
-}
-
-// refused decodes what is answered of a caller that was not served.
-func refused(served int, again int64) (lane.Granted, error) {
-	switch {
-	case again == missing:
-		return lane.Granted{Served: served, Again: -1, Short: lane.Missing}, nil
-	case again < missing:
-		return lane.Granted{Served: served, Again: -1, Short: lane.TooFewEver, Have: missing - 1 - again}, nil
-	}
-	soon, err := scripts.Time(again)
-	return lane.Granted{Served: served, Again: soon}, err
-}
-
-// A Want is the permits of one caller.
-type Want struct {
-	IDs   []string
-	Lease time.Duration
-}
-
-// AcquireInOrder is Acquire for those who wait. It serves them in order until one comes for whom there are
-// not enough. A repetition serves those whom an earlier execution has served, unless their leases have run
-// out since, and perhaps more. If the process has a candidate for the row, it stands there when one was
-// refused, and does not if all were served.
-func AcquireInOrder(of Names, wants []Want, wake scripts.Wake, candidate row.Candidate,
-	call lane.Call) scripts.Command[lane.Granted] {
-	script, args := acquire, []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row}
-	if candidate.ID != "" {
-		script, args = wait, append([]any{call.Lane, call.Seq}, candidate.Args(wake)...)
-	}
-	return inOrder(script, of, wanted(args, wants), wants, wake, call)
-}
-
-// wanted appends what callers want to arguments.
-func wanted(args []any, wants []Want) []any {
-	for _, w := range wants {
-		args = list(append(args, milliseconds(w.Lease), len(w.IDs)), w.IDs)
-	}
-	return args
-}
-
-func inOrder(script *scripts.Script, of Names, args []any, wants []Want, wake scripts.Wake,
-	call lane.Call) scripts.Command[lane.Granted] {
-	if len(wants) == 1 {
-		return scripts.Integer(script, of.laned(call, wake), args, one).Needs(3)
-	}
-	return scripts.Array(script, of.laned(call, wake), args, func(reply scripts.Reply) (g lane.Granted, err error) {
-		e := reply.Elements()
-		served, again := e.Count(0, len(wants)), e.Number()
-		if err := e.End(); err != nil {
-			return g, err
-		}
-		return refused(served, again)
-	}).Needs(3)
+	soon, err := scripts.Time(reply.Int)
+	return lane.Granted{Again: soon}, err
 }
 
 // GiveBackOne is GiveBack for one id whose lease is not over. If it is over when the command is executed, and
 // no script has put the permit back yet, the answer is the same as before.
 func GiveBackOne(of Names, id string, wake scripts.Wake) scripts.Command[int64] {
-	return scripts.Integer(giveBackOne, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id},
-		scripts.Int64).Needs(2)
+	return scripts.Integer(giveBackOne, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id}, scripts.Int64).Needs(2)
 }
 
 // GiveBack releases those of the ids that are there, and answers their number.
 func GiveBack(of Names, ids []string, wake scripts.Wake) scripts.Command[int64] {
-	return scripts.Integer(giveBack, of.plain(wake), list([]any{wake.Publish, wake.Channel, wake.Row}, ids),
-		scripts.Int64).Needs(2)
+	return scripts.Integer(giveBack, of.plain(wake), list([]any{wake.Publish, wake.Channel, wake.Row}, ids), scripts.Int64).Needs(2)
 }
 
 // None is what Swap answers besides row.Kept, row.Renamed, row.Outsiders and 0: none of the old ids was
@@ -198,10 +156,8 @@ type Swapped struct {
 // repetition answers the same. If anybody but the session waits, or if the semaphore is not there or has
 // fewer permits than none, they are given back. With an empty session it looks for nobody, and answers
 // row.Renamed. Ids that are not there do not keep the others from that.
-func Swap(of Names, ids, fresh []string, session string, lease time.Duration,
-	wake scripts.Wake) scripts.Command[Swapped] {
-	args := append(make([]any, 0, 6+2*len(ids)), wake.Publish, wake.Channel, wake.Row, session, milliseconds(lease),
-		len(ids))
+func Swap(of Names, ids, fresh []string, session string, lease time.Duration, wake scripts.Wake) scripts.Command[Swapped] {
+	args := append(make([]any, 0, 6+2*len(ids)), wake.Publish, wake.Channel, wake.Row, session, milliseconds(lease), len(ids))
 	args = list(list(args, ids), fresh)
 	script := swap
 	if session == "" && len(ids) <= fewIDs {
@@ -229,8 +185,7 @@ const fewIDs = 500
 // Release gives back all ids, or none when one of them is unknown or has expired, and answers which. No id
 // may occur twice.
 func Release(of Names, ids []string, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(release, of.laned(call, wake), list(call.Args(wake.Publish, wake.Channel, wake.Row), ids),
-		scripts.Bool).Needs(3)
+	return scripts.Integer(release, of.laned(call, wake), list(call.Args(wake.Publish, wake.Channel, wake.Row), ids), scripts.Bool).Needs(3)
 }
 
 // A Renewal is the permits of one holder.
@@ -272,17 +227,16 @@ type Left struct {
 
 // LeaseTime reads how long a permit lasts.
 func LeaseTime(of Names, id string, wake scripts.Wake) scripts.Command[Left] {
-	return scripts.Integer(leaseTime, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id},
-		func(reply scripts.Reply) (Left, error) {
-			switch reply.Int {
-			case -2:
-				return Left{}, nil
-			case -1:
-				return Left{Held: true, Time: NoExpiry}, nil
-			}
-			left, err := scripts.Time(reply.Int)
-			return Left{Held: err == nil, Time: left}, err
-		}).Needs(2)
+	return scripts.Integer(leaseTime, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id}, func(reply scripts.Reply) (Left, error) {
+		switch reply.Int {
+		case -2:
+			return Left{}, nil
+		case -1:
+			return Left{Held: true, Time: NoExpiry}, nil
+		}
+		left, err := scripts.Time(reply.Int)
+		return Left{Held: err == nil, Time: left}, err
+	}).Needs(2)
 }
 
 // A Count is how the permits are shared out. Available is below 0 when more are taken than there are to be.
@@ -293,11 +247,10 @@ type Count struct {
 
 // Status counts the permits, both 0 when there is no semaphore.
 func Status(of Names, wake scripts.Wake) scripts.Command[Count] {
-	return scripts.Array(status, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row},
-		func(reply scripts.Reply) (c Count, err error) {
-			e := reply.Elements()
-			return Count{Available: e.Number(), Acquired: e.Number(), Exists: e.Bool()}, e.End()
-		}).Needs(2)
+	return scripts.Array(status, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row}, func(reply scripts.Reply) (c Count, err error) {
+		e := reply.Elements()
+		return Count{Available: e.Number(), Acquired: e.Number(), Exists: e.Bool()}, e.End()
+	}).Needs(2)
 }
 
 // TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and
@@ -309,14 +262,12 @@ func TrySet(of Names, n int64, ttl time.Duration, wake scripts.Wake, call lane.C
 
 // Set makes the number of permits n, those taken included, and answers whether it was another.
 func Set(of Names, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(set, of.laned(call, wake), call.Args(n, wake.Publish, wake.Channel, wake.Row),
-		scripts.Bool).Needs(3)
+	return scripts.Integer(set, of.laned(call, wake), call.Args(n, wake.Publish, wake.Channel, wake.Row), scripts.Bool).Needs(3)
 }
 
 // Add changes the number of permits by d and answers the new number, those taken included.
 func Add(of Names, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, of.laned(call, wake), call.Args(d, wake.Publish, wake.Channel, wake.Row),
-		scripts.Int64).Needs(3)
+	return scripts.Integer(add, of.laned(call, wake), call.Args(d, wake.Publish, wake.Channel, wake.Row), scripts.Int64).Needs(3)
 }
 
 // Delete removes the semaphore with its permits and answers whether there was one.

@@ -292,7 +292,7 @@ func TestAsManyPermitsAsOneOperationMayHave(t *testing.T) {
 		call := lane.Call{Key: keys.Lanes(name, "session"), Lane: 1, Seq: 1}
 		got, err := Send(ctx, client, permitsemaphore.Acquire(permitsemaphore.NamesOf(name), ids, lease, wake, call))
 		require.NoError(t, err)
-		require.Equal(t, 1, got.Served)
+		require.True(t, got.Served)
 		alive, err := Send(ctx, client, renewAll([]permitsemaphore.Renewal{{Of: permitsemaphore.NamesOf(name), IDs: ids, Lease: lease}}))
 		require.NoError(t, err)
 		require.Len(t, alive, len(ids))
@@ -354,7 +354,7 @@ func TestARefusedMessageIsNoRefusalOfWhatWasDone(t *testing.T) {
 	expire()
 	got, err := Send(ctx, client, permitsemaphore.Acquire(names, []string{a, b}, noLease, wake, next()))
 	require.NoError(t, err)
-	require.Equal(t, 1, got.Served)
+	require.True(t, got.Served)
 	expire()
 	updated, err := Send(ctx, client, permitsemaphore.UpdateLease(names, []string{a}, lease, wake, next()))
 	require.NoError(t, err)

@@ -1,6 +1,8 @@
 package permitsemaphore
 
 import (
+	"time"
+
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/row"
@@ -15,33 +17,31 @@ const unsized = "local size, made"
 // A caller that is alone is served by acquire_alone where there are as many permits as there are to be.
 var (
 	size      = scripts.Prelude(folder, "size.lua")
-	sizedOnly = "if (tonumber(redis.call('get', KEYS[1]) or '') or -1) + redis.call('zcard', KEYS[3]) == " +
-		"tonumber(ARGV[#ARGV - 1]) then\n" +
+	sizedOnly = "if (tonumber(redis.call('get', KEYS[1]) or '') or -1) + redis.call('zcard', KEYS[3]) == tonumber(ARGV[#ARGV - 1]) then\n" +
 		scripts.Prelude(folder, "acquire_alone.lua") + "\nend"
 )
 
 var (
-	acquireSizedOne = scripts.Load(folder, "permitsemaphore/acquire", lane.Once, sizedOnly, lane.Settle, row.Announce,
-		laned, size, alone)
-	acquireSized = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, alone)
-	waitSized    = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, row.Wait)
-	addSized     = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, laned, size)
+	acquireSizedOne = scripts.Load(folder, "permitsemaphore/acquire", lane.Once, sizedOnly, lane.Settle, row.Announce, laned, size, alone)
+	acquireSized    = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, alone)
+	waitSized       = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, row.Wait)
+	addSized        = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, laned, size)
 )
 
-// AcquireSized is AcquireInOrder of a semaphore that it sets up if it is not there.
-func AcquireSized(of Names, wants []Want, size lane.Size, wake scripts.Wake, candidate row.Candidate,
-	call lane.Call) scripts.Command[lane.Granted] {
+// AcquireSized is Acquire, or Wait if there is a candidate, of a semaphore that it sets up if it is not
+// there.
+func AcquireSized(of Names, ids []string, lease time.Duration, size lane.Size, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
 	script, args := acquireSized, []any{call.Lane, call.Seq}
 	switch {
 	case candidate.ID != "":
 		script, args = waitSized, append(args, candidate.Args(wake)...)
-	case len(wants) == 1 && len(wants[0].IDs) == 1:
+	case len(ids) == 1:
 		script = acquireSizedOne
 		fallthrough
 	default:
 		args = append(args, wake.Publish, wake.Channel, wake.Row)
 	}
-	return inOrder(script, of, sized(wanted(args, wants), size), wants, wake, call)
+	return scripts.Integer(script, of.laned(call, wake), sized(wanted(args, ids, lease), size), granted).Needs(3)
 }
 
 // AddSized is Add for a semaphore that it sets up before if it is not there.

@@ -14,25 +14,19 @@ import (
 var five = lane.Size{Permits: 5}
 
 func TestASemaphoreThatIsMissingIsSetUpWhenItIsAskedForPermits(t *testing.T) {
-	by := func(size lane.Size, candidate row.Candidate, wants ...[]string) scripts.Command[lane.Granted] {
-		var all []permitsemaphore.Want
-		for _, ids := range wants {
-			all = append(all, permitsemaphore.Want{IDs: ids, Lease: lease})
-		}
-		return permitsemaphore.AcquireSized(names, all, size, wake, candidate, first)
+	by := func(size lane.Size, candidate row.Candidate, ids ...string) scripts.Command[lane.Granted] {
+		return permitsemaphore.AcquireSized(names, ids, lease, size, wake, candidate, first)
 	}
-	acquire := func(ids ...string) scripts.Command[lane.Granted] { return by(five, row.Candidate{}, ids) }
+	acquire := func(ids ...string) scripts.Command[lane.Granted] { return by(five, row.Candidate{}, ids...) }
 	wait := func(ids ...string) scripts.Command[lane.Granted] {
-		return by(five, row.Candidate{ID: "p:1", Patience: time.Second}, ids)
+		return by(five, row.Candidate{ID: "p:1", Patience: time.Second}, ids...)
 	}
 	Table(t, []Row{
 		{Name: "With its number, and what is left is announced",
 			Before: State{}, Call: Answers(acquire(a), held()), After: taken("4", Deadlines{a: lease}), Messages: said("4")},
-		{Name: "With its TTL", Before: State{}, Call: Answers(by(lane.Size{Permits: 5, TTL: ttl}, row.Candidate{}, []string{a}), held()),
+		{Name: "With its TTL", Before: State{}, Call: Answers(by(lane.Size{Permits: 5, TTL: ttl}, row.Candidate{}, a), held()),
 			After: State{key: {Value: "4", TTL: ttl}, permits: {Value: Deadlines{a: lease}, TTL: ttl}}, Messages: said("4")},
 		{Name: "By one who wants several", Before: State{}, Call: Answers(acquire(a, b), held()), After: taken("3", Deadlines{a: lease, b: lease}), Messages: said("3")},
-		{Name: "By several callers", Before: State{}, Call: Answers(by(five, row.Candidate{}, []string{a}, []string{b, c}), served(2, -time.Millisecond)),
-			After: taken("2", Deadlines{a: lease, b: lease, c: lease}), Messages: said("2")},
 		{Name: "By those who wait", Before: State{}, Call: Answers(wait(a), held()), After: taken("4", Deadlines{a: lease}), Messages: said("4")},
 		{Name: "Permits that outlived an earlier one count as taken", Before: State{permits: {Value: Deadlines{c: soon}}},
 			Call: Answers(acquire(a), held()), After: taken("3", Deadlines{a: lease, c: soon}), Messages: said("3")},
@@ -41,7 +35,7 @@ func TestASemaphoreThatIsMissingIsSetUpWhenItIsAskedForPermits(t *testing.T) {
 		{Name: "What is there is taken from", Before: has("5"), Call: Answers(acquire(a), held()), After: taken("4", Deadlines{a: lease})},
 		{Name: "Those taken count", Before: taken("3", Deadlines{b: soon, c: soon}), Call: Answers(acquire(a), held()),
 			After: taken("2", Deadlines{a: lease, b: soon, c: soon})},
-		{Name: "None left is not missing", Before: taken("0", Deadlines{c: soon}), Call: Answers(by(lane.Size{Permits: 1}, row.Candidate{}, []string{a}), until(soon)).Lengthens()},
+		{Name: "None left is not missing", Before: taken("0", Deadlines{c: soon}), Call: Answers(by(lane.Size{Permits: 1}, row.Candidate{}, a), until(soon)).Lengthens()},
 		{Name: "Those that are missing for good are told", Before: has("1"), Call: Answers(acquire(a, b), ever(1))},
 		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(a), "WRONGTYPE")},
 		{Name: "Text is no set of permits, and nothing is taken", Before: mixed, Call: Fails(acquire(a), "WRONGTYPE")},
@@ -49,9 +43,9 @@ func TestASemaphoreThatIsMissingIsSetUpWhenItIsAskedForPermits(t *testing.T) {
 }
 
 func TestAnotherNumberThanThereIsToBeIsTold(t *testing.T) {
-	in := func(total int64) lane.Granted { return lane.Granted{Served: 1, Again: -1, Total: total} }
+	in := func(total int64) lane.Granted { return lane.Granted{Served: true, Again: -1, Total: total} }
 	acquire := func(ids ...string) scripts.Command[lane.Granted] {
-		return permitsemaphore.AcquireSized(names, []permitsemaphore.Want{{IDs: ids, Lease: lease}}, five, wake, row.Candidate{}, first)
+		return permitsemaphore.AcquireSized(names, ids, lease, five, wake, row.Candidate{}, first)
 	}
 	Table(t, []Row{
 		{Name: "More", Before: has("9"), Call: Answers(acquire(a), in(9)), After: taken("8", Deadlines{a: lease})},

@@ -14,33 +14,30 @@
 
 local first = 9
 
--- place answers the one that the candidate has, or had when it was told. One that has none, or of whose process some were served,
--- is the last.
-local function place(served)
-  if served == 0 then
-    local before = tonumber(ARGV[7])
-    local score = before == 0 and redis.pcall('zscore', ARGV[5], ARGV[6])
-    if type(score) == 'string' then
-      before = math.floor(tonumber(score) / span)
-    end
-    if before > 0 then
-      return before
-    end
+-- place answers the one that the candidate has, or had when it was told. One that has none is the last.
+local function place()
+  local before = tonumber(ARGV[7])
+  local score = before == 0 and redis.pcall('zscore', ARGV[5], ARGV[6])
+  if type(score) == 'string' then
+    before = math.floor(tonumber(score) / span)
+  end
+  if before > 0 then
+    return before
   end
   local time = redis.pcall('time')
   return time.err and 0 or time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- stand has the candidate stand in the row, for a request that wants that many permits and was refused, when so many were
--- served. Without a refused request it leaves the row. Of the permits that are left the next one is told: where nobody was
--- served the next behind the candidate, for a place does not say how many permits a large request wants, and two of these would
--- tell each other of the same permits for ever.
-local function stand(wanted, served, left)
+-- stand has the candidate stand in the row, for a request that wants that many permits and was refused.
+-- Without a refused request it leaves the row. Of the permits that are left the next one is told: of a
+-- refused request the next behind the candidate, for a place does not say how many permits a large request
+-- wants, and two of these would tell each other of the same permits for ever.
+local function stand(wanted, left)
   if ARGV[5] ~= KEYS[#KEYS] then
     return 0
   end
   if wanted then
-    redis.pcall('zadd', ARGV[5], string.format('%.0f', place(served) * span + math.min(wanted, span - 1)), ARGV[6])
+    redis.pcall('zadd', ARGV[5], string.format('%.0f', place() * span + math.min(wanted, span - 1)), ARGV[6])
     local lasts = redis.pcall('pttl', ARGV[5])
     if type(lasts) == 'number' and lasts * 4 < ARGV[8] * 3 then
       redis.pcall('pexpire', ARGV[5], ARGV[8])
@@ -49,6 +46,6 @@ local function stand(wanted, served, left)
     redis.pcall('zrem', ARGV[5], ARGV[6])
   end
   if left > 0 then
-    tell(ARGV[3], ARGV[4], ARGV[5], left, served == 0 and ARGV[6])
+    tell(ARGV[3], ARGV[4], ARGV[5], left, wanted and ARGV[6])
   end
 end

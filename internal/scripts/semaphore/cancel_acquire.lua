@@ -8,25 +8,21 @@
 -- ARGV[3]      PUBLISH or SPUBLISH
 -- ARGV[4]      wake channel
 -- ARGV[5]      row
--- ARGV[i]      from 6 on, as the acquisition had them: permits that each caller of a run wanted
--- ARGV[i + 1]  their number
+-- ARGV[6]      permits that the acquisition wanted
 --
--- Answers how many callers the acquisition had served.
+-- Answers what the acquisition had answered, 1 and how many it had taken beside; or 0 if it had served
+-- nobody.
 --
--- An acquisition that served nobody is not stored, so the stored answer of one is how many took their permits.
+-- An acquisition that served nobody is not stored.
 
 if settled ~= sequence - 1 then
   return settle('0')
 end
-local served, back = answer, 0
+local served = answer
 if redis.call('exists', KEYS[1]) == 0 then
   return settle(served)
 end
-local left = tonumber(served)
-for i = 6, #ARGV, 2 do
-  local run = math.min(left, tonumber(ARGV[i + 1]))
-  left, back = left - run, back + run * tonumber(ARGV[i])
-end
+local back = tonumber(ARGV[6]) + tonumber(served) - 1
 local _, total = change(true, served, 'incrby', KEYS[1], string.format('%.0f', back))
 total = decimal(total)
 if tonumber(total) > 0 then

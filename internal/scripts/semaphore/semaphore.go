@@ -24,11 +24,9 @@ import (
 var folder embed.FS
 
 var (
-	acquireAlone = scripts.Load(folder, "semaphore/acquire_alone", lane.Once, lane.Value)
-	acquire      = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, unsized, alone)
-	wait         = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, unsized, row.Wait)
-	release      = scripts.Load(folder, "semaphore/release", lane.Once, scripts.Prelude(folder, "release_alone.lua"),
-		lane.Settle, row.Announce)
+	acquire         = scripts.Load(folder, "semaphore/acquire_alone", lane.Once, lane.Value)
+	wait            = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, unsized, row.Wait)
+	release         = scripts.Load(folder, "semaphore/release", lane.Once, scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce)
 	yield           = scripts.Load(folder, "semaphore/release", lane.Prelude, row.Announce)
 	keep            = scripts.Load(folder, "semaphore/keep", lane.Prelude, row.Announce, row.Others)
 	releaseIfExists = scripts.Load(folder, "semaphore/release_if_exists", lane.Prelude, row.Announce)
@@ -42,63 +40,42 @@ var (
 	cancelAcquire   = scripts.Load(folder, "semaphore/cancel_acquire", lane.Prelude, row.Announce)
 )
 
-// Acquire serves callers in order, each with the permits that it wants, until one comes for whom not enough
-// are left. Nobody overtakes. wants are one or more, and 1 or more each.
-func Acquire(key string, wants []int64, call lane.Call) scripts.Command[lane.Granted] {
-	if len(wants) == 1 {
-		return scripts.Integer(acquireAlone, []string{key, call.Key}, []any{call.Lane, call.Seq, wants[0]}, one)
-	}
-	return scripts.Integer(acquire, []string{key, call.Key}, runs([]any{call.Lane, call.Seq}, wants),
-		func(reply scripts.Reply) (lane.Granted, error) {
-			return granted(reply, len(wants))
-		})
+// Acquire has a caller get n permits, 1 or more, if so many are left.
+func Acquire(key string, n int64, call lane.Call) scripts.Command[lane.Granted] {
+	return scripts.Integer(acquire, []string{key, call.Key}, []any{call.Lane, call.Seq, n}, granted)
 }
 
-// one decodes what a lone caller is answered.
-func one(reply scripts.Reply) (lane.Granted, error) { return granted(reply, 1) }
+// MostBeside is how many permits an acquisition may take beside those that it is for.
+const MostBeside = 1000
 
-// Wait is Acquire for those who wait in a process that has a candidate for the row. It stands there when the
-// command has been executed, if one of them was refused, and does not if all were served.
-func Wait(key string, wants []int64, wake scripts.Wake, candidate row.Candidate,
-	call lane.Call) scripts.Command[lane.Granted] {
-	args := runs(append([]any{call.Lane, call.Seq}, candidate.Args(wake)...), wants)
-	return scripts.Integer(wait, row.Keys(wake, key, call.Key), args, func(reply scripts.Reply) (lane.Granted, error) {
-		return granted(reply, len(wants))
-	}).Needs(2)
+// Wait is Acquire for a caller that waits in a process that has a candidate for the process queue. When the
+// command has been executed the candidate stands there if the caller was refused, and does not if it was
+// served. A caller that is served takes up to so many permits beside, for the calls of its process that wait
+// behind it and want n each.
+func Wait(key string, n, beside int64, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+	args := append(append([]any{call.Lane, call.Seq}, candidate.Args(wake)...), n, beside)
+	return scripts.Integer(wait, row.Keys(wake, key, call.Key), args, granted).Needs(2)
 }
 
-// granted decodes the number of callers that were served, or why it is none. Nothing tells when there will be
-// permits again.
-func granted(reply scripts.Reply, callers int) (lane.Granted, error) {
+// granted decodes that a caller was served, or why it was not. Nothing tells when there will be permits
+// again.
+func granted(reply scripts.Reply) (lane.Granted, error) {
 	switch {
 	case reply.Int > 0:
-		served, err := scripts.Count(reply.Int, 1, callers)
-		return lane.Granted{Served: served, Again: -1}, err
+		beside, err := scripts.Count(reply.Int-1, 0, MostBeside)
+		return lane.Granted{Served: err == nil, More: int64(beside), Again: -1}, err
 	case reply.Int == -1:
 		return lane.Granted{Again: -1, Short: lane.Missing}, nil
 	}
 	return lane.Granted{Again: -1, Short: lane.TooFewNow, Have: -2 - reply.Int}, nil
 }
 
-// runs appends what callers want to arguments, who as a rule all want the same.
-func runs(args []any, wants []int64) []any {
-	for len(wants) > 0 {
-		run := 1
-		for run < len(wants) && wants[run] == wants[0] {
-			run++
-		}
-		args = append(args, wants[0], run)
-		wants = wants[run:]
-	}
-	return args
-}
-
-// CancelAcquire settles an Acquire of wants whose outcome is unknown and which has the sequence number before
-// the call's: if it took effect its permits are given back and announced, and it cannot take effect later. It
-// answers how many callers it had served. A semaphore that was deleted meanwhile took the permits with it and
-// is not brought back.
-func CancelAcquire(key string, wants []int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	args := runs([]any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row}, wants)
+// CancelAcquire settles an Acquire of n whose outcome is unknown and which has the sequence number before the
+// call's: if it took effect its permits are given back and announced, and it cannot take effect later. It
+// answers what the Acquire had answered, and 0 if it had no effect. A semaphore that was deleted meanwhile
+// took the permits with it and is not brought back.
+func CancelAcquire(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, n}
 	return scripts.Integer(cancelAcquire, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
 }
 
@@ -119,8 +96,7 @@ func Keep(key string, n int64, session string, wake scripts.Wake, call lane.Call
 }
 
 // keepBy is Keep or Yield, which the last argument of the script tells apart.
-func keepBy(script *scripts.Script, key string, n int64, last any, wake scripts.Wake,
-	call lane.Call) scripts.Command[int64] {
+func keepBy(script *scripts.Script, key string, n int64, last any, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row, last}
 	return scripts.Integer(script, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
 }
@@ -147,8 +123,7 @@ func TrySet(key string, n int64, ttl time.Duration, wake scripts.Wake, call lane
 // Add changes the number of permits by d, which may be negative and leave fewer than none, and answers the
 // new total.
 func Add(key string, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, row.Keys(wake, key, call.Key), call.Args(d, wake.Publish, wake.Channel, wake.Row),
-		scripts.Int64).Needs(2)
+	return scripts.Integer(add, row.Keys(wake, key, call.Key), call.Args(d, wake.Publish, wake.Channel, wake.Row), scripts.Int64).Needs(2)
 }
 
 // Drain takes all permits and answers their number; none are left. As with the semaphores of Java and

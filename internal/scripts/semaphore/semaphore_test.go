@@ -51,27 +51,20 @@ func none(have int64) lane.Granted { return lane.Granted{Again: -1, Short: lane.
 // missing is nobody served where there is no semaphore.
 func missing() lane.Granted { return lane.Granted{Again: -1, Short: lane.Missing} }
 
-func served(n int) lane.Granted { return lane.Granted{Served: n, Again: -1} }
+func served() lane.Granted { return lane.Granted{Served: true, Again: -1} }
 
 func TestAcquire(t *testing.T) {
-	acquire := func(wants ...int64) scripts.Command[lane.Granted] { return semaphore.Acquire(key, wants, first) }
+	acquire := func(n int64) scripts.Command[lane.Granted] { return semaphore.Acquire(key, n, first) }
 	Table(t, []Row{
-		{Name: "Permits are taken", Before: has("5"), Call: Answers(acquire(3), served(1)), After: did("2", 0, "1:1")},
+		{Name: "Permits are taken", Before: has("5"), Call: Answers(acquire(3), served()), After: did("2", 0, "1:1")},
 		{Name: "The last ones too, and the key keeps its TTL",
-			Before: State{key: {Value: "3", TTL: ttl}}, Call: Answers(acquire(3), served(1)), After: did("0", ttl, "1:1")},
+			Before: State{key: {Value: "3", TTL: ttl}}, Call: Answers(acquire(3), served()), After: did("0", ttl, "1:1")},
 		{Name: "All or none", Before: has("2"), Call: Answers(acquire(3), none(2))},
 		{Name: "None are available", Before: has("0"), Call: Answers(acquire(1), none(0))},
 		{Name: "Fewer than none are available", Before: has("-6"), Call: Answers(acquire(1), none(0))},
-		{Name: "Numbers are compared, not texts", Before: has("10"), Call: Answers(acquire(9), served(1)), After: did("1", 0, "1:1")},
-		{Name: "Several callers are served at once", Before: has("9"), Call: Answers(acquire(1, 1, 1, 4), served(4)), After: did("2", 0, "1:4")},
-		{Name: "Until there are none left", Before: has("2"), Call: Answers(acquire(1, 1, 1), served(2)), After: did("0", 0, "1:2")},
-		{Name: "One who wants too many is not overtaken by those who want fewer", Before: has("4"), Call: Answers(acquire(5, 1, 1), none(4))},
-		{Name: "Nor in the middle", Before: has("7"), Call: Answers(acquire(2, 2, 4, 1), served(2)), After: did("3", 0, "1:2")},
-		{Name: "The same number may be wanted again behind another",
-			Before: has("6"), Call: Answers(acquire(1, 3, 1, 1, 1), served(4)), After: did("0", 0, "1:4")},
-		{Name: "Nobody is served of fewer than none", Before: has("-6"), Call: Answers(acquire(1, 1), none(0))},
-		{Name: "As many as there can be", Before: has(most), Call: Answers(acquire(1<<31-1, 1<<31-1), served(2)),
-			After: did("9223372032559808513", 0, "1:2")},
+		{Name: "Numbers are compared, not texts", Before: has("10"), Call: Answers(acquire(9), served()), After: did("1", 0, "1:1")},
+		{Name: "As many as there can be", Before: has(most), Call: Answers(acquire(1<<31-1), served()),
+			After: did("9223372034707292160", 0, "1:1")},
 		{Name: "A semaphore that does not exist has none", Before: State{}, Call: Answers(acquire(1), missing())},
 		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(1), "WRONGTYPE")},
 		{Name: "Text is no number", Before: text, Call: Fails(acquire(1), "not an integer")},
@@ -79,20 +72,28 @@ func TestAcquire(t *testing.T) {
 	})
 }
 
+func TestWaitTakesPermitsBesideForThoseBehind(t *testing.T) {
+	wait := func(n, beside int64) scripts.Command[lane.Granted] {
+		return semaphore.Wait(key, n, beside, wake, row.Candidate{ID: "p:1", Patience: time.Second}, first)
+	}
+	also := func(n int64) lane.Granted { return lane.Granted{Served: true, More: n, Again: -1} }
+	Table(t, []Row{
+		{Name: "As many as it may", Before: has("9"), Call: Answers(wait(2, 4), also(4)), After: did("3", 0, "1:5")},
+		{Name: "Or for as many as there are enough for", Before: State{key: {Value: "5", TTL: ttl}}, Call: Answers(wait(2, 4), also(2)), After: did("1", ttl, "1:3")},
+		{Name: "None where there are only its own", Before: has("2"), Call: Answers(wait(2, 4), served()), After: did("0", 0, "1:1")},
+		{Name: "None where it is refused", Before: has("1"), Call: Answers(wait(2, 4), none(1))},
+	})
+}
+
 func TestCancelAcquire(t *testing.T) {
 	call := lane.Call{Key: lanes, Lane: 1, Seq: 5}
-	cancel := semaphore.CancelAcquire(key, []int64{3}, wake, call)
-	several := semaphore.CancelAcquire(key, []int64{1, 1, 1, 5, 2}, wake, call)
+	cancel := semaphore.CancelAcquire(key, 3, wake, call)
 	Table(t, []Row{
 		{Name: "What was taken is given back and announced, and the key keeps its TTL",
 			Before: did("2", ttl, "4:1"), Call: Answers(cancel, 1), After: did("5", ttl, "5:1"), Messages: said("5")},
+		{Name: "With what was taken beside", Before: did("2", 0, "4:4"), Call: Answers(cancel, 4), After: did("8", 0, "5:4"), Messages: said("8")},
 		{Name: "Nobody is told of a total that is not above 0",
 			Before: did("-3", 0, "4:1"), Call: Answers(cancel, 1), After: did("0", 0, "5:1")},
-		{Name: "Of several callers, what those took who were served",
-			Before: did("0", 0, "4:2"), Call: Answers(several, 2), After: did("2", 0, "5:2"), Messages: said("2")},
-		{Name: "Whatever each of them took",
-			Before: did("0", 0, "4:4"), Call: Answers(several, 4), After: did("8", 0, "5:4"), Messages: said("8")},
-		{Name: "All of them", Before: did("0", 0, "4:5"), Call: Answers(several, 5), After: did("10", 0, "5:5"), Messages: said("10")},
 		{Name: "What was not taken is not given back, and cannot be taken later",
 			Before: did("2", 0, "3:1"), Call: Answers(cancel, 0), After: did("2", 0, "5:0")},
 		{Name: "Neither in a lane of which nothing is known",
@@ -253,8 +254,8 @@ func TestGoldenStates(t *testing.T) {
 	Sequence(t, []Row{
 		{Name: "trySet(5)", Before: State{}, Call: Answers(semaphore.TrySet(key, 5, 0, wake, next()), true),
 			After: did("5", 0, "1:1"), Messages: said("5")},
-		{Name: "acquire 3", Call: Answers(semaphore.Acquire(key, []int64{3}, next()), served(1)), After: did("2", 0, "2:1")},
-		{Name: "acquire 3 again", Call: Answers(semaphore.Acquire(key, []int64{3}, next()), none(2))},
+		{Name: "acquire 3", Call: Answers(semaphore.Acquire(key, 3, next()), served()), After: did("2", 0, "2:1")},
+		{Name: "acquire 3 again", Call: Answers(semaphore.Acquire(key, 3, next()), none(2))},
 		{Name: "release(2)", Call: Answers(semaphore.Release(key, 2, wake, next()), 4), After: did("4", 0, "4:4"), Messages: said("4")},
 		{Name: "add(-10)", Call: Answers(semaphore.Add(key, -10, wake, next()), -6), After: did("-6", 0, "5:-6")},
 		{Name: "add(101)", Call: Answers(semaphore.Add(key, 101, wake, next()), 95), After: did("95", 0, "6:95"), Messages: said("95")},
@@ -270,16 +271,16 @@ func TestNoPermitIsLostOrInventedWhicheverWayAnAcquireIsGivenUp(t *testing.T) {
 				name := server.Key(t, key)
 				require.NoError(t, client.Set(ctx, name, "5", 0).Err())
 				call := func(seq int64) lane.Call { return lane.Call{Key: keys.Lanes(name, "session"), Lane: 1, Seq: seq} }
-				wants, took := []int64{3, 1, 1, 1}, 0
-				acquire := semaphore.Acquire(name, wants, call(1))
+				took := 0
+				acquire := semaphore.Acquire(name, 3, call(1))
 				if arrives == "before" {
-					took = 3
+					took = 1
 					got, err := Send(ctx, client, acquire)
 					require.NoError(t, err)
-					require.Equal(t, served(took), got)
+					require.Equal(t, served(), got)
 				}
 				for range 2 { // its answer too may be lost
-					back, err := Send(ctx, client, semaphore.CancelAcquire(name, wants, wake, call(2)))
+					back, err := Send(ctx, client, semaphore.CancelAcquire(name, 3, wake, call(2)))
 					require.NoError(t, err)
 					require.EqualValues(t, took, back)
 				}
@@ -299,14 +300,14 @@ func TestAFullServerTakesPermitsBack(t *testing.T) {
 	require.NoError(t, client.Set(ctx, key, "5", 0).Err())
 	seq := int64(0)
 	next := func() lane.Call { seq++; return lane.Call{Key: lanes, Lane: 1, Seq: seq} }
-	took, err := Send(ctx, client, semaphore.Acquire(key, []int64{1, 1}, next()))
+	took, err := Send(ctx, client, semaphore.Acquire(key, 2, next()))
 	require.NoError(t, err)
-	require.Equal(t, served(2), took)
+	require.Equal(t, served(), took)
 	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
 
-	back, err := Send(ctx, client, semaphore.CancelAcquire(key, []int64{1, 1}, wake, next()))
+	back, err := Send(ctx, client, semaphore.CancelAcquire(key, 2, wake, next()))
 	require.NoError(t, err)
-	require.EqualValues(t, 2, back)
+	require.EqualValues(t, 1, back)
 	total, err := Send(ctx, client, semaphore.Release(key, 1, wake, next()))
 	require.NoError(t, err)
 	require.EqualValues(t, 6, total)
@@ -314,7 +315,7 @@ func TestAFullServerTakesPermitsBack(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, gave)
 
-	_, err = Send(ctx, client, semaphore.Acquire(key, []int64{2}, next()))
+	_, err = Send(ctx, client, semaphore.Acquire(key, 2, next()))
 	require.ErrorContains(t, err, "OOM", "the server should be full")
 	require.Equal(t, "7", client.Get(ctx, key).Val())
 	require.Equal(t, "4:1", client.HGet(ctx, lanes, "1").Val(), "a refused operation is not remembered")
@@ -341,9 +342,9 @@ func TestARefusedMessageIsNoRefusalOfWhatWasDone(t *testing.T) {
 	exists, err := Send(ctx, client, semaphore.ReleaseIfExists(key, 1, wake, next()))
 	require.NoError(t, err)
 	require.True(t, exists)
-	_, err = Send(ctx, client, semaphore.Acquire(key, []int64{3}, next()))
+	_, err = Send(ctx, client, semaphore.Acquire(key, 3, next()))
 	require.NoError(t, err)
-	served, err := Send(ctx, client, semaphore.CancelAcquire(key, []int64{3}, wake, next()))
+	served, err := Send(ctx, client, semaphore.CancelAcquire(key, 3, wake, next()))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, served)
 	require.Equal(t, "5", admin.Get(ctx, key).Val())

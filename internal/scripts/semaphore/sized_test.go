@@ -17,24 +17,23 @@ var (
 )
 
 func TestASemaphoreThatIsMissingIsSetUpWhenItIsAskedForPermits(t *testing.T) {
-	acquire := func(size lane.Size, wants ...int64) scripts.Command[lane.Granted] {
-		return semaphore.AcquireSized(key, wants, size, wake, row.Candidate{}, first)
+	acquire := func(size lane.Size, n int64) scripts.Command[lane.Granted] {
+		return semaphore.AcquireSized(key, n, 0, size, wake, row.Candidate{}, first)
 	}
-	wait := func(wants ...int64) scripts.Command[lane.Granted] {
-		return semaphore.AcquireSized(key, wants, five, wake, row.Candidate{ID: "p:1", Patience: time.Second}, first)
+	wait := func(n int64) scripts.Command[lane.Granted] {
+		return semaphore.AcquireSized(key, n, 0, five, wake, row.Candidate{ID: "p:1", Patience: time.Second}, first)
 	}
 	Table(t, []Row{
 		{Name: "With its number, and what is left is announced",
-			Before: State{}, Call: Answers(acquire(five, 2), served(1)), After: did("3", 0, "1:1"), Messages: said("3")},
-		{Name: "With its TTL", Before: State{}, Call: Answers(acquire(passing, 2), served(1)), After: did("3", ttl, "1:1"), Messages: said("3")},
+			Before: State{}, Call: Answers(acquire(five, 2), served()), After: did("3", 0, "1:1"), Messages: said("3")},
+		{Name: "With its TTL", Before: State{}, Call: Answers(acquire(passing, 2), served()), After: did("3", ttl, "1:1"), Messages: said("3")},
 		{Name: "Nothing is announced where nothing is left",
-			Before: State{}, Call: Answers(acquire(five, 5), served(1)), After: did("0", 0, "1:1")},
-		{Name: "By several callers", Before: State{}, Call: Answers(acquire(five, 2, 2, 2), served(2)), After: did("1", 0, "1:2"), Messages: said("1")},
-		{Name: "Also by one who wants more, in front of others",
-			Before: State{}, Call: Answers(acquire(five, 6, 1), none(5)), After: has("5"), Messages: said("5")},
-		{Name: "By those who wait", Before: State{}, Call: Answers(wait(2), served(1)), After: did("3", 0, "1:1"), Messages: said("3")},
-		{Name: "What is there is taken from", Before: has("5"), Call: Answers(acquire(passing, 2), served(1)), After: did("3", 0, "1:1")},
-		{Name: "With less too", Before: State{key: {Value: "2", TTL: ttl}}, Call: Answers(acquire(five, 2), served(1)), After: did("0", ttl, "1:1")},
+			Before: State{}, Call: Answers(acquire(five, 5), served()), After: did("0", 0, "1:1")},
+		{Name: "Also by one that wants more",
+			Before: State{}, Call: Answers(acquire(five, 6), none(5)), After: has("5"), Messages: said("5")},
+		{Name: "By those who wait", Before: State{}, Call: Answers(wait(2), served()), After: did("3", 0, "1:1"), Messages: said("3")},
+		{Name: "What is there is taken from", Before: has("5"), Call: Answers(acquire(passing, 2), served()), After: did("3", 0, "1:1")},
+		{Name: "With less too", Before: State{key: {Value: "2", TTL: ttl}}, Call: Answers(acquire(five, 2), served()), After: did("0", ttl, "1:1")},
 		{Name: "None left is not missing", Before: has("0"), Call: Answers(acquire(five, 2), none(0))},
 		{Name: "A lock is no semaphore", Before: wrong, Call: Fails(acquire(five, 1), "WRONGTYPE")},
 		{Name: "Text is no number", Before: text, Call: Fails(acquire(five, 1), "not an integer")},
@@ -42,14 +41,13 @@ func TestASemaphoreThatIsMissingIsSetUpWhenItIsAskedForPermits(t *testing.T) {
 }
 
 func TestMoreThanThereAreToBeIsTold(t *testing.T) {
-	more := func(n int, total int64) lane.Granted { return lane.Granted{Served: n, Again: -1, Total: total} }
-	acquire := func(wants ...int64) scripts.Command[lane.Granted] {
-		return semaphore.AcquireSized(key, wants, five, wake, row.Candidate{}, first)
+	more := func(total int64) lane.Granted { return lane.Granted{Served: true, Again: -1, Total: total} }
+	acquire := func(n int64) scripts.Command[lane.Granted] {
+		return semaphore.AcquireSized(key, n, 0, five, wake, row.Candidate{}, first)
 	}
 	Table(t, []Row{ // a repetition is answered from the lane, which says nothing of it
-		{Name: "To one caller", Before: has("9"), Call: AnswersThen(acquire(2), more(1, 9), served(1)), After: did("7", 0, "1:1")},
-		{Name: "To several", Before: has("9"), Call: AnswersThen(acquire(2, 2), more(2, 9), served(2)), After: did("5", 0, "1:2")},
-		{Name: "However many there are", Before: has(most), Call: AnswersThen(acquire(2), more(1, 1<<40), served(1)), After: did("9223372036854775805", 0, "1:1")},
+		{Name: "More than it has to be", Before: has("9"), Call: AnswersThen(acquire(2), more(9), served()), After: did("7", 0, "1:1")},
+		{Name: "However many there are", Before: has(most), Call: AnswersThen(acquire(2), more(1<<40), served()), After: did("9223372036854775805", 0, "1:1")},
 	})
 }
 
