@@ -19,7 +19,8 @@ func (g *grant) HoldsAs(id string) (key string) {
 
 // Asked has the observer know that another process asks for a permit of the grant.
 func (g *grant) Asked(who, why string) {
-	session.Logger(g.set.Logger).Warn("redlatch: somebody asks for a permit to be given back", "lock.name", g.semaphore.counter.Name,
+	session.Logger(g.set.Logger).Warn("redlatch: somebody asks for a permit to be given back",
+		"lock.name", g.semaphore.counter.Name,
 		"lock.primitive", redlatch.KindPermitSemaphore, "lock.owner", g.Owner(), "who", who, "why", why)
 	g.told.Load().Asked(who, why)
 }

@@ -54,8 +54,10 @@ func (g *grant) report() {
 		g.finish(context.Background(), settings.Left, nil)
 		return
 	}
-	holds.Report(g.set.Logger, "redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
-		there, "lock.name", g.semaphore.counter.Name, "lock.primitive", redlatch.KindPermitSemaphore, "lock.owner", g.Owner())
+	holds.Report(g.set.Logger,
+		"redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
+		there, "lock.name", g.semaphore.counter.Name, "lock.primitive", redlatch.KindPermitSemaphore,
+		"lock.owner", g.Owner())
 	g.finish(context.Background(), settings.Forgotten, nil)
 }
 

@@ -42,7 +42,8 @@ func parse(call string, texts []string) ([]string, error) {
 	for i, t := range texts {
 		id, err := hex.DecodeString(t)
 		if err != nil || len(id) != idSize {
-			return nil, errs.Wrong("%s: %q is not the id of a permit, which is %d hexadecimal digits", call, t, 2*idSize)
+			return nil, errs.Wrong("%s: %q is not the id of a permit, which is %d hexadecimal digits", call, t,
+				2*idSize)
 		}
 		ids[i] = string(id)
 	}

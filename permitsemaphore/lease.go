@@ -52,9 +52,10 @@ func (s *Semaphore) UpdateLease(ctx context.Context, id string, lease time.Durat
 }
 
 func (s *Semaphore) update(ctx context.Context, ids []string, lease time.Duration, over func()) (bool, error) {
-	return counter.ChangeThen(ctx, s.made(), s.made().Defaults(), func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.UpdateLease(s.keys, ids, lease, wake, call)
-	}, over)
+	return counter.ChangeThen(ctx, s.made(), s.made().Defaults(),
+		func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+			return script.UpdateLease(s.keys, ids, lease, wake, call)
+		}, over)
 }
 
 func (s *Semaphore) notHeld(id string) error {
@@ -79,7 +80,8 @@ func (s *Semaphore) LeaseTime(ctx context.Context, id string) (time.Duration, er
 
 func checkLease(call string, lease time.Duration) error {
 	if lease < settings.MinLease && lease != NoExpiry {
-		return errs.Wrong("%s: a lease is at least %v, or NoExpiry for a permit that never ends, not %v", call, settings.MinLease, lease)
+		return errs.Wrong("%s: a lease is at least %v, or NoExpiry for a permit that never ends, not %v", call,
+			settings.MinLease, lease)
 	}
 	return nil
 }
@@ -108,7 +110,8 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 		return lost
 	case released:
 		over()
-		return fmt.Errorf("%w: the lease of a permit of %q cannot be updated any more", errs.Released, g.semaphore.counter.Name)
+		return fmt.Errorf("%w: the lease of a permit of %q cannot be updated any more", errs.Released,
+			g.semaphore.counter.Name)
 	case len(ids) == 0:
 		over()
 		return nil

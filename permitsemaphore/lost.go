@@ -46,7 +46,8 @@ func (g *grant) Lost(reason string, cause error) {
 	if over {
 		return
 	}
-	if reason == watchdog.HoldOver && (g.set.MaxHold == 0 || time.Until(g.end()) > watchdog.Margin(g.set.WatchdogTimeout)) {
+	if reason == watchdog.HoldOver && (g.set.MaxHold == 0 ||
+		time.Until(g.end()) > watchdog.Margin(g.set.WatchdogTimeout)) {
 		reason = watchdog.LeaseOver // the end was that of a lease made shorter
 	}
 	_ = g.lose(redlatch.LossReason(reason), cause) // the contexts carry it
@@ -55,7 +56,8 @@ func (g *grant) Lost(reason string, cause error) {
 // lose ends the grant, once, and returns what is known about the loss. As that of a lock it waits for
 // nothing.
 func (g *grant) lose(reason redlatch.LossReason, cause error) error {
-	err := &redlatch.LossError{Name: g.semaphore.counter.Name, Owner: g.Owner(), Reason: reason, At: time.Now(), Cause: cause}
+	err := &redlatch.LossError{Name: g.semaphore.counter.Name, Owner: g.Owner(), Reason: reason, At: time.Now(),
+		Cause: cause}
 	if reason == redlatch.ReasonTaken {
 		err.Detail = gone
 	}
@@ -83,7 +85,8 @@ func (g *grant) lose(reason redlatch.LossReason, cause error) error {
 
 // tellLoss has the log and the observer know.
 func (g *grant) tellLoss(lost *redlatch.LossError) {
-	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "lock.name", lost.Name, "lock.primitive", redlatch.KindPermitSemaphore, "lock.owner", lost.Owner,
+	session.Logger(g.set.Logger).Warn("redlatch: permit lost", "lock.name", lost.Name,
+		"lock.primitive", redlatch.KindPermitSemaphore, "lock.owner", lost.Owner,
 		"reason", lost.Reason, "detail", lost.Detail, "cause", lost.Cause, "forced", lost.Forced)
 	g.finish(context.Background(), settings.Lost, lost)
 }

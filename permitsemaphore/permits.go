@@ -77,7 +77,9 @@ func (s *Semaphore) TotalPermits(ctx context.Context) (int64, error) {
 }
 
 func (s *Semaphore) count(ctx context.Context) (script.Count, error) {
-	count, err := ask(ctx, s, func(wake scripts.Wake) scripts.Command[script.Count] { return script.Status(s.keys, wake) })
+	count, err := ask(ctx, s, func(wake scripts.Wake) scripts.Command[script.Count] {
+		return script.Status(s.keys, wake)
+	})
 	if err == nil && !count.Exists && s.made().Size != nil {
 		count.Available = s.made().Size.Permits
 	}
@@ -85,7 +87,8 @@ func (s *Semaphore) count(ctx context.Context) (script.Count, error) {
 }
 
 // ask runs a query. It carries a message, for it puts back what has expired.
-func ask[R any](ctx context.Context, s *Semaphore, build func(wake scripts.Wake) scripts.Command[R]) (reply R, err error) {
+func ask[R any](ctx context.Context, s *Semaphore,
+	build func(wake scripts.Wake) scripts.Command[R]) (reply R, err error) {
 	wake, err := s.made().Wake(ctx)
 	if err != nil {
 		return reply, err

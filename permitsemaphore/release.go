@@ -86,7 +86,8 @@ func release[R any](ctx context.Context, g *grant, all []string, owed time.Durat
 	// On a cluster this may have to ask for the family of channels, which has nothing to do with the end of ctx.
 	limit := delivery.Limit{Outage: g.set.ReleaseTimeout, Total: g.set.ReleaseTimeout, Stubborn: true}
 	done := false
-	defer raise.Unless(&done, func() { // also when a hook of the client panics on this goroutine: no caller can release the permits again
+	// Also when a hook of the client panics on this goroutine: no caller can release the permits again.
+	defer raise.Unless(&done, func() {
 		go g.giveBackLater(all, owed)
 	})
 	wake, err := g.semaphore.counter.WakeWithin(ctx, limit.Total)
@@ -123,7 +124,8 @@ func (g *grant) giveBackLater(ids []string, owed time.Duration) {
 		if err != nil {
 			return err
 		}
-		_, _, err = delivery.Deliver(ctx, g.semaphore.counter.Session.Dispatch, script.GiveBack(g.semaphore.keys, ids, wake),
+		_, _, err = delivery.Deliver(ctx, g.semaphore.counter.Session.Dispatch,
+			script.GiveBack(g.semaphore.keys, ids, wake),
 			delivery.Limit{Outage: g.set.ReleaseTimeout})
 		if err != nil {
 			return fmt.Errorf("giving back the permits %s: %w", texts(ids), err)
@@ -142,7 +144,8 @@ func (g *grant) unconfirmed(err error) error {
 		return fmt.Errorf("redlatch: the release of a permit of %q is not confirmed and cannot go on, so it may stay taken until its lease is "+
 			"over; close a client after the last Release: %w", g.semaphore.counter.Name, err)
 	}
-	return fmt.Errorf("redlatch: the release of a permit of %q is not confirmed and goes on in the background: %w", g.semaphore.counter.Name, err)
+	return fmt.Errorf("redlatch: the release of a permit of %q is not confirmed and goes on in the background: %w",
+		g.semaphore.counter.Name, err)
 }
 
 // Release gives back permits by their ids, all or none, whichever process has them. When one of them is unknown, or was
@@ -158,7 +161,8 @@ func (g *grant) unconfirmed(err error) error {
 func (s *Semaphore) Release(ctx context.Context, ids ...string) error {
 	released, err := s.release(ctx, "Release", ids)
 	if err == nil && !released {
-		return fmt.Errorf("%w: a permit of %q is unknown, was released before or has expired; none was released", errs.NotHeld, s.Name())
+		return fmt.Errorf("%w: a permit of %q is unknown, was released before or has expired; none was released",
+			errs.NotHeld, s.Name())
 	}
 	return err
 }

@@ -25,7 +25,8 @@ func (g *grant) Report(s *reporter.Snapshot) {
 	for _, id := range g.ids[:min(len(g.ids), registry.MostOwners)] {
 		owners = append(owners, reporter.Owner{ID: text(id), Since: since})
 	}
-	s.Hold(reporter.Place{Kind: string(redlatch.KindPermitSemaphore), Key: g.semaphore.counter.Key}, int64(len(g.ids)), left, owners...)
+	s.Hold(reporter.Place{Kind: string(redlatch.KindPermitSemaphore), Key: g.semaphore.counter.Key},
+		int64(len(g.ids)), left, owners...)
 }
 
 var _ session.Reported = (*grant)(nil)

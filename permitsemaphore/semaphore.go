@@ -67,7 +67,8 @@ type Semaphore struct {
 
 // The options of an acquisition, and of New.
 const (
-	tryOptions     = settings.Lease | settings.NoExpiry | settings.MaxHold | settings.WatchdogTimeout | settings.LocalHandOff | settings.LongHold
+	tryOptions = settings.Lease | settings.NoExpiry | settings.MaxHold | settings.WatchdogTimeout |
+		settings.LocalHandOff | settings.LongHold
 	acquireOptions = tryOptions | settings.Wait
 	newOptions     = acquireOptions | settings.TTL | settings.Permits
 )
@@ -78,7 +79,8 @@ const (
 // WithoutExpiry, WithMaxHold, WithWait, WithWatchdogTimeout, WithTTL, WithoutLocalHandOff, and those that
 // every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
-	c := counter.New(client, name, redlatch.KindPermitSemaphore, keys.SemaphoreChannel, newOptions, opts).WithRow(keys.SemaphoreRow)
+	c := counter.New(client, name, redlatch.KindPermitSemaphore, keys.SemaphoreChannel, newOptions,
+		opts).WithRow(keys.SemaphoreRow)
 	s := &Semaphore{c, script.NamesOf(c.Key), grace}
 	c.Inspector = s
 	return s
@@ -113,7 +115,8 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...redlatch.Op
 // Do runs fn with n permits and their context and gives them back, also when fn panics or ends its goroutine.
 // ctx bounds the wait and is the parent of fn's context. The error is fn's, joined with Release's. If the
 // permits were not acquired, fn does not run and the error is Acquire's.
-func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context) error, opts ...redlatch.Option) (err error) {
+func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context) error,
+	opts ...redlatch.Option) (err error) {
 	permit, err := s.Acquire(ctx, n, opts...)
 	if err != nil {
 		return err
@@ -123,7 +126,8 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 
 // TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out where there are too few permits.
 // ran tells whether fn ran; see [redlatch.TryDo].
-func (s *Semaphore) TryDo(ctx context.Context, n int64, fn func(ctx context.Context) error, opts ...redlatch.Option) (ran bool, err error) {
+func (s *Semaphore) TryDo(ctx context.Context, n int64, fn func(ctx context.Context) error,
+	opts ...redlatch.Option) (ran bool, err error) {
 	acquire := s.TryAcquire
 	if rootapi.Waits(opts) {
 		acquire = s.Acquire

@@ -88,7 +88,8 @@ func (h *hold) reach(ctx context.Context, rest time.Duration) error {
 		err = h.lengthen(ctx, rest+spare(rest), delivery.Limit{Outage: limit})
 	}
 	if err != nil {
-		return fmt.Errorf("redlatch: %q is unlocked, and may be free before the %v of WithAtLeast have passed: %w", o.base.Name, o.set.AtLeast, err)
+		return fmt.Errorf("redlatch: %q is unlocked, and may be free before the %v of WithAtLeast have passed: %w",
+			o.base.Name, o.set.AtLeast, err)
 	}
 	return nil
 }

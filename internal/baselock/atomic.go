@@ -23,7 +23,8 @@ var errNotHandedOff = errors.New("redlatch: the lock was not handed off")
 
 // handOffAtomically releases the lock and acquires it for the waiter in one. An error that is certain to have changed nothing is
 // errNotHandedOff: the lock is to be released.
-func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in *cohort.Cohort, claim cohort.Claim) error {
+func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in *cohort.Cohort,
+	claim cohort.Claim) error {
 	promise := promised(claim)
 	defer promise.broken()
 	next := promise.to

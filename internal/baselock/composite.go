@@ -75,7 +75,8 @@ func Offer(members []holds.Member) {
 // HandOn hands the members of a composite on to another one of this process, of which to are the bases and opts the
 // options of the call. The news of each member has to be fresh in streak, the composite's. It answers nothing, and leaves
 // everything as it is, where that is impossible. Else tell has the observers of the members know; the caller calls it without a mutex.
-func HandOn(members []holds.Member, to []*Base, opts []redlatch.Option, streak cohort.Streak) (successors []holds.Member, tell func()) {
+func HandOn(members []holds.Member, to []*Base, opts []redlatch.Option,
+	streak cohort.Streak) (successors []holds.Member, tell func()) {
 	next := make([]*owner, 0, len(members))
 	for _, member := range members {
 		h, ok := member.Hold.(*hold)
@@ -134,7 +135,8 @@ func (h *hold) sole() bool {
 	o := h.owner
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return h == &o.first && o.live == 1 && o.lostLocked() == nil && !h.released && !h.dropped && !h.over && h.limit.Load() == nil
+	return h == &o.first && o.live == 1 && o.lostLocked() == nil && !h.released && !h.dropped && !h.over &&
+		h.limit.Load() == nil
 }
 
 // moveTo ends h, with no command, and has successor hold in its place.

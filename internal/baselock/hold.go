@@ -249,10 +249,12 @@ func (h *hold) Leave() {
 func (h *hold) Forgotten(there *holds.Place) {
 	o := h.owner
 	// The program has no context of the hold any more, but a goroutine may still wait on the channel that a context's Done returned.
-	if !h.drop(false, &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: redlatch.ReasonForgotten, At: time.Now()}) {
+	if !h.drop(false, &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: redlatch.ReasonForgotten,
+		At: time.Now()}) {
 		return
 	}
-	holds.Report(o.set.Logger, "redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
+	holds.Report(o.set.Logger,
+		"redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
 		there, "lock.name", o.base.Name, "lock.primitive", o.base.Kind.Label, "lock.owner", o.id)
 	h.finish(context.Background(), settings.Forgotten, nil)
 }

@@ -27,7 +27,8 @@ import (
 
 // joins tells whether a call with these settings can share what others of its process hold: it has no terms of its own.
 func (b *Base) joins(set *settings.Settings) bool {
-	return b.Kind.Confirm != nil && !set.Scripted && set.Lease == 0 && set.MaxHold == 0 && set.AtLeast == 0 && set.Replicas == 0
+	return b.Kind.Confirm != nil && !set.Scripted && set.Lease == 0 && set.MaxHold == 0 && set.AtLeast == 0 &&
+		set.Replicas == 0
 }
 
 // shared is the owner that calls of this process may join, nil if there is none, and what [cohort.Registry.Shared] says beside it.
@@ -154,7 +155,8 @@ func wakeReaders(line *cohort.Cohort) {
 }
 
 // joined is join for an owner, which it asks about if that is all that is missing.
-func (o *owner) joined(ctx context.Context, set *settings.Settings, line *cohort.Cohort, try bool) (h *hold, waits bool) {
+func (o *owner) joined(ctx context.Context, set *settings.Settings, line *cohort.Cohort,
+	try bool) (h *hold, waits bool) {
 	h, old := o.joinedBy(set, line)
 	if old && o.confirm(ctx, line, clock.Now(), delivery.Limit{Outage: set.OutageFor(try)}) == nil {
 		h, _ = o.joinedBy(set, line)

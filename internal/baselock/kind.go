@@ -80,7 +80,8 @@ type Side struct {
 	Name   string        // tells it from the others
 	Cohort string        // in which those of one process wait, and those of other sides with the same
 	Queued redlatch.Kind // as which the registry has the calls that wait; empty: that of the lock
-	Shared bool          // several owners may hold at once, so after one got in the next of the local queue asks at once
+	// Several owners may hold at once, so after one got in the next of the local queue asks at once.
+	Shared bool
 
 	Includes func(side string) bool // nil, or tells whether an owner that holds this side also holds the other one
 
@@ -121,11 +122,12 @@ func (k *Kind) queued() redlatch.Kind { return cmp.Or(k.side().Queued, k.Label) 
 
 // A Subject is what a script is about.
 type Subject struct {
-	Key    string
-	Owner  string        // empty where the script is about the lock as such
-	Holds  int           // the count that the owner is to have
-	Most   int           // the most holds it may ever have had in Redis, this script included
-	Token  int64         // the last that the owner has, 0 where there is none; of a re-entry the least that it may issue
+	Key   string
+	Owner string // empty where the script is about the lock as such
+	Holds int    // the count that the owner is to have
+	Most  int    // the most holds it may ever have had in Redis, this script included
+	// The last that the owner has, 0 where there is none; of a re-entry the least that it may issue.
+	Token  int64
 	Block  int64         // how many tokens an owner that is handed the lock is to have
 	Clock  bool          // its tokens are the server's time at least
 	Lease  time.Duration // 0 for renewals that only check; those of a shared lock check with what is still promised
@@ -142,5 +144,6 @@ type Subject struct {
 }
 
 // LockOptions are the options that every lock takes.
-const LockOptions = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.Replicas | settings.AtLeast |
+const LockOptions = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.Replicas |
+	settings.AtLeast |
 	settings.LongHold

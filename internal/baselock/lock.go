@@ -87,7 +87,8 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 			return nil, err
 		}
 		waited, held, open = b.Session.Cohorts.Busy(b.line, shares)
-		waited = waited || b.row != "" // the call would most likely ask in vain, and once more to stand in the process queue
+		// The call would most likely ask in vain, and once more to stand in the process queue.
+		waited = waited || b.row != ""
 	}
 	switch {
 	case open.Left > 0 && !open.Told && try:
@@ -127,7 +128,8 @@ func (b *Base) queuesAtOnce() bool { return b.row != "" && b.Session.Hears(b.cha
 
 // attempt asks Redis once, under a fresh identity. It returns the hold, or how long the lock is held by somebody else
 // (negative when its key has no TTL), or an error. Whatever it leaves behind is settled in the background.
-func (b *Base) attempt(ctx context.Context, set *settings.Settings, try bool) (h *hold, remaining time.Duration, err error) {
+func (b *Base) attempt(ctx context.Context, set *settings.Settings,
+	try bool) (h *hold, remaining time.Duration, err error) {
 	o := newOwner(b, set)
 	if b.joins(set) && b.Session.Cohorts.Share(b.line, o, true) {
 		defer o.letIn()
@@ -139,7 +141,8 @@ func (b *Base) attempt(ctx context.Context, set *settings.Settings, try bool) (h
 func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining time.Duration, err error) {
 	cmd := b.Kind.Acquire(o.asking())
 	returned := false
-	defer raise.Unless(&returned, o.doubted) // a hook of the client may panic here, after the server has granted the lock
+	// A hook of the client may panic here, after the server has granted the lock.
+	defer raise.Unless(&returned, o.doubted)
 	h, remaining, err = b.attemptAs(ctx, o, cmd, try)
 	returned = true
 	switch {
@@ -153,7 +156,8 @@ func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining 
 
 // attemptAs is an attempt under an identity that may have been used for earlier ones. What an error leaves behind is
 // the caller's to settle.
-func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scripts.Attempt], try bool) (h *hold, remaining time.Duration, err error) {
+func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scripts.Attempt],
+	try bool) (h *hold, remaining time.Duration, err error) {
 	limit := delivery.Limit{Outage: o.set.OutageFor(try), Patient: true}
 	if o.set.Replicas > 0 {
 		return b.attemptSynced(ctx, o, cmd, limit)
@@ -174,9 +178,11 @@ func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scri
 }
 
 // attemptSynced is an attempt that counts only when enough replicas have it. With too few it is undone.
-func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[scripts.Attempt], limit delivery.Limit) (*hold, time.Duration, error) {
+func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[scripts.Attempt],
+	limit delivery.Limit) (*hold, time.Duration, error) {
 	set := o.set
-	reply, sent, acknowledged, unheard, err := delivery.Synced(ctx, b.Session.Dispatch, cmd, set.Replicas, set.ReplicaTimeout, limit)
+	reply, sent, acknowledged, unheard, err := delivery.Synced(ctx, b.Session.Dispatch, cmd, set.Replicas,
+		set.ReplicaTimeout, limit)
 	switch {
 	case err != nil:
 		return nil, 0, err

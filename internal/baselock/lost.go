@@ -93,7 +93,8 @@ func (o *owner) lose(reason redlatch.LossReason, cause error) error {
 
 // tellLoss has the log and the observers know.
 func (o *owner) tellLoss(shared []*hold, lost *redlatch.LossError) {
-	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock.name", o.base.Name, "lock.primitive", o.base.Kind.Label, "lock.owner", o.id,
+	session.Logger(o.set.Logger).Warn("redlatch: lock lost", "lock.name", o.base.Name,
+		"lock.primitive", o.base.Kind.Label, "lock.owner", o.id,
 		"reason", lost.Reason, "detail", lost.Detail, "cause", lost.Cause, "forced", lost.Forced)
 	for _, h := range shared {
 		h.finish(context.Background(), settings.Lost, lost)

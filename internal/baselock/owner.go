@@ -41,10 +41,11 @@ type owner struct {
 	live      int32            // holds handed out and not given back
 	inner     *[]*hold         // nil, or those of re-entries that are not given back
 	token     int64            // the newest that it was issued
-	spare     int64            // the number of tokens behind that one which are its own, for its re-entries and successors
-	loss      *loss.Loss       // nil while nothing speaks of one
-	doubt     *doubt           // nil if there never was any
-	guest     *owner           // the latest within this one, perhaps no longer a holder
+	// The number of tokens behind that one which are its own, for its re-entries and successors.
+	spare int64
+	loss  *loss.Loss // nil while nothing speaks of one
+	doubt *doubt     // nil if there never was any
+	guest *owner     // the latest within this one, perhaps no longer a holder
 }
 
 func newOwner(b *Base, set *settings.Settings) *owner {
@@ -59,7 +60,8 @@ func newOwnerAs(b *Base, set *settings.Settings, id string) *owner {
 // of tells whether the owner holds a side of what b locks.
 func (o *owner) of(b *Base, side string) bool {
 	held := o.base.Kind.side()
-	return (held.Name == side || held.Includes != nil && held.Includes(side)) && (o.base == b || o.base.Session == b.Session && o.base.Key == b.Key)
+	return (held.Name == side || held.Includes != nil && held.Includes(side)) &&
+		(o.base == b || o.base.Session == b.Session && o.base.Key == b.Key)
 }
 
 // field is where the owner stands in the lock's hash.
@@ -161,7 +163,8 @@ func (o *owner) agreeLocked(trusted time.Time) {
 // a renewal period the lock is looked at each period, to notice when it is taken away. That of a lock with several
 // owners is looked at each third of the lease too, for others may have shortened what it was promised.
 func (o *owner) termsLocked(trusted time.Time) watchdog.Terms {
-	t := watchdog.Terms{Trusted: trusted, End: o.end(), Every: o.set.WatchdogTimeout / 3, Margin: watchdog.Margin(o.set.FirstLease())}
+	t := watchdog.Terms{Trusted: trusted, End: o.end(), Every: o.set.WatchdogTimeout / 3,
+		Margin: watchdog.Margin(o.set.FirstLease())}
 	if o.renewing {
 		t.Lease = o.set.WatchdogTimeout
 		t.Margin = watchdog.Margin(t.Lease)

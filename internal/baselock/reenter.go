@@ -31,11 +31,13 @@ func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (
 	lease := o.leaseWithin(time.Now(), set.FirstLease())
 	cmd := o.reentry(want, lease)
 	returned := false
-	defer raise.Unless(&returned, func() { // a hook of the client may panic here, and nothing else of the owner could be sent
+	// A hook of the client may panic here, and nothing else of the owner could be sent.
+	defer raise.Unless(&returned, func() {
 		o.doubted()
 		o.unlockSend()
 	})
-	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(try)})
+	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd,
+		delivery.Limit{Outage: set.OutageFor(try)})
 	returned = true
 	if err != nil {
 		if failure := delivery.AsFailure(err); failure.Doubt {
@@ -80,7 +82,8 @@ func (o *owner) leaseWithin(at time.Time, lease time.Duration) time.Duration {
 }
 
 // reentered hands out the hold of a re-entry that the server has confirmed.
-func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Duration, issued int64, group int32) (*hold, error) {
+func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Duration, issued int64,
+	group int32) (*hold, error) {
 	h := &hold{owner: o, since: watchdog.MomentOf(sent), renewed: set.Lease == 0, group: group}
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -80,14 +80,16 @@ func (b *Base) channels(set *settings.Settings) session.Channels {
 		channels.Kind = string(b.Kind.queued())
 	}
 	if b.row != "" && set.Replicas == 0 {
-		channels.Counted, channels.Ignored = row.Known(b.row), func(message string) bool { return b.orders() && row.ForOthers(message) }
+		channels.Counted, channels.Ignored = row.Known(b.row),
+			func(message string) bool { return b.orders() && row.ForOthers(message) }
 	}
 	return channels
 }
 
 // enqueue is ask for the head of the local queue, under the identity of the candidate, which enters the process queue if it is
 // refused. open says that the lock is free, but for what remains only for others.
-func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort, set *settings.Settings) (h *hold, remaining time.Duration, open bool, err error) {
+func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort,
+	set *settings.Settings) (h *hold, remaining time.Duration, open bool, err error) {
 	p := c.Candidacy.Ask(b.Session.NextCandidate)
 	o := newOwnerAs(b, set, p.Owner)
 	o.announces = b.announces(set)
@@ -97,7 +99,8 @@ func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort, set *settings.Sett
 		o.doubted()
 	})
 	cmd := b.Kind.Queue.Enqueue(o.asking(), b.rowKeys, patience(set), !b.handed(set))
-	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, delivery.Limit{Outage: set.OutageFor(false), Patient: true})
+	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd,
+		delivery.Limit{Outage: set.OutageFor(false), Patient: true})
 	returned = true
 	settle := false
 	switch {
@@ -105,7 +108,8 @@ func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort, set *settings.Sett
 		settle = c.Candidacy.Refused(p, time.Time{}, 0)
 	case err != nil:
 		c.Candidacy.Failed(p)
-		abandon(delivery.AsFailure(err), cmd, func(row.Answer) bool { return true }, o) // it may stand in the queue, or hold
+		// It may stand in the queue, or hold.
+		abandon(delivery.AsFailure(err), cmd, func(row.Answer) bool { return true }, o)
 	case reply.Held:
 		c.Candidacy.Won(p)
 		h, err = o.accept(receipt, reply.Attempt)
@@ -166,7 +170,8 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 				turn.Candidate, turn.Patience, turn.Looks = p.Owner, patience(next.set), !b.handed(next.set)
 			}
 		}
-		in.CloseSince(time.Time{}) // set free for everybody: if that went on, a slower process in the queue would always come too late
+		// Set free for everybody: if that went on, a slower process in the queue would always come too late.
+		in.CloseSince(time.Time{})
 		if turn.Lease > 0 {
 			in.CloseSince(o.streak.Shut())
 		}
@@ -196,7 +201,8 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	case err != nil:
 		promise.failed(err, scripts.Map(cmd, func(r row.Release) scripts.Attempt { return r.Kept }))
 	case reply.Kept.Held:
-		begun := b.begins(cohort.Streak{Began: receipt.Sent, News: receipt.Sent, Alone: true, ClosedSince: o.streak.Shut()})
+		begun := b.begins(cohort.Streak{Began: receipt.Sent, News: receipt.Sent, Alone: true,
+			ClosedSince: o.streak.Shut()})
 		promise.kept(begun, receipt, reply.Kept)
 	default:
 		if reply.Open {
@@ -300,13 +306,15 @@ func (b *Base) give(p row.Message, claim cohort.Claim, since time.Time) {
 	}
 	now, trusted := clock.Now(), since.Add(passLease-watchdog.Margin(passLease))
 	o := newOwnerAs(next.base, next.set, p.Owner)
-	o.streak = o.base.begins(cohort.Streak{Began: now, News: since, Blur: cohort.Blurred, ClosedSince: now.Add(-p.Shut)})
+	o.streak = o.base.begins(cohort.Streak{Began: now, News: since, Blur: cohort.Blurred,
+		ClosedSince: now.Add(-p.Shut)})
 	if !now.Before(trusted) { // the message took too long
 		go o.giveUp()
 		claim.Refuse(next)
 		return
 	}
-	given := o.begin(now, trusted, scripts.Attempt{Token: p.Token}) // since may be long before the pass, and WithMaxHold counts from here
+	// Since may be long before the pass, and WithMaxHold counts from here.
+	given := o.begin(now, trusted, scripts.Attempt{Token: p.Token})
 	given.path = passed
 	if !claim.Give(given, cohort.Bound(-1, next.set.Poll)) {
 		go given.decline()

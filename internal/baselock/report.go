@@ -18,7 +18,8 @@ func (o *owner) Report(s *reporter.Snapshot) {
 		return
 	}
 	left := max(0, time.Duration(o.ticket.TrustedUntil().Sub(clock.Now())))
-	s.Hold(reporter.Place{Kind: string(o.base.Kind.Label), Key: o.base.Key}, int64(holds), left, reporter.Owner{ID: fairqueue.Number(o.id), Since: since, Kept: kept})
+	s.Hold(reporter.Place{Kind: string(o.base.Kind.Label), Key: o.base.Key}, int64(holds), left,
+		reporter.Owner{ID: fairqueue.Number(o.id), Since: since, Kept: kept})
 }
 
 var _ session.Reported = (*owner)(nil)

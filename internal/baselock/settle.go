@@ -147,10 +147,12 @@ func (o *owner) settle() {
 func (o *owner) settled(since time.Time, err error) {
 	if err != nil && !errors.Is(err, redis.ErrClosed) {
 		session.Logger(o.set.Logger).Error("redlatch: what was in doubt could not be settled; the lock may stay taken until its lease is over, or until ForceUnlock",
-			"lock.name", o.base.Name, "lock.primitive", o.base.Kind.Label, "lock.owner", o.id, "error", outcome.Advise(err))
+			"lock.name", o.base.Name, "lock.primitive", o.base.Kind.Label, "lock.owner", o.id,
+			"error", outcome.Advise(err))
 	}
 	observe.Happened(context.Background(), o.set, settings.Event{
-		Kind: settings.Settled, Primitive: string(o.base.Kind.Label), Name: o.base.Name, Owner: o.id, Duration: time.Since(since), Err: err,
+		Kind: settings.Settled, Primitive: string(o.base.Kind.Label), Name: o.base.Name, Owner: o.id,
+		Duration: time.Since(since), Err: err,
 	})
 }
 

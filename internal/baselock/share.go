@@ -91,7 +91,8 @@ func (o *owner) shareLocked() {
 	if h.renewed || h.released || h.dropped || h.over || h.limit.Load() != nil {
 		return
 	}
-	h.keepLocked(&limit{hold: h, most: o.set.MaxHold, margin: watchdog.Margin(o.set.FirstLease())}, o.ticket.TrustedUntil())
+	h.keepLocked(&limit{hold: h, most: o.set.MaxHold, margin: watchdog.Margin(o.set.FirstLease())},
+		o.ticket.TrustedUntil())
 }
 
 // limitLocked gives a re-entry that was acquired with set, and is trusted until then, the limit that it asks for.

@@ -61,7 +61,8 @@ func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error)
 		s.listen()
 	}
 	returned := false
-	defer raise.Unless(&returned, func() { // a hook of the client may panic here, and no waiter comes after one that stands for ever
+	// A hook of the client may panic here, and no waiter comes after one that stands for ever.
+	defer raise.Unless(&returned, func() {
 		s.owner.doubted()
 		s.waiter.Fail()
 		s.leave()
@@ -100,7 +101,8 @@ func (s *stand) wait(ctx context.Context) (*hold, error) {
 		case fairqueue.Handed:
 			h = s.take(plan.Handed)
 		case fairqueue.Listen:
-			s.confirmed, s.stop = s.owner.base.Session.Listen(s.owner.base.channel+":"+s.owner.id, s.hear, s.queue.Missed)
+			s.confirmed, s.stop = s.owner.base.Session.Listen(s.owner.base.channel+":"+s.owner.id, s.hear,
+				s.queue.Missed)
 			s.waiter.Listens()
 			continue
 		case fairqueue.Enter:
@@ -152,7 +154,8 @@ func (s *stand) enter(ctx context.Context, carry *fairqueue.Carry) (*hold, error
 	}
 	again = s.idle(answer)
 	at = answer.At
-	switch doubt := s.owner.inDoubt(); { // this is the owner's first command, so an earlier send of it is what the doubt is about
+	// This is the owner's first command, so an earlier send of it is what the doubt is about.
+	switch doubt := s.owner.inDoubt(); {
 	case answer.Whole && doubt:
 		outcome = fairqueue.Twice
 	case answer.Whole:
@@ -172,7 +175,8 @@ func (s *stand) enter(ctx context.Context, carry *fairqueue.Carry) (*hold, error
 // listen has the process hear which of its waiters is handed the lock.
 func (s *stand) listen() {
 	b, queue, poll := s.owner.base, s.queue, s.owner.set.Poll
-	s.confirmed = b.Session.ListenFor(b.line, b.told, func(message string) { b.heard(queue, message, poll) }, queue.Missed)
+	s.confirmed = b.Session.ListenFor(b.line, b.told, func(message string) { b.heard(queue, message, poll) },
+		queue.Missed)
 }
 
 // loadOf is what a command carries.
@@ -198,11 +202,13 @@ func (s *stand) ask(ctx context.Context, plan fairqueue.Plan) (*hold, error) {
 		return h, nil
 	}
 	s.queue.Note(refusal(answer.Again))
-	s.waiter.Answer(plan.Task, asked, answer.At, answer.Foreign, s.idle(answer), answer.Place, plan.Others, answer.Places)
+	s.waiter.Answer(plan.Task, asked, answer.At, answer.Foreign, s.idle(answer), answer.Place, plan.Others,
+		answer.Places)
 	return nil, nil
 }
 
-func (s *stand) send(ctx context.Context, others []*fairqueue.Waiter, load fairlock.Load) (h *hold, answer fairlock.Answer, err error) {
+func (s *stand) send(ctx context.Context, others []*fairqueue.Waiter,
+	load fairlock.Load) (h *hold, answer fairlock.Answer, err error) {
 	o, set := s.owner, s.owner.set
 	subject := o.subject(1, set.FirstLease())
 	s.command = scripts.Map(o.base.Kind.Fair.Ask(subject, others, load), func(a fairlock.Answer) scripts.Attempt {

@@ -22,7 +22,8 @@ const (
 )
 
 func (p path) String() string {
-	return [...]string{asked: settings.Fresh, local: settings.Local, swapped: settings.Confirmed, passed: settings.Remote}[p]
+	return [...]string{asked: settings.Fresh, local: settings.Local, swapped: settings.Confirmed,
+		passed: settings.Remote}[p]
 }
 
 // call tells the observer that a call begins to wait, and is nil if nobody listens.
@@ -62,7 +63,8 @@ func (h *hold) tell(call *observe.Call) {
 	}
 	returned := false
 	defer raise.Unless(&returned, h.decline)
-	call.Acquired(settings.Event{Owner: h.owner.id, Token: h.Token(), Reentry: h != &h.owner.first && h.path != local, Path: h.path.String()})
+	call.Acquired(settings.Event{Owner: h.owner.id, Token: h.Token(), Reentry: h != &h.owner.first && h.path != local,
+		Path: h.path.String()})
 	returned = true
 	h.told.Store(call.Hold())
 	o := h.owner

@@ -121,7 +121,8 @@ func ownersOf(bases []*Base, opts []redlatch.Option) ([]*owner, error) {
 
 // abandonAll settles the owners of an acquisition that failed, and returns its error: ErrApart where the server refused the
 // script, which says nothing about the scripts for one key.
-func abandonAll(ctx context.Context, owners []*owner, f *delivery.Failure, cmd scripts.Command[rlock.AttemptAll]) error {
+func abandonAll(ctx context.Context, owners []*owner, f *delivery.Failure,
+	cmd scripts.Command[rlock.AttemptAll]) error {
 	abandon(f, cmd, func(all rlock.AttemptAll) bool { return all.Held }, owners...)
 	if !f.Doubt && separable(f.Err) && !outcome.Passing(f.Err) { // which would refuse each by itself too
 		return ErrApart

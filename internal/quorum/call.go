@@ -32,7 +32,8 @@ type Call struct {
 }
 
 // Take has acquire make the hold, within the time of WithWait, and has the observer know what came of it.
-func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Context) (*Hold, error)) (*redlatch.Hold, error) {
+func (c *Call) Take(ctx context.Context, try bool,
+	acquire func(ctx context.Context) (*Hold, error)) (*redlatch.Hold, error) {
 	set := c.Set
 	if set.Recognize != nil {
 		set.Recognize(c.recognizes)
@@ -53,7 +54,8 @@ func (c *Call) Take(ctx context.Context, try bool, acquire func(ctx context.Cont
 		return nil, err
 	}
 	inner.tell(ctx, call)
-	return rootapi.Hold[*redlatch.Hold](inner, holds.Acquired(inner, 2)), nil // above are take and Lock of the composite
+	// Above are take and Lock of the composite.
+	return rootapi.Hold[*redlatch.Hold](inner, holds.Acquired(inner, 2)), nil
 }
 
 // errRecognized is the error of a call that takes nothing.
@@ -62,7 +64,8 @@ var errRecognized = errors.New("redlatch: the lock was only asked for its holds"
 // recognizes tells whether inner is a hold of this composite that is in force.
 func (c *Call) recognizes(inner any) bool {
 	h, ok := inner.(*Hold)
-	return ok && h.call.Kind == c.Kind && (h.call.Of == c.Of || h.call.Line == c.Line && c.Line != cohort.Key{}) && h.kept()
+	return ok && h.call.Kind == c.Kind && (h.call.Of == c.Of || h.call.Line == c.Line && c.Line != cohort.Key{}) &&
+		h.kept()
 }
 
 // Look asks who holds the members.

@@ -44,7 +44,8 @@ type Hold struct {
 	given   bool           // the members are given back, or on the way
 	loss    *loss.Loss     // why it was lost; nil while it was not
 	expired bool           // it was lost by its own clock
-	timer   *time.Timer    // ends the hold when its trust does, after a loss gives back; nil where nothing is to be done
+	// Ends the hold when its trust does, after a loss gives back; nil where nothing is to be done.
+	timer *time.Timer
 }
 
 var (
@@ -162,7 +163,8 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	case lost != nil:
 		return lost
 	case retired:
-		return fmt.Errorf("%w: %s %q cannot be extended any more", errs.Released, h.call.Kind.Noun(), errs.Short(h.call.Name))
+		return fmt.Errorf("%w: %s %q cannot be extended any more", errs.Released, h.call.Kind.Noun(),
+			errs.Short(h.call.Name))
 	}
 	failures := extend(ctx, h.log(), members, h.call.Need, lease)
 	h.mu.Lock()
@@ -172,7 +174,8 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	case lost != nil:
 		return lost
 	case failures != nil:
-		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.call.Kind.Noun(), errs.Short(h.call.Name), errs.Part(errs.Join(failures...), ""))
+		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.call.Kind.Noun(), errs.Short(h.call.Name),
+			errs.Part(errs.Join(failures...), ""))
 	}
 	return nil
 }

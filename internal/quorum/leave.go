@@ -20,7 +20,8 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	h.mu.Lock()
 	if h.retired {
 		h.mu.Unlock()
-		return fmt.Errorf("%w: %s %q was unlocked before by this hold", errs.Released, h.call.Kind.Noun(), errs.Short(h.call.Name))
+		return fmt.Errorf("%w: %s %q was unlocked before by this hold", errs.Released, h.call.Kind.Noun(),
+			errs.Short(h.call.Name))
 	}
 	lost := h.lostLocked()
 	given, _ := h.retireLocked()
@@ -81,7 +82,8 @@ func (h *Hold) giveBack(ctx context.Context, waited bool) error {
 		h.mu.Lock()
 		return h.loseLocked(h.shortage(left), errs.Part(errs.Join(failures...), ""))
 	}
-	return fmt.Errorf("redlatch: %s %q: %w", h.call.Kind.Noun(), errs.Short(h.call.Name), errs.Part(errs.Join(failures...), ""))
+	return fmt.Errorf("redlatch: %s %q: %w", h.call.Kind.Noun(), errs.Short(h.call.Name),
+		errs.Part(errs.Join(failures...), ""))
 }
 
 // Leave leaves the members to their leases.

@@ -58,7 +58,8 @@ func (h *Hold) loseLocked(detail string, cause error) error {
 		defer h.mu.Unlock()
 		return lost
 	}
-	err := &redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonMembers, Detail: detail, At: time.Now(), Cause: cause}
+	err := &redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonMembers, Detail: detail, At: time.Now(),
+		Cause: cause}
 	h.loss = &loss.Loss{}
 	open := h.loss.Begin(err, errors.Is(cause, errs.Lost))
 	members := h.members
@@ -123,7 +124,8 @@ func forcedIn(err error) string {
 // tellLoss has the log and the observer know.
 func (h *Hold) tellLoss(lost *redlatch.LossError) {
 	if logger := h.call.Set.Logger; logger != nil {
-		logger.Warn("redlatch: lock lost", "lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Kind, "reason", lost.Reason, "detail", lost.Detail,
+		logger.Warn("redlatch: lock lost", "lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Kind,
+			"reason", lost.Reason, "detail", lost.Detail,
 			"cause", lost.Cause, "forced", lost.Forced)
 	}
 	h.finish(context.Background(), settings.Lost, lost)

@@ -17,7 +17,8 @@ import (
 // each does something to all parts of the members at the same time. do answers what went wrong with each member of one part. each
 // returns nil when enough members have succeeded, without waiting for the others, else what went wrong. It raises what do has
 // panicked with, when the others are no longer waited for. The panic of one that is not waited for goes to log.
-func each(log *slog.Logger, parts [][]holds.Member, enough int, do func(part []holds.Member) []error) (failures []error) {
+func each(log *slog.Logger, parts [][]holds.Member, enough int,
+	do func(part []holds.Member) []error) (failures []error) {
 	if len(parts) == 1 {
 		if failures = named(parts[0], do(parts[0])); errors.Join(failures...) == nil {
 			return nil
