@@ -43,6 +43,7 @@ package permitsemaphore
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -60,6 +61,8 @@ const NoExpiry time.Duration = script.NoExpiry
 // A Semaphore is a number of permits shared by every process that uses the same name on the same Redis. It is safe
 // for concurrent use and needs no closing.
 type Semaphore struct {
+	_ [0]sync.Mutex // so that go vet finds copies
+
 	counter *counter.Counter
 	keys    script.Names
 	grace   time.Duration
@@ -81,7 +84,7 @@ const (
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, redlatch.KindPermitSemaphore, keys.SemaphoreChannel, newOptions,
 		opts).WithRow(keys.SemaphoreRow)
-	s := &Semaphore{c, script.NamesOf(c.Key), grace}
+	s := &Semaphore{counter: c, keys: script.NamesOf(c.Key), grace: grace}
 	c.Inspector = s
 	return s
 }

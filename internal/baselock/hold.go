@@ -24,7 +24,7 @@ type hold struct {
 	owner  *owner
 	ending holds.Ending
 	since  watchdog.Moment
-	limit  atomic.Pointer[limit] // nil while it lasts as long as its owner; see share.go
+	limit  atomic.Pointer[limit] // nil while it lasts as long as its owner; see limit.go
 
 	told  atomic.Pointer[observe.Hold] // nil: nobody was told of it; see tell.go
 	group int32                        // it counts with the holds of its owner that have the same; see join.go

@@ -104,8 +104,9 @@ func (o *owner) asked() bool {
 	return o.shared.Asked()
 }
 
-// left tells whether the last of those that held has left. Its release may be under way for a round trip. Who comes meanwhile has to find
-// who asks next, and not this owner: each would ask, hold alone and release for itself, and so would those that come during that.
+// left tells whether the last hold of the owner was given back. The release may be under way for a round trip. A call that comes
+// meanwhile must not find this owner, but the call that asks next, and wait for its answer. Else each call would ask, hold alone and
+// release by itself, one after the other.
 func (o *owner) left() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -118,8 +119,9 @@ func (b *Base) asked() bool {
 	return o != nil && o.asked()
 }
 
-// letIn has calls join o. They have waited for the answer to a question of o, or behind the waiter that holds now: the head, or one that a
-// script has made the holder. A call that cannot join asks for itself, and so does every call if there is no answer.
+// letIn has waiting calls join o. They have waited for the answer to a question of o, or behind the waiter that holds now. That one was
+// the head of the local queue, or a script has made it the holder. A call that cannot join asks for itself, and so does every call if
+// there is no answer.
 func (o *owner) letIn() {
 	b := o.base
 	if o.asked() {

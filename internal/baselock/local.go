@@ -8,10 +8,10 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// Within a process a lock can go from hand to hand without a command: to the server the process has it, whichever of its
-// goroutines works. The successor has the identity and the trust of the one before it, and what the watchdog does goes on. So
-// it can only be somebody with the same terms, and nothing of the one before it may be in doubt: what is executed late
-// would be executed on the successor.
+// Within a process a lock can go from hold to hold without a command: to the server the process has it, whichever of its
+// goroutines works. The successor has the identity and the trust of the owner before it, and its renewal goes on. So the successor
+// needs the same terms, and no command of the owner before it may be in doubt: what is executed late would be executed on the
+// successor.
 //
 // Nor may the lock have been taken away, as far as this process can know without asking: see [owner.fresh]. Where that is not
 // certain a script hands the lock over, and finds out.

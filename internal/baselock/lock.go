@@ -126,8 +126,8 @@ func (b *Base) Wanted() bool {
 // cannot before the process hears messages, and to wait for them would take as long as the question that is spared.
 func (b *Base) queuesAtOnce() bool { return b.row != "" && b.Session.Hears(b.channel) }
 
-// attempt asks Redis once, under a fresh identity. It returns the hold, or how long the lock is held by somebody else
-// (negative when its key has no TTL), or an error. Whatever it leaves behind is settled in the background.
+// attempt asks Redis once, under a fresh identity. It returns the hold, or how long another owner holds the lock (negative when its key
+// has no TTL), or an error. What it leaves behind is settled in the background.
 func (b *Base) attempt(ctx context.Context, set *settings.Settings,
 	try bool) (h *hold, remaining time.Duration, err error) {
 	o := newOwner(b, set)

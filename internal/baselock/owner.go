@@ -141,7 +141,7 @@ func (o *owner) unlockSend() {
 
 // begin makes the owner hold, trusted until then: its first hold is handed out and the watchdog looks after it.
 func (o *owner) begin(since, trusted time.Time, got scripts.Attempt) *hold {
-	o.mu.Lock() // a guest is known before it holds, to whoever else has its host's context
+	o.mu.Lock() // a guest is known before it holds, to other calls with its host's context
 	o.token, o.spare = got.Token, got.Spare
 	o.renewing, o.live = o.set.Lease == 0, 1
 	o.first = hold{owner: o, since: watchdog.MomentOf(since), renewed: o.renewing}

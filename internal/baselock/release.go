@@ -63,7 +63,7 @@ func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool
 		limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
 		next.Cohort = nil
 	}
-	hears := o.hears() // who comes later, or is not subscribed yet, is woken by us
+	hears := o.hears() // a waiter that comes later, or is not subscribed yet, is woken by unannounce
 	if held && o.base.row != "" {
 		all, err := o.handOffRemotely(ctx, limit, next)
 		heard = hears && all && err == nil
@@ -95,7 +95,7 @@ func (o *owner) hears() bool {
 	return o.base.Kind.HandsOn && o.base.Session.Cohorts.Find(o.base.line).Hears()
 }
 
-// release frees the lock for everybody.
+// release sets the lock free.
 func (o *owner) release(ctx context.Context, limit delivery.Limit) error {
 	cmd := o.base.Kind.Release(o.subject(0, 0))
 	freed, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
@@ -104,7 +104,7 @@ func (o *owner) release(ctx context.Context, limit delivery.Limit) error {
 
 // gaveBack is what follows from the answer to a release.
 func (o *owner) gaveBack(freed bool, receipt delivery.Receipt, err error) error {
-	if outcome.WrongType(err) { // whoever wrote something else there has taken the lock away
+	if outcome.WrongType(err) { // a program that wrote something else there has taken the lock away
 		return o.lose(watchdog.NotOwned, err)
 	}
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // A release that is not for a waiter of its own process is for the first in the process queue: the script has that one hold, and a
-// message tells the process of the new holder, which need not ask. A message to everybody instead would cost that process a round
-// trip more, and all other processes would ask in vain.
+// message tells the process of the new holder, which need not ask. A message to all processes instead would cost that one a round
+// trip more, and all others would ask in vain.
 //
 //	                        message, or asks
 //	in the queue ─────► holds, unknown to its process ──► holds ── has left meanwhile ──► passed on, or released
@@ -27,10 +27,10 @@ import (
 // A waiter that wants another lease than a pass gives, or the word of replicas, cannot be passed the lock. Its process stands in
 // the process queue too, and is only told to look when its turn comes: the lock is free then, and the head of its local queue asks.
 //
-// An outsider has to wait until the lock is free, and for longer than a moment: a
-// process that releases and asks again is faster than a JVM. So passes and runs follow one another only for so long. Then
-// comes a release with its message, if more processes listen for one than stand in the process queue, and those there and the one
-// that released let the others ask first.
+// An outsider, such as a waiter of Redisson, stands in no process queue. It can only take the lock while that is free, and for longer
+// than a moment: a process that releases and asks again is faster than a JVM. So hand-offs of all kinds follow one another only for so
+// long. Then comes a release with its message, if more connections listen for one than the process queue accounts for, and the processes
+// of the queue and the one that released let the outsiders ask first.
 
 // passLease is for how long the lock is passed. The watchdog renews it after a third. It is short because it may
 // be passed to a process that has died without the server's notice, and long enough for a server that fails over.
@@ -170,7 +170,8 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 				turn.Candidate, turn.Patience, turn.Looks = p.Owner, patience(next.set), !b.handed(next.set)
 			}
 		}
-		// Set free for everybody: if that went on, a slower process in the queue would always come too late.
+		// A lock that is set free for all processes goes to the fastest one. If that went on, a slower process would always come
+		// too late. So the time since it was free begins anew here, and goes on where the lock is passed on.
 		in.CloseSince(time.Time{})
 		if turn.Lease > 0 {
 			in.CloseSince(o.streak.Shut())

@@ -28,7 +28,7 @@ func (b *Base) admit(ctx context.Context, host *owner, set *settings.Settings, t
 	case !host.holds():
 		host.unlockSend()
 		return nil, errOver
-	case guest != nil && guest.holds(): // somebody with the same context was faster
+	case guest != nil && guest.holds(): // another call with the same context was faster
 		host.unlockSend()
 		return guest.reenter(ctx, set, try)
 	}

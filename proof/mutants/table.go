@@ -79,7 +79,7 @@ var mutants = []mutant{
 		"\twaited, found := errs.FoundOut(err)\n", "\twaited, found := errs.FoundOut(err)\n\tif found == nil {\n\t\tfound = tooFew{}\n\t}\n"}}, []string{model}, unitTest{}},
 	{"b351dd3: a lock that was passed to one's own process is taken for somebody else's", []edit{{"internal/baselock/wait.go",
 		"status.Exists && status.Holds == 0", "status.Exists"}}, []string{"stall"}, unitTest{}},
-	{"a7e985b: a re-entry with a lease of its own lasts as long as the hold around it", []edit{{"internal/baselock/share.go",
+	{"a7e985b: a re-entry with a lease of its own lasts as long as the hold around it", []edit{{"internal/baselock/limit.go",
 		"if set.Lease == 0 && set.MaxHold == 0 {", "if set.MaxHold == 0 {"}}, []string{"overdue"}, unitTest{}},
 	{"affeabb: a wait that ended during an outage says that somebody else has it", []edit{{"internal/baselock/explain.go",
 		"\twaited, found := errs.FoundOut(err)\n", "\twaited, found := errs.FoundOut(err)\n\tif found == nil {\n\t\tfound = errs.Refusal(\"is held\")\n\t}\n"}}, []string{model}, unitTest{}},

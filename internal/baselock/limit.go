@@ -146,7 +146,7 @@ func (h *hold) lostLocked() error {
 	return nil
 }
 
-// promisedLocked tells whether the lock is still promised to anybody. A hold that is being given back sees to the rest
+// promisedLocked tells whether the lock is still promised to a hold. A hold that is being given back sees to the rest
 // itself; one that was dropped has its lease run out.
 func (o *owner) promisedLocked() bool {
 	over := int32(0)
