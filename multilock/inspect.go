@@ -18,7 +18,8 @@ func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
 	if l.whole {
 		info.Waiters = int64(l.bases[0].Session.Waiters(l.line))
 	}
-	raised := raise.All(len(l.members), func(i int) { info.Members[i] = inspected(ctx, l.members[i]) }, l.defaults.Logger)
+	raised := raise.All(len(l.members), func(i int) { info.Members[i] = inspected(ctx, l.members[i]) },
+		l.defaults.Logger)
 	if raised != nil { // who asks in the background catches it, and has no answer
 		panic(raised)
 	}

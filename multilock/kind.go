@@ -40,7 +40,8 @@ func grouped(fields []string) *baselock.Kind {
 		Queue: &baselock.Queue{
 			Keys:  queue,
 			Tells: true,
-			Enqueue: func(s baselock.Subject, queue []string, patience time.Duration, _ bool) scripts.Command[row.Answer] {
+			Enqueue: func(s baselock.Subject, queue []string, patience time.Duration,
+				_ bool) scripts.Command[row.Answer] {
 				cmd := multilock.Enlist(s.Key, s.Owner, fields, s.Lease, queue, patience)
 				return scripts.Map(cmd, func(a scripts.Attempt) row.Answer { return row.Answer{Attempt: a, At: 1} })
 			},

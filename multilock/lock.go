@@ -70,7 +70,8 @@ func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 		if m == nil {
 			panic("redlatch: a member of the multi-lock is nil; pass the result of a New of the lock's package")
 		}
-		if !reflect.ValueOf(m).Comparable() || !slices.Contains(l.members, m) { // those that cannot be compared are different
+		// Those that cannot be compared are different
+		if !reflect.ValueOf(m).Comparable() || !slices.Contains(l.members, m) {
 			l.members = append(l.members, m)
 		}
 	}

@@ -77,7 +77,8 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 	err = line.WaitFor(ctx, c.Set.Poll, request, func(ctx context.Context) (v cohort.Verdict, err error) {
 		if line.Yields() {
 			yielded = true
-			return cohort.Verdict{Sleep: baselock.YieldFor, Found: errs.Refusal("is left to other processes for a moment")}, nil
+			return cohort.Verdict{Sleep: baselock.YieldFor,
+				Found: errs.Refusal("is left to other processes for a moment")}, nil
 		}
 		asked = true
 		if got, err = c.rounds(delivery.Watched(ctx, line.Note),

@@ -23,7 +23,8 @@ func (l *Lock) apart() error {
 			if b.Twin(a) && !disjoint(fieldsOf(a.Kind), fieldsOf(b.Kind)) {
 				return errs.Wrong("the members %q and %q of the multi-lock are one lock, by two clients of one server: the "+
 					"second would wait "+
-					"for the first until the end of the context; make both with the same client", errs.Short(a.Name), errs.Short(b.Name))
+					"for the first until the end of the context; make both with the same client", errs.Short(a.Name),
+					errs.Short(b.Name))
 			}
 		}
 	}

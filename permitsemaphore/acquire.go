@@ -93,8 +93,8 @@ func (t *attempt) Took(sent time.Time) error {
 	return nil
 }
 
-// begin starts the life of a grant that the server has confirmed. sent is a moment before the first send that may have
-// been executed. An answer that took longer than the lease is no permit any more.
+// begin starts the life of a grant that the server has confirmed. sent is a moment before the first send that
+// may have been executed. An answer that took longer than the lease is no permit any more.
 func (g *grant) begin(sent time.Time) error {
 	trusted := trust(sent, g.lease)
 	if !clock.Now().Before(trusted) {
@@ -107,7 +107,8 @@ func (g *grant) begin(sent time.Time) error {
 	return nil
 }
 
-// start has the grant be found by its ids, and kept. It is trusted until then, by what Redis has confirmed at news.
+// start has the grant be found by its ids, and kept. It is trusted until then, by what Redis has confirmed at
+// news.
 func (g *grant) start(news, trusted time.Time) {
 	g.news = news
 	if g.since.IsZero() {

@@ -9,11 +9,13 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// grace is how long the ids of a Permit may be on their way to a call that takes ids, once the Permit itself is unreachable.
+// grace is how long the ids of a Permit may be on their way to a call that takes ids, once the Permit itself
+// is unreachable.
 const grace = time.Second
 
-// Forgotten is called when the Permit is unreachable. The last use of a Permit may be to say its ids, to calls that are
-// under way at that moment or about to begin; so what was told its ids is looked at a while after the last of them.
+// Forgotten is called when the Permit is unreachable. The last use of a Permit may be to say its ids, to
+// calls that are under way at that moment or about to begin; so what was told its ids is looked at a while
+// after the last of them.
 func (g *grant) Forgotten(there *holds.Place) {
 	g.mu.Lock()
 	g.dropped, g.there = true, there
@@ -34,8 +36,8 @@ func (g *grant) lookLaterLocked() {
 	g.look.Reset(g.semaphore.grace)
 }
 
-// report stops the renewal of permits that the program has dropped, unless a call by an id is under way, whose end looks
-// at them again. Those that were not renewed may be in use by their ids.
+// report stops the renewal of permits that the program has dropped, unless a call by an id is under way,
+// whose end looks at them again. Those that were not renewed may be in use by their ids.
 func (g *grant) report() {
 	g.mu.Lock()
 	if g.calls > 0 || !g.dropped {

@@ -21,8 +21,8 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// A grant is the machinery's side of a Permit. The session, the watchdog and parent contexts refer to it alone, so that
-// a Permit the program has dropped can be noticed.
+// A grant is the machinery's side of a Permit. The session, the watchdog and parent contexts refer to it
+// alone, so that a Permit the program has dropped can be noticed.
 type grant struct {
 	semaphore *Semaphore
 	set       *settings.Settings
@@ -78,7 +78,8 @@ func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
 	return g
 }
 
-// terms are the watchdog's. Permits that it does not extend it looks at each period, to notice when they are taken away.
+// terms are the watchdog's. Permits that it does not extend it looks at each period, to notice when they are
+// taken away.
 func (g *grant) terms(trusted, end time.Time) watchdog.Terms {
 	t := watchdog.Terms{Trusted: trusted, End: end, Every: g.set.WatchdogTimeout / 3, Margin: watchdog.Margin(g.lease)}
 	if g.renewing {

@@ -13,9 +13,9 @@ import (
 // shown is how many permits Inspect tells of at most.
 const shown = 1000
 
-// Inspect tells whether the semaphore exists, how many permits it has and how many of them are available, for how long it
-// lasts, how many calls of this process wait for it, and who has permits: a Holder for each permit, by its id, up to a
-// thousand of those that end first.
+// Inspect tells whether the semaphore exists, how many permits it has and how many of them are available, for
+// how long it lasts, how many calls of this process wait for it, and who has permits: a Holder for each
+// permit, by its id, up to a thousand of those that end first.
 func (s *Semaphore) Inspect(ctx context.Context) (redlatch.Info, error) {
 	look, err := counter.Ask(ctx, s.made(), script.Inspect(s.keys, shown))
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// UpdateLease makes the permit end lease from now, later or sooner than it would have, whichever process has it; with
-// NoExpiry it never ends. When it is unknown, released or expired the error matches ErrNotHeld.
+// UpdateLease makes the permit end lease from now, later or sooner than it would have, whichever process has
+// it; with NoExpiry it never ends. When it is unknown, released or expired the error matches ErrNotHeld.
 //
-// A Permit of this process that has only this id is told, as by its own UpdateLease. Any other Permit goes by the lease
-// that it knows: if that is longer than the new one, the Permit is lost at its next check; if it is renewed, that goes
-// on.
+// A Permit of this process that has only this id is told, as by its own UpdateLease. Any other Permit goes by
+// the lease that it knows: if that is longer than the new one, the Permit is lost at its next check; if it is
+// renewed, that goes on.
 func (s *Semaphore) UpdateLease(ctx context.Context, id string, lease time.Duration) error {
 	if err := checkLease("UpdateLease", lease); err != nil {
 		return err
@@ -62,8 +62,8 @@ func (s *Semaphore) notHeld(id string) error {
 	return fmt.Errorf("%w: permit %s of %q is unknown, was released or has expired", errs.NotHeld, id, s.Name())
 }
 
-// LeaseTime returns how long the permit lasts if it is not renewed, NoExpiry if it never ends. When it is unknown,
-// released or expired the error matches ErrNotHeld.
+// LeaseTime returns how long the permit lasts if it is not renewed, NoExpiry if it never ends. When it is
+// unknown, released or expired the error matches ErrNotHeld.
 func (s *Semaphore) LeaseTime(ctx context.Context, id string) (time.Duration, error) {
 	ids, err := parse("LeaseTime", []string{id})
 	if err != nil {
@@ -86,8 +86,8 @@ func checkLease(call string, lease time.Duration) error {
 	return nil
 }
 
-// Extend sets the lease, which the watchdog then extends no more. Changes come one after another: a copy of one that is
-// still on its way would undo the next, so that waits until the copy is barred.
+// Extend sets the lease, which the watchdog then extends no more. Changes come one after another: a copy of
+// one that is still on its way would undo the next, so that waits until the copy is barred.
 func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 	lockorder.Waits[lockorder.Turn](g)
 	select {
@@ -143,7 +143,8 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 	return g.agree(sent, lease)
 }
 
-// parted waits until none of the permits is being released by id, and tells whether one of the ids was given back here.
+// parted waits until none of the permits is being released by id, and tells whether one of the ids was given
+// back here.
 func (g *grant) parted(ctx context.Context, ids []string) (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -165,8 +166,8 @@ func (g *grant) parted(ctx context.Context, ids []string) (bool, error) {
 	return g.released || len(g.ids) < len(ids), nil
 }
 
-// trustAtMost makes the grant end at limit, if it is trusted for longer: from the moment on at which a shorter lease is
-// sent it may be in force, whatever becomes of the answer. It returns what takes that back.
+// trustAtMost makes the grant end at limit, if it is trusted for longer: from the moment on at which a
+// shorter lease is sent it may be in force, whatever becomes of the answer. It returns what takes that back.
 func (g *grant) trustAtMost(limit time.Time) (restore func()) {
 	before := watchdog.MomentOf(g.ticket.TrustedUntil())
 	if !limit.Before(before.Time()) {

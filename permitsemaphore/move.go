@@ -13,9 +13,9 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A permit that is released goes to the first waiter of its process, with its id if the program has never been told that.
-// Every process that knows an id may release the permit. So an id that a program was told never goes to another holder, and Redis swaps it
-// for a fresh one.
+// A permit that is released goes to the first waiter of its process, with its id if the program has never
+// been told that. Every process that knows an id may release the permit. So an id that a program was told
+// never goes to another holder, and Redis swaps it for a fresh one.
 //
 //	             no program was told the ids, the terms are equal, the news is young
 //	Release ────────────────────────────────────────────────────────────────────► the waiter has the ids
@@ -23,10 +23,11 @@ import (
 //	   ├──────────► the ids are gone, fresh ones are there ───────────────────────► the waiter has the fresh ones
 //	   └──────────► given back: another process waits, or there is no semaphore, or it has a debt
 //
-// Whether the program was told is decided under the mutex of the grant, together with the move. Afterwards the old Permit has
-// no id to tell.
+// Whether the program was told is decided under the mutex of the grant, together with the move. Afterwards
+// the old Permit has no id to tell.
 
-// inspections is how often this program was shown the ids of a semaphore. An id that was there then counts as told.
+// inspections is how often this program was shown the ids of a semaphore. An id that was there then counts as
+// told.
 var inspections atomic.Int64
 
 // least is how much of its lease a permit that moves must have left, at most.
@@ -35,8 +36,9 @@ const least = 5 * time.Second
 // News is a moment before Redis was asked when it confirmed the ids.
 func (g *grant) News() time.Time { return g.news }
 
-// Suits tells whether the seeker can have the permits with the ids that they have. The watchdog renews them, as it would the
-// seeker's own, and nothing is under way that could change their leases; or the ids were made for terms that are the seeker's.
+// Suits tells whether the seeker can have the permits with the ids that they have. The watchdog renews them,
+// as it would the seeker's own, and nothing is under way that could change their leases; or the ids were made
+// for terms that are the seeker's.
 func (g *grant) Suits(s counter.Seeker) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -94,7 +96,8 @@ func (g *grant) TakeBack(gift any) {
 // Receive takes a grant that has moved.
 func (a *asking) Receive(gift any) { a.got = newPermit(gift.(*grant)) }
 
-// handOn gives the permits back, to the calls of this process that wait or else to Redis. It tells whether all were there.
+// handOn gives the permits back, to the calls of this process that wait or else to Redis. It tells whether
+// all were there.
 func (g *grant) handOn(ctx context.Context, ids []string) (whole bool, err error) {
 	c := g.semaphore.counter
 	left, fate := c.Move(int64(len(ids)), g)
@@ -109,8 +112,8 @@ func (g *grant) handOn(ctx context.Context, ids []string) (whole bool, err error
 	return g.swap(ctx, ids, fate == counter.Unsure, first)
 }
 
-// swap has Redis give the permits fresh ids for a seeker and those behind it, and tells whether all were there.
-// If it is unsure whether another process waits, Redis looks, and takes them back for that one.
+// swap has Redis give the permits fresh ids for a seeker and those behind it, and tells whether all were
+// there. If it is unsure whether another process waits, Redis looks, and takes them back for that one.
 func (g *grant) swap(ctx context.Context, ids []string, unsure bool, a *asking) (whole bool, err error) {
 	c, session := g.semaphore.counter, ""
 	if unsure {

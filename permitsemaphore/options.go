@@ -6,8 +6,9 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// WithoutExpiry makes permits that never expire, as Redisson's lease of -1 does: they are not renewed, and those of a process that dies
-// stay taken until a process releases them by their ids. By default permits are renewed while their process lives.
+// WithoutExpiry makes permits that never expire, as Redisson's lease of -1 does: they are not renewed, and
+// those of a process that dies stay taken until a process releases them by their ids. By default permits are
+// renewed while their process lives.
 func WithoutExpiry() redlatch.Option {
 	return rootapi.Option[redlatch.Option](func(s *settings.Settings) {
 		s.Give(settings.NoExpiry)

@@ -11,8 +11,8 @@ import (
 	"github.com/redlatch/redlatch/internal/holds"
 )
 
-// A Permit is what one Acquire got: one permit, or several that stand and fall together. Its methods may be called from
-// any goroutine.
+// A Permit is what one Acquire got: one permit, or several that stand and fall together. Its methods may be
+// called from any goroutine.
 //
 // A Permit that the program drops without Release or Leave, while it is renewed, is noticed by the garbage
 // collector: it is reported through the semaphore's logger (or slog.Default) with the place where it was
@@ -51,18 +51,19 @@ func (p *Permit) IDs() []string {
 	return ids
 }
 
-// Context returns a child of parent that ends when the Permit does. Then [context.Cause] matches ErrReleased after
-// Release, and ErrLost when one of the permits was lost or may have been. The context keeps the Permit alive: work that
-// still has the context still holds the permits.
+// Context returns a child of parent that ends when the Permit does. Then [context.Cause] matches ErrReleased
+// after Release, and ErrLost when one of the permits was lost or may have been. The context keeps the Permit
+// alive: work that still has the context still holds the permits.
 func (p *Permit) Context(parent context.Context) context.Context {
 	return holds.NewContext(parent, p.made(), p)
 }
 
-// Release gives back the permits. The Permit's contexts end first. It ignores the cancellation of ctx and has a time
-// limit of its own ([redlatch.WithReleaseTimeout]), after which the release is repeated in the background.
+// Release gives back the permits. The Permit's contexts end first. It ignores the cancellation of ctx and has
+// a time limit of its own ([redlatch.WithReleaseTimeout]), after which the release is repeated in the
+// background.
 //
-// The error matches ErrReleased when the Permit was given back before, and ErrLost when a permit was lost before or is
-// found lost now; the permits that are left are given back all the same.
+// The error matches ErrReleased when the Permit was given back before, and ErrLost when a permit was lost
+// before or is found lost now; the permits that are left are given back all the same.
 func (p *Permit) Release(ctx context.Context) error {
 	inner := p.made()
 	p.cleanup.Stop()
@@ -85,9 +86,9 @@ func (p *Permit) Leave() {
 	runtime.KeepAlive(p)
 }
 
-// UpdateLease makes the permits end lease from now, later or sooner than they would have, and not be renewed from then
-// on; with NoExpiry they never end. When the outcome is unknown the error matches ErrUncertain, and the Permit is trusted
-// no longer than either outcome allows.
+// UpdateLease makes the permits end lease from now, later or sooner than they would have, and not be renewed
+// from then on; with NoExpiry they never end. When the outcome is unknown the error matches ErrUncertain, and
+// the Permit is trusted no longer than either outcome allows.
 func (p *Permit) UpdateLease(ctx context.Context, lease time.Duration) error {
 	if err := checkLease("UpdateLease", lease); err != nil {
 		return err
@@ -97,23 +98,24 @@ func (p *Permit) UpdateLease(ctx context.Context, lease time.Duration) error {
 	return err
 }
 
-// Until returns the moment up to which the permits are certainly held, as far as is known without asking Redis; for
-// permits without expiry it is a hundred years away. It moves on as renewals succeed, and is in the past once the
-// Permit is over.
+// Until returns the moment up to which the permits are certainly held, as far as is known without asking
+// Redis; for permits without expiry it is a hundred years away. It moves on as renewals succeed, and is in
+// the past once the Permit is over.
 func (p *Permit) Until() time.Time {
 	until := p.made().Until()
 	runtime.KeepAlive(p)
 	return until
 }
 
-// Valid reports whether the permits are certainly still held, by the clock alone. It is also false when the process was
-// suspended past Until and nothing had a chance to end the contexts.
+// Valid reports whether the permits are certainly still held, by the clock alone. It is also false when the
+// process was suspended past Until and nothing had a chance to end the contexts.
 func (p *Permit) Valid() bool {
 	return p.made().ending.Cause() == nil && time.Now().Before(p.Until())
 }
 
-// LogValue is the Permit in a line of slog: a group with the name of the semaphore, the primitive, the first id as the owner, and until
-// when the permits are trusted. As slog.Any("permit", permit) they are permit.name, permit.primitive, and so on.
+// LogValue is the Permit in a line of slog: a group with the name of the semaphore, the primitive, the first
+// id as the owner, and until when the permits are trusted. As slog.Any("permit", permit) they are
+// permit.name, permit.primitive, and so on.
 func (p *Permit) LogValue() slog.Value {
 	p.made().tell()
 	value := holds.LogValue(p.made())

@@ -12,9 +12,9 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// TrySetPermits sets the number of permits of a semaphore that does not exist yet, and reports whether it did. One with
-// no permits left does exist. With WithTTL the semaphore disappears after that time, and its permits with it. Permits
-// that outlived an earlier semaphore of the name count as taken from the new one.
+// TrySetPermits sets the number of permits of a semaphore that does not exist yet, and reports whether it
+// did. One with no permits left does exist. With WithTTL the semaphore disappears after that time, and its
+// permits with it. Permits that outlived an earlier semaphore of the name count as taken from the new one.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch.Option) (bool, error) {
 	set, err := s.made().Resolve("TrySetPermits", settings.TTL, opts)
 	if err != nil {
@@ -28,9 +28,9 @@ func (s *Semaphore) TrySetPermits(ctx context.Context, n int64, opts ...redlatch
 	}, nil)
 }
 
-// SetPermits sets the total number of permits, including those that are taken, to n, and creates the semaphore if it
-// does not exist. No holder loses a permit by it: when more than n are taken, AvailablePermits is below zero until enough have
-// come back.
+// SetPermits sets the total number of permits, including those that are taken, to n, and creates the
+// semaphore if it does not exist. No holder loses a permit by it: when more than n are taken,
+// AvailablePermits is below zero until enough have come back.
 func (s *Semaphore) SetPermits(ctx context.Context, n int64) error {
 	if err := s.made().CheckNumber("SetPermits", n); err != nil {
 		return err
@@ -63,7 +63,8 @@ func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
 	return count.Available, err
 }
 
-// AcquiredPermits returns the number of permits that are taken and have not expired, 0 when the semaphore does not exist.
+// AcquiredPermits returns the number of permits that are taken and have not expired, 0 when the semaphore
+// does not exist.
 func (s *Semaphore) AcquiredPermits(ctx context.Context) (int64, error) {
 	count, err := s.count(ctx)
 	return count.Acquired, err

@@ -21,7 +21,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// Unlock gives the permits back. The contexts end first, so that the work stops before that of the next holder starts.
+// Unlock gives the permits back. The contexts end first, so that the work stops before that of the next
+// holder starts.
 func (g *grant) Unlock(ctx context.Context) error {
 	g.mu.Lock()
 	if g.released {
@@ -61,8 +62,8 @@ func (g *grant) Unlock(ctx context.Context) error {
 	return err
 }
 
-// giveBack sends the release, and tells whether all permits were there. Those that are missing were lost, unless an earlier
-// send of this very release may have given them back while the lease was still trusted.
+// giveBack sends the release, and tells whether all permits were there. Those that are missing were lost,
+// unless an earlier send of this very release may have given them back while the lease was still trusted.
 func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) (whole bool, err error) {
 	lasts := clock.Now().Before(g.until)
 	back, receipt, err := release(ctx, g, ids, g.owedWithin(), func(wake scripts.Wake) scripts.Command[int64] {
@@ -74,16 +75,18 @@ func (g *grant) giveBack(ctx context.Context, ids []string, elsewhere int) (whol
 	return err != nil || back >= int64(len(ids)-elsewhere) || back == 0 && g.before(receipt), err
 }
 
-// before tells whether an earlier send of a command, of which the last one found nothing, may have found the permits.
+// before tells whether an earlier send of a command, of which the last one found nothing, may have found the
+// permits.
 func (g *grant) before(receipt delivery.Receipt) bool {
 	return receipt.Doubt && clock.Now().Before(g.until)
 }
 
-// release sends what ends the permits. What is not confirmed is given back in the background, with all of those ids, for as
-// long as it is owed.
+// release sends what ends the permits. What is not confirmed is given back in the background, with all of
+// those ids, for as long as it is owed.
 func release[R any](ctx context.Context, g *grant, all []string, owed time.Duration,
 	build func(wake scripts.Wake) scripts.Command[R]) (answer R, receipt delivery.Receipt, err error) {
-	// On a cluster this may have to ask for the family of channels, which has nothing to do with the end of ctx.
+	// On a cluster this may have to ask for the family of channels, which has nothing to do with the end of
+	// ctx.
 	limit := delivery.Limit{Outage: g.set.ReleaseTimeout, Total: g.set.ReleaseTimeout, Stubborn: true}
 	done := false
 	// Also when a hook of the client panics on this goroutine: no caller can release the permits again.
@@ -101,8 +104,8 @@ func release[R any](ctx context.Context, g *grant, all []string, owed time.Durat
 	return answer, receipt, nil
 }
 
-// owed is how long the release of a permit with such a lease is repeated, for at most so long it stays taken by itself. Of one
-// without expiry it is a day.
+// owed is how long the release of a permit with such a lease is repeated, for at most so long it stays taken
+// by itself. Of one without expiry it is a day.
 func owed(lease time.Duration) time.Duration {
 	if lease == NoExpiry {
 		return 24 * time.Hour
@@ -117,7 +120,8 @@ func (g *grant) owedWithin() time.Duration {
 	return max(owed(g.lease), g.owed)
 }
 
-// giveBackLater repeats the release for as long as it is owed, until it is confirmed. A late copy of it finds nothing.
+// giveBackLater repeats the release for as long as it is owed, until it is confirmed. A late copy of it finds
+// nothing.
 func (g *grant) giveBackLater(ids []string, owed time.Duration) {
 	g.semaphore.counter.SettleFor(owed, func(ctx context.Context) error {
 		wake, err := g.semaphore.counter.Wake(ctx)
@@ -148,16 +152,17 @@ func (g *grant) unconfirmed(err error) error {
 		g.semaphore.counter.Name, err)
 }
 
-// Release gives back permits by their ids, all or none, whichever process has them. When one of them is unknown, or was
-// released before, or has expired, the error matches ErrNotHeld and none is given back; an expired one comes back by
-// itself all the same. If an id is given twice the error matches ErrInvalid, and nothing is sent.
+// Release gives back permits by their ids, all or none, whichever process has them. When one of them is
+// unknown, or was released before, or has expired, the error matches ErrNotHeld and none is given back; an
+// expired one comes back by itself all the same. If an id is given twice the error matches ErrInvalid, and
+// nothing is sent.
 //
-// A Permit of this process that has one of the ids goes on with the others, and is released with the last of them. One
-// of another process is lost, as a whole, when it notices; to hand out permits to other processes, acquire them one by
-// one.
+// A Permit of this process that has one of the ids goes on with the others, and is released with the last of
+// them. One of another process is lost, as a whole, when it notices; to hand out permits to other processes,
+// acquire them one by one.
 //
-// Release ignores the cancellation of ctx and has a time limit of its own ([redlatch.WithReleaseTimeout]); what is in
-// doubt by then is carried through in the background, and the error matches ErrUncertain.
+// Release ignores the cancellation of ctx and has a time limit of its own ([redlatch.WithReleaseTimeout]);
+// what is in doubt by then is carried through in the background, and the error matches ErrUncertain.
 func (s *Semaphore) Release(ctx context.Context, ids ...string) error {
 	released, err := s.release(ctx, "Release", ids)
 	if err == nil && !released {

@@ -9,7 +9,8 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// Report tells the registry of the permits that were not given back. It is called by the reporter's own goroutine.
+// Report tells the registry of the permits that were not given back. It is called by the reporter's own
+// goroutine.
 func (g *grant) Report(s *reporter.Snapshot) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -34,11 +34,12 @@
 // taken away, by its id, with the semaphore, or with a primary that failed before the write was replicated,
 // is noticed at the next check, at the latest a third of the watchdog timeout plus a second later. A release
 // that the server does not confirm goes on in the background. A semaphore that does not exist has no permits,
-// but with [WithPermits] the next Acquire sets it up with all. Permits of one that vanished belong to no semaphore,
-// and come back to the next semaphore of that name.
+// but with [WithPermits] the next Acquire sets it up with all. Permits of one that vanished belong to no
+// semaphore, and come back to the next semaphore of that name.
 //
-// In Redis the semaphore is the number of available permits, and a sorted set of the ids that are taken, with their
-// deadlines. Waiters of one process are served in their order of arrival; between processes there is no order.
+// In Redis the semaphore is the number of available permits, and a sorted set of the ids that are taken, with
+// their deadlines. Waiters of one process are served in their order of arrival; between processes there is no
+// order.
 package permitsemaphore
 
 import (
@@ -58,8 +59,8 @@ import (
 // NoExpiry is the lease of a permit that never expires: UpdateLease takes it, and LeaseTime returns it.
 const NoExpiry time.Duration = script.NoExpiry
 
-// A Semaphore is a number of permits shared by every process that uses the same name on the same Redis. It is safe
-// for concurrent use and needs no closing.
+// A Semaphore is a number of permits shared by every process that uses the same name on the same Redis. It is
+// safe for concurrent use and needs no closing.
 type Semaphore struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 
@@ -103,14 +104,14 @@ func (s *Semaphore) Name() string { return s.made().Name }
 // if the last attempt failed, and the reason alone if there was no answer yet. n is at most 10 000; a Permit
 // of 0 holds nothing. While the server fails it goes on for as long as [redlatch.WithOutage] says.
 //
-// Options: WithLease, WithoutExpiry, WithMaxHold, WithWatchdogTimeout, WithoutLocalHandOff, WithWait. Without a lease the permits are renewed
-// while the Permit, or a context made from it, is reachable and not released.
+// Options: WithLease, WithoutExpiry, WithMaxHold, WithWatchdogTimeout, WithoutLocalHandOff, WithWait. Without
+// a lease the permits are renewed while the Permit, or a context made from it, is reachable and not released.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...redlatch.Option) (*Permit, error) {
 	return s.acquire(ctx, "Acquire", n, acquireOptions, opts, false)
 }
 
-// TryAcquire takes n permits if there are that many; otherwise the error matches ErrNotAcquired. It does not overtake
-// others in this process that wait. Options: those of Acquire except WithWait.
+// TryAcquire takes n permits if there are that many; otherwise the error matches ErrNotAcquired. It does not
+// overtake others in this process that wait. Options: those of Acquire except WithWait.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...redlatch.Option) (*Permit, error) {
 	return s.acquire(ctx, "TryAcquire", n, tryOptions, opts, true)
 }
@@ -127,8 +128,8 @@ func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context
 	return within(ctx, permit, fn)
 }
 
-// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out where there are too few permits.
-// ran tells whether fn ran; see [redlatch.TryDo].
+// TryDo is Do that asks once, or waits as long as [redlatch.WithWait] says, and leaves the work out where
+// there are too few permits. ran tells whether fn ran; see [redlatch.TryDo].
 func (s *Semaphore) TryDo(ctx context.Context, n int64, fn func(ctx context.Context) error,
 	opts ...redlatch.Option) (ran bool, err error) {
 	acquire := s.TryAcquire

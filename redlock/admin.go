@@ -35,7 +35,8 @@ func askAll[R any](ctx context.Context, l *Lock,
 		reply, err := ask(within, n.base)
 		answers[i].reply = reply
 		if err != nil {
-			answers[i].err = n.nodeError(err, within.Err() != nil && errors.Is(err, within.Err()) && ctx.Err() == nil, limit)
+			answers[i].err = n.nodeError(err, within.Err() != nil && errors.Is(err, within.Err()) && ctx.Err() == nil,
+				limit)
 		}
 	}, c.log())
 	raised.Raise(ctx)

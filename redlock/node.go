@@ -37,7 +37,8 @@ func (e *NodeError) Unwrap() error { return e.Err }
 func (n node) nodeError(err error, expired bool, limit time.Duration) *NodeError {
 	switch {
 	case expired:
-		return &NodeError{Node: n.label, Err: delivery.Unavailable(fmt.Errorf("no answer within %v: %v", limit, n.part(err)))}
+		return &NodeError{Node: n.label, Err: delivery.Unavailable(fmt.Errorf("no answer within %v: %v", limit,
+			n.part(err)))}
 	case errors.Is(err, errs.NotAcquired):
 		e := &NodeError{Node: n.label, Refused: true,
 			Err: errors.New(strings.TrimPrefix(err.Error(), errs.NotAcquired.Error()+": "))}

@@ -50,7 +50,8 @@ var (
 // The kinds of the nodes: of those that can be the chair, which have a process queue, and of the others.
 var chairKind, otherKind = baselock.Plain().HandingOver(), baselock.Plain()
 
-const takes = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.NodeTimeout | settings.LocalHandOff |
+const takes = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.NodeTimeout |
+	settings.LocalHandOff |
 	settings.LongHold
 
 // New makes a lock on these servers. It does no I/O. Use an odd number, usually five; an even number survives

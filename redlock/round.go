@@ -350,12 +350,14 @@ func (r *round) failures() (failures []error) {
 			failures = append(failures, err)
 		case r.heard[i]:
 		case i != r.chair || !r.waits():
-			unheard = append(unheard, &NodeError{Node: n.label, Err: errors.New("not waited for: the others had decided it")})
+			unheard = append(unheard, &NodeError{Node: n.label,
+				Err: errors.New("not waited for: the others had decided it")})
 		case r.vote.stands():
 			failures = append(failures, &NodeError{Node: n.label, Refused: true,
 				Err: errors.New("it is held there, and the call waits in its queue")})
 		default:
-			failures = append(failures, &NodeError{Node: n.label, Err: delivery.Unavailable(errors.New("no answer yet"))})
+			failures = append(failures, &NodeError{Node: n.label,
+				Err: delivery.Unavailable(errors.New("no answer yet"))})
 		}
 	}
 	return append(failures, unheard...)
@@ -431,7 +433,8 @@ func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited quorum.Late
 			continue
 		}
 		go func() {
-			giveUp := time.AfterFunc(c.nodeTimeout(), answered) // a release may take longer than a re-entry should wait for it
+			// A release may take longer than a re-entry should wait for it
+			giveUp := time.AfterFunc(c.nodeTimeout(), answered)
 			// The member repeats a release that is not confirmed until its lease is over.
 			_ = a.member.Unlock(raise.Background(context.Background(), c.log()))
 			if giveUp.Stop() {

@@ -49,8 +49,9 @@ func (b *Base) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	return status.TTL, err
 }
 
-// ForceUnlock frees the lock from any holder, and tells whether there was one. The holder learns of it as of any loss. The
-// command is not sent again when its outcome is unknown, because it would take the lock from the next holder.
+// ForceUnlock frees the lock from any holder, and tells whether there was one. The holder learns of it as of
+// any loss. The command is not sent again when its outcome is unknown, because it would take the lock from
+// the next holder.
 func (b *Base) ForceUnlock(ctx context.Context) (bool, error) {
 	return b.force(ctx, func(wake scripts.Wake) scripts.Command[bool] {
 		return b.Kind.Force(Subject{Key: b.Key, Wake: wake})

@@ -16,8 +16,8 @@ func (o *owner) HoldsAs(identity string) (key string) {
 	return o.base.Key
 }
 
-// Asked has the observers know, those of a composite that stands on a hold of the owner too, that somebody asks for the lock. It changes
-// nothing else: whether the lock is given back is the program's affair.
+// Asked has the observers know, those of a composite that stands on a hold of the owner too, that somebody
+// asks for the lock. It changes nothing else: whether the lock is given back is the program's affair.
 func (o *owner) Asked(who, why string) {
 	o.mu.Lock()
 	holds := slices.Collect(o.sharedLocked())

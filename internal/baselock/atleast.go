@@ -11,9 +11,10 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// WithAtLeast keeps the lock taken after the last Unlock until its time has passed. The hold is over for the program, as
-// after Leave: its contexts have ended and nothing is renewed. Redis still counts the hold, with a lease that lasts as long,
-// and a timer gives it back. If the process is gone by then, the lease frees the lock.
+// WithAtLeast keeps the lock taken after the last Unlock until its time has passed. The hold is over for the
+// program, as after Leave: its contexts have ended and nothing is renewed. Redis still counts the hold, with
+// a lease that lasts as long, and a timer gives it back. If the process is gone by then, the lease frees the
+// lock.
 //
 //	holds ── Unlock before the time ──► kept: it still counts in Redis ── the time has passed ──► given back
 
@@ -28,9 +29,9 @@ func checkAtLeast(set *settings.Settings) error {
 	return nil
 }
 
-// rest is for how long the lock has to stay taken after an Unlock of h that is called now. If that is not 0 then h is kept: no
-// call can give it back, extend it or re-enter it. It is 0 while another hold of the owner is in use, because the Unlock of
-// that one will see to it.
+// rest is for how long the lock has to stay taken after an Unlock of h that is called now. If that is not 0
+// then h is kept: no call can give it back, extend it or re-enter it. It is 0 while another hold of the owner
+// is in use, because the Unlock of that one will see to it.
 func (h *hold) rest() time.Duration {
 	o := h.owner
 	if o.set.AtLeast == 0 {
@@ -53,12 +54,12 @@ func (h *hold) rest() time.Duration {
 	return max(0, rest)
 }
 
-// spare is by how much a lease outlasts the time for which the lock is kept, so that the release comes while the lease is
-// trusted.
+// spare is by how much a lease outlasts the time for which the lock is kept, so that the release comes while
+// the lease is trusted.
 func spare(rest time.Duration) time.Duration { return rest/50 + 100*time.Millisecond }
 
-// unlockIn ends a hold that is kept, and has it given back when rest has passed. An error says that the lock may be free
-// before.
+// unlockIn ends a hold that is kept, and has it given back when rest has passed. An error says that the lock
+// may be free before.
 func (h *hold) unlockIn(ctx context.Context, rest time.Duration) error {
 	o := h.owner
 	h.unlimit()

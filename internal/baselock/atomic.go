@@ -9,8 +9,8 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
-// An atomic hand-off removes the one owner and puts the next of the process in its place, in one script: one round trip a
-// section.
+// An atomic hand-off removes the one owner and puts the next of the process in its place, in one script: one
+// round trip a section.
 //
 //	             claim                       moved
 //	next waits ────────► next is promised ───────────► next holds ── has left meanwhile ──► handed on, or released
@@ -21,8 +21,8 @@ import (
 
 var errNotHandedOff = errors.New("redlatch: the lock was not handed off")
 
-// handOffAtomically releases the lock and acquires it for the waiter in one. An error that is certain to have changed nothing is
-// errNotHandedOff: the lock is to be released.
+// handOffAtomically releases the lock and acquires it for the waiter in one. An error that is certain to have
+// changed nothing is errNotHandedOff: the lock is to be released.
 func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in *cohort.Cohort,
 	claim cohort.Claim) error {
 	promise := promised(claim)
@@ -52,8 +52,8 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 	return o.gaveBack(reply.Held || reply.Freed, receipt, err)
 }
 
-// handing is the script by which o hands the lock to next, nil where there is none. One that would have to take back an
-// announcement asks for itself.
+// handing is the script by which o hands the lock to next, nil where there is none. One that would have to
+// take back an announcement asks for itself.
 func (o *owner) handing(next *owner) func(from, to Subject) scripts.Command[scripts.Attempt] {
 	switch side := o.base.Kind.side(); {
 	case side == next.base.Kind.side():

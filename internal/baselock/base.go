@@ -96,8 +96,8 @@ func (b *Base) check(set *settings.Settings) error {
 	return b.checkReplicas(set)
 }
 
-// checkReplicas refuses a timeout that the client's read timeout would cut short: the outcome would be unknown each
-// time.
+// checkReplicas refuses a timeout that the client's read timeout would cut short: the outcome would be
+// unknown each time.
 func (b *Base) checkReplicas(set *settings.Settings) error {
 	if read := b.Session.Dispatch.ReadTimeout(); set.Replicas > 0 && read > 0 && set.ReplicaTimeout >= read {
 		return errs.Wrong("WithReplicas(%d, %v): the timeout must be shorter than the client's read timeout of %v; "+
@@ -106,8 +106,8 @@ func (b *Base) checkReplicas(set *settings.Settings) error {
 	return nil
 }
 
-// ready finds out by which command releases are announced, which a cluster has to be asked once. Every acquisition begins with it,
-// so whatever follows knows.
+// ready finds out by which command releases are announced, which a cluster has to be asked once. Every
+// acquisition begins with it, so whatever follows knows.
 func (b *Base) ready(ctx context.Context, outage time.Duration) error {
 	if b.channel == "" {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// holdsIn are the holds of locks on this base that ctx carries, the innermost first. Those of a multi-lock or redlock are
-// among them: a call that did not find them would wait for the hold of its own context.
+// holdsIn are the holds of locks on this base that ctx carries, the innermost first. Those of a multi-lock or
+// redlock are among them: a call that did not find them would wait for the hold of its own context.
 func holdsIn(ctx context.Context) iter.Seq[*hold] {
 	return func(yield func(*hold) bool) {
 		for carried := range holds.Carried(ctx) {
@@ -47,7 +47,8 @@ func (b *Base) carriedOn(ctx context.Context, side string) *owner {
 	return nil
 }
 
-// carried finds the owner that re-enters: the one on this side, or the guest of the one that admits this side.
+// carried finds the owner that re-enters: the one on this side, or the guest of the one that admits this
+// side.
 func (b *Base) carried(ctx context.Context) *owner {
 	o := b.carriedOn(ctx, b.Kind.side().Name)
 	if o != nil || b.Kind.side().Within == "" {
@@ -61,7 +62,8 @@ func (b *Base) carried(ctx context.Context) *owner {
 	return nil
 }
 
-// beside is for a context that carries a hold of the other side. It answers errOver where that does not matter.
+// beside is for a context that carries a hold of the other side. It answers errOver where that does not
+// matter.
 func (b *Base) beside(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
 	if b.Kind.side().Barred != "" && b.carriedOn(ctx, b.Kind.side().Barred) != nil {
 		return nil, fmt.Errorf("%w (%s %q)", b.Kind.side().Bar, b.Kind.Label.Noun(), b.Name)
@@ -90,8 +92,9 @@ func (b *Base) recognizes(inner any) bool {
 // Carries tells whether ctx carries a live hold of this lock.
 func (b *Base) Carries(ctx context.Context) bool { return b.carried(ctx) != nil }
 
-// Carried yields, for each live hold that ctx carries of a lock at b's key through b's client, the base on which it was
-// acquired, the innermost first. A lock of which several kinds share a key finds out so what its caller has.
+// Carried yields, for each live hold that ctx carries of a lock at b's key through b's client, the base on
+// which it was acquired, the innermost first. A lock of which several kinds share a key finds out so what its
+// caller has.
 func (b *Base) Carried(ctx context.Context) iter.Seq[*Base] {
 	return func(yield func(*Base) bool) {
 		for h := range holdsIn(ctx) {

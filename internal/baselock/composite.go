@@ -17,19 +17,19 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A composite hands its members on to the next of its own waiters as a holder hands on a single lock: each member's owner
-// gets a successor with the same identity, and no command is sent. All members move, or none.
+// A composite hands its members on to the next of its own waiters as a holder hands on a single lock: each
+// member's owner gets a successor with the same identity, and no command is sent. All members move, or none.
 //
 //	                   every owner's send lock is free, and every owner may have a successor
 //	held by a composite ───────────────────────────────────────────────────────────► held by the next one
 //	         │
 //	         └── one of them may not: all stay as they are, and the composite gives them back
 //
-// What an owner was asked for in the name of the composite before cannot touch the successor. It needs the owner's send lock, and
-// finds afterwards that the owner holds nothing: the successor is an owner of its own.
+// What an owner was asked for in the name of the composite before cannot touch the successor. It needs the
+// owner's send lock, and finds afterwards that the owner holds nothing: the successor is an owner of its own.
 
-// Streak is that of holds of composites of bases. alone says that the locks were free before although others had had the time
-// to take them.
+// Streak is that of holds of composites of bases. alone says that the locks were free before although others
+// had had the time to take them.
 func Streak(bases []*Base, alone bool) cohort.Streak {
 	s := cohort.Streak{Alone: alone}
 	for _, b := range bases {
@@ -38,12 +38,14 @@ func Streak(bases []*Base, alone bool) cohort.Streak {
 	return s
 }
 
-// YieldFor is for how long a process leaves a lock free, now and then, where the waiters of other processes only poll.
+// YieldFor is for how long a process leaves a lock free, now and then, where the waiters of other processes
+// only poll.
 const YieldFor = openFor
 
 var errMet = errors.New("redlatch: the lock was only asked what it stands on")
 
-// Meet returns the base of a lock, which must be of a type of this module, if a composite can hand it on; else nil.
+// Meet returns the base of a lock, which must be of a type of this module, if a composite can hand it on;
+// else nil.
 func Meet(lock redlatch.Locker) *Base {
 	base := Of(lock)
 	if base == nil || !base.Kind.moves() {
@@ -72,9 +74,10 @@ func Offer(members []holds.Member) {
 	}
 }
 
-// HandOn hands the members of a composite on to another one of this process, of which to are the bases and opts the
-// options of the call. The news of each member has to be fresh in streak, the composite's. It answers nothing, and leaves
-// everything as it is, where that is impossible. Else tell has the observers of the members know; the caller calls it without a mutex.
+// HandOn hands the members of a composite on to another one of this process, of which to are the bases and
+// opts the options of the call. The news of each member has to be fresh in streak, the composite's. It
+// answers nothing, and leaves everything as it is, where that is impossible. Else tell has the observers of
+// the members know; the caller calls it without a mutex.
 func HandOn(members []holds.Member, to []*Base, opts []redlatch.Option,
 	streak cohort.Streak) (successors []holds.Member, tell func()) {
 	next := make([]*owner, 0, len(members))
@@ -106,8 +109,8 @@ func HandOn(members []holds.Member, to []*Base, opts []redlatch.Option,
 	}
 }
 
-// successorAmong is the owner that may follow that of h, for a call with opts on one of the bases; nil if none may. The caller has
-// the send lock.
+// successorAmong is the owner that may follow that of h, for a call with opts on one of the bases; nil if
+// none may. The caller has the send lock.
 func (h *hold) successorAmong(to []*Base, opts []redlatch.Option, streak cohort.Streak) *owner {
 	o := h.owner
 	i := slices.IndexFunc(to, func(b *Base) bool { return o.of(b, b.Kind.side().Name) })
@@ -127,7 +130,8 @@ func (h *hold) successorAmong(to []*Base, opts []redlatch.Option, streak cohort.
 	return successor
 }
 
-// moves tells whether an owner of this kind is nothing but its field: it has no token, place in a queue, or other side.
+// moves tells whether an owner of this kind is nothing but its field: it has no token, place in a queue, or
+// other side.
 func (k *Kind) moves() bool { return k.Tokens == nil && k.Fair == nil && k.Side == nil }
 
 // sole tells whether h is all that there is of its owner.
@@ -165,7 +169,8 @@ func (h *hold) moveTo(successor *owner) *hold {
 	return given
 }
 
-// Twin tells whether other is the same lock by way of another client, so that a hold of the one shuts the other out.
+// Twin tells whether other is the same lock by way of another client, so that a hold of the one shuts the
+// other out.
 func (b *Base) Twin(other *Base) bool {
 	return b.Session != other.Session && b.Key == other.Key && !(b.Kind.side().Shared && other.Kind.side().Shared) &&
 		session.SameDatabase(b.Session.Client, other.Session.Client)

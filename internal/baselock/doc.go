@@ -2,14 +2,14 @@
 //
 // # Nouns
 //
-// An owner is one identity in Redis, and the holds of this process that share it. A hold is one acquisition of the
-// owner: the first, or a re-entry through the context of another hold. The lease is the TTL that Redis has; the trust
-// is how long the process relies on it without asking, which is a margin less. News is the moment before the send of
-// what Redis confirmed last.
+// An owner is one identity in Redis, and the holds of this process that share it. A hold is one acquisition
+// of the owner: the first, or a re-entry through the context of another hold. The lease is the TTL that Redis
+// has; the trust is how long the process relies on it without asking, which is a margin less. News is the
+// moment before the send of what Redis confirmed last.
 //
-// A successor is the owner that follows another one with the same identity, by a local hand-off: Redis hears nothing,
-// and the lease, the trust and the news go over to it. A streak is the series of such successors, and is bounded. A
-// candidate is an identity under which this process stands in the process queue in Redis.
+// A successor is the owner that follows another one with the same identity, by a local hand-off: Redis hears
+// nothing, and the lease, the trust and the news go over to it. A streak is the series of such successors,
+// and is bounded. A candidate is an identity under which this process stands in the process queue in Redis.
 //
 // # The life of an owner
 //
@@ -20,8 +20,8 @@
 //	  ▼                    ├──────┘                             ▼ send in doubt
 //	abandoned              └──► lost ──► (released)          settling
 //
-// Redis keeps the owner's hold count, but never decides it: every script carries the absolute count, so it may be
-// executed twice. That stands on these rules:
+// Redis keeps the owner's hold count, but never decides it: every script carries the absolute count, so it
+// may be executed twice. That stands on these rules:
 //
 //   - The count-changing commands of one owner are sent one at a time, under its send lock; the next is computed when
 //     the outcome of the previous one is known or given up.
@@ -56,8 +56,8 @@
 //
 // # Reading order
 //
-// owner.go and hold.go are the nouns, lock.go and wait.go the way in, release.go, local.go, atomic.go and remote.go the
-// way out; settle.go is about doubt, lost.go about losses, limit.go about the leases of single holds. sides.go and
-// join.go are for read-write locks, stand.go and turn.go for fair ones, token.go for fenced ones, composite.go,
-// together.go and giveall.go for multi-locks.
+// owner.go and hold.go are the nouns, lock.go and wait.go the way in, release.go, local.go, atomic.go and
+// remote.go the way out; settle.go is about doubt, lost.go about losses, limit.go about the leases of single
+// holds. sides.go and join.go are for read-write locks, stand.go and turn.go for fair ones, token.go for
+// fenced ones, composite.go, together.go and giveall.go for multi-locks.
 package baselock

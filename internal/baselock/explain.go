@@ -14,8 +14,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// explain is the error of an acquisition as the program gets it: a refusal, a failure of the server or the network, or the
-// end of ctx with whichever of the two was the last that is known.
+// explain is the error of an acquisition as the program gets it: a refusal, a failure of the server or the
+// network, or the end of ctx with whichever of the two was the last that is known.
 func (b *Base) explain(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errs.NotAcquired), errors.Is(err, errs.NotReentrant), errors.Is(err, errs.Lost),
@@ -49,8 +49,8 @@ func (b *Base) explain(ctx context.Context, err error) error {
 	return errs.WaitOver(ctx, fmt.Sprintf("%s %q", b.Kind.Label.Noun(), b.Name), err, found)
 }
 
-// A refusal is what an attempt found out that was refused: after how long another may succeed, negative if that is not
-// known. Its text is made when the wait ends, for most of them are not the last.
+// A refusal is what an attempt found out that was refused: after how long another may succeed, negative if
+// that is not known. Its text is made when the wait ends, for most of them are not the last.
 type refusal time.Duration
 
 func (refusal) Error() string        { return "is taken" }
@@ -74,8 +74,8 @@ func (b *Base) leftToOthers() error {
 	return b.refused(0, "is left to other processes for a moment")
 }
 
-// why says why the lock is refused. A program that waits for a hold of its own process may wait for itself, so that is
-// told. A fair lock and the reading side also refuse for the sake of those who wait.
+// why says why the lock is refused. A program that waits for a hold of its own process may wait for itself,
+// so that is told. A fair lock and the reading side also refuse for the sake of those who wait.
 func (b *Base) why(remaining time.Duration) string {
 	since, own := b.Session.Cohorts.HeldSince(b.line)
 	why := "is held by somebody else"
@@ -97,13 +97,15 @@ func (b *Base) why(remaining time.Duration) string {
 	return why
 }
 
-// KnownTaken tells whether this process knows that the lock is taken: by a hold of its own, or because its waiters were refused.
+// KnownTaken tells whether this process knows that the lock is taken: by a hold of its own, or because its
+// waiters were refused.
 func (b *Base) KnownTaken() bool {
 	_, held := b.Session.Cohorts.HeldSince(b.line)
 	return held || errors.Is(b.Session.Found(b.line), errs.NotAcquired)
 }
 
-// behind is for a try while other calls of this process wait, which it must not overtake. errOver says that none waits any more.
+// behind is for a try while other calls of this process wait, which it must not overtake. errOver says that
+// none waits any more.
 func (b *Base) behind(ctx context.Context, set *settings.Settings) error {
 	refused, err := b.Session.Behind(ctx, b.line, set.OutageFor(true))
 	if _, held := b.Session.Cohorts.HeldSince(b.line); held || refused {
@@ -115,8 +117,8 @@ func (b *Base) behind(ctx context.Context, set *settings.Settings) error {
 // longBehindOwn is how long a call waits behind one hold of its own process until that is logged.
 const longBehindOwn = 10 * time.Second
 
-// watchOwn logs, once, that a call has waited behind a hold of its own process for long. That may be the caller's own hold, and
-// then the caller waits for itself. stop ends the watch.
+// watchOwn logs, once, that a call has waited behind a hold of its own process for long. That may be the
+// caller's own hold, and then the caller waits for itself. stop ends the watch.
 func (b *Base) watchOwn(set *settings.Settings) (stop func()) {
 	if set.Logger == nil {
 		return func() {}

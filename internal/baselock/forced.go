@@ -10,9 +10,9 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/notice"
 )
 
-// ForceUnlockFrom frees the lock from one owner, with all its holds, and tells whether it had any. Whoever else holds it keeps it.
-// The owner learns of it as of any loss, and is told who did it and why. As that of [Base.ForceUnlock], the command is not sent again
-// when its outcome is unknown.
+// ForceUnlockFrom frees the lock from one owner, with all its holds, and tells whether it had any. Whoever
+// else holds it keeps it. The owner learns of it as of any loss, and is told who did it and why. As that of
+// [Base.ForceUnlock], the command is not sent again when its outcome is unknown.
 func (b *Base) ForceUnlockFrom(ctx context.Context, owner string, holds int64, who, why string) (bool, error) {
 	// The notice comes first, for the owner may find out at once.
 	if _, err := Ask(ctx, b, notice.Leave(b.Key, owner, who, why)); err != nil {

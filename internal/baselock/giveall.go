@@ -14,9 +14,9 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// UnlockAll gives back what [Joins] joins with one command, which does for each lock what a release by itself does. It returns what
-// went wrong with each. It answers nil, and nothing has happened, where one command cannot do it: one of the locks is re-entered,
-// has a command under way, or is waited for in this process.
+// UnlockAll gives back what [Joins] joins with one command, which does for each lock what a release by itself
+// does. It returns what went wrong with each. It answers nil, and nothing has happened, where one command
+// cannot do it: one of the locks is re-entered, has a command under way, or is waited for in this process.
 func UnlockAll(ctx context.Context, members []holds.Member) (failures []error) {
 	all := make([]*hold, 0, len(members))
 	for _, member := range members {
@@ -47,7 +47,8 @@ func Joins(a, b holds.Hold) bool {
 	return ok && also && first.owner.base.Together(second.owner.base)
 }
 
-// goesAlone tells whether the release of h concerns its owner and other processes only. The caller has the send lock.
+// goesAlone tells whether the release of h concerns its owner and other processes only. The caller has the
+// send lock.
 func (h *hold) goesAlone() bool {
 	b := h.owner.base
 	waited, _, _ := b.Session.Cohorts.Busy(b.line, false)

@@ -67,7 +67,8 @@ func (h *hold) Token() int64 {
 	return h.owner.token
 }
 
-// Until is the owner's trust, or the end of the hold's own if that is sooner, or the moment at which the hold ended.
+// Until is the owner's trust, or the end of the hold's own if that is sooner, or the moment at which the hold
+// ended.
 func (h *hold) Until() time.Time {
 	now := clock.Now() // before the trust is read: a suspension moves it back
 	until := h.owner.ticket.TrustedUntil()
@@ -160,8 +161,8 @@ func (h *hold) giveBack(ctx context.Context) error {
 	return err
 }
 
-// giveBackTo sends the release of one hold, after which so many are left. The caller has the send lock; giveBackTo
-// gives it back.
+// giveBackTo sends the release of one hold, after which so many are left. The caller has the send lock;
+// giveBackTo gives it back.
 func (o *owner) giveBackTo(ctx context.Context, left int32, held bool, limit delivery.Limit) (err error) {
 	defer o.unlockSend()
 	returned := false
@@ -245,10 +246,12 @@ func (h *hold) Leave() {
 	}
 }
 
-// Forgotten ends a hold that the program has dropped, and its renewal, unless others of its owner still need that.
+// Forgotten ends a hold that the program has dropped, and its renewal, unless others of its owner still need
+// that.
 func (h *hold) Forgotten(there *holds.Place) {
 	o := h.owner
-	// The program has no context of the hold any more, but a goroutine may still wait on the channel that a context's Done returned.
+	// The program has no context of the hold any more, but a goroutine may still wait on the channel that a
+	// context's Done returned.
 	if !h.drop(false, &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: redlatch.ReasonForgotten,
 		At: time.Now()}) {
 		return
@@ -259,7 +262,8 @@ func (h *hold) Forgotten(there *holds.Place) {
 	h.finish(context.Background(), settings.Forgotten, nil)
 }
 
-// drop has the lease of h run out, and ends its contexts for that cause. It reports whether h was held until then.
+// drop has the lease of h run out, and ends its contexts for that cause. It reports whether h was held until
+// then.
 func (h *hold) drop(left bool, cause error) bool {
 	o := h.owner
 	o.mu.Lock()

@@ -14,32 +14,35 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// Readers of one process are one reader to Redis: the first of them acquires, and the others join what it holds and leave it
-// again without a command. How far such an owner is, and what Redis counts of its holds, is its [cohort.Share].
+// Readers of one process are one reader to Redis: the first of them acquires, and the others join what it
+// holds and leave it again without a command. How far such an owner is, and what Redis counts of its holds,
+// is its [cohort.Share].
 //
-// A reader joins only what it could have acquired for itself: the news has to be fresh, as for a local hand-off, and the streak
-// not over. When one of the two is old, a script asks whether the owner still reads, which is news, and whether others wait. If
-// nobody else does a new streak begins with the same owner; else the owner is closed, and when its last hold is given back the
-// lock is left to the others.
+// A reader joins only what it could have acquired for itself: the news has to be fresh, as for a local
+// hand-off, and the streak not over. When one of the two is old, a script asks whether the owner still reads,
+// which is news, and whether others wait. If nobody else does a new streak begins with the same owner; else
+// the owner is closed, and when its last hold is given back the lock is left to the others.
 //
-// An Unlock that leaves other holds of its owner behind says nil, so it needs fresh news as well, and else the same script.
-// Those that come while another has it under way share its answer.
+// An Unlock that leaves other holds of its owner behind says nil, so it needs fresh news as well, and else
+// the same script. Those that come while another has it under way share its answer.
 
-// joins tells whether a call with these settings can share what others of its process hold: it has no terms of its own.
+// joins tells whether a call with these settings can share what others of its process hold: it has no terms
+// of its own.
 func (b *Base) joins(set *settings.Settings) bool {
 	return b.Kind.Confirm != nil && !set.Scripted && set.Lease == 0 && set.MaxHold == 0 && set.AtLeast == 0 &&
 		set.Replicas == 0
 }
 
-// shared is the owner that calls of this process may join, nil if there is none, and what [cohort.Registry.Shared] says beside it.
+// shared is the owner that calls of this process may join, nil if there is none, and what
+// [cohort.Registry.Shared] says beside it.
 func (b *Base) shared() (o *owner, line *cohort.Cohort, waited bool) {
 	shared, line, waited := b.Session.Cohorts.Shared(b.line)
 	o, _ = shared.(*owner)
 	return o, line, waited
 }
 
-// share opens an owner that has just acquired to others, if it can have any. Within a write hold it cannot: there it has the
-// identity of the writer.
+// share opens an owner that has just acquired to others, if it can have any. Within a write hold it cannot:
+// there it has the identity of the writer.
 func (o *owner) share() {
 	if o.host != nil || !o.base.joins(o.set) {
 		return
@@ -52,12 +55,12 @@ func (o *owner) share() {
 	o.base.Session.Cohorts.Share(o.base.line, o, false)
 }
 
-// forDrain is for how long a reader waits, once, for holds to be given back after which this process leaves the lock to others. Then
-// it asks for itself, for who listens need not wait, and a section may last.
+// forDrain is for how long a reader waits, once, for holds to be given back after which this process leaves
+// the lock to others. Then it asks for itself, for who listens need not wait, and a section may last.
 const forDrain = 10 * time.Millisecond
 
-// closeShared keeps calls from joining what others of this process hold, because an attempt to share it was refused: a writer has
-// announced itself.
+// closeShared keeps calls from joining what others of this process hold, because an attempt to share it was
+// refused: a writer has announced itself.
 func (b *Base) closeShared() {
 	if b.Kind.Confirm == nil {
 		return
@@ -72,8 +75,9 @@ func (b *Base) closeShared() {
 // countedLocked is how many holds Redis is to count.
 func (o *owner) countedLocked() int32 { return o.shared.Counted(o.live) }
 
-// join has a call hold what others of its process hold. It answers nothing where the call has to ask for itself, and waits where it
-// had better wait before: another call asks, or this process leaves the lock to others as soon as its holds are given back.
+// join has a call hold what others of its process hold. It answers nothing where the call has to ask for
+// itself, and waits where it had better wait before: another call asks, or this process leaves the lock to
+// others as soon as its holds are given back.
 func (b *Base) join(ctx context.Context, set *settings.Settings, try bool) (h *hold, waits bool) {
 	if !b.joins(set) {
 		return nil, false
@@ -104,9 +108,9 @@ func (o *owner) asked() bool {
 	return o.shared.Asked()
 }
 
-// left tells whether the last hold of the owner was given back. The release may be under way for a round trip. A call that comes
-// meanwhile must not find this owner, but the call that asks next, and wait for its answer. Else each call would ask, hold alone and
-// release by itself, one after the other.
+// left tells whether the last hold of the owner was given back. The release may be under way for a round
+// trip. A call that comes meanwhile must not find this owner, but the call that asks next, and wait for its
+// answer. Else each call would ask, hold alone and release by itself, one after the other.
 func (o *owner) left() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -119,9 +123,9 @@ func (b *Base) asked() bool {
 	return o != nil && o.asked()
 }
 
-// letIn has waiting calls join o. They have waited for the answer to a question of o, or behind the waiter that holds now. That one was
-// the head of the local queue, or a script has made it the holder. A call that cannot join asks for itself, and so does every call if
-// there is no answer.
+// letIn has waiting calls join o. They have waited for the answer to a question of o, or behind the waiter
+// that holds now. That one was the head of the local queue, or a script has made it the holder. A call that
+// cannot join asks for itself, and so does every call if there is no answer.
 func (o *owner) letIn() {
 	b := o.base
 	if o.asked() {
@@ -148,8 +152,8 @@ func (o *owner) letIn() {
 	wakeReaders(line)
 }
 
-// wakeReaders has the head ask, unless it is a writer, which is given the lock by the last of the readers. A preferred writer asks too, and
-// is announced by that.
+// wakeReaders has the head ask, unless it is a writer, which is given the lock by the last of the readers. A
+// preferred writer asks too, and is announced by that.
 func wakeReaders(line *cohort.Cohort) {
 	if next, ok := line.Next().(*owner); !ok || next.base.Kind.side().Shared || next.base.announces(next.set) {
 		line.Wake()
@@ -168,8 +172,8 @@ func (o *owner) joined(ctx context.Context, set *settings.Settings, line *cohort
 	return h, h == nil && (o.shared.Drains() || o.shared.Asked())
 }
 
-// joinedBy adds a hold for a call with these settings, if it may join. old says that it might if the news were fresh, or a new
-// streak had begun.
+// joinedBy adds a hold for a call with these settings, if it may join. old says that it might if the news
+// were fresh, or a new streak had begun.
 func (o *owner) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold, old bool) {
 	now := clock.Now()
 	s := o.lockStreak(false)
@@ -199,7 +203,8 @@ func listening(line *cohort.Cohort) int {
 	return 0
 }
 
-// confirm finds out whether o is still held, unless that was confirmed since a moment. A new streak begins if nobody else waits.
+// confirm finds out whether o is still held, unless that was confirmed since a moment. A new streak begins if
+// nobody else waits.
 func (o *owner) confirm(ctx context.Context, line *cohort.Cohort, since time.Time, limit delivery.Limit) error {
 	if err := o.lockSend(ctx); err != nil {
 		return err
@@ -256,7 +261,8 @@ func (o *owner) knownLocked(line *cohort.Cohort, at time.Time) bool {
 	return o.streak != nil && (o.streak.News.After(at) || line != nil && o.fresh(line))
 }
 
-// slip ends a hold that is retired, if others are left of its owner and Redis need not hear. lost is why it was lost.
+// slip ends a hold that is retired, if others are left of its owner and Redis need not hear. lost is why it
+// was lost.
 func (h *hold) slip() (left bool, lost error) {
 	o := h.owner
 	o.mu.Lock()
@@ -268,7 +274,8 @@ func (h *hold) slip() (left bool, lost error) {
 	return true, h.lostLocked()
 }
 
-// vouch is what a hold says that has slipped out: nil if its owner was held at a moment since which the hold is over.
+// vouch is what a hold says that has slipped out: nil if its owner was held at a moment since which the hold
+// is over.
 func (o *owner) vouch(ctx context.Context, ended time.Time, lost error) error {
 	if lost != nil {
 		return lost

@@ -13,8 +13,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A Kind is what one primitive adds to the base: the scripts that every lock has, and what only some locks can do. Each of
-// these abilities is nil where the lock does not have it.
+// A Kind is what one primitive adds to the base: the scripts that every lock has, and what only some locks
+// can do. Each of these abilities is nil where the lock does not have it.
 type Kind struct {
 	Label     redlatch.Kind
 	Takes     settings.Option // the options that make sense
@@ -32,15 +32,16 @@ type Kind struct {
 	Channel func(key string) string                       // where releases are announced; nil: waiters poll
 	Pace    func(*settings.Settings) func() time.Duration // and makes the sleeps of one who does
 
-	// HandsOn says that a holder may hand the lock on to the next waiter of its process. A release of another lock wakes all.
+	// HandsOn says that a holder may hand the lock on to the next waiter of its process. A release of another
+	// lock wakes all.
 	HandsOn bool
 
-	// Atomic releases the lock of one owner and acquires it for another of the same process, in one script; nil where an owner
-	// that cannot be followed without a command is released.
+	// Atomic releases the lock of one owner and acquires it for another of the same process, in one script;
+	// nil where an owner that cannot be followed without a command is released.
 	Atomic func(from, to Subject) scripts.Command[scripts.Attempt]
 
-	// Confirm is for a lock that holders of one process may hold as one; see join.go. It asks whether an owner still holds, and
-	// whether others wait.
+	// Confirm is for a lock that holders of one process may hold as one; see join.go. It asks whether an
+	// owner still holds, and whether others wait.
 	Confirm func(Subject) scripts.Command[rwlock.Confirmation]
 
 	Queue  *Queue
@@ -54,12 +55,13 @@ type Queue struct {
 	// Keys are the keys that the scripts touch for the queue. The first of them is the queue.
 	Keys func(key string) []string
 
-	// Tells says that no script hands the lock to a process. A script tells the process whose turn it is that it can have the
-	// lock, and the process asks.
+	// Tells says that no script hands the lock to a process. A script tells the process whose turn it is that
+	// it can have the lock, and the process asks.
 	Tells bool
 
-	// Orders says, of a queue that Tells, that a release puts the candidate of its own process behind those of the others. A
-	// message on the wake channel that begins with a zero is then for listeners outside the queue only.
+	// Orders says, of a queue that Tells, that a release puts the candidate of its own process behind those
+	// of the others. A message on the wake channel that begins with a zero is then for listeners outside the
+	// queue only.
 	Orders bool
 
 	// Enqueue is Acquire for an owner that stands in the queue when it is refused.
@@ -93,14 +95,15 @@ type Side struct {
 	Of       func(field string) (owner, side string) // nil, or tells whose field it is
 	Withdraw func(Subject) scripts.Command[bool]     // nil, or takes back what a waiter has announced
 
-	// Turn releases the lock of one owner and acquires it for another of the same process on the other side, in one script.
+	// Turn releases the lock of one owner and acquires it for another of the same process on the other side,
+	// in one script.
 	Turn func(from, to Subject) scripts.Command[scripts.Attempt]
 }
 
 // Fair is for a lock each of whose waiters stands in a queue in Redis.
 type Fair struct {
-	// Ask is Acquire for an owner who waits: it is put into the queue, and the entries of the others are confirmed. Release
-	// takes it out.
+	// Ask is Acquire for an owner who waits: it is put into the queue, and the entries of the others are
+	// confirmed. Release takes it out.
 	Ask func(s Subject, others []*fairqueue.Waiter, load fairlock.Load) scripts.Command[fairlock.Answer]
 	// Turn is Release for a process in which others wait.
 	Turn   func(s Subject, load fairlock.Load) scripts.Command[fairlock.Turn]
@@ -117,7 +120,8 @@ func (k *Kind) side() *Side {
 	return &oneSided
 }
 
-// queued is what the registry calls what waits in the lock's local queue: those for the sides of a read-write lock wait in one.
+// queued is what the registry calls what waits in the lock's local queue: those for the sides of a read-write
+// lock wait in one.
 func (k *Kind) queued() redlatch.Kind { return cmp.Or(k.side().Queued, k.Label) }
 
 // A Subject is what a script is about.

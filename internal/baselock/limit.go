@@ -11,8 +11,8 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// Holds of one owner share what Redis keeps: one field with a count, and one lease, which commands only ever lengthen.
-// Each of them promises its own.
+// Holds of one owner share what Redis keeps: one field with a count, and one lease, which commands only ever
+// lengthen. Each of them promises its own.
 //
 //	hold                       is over by itself
 //	renewed                    never
@@ -25,16 +25,16 @@ import (
 //	the last renewed hold is given back           the lease as it is, renewed no longer
 //	nothing is promised any longer                the lock is released, by whatever ended the last promise
 //
-// The last promise may end by Unlock, of the only hold that was not over, or by the clock. Unlock of a hold that is over
-// returns its loss; it gives back its count if the owner is still there, and sends nothing otherwise: the identity may
-// have gone on to a successor by then.
+// The last promise may end by Unlock, of the only hold that was not over, or by the clock. Unlock of a hold
+// that is over returns its loss; it gives back its count if the owner is still there, and sends nothing
+// otherwise: the identity may have gone on to a successor by then.
 //
-// A lease that has become too long is not cut in Redis, for a cut that is executed late would shorten what has been
-// promised since. If the process dies before it releases the lock, the lock stays for what was promised to a hold that
-// was given back.
+// A lease that has become too long is not cut in Redis, for a cut that is executed late would shorten what
+// has been promised since. If the process dies before it releases the lock, the lock stays for what was
+// promised to a hold that was given back.
 
-// A limit is the end of a hold that may be over before its owner. The watchdog looks after it as after a lease that it
-// does not renew.
+// A limit is the end of a hold that may be over before its owner. The watchdog looks after it as after a
+// lease that it does not renew.
 type limit struct {
 	hold   *hold
 	ticket watchdog.Ticket
@@ -85,7 +85,8 @@ func (o *owner) addLocked(h *hold) {
 	*o.inner = append(*o.inner, h)
 }
 
-// shareLocked gives the first hold a limit, if it has a lease of its own, before another one lengthens the owner's.
+// shareLocked gives the first hold a limit, if it has a lease of its own, before another one lengthens the
+// owner's.
 func (o *owner) shareLocked() {
 	h := &o.first
 	if h.renewed || h.released || h.dropped || h.over || h.limit.Load() != nil {
@@ -95,7 +96,8 @@ func (o *owner) shareLocked() {
 		o.ticket.TrustedUntil())
 }
 
-// limitLocked gives a re-entry that was acquired with set, and is trusted until then, the limit that it asks for.
+// limitLocked gives a re-entry that was acquired with set, and is trusted until then, the limit that it asks
+// for.
 func (h *hold) limitLocked(set *settings.Settings, trusted time.Time) {
 	if set.Lease == 0 && set.MaxHold == 0 {
 		return
@@ -146,8 +148,8 @@ func (h *hold) lostLocked() error {
 	return nil
 }
 
-// promisedLocked tells whether the lock is still promised to a hold. A hold that is being given back sees to the rest
-// itself; one that was dropped has its lease run out.
+// promisedLocked tells whether the lock is still promised to a hold. A hold that is being given back sees to
+// the rest itself; one that was dropped has its lease run out.
 func (o *owner) promisedLocked() bool {
 	over := int32(0)
 	for h := range o.sharedLocked() {
@@ -158,9 +160,9 @@ func (o *owner) promisedLocked() bool {
 	return over < o.live
 }
 
-// part takes a hold that is being given back off the owner's count, and with it those that are over if nothing is
-// promised any longer. So many are left then. gone tells that it was taken off before, or, where some are left, that another has
-// joined meanwhile and Redis need not hear.
+// part takes a hold that is being given back off the owner's count, and with it those that are over if
+// nothing is promised any longer. So many are left then. gone tells that it was taken off before, or, where
+// some are left, that another has joined meanwhile and Redis need not hear.
 func (h *hold) part() (left int32, held bool, lost error, gone bool) {
 	o := h.owner
 	o.mu.Lock()

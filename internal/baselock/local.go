@@ -8,13 +8,13 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// Within a process a lock can go from hold to hold without a command: to the server the process has it, whichever of its
-// goroutines works. The successor has the identity and the trust of the owner before it, and its renewal goes on. So the successor
-// needs the same terms, and no command of the owner before it may be in doubt: what is executed late would be executed on the
-// successor.
+// Within a process a lock can go from hold to hold without a command: to the server the process has it,
+// whichever of its goroutines works. The successor has the identity and the trust of the owner before it, and
+// its renewal goes on. So the successor needs the same terms, and no command of the owner before it may be in
+// doubt: what is executed late would be executed on the successor.
 //
-// Nor may the lock have been taken away, as far as this process can know without asking: see [owner.fresh]. Where that is not
-// certain a script hands the lock over, and finds out.
+// Nor may the lock have been taken away, as far as this process can know without asking: see [owner.fresh].
+// Where that is not certain a script hands the lock over, and finds out.
 
 var _ cohort.Giver = (*owner)(nil)
 
@@ -35,9 +35,9 @@ func (b *Base) beginsWith(since watchdog.Moment) *cohort.Streak {
 	return b.begins(cohort.Streak{Began: at, News: at})
 }
 
-// lockStreak is Streak for an owner that others may join. The caller unlocks o.mu. If the owner is not the caller's, and nobody may join
-// it, the answer is nil: before the owner holds no streak has begun, and with its last hold the streak is the releaser's, who reads
-// and writes it without the mutex.
+// lockStreak is Streak for an owner that others may join. The caller unlocks o.mu. If the owner is not the
+// caller's, and nobody may join it, the answer is nil: before the owner holds no streak has begun, and with
+// its last hold the streak is the releaser's, who reads and writes it without the mutex.
 func (o *owner) lockStreak(mine bool) *cohort.Streak {
 	o.mu.Lock()
 	if (mine || o.shared.Open()) && o.streak == nil {
@@ -55,21 +55,23 @@ func (o *owner) lockStreak(mine bool) *cohort.Streak {
 	return o.streak
 }
 
-// begins makes a streak of holders of b that begins as s says. It is called without a mutex: a cluster client may ask its servers
-// where the lock is.
+// begins makes a streak of holders of b that begins as s says. It is called without a mutex: a cluster client
+// may ask its servers where the lock is.
 func (b *Base) begins(s cohort.Streak) *cohort.Streak {
 	s.Trip = b.Session.Dispatch.Trip(b.Key)
 	return &s
 }
 
-// fresh tells whether the lock may be handed on without a command, as far as it is known that Redis still names this
-// owner. A message on the lock's channel ends that, for it may be that of a force-unlock. Where no message tells, as of a
-// deletion, or of anything that happens to a lock without a channel, the age of the news does.
+// fresh tells whether the lock may be handed on without a command, as far as it is known that Redis still
+// names this owner. A message on the lock's channel ends that, for it may be that of a force-unlock. Where no
+// message tells, as of a deletion, or of anything that happens to a lock without a channel, the age of the
+// news does.
 func (o *owner) fresh(line *cohort.Cohort) bool {
 	return o.recent(o.streak) && (o.base.channel == "" || line.Current(o.streak.News))
 }
 
-// recent tells whether the news of a streak of the owner's lock is young enough, and this process has not taken the lock away since.
+// recent tells whether the news of a streak of the owner's lock is young enough, and this process has not
+// taken the lock away since.
 func (o *owner) recent(s *cohort.Streak) bool {
 	return s.Fresh(clock.Now()) && !o.base.Session.Cohorts.Taken(o.base.line, s.News)
 }
@@ -89,7 +91,8 @@ func (o *owner) suits(successor *owner) bool {
 	}
 	now := clock.Now()
 	left := o.ticket.TrustedUntil().Sub(now)
-	// More than the watchdog's lease was promised to one hold, by Extend or a re-entry, and would outlast the successor's death.
+	// More than the watchdog's lease was promised to one hold, by Extend or a re-entry, and would outlast the
+	// successor's death.
 	return left >= min(mine.WatchdogTimeout, passLease)/2 && left <= mine.WatchdogTimeout
 }
 

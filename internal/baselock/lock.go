@@ -115,19 +115,20 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	return b.wait(ctx, set, t, refusal(remaining))
 }
 
-// Wanted tells whether a call would most likely ask for the lock in vain, because other processes have it or wait for it, and can
-// take a place in the process queue instead.
+// Wanted tells whether a call would most likely ask for the lock in vain, because other processes have it or
+// wait for it, and can take a place in the process queue instead.
 func (b *Base) Wanted() bool {
 	_, _, open := b.Session.Cohorts.Busy(b.line, false)
 	return open.Wanted && b.queuesAtOnce()
 }
 
-// queuesAtOnce tells whether the first question of a waiter can be the one that takes the lock or a place in the process queue. It
-// cannot before the process hears messages, and to wait for them would take as long as the question that is spared.
+// queuesAtOnce tells whether the first question of a waiter can be the one that takes the lock or a place in
+// the process queue. It cannot before the process hears messages, and to wait for them would take as long as
+// the question that is spared.
 func (b *Base) queuesAtOnce() bool { return b.row != "" && b.Session.Hears(b.channel) }
 
-// attempt asks Redis once, under a fresh identity. It returns the hold, or how long another owner holds the lock (negative when its key
-// has no TTL), or an error. What it leaves behind is settled in the background.
+// attempt asks Redis once, under a fresh identity. It returns the hold, or how long another owner holds the
+// lock (negative when its key has no TTL), or an error. What it leaves behind is settled in the background.
 func (b *Base) attempt(ctx context.Context, set *settings.Settings,
 	try bool) (h *hold, remaining time.Duration, err error) {
 	o := newOwner(b, set)
@@ -154,8 +155,8 @@ func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining 
 	return h, remaining, err
 }
 
-// attemptAs is an attempt under an identity that may have been used for earlier ones. What an error leaves behind is
-// the caller's to settle.
+// attemptAs is an attempt under an identity that may have been used for earlier ones. What an error leaves
+// behind is the caller's to settle.
 func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scripts.Attempt],
 	try bool) (h *hold, remaining time.Duration, err error) {
 	limit := delivery.Limit{Outage: o.set.OutageFor(try), Patient: true}

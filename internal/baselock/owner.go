@@ -15,8 +15,8 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// An owner is one identity in Redis and the holds that share it. A program may have ten thousand of them: what few need
-// is behind a pointer.
+// An owner is one identity in Redis and the holds that share it. A program may have ten thousand of them:
+// what few need is behind a pointer.
 type owner struct {
 	base   *Base
 	id     string
@@ -67,7 +67,8 @@ func (o *owner) of(b *Base, side string) bool {
 // field is where the owner stands in the lock's hash.
 func (o *owner) field() string { return o.id + o.base.Kind.side().Field }
 
-// lockSend takes the send lock: an owner has at most one count-changing command under way. unlockSend gives it to the next.
+// lockSend takes the send lock: an owner has at most one count-changing command under way. unlockSend gives
+// it to the next.
 func (o *owner) lockSend(ctx context.Context) error {
 	lockorder.Waits[lockorder.Send](o)
 	o.mu.Lock()
@@ -113,8 +114,8 @@ func (o *owner) tryLockSend() bool {
 	return free
 }
 
-// lockSendToRelease is lockSend for a release: it does not care for the end of ctx, but has a limit. It answers how much of
-// that is left for the release itself.
+// lockSendToRelease is lockSend for a release: it does not care for the end of ctx, but has a limit. It
+// answers how much of that is left for the release itself.
 func (o *owner) lockSendToRelease(ctx context.Context) (left time.Duration, err error) {
 	limit := o.set.ReleaseTimeout
 	if o.tryLockSend() { // the common case needs no timer
@@ -139,7 +140,8 @@ func (o *owner) unlockSend() {
 	*o.senders = slices.Delete(*o.senders, 0, 1)
 }
 
-// begin makes the owner hold, trusted until then: its first hold is handed out and the watchdog looks after it.
+// begin makes the owner hold, trusted until then: its first hold is handed out and the watchdog looks after
+// it.
 func (o *owner) begin(since, trusted time.Time, got scripts.Attempt) *hold {
 	o.mu.Lock() // a guest is known before it holds, to other calls with its host's context
 	o.token, o.spare = got.Token, got.Spare
@@ -153,15 +155,16 @@ func (o *owner) begin(since, trusted time.Time, got scripts.Attempt) *hold {
 	return &o.first
 }
 
-// agreeLocked tells the watchdog on what terms the owner is kept now. It does so under the mutex: otherwise, of two such calls
-// at once, the one with the older terms could be the last.
+// agreeLocked tells the watchdog on what terms the owner is kept now. It does so under the mutex: otherwise,
+// of two such calls at once, the one with the older terms could be the last.
 func (o *owner) agreeLocked(trusted time.Time) {
 	o.base.Session.Watchdog.Change(&o.ticket, o.termsLocked(trusted))
 }
 
-// termsLocked are the watchdog's for an owner trusted until then. A fixed lease is not extended, but if it is longer than
-// a renewal period the lock is looked at each period, to notice when it is taken away. That of a lock with several
-// owners is looked at each third of the lease too, for others may have shortened what it was promised.
+// termsLocked are the watchdog's for an owner trusted until then. A fixed lease is not extended, but if it is
+// longer than a renewal period the lock is looked at each period, to notice when it is taken away. That of a
+// lock with several owners is looked at each third of the lease too, for others may have shortened what it
+// was promised.
 func (o *owner) termsLocked(trusted time.Time) watchdog.Terms {
 	t := watchdog.Terms{Trusted: trusted, End: o.end(), Every: o.set.WatchdogTimeout / 3,
 		Margin: watchdog.Margin(o.set.FirstLease())}

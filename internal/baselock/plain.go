@@ -11,8 +11,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// Plain is the kind of the plain layout, a hash of owner and holds, which a primitive takes as it is or changes where
-// it differs.
+// Plain is the kind of the plain layout, a hash of owner and holds, which a primitive takes as it is or
+// changes where it differs.
 func Plain() Kind {
 	return Kind{
 		Label:     redlatch.KindLock,
@@ -34,7 +34,8 @@ func Plain() Kind {
 	}
 }
 
-// NonReentrant returns a copy of the kind k. A lock of that kind refuses a call whose context carries a hold of the lock.
+// NonReentrant returns a copy of the kind k. A lock of that kind refuses a call whose context carries a hold
+// of the lock.
 func (k Kind) NonReentrant() Kind {
 	k.Reentrant = false
 	return k
@@ -50,8 +51,8 @@ func (k Kind) HandingOn() Kind {
 	return k
 }
 
-// HandingOver is a kind of the plain layout whose holders hand the lock on to waiters of their process, and then to another
-// process.
+// HandingOver is a kind of the plain layout whose holders hand the lock on to waiters of their process, and
+// then to another process.
 func (k Kind) HandingOver() Kind {
 	k = k.HandingOn()
 	k.Queue = &Queue{

@@ -6,9 +6,9 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
-// A promise is a waiter that is claimed because a script is to make it hold, in the place of another owner of its process. The sender of
-// the script ends the promise, by one of the methods below or by the end of the claim. An earlier send of the script that is
-// executed late finds the former owner gone, and does nothing.
+// A promise is a waiter that is claimed because a script is to make it hold, in the place of another owner of
+// its process. The sender of the script ends the promise, by one of the methods below or by the end of the
+// claim. An earlier send of the script that is executed late finds the former owner gone, and does nothing.
 type promise struct {
 	to    *owner
 	claim cohort.Claim
@@ -48,14 +48,15 @@ func (p *promise) refused() {
 	p.claim.Refuse(newOwner(p.to.base, p.to.set))
 }
 
-// failed does what refused does, for a script that may have been executed, or may still be. What the script has taken is given back.
+// failed does what refused does, for a script that may have been executed, or may still be. What the script
+// has taken is given back.
 func (p *promise) failed(err error, cmd scripts.Command[scripts.Attempt]) {
 	abandon(delivery.AsFailure(err), cmd, p.to.took, p.to)
 	p.refused()
 }
 
-// broken is to be deferred. It ends a promise that nothing else has ended, because a hook of the client has panicked on the goroutine
-// that sends the script. Without it the waiter would be promised the lock for ever.
+// broken is to be deferred. It ends a promise that nothing else has ended, because a hook of the client has
+// panicked on the goroutine that sends the script. Without it the waiter would be promised the lock for ever.
 func (p *promise) broken() {
 	if !p.over {
 		p.refused()

@@ -104,11 +104,13 @@ func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Dur
 	return h, nil
 }
 
-// adjust stops the extending of the lease when the last hold that needs it was given back or dropped or is over, and all
-// looking after the owner when every hold that is left was dropped or is over, unless it has a guest.
+// adjust stops the extending of the lease when the last hold that needs it was given back or dropped or is
+// over, and all looking after the owner when every hold that is left was dropped or is over, unless it has a
+// guest.
 func (o *owner) adjust() {
 	o.mu.Lock()
-	// A guest keeps the key, and with it the field of its host. So the watchdog goes on looking after the host's lease.
+	// A guest keeps the key, and with it the field of its host. So the watchdog goes on looking after the
+	// host's lease.
 	kept, renewing := o.guest != nil, false
 	for h := range o.sharedLocked() {
 		if !h.dropped && !h.over {

@@ -26,12 +26,13 @@ import (
 //
 // A fair lock has steps of its own, see turn.go.
 //
-// Hand-offs within the process follow one another only for so long, see [cohort.Streak]. While an owner holds, the cohort knows
-// of it, and those of its process who come for the lock wait for what it does instead of asking a server that would refuse
-// them.
+// Hand-offs within the process follow one another only for so long, see [cohort.Streak]. While an owner
+// holds, the cohort knows of it, and those of its process who come for the lock wait for what it does instead
+// of asking a server that would refuse them.
 
-// giveBackAll deletes the owner's field. Its absence is success only when an earlier send of this very release may
-// have deleted it while the lease was still trusted. An owner that has not lost the lock may hand it on.
+// giveBackAll deletes the owner's field. Its absence is success only when an earlier send of this very
+// release may have deleted it while the lease was still trusted. An owner that has not lost the lock may hand
+// it on.
 func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool) error {
 	heard := false
 	defer func() { o.unannounce(heard) }() // also when a hook of the client panics

@@ -15,34 +15,37 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// A release that is not for a waiter of its own process is for the first in the process queue: the script has that one hold, and a
-// message tells the process of the new holder, which need not ask. A message to all processes instead would cost that one a round
-// trip more, and all others would ask in vain.
+// A release that is not for a waiter of its own process is for the first in the process queue: the script has
+// that one hold, and a message tells the process of the new holder, which need not ask. A message to all
+// processes instead would cost that one a round trip more, and all others would ask in vain.
 //
 //	                        message, or asks
 //	in the queue ─────► holds, unknown to its process ──► holds ── has left meanwhile ──► passed on, or released
 //	                        │
 //	                        └── its process is gone ──► free when passLease is over
 //
-// A waiter that wants another lease than a pass gives, or the word of replicas, cannot be passed the lock. Its process stands in
-// the process queue too, and is only told to look when its turn comes: the lock is free then, and the head of its local queue asks.
+// A waiter that wants another lease than a pass gives, or the word of replicas, cannot be passed the lock.
+// Its process stands in the process queue too, and is only told to look when its turn comes: the lock is free
+// then, and the head of its local queue asks.
 //
-// An outsider, such as a waiter of Redisson, stands in no process queue. It can only take the lock while that is free, and for longer
-// than a moment: a process that releases and asks again is faster than a JVM. So hand-offs of all kinds follow one another only for so
-// long. Then comes a release with its message, if more connections listen for one than the process queue accounts for, and the processes
-// of the queue and the one that released let the outsiders ask first.
+// An outsider, such as a waiter of Redisson, stands in no process queue. It can only take the lock while that
+// is free, and for longer than a moment: a process that releases and asks again is faster than a JVM. So
+// hand-offs of all kinds follow one another only for so long. Then comes a release with its message, if more
+// connections listen for one than the process queue accounts for, and the processes of the queue and the one
+// that released let the outsiders ask first.
 
-// passLease is for how long the lock is passed. The watchdog renews it after a third. It is short because it may
-// be passed to a process that has died without the server's notice, and long enough for a server that fails over.
+// passLease is for how long the lock is passed. The watchdog renews it after a third. It is short because it
+// may be passed to a process that has died without the server's notice, and long enough for a server that
+// fails over.
 const passLease = 10 * time.Second
 
-// longestShut is for how long a lock goes round, in a process or between them, before it is left to outsiders, if any listen.
-// Then it is theirs for openFor, and every eighth time for openLonger. That is enough for an outsider that needs 20 ms from the
-// message to its question, as a busy JVM may. It ends when no outsider listens any more. One that listens and does not
-// react costs the others a quarter of the time.
+// longestShut is for how long a lock goes round, in a process or between them, before it is left to
+// outsiders, if any listen. Then it is theirs for openFor, and every eighth time for openLonger. That is
+// enough for an outsider that needs 20 ms from the message to its question, as a busy JVM may. It ends when
+// no outsider listens any more. One that listens and does not react costs the others a quarter of the time.
 //
-// A spin lock, a loop of TryLock, and a process without messages do not listen: to them a lock that goes round is never free.
-// So after longestUnasked it is left free for openFor even if no outsider is known.
+// A spin lock, a loop of TryLock, and a process without messages do not listen: to them a lock that goes
+// round is never free. So after longestUnasked it is left free for openFor even if no outsider is known.
 const (
 	longestShut    = 25 * time.Millisecond
 	longestUnasked = 250 * time.Millisecond
@@ -50,30 +53,34 @@ const (
 	openLonger     = 8 * openFor
 )
 
-// forTold is for how long, and two round trips, newcomers leave the lock to the process that a release of theirs has told.
+// forTold is for how long, and two round trips, newcomers leave the lock to the process that a release of
+// theirs has told.
 const forTold = time.Millisecond
 
-// passable tells whether a waiter can be passed the lock: its lease is the watchdog's, and no shorter than that of a pass. Any
-// other waiter is told.
+// passable tells whether a waiter can be passed the lock: its lease is the watchdog's, and no shorter than
+// that of a pass. Any other waiter is told.
 func passable(set *settings.Settings) bool {
 	return set.Lease == 0 && set.Replicas == 0 && set.FirstLease() >= passLease
 }
 
-// patience is for how long a waiter who asks once in a poll interval is known to be there: the head of a local queue asks that
-// often, and a little later when it is delayed. A day is enough for those who never want to ask.
+// patience is for how long a waiter who asks once in a poll interval is known to be there: the head of a
+// local queue asks that often, and a little later when it is delayed. A day is enough for those who never
+// want to ask.
 func patience(set *settings.Settings) time.Duration { return 2 * min(set.Poll, 12*time.Hour) }
 
 // handed tells whether a waiter with these settings can be handed the lock by another process.
 func (b *Base) handed(set *settings.Settings) bool { return !b.Kind.Queue.Tells && passable(set) }
 
-// canEnqueue tells whether the head of the local queue can stand in the process queue for its process. A head that is only told has
-// to be the only one that is not told by the message to everybody, so the server has to know who listens.
+// canEnqueue tells whether the head of the local queue can stand in the process queue for its process. A head
+// that is only told has to be the only one that is not told by the message to everybody, so the server has to
+// know who listens.
 func (b *Base) canEnqueue(c *cohort.Cohort, set *settings.Settings) bool {
 	return b.row != "" && c.HearsHandOffs() && (b.handed(set) || set.Replicas == 0 && b.Session.KnowsListeners())
 }
 
-// channels are those that a waiter's cohort listens to. One that waits for replicas asks in a way of its own and stands in no
-// process queue, so it has to be counted among the outsiders, unless others of its process wait too: then a poll may be what wakes it.
+// channels are those that a waiter's cohort listens to. One that waits for replicas asks in a way of its own
+// and stands in no process queue, so it has to be counted among the outsiders, unless others of its process
+// wait too: then a poll may be what wakes it.
 func (b *Base) channels(set *settings.Settings) session.Channels {
 	channels := session.Channels{Releases: b.channel, Queue: b.row, Handed: b.passed}
 	if !set.Unreported {
@@ -86,8 +93,8 @@ func (b *Base) channels(set *settings.Settings) session.Channels {
 	return channels
 }
 
-// enqueue is ask for the head of the local queue, under the identity of the candidate, which enters the process queue if it is
-// refused. open says that the lock is free, but for what remains only for others.
+// enqueue is ask for the head of the local queue, under the identity of the candidate, which enters the
+// process queue if it is refused. open says that the lock is free, but for what remains only for others.
 func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort,
 	set *settings.Settings) (h *hold, remaining time.Duration, open bool, err error) {
 	p := c.Candidacy.Ask(b.Session.NextCandidate)
@@ -142,10 +149,10 @@ func (b *Base) settle(c *cohort.Cohort, p *cohort.Candidate, set *settings.Setti
 	go o.giveUp()
 }
 
-// handOffRemotely releases the lock to the first process in the process queue, or for all. When the streak is over, the process of o
-// enters the queue at its end for the waiters behind o. The first of these waiters is claimed, and holds if no other process is
-// in the queue. all says that the release has left no waiter of this process out: the process is in the queue, or the message went to
-// all processes.
+// handOffRemotely releases the lock to the first process in the process queue, or for all. When the streak is
+// over, the process of o enters the queue at its end for the waiters behind o. The first of these waiters is
+// claimed, and holds if no other process is in the queue. all says that the release has left no waiter of
+// this process out: the process is in the queue, or the message went to all processes.
 func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due cohort.Release) (all bool, err error) {
 	b, in := o.base, due.Cohort
 	var promise *promise // nil: the streak is not over, or no call of this process waits
@@ -170,8 +177,9 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 				turn.Candidate, turn.Patience, turn.Looks = p.Owner, patience(next.set), !b.handed(next.set)
 			}
 		}
-		// A lock that is set free for all processes goes to the fastest one. If that went on, a slower process would always come
-		// too late. So the time since it was free begins anew here, and goes on where the lock is passed on.
+		// A lock that is set free for all processes goes to the fastest one. If that went on, a slower
+		// process would always come too late. So the time since it was free begins anew here, and goes on
+		// where the lock is passed on.
 		in.CloseSince(time.Time{})
 		if turn.Lease > 0 {
 			in.CloseSince(o.streak.Shut())
@@ -227,9 +235,9 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	return err == nil && all, o.gaveBack(reply.Freed, receipt, err)
 }
 
-// leftOpen has newcomers of this process leave the lock to those to whom the release has left it: to outsiders, or to the process
-// that it has told, whose question comes a message later than one of this process would. They are told too where another process has
-// been handed the lock: they would ask in vain.
+// leftOpen has newcomers of this process leave the lock to those to whom the release has left it: to
+// outsiders, or to the process that it has told, whose question comes a message later than one of this
+// process would. They are told too where another process has been handed the lock: they would ask in vain.
 func (b *Base) leftOpen(reply row.Release) {
 	window := openFor
 	switch {
@@ -266,8 +274,9 @@ func (o *owner) turn() row.Turn {
 	return turn
 }
 
-// dequeue takes the process out of the process queue, because the head of its local queue cannot be handed the lock. A message that says so
-// may get lost, and this head's questions, which are not the candidate's, would not find the lock until passLease is over.
+// dequeue takes the process out of the process queue, because the head of its local queue cannot be handed
+// the lock. A message that says so may get lost, and this head's questions, which are not the candidate's,
+// would not find the lock until passLease is over.
 func (b *Base) dequeue(c *cohort.Cohort, set *settings.Settings) {
 	if p := c.Candidacy.Withdraw(); p != nil {
 		b.settle(c, p, set)
@@ -282,7 +291,8 @@ func (b *Base) passed(c *cohort.Cohort, message string) {
 		return
 	case p.Looks:
 		c.Wake()
-		// A process without a waiter was told, and does not ask. The release of an owner that holds nothing has the next one told.
+		// A process without a waiter was told, and does not ask. The release of an owner that holds nothing
+		// has the next one told.
 		if b.orders() && c.Len() == 0 {
 			b.dismiss(b.Session.NextOwner())
 		}

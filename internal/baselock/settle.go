@@ -17,8 +17,8 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// How long and how often an owner in doubt is settled. A command whose connection was cut has been seen to execute up
-// to half a minute later, when the network came back.
+// How long and how often an owner in doubt is settled. A command whose connection was cut has been seen to
+// execute up to half a minute later, when the network came back.
 const (
 	ghostsWithin   = time.Minute
 	firstSettle    = 250 * time.Millisecond
@@ -82,8 +82,8 @@ func (o *owner) leaseEnd(now time.Time) time.Time {
 	return end
 }
 
-// planLocked sees to it that a settling comes soon, sooner than what an older doubt may have planned. It runs on a
-// timer, so nothing waits in between.
+// planLocked sees to it that a settling comes soon, sooner than what an older doubt may have planned. It runs
+// on a timer, so nothing waits in between.
 func (o *owner) planLocked() {
 	if o.queued {
 		return
@@ -124,7 +124,8 @@ func (o *owner) settle() {
 	defer o.mu.Unlock()
 	o.doubt.settling = false
 	now := time.Now()
-	// Where the server has said that it will never execute the release, a ghost is all that is left to wait for.
+	// Where the server has said that it will never execute the release, a ghost is all that is left to wait
+	// for.
 	unconfirmed := !o.doubt.confirmed && now.Before(o.doubt.release) && !outcome.Final(err)
 	if errors.Is(err, redis.ErrClosed) || !now.Before(o.doubt.ghosts) && !unconfirmed {
 		since := o.doubt.since
@@ -166,7 +167,8 @@ func (o *owner) settleOnce() error {
 	return o.assert(ctx)
 }
 
-// assert sends what is true now: the number of live holds, or that there are none. The caller has the send lock.
+// assert sends what is true now: the number of live holds, or that there are none. The caller has the send
+// lock.
 func (o *owner) assert(ctx context.Context) error {
 	o.mu.Lock()
 	live, lost := o.countedLocked(), o.lostLocked() != nil
@@ -193,8 +195,8 @@ func (o *owner) assert(ctx context.Context) error {
 	return err
 }
 
-// abandon settles first acquisitions that one command was for and that did not come to a known end. What they took is given back:
-// nothing, if took does not find it in the reply.
+// abandon settles first acquisitions that one command was for and that did not come to a known end. What they
+// took is given back: nothing, if took does not find it in the reply.
 func abandon[R any](f *delivery.Failure, cmd scripts.Command[R], took func(R) bool, owners ...*owner) {
 	if !f.Doubt {
 		return
@@ -206,7 +208,8 @@ func abandon[R any](f *delivery.Failure, cmd scripts.Command[R], took func(R) bo
 	}()
 }
 
-// took tells whether an attempt has left something of the owner in Redis: a hold, or the announcement of its refusal.
+// took tells whether an attempt has left something of the owner in Redis: a hold, or the announcement of its
+// refusal.
 func (o *owner) took(reply scripts.Attempt) bool { return reply.Held || o.announces }
 
 // giveUp releases an owner that never got a hold.
@@ -216,8 +219,8 @@ func (o *owner) giveUp() {
 	}
 }
 
-// settleReentry finds out about a re-entry whose caller has left, and takes the count back to the live holds. It has
-// the send lock meanwhile.
+// settleReentry finds out about a re-entry whose caller has left, and takes the count back to the live holds.
+// It has the send lock meanwhile.
 func (o *owner) settleReentry(f *delivery.Failure, cmd scripts.Command[scripts.Attempt]) {
 	lockorder.Has[lockorder.Send](o)
 	defer o.unlockSend()

@@ -16,8 +16,8 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// A stand is one call that waits in the queue of a fair lock. Unlike other waiters it has one identity from the first
-// attempt on, for that is what stands in the queue.
+// A stand is one call that waits in the queue of a fair lock. Unlike other waiters it has one identity from
+// the first attempt on, for that is what stands in the queue.
 type stand struct {
 	owner  *owner
 	queue  *fairqueue.Queue
@@ -222,8 +222,8 @@ func (s *stand) send(ctx context.Context, others []*fairqueue.Waiter,
 	return h, answer, err
 }
 
-// take holds what was handed to the owner by a release. A message that comes too late for that is answered by asking, at the end
-// of the queue or, while the lease lasts, as the owner that has the lock.
+// take holds what was handed to the owner by a release. A message that comes too late for that is answered by
+// asking, at the end of the queue or, while the lease lasts, as the owner that has the lock.
 func (s *stand) take(handed *fairqueue.HandedTo) *hold {
 	o := s.owner
 	since, now := s.queue.Since(handed), clock.Now()
@@ -264,8 +264,8 @@ func (b *Base) heard(queue *fairqueue.Queue, message string, poll time.Duration)
 	}
 }
 
-// foreignPoll is how often a process asks that may stand behind a waiter of Redisson's which can be told that the lock is free. One whose
-// time is over at that moment leaves the queue and tells nobody.
+// foreignPoll is how often a process asks that may stand behind a waiter of Redisson's which can be told that
+// the lock is free. One whose time is over at that moment leaves the queue and tells nobody.
 const foreignPoll = time.Second
 
 // idle is how long to sleep after an answer, without a message.
@@ -277,8 +277,8 @@ func (s *stand) idle(a fairlock.Answer) time.Duration {
 	return idle(a.Again, poll, a.Place)
 }
 
-// idle is how long to sleep without a message, at that place in the queue. It is not shorter than poll unless the server
-// said so, for a process asks at most once in that time.
+// idle is how long to sleep without a message, at that place in the queue. It is not shorter than poll unless
+// the server said so, for a process asks at most once in that time.
 func idle(again, poll time.Duration, place int) time.Duration {
 	switch {
 	case again < 0 || again >= poll:
@@ -289,8 +289,8 @@ func idle(again, poll time.Duration, place int) time.Duration {
 	return cohort.Bound(again, poll)
 }
 
-// untilEnd is how long whoever is next sleeps where the holder has so much of its lease left. Nobody else may take the
-// lock then, so there is no crowd to be spread. The server counts whole milliseconds.
+// untilEnd is how long whoever is next sleeps where the holder has so much of its lease left. Nobody else may
+// take the lock then, so there is no crowd to be spread. The server counts whole milliseconds.
 func untilEnd(lease, poll time.Duration) time.Duration {
 	return min(max(lease+time.Millisecond, leastUntilEnd), poll)
 }
@@ -298,13 +298,14 @@ func untilEnd(lease, poll time.Duration) time.Duration {
 // leastUntilEnd keeps a waiter from asking without pause when the server and this process count differently.
 const leastUntilEnd = 5 * time.Millisecond
 
-// leaveWithin is how long a call whose wait is over stays to see its entry removed. A process that ends right after it
-// leaves nothing behind then. It is short, because the server may be why the wait was in vain.
+// leaveWithin is how long a call whose wait is over stays to see its entry removed. A process that ends right
+// after it leaves nothing behind then. It is short, because the server may be why the wait was in vain.
 const leaveWithin = 10 * time.Millisecond
 
-// leave takes the owner out of the queue, and gives back what an attempt may have brought. The waiter leaves the
-// process's queue first: the script wakes whoever is next, and if that is another of ours who does not hear it yet, it
-// must already know that it is the front. A waiter that was given the lock at the same moment has it.
+// leave takes the owner out of the queue, and gives back what an attempt may have brought. The waiter leaves
+// the process's queue first: the script wakes whoever is next, and if that is another of ours who does not
+// hear it yet, it must already know that it is the front. A waiter that was given the lock at the same moment
+// has it.
 func (s *stand) leave() *hold {
 	grant, carry := s.waiter.Leave()
 	if grant != nil {

@@ -47,16 +47,16 @@ func (b *Base) Itself() any { return b }
 
 var _ observe.Subject = (*Base)(nil)
 
-// tellOf is tell for a member of a composite, which no call of its own lock has waited for: one command or hand-off, which began at
-// start, got several members.
+// tellOf is tell for a member of a composite, which no call of its own lock has waited for: one command or
+// hand-off, which began at start, got several members.
 func (h *hold) tellOf(ctx context.Context, start time.Time) {
 	call := h.owner.base.call(ctx, h.owner.set)
 	call.Since(start)
 	h.tell(call)
 }
 
-// tell has the observer know that the call has acquired h. If the observer panics no caller ever gets h, so h is given back. If
-// h was lost before its acquisition was told, the loss is told after it.
+// tell has the observer know that the call has acquired h. If the observer panics no caller ever gets h, so h
+// is given back. If h was lost before its acquisition was told, the loss is told after it.
 func (h *hold) tell(call *observe.Call) {
 	if call == nil {
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
-// A composite takes its members on one server with one script, all or none of them. From then on each member is an owner of
-// its own: it is renewed, lost and settled as any other.
+// A composite takes its members on one server with one script, all or none of them. From then on each member
+// is an owner of its own: it is renewed, lost and settled as any other.
 //
 //	                     all are free
 //	asked for in one ────────────────────────► each is held
@@ -28,8 +28,9 @@ import (
 // ErrApart says that one script cannot take the members now, and that each can be asked for by itself.
 var ErrApart = errors.New("redlatch: one script cannot take these locks")
 
-// MostTogether is how many locks one script is asked for. One for a release has ten keys and arguments for each: some services take 3 999 in
-// all, Redis itself not quite 8 000 keys in one of its commands. And while a script runs the server answers nobody else.
+// MostTogether is how many locks one script is asked for. One for a release has ten keys and arguments for
+// each: some services take 3 999 in all, Redis itself not quite 8 000 keys in one of its commands. And while
+// a script runs the server answers nobody else.
 const MostTogether = 256
 
 // Together tells whether one script can take what both bases lock.
@@ -102,8 +103,9 @@ func TryAll(
 	return got, busy, err
 }
 
-// ownersOf makes the owners that are to hold. The error is ErrApart where one of the locks is held or waited for in this process,
-// because a call has to stand in the queue of those; and where replicas are asked for, because each lock waits for its own.
+// ownersOf makes the owners that are to hold. The error is ErrApart where one of the locks is held or waited
+// for in this process, because a call has to stand in the queue of those; and where replicas are asked for,
+// because each lock waits for its own.
 func ownersOf(bases []*Base, opts []redlatch.Option) ([]*owner, error) {
 	owners := make([]*owner, len(bases))
 	for i, b := range bases {
@@ -119,8 +121,8 @@ func ownersOf(bases []*Base, opts []redlatch.Option) ([]*owner, error) {
 	return owners, nil
 }
 
-// abandonAll settles the owners of an acquisition that failed, and returns its error: ErrApart where the server refused the
-// script, which says nothing about the scripts for one key.
+// abandonAll settles the owners of an acquisition that failed, and returns its error: ErrApart where the
+// server refused the script, which says nothing about the scripts for one key.
 func abandonAll(ctx context.Context, owners []*owner, f *delivery.Failure,
 	cmd scripts.Command[rlock.AttemptAll]) error {
 	abandon(f, cmd, func(all rlock.AttemptAll) bool { return all.Held }, owners...)
@@ -139,7 +141,8 @@ func giveUpAll(owners []*owner, doubted bool) {
 	}
 }
 
-// acceptAll makes a granted acquisition holds, unless its answer took so long that one of them can no longer be trusted.
+// acceptAll makes a granted acquisition holds, unless its answer took so long that one of them can no longer
+// be trusted.
 func acceptAll(owners []*owner, receipt delivery.Receipt) (got []holds.Member, err error) {
 	got = make([]holds.Member, 0, len(owners))
 	for _, o := range owners {

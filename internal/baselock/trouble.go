@@ -9,22 +9,24 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// errLate tells that the lock may have been acquired by a send that was not answered, so long ago that its lease is no
-// longer trusted. It is given back, and can be acquired anew: nothing says that the next answer takes as long.
+// errLate tells that the lock may have been acquired by a send that was not answered, so long ago that its
+// lease is no longer trusted. It is given back, and can be acquired anew: nothing says that the next answer
+// takes as long.
 var errLate = errors.New("the outage took longer")
 
 // errSlow tells that a single answer took so long, as the next one may.
 var errSlow = errors.New("the answer took longer")
 
-// A trouble is an outage during the wait of an acquisition that cannot be sent again. It can be made anew, under another
-// identity, while the lock that the last send may have taken is given back. A TryLock is not made anew and returns the error:
-// the lock that the first send may have taken would look as if another holder had it.
+// A trouble is an outage during the wait of an acquisition that cannot be sent again. It can be made anew,
+// under another identity, while the lock that the last send may have taken is given back. A TryLock is not
+// made anew and returns the error: the lock that the first send may have taken would look as if another
+// holder had it.
 type trouble struct {
 	since time.Time // when a send got no answer; zero: there is none
 }
 
-// passes tells whether to acquire anew after err. What replicas have to acknowledge is not sent again once a send got no
-// answer, so its outage is counted here.
+// passes tells whether to acquire anew after err. What replicas have to acknowledge is not sent again once a
+// send got no answer, so its outage is counted here.
 func (t *trouble) passes(ctx context.Context, set *settings.Settings, err error) bool {
 	switch {
 	case err == nil:

@@ -10,8 +10,8 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts/fairlock"
 )
 
-// A fair lock goes to the first in its queue, in Redis. Where those who stand there one behind the other are waiters of one
-// process, its holders hand the lock on among them without a command, in that order:
+// A fair lock goes to the first in its queue, in Redis. Where those who stand there one behind the other are
+// waiters of one process, its holders hand the lock on among them without a command, in that order:
 //
 //	                        a release has the first hold, and names those behind it
 //	first of ours in Redis ─────────────────────────────────────────────────────────► holds, with a row
@@ -20,8 +20,8 @@ import (
 //	                                                                                     └──┘
 //	                             else: a release, which removes the entries of those who were served
 //
-// The entries of a row stay in the queue until that release. So nobody can overtake those who are not served yet, whatever
-// becomes of the lock or of this process.
+// The entries of a row stay in the queue until that release. So nobody can overtake those who are not served
+// yet, whatever becomes of the lock or of this process.
 
 // endTurn gives back the lock of an owner that stood in a queue.
 func (o *owner) endTurn(ctx context.Context, limit delivery.Limit, held bool) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A waiter is a call that has a place in the local queue. While it is the head it asks for the lock, now and then and when the lock
-// may be free. Else, and meanwhile, a hold of its process may hand the lock on to it.
+// A waiter is a call that has a place in the local queue. While it is the head it asks for the lock, now and
+// then and when the lock may be free. Else, and meanwhile, a hold of its process may hand the lock on to it.
 type waiter struct {
 	*Base
 	set     *settings.Settings
@@ -26,8 +26,8 @@ type waiter struct {
 	drained bool // it has waited for the readers of its process to leave
 }
 
-// wait takes a place in the local queue. t is the trouble that the wait began with; found is what an attempt before the wait
-// found out, nil if there was none.
+// wait takes a place in the local queue. t is the trouble that the wait began with; found is what an attempt
+// before the wait found out, nil if there was none.
 func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, found error) (*hold, error) {
 	defer b.watchOwn(set)()
 	line, held, part := b.Session.Join(b.line, b.channels(set))
@@ -93,8 +93,9 @@ func (w *waiter) refused(remaining time.Duration) cohort.Verdict {
 	return cohort.Verdict{Sleep: cohort.Bound(remaining, w.set.Poll), Found: refusal(remaining)}
 }
 
-// share has the head hold what readers of its process hold. It waits first, once, where they are about to leave the lock to others,
-// unless its own wait would leave no time then to ask. That is no refusal: what was found out before goes on to be the last that is known.
+// share has the head hold what readers of its process hold. It waits first, once, where they are about to
+// leave the lock to others, unless its own wait would leave no time then to ask. That is no refusal: what was
+// found out before goes on to be the last that is known.
 func (w *waiter) share(ctx context.Context) (v cohort.Verdict, ok bool) {
 	o, _, _ := w.shared()
 	if o == nil || !w.joins(w.set) {
@@ -118,9 +119,9 @@ func outlasts(ctx context.Context, d time.Duration) bool {
 	return !ends || time.Until(end) >= d
 }
 
-// yields has the head give other processes the time to take the lock, where that is due, and tells whether the head goes on
-// waiting then. Where waiters are woken it looks at the lock before it asks for it, which takes a round trip. Where they are told
-// nothing would be due if another process stood in the process queue.
+// yields has the head give other processes the time to take the lock, where that is due, and tells whether
+// the head goes on waiting then. Where waiters are woken it looks at the lock before it asks for it, which
+// takes a round trip. Where they are told nothing would be due if another process stood in the process queue.
 func (w *waiter) yields(ctx context.Context) (v cohort.Verdict, ok bool) {
 	w.alone = false
 	switch due := w.queue.Yields(); {
@@ -146,8 +147,8 @@ func (w *waiter) yields(ctx context.Context) (v cohort.Verdict, ok bool) {
 	return v, false
 }
 
-// look finds out whether another owner holds the lock, and for how long still. The candidate of the waiter's own process is not
-// another owner: the lock may have been passed to it by a message that was lost.
+// look finds out whether another owner holds the lock, and for how long still. The candidate of the waiter's
+// own process is not another owner: the lock may have been passed to it by a message that was lost.
 func (w *waiter) look(ctx context.Context) (remaining time.Duration, held bool) {
 	cmd := w.Kind.Status(Subject{Key: w.Key, Owner: w.queue.Candidacy.Owner()})
 	status, _, err := delivery.Deliver(ctx, w.Session.Dispatch, cmd, delivery.Limit{})
@@ -181,8 +182,9 @@ func (w *waiter) holds(h *hold) cohort.Verdict {
 	return v
 }
 
-// offer is what a waiter tells the holders of its process, one of which may hand the lock on to it: the owner that is to hold. A waiter
-// that wants replicas to acknowledge its acquisition has no offer, because it has to acquire itself.
+// offer is what a waiter tells the holders of its process, one of which may hand the lock on to it: the owner
+// that is to hold. A waiter that wants replicas to acknowledge its acquisition has no offer, because it has
+// to acquire itself.
 func (b *Base) offer(set *settings.Settings, held bool) *cohort.Request {
 	if !b.Kind.HandsOn || set.Replicas > 0 {
 		return nil
@@ -190,8 +192,8 @@ func (b *Base) offer(set *settings.Settings, held bool) *cohort.Request {
 	return &cohort.Request{Who: newOwner(b, set), Expected: held && !b.announces(set), Poll: b.poll(set)}
 }
 
-// poll is how long a waiter that expects a hand-off sleeps before it asks Redis. A spin lock's waiter hears no messages, so it
-// asks at least as often as a spin lock's longest default pause.
+// poll is how long a waiter that expects a hand-off sleeps before it asks Redis. A spin lock's waiter hears
+// no messages, so it asks at least as often as a spin lock's longest default pause.
 func (b *Base) poll(set *settings.Settings) time.Duration {
 	if b.Kind.Pace != nil {
 		return cohort.Bound(-1, settings.DefaultBackOffMax)

@@ -16,12 +16,12 @@ type Giver interface {
 	Streak() *Streak
 
 	// HandOn has the claimed waiter hold in the giver's place, without a command. next is its [Request.Who].
-	// grant is what the waiter gets, and poll for how long the one behind it sleeps that expects to be next. A
-	// nil grant says that the waiter cannot have it as it is.
+	// grant is what the waiter gets, and poll for how long the one behind it sleeps that expects to be next.
+	// A nil grant says that the waiter cannot have it as it is.
 	HandOn(c *Cohort, next any) (grant any, poll time.Duration)
 
-	// Missed follows HandOn where the waiter had left. It returns who gives then; nil says that the grant goes
-	// on by itself.
+	// Missed follows HandOn where the waiter had left. It returns who gives then; nil says that the grant
+	// goes on by itself.
 	Missed(grant any) Giver
 }
 

@@ -28,8 +28,8 @@ type Registry struct {
 // A Window is a time in which this process leaves a key to others. The zero value is none.
 type Window struct {
 	Left time.Duration
-	// Told says that the key is left to one process, which a release has told that its turn has come. A try asks
-	// all the same, for the told process may have no call that waits any more.
+	// Told says that the key is left to one process, which a release has told that its turn has come. A try
+	// asks all the same, for the told process may have no call that waits any more.
 	Told   bool
 	Wanted bool // others most likely have the key, or wait for it, also for wantedFor after the window
 }

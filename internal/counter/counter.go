@@ -5,11 +5,12 @@
 //
 // # Nouns
 //
-// An operation is one change of the number. A lane is a place in Redis where the server remembers one operation,
-// the latest there, and its answer (see scripts/lane); an operation borrows a lane and has a sequence
-// number in it. A fence is a command with the next sequence number: after it, no copy of the operation has an
-// effect. A seeker is a call that wants permits, and an attempt is one script that asks for what a seeker
-// wants. A lot is the permits that this process has, which may move between its calls without a command.
+// An operation is one change of the number. A lane is a place in Redis where the server remembers one
+// operation, the latest there, and its answer (see scripts/lane); an operation borrows a lane and has a
+// sequence number in it. A fence is a command with the next sequence number: after it, no copy of the
+// operation has an effect. A seeker is a call that wants permits, and an attempt is one script that asks for
+// what a seeker wants. A lot is the permits that this process has, which may move between its calls without a
+// command.
 //
 // # Exactly once
 //
@@ -24,9 +25,9 @@
 //
 // # Waiting
 //
-// The calls of a process that wait for one counter stand in a local queue, and only the head asks. When it was
-// served the next one asks at once. Of permits without names the head takes as many beside as the calls behind
-// it want, if each wants the same number, and these move to them without a command:
+// The calls of a process that wait for one counter stand in a local queue, and only the head asks. When it
+// was served the next one asks at once. Of permits without names the head takes as many beside as the calls
+// behind it want, if each wants the same number, and these move to them without a command:
 //
 //	head asks ── refused ─► it waits, and its process stands in the process queue
 //	    │
@@ -83,9 +84,11 @@ type Counter struct {
 }
 
 // New makes a counter. takes are the options that make sense in New.
-func New(client redlatch.Client, name string, kind redlatch.Kind, channel func(key string) string, takes settings.Option, opts []redlatch.Option) *Counter {
+func New(client redlatch.Client, name string, kind redlatch.Kind, channel func(key string) string,
+	takes settings.Option, opts []redlatch.Option) *Counter {
 	set := rootapi.For(opts)
-	c := &Counter{Name: name, Session: session.Of(client, set), kind: kind, defaults: set, takes: takes, Size: sizeOf(set)}
+	c := &Counter{Name: name, Session: session.Of(client, set), kind: kind, defaults: set, takes: takes,
+		Size: sizeOf(set)}
 	c.Key, c.invalid = c.Session.KeyOf(name, set)
 	if err := set.Check("a "+kind.Noun(), takes); err != nil {
 		c.invalid = err
@@ -148,8 +151,8 @@ func (c *Counter) wake(ctx context.Context, d time.Duration,
 		return scripts.Wake{}, c.broken(err)
 	}
 	if publish == session.Sharded && keys.Slot(c.channel) != keys.Slot(c.Key) {
-		return scripts.Wake{}, errs.Wrong("%s %q: on a cluster with sharded channels its name cannot have braces, because "+
-			"its channel %q falls into another slot; choose a name without", c.kind.Noun(), c.Name, c.channel)
+		return scripts.Wake{}, errs.Wrong("%s %q: on a cluster with sharded channels its name cannot have braces, "+
+			"because its channel %q falls into another slot; choose a name without", c.kind.Noun(), c.Name, c.channel)
 	}
 	wake := scripts.Wake{Publish: publish, Channel: c.channel}
 	if c.Session.KnowsListeners() {
@@ -223,5 +226,6 @@ var _ observe.Subject = (*Counter)(nil)
 
 // Info is what is known without asking Redis.
 func (c *Counter) Info() redlatch.Info {
-	return redlatch.Info{Name: c.Name, Key: c.Key, Kind: c.kind, Waiters: int64(c.Session.Cohorts.WaitersFor(c.Key, string(c.kind)))}
+	return redlatch.Info{Name: c.Name, Key: c.Key, Kind: c.kind,
+		Waiters: int64(c.Session.Cohorts.WaitersFor(c.Key, string(c.kind)))}
 }

@@ -25,8 +25,8 @@ type Goods interface {
 	// Suits tells whether the seeker can have its permits as they are.
 	Suits(s Seeker) bool
 
-	// Give makes what the seeker gets, and nil if the permits do not suit it any more. TakeBack is for a seeker
-	// that has left.
+	// Give makes what the seeker gets, and nil if the permits do not suit it any more. TakeBack is for a
+	// seeker that has left.
 	Give(s Seeker) (gift any)
 	TakeBack(gift any)
 }
@@ -102,8 +102,8 @@ func (l *lot) move(n int64, goods Goods, claim cohort.Claim, claimed, confirmed 
 		if young && !claimed {
 			claim, claimed = l.line.Claim()
 		}
-		// the lot is old; or the waiter's attempt is under way: if the permits went back, it would be told of them
-		// and ask again
+		// the lot is old; or the waiter's attempt is under way: if the permits went back, it would be told of
+		// them and ask again
 		if !claimed {
 			return n, Unsure
 		}

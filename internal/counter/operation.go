@@ -16,8 +16,8 @@ import (
 
 // A Build makes the command of an operation in a lane. The answer of the command may be zero, for example 0
 // permits or false. Such an answer says one of two things: the operation has changed nothing, or the server
-// remembers it in the lane. So when a zero is in doubt, the fence of the operation gives the right answer: what the lane
-// remembers, or zero.
+// remembers it in the lane. So when a zero is in doubt, the fence of the operation gives the right answer:
+// what the lane remembers, or zero.
 type Build[R bool | int64] func(wake scripts.Wake, call lane.Call) scripts.Command[R]
 
 // An operation has a lane and a number for one script.

@@ -45,12 +45,12 @@ type Attempt interface {
 	Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted]
 	Undo(wake scripts.Wake, call lane.Call) scripts.Command[int64] // gives back all that Take has taken
 
-	// Unstored tells how the server remembers a Take. Where it is false, the lane has the answer, and the Undo
-	// of the attempt settles the Take in the lane. Where it is true, only what the Take took shows that it was
-	// executed. A copy of the command could then be executed after the Undo, and take permits for a call that
-	// has ended. So the Take is fenced first: after the fence no copy of it has an effect, and the Undo finds
-	// all that it took. For the same reason a success is believed only behind a fence when a copy may still be
-	// on its way.
+	// Unstored tells how the server remembers a Take. Where it is false, the lane has the answer, and the
+	// Undo of the attempt settles the Take in the lane. Where it is true, only what the Take took shows that
+	// it was executed. A copy of the command could then be executed after the Undo, and take permits for a
+	// call that has ended. So the Take is fenced first: after the fence no copy of it has an effect, and the
+	// Undo finds all that it took. For the same reason a success is believed only behind a fence when a copy
+	// may still be on its way.
 	Unstored() bool
 
 	Announces() bool // the Take may wake other waiters, and needs the message for it also where there is no candidate
@@ -91,7 +91,8 @@ var errLate = errors.New("there was an outage")
 
 // seek waits in line, and answers by which path the permits came. found is what was found out before; nil if
 // nothing was asked.
-func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker, found error) (path string, err error) {
+func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker,
+	found error) (path string, err error) {
 	line, part := c.join(ctx, c.line, set.Poll)
 	defer part()
 	c.wanted.Add(n)
@@ -141,7 +142,8 @@ func (w *waiter) beside() int64 {
 // as well, and it is this question that has the process stand in the process queue.
 func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
 	try := w.seeker.Begin(w.beside())
-	got, receipt, err := w.counter.attempt(delivery.Watched(ctx, w.line.Note), try, w.set.OutageFor(false), w.counter.stand(w.line, w.set))
+	got, receipt, err := w.counter.attempt(delivery.Watched(ctx, w.line.Note), try, w.set.OutageFor(false),
+		w.counter.stand(w.line, w.set))
 	v := cohort.Verdict{Down: delivery.Outage(ctx, err), Sleep: cohort.Bound(got.Again, w.set.Poll)}
 	if err == nil {
 		err = w.counter.note(got, w.n)
@@ -161,7 +163,8 @@ func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
 
 // attempt asks Redis once. What it leaves in doubt is undone in the background. s is nil where it does not
 // concern the row.
-func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration, s *standing) (got lane.Granted, receipt delivery.Receipt, err error) {
+func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration,
+	s *standing) (got lane.Granted, receipt delivery.Receipt, err error) {
 	var wake scripts.Wake
 	if try.Announces() || s != nil {
 		if wake, err = c.wakeFor(ctx, outage); err != nil {
@@ -171,7 +174,8 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 	}
 	call := c.Session.BorrowLane(c.Key)
 	take, drawn, returned := try.Take(wake, s.called(), call), clock.Now(), false
-	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, and the lane would be lent for ever
+	// A hook of the client may panic on this goroutine, and the lane would be lent for ever
+	defer raise.Unless(&returned, func() {
 		s.failed()
 		go c.revoke(try, take, call, &delivery.Failure{Doubt: true, Sent: drawn}, s)
 	})
@@ -180,14 +184,16 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 		limit.Memory = resendWithin
 	}
 	got, receipt, err = delivery.Deliver(ctx, c.Session.Dispatch, take, limit)
-	var doubt *delivery.Failure // nil: it is known what it has taken, and a copy of the command cannot take anything any more
+	// Nil: it is known what it has taken, and a copy of the command cannot take anything any more
+	var doubt *delivery.Failure
 	switch {
 	case err != nil:
 		if failure := delivery.AsFailure(err); failure.Doubt {
 			doubt = failure
 		}
 	case !receipt.Doubt:
-	case !got.Served: // a copy that is still on its way may find enough by now, and nothing would give back what it takes
+	// A copy that is still on its way may find enough by now, and nothing would give back what it takes
+	case !got.Served:
 		got, doubt = lane.Granted{Again: -1}, &delivery.Failure{Doubt: true, Sent: receipt.Sent}
 	case try.Unstored():
 		if _, err = c.fence(ctx, call, outage); err != nil {
@@ -213,7 +219,8 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 }
 
 // revoke undoes an attempt in doubt, returns its lane, and takes its candidate out of the row.
-func (c *Counter) revoke(try Attempt, take scripts.Command[lane.Granted], call lane.Call, doubt *delivery.Failure, s *standing) {
+func (c *Counter) revoke(try Attempt, take scripts.Command[lane.Granted], call lane.Call, doubt *delivery.Failure,
+	s *standing) {
 	over := func() {
 		c.Session.ReturnLane(c.Key, call)
 		s.leave()
@@ -222,7 +229,8 @@ func (c *Counter) revoke(try Attempt, take scripts.Command[lane.Granted], call l
 		over()
 		return
 	}
-	if try.Unstored() { // however long ago it was sent: the caller may have been patient for longer than the server remembers
+	// However long ago it was sent: the caller may have been patient for longer than the server remembers
+	if try.Unstored() {
 		c.SettleFor(try.Owed(), func(ctx context.Context) error {
 			if _, err := c.fence(ctx, call, settleAttempt); err != nil {
 				return err

@@ -100,7 +100,8 @@ func Tell(ctx context.Context, observer settings.Observer, logger *slog.Logger, 
 			if logger == nil {
 				logger = raise.Logger(slog.Default())
 			}
-			logger.Error("redlatch: an observer has panicked", "panic", raise.Caught(value), "lock.primitive", e.Primitive,
+			logger.Error("redlatch: an observer has panicked", "panic", raise.Caught(value),
+				"lock.primitive", e.Primitive,
 				"lock.name", e.Name)
 		}
 	}()

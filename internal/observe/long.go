@@ -19,8 +19,10 @@ func (h *Hold) watch(limit time.Duration, of Subject) {
 			e := a.event
 			e.Duration = time.Since(start)
 			if whole && a.logger != nil {
-				a.logger.LogAttrs(ctx, slog.LevelWarn, "redlatch: a lock is held for long", slog.String("lock.name", e.Name),
-					slog.String("lock.primitive", e.Primitive), slog.String("lock.owner", e.Owner), slog.Int64("lock.token", e.Token),
+				a.logger.LogAttrs(ctx, slog.LevelWarn, "redlatch: a lock is held for long",
+					slog.String("lock.name", e.Name),
+					slog.String("lock.primitive", e.Primitive), slog.String("lock.owner", e.Owner),
+					slog.Int64("lock.token", e.Token),
 					slog.Duration("lock.held", e.Duration.Round(time.Millisecond)), slog.Any("acquired_at", there))
 			}
 			Tell(context.Background(), h.observer, a.logger, e)

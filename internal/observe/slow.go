@@ -51,7 +51,8 @@ func (c *Call) watch(limit time.Duration) {
 				lately.forget(a.topic())
 				return
 			}
-			e.Duration, e.Holders, e.Left, e.Err = time.Since(start), found.holders, found.left, errors.Join(found.failures...)
+			e.Duration, e.Holders, e.Left, e.Err = time.Since(start), found.holders, found.left,
+				errors.Join(found.failures...)
 			if len(found.holders) > 0 {
 				e.Owner, e.Token = found.holders[0].Owner, found.holders[0].Token
 			}

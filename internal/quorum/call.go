@@ -87,7 +87,8 @@ func (c *Call) Itself() any { return c.Of }
 
 var _ observe.Subject = (*Call)(nil)
 
-// Carries tells whether ctx carries one of the locks, so that waiting behind others would be waiting for itself.
+// Carries tells whether ctx carries one of the locks, so that waiting behind others would be waiting for
+// itself.
 func (c *Call) Carries(ctx context.Context) bool {
 	return slices.ContainsFunc(c.Bases, func(b *baselock.Base) bool { return b.Carries(ctx) })
 }
@@ -102,7 +103,8 @@ func (c *Call) Streak(before Before) *Streak {
 // registry is where the calls of this process wait for all members, in the cohort of c.Line.
 func (c *Call) registry() *cohort.Registry { return &c.Bases[0].Session.Cohorts }
 
-// Request is what the call says to the holds of this process, one of which may be handed on to it. held: one of them is in force.
+// Request is what the call says to the holds of this process, one of which may be handed on to it. held: one
+// of them is in force.
 func (c *Call) Request(held bool) *cohort.Request {
 	return &cohort.Request{Who: c, Expected: held, Poll: c.Poll()}
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/redlatch/redlatch/internal/observe"
 )
 
-// Grace is how long the members that remain after a loss are kept for Unlock, while the work notices that its context
-// has ended.
+// Grace is how long the members that remain after a loss are kept for Unlock, while the work notices that its
+// context has ended.
 const Grace = 5 * time.Second
 
-// Late has a channel for each member that was asked and not waited for. It is closed when that has answered, and its hold, if it
-// granted, is under the composite's or given back.
+// Late has a channel for each member that was asked and not waited for. It is closed when that has answered,
+// and its hold, if it granted, is under the composite's or given back.
 type Late map[any]chan struct{}
 
 // A Hold is one acquisition of a composite. It implements holds.Hold.
@@ -53,8 +53,8 @@ var (
 	_ holds.Heir = (*Hold)(nil)
 )
 
-// Hold makes the hold of the call, of members that were acquired from since on. It may be lost when it is returned. streak is nil
-// where it is not handed on.
+// Hold makes the hold of the call, of members that were acquired from since on. It may be lost when it is
+// returned. streak is nil where it is not handed on.
 func (c *Call) Hold(since time.Time, members []holds.Member, streak *Streak, late Late) *Hold {
 	h := &Hold{call: c, since: since, members: members, streak: streak, late: late}
 	if streak != nil {
@@ -86,8 +86,8 @@ func (h *Hold) begin() {
 	}
 }
 
-// Add puts one more member under the hold, or under the one to which that was handed on. It reports false when that hold is
-// over, or is being handed on at this moment; the member is the caller's then.
+// Add puts one more member under the hold, or under the one to which that was handed on. It reports false
+// when that hold is over, or is being handed on at this moment; the member is the caller's then.
 func (h *Hold) Add(m holds.Member) bool {
 	current, added := h.add(m)
 	if added {
@@ -115,8 +115,8 @@ func (h *Hold) Local() bool { return h.local }
 // Awaits is closed when what key stands for has answered to this hold; nil when it was not left unanswered.
 func (h *Hold) Awaits(key any) <-chan struct{} { return h.late[key] }
 
-// trust is the moment up to which at least as many members as are needed are in force. A member may be a composite too, so they are
-// asked without the mutex.
+// trust is the moment up to which at least as many members as are needed are in force. A member may be a
+// composite too, so they are asked without the mutex.
 func (h *Hold) trust() time.Time {
 	h.mu.Lock()
 	members := h.members

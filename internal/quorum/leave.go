@@ -14,8 +14,9 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// Unlock gives all members back at the same time. It returns when as many have confirmed it as would let the next
-// holder in: for a multi-lock all, for a redlock a majority, so that a server that is hung does not hold it up.
+// Unlock gives all members back at the same time. It returns when as many have confirmed it as would let the
+// next holder in: for a multi-lock all, for a redlock a majority, so that a server that is hung does not hold
+// it up.
 func (h *Hold) Unlock(ctx context.Context) error {
 	h.mu.Lock()
 	if h.retired {
@@ -33,7 +34,8 @@ func (h *Hold) Unlock(ctx context.Context) error {
 		err = h.giveBackOrOn(ctx, lost != nil)
 	}
 	if lost != nil && (err != nil || given || h.expired) {
-		// Else every member is found to be held: the limit of a re-entry has ended this hold, and no lock was lost.
+		// Else every member is found to be held: the limit of a re-entry has ended this hold, and no lock was
+		// lost.
 		err = lost
 	}
 	err = h.Explain(err)
@@ -115,7 +117,8 @@ func (h *Hold) Forgotten(there *holds.Place) {
 	}
 	_, members := h.retireLocked()
 	h.mu.Unlock()
-	// The program has no context of the hold any more, but a goroutine may still wait on the channel that a context's Done returned.
+	// The program has no context of the hold any more, but a goroutine may still wait on the channel that a
+	// context's Done returned.
 	h.ending.End(&redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonForgotten, At: time.Now()})
 	holds.Report(h.call.Set.Logger, "redlatch: a hold of several locks was dropped without Unlock",
 		there, "lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Kind)
@@ -137,8 +140,8 @@ func (h *Hold) Decline() {
 	h.free()
 }
 
-// retireLocked notes that the program is done with the hold. given says that the members are given back already, or on the way; else
-// they are the caller's now.
+// retireLocked notes that the program is done with the hold. given says that the members are given back
+// already, or on the way; else they are the caller's now.
 func (h *Hold) retireLocked() (given bool, members []holds.Member) {
 	given = h.given
 	h.retired, h.given = true, true

@@ -14,9 +14,10 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// each does something to all parts of the members at the same time. do answers what went wrong with each member of one part. each
-// returns nil when enough members have succeeded, without waiting for the others, else what went wrong. It raises what do has
-// panicked with, when the others are no longer waited for. The panic of one that is not waited for goes to log.
+// each does something to all parts of the members at the same time. do answers what went wrong with each
+// member of one part. each returns nil when enough members have succeeded, without waiting for the others,
+// else what went wrong. It raises what do has panicked with, when the others are no longer waited for. The
+// panic of one that is not waited for goes to log.
 func each(log *slog.Logger, parts [][]holds.Member, enough int,
 	do func(part []holds.Member) []error) (failures []error) {
 	if len(parts) == 1 {
@@ -80,8 +81,8 @@ func named(members []holds.Member, failures []error) []error {
 	return failures
 }
 
-// unlock gives all members back, those of one server with one command. It returns nil when enough have succeeded, else what
-// went wrong.
+// unlock gives all members back, those of one server with one command. It returns nil when enough have
+// succeeded, else what went wrong.
 func unlock(ctx context.Context, log *slog.Logger, members []holds.Member, enough int) []error {
 	return each(log, together(members), enough, func(part []holds.Member) []error { return unlockPart(ctx, log, part) })
 }
@@ -119,8 +120,8 @@ func unlockPart(ctx context.Context, log *slog.Logger, part []holds.Member) (fai
 	return failures
 }
 
-// GiveBack gives back what an acquisition that failed has got, and does not wait for long when ctx has ended: what is
-// not confirmed by then goes on in the background.
+// GiveBack gives back what an acquisition that failed has got, and does not wait for long when ctx has ended:
+// what is not confirmed by then goes on in the background.
 func GiveBack(ctx context.Context, log *slog.Logger, members []holds.Member) {
 	if len(members) == 0 {
 		return
@@ -128,7 +129,8 @@ func GiveBack(ctx context.Context, log *slog.Logger, members []holds.Member) {
 	done, over := make(chan *raise.Panic), make(chan struct{})
 	defer close(over)
 	raise.Go(func() {
-		// What a failure leaves is repeated by the member itself until its lease is over, and told to its observer.
+		// What a failure leaves is repeated by the member itself until its lease is over, and told to its
+		// observer.
 		_ = unlock(ctx, log, members, len(members))
 	}, func(raised *raise.Panic) {
 		select {
@@ -164,8 +166,8 @@ func Carried(ctx context.Context) (carried []*Hold) {
 	return carried
 }
 
-// Members are the holds that h stands on and that are in force. When h is over there are none: a hold that is being given
-// back opens nothing any more.
+// Members are the holds that h stands on and that are in force. When h is over there are none: a hold that is
+// being given back opens nothing any more.
 func (h *Hold) Members() (members []holds.Hold) {
 	h.mu.Lock()
 	over, all := h.retired || h.lostLocked() != nil, h.members
@@ -181,8 +183,8 @@ func (h *Hold) Members() (members []holds.Hold) {
 	return members
 }
 
-// Lost is why one of these holds was lost, nil when none was. An acquisition in their name that finds it out fails, as
-// the re-entry of a single lock does.
+// Lost is why one of these holds was lost, nil when none was. An acquisition in their name that finds it out
+// fails, as the re-entry of a single lock does.
 func Lost(carried []*Hold) error {
 	for _, h := range carried {
 		if cause := h.ending.Cause(); errors.Is(cause, errs.Lost) {

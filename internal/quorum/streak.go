@@ -11,7 +11,8 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// An Unlock that finds a waiter of its own process hands all members on to it without a command, for a bounded time:
+// An Unlock that finds a waiter of its own process hands all members on to it without a command, for a
+// bounded time:
 //
 //	        claim, and every member may move
 //	held ────────────────────────────────────► held by the waiter ── it has left meanwhile ──► handed on, or given back
@@ -20,8 +21,9 @@ import (
 //
 // A waiter does not ask while a hold of its process is in force. So a process makes one attempt at a time.
 //
-// After a streak the waiters leave the members to other processes for a moment. A streak that was one long section is no reason
-// to: the waiter asks at once, beside those of other processes, until its process has had the members for longestKept.
+// After a streak the waiters leave the members to other processes for a moment. A streak that was one long
+// section is no reason to: the waiter asks at once, beside those of other processes, until its process has
+// had the members for longestKept.
 const longestKept = 50 * time.Millisecond
 
 // A Streak is the holds of one process that follow one another without a release in between.
@@ -37,7 +39,8 @@ type Before struct {
 	Kept  time.Time // since when the process has had the members without leaving them to others; zero: it had not
 }
 
-// yield ends the claim of a release that is due, and says whether the waiter leaves the members to other processes first.
+// yield ends the claim of a release that is due, and says whether the waiter leaves the members to other
+// processes first.
 func (h *Hold) yield(due cohort.Release) {
 	since := h.Streak().Shut()
 	if h.local || clock.Now().Sub(clock.Aged(since)) >= longestKept {
@@ -81,8 +84,9 @@ func (h *Hold) HandOn(_ *cohort.Cohort, next any) (given any, poll time.Duration
 	return successor, to.Poll()
 }
 
-// moveTo makes the hold of the call to, by which that has what h is made of. It is nil where that is impossible. No mutex is held:
-// a member that was lost meanwhile asks Redis who has taken it, and tells observers.
+// moveTo makes the hold of the call to, by which that has what h is made of. It is nil where that is
+// impossible. No mutex is held: a member that was lost meanwhile asks Redis who has taken it, and tells
+// observers.
 func (h *Hold) moveTo(to *Call) (successor *Hold, tell func()) {
 	s := h.streak
 	h.mu.Lock()

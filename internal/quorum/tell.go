@@ -9,8 +9,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// tell has the observer know that the call with ctx has acquired h. If the observer panics nobody ever gets h, so that is given
-// back. A hold that was lost before its acquisition was told is told lost after it.
+// tell has the observer know that the call with ctx has acquired h. If the observer panics nobody ever gets
+// h, so that is given back. A hold that was lost before its acquisition was told is told lost after it.
 func (h *Hold) tell(ctx context.Context, call *observe.Call) {
 	if call == nil {
 		return
@@ -41,5 +41,6 @@ func (h *Hold) finish(ctx context.Context, kind string, err error) {
 	h.told.Load().End(ctx, kind, h.since, err)
 }
 
-// Asked is called when somebody asks for a member. A composite is given back as a whole, so its own observer is told.
+// Asked is called when somebody asks for a member. A composite is given back as a whole, so its own observer
+// is told.
 func (h *Hold) Asked(who, why string) { h.told.Load().Asked(who, why) }

@@ -43,7 +43,8 @@ var process = sync.OnceValue(func() registry.About {
 	host, _ := os.Hostname()
 	about := registry.About{
 		Version: registry.Version, Host: registry.Text(host), PID: os.Getpid(), Instance: instance,
-		Language: "go", Library: "redlatch", Runtime: runtime.Version(), Client: "go-redis v" + redis.Version(), Hears: true,
+		Language: "go", Library: "redlatch", Runtime: runtime.Version(), Client: "go-redis v" + redis.Version(),
+		Hears: true,
 	}
 	if program, err := os.Executable(); err == nil {
 		about.Program = registry.Text(filepath.Base(program))

@@ -75,7 +75,8 @@ func (s *Session) hear(key, identity string, owners []Reported) {
 	request, _, err := delivery.Deliver(ctx, s.Dispatch, notice.Hear(key, identity), delivery.Limit{Outage: hearWithin})
 	if err != nil {
 		if s.requests.isNew(asking{key, identity, true}, err.Error()) {
-			Logger(s.logger).Warn("redlatch: somebody asks for a lock, and who and why cannot be read", "key", key, "owner",
+			Logger(s.logger).Warn("redlatch: somebody asks for a lock, and who and why cannot be read", "key", key,
+				"owner",
 				identity, "error", err)
 		}
 		return

@@ -18,12 +18,12 @@ type Channels struct {
 	Releases string // its messages wake the cohort; empty: the cohort polls
 	Queue    string // the process queue; empty: there is none
 
-	// Handed is called with each message by which a process of the queue hands the lock to this one. It must not
-	// block.
+	// Handed is called with each message by which a process of the queue hands the lock to this one. It must
+	// not block.
 	Handed func(c *cohort.Cohort, message string)
 
-	// Counted is a channel without messages. The server counts its subscribers as processes that listen to both
-	// channels above. Empty: there is none.
+	// Counted is a channel without messages. The server counts its subscribers as processes that listen to
+	// both channels above. Empty: there is none.
 	Counted string
 	// with Counted: a message on Releases that does not wake a cohort which hears hand-offs
 	Ignored func(message string) bool
@@ -135,7 +135,8 @@ func (s *Session) Behind(ctx context.Context, key cohort.Key, outage time.Durati
 		case errors.Is(found, errs.NotAcquired):
 			return true, nil
 		case found != nil:
-			return false, fmt.Errorf("others of this process are waiting for it, and their last attempt failed: %w", found)
+			return false, fmt.Errorf("others of this process are waiting for it, and their last attempt failed: %w",
+				found)
 		}
 		if _, held := s.Cohorts.HeldSince(key); held || s.Waiters(key) == 0 {
 			return false, nil

@@ -20,7 +20,8 @@ type lanes struct {
 	running  time.Duration       // when its round began, counted from opened by the monotonic clock
 	shown    time.Duration       // the same by the clock that shows the time of day
 	lent     map[string]*lending // by the key of the counter
-	spare    *lending            // the latest that was forgotten: a counter that has one operation at a time needs it next
+	// The latest that was forgotten: a counter that has one operation at a time needs it next
+	spare *lending
 }
 
 // A lending is the lanes of one counter.

@@ -17,8 +17,8 @@ import (
 
 // A Renewer is an owner of tickets that knows the script by which its kind is renewed.
 type Renewer interface {
-	// Renewal is a script for the first n of the tickets of one batch, for all of them if that is not too much
-	// work for one. It answers for each whether it is still its owner's.
+	// Renewal is a script for the first n of the tickets of one batch, for all of them if that is not too
+	// much work for one. It answers for each whether it is still its owner's.
 	Renewal(tickets []*watchdog.Ticket) (cmd scripts.Command[scripts.Kept], n int)
 	// Gone is told, before the watchdog is, that the renewal has not found what the owner holds, and has
 	// looked for a notice: who has taken it by force, and why, empty if there is none.
@@ -26,8 +26,8 @@ type Renewer interface {
 	// Log is where trouble with the renewal is told, with the name of what is held.
 	Log() *slog.Logger
 
-	// Renewed is told of each renewal when it was sent and what came of it: nil for an answer, else why there is
-	// none. The call may come when nothing is held any more.
+	// Renewed is told of each renewal when it was sent and what came of it: nil for an answer, else why there
+	// is none. The call may come when nothing is held any more.
 	Renewed(sent time.Time, err error)
 }
 
@@ -113,7 +113,9 @@ func (s *Session) renewAll(ctx context.Context, due []watchdog.Script,
 			}
 			switch outcome.Of(r.err) {
 			case outcome.Moved:
-				r.narrow(true) // the other server may have all but the notices, which are mostly not there, and refuse the script
+				// The other server may have all but the notices, which are mostly not there, and refuse the
+				// script
+				r.narrow(true)
 				moved = true
 			case outcome.NoScript:
 			case outcome.Hopeless, outcome.Cut:
@@ -122,8 +124,8 @@ func (s *Session) renewAll(ctx context.Context, due []watchdog.Script,
 				}
 				continue
 			case outcome.NotYet, outcome.Unknown:
-				// A send that waits for a connection fails by the end of ctx too, and that says nothing about the master.
-				// This is read before the answers are given, because the last of them ends ctx.
+				// A send that waits for a connection fails by the end of ctx too, and that says nothing about
+				// the master. This is read before the answers are given, because the last of them ends ctx.
 				unreached = unreached || ctx.Err() == nil
 				continue
 			default:

@@ -123,8 +123,9 @@ func (s *Session) written(m reporter.Message, ended bool) entry.Report {
 	for _, t := range m.Things {
 		thing := entry.Thing{
 			Field: registry.Thing{Kind: t.Kind, Key: t.Key}.Field(),
-			Holds: t.Holds, Held: time.Duration(now - t.Held), Waiters: t.Waiters, Waiting: time.Duration(now - t.Waiting),
-			Waits: t.Waits, Waited: t.Waited,
+			Holds: t.Holds, Held: time.Duration(now - t.Held), Waiters: t.Waiters,
+			Waiting: time.Duration(now - t.Waiting),
+			Waits:   t.Waits, Waited: t.Waited,
 		}
 		for _, o := range t.Owners {
 			thing.Owners = append(thing.Owners, entry.Owner{ID: o.ID, Held: time.Duration(now - o.Since), Kept: o.Kept})
@@ -151,7 +152,8 @@ func (s *Session) report(m reporter.Message) reporter.Answer {
 			"no sense. It is passed over "+
 			"and left as it is; until it is deleted, the holders may not hear who asks", "key", r.Asked)
 	}
-	return reporter.Answer{Outcome: reporter.Written, Entries: reply.Entries, Watched: reply.Watched, Asked: reply.Asked}
+	return reporter.Answer{Outcome: reporter.Written, Entries: reply.Entries, Watched: reply.Watched,
+		Asked: reply.Asked}
 }
 
 // unlist removes the entry, and tells whether another try is of no use.

@@ -43,13 +43,16 @@ var (
 )
 
 var (
-	acquireOne = scripts.Load(folder, "permitsemaphore/acquire", lane.Once, scripts.Prelude(folder, "acquire_alone.lua"),
+	acquireOne = scripts.Load(folder, "permitsemaphore/acquire", lane.Once,
+		scripts.Prelude(folder, "acquire_alone.lua"),
 		lane.Settle, row.Announce, laned, unsized, alone)
 	acquire     = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, unsized, alone)
 	wait        = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, unsized, row.Wait)
-	giveBackOne = scripts.Load(folder, "permitsemaphore/give_back", scripts.Prelude(folder, "give_back_alone.lua"), row.Announce, plain)
-	giveBack    = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, plain)
-	swapFew     = scripts.Load(folder, "permitsemaphore/swap", scripts.Prelude(folder, "swap_alone.lua"), row.Announce, row.Others, plain)
+	giveBackOne = scripts.Load(folder, "permitsemaphore/give_back", scripts.Prelude(folder, "give_back_alone.lua"),
+		row.Announce, plain)
+	giveBack = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, plain)
+	swapFew  = scripts.Load(folder, "permitsemaphore/swap", scripts.Prelude(folder, "swap_alone.lua"),
+		row.Announce, row.Others, plain)
 	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, row.Others, plain)
 	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, laned)
 	renew       = scripts.Load(folder, "permitsemaphore/renew", notice.Gone)
@@ -94,7 +97,8 @@ const differs = -1 << 20
 
 // Acquire takes a permit for each id, all or none. A repetition finds the ids and leaves their deadlines
 // alone.
-func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[lane.Granted] {
+func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake,
+	call lane.Call) scripts.Command[lane.Granted] {
 	if len(ids) == 1 { // the arguments stay on the stack, if their number is known
 		args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), 1, ids[0]}
 		return scripts.Integer(acquireOne, of.laned(call, wake), args, granted).Needs(3)
@@ -106,7 +110,8 @@ func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake, cal
 // Wait is Acquire for a caller that waits in a process that has a candidate for the process queue. When the
 // command has been executed the candidate stands there if the caller was refused, and does not if it was
 // served.
-func Wait(of Names, ids []string, lease time.Duration, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+func Wait(of Names, ids []string, lease time.Duration, wake scripts.Wake, candidate row.Candidate,
+	call lane.Call) scripts.Command[lane.Granted] {
 	args := append([]any{call.Lane, call.Seq}, candidate.Args(wake)...)
 	return scripts.Integer(wait, of.laned(call, wake), wanted(args, ids, lease), granted).Needs(3)
 }
@@ -134,12 +139,14 @@ func granted(reply scripts.Reply) (lane.Granted, error) {
 // GiveBackOne is GiveBack for one id whose lease is not over. If it is over when the command is executed, and
 // no script has put the permit back yet, the answer is the same as before.
 func GiveBackOne(of Names, id string, wake scripts.Wake) scripts.Command[int64] {
-	return scripts.Integer(giveBackOne, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id}, scripts.Int64).Needs(2)
+	return scripts.Integer(giveBackOne, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id},
+		scripts.Int64).Needs(2)
 }
 
 // GiveBack releases those of the ids that are there, and answers their number.
 func GiveBack(of Names, ids []string, wake scripts.Wake) scripts.Command[int64] {
-	return scripts.Integer(giveBack, of.plain(wake), list([]any{wake.Publish, wake.Channel, wake.Row}, ids), scripts.Int64).Needs(2)
+	return scripts.Integer(giveBack, of.plain(wake), list([]any{wake.Publish, wake.Channel, wake.Row}, ids),
+		scripts.Int64).Needs(2)
 }
 
 // None is what Swap answers besides row.Kept, row.Renamed, row.Outsiders and 0: none of the old ids was
@@ -156,8 +163,10 @@ type Swapped struct {
 // repetition answers the same. If anybody but the session waits, or if the semaphore is not there or has
 // fewer permits than none, they are given back. With an empty session it looks for nobody, and answers
 // row.Renamed. Ids that are not there do not keep the others from that.
-func Swap(of Names, ids, fresh []string, session string, lease time.Duration, wake scripts.Wake) scripts.Command[Swapped] {
-	args := append(make([]any, 0, 6+2*len(ids)), wake.Publish, wake.Channel, wake.Row, session, milliseconds(lease), len(ids))
+func Swap(of Names, ids, fresh []string, session string, lease time.Duration,
+	wake scripts.Wake) scripts.Command[Swapped] {
+	args := append(make([]any, 0, 6+2*len(ids)), wake.Publish, wake.Channel, wake.Row, session, milliseconds(lease),
+		len(ids))
 	args = list(list(args, ids), fresh)
 	script := swap
 	if session == "" && len(ids) <= fewIDs {
@@ -185,7 +194,8 @@ const fewIDs = 500
 // Release gives back all ids, or none when one of them is unknown or has expired, and answers which. No id
 // may occur twice.
 func Release(of Names, ids []string, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(release, of.laned(call, wake), list(call.Args(wake.Publish, wake.Channel, wake.Row), ids), scripts.Bool).Needs(3)
+	return scripts.Integer(release, of.laned(call, wake), list(call.Args(wake.Publish, wake.Channel, wake.Row), ids),
+		scripts.Bool).Needs(3)
 }
 
 // A Renewal is the permits of one holder.
@@ -227,16 +237,17 @@ type Left struct {
 
 // LeaseTime reads how long a permit lasts.
 func LeaseTime(of Names, id string, wake scripts.Wake) scripts.Command[Left] {
-	return scripts.Integer(leaseTime, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id}, func(reply scripts.Reply) (Left, error) {
-		switch reply.Int {
-		case -2:
-			return Left{}, nil
-		case -1:
-			return Left{Held: true, Time: NoExpiry}, nil
-		}
-		left, err := scripts.Time(reply.Int)
-		return Left{Held: err == nil, Time: left}, err
-	}).Needs(2)
+	return scripts.Integer(leaseTime, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row, id},
+		func(reply scripts.Reply) (Left, error) {
+			switch reply.Int {
+			case -2:
+				return Left{}, nil
+			case -1:
+				return Left{Held: true, Time: NoExpiry}, nil
+			}
+			left, err := scripts.Time(reply.Int)
+			return Left{Held: err == nil, Time: left}, err
+		}).Needs(2)
 }
 
 // A Count is how the permits are shared out. Available is below 0 when more are taken than there are to be.
@@ -247,10 +258,11 @@ type Count struct {
 
 // Status counts the permits, both 0 when there is no semaphore.
 func Status(of Names, wake scripts.Wake) scripts.Command[Count] {
-	return scripts.Array(status, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row}, func(reply scripts.Reply) (c Count, err error) {
-		e := reply.Elements()
-		return Count{Available: e.Number(), Acquired: e.Number(), Exists: e.Bool()}, e.End()
-	}).Needs(2)
+	return scripts.Array(status, of.plain(wake), []any{wake.Publish, wake.Channel, wake.Row},
+		func(reply scripts.Reply) (c Count, err error) {
+			e := reply.Elements()
+			return Count{Available: e.Number(), Acquired: e.Number(), Exists: e.Bool()}, e.End()
+		}).Needs(2)
 }
 
 // TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and
@@ -262,12 +274,14 @@ func TrySet(of Names, n int64, ttl time.Duration, wake scripts.Wake, call lane.C
 
 // Set makes the number of permits n, those taken included, and answers whether it was another.
 func Set(of Names, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(set, of.laned(call, wake), call.Args(n, wake.Publish, wake.Channel, wake.Row), scripts.Bool).Needs(3)
+	return scripts.Integer(set, of.laned(call, wake), call.Args(n, wake.Publish, wake.Channel, wake.Row),
+		scripts.Bool).Needs(3)
 }
 
 // Add changes the number of permits by d and answers the new number, those taken included.
 func Add(of Names, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, of.laned(call, wake), call.Args(d, wake.Publish, wake.Channel, wake.Row), scripts.Int64).Needs(3)
+	return scripts.Integer(add, of.laned(call, wake), call.Args(d, wake.Publish, wake.Channel, wake.Row),
+		scripts.Int64).Needs(3)
 }
 
 // Delete removes the semaphore with its permits and answers whether there was one.

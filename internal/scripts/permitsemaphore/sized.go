@@ -22,15 +22,17 @@ var (
 )
 
 var (
-	acquireSizedOne = scripts.Load(folder, "permitsemaphore/acquire", lane.Once, sizedOnly, lane.Settle, row.Announce, laned, size, alone)
-	acquireSized    = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, alone)
-	waitSized       = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, row.Wait)
-	addSized        = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, laned, size)
+	acquireSizedOne = scripts.Load(folder, "permitsemaphore/acquire", lane.Once, sizedOnly, lane.Settle, row.Announce,
+		laned, size, alone)
+	acquireSized = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, alone)
+	waitSized    = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, row.Wait)
+	addSized     = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, laned, size)
 )
 
 // AcquireSized is Acquire, or Wait if there is a candidate, of a semaphore that it sets up if it is not
 // there.
-func AcquireSized(of Names, ids []string, lease time.Duration, size lane.Size, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+func AcquireSized(of Names, ids []string, lease time.Duration, size lane.Size, wake scripts.Wake,
+	candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
 	script, args := acquireSized, []any{call.Lane, call.Seq}
 	switch {
 	case candidate.ID != "":

@@ -71,7 +71,8 @@ func StandWrite(key, field string, lease time.Duration, a Announcement, wake scr
 	c Candidate) scripts.Command[row.Answer] {
 	n := namesOf(key)
 	all, args := n.queued([]string{key, n.readers, n.strangers, n.writers},
-		[]any{field, scripts.Milliseconds(lease), a.Session, scripts.Milliseconds(a.For), wake.Publish, wake.Channel}, wake, c)
+		[]any{field, scripts.Milliseconds(lease), a.Session, scripts.Milliseconds(a.For), wake.Publish, wake.Channel},
+		wake, c)
 	return scripts.Integer(standWrite, append(all, n.moving), args, stood).Whole().Needs(4).Finds(markersOf)
 }
 

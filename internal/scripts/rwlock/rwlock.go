@@ -49,9 +49,10 @@ var (
 	loneWrite = scripts.Prelude(folder, "lone_write.lua")
 	leave     = scripts.Prelude(folder, "leave.lua")
 
-	acquireRead  = scripts.Load(folder, "rwlock/acquire_read", loneRead, strangers, ours, outsiders)
-	recountRead  = scripts.Load(folder, "rwlock/recount_read", strangers, ours)
-	releaseRead  = scripts.Load(folder, "rwlock/release_read", leave, markers, strangers, ours, readers, queue, outsiders)
+	acquireRead = scripts.Load(folder, "rwlock/acquire_read", loneRead, strangers, ours, outsiders)
+	recountRead = scripts.Load(folder, "rwlock/recount_read", strangers, ours)
+	releaseRead = scripts.Load(folder, "rwlock/release_read", leave, markers, strangers, ours, readers, queue,
+		outsiders)
 	renewRead    = scripts.Load(folder, "rwlock/renew_read", strangers, ours, keep, notice.Gone)
 	confirmRead  = scripts.Load(folder, "rwlock/confirm_read", strangers, ours, keep, queue, outsiders)
 	turnRead     = scripts.Load(folder, "rwlock/turn_read", strangers, ours, queue)
@@ -131,7 +132,8 @@ func markersOf(key string, asked []string, nth int) (all []string, err error) {
 // it is still there. It is empty for everybody else.
 func AcquireRead(key, owner string, lease time.Duration, within string) scripts.Command[scripts.Attempt] {
 	n := namesOf(key)
-	return scripts.Integer(acquireRead, []string{key, n.readers, n.strangers, n.writers, keys.ReadMarker(n.tag, owner, 1)},
+	return scripts.Integer(acquireRead, []string{key, n.readers, n.strangers, n.writers,
+		keys.ReadMarker(n.tag, owner, 1)},
 		[]any{owner, scripts.Milliseconds(lease), within}, scripts.Taken)
 }
 
@@ -184,7 +186,8 @@ type Announcement struct {
 func AcquireWrite(key, field string, lease time.Duration, a Announcement) scripts.Command[scripts.Attempt] {
 	n := namesOf(key)
 	return scripts.Integer(acquireWrite, []string{key, n.readers, n.strangers, n.writers, n.moving},
-		[]any{field, scripts.Milliseconds(lease), a.Session, scripts.Milliseconds(a.For)}, scripts.Taken).Whole().Finds(markersOf)
+		[]any{field, scripts.Milliseconds(lease), a.Session, scripts.Milliseconds(a.For)},
+		scripts.Taken).Whole().Finds(markersOf)
 }
 
 // Withdraw takes back the announcement of a session, and wakes the readers that stood back for it.

@@ -24,9 +24,11 @@ import (
 var folder embed.FS
 
 var (
-	acquire         = scripts.Load(folder, "semaphore/acquire_alone", lane.Once, lane.Value)
-	wait            = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, unsized, row.Wait)
-	release         = scripts.Load(folder, "semaphore/release", lane.Once, scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce)
+	acquire = scripts.Load(folder, "semaphore/acquire_alone", lane.Once, lane.Value)
+	wait    = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, unsized,
+		row.Wait)
+	release = scripts.Load(folder, "semaphore/release", lane.Once,
+		scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce)
 	yield           = scripts.Load(folder, "semaphore/release", lane.Prelude, row.Announce)
 	keep            = scripts.Load(folder, "semaphore/keep", lane.Prelude, row.Announce, row.Others)
 	releaseIfExists = scripts.Load(folder, "semaphore/release_if_exists", lane.Prelude, row.Announce)
@@ -52,7 +54,8 @@ const MostBeside = 1000
 // command has been executed the candidate stands there if the caller was refused, and does not if it was
 // served. A caller that is served takes up to so many permits beside, for the calls of its process that wait
 // behind it and want n each.
-func Wait(key string, n, beside int64, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+func Wait(key string, n, beside int64, wake scripts.Wake, candidate row.Candidate,
+	call lane.Call) scripts.Command[lane.Granted] {
 	args := append(append([]any{call.Lane, call.Seq}, candidate.Args(wake)...), n, beside)
 	return scripts.Integer(wait, row.Keys(wake, key, call.Key), args, granted).Needs(2)
 }
@@ -96,7 +99,8 @@ func Keep(key string, n int64, session string, wake scripts.Wake, call lane.Call
 }
 
 // keepBy is Keep or Yield, which the last argument of the script tells apart.
-func keepBy(script *scripts.Script, key string, n int64, last any, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+func keepBy(script *scripts.Script, key string, n int64, last any, wake scripts.Wake,
+	call lane.Call) scripts.Command[int64] {
 	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row, last}
 	return scripts.Integer(script, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
 }
@@ -123,7 +127,8 @@ func TrySet(key string, n int64, ttl time.Duration, wake scripts.Wake, call lane
 // Add changes the number of permits by d, which may be negative and leave fewer than none, and answers the
 // new total.
 func Add(key string, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, row.Keys(wake, key, call.Key), call.Args(d, wake.Publish, wake.Channel, wake.Row), scripts.Int64).Needs(2)
+	return scripts.Integer(add, row.Keys(wake, key, call.Key), call.Args(d, wake.Publish, wake.Channel, wake.Row),
+		scripts.Int64).Needs(2)
 }
 
 // Drain takes all permits and answers their number; none are left. As with the semaphores of Java and

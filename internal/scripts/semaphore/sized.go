@@ -17,38 +17,43 @@ const unsized = "local size, made, publish, channel, line"
 var (
 	size      = scripts.Prelude(folder, "size.lua")
 	alone     = scripts.Prelude(folder, "alone.lua")
-	sizedOnly = "if value and tonumber(value) <= tonumber(ARGV[#ARGV - 1]) then\n" + scripts.Prelude(folder, "acquire_alone.lua") + "\nend"
+	sizedOnly = "if value and tonumber(value) <= tonumber(ARGV[#ARGV - 1]) then\n" +
+		scripts.Prelude(folder, "acquire_alone.lua") + "\nend"
 	here      = scripts.Prelude(folder, "here.lua")
 	hereStill = "if redis.call('exists', KEYS[1]) == 0 then\n  return settle('0')\nend"
 )
 
 var (
-	acquireSized = scripts.Load(folder, "semaphore/acquire", lane.Once, lane.Value, sizedOnly, lane.Settle, row.Announce, size, alone)
+	acquireSized = scripts.Load(folder, "semaphore/acquire", lane.Once, lane.Value, sizedOnly, lane.Settle,
+		row.Announce, size, alone)
 	waitSized    = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, size, row.Wait)
 	addSized     = scripts.Load(folder, "semaphore/add", lane.Prelude, lane.Value, row.Announce, size)
 	drainSized   = scripts.Load(folder, "semaphore/drain", lane.Prelude, lane.Value, row.Announce, size)
-	releaseSized = scripts.Load(folder, "semaphore/release", lane.Once, here, scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce)
-	yieldSized   = scripts.Load(folder, "semaphore/release", lane.Prelude, hereStill, row.Announce)
-	keepSized    = scripts.Load(folder, "semaphore/keep", lane.Prelude, hereStill, row.Announce, row.Others)
+	releaseSized = scripts.Load(folder, "semaphore/release", lane.Once, here,
+		scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce)
+	yieldSized = scripts.Load(folder, "semaphore/release", lane.Prelude, hereStill, row.Announce)
+	keepSized  = scripts.Load(folder, "semaphore/keep", lane.Prelude, hereStill, row.Announce, row.Others)
 )
 
 // AcquireSized is Acquire, or Wait if there is a candidate, of a semaphore that it sets up if it is not
 // there.
-func AcquireSized(key string, n, beside int64, size lane.Size, wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+func AcquireSized(key string, n, beside int64, size lane.Size, wake scripts.Wake, candidate row.Candidate,
+	call lane.Call) scripts.Command[lane.Granted] {
 	script, args := acquireSized, []any{call.Lane, call.Seq}
 	if candidate.ID != "" {
 		script, args = waitSized, append(args, candidate.Args(wake)...)
 	}
 	args = sized(append(args, n, beside), size, wake)
-	return scripts.Integer(script, row.Keys(wake, key, call.Key), args, func(reply scripts.Reply) (lane.Granted, error) {
-		const more = 4096
-		if reply.Int < more {
-			return granted(reply)
-		}
-		got, err := granted(scripts.Reply{Int: reply.Int % more})
-		got.Total = reply.Int / more
-		return got, err
-	}).Needs(2)
+	return scripts.Integer(script, row.Keys(wake, key, call.Key), args,
+		func(reply scripts.Reply) (lane.Granted, error) {
+			const more = 4096
+			if reply.Int < more {
+				return granted(reply)
+			}
+			got, err := granted(scripts.Reply{Int: reply.Int % more})
+			got.Total = reply.Int / more
+			return got, err
+		}).Needs(2)
 }
 
 // AddSized is Add for a semaphore that it sets up before if it is not there.
@@ -59,7 +64,8 @@ func AddSized(key string, d int64, size lane.Size, wake scripts.Wake, call lane.
 
 // DrainSized is Drain for a semaphore that it sets up before if it is not there.
 func DrainSized(key string, size lane.Size, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(drainSized, row.Keys(wake, key, call.Key), sized(call.Args(), size, wake), scripts.Int64).Needs(2)
+	return scripts.Integer(drainSized, row.Keys(wake, key, call.Key), sized(call.Args(), size, wake),
+		scripts.Int64).Needs(2)
 }
 
 // sized appends the arguments of the prelude size.
