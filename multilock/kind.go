@@ -14,8 +14,8 @@ import (
 )
 
 // grouped is the kind of a set of fields. Sets differ in their side, so a hold of one is re-entered only by
-// its subsets, and in their cohort, so who waits for one value does not stand behind somebody who waits for
-// another. Owners of the same set are renewed by one script.
+// its subsets, and in their cohort, so a call that waits for one value does not stand behind one that waits
+// for another. Owners of the same set are renewed by one script.
 func grouped(fields []string) *baselock.Kind {
 	fields = slices.Sorted(slices.Values(fields)) // the order of values would make two sides of one set
 	set := strings.Join(fields, "")

@@ -77,7 +77,7 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 		if last.broken {
 			w.trouble = time.Now()
 		}
-		if last.yielded { // whoever has the vote has asked by then
+		if last.yielded { // the process that has the vote has asked by then
 			w.without = time.Now().Add(w.pause())
 		}
 	}

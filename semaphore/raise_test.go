@@ -7,13 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/cohort"
-	"github.com/redlatch/redlatch/internal/session"
-	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/test/briefly"
 	"github.com/redlatch/redlatch/semaphore"
 )
@@ -144,16 +140,6 @@ func TestEachWaiterOfAReleaseIsObservedAsHavingAcquired(t *testing.T) {
 			require.Greater(b, d, 50*time.Millisecond, "it waited for longer than one attempt takes")
 		}
 	})
-}
-
-// inLine returns when that many of the client's process wait in line.
-func inLine(t testing.TB, client *redis.Client, key string, n int) {
-	t.Helper()
-	set := settings.Defaults()
-	waiters := func() int {
-		return session.Of(client, &set).Waiters(cohort.KeyFor(key, "semaphore"))
-	}
-	eventually(t, fmt.Sprint(n, " wait"), func() bool { return waiters() == n })
 }
 
 // The release of what was taken beside is no caller's to repeat, so it is not given up with the release timeout.

@@ -24,7 +24,7 @@ func (b *Base) Status(ctx context.Context) (scripts.Status, error) {
 	return Ask(ctx, b, b.Kind.Status(s))
 }
 
-// IsLocked tells whether anybody holds the lock.
+// IsLocked tells whether any owner holds the lock.
 func (b *Base) IsLocked(ctx context.Context) (bool, error) {
 	status, err := b.Status(ctx)
 	return status.Exists, err
@@ -43,7 +43,7 @@ func (b *Base) HoldCount(ctx context.Context) (int64, error) {
 	return status.Holds, err
 }
 
-// RemainingTTL is how long the lock lasts if nobody renews it.
+// RemainingTTL is how long the lock lasts if it is not renewed.
 func (b *Base) RemainingTTL(ctx context.Context) (time.Duration, error) {
 	status, err := b.Status(ctx)
 	return status.TTL, err

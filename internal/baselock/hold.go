@@ -26,7 +26,7 @@ type hold struct {
 	since  watchdog.Moment
 	limit  atomic.Pointer[limit] // nil while it lasts as long as its owner; see limit.go
 
-	told  atomic.Pointer[observe.Hold] // nil: nobody was told of it; see tell.go
+	told  atomic.Pointer[observe.Hold] // nil: no observer was told of it; see tell.go
 	group int32                        // it counts with the holds of its owner that have the same; see join.go
 	path  path
 
@@ -83,7 +83,7 @@ func (h *hold) Until() time.Time {
 	return until
 }
 
-// Unlock gives the hold back. Its contexts end first, so that the work stops before somebody else starts.
+// Unlock gives the hold back. Its contexts end first, so that the work stops before another holder starts.
 func (h *hold) Unlock(ctx context.Context) error {
 	o := h.owner
 	if rest := h.rest(); rest > 0 {

@@ -20,8 +20,8 @@ import (
 //
 // A reader joins only what it could have acquired for itself: the news has to be fresh, as for a local
 // hand-off, and the streak not over. When one of the two is old, a script asks whether the owner still reads,
-// which is news, and whether others wait. If nobody else does a new streak begins with the same owner; else
-// the owner is closed, and when its last hold is given back the lock is left to the others.
+// which is news, and whether others wait. If no other process does a new streak begins with the same owner;
+// else the owner is closed, and when its last hold is given back the lock is left to the others.
 //
 // An Unlock that leaves other holds of its owner behind says nil, so it needs fresh news as well, and else
 // the same script. Those that come while another has it under way share its answer.
@@ -204,7 +204,7 @@ func listening(line *cohort.Cohort) int {
 }
 
 // confirm finds out whether o is still held, unless that was confirmed since a moment. A new streak begins if
-// nobody else waits.
+// no other process waits.
 func (o *owner) confirm(ctx context.Context, line *cohort.Cohort, since time.Time, limit delivery.Limit) error {
 	if err := o.lockSend(ctx); err != nil {
 		return err

@@ -36,7 +36,7 @@ func (b *Base) beginsWith(since watchdog.Moment) *cohort.Streak {
 }
 
 // lockStreak is Streak for an owner that others may join. The caller unlocks o.mu. If the owner is not the
-// caller's, and nobody may join it, the answer is nil: before the owner holds no streak has begun, and with
+// caller's, and no call may join it, the answer is nil: before the owner holds no streak has begun, and with
 // its last hold the streak is the releaser's, who reads and writes it without the mutex.
 func (o *owner) lockStreak(mine bool) *cohort.Streak {
 	o.mu.Lock()

@@ -17,7 +17,7 @@ import (
 //
 //	a renewal finds nothing             its answer has the notice of who has taken the lock by force, if one was left
 //	another command finds nothing       the notice is asked for afterwards, without the send lock
-//	the watchdog's clock                nobody is asked
+//	the watchdog's clock                no server is asked
 //
 // The contexts end before anything else. Where Redis has no notice, the server is asked whether it was
 // restarted. The log, the observer and Unlock wait for that, but nothing is held up that another hold, or

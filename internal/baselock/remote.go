@@ -72,7 +72,7 @@ func patience(set *settings.Settings) time.Duration { return 2 * min(set.Poll, 1
 func (b *Base) handed(set *settings.Settings) bool { return !b.Kind.Queue.Tells && passable(set) }
 
 // canEnqueue tells whether the head of the local queue can stand in the process queue for its process. A head
-// that is only told has to be the only one that is not told by the message to everybody, so the server has to
+// that is only told has to be the only one that is not told by the message to all, so the server has to
 // know who listens.
 func (b *Base) canEnqueue(c *cohort.Cohort, set *settings.Settings) bool {
 	return b.row != "" && c.HearsHandOffs() && (b.handed(set) || set.Replicas == 0 && b.Session.KnowsListeners())

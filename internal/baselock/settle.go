@@ -72,7 +72,7 @@ func (o *owner) pending() {
 	o.planLocked()
 }
 
-// leaseEnd is when the server has certainly dropped the owner's key, if nobody renews it.
+// leaseEnd is when the server has certainly dropped the owner's key, if it is not renewed.
 func (o *owner) leaseEnd(now time.Time) time.Time {
 	lease := max(o.set.FirstLease(), o.set.WatchdogTimeout)
 	end := now.Add(lease + leaseOverAfter)

@@ -265,7 +265,7 @@ func (b *Base) heard(queue *fairqueue.Queue, message string, poll time.Duration)
 }
 
 // foreignPoll is how often a process asks that may stand behind a waiter of Redisson's which can be told that
-// the lock is free. One whose time is over at that moment leaves the queue and tells nobody.
+// the lock is free. One whose time is over at that moment leaves the queue and tells no other.
 const foreignPoll = time.Second
 
 // idle is how long to sleep after an answer, without a message.
@@ -289,8 +289,8 @@ func idle(again, poll time.Duration, place int) time.Duration {
 	return cohort.Bound(again, poll)
 }
 
-// untilEnd is how long whoever is next sleeps where the holder has so much of its lease left. Nobody else may
-// take the lock then, so there is no crowd to be spread. The server counts whole milliseconds.
+// untilEnd is how long the next in the queue sleeps where the holder has so much of its lease left. No other
+// waiter may take the lock then, so there is no crowd to be spread. The server counts whole milliseconds.
 func untilEnd(lease, poll time.Duration) time.Duration {
 	return min(max(lease+time.Millisecond, leastUntilEnd), poll)
 }
@@ -303,9 +303,9 @@ const leastUntilEnd = 5 * time.Millisecond
 const leaveWithin = 10 * time.Millisecond
 
 // leave takes the owner out of the queue, and gives back what an attempt may have brought. The waiter leaves
-// the process's queue first: the script wakes whoever is next, and if that is another of ours who does not
-// hear it yet, it must already know that it is the front. A waiter that was given the lock at the same moment
-// has it.
+// the process's queue first: the script wakes the next in the queue, and if that is another of ours who does
+// not hear it yet, it must already know that it is the front. A waiter that was given the lock at the same
+// moment has it.
 func (s *stand) leave() *hold {
 	grant, carry := s.waiter.Leave()
 	if grant != nil {

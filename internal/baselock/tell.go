@@ -26,7 +26,7 @@ func (p path) String() string {
 		passed: settings.Remote}[p]
 }
 
-// call tells the observer that a call begins to wait, and is nil if nobody listens.
+// call tells the observer that a call begins to wait, and is nil if no observer listens.
 func (b *Base) call(ctx context.Context, set *settings.Settings) *observe.Call {
 	return observe.Begin(ctx, set, b, b.Kind.Label, b.Name, 0)
 }

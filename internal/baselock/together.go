@@ -30,7 +30,7 @@ var ErrApart = errors.New("redlatch: one script cannot take these locks")
 
 // MostTogether is how many locks one script is asked for. One for a release has ten keys and arguments for
 // each: some services take 3 999 in all, Redis itself not quite 8 000 keys in one of its commands. And while
-// a script runs the server answers nobody else.
+// a script runs the server answers no other client.
 const MostTogether = 256
 
 // Together tells whether one script can take what both bases lock.

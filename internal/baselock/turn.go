@@ -20,8 +20,8 @@ import (
 //	                                                                                     └──┘
 //	                             else: a release, which removes the entries of those who were served
 //
-// The entries of a row stay in the queue until that release. So nobody can overtake those who are not served
-// yet, whatever becomes of the lock or of this process.
+// The entries of a row stay in the queue until that release. So no other waiter can overtake those who are
+// not served yet, whatever becomes of the lock or of this process.
 
 // endTurn gives back the lock of an owner that stood in a queue.
 func (o *owner) endTurn(ctx context.Context, limit delivery.Limit, held bool) error {

@@ -15,10 +15,10 @@ import (
 // to Redis they stay taken. How many there are does not matter, for a move leaves in Redis what a release and
 // an acquisition would. There is a lot for as long as a call waits.
 //
-//	          acquired: asked anew, if the lot is old          released, and somebody waits
+//	          acquired: asked anew, if the lot is old          released, and a call waits
 //	no lot ──────────────────────────────────────────► young ───────────────────────────────► moved
 //	   ▲                                                 │  ▲
-//	   │ given back: others wait, or fewer than          ▼  │ kept: nobody else waits
+//	   │ given back: others wait, or fewer than          ▼  │ kept: no other process waits
 //	   │ no permits are left, or no semaphore is there  old ┘
 //	   └─────────────────────────────────────────────────┘
 //

@@ -91,8 +91,8 @@ func (s *standing) leave() {
 	}
 }
 
-// leaveRow takes a candidate out of the row that nobody needs any more, and has what it was told told to the
-// next. If that fails, what is told to it is lost, and costs others a poll interval.
+// leaveRow takes a candidate out of the row that the process needs no more, and has what it was told told to
+// the next. If that fails, what is told to it is lost, and costs others a poll interval.
 func (c *Counter) leaveRow(sitter *cohort.Candidate) {
 	log := session.Logger(c.defaults.Logger).With("lock.name", c.Name, "lock.primitive", c.kind)
 	ctx, cancel := context.WithTimeout(raise.Background(context.Background(), log), settleAttempt)

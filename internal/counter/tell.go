@@ -33,7 +33,7 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, 
 	return nil
 }
 
-// GaveBack tells the observer that n permits which nobody owns were given back, or that a latch was counted
+// GaveBack tells the observer that n permits without an owner were given back, or that a latch was counted
 // down, as kind says; or that it will be so, with an error that says so. It returns err.
 func (c *Counter) GaveBack(ctx context.Context, kind string, n int64, err error) error {
 	if err == nil || errors.Is(err, errs.Uncertain) {

@@ -114,8 +114,8 @@ func (d *Dispatcher) Used() bool { return d.one.answered.Load() != 0 || d.locate
 const promptWithin = time.Second
 
 // Prompt tells whether a command that is sent now with a context of Limit can be expected to end within
-// limit, even if nobody watches it: the server has just answered, so a connection is there, and if it falls
-// silent now the client gives up in time.
+// limit, even if no caller watches it: the server has just answered, so a connection is there, and if it
+// falls silent now the client gives up in time.
 func (d *Dispatcher) Prompt(key string, limit time.Duration, now time.Time) bool {
 	if d.read == 0 || d.read > limit {
 		return false

@@ -26,7 +26,7 @@ type pollWorker struct {
 	ended   bool      // the request has
 	handed  time.Time // when it was handed over; the worker reads it too
 
-	// The worker's, and anybody's who finds it resting.
+	// The worker's, and that of a caller that finds it resting.
 	batch batch
 	pause time.Duration // after the last slow hand-over; 0 when that is long ago
 	quick int           // hand-overs since that were not slow
@@ -58,8 +58,8 @@ func (n *node) pollWorkerLocked() *pollWorker {
 			return nil
 		}
 	case now.Before(n.noPollWorker) || n.linger() <= 0 || now.Year() < clockBegin:
-		// A goroutine that waits for the poller does not count as blocked in a bubble of testing/synctest, whose
-		// fake clock would stand still for ever. It starts in the year 2000.
+		// A goroutine that waits for the poller does not count as blocked in a bubble of testing/synctest,
+		// whose fake clock would stand still for ever. It starts in the year 2000.
 		return nil
 	default:
 		if x = newPollWorker(n); x == nil {

@@ -4,7 +4,7 @@ import "time"
 
 // How many commands or pipelines may be under way at once. Each costs a write, a read and two wake-ups, some
 // 20 us of processor time on both sides together, however few commands it carries. While one is under way
-// somebody else waits to leave, for longer the longer the round trip. So a leader is worth its price where
+// another command waits to leave, for longer the longer the round trip. So a leader is worth its price where
 // the round trip is long: one for each perLeader of it spends about a sixth of a processor on trips. Fewer
 // than fewLeaders leave the server idle while the client reads and the client idle while the server works,
 // also where both are on one machine.

@@ -215,7 +215,7 @@ func (w *Waiter) Answer(task Task, asked time.Time, at int64, foreign bool, agai
 	}
 }
 
-// last is the place of a waiter whose place is not known, because nobody stands behind it.
+// last is the place of a waiter whose place is not known, because no other stands behind it.
 const last = int(^uint(0) >> 1)
 
 // arrangeLocked puts the waiters into the order of their entries, and those without behind them.

@@ -84,7 +84,7 @@ type HandedTo struct {
 func Number(owner string) string { return owner[strings.LastIndexByte(owner, ':')+1:] }
 
 // Come takes up a call that begins to wait. held says that this process holds the lock; lonely, that it does
-// not and nobody else of it waits.
+// not and no other call of it waits.
 func (q *Queue) Come(owner string, patience time.Duration, who any, held bool) (w *Waiter, lonely bool) {
 	w = &Waiter{Owner: owner, Patience: patience, Who: who, queue: q, signal: make(chan struct{}, 1), came: time.Now(),
 		place: last}
@@ -260,7 +260,7 @@ func (w *Waiter) Leave() (grant any, carry *Carry) {
 }
 
 // Serve takes the waiter out because it has got the lock: those of the row stand behind it, one behind the
-// other. Nobody needs to ask before due, unless a message comes.
+// other. None needs to ask before due, unless a message comes.
 func (w *Waiter) Serve(due time.Time, row []string) {
 	q := w.queue
 	q.mu.Lock()

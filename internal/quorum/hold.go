@@ -36,7 +36,7 @@ type Hold struct {
 	holder cohort.Holder // in that case
 	local  bool          // from a hold of this process, without a command
 
-	told    atomic.Pointer[observe.Hold] // nil: nobody was told of it; see tell.go
+	told    atomic.Pointer[observe.Hold] // nil: no observer was told of it; see tell.go
 	mu      lockorder.Mutex[lockorder.Composite]
 	members []holds.Member // a slice that others have may be appended to, and is not changed
 	over    int            // how many of them have ended by themselves
@@ -180,7 +180,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	return nil
 }
 
-// kept reports whether the hold is in force and somebody still has it.
+// kept reports whether the hold is in force and the program still has it.
 func (h *Hold) kept() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

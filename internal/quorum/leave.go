@@ -129,7 +129,7 @@ func (h *Hold) Forgotten(there *holds.Place) {
 	h.finish(context.Background(), settings.Forgotten, nil)
 }
 
-// Decline gives back a hold that nobody takes.
+// Decline gives back a hold that no call takes.
 func (h *Hold) Decline() {
 	h.mu.Lock()
 	given, members := h.retireLocked()

@@ -9,8 +9,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// tell has the observer know that the call with ctx has acquired h. If the observer panics nobody ever gets
-// h, so that is given back. A hold that was lost before its acquisition was told is told lost after it.
+// tell has the observer know that the call with ctx has acquired h. If the observer panics the program never
+// gets h, so that is given back. A hold that was lost before its acquisition was told is told lost after it.
 func (h *Hold) tell(ctx context.Context, call *observe.Call) {
 	if call == nil {
 		return

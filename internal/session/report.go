@@ -188,14 +188,14 @@ func (s *Session) Leave() {
 	}
 }
 
-// reportWithin is how long a report may take. Nobody waits for it.
+// reportWithin is how long a report may take. No call waits for it.
 const reportWithin = time.Second
 
 // errHangs is why nothing is sent: of all connections of the client, reports have one.
 var errHangs = &outcome.Unsent{Err: errors.New("the report before has no answer yet")}
 
 // once sends a command without regard to its outcome: it is not sent again, no other script is narrowed
-// because of it, and nobody looks for another primary. Only the hash of the script may be unknown to the
+// because of it, and no other primary is looked for. Only the hash of the script may be unknown to the
 // server.
 func once[R any](s *Session, cmd scripts.Command[R]) (reply R, err error) {
 	if s.reporting != nil && !s.reporting.Ended() {

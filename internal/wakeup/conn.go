@@ -182,8 +182,8 @@ func (l *conn) fail(err error) {
 }
 
 // hookFailed notes a panic of a hook, and gives the connection up. go-redis runs hooks only while it opens a
-// connection, so there is none to close, and it may have kept the mutex of its PubSub. Nobody touches that
-// again.
+// connection, so there is none to close, and it may have kept the mutex of its PubSub. No other goroutine
+// touches that again.
 func (l *conn) hookFailed(p *raise.Panic) {
 	l.abandoned.Store(true)
 	l.shard.hub.hookFailed(p)

@@ -25,8 +25,8 @@ type Config struct {
 	Client Client
 
 	// Shard is for sharded channels (Redis Cluster with SPUBLISH), nil where PUBLISH is used. It tells which
-	// master a channel lives on, as an opaque comparable key, and the client to subscribe with: a node's or the
-	// cluster's own. It may block; it is called from a goroutine of its own, once per slot.
+	// master a channel lives on, as an opaque comparable key, and the client to subscribe with: a node's or
+	// the cluster's own. It may block; it is called from a goroutine of its own, once per slot.
 	Shard func(ctx context.Context, channel string) (master any, via Client, err error)
 
 	// Reload asks a cluster client to look at the topology again, nil for other clients. It is called after
@@ -60,10 +60,10 @@ type Hub struct {
 	kick chan struct{} // of one: something changed, the manager looks again
 
 	// undialled is cancelled from the start. go-redis looks at a context only when it dials, so on an open
-	// connection it changes nothing; but when the connection breaks, Receive, Ping and Subscribe would, before
-	// they return the error, dial anew and re-subscribe everything in one command, which hides the loss for as
-	// long as the dialling takes and is wrong for channels of several slots. With this context they return at
-	// once and rebuilding stays with the hub.
+	// connection it changes nothing; but when the connection breaks, Receive, Ping and Subscribe would,
+	// before they return the error, dial anew and re-subscribe everything in one command, which hides the
+	// loss for as long as the dialling takes and is wrong for channels of several slots. With this context
+	// they return at once and rebuilding stays with the hub.
 	undialled context.Context
 
 	mu         lockorder.Mutex[lockorder.Hub]
@@ -199,8 +199,8 @@ func (h *Hub) listenLocked(l *Listener) {
 }
 
 // Suspect is for callers that saw READONLY, MOVED or a network error on the client's commands: subscriptions
-// may sit on a node that nobody publishes on any more, and such a node still answers pings. Connections that
-// were opened before are rebuilt soon, at most once in a second, and everybody is woken when the new
+// may sit on a node on which nothing is published any more, and such a node still answers pings. Connections
+// that were opened before are rebuilt soon, at most once in a second, and all waiters are woken when the new
 // subscription stands. Without subscriptions it does nothing.
 func (h *Hub) Suspect() {
 	h.mu.Lock()
