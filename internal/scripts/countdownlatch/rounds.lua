@@ -13,7 +13,7 @@
 --                     the latch of another program that was there before the last round
 --            from     the first round of which past would say so; missing for 1
 --
--- Answers nothing itself: the script behind it does. The record is no longer there when nobody has used the latch for a
+-- Answers nothing itself: the script behind it does. The record is no longer there when the latch was not used for a
 -- day.
 
 local day = 86400000

@@ -22,7 +22,7 @@
 -- Answers an array: 1 when it has written, 0 when the entry did not exist; how many entries the index has; 1 while somebody looks, else 0;
 -- 0, or 1 when KEYS[3] has something that makes no sense; and when it has written, the identities whose holds somebody asks for. Anybody may
 -- have written KEYS[3]: what makes no sense there is passed over and left as it is, be it a key of another type, more than a hundred fields,
--- or one field. A key at KEYS[4] that lasts for longer says nothing: whoever has forgotten it would have all clients report for ever.
+-- or one field. A key at KEYS[4] that lasts for longer says nothing: a reader that has forgotten it would have all clients report for ever.
 
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -18,20 +18,20 @@
 --
 -- Answers an array: 1 when the owner holds the lock, by this execution or an earlier one, else 0; the milliseconds
 -- after which asking again is worth while without a message (of the holder's lease, -1 when it has no end, or until
--- whoever is next is taken for gone); where the owner stands: 0 is next, 1 behind somebody, -1 in no queue;
+-- the next is taken for gone); where the owner stands: 0 is next, 1 behind another, -1 in no queue;
 -- the time in milliseconds; 1 if owners wait or hold that are not of this library, 2 if one of these may be told that the lock is free,
 -- and leave without a word because its time is over, else 0; then where the other owners stand.
--- Of an owner that holds three numbers, where nobody waits or it held before, or five and then the numbers of the owners of
+-- Of an owner that holds three numbers, where no other waits or it held before, or five and then the numbers of the owners of
 -- its process that stand behind it, one behind the other.
 -- An owner that is not in the queue is put at its end only by its own command, or as one that comes, never as one of the
 -- others: it may have left.
 --
 -- A waiter of ours that becomes the next by this, while another holds, is told for how many milliseconds.
 
--- How long a Redisson waiter that is next may take to come when nobody listens on its channel: it is dead, or its
+-- How long a Redisson waiter that is next may take to come when no connection listens on its channel: it is dead, or its
 -- connection is being made. That is two of our usual poll intervals, so who comes back hears a second message.
 local SILENT = 6000
--- How long it may take when somebody listens: it is suspended, or its machine is gone without a word.
+-- How long it may take when a connection listens: it is suspended, or its machine is gone without a word.
 local SLOW = 15000
 -- How many owners a command may name: Lua puts all arguments on a stack.
 local BATCH = 1000
@@ -74,12 +74,12 @@ if removed > 0 and not free and head ~= owner then
   tell(head, ARGV[4], ARGV[5], row, ttl)
 end
 
-local silent = false -- whoever is next is one of Redisson's, and nobody listens there
-local over = now + math.max(ttl, 0) -- when the lock is free, if nobody renews it
+local silent = false -- the next is one of Redisson's, and no connection listens there
+local over = now + math.max(ttl, 0) -- when the lock is free, if it is not renewed
 local again, places = ttl, {-1}
 
 -- prolong moves on what is known of owners of ours in a queue that is pure, and answers who of them stands there. If the
--- sets disagree about somebody the queue is not pure, and the answer incomplete.
+-- sets disagree about a waiter the queue is not pure, and the answer incomplete.
 local function prolong(owners, patiences)
   local stands = {}
   for from = 1, #owners, BATCH do
@@ -106,7 +106,7 @@ end
 
 -- offer asks one of Redisson's, who is next and has not taken the free lock, to come, and brings its deadline near: it
 -- may have died with one that is minutes away. Who is late loses its place and nothing else, for it stands at the end
--- again when it asks. Only who stands in the queue offers. So somebody stands behind, whose deadline is the later one
+-- again when it asks. Only who stands in the queue offers. So another stands behind, whose deadline is the later one
 -- from which the next to come counts.
 local function offer(waiter)
   local deadline = tonumber(redis.call('zscore', KEYS[3], waiter))

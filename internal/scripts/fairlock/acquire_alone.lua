@@ -1,4 +1,4 @@
--- acquire_alone is how an acquisition begins: where nobody waits it ends here, before the rest has cost anything.
+-- acquire_alone is how an acquisition begins: where no owner waits it ends here, before the rest has cost anything.
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  queue

@@ -1,4 +1,4 @@
--- force deletes a fair lock whoever holds it and wakes the next in the queue, which stays.
+-- force deletes a fair lock whichever owner holds it, and wakes the next in the queue, which stays.
 --
 -- KEYS[1]  lock hash
 -- KEYS[2]  queue
@@ -11,7 +11,7 @@
 --
 -- The holder's process hears that what it knows of the lock is old news.
 --
--- Answers 1, or 0 when nobody held the lock.
+-- Answers 1, or 0 when no owner held the lock.
 
 local holder = redis.call('hgetall', KEYS[1])[1] -- a key of another type is refused before anything is written
 local held = redis.call('del', KEYS[1])

@@ -24,7 +24,7 @@ local function scores(key)
   return found
 end
 
--- rebase moves everybody so that those behind stand as far after the end of the new holder's lease as they stood after
+-- rebase moves all waiters so that those behind stand as far after the end of the new holder's lease as they stood after
 -- the holder's deadline. Who is next has at least its own time then, also one of Redisson's that has waited for long.
 -- Nobody is moved back to where it would be taken for gone during that lease.
 local function rebase(deadline, over)
@@ -60,9 +60,9 @@ end
 -- survey walks along the queue. It moves on what is known of our owners, which patiences names, and answers who of them
 -- stands there. A deadline stays a chain (at least a patience after the one in front, never lowered) and also covers what
 -- all in front may subtract before it is confirmed again. Who stands behind is moved on by as much, Redisson's too. So
--- everybody keeps its place, and the difference between the deadline of one of Redisson's and that of the one in front
--- stays what it was when it came: what it will subtract. More than usual is taken for what somebody between the two has
--- left behind. The first of all has nobody in front to compare with.
+-- each waiter keeps its place, and the difference between the deadline of one of Redisson's and that of the one in front
+-- stays what it was when it came: what it will subtract. More than usual is taken for what a waiter between the two has
+-- left behind. The first of all has none in front to compare with.
 --
 -- What an owner of another process subtracts is not written anywhere: most likely what we do, and not less than the time
 -- for which it is known to be alive. If its deadline is gone it is given one, for without one it would keep Redisson's
@@ -107,7 +107,7 @@ local function survey(patiences, patience, over)
 end
 
 -- arrive puts owners at the end of the queue: so many, each with its patience behind it, from one argument on. Who stands
--- there already, or holds, came by an earlier execution. over is when the lock is free, if nobody renews it.
+-- there already, or holds, came by an earlier execution. over is when the lock is free, if it is not renewed.
 local function arrive(first, count, over)
   local longest, floor = 0, 0
   local deadlines, alive, names = {}, {}, {}

@@ -13,7 +13,7 @@
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
--- pure is whether everybody in the queue is one of ours. Then deadlines are no chain, and nothing here depends on how many
+-- pure is whether every waiter in the queue is one of ours. Then deadlines are no chain, and nothing here depends on how many
 -- wait. Who is in the list is in the timeouts too, so as many in all three are the same ones; but for what Redisson swept
 -- of ours and put there of its own, which front, a waiter that enters and the next survey notice. Keys of other types are
 -- refused here, before anything is written.
@@ -31,9 +31,9 @@ local function drop(owner)
 end
 
 -- front removes the heads that are gone and answers who is next, and how many were removed. An owner that Redisson put
--- there is gone when its deadline is over, or when it has none, for then nobody would ever remove it. One of ours is
+-- there is gone when its deadline is over, or when it has none, for then no script would ever remove it. One of ours is
 -- gone when it has not been heard of for its patience, and that matters only while the lock is free: a process that was
--- suspended for a moment keeps its places while somebody else holds.
+-- suspended for a moment keeps its places while another owner holds.
 local function front(free)
   local removed = 0
   local head = redis.call('lindex', KEYS[2], 0)

@@ -23,7 +23,7 @@
 -- does not where an array tells it.
 --
 -- HDEL is the first write because it is allowed on a server that is out of memory. The next is also woken when it was
--- not this owner who freed the lock: a lease that runs out wakes nobody, and the message before this one may have gone
+-- not this owner who freed the lock: a lease that runs out wakes no waiter, and the message before this one may have gone
 -- to an owner who left. While another holds, a waiter of ours that becomes the next is told for how many milliseconds.
 
 -- leave takes an owner out of the list of a queue that has forgotten it. In a queue in which Redisson's wait too, those

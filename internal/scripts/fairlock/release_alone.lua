@@ -1,4 +1,4 @@
--- release_alone is how a release begins: where nobody waits it ends here, before the rest has cost anything.
+-- release_alone is how a release begins: where no owner waits it ends here, before the rest has cost anything.
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- KEYS[2]  queue

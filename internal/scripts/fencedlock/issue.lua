@@ -10,6 +10,6 @@ local function issue(n)
   if type(counted) == 'table' then
     return counted
   end
-  redis.call('persist', KEYS[2]) -- whoever put a TTL on it would have the tokens start again at 1
+  redis.call('persist', KEYS[2]) -- a TTL on it would have the tokens start again at 1
   return redis.call('get', KEYS[2])
 end

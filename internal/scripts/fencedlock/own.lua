@@ -5,7 +5,7 @@
 -- least is optional: the token is at least that, should the counter have been lost. Two decimals are compared as text, the longer
 -- being the greater: the numbers of Lua are exact only to 2^53.
 --
--- Answers of the function: the last token, as text. While the owner holds nobody else is issued one, so it is its own.
+-- Answers of the function: the last token, as text. While the owner holds no other is issued one, so it is its own.
 
 local function own(least)
   local token = redis.call('get', KEYS[2])

@@ -1,11 +1,11 @@
--- force frees values whoever has them and wakes the waiters.
+-- force frees values whichever owners have them, and wakes the waiters.
 --
 -- KEYS[1]      group hash: value = owner, value:owner:expire_time, value:owner:lock_count
 -- ARGV[1]      PUBLISH or SPUBLISH
 -- ARGV[2]      wake channel
 -- ARGV[i]      from ARGV[3] on the values, as hashed
 --
--- Answers 1, or 0 when nobody had any of them.
+-- Answers 1, or 0 when no owner had any of them.
 
 local now = clock()
 local had = 0

@@ -7,7 +7,7 @@
 -- ARGV[i]      from some place on: ids
 --
 -- Answers an error when a key is something else; else the script goes on with available, a number, or false when there
--- is no semaphore. Permits that are left without one belong to nobody and are not counted.
+-- is no semaphore. Permits that are left without one belong to no semaphore and are not counted.
 
 local permanent = 922337203685477 -- the score of a permit without a deadline, to the digit as Redisson has it
 
@@ -110,7 +110,7 @@ end
 
 -- offer wakes waiters if there is anything to have. Redisson's take the number for how many of them may try. A message
 -- that the server refuses, to a user who may not publish, is as good as lost: the waiters poll. An error would say that
--- nothing was done, and what an acquisition has taken would be nobody's.
+-- nothing was done, and what an acquisition has taken would be lost.
 local function offer(publish, channel, row, number)
   if available and available > 0 and number > 0 then
     announce(publish, channel, row, whole(number), available)

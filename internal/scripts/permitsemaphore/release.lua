@@ -1,4 +1,4 @@
--- release gives back permits by their ids, all or none, whoever has them. It follows the preludes lane,
+-- release gives back permits by their ids, all or none, whichever process has them. It follows the preludes lane,
 -- announce and permits.
 --
 -- KEYS[1]  semaphore: permits available

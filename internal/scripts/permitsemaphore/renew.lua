@@ -21,7 +21,7 @@ while at <= #ARGV do
     local score = redis.pcall('zscore', KEYS[i + 1], ARGV[j])
     if type(score) == 'table' then
       -- An error. A key that is no sorted set any more is lost permits and must not spoil the others. Anything else
-      -- says nothing about them, and nobody may be told that they are lost.
+      -- says nothing about them, and no holder may be told that they are lost.
       if redis.call('type', KEYS[i + 1]).ok == 'zset' then
         return score
       end

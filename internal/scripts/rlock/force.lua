@@ -1,10 +1,10 @@
--- force deletes a lock whoever holds it and wakes the waiters.
+-- force deletes a lock whichever owner holds it, and wakes the waiters.
 --
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- ARGV[1]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[2]  wake channel
 --
--- Answers 1, or 0 when nobody held the lock. HLEN refuses a key that is not a hash before anything is deleted.
+-- Answers 1, or 0 when no owner held the lock. HLEN refuses a key that is not a hash before anything is deleted.
 
 if redis.call('hlen', KEYS[1]) == 0 then
   return 0

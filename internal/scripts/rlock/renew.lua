@@ -14,7 +14,7 @@ for i = 1, locks do
   local held = redis.pcall('hexists', key, ARGV[2 * i - 1])
   if type(held) == 'table' then
     -- An error. A key that is no hash any more is a lost lock and must not spoil the others. Anything else, such as a
-    -- missing permission, says nothing about the lock, and nobody may be told that it is lost.
+    -- missing permission, says nothing about the lock, and no holder may be told that it is lost.
     if redis.call('type', key).ok == 'hash' then
       return held
     end

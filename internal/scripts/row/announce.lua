@@ -5,7 +5,7 @@
 --
 -- KEYS[#KEYS]  row, where it can be used; else an argument alone says how it would be called, or that there is none
 --
--- Where the row cannot be used everybody is told. So it is where the server refuses a command for it.
+-- Where the row cannot be used all are told. So it is where the server refuses a command for it.
 --
 -- Answers of the functions stand beside them.
 
@@ -46,7 +46,7 @@ local function tell(publish, channel, row, permits, behind)
   return told, others
 end
 
--- announce tells one process of this library. Where none was told the message on the wake channel is for everybody; else
+-- announce tells one process of this library. Where none was told the message on the wake channel is for all; else
 -- it is for the others who listen there, if there are any, and begins with a zero.
 local function announce(publish, channel, row, number, permits)
   local told, others = false, true

@@ -1,4 +1,4 @@
--- leave takes the candidate of a process out of the row of a semaphore, when nobody of the process waits any more. One that
+-- leave takes the candidate of a process out of the row of a semaphore, when no call of the process waits any more. One that
 -- was told, and did not look, has the next one told. It follows the prelude announce.
 --
 -- KEYS[1]  semaphore: permits available

@@ -1,11 +1,11 @@
--- others tells whether somebody else waits for permits than those of one process. It is a prelude, and follows announce.
+-- others tells whether others wait for permits than the calls of one process. It is a prelude, and follows announce.
 --
 -- KEYS[#KEYS]  row, where it can be used
 --
 -- Answers of the functions stand beside them.
 
 -- others looks at the row beyond the candidates of a session, and at who listens to the wake channel. It answers '1' when
--- nobody else waits, '2' when somebody listens who is not known to be of this library, and '0' when a process waits in the row,
+-- no other waits, '2' when a connection listens that is not known to be of this library, and '0' when a process waits in the row,
 -- or when that cannot be known. Then the session's own candidates stand behind that process.
 local function others(publish, channel, row, session)
   local listeners, mine = publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', {}

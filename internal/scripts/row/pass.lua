@@ -1,4 +1,4 @@
--- pass ends all holds of an owner and has the first in the row hold. When nobody sits there the next waiter of the giver's own
+-- pass ends all holds of an owner and has the first in the row hold. When no process stands there the next waiter of the giver's own
 -- process holds, or the lock is free, and the waiters are woken. It follows the preludes lone, row, and one that defines issue
 -- and own.
 --
@@ -8,20 +8,20 @@
 -- ARGV[1]  owner who gives
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[3]  wake channel
--- ARGV[4]  lease of who is passed the lock, in milliseconds; 0 to pass it to nobody
+-- ARGV[4]  lease of who is passed the lock, in milliseconds; 0 to pass it to none
 -- ARGV[5]  optional: owner that sits down behind the others, whatever becomes of the lock; empty for none
 -- ARGV[6]  optional: for how many milliseconds its process is known to be there
 -- ARGV[7]  optional: for how many milliseconds it has gone round, without its being free for longer than a moment
--- ARGV[8]  optional: for how many milliseconds the lock is free for outsiders only, if there are any; 0 to pass it whoever waits
+-- ARGV[8]  optional: for how many milliseconds the lock is free for outsiders only, if there are any; 0 to pass it whether outsiders wait or not
 -- ARGV[9]  optional: 1 if the owner that sits down cannot be passed the lock
 -- ARGV[10] optional: 1 if the time of ARGV[8] is not for outsiders that listen only, but also for those that only poll
--- ARGV[11] optional: fresh owner of the giver's process that is to hold if nobody else waits
+-- ARGV[11] optional: fresh owner of the giver's process that is to hold if no other process waits
 -- ARGV[12] optional: its lease in milliseconds
 -- ARGV[13] optional: how many tokens it is issued
 -- ARGV[14] optional: the least that the last of them may be: so many above the tokens of the owner who gives
 --
 -- An owner in the row that cannot be passed the lock is only told: it leaves the row, the lock is free, and its process asks.
--- The message to everybody is sent then too if there are outsiders, who are in no row. Processes that know rows listen to
+-- The message to all is sent then too if there are outsiders, which are in no row. Processes that know rows listen to
 -- one channel more, by which the others are counted.
 --
 -- Answers 0 when the owner held nothing, which has it leave the row; 1 when the lock is free; 2 when it is free for outsiders
@@ -37,7 +37,7 @@ if had == 0 then
   if next and redis.call('hexists', KEYS[1], next) == 1 then
     return {5, own(ARGV[14]), ARGV[13]}
   end
-  -- An owner that was told, and did not look, left the row before. The lock may be free, and nobody else knows.
+  -- An owner that was told, and did not look, left the row before. The lock may be free, and no other process knows.
   if not rise(ARGV[1]) and ARGV[2] ~= '' and redis.call('exists', KEYS[1]) == 0 and redis.pcall('exists', row) == 1 then
     redis.call(ARGV[2], ARGV[3], '0')
   end
@@ -60,7 +60,7 @@ if ARGV[4] ~= '0' and not yields then
     rise(seat) -- it may have sat down while its own process had the lock
   end
   local now
-  while passed == 1 do -- whoever is not there any more leaves the row
+  while passed == 1 do -- a process that is not there any more leaves the row
     first = first or redis.pcall('zpopmin', row)
     if refused(first) or #first == 0 then
       alone = not refused(first)

@@ -10,7 +10,7 @@
 --
 -- Behind those, for each lock, the lease of who is passed the lock, in milliseconds; or three numbers: that, for how many
 -- milliseconds the lock has gone round, without its being free for longer than a moment, and for how many it is free for
--- outsiders only, if there are any, 0 to pass it whoever waits.
+-- outsiders only, if there are any, 0 to pass it whether outsiders wait or not.
 --
 -- Answers an array: for each lock what pass answers. A key that is no hash any more is a lost lock, and must not spoil the others.
 --

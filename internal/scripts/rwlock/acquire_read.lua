@@ -1,4 +1,4 @@
--- acquire_read takes the lock for reading for a fresh owner, if nobody else holds it for writing.
+-- acquire_read takes the lock for reading for a fresh owner, if no other owner holds it for writing.
 --
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
 -- KEYS[2]  list of our readers

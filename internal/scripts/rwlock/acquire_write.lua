@@ -1,4 +1,4 @@
--- acquire_write takes the lock for writing for a fresh owner, if nobody holds it.
+-- acquire_write takes the lock for writing for a fresh owner, if no owner holds it.
 --
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
 -- KEYS[2]  list of our readers

@@ -13,7 +13,7 @@
 -- ARGV[6]  the most holds that the owner ever had
 -- ARGV[i]  the last five, for queue
 --
--- Answers 0 when the owner does not read any more, 1 when it does and nobody else seems to wait, else 2.
+-- Answers 0 when the owner does not read any more, 1 when it does and no other process seems to wait, else 2.
 -- Others wait if a writer has announced itself, if more listen to the wake channel, or if that cannot be
 -- known. Those that stand in no queue are announced then. It shortens nothing, and makes no reader.
 

@@ -1,4 +1,4 @@
--- force deletes a lock that is in the given mode, whoever holds it, and wakes the waiters. It
+-- force deletes a lock that is in the given mode, whichever owner holds it, and wakes the waiters. It
 -- follows the prelude markers.
 --
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds

@@ -14,7 +14,7 @@ local function keep(owner, key, markers, longest)
   local holds = redis.pcall('hget', lock, owner)
   if type(holds) == 'table' then
     -- An error. A key that is no hash any more is a lost lock and must not spoil the others. Anything else, such as a
-    -- missing permission, says nothing about the lock, and nobody may be told that it is lost.
+    -- missing permission, says nothing about the lock, and no holder may be told that it is lost.
     if redis.call('type', lock).ok == 'hash' then
       return holds
     end

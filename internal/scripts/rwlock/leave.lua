@@ -10,7 +10,7 @@
 -- ARGV[3]  wake channel
 -- ARGV[4]  message
 -- ARGV[5]  how many markers
--- ARGV[6]  field of the write holds of a fresh owner, which is to hold if nobody of another process waits; empty: none
+-- ARGV[6]  field of the write holds of a fresh owner, which is to hold if no other process waits; empty: none
 -- ARGV[7]  the latter's lease in milliseconds
 --
 -- Answers 1; or 5 when the owner of ARGV[6] holds, by this execution or by an earlier one of the same command; or nothing when there

@@ -1,4 +1,4 @@
--- lone_read takes for reading what is free and wanted by nobody else. It is joined in front of acquire_read, whose keys
+-- lone_read takes for reading what is free and wanted by no other. It is joined in front of acquire_read, whose keys
 -- and arguments these are, ahead of the preludes: an execution makes each of their functions anew, which is a tenth of what
 -- a lone reader costs.
 --

@@ -1,11 +1,11 @@
--- ours keeps the list of our own readers, so that nobody has to look at all of them. It is a prelude behind strangers.
+-- ours keeps the list of our own readers, so that no script has to look at all of them. It is a prelude behind strangers.
 -- Answers of its functions are said at each.
 --
 -- The list is a sorted set beside the lock: owner = the moment until which its promise lasts, or 0 for the first, which says that
 -- the promise lasts as long as the list; reading the clock would be a fifth of what a lone reader costs. Who comes next enters
 -- the moment. The list is a cache. Markers decide who is
 -- alive, and where the list and the hash differ they are all looked at. It is believed when it has as many members as the
--- hash has readers, and its highest member reads: whoever enters it makes sure that it is that of this very hash, so
+-- hash has readers, and its highest member reads: the script that enters it makes sure that it is that of this very hash, so
 -- either all its members read, or none.
 
 -- enter has an owner that reads in the list, with what it was promised at least. On a server that is out of memory it may
@@ -21,7 +21,7 @@ local function enter(owner, ttl)
   end
 end
 
--- disown deletes the list of a hash that was deleted by somebody who did not know of it. It is called before a new reader
+-- disown deletes the list of a hash that was deleted by a program that did not know of it. It is called before a new reader
 -- is entered.
 local function disown()
   local last = redis.call('zrange', readers, -1, -1)[1]

@@ -25,9 +25,11 @@ end
 
 -- tell tells the first that can have the lock as it is now: one that writes, or those that read and stand
 -- before the next that writes. While a writer is announced readers are passed over. Of a lock that is free
--- while outsiders are announced none is told. It answers whether one was told, or waits for those that read,
--- and whether one of them writes, or stands behind those that were told. A process that is gone leaves the
--- queue.
+-- while outsiders are announced none is told. A process that is gone leaves the queue.
+--
+-- It has two answers. The first is whether a process was told, or the first of the queue is a writer that waits
+-- for those that read. The second is whether that process writes, or a writer stands behind the readers that
+-- were told.
 local function tell(publish, channel)
   local told, listeners = false, publish == 'SPUBLISH' and 'shardnumsub' or 'numsub'
   local mode = redis.call('hget', lock, 'mode')
@@ -64,7 +66,7 @@ local function tell(publish, channel)
   return told, false
 end
 
--- wake is called when processes that wait can have the lock. Where tell has somebody in view the message on the wake channel is for the
+-- wake is called when processes that wait can have the lock. Where tell has found a process the message on the wake channel is for the
 -- others that listen there, if there are any, and begins with a zero; else it is for all. It answers as tell does.
 local function wake(publish, channel, message)
   local known, writes = false, false

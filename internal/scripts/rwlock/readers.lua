@@ -8,7 +8,7 @@
 -- A reader of Redisson may live without a marker: 3.44 to 3.52 renew the markers of one lock for each process, and of the
 -- others the hash alone. It is known by its session, which is no UUID of version 8. When it is found it counts as alive
 -- for as long as the hash has to live, 30 s at most, for it may be dead and the TTL ours; and from then on until when
--- somebody who is none of ours has made the hash live. 30 s are three renewals with Redisson's watchdog timeout of 30 s,
+-- a program that is none of ours has made the hash live. 30 s are three renewals with Redisson's watchdog timeout of 30 s,
 -- and more than one with any timeout below 90 s.
 
 -- promise answers how many milliseconds the longest marker of an owner still lasts: 0 when there is none, or none is declared,
@@ -171,12 +171,12 @@ local function bring(found)
   end
 end
 
--- free deletes a lock that nobody alive holds.
+-- free deletes a lock that no owner alive holds.
 local function free()
   redis.call('del', lock, readers, record)
 end
 
--- remain is called when somebody has left, with what was found before. It frees the lock, and answers -1, when no reader is
+-- remain is called when an owner has left, with what was found before. It frees the lock, and answers -1, when no reader is
 -- alive. Else the lock lasts from then on as long as the longest promise of a reader, and the answer is 0 when none of them has
 -- a marker.
 local function remain(found)

@@ -10,7 +10,7 @@
 -- ARGV[3]  wake channel
 -- ARGV[4]  message
 -- ARGV[5]  the most holds that the owner ever had
--- ARGV[6]  field of the write holds of a fresh owner, which is to hold if nobody of another process waits; empty: none
+-- ARGV[6]  field of the write holds of a fresh owner, which is to hold if no other process waits; empty: none
 -- ARGV[7]  the latter's lease in milliseconds
 -- ARGV[8]  optional: there if readers that stay are to leave the lock to outsiders, should some wait
 -- ARGV[i]  the last five, for queue

@@ -10,7 +10,7 @@
 -- ARGV[3]  wake channel
 -- ARGV[4]  message
 -- ARGV[5]  0
--- ARGV[6]  field of the write holds of a fresh owner, which is to hold if nobody of another process waits; empty: none
+-- ARGV[6]  field of the write holds of a fresh owner, which is to hold if no other process waits; empty: none
 -- ARGV[7]  the latter's lease in milliseconds
 -- ARGV[i]  the last five, for queue
 --

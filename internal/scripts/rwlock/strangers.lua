@@ -44,7 +44,7 @@ local function life(ends)
   return ends
 end
 
--- touched answers whether somebody who is none of ours has changed the TTL of the hash: 1, 0, or -1 without a record.
+-- touched answers whether a program that is none of ours has changed the TTL of the hash: 1, 0, or -1 without a record.
 local function touched()
   local known = redis.call('zscore', record, 'ending')
   if not known then

@@ -17,7 +17,7 @@
 --
 -- Answers -3 when the latter holds the lock, by this execution or by an earlier one of the same command; -4 when neither of the
 -- two did; else the milliseconds until the longest promise of the other readers is over, or -1 when it has no end: the holds have
--- ended, and nobody was given anything.
+-- ended, and no owner was given anything.
 --
 -- Where only readers without marker are left the waiters are woken, as by release_read. HDEL is the first write because it is
 -- allowed on a server that is out of memory, and after it the others are.

@@ -13,7 +13,7 @@
 -- Answers what the acquisition had answered, 1 and how many it had taken beside; or 0 if it had served
 -- nobody.
 --
--- An acquisition that served nobody is not stored.
+-- An acquisition that served no caller is not stored.
 
 if settled ~= sequence - 1 then
   return settle('0')

@@ -1,4 +1,4 @@
--- keep gives back permits, unless nobody but the process that has them waits for some. It follows the preludes lane, announce
+-- keep gives back permits, unless no other process than that which has them waits for some. It follows the preludes lane, announce
 -- and others.
 --
 -- KEYS[1]  semaphore: permits available
@@ -11,7 +11,7 @@
 -- ARGV[6]  row
 -- ARGV[7]  session
 --
--- Answers 1 when the process keeps the permits; 2 when they are given back, as release does, and somebody listens who is not
+-- Answers 1 when the process keeps the permits; 2 when they are given back, as release does, and a connection listens that is not
 -- known to be of this library; else 0, and they are given back. A semaphore that does not exist, or has fewer than no
 -- permits, gets them back.
 
