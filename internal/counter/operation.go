@@ -8,6 +8,7 @@ import (
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
@@ -100,7 +101,7 @@ func do[R bool | int64](ctx context.Context, op operation[R], build Build[R],
 	}
 	go op.resolve(cmd, failure)
 	return reply, fmt.Errorf("%w: %s %q: it is settled in the background: %w", errs.Uncertain, c.kind.Noun(), c.Name,
-		c.Session.Dialing(err))
+		outcome.Advise(c.Session.Dialing(err)))
 }
 
 // final is the answer of an operation that seems to have changed nothing, while a copy of its command may

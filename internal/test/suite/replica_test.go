@@ -81,7 +81,7 @@ func together(n int, call func() error) error {
 // A call that would change something is an error on a replica also where its copy has nothing to change: the master may have it.
 func TestWhatFindsNothingToChangeOnAReplicaIsAnError(t *testing.T) {
 	master, replica := redistest.Replicated(t)
-	ctx, rdb, brief := t.Context(), replica.Client(t), []redlatch.Option{redlatch.WithOutage(50 * time.Millisecond), redlatch.WithReleaseTimeout(50 * time.Millisecond)}
+	ctx, rdb, brief := t.Context(), replica.Client(t), []redlatch.Option{redlatch.WithOutage(time.Second), redlatch.WithReleaseTimeout(time.Second)}
 	set, setPermits, setLatch := semaphore.New(master.Client(t), "set"), permitsemaphore.New(master.Client(t), "set permits"), countdownlatch.New(master.Client(t), "set latch")
 	for _, try := range []func(context.Context, int64, ...redlatch.Option) (bool, error){set.TrySetPermits, setPermits.TrySetPermits, setLatch.TrySetCount} {
 		_, err := try(ctx, 3)
@@ -113,6 +113,7 @@ func TestWhatFindsNothingToChangeOnAReplicaIsAnError(t *testing.T) {
 		"permits: AddPermits, which writes": func() error { return said(p.AddPermits(ctx, 1)) },
 	} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			err := call()
 			require.ErrorIs(t, err, redlatch.ErrUnavailable)
 			require.ErrorContains(t, err, "is a replica")
