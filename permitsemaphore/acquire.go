@@ -27,8 +27,12 @@ type asking struct {
 
 // Begin makes an attempt, which takes nothing for others: their permits have leases of their own. Each has
 // ids of its own: what becomes of those of one in doubt is then no concern of the next.
-func (a *asking) Begin(int64) counter.Attempt {
-	return &attempt{a, newGrant(a.semaphore, a.set, mint(int(a.n)))}
+func (a *asking) Begin(_ int64, size *lane.Size) counter.Attempt {
+	t := &attempt{a, newGrant(a.semaphore, a.set, mint(int(a.n)))}
+	if size != nil && a.semaphore.counter.Size == nil {
+		return &sizedAttempt{t, *size}
+	}
+	return t
 }
 
 // Spare has nothing to give back.
@@ -79,6 +83,18 @@ func (t *attempt) Take(wake scripts.Wake, candidate row.Candidate, call lane.Cal
 		return script.Wait(s.keys, g.ids, g.lease, wake, candidate, call)
 	}
 	return script.Acquire(s.keys, g.ids, g.lease, wake, call)
+}
+
+// A sizedAttempt is for a seeker that does not know the size, and a call behind it does.
+type sizedAttempt struct {
+	*attempt
+	size lane.Size
+}
+
+func (t *sizedAttempt) Take(wake scripts.Wake, candidate row.Candidate,
+	call lane.Call) scripts.Command[lane.Granted] {
+	g := t.grant
+	return script.AcquireSized(t.asking.semaphore.keys, g.ids, g.lease, t.size, wake, candidate, call)
 }
 
 func (t *attempt) Undo(wake scripts.Wake, _ lane.Call) scripts.Command[int64] {

@@ -21,12 +21,15 @@ type seeker struct {
 
 func newSeeker(s *Semaphore, n int64) *seeker { return &seeker{s, n, 0, s.made().Size} }
 
-// Begin makes an attempt, which is the seeker itself if it takes nothing beside.
-func (k *seeker) Begin(beside int64) counter.Attempt {
-	if beside == 0 {
+// Begin makes an attempt, which is the seeker itself if it takes nothing beside and knows the size as well.
+func (k *seeker) Begin(beside int64, size *lane.Size) counter.Attempt {
+	if k.size != nil {
+		size = k.size
+	}
+	if beside == 0 && size == k.size {
 		return k
 	}
-	return &seeker{k.semaphore, k.n, min(beside, script.MostBeside/k.n*k.n), k.size}
+	return &seeker{k.semaphore, k.n, min(beside, script.MostBeside/k.n*k.n), size}
 }
 
 // Spare gives back permits that are one like the other.

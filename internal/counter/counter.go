@@ -42,7 +42,6 @@ package counter
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -79,8 +78,6 @@ type Counter struct {
 	takes    settings.Option // of New
 	notes    notes
 	invalid  error // what is wrong with the name or the options of New; every call reports it
-
-	wanted atomic.Int64 // permits that the calls of this process wait for
 }
 
 // New makes a counter. takes are the options that make sense in New.

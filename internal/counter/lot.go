@@ -2,11 +2,13 @@ package counter
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/lockorder"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
@@ -28,6 +30,9 @@ import (
 type lot struct {
 	line *cohort.Cohort
 
+	wanted atomic.Int64              // permits that the calls in the line want, whichever counters they are of
+	size   atomic.Pointer[lane.Size] // of the semaphore, as a call in the line has said that knows it; nil: none has
+
 	mu     lockorder.Mutex[lockorder.Lot]
 	streak cohort.Streak // the lot is young while its news is fresh; zero: there are no permits
 	closed time.Time     // until then all permits go back, for those who take longer to ask
@@ -40,11 +45,47 @@ const forOutsiders = 100 * time.Millisecond
 // newLot makes the lot of a cohort. The cohort keeps it, so both end when the last waiter has left.
 func newLot(line *cohort.Cohort) any { return &lot{line: line} }
 
+// lotOf is the lot of a line, nil where permits do not move.
+func lotOf(line *cohort.Cohort) *lot {
+	l, _ := line.Own.(*lot)
+	return l
+}
+
+// want notes that a call in the line wants n permits, until left is called. The head asks for all of the line,
+// so it has to know the size where a call behind it does.
+func (c *Counter) want(line *cohort.Cohort, n int64) *lot {
+	l := lotOf(line)
+	if l == nil {
+		return nil
+	}
+	l.wanted.Add(n)
+	if c.Size != nil {
+		l.size.Store(c.Size)
+		if c.missing() {
+			line.Wake()
+		}
+	}
+	return l
+}
+
+// left is called when a call that wanted n has left the line.
+func (l *lot) left(n int64) {
+	if l != nil {
+		l.wanted.Add(-n)
+	}
+}
+
+// shut tells whether no permit moves for now, because an outsider listens.
+func (l *lot) shut() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return clock.Now().Before(l.closed)
+}
+
 // lot is the lot of the counter. It is nil while no call of this process waits.
 func (c *Counter) lot() *lot {
 	if line := c.Session.Cohorts.Find(c.line); line != nil {
-		l, _ := line.Own.(*lot)
-		return l
+		return lotOf(line)
 	}
 	return nil
 }

@@ -20,8 +20,9 @@ import (
 // A Seeker wants something of a counter.
 type Seeker interface {
 	// Begin makes an attempt for the seeker, which may take so many permits beside for the calls that wait
-	// behind it. What becomes of one in doubt is no concern of the next.
-	Begin(beside int64) Attempt
+	// behind it, and sets up a semaphore of that size where there is none; nil: of the seeker's own size, if it
+	// knows one. What becomes of one in doubt is no concern of the next.
+	Begin(beside int64, size *lane.Size) Attempt
 
 	// Spare gives back permits that were taken beside and that no call has moved to, without waiting for it.
 	Spare(n int64)
@@ -95,8 +96,7 @@ func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s S
 	found error) (path string, err error) {
 	line, part := c.join(ctx, c.line, set.Poll)
 	defer part()
-	c.wanted.Add(n)
-	defer c.wanted.Add(-n)
+	defer c.want(line, n).left(n)
 	w := &waiter{counter: c, set: set, seeker: s, n: n, line: line}
 	w.offer.Who = w
 	if found != nil {
@@ -128,20 +128,28 @@ func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s S
 
 // beside is how many permits the head may take for those behind it: all that they want if each wants what the
 // head wants. Where one wants more than the others, permits for those behind that one would only have to be
-// given back.
+// given back; so would all permits while outsiders are seen to listen.
 func (w *waiter) beside() int64 {
-	behind := int64(w.line.Len() - 1)
-	if w.set.Scripted || w.counter.defaults.Scripted || w.counter.wanted.Load() != (behind+1)*w.n {
+	l, behind := lotOf(w.line), int64(w.line.Len()-1)
+	if l == nil || w.set.Scripted || w.counter.defaults.Scripted || l.wanted.Load() != (behind+1)*w.n || l.shut() {
 		return 0
 	}
 	return behind * w.n
+}
+
+// size is that of the semaphore, if a call in the line knows it.
+func (w *waiter) size() *lane.Size {
+	if l := lotOf(w.line); l != nil {
+		return l.size.Load()
+	}
+	return nil
 }
 
 // ask is the attempt of the head, and for permits without names of those behind it too: what is taken beside
 // moves to them when the head has left. Else the next waiter asks at once: there may be enough for that one
 // as well, and it is this question that has the process stand in the process queue.
 func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
-	try := w.seeker.Begin(w.beside())
+	try := w.seeker.Begin(w.beside(), w.size())
 	got, receipt, err := w.counter.attempt(delivery.Watched(ctx, w.line.Note), try, w.set.OutageFor(false),
 		w.counter.stand(w.line, w.set))
 	v := cohort.Verdict{Down: delivery.Outage(ctx, err), Sleep: cohort.Bound(got.Again, w.set.Poll)}
@@ -157,7 +165,11 @@ func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
 	}
 	w.counter.took(receipt.Sent)
 	w.offer.Grant = share{try, receipt, got.More}
-	v.Done, v.More, v.Found = true, got.More == 0, w.line.Found() // of those behind it nothing new is known
+	v.Done, v.More = true, got.More == 0
+	// Of those behind it nothing new is known, but that there is a semaphore, and that a failure before is over
+	if few, is := w.line.Found().(tooFew); is && few.got.Short != lane.Missing {
+		v.Found = few
+	}
 	return v, nil
 }
 

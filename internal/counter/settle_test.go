@@ -131,16 +131,16 @@ type seeker struct {
 	n   int64
 }
 
-func (s *seeker) Begin(int64) counter.Attempt { return s }
-func (s *seeker) Spare(int64)                 {}
-func (s *seeker) Abandon()                    {}
-func (s *seeker) Owner() string               { return "" }
-func (s *seeker) Told(*observe.Hold)          {}
-func (s *seeker) Receive(any)                 {}
-func (s *seeker) Unstored() bool              { return false }
-func (s *seeker) Announces() bool             { return false }
-func (s *seeker) Owed() time.Duration         { return 0 }
-func (s *seeker) Took(time.Time) error        { return nil }
+func (s *seeker) Begin(int64, *lane.Size) counter.Attempt { return s }
+func (s *seeker) Spare(int64)                             {}
+func (s *seeker) Abandon()                                {}
+func (s *seeker) Owner() string                           { return "" }
+func (s *seeker) Told(*observe.Hold)                      {}
+func (s *seeker) Receive(any)                             {}
+func (s *seeker) Unstored() bool                          { return false }
+func (s *seeker) Announces() bool                         { return false }
+func (s *seeker) Owed() time.Duration                     { return 0 }
+func (s *seeker) Took(time.Time) error                    { return nil }
 
 func (s *seeker) Take(_ scripts.Wake, _ row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
 	return semaphore.Acquire(s.key, s.n, call)

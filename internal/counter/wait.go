@@ -32,7 +32,7 @@ func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, 
 
 func (c *Counter) wait(ctx context.Context, set *settings.Settings, n int64, s Seeker) (path string, err error) {
 	var found error
-	if c.Session.Waiters(c.line) == 0 || c.Size != nil && c.missing() {
+	if c.Session.Waiters(c.line) == 0 {
 		if found, err = c.once(ctx, n, s, set.OutageFor(false)); found == nil {
 			return settings.Fresh, err
 		}
@@ -40,8 +40,7 @@ func (c *Counter) wait(ctx context.Context, set *settings.Settings, n int64, s S
 	return c.seek(ctx, set, n, s, found)
 }
 
-// missing tells whether calls of this process wait for a semaphore that is not there. They ask without a
-// size, so the call that knows it has to ask in front of them.
+// missing tells whether calls of this process wait for a semaphore that is not there.
 func (c *Counter) missing() bool {
 	line := c.Session.Cohorts.Find(c.line)
 	if line == nil {
@@ -55,7 +54,8 @@ func (c *Counter) missing() bool {
 func (c *Counter) try(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
 	var found error
 	waited, err := false, ctx.Err()
-	if err == nil && c.Session.Waiters(c.line) > 0 {
+	// A try that knows the size takes nothing from calls that wait for what is not there
+	if err == nil && c.Session.Waiters(c.line) > 0 && (c.Size == nil || !c.missing()) {
 		waited, err = c.Session.Behind(ctx, c.line, set.OutageFor(true))
 	}
 	if err == nil && !waited {
@@ -148,7 +148,7 @@ func many(n int64) string {
 
 // once asks for a call that does not wait. Where that was not served, found says why.
 func (c *Counter) once(ctx context.Context, n int64, s Seeker, outage time.Duration) (found, err error) {
-	try := s.Begin(0)
+	try := s.Begin(0, nil)
 	got, receipt, err := c.attempt(ctx, try, outage, nil)
 	if err == nil {
 		err = c.note(got, n)
