@@ -133,3 +133,39 @@ func TestWhereOutsidersListenNothingIsTakenToBeGivenBack(t *testing.T) {
 		require.Equal(b, "0", value(b.T, b.redis, "s"))
 	})
 }
+
+// One of three that want the same is cancelled at every quarter of a millisecond around the attempt that takes for all.
+func TestAWaiterOfSeveralThatWantTheSameLosesNoPermitAndNoWakeUp(t *testing.T) {
+	for who := range 3 {
+		for at := -2 * time.Millisecond; at <= 6*time.Millisecond; at += 250 * time.Microsecond {
+			t.Run(fmt.Sprint(who, " ", at), func(t *testing.T) {
+				inBubble(t, 0, func(b *bubble) {
+					ctx, cancel := context.WithCancel(b.Context())
+					defer cancel()
+					var results []<-chan error
+					for i := range 3 {
+						mine := b.Context()
+						if i == who {
+							mine = ctx
+						}
+						results = append(results, b.acquire(mine, fmt.Sprint(i), 2))
+					}
+					release := time.Now().Add(5 * time.Millisecond)
+					time.AfterFunc(time.Until(release)+at, cancel)
+					time.Sleep(time.Until(release))
+					require.NoError(b, b.other.Release(b.Context(), 6))
+					left := 0
+					for i, result := range results {
+						if err := <-result; err != nil {
+							require.Equal(b, who, i, "only one was cancelled: %v", err)
+							left = 2
+						}
+					}
+					require.Less(b, time.Since(release), 100*time.Millisecond, "one waited for the poll")
+					b.settle()
+					require.Equal(b, fmt.Sprint(left), value(b.T, b.redis, "s"), "what no call has is there")
+				})
+			})
+		}
+	}
+}
