@@ -166,7 +166,7 @@ func (w *waiter) ask(ctx context.Context) (cohort.Verdict, error) {
 	w.counter.took(receipt.Sent)
 	w.offer.Grant = share{try, receipt, got.More}
 	v.Done, v.More = true, got.More == 0
-	// Of those behind it nothing new is known, but that there is a semaphore, and that a failure before is over
+	// Of those behind it nothing new is known, but that there is a semaphore, and that a failure before is over.
 	if few, is := w.line.Found().(tooFew); is && few.got.Short != lane.Missing {
 		v.Found = few
 	}

@@ -54,7 +54,7 @@ func (c *Counter) missing() bool {
 func (c *Counter) try(ctx context.Context, set *settings.Settings, n int64, s Seeker) error {
 	var found error
 	waited, err := false, ctx.Err()
-	// A try that knows the size takes nothing from calls that wait for what is not there
+	// A try that knows the size takes nothing from calls that wait for what is not there.
 	if err == nil && c.Session.Waiters(c.line) > 0 && (c.Size == nil || !c.missing()) {
 		waited, err = c.Session.Behind(ctx, c.line, set.OutageFor(true))
 	}
