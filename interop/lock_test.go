@@ -130,6 +130,10 @@ func endedWait(t *testing.T, w *world, o object, first, second actor) {
 	for range 3 {
 		refusedWithin(t, 60*time.Millisecond, func(h how) error { return second.lock(o, h) })
 	}
+	if o.kind == "fair" && second.side() == "Java" && absent("ended fair wait") {
+		require.NoError(t, first.unlock(o))
+		return
+	}
 	before = slices.Compact(slices.Sorted(slices.Values(before))) // of a Redlock, a majority is there at once
 	eventually(t, "the state of before", func() bool {
 		return slices.Equal(slices.Compact(slices.Sorted(slices.Values(w.keys(t, o)))), before)

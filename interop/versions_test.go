@@ -22,6 +22,7 @@ var lacks = func() map[string]map[string]string {
 	oldest := maps.Clone(old)
 	oldest["held multi"] = "a multi-lock cannot be asked whether it is held"
 	oldest["fenced"] = "getFencedLock came with 3.19.0"
+	oldest["ended fair wait"] = "a wait for a fair lock that ends may leave its place in the queue behind"
 	oldest["acquired"] = "acquiredPermits came after 3.17.7; Redis is asked instead"
 	return map[string]map[string]string{"4.3.1": older, "3.52.0": older, "3.44.0": older, "3.27.2": old, "3.17.7": oldest}
 }()
