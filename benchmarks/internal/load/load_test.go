@@ -172,10 +172,13 @@ func TestAWakeUpIsMeasuredBetweenTwoClients(t *testing.T) {
 			config := library.Config{Addr: srv.Addr, Lease: 30 * time.Second, Poll: 10 * time.Millisecond}
 			waking, err := NewWaking(l, config, l.Name, false)
 			require.NoError(t, err)
+			begin := time.Now()
 			b, err := waking.Block(200 * time.Millisecond)
+			took := time.Since(begin)
 			require.NoError(t, err)
 			require.Positive(t, b.Wait(0.5))
-			require.Less(t, b.Wait(0.5), float64(time.Second.Microseconds()))
+			// A wait is a part of the block, in microseconds. How long it takes is the peer's affair.
+			require.Less(t, b.Wait(0.5), float64(took.Microseconds()))
 			require.NoError(t, waking.Close())
 		})
 	}
