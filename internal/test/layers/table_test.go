@@ -103,6 +103,7 @@ var table = map[string][]string{
 	"internal/test/parallel": nil, // as above
 	"internal/test/modules":  nil, // as above
 	"internal/test/evidence": nil, // as above
+	"internal/test/roads":    nil, // as above
 
 	"internal/test/servers":     nil,
 	"internal/test/briefly":     all(front, hidden, []string{"internal/settings"}),
