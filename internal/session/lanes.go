@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
@@ -13,12 +14,9 @@ import (
 // back when that operation is settled. Sequence numbers ascend over the whole session, so a lane may be
 // forgotten and made anew while the server still remembers its last operation.
 type lanes struct {
-	opened time.Time
-
 	mu       lockorder.Mutex[lockorder.Lanes]
 	sequence int64               // the latest
-	running  time.Duration       // when its round began, counted from opened by the monotonic clock
-	shown    time.Duration       // the same by the clock that shows the time of day
+	began    time.Time           // when its round began
 	lent     map[string]*lending // by the key of the counter
 	// The latest that was forgotten: a counter that has one operation at a time needs it next
 	spare *lending
@@ -33,6 +31,7 @@ type lending struct {
 
 // BorrowLane lends a lane of the counter at key, with the number for its first operation.
 func (s *Session) BorrowLane(key string) lane.Call {
+	now := clock.Now()
 	s.lanes.mu.Lock()
 	defer s.lanes.mu.Unlock()
 	l := s.lanes.lendingLocked(key, s.ID)
@@ -42,7 +41,7 @@ func (s *Session) BorrowLane(key string) lane.Call {
 		l.busy = append(l.busy, false)
 	}
 	l.busy[free] = true
-	return lane.Call{Key: l.lanes, Lane: int64(free), Seq: s.lanes.nextLocked()}
+	return lane.Call{Key: l.lanes, Lane: int64(free), Seq: s.lanes.nextLocked(now)}
 }
 
 func (l *lanes) lendingLocked(key, session string) *lending {
@@ -61,28 +60,17 @@ func (l *lanes) lendingLocked(key, session string) *lending {
 	return lent
 }
 
-// nextLocked is the next number, of the present round as a rule; after more operations than a round has
-// numbers for, of a later one. Numbers go up by two: the number between two operations is for settling the
-// former one, if that is needed.
-func (l *lanes) nextLocked() int64 {
-	now := time.Now()
-	if l.roundOver(now.Sub(l.opened), now.Round(0).Sub(l.opened.Round(0))) {
-		l.sequence = (l.sequence/lane.Round + 1) * lane.Round
-	} else {
+// nextLocked is the next number. After half a minute, in which the system may have been suspended, it is of
+// the next round. Numbers go up by two: the number between two operations is for settling the former one, if
+// that is needed.
+func (l *lanes) nextLocked(now time.Time) int64 {
+	if now.Sub(clock.Aged(l.began)) < 30*time.Second {
 		l.sequence += 2
+		return l.sequence
 	}
+	l.began = now
+	l.sequence = (l.sequence/lane.Round + 1) * lane.Round
 	return l.sequence
-}
-
-// roundOver tells whether the present round began half a minute ago, by one of two clocks, and begins the
-// next one then. One clock stands still while the machine sleeps. The other may be set, forward too and then
-// back again.
-func (l *lanes) roundOver(running, shown time.Duration) bool {
-	if max(running-l.running, shown-l.shown) < 30*time.Second {
-		return false
-	}
-	l.running, l.shown = running, shown
-	return true
 }
 
 // ReturnLane takes back a lane whose last operation is settled.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -70,6 +72,17 @@ func TestNumbersOfOneHalfMinuteAreOfOneRound(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.EqualValues(t, 2*lane.Round, next())
 	})
+}
+
+// In a round that did not end, what the server remembers would come to its end in the middle of the operations.
+func TestARoundEndsAlsoWhileTheSystemIsSuspended(t *testing.T) {
+	var suspended atomic.Int64
+	defer clock.Fake(func() time.Duration { return time.Duration(suspended.Load()) })()
+	s := lender(t)
+	require.EqualValues(t, 2, s.BorrowLane("k").Seq)
+	suspended.Add(int64(30 * time.Second))
+	require.EqualValues(t, lane.Round, s.BorrowLane("k").Seq)
+	require.EqualValues(t, lane.Round+2, s.BorrowLane("k").Seq, "a round lasts")
 }
 
 // A program may make a counter for each of its customers: those at rest cost nothing.

@@ -33,6 +33,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/lockorder"
@@ -149,7 +150,7 @@ func unfit(client Client) string {
 // open makes a session. It is called with the mutex of sessions.
 func open(client Client, set *settings.Settings) *Session {
 	s := &Session{ID: newID(), Client: client, logger: set.Logger, timeout: set.WatchdogTimeout}
-	s.lanes.opened = time.Now()
+	s.lanes.began = clock.Now()
 	s.topology, _ = client.(dispatch.Cluster)
 	s.cluster.Store(s.topology != nil)
 	if s.topology == nil {
