@@ -15,6 +15,7 @@ import (
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // asking is one call of Acquire.
@@ -52,17 +53,8 @@ func (a *asking) Owner() string {
 	return text(g.first)
 }
 
-// Told has the observer know how what was acquired ends. It may have been lost before.
-func (a *asking) Told(of *observe.Hold) {
-	g := a.got.inner
-	g.told.Store(of)
-	g.mu.Lock()
-	lost := g.lostLocked()
-	g.mu.Unlock()
-	if lost != nil {
-		g.finish(context.Background(), settings.Lost, lost)
-	}
-}
+// Told has the observer know how what was acquired ends.
+func (a *asking) Told(of *observe.Hold) { a.got.inner.Told(of) }
 
 // An attempt is to bring an asking its grant.
 type attempt struct {
@@ -118,18 +110,14 @@ func (g *grant) begin(sent time.Time) error {
 		return delivery.Unavailable(fmt.Errorf("the permits were granted, but the answer took longer than their lease of %v; ask for a longer lease",
 			g.lease))
 	}
-	g.since = sent
-	g.start(sent, trusted)
+	g.start(sent, sent, trusted)
 	return nil
 }
 
-// start has the grant be found by its ids, and kept. It is trusted until then, by what Redis has confirmed at
-// news.
-func (g *grant) start(news, trusted time.Time) {
-	g.news = news
-	if g.since.IsZero() {
-		g.since = clock.Now()
-	}
+// start has the grant be found by its ids, and kept, as one that is held since then. It is trusted until
+// trusted, by what Redis has confirmed at news.
+func (g *grant) start(since, news, trusted time.Time) {
+	g.Since, g.news = watchdog.MomentOf(since), news
 	for _, id := range g.ids {
 		g.semaphore.counter.Session.Own.Store(id, g)
 	}

@@ -11,7 +11,7 @@ import (
 func (g *grant) HoldsAs(id string) (key string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.released || g.lostLocked() != nil || !slices.Contains(texts(g.ids), id) {
+	if g.released || g.loss.Err() != nil || !slices.Contains(texts(g.ids), id) {
 		return ""
 	}
 	return g.semaphore.counter.Key
@@ -22,5 +22,5 @@ func (g *grant) Asked(who, why string) {
 	session.Logger(g.set.Logger).Warn("redlatch: somebody asks for a permit to be given back",
 		"lock.name", g.semaphore.counter.Name,
 		"lock.primitive", redlatch.KindPermitSemaphore, "lock.owner", g.Owner(), "who", who, "why", why)
-	g.told.Load().Asked(who, why)
+	g.Hold.Asked(who, why)
 }

@@ -143,3 +143,21 @@ func TestAPermitIsNotReportedThatIsDroppedWhileItGetsALeaseByItsID(t *testing.T)
 	collect()
 	require.Zero(t, told.count(redlatch.EventForgotten))
 }
+
+// A goroutine that waits for the end of permits need not keep them, nor their context: it has the channel.
+func TestDroppedPermitsEndForWhatWaitsOnTheirDoneChannel(t *testing.T) {
+	s, _, _ := collected(t)
+	for _, lease := range []redlatch.Option{nil, redlatch.WithLease(time.Hour)} {
+		ended := func() <-chan struct{} {
+			p, err := s.Acquire(t.Context(), 1, lease)
+			require.NoError(t, err)
+			return p.Context(t.Context()).Done()
+		}()
+		collect()
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Fatal("the channel is open although the permit was dropped, and is renewed no longer")
+		}
+	}
+}

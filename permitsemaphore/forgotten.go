@@ -6,6 +6,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -46,21 +47,25 @@ func (g *grant) report() {
 	}
 	g.dropped = false // once
 	there := g.there
-	over, renewing := g.released || g.lostLocked() != nil, g.renewing && len(g.ids) > 0
+	over, renewing := g.released || g.loss.Err() != nil, g.renewing && len(g.ids) > 0
 	g.mu.Unlock()
 	if over {
 		return
 	}
+	name, owner := g.semaphore.counter.Name, g.Owner()
+	g.EndForgotten(name, owner)
 	g.leave()
 	if !renewing {
-		g.finish(context.Background(), settings.Left, nil)
+		g.Finish(context.Background(), settings.Left, nil)
 		return
 	}
-	holds.Report(g.set.Logger,
-		"redlatch: a permit was dropped without Release; it is renewed no longer and ends with its lease",
-		there, "lock.name", g.semaphore.counter.Name, "lock.primitive", redlatch.KindPermitSemaphore,
-		"lock.owner", g.Owner())
-	g.finish(context.Background(), settings.Forgotten, nil)
+	g.about().Forgotten("a permit was dropped without Release; it is renewed no longer and ends with its lease", there,
+		name, owner)
+}
+
+// about is what a log line says of the grant.
+func (g *grant) about() life.Of {
+	return life.Of{Thing: "permit", Kind: redlatch.KindPermitSemaphore, Logger: g.set.Logger, Holds: []*life.Hold{&g.Hold}}
 }
 
 // tell notes that the program is told the ids.

@@ -4,16 +4,14 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/lockorder"
-	"github.com/redlatch/redlatch/internal/loss"
-	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/scripts"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
 	"github.com/redlatch/redlatch/internal/session"
@@ -26,14 +24,13 @@ import (
 type grant struct {
 	semaphore *Semaphore
 	set       *settings.Settings
-	first     string // of the ids, also when it has been released: what events call it by
-	ending    holds.Ending
-	since     time.Time
-	news      time.Time // before Redis was asked when it confirmed the ids
-	seen      int64     // what inspections was before that
-	swapped   bool      // its ids were made for waiters of these terms, and no program has had them
-	ticket    watchdog.Ticket
-	turn      chan struct{} // capacity 1: changes of the lease come one after another
+	first     string // of the ids, also when it has been released: what events call it by; none: it has no permits
+	life.Hold
+	news    time.Time // before Redis was asked when it confirmed the ids
+	seen    int64     // what inspections was before that
+	swapped bool      // its ids were made for waiters of these terms, and no program has had them
+	ticket  watchdog.Ticket
+	turn    chan struct{} // capacity 1: changes of the lease come one after another
 
 	mu       lockorder.Mutex[lockorder.Grant]
 	ids      []string      // those not given back
@@ -50,9 +47,7 @@ type grant struct {
 	owed     time.Duration // for how long the release is repeated of leases that may be in force; 0: as lease says
 	renewing bool          // the watchdog extends the lease
 	released bool
-	loss     *loss.Loss // nil while nothing speaks of one
-
-	told atomic.Pointer[observe.Hold] // nil: no observer was told of it
+	loss     life.Loss
 }
 
 // Client tells a test where it is still held.
@@ -78,15 +73,8 @@ func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
 	return g
 }
 
-// terms are the watchdog's. Permits that it does not extend it looks at each period, to notice when they are
-// taken away.
 func (g *grant) terms(trusted, end time.Time) watchdog.Terms {
-	t := watchdog.Terms{Trusted: trusted, End: end, Every: g.set.WatchdogTimeout / 3, Margin: watchdog.Margin(g.lease)}
-	if g.renewing {
-		t.Lease = g.set.WatchdogTimeout
-		t.Margin = watchdog.Margin(t.Lease)
-	}
-	return t
+	return life.Terms(g.set, g.renewing, g.lease, trusted, end)
 }
 
 // forever is how long a permit without expiry is trusted, unless a check finds it gone.
@@ -101,12 +89,7 @@ func trust(sent time.Time, lease time.Duration) time.Time {
 }
 
 // end is zero, or where WithMaxHold ends the grant.
-func (g *grant) end() time.Time {
-	if g.set.MaxHold == 0 {
-		return time.Time{}
-	}
-	return clock.Aged(g.since).Add(g.set.MaxHold)
-}
+func (g *grant) end() time.Time { return g.EndsAfter(g.set.MaxHold) }
 
 // Owner is the first id, as programs see it.
 func (g *grant) Owner() string {
@@ -124,19 +107,15 @@ func (g *grant) names() []string {
 	return texts(g.ids)
 }
 
-func (g *grant) Token() int64          { return 0 }
-func (g *grant) Ending() *holds.Ending { return &g.ending }
+func (g *grant) Token() int64 { return 0 }
 
 func (g *grant) Until() time.Time {
-	now := clock.Now()
-	until := now.Add(forever)
-	if !g.since.IsZero() { // else it has no permits, and never loses them
-		until = g.ticket.TrustedUntil()
-	}
-	if g.ending.Cause() != nil && now.Before(until) {
-		return now
-	}
-	return until
+	return g.UntilAtMost(func() time.Time {
+		if g.first == "" { // it has no permits, and never loses them
+			return clock.Now().Add(forever)
+		}
+		return g.ticket.TrustedUntil()
+	})
 }
 
 // Batch puts the grant with those that are renewed by the same script in the same slot.
@@ -185,9 +164,6 @@ func (g *grant) Renewal(tickets []*watchdog.Ticket) (scripts.Command[scripts.Kep
 	}), len(renewals)
 }
 
-// Renewed has the observer know of a renewal.
-func (g *grant) Renewed(sent time.Time, err error) { g.told.Load().Renewed(sent, err) }
-
 // missing are the ids, by their place, that are not there and should be. One that is being released by its id
 // may be gone.
 func (g *grant) missing(ids []string, there []bool) (missing []int) {
@@ -211,23 +187,18 @@ func (g *grant) leave() {
 	}
 }
 
-// finish has the observer know of the end of the grant, once, and not before it knows of the acquisition.
-func (g *grant) finish(ctx context.Context, kind string, err error) {
-	g.told.Load().End(ctx, kind, g.since, err)
-}
-
 // Leave ends the grant without a command: its permits end with their lease, or are released by their ids.
 func (g *grant) Leave() {
 	g.mu.Lock()
-	over := g.released || g.lostLocked() != nil
+	over := g.released || g.loss.Err() != nil
 	g.released = g.released || !over
 	g.mu.Unlock()
 	if over {
 		return
 	}
-	g.ending.End(errs.Released)
+	g.Ending().End(errs.Released)
 	g.leave()
-	g.finish(context.Background(), settings.Left, nil)
+	g.Finish(context.Background(), settings.Left, nil)
 }
 
 var _ holds.Hold = (*grant)(nil)

@@ -28,7 +28,7 @@ func (s *Semaphore) Inspect(ctx context.Context) (redlatch.Info, error) {
 	for _, one := range look.First {
 		h := redlatch.Holder{Owner: text(one.ID), Holds: 1, TTL: one.Left}
 		if own := s.own([]string{one.ID}); own != nil {
-			h.Own, h.Since = true, own[0].since
+			h.Own, h.Since = true, own[0].Since.Time()
 		}
 		info.Holders = append(info.Holders, h)
 	}

@@ -101,7 +101,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 		<-g.turn
 	}
 	g.mu.Lock()
-	ids, lost, released := g.ids, g.lostLocked(), g.released
+	ids, lost, released := g.ids, g.loss.Err(), g.released
 	g.changed, g.owed = true, max(g.owed, owed(lease))
 	g.mu.Unlock()
 	switch {
@@ -138,7 +138,7 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 			restore()
 			return g.Extend(ctx, lease)
 		}
-		return g.explain(g.lose(redlatch.ReasonTaken, nil))
+		return g.loss.Explain(g.lose(redlatch.ReasonTaken, nil))
 	}
 	return g.agree(sent, lease)
 }
@@ -188,7 +188,7 @@ func (g *grant) change(trusted, end time.Time) {
 func (g *grant) agree(sent time.Time, lease time.Duration) error {
 	g.mu.Lock()
 	g.lease, g.renewing, g.owed = lease, false, 0
-	lost := g.lostLocked()
+	lost := g.loss.Err()
 	g.mu.Unlock()
 	if lost != nil {
 		return lost

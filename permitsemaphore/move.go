@@ -75,12 +75,12 @@ func (g *grant) Give(s counter.Seeker) any {
 	if !g.suitsLocked(a) {
 		return nil
 	}
-	heir := newGrant(a.semaphore, a.set, g.ids[:a.n:a.n])
+	heir, since := newGrant(a.semaphore, a.set, g.ids[:a.n:a.n]), clock.Now()
 	g.ids, heir.seen = g.ids[a.n:], g.seen
 	if g.swapped {
-		heir.since = g.news
+		since = g.news
 	}
-	heir.start(g.news, g.until)
+	heir.start(since, g.news, g.until)
 	return heir
 }
 

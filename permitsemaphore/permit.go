@@ -16,8 +16,9 @@ import (
 //
 // A Permit that the program drops without Release or Leave, while it is renewed, is noticed by the garbage
 // collector: it is reported through the semaphore's logger (or slog.Default) with the place where it was
-// acquired, is no longer renewed, and ends with its lease. A program that keeps the ids may drop a Permit
-// with a lease of its own, or with none; and to release a Permit by its ids may be the last use of it.
+// acquired, is no longer renewed, and ends with its lease; its contexts end. A program that keeps the ids may
+// drop a Permit with a lease of its own, or with none; and to release a Permit by its ids may be the last use
+// of it.
 type Permit struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 
@@ -110,7 +111,7 @@ func (p *Permit) Until() time.Time {
 // Valid reports whether the permits are certainly still held, by the clock alone. It is also false when the
 // process was suspended past Until and nothing had a chance to end the contexts.
 func (p *Permit) Valid() bool {
-	return p.made().ending.Cause() == nil && time.Now().Before(p.Until())
+	return p.made().Ending().Cause() == nil && time.Now().Before(p.Until())
 }
 
 // LogValue is the Permit in a line of slog: a group with the name of the semaphore, the primitive, the first

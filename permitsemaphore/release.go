@@ -30,7 +30,7 @@ func (g *grant) Unlock(ctx context.Context) error {
 		return fmt.Errorf("%w: this permit of %q was released before", errs.Released, g.semaphore.counter.Name)
 	}
 	g.released = true
-	ids, lost := g.ids, g.lostLocked()
+	ids, lost := g.ids, g.loss.Err()
 	elsewhere := 0 // are being released by id at this moment
 	for _, id := range ids {
 		if slices.Contains(g.leaving, id) {
@@ -38,7 +38,7 @@ func (g *grant) Unlock(ctx context.Context) error {
 		}
 	}
 	g.mu.Unlock()
-	g.ending.End(errs.Released)
+	g.Ending().End(errs.Released)
 	g.leave()
 	g.until = g.ticket.TrustedUntil()
 	var whole bool
@@ -57,8 +57,8 @@ func (g *grant) Unlock(ctx context.Context) error {
 	case !whole:
 		err = g.lose(redlatch.ReasonTaken, nil)
 	}
-	err = g.explain(err)
-	g.finish(ctx, settings.Released, err)
+	err = g.loss.Explain(err)
+	g.Finish(ctx, settings.Released, err)
 	return err
 }
 
@@ -254,6 +254,6 @@ func (g *grant) letGone(ctx context.Context, ids []string, are bool) {
 	g.released = true // and keeps its last id, to be known by
 	g.mu.Unlock()
 	g.leave()
-	g.ending.End(errs.Released)
-	g.finish(ctx, settings.Released, nil)
+	g.Ending().End(errs.Released)
+	g.Finish(ctx, settings.Released, nil)
 }

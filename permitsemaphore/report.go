@@ -6,7 +6,6 @@ import (
 	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/internal/reporter"
 	"github.com/redlatch/redlatch/internal/session"
-	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // Report tells the registry of the permits that were not given back. It is called by the reporter's own
@@ -14,17 +13,16 @@ import (
 func (g *grant) Report(s *reporter.Snapshot) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.released || g.lostLocked() != nil || len(g.ids) == 0 {
+	if g.released || g.loss.Err() != nil || len(g.ids) == 0 {
 		return
 	}
 	left := max(0, g.ticket.TrustedUntil().Sub(clock.Now()))
 	if g.lease == NoExpiry {
 		left = reporter.Unleased
 	}
-	since := watchdog.MomentOf(g.since)
 	owners := make([]reporter.Owner, 0, registry.MostOwners)
 	for _, id := range g.ids[:min(len(g.ids), registry.MostOwners)] {
-		owners = append(owners, reporter.Owner{ID: text(id), Since: since})
+		owners = append(owners, reporter.Owner{ID: text(id), Since: g.Since})
 	}
 	s.Hold(reporter.Place{Kind: string(redlatch.KindPermitSemaphore), Key: g.semaphore.counter.Key},
 		int64(len(g.ids)), left, owners...)

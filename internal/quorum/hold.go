@@ -5,16 +5,15 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/lockorder"
-	"github.com/redlatch/redlatch/internal/loss"
-	"github.com/redlatch/redlatch/internal/observe"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // Grace is how long the members that remain after a loss are kept for Unlock, while the work notices that its
@@ -27,23 +26,21 @@ type Late map[any]chan struct{}
 
 // A Hold is one acquisition of a composite. It implements holds.Hold.
 type Hold struct {
-	call   *Call
-	since  time.Time
-	ending holds.Ending
-	late   Late
+	life.Hold
+	call *Call
+	late Late
 
 	streak *Streak       // nil: it is not handed on; see streak.go
 	holder cohort.Holder // in that case
 	local  bool          // from a hold of this process, without a command
 
-	told    atomic.Pointer[observe.Hold] // nil: no observer was told of it; see tell.go
 	mu      lockorder.Mutex[lockorder.Composite]
 	members []holds.Member // a slice that others have may be appended to, and is not changed
 	over    int            // how many of them have ended by themselves
 	retired bool           // Unlock was called, or the program has dropped the hold
 	given   bool           // the members are given back, or on the way
-	loss    *loss.Loss     // why it was lost; nil while it was not
-	expired bool           // it was lost by its own clock
+	loss    life.Loss
+	expired bool // it was lost by its own clock
 	// Ends the hold when its trust does, after a loss gives back; nil where nothing is to be done.
 	timer *time.Timer
 }
@@ -56,7 +53,8 @@ var (
 // Hold makes the hold of the call, of members that were acquired from since on. It may be lost when it is
 // returned. streak is nil where it is not handed on.
 func (c *Call) Hold(since time.Time, members []holds.Member, streak *Streak, late Late) *Hold {
-	h := &Hold{call: c, since: since, members: members, streak: streak, late: late}
+	h := &Hold{call: c, members: members, streak: streak, late: late}
+	h.Since = watchdog.MomentOf(since)
 	if streak != nil {
 		streak.current.Store(h)
 		streak.Began = clock.Now()
@@ -102,7 +100,7 @@ func (h *Hold) add(m holds.Member) (current *Hold, added bool) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.retired || h.lostLocked() != nil {
+	if h.retired || h.loss.Err() != nil {
 		return nil, false
 	}
 	h.members = append(h.members, m)
@@ -130,20 +128,13 @@ func (h *Hold) trust() time.Time {
 }
 
 // Until is the trust, or the moment at which the hold ended.
-func (h *Hold) Until() time.Time {
-	until := h.trust()
-	if now := time.Now(); h.ending.Cause() != nil && now.Before(until) {
-		return now
-	}
-	return until
-}
+func (h *Hold) Until() time.Time { return h.UntilAtMost(h.trust) }
 
 func (h *Hold) Object() (primitive, name string) { return string(h.call.Kind), h.call.Name }
 
 // Owner and Token are nothing: each member has its own.
-func (h *Hold) Owner() string         { return "" }
-func (h *Hold) Token() int64          { return 0 }
-func (h *Hold) Ending() *holds.Ending { return &h.ending }
+func (h *Hold) Owner() string { return "" }
+func (h *Hold) Token() int64  { return 0 }
 
 // log is nil where the program wants none.
 func (h *Hold) log() *slog.Logger {
@@ -156,7 +147,7 @@ func (h *Hold) log() *slog.Logger {
 // Extend lengthens the lease of enough members.
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	h.mu.Lock()
-	retired, lost := h.retired, h.lostLocked()
+	retired, lost := h.retired, h.loss.Err()
 	members := h.members
 	h.mu.Unlock()
 	switch {
@@ -168,7 +159,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	}
 	failures := extend(ctx, h.log(), members, h.call.Need, lease)
 	h.mu.Lock()
-	lost = h.lostLocked() // a member that is found gone tells before it returns
+	lost = h.loss.Err() // a member that is found gone tells before it returns
 	h.mu.Unlock()
 	switch {
 	case lost != nil:
@@ -184,5 +175,5 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 func (h *Hold) kept() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.retired && h.lostLocked() == nil
+	return !h.retired && h.loss.Err() == nil
 }

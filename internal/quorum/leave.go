@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
@@ -24,10 +22,10 @@ func (h *Hold) Unlock(ctx context.Context) error {
 		return fmt.Errorf("%w: %s %q was unlocked before by this hold", errs.Released, h.call.Kind.Noun(),
 			errs.Short(h.call.Name))
 	}
-	lost := h.lostLocked()
+	lost := h.loss.Err()
 	given, _ := h.retireLocked()
 	h.mu.Unlock()
-	h.ending.End(errs.Released)
+	h.Ending().End(errs.Released)
 
 	var err error
 	if !given {
@@ -38,8 +36,8 @@ func (h *Hold) Unlock(ctx context.Context) error {
 		// lost.
 		err = lost
 	}
-	err = h.Explain(err)
-	h.finish(ctx, settings.Released, err)
+	err = h.loss.Explain(err)
+	h.Finish(ctx, settings.Released, err)
 	return err
 }
 
@@ -95,38 +93,34 @@ func (h *Hold) Leave() {
 		h.mu.Unlock()
 		return
 	}
-	lost := h.lostLocked() != nil
+	lost := h.loss.Err() != nil
 	_, members := h.retireLocked()
 	h.mu.Unlock()
-	h.ending.End(errs.Released)
+	h.Ending().End(errs.Released)
 	for _, m := range members {
 		m.Leave()
 	}
 	h.free()
 	if !lost {
-		h.finish(context.Background(), settings.Left, nil)
+		h.Finish(context.Background(), settings.Left, nil)
 	}
 }
 
 // Forgotten lets the members end with their leases.
 func (h *Hold) Forgotten(there *holds.Place) {
 	h.mu.Lock()
-	if h.retired || h.lostLocked() != nil {
+	if h.retired || h.loss.Err() != nil {
 		h.mu.Unlock()
 		return
 	}
 	_, members := h.retireLocked()
 	h.mu.Unlock()
-	// The program has no context of the hold any more, but a goroutine may still wait on the channel that a
-	// context's Done returned.
-	h.ending.End(&redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonForgotten, At: time.Now()})
-	holds.Report(h.call.Set.Logger, "redlatch: a hold of several locks was dropped without Unlock",
-		there, "lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Kind)
+	h.EndForgotten(h.call.Name, "")
 	for _, m := range members {
 		m.Forgotten(there)
 	}
 	h.free()
-	h.finish(context.Background(), settings.Forgotten, nil)
+	h.about().Forgotten("a hold of several locks was dropped without Unlock", there, h.call.Name, "")
 }
 
 // Decline gives back a hold that no call takes.

@@ -10,9 +10,8 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
-	"github.com/redlatch/redlatch/internal/loss"
+	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/raise"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // Ended is called when a member has ended, by Unlock too.
@@ -35,7 +34,7 @@ func (h *Hold) shortage(left int) string {
 func (h *Hold) check() {
 	left := time.Until(h.trust())
 	h.mu.Lock()
-	if h.retired || h.lostLocked() != nil {
+	if h.retired || h.loss.Err() != nil {
 		h.mu.Unlock()
 		return
 	}
@@ -48,20 +47,15 @@ func (h *Hold) check() {
 	h.loseLocked("too few of its members can be trusted any longer", nil)
 }
 
-// lostLocked is why the hold was lost, nil if it was not.
-func (h *Hold) lostLocked() *redlatch.LossError { return h.loss.Err() }
-
 // loseLocked ends the hold, once, and unlocks h.mu. It waits for nothing: a member is over and may not yet
 // know more of its own loss.
 func (h *Hold) loseLocked(detail string, cause error) error {
-	if lost := h.lostLocked(); lost != nil {
-		defer h.mu.Unlock()
-		return lost
-	}
 	err := &redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonMembers, Detail: detail, At: time.Now(),
 		Cause: cause}
-	h.loss = &loss.Loss{}
-	open := h.loss.Begin(err, errors.Is(cause, errs.Lost))
+	if !h.loss.Begin(err, errors.Is(cause, errs.Lost)) {
+		defer h.mu.Unlock()
+		return h.loss.Err()
+	}
 	members := h.members
 	if h.timer != nil {
 		h.timer.Stop()
@@ -70,19 +64,14 @@ func (h *Hold) loseLocked(detail string, cause error) error {
 		h.timer = time.AfterFunc(Grace, h.giveBackRest)
 	}
 	h.mu.Unlock()
-	h.ending.End(err)
+	h.Ending().End(err)
 	h.free()
-	if !open {
-		h.tellLoss(err)
-		return err
-	}
-	l := h.loss
-	raise.Go(func() {
-		told := explained(err, members)
-		l.Tell(told)
-		h.tellLoss(told)
-	}, func(raised *raise.Panic) { raised.Log(h.log()) })
-	return err
+	return h.loss.Tell(h.about(), func(err *redlatch.LossError) *redlatch.LossError { return explained(err, members) })
+}
+
+// about is what a log line says of the hold.
+func (h *Hold) about() life.Of {
+	return life.Of{Thing: "lock", Kind: h.call.Kind, Logger: h.call.Set.Logger, Holds: []*life.Hold{&h.Hold}}
 }
 
 // explained is the loss with what its members know of theirs, which it waits for.
@@ -121,24 +110,8 @@ func forcedIn(err error) string {
 	return ""
 }
 
-// tellLoss has the log and the observer know.
-func (h *Hold) tellLoss(lost *redlatch.LossError) {
-	if logger := h.call.Set.Logger; logger != nil {
-		logger.Warn("redlatch: lock lost", "lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Kind,
-			"reason", lost.Reason, "detail", lost.Detail,
-			"cause", lost.Cause, "forced", lost.Forced)
-	}
-	h.finish(context.Background(), settings.Lost, lost)
-}
-
-// Explain adds to the loss of h what was found out about it, and waits for that. Another error is left as it
-// is.
-func (h *Hold) Explain(err error) error {
-	h.mu.Lock()
-	l := h.loss
-	h.mu.Unlock()
-	return l.Explain(err)
-}
+// Explain adds to the loss of h what was found out about it, and waits for that.
+func (h *Hold) Explain(err error) error { return h.loss.Explain(err) }
 
 // giveBackRest is for a hold that is not unlocked.
 func (h *Hold) giveBackRest() {

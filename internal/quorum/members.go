@@ -170,7 +170,7 @@ func Carried(ctx context.Context) (carried []*Hold) {
 // being given back opens nothing any more.
 func (h *Hold) Members() (members []holds.Hold) {
 	h.mu.Lock()
-	over, all := h.retired || h.lostLocked() != nil, h.members
+	over, all := h.retired || h.loss.Err() != nil, h.members
 	h.mu.Unlock()
 	if over {
 		return nil
@@ -187,7 +187,7 @@ func (h *Hold) Members() (members []holds.Hold) {
 // fails, as the re-entry of a single lock does.
 func Lost(carried []*Hold) error {
 	for _, h := range carried {
-		if cause := h.ending.Cause(); errors.Is(cause, errs.Lost) {
+		if cause := h.Ending().Cause(); errors.Is(cause, errs.Lost) {
 			return cause
 		}
 	}

@@ -54,7 +54,7 @@ func (h *Hold) yield(due cohort.Release) {
 
 // announce has the calls of this process wait for what h does.
 func (h *Hold) announce() {
-	h.holder = cohort.Holder{Since: watchdog.MomentOf(h.since), Gives: true}
+	h.holder = cohort.Holder{Since: h.Since, Gives: true}
 	h.call.registry().Hold(h.call.Line, &h.holder)
 }
 
@@ -96,7 +96,8 @@ func (h *Hold) moveTo(to *Call) (successor *Hold, tell func()) {
 	if successors == nil {
 		return nil, nil
 	}
-	successor = &Hold{call: to, since: time.Now(), members: successors, late: h.late, streak: s, local: true}
+	successor = &Hold{call: to, members: successors, late: h.late, streak: s, local: true}
+	successor.Since = watchdog.MomentOf(time.Now())
 	s.current.Store(successor)
 	successor.begin()
 	return successor, tell
@@ -108,6 +109,6 @@ func (h *Hold) Missed(given any) cohort.Giver {
 	next.mu.Lock()
 	next.retireLocked()
 	next.mu.Unlock()
-	next.ending.End(errs.Released)
+	next.Ending().End(errs.Released)
 	return next
 }
