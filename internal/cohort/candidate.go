@@ -46,9 +46,9 @@ type Candidate struct {
 type stage int
 
 const (
-	standing stage = iota
-	won            // it holds; nothing makes it over any more
-	over           // no waiter wants it, or the outcome of its last command is unknown
+	pending stage = iota
+	won           // it holds; nothing makes it over any more
+	over          // no waiter wants it, or the outcome of its last command is unknown
 )
 
 // An entry is what is known of the candidate's entry in the process queue. Doubted is for good.
@@ -124,4 +124,9 @@ func (y *Candidacy) dropLocked(c *Candidate) {
 	if y.current == c {
 		y.current = nil
 	}
+}
+
+// settleLocked tells whether the candidate has to be taken out of the process queue.
+func (c *Candidate) settleLocked() bool {
+	return c.stage == over && c.flights == 0 && c.entry != none
 }

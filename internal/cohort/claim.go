@@ -19,19 +19,9 @@ type Claim struct {
 func (q *Queue) Claim() (c Claim, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.claimLocked()
+	w := q.claimLocked()
+	return Claim{q, w}, w != nil
 }
-
-func (q *Queue) claimLocked() (c Claim, ok bool) {
-	if !q.claimableLocked() || q.waiters[0].state != queued {
-		return c, false
-	}
-	q.waiters[0].state = claimed
-	return Claim{q, q.waiters[0]}, true
-}
-
-// claimableLocked tells whether the first waiter can be given something, now or after its attempt.
-func (q *Queue) claimableLocked() bool { return len(q.waiters) > 0 && q.waiters[0].request != nil }
 
 // declines tells whether there is a first waiter that cannot be given anything: for good, or while it asks.
 func (q *Queue) declines() bool {
@@ -44,30 +34,29 @@ func (q *Queue) declines() bool {
 // ends. The claim comes before the next attempt.
 func (q *Queue) ClaimSoon(patience time.Duration) (c Claim, ok bool) {
 	q.mu.Lock()
-	c, ok = q.claimLocked()
-	if ok || !q.claimableLocked() || patience <= 0 {
+	w := q.claimLocked()
+	if w != nil || !q.claimableLocked() || patience <= 0 {
 		q.mu.Unlock()
-		return c, ok
+		return Claim{q, w}, w != nil
 	}
-	came := make(chan Claim, 1)
+	came := make(chan *waiter, 1)
 	q.claimers = append(q.claimers, came)
 	q.mu.Unlock()
 	lockorder.Waits[lockorder.Attempt](q)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
-	case c = <-came:
+	case w = <-came:
 	case <-timer.C:
-		if q.giveUp(came) {
-			return c, false
+		if !q.giveUp(came) {
+			w = <-came
 		}
-		c = <-came
 	}
-	return c, c.w != nil
+	return Claim{q, w}, w != nil
 }
 
 // giveUp ends the wait of a claimer, and reports whether it had not been answered.
-func (q *Queue) giveUp(came chan Claim) bool {
+func (q *Queue) giveUp(came chan *waiter) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.Index(q.claimers, came)
@@ -75,19 +64,6 @@ func (q *Queue) giveUp(came chan Claim) bool {
 		q.claimers = slices.Delete(q.claimers, i, i+1)
 	}
 	return i >= 0
-}
-
-// admitLocked answers the claimers that wait as soon as the first waiter can be claimed, or no waiter ever
-// can. In the second case the answer is an empty claim.
-func (q *Queue) admitLocked() {
-	for len(q.claimers) > 0 {
-		c, ok := q.claimLocked()
-		if !ok && q.claimableLocked() {
-			return
-		}
-		q.claimers[0] <- c
-		q.claimers = slices.Delete(q.claimers, 0, 1)
-	}
 }
 
 // Next is the Request.Who of the first waiter, nil when there is none or it cannot be given anything.
@@ -140,7 +116,7 @@ func (c Claim) Refuse(who any) {
 	c.queue.Wake()
 }
 
-// End ends the claim of a holder that is about to release the thing for everybody, which wakes the queue.
+// End ends the claim of a holder that is about to set the thing free, which wakes the queue.
 func (c Claim) End() {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
@@ -175,7 +151,3 @@ func (q *Queue) Yields() bool {
 	q.yields = false
 	return yields
 }
-
-// Refresh is for an attempt that is about to ask: its answer then counts for all wake-ups so far, not only
-// for those that came before the attempt began.
-func (q *Queue) Refresh() { q.drain() }

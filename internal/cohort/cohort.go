@@ -60,12 +60,13 @@ func New(subscribe func(*Cohort) Subscriptions) *Cohort {
 
 // Hears tells whether the waiters are woken by a message that is sent from now on: it reaches them, or the
 // loss of their subscription does. A nil cohort has no subscription, so the answer for it is no.
-func (c *Cohort) Hears() bool { return c != nil && confirmed(c.subscribed.Lock) }
+func (c *Cohort) Hears() bool { return c != nil && arrive(c.subscribed.Lock) }
 
 // HearsHandOffs tells whether the message of a hand-off to this process would be heard.
-func (c *Cohort) HearsHandOffs() bool { return confirmed(c.subscribed.Own) }
+func (c *Cohort) HearsHandOffs() bool { return arrive(c.subscribed.Own) }
 
-func confirmed(l Listener) bool {
+// arrive tells whether the messages of a subscription arrive by now.
+func arrive(l Listener) bool {
 	if l == nil {
 		return false
 	}

@@ -43,4 +43,12 @@
 // The package sends no command and knows no primitive: its callers ask, release and hand over. It keeps the
 // waiters and the holders of each key, and decides which waiter is next. A caller ends each claim exactly
 // once, also after a panic.
+//
+// # Reading order
+//
+// Calls run down. A release comes from handoff.go by registry.go to claim.go. A wait comes from wait.go,
+// where the head asks, to schedule.go, which says when. Both end in queue.go and request.go, the waiters and
+// how far each of them is. A message of another process comes from enqueue.go to candidate.go and claim.go.
+// The rest can be read alone: cohort.go, streak.go, key.go; taken.go, what the process took away; and
+// share.go, shares.go and attend.go, which are for readers.
 package cohort

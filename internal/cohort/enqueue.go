@@ -98,11 +98,6 @@ func (y *Candidacy) endLocked() *Candidate {
 	return c
 }
 
-// settleLocked tells whether the candidate has to be taken out of the process queue.
-func (c *Candidate) settleLocked() bool {
-	return c.stage == over && c.flights == 0 && c.entry != none
-}
-
 // InDoubt tells whether a candidate that has to be settled may get an entry later.
 func (y *Candidacy) InDoubt(c *Candidate) bool {
 	y.mu.Lock()

@@ -20,8 +20,8 @@ type Giver interface {
 	// A nil grant says that the waiter cannot have it as it is.
 	HandOn(c *Cohort, next any) (grant any, poll time.Duration)
 
-	// Missed follows HandOn where the waiter had left. It returns who gives then; nil says that the grant
-	// goes on by itself.
+	// Missed follows HandOn where the waiter had left. It returns the giver that goes on then; nil says that
+	// the grant finds its way by itself.
 	Missed(grant any) Giver
 }
 

@@ -1,6 +1,7 @@
 package cohort
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
@@ -33,7 +34,7 @@ type Queue struct {
 	yields bool        // the next attempt lets other processes ask first
 	alarm  *time.Timer // wakes a queue without a head
 
-	claimers []chan Claim // capacity 1: holders that wait to claim the first waiter
+	claimers []chan *waiter // capacity 1: holders that wait to claim the first waiter
 	// what the latest attempt has found out so far, a refusal or a failure; nil: nothing yet, or a success
 	found error
 }
@@ -61,7 +62,8 @@ func (q *Queue) ringLocked() {
 	}
 }
 
-// Note tells those behind the head what its attempt has found out, also while the attempt is still under way.
+// Note tells the waiters behind the head what its attempt has found out, also while the attempt is still
+// under way.
 func (q *Queue) Note(found error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -190,5 +192,30 @@ func (q *Queue) Stop() {
 	defer q.mu.Unlock()
 	if q.alarm != nil {
 		q.alarm.Stop()
+	}
+}
+
+// claimableLocked tells whether the first waiter can be given something, now or after its attempt.
+func (q *Queue) claimableLocked() bool { return len(q.waiters) > 0 && q.waiters[0].request != nil }
+
+// claimLocked claims the first waiter, and answers nil if that cannot be claimed now.
+func (q *Queue) claimLocked() *waiter {
+	if !q.claimableLocked() || q.waiters[0].state != queued {
+		return nil
+	}
+	q.waiters[0].state = claimed
+	return q.waiters[0]
+}
+
+// admitLocked answers the claimers that wait as soon as the first waiter can be claimed, or no waiter ever
+// can. In the second case the answer is nil.
+func (q *Queue) admitLocked() {
+	for len(q.claimers) > 0 {
+		w := q.claimLocked()
+		if w == nil && q.claimableLocked() {
+			return
+		}
+		q.claimers[0] <- w
+		q.claimers = slices.Delete(q.claimers, 0, 1)
 	}
 }

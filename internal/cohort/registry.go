@@ -19,10 +19,10 @@ type Registry struct {
 	windows map[hash]window  // in which this process leaves a key to others, and a while longer; nil until it first does
 	shares  map[Key]any      // what holds a key and may be joined; nil until there is one
 
-	mostWindows int // how many windows there may be before those of the past are looked for
+	mostWindows int // how many windows there may be before the ones that are over are looked for
 
-	taken    takings  // not guarded by mu
-	attended attended // not guarded by mu
+	taken    // not guarded by mu
+	attended // not guarded by mu
 }
 
 // A Window is a time in which this process leaves a key to others. The zero value is none.
@@ -49,7 +49,7 @@ type Holder struct {
 	Since watchdog.Moment
 	Gives bool // the holder will give it on to the cohort, so calls that come for it do not ask
 
-	Shared bool // those who come for a share of it ask all the same
+	Shared bool // a call that wants a share of it asks all the same
 }
 
 // Join returns the cohort of key, and makes it with subscribe if there is none. held is whether a holder of
@@ -202,7 +202,7 @@ func (r *Registry) Yield(key Key, until time.Time, told bool) {
 	if r.windows == nil {
 		r.windows = map[hash]window{}
 	}
-	if len(r.windows) >= r.mostWindows { // those of the past are looked for when there may be twice as many again
+	if len(r.windows) >= r.mostWindows { // and again when there are twice as many as are not over
 		maps.DeleteFunc(r.windows, func(_ hash, w window) bool { return time.Since(w.until) >= wantedFor })
 		r.mostWindows = 2 * max(len(r.windows), 8)
 	}

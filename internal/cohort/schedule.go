@@ -6,6 +6,18 @@ import (
 	"github.com/redlatch/redlatch/internal/jitter"
 )
 
+// A Verdict is what one attempt found out.
+type Verdict struct {
+	Done bool // the waiter has what it wants
+	More bool // with Done: the next waiter may be lucky at once
+	All  bool // with Done: every waiter that was in the queue when the attempt began has what it wants
+	Down bool // with an error: every waiter that was in the queue then would only find out the same
+	// how long the head sleeps without a wake-up before the next attempt; after Done it is for the next head
+	Sleep time.Duration
+	// without an error: what the attempt found out, for waiters that leave before the next one; nil: nothing
+	Found error
+}
+
 // answered notes what the attempt of w found, and when the head asks again: w, or its successor if w leaves.
 func (q *Queue) answered(w *waiter, v Verdict) {
 	q.mu.Lock()
@@ -34,7 +46,9 @@ func (q *Queue) call() {
 	}
 }
 
-func (q *Queue) drain() {
+// Refresh forgets the wake-ups so far. An attempt that is about to ask calls it: its answer then counts for
+// all of them, and not only for those that came before the attempt began.
+func (q *Queue) Refresh() {
 	select {
 	case <-q.woken:
 	default:
@@ -64,7 +78,7 @@ func (q *Queue) next(w *waiter, now time.Time, unconfirmed time.Duration) plan {
 	case !q.eager && now.Before(q.due):
 		return plan{sleep: q.due.Sub(now)}
 	}
-	q.drain()
+	q.Refresh()
 	q.called, w.state = false, asking
 	if unconfirmed <= 0 {
 		q.eager = false

@@ -16,8 +16,9 @@ package cohort
 // wait for its holders is of no use.
 //
 // Redis counts the holders less those that joined, and so at least one while there is any. Which of them it
-// counts does not matter: the first one may leave before those that joined it, and then one of these counts
-// in its place. So a holder leaves without a command as long as there are more holders than Redis counts.
+// counts does not matter: the first one may leave before the ones that joined it, and then one of these
+// counts in its place. So a holder leaves without a command as long as there are more holders than Redis
+// counts.
 //
 // The zero value is asked. What the Share belongs to guards it, together with the number of the holders.
 type Share struct {

@@ -1,53 +1,23 @@
 package cohort
 
 import (
-	"maps"
 	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
-	"github.com/redlatch/redlatch/internal/lockorder"
+	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// takings are the locks that this process took away from their holders lately. A hand-off asks about them
-// while queues and owners are locked, so they have a mutex of their own, under which no other one is taken.
-type takings struct {
-	any atomic.Bool // at has elements; spares most hand-offs the mutex
+// taken is when this process took anything away from its holders last, a watchdog.Moment; 0: it never did. A
+// hand-off asks about it while queues and owners are locked, so it needs no mutex. One moment stands for all
+// keys: what was confirmed before it is old news for each of them, and costs each one script at most.
+type taken struct{ latest atomic.Int64 }
 
-	mu     lockorder.Mutex[lockorder.Takings]
-	at     map[string]time.Time // by key in Redis
-	latest time.Time
-}
+// Take notes that this process takes a key away from its holders, of whatever kind their locks are.
+func (t *taken) Take(Key) { t.latest.Store(int64(watchdog.MomentOf(clock.Now()))) }
 
-// takenFor is for how long a taking is remembered. By then all news is old.
-const takenFor = time.Minute
-
-// Take notes that this process takes key away from its holders, of whatever kind their locks are.
-func (r *Registry) Take(key Key) {
-	t, now := &r.taken, clock.Now()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.at == nil {
-		t.at = map[string]time.Time{}
-	}
-	maps.DeleteFunc(t.at, func(_ string, at time.Time) bool { return now.Sub(at) > takenFor })
-	t.at[key.key], t.latest = now, now
-	t.any.Store(true)
-}
-
-// Taken tells whether this process has taken key away since news.
-func (r *Registry) Taken(key Key, news time.Time) bool {
-	t := &r.taken
-	if !t.any.Load() {
-		return false
-	}
-	now := clock.Now()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if now.Sub(t.latest) > takenFor {
-		clear(t.at)
-		t.any.Store(false)
-	}
-	at, taken := t.at[key.key]
-	return taken && !news.After(at)
+// Taken tells whether this process has taken a key away since news.
+func (t *taken) Taken(_ Key, news time.Time) bool {
+	latest := t.latest.Load()
+	return latest != 0 && int64(watchdog.MomentOf(news)) <= latest
 }

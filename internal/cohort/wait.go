@@ -9,18 +9,6 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// A Verdict is what one attempt found out.
-type Verdict struct {
-	Done bool // the waiter has what it wants
-	More bool // with Done: the next waiter may be lucky at once
-	All  bool // with Done: every waiter that was in the queue when the attempt began has what it wants
-	Down bool // with an error: every waiter that was in the queue then would only find out the same
-	// how long the head sleeps without a wake-up before the next attempt; after Done it is for the next head
-	Sleep time.Duration
-	// without an error: what the attempt found out, for waiters that leave before the next one; nil: nothing
-	Found error
-}
-
 // Wait takes a place in the queue. It returns nil when attempt says Done, else the error of attempt or of
 // ctx. Attempts are made on the caller's goroutine while it is the head. patience bounds the wait for the
 // confirmation of wake-ups; without a confirmation the queue polls.

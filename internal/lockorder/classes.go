@@ -34,7 +34,6 @@ type (
 	Session   struct{ mark } // session.Session
 	Sessions  struct{ mark } // of package session
 	Starts    struct{ mark } // session.starts
-	Takings   struct{ mark } // cohort.takings
 	Together  struct{ mark } // counter.together
 	Watchdog  struct{ mark } // watchdog.Watchdog
 )
