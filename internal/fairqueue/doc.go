@@ -37,6 +37,12 @@
 // Only a waiter itself makes its entry anew. The front could do it for all, but the command might be executed
 // after one of them has left.
 //
-// Where a waiter of this process holds, those of its row are given the lock in their order. Their entries
-// stay in the queue until the next release of the process, which carries their names.
+// Where a waiter of this process holds, the waiters of its row are given the lock in their order. Their
+// entries stay in the queue until the next release of the process, which carries their names.
+//
+// # Reading order
+//
+// Calls run down. queue.go is how a waiter comes and goes, and what messages say. next.go is what it does
+// next. carry.go is what a command carries for it, and row.go how a holder of its process gives it the lock.
+// All of them stand on waiter.go, the queue and its waiters with the steps that several of them take.
 package fairqueue

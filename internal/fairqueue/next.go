@@ -7,20 +7,6 @@ import (
 	"time"
 )
 
-// A Task is what a waiter does next.
-type Task int
-
-const (
-	Nothing Task = iota
-	Alone        // ask for itself
-	All          // ask, and confirm the entries of the others
-	Again        // ask for itself, which makes a new entry
-	Enter        // ask for itself for the first time, which makes its entry, and carry what the process has to say
-	Listen       // to its own channel, as Redisson's waiters do
-	Handed       // hold: the lock was handed to it, in Redis
-	Served       // return: it was given the lock
-)
-
 // A Plan is a task with what belongs to it.
 type Plan struct {
 	Task   Task
@@ -135,7 +121,7 @@ func (w *Waiter) confirmedNow() {
 	}
 }
 
-// Late ends Handed for a waiter who heard of it too late to hold. Its entry is gone.
+// Late ends Handed for a waiter that heard of it too late to hold. Its entry is gone.
 func (w *Waiter) Late() {
 	q := w.queue
 	q.mu.Lock()
@@ -210,43 +196,37 @@ func (w *Waiter) Answer(task Task, asked time.Time, at int64, foreign bool, agai
 	}
 	q.arrangeLocked()
 	q.rouseLackingLocked()
-	if q.waiters[0] != w { // it has lost its place, and is behind another of ours
+	if q.waiters[0] != w { // it has lost its place, and is behind another waiter of this process
 		q.askLocked(Alone)
 	}
 }
 
-// last is the place of a waiter whose place is not known, because no other stands behind it.
-const last = int(^uint(0) >> 1)
+// company is for how long a waiter whose process waits or holds already waits for a command that makes its
+// entry together with others.
+const company = 2 * time.Millisecond
 
-// arrangeLocked puts the waiters into the order of their entries, and those without behind them.
+// enterLocked is what a waiter without an entry has to do now, or how long it has nothing to do.
+func (q *Queue) enterLocked(w *Waiter, now time.Time) (plan Plan, sleep time.Duration) {
+	if w.stage == entering || q.carrying || q.outside[0] != w || q.firstLackingLocked() != nil {
+		return Plan{}, -1
+	}
+	if rest := w.came.Add(company).Sub(now); rest > 0 && (len(q.waiters) > 0 || q.held || w.behind) {
+		return Plan{}, rest
+	}
+	return Plan{Task: Enter, Carry: q.loadLocked(Most)}, 0
+}
+
+// arrangeLocked puts the waiters into the order of their entries, and the ones without an entry behind them.
 func (q *Queue) arrangeLocked() {
 	slices.SortStableFunc(q.waiters, func(a, b *Waiter) int {
-		if a.lacks != b.lacks {
-			if a.lacks {
-				return 1
-			}
-			return -1
-		}
-		if a.lacks {
+		switch {
+		case a.lacks && b.lacks:
 			return 0
+		case a.lacks:
+			return 1
+		case b.lacks:
+			return -1
 		}
 		return cmp.Compare(a.place, b.place)
 	})
-}
-
-// rouseLackingLocked lets the first of those who lack their entry make a new one. They do so one after
-// another, so that they stand as before among themselves.
-func (q *Queue) rouseLackingLocked() {
-	if first := q.firstLackingLocked(); first != nil {
-		first.rouse()
-	}
-}
-
-func (q *Queue) firstLackingLocked() *Waiter {
-	for _, w := range q.waiters {
-		if w.lacks {
-			return w
-		}
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package fairqueue
 
 import (
-	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/clock"
@@ -22,16 +21,7 @@ func (q *Queue) Hand(h *HandedTo) (over string) {
 	return ""
 }
 
-// overLocked is the owner of that number, if its entry is to be removed; else empty.
-func (q *Queue) overLocked(number string) string {
-	i := slices.IndexFunc(q.finished, func(owner string) bool { return Number(owner) == number })
-	if i < 0 {
-		return ""
-	}
-	return q.finished[i]
-}
-
-// Over are the owners whose entries were to be removed. The caller sees to them.
+// Over takes out the owners whose entries are to be removed. The caller sees to them.
 func (q *Queue) Over() (owners []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
