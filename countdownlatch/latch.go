@@ -16,8 +16,8 @@
 //	ErrNotSet                  │ Delete ─────────────────────► deleted        Await: ErrDeleted
 //	                           └ its TTL runs out ───────────► expired        Await: ErrExpired
 //
-// How the latch ended is kept beside it in Redis for a day. A latch that is set again is a new one: who waits
-// for the old one is told how that ended.
+// How the latch ended is kept beside it in Redis for a day. A latch that is set again is a new one: a call
+// that waits for the old one is told how that ended.
 //
 // Redisson keeps no such record. A latch that is gone before its TTL is over, without a word about it, is
 // taken for one that another program has counted down, because that is how Redisson's count-downs look. So is
@@ -100,7 +100,7 @@ func (l *Latch) CountDown(ctx context.Context) error {
 // Count returns how many count-downs are left until the latch opens, 0 when it does not exist: Await says
 // why.
 func (l *Latch) Count(ctx context.Context) (int64, error) {
-	return counter.Ask(ctx, l.made(), script.Count(l.keys.Latch))
+	return counter.Query(ctx, l.made(), script.Count(l.keys.Latch))
 }
 
 // Delete removes the latch, and reports whether there was one. Calls of Await that wait for it return

@@ -72,5 +72,5 @@ func (g *Guard) For(hold redlatch.Fenced) *Writer {
 
 // Greatest returns the greatest token that the guard has seen, 0 before the first.
 func (g *Guard) Greatest(ctx context.Context) (int64, error) {
-	return counter.Ask(ctx, g.made(), fencedlock.Last(g.keys.Seen))
+	return counter.Query(ctx, g.made(), fencedlock.Last(g.keys.Seen))
 }

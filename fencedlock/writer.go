@@ -77,7 +77,7 @@ func (w *Writer) Claim(ctx context.Context) error {
 		return err
 	}
 	// harmless, however often and late
-	above, err := counter.Ask(ctx, g.made(), fencedlock.Claim(g.keys, token, w.hold.Owner()))
+	above, err := counter.Query(ctx, g.made(), fencedlock.Claim(g.keys, token, w.hold.Owner()))
 	return w.judge(token, above, err)
 }
 

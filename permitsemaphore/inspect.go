@@ -17,7 +17,7 @@ const shown = 1000
 // how long it lasts, how many calls of this process wait for it, and who has permits: a Holder for each
 // permit, by its id, up to a thousand of those that end first.
 func (s *Semaphore) Inspect(ctx context.Context) (redlatch.Info, error) {
-	look, err := counter.Ask(ctx, s.made(), script.Inspect(s.keys, shown))
+	look, err := counter.Query(ctx, s.made(), script.Inspect(s.keys, shown))
 	if err != nil {
 		return redlatch.Info{}, err
 	}

@@ -94,7 +94,7 @@ func ask[R any](ctx context.Context, s *Semaphore,
 	if err != nil {
 		return reply, err
 	}
-	return counter.Ask(ctx, s.made(), build(wake))
+	return counter.Query(ctx, s.made(), build(wake))
 }
 
 // Delete removes the semaphore and reports whether there was one. Those who have permits lose them when they

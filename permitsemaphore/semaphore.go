@@ -84,7 +84,7 @@ const (
 // every primitive takes.
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, redlatch.KindPermitSemaphore, keys.SemaphoreChannel, newOptions,
-		opts).WithRow(keys.SemaphoreRow)
+		opts).WithProcessQueue(keys.SemaphoreRow)
 	s := &Semaphore{counter: c, keys: script.NamesOf(c.Key), grace: grace}
 	c.Inspector = s
 	return s

@@ -57,17 +57,17 @@ func (s *Semaphore) DrainPermits(ctx context.Context) (int64, error) {
 // or, with WithPermits, the number that the next Acquire sets up.
 func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
 	if s.sized() {
-		look, err := counter.Ask(ctx, s.made(), lane.Inspect(s.made().Key))
+		look, err := counter.Query(ctx, s.made(), lane.Inspect(s.made().Key))
 		if err == nil && !look.Exists {
 			look.Value = s.made().Size.Permits
 		}
 		return look.Value, err
 	}
-	return counter.Ask(ctx, s.made(), script.Available(s.made().Key))
+	return counter.Query(ctx, s.made(), script.Available(s.made().Key))
 }
 
-// Delete removes the semaphore and reports whether there was one. Those who wait go on waiting, because it
-// may be set up again; with WithPermits they set it up themselves when they ask the next time, as the next
+// Delete removes the semaphore and reports whether there was one. The calls that wait go on waiting, because
+// it may be set up again; with WithPermits they set it up themselves when they ask the next time, as the next
 // Acquire does.
 func (s *Semaphore) Delete(ctx context.Context) (bool, error) {
 	return counter.Change(ctx, s.made(), func(_ scripts.Wake, call lane.Call) scripts.Command[bool] {

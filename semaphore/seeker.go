@@ -14,12 +14,12 @@ import (
 // A seeker is a call of Acquire, and its attempts at the same time: of permits without names, one is like the
 // other.
 type seeker struct {
-	semaphore *Semaphore
+	counter   *counter.Counter
 	n, beside int64      // how many permits it wants, and an attempt may take for others of its process
 	size      *lane.Size // of the semaphore, if its maker has said so
 }
 
-func newSeeker(s *Semaphore, n int64) *seeker { return &seeker{s, n, 0, s.made().Size} }
+func newSeeker(c *counter.Counter, n int64) *seeker { return &seeker{c, n, 0, c.Size} }
 
 // Begin makes an attempt, which is the seeker itself if it takes nothing beside and knows the size as well.
 func (k *seeker) Begin(beside int64, size *lane.Size) counter.Attempt {
@@ -29,14 +29,14 @@ func (k *seeker) Begin(beside int64, size *lane.Size) counter.Attempt {
 	if beside == 0 && size == k.size {
 		return k
 	}
-	return &seeker{k.semaphore, k.n, min(beside, script.MostBeside/k.n*k.n), size}
+	return &seeker{k.counter, k.n, min(beside, script.MostBeside/k.n*k.n), size}
 }
 
 // Spare gives back permits that are one like the other.
-func (k *seeker) Spare(n int64) { k.semaphore.giveBackLater(n) }
+func (k *seeker) Spare(n int64) { giveBackLater(k.counter, n) }
 
-// Abandon gives back the seeker's own permits: nobody can tell them from others later.
-func (k *seeker) Abandon() { k.semaphore.giveBackLater(k.n) }
+// Abandon gives back the seeker's own permits, which nothing can tell from others later.
+func (k *seeker) Abandon() { giveBackLater(k.counter, k.n) }
 
 // Owner is nothing: a permit has no owner.
 func (k *seeker) Owner() string { return "" }
@@ -53,7 +53,7 @@ func (k *seeker) Owed() time.Duration  { return 0 }
 func (k *seeker) Took(time.Time) error { return nil }
 
 func (k *seeker) Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
-	switch key := k.semaphore.counter.Key; {
+	switch key := k.counter.Key; {
 	case k.size != nil:
 		return script.AcquireSized(key, k.n, k.beside, *k.size, wake, candidate, call)
 	case candidate.ID != "":
@@ -64,5 +64,13 @@ func (k *seeker) Take(wake scripts.Wake, candidate row.Candidate, call lane.Call
 }
 
 func (k *seeker) Undo(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return script.CancelAcquire(k.semaphore.counter.Key, k.n, wake, call)
+	return script.CancelAcquire(k.counter.Key, k.n, wake, call)
+}
+
+// giveBackLater gives back n permits without waiting for it. A semaphore that was deleted meanwhile took them
+// with it.
+func giveBackLater(c *counter.Counter, n int64) {
+	go counter.GiveBackLater(c, func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+		return script.ReleaseIfExists(c.Key, n, wake, call)
+	})
 }

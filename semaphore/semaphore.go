@@ -52,7 +52,7 @@ type Semaphore struct {
 func New(client redlatch.Client, name string, opts ...redlatch.Option) *Semaphore {
 	c := counter.New(client, name, redlatch.KindSemaphore, keys.SemaphoreChannel,
 		settings.Wait|settings.TTL|settings.LocalHandOff|settings.Permits, opts)
-	return &Semaphore{counter: c.WithRow(keys.SemaphoreRow)}
+	return &Semaphore{counter: c.WithProcessQueue(keys.SemaphoreRow)}
 }
 
 // made is the counter of a semaphore that New has made.
@@ -91,7 +91,7 @@ func (s *Semaphore) acquire(ctx context.Context, call string, n int64, takes set
 	if err := s.made().CheckSize(call, n); err != nil {
 		return err
 	}
-	return s.made().Acquire(ctx, set, n, newSeeker(s, n), try)
+	return s.made().Acquire(ctx, set, n, newSeeker(s.made(), n), try)
 }
 
 // Release gives back n permits and wakes waiters. It ignores the cancellation of ctx and has a time limit of
@@ -103,21 +103,22 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	if err := s.made().CheckNumber("Release", n); err != nil || n == 0 {
 		return err
 	}
-	left, fate := s.made().Move(n, nil)
-	var err error
-	if left > 0 && fate == counter.Unsure {
-		left, err = s.keep(ctx, left)
+	give := script.Release
+	if s.sized() {
+		give = script.ReleaseSized
 	}
-	if left > 0 && err == nil {
+	rest, fate := s.made().Move(n, nil)
+	var err error
+	if rest > 0 && fate == counter.Unsure {
+		rest, err = s.keep(ctx, rest)
+	}
+	if rest > 0 && err == nil {
 		_, err = counter.GiveBack(ctx, s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-			if s.sized() {
-				return script.ReleaseSized(s.made().Key, left, wake, call)
-			}
-			return script.Release(s.made().Key, left, wake, call)
+			return give(s.made().Key, rest, wake, call)
 		})
 	}
-	if err != nil && left < n && !errors.Is(err, errs.Uncertain) {
-		s.giveBackLater(left) // to repeat it would give back too many
+	if err != nil && rest < n && !errors.Is(err, errs.Uncertain) {
+		giveBackLater(s.made(), rest) // to repeat it would give back too many
 		err = fmt.Errorf("%w: the rest of the permits is given back in the background: %w", errs.Uncertain, err)
 	}
 	return s.made().GaveBack(ctx, settings.Released, n, err)
@@ -126,29 +127,17 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 // sized tells whether the semaphore knows its size.
 func (s *Semaphore) sized() bool { return s.made().Size != nil }
 
-// keep gives back n permits, unless those of this process may have them. left are still to be given back.
-func (s *Semaphore) keep(ctx context.Context, n int64) (left int64, err error) {
-	key := s.made().Key
+// keep gives back n permits, unless the calls of this process may have them. rest are still to be given back.
+func (s *Semaphore) keep(ctx context.Context, n int64) (rest int64, err error) {
+	keep, yield := script.Keep, script.Yield
 	if s.sized() {
-		return s.made().Keep(ctx, n, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-			return script.KeepSized(key, n, s.made().Session.ID, wake, call)
-		}, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-			return script.YieldSized(key, n, wake, call)
-		})
+		keep, yield = script.KeepSized, script.YieldSized
 	}
-	return s.made().Keep(ctx, n, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-		return script.Keep(key, n, s.made().Session.ID, wake, call)
+	c := s.made()
+	return c.Keep(ctx, n, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		return keep(c.Key, n, c.Session.ID, wake, call)
 	}, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-		return script.Yield(key, n, wake, call)
-	})
-}
-
-// giveBackLater gives back n permits without waiting for it. A semaphore that was deleted meanwhile took them
-// with it.
-func (s *Semaphore) giveBackLater(n int64) {
-	key := s.made().Key
-	go counter.GiveBackLater(s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-		return script.ReleaseIfExists(key, n, wake, call)
+		return yield(c.Key, n, wake, call)
 	})
 }
 

@@ -37,3 +37,13 @@ func CheckTTL(ttl time.Duration) error {
 	}
 	return nil
 }
+
+// CheckSize refuses a call for more permits than there will ever be.
+func (c *Counter) CheckSize(call string, n int64) error {
+	if most := c.defaults.Permits; most > 0 && n > most {
+		return errs.Wrong("%s(%d): %s %q has %s, by its option WithPermits; ask for at most so many, or give "+
+			"New a larger number",
+			call, n, c.kind.Noun(), c.Name, permits(most))
+	}
+	return nil
+}

@@ -17,8 +17,8 @@ const (
 	Unsure             // Redis has to be asked whether they may move
 )
 
-// Goods are permits that have names. Those without are alike, and the lot says all that there is to say of
-// them.
+// Goods are permits that have names. Permits without names are alike, and the lot says all that there is to
+// say of them.
 type Goods interface {
 	News() time.Time // before Redis was asked when it confirmed them last
 
@@ -31,8 +31,8 @@ type Goods interface {
 	TakeBack(gift any)
 }
 
-// moved is what a waiter is given to whom permits have moved: without a command, or after one by which Redis
-// has confirmed them.
+// moved is what a waiter is given when permits have moved to it: without a command, or after one by which
+// Redis has confirmed them.
 type moved struct {
 	gift      any
 	confirmed bool
@@ -45,9 +45,9 @@ func (m moved) path() string {
 	return settings.Local
 }
 
-// Move moves n permits that are given back to those of this process who wait, in their order, and answers how
-// many are left and what is to become of those. goods is nil for permits without names.
-func (c *Counter) Move(n int64, goods Goods) (left int64, fate Fate) {
+// Move moves n permits that are given back to the waiters of this process, in their order. It answers how
+// many have not moved, and what is to become of these. goods is nil for permits without names.
+func (c *Counter) Move(n int64, goods Goods) (rest int64, fate Fate) {
 	l := c.lot()
 	if l == nil || c.defaults.Scripted {
 		return n, Back
@@ -58,7 +58,7 @@ func (c *Counter) Move(n int64, goods Goods) (left int64, fate Fate) {
 // MoveKept is Move for permits that Redis was asked about and that are Kept. It waits until the attempt of
 // the first waiter ends, for as long as the news is fresh: if the permits went back, the waiter would be told
 // of them and ask again, and each release would find it asking.
-func (c *Counter) MoveKept(n int64, goods Goods) (left int64) {
+func (c *Counter) MoveKept(n int64, goods Goods) (rest int64) {
 	l := c.lot()
 	if l == nil {
 		return n
@@ -66,9 +66,9 @@ func (c *Counter) MoveKept(n int64, goods Goods) (left int64) {
 	l.mu.Lock()
 	patience := l.freshForLocked(goods)
 	l.mu.Unlock()
-	claim, claimed := l.line.ClaimSoon(patience)
-	left, _ = l.move(n, goods, claim, claimed, true)
-	return left
+	claim, claimed := l.queue.ClaimSoon(patience)
+	rest, _ = l.move(n, goods, claim, claimed, true)
+	return rest
 }
 
 // freshForLocked is for how much longer the news of the goods is fresh, or that of the lot where there are
@@ -82,7 +82,7 @@ func (l *lot) freshForLocked(goods Goods) time.Duration {
 }
 
 // move begins with the claim, if there is one: then the permits are kept, however old the lot is.
-func (l *lot) move(n int64, goods Goods, claim cohort.Claim, claimed, confirmed bool) (left int64, fate Fate) {
+func (l *lot) move(n int64, goods Goods, claim cohort.Claim, claimed, confirmed bool) (rest int64, fate Fate) {
 	defer func() {
 		if claimed {
 			claim.End() // the message of the release wakes the waiter
@@ -92,15 +92,15 @@ func (l *lot) move(n int64, goods Goods, claim cohort.Claim, claimed, confirmed 
 	defer l.mu.Unlock()
 	young := claimed || l.youngLocked()
 	for n > 0 {
-		next, _ := l.line.Next().(*waiter)
-		if next == nil || next.set.Scripted || next.n > n || clock.Now().Before(l.closed) {
+		next, _ := l.queue.Next().(*waiter)
+		if next == nil || next.set.Scripted || next.n > n || clock.Now().Before(l.closedUntil) {
 			return n, Back
 		}
 		if young && goods != nil && (l.freshForLocked(goods) < 0 || !goods.Suits(next.seeker)) {
 			return n, Unfit
 		}
 		if young && !claimed {
-			claim, claimed = l.line.Claim()
+			claim, claimed = l.queue.Claim()
 		}
 		// the lot is old; or the waiter's attempt is under way: if the permits went back, it would be told of
 		// them and ask again
@@ -125,8 +125,8 @@ func (l *lot) move(n int64, goods Goods, claim cohort.Claim, claimed, confirmed 
 			continue
 		}
 		n -= who.n
-		if after, _ := l.line.Next().(*waiter); after != nil && after.n < who.n {
-			l.line.Wake() // in the row the process stands with what the one before it wants
+		if after, _ := l.queue.Next().(*waiter); after != nil && after.n < who.n {
+			l.queue.Wake() // the process still stands in the process queue with what the waiter before it wants
 		}
 	}
 	return 0, Back
@@ -135,7 +135,7 @@ func (l *lot) move(n int64, goods Goods, claim cohort.Claim, claimed, confirmed 
 // First is the waiter that permits would move to, nil if there is none.
 func (c *Counter) First() Seeker {
 	if l := c.lot(); l != nil {
-		if next, ok := l.line.Next().(*waiter); ok {
+		if next, ok := l.queue.Next().(*waiter); ok {
 			return next.seeker
 		}
 	}

@@ -69,19 +69,19 @@ func giveBack[R bool | int64](ctx context.Context, c *Counter, build, settle Bui
 func do[R bool | int64](ctx context.Context, op operation[R], build Build[R],
 	limit delivery.Limit) (reply R, err error) {
 	c, sent, returned := op.counter, false, false
-	wakeWithin, deliver := c.wakeFor, delivery.Deliver[R]
+	deliver := delivery.Deliver[R]
 	if op.owed != nil {
-		wakeWithin, deliver = c.WakeWithin, delivery.Within[R]
+		deliver = delivery.Within[R]
 	}
 	var cmd scripts.Command[R]
 	// a hook of the client may panic on this goroutine, and the lane would be lent for ever
 	defer raise.Unless(&returned, func() {
 		go op.resolve(cmd, &delivery.Failure{Doubt: sent, Sent: op.drawn})
 	})
-	wake, err := wakeWithin(ctx, limit.Outage)
+	wake, err := c.wake(ctx, limit.Outage, op.owed != nil)
 	if err != nil {
 		returned = true
-		op.settled()
+		op.finish()
 		return reply, err
 	}
 	cmd, sent = build(wake, op.call), true
@@ -91,12 +91,12 @@ func do[R bool | int64](ctx context.Context, op operation[R], build Build[R],
 	}
 	returned = true
 	if err == nil { // a copy that is still on its way answers the same, or is barred
-		op.settled()
+		op.finish()
 		return reply, nil
 	}
 	failure := delivery.AsFailure(err)
 	if !failure.Doubt {
-		op.settled()
+		op.finish()
 		return reply, c.broken(err)
 	}
 	go op.resolve(cmd, failure)
@@ -134,13 +134,13 @@ func (op operation[R]) resolve(cmd scripts.Command[R], failure *delivery.Failure
 		return
 	}
 	if _, known := delivery.Result(failure, cmd); known || !failure.Doubt {
-		op.settled()
+		op.finish()
 		return
 	}
 	op.counter.settle(failure.Sent.Add(settleWithin), func(ctx context.Context) error {
 		_, err := op.counter.fence(ctx, op.call, settleAttempt)
 		return err
-	}, op.settled)
+	}, op.finish)
 }
 
 // carryThrough has an operation that is owed take effect, unless a send of it has, and then fences it: one
@@ -157,7 +157,7 @@ func (op operation[R]) carryThrough() {
 			return err
 		}
 		if op.settle != nil {
-			_, err = sendAgain(ctx, c, op.settle(wake, next(op.call)))
+			_, err = sendAgain(ctx, c, op.settle(wake, after(op.call)))
 			return err
 		}
 		_, err = sendAgain(ctx, c, op.owed(wake, op.call))
@@ -165,14 +165,15 @@ func (op operation[R]) carryThrough() {
 			_, err = c.fence(ctx, op.call, settleAttempt)
 		}
 		return err
-	}, op.settled)
+	}, op.finish)
 }
 
 // GiveBackLater is GiveBack without a caller that waits and could repeat it. So the operation is also tried
 // again when it was certainly not executed. GiveBackLater returns after the first attempt.
 func GiveBackLater[R bool | int64](c *Counter, build Build[R]) { begin(c, build).carryThrough() }
 
-func (op operation[R]) settled() {
+// finish gives back the lane of an operation that cannot take effect any more.
+func (op operation[R]) finish() {
 	op.counter.Session.ReturnLane(op.counter.Key, op.call)
 	if op.over != nil {
 		op.over()

@@ -83,7 +83,7 @@ func TestAnOperationBeforeWhichAHookPanicsIsCarriedThroughIfItIsOwed(t *testing.
 			inLab(t, func(l *lab) {
 				client := &explosive{Client: l.counter.Session.Client.(*redis.Client)}
 				require.NoError(t, redlatch.Configure(client, redlatch.WithCluster(), redlatch.WithLinger(0)))
-				l.counter = counter.New(client, "c", "counter", keys.SemaphoreChannel, 0, nil).WithRow(keys.SemaphoreRow)
+				l.counter = counter.New(client, "c", "counter", keys.SemaphoreChannel, 0, nil).WithProcessQueue(keys.SemaphoreRow)
 				over := make(chan struct{})
 				require.Panics(t, func() { c.do(l, func() { close(over) }) })
 				<-over

@@ -13,7 +13,6 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
-	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -46,10 +45,9 @@ func (c *Counter) SettleFor(d time.Duration, attempt func(ctx context.Context) e
 // then over. The first call is made here. What has not succeeded by end is logged and left.
 func (c *Counter) settle(end time.Time, attempt func(ctx context.Context) error, over func()) {
 	start, pause := time.Now(), firstPause
-	log := session.Logger(c.defaults.Logger).With("lock.name", c.Name, "lock.primitive", c.kind)
 	var again func()
 	again = func() {
-		ctx, cancel := context.WithTimeout(raise.Background(context.Background(), log), settleAttempt)
+		ctx, cancel := context.WithTimeout(raise.Background(context.Background(), c.log()), settleAttempt)
 		err := attempt(ctx)
 		cancel()
 		end := end
@@ -65,7 +63,7 @@ func (c *Counter) settle(end time.Time, attempt func(ctx context.Context) error,
 			time.AfterFunc(soon, again)
 			return
 		default:
-			log.Error("redlatch: an operation could not be settled; whether it took effect is unknown, and what it "+
+			c.log().Error("redlatch: an operation could not be settled; whether it took effect is unknown, and what it "+
 				"should have given "+
 				"back may stay taken: Inspect shows what is there", "error", outcome.Advise(err))
 		}
@@ -75,8 +73,8 @@ func (c *Counter) settle(end time.Time, attempt func(ctx context.Context) error,
 	again()
 }
 
-// next is the number after call's, which settles it.
-func next(call lane.Call) lane.Call {
+// after is the number after call's, which settles it.
+func after(call lane.Call) lane.Call {
 	call.Seq++
 	return call
 }
@@ -84,7 +82,7 @@ func next(call lane.Call) lane.Call {
 // fence makes sure that a copy of call's command has no effect from now on. It answers what the command has
 // answered, and 0 if it had no effect.
 func (c *Counter) fence(ctx context.Context, call lane.Call, outage time.Duration) (int64, error) {
-	return Send(ctx, c, lane.Fence(c.Key, next(call)), outage)
+	return Send(ctx, c, lane.Fence(c.Key, after(call)), outage)
 }
 
 // sendAgain is Send for an attempt at settling. In doubt itself it does not outlast a suspension of this

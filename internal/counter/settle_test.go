@@ -376,7 +376,7 @@ func TestAChannelInAnotherSlotIsRefusedWhereChannelsAreSharded(t *testing.T) {
 			require.NoError(t, err)
 			absent := func(context.Context) (counter.Sight, error) { return counter.Sight{Open: true}, nil }
 			require.ErrorIs(t, made.Await(t.Context(), set, absent), errs.Invalid, "as if it were open")
-			_, err = counter.Ask(t.Context(), made, semaphore.Available(made.Key))
+			_, err = counter.Query(t.Context(), made, semaphore.Available(made.Key))
 			require.ErrorIs(t, err, errs.Invalid)
 			continue
 		}

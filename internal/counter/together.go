@@ -9,8 +9,8 @@ import (
 	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
-// Together has operations share scripts: those that come while a script is under way share the next one. The
-// first of them sends it, when the script before it is answered or has taken longer than patience.
+// Together has operations share scripts: all that come while a script is under way share the next one. The
+// first of them sends it, when the script before it is answered or has taken longer than longestWait.
 //
 //	no script under way ──► sent at once, for itself
 //	one under way ──► first of a batch, waits ──► sends for all of it
@@ -30,8 +30,8 @@ type batch struct {
 	err   error
 }
 
-// patience is for how long a batch waits for the script before it.
-const patience = 20 * time.Millisecond
+// longestWait is for how long a batch waits for the script before it.
+const longestWait = 20 * time.Millisecond
 
 // Do has send do so many operations as there are in a batch, or one alone.
 func (s *Together) Do(c *Counter, send func(size int64) error) error {
@@ -72,7 +72,7 @@ func (s *Together) arrive() (b *batch, first bool) {
 
 // seal waits until the batch is to be sent. Nothing joins it any more.
 func (s *Together) seal(b *batch) {
-	late := time.NewTimer(patience)
+	late := time.NewTimer(longestWait)
 	defer late.Stop()
 	select {
 	case <-b.start:
@@ -84,8 +84,8 @@ func (s *Together) seal(b *batch) {
 	s.sending++
 }
 
-// answered is called when a script is not under way any more. Those whom it has served may have the next
-// operation ready, and that goes with the batch that waits.
+// answered is called when a script is not under way any more. The callers that it has served may each have
+// the next operation ready, which is to go with the batch that waits.
 func (s *Together) answered() {
 	runtime.Gosched()
 	s.mu.Lock()
