@@ -67,8 +67,8 @@ func (b *Base) force(ctx context.Context, cmd func(scripts.Wake) scripts.Command
 	if err := b.ready(ctx, limit.Outage); err != nil {
 		return false, b.broken(err)
 	}
-	b.Session.Cohorts.Take(b.line)       // so no waiter of this process is handed the lock without a command any more
-	defer b.Session.Cohorts.Take(b.line) // what was confirmed meanwhile is old too
+	b.Session.Cohorts.Take()       // so no waiter of this process is handed the lock without a command any more
+	defer b.Session.Cohorts.Take() // what was confirmed meanwhile is old too
 	freed, _, err = delivery.Deliver(ctx, b.Session.Dispatch, cmd(b.wake()), limit)
 	switch {
 	case err == nil:

@@ -71,9 +71,9 @@ func (o *owner) fresh(line *cohort.Cohort) bool {
 }
 
 // recent tells whether the news of a streak of the owner's lock is young enough, and this process has not
-// taken the lock away since.
+// taken any lock away since.
 func (o *owner) recent(s *cohort.Streak) bool {
-	return s.Fresh(clock.Now()) && !o.base.Session.Cohorts.Taken(o.base.line, s.News)
+	return s.Fresh(clock.Now()) && !o.base.Session.Cohorts.Taken(s.News)
 }
 
 // suits tells whether successor can have what o has, as it is.

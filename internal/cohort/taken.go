@@ -13,11 +13,11 @@ import (
 // keys: what was confirmed before it is old news for each of them, and costs each one script at most.
 type taken struct{ latest atomic.Int64 }
 
-// Take notes that this process takes a key away from its holders, of whatever kind their locks are.
-func (t *taken) Take(Key) { t.latest.Store(int64(watchdog.MomentOf(clock.Now()))) }
+// Take notes that this process takes something away from its holders.
+func (t *taken) Take() { t.latest.Store(int64(watchdog.MomentOf(clock.Now()))) }
 
-// Taken tells whether this process has taken a key away since news.
-func (t *taken) Taken(_ Key, news time.Time) bool {
+// Taken tells whether this process has taken anything away since news.
+func (t *taken) Taken(news time.Time) bool {
 	latest := t.latest.Load()
 	return latest != 0 && int64(watchdog.MomentOf(news)) <= latest
 }

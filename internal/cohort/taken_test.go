@@ -13,7 +13,7 @@ func TestWhatWasTakenIsAnsweredWhileTheRegistryIsLocked(t *testing.T) {
 	r, key := bare(), KeyFor("lock", "")
 	c, _, part := r.Join(key, deaf)
 	defer part()
-	r.Take(KeyFor("another", ""))
+	r.Take()
 	w, _ := c.join(&Request{Who: "a reader", Expected: true, Poll: far})
 	defer c.leave(w, false)
 	answered, other := make(chan bool, 1), make(chan struct{})
@@ -32,7 +32,7 @@ func TestWhatWasTakenIsAnsweredWhileTheRegistryIsLocked(t *testing.T) {
 		t.Error("the registry is not locked")
 	default:
 	}
-	go func() { answered <- r.Taken(key, time.Now()) }()
+	go func() { answered <- r.Taken(time.Now()) }()
 	select {
 	case taken := <-answered:
 		require.False(t, taken)
@@ -43,13 +43,11 @@ func TestWhatWasTakenIsAnsweredWhileTheRegistryIsLocked(t *testing.T) {
 
 func TestWhatWasConfirmedBeforeATakingIsOldNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, key, other := bare(), KeyFor("lock", ""), KeyFor("other", "")
-		news := time.Now()
-		require.False(t, r.Taken(key, news))
-		r.Take(key)
-		require.True(t, r.Taken(key, news))
-		require.True(t, r.Taken(other, news), "one moment stands for all keys")
+		r, news := bare(), time.Now()
+		require.False(t, r.Taken(news))
+		r.Take()
+		require.True(t, r.Taken(news))
 		time.Sleep(time.Millisecond)
-		require.False(t, r.Taken(key, time.Now()))
+		require.False(t, r.Taken(time.Now()))
 	})
 }
