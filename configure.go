@@ -7,8 +7,12 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/listing"
 	"github.com/redlatch/redlatch/internal/session"
 )
+
+// Every client is in the registry, unless the program says otherwise.
+func init() { session.NewListing = listing.New }
 
 // A ClientOption says something that counts for all primitives of one client. It is for [Configure], and not
 // for New.

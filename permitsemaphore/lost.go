@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/watchdog"
+	"github.com/redlatch/redlatch/internal/why"
 )
 
 // gone is why a grant is lost of which a permit is missing.
@@ -52,6 +52,6 @@ func (g *grant) lose(reason redlatch.LossReason, cause error) error {
 	g.Ending().End(err) // first: nothing that waits for a mutex may keep the news from the work
 	g.leave()
 	c := g.semaphore.counter
-	gone := session.Gone{Key: c.Key, Owners: ids, Since: g.Since.Time()}
+	gone := why.Gone{Key: c.Key, Owners: ids, Since: g.Since.Time()}
 	return g.loss.Tell(g.about(), g.loss.Find(c.Session, gone, g.set.WatchdogTimeout))
 }

@@ -3,9 +3,9 @@ package permitsemaphore
 import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/listing"
 	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/internal/reporter"
-	"github.com/redlatch/redlatch/internal/session"
 )
 
 // Report tells the registry of the permits that were not given back. It is called by the reporter's own
@@ -28,4 +28,4 @@ func (g *grant) Report(s *reporter.Snapshot) {
 		int64(len(g.ids)), left, owners...)
 }
 
-var _ session.Reported = (*grant)(nil)
+var _ listing.Reported = (*grant)(nil)

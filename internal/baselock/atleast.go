@@ -8,6 +8,7 @@ import (
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/listing"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -66,7 +67,7 @@ func (h *hold) unlockIn(ctx context.Context, rest time.Duration) error {
 	h.ending.End(errs.Released)
 	err := h.reach(ctx, rest)
 	o.adjust()
-	stop := o.base.Session.KeepReporting(o)
+	stop := listing.Of(o.base.Session).Keep(o)
 	time.AfterFunc(rest, func() {
 		stop()
 		h.letGo()

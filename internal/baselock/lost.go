@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
+	"github.com/redlatch/redlatch/internal/why"
 )
 
 // An owner may be lost in any of these ways:
@@ -85,7 +86,7 @@ func (o *owner) lose(reason redlatch.LossReason, cause error) error {
 		return told
 	}
 	raise.Go(func() {
-		gone := session.Gone{Key: o.base.Key, Owners: []string{o.id}, Since: o.first.since.Time()}
+		gone := why.Gone{Key: o.base.Key, Owners: []string{o.id}, Since: o.first.since.Time()}
 		o.tellLoss(shared, l.Find(o.base.Session, gone, o.set.WatchdogTimeout))
 	}, func(raised *raise.Panic) { raised.Log(o.Log()) })
 	return err

@@ -5,8 +5,8 @@ import (
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/fairqueue"
+	"github.com/redlatch/redlatch/internal/listing"
 	"github.com/redlatch/redlatch/internal/reporter"
-	"github.com/redlatch/redlatch/internal/session"
 )
 
 // Report tells the registry of the owner's holds. It is called by the reporter's own goroutine.
@@ -22,4 +22,4 @@ func (o *owner) Report(s *reporter.Snapshot) {
 		reporter.Owner{ID: fairqueue.Number(o.id), Since: since, Kept: kept})
 }
 
-var _ session.Reported = (*owner)(nil)
+var _ listing.Reported = (*owner)(nil)

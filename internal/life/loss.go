@@ -14,6 +14,7 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/why"
 )
 
 // A Loss is what is known of why a hold was lost, or several that stand and fall together. Their contexts end
@@ -123,7 +124,7 @@ func (of Of) about(name, owner string) []any {
 }
 
 // Find is for Tell. It asks Redis about something that is gone, which is renewed with such a timeout.
-func (l *Loss) Find(s *session.Session, gone session.Gone,
+func (l *Loss) Find(s *session.Session, gone why.Gone,
 	timeout time.Duration) func(lost *redlatch.LossError) *redlatch.LossError {
 	gone.Looked = l.known.Load().looked
 	return func(lost *redlatch.LossError) *redlatch.LossError {
@@ -132,13 +133,13 @@ func (l *Loss) Find(s *session.Session, gone session.Gone,
 			gone.Since = renewed
 		}
 		told := *lost
-		switch why := s.Why(gone); {
-		case why.Forced != "":
-			told.Forced = why.Forced
-		case !why.Restarted.IsZero():
+		switch found := why.Ask(s, gone); {
+		case found.Forced != "":
+			told.Forced = found.Forced
+		case !found.Restarted.IsZero():
 			told.Reason = redlatch.ReasonRestarted
 			told.Detail = fmt.Sprintf("the server was restarted at about %s and does not have it any more",
-				why.Restarted.Format(time.TimeOnly))
+				found.Restarted.Format(time.TimeOnly))
 		}
 		return &told
 	}

@@ -22,18 +22,18 @@ type (
 	Lanes     struct{ mark } // session.lanes
 	Lately    struct{ mark } // observe.recent
 	Ledger    struct{ mark } // of package holds
+	Listing   struct{ mark } // listing.Listing
 	Lot       struct{ mark } // counter.lot
 	Node      struct{ mark } // dispatch.node
-	Notices   struct{ mark } // session.notices
+	Notices   struct{ mark } // why.notices
 	Owner     struct{ mark } // baselock.owner
 	Places    struct{ mark } // of package holds
 	Queue     struct{ mark } // cohort.Queue
 	Registry  struct{ mark } // cohort.Registry
 	Reporter  struct{ mark } // reporter.Reporter
-	Requests  struct{ mark } // session.requests
 	Session   struct{ mark } // session.Session
 	Sessions  struct{ mark } // of package session
-	Starts    struct{ mark } // session.starts
+	Starts    struct{ mark } // why.starts
 	Together  struct{ mark } // counter.together
 	Watchdog  struct{ mark } // watchdog.Watchdog
 )

@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/session"
+	"github.com/redlatch/redlatch/internal/why"
 )
 
 // A Loss is that of one hold, or of several that stand and fall together. Its methods are called with the
@@ -55,7 +56,7 @@ func (l *Loss) Begin(err *redlatch.LossError, asks bool) (open bool) {
 
 // Find asks Redis for the rest, of something of this client that is renewed with such a timeout, which it had
 // since then. It is called once, without a mutex, and returns all that is known.
-func (l *Loss) Find(s *session.Session, gone session.Gone, timeout time.Duration) (told *redlatch.LossError) {
+func (l *Loss) Find(s *session.Session, gone why.Gone, timeout time.Duration) (told *redlatch.LossError) {
 	told = l.err
 	defer func() { l.Tell(told) }() // also when a hook of the client ends the goroutine
 	gone.Looked = l.looked
@@ -63,14 +64,14 @@ func (l *Loss) Find(s *session.Session, gone session.Gone, timeout time.Duration
 	if renewed := clock.Now().Add(-timeout); gone.Since.Before(renewed) {
 		gone.Since = renewed
 	}
-	switch why := s.Why(gone); {
-	case why.Forced != "":
-		told = withNotice(told, why.Forced)
-	case !why.Restarted.IsZero():
+	switch found := why.Ask(s, gone); {
+	case found.Forced != "":
+		told = withNotice(told, found.Forced)
+	case !found.Restarted.IsZero():
 		restarted := *told
 		restarted.Reason = redlatch.ReasonRestarted
 		restarted.Detail = fmt.Sprintf("the server was restarted at about %s and does not have it any more",
-			why.Restarted.Format(time.TimeOnly))
+			found.Restarted.Format(time.TimeOnly))
 		told = &restarted
 	}
 	return told

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/listing"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -118,7 +119,7 @@ func (f *answer) name(ctx context.Context, by *redlatch.HeldBy, info *redlatch.I
 	if by.Side != "" {
 		kind = redlatch.Kind(by.Side + "_lock")
 	}
-	said, err := s.Said(ctx, string(kind), info.Key, by.Owner)
+	said, err := listing.Ask(ctx, s, string(kind), info.Key, by.Owner)
 	if err != nil {
 		f.failures, f.deaf = append(f.failures, err), append(f.deaf, s)
 		return

@@ -1,8 +1,9 @@
 // Package reporter decides when a client reports what it holds and waits for, and what of it has changed
 // since the last report. It knows nothing of Redis: it is given a Look, which takes a snapshot, and a Send.
 //
-//   - It pulls. Whoever takes or waits calls Wake, which is one atomic load while the reporter is awake.
-//     Nothing is called when something is given back: at its times the reporter looks what there is.
+//   - It pulls. Its client calls Wake when something begins to be held or waited for, and not while the reporter
+//     is awake, which is one atomic load. Nothing is called when something is given back: at its times the
+//     reporter looks what there is.
 //   - A report is sent once. If it has no answer, or is refused by a server that is expected to take the next
 //     one, as in a failover, the next one writes the whole entry, an interval later.
 //   - After any other refusal none is sent for ten minutes; never again if the program has no right to it, or

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,6 +79,7 @@ func bubble(t *testing.T, test func(k *kit)) {
 				return !k.stuck
 			},
 			Linger: func() time.Duration { return k.linger },
+			Awake:  new(atomic.Bool),
 			Asked: func(identities []string) {
 				k.mu.Lock()
 				k.asked = append(k.asked, strings.Join(identities, " "))

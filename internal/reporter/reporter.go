@@ -50,6 +50,7 @@ type Functions struct {
 	Send   func(Message) Answer // once, and does not block for long
 	Remove func(Config) bool    // removes the entry; false: it may be there, and a later try may succeed
 	Linger func() time.Duration
+	Awake  *atomic.Bool // the reporter looks by itself, or never will again: while it is true nothing has to call Wake
 	// is told after each report that was written of whom somebody asks, if of anybody; it may block
 	Asked func(identities []string)
 }
@@ -57,7 +58,6 @@ type Functions struct {
 // A Reporter is that of one client.
 type Reporter struct {
 	Functions
-	awake atomic.Bool // it looks by itself, or never will again
 
 	mu     lockorder.Mutex[lockorder.Reporter] // guards what follows; not held while it looks or sends
 	config Config
@@ -100,38 +100,26 @@ func New(f Functions) *Reporter {
 
 // Wake is called when something begins to be held or waited for, after Look would find it.
 func (r *Reporter) Wake() {
-	if r != nil && !r.awake.Load() {
-		r.rouse()
-	}
-}
-
-func (r *Reporter) rouse() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.awake.CompareAndSwap(false, true) {
+	if r.Awake.CompareAndSwap(false, true) {
 		r.setLocked(r.config.ripe())
 	}
 }
 
 // Configure changes the config. It counts from the next report on; after it was Off, from the next Wake on.
 func (r *Reporter) Configure(change func(*Config)) {
-	if r == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change(&r.config)
 	if r.parked && !r.config.Off {
 		r.parked = false
-		r.awake.Store(false)
+		r.Awake.Store(false)
 	}
 }
 
-// Config is what a program has said. Without a reporter there are no reports.
+// Config is what a program has said.
 func (r *Reporter) Config() Config {
-	if r == nil {
-		return Config{Off: true}
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.config

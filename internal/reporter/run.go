@@ -35,7 +35,7 @@ func (r *Reporter) run() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.parked = r.config.Off; !r.parked {
-			r.awake.Store(false)
+			r.Awake.Store(false)
 		}
 		return
 	}
@@ -80,7 +80,7 @@ func (r *Reporter) restUnless(s *Snapshot) {
 		r.set(Ripe)
 		return
 	}
-	r.awake.Store(false)
+	r.Awake.Store(false)
 	if !r.look().empty() {
 		r.Wake()
 	}

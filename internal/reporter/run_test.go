@@ -3,6 +3,7 @@ package reporter
 import (
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func TestNothingIsSentInTheFirstSecond(t *testing.T) {
 func TestToWakeAReporterThatIsAwakeAllocatesNothing(t *testing.T) {
 	bubble(t, func(k *kit) {
 		k.hold("a")
-		require.True(t, k.awake.Load())
+		require.True(t, k.Awake.Load())
 		require.Zero(t, testing.AllocsPerRun(1000, k.Wake))
 		k.free("a")
 		k.pass(time.Hour)
@@ -294,12 +295,6 @@ func TestAReporterThatIsOffFromTheStartSendsNothing(t *testing.T) {
 	})
 }
 
-func TestThereIsNoReporterWhereTheEnvironmentSaysSo(t *testing.T) {
-	var r *Reporter
-	r.Wake()
-	r.Configure(func(*Config) { t.Error("nobody has a config") })
-}
-
 // In a bubble nothing is collected, so this takes some seconds of real time.
 func TestAReporterIsKeptByItsTimerWhileThereIsAnEntryToBeRemovedAndElseByNobody(t *testing.T) {
 	type held struct{ sent, removed, free chan bool }
@@ -316,6 +311,7 @@ func TestAReporterIsKeptByItsTimerWhileThereIsAnEntryToBeRemovedAndElseByNobody(
 			Send:   func(Message) Answer { h.sent <- true; return answer },
 			Remove: func(Config) bool { h.removed <- true; return true },
 			Linger: func() time.Duration { return linger },
+			Awake:  new(atomic.Bool),
 		}), h
 	}
 	armed, _ := make(0, Answer{})

@@ -41,7 +41,7 @@ func (s *Session) Join(key cohort.Key, channels Channels) (c *cohort.Cohort, hel
 		c.Kind = channels.Kind
 		return s.subscribe(c, channels)
 	})
-	s.reporter.Wake()
+	s.tellListing()
 	return c, held, part
 }
 

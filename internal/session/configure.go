@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/reporter"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -102,10 +101,10 @@ func (s *Session) heed(said configuration) {
 	var sharding *Sharding
 	for _, one := range said {
 		switch v := one.Setting.(type) {
-		case Label:
-			s.reporter.Configure(func(c *reporter.Config) { c.Label = string(v) })
-		case Registry:
-			s.reporter.Configure(func(c *reporter.Config) { c.Prefix, c.Off = v.Prefix, v.Off })
+		case Label, Registry:
+			if s.Listing != nil {
+				s.Listing.Heed(v)
+			}
 		case Linger:
 			linger = time.Duration(v)
 		case Cluster:

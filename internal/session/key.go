@@ -1,6 +1,8 @@
 package session
 
 import (
+	"context"
+
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -31,4 +33,17 @@ func (s *Session) Shard(key string) int {
 		return 0
 	}
 	return keys.Slot(key)
+}
+
+// ServerOf tells the servers of a client apart. It is not ok where it is not known which of several servers
+// would answer.
+func (s *Session) ServerOf(ctx context.Context, key string) (server any, ok bool) {
+	switch {
+	case s.topology != nil:
+		master, err := s.topology.MasterForKey(ctx, key)
+		return master, err == nil
+	case s.cluster.Load(), s.slotted.Load():
+		return nil, false
+	}
+	return s.Client, true
 }

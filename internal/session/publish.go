@@ -189,7 +189,7 @@ func (s *Session) hubLocked() *wakeup.Hub {
 	if s.hub != nil || chosen == nil {
 		return s.hub
 	}
-	config := wakeup.Config{Client: s.Client, Linger: lingerOf(&s.linger), Logger: s.logger}
+	config := wakeup.Config{Client: s.Client, Linger: s.Linger, Logger: s.Log}
 	if *chosen == sharded {
 		config.Shard = shardOf(s.Client, s.topology)
 	}

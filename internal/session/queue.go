@@ -1,6 +1,8 @@
 package session
 
 import (
+	"time"
+
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/fairqueue"
 	"github.com/redlatch/redlatch/internal/wakeup"
@@ -17,7 +19,7 @@ type queue struct {
 // Queue returns this process's part of the queue of a fair lock, and a function to call when the caller has
 // left it.
 func (s *Session) Queue(key cohort.Key) (*fairqueue.Queue, func()) {
-	defer s.reporter.Wake()
+	defer s.tellListing()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.queues[key]
@@ -52,6 +54,18 @@ func (s *Session) useLocked(key cohort.Key, q *queue) (*fairqueue.Queue, func())
 		delete(s.queues, key)
 		if q.listener != nil {
 			q.listener.Close()
+		}
+	}
+}
+
+// EachQueue calls fn with each queue that a call is in: how many wait in it, and since when.
+func (s *Session) EachQueue(fn func(key cohort.Key, waiters int, since time.Time)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, q := range s.queues {
+		if q.users > 0 {
+			waiters, since := q.Oldest()
+			fn(key, waiters, since)
 		}
 	}
 }

@@ -31,6 +31,12 @@ type Renewer interface {
 	Renewed(sent time.Time, err error)
 }
 
+// Keep is [watchdog.Watchdog.Keep] for an owner that the registry is told of.
+func (s *Session) Keep(t *watchdog.Ticket, o watchdog.Owner, terms watchdog.Terms) {
+	s.Watchdog.Keep(t, o, terms)
+	s.tellListing()
+}
+
 // BatchOf is the batch of a key that is renewed by scripts of a kind. It does not ask the network: what is
 // held was acquired by the topology that is known.
 func (s *Session) BatchOf(kind, key string) watchdog.Batch {

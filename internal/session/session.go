@@ -3,11 +3,11 @@
 // # Nouns
 //
 // A session belongs to one client of go-redis. Its parts are a dispatcher, which takes commands to the
-// server; a wake-up hub, which hears messages; a watchdog, which renews leases; the cohorts, in which calls
-// wait; and a reporter, which writes into the registry what the client holds and waits for. An owner is the
-// identity of one hold, and a candidate the identity under which the process waits in a process queue. Both
-// begin with the ID of the session. A lane is a place in Redis where the server remembers one operation on a
-// counter.
+// server; a wake-up hub, which hears messages; a watchdog, which renews leases; and the cohorts, in which calls
+// wait. A listing, which is plugged in, writes into the registry what the client holds and waits for. An owner
+// is the identity of one hold, and a candidate the identity under which the process waits in a process queue.
+// Both begin with the ID of the session. A lane is a place in Redis where the server remembers one operation on
+// a counter.
 //
 // # Life
 //
@@ -22,7 +22,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
-	"os"
 	"reflect"
 	"runtime"
 	"strconv"
@@ -38,7 +37,6 @@ import (
 	"github.com/redlatch/redlatch/internal/dispatch"
 	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
-	"github.com/redlatch/redlatch/internal/reporter"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/wakeup"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -60,7 +58,12 @@ type Session struct {
 	Dispatch *dispatch.Dispatcher
 	Watchdog *watchdog.Watchdog
 	Cohorts  cohort.Registry
-	Down     atomic.Bool // the last attempt of a redlock to take a lock there failed
+	Down     atomic.Bool   // the last attempt of a redlock to take a lock there failed
+	Log      *slog.Logger  // that of the first primitive; nil: there is none
+	Timeout  time.Duration // the watchdog's, of the first primitive
+
+	Listing Listing     // nil: there is none
+	Listed  atomic.Bool // the listing looks by itself what is held and waited for, or there is none
 
 	cluster  atomic.Bool      // several masters: names are checked, channels may be sharded
 	topology dispatch.Cluster // nil unless the client shows what only a cluster client has
@@ -71,26 +74,33 @@ type Session struct {
 	publish  publishCommand
 	lanes    lanes
 
-	// Own finds what this session holds by an identity that any process may name, such as the id of a permit.
+	// Own has what other packages keep with the session, by keys that differ: a permit by its id, what package
+	// why asks by a key of a type of its own.
 	Own sync.Map
-
-	logger   *slog.Logger
-	timeout  time.Duration      // the watchdog's, of the first primitive
-	reporter *reporter.Reporter // nil: there is none
-
-	reporting *dispatch.InFlight // the report that has had no answer in time; the reporter's, which sends one at a time
-	refusing  bool               // the last report was refused for now, and the log has a line; the reporter's too
-	// the log has a line about what is at the place of those who are asked; the reporter's too
-	nonsense bool
-
-	requests requests
-	notices  notices
-	starts   starts
 
 	mu     lockorder.Mutex[lockorder.Session]
 	queues map[cohort.Key]*queue // nil until a call takes a fair lock
-	kept   map[Reported]struct{} // nil until WithAtLeast keeps a lock
 	hub    *wakeup.Hub           // nil until a call waits
+}
+
+// A Listing tells other processes what the client of a session holds and waits for.
+type Listing interface {
+	// Wake is called when something begins to be held or waited for, unless Listed is set.
+	Wake()
+
+	// Heed is told of each Label and Registry that Configure has for the client.
+	Heed(said Setting)
+}
+
+// NewListing makes the listing of a session that is open but for it, nil for none. The root package sets it to
+// that of package listing, so every program has it.
+var NewListing func(*Session) Listing
+
+// tellListing has the listing look, of which nothing is called while it looks by itself.
+func (s *Session) tellListing() {
+	if !s.Listed.Load() {
+		s.Listing.Wake()
+	}
 }
 
 // sessions finds the session of a client without keeping it, and what was said about a client without keeping
@@ -149,26 +159,25 @@ func unfit(client Client) string {
 
 // open makes a session. It is called with the mutex of sessions.
 func open(client Client, set *settings.Settings) *Session {
-	s := &Session{ID: newID(), Client: client, logger: set.Logger, timeout: set.WatchdogTimeout}
+	s := &Session{ID: newID(), Client: client, Log: set.Logger, Timeout: set.WatchdogTimeout}
 	s.lanes.began = clock.Now()
 	s.topology, _ = client.(dispatch.Cluster)
 	s.cluster.Store(s.topology != nil)
 	if s.topology == nil {
 		s.dialed = listen(client)
 	}
-	s.Dispatch = dispatch.New(client, s.topology, lingerOf(&s.linger))
+	s.Dispatch = dispatch.New(client, s.topology, s.Linger)
 	s.Dispatch.OnTrouble(s.suspect)
-	s.Dispatch.OnStray(func(p *raise.Panic) { p.Log(s.logger) })
+	s.Dispatch.OnStray(func(p *raise.Panic) { p.Log(s.Log) })
 	s.Dispatch.OnNarrow(func(err error) {
-		Logger(s.logger).Warn("redlatch: scripts are sent without the keys that only serve waiters faster or say more "+
-			"about a loss, "+
-			"because a slot moves or the user has no right to them", "error", err)
+		Logger(s.Log).Warn("redlatch: scripts are sent without the keys that only serve waiters faster or say more "+
+			"about a loss, because a slot moves or the user has no right to them", "error", err)
 	})
 	s.Watchdog = watchdog.New(s.renew)
-	if os.Getenv("REDLATCH_REGISTRY") != "off" {
-		s.reporter = reporter.New(reporter.Functions{Look: s.look, Send: s.report, Remove: s.unlist,
-			Linger: lingerOf(&s.linger), Asked: s.askedFor})
+	if NewListing != nil {
+		s.Listing = NewListing(s)
 	}
+	s.Listed.Store(s.Listing == nil)
 	var said configuration
 	if len(sessions.said) > 0 {
 		key, _ := markOf(client)
@@ -178,8 +187,13 @@ func open(client Client, set *settings.Settings) *Session {
 	return s
 }
 
-func lingerOf(linger *atomic.Int64) func() time.Duration {
-	return func() time.Duration { return time.Duration(linger.Load()) }
+// Linger is how long what is shared outlasts its last use.
+func (s *Session) Linger() time.Duration { return time.Duration(s.linger.Load()) }
+
+// Background is a context for commands that no call waits for, within a time. A panic of a hook goes to the
+// log.
+func (s *Session) Background(within time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(raise.Background(context.Background(), Logger(s.Log)), within)
 }
 
 // newID is a random UUID, as text. Redisson's clients have UUIDs of version 4. Ours are of version 8, which

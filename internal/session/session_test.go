@@ -77,17 +77,6 @@ func TestAClientIsAClustersAsSoonAsTheProgramSaysSo(t *testing.T) {
 }
 
 func TestASessionGoesWithItsLastUserAndTheNextIsSomebodyElse(t *testing.T) {
-	goes(t)
-}
-
-// Its reporter is armed then.
-func TestASessionThatIsInTheRegistryGoesWithItsLastUserToo(t *testing.T) {
-	t.Setenv("REDLATCH_REGISTRY", "on")
-	goes(t)
-}
-
-func goes(t *testing.T) {
-	t.Helper()
 	srv := redistest.Mini(t)
 	client := srv.Client(t)
 	use := func() (weak.Pointer[session.Session], string) {
@@ -104,6 +93,32 @@ func goes(t *testing.T) {
 	eventually(t, "the session collected", func() bool { return first.Value() == nil })
 	_, next := use()
 	require.NotEqual(t, id, next)
+}
+
+// A listing counts its calls.
+type listing struct{ woken, heeded int }
+
+func (l *listing) Wake()                { l.woken++ }
+func (l *listing) Heed(session.Setting) { l.heeded++ }
+
+// The path of every call passes there.
+func TestAListingThatLooksByItselfIsNotCalled(t *testing.T) {
+	l := new(listing)
+	session.NewListing = func(*session.Session) session.Listing { return l }
+	defer func() { session.NewListing = nil }()
+	client := idle(t)
+	require.NoError(t, session.Configure(client, "here", session.Label("web"), session.Linger(time.Second)))
+	s := session.Of(client, quick())
+	require.Equal(t, 1, l.heeded)
+	join := func() {
+		_, _, part := s.Join(cohort.KeyFor("k", "lock"), session.Channels{})
+		part()
+	}
+	join()
+	require.Equal(t, 1, l.woken)
+	s.Listed.Store(true)
+	join()
+	require.Equal(t, 1, l.woken)
 }
 
 func done(context.Context) (cohort.Verdict, error) { return cohort.Verdict{Done: true}, nil }

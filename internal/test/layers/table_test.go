@@ -18,7 +18,7 @@ var (
 
 	edge = []string{
 		"internal/outcome", "internal/scripts", "internal/scripts/lane", "internal/scripts/row", "internal/scripts/entry", "internal/scripts/notice", "internal/dispatch", "internal/delivery", "internal/wakeup",
-		"internal/session",
+		"internal/session", "internal/listing", "internal/why",
 	}
 
 	bases = []string{"internal/baselock", "internal/counter"}
@@ -63,18 +63,20 @@ var table = map[string][]string{
 	"internal/dispatch": {"internal/lockorder", "internal/outcome", "internal/raise"},
 	"internal/delivery": {"internal/errs", "internal/outcome", "internal/dispatch", "internal/scripts", "internal/clock"},
 	"internal/wakeup":   {"internal/lockorder", "internal/keys", "internal/raise"},
-	"internal/session":  all(leaves, without(edge, "internal/session")),
+	"internal/session":  all(without(leaves, "internal/registry", "internal/reporter"), without(edge, "internal/session", "internal/listing", "internal/why", "internal/scripts/entry")),
+	"internal/listing":  all(leaves, without(edge, "internal/listing", "internal/why")),
+	"internal/why":      {"internal/lockorder", "internal/clock", "internal/raise", "internal/outcome", "internal/dispatch", "internal/delivery", "internal/scripts/notice", "internal/session"},
 
 	"internal/rootapi": {"internal/errs", "internal/holds", "internal/settings"},
-	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/rootapi", "internal/session"},
+	".":                {"internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/rootapi", "internal/session", "internal/listing"},
 
 	// The kit for the tests of users, which is for _test.go files as the packages of support are, but may not link what those link.
 	"redlatchtest": all(front, hidden, []string{"internal/holds", "internal/observe", "internal/keys", "internal/settings", "internal/session", "internal/test/proxy", "internal/test/servers"}),
 
-	"internal/observe": all(front, []string{"internal/lockorder", "internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/watchdog", "internal/session"}),
+	"internal/observe": all(front, []string{"internal/lockorder", "internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/watchdog", "internal/session", "internal/listing"}),
 
-	"internal/life": all(front, []string{"internal/clock", "internal/errs", "internal/holds", "internal/observe", "internal/raise", "internal/session", "internal/settings", "internal/watchdog"}),
-	"internal/loss": all(front, []string{"internal/clock", "internal/session"}),
+	"internal/life": all(front, []string{"internal/clock", "internal/errs", "internal/holds", "internal/observe", "internal/raise", "internal/session", "internal/settings", "internal/watchdog", "internal/why"}),
+	"internal/loss": all(front, []string{"internal/clock", "internal/session", "internal/why"}),
 
 	"internal/baselock": all(leaves, edge, front, hidden, []string{"internal/observe", "internal/life", "internal/loss"}, scripts("rlock", "fairlock", "rwlock")),
 	"internal/counter":  all(leaves, edge, front, hidden, []string{"internal/observe"}),
@@ -89,7 +91,7 @@ var table = map[string][]string{
 	"countdownlatch":  primitive("countdownlatch"),
 
 	"internal/quorum": {"internal/lockorder", "internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/clock", "internal/watchdog",
-		"internal/observe", "internal/life", "internal/loss", "internal/baselock", "internal/rootapi", "internal/session", "."},
+		"internal/observe", "internal/life", "internal/loss", "internal/why", "internal/baselock", "internal/rootapi", "internal/session", "."},
 	"multilock": all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":   all(primitive(), []string{"internal/quorum"}),
 
@@ -138,8 +140,8 @@ func scripts(names ...string) (folders []string) {
 
 func all(lists ...[]string) []string { return slices.Concat(lists...) }
 
-func without(list []string, name string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == name })
+func without(list []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(names, s) })
 }
 
 // What the engines must not know, and what only tests may use.

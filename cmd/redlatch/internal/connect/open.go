@@ -15,6 +15,7 @@ import (
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/exit"
 	"github.com/redlatch/redlatch/fleet"
+	"github.com/redlatch/redlatch/internal/listing"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -38,20 +39,20 @@ func (f Flags) Open() (redis.UniversalClient, error) {
 // than a second would have no name there.
 func Announce(client redis.UniversalClient) {
 	set := settings.Defaults()
-	session.Of(client, &set).ReportAtOnce()
+	listing.Of(session.Of(client, &set)).AtOnce()
 }
 
 // Leave has the registry say that the command has ended and leaves what it holds to its lease. It comes before that is given back.
 func Leave(client redis.UniversalClient) {
 	set := settings.Defaults()
-	session.Of(client, &set).Leave()
+	listing.Of(session.Of(client, &set)).Leave()
 }
 
 // Close closes the client of a command that ends, and takes it out of the registry: tools would show an ended command as one that is
 // probably dead.
 func Close(client redis.UniversalClient) {
 	set := settings.Defaults()
-	session.Of(client, &set).Retire()
+	listing.Of(session.Of(client, &set)).Retire()
 	_ = client.Close()
 }
 

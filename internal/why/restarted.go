@@ -1,7 +1,8 @@
-package session
+package why
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ import (
 // found out by each hold at its next renewal, and the first of them has asked.
 const askEvery = 5 * time.Second
 
-// starts is what servers have said of their start.
+// starts is what servers have said of their start, lately.
 type starts struct {
 	mu      lockorder.Mutex[lockorder.Starts]
 	of      map[any]*start // by server
@@ -36,86 +37,52 @@ type start struct {
 
 // restarted is when the server that has key was started, if that was after a moment; else, or if that is not
 // known, it is zero.
-func (s *Session) restarted(ctx context.Context, key string, since time.Time) time.Time {
-	server, ok := s.serverOf(ctx, key)
+func (q *questions) restarted(ctx context.Context, key string, since time.Time) time.Time {
+	server, ok := q.ServerOf(ctx, key)
 	if !ok {
 		return time.Time{}
 	}
-	for {
-		is := s.startOf(server, key, since)
-		if is == nil {
-			return time.Time{}
-		}
-		select {
-		case <-is.known:
-		case <-ctx.Done():
-			return time.Time{}
-		}
-		if is.after.After(since) {
-			return is.after
-		}
-		if time.Since(is.asked) < askEvery {
-			return time.Time{}
-		}
+	is := q.startOf(server, key)
+	if is == nil {
+		return time.Time{}
 	}
+	select {
+	case <-is.known:
+	case <-ctx.Done():
+		return time.Time{}
+	}
+	if is.after.After(since) {
+		return is.after
+	}
+	return time.Time{}
 }
 
-// serverOf tells the servers of a client apart. It is not ok where it is not known which of several servers
-// would answer.
-func (s *Session) serverOf(ctx context.Context, key string) (server any, ok bool) {
-	switch {
-	case s.topology != nil:
-		master, err := s.topology.MasterForKey(ctx, key)
-		return master, err == nil
-	case s.cluster.Load(), s.slotted.Load():
-		return nil, false
-	}
-	return s.Client, true
-}
-
-// startOf is the answer of a server, which may be on its way; nil if the server is not asked. An answer is
-// asked for if the last one is old and says nothing about the time after since.
-func (s *Session) startOf(server any, key string, since time.Time) *start {
-	s.starts.mu.Lock()
-	defer s.starts.mu.Unlock()
-	if s.starts.refused {
-		return nil
-	}
-	is := s.starts.of[server]
-	if is != nil {
-		select {
-		case <-is.known:
-			if is.after.After(since) || time.Since(is.asked) < askEvery {
-				return is
-			}
-		default:
-			return is
+// startOf is the answer of a server, which may be on its way; nil if the server is not asked, because the user
+// has no right to.
+func (q *questions) startOf(server any, key string) *start {
+	s := &q.starts
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.of, func(_ any, old *start) bool { return time.Since(old.asked) >= askEvery })
+	is := s.of[server]
+	if is == nil && !s.refused {
+		if s.of == nil {
+			s.of = map[any]*start{}
 		}
+		is = &start{known: make(chan struct{}), asked: clock.Now()}
+		s.of[server] = is
+		go q.askStart(is, key)
 	}
-	is = &start{known: make(chan struct{}), asked: clock.Now()}
-	if s.starts.of == nil {
-		s.starts.of = map[any]*start{}
-	}
-	for other, old := range s.starts.of { // servers leave a cluster
-		if time.Since(old.asked) > forgetStart {
-			delete(s.starts.of, other)
-		}
-	}
-	s.starts.of[server] = is
-	go s.askStart(is, key)
 	return is
 }
 
-// forgetStart is how long an answer is kept, at least. An older one would tell only of losses from before it.
-const forgetStart = time.Hour
-
 // askStart asks, once.
-func (s *Session) askStart(is *start, key string) {
+func (q *questions) askStart(is *start, key string) {
 	defer close(is.known)
-	ctx, cancel := s.whyContext()
+	ctx, cancel := q.Background(within)
 	defer cancel()
 	info := redis.NewStringCmd(context.Background(), "info", "server")
-	err := s.Dispatch.Do(ctx, key, info, dispatch.ToMaster)
+	err := q.Dispatch.Do(ctx, key, info, dispatch.ToMaster)
 	if err == nil {
 		if age, ok := ageOf(info.Val()); ok {
 			is.after = is.asked.Add(-age)
@@ -123,9 +90,9 @@ func (s *Session) askStart(is *start, key string) {
 		return
 	}
 	if outcome.Forbidden(err) {
-		s.starts.mu.Lock()
-		s.starts.refused = true
-		s.starts.mu.Unlock()
+		q.starts.mu.Lock()
+		q.starts.refused = true
+		q.starts.mu.Unlock()
 	}
 }
 

@@ -1,4 +1,4 @@
-package session
+package listing
 
 import (
 	"crypto/rand"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/registry"
+	"github.com/redlatch/redlatch/internal/session"
 )
 
 // started is about when the process was, and instance is of the process alone.
@@ -28,12 +29,12 @@ var (
 
 func age() time.Duration { return clock.Now().Sub(clock.Aged(started)) }
 
-// about is what the client says about itself. When the process was started is added by the script, which has
+// aboutOf is what a client says about itself. When the process was started is added by the script, which has
 // the server's clock.
-func (s *Session) about(label string) registry.About {
+func aboutOf(s *session.Session, label string) registry.About {
 	about := process()
 	about.Label = registry.Text(label)
-	about.Timeout = s.timeout.Milliseconds()
+	about.Timeout = s.Timeout.Milliseconds()
 	return about
 }
 

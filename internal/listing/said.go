@@ -1,4 +1,4 @@
-package session
+package listing
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/registry"
 	"github.com/redlatch/redlatch/internal/scripts/entry"
+	"github.com/redlatch/redlatch/internal/session"
 )
 
 // A Said is what a client has said in the registry of itself, and of one of its holds.
@@ -20,17 +21,17 @@ type Said struct {
 	Since time.Time // since when it has the hold; zero if it has not said so
 }
 
-// Said asks the registry who the owner of a thing is, of this kind and key. What is not known there is zero:
-// also the client of a permit, whose id does not tell. A session that is not in the registry itself does not
+// Ask asks the registry who the owner of a thing is, of this kind and key. What is not known there is zero:
+// also the client of a permit, whose id does not tell. A client that is not in the registry itself does not
 // ask it. ctx limits the question.
-func (s *Session) Said(ctx context.Context, kind, key, owner string) (Said, error) {
+func Ask(ctx context.Context, s *session.Session, kind, key, owner string) (Said, error) {
 	uuid, _, ok := strings.Cut(owner, ":")
-	config := s.reporter.Config()
+	config := Of(s).config()
 	switch {
 	case !ok:
 		return Said{}, nil
 	case uuid == s.ID:
-		return Said{About: s.about(config.Label)}, nil
+		return Said{About: aboutOf(s, config.Label)}, nil
 	case config.Off:
 		return Said{}, nil
 	}

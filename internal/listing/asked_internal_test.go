@@ -1,4 +1,4 @@
-package session
+package listing
 
 import (
 	"testing"
@@ -7,19 +7,19 @@ import (
 )
 
 func TestARequestIsNewOnceHoweverManyReportsFindIt(t *testing.T) {
-	var r requests
+	var r Listing
 	first, second := asking{"lock", "u:1", false}, asking{"lock", "u:2", false}
 	require.True(t, r.isNew(first, "at 5"))
-	r.keep([]string{"u:1"})
+	r.forgetBut([]string{"u:1"})
 	require.False(t, r.isNew(first, "at 5"))
 	require.True(t, r.isNew(first, "at 6"))
 	require.True(t, r.isNew(second, "at 5"))
-	r.keep([]string{"u:2"})
+	r.forgetBut([]string{"u:2"})
 	require.Len(t, r.said, 1, "nobody asks for the other any more")
 }
 
 func TestARequestThatCannotBeReadIsNewsOnceUntilThatChanges(t *testing.T) {
-	var r requests
+	var r Listing
 	at, other := asking{"lock", "u:1", true}, asking{"lock", "u:2", true}
 	wrong, refused, read := "WRONGTYPE", "NOPERM", ""
 	require.True(t, r.isNew(at, wrong))
@@ -30,7 +30,7 @@ func TestARequestThatCannotBeReadIsNewsOnceUntilThatChanges(t *testing.T) {
 	r.isNew(at, read)
 	require.True(t, r.isNew(asking{"lock", "u:1", false}, "at 5"), "the request itself is another matter")
 	require.True(t, r.isNew(at, wrong))
-	r.keep([]string{"u:2"})
+	r.forgetBut([]string{"u:2"})
 	require.False(t, r.isNew(other, wrong))
 	require.True(t, r.isNew(at, wrong), "nobody asked for it in between")
 }

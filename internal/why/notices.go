@@ -1,4 +1,4 @@
-package session
+package why
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts/notice"
+	"github.com/redlatch/redlatch/internal/session"
 )
 
 // notices are the questions for notices that were left where something was taken by force. Those that come
@@ -25,14 +26,14 @@ type question struct {
 }
 
 // noticeFor is the notice for one of the owners of what is gone, as text.
-func (s *Session) noticeFor(ctx context.Context, g Gone) string {
+func (q *questions) noticeFor(ctx context.Context, g Gone) string {
 	owners := g.Owners[:min(len(g.Owners), notice.MostRead)]
 	answer := make(chan *notice.Notice, len(owners))
 	all := make([]question, len(owners))
 	for i, owner := range owners {
 		all[i] = question{ctx, notice.Of{Key: g.Key, Owner: owner}, answer}
 	}
-	slot, n := s.Shard(g.Key), &s.notices
+	slot, n := q.Shard(g.Key), &q.notices
 	n.mu.Lock()
 	waiting, busy := n.waiting[slot]
 	if busy {
@@ -45,7 +46,7 @@ func (s *Session) noticeFor(ctx context.Context, g Gone) string {
 	}
 	n.mu.Unlock()
 	if !busy {
-		go s.readNotices(slot, all)
+		go q.readNotices(slot, all)
 	}
 	for range owners {
 		select {
@@ -61,40 +62,40 @@ func (s *Session) noticeFor(ctx context.Context, g Gone) string {
 }
 
 // readNotices answers the questions for one slot, and those that come meanwhile.
-func (s *Session) readNotices(slot int, next []question) {
+func (q *questions) readNotices(slot int, next []question) {
 	for len(next) > 0 {
 		now := next[:min(len(next), notice.MostRead)]
 		next = next[len(now):]
-		raise.Run(func() { s.readSome(now) }).Log(Logger(s.logger)) // a hook of the client may end the goroutine
-		s.notices.mu.Lock()
-		next = append(next[:len(next):len(next)], s.notices.waiting[slot]...)
-		s.notices.waiting[slot] = nil
+		raise.Run(func() { q.readSome(now) }).Log(session.Logger(q.Log)) // a hook of the client may end the goroutine
+		q.notices.mu.Lock()
+		next = append(next[:len(next):len(next)], q.notices.waiting[slot]...)
+		q.notices.waiting[slot] = nil
 		if len(next) == 0 {
-			delete(s.notices.waiting, slot)
+			delete(q.notices.waiting, slot)
 		}
-		s.notices.mu.Unlock()
+		q.notices.mu.Unlock()
 	}
 }
 
 // readSome sends one script, for the questions whose call still waits.
-func (s *Session) readSome(all []question) {
+func (q *questions) readSome(all []question) {
 	var of []notice.Of
 	var asked []question
-	for _, q := range all {
-		if q.ctx.Err() == nil {
-			of, asked = append(of, q.of), append(asked, q)
+	for _, one := range all {
+		if one.ctx.Err() == nil {
+			of, asked = append(of, one.of), append(asked, one)
 		}
 	}
 	if len(of) == 0 {
 		return
 	}
 	last := asked[len(asked)-1].ctx // which ends latest
-	read, _, err := delivery.Deliver(last, s.Dispatch, notice.Read(of), delivery.Limit{Once: true})
-	for i, q := range asked {
+	read, _, err := delivery.Deliver(last, q.Dispatch, notice.Read(of), delivery.Limit{Once: true})
+	for i, one := range asked {
 		if err != nil {
-			q.answer <- nil
+			one.answer <- nil
 		} else {
-			q.answer <- read[i]
+			one.answer <- read[i]
 		}
 	}
 }
