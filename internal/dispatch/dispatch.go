@@ -6,8 +6,8 @@
 // under way. A trip is one round trip, with one command or a pipeline of several. A leader is a goroutine
 // that makes trips: it takes requests from the queue, sends them, and gives each its reply. The goroutine of
 // a caller can be a leader. A worker is a goroutine of this package that leads for callers that may leave. A
-// poll worker is a worker that is woken by way of the network poller. A straggler is a trip that takes much
-// longer than the shortest one.
+// courier is a faster way to a worker, for a caller that is alone. A straggler is a trip that takes much longer
+// than the shortest one.
 //
 // # Group commit
 //
@@ -23,7 +23,7 @@
 //	context of the caller       other callers   the command is sent by
 //	--------------------------  --------------  ------------------------------------------------
 //	cannot end, or is a Limit   any             the caller, as a leader
-//	can end                     none            the poll worker, which costs next to nothing on Linux
+//	can end                     none            a worker, by the courier where the system has one
 //	can end                     some            a worker
 //
 // # For a caller

@@ -96,7 +96,7 @@ func TestACallerIsNotStrandedWhereTheSystemNeverSignals(t *testing.T) {
 		cmd.(*redis.IntCmd).SetVal(7)
 	}), nil, func() time.Duration { return time.Minute })
 	require.NoError(t, d.Do(t.Context(), "key", redis.NewIntCmd(t.Context(), "get"), ToMaster))
-	x := d.one.pollWorker
+	x := d.one.pollWorker()
 	require.NotNil(t, x)
 	deafen := func() {
 		d.one.mu.Lock()
@@ -127,7 +127,7 @@ func TestACallerIsNotStrandedWhereTheSystemNeverSignals(t *testing.T) {
 	redistest.Eventually(t, "the poll worker rests again", rests)
 	d.one.mu.Lock()
 	defer d.one.mu.Unlock()
-	d.one.pollWorker = nil
+	d.one.courier.(*pollCourier).worker = nil
 	x.next <- batch{}
 	x.come.rouse()
 }
@@ -145,24 +145,25 @@ func (f clientFunc) Pipeline() redis.Pipeliner { panic("a lone caller needs none
 // A process that was out of file descriptors for a moment may have some again.
 func TestAPollWorkerIsTriedAgainLaterWhereThereWasNoEvent(t *testing.T) {
 	n := &node{linger: func() time.Duration { return time.Minute }}
+	c := &pollCourier{node: n}
 	var limit syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Max: limit.Max}))
 	begin := time.Now()
 	n.mu.Lock()
-	x := n.pollWorkerLocked()
+	taken := c.takeLocked()
 	n.mu.Unlock()
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
-	require.Nil(t, x)
-	require.WithinRange(t, n.noPollWorker, begin.Add(longRest), time.Now().Add(longRest))
+	require.False(t, taken)
+	require.WithinRange(t, c.none, begin.Add(longRest), time.Now().Add(longRest))
 
-	n.noPollWorker = time.Now().Add(time.Hour)
-	require.Nil(t, n.pollWorkerLocked())
-	n.noPollWorker = time.Now()
+	c.none = time.Now().Add(time.Hour)
+	require.False(t, c.takeLocked())
+	c.none = time.Now()
 	n.mu.Lock()
-	x = n.pollWorkerLocked()
+	require.True(t, c.takeLocked())
+	x := c.worker
 	n.mu.Unlock()
-	require.NotNil(t, x)
 	x.taken.Store(false)
 	x.next <- batch{}
 	x.come.set()

@@ -1,7 +1,5 @@
 package dispatch
 
-import "time"
-
 // MaxLeaders and MaxBatch are the limits that the tests count against.
 const (
 	FewLeaders = fewLeaders
@@ -22,25 +20,10 @@ func (d *Dispatcher) Load() (leaders, queued, parked int) {
 	d.one.mu.Lock()
 	defer d.one.mu.Unlock()
 	parked = len(d.one.idle)
-	if x := d.one.pollWorker; x != nil && x.resting {
+	if c, ok := d.one.courier.(interface{ restsLocked() bool }); ok && c.restsLocked() {
 		parked++
 	}
 	return d.one.leaders, d.one.queue.length, parked
-}
-
-// HasPollWorker tells whether lone callers of a single server have a poll worker at hand.
-func (d *Dispatcher) HasPollWorker() bool {
-	d.one.mu.Lock()
-	defer d.one.mu.Unlock()
-	return d.one.pollWorker != nil
-}
-
-// PollWorkerIsFree tells whether the next lone caller of a single server would be served by a poll worker.
-func (d *Dispatcher) PollWorkerIsFree() bool {
-	d.one.mu.Lock()
-	defer d.one.mu.Unlock()
-	x := d.one.pollWorker
-	return x != nil && x.resting && !x.taken.Load() && !time.Now().Before(x.again)
 }
 
 // Masters is how many servers of a cluster have a queue.

@@ -39,8 +39,7 @@ type node struct {
 	ticks                    uint64
 	fresh, older, stragglers int // trips that have seen no tick, one, and more
 
-	pollWorker   *pollWorker // for a caller that is alone; nil when it has not been asked for lately
-	noPollWorker time.Time   // the system had none to give, and is not asked before
+	courier courier // for a caller that is alone; nil: there is none
 
 	// spare has requests that are over. It is the node's own: a channel made in a bubble of testing/synctest
 	// must not turn up outside, where the runtime ends the process for it.
@@ -53,6 +52,7 @@ func newNode(client Client, linger func() time.Duration) *node {
 		// Half of the connections are for whatever else the program does with its client.
 		n.most = min(max(c.Options().PoolSize/2, fewLeaders), maxLeaders)
 	}
+	n.courier = newCourier(n)
 	return n
 }
 
@@ -64,7 +64,6 @@ type request struct {
 	ctx   context.Context // the caller's. The client's hooks get its values, and not its end
 	cmd   redis.Cmder
 	done  chan struct{} // receives once, when the command has ended
-	back  *event        // set after done, for a caller that waits for both; nil for the others
 	panic *raise.Panic  // to be raised by its caller; set before done
 
 	queued         bool        // guarded by node.mu, as are the links of the queue
@@ -89,7 +88,7 @@ func (n *node) request(ctx context.Context, cmd redis.Cmder) *request {
 
 // free takes back a request whose done has been received, or that never left.
 func (n *node) free(r *request) {
-	r.ctx, r.cmd, r.back, r.panic = nil, nil, nil, nil
+	r.ctx, r.cmd, r.panic = nil, nil, nil
 	n.spare.Put(r)
 }
 
@@ -104,10 +103,7 @@ func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 		n.mu.Unlock()
 		return n.await(ctx, r)
 	}
-	var x *pollWorker
-	if !here && n.leaders == 0 {
-		x = n.pollWorkerLocked()
-	}
+	carried := !here && n.leaders == 0 && n.courier != nil && n.courier.takeLocked()
 	n.leaders++
 	t := n.departLocked(1)
 	if here {
@@ -116,9 +112,9 @@ func (n *node) do(ctx context.Context, cmd redis.Cmder) error {
 	}
 	r := n.request(ctx, cmd)
 	b := batch{r.alone[:], t}
-	if x != nil {
+	if carried {
 		n.mu.Unlock()
-		return x.do(ctx, b)
+		return n.courier.do(ctx, b)
 	}
 	w := n.unparkLocked()
 	n.mu.Unlock()
@@ -215,11 +211,7 @@ func (b batch) raise(p *raise.Panic, stray *strays) {
 // tell says to the callers that their commands have ended.
 func (b batch) tell() {
 	for _, r := range b.requests {
-		back := r.back // the request may be another caller's as soon as its own one knows
-		r.done <- struct{}{}
-		if back != nil {
-			back.set()
-		}
+		r.done <- struct{}{} // from now on the request may be another caller's
 	}
 }
 

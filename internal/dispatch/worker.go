@@ -64,8 +64,8 @@ func (n *node) takeOrPark(w *worker, t trip, took time.Duration) (b batch, more 
 	return batch{}, false
 }
 
-// planLocked sees to it that there will be a sweep. The linger time may have become 0 while a poll worker is
-// under way, which no sweep can end.
+// planLocked sees to it that there will be a sweep. The linger time may have become 0 while the worker of a
+// courier is under way, which no sweep can end.
 func (n *node) planLocked() {
 	if !n.planned {
 		n.planned = true
@@ -84,7 +84,7 @@ func (n *node) sweep() {
 		fresh++
 	}
 	n.idle = slices.Delete(n.idle, 0, fresh)
-	none := n.dismissLocked()
+	none := n.courier == nil || n.courier.sweepLocked()
 	n.sweeps++
 	n.planned = false
 	if len(n.idle) > 0 || !none {

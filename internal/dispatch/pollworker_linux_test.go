@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,12 +17,6 @@ import (
 )
 
 const patience = 20 * time.Second
-
-func needsEvents(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere a lone caller hands over through channels, as all callers do")
-	}
-}
 
 // eventFiles is how many eventfds the process has open.
 func eventFiles(t *testing.T) (count int) {
@@ -38,7 +31,6 @@ func eventFiles(t *testing.T) (count int) {
 }
 
 func TestALoneCallerHasAPollWorkerUntilNothingIsSentAnyMore(t *testing.T) {
-	needsEvents(t)
 	s := newServer()
 	s.rtt = 0
 	const stay = 500 * time.Millisecond
@@ -72,12 +64,10 @@ func TestALoneCallerWhoLeavesThePollWorkerReturnsBeforeItsCommandEnds(t *testing
 		}
 	}
 	d := dispatch.New(s, nil, linger(time.Second))
-	if runtime.GOOS == "linux" {
-		require.Eventually(t, func() bool {
-			require.NoError(t, d.Do(t.Context(), "key", command(0), dispatch.ToMaster))
-			return d.PollWorkerIsFree()
-		}, patience, time.Millisecond)
-	}
+	require.Eventually(t, func() bool {
+		require.NoError(t, d.Do(t.Context(), "key", command(0), dispatch.ToMaster))
+		return d.PollWorkerIsFree()
+	}, patience, time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-under; cancel() }()
 	var flight *dispatch.InFlight

@@ -29,14 +29,16 @@ func TestAPollWorkerRestsLongerAfterEachSlowHandOver(t *testing.T) {
 
 func TestAPollWorkerThatRestsAfterASlowHandOverIsNotUsed(t *testing.T) {
 	n := &node{linger: func() time.Duration { return time.Minute }}
-	n.pollWorker = &pollWorker{node: n, resting: true, again: time.Now().Add(time.Hour)}
-	require.Nil(t, n.pollWorkerLocked())
-	n.pollWorker.again = time.Now()
-	n.pollWorker.taken.Store(true)
-	require.Nil(t, n.pollWorkerLocked(), "its last caller is still on the way out")
-	n.pollWorker.taken.Store(false)
-	require.Same(t, n.pollWorker, n.pollWorkerLocked())
-	require.Nil(t, n.pollWorkerLocked(), "it is under way")
+	x := &pollWorker{node: n, resting: true, again: time.Now().Add(time.Hour)}
+	c := &pollCourier{node: n, worker: x}
+	require.False(t, c.takeLocked())
+	x.again = time.Now()
+	x.taken.Store(true)
+	require.False(t, c.takeLocked(), "its last caller is still on the way out")
+	x.taken.Store(false)
+	require.True(t, c.takeLocked())
+	require.Same(t, x, c.worker)
+	require.False(t, c.takeLocked(), "it is under way")
 }
 
 func TestSweepsDoNotSpinForAPollWorkerThatIsUnderWay(t *testing.T) {
@@ -48,7 +50,8 @@ func TestSweepsDoNotSpinForAPollWorkerThatIsUnderWay(t *testing.T) {
 			}
 			return 0
 		}
-		n.pollWorker = &pollWorker{node: n}
+		c := &pollCourier{node: n, worker: &pollWorker{node: n}}
+		n.courier = c
 		n.mu.Lock()
 		n.planLocked()
 		n.mu.Unlock()
@@ -56,6 +59,6 @@ func TestSweepsDoNotSpinForAPollWorkerThatIsUnderWay(t *testing.T) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		require.LessOrEqual(t, n.sweeps, uint64(1000))
-		n.pollWorker = nil
+		c.worker = nil
 	})
 }

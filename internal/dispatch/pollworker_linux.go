@@ -6,10 +6,19 @@ import (
 	"time"
 )
 
-// A poll worker is a worker for the caller that is alone. The two hand each other the command and its end by
+// A pollCourier keeps a poll worker while one is asked for.
+type pollCourier struct {
+	node   *node
+	worker *pollWorker // nil when none has been asked for lately
+	none   time.Time   // the system had none to give, and is not asked before
+}
+
+func newCourier(n *node) courier { return &pollCourier{node: n} }
+
+// A pollWorker is a worker for the caller that is alone. The two hand each other the command and its end by
 // events instead of channels, so that everything stays on one thread: on two processors, one of them the
-// server's, that is worth a third of the caller's speed. Callers that are not alone keep several threads
-// awake anyway, and use channels.
+// server's, a pair of Lock and Unlock is faster by two fifths, and takes half of the processor time. Callers
+// that are not alone keep several threads awake anyway, and use channels.
 type pollWorker struct {
 	node    *node
 	next    chan batch // capacity 1; looked at after an event. An empty batch ends the worker
@@ -19,7 +28,7 @@ type pollWorker struct {
 	parked  uint64     // node.sweeps when it came to rest; guarded by node.mu
 
 	// A caller that leaves early may still be on its way out when the worker rests again. taken is set under
-	// node.mu and cleared without, by the caller, to whom the fields below belong meanwhile.
+	// node.mu and cleared without, by the caller, to which the fields below belong meanwhile.
 	taken   atomic.Bool
 	ctx     context.Context
 	request *request
@@ -40,41 +49,44 @@ type pollWorker struct {
 // compute all the time a poll worker is slower than a channel, so it is left alone for a while after a
 // hand-over that took longer than slow, for longer each time.
 const (
-	slow       = 500 * time.Microsecond
-	firstRest  = 20 * time.Millisecond
-	longRest   = time.Second
-	manyQuick  = 100  // in a row forgive what was before: also a busy processor is quick most of the time
-	clockBegin = 2020 // no clock that shows the time shows an earlier year
+	slow      = 500 * time.Microsecond
+	firstRest = 20 * time.Millisecond
+	longRest  = time.Second
+	manyQuick = 100 // in a row forgive what was before: also a busy processor is quick most of the time
 )
 
-// pollWorkerLocked returns the poll worker for a caller that is alone, or nil where channels are the better
-// way.
-func (n *node) pollWorkerLocked() *pollWorker {
+func (c *pollCourier) takeLocked() bool {
 	now := time.Now()
-	x := n.pollWorker
+	x := c.worker
 	switch {
-	case x != nil:
-		if !x.resting || x.taken.Load() || now.Before(x.again) {
-			return nil
+	case x == nil && (now.Before(c.none) || c.node.linger() <= 0):
+		return false
+	case x == nil:
+		if x = newPollWorker(c.node); x == nil {
+			c.none = now.Add(longRest) // there may be none, or the process may be out of files for now
+			return false
 		}
-	case now.Before(n.noPollWorker) || n.linger() <= 0 || now.Year() < clockBegin:
-		// A goroutine that waits for the poller does not count as blocked in a bubble of testing/synctest,
-		// whose fake clock would stand still for ever. It starts in the year 2000.
-		return nil
-	default:
-		if x = newPollWorker(n); x == nil {
-			n.noPollWorker = now.Add(longRest) // there may be none, or the process may be out of files for now
-			return nil
-		}
-		n.pollWorker = x
-		go x.work()
+		c.worker = x
+		go x.work(c)
+	case !x.resting || x.taken.Load() || now.Before(x.again):
+		return false
 	}
 	x.resting = false
 	x.taken.Store(true)
-	return x
+	return true
 }
 
+func (c *pollCourier) do(ctx context.Context, b batch) error { return c.worker.do(ctx, b) }
+
+// inBubble tells whether the goroutine is in a bubble of testing/synctest. Its clock begins in the year 2000,
+// and would stand still for ever while a goroutine waits for the poller.
+func inBubble() bool { return time.Now().Year() < 2020 }
+
+// newPollWorker makes a poll worker, or nil.
 func newPollWorker(n *node) *pollWorker {
+	if inBubble() {
+		return nil
+	}
 	x := &pollWorker{node: n, next: make(chan batch, 1), come: newEvent(), back: newEvent()}
 	if x.come == nil || x.back == nil {
 		x.close()
@@ -92,10 +104,8 @@ func (x *pollWorker) close() {
 	}
 }
 
-// do has the worker lead b, which is one request, and waits for its end or for that of ctx.
 func (x *pollWorker) do(ctx context.Context, b batch) error {
 	r := b.requests[0]
-	r.back = x.back
 	x.ctx, x.request, x.ended, x.handed = ctx, r, false, time.Now()
 	x.next <- b
 	x.come.set()
@@ -133,24 +143,30 @@ func (x *pollWorker) take(uintptr) bool {
 }
 
 // work leads what it is handed, and what has queued meanwhile, until it is told to end.
-func (x *pollWorker) work() {
+func (x *pollWorker) work(c *pollCourier) {
 	defer x.close()
-	defer x.leave()
+	defer c.drop(x) // also when a hook of the client ends the goroutine
 	for x.come.wait(x.arrive) == nil && !x.batch.empty() {
 		x.judge(time.Since(x.handed))
-		for more := true; more; {
-			took := x.node.send(x.batch)
-			x.batch, more = x.node.takeOrRest(x, x.batch.trip, took)
+		took := x.lead()
+		for x.takeOrRest(took) {
+			took = x.node.send(x.batch)
 		}
 	}
 }
 
-// leave has the node do without the poll worker, if a hook of the client has ended its goroutine.
-func (x *pollWorker) leave() {
-	x.node.mu.Lock()
-	defer x.node.mu.Unlock()
-	if x.node.pollWorker == x {
-		x.node.pollWorker = nil
+// lead sends what the worker was handed, and wakes the caller.
+func (x *pollWorker) lead() time.Duration {
+	defer x.back.set()
+	return x.node.send(x.batch)
+}
+
+// drop has the node do without a worker that ends.
+func (c *pollCourier) drop(x *pollWorker) {
+	c.node.mu.Lock()
+	defer c.node.mu.Unlock()
+	if c.worker == x {
+		c.worker = nil
 	}
 }
 
@@ -167,29 +183,28 @@ func (x *pollWorker) judge(took time.Duration) {
 	x.again = time.Now().Add(x.pause)
 }
 
-// takeOrRest takes what is queued for the poll worker that has just led, or lets it rest.
-func (n *node) takeOrRest(x *pollWorker, t trip, took time.Duration) (b batch, more bool) {
+// takeOrRest takes what is queued when the worker has led its batch, or lets it rest.
+func (x *pollWorker) takeOrRest(took time.Duration) (more bool) {
+	n := x.node
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if b, more = n.nextLocked(t, took); more {
-		return b, true
+	if x.batch, more = n.nextLocked(x.batch.trip, took); more {
+		return true
 	}
 	x.resting, x.parked = true, n.sweeps
 	n.planLocked()
-	return batch{}, false
+	return false
 }
 
-// dismissLocked ends a poll worker that has rested for a whole interval. It reports whether there is none any
-// more.
-func (n *node) dismissLocked() bool {
-	x := n.pollWorker
+func (c *pollCourier) sweepLocked() (none bool) {
+	x := c.worker
 	if x == nil {
 		return true
 	}
-	if !x.resting || x.taken.Load() || x.parked == n.sweeps {
+	if !x.resting || x.taken.Load() || x.parked == c.node.sweeps {
 		return false
 	}
-	n.pollWorker = nil
+	c.worker = nil
 	x.next <- batch{}
 	x.come.set()
 	return true
