@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/fairlock"
-	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/rootapi"
@@ -17,9 +15,7 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/multilock"
 	"github.com/redlatch/redlatch/permitsemaphore"
-	"github.com/redlatch/redlatch/rlock"
 	"github.com/redlatch/redlatch/rwlock"
-	"github.com/redlatch/redlatch/spinlock"
 )
 
 // A Notice tells a holder who takes its lock away, or asks for it, and why. When a lock is taken away, Redis
@@ -75,14 +71,6 @@ func free(ctx context.Context, client redlatch.Client, object *Object, name stri
 	set []redlatch.Option) (bool, error) {
 	var lock redlatch.Locker
 	switch object.Kind {
-	case redlatch.KindLock:
-		lock = rlock.New(client, name, set...)
-	case redlatch.KindFairLock:
-		lock = fairlock.New(client, name, set...)
-	case redlatch.KindFencedLock:
-		lock = fencedlock.New(client, name, set...)
-	case redlatch.KindSpinLock:
-		lock = spinlock.New(client, name, set...)
 	case redlatch.KindReadWriteLock:
 		both := rwlock.New(client, name, set...)
 		if lock = both.Reader(); h.Side == "write" {
@@ -93,7 +81,11 @@ func free(ctx context.Context, client redlatch.Client, object *Object, name stri
 	case redlatch.KindPermitSemaphore:
 		return freePermit(ctx, client, object, name, h.Owner, by, set)
 	default:
-		return false, errs.Wrong("a %s has no owners", object.Kind.Noun())
+		row := rowFor(object.Kind)
+		if row.shape != owners {
+			return false, errs.Wrong("a %s has no owners", object.Kind.Noun())
+		}
+		lock = row.open(client, name, set).(redlatch.Locker)
 	}
 	return baselock.Of(lock).ForceUnlockFrom(ctx, h.Owner, h.Holds, line(by.Who), line(by.Why))
 }

@@ -8,16 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/countdownlatch"
-	"github.com/redlatch/redlatch/fairlock"
-	"github.com/redlatch/redlatch/fencedlock"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/outcome"
-	"github.com/redlatch/redlatch/permitsemaphore"
-	"github.com/redlatch/redlatch/rlock"
-	"github.com/redlatch/redlatch/rwlock"
-	"github.com/redlatch/redlatch/semaphore"
-	"github.com/redlatch/redlatch/spinlock"
 )
 
 // Get returns one object: who holds it by Redis' own keys, who these are, and who waits. It exists or not: a
@@ -96,32 +88,16 @@ func (s source) get(ctx context.Context) (*Object, error) {
 // inspect asks the primitive.
 func inspect(ctx context.Context, client redlatch.Client, kind redlatch.Kind, name string, l *look, now time.Time,
 	opts []redlatch.Option) (redlatch.Info, error) {
-	var primitive redlatch.Inspector
-	switch kind {
-	case redlatch.KindLock:
-		primitive = rlock.New(client, name, opts...)
-	case redlatch.KindFairLock:
-		primitive = fairlock.New(client, name, opts...)
-	case redlatch.KindFencedLock:
-		primitive = fencedlock.New(client, name, opts...)
-	case redlatch.KindSpinLock:
-		primitive = spinlock.New(client, name, opts...)
-	case redlatch.KindReadWriteLock:
-		primitive = rwlock.New(client, name, opts...)
-	case redlatch.KindSemaphore:
-		primitive = semaphore.New(client, name, opts...)
-	case redlatch.KindPermitSemaphore:
-		primitive = permitsemaphore.New(client, name, opts...)
-	case redlatch.KindLatch:
-		primitive = countdownlatch.New(client, name, opts...)
-	case redlatch.KindGroupLock:
+	open := rowFor(kind).open
+	switch {
+	case kind == redlatch.KindGroupLock:
 		info := groupInfo(l.key, l, now)
 		info.Name = name
 		return info, nil
-	default:
+	case open == nil:
 		return redlatch.Info{Name: name, Key: l.key}, nil
 	}
-	info, err := primitive.Inspect(ctx)
+	info, err := open(client, name, opts).Inspect(ctx)
 	info.Kind = kind // a read-write lock calls itself by the side that was asked
 	return info, err
 }
