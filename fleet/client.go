@@ -32,7 +32,7 @@ type Client struct {
 
 	Timeout time.Duration // the watchdog's
 	Ended   bool          // its program has ended, and has left what it holds to its leases, as by [redlatch.WithAtLeast]
-	Askable bool          // its reports find out whether somebody asks for what it holds; see [Holder.Ask]
+	Askable bool          // its reports find out whether others ask for what it holds; see [Holder.Ask]
 
 	Objects []ClientObject // what it holds and waits for; from Get only what concerns the object
 }

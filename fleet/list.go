@@ -18,10 +18,10 @@ import (
 //
 // It finds objects in the entries and by the channels that have listeners, so it costs the server about as
 // many microseconds as there are objects and clients, however many keys others have. Holders without an
-// entry, as Redisson's are, for which nobody waits, are found only by looking at all keys. List does that
-// where there are [ScanLimit] at most, or with [WithScan]; else [Report.Missing] says so. A number is listed
-// only if an entry, a key or a channel of this library or of Redisson says that it is a counter, for it looks
-// like that of any program.
+// entry, as Redisson's are, of an object for which no call waits, are found only by looking at all keys. List
+// does that where there are [ScanLimit] at most, or with [WithScan]; else [Report.Missing] says so. A number
+// is listed only if an entry, a key or a channel of this library or of Redisson says that it is a counter,
+// for it looks like that of any program.
 //
 // A replica is asked for nothing: the error is [ErrReplica].
 //

@@ -16,7 +16,7 @@ import (
 // mostShown is how many of a queue in Redis are read.
 const mostShown = 200
 
-// A queue is what Redis knows about those who wait for one object.
+// A queue is what Redis knows about the processes that wait for one object.
 type queue struct {
 	kind redlatch.Kind
 	key  string
@@ -55,8 +55,8 @@ func wakes(kind redlatch.Kind, key string) (channel, row string) {
 
 const known = ":known"
 
-// readQueues reads who waits. Whoever stands in a queue of processes listens to the channel as well, so a
-// queue to whose channel none listens is not read.
+// readQueues reads which processes wait. A process in a queue listens to the channel as well, so a queue is
+// not read where no connection listens to its channel.
 func readQueues(ctx context.Context, client redlatch.Client, queues []*queue) error {
 	var names []string
 	for _, q := range queues {
@@ -140,7 +140,7 @@ func text(member any) string {
 	return s
 }
 
-// who are the processes that are known to wait: by the queue, by the entries, and in the order of a fair
+// who is the processes that are known to wait: by the queue, by the entries, and in the order of a fair
 // lock's queue.
 func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
 	var waiters []*Waiter
@@ -193,7 +193,7 @@ func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
 	for _, w := range waiters {
 		all.Processes = append(all.Processes, *w)
 		if (row == "" || apart[w.ClientID]) && all.Outsiders > 0 && w.Client != nil && !w.Client.Silent() {
-			all.Outsiders-- // without a queue only its entry tells that this process is among those who listen
+			all.Outsiders-- // without a queue only its entry tells that this process is one of the listeners
 		}
 	}
 	return all

@@ -56,7 +56,7 @@ func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
 // Is makes every failure of the server or the network match ErrUnavailable, and what the program has to
-// correct ErrInvalid instead. The failure of a caller who has left before any send had failed is neither.
+// correct ErrInvalid instead. The failure of a caller that has left before any send had failed is neither.
 func (f *Failure) Is(target error) bool {
 	switch target {
 	case errs.Unavailable:
@@ -131,7 +131,7 @@ func deliver[R any](ctx context.Context, d *dispatch.Dispatcher, cmd *scripts.Co
 		switch outcome.Of(err) {
 		case outcome.Done:
 			reply, err = cmd.Read(send)
-			if err != nil { // executed, but nobody knows with what result
+			if err != nil { // executed, but the result is not known
 				return reply, receipt, &Failure{Err: err, Doubt: true, Sent: receipt.Sent}
 			}
 			return reply, receipt, nil
@@ -224,8 +224,8 @@ func Result[R any](f *Failure, cmd scripts.Command[R]) (reply R, known bool) {
 	return reply, true
 }
 
-// Outage tells whether err is the server's or the network's failure to execute a command for a caller who is
-// still there. Whoever asks next would only find out the same, after as long a time.
+// Outage tells whether err is the server's or the network's failure to execute a command for a caller that is
+// still there. The next caller would only find out the same, after as long a time.
 func Outage(ctx context.Context, err error) bool { return ctx.Err() == nil && Failed(err) }
 
 // Failed tells whether err is a Failure.
@@ -304,7 +304,7 @@ func (p *Pauses) because(ended error) error {
 }
 
 // Watched returns a context whose commands tell watch, while they are still tried, with what they have failed
-// so far. Those who wait behind the caller learn of an outage from it.
+// so far. The calls that wait behind the caller learn of an outage from it.
 func Watched(ctx context.Context, watch func(error)) context.Context {
 	return context.WithValue(ctx, watcher{}, watch)
 }

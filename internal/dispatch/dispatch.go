@@ -6,8 +6,8 @@
 // under way. A trip is one round trip, with one command or a pipeline of several. A leader is a goroutine
 // that makes trips: it takes requests from the queue, sends them, and gives each its reply. The goroutine of
 // a caller can be a leader. A worker is a goroutine of this package that leads for callers that may leave. A
-// courier is a faster way to a worker, for a caller that is alone. A straggler is a trip that takes much longer
-// than the shortest one.
+// courier is a faster way to a worker, for a caller that is alone. A straggler is a trip that takes much
+// longer than the shortest one.
 //
 // # Group commit
 //
@@ -218,8 +218,8 @@ func (d *Dispatcher) node(ctx context.Context, key string) (*node, error) {
 // The queue of one that has not left is made anew.
 const forgetAfter = time.Minute
 
-// forget drops the queues of masters that may have left the cluster, with their closed clients. Who still
-// waits in such a queue is served by it.
+// forget drops the queues of masters that may have left the cluster, with their closed clients. A caller
+// that still waits in such a queue is served by it.
 func (d *Dispatcher) forget() {
 	limit := time.Now().Add(-forgetAfter).UnixNano()
 	d.nodes.Range(func(master, n any) bool {

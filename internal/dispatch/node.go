@@ -238,9 +238,9 @@ func (n *node) recruitLocked() {
 	}
 }
 
-// takeLocked takes a leader's share of what is queued: as much as each has if all share what is queued and
-// under way. One who took everything would come back with all the callers at once. The first of them would
-// then leave one by one as the other leaders, and the rest together behind them, for ever.
+// takeLocked takes a leader's share of what is queued: all leaders together share what is queued and under
+// way. A leader that took everything would come back with all the callers at once. The first of these would
+// then leave one by one as the other leaders, and the rest in one batch behind them, and so on for ever.
 func (n *node) takeLocked() batch {
 	share := (int(n.inFlight.Load()) + n.queue.length + n.limit - 1) / n.limit
 	count := min(share, n.queue.length, maxBatch)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A worker is a goroutine that leads on behalf of callers who may leave. Parked ones are reused: starting a
+// A worker is a goroutine that leads on behalf of callers that may leave. Parked ones are reused: starting a
 // goroutine for each command costs a lone caller a quarter of its speed.
 type worker struct {
-	next   chan batch // capacity 1: who unparks a worker never waits for it. An empty batch ends it
+	next   chan batch // capacity 1, so a goroutine that unparks a worker never waits. An empty batch ends it
 	parked uint64     // node.sweeps when it was parked
 }
 
@@ -39,7 +39,7 @@ func (n *node) work(b batch) {
 	w := &worker{next: make(chan batch, 1)}
 	for !b.empty() {
 		took := n.send(b)
-		runtime.Gosched() // who has got a reply may have the next command ready, and it leaves with the others
+		runtime.Gosched() // a caller that has its reply may have the next command ready, which leaves with the others
 		var more bool
 		if b, more = n.takeOrPark(w, b.trip, took); !more {
 			b = <-w.next

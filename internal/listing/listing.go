@@ -3,8 +3,8 @@
 // client has said of itself. Package reporter decides when there is something to write, and package registry
 // has the format.
 //
-// A session knows its listing as a [session.Listing] alone: it wakes it, and hands it what Configure says. All
-// else is asked of the listing by those who want it. The root package plugs New into package session.
+// A session knows its listing as a [session.Listing] alone: it wakes it, and hands it what Configure says.
+// Other packages ask the listing itself, which Of finds. The root package plugs New into package session.
 package listing
 
 import (
@@ -32,7 +32,7 @@ type Listing struct {
 
 	reporting *dispatch.InFlight // the report that has had no answer in time
 	refusing  bool               // the last report was refused for now, and the log has a line
-	nonsense  bool               // the log has a line about what is at the place of those who are asked
+	nonsense  bool               // the log has a line about what makes no sense at the key of the requests
 
 	mu   lockorder.Mutex[lockorder.Listing]
 	kept map[Reported]struct{} // see Keep; nil until there is one
@@ -91,7 +91,7 @@ func (l *Listing) config() reporter.Config {
 }
 
 // AtOnce has the client report as soon as something is held or waited for, in place of a second later. It is
-// for a program that holds one thing, and of which others see who it is.
+// for a program that holds one thing, for a short time, and is to have a name meanwhile.
 func (l *Listing) AtOnce() {
 	if l != nil {
 		l.reporter.Configure(func(c *reporter.Config) { c.AtOnce = true })

@@ -44,8 +44,8 @@ func Ask(ctx context.Context, s *session.Session, kind, key, owner string) (Said
 	return said(look, thing.Field(), uuid, owner), nil
 }
 
-// said reads what an entry says. What makes no sense is as if it were not there, for anybody may have written
-// it.
+// said reads what an entry says. What makes no sense is as if it were not there, for any program may have
+// written it.
 func said(look entry.Look, field, uuid, owner string) (s Said) {
 	s.About, _ = registry.ParseAbout(look.About)
 	at := func(ms int64) time.Time { // by the clock of this process

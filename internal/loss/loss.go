@@ -84,7 +84,7 @@ func (l *Loss) Tell(told *redlatch.LossError) {
 }
 
 // Explain is err, and with the rest if err is what the contexts of this loss end with. It waits for that, and
-// is called without a mutex by those who have err from the owner.
+// is called, without a mutex, with an error that came from the owner.
 func (l *Loss) Explain(err error) error {
 	if l == nil || l.err == nil || err != error(l.err) {
 		return err

@@ -27,7 +27,7 @@ type Call struct {
 }
 
 // Begin tells the observer that a call begins to wait for what is called so, for so many permits of a
-// semaphore. It returns nil if nobody listens, and nobody wants to know of what lasts for long.
+// semaphore. It returns nil if there is no observer, and nothing to be told of what lasts for long.
 func Begin(ctx context.Context, set *settings.Settings, of Subject, kind redlatch.Kind, name string,
 	permits int64) *Call {
 	observer := set.Listener()

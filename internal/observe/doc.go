@@ -4,5 +4,5 @@
 // It also tells the observer, and the log, of a wait and of a hold that last for longer than a program wants:
 // see [alarm].
 //
-// Where nobody listens there is no [Call] and no [Hold]; both are nil then, and their methods do nothing.
+// Without an observer there is no [Call] and no [Hold]; both are nil then, and their methods do nothing.
 package observe

@@ -25,7 +25,7 @@ type Hold struct {
 	renewing atomic.Bool // the observer is being told of a renewal
 }
 
-// Hold is what the call has acquired; nil if nobody is to be told of it.
+// Hold is what the call has acquired; nil if its end is to be told to none.
 func (c *Call) Hold() *Hold {
 	if c.observer == nil && c.longHold == 0 {
 		return nil
@@ -78,7 +78,7 @@ func (h *Hold) Renewed(sent time.Time, err error) {
 	Tell(context.Background(), h.observer, h.logger, e)
 }
 
-// Asked tells that somebody asks for the hold to be given back.
+// Asked tells that another program asks for the hold to be given back.
 func (h *Hold) Asked(who, why string) {
 	if h == nil || h.over.Load() {
 		return
@@ -108,7 +108,7 @@ func Tell(ctx context.Context, observer settings.Observer, logger *slog.Logger, 
 	observer.Observe(ctx, e)
 }
 
-// Happened tells what no hold has to do with, if anybody listens.
+// Happened tells the observer, if there is one, of something that is about no hold.
 func Happened(ctx context.Context, set *settings.Settings, e settings.Event) {
 	if observer := set.Listener(); observer != nil {
 		Tell(ctx, observer, set.Logger, e)

@@ -26,7 +26,7 @@ type About struct {
 	Client   string `json:"client,omitempty"`   // "go-redis v9.23.0"
 
 	Timeout int64 `json:"timeout,omitempty"` // the watchdog's, in milliseconds
-	Hears   bool  `json:"hears,omitempty"`   // each report finds out whether somebody asks for what the client holds
+	Hears   bool  `json:"hears,omitempty"`   // each report finds out whether others ask for what the client holds
 	Ended   bool  `json:"ended,omitempty"`   // the program has ended, and has left what it holds to its leases
 }
 
@@ -57,7 +57,7 @@ func (a About) JSON() string {
 	return string(text)
 }
 
-// mostAbout is how much of an About is read. Anybody may have written it.
+// mostAbout is how much of an About is read. Any program may have written it.
 const mostAbout = 4096
 
 // ParseAbout reads what stands in an entry, and makes its texts such as an About may have.

@@ -34,8 +34,8 @@ func Bucket(uuid string) int {
 }
 
 // Index is the key of a bucket's index, a sorted set of uuids by when their entries end, in milliseconds
-// since 1970. A report removes those that have ended, and those that end later than [Latest], so whoever
-// reads the index may meet some of both. Prefix is that of WithRegistry.
+// since 1970. A report removes those that have ended, and those that end later than [Latest], so a
+// reader of the index may meet some of both. Prefix is that of WithRegistry.
 func Index(prefix string, bucket int) string {
 	return fmt.Sprintf("%sredlatch_clients:{b%02d}", prefix, bucket)
 }
@@ -45,14 +45,14 @@ func Entry(prefix, uuid string) string {
 	return fmt.Sprintf("%sredlatch_client:{b%02d}:%s", prefix, Bucket(uuid), uuid)
 }
 
-// Asked is the key of the hash of those identities of a client whose holds somebody asks for. It is in the
-// slot of the entry, and its name begins as the entry's does, so that who may write the one may write the
-// other.
+// Asked is the key of a hash: the identities of a client for whose holds other programs ask. It is in the
+// slot of the entry, and its name begins as the entry's does, so that a user who may write the one may write
+// the other.
 func Asked(prefix, uuid string) string {
 	return fmt.Sprintf("%sredlatch_client_asked:{b%02d}:%s", prefix, Bucket(uuid), uuid)
 }
 
-// Watched is the key that says, for as long as it lasts, that somebody looks at the clients of a bucket. It
+// Watched is the key that says, for as long as it lasts, that a viewer looks at the clients of a bucket. It
 // is in the slot of their entries.
 func Watched(prefix string, bucket int) string {
 	return fmt.Sprintf("%sredlatch_client_watched:{b%02d}", prefix, bucket)
@@ -66,8 +66,8 @@ const (
 
 // How often a client reports: not more often than every five seconds, and so that all clients together report
 // a thousand times a second at most, which are 64 ms for each client of a bucket. That is 100 s where there
-// are 100 000 clients. It is never longer than two minutes: whoever may write to an index can put names
-// there, and could silence all clients with them.
+// are 100 000 clients. It is never longer than two minutes: a user who may write to an index can put
+// names there, and could silence all clients with them.
 const (
 	LeastInterval     = 5 * time.Second
 	IntervalPerClient = Buckets * time.Millisecond
@@ -77,7 +77,7 @@ const (
 // Interval is how often a client reports that has bucketSize clients in its bucket.
 func Interval(bucketSize int64) time.Duration { return intervalFrom(LeastInterval, bucketSize) }
 
-// WatchedInterval is how often a client reports while somebody looks: every second at most. A thousand
+// WatchedInterval is how often a client reports while a viewer looks: every second at most. A thousand
 // reports a second is the most here too, so where there are more than 5000 clients it is the same as
 // Interval.
 func WatchedInterval(bucketSize int64) time.Duration { return intervalFrom(time.Second, bucketSize) }

@@ -10,7 +10,7 @@ import (
 // A Thing is what one client has to do with one name of one kind: its holds and its waits.
 type Thing struct {
 	// Kind is the label of a redlatch.Kind: "lock", "read_lock", "semaphore", "latch"; it contains no colon.
-	// Those who wait for either side of a read-write lock wait together, for a "read_write_lock".
+	// The waiters for either side of a read-write lock wait together, for a "read_write_lock".
 	Kind string
 	Key  string // the name as Redis has it, any bytes
 
@@ -72,7 +72,7 @@ func (t Thing) Value() string {
 	return value
 }
 
-// ParseThing reads a field of an entry and its value. Anybody may have written them.
+// ParseThing reads a field of an entry and its value. Any program may have written them.
 func ParseThing(field, value string) (t Thing, err error) {
 	rest, ok := strings.CutPrefix(field, thingPrefix)
 	if ok {

@@ -10,7 +10,7 @@
 //     has closed its client.
 //   - The interval grows with the number of clients, so that all together send a thousand reports a second. A
 //     client that does not know the number yet waits longer each time, up to two minutes.
-//   - While somebody looks at the entries, which each answer tells, a client reports every second, and all
+//   - While a viewer looks at the entries, which each answer tells, a client reports every second, and all
 //     together send a thousand reports a second at most then too. Nothing is sent to find that out, and a
 //     client that holds and waits for nothing sends nothing.
 //   - The entry is removed by three tries at most, an interval apart. One that stays ends by itself.

@@ -23,8 +23,7 @@ const (
 	afterLease = 10 * time.Minute // how long an entry outlasts what its client held, if that died
 )
 
-// ttl is how long the entry lasts. Of an entry that would last for longer than any nobody believes that it is
-// there.
+// ttl is how long the entry lasts. Readers pass over an entry that is to last for longer than LongestEntry.
 func (s *Snapshot) ttl() time.Duration {
 	return min(max(s.lease, leastLease)+afterLease, registry.LongestEntry)
 }

@@ -28,8 +28,8 @@ func (c Config) ripe() time.Duration {
 type Answer struct {
 	Outcome Outcome
 	Entries int64    // in the client's bucket; 0: not known
-	Watched bool     // somebody looks at the entries, so the next report is to come soon
-	Asked   []string // the identities whose holds somebody asks for
+	Watched bool     // a viewer looks at the entries, so the next report is to come soon
+	Asked   []string // the identities for whose holds others ask
 }
 
 // An Outcome is what follows from an answer.
@@ -51,7 +51,7 @@ type Functions struct {
 	Remove func(Config) bool    // removes the entry; false: it may be there, and a later try may succeed
 	Linger func() time.Duration
 	Awake  *atomic.Bool // the reporter looks by itself, or never will again: while it is true nothing has to call Wake
-	// is told after each report that was written of whom somebody asks, if of anybody; it may block
+	// is told, after a report that was written, the identities for whose holds others ask; it may block
 	Asked func(identities []string)
 }
 
@@ -66,7 +66,7 @@ type Reporter struct {
 	timer  *time.Timer
 	anchor *anchor
 
-	// The rest belongs to whoever runs: one at a time, because the timer is set by it alone.
+	// The rest belongs to the goroutine of run, of which there is one at a time: run alone sets the timer.
 
 	listed  bool
 	written Config // the entry was written with it

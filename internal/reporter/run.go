@@ -97,7 +97,7 @@ func (r *Reporter) write(s *Snapshot, config Config) {
 	case Written:
 		asked := r.asked
 		r.set(r.due())
-		if len(asked) > 0 { // now, because whoever is told may block, and the next run is another goroutine's
+		if len(asked) > 0 { // now, for the owners that are told may block, and the next run is another goroutine's
 			r.Asked(asked)
 		}
 	case Gone, Unknown:
@@ -148,7 +148,7 @@ func (r *Reporter) unlist() bool {
 	return true
 }
 
-// due is how long it is until the next report after one that was written. While somebody looks it is that
+// due is how long it is until the next report after one that was written. While a viewer looks it is that
 // interval of the format or up to a fifth more, and never less, so a second at least.
 func (r *Reporter) due() time.Duration {
 	if r.watched {
@@ -158,7 +158,7 @@ func (r *Reporter) due() time.Duration {
 	return r.interval()
 }
 
-// interval is how long it is until the next report where nobody looks: that of the format, a tenth more or
+// interval is how long it is until the next report where no viewer looks: that of the format, a tenth more or
 // less, so that clients which were started together do not stay together.
 func (r *Reporter) interval() time.Duration { return scattered(registry.Interval(r.entries)) }
 

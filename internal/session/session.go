@@ -3,11 +3,11 @@
 // # Nouns
 //
 // A session belongs to one client of go-redis. Its parts are a dispatcher, which takes commands to the
-// server; a wake-up hub, which hears messages; a watchdog, which renews leases; and the cohorts, in which calls
-// wait. A listing, which is plugged in, writes into the registry what the client holds and waits for. An owner
-// is the identity of one hold, and a candidate the identity under which the process waits in a process queue.
-// Both begin with the ID of the session. A lane is a place in Redis where the server remembers one operation on
-// a counter.
+// server; a wake-up hub, which hears messages; a watchdog, which renews leases; and the cohorts, in which
+// calls wait. A listing, which is plugged in, writes into the registry what the client holds and waits for.
+// An owner is the identity of one hold, and a candidate the identity under which the process waits in a
+// process queue. Both begin with the ID of the session. A lane is a place in Redis where the server remembers
+// one operation on a counter.
 //
 // # Life
 //
@@ -92,8 +92,8 @@ type Listing interface {
 	Heed(said Setting)
 }
 
-// NewListing makes the listing of a session that is open but for it, nil for none. The root package sets it to
-// that of package listing, so every program has it.
+// NewListing makes the listing of a session that is open but for it, nil for none. The root package sets it
+// to that of package listing, so every program has it.
 var NewListing func(*Session) Listing
 
 // tellListing has the listing look, of which nothing is called while it looks by itself.
@@ -213,9 +213,9 @@ func (s *Session) NextOwner() string {
 	return string(strconv.AppendInt(text, s.owners.Add(1), 10))
 }
 
-// NextCandidate makes the identity of a candidate. Its number cannot be guessed without the right to read the
-// process queue: the process believes every message that its candidate holds now, and to whom it listens
-// anybody can see. It is above all numbers that NextOwner mints.
+// NextCandidate makes the identity of a candidate. Its number can only be known with the right to read the
+// process queue: the process believes every message that its candidate holds now, and the channel on which
+// such a message comes is known to every program. The number is above all that NextOwner mints.
 func (s *Session) NextCandidate() string {
 	var b [8]byte
 	rand.Read(b[:]) // never fails

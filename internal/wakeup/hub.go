@@ -43,8 +43,8 @@ type Config struct {
 }
 
 // A PING each second would notice a connection that is dead in one direction sooner than the waiters' own
-// polls do, but it would be three times as many commands as those of a waiter who sees nothing change. When
-// the server itself cannot be reached the polls find out, and Suspect.
+// polls do, but it would be three times as many commands as those of a waiter that sees nothing change. When
+// the server itself cannot be reached the polls find out, and call Suspect.
 const (
 	defaultIdle = 10 * time.Second
 	defaultPong = 2 * time.Second

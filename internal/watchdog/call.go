@@ -12,7 +12,7 @@ const maxInFlight = 3
 type call struct {
 	before  instant  // read before the call
 	scripts [][]item // fixed once filled; emptied as they are answered
-	waiting int      // items whose tickets still care; at 0 the call is cancelled
+	waiting int      // items whose tickets still wait for an answer; at 0 the call is cancelled
 	cancel  context.CancelFunc
 }
 

@@ -93,7 +93,7 @@ const maxFailures = 5
 // A failure is shared by all tickets of one send.
 type failure struct{ err error }
 
-// Owner returns who the ticket was first kept for.
+// Owner is the owner for which the ticket was first kept.
 func (t *Ticket) Owner() Owner { return t.owner }
 
 // TrustedUntil returns the moment up to which the ticket may be relied on, by the clock alone. A loss before
@@ -119,7 +119,7 @@ func (t *Ticket) Lease(now time.Time) time.Duration {
 }
 
 // Promised is how long the lease still lasts that the ticket has by now, in whole milliseconds, as Lease. A
-// check may put that right where somebody has shortened it. It is 0 when the lease is over.
+// check may put that right where another program has shortened it. It is 0 when the lease is over.
 func (t *Ticket) Promised(now time.Time) time.Duration {
 	if t.dog == nil {
 		return 0
