@@ -9,6 +9,7 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
 )
 
 // A Guard protects data in the same Redis from those who no longer hold the lock. It remembers, beside the
@@ -72,5 +73,5 @@ func (g *Guard) For(hold redlatch.Fenced) *Writer {
 
 // Greatest returns the greatest token that the guard has seen, 0 before the first.
 func (g *Guard) Greatest(ctx context.Context) (int64, error) {
-	return counter.Query(ctx, g.made(), fencedlock.Last(g.keys.Seen))
+	return counter.Query(ctx, g.made(), lane.Read(g.keys.Seen))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -59,7 +60,7 @@ func issuer(s baselock.Subject) *fencedlock.Issuer {
 	return fencedlock.Counted
 }
 
-func lastToken(key string) scripts.Command[int64] { return fencedlock.Last(keys.FencingToken(key)) }
+func lastToken(key string) scripts.Command[int64] { return lane.Read(keys.FencingToken(key)) }
 
 // tokened refuses a hold without a token. There is only one way to get it: ctx carries a hold of a plain lock
 // of the same name, whose owner was re-entered. Handing it out would have the program write with token 0.

@@ -63,7 +63,7 @@ func (s *Semaphore) AvailablePermits(ctx context.Context) (int64, error) {
 		}
 		return look.Value, err
 	}
-	return counter.Query(ctx, s.made(), script.Available(s.made().Key))
+	return counter.Query(ctx, s.made(), lane.Read(s.made().Key))
 }
 
 // Delete removes the semaphore and reports whether there was one. The calls that wait go on waiting, because

@@ -105,7 +105,7 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 	}
 	give := script.Release
 	if s.sized() {
-		give = script.ReleaseSized
+		give = script.ReleaseIfExists
 	}
 	rest, fate := s.made().Move(n, nil)
 	var err error
@@ -113,7 +113,7 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 		rest, err = s.keep(ctx, rest)
 	}
 	if rest > 0 && err == nil {
-		_, err = counter.GiveBack(ctx, s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+		_, err = counter.GiveBack(ctx, s.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 			return give(s.made().Key, rest, wake, call)
 		})
 	}

@@ -74,7 +74,7 @@ func decoders() []decoder {
 		of(rlock.AcquireAll(make([]rlock.Want, 2), make([]string, 2))), of(row.PassAll(make([]row.Given, 2), "publish")),
 
 		of(fencedlock.Counted.Acquire(key, "t", owner, lease)), of(fencedlock.Counted.HandOver(key, "t", owner, "p", lease, 0, 64)),
-		of(fencedlock.Reenter(key, "t", owner, 2, lease, 1)), of(fencedlock.Last("t")), of(fencedlock.Claim(fencedlock.Guarded{Seen: "g", Owner: "o"}, 1, owner)),
+		of(fencedlock.Reenter(key, "t", owner, 2, lease, 1)), of(fencedlock.Claim(fencedlock.Guarded{Seen: "g", Owner: "o"}, 1, owner)),
 		of(fencedlock.Write(fencedlock.Guarded{Seen: "g", Owner: "o"}, call, 1, owner, "set", key, nil)),
 
 		of(fairlock.Acquire(key, fairlock.Waiter{}, lease, wake, make([]fairlock.Waiter, 2), fairlock.Load{})),
@@ -94,7 +94,7 @@ func decoders() []decoder {
 		of(multilock.Release(key, owner, fields, wake, []string{"row"})), of(multilock.Renew(fields, make([]multilock.Renewal, 2))),
 		of(multilock.Force(key, fields, wake)), of(multilock.Status(key, owner, fields)), of(multilock.Inspect(key, fields)),
 
-		of(lane.Fence(key, call)), of(lane.Inspect(key)), of(entry.Write(entry.Report{})), of(entry.Remove(entry.Names{})), of(entry.Read(key, "f")),
+		of(lane.Fence(key, call)), of(lane.Read(key)), of(lane.Inspect(key)), of(entry.Write(entry.Report{})), of(entry.Remove(entry.Names{})), of(entry.Read(key, "f")),
 		of(entry.Ask(entry.Names{}, owner, lease)), of(entry.Unask(entry.Names{}, owner, 1)), of(notice.Hear(key, owner)),
 		of(notice.Heard(key, owner, time.UnixMilli(1))), of(notice.Close(key, owner, time.UnixMilli(1))), of(notice.Ask(key, owner, "who", "why")),
 		of(notice.Leave(key, owner, "who", "why")), of(notice.Withdraw(key, owner)), of(notice.Read(make([]notice.Of, 2))),
@@ -105,11 +105,11 @@ func decoders() []decoder {
 		of(semaphore.ReleaseIfExists(key, 1, wake, call)), of(semaphore.TrySet(key, 1, lease, wake, call)),
 		of(semaphore.Keep(key, 1, owner, wake, call)), of(semaphore.Yield(key, 1, wake, call)),
 		of(semaphore.AcquireSized(key, 1, 1, size, wake, row.Candidate{}, call)), of(semaphore.AddSized(key, 1, size, wake, call)),
-		of(semaphore.DrainSized(key, size, wake, call)), of(semaphore.ReleaseSized(key, 1, wake, call)),
+		of(semaphore.DrainSized(key, size, wake, call)),
 		of(semaphore.KeepSized(key, 1, owner, wake, call)), of(semaphore.YieldSized(key, 1, wake, call)),
 		of(permitsemaphore.AcquireSized(permits, []string{"1"}, lease, size, wake, row.Candidate{}, call)),
 		of(permitsemaphore.AddSized(permits, 1, size, wake, call)),
-		of(semaphore.Add(key, 1, wake, call)), of(semaphore.Drain(key, call)), of(semaphore.Available(key)),
+		of(semaphore.Add(key, 1, wake, call)), of(semaphore.Drain(key, call)),
 		of(semaphore.Delete(key, call)), of(semaphore.Expire(key, lease, call)), of(semaphore.Persist(key, call)),
 
 		of(permitsemaphore.Acquire(permits, []string{"1"}, lease, wake, call)),
@@ -132,9 +132,9 @@ func decoders() []decoder {
 
 // preludes are the Lua files that answer nothing.
 var preludes = strings.Fields(`fencedlock/admit fencedlock/below fencedlock/issue fencedlock/issue_clocked fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
-	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value notice/gone multilock/clock multilock/queue permitsemaphore/acquire_alone permitsemaphore/alone permitsemaphore/give_back_alone
+	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value notice/gone multilock/clock multilock/queue permitsemaphore/acquire_alone permitsemaphore/give_back_alone
 	permitsemaphore/permits permitsemaphore/swap_alone row/announce row/lone row/no_token row/others row/row row/wait rwlock/become rwlock/keep rwlock/outsiders rwlock/leave rwlock/lone_read rwlock/markers
-	rwlock/lone_write rwlock/ours rwlock/queue rwlock/readers rwlock/strangers semaphore/alone semaphore/release_alone semaphore/here semaphore/size permitsemaphore/size countdownlatch/count_down_alone
+	rwlock/lone_write rwlock/ours rwlock/queue rwlock/readers rwlock/strangers semaphore/raise semaphore/release_alone semaphore/size permitsemaphore/size permitsemaphore/make countdownlatch/count_down_alone
 	countdownlatch/rounds`)
 
 func TestTheDecoderOfEveryScriptIsGivenNonsense(t *testing.T) {

@@ -1,10 +1,12 @@
 package scripts_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +35,7 @@ var (
 	named    = regexp.MustCompile(`^(?:'\w+'|ARGV\[[^\]]*\]|\w+|\.\.\.)$`) // ...: what insist passes on
 	nothing  = regexp.MustCompile(`(?m)\breturn\s*(?:$|;|--|nil\b|false\b|end\b)`)
 	comments = regexp.MustCompile(`(?m)--.*$`)
+	several  = regexp.MustCompile(`\b(KEYS|ARGV)\[(\d+)-(\d+)\]`) // KEYS[1-3] in a header names three
 	argument = regexp.MustCompile(`\b(KEYS|ARGV)\[([^\]]+)\]`)
 )
 
@@ -84,6 +87,15 @@ func TestEveryLuaFileSaysWhatItDoesAndWhatItAnswers(t *testing.T) {
 		if strings.Contains(header, "KEYS[i]") {
 			return // as many as the caller likes
 		}
+		header = several.ReplaceAllStringFunc(header, func(some string) (all string) {
+			of := several.FindStringSubmatch(some)
+			first, _ := strconv.Atoi(of[2])
+			last, _ := strconv.Atoi(of[3])
+			for i := first; i <= last; i++ {
+				all += fmt.Sprintf("%s[%d] ", of[1], i)
+			}
+			return all
+		})
 		for _, use := range argument.FindAllString(comments.ReplaceAllString(source, ""), -1) {
 			require.Contains(t, header, use, "the header names every key and argument")
 		}

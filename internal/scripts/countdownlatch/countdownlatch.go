@@ -33,7 +33,6 @@ var (
 	countDown   = scripts.Load(folder, "countdownlatch/count_down", lane.Once,
 		scripts.Prelude(folder, "count_down_alone.lua"), lane.Settle,
 		lane.Value, rounds)
-	count  = scripts.Load(folder, "countdownlatch/count", lane.Value)
 	await  = scripts.Load(folder, "countdownlatch/await", lane.Value)
 	remove = scripts.Load(folder, "countdownlatch/delete", lane.Prelude, lane.Value, rounds)
 )
@@ -67,9 +66,10 @@ func CountDown(of Names, n int64, wake scripts.Wake, call lane.Call) scripts.Com
 	return scripts.Integer(countDown, of.laned(call), args, scripts.Int64)
 }
 
-// Count answers what is still to be counted: 0 when the latch is open.
+// Count answers what is still to be counted: 0 when the latch is open. Another program may have stored 0 or
+// less.
 func Count(key string) scripts.Command[int64] {
-	return scripts.Integer(count, []string{key}, nil, scripts.Int64)
+	return scripts.Map(lane.Read(key), func(n int64) int64 { return max(n, 0) })
 }
 
 // Await answers what a waiter has to know that has seen so much.

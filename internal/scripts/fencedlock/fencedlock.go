@@ -25,7 +25,6 @@ var (
 	own     = scripts.Prelude(folder, "own.lua")
 	admit   = scripts.Prelude(folder, "admit.lua")
 	reenter = scripts.Load(folder, "fencedlock/reenter", below)
-	last    = scripts.Load(folder, "fencedlock/last")
 	claim   = scripts.Load(folder, "fencedlock/claim", below, admit)
 	write   = scripts.Load(folder, "fencedlock/write", lane.Prelude, below, admit)
 )
@@ -104,11 +103,6 @@ func attempt(reply scripts.Reply) (a scripts.Attempt, err error) {
 		a.Remaining = e.Time()
 	}
 	return a, e.End()
-}
-
-// Last reads the token issued last, or the greatest that a guard has seen; 0 when there is none.
-func Last(tokenKey string) scripts.Command[int64] {
-	return scripts.Integer(last, []string{tokenKey}, nil, scripts.Int64)
 }
 
 // A Guarded is the two keys of a guard: the greatest token that it has seen, and the first owner that has

@@ -9,6 +9,7 @@ import (
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/scripts/rlock"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/test/redistest"
@@ -255,10 +256,10 @@ func TestClockedTokensAreTheServersTimeAtLeast(t *testing.T) {
 	require.Equal(t, ahead+1, passed.Token)
 }
 
-func TestLast(t *testing.T) {
+func TestTheLastTokenIsRead(t *testing.T) {
 	Table(t, []Row{
-		{Name: "Before the first token it is 0", Before: State{}, Call: Answers(fencedlock.Last(token), 0)},
-		{Name: "It is exact", Before: held(0, nil, huge), Call: Answers(fencedlock.Last(token), 9007199254740995)},
+		{Name: "Before the first token it is 0", Before: State{}, Call: Answers(lane.Read(token), 0)},
+		{Name: "It is exact", Before: held(0, nil, huge), Call: Answers(lane.Read(token), 9007199254740995)},
 	})
 }
 

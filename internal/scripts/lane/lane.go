@@ -49,6 +49,39 @@ var (
 // that the numbers of thirty years stay exact in Lua.
 const Round = 1 << 28
 
+// An Alteration is the script that removes the counters of one kind, or changes their TTL.
+type Alteration struct{ script *scripts.Script }
+
+// Alters is that of counters which this prelude reads, refusing what is none.
+func Alters(prelude string) Alteration {
+	return Alteration{scripts.Load(folder, "lane/alter", Prelude, prelude)}
+}
+
+// Counter alters counters that nothing belongs to.
+var Counter = Alters(Value)
+
+// Delete removes the counter and what belongs to it, whose keys these are, and answers whether there was any.
+func (a Alteration) Delete(keys []string, call Call) scripts.Command[bool] {
+	return scripts.Integer(a.script, keys, call.Args("del"), scripts.Bool)
+}
+
+// Expire sets the TTL, and answers whether there is a counter.
+func (a Alteration) Expire(keys []string, ttl time.Duration, call Call) scripts.Command[bool] {
+	return scripts.Integer(a.script, keys, call.Args("pexpire", scripts.Milliseconds(ttl)), scripts.Bool)
+}
+
+// Persist removes the TTL, and answers whether there was one.
+func (a Alteration) Persist(keys []string, call Call) scripts.Command[bool] {
+	return scripts.Integer(a.script, keys, call.Args("persist"), scripts.Bool)
+}
+
+var read = scripts.Load(folder, "lane/read", Value)
+
+// Read reads the number of a counter, 0 when there is none.
+func Read(counter string) scripts.Command[int64] {
+	return scripts.Integer(read, []string{counter}, nil, scripts.Int64)
+}
+
 // A Call is one operation in a lane.
 type Call struct {
 	Key  string // the session's private hash for the object, from keys.Lanes

@@ -33,7 +33,7 @@ func call(number, seq int64) lane.Call { return lane.Call{Key: lanes, Lane: numb
 func round(n, place int64) string { return strconv.FormatInt(n*lane.Round+place, 10) }
 
 func give(n int64, call lane.Call) scripts.Command[int64] {
-	return semaphore.Release(key, n, wake, call)
+	return semaphore.Add(key, n, wake, call)
 }
 
 func TestLane(t *testing.T) {
@@ -96,7 +96,7 @@ func TestAGhostThatArrivesAfterTheFenceIsRefused(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		ctx, client, name := t.Context(), server.Client(t), server.Key(t, key)
 		call := func(seq int64) lane.Call { return lane.Call{Key: "{" + name + "}:lanes", Lane: 1, Seq: seq} }
-		ghost := semaphore.Release(name, 2, wake, call(1))
+		ghost := semaphore.Add(name, 2, wake, call(1))
 
 		answer, err := Send(ctx, client, lane.Fence(name, call(2)))
 		require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestAGhostThatArrivesAfterTheFenceIsRefused(t *testing.T) {
 		require.True(t, lane.Stale(err), "answered %v", err)
 		require.Zero(t, client.Exists(ctx, name).Val())
 
-		total, err := Send(ctx, client, semaphore.Release(name, 2, wake, call(3)))
+		total, err := Send(ctx, client, semaphore.Add(name, 2, wake, call(3)))
 		require.NoError(t, err)
 		require.False(t, lane.Stale(err))
 		require.EqualValues(t, 2, total)

@@ -1,14 +1,10 @@
 -- acquire serves a caller with a permit for each of its ids, if enough are available. It follows the preludes
--- lane, announce and permits; size, or a line that says there is none; and either alone or wait.
+-- lane, announce and permits; size, or a line that says there is none; and wait, or a line that says
+-- that the caller does not wait.
 --
--- KEYS[1]          semaphore: permits available
--- KEYS[2]          lanes of the session
--- KEYS[3]          permits taken
--- ARGV[1]          lane
--- ARGV[2]          sequence number
--- ARGV[3]          PUBLISH or SPUBLISH
--- ARGV[4]          wake channel
--- ARGV[5]          row
+-- KEYS[1-3]        semaphore: permits available; lanes of the session; permits taken
+-- ARGV[1-2]        lane, sequence number
+-- ARGV[3-5]        PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[first]      lease in milliseconds, -1 for none
 -- ARGV[first + 1]  number of the ids
 -- ARGV[i]          the ids, to the end

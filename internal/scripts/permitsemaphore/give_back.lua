@@ -1,12 +1,9 @@
 -- give_back releases the permits of one holder, whichever of them are there. It follows the preludes
 -- announce and permits.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  permits taken
--- ARGV[1]  PUBLISH or SPUBLISH
--- ARGV[2]  wake channel
--- ARGV[3]  row
--- ARGV[i]  from 4 on: ids
+-- KEYS[1-2]  semaphore: permits available; permits taken
+-- ARGV[1-3]  PUBLISH or SPUBLISH, wake channel, row
+-- ARGV[i]    from 4 on: ids
 --
 -- Answers how many were there and had not expired; 0 when there is no semaphore. Publishes, of what it put back, the
 -- new total if that was one permit, and the number of several, as Redisson does.

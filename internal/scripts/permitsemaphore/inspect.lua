@@ -1,8 +1,7 @@
 -- inspect reads the semaphore and changes nothing. It follows the prelude permits.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  permits taken
--- ARGV[1]  how many of the permits taken to show at most, 1 or more
+-- KEYS[1-2]  semaphore: permits available; permits taken
+-- ARGV[1]    how many of the permits taken to show at most, 1 or more
 --
 -- Answers an array: permits available; permits taken; the reply of PTTL; and of those permits that end first, in turn the
 -- id and the milliseconds that are left, -1 for a permit without a deadline. Permits that have expired count as

@@ -1,11 +1,8 @@
 -- lease_time reads the deadline of a permit. It follows the preludes announce and permits.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  permits taken
--- ARGV[1]  PUBLISH or SPUBLISH
--- ARGV[2]  wake channel
--- ARGV[3]  row
--- ARGV[4]  id
+-- KEYS[1-2]  semaphore: permits available; permits taken
+-- ARGV[1-3]  PUBLISH or SPUBLISH, wake channel, row
+-- ARGV[4]    id
 --
 -- Answers the milliseconds that are left, -1 for a permit without a deadline, -2 when there is no such permit.
 -- Publishes the permits available if some had expired.

@@ -39,7 +39,7 @@ var (
 	permits = scripts.Prelude(folder, "permits.lua")
 	plain   = "local taken = KEYS[2]\n" + permits
 	laned   = "local taken = KEYS[3]\n" + permits
-	alone   = scripts.Prelude(folder, "alone.lua")
+	made    = laned + "\n" + scripts.Prelude(folder, "make.lua")
 )
 
 var (
@@ -60,12 +60,10 @@ var (
 	leaseTime   = scripts.Load(folder, "permitsemaphore/lease_time", row.Announce, plain)
 	status      = scripts.Load(folder, "permitsemaphore/status", row.Announce, plain)
 	inspect     = scripts.Load(folder, "permitsemaphore/inspect", plain)
-	trySet      = scripts.Load(folder, "permitsemaphore/try_set", lane.Prelude, row.Announce, laned)
-	set         = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, row.Announce, laned)
-	add         = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, laned)
-	remove      = scripts.Load(folder, "permitsemaphore/delete", lane.Prelude, laned)
-	expire      = scripts.Load(folder, "permitsemaphore/expire", lane.Prelude, laned)
-	persist     = scripts.Load(folder, "permitsemaphore/persist", lane.Prelude, laned)
+	trySet      = scripts.Load(folder, "permitsemaphore/try_set", lane.Prelude, row.Announce, made)
+	set         = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, row.Announce, made)
+	add         = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, made)
+	alters      = lane.Alters(laned)
 )
 
 // Names are the keys of one semaphore, which are asked for too often to be put together each time.
@@ -269,7 +267,7 @@ func Status(of Names, wake scripts.Wake) scripts.Command[Count] {
 // answers whether it did.
 func TrySet(of Names, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
 	return scripts.Integer(trySet, of.laned(call, wake),
-		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel, wake.Row), scripts.Bool).Needs(3)
+		call.Args(n, wake.Publish, wake.Channel, wake.Row, scripts.Milliseconds(ttl)), scripts.Bool).Needs(3)
 }
 
 // Set makes the number of permits n, those taken included, and answers whether it was another.
@@ -286,17 +284,17 @@ func Add(of Names, d int64, wake scripts.Wake, call lane.Call) scripts.Command[i
 
 // Delete removes the semaphore with its permits and answers whether there was one.
 func Delete(of Names, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(remove, of.laned(call, scripts.Wake{}), call.Args(), scripts.Bool)
+	return alters.Delete(of.laned(call, scripts.Wake{}), call)
 }
 
 // Expire sets the TTL of the semaphore and answers whether there is one.
 func Expire(of Names, ttl time.Duration, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(expire, of.laned(call, scripts.Wake{}), call.Args(scripts.Milliseconds(ttl)), scripts.Bool)
+	return alters.Expire(of.laned(call, scripts.Wake{}), ttl, call)
 }
 
 // Persist removes the TTL and answers whether there was one.
 func Persist(of Names, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(persist, of.laned(call, scripts.Wake{}), call.Args(), scripts.Bool)
+	return alters.Persist(of.laned(call, scripts.Wake{}), call)
 }
 
 // milliseconds is a lease as the scripts take it.

@@ -1,15 +1,10 @@
 -- release gives back permits by their ids, all or none, whichever process has them. It follows the preludes lane,
 -- announce and permits.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  lanes of the session
--- KEYS[3]  permits taken
--- ARGV[1]  lane
--- ARGV[2]  sequence number
--- ARGV[3]  PUBLISH or SPUBLISH
--- ARGV[4]  wake channel
--- ARGV[5]  row
--- ARGV[i]  from 6 on: ids, each once
+-- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken
+-- ARGV[1-2]  lane, sequence number
+-- ARGV[3-5]  PUBLISH or SPUBLISH, wake channel, row
+-- ARGV[i]    from 6 on: ids, each once
 --
 -- Answers 1 when all were there, 0 when one was not or had expired. What had expired is put back in either case.
 -- Publishes as give_back does.

@@ -11,8 +11,13 @@ import (
 // What follows is for a semaphore that knows its size, and is set up by those who acquire where there is
 // none.
 
-// The line in place of the prelude size says that the number of permits was not given.
-const unsized = "local size, made"
+// The lines in place of the preludes size and wait say that the number of permits was not given, and that the
+// caller does not wait: then the arguments of the acquisition begin with the sixth, and there is no row to
+// stand in.
+const (
+	unsized = "local size, made"
+	alone   = "local first, stand = 6"
+)
 
 // A caller that is alone is served by acquire_alone where there are as many permits as there are to be.
 var (
@@ -23,10 +28,10 @@ var (
 
 var (
 	acquireSizedOne = scripts.Load(folder, "permitsemaphore/acquire", lane.Once, sizedOnly, lane.Settle, row.Announce,
-		laned, size, alone)
-	acquireSized = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, alone)
-	waitSized    = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, row.Wait)
-	addSized     = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, laned, size)
+		made, size, alone)
+	acquireSized = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, made, size, alone)
+	waitSized    = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, made, size, row.Wait)
+	addSized     = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, made, size)
 )
 
 // AcquireSized is Acquire, or Wait if there is a candidate, of a semaphore that it sets up if it is not

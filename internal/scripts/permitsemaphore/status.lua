@@ -1,10 +1,7 @@
 -- status counts permits. It follows the preludes announce and permits.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  permits taken
--- ARGV[1]  PUBLISH or SPUBLISH
--- ARGV[2]  wake channel
--- ARGV[3]  row
+-- KEYS[1-2]  semaphore: permits available; permits taken
+-- ARGV[1-3]  PUBLISH or SPUBLISH, wake channel, row
 --
 -- Answers an array: permits available, permits taken, 1; three times 0 when there is no semaphore. Publishes
 -- the permits available if some had expired.

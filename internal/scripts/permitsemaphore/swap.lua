@@ -1,15 +1,11 @@
 -- swap has permits go from one holder to another of the same process, under fresh ids, unless another process waits. It follows
 -- the preludes announce, others and permits.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  permits taken
--- ARGV[1]  PUBLISH or SPUBLISH
--- ARGV[2]  wake channel
--- ARGV[3]  row
--- ARGV[4]  session; empty where it is not to be asked whether another process waits
--- ARGV[5]  lease of the fresh ids in milliseconds, -1 for none
--- ARGV[6]  number of the ids
--- ARGV[i]  from 7 on: the ids; ARGV[count + i]: as many fresh ones
+-- KEYS[1-2]  semaphore: permits available; permits taken
+-- ARGV[1-3]  PUBLISH or SPUBLISH, wake channel, row
+-- ARGV[4]    session; empty where it is not to be asked whether another process waits
+-- ARGV[5-6]  lease of the fresh ids in milliseconds, -1 for none; number of the ids
+-- ARGV[i]    from 7 on: the ids; ARGV[count + i]: as many fresh ones
 --
 -- Answers 1 when the fresh ids are there, and 3 then where it was not asked who waits: of those whose old ids were there. Else
 -- these are given back, as by give_back. The answer is 2 when a connection listens that is not known to be of this library, -2 when none

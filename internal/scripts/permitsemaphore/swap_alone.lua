@@ -1,12 +1,9 @@
 -- swap_alone is the whole exchange of ids where it is not asked who waits and all permits are there. It is the first prelude of
 -- swap. What has expired is left to other scripts.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  permits taken
--- ARGV[4]  empty
--- ARGV[5]  lease of the fresh ids in milliseconds, -1 for none
--- ARGV[6]  number of the ids
--- ARGV[i]  from 7 on: the ids; ARGV[count + i]: as many fresh ones
+-- KEYS[1-2]  semaphore: permits available; permits taken
+-- ARGV[4-6]  empty; lease of the fresh ids in milliseconds, -1 for none; number of the ids
+-- ARGV[i]    from 7 on: the ids; ARGV[count + i]: as many fresh ones
 --
 -- Answers as swap, or nothing when there is more to do; then nothing was changed.
 

@@ -1,15 +1,9 @@
 -- update_lease moves the deadlines of permits, forward or back. It follows the preludes lane, announce and permits.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  lanes of the session
--- KEYS[3]  permits taken
--- ARGV[1]  lane
--- ARGV[2]  sequence number
--- ARGV[3]  lease in milliseconds from now; -1 for none
--- ARGV[4]  PUBLISH or SPUBLISH
--- ARGV[5]  wake channel
--- ARGV[6]  row
--- ARGV[i]  from 7 on: ids
+-- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken
+-- ARGV[1-2]  lane, sequence number
+-- ARGV[3-6]  lease in milliseconds from now, -1 for none; PUBLISH or SPUBLISH, wake channel, row
+-- ARGV[i]    from 7 on: ids
 --
 -- Answers 1 when all were there, 0 when one was not or had expired, and then none is moved. Publishes the permits
 -- available if some had expired.

@@ -1,11 +1,9 @@
 -- acquire serves a caller if enough permits are left for it. It follows the preludes lane, value and
--- announce; size, or a line that says there is none; and either alone or wait.
+-- announce; size, or a line that says there is none; and wait, or a line that says that the caller does not wait.
 --
--- KEYS[1]      semaphore: permits available
--- KEYS[2]      lanes of the session
--- ARGV[1]      lane
--- ARGV[2]      sequence number
--- ARGV[first]  permits that the caller wants, 1 or more
+-- KEYS[1-2]        semaphore: permits available; lanes of the session
+-- ARGV[1-2]        lane, sequence number
+-- ARGV[first]      permits that the caller wants, 1 or more
 -- ARGV[first + 1]  how many may be taken beside, for those of its process that wait behind it and want as many each
 --
 -- Answers 1, and how many were taken beside, when the caller was served; -1 when there is no semaphore, else

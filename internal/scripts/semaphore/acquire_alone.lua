@@ -1,13 +1,12 @@
--- acquire_alone serves a caller that is alone and does not wait, with as few commands as can be. It follows the preludes once, of
--- the lanes, and value.
+-- acquire_alone serves a caller that is alone and does not wait, with as few commands as can be. It follows the
+-- preludes once, of the lanes, and value.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  lanes of the session
--- ARGV[1]  lane
--- ARGV[2]  sequence number
--- ARGV[3]  permits that it wants, 1 or more
+-- KEYS[1-2]  semaphore: permits available; lanes of the session
+-- ARGV[1-2]  lane, sequence number
+-- ARGV[3]    permits that it wants, 1 or more
 --
--- Answers as acquire: 1 when the caller was served, -1 when there is no semaphore, else -2 less the permits that are available.
+-- Answers as acquire: 1 when the caller was served, -1 when there is no semaphore, else -2 less the permits that are
+-- available.
 
 local available = tonumber(value or '0')
 if available < tonumber(ARGV[3]) then

@@ -1,20 +1,15 @@
 -- add changes the number of permits and wakes the waiters. It follows the preludes lane and announce, and may
 -- follow value and size.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  lanes of the session
--- ARGV[1]  lane
--- ARGV[2]  sequence number
--- ARGV[3]  permits to add, negative to take away
--- ARGV[4]  PUBLISH or SPUBLISH
--- ARGV[5]  wake channel
--- ARGV[6]  row
+-- KEYS[1-2]  semaphore: permits available; lanes of the session
+-- ARGV[1-2]  lane, sequence number
+-- ARGV[3-6]  permits to add, negative to take away; PUBLISH or SPUBLISH, wake channel, row
 --
 -- Answers the new total, which is published too if it is above 0.
 --
 -- A server that is out of memory may refuse it: unlike release it gives back nothing that is in use.
 
-if not stored then -- as release does
+if not stored then -- a semaphore that it creates could not be taken back wholly, so what may be refused comes first
   change(false, '0')
 end
 local total = decimal(write(false, 'incrby', KEYS[1], ARGV[3]))

@@ -1,9 +1,7 @@
 -- drain takes all permits. It follows the preludes lane and value, and may follow announce and size.
 --
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  lanes of the session
--- ARGV[1]  lane
--- ARGV[2]  sequence number
+-- KEYS[1-2]  semaphore: permits available; lanes of the session
+-- ARGV[1-2]  lane, sequence number
 --
 -- Answers the number there was, 0 when there is no semaphore; a negative number too is answered and set to 0.
 

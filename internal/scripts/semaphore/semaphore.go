@@ -24,22 +24,18 @@ import (
 var folder embed.FS
 
 var (
+	raise   = scripts.Prelude(folder, "raise.lua")
 	acquire = scripts.Load(folder, "semaphore/acquire_alone", lane.Once, lane.Value)
 	wait    = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, unsized,
 		row.Wait)
 	release = scripts.Load(folder, "semaphore/release", lane.Once,
-		scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce)
-	yield           = scripts.Load(folder, "semaphore/release", lane.Prelude, row.Announce)
-	keep            = scripts.Load(folder, "semaphore/keep", lane.Prelude, row.Announce, row.Others)
-	releaseIfExists = scripts.Load(folder, "semaphore/release_if_exists", lane.Prelude, row.Announce)
-	trySet          = scripts.Load(folder, "semaphore/try_set", lane.Prelude, lane.Value, row.Announce)
-	add             = scripts.Load(folder, "semaphore/add", lane.Prelude, row.Announce)
-	drain           = scripts.Load(folder, "semaphore/drain", lane.Prelude, lane.Value)
-	available       = scripts.Load(folder, "semaphore/available", lane.Value)
-	remove          = scripts.Load(folder, "semaphore/delete", lane.Prelude, lane.Value)
-	expire          = scripts.Load(folder, "semaphore/expire", lane.Prelude, lane.Value)
-	persist         = scripts.Load(folder, "semaphore/persist", lane.Prelude, lane.Value)
-	cancelAcquire   = scripts.Load(folder, "semaphore/cancel_acquire", lane.Prelude, row.Announce)
+		scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce, raise)
+	yield         = scripts.Load(folder, "semaphore/release", lane.Prelude, row.Announce, raise)
+	keep          = scripts.Load(folder, "semaphore/keep", lane.Prelude, row.Announce, raise, row.Others)
+	trySet        = scripts.Load(folder, "semaphore/try_set", lane.Prelude, lane.Value, row.Announce)
+	add           = scripts.Load(folder, "semaphore/add", lane.Prelude, row.Announce)
+	drain         = scripts.Load(folder, "semaphore/drain", lane.Prelude, lane.Value)
+	cancelAcquire = scripts.Load(folder, "semaphore/cancel_acquire", lane.Prelude, row.Announce, raise)
 )
 
 // Acquire has a caller get n permits, 1 or more, if so many are left.
@@ -78,18 +74,19 @@ func granted(reply scripts.Reply) (lane.Granted, error) {
 // answers what the Acquire had answered, and 0 if it had no effect. A semaphore that was deleted meanwhile
 // took the permits with it and is not brought back.
 func CancelAcquire(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, n}
-	return scripts.Integer(cancelAcquire, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
+	return change(cancelAcquire, key, n, wake, call, scripts.Int64)
 }
 
-// Release gives back n permits, creating the semaphore if it does not exist, and answers the new total.
-func Release(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return releaseBy(release, key, n, wake, call)
-}
-
-func releaseBy(script *scripts.Script, key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
+// change is a script that is told of n permits, and announces some.
+func change[R any](script *scripts.Script, key string, n int64, wake scripts.Wake, call lane.Call,
+	decode func(scripts.Reply) (R, error)) scripts.Command[R] {
 	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row}
-	return scripts.Integer(script, row.Keys(wake, key, call.Key), args, scripts.Int64).Needs(2)
+	return scripts.Integer(script, row.Keys(wake, key, call.Key), args, decode).Needs(2)
+}
+
+// Release gives back n permits, creating the semaphore if it does not exist.
+func Release(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return change(release, key, n, wake, call, scripts.Bool)
 }
 
 // Keep gives back n permits, unless nobody but the session waits for some, and answers row.Kept or not. Those
@@ -111,24 +108,20 @@ func Yield(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Comma
 	return keepBy(yield, key, n, row.Kept, wake, call)
 }
 
-// ReleaseIfExists gives back n permits and answers whether there is a semaphore to give them to.
-func ReleaseIfExists(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	args := []any{call.Lane, call.Seq, n, wake.Publish, wake.Channel, wake.Row}
-	return scripts.Integer(releaseIfExists, row.Keys(wake, key, call.Key), args, scripts.Bool).Needs(2)
-}
-
 // TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and
 // answers whether it did. A semaphore with 0 permits exists.
 func TrySet(key string, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(trySet, row.Keys(wake, key, call.Key),
-		call.Args(n, scripts.Milliseconds(ttl), wake.Publish, wake.Channel, wake.Row), scripts.Bool).Needs(2)
+	args := call.Args(n, wake.Publish, wake.Channel, wake.Row)
+	if ttl != 0 {
+		args = append(args, "px", scripts.Milliseconds(ttl))
+	}
+	return scripts.Integer(trySet, row.Keys(wake, key, call.Key), args, scripts.Bool).Needs(2)
 }
 
 // Add changes the number of permits by d, which may be negative and leave fewer than none, and answers the
 // new total.
 func Add(key string, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, row.Keys(wake, key, call.Key), call.Args(d, wake.Publish, wake.Channel, wake.Row),
-		scripts.Int64).Needs(2)
+	return change(add, key, d, wake, call, scripts.Int64)
 }
 
 // Drain takes all permits and answers their number; none are left. As with the semaphores of Java and
@@ -137,22 +130,17 @@ func Drain(key string, call lane.Call) scripts.Command[int64] {
 	return scripts.Integer(drain, call.Keys(key), call.Args(), scripts.Int64)
 }
 
-// Available answers the number of permits, 0 when there is no semaphore.
-func Available(key string) scripts.Command[int64] {
-	return scripts.Integer(available, []string{key}, nil, scripts.Int64)
-}
-
 // Delete removes the semaphore and answers whether there was one. It tells no waiter: none can go on.
 func Delete(key string, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(remove, call.Keys(key), call.Args(), scripts.Bool)
+	return lane.Counter.Delete(call.Keys(key), call)
 }
 
 // Expire sets the TTL and answers whether there is a semaphore.
 func Expire(key string, ttl time.Duration, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(expire, call.Keys(key), call.Args(scripts.Milliseconds(ttl)), scripts.Bool)
+	return lane.Counter.Expire(call.Keys(key), ttl, call)
 }
 
 // Persist removes the TTL and answers whether there was one.
 func Persist(key string, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(persist, call.Keys(key), call.Args(), scripts.Bool)
+	return lane.Counter.Persist(call.Keys(key), call)
 }

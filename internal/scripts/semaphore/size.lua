@@ -1,12 +1,9 @@
 -- size sets up a semaphore that is not there, where it was said how many permits it is to have. It is a
 -- prelude of acquire, add and drain, and follows the preludes lane, value and announce.
 --
--- KEYS[1]         semaphore: permits available
--- ARGV[#ARGV - 4] PUBLISH or SPUBLISH
--- ARGV[#ARGV - 3] wake channel
--- ARGV[#ARGV - 2] row
--- ARGV[#ARGV - 1] permits that it is to have
--- ARGV[#ARGV]     its TTL in milliseconds, 0 for none
+-- KEYS[1]                  semaphore: permits available
+-- ARGV[#ARGV - 4 to - 2]   PUBLISH or SPUBLISH, wake channel, row
+-- ARGV[#ARGV - 1 to #ARGV] permits that it is to have, its TTL in milliseconds: 0 for none
 --
 -- Answers nothing, and takes these arguments away, so that the script has those that it has elsewhere. The
 -- script goes on as if the semaphore had been there; those who wait are told of what the script leaves. A
@@ -17,9 +14,5 @@ local ttl, size, line, channel, publish =
 local made = not value
 if made then
   value = string.format('%.0f', size)
-  if ttl == '0' then
-    write(false, 'set', KEYS[1], value)
-  else
-    write(false, 'set', KEYS[1], value, 'px', ttl)
-  end
+  write(false, 'set', KEYS[1], value, unpack(ttl == '0' and {} or {'px', ttl}))
 end

@@ -9,30 +9,36 @@ import (
 // What follows is for a semaphore that knows its size. Where there is none, an acquisition sets it up, and a
 // release does nothing: the semaphore comes back whole, with the next acquisition.
 
-// The line in place of the prelude size says that the number of permits was not given.
-const unsized = "local size, made, publish, channel, line"
+// The lines in place of the preludes size and wait say that the number of permits was not given, and that the
+// caller does not wait: then the arguments of the acquisition begin with the third, and there is no row to
+// stand in.
+const (
+	unsized = "local size, made, publish, channel, line"
+	alone   = "local first, stand = 3"
+)
 
 // A caller that is alone is served by acquire_alone, unless there is no semaphore or one with more permits
-// than it is to have.
+// than it is to have. A release ends where there is no semaphore; one that a later call settles says so in its
+// lane.
 var (
 	size      = scripts.Prelude(folder, "size.lua")
-	alone     = scripts.Prelude(folder, "alone.lua")
 	sizedOnly = "if value and tonumber(value) <= tonumber(ARGV[#ARGV - 1]) then\n" +
 		scripts.Prelude(folder, "acquire_alone.lua") + "\nend"
-	here      = scripts.Prelude(folder, "here.lua")
-	hereStill = "if redis.call('exists', KEYS[1]) == 0 then\n  return settle('0')\nend"
+	thereOnly = "if redis.call('exists', KEYS[1]) == 1 then\n" + scripts.Prelude(folder, "release_alone.lua") + "\nend"
+	there     = "if redis.call('exists', KEYS[1]) == 0 then\n  return replica() or 0\nend"
+	thereYet  = "if redis.call('exists', KEYS[1]) == 0 then\n  return settle('0')\nend"
 )
 
 var (
 	acquireSized = scripts.Load(folder, "semaphore/acquire", lane.Once, lane.Value, sizedOnly, lane.Settle,
 		row.Announce, size, alone)
-	waitSized    = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, size, row.Wait)
-	addSized     = scripts.Load(folder, "semaphore/add", lane.Prelude, lane.Value, row.Announce, size)
-	drainSized   = scripts.Load(folder, "semaphore/drain", lane.Prelude, lane.Value, row.Announce, size)
-	releaseSized = scripts.Load(folder, "semaphore/release", lane.Once, here,
-		scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce)
-	yieldSized = scripts.Load(folder, "semaphore/release", lane.Prelude, hereStill, row.Announce)
-	keepSized  = scripts.Load(folder, "semaphore/keep", lane.Prelude, hereStill, row.Announce, row.Others)
+	waitSized       = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, size, row.Wait)
+	addSized        = scripts.Load(folder, "semaphore/add", lane.Prelude, lane.Value, row.Announce, size)
+	drainSized      = scripts.Load(folder, "semaphore/drain", lane.Prelude, lane.Value, row.Announce, size)
+	releaseIfExists = scripts.Load(folder, "semaphore/release", lane.Once, thereOnly, lane.Settle, there, row.Announce,
+		raise)
+	yieldSized = scripts.Load(folder, "semaphore/release", lane.Prelude, thereYet, row.Announce, raise)
+	keepSized  = scripts.Load(folder, "semaphore/keep", lane.Prelude, thereYet, row.Announce, raise, row.Others)
 )
 
 // AcquireSized is Acquire, or Wait if there is a candidate, of a semaphore that it sets up if it is not
@@ -73,9 +79,10 @@ func sized(args []any, size lane.Size, wake scripts.Wake) []any {
 	return append(args, wake.Publish, wake.Channel, wake.Row, size.Permits, scripts.Milliseconds(size.TTL))
 }
 
-// ReleaseSized is Release that sets up no semaphore.
-func ReleaseSized(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return releaseBy(releaseSized, key, n, wake, call)
+// ReleaseIfExists is Release that sets up no semaphore, and answers whether there is one to give the permits
+// to.
+func ReleaseIfExists(key string, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
+	return change(releaseIfExists, key, n, wake, call, scripts.Bool)
 }
 
 // KeepSized is Keep that sets up no semaphore.

@@ -64,16 +64,16 @@ func TestAddAndDrainOfASemaphoreThatKnowsItsSize(t *testing.T) {
 }
 
 func TestWhatIsGivenBackSetsUpNothing(t *testing.T) {
-	release := semaphore.ReleaseSized(key, 2, wake, first)
+	release := semaphore.ReleaseIfExists(key, 2, wake, first)
 	hold := semaphore.KeepSized(key, 2, "session", wake, first)
 	yield := semaphore.YieldSized(key, 2, wake, lane.Call{Key: lanes, Lane: 1, Seq: 5})
 	Table(t, []Row{
-		{Name: "It comes back to what is there", Before: has("1"), Call: Answers(release, 3), After: did("3", 0, "1:3"), Messages: said("3")},
-		{Name: "To nothing it does not", Before: State{}, Call: Answers(release, 0)},
+		{Name: "It comes back to what is there", Before: has("1"), Call: Answers(release, true), After: did("3", 0, "1:1"), Messages: said("3")},
+		{Name: "To nothing it does not", Before: State{}, Call: Answers(release, false)},
 		{Name: "Where others may wait it is not kept", Before: has("0"), Call: Answers(hold, 0), After: did("2", 0, "1:0"), Messages: said("2")},
 		{Name: "Of nothing it is not", Before: State{}, Call: Answers(hold, 0), After: only("1:0")},
-		{Name: "What was kept is given up", Before: did("0", 0, "4:1"), Call: Answers(yield, 2), After: did("2", 0, "5:2"), Messages: said("2")},
-		{Name: "What may have been kept is given up", Before: has("0"), Call: Answers(yield, 2), After: did("2", 0, "5:2"), Messages: said("2")},
+		{Name: "What was kept is given up", Before: did("0", 0, "4:1"), Call: Answers(yield, 1), After: did("2", 0, "5:1"), Messages: said("2")},
+		{Name: "What may have been kept is given up", Before: has("0"), Call: Answers(yield, 1), After: did("2", 0, "5:1"), Messages: said("2")},
 		{Name: "With the semaphore it is gone", Before: only("4:1"), Call: Answers(yield, 0), After: only("5:0")},
 	})
 }
