@@ -115,7 +115,7 @@ func (l *lab) add(d int64) (int64, error) {
 
 func (l *lab) giveBack(n int64) (int64, error) {
 	return counter.GiveBack(l.Context(), l.counter, func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-		return semaphore.Release(l.counter.Key, n, wake, call)
+		return semaphore.Add(l.counter.Key, n, wake, call)
 	})
 }
 
@@ -376,7 +376,7 @@ func TestAChannelInAnotherSlotIsRefusedWhereChannelsAreSharded(t *testing.T) {
 			require.NoError(t, err)
 			absent := func(context.Context) (counter.Sight, error) { return counter.Sight{Open: true}, nil }
 			require.ErrorIs(t, made.Await(t.Context(), set, absent), errs.Invalid, "as if it were open")
-			_, err = counter.Query(t.Context(), made, semaphore.Available(made.Key))
+			_, err = counter.Query(t.Context(), made, lane.Read(made.Key))
 			require.ErrorIs(t, err, errs.Invalid)
 			continue
 		}

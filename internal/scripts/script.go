@@ -3,6 +3,9 @@
 //
 // Every script is idempotent: executed a second time with the same arguments it leaves the state alone and
 // answers as the first time did. That is what allows a command of unknown outcome to be sent again.
+//
+// The header of a file names each key and argument, those that follow one another in one line: KEYS[1-3]. What a
+// key holds is said by the prelude that all scripts of the folder begin with.
 package scripts
 
 import (

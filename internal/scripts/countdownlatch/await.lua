@@ -1,8 +1,6 @@
 -- await reads what a waiter has to know. It follows the prelude value.
---
--- KEYS[1]  latch: what is still to be counted
--- KEYS[2]  record of the latch, see rounds
--- ARGV[1]  an epoch for the record of a latch that has none; empty: none is made
+-- KEYS[1-2]  latch: what is still to be counted; record of the latch, see rounds
+-- ARGV[1]    an epoch for the record of a latch that has none; empty: none is made
 --
 -- Answers an array: the count as text, empty when there is no latch; the milliseconds that its TTL has left, -1 without
 -- one; the time in milliseconds since 1970; and the fields and values of the record, an array.

@@ -1,13 +1,6 @@
 -- count_down takes some from the count and opens the latch at zero. It follows the preludes lane, value and rounds.
---
--- KEYS[1]  latch: what is still to be counted
--- KEYS[2]  lanes of the session
--- KEYS[3]  record of the latch
--- ARGV[1]  lane
--- ARGV[2]  sequence number
--- ARGV[3]  PUBLISH or SPUBLISH
--- ARGV[4]  wake channel
--- ARGV[5]  how many to take, 1 or more
+-- KEYS[1-3]  latch: what is still to be counted; lanes of the session; record of the latch
+-- ARGV[1-5]  lane; sequence number; PUBLISH or SPUBLISH; wake channel; how many to take, 1 or more
 --
 -- Answers what remains, 0 when the latch is open. It never goes below zero, for Redisson's waiters hear of an open latch by the
 -- message that is sent at zero.

@@ -1,12 +1,6 @@
 -- delete removes the latch, which opens it. It follows the preludes lane, value and rounds.
---
--- KEYS[1]  latch: what is still to be counted
--- KEYS[2]  lanes of the session
--- KEYS[3]  record of the latch
--- ARGV[1]  lane
--- ARGV[2]  sequence number
--- ARGV[3]  PUBLISH or SPUBLISH
--- ARGV[4]  wake channel
+-- KEYS[1-3]  latch: what is still to be counted; lanes of the session; record of the latch
+-- ARGV[1-4]  lane; sequence number; PUBLISH or SPUBLISH; wake channel
 --
 -- Answers 1, or 0 when there is no latch.
 

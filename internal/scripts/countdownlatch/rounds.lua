@@ -1,6 +1,5 @@
 -- rounds keeps what the latch itself cannot say: which time it is set, and how that ended. It is a prelude, joined in front
 -- of the script, behind lane and value.
---
 -- KEYS[1]  latch: what is still to be counted
 -- KEYS[3]  record of the latch, a hash:
 --            epoch    drawn when the record was made: another one means that the record was lost meanwhile

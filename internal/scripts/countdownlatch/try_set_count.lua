@@ -1,15 +1,7 @@
 -- try_set_count sets the count of a latch that does not exist. It follows the preludes lane, value and rounds.
---
--- KEYS[1]  latch: what is still to be counted
--- KEYS[2]  lanes of the session
--- KEYS[3]  record of the latch
--- ARGV[1]  lane
--- ARGV[2]  sequence number
--- ARGV[3]  count, 1 or more
--- ARGV[4]  TTL in milliseconds, 0 for none
--- ARGV[5]  PUBLISH or SPUBLISH
--- ARGV[6]  wake channel
--- ARGV[7]  an epoch for the record, if there is none
+-- KEYS[1-3]  latch: what is still to be counted; lanes of the session; record of the latch
+-- ARGV[1-5]  lane; sequence number; count, 1 or more; TTL in milliseconds, 0 for none; PUBLISH or SPUBLISH
+-- ARGV[6-7]  wake channel; an epoch for the record, if there is none
 --
 -- Answers 1, or 0 when there is a latch.
 

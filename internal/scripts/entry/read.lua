@@ -1,5 +1,4 @@
 -- read answers what a client has said of itself and of one thing.
---
 -- KEYS[1]  entry: hash
 -- ARGV[1]  field of the thing
 --

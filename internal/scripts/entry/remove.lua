@@ -1,9 +1,7 @@
 -- remove takes a client out of the registry.
---
--- KEYS[1]  index: sorted set, member = uuid
--- KEYS[2]  entry: hash
--- KEYS[3]  asked: hash; a key of another type is not this client's, and stays
--- ARGV[1]  uuid of the client
+-- KEYS[1-2]  index: sorted set, member = uuid; entry: hash
+-- KEYS[3]    asked: hash; a key of another type is not this client's, and stays
+-- ARGV[1]    uuid of the client
 --
 -- Answers 1 when there was an entry, 0 when not.
 

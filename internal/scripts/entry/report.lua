@@ -1,23 +1,20 @@
 -- report writes into a client's entry what has changed, and into the index until when the entry lasts. Ages are turned into times
 -- of the server's clock.
---
--- KEYS[1]      index: sorted set, member = uuid, score = when its entry ends
--- KEYS[2]      entry: hash
--- KEYS[3]      asked: hash, field = identity whose holds somebody asks for, value = until when
--- KEYS[4]      watched: a key with a TTL of ten seconds at most, while somebody looks at the entries of the bucket
--- ARGV[1]      uuid of the client
--- ARGV[2]      milliseconds that the entry lasts
--- ARGV[3]      1: the entry is written anew; 0: nothing is written if it does not exist
--- ARGV[4]      about, a JSON object that is not empty; empty: the entry has it
--- ARGV[5]      age of the process, which is added to about
--- ARGV[6]      how often a client reports, in milliseconds, that has few others in its bucket
--- ARGV[7]      the milliseconds of it for each client of the bucket, where these are more
--- ARGV[8]      how often at least, however many they are
--- ARGV[9]      milliseconds that no entry lasts: a member of the index that ends later was forged
--- ARGV[10]     how many fields are removed
--- ARGV[at]     from 11 on: the fields that are removed; then of each thing its field, holds, age of the oldest of them, waiters,
---              age of the oldest of them, waits that have ended, their milliseconds, number of owners, of each owner its id and age,
---              and the ids of those that are kept, empty for none
+-- KEYS[1-2]  index: sorted set, member = uuid, score = when its entry ends; entry: hash
+-- KEYS[3]    asked: hash, field = identity whose holds somebody asks for, value = until when
+-- KEYS[4]    watched: a key with a TTL of ten seconds at most, while somebody looks at the entries of the bucket
+-- ARGV[1-2]  uuid of the client; milliseconds that the entry lasts
+-- ARGV[3]    1: the entry is written anew; 0: nothing is written if it does not exist
+-- ARGV[4]    about, a JSON object that is not empty; empty: the entry has it
+-- ARGV[5]    age of the process, which is added to about
+-- ARGV[6]    how often a client reports, in milliseconds, that has few others in its bucket
+-- ARGV[7]    the milliseconds of it for each client of the bucket, where these are more
+-- ARGV[8]    how often at least, however many they are
+-- ARGV[9]    milliseconds that no entry lasts: a member of the index that ends later was forged
+-- ARGV[10]   how many fields are removed
+-- ARGV[at]   from 11 on: the fields that are removed; then of each thing its field, holds, age of the oldest of them, waiters,
+--            age of the oldest of them, waits that have ended, their milliseconds, number of owners, of each owner its id and age,
+--            and the ids of those that are kept, empty for none
 --
 -- Answers an array: 1 when it has written, 0 when the entry did not exist; how many entries the index has; 1 while somebody looks, else 0;
 -- 0, or 1 when KEYS[3] has something that makes no sense; and when it has written, the identities whose holds somebody asks for. Anybody may

@@ -1,8 +1,6 @@
 -- unask takes back that somebody asks, unless somebody else has asked since.
---
--- KEYS[1]  asked: hash
--- ARGV[1]  identity
--- ARGV[2]  what ask has answered
+-- KEYS[1]    asked: hash
+-- ARGV[1-2]  identity; what ask has answered
 --
 -- Answers 1 when it was taken back, 0 when there was nothing to take back.
 

@@ -1,12 +1,9 @@
 -- acquire takes a fair lock for an owner who is next, or else gives the owner a place in the queue or confirms it.
---
--- KEYS[1]      lock hash: field = owner, value = holds
--- KEYS[2]      queue: list of owners, the next one first
+-- KEYS[1-2]    lock hash: field = owner, value = holds; queue: list of owners, the next one first
 -- KEYS[3]      timeouts: sorted set, owner -> the moment from which Redisson takes the owner for gone once it is next
 -- KEYS[4]      alive: sorted set of our own owners -> the moment until which each is known to be alive
 -- KEYS[5]      never there: while their slot moves the script is refused
--- ARGV[1]      owner
--- ARGV[2]      lease in milliseconds
+-- ARGV[1-2]    owner; lease in milliseconds
 -- ARGV[3]      patience in milliseconds; 0 for an owner who does not queue
 -- ARGV[4]      PUBLISH or SPUBLISH; empty for no message
 -- ARGV[5]      base channel; a waiter's own is this, a colon and the waiter
@@ -46,12 +43,7 @@ if finished > 0 then
 end
 local head, removed = front(free)
 if free and (not head or head == owner) then
-  redis.call('hset', KEYS[1], owner, '1')
-  local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
-  if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
-    redis.call('hdel', KEYS[1], owner)
-    error('nothing was changed: ' .. lasts.err, 0)
-  end
+  take(KEYS[1], owner, ARGV[2])
   if head then
     local deadline = redis.call('zscore', KEYS[3], owner)
     redis.call('lpop', KEYS[2])

@@ -1,24 +1,14 @@
 -- acquire_alone is how an acquisition begins: where no owner waits it ends here, before the rest has cost anything.
---
--- KEYS[1]  lock hash: field = owner, value = holds
--- KEYS[2]  queue
--- KEYS[3]  timeouts
--- KEYS[4]  alive
--- ARGV[1]  owner
--- ARGV[2]  lease in milliseconds
--- ARGV[8]  optional: how many owners come behind this one
+-- KEYS[1-4]  lock hash: field = owner, value = holds; queue; timeouts; alive
+-- ARGV[1-2]  owner; lease in milliseconds
+-- ARGV[8]    optional: how many owners come behind this one
 --
 -- Answers what acquire does: of an owner that holds, three numbers.
 
 local ttl = redis.call('pttl', KEYS[1])
 if ttl == -2 then
   if (not ARGV[8] or ARGV[8] == '0') and redis.call('exists', KEYS[2], KEYS[3], KEYS[4]) == 0 then
-    redis.call('hset', KEYS[1], ARGV[1], '1')
-    local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
-    if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
-      redis.call('hdel', KEYS[1], ARGV[1])
-      error('nothing was changed: ' .. lasts.err, 0)
-    end
+    take(KEYS[1], ARGV[1], ARGV[2])
     return {1, 0, -1}
   end
 elseif redis.call('hexists', KEYS[1], ARGV[1]) == 1 then

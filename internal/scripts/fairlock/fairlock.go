@@ -50,6 +50,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 //go:embed *.lua
@@ -57,7 +58,7 @@ var folder embed.FS
 
 var (
 	queue   = scripts.Prelude(folder, "queue.lua")
-	acquire = scripts.Load(folder, "fairlock/acquire",
+	acquire = scripts.Load(folder, "fairlock/acquire", row.Take,
 		scripts.Prelude(folder, "acquire_alone.lua"), queue, scripts.Prelude(folder, "mixed.lua"))
 	release = scripts.Load(folder, "fairlock/release",
 		scripts.Prelude(folder, "release_alone.lua"), queue, scripts.Prelude(folder, "mixed.lua"))
@@ -155,7 +156,7 @@ func answer(reply scripts.Reply, others int) (a Answer, err error) {
 	foreign := e.Count(0, 2)
 	a.Foreign, a.Leaves = foreign > 0, foreign == 2
 	if a.Held {
-		a.Row, err = row(&e)
+		a.Row, err = numbers(&e)
 		return a, err
 	}
 	for range others {
@@ -164,16 +165,16 @@ func answer(reply scripts.Reply, others int) (a Answer, err error) {
 	return a, e.End()
 }
 
-// row reads the numbers of owners, which are the rest.
-func row(e *scripts.Elements) (numbers []string, err error) {
+// numbers reads the numbers of owners, which are the rest.
+func numbers(e *scripts.Elements) (all []string, err error) {
 	for e.More() {
 		number := e.Text()
 		if _, err := strconv.ParseUint(number, 10, 64); err != nil {
 			return nil, fmt.Errorf("answered %q where the number of an owner was expected", number)
 		}
-		numbers = append(numbers, number)
+		all = append(all, number)
 	}
-	return numbers, e.End()
+	return all, e.End()
 }
 
 // A Message is what a process is told.
@@ -238,7 +239,7 @@ func Pass(key string, w Waiter, wake scripts.Wake, load Load) scripts.Command[Tu
 	return scripts.Array(release, names, args, func(reply scripts.Reply) (t Turn, err error) {
 		e := reply.Elements()
 		t.Held, t.At = e.Bool(), e.Moment()
-		t.Row, err = row(&e)
+		t.Row, err = numbers(&e)
 		return t, err
 	}).Whole()
 }

@@ -1,13 +1,8 @@
 -- force deletes a fair lock whichever owner holds it, and wakes the next in the queue, which stays.
---
--- KEYS[1]  lock hash
--- KEYS[2]  queue
--- KEYS[3]  timeouts
--- KEYS[4]  alive
--- KEYS[5]  never there: while their slot moves the script is refused
--- ARGV[1]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[2]  base channel; a waiter's own is this, a colon and the waiter
--- ARGV[3]  optional: row; the channel of a process is this, a colon and its session
+-- KEYS[1-5]  lock hash; queue; timeouts; alive; never there: while their slot moves the script is refused
+-- ARGV[1]    PUBLISH or SPUBLISH; empty for no message
+-- ARGV[2]    base channel; a waiter's own is this, a colon and the waiter
+-- ARGV[3]    optional: row; the channel of a process is this, a colon and its session
 --
 -- The holder's process hears that what it knows of the lock is old news.
 --

@@ -1,10 +1,6 @@
 -- mixed is what a script does to the deadlines of a queue in which Redisson's wait too: they are a chain then, as Redisson
 -- reckons, and each step costs as much as there are waiters.
---
--- KEYS[1]  lock hash
--- KEYS[2]  queue
--- KEYS[3]  timeouts
--- KEYS[4]  alive
+-- KEYS[1-4]  lock hash; queue; timeouts; alive
 -- ARGV[i], ARGV[i + 1]  of arrive: owners and their patiences
 --
 -- Answers nothing; the operation that follows does.

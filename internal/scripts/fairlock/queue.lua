@@ -1,9 +1,7 @@
 -- queue is how every script about the queue of a fair lock goes on: it reads the clock and knows who is next.
---
--- KEYS[1]  lock hash: field = owner, value = holds
--- KEYS[2]  queue: list of owners, the next one first
--- KEYS[3]  timeouts: sorted set, owner -> the moment from which Redisson takes the owner for gone once it is next
--- KEYS[4]  alive: sorted set of our own owners -> the moment until which each is known to be alive
+-- KEYS[1-2]  lock hash: field = owner, value = holds; queue: list of owners, the next one first
+-- KEYS[3]    timeouts: sorted set, owner -> the moment from which Redisson takes the owner for gone once it is next
+-- KEYS[4]    alive: sorted set of our own owners -> the moment until which each is known to be alive
 --
 -- Answers nothing; the operation that follows does.
 --

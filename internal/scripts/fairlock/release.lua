@@ -1,19 +1,15 @@
 -- release ends all holds of an owner and takes the owner out of the queue; if the lock is free then, the next is woken.
---
--- KEYS[1]  lock hash: field = owner, value = holds
--- KEYS[2]  queue
--- KEYS[3]  timeouts
--- KEYS[4]  alive
--- KEYS[5]  never there: while their slot moves the script is refused
--- ARGV[1]  owner
--- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[3]  base channel; a waiter's own is this, a colon and the waiter
--- ARGV[4]  the owner's patience in milliseconds: the most that those behind it get back
--- ARGV[5]  optional: row; the channel of a process is this, a colon and its session
--- ARGV[6]  with a row: for how many milliseconds the next owner, if it is one of ours and its process listens, holds the lock
--- ARGV[7]  optional, as all that follow: how many owners of this process are finished with
--- ARGV[8]  how many owners of this process come for the lock
--- ARGV[i]  then those that are finished with, which leave the queue, and those that come, each with its patience
+-- KEYS[1-4]  lock hash: field = owner, value = holds; queue; timeouts; alive
+-- KEYS[5]    never there: while their slot moves the script is refused
+-- ARGV[1]    owner
+-- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3]    base channel; a waiter's own is this, a colon and the waiter
+-- ARGV[4]    the owner's patience in milliseconds: the most that those behind it get back
+-- ARGV[5]    optional: row; the channel of a process is this, a colon and its session
+-- ARGV[6]    with a row: for how many milliseconds the next owner, if it is one of ours and its process listens, holds the lock
+-- ARGV[7]    optional, as all that follow: how many owners of this process are finished with
+-- ARGV[8]    how many owners of this process come for the lock
+-- ARGV[i]    then those that are finished with, which leave the queue, and those that come, each with its patience
 --
 -- Answers 1, or 0 when the owner held nothing. With seven arguments or more it answers an array: the same number, the time in
 -- milliseconds, and if an owner of the same session holds now its number, and those of the owners of its process that stand

@@ -1,11 +1,7 @@
 -- release_alone is how a release begins: where no owner waits it ends here, before the rest has cost anything.
---
--- KEYS[1]  lock hash: field = owner, value = holds
--- KEYS[2]  queue
--- KEYS[3]  timeouts
--- KEYS[4]  alive
--- ARGV[1]  owner
--- ARGV[7]  optional: that there is more to do
+-- KEYS[1-4]  lock hash: field = owner, value = holds; queue; timeouts; alive
+-- ARGV[1]    owner
+-- ARGV[7]    optional: that there is more to do
 --
 -- Answers what release does.
 

@@ -1,10 +1,8 @@
 -- acquire takes the lock for a fresh owner if it is free, and issues the next token. It follows the
 -- preludes issue and own.
---
--- KEYS[1]  lock hash: field = owner, value = holds
--- KEYS[2]  token: a string, the token issued last; no TTL
--- ARGV[1]  owner
--- ARGV[2]  lease in milliseconds
+-- KEYS[1]    lock hash: field = owner, value = holds
+-- KEYS[2]    token: a string, the token issued last; no TTL
+-- ARGV[1-2]  owner; lease in milliseconds
 --
 -- Answers {1, token as text} when the owner holds the lock, by this execution or by an earlier one of the same command;
 -- else {0, milliseconds that the holder's lease still lasts, 0 or more, or -1 when the key has no TTL}.
@@ -15,12 +13,7 @@ if remaining == -2 then -- no such key
   if type(token) == 'table' then
     return token
   end
-  redis.call('hset', KEYS[1], ARGV[1], '1')
-  local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
-  if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
-    redis.call('hdel', KEYS[1], ARGV[1])
-    error('nothing was changed: ' .. lasts.err, 0)
-  end
+  take(KEYS[1], ARGV[1], ARGV[2])
   return {1, token}
 end
 if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then

@@ -19,8 +19,12 @@ import (
 //go:embed *.lua
 var folder embed.FS
 
+// below is a prelude that compares two positive integers in decimals: whether the first is less than the
+// second. The longer text is the greater number. They are compared as text because the numbers of Lua are exact
+// only to 2^53.
+const below = "local function below(a, b)\n  return #a < #b or #a == #b and a < b\nend"
+
 var (
-	below   = scripts.Prelude(folder, "below.lua")
 	raise   = scripts.Prelude(folder, "raise.lua")
 	own     = scripts.Prelude(folder, "own.lua")
 	admit   = scripts.Prelude(folder, "admit.lua")
@@ -31,8 +35,8 @@ var (
 
 // An Issuer is the scripts that issue tokens in one way.
 type Issuer struct {
-	acquire, hand *scripts.Script
-	inRow         row.Scripts
+	acquire *scripts.Script
+	inRow   row.Scripts
 }
 
 // Counted counts the tokens, as Redisson does. Clocked counts them too, but none is below the time in
@@ -45,8 +49,7 @@ var (
 func newIssuer(issue ...string) *Issuer {
 	token := append(issue, own)
 	return &Issuer{
-		acquire: scripts.Load(folder, "fencedlock/acquire", token...),
-		hand:    scripts.Load(folder, "fencedlock/handover", token...),
+		acquire: scripts.Load(folder, "fencedlock/acquire", append([]string{row.Take}, token...)...),
 		inRow:   row.Load([]string{raise}, token...),
 	}
 }
@@ -58,21 +61,10 @@ func (i *Issuer) Acquire(key, tokenKey, owner string, lease time.Duration) scrip
 	return scripts.Array(i.acquire, []string{key, tokenKey}, []any{owner, scripts.Milliseconds(lease)}, attempt)
 }
 
-// HandOver ends all holds of one owner and has another, fresh one hold in its place, with the next tokens, so
-// many. It answers that the lock is not held when neither of them held it; then no token is issued. An
-// execution that finds the other holding already is a repetition: it answers the same tokens. They are above
-// last, the last that the former has.
+// HandOver hands the lock on with tokens of its own; see [row.Scripts.HandOver].
 func (i *Issuer) HandOver(key, tokenKey, from, to string, lease time.Duration, last,
 	tokens int64) scripts.Command[scripts.Attempt] {
-	args := []any{from, to, scripts.Milliseconds(lease), tokens, last + tokens}
-	return scripts.Array(i.hand, []string{key, tokenKey}, args, func(reply scripts.Reply) (scripts.Attempt, error) {
-		e := reply.Elements()
-		held, last, issued := e.Bool(), e.Number(), e.Number()
-		if err := e.End(); err != nil || !held {
-			return scripts.Attempt{Remaining: -time.Millisecond}, err
-		}
-		return scripts.Block(last, issued, tokens)
-	})
+	return i.inRow.HandOver([]string{key, tokenKey}, from, to, lease, last, tokens)
 }
 
 // Enlist is Acquire for an owner who waits in the row; see [row.Scripts.Enlist].

@@ -1,5 +1,4 @@
 -- issue makes the next tokens. It is a prelude, joined in front of the script.
---
 -- KEYS[2]  token: a string, the token issued last; no TTL
 --
 -- n is how many, 1 if it is left out. Answers of the function: the last of them, as text, or the error with which they

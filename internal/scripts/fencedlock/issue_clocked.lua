@@ -1,6 +1,5 @@
 -- issue_clocked is issue for tokens that outlive their counter: the last is at least the time in microseconds. It is a
 -- prelude, joined in front of the script, and follows the prelude below.
---
 -- KEYS[2]  token: a string, the token issued last; no TTL
 --
 -- n is how many, 1 if it is left out. Answers of the function: the last of them, as text, or the error with which they

@@ -1,5 +1,4 @@
 -- own says which token an owner that holds already has. It is a prelude, joined in front of the script.
---
 -- KEYS[2]  token: a string, the token issued last; no TTL
 --
 -- least is optional: the token is at least that, should the counter have been lost. Two decimals are compared as text, the longer

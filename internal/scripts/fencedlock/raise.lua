@@ -1,6 +1,5 @@
 -- raise sees to it that the tokens go on above those that their owner has issued by itself, should the counter have been
 -- lost meanwhile. It is a prelude, joined in front of the script.
---
 -- KEYS[2]        token: a string, the token issued last; no TTL
 -- ARGV[#ARGV]    the last of the owner's tokens, 0 if it has none; taken away, so that what follows does not see it
 --

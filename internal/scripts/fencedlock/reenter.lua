@@ -1,12 +1,9 @@
 -- reenter sets the number of holds of an owner that holds the lock, lengthens its TTL, and issues a token if the owner has
 -- none left. It follows the prelude below.
---
--- KEYS[1]  lock hash: field = owner, value = holds
--- KEYS[2]  token: a string, the token issued last; no TTL
--- ARGV[1]  owner
--- ARGV[2]  holds that the owner has from now on
--- ARGV[3]  milliseconds that the TTL is lengthened to
--- ARGV[4]  the least that the token may be: the last of the owner's tokens, and one more if it has given that out
+-- KEYS[1]    lock hash: field = owner, value = holds
+-- KEYS[2]    token: a string, the token issued last; no TTL
+-- ARGV[1-3]  owner; holds that the owner has from now on; milliseconds that the TTL is lengthened to
+-- ARGV[4]    the least that the token may be: the last of the owner's tokens, and one more if it has given that out
 --
 -- Answers {1, token issued last as text}, or {0, 0} when the owner does not hold the lock; then nothing is created.
 

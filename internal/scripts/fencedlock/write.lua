@@ -1,16 +1,9 @@
 -- write executes one command of the caller's if its token is not below one that the guard has seen, nor another owner's. It
 -- follows the preludes lane, below and admit.
---
--- KEYS[1]  the greatest token that the guard has seen
--- KEYS[2]  lanes of the session
--- KEYS[3]  the first owner of the greatest token
--- KEYS[4]  key that the command works on
--- ARGV[1]  lane
--- ARGV[2]  sequence number
--- ARGV[3]  token
--- ARGV[4]  owner, empty if that is not said
--- ARGV[5]  command
--- ARGV[6…] its arguments after the key
+-- KEYS[1-2]  the greatest token that the guard has seen; lanes of the session
+-- KEYS[3-4]  the first owner of the greatest token; key that the command works on
+-- ARGV[1-5]  lane; sequence number; token; owner, empty if that is not said; command
+-- ARGV[6…]   its arguments after the key
 --
 -- Answers 0 when the command was executed, the greatest token when the one given is below it or another owner's, or the
 -- command's error. Of a command that was not executed nothing is remembered.

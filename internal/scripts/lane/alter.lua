@@ -1,11 +1,9 @@
 -- alter removes a counter, or sets or removes its TTL, and does the same to what belongs to it. It follows the
 -- prelude lane, and one that refuses what is no counter.
---
 -- KEYS[1-2]  counter; lanes of the session
 -- KEYS[3]    optional: what belongs to the counter
 -- ARGV[1-2]  lane, sequence number
--- ARGV[3]    del, pexpire or persist
--- ARGV[4]    for pexpire: TTL in milliseconds, 1 or more
+-- ARGV[3-4]  del, pexpire or persist; for pexpire: TTL in milliseconds, 1 or more
 --
 -- Answers 1, or 0 when there is nothing to change. What belongs to a counter that is gone can be removed.
 

@@ -1,9 +1,6 @@
 -- fence settles the operation before this one in its lane. It follows the prelude lane.
---
--- KEYS[1]  counter, named for its slot and not touched
--- KEYS[2]  lanes of the session
--- ARGV[1]  lane
--- ARGV[2]  sequence number, one above that of the operation to settle
+-- KEYS[1-2]  counter, named for its slot and not touched; lanes of the session
+-- ARGV[1-2]  lane; sequence number, one above that of the operation to settle
 --
 -- Answers what that operation has answered, 0 when it had no effect and never will.
 

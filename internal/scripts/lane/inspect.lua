@@ -1,5 +1,4 @@
 -- inspect reads a counter. It follows the prelude value.
---
 -- KEYS[1]  counter
 --
 -- Answers an array: the value as text, empty when there is no counter; the reply of PTTL.

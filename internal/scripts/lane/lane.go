@@ -75,13 +75,6 @@ func (a Alteration) Persist(keys []string, call Call) scripts.Command[bool] {
 	return scripts.Integer(a.script, keys, call.Args("persist"), scripts.Bool)
 }
 
-var read = scripts.Load(folder, "lane/read", Value)
-
-// Read reads the number of a counter, 0 when there is none.
-func Read(counter string) scripts.Command[int64] {
-	return scripts.Integer(read, []string{counter}, nil, scripts.Int64)
-}
-
 // A Call is one operation in a lane.
 type Call struct {
 	Key  string // the session's private hash for the object, from keys.Lanes
@@ -143,6 +136,12 @@ func Inspect(counter string) scripts.Command[Look] {
 		}
 		return l, err
 	})
+}
+
+// Read reads the number of a counter, 0 when there is none. It goes through a script because a client that reads
+// from replicas would send GET to one that lags.
+func Read(counter string) scripts.Command[int64] {
+	return scripts.Map(Inspect(counter), func(l Look) int64 { return l.Value })
 }
 
 // Stale reports whether a script refused to execute because its lane has gone on.

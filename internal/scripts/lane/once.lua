@@ -1,10 +1,8 @@
 -- once makes the script that follows it take effect once. It is a prelude, joined in front of the script; what the script needs to
 -- remember its answer is in the prelude settle.
---
--- KEYS[1]  counter, named for its slot and not touched
--- KEYS[2]  lanes of a session: field = lane, value = "sequence:reply" of the last operation that changed something
--- ARGV[1]  lane
--- ARGV[2]  sequence number of this operation
+-- KEYS[1]    counter, named for its slot and not touched
+-- KEYS[2]    lanes of a session: field = lane, value = "sequence:reply" of the last operation that changed something
+-- ARGV[1-2]  lane; sequence number of this operation
 --
 -- Answers the stored reply to the stored sequence number, and an error REDLATCH-STALE to a lower one. For a higher one
 -- the script goes on. Replies are decimal text, or integers where the numbers of Lua are exact, which clients read at less

@@ -1,9 +1,7 @@
 -- settle has the functions of those scripts that take effect once. It is a prelude, and follows once.
---
--- KEYS[1]  counter; only decimal looks at it
--- KEYS[2]  lanes of the session
--- ARGV[1]  lane
--- ARGV[2]  sequence number of this operation
+-- KEYS[1]    counter; only decimal looks at it
+-- KEYS[2]    lanes of the session
+-- ARGV[1-2]  lane; sequence number of this operation
 --
 -- Answers of the functions stand beside them.
 --

@@ -1,5 +1,4 @@
 -- value reads the counter for the script that follows it. It is a prelude, joined in front of the script.
---
 -- KEYS[1]  counter: a string, decimal integer of 64 bits
 --
 -- Answers an error when the key is something else; else the script goes on with the text in value, false when there

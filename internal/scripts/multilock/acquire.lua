@@ -1,12 +1,10 @@
 -- acquire takes all values of a group for a fresh owner, or none.
---
--- KEYS[1]      group hash: value = owner, value:owner:expire_time, value:owner:lock_count
--- ARGV[1]      owner
--- ARGV[2]      lease in milliseconds
--- KEYS[2]      for queue
--- ARGV[3]      for how many milliseconds the owner's process is known to be there, if the owner is to stand in the queue when it is
---              refused; else 0
--- ARGV[i]      from ARGV[4] on the values, as hashed
+-- KEYS[1]    group hash: value = owner, value:owner:expire_time, value:owner:lock_count
+-- ARGV[1-2]  owner; lease in milliseconds
+-- KEYS[2]    for queue
+-- ARGV[3]    for how many milliseconds the owner's process is known to be there, if the owner is to stand in the queue when it is
+--            refused; else 0
+-- ARGV[i]    from ARGV[4] on the values, as hashed
 --
 -- Answers -3 when the owner has all values, by this execution or by an earlier one of the same command; else the
 -- milliseconds until the last of the others' deadlines.

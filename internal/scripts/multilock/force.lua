@@ -1,9 +1,7 @@
 -- force frees values whichever owners have them, and wakes the waiters.
---
--- KEYS[1]      group hash: value = owner, value:owner:expire_time, value:owner:lock_count
--- ARGV[1]      PUBLISH or SPUBLISH
--- ARGV[2]      wake channel
--- ARGV[i]      from ARGV[3] on the values, as hashed
+-- KEYS[1]    group hash: value = owner, value:owner:expire_time, value:owner:lock_count
+-- ARGV[1-2]  PUBLISH or SPUBLISH; wake channel
+-- ARGV[i]    from ARGV[3] on the values, as hashed
 --
 -- Answers 1, or 0 when no owner had any of them.
 

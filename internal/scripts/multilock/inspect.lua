@@ -1,5 +1,4 @@
 -- inspect reads who has which of the values.
---
 -- KEYS[1]      group hash: value = owner, value:owner:expire_time, value:owner:lock_count
 -- ARGV[i]      from ARGV[1] on the values, as hashed
 --

@@ -36,7 +36,6 @@ var (
 	release = scripts.Load(folder, "multilock/release", clock, queue)
 	renew   = scripts.Load(folder, "multilock/renew", clock, notice.Gone)
 	force   = scripts.Load(folder, "multilock/force", clock)
-	status  = scripts.Load(folder, "multilock/status", clock)
 	inspect = scripts.Load(folder, "multilock/inspect", clock)
 )
 
@@ -114,8 +113,21 @@ func Force(key string, fields []string, wake scripts.Wake) scripts.Command[bool]
 
 // Status reads whether any value is taken, how long still, and how often all of them are by owner.
 func Status(key, owner string, fields []string) scripts.Command[scripts.Status] {
-	args := arguments(fields, owner)
-	return scripts.Array(status, []string{key}, args, scripts.OfOwner)
+	return scripts.Map(Inspect(key, fields), func(holders []Holder) (s scripts.Status) {
+		for i, h := range holders {
+			holds := h.Holds
+			if h.Owner != owner {
+				holds = 0
+			}
+			if h.Owner != "" {
+				s.Exists, s.TTL = true, max(s.TTL, h.TTL)
+			}
+			if i == 0 || holds < s.Holds {
+				s.Holds = holds
+			}
+		}
+		return s
+	})
 }
 
 // A Holder is who has one value.

@@ -1,6 +1,5 @@
 -- queue has the processes that wait for the same values stand in one process queue, in the order in which they came. It is a prelude,
 -- behind clock.
---
 -- KEYS[2]  sorted set: candidate, which is the session of a process, a colon, and a number -> when it came, in milliseconds; left out
 --          where it cannot be had
 --

@@ -1,10 +1,8 @@
 -- recount sets the number of holds of an owner of values, for each of them, and lengthens its deadlines.
---
--- KEYS[1]      group hash: value = owner, value:owner:expire_time, value:owner:lock_count
--- ARGV[1]      owner
--- ARGV[2]      holds that the owner has from now on
--- ARGV[3]      milliseconds that the deadlines are lengthened to; 0 leaves them alone
--- ARGV[i]      from ARGV[4] on the values, as hashed
+-- KEYS[1]    group hash: value = owner, value:owner:expire_time, value:owner:lock_count
+-- ARGV[1-2]  owner; holds that the owner has from now on
+-- ARGV[3]    milliseconds that the deadlines are lengthened to; 0 leaves them alone
+-- ARGV[i]    from ARGV[4] on the values, as hashed
 --
 -- Answers 1, or 0 when the owner has not all of the values any more; then nothing is changed.
 --

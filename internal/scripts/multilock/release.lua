@@ -1,12 +1,8 @@
 -- release ends all holds of an owner of values and tells the first process that waits for the same ones. Where there is none, or others
 -- may listen, it wakes all.
---
--- KEYS[1]      group hash: value = owner, value:owner:expire_time, value:owner:lock_count
--- KEYS[2]      for queue
--- ARGV[1]      owner
--- ARGV[2]      PUBLISH or SPUBLISH
--- ARGV[3]      wake channel
--- ARGV[i]      from ARGV[4] on the values, as hashed
+-- KEYS[1-2]  group hash: value = owner, value:owner:expire_time, value:owner:lock_count; for queue
+-- ARGV[1-3]  owner; PUBLISH or SPUBLISH; wake channel
+-- ARGV[i]    from ARGV[4] on the values, as hashed
 --
 -- Answers 1, or 3 when a process was told; or 0 when the owner had not all of the values any more; what it had is free then too.
 -- One that had none leaves the queue; if it was told, and has left it, the next one is told, or all.

@@ -1,5 +1,4 @@
 -- renew lengthens the deadlines of the owners who still have all of their values, which are the same for all of them.
---
 -- KEYS[i]      group hash: value = owner, value:owner:expire_time, value:owner:lock_count; behind those, for each, the notices of what was
 --              taken by force
 -- ARGV[1]      number of owners

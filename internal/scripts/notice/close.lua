@@ -1,8 +1,6 @@
 -- close removes a request, unless there is a later one.
---
--- KEYS[1]  notices
--- ARGV[1]  owner
--- ARGV[2]  when the request was made
+-- KEYS[1]    notices
+-- ARGV[1-2]  owner; when the request was made
 --
 -- Answers 1, or 0 when there was nothing to remove.
 

@@ -1,5 +1,4 @@
 -- hear reads a request for an owner, and notes that the owner's client has read it.
---
 -- KEYS[1]  notices: hash, field = 'ask:' and the owner, value = when (server ms), who and why, in three lines;
 --          field = 'heard:' and the owner, value = when that request was made
 -- ARGV[1]  owner

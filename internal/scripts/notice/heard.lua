@@ -1,8 +1,6 @@
 -- heard tells whether the owner's client has read a request, or a later one.
---
--- KEYS[1]  notices
--- ARGV[1]  owner
--- ARGV[2]  when the request was made
+-- KEYS[1]    notices
+-- ARGV[1-2]  owner; when the request was made
 --
 -- Answers 1 or 0.
 

@@ -1,11 +1,6 @@
 -- leave says who took something away from its owner by force, and why.
---
--- KEYS[1]  notices: hash, field = owner, value = when (server ms), who and why, in three lines
--- ARGV[1]  owner
--- ARGV[2]  who, without a line break
--- ARGV[3]  why
--- ARGV[4]  how long the notices are kept, ms
--- ARGV[5]  how many are kept
+-- KEYS[1]    notices: hash, field = owner, value = when (server ms), who and why, in three lines
+-- ARGV[1-5]  owner; who, without a line break; why; how long the notices are kept, ms; how many are kept
 --
 -- Answers when.
 

@@ -1,5 +1,4 @@
 -- read answers the notices for owners. It is joined behind gone.
---
 -- KEYS[i]  notices
 -- ARGV[i]  owner
 --

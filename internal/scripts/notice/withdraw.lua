@@ -1,5 +1,4 @@
 -- withdraw takes a notice back: nothing was taken away.
---
 -- KEYS[1]  notices
 -- ARGV[1]  owner
 --

@@ -1,7 +1,6 @@
 -- acquire_alone is the whole acquisition of one permit with a lease where one is available and the id is new. It is a prelude of
 -- acquire, between the preludes once and settle of the lanes. What has expired stays where it is: a script that finds too few puts
 -- it back.
---
 -- KEYS[1]  semaphore: permits available
 -- KEYS[3]  permits taken
 -- ARGV[6]  lease in milliseconds, -1 for none

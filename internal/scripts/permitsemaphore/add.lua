@@ -1,6 +1,5 @@
 -- add changes the number of permits and wakes the waiters. It follows the preludes lane, announce, permits and make,
 -- and may follow size.
---
 -- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken
 -- ARGV[1-2]  lane, sequence number
 -- ARGV[3-6]  permits to add, negative to take away; PUBLISH or SPUBLISH, wake channel, row

@@ -1,6 +1,5 @@
 -- give_back releases the permits of one holder, whichever of them are there. It follows the preludes
 -- announce and permits.
---
 -- KEYS[1-2]  semaphore: permits available; permits taken
 -- ARGV[1-3]  PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[i]    from 4 on: ids

@@ -1,11 +1,8 @@
 -- give_back_alone is the whole release of one permit where its id is there and no process waits in the row. It is the first prelude
 -- of give_back. It does not ask whether the lease is over: while the id is there, no other holder has the permit.
---
--- KEYS[1]      semaphore: permits available
--- KEYS[2]      permits taken
+-- KEYS[1-2]    semaphore: permits available; permits taken
 -- KEYS[#KEYS]  row, where it can be used
--- ARGV[1]      PUBLISH or SPUBLISH
--- ARGV[2]      wake channel
+-- ARGV[1-2]    PUBLISH or SPUBLISH; wake channel
 -- ARGV[4]      id
 --
 -- Answers as give_back, or nothing when there is more to do; then nothing was changed.

@@ -1,5 +1,4 @@
 -- make sets up a semaphore that is not there. It is a prelude, and follows lane and permits.
---
 -- KEYS[1]  semaphore: permits available
 -- KEYS[3]  permits taken
 --

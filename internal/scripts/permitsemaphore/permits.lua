@@ -1,6 +1,5 @@
 -- permits reads the semaphore for the script that follows it, and has what such scripts share. It is a prelude, joined
 -- in front of the script, behind the preludes lane and announce where these are used.
---
 -- KEYS[1]      semaphore: permits available
 -- KEYS[i]      taken, a name that is defined in front: the permits taken, a sorted set, member = id of 16 bytes, score = deadline
 --              in milliseconds by the server's clock

@@ -1,5 +1,4 @@
 -- renew moves the deadlines of permits that are still there, never back.
---
 -- KEYS[i]  in pairs: semaphore, permits taken; behind those, for each pair, the notices of what was taken by force
 -- ARGV[i]  for each pair: milliseconds from now that the deadlines are moved to, 0 leaves them alone; number of ids; ids
 --

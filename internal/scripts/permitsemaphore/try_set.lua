@@ -1,6 +1,5 @@
 -- try_set sets the number of permits of a semaphore that does not exist and wakes the waiters. It follows the preludes
 -- lane, announce, permits and make.
---
 -- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken
 -- ARGV[1-2]  lane, sequence number
 -- ARGV[3-6]  permits; PUBLISH or SPUBLISH, wake channel, row

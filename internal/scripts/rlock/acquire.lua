@@ -1,8 +1,6 @@
 -- acquire takes the lock for a fresh owner if it is free.
---
--- KEYS[1]  lock hash: field = owner, value = holds
--- ARGV[1]  owner
--- ARGV[2]  lease in milliseconds
+-- KEYS[1]    lock hash: field = owner, value = holds
+-- ARGV[1-2]  owner; lease in milliseconds
 --
 -- Answers -3 when the owner holds the lock, by this execution or by an earlier one of the same command; else the
 -- milliseconds that the holder's lease still lasts, 0 or more, or -1 when the key has no TTL.

@@ -1,5 +1,4 @@
 -- acquire_all takes several locks, each for a fresh owner, if all of them are free.
---
 -- KEYS[i]        for each of n locks, its hash: field = owner, value = holds
 -- KEYS[n + i]    the key that says that it is free for outsiders only (see row), its hash where it has none; left out by a call that
 --                does not leave the locks to them
@@ -33,12 +32,7 @@ if redis.call('exists', unpack(KEYS)) > 0 then
 end
 for i = 1, n do
   if not taken[i] then
-    redis.call('hset', KEYS[i], ARGV[2 * i - 1], '1')
-    local lasts = redis.pcall('pexpire', KEYS[i], ARGV[2 * i])
-    if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
-      redis.call('hdel', KEYS[i], ARGV[2 * i - 1])
-      error('nothing was changed: ' .. lasts.err, 0)
-    end
+    take(KEYS[i], ARGV[2 * i - 1], ARGV[2 * i])
   end
 end
 return {0, 0}

@@ -1,5 +1,4 @@
 -- force deletes a lock whichever owner holds it, and wakes the waiters.
---
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- ARGV[1]  PUBLISH or SPUBLISH; empty for no message
 -- ARGV[2]  wake channel

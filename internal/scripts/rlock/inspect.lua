@@ -1,5 +1,4 @@
 -- inspect reads everything that a lock's hash says.
---
 -- KEYS[1]  lock hash
 --
 -- Answers an array: the TTL in milliseconds (-1 when the key has none, -2 when there is no key), then each field

@@ -1,9 +1,7 @@
 -- recount sets the number of holds of an owner that holds the lock, and lengthens its TTL.
---
--- KEYS[1]  lock hash: field = owner, value = holds
--- ARGV[1]  owner
--- ARGV[2]  holds that the owner has from now on
--- ARGV[3]  milliseconds that the TTL is lengthened to; 0 leaves it alone
+-- KEYS[1]    lock hash: field = owner, value = holds
+-- ARGV[1-2]  owner; holds that the owner has from now on
+-- ARGV[3]    milliseconds that the TTL is lengthened to; 0 leaves it alone
 --
 -- Answers 1, or 0 when the owner does not hold the lock; then nothing is created.
 --

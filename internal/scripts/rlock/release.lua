@@ -1,5 +1,4 @@
 -- release ends all holds of an owner and wakes the waiters.
---
 -- KEYS[1]  lock hash: field = owner, value = holds
 -- ARGV[1]  owner
 -- ARGV[2]  PUBLISH or SPUBLISH; empty for no message

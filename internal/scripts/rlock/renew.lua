@@ -1,5 +1,4 @@
 -- renew lengthens the TTL of the locks that their owners still hold.
---
 -- KEYS[i]        lock hash: field = owner, value = holds; behind those, for each, the notices of what was taken by force
 -- ARGV[2*i - 1]  owner
 -- ARGV[2*i]      milliseconds that the TTL is lengthened to; 0 leaves it alone

@@ -25,15 +25,13 @@ var folder embed.FS
 
 var (
 	acquire    = scripts.Load(folder, "rlock/acquire")
-	acquireAll = scripts.Load(folder, "rlock/acquire_all")
+	acquireAll = scripts.Load(folder, "rlock/acquire_all", row.Take)
 	recount    = scripts.Load(folder, "rlock/recount")
 	release    = scripts.Load(folder, "rlock/release")
-	hand       = scripts.Load(folder, "rlock/handover")
 	inRow      = row.Load(nil, row.NoToken)
 	renew      = scripts.Load(folder, "rlock/renew", notice.Gone)
 	force      = scripts.Load(folder, "rlock/force")
 	inspect    = scripts.Load(folder, "rlock/inspect")
-	status     = scripts.Load(folder, "rlock/status")
 )
 
 // Acquire takes the lock for a fresh owner with one hold and the lease as TTL, if it is free. An execution
@@ -63,11 +61,9 @@ func Release(key, owner string, wake scripts.Wake) scripts.Command[bool] {
 	return scripts.Integer(release, []string{key}, []any{owner, wake.Publish, wake.Channel}, scripts.Bool)
 }
 
-// HandOver ends all holds of one owner and has another, fresh one hold in its place, with the lease as TTL.
-// It answers that the lock is not held when neither of them held it; then nothing is created. An execution
-// that finds the other holding already is a repetition. It sends no message, for the lock was not free.
+// HandOver hands the lock on; see [row.Scripts.HandOver].
 func HandOver(key, from, to string, lease time.Duration) scripts.Command[scripts.Attempt] {
-	return scripts.Integer(hand, []string{key}, []any{from, to, scripts.Milliseconds(lease)}, scripts.Taken)
+	return inRow.HandOver([]string{key}, from, to, lease, 0, 0)
 }
 
 // Pass is Release to the first in the row; see [row.Scripts.Pass].
@@ -92,7 +88,8 @@ func Force(key string, wake scripts.Wake) scripts.Command[bool] {
 	return scripts.Integer(force, []string{key}, []any{wake.Publish, wake.Channel}, scripts.Bool)
 }
 
-// Inspect reads the whole hash.
+// Inspect reads the whole hash. It goes through a script because a client that reads from replicas would send the
+// plain commands to one that lags.
 func Inspect(key string) scripts.Command[scripts.State] {
 	return scripts.Array(inspect, []string{key}, nil, func(reply scripts.Reply) (state scripts.State, err error) {
 		e := reply.Elements()
@@ -102,11 +99,20 @@ func Inspect(key string) scripts.Command[scripts.State] {
 	})
 }
 
-// Status reads whether the lock is held, how long still, and how often by owner, without reading the other
-// owners. It goes through a script because a client that reads from replicas would send the plain commands to
-// one that lags.
+// Status reads whether the lock is held, how long still, and how often by owner.
 func Status(key, owner string) scripts.Command[scripts.Status] {
-	return scripts.Array(status, []string{key}, []any{owner}, scripts.OfOwner)
+	return scripts.Array(inspect, []string{key}, nil, func(reply scripts.Reply) (s scripts.Status, err error) {
+		e := reply.Elements()
+		s.Exists, s.TTL = e.TTL()
+		for e.More() {
+			if e.Text() == owner {
+				s.Holds = e.Number()
+			} else {
+				e.Text()
+			}
+		}
+		return s, e.End()
+	})
 }
 
 // A Want is a lock, the fresh owner that is to hold it, and its lease.

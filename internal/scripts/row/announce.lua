@@ -2,7 +2,6 @@
 --
 -- row  sorted set: candidate, which stands for a process that waits -> its place, a moment in milliseconds, times span,
 --      plus how many permits its first request wants, span - 1 at most
---
 -- KEYS[#KEYS]  row, where it can be used; else an argument alone says how it would be called, or that there is none
 --
 -- Where the row cannot be used all are told. So it is where the server refuses a command for it.

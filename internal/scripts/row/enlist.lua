@@ -1,13 +1,9 @@
 -- enlist takes the lock for an owner if it is free, and else has it sit down in the row of those who wait. It follows
 -- the preludes row, and one that defines issue and own.
---
--- KEYS[1]  lock hash: field = owner, value = holds
--- KEYS[2]  token, for issue and own
--- KEYS[at]  row, and the two behind it, for row; left out where they cannot be had
--- ARGV[1]  owner
--- ARGV[2]  lease in milliseconds
--- ARGV[3]  for how many milliseconds its process is known to be there
--- ARGV[4]  optional: 1 if the owner cannot be passed the lock
+-- KEYS[1-2]  lock hash: field = owner, value = holds; token, for issue and own
+-- KEYS[at]   row, and the two behind it, for row; left out where they cannot be had
+-- ARGV[1-3]  owner; lease in milliseconds; for how many milliseconds its process is known to be there
+-- ARGV[4]    optional: 1 if the owner cannot be passed the lock
 --
 -- Answers {1, token as text, 0} when the owner holds the lock: by this execution, by an earlier one of the same command,
 -- or because the lock was passed to it, for a shorter time perhaps. Else {0, milliseconds that the holder's lease still
@@ -31,12 +27,7 @@ if remaining == -2 then -- no such key
   if refused(token) then
     return token
   end
-  redis.call('hset', KEYS[1], ARGV[1], '1')
-  local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
-  if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
-    redis.call('hdel', KEYS[1], ARGV[1])
-    error('nothing was changed: ' .. lasts.err, 0)
-  end
+  take(KEYS[1], ARGV[1], ARGV[2])
   rise(ARGV[1])
   return {1, token, 0}
 end

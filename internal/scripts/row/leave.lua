@@ -1,11 +1,7 @@
 -- leave takes the candidate of a process out of the row of a semaphore, when no call of the process waits any more. One that
 -- was told, and did not look, has the next one told. It follows the prelude announce.
---
--- KEYS[1]  semaphore: permits available
--- KEYS[2]  row
--- ARGV[1]  PUBLISH or SPUBLISH
--- ARGV[2]  wake channel
--- ARGV[3]  candidate
+-- KEYS[1-2]  semaphore: permits available; row
+-- ARGV[1-3]  PUBLISH or SPUBLISH; wake channel; candidate
 --
 -- Answers 1 if it was in the row, else 0.
 

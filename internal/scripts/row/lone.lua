@@ -1,17 +1,14 @@
 -- lone ends all holds of an owner. Where there is no row, or no process stands in it and none is to enter it, that is the whole release. It is
 -- the first prelude of pass, before those that define functions: an execution makes each of them anew, which is felt where
 -- there is little else to do.
---
--- KEYS[1]          lock hash: field = owner, value = holds
--- KEYS[at]         row; it and those behind it are left out where they cannot be had
--- ARGV[1]  owner who gives
--- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[3]  wake channel
--- ARGV[4]  0 if the lock is to be passed to none
--- ARGV[5]  optional: that there is more to do
--- ARGV[8]  optional: not 0 if the lock is to be left to outsiders
--- ARGV[11] optional: fresh owner of the giver's process that was to hold if no other process waits. Where there is no row it does not hold, and what
---          an earlier execution of the same command with a row has given it is taken back
+-- KEYS[1]    lock hash: field = owner, value = holds
+-- KEYS[at]   row; it and those behind it are left out where they cannot be had
+-- ARGV[1]    owner who gives
+-- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3-5]  wake channel; 0 if the lock is to be passed to none; optional: that there is more to do
+-- ARGV[8]    optional: not 0 if the lock is to be left to outsiders
+-- ARGV[11]   optional: fresh owner of the giver's process that was to hold if no other process waits. Where there is no row it does not hold, and what
+--            an earlier execution of the same command with a row has given it is taken back
 --
 -- Answers 1, without a row also 0 when the owner held nothing and 2 if its process is to leave the lock to outsiders, or nothing
 -- when there is more to do; had is then 1 if the owner held the lock, else 0, and first is who was the

@@ -1,5 +1,4 @@
 -- others tells whether others wait for permits than the calls of one process. It is a prelude, and follows announce.
---
 -- KEYS[#KEYS]  row, where it can be used
 --
 -- Answers of the functions stand beside them.

@@ -1,24 +1,21 @@
 -- pass ends all holds of an owner and has the first in the row hold. When no process stands there the next waiter of the giver's own
 -- process holds, or the lock is free, and the waiters are woken. It follows the preludes lone, row, and one that defines issue
 -- and own.
---
--- KEYS[1]  lock hash: field = owner, value = holds
--- KEYS[2]  token, for issue
--- KEYS[at]  row, and those behind it, for row: two of them, with ARGV[8] all four
--- ARGV[1]  owner who gives
--- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[3]  wake channel
--- ARGV[4]  lease of who is passed the lock, in milliseconds; 0 to pass it to none
--- ARGV[5]  optional: owner that sits down behind the others, whatever becomes of the lock; empty for none
--- ARGV[6]  optional: for how many milliseconds its process is known to be there
--- ARGV[7]  optional: for how many milliseconds it has gone round, without its being free for longer than a moment
--- ARGV[8]  optional: for how many milliseconds the lock is free for outsiders only, if there are any; 0 to pass it whether outsiders wait or not
--- ARGV[9]  optional: 1 if the owner that sits down cannot be passed the lock
--- ARGV[10] optional: 1 if the time of ARGV[8] is not for outsiders that listen only, but also for those that only poll
--- ARGV[11] optional: fresh owner of the giver's process that is to hold if no other process waits
--- ARGV[12] optional: its lease in milliseconds
--- ARGV[13] optional: how many tokens it is issued
--- ARGV[14] optional: the least that the last of them may be: so many above the tokens of the owner who gives
+-- KEYS[1-2]    lock hash: field = owner, value = holds; token, for issue
+-- KEYS[at]     row, and those behind it, for row: two of them, with ARGV[8] all four
+-- ARGV[1]      owner who gives
+-- ARGV[2]      PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3]      wake channel
+-- ARGV[4]      lease of who is passed the lock, in milliseconds; 0 to pass it to none
+-- ARGV[5]      optional: owner that sits down behind the others, whatever becomes of the lock; empty for none
+-- ARGV[6]      optional: for how many milliseconds its process is known to be there
+-- ARGV[7]      optional: for how many milliseconds it has gone round, without its being free for longer than a moment
+-- ARGV[8]      optional: for how many milliseconds the lock is free for outsiders only, if there are any; 0 to pass it whether outsiders wait or not
+-- ARGV[9]      optional: 1 if the owner that sits down cannot be passed the lock
+-- ARGV[10]     optional: 1 if the time of ARGV[8] is not for outsiders that listen only, but also for those that only poll
+-- ARGV[11]     optional: fresh owner of the giver's process that is to hold if no other process waits
+-- ARGV[12-13]  optional: its lease in milliseconds; optional: how many tokens it is issued
+-- ARGV[14]     optional: the least that the last of them may be: so many above the tokens of the owner who gives
 --
 -- An owner in the row that cannot be passed the lock is only told: it leaves the row, the lock is free, and its process asks.
 -- The message to all is sent then too if there are outsiders, which are in no row. Processes that know rows listen to

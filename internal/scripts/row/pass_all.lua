@@ -1,12 +1,10 @@
 -- pass_all does for several locks what pass does for one. It follows pass, with its preludes, as the function pass.
---
--- KEYS[i]          for each of n locks, its hash
--- KEYS[n + i]      for each of those that have one, the keys of its row that pass uses, one after another; left out where they cannot
---                  be had
--- ARGV[1]          PUBLISH or SPUBLISH
--- ARGV[2]          n
--- ARGV[2*i + 1]    owner who gives
--- ARGV[2*i + 2]    wake channel; empty for a lock that has no row, and whose waiters are not told
+-- KEYS[i]        for each of n locks, its hash
+-- KEYS[n + i]    for each of those that have one, the keys of its row that pass uses, one after another; left out where they cannot
+--                be had
+-- ARGV[1-2]      PUBLISH or SPUBLISH; n
+-- ARGV[2*i + 1]  owner who gives
+-- ARGV[2*i + 2]  wake channel; empty for a lock that has no row, and whose waiters are not told
 --
 -- Behind those, for each lock, the lease of who is passed the lock, in milliseconds; or three numbers: that, for how many
 -- milliseconds the lock has gone round, without its being free for longer than a moment, and for how many it is free for

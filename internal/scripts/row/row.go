@@ -25,13 +25,16 @@ import (
 //go:embed *.lua
 var folder embed.FS
 
-// NoToken is the prelude for locks that issue no tokens.
-var NoToken = scripts.Prelude(folder, "no_token.lua")
+// NoToken is the prelude for locks that issue no tokens: '0' stands for none.
+const NoToken = "local function issue()\n  return '0'\nend\nlocal own = issue"
+
+// Take is the prelude by which an owner holds a lock that is free.
+var Take = scripts.Prelude(folder, "take.lua")
 
 // Scripts are those of one kind of lock.
 type Scripts struct {
-	enlist, pass *scripts.Script
-	tokens       bool
+	enlist, pass, hand *scripts.Script
+	tokens             bool
 }
 
 // Load makes the scripts with preludes that define how tokens are issued, and which one an owner that holds
@@ -43,11 +46,12 @@ func Load(release []string, token ...string) Scripts {
 	if tokens {
 		where = at(2)
 	}
+	hand := scripts.Load(folder, "row/handover", token...)
 	preludes := append(token, scripts.Prelude(folder, "row.lua"))
 	alone := append(release, where, scripts.Prelude(folder, "lone.lua"))
 	return Scripts{
-		scripts.Load(folder, "row/enlist", append([]string{where}, preludes...)...),
-		scripts.Load(folder, "row/pass", append(alone, preludes...)...), tokens,
+		scripts.Load(folder, "row/enlist", append([]string{where, Take}, preludes...)...),
+		scripts.Load(folder, "row/pass", append(alone, preludes...)...), hand, tokens,
 	}
 }
 
@@ -108,6 +112,28 @@ const most = 6 // keys: of a lock, its token, and the row
 func join(all *[most]string, keys, row []string) []string {
 	n := copy(all[:], keys)
 	return all[:n+copy(all[n:], row)]
+}
+
+// HandOver ends all holds of one owner and has another, fresh one hold in its place, with the lease as TTL and,
+// of a lock that issues tokens, the next ones, so many, all above last, the last that the former has. It answers
+// that the lock is not held when neither of them held it; then nothing is created, and no token is issued. An
+// execution that finds the other holding already is a repetition: it answers the same tokens. It sends no
+// message, for the lock was not free.
+func (s Scripts) HandOver(keys []string, from, to string, lease time.Duration, last,
+	tokens int64) scripts.Command[scripts.Attempt] {
+	args := []any{from, to, scripts.Milliseconds(lease), tokens, last + tokens}
+	issues := s.tokens
+	return scripts.Array(s.hand, keys, args, func(reply scripts.Reply) (scripts.Attempt, error) {
+		e := reply.Elements()
+		held, last, issued := e.Bool(), e.Number(), e.Number()
+		switch err := e.End(); {
+		case err != nil || !held:
+			return scripts.Attempt{Remaining: -time.Millisecond}, err
+		case !issues:
+			return scripts.Attempt{Held: true}, nil
+		}
+		return scripts.Block(last, issued, tokens)
+	})
 }
 
 // A Turn is what a release says of those who wait.

@@ -1,6 +1,5 @@
 -- row knows which processes wait for a lock, in the order in which they came. It is a prelude, joined in front of the
 -- script, which defines at.
---
 -- KEYS[at]      row: sorted set, owner that is to hold when its process has its turn -> when it sat down, in microseconds
 -- KEYS[at + 1]  alive: sorted set, the same owner -> until when its process is known to be there, in milliseconds; negative
 --               if the owner cannot be passed the lock: its process is only told to look, and asks

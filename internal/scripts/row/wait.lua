@@ -1,12 +1,9 @@
 -- wait is for an acquisition by a process that has a candidate for the row. It is a prelude, and follows announce.
---
 -- KEYS[#KEYS]  row, where it can be used
--- ARGV[3]  PUBLISH or SPUBLISH
--- ARGV[4]  wake channel
--- ARGV[5]  row
--- ARGV[6]  candidate: the session of the process, a colon, and a number
--- ARGV[7]  place that the candidate had when it was told; 0 if it was not
--- ARGV[8]  for how many milliseconds the process is known to be there
+-- ARGV[3-5]    PUBLISH or SPUBLISH; wake channel; row
+-- ARGV[6]      candidate: the session of the process, a colon, and a number
+-- ARGV[7]      place that the candidate had when it was told; 0 if it was not
+-- ARGV[8]      for how many milliseconds the process is known to be there
 --
 -- The arguments of the acquisition itself begin with ARGV[first].
 --

@@ -1,14 +1,11 @@
 -- acquire_read takes the lock for reading for a fresh owner, if no other owner holds it for writing.
---
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  list of our readers
--- KEYS[3]  record of strangers
--- KEYS[4]  announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
--- KEYS[5]  the owner's first marker
--- ARGV[1]  owner
--- ARGV[2]  lease in milliseconds
--- ARGV[3]  field of the write hold within which this is asked; empty: none
--- ARGV[4]  of the head of a local queue, in stand: PUBLISH or SPUBLISH; ARGV[5] is the wake channel then
+-- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[4]    announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
+-- KEYS[5]    the owner's first marker
+-- ARGV[1-2]  owner; lease in milliseconds
+-- ARGV[3]    field of the write hold within which this is asked; empty: none
+-- ARGV[4]    of the head of a local queue, in stand: PUBLISH or SPUBLISH; ARGV[5] is the wake channel then
 --
 -- Answers -3 when the owner holds the lock, by this execution or by an earlier one of the same command; else
 -- the milliseconds after which to ask again: what the writer's lease still lasts, -1 when the key has no TTL,
@@ -45,12 +42,7 @@ disown()
 if mode then
   redis.call('hset', lock, ARGV[1], '1')
 else
-  redis.call('hset', lock, 'mode', 'read', ARGV[1], '1')
-  local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
-  if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
-    redis.call('hdel', KEYS[1], 'mode', ARGV[1])
-    error('nothing was changed: ' .. lasts.err, 0)
-  end
+  take(KEYS[1], ARGV[1], ARGV[2], 'mode', 'read')
 end
 redis.call('set', KEYS[5], '1', 'px', ARGV[2])
 if mode then

@@ -1,15 +1,11 @@
 -- acquire_write takes the lock for writing for a fresh owner, if no owner holds it.
---
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  list of our readers
--- KEYS[3]  record of strangers
--- KEYS[4]  announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
--- KEYS[i]  the key that is never there, and markers for which the script has asked
--- ARGV[1]  field of the write holds
--- ARGV[2]  lease in milliseconds
--- ARGV[3]  session that announces its wait
--- ARGV[4]  milliseconds for which a refusal is announced to readers; 0 for not
--- ARGV[5]  of the head of a local queue, in stand: PUBLISH or SPUBLISH; ARGV[6] is the wake channel then
+-- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[4]    announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
+-- KEYS[i]    the key that is never there, and markers for which the script has asked
+-- ARGV[1-3]  field of the write holds; lease in milliseconds; session that announces its wait
+-- ARGV[4]    milliseconds for which a refusal is announced to readers; 0 for not
+-- ARGV[5]    of the head of a local queue, in stand: PUBLISH or SPUBLISH; ARGV[6] is the wake channel then
 --
 -- Answers -3 when the owner holds the lock, by this execution or by an earlier one of the same command; else
 -- the milliseconds until the lease of the writer or the longest promise of a reader is over, or -1 when it
@@ -53,12 +49,7 @@ local rest = ARGV[6] and left(KEYS[4], true, ARGV[5], ARGV[6], row) or 0
 if rest > 0 then
   return -4 - rest
 end
-redis.call('hset', lock, 'mode', 'write', ARGV[1], '1')
-local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
-if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
-  redis.call('hdel', KEYS[1], 'mode', ARGV[1])
-  error('nothing was changed: ' .. lasts.err, 0)
-end
+take(KEYS[1], ARGV[1], ARGV[2], 'mode', 'write')
 if ARGV[4] ~= '0' then
   redis.call('zrem', KEYS[4], ARGV[3])
 end

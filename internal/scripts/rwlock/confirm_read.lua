@@ -1,17 +1,11 @@
 -- confirm_read finds out whether an owner still reads, lengthens its promise if so, and tells whether others wait for the lock.
---
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  list of our readers
--- KEYS[3]  record of strangers
--- KEYS[4]  announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
--- KEYS[i]  the owner's marker i-4, for i = 5 to four more than the most holds it ever had; behind these what the prelude queue is about
--- ARGV[1]  owner
--- ARGV[2]  milliseconds that its promise is lengthened to
--- ARGV[3]  PUBLISH or SPUBLISH
--- ARGV[4]  wake channel
--- ARGV[5]  how many connections of the asking process listen there
--- ARGV[6]  the most holds that the owner ever had
--- ARGV[i]  the last five, for queue
+-- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[4]    announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
+-- KEYS[i]    the owner's marker i-4, for i = 5 to four more than the most holds it ever had; behind these what the prelude queue is about
+-- ARGV[1-4]  owner; milliseconds that its promise is lengthened to; PUBLISH or SPUBLISH; wake channel
+-- ARGV[5-6]  how many connections of the asking process listen there; the most holds that the owner ever had
+-- ARGV[i]    the last five, for queue
 --
 -- Answers 0 when the owner does not read any more, 1 when it does and no other process seems to wait, else 2.
 -- Others wait if a writer has announced itself, if more listen to the wake channel, or if that cannot be

@@ -1,14 +1,11 @@
 -- force deletes a lock that is in the given mode, whichever owner holds it, and wakes the waiters. It
 -- follows the prelude markers.
---
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  list of our readers
--- KEYS[3]  record of strangers
--- KEYS[i]  markers for which the script has asked
--- ARGV[1]  mode
--- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[3]  wake channel
--- ARGV[4]  message
+-- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[i]    markers for which the script has asked
+-- ARGV[1]    mode
+-- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3-4]  wake channel; message
 --
 -- Answers 1, or 0 when the lock was not in that mode.
 

@@ -1,5 +1,4 @@
 -- inspect reads everything that a read-write lock's hash says, and how long each reader was promised.
---
 -- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
 -- KEYS[i]  markers for which the script has asked
 --

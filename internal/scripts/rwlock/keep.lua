@@ -1,5 +1,4 @@
 -- keep lengthens the promise of a reader that still reads. It is a prelude, joined behind strangers and ours.
---
 -- KEYS[i]  the reader's markers, at the place that the function is told
 --
 -- Answers of the function stand beside it.

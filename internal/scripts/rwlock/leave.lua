@@ -1,17 +1,13 @@
 -- leave takes a holder out of a lock of which nothing but the mode is left then, and frees it. It is joined in front of both
 -- releases, ahead of the preludes. Their first keys and arguments are the same:
---
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  list of our readers
--- KEYS[3]  record of strangers
--- KEYS[i]  from the fourth on, the holder's markers; behind these what the prelude queue is about
--- ARGV[1]  field of the holder
--- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[3]  wake channel
--- ARGV[4]  message
--- ARGV[5]  how many markers
--- ARGV[6]  field of the write holds of a fresh owner, which is to hold if no other process waits; empty: none
--- ARGV[7]  the latter's lease in milliseconds
+-- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[i]    from the fourth on, the holder's markers; behind these what the prelude queue is about
+-- ARGV[1]    field of the holder
+-- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3-5]  wake channel; message; how many markers
+-- ARGV[6]    field of the write holds of a fresh owner, which is to hold if no other process waits; empty: none
+-- ARGV[7]    the latter's lease in milliseconds
 --
 -- Answers 1; or 5 when the owner of ARGV[6] holds, by this execution or by an earlier one of the same command; or nothing when there
 -- is more to do, or a process in the queue. held is then 1 if the holder holds the lock, else 0.

@@ -51,9 +51,9 @@ func (n *names) queued(all []string, args []any, wake scripts.Wake, c Candidate)
 
 var (
 	function  = "local function acquire()"
-	standRead = scripts.Load(folder, "rwlock/stand", strangers, queue, outsiders, function, loneRead, ours,
+	standRead = scripts.Load(folder, "rwlock/stand", row.Take, strangers, queue, outsiders, function, loneRead, ours,
 		scripts.Prelude(folder, "acquire_read.lua"), "end")
-	standWrite = scripts.Load(folder, "rwlock/stand", strangers, queue, outsiders, function, loneWrite, markers, ours,
+	standWrite = scripts.Load(folder, "rwlock/stand", row.Take, strangers, queue, outsiders, function, loneWrite, markers, ours,
 		readers,
 		scripts.Prelude(folder, "acquire_write.lua"), "end")
 )

@@ -1,6 +1,5 @@
 -- queue has the processes that wait for the lock stand in the process queue, and tells them in their order that they can have it.
 -- It is a prelude, joined behind strangers. A script that says nothing of the queue sends its message to all.
---
 -- KEYS[i]      process queue: sorted set of candidate = its place, a moment in milliseconds, times span, plus what its head wants:
 --              1 to read, span - 1 to write; negative: it was told
 -- KEYS[i + 1]  announcements of waiting writers

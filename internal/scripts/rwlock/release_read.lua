@@ -1,19 +1,15 @@
 -- release_read ends all read holds of an owner and wakes the waiters when it was the last reader known to be alive.
---
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  list of our readers
--- KEYS[3]  record of strangers
--- KEYS[i]  the owner's marker i-3, for i = 4 to three more than the most holds it ever had; behind these what
---          the prelude queue is about, the key that is never there, and markers for which the script has asked
--- ARGV[1]  owner
--- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[3]  wake channel
--- ARGV[4]  message
--- ARGV[5]  the most holds that the owner ever had
--- ARGV[6]  field of the write holds of a fresh owner, which is to hold if no other process waits; empty: none
--- ARGV[7]  the latter's lease in milliseconds
--- ARGV[8]  optional: there if readers that stay are to leave the lock to outsiders, should some wait
--- ARGV[i]  the last five, for queue
+-- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[i]    the owner's marker i-3, for i = 4 to three more than the most holds it ever had; behind these what
+--            the prelude queue is about, the key that is never there, and markers for which the script has asked
+-- ARGV[1]    owner
+-- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3-5]  wake channel; message; the most holds that the owner ever had
+-- ARGV[6]    field of the write holds of a fresh owner, which is to hold if no other process waits; empty: none
+-- ARGV[7]    the latter's lease in milliseconds
+-- ARGV[8]    optional: there if readers that stay are to leave the lock to outsiders, should some wait
+-- ARGV[i]    the last five, for queue
 --
 -- Answers 1, or 3 when other processes come before that of the candidate; or 5 when the owner of ARGV[6] holds (see leave); or 0 when the
 -- owner did not read, which has it leave the queue.

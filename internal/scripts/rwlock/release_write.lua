@@ -1,18 +1,14 @@
 -- release_write ends all write holds of an owner and wakes the waiters. If the owner still reads, the lock is held for
 -- reading from now on.
---
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  list of our readers
--- KEYS[3]  record of strangers
--- KEYS[i]  what the prelude queue is about, the key that is never there, and markers for which the script has asked
--- ARGV[1]  field of the write holds
--- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[3]  wake channel
--- ARGV[4]  message
--- ARGV[5]  0
--- ARGV[6]  field of the write holds of a fresh owner, which is to hold if no other process waits; empty: none
--- ARGV[7]  the latter's lease in milliseconds
--- ARGV[i]  the last five, for queue
+-- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[i]    what the prelude queue is about, the key that is never there, and markers for which the script has asked
+-- ARGV[1]    field of the write holds
+-- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3-5]  wake channel; message; 0
+-- ARGV[6]    field of the write holds of a fresh owner, which is to hold if no other process waits; empty: none
+-- ARGV[7]    the latter's lease in milliseconds
+-- ARGV[i]    the last five, for queue
 --
 -- Answers 1, or 3 when other processes come before that of the candidate; or 5 when the owner of ARGV[6] holds (see leave); or 0 when the
 -- owner did not write, which has it leave the queue.

@@ -1,5 +1,4 @@
 -- renew_read lengthens the promises of the readers that still read, and holds the locks to them.
---
 -- KEYS[i]        for each reader the lock hash, the list of our readers, the record of strangers, then its markers 1, 2, ...;
 --                behind those, for each, the notices of what was taken by force
 -- ARGV[3*r - 2]  number of markers of reader r among the keys

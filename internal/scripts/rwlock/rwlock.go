@@ -32,6 +32,7 @@ import (
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/notice"
+	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 //go:embed *.lua
@@ -45,19 +46,20 @@ var (
 	keep      = scripts.Prelude(folder, "keep.lua")
 	queue     = scripts.Prelude(folder, "queue.lua")
 	outsiders = scripts.Prelude(folder, "outsiders.lua")
-	loneRead  = scripts.Prelude(folder, "lone_read.lua")
-	loneWrite = scripts.Prelude(folder, "lone_write.lua")
+	lone      = scripts.Prelude(folder, "lone.lua")
+	loneRead  = "local side = 'read'\n" + lone
+	loneWrite = "local side = 'write'\n" + lone
 	leave     = scripts.Prelude(folder, "leave.lua")
 
-	acquireRead = scripts.Load(folder, "rwlock/acquire_read", loneRead, strangers, ours, outsiders)
-	recountRead = scripts.Load(folder, "rwlock/recount_read", strangers, ours)
+	acquireRead = scripts.Load(folder, "rwlock/acquire_read", row.Take, loneRead, strangers, ours, outsiders)
+	recountRead = scripts.Load(folder, "rwlock/recount_read", strangers, ours, keep)
 	releaseRead = scripts.Load(folder, "rwlock/release_read", leave, markers, strangers, ours, readers, queue,
 		outsiders)
 	renewRead    = scripts.Load(folder, "rwlock/renew_read", strangers, ours, keep, notice.Gone)
 	confirmRead  = scripts.Load(folder, "rwlock/confirm_read", strangers, ours, keep, queue, outsiders)
 	turnRead     = scripts.Load(folder, "rwlock/turn_read", strangers, ours, queue)
 	turnWrite    = scripts.Load(folder, "rwlock/turn_write", markers, strangers, ours, readers, queue)
-	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", loneWrite, markers, strangers, ours, readers)
+	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", row.Take, loneWrite, markers, strangers, ours, readers)
 	releaseWrite = scripts.Load(folder, "rwlock/release_write", leave, markers, strangers, ours, readers, queue)
 	withdraw     = scripts.Load(folder, "rwlock/withdraw", strangers, queue)
 	force        = scripts.Load(folder, "rwlock/force", markers)

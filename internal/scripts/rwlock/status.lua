@@ -1,11 +1,8 @@
 -- status reads whether one side of a lock is held, how long still, and how often by one owner.
---
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  list of our readers
--- KEYS[3]  record of strangers
--- KEYS[i]  markers for which the script has asked
--- ARGV[1]  field of the owner on that side
--- ARGV[2]  side: read or write
+-- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[i]    markers for which the script has asked
+-- ARGV[1-2]  field of the owner on that side; side: read or write
 --
 -- Answers an array of two: the TTL of the hash in milliseconds (-1 when it has none, -2 when the side is not held), and
 -- the owner's holds, 0 when it has none. The reading side is held while a reader is alive, also one who writes.

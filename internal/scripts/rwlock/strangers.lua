@@ -8,10 +8,8 @@
 -- The TTL of the hash is changed by our scripts and by Redisson's, and Redisson's do so for readers that live. So our
 -- scripts look, before they change it, whether it is what they recorded. There is a record only where a reader without
 -- marker was found, so locks without one pay for one look.
---
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  list of our readers
--- KEYS[3]  record of strangers
+-- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2-3]  list of our readers; record of strangers
 
 local grace = 30000
 

@@ -1,18 +1,12 @@
 -- turn_read ends all write holds of an owner and takes the lock for a fresh one for reading, without its ever being free.
---
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  list of our readers
--- KEYS[3]  record of strangers
--- KEYS[4]  first marker of the owner that is given
--- KEYS[i]  what the prelude queue is about
--- ARGV[1]  field of the write holds of the one that gives
--- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[3]  wake channel
--- ARGV[4]  message
--- ARGV[5]  owner that is given
--- ARGV[6]  the latter's lease in milliseconds
--- ARGV[7]  how many connections of this process listen to the wake channel
--- ARGV[i]  the last five, for queue
+-- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2-4]  list of our readers; record of strangers; first marker of the owner that is given
+-- KEYS[i]    what the prelude queue is about
+-- ARGV[1]    field of the write holds of the one that gives
+-- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3-6]  wake channel; message; owner that is given; the latter's lease in milliseconds
+-- ARGV[7]    how many connections of this process listen to the wake channel
+-- ARGV[i]    the last five, for queue
 --
 -- Answers -3 when the latter holds the lock, by this execution or by an earlier one of the same command; else -4: the former had
 -- lost it.

@@ -1,19 +1,14 @@
 -- turn_write ends all read holds of an owner and takes the lock for a fresh one for writing, without its ever being free. While
 -- others read it only ends the holds.
---
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  list of our readers
--- KEYS[3]  record of strangers
--- KEYS[i]  the marker i-3 of the owner that gives, for i = 4 to three more than the most holds it ever had; behind these what
---          the prelude queue is about, the key that is never there, and markers for which the script has asked
--- ARGV[1]  owner that gives
--- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[3]  wake channel
--- ARGV[4]  message
--- ARGV[5]  field of the write holds of the one that is given
--- ARGV[6]  the latter's lease in milliseconds
--- ARGV[7]  the most holds that the owner that gives ever had
--- ARGV[i]  the last five, for queue
+-- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[i]    the marker i-3 of the owner that gives, for i = 4 to three more than the most holds it ever had; behind these what
+--            the prelude queue is about, the key that is never there, and markers for which the script has asked
+-- ARGV[1]    owner that gives
+-- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3-5]  wake channel; message; field of the write holds of the one that is given
+-- ARGV[6-7]  the latter's lease in milliseconds; the most holds that the owner that gives ever had
+-- ARGV[i]    the last five, for queue
 --
 -- Answers -3 when the latter holds the lock, by this execution or by an earlier one of the same command; -4 when neither of the
 -- two did; else the milliseconds until the longest promise of the other readers is over, or -1 when it has no end: the holds have

@@ -1,15 +1,13 @@
 -- withdraw takes back the announcement of a writer that waits no longer, and wakes the readers that it kept out. It follows the preludes
 -- strangers and queue.
---
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2]  list of our readers
--- KEYS[3]  record of strangers
--- KEYS[4]  announcements of waiting writers: sorted set of session = deadline
--- KEYS[i]  what queue is about
--- ARGV[1]  session
--- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[3]  wake channel
--- ARGV[i]  the last five, for queue
+-- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[4]    announcements of waiting writers: sorted set of session = deadline
+-- KEYS[i]    what queue is about
+-- ARGV[1]    session
+-- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
+-- ARGV[3]    wake channel
+-- ARGV[i]    the last five, for queue
 --
 -- Answers 1, or 0 when nothing was announced.
 

@@ -1,6 +1,5 @@
 -- acquire_alone serves a caller that is alone and does not wait, with as few commands as can be. It follows the
 -- preludes once, of the lanes, and value.
---
 -- KEYS[1-2]  semaphore: permits available; lanes of the session
 -- ARGV[1-2]  lane, sequence number
 -- ARGV[3]    permits that it wants, 1 or more

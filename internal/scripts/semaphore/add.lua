@@ -1,6 +1,5 @@
 -- add changes the number of permits and wakes the waiters. It follows the preludes lane and announce, and may
 -- follow value and size.
---
 -- KEYS[1-2]  semaphore: permits available; lanes of the session
 -- ARGV[1-2]  lane, sequence number
 -- ARGV[3-6]  permits to add, negative to take away; PUBLISH or SPUBLISH, wake channel, row

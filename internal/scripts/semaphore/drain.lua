@@ -1,5 +1,4 @@
 -- drain takes all permits. It follows the preludes lane and value, and may follow announce and size.
---
 -- KEYS[1-2]  semaphore: permits available; lanes of the session
 -- ARGV[1-2]  lane, sequence number
 --

@@ -1,5 +1,4 @@
 -- raise gives permits back and wakes the waiters. It is a prelude, and follows lane and announce.
---
 -- KEYS[1]    semaphore: permits available
 -- ARGV[4-6]  PUBLISH or SPUBLISH, wake channel, row
 --

@@ -1,6 +1,5 @@
 -- release_alone is the whole release where no process waits in the row and the lane was used in the same half minute.
 -- It is a prelude of release, between the preludes once and settle.
---
 -- KEYS[1-2]    semaphore: permits available; lanes of the session
 -- KEYS[#KEYS]  row, where it can be used
 -- ARGV[1-2]    lane, sequence number

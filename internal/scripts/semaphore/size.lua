@@ -1,6 +1,5 @@
 -- size sets up a semaphore that is not there, where it was said how many permits it is to have. It is a
 -- prelude of acquire, add and drain, and follows the preludes lane, value and announce.
---
 -- KEYS[1]                  semaphore: permits available
 -- ARGV[#ARGV - 4 to - 2]   PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[#ARGV - 1 to #ARGV] permits that it is to have, its TTL in milliseconds: 0 for none

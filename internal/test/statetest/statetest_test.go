@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch/internal/scripts"
-	"github.com/redlatch/redlatch/internal/scripts/semaphore"
+	"github.com/redlatch/redlatch/internal/scripts/lane"
 	"github.com/redlatch/redlatch/internal/test/redistest"
 )
 
@@ -115,7 +115,7 @@ func TestACallFindsAWrongReply(t *testing.T) {
 			require.NoError(t, err)
 			return check(window{b.began, b.now(t)}, repeated, false)
 		}
-		five, refused := semaphore.Available("s"), semaphore.Available("lock")
+		five, refused := lane.Read("s"), lane.Read("lock")
 		require.Empty(t, verdict(Answers(five, 5), false))
 		require.Empty(t, verdict(Answers(five, 5), true))
 		require.NotEmpty(t, verdict(Answers(five, 4), false))
