@@ -18,8 +18,8 @@ import (
 // Status asks whether the lock is held, for how long, and how often by the hold that ctx carries.
 func (b *Base) Status(ctx context.Context) (scripts.Status, error) {
 	s := Subject{Key: b.Key} // no owner has an empty name
-	if o := b.carried(ctx); o != nil {
-		s.Owner = o.field()
+	if c := b.carried(ctx); c != nil {
+		s.Owner = c.tenure.field()
 	}
 	return Ask(ctx, b, b.Kind.Status(s))
 }
@@ -32,13 +32,13 @@ func (b *Base) IsLocked(ctx context.Context) (bool, error) {
 
 // HoldCount is how often the hold that ctx carries has the lock, by what Redis says.
 func (b *Base) HoldCount(ctx context.Context) (int64, error) {
-	o := b.carried(ctx)
-	if o == nil {
+	c := b.carried(ctx)
+	if c == nil {
 		return 0, b.invalid
 	}
 	status, err := b.Status(ctx)
-	if status.Holds > 0 && o.base.Kind.Confirm != nil {
-		return o.heldIn(ctx), err
+	if status.Holds > 0 && c.tenure.base.Kind.Confirm != nil {
+		return c.heldIn(ctx), err
 	}
 	return status.Holds, err
 }
@@ -129,15 +129,15 @@ func (b *Base) Info() redlatch.Info {
 // Known are the owners of one lock that this client keeps, by their fields, as Inspect names them.
 type Known struct {
 	base   *Base
-	owners map[string]*owner
+	owners map[string]*tenure
 }
 
 // Known finds them. It looks at all that the client holds, for nothing else needs them by their key.
 func (b *Base) Known() Known {
-	k := Known{b, map[string]*owner{}}
+	k := Known{b, map[string]*tenure{}}
 	b.Session.Watchdog.Kept(func(kept watchdog.Owner) {
-		if o, ok := kept.(*owner); ok && o.base.Key == b.Key {
-			k.owners[o.field()] = o
+		if t, ok := kept.(*tenure); ok && t.base.Key == b.Key {
+			k.owners[t.field()] = t
 		}
 	})
 	return k
@@ -146,10 +146,10 @@ func (b *Base) Known() Known {
 // Tell adds to the holder in a field what its own client knows.
 func (k Known) Tell(field string, h redlatch.Holder) redlatch.Holder {
 	h.Own = k.base.own(h.Owner)
-	if o := k.owners[field]; o != nil {
-		o.mu.Lock()
-		h.Since, h.Token = o.first.since.Time(), o.token
-		o.mu.Unlock()
+	if t := k.owners[field]; t != nil {
+		t.mu.Lock()
+		h.Since, h.Token = t.tenant.first.since.Time(), t.tenant.token
+		t.mu.Unlock()
 	}
 	return h
 }

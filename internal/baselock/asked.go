@@ -6,24 +6,24 @@ import (
 	"github.com/redlatch/redlatch/internal/session"
 )
 
-// HoldsAs is the key of the lock if the owner has this identity and holds.
-func (o *owner) HoldsAs(identity string) (key string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.id != identity || o.live == 0 || o.lostLocked() != nil {
+// HoldsAs is the key of the lock if the tenure has this identity and is held.
+func (t *tenure) HoldsAs(identity string) (key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.id != identity || t.tenant.live == 0 || t.lostLocked() != nil {
 		return ""
 	}
-	return o.base.Key
+	return t.base.Key
 }
 
-// Asked has the observers know, those of a composite that stands on a hold of the owner too, that somebody
+// Asked has the observers know, those of a composite that stands on a hold of the tenant too, that somebody
 // asks for the lock. It changes nothing else: whether the lock is given back is the program's affair.
-func (o *owner) Asked(who, why string) {
-	o.mu.Lock()
-	holds := slices.Collect(o.sharedLocked())
-	o.mu.Unlock()
-	session.Logger(o.set.Logger).Warn("redlatch: somebody asks for a lock to be given back", "lock.name", o.base.Name,
-		"lock.primitive", o.base.Kind.Label, "lock.owner", o.id, "who", who, "why", why)
+func (t *tenure) Asked(who, why string) {
+	t.mu.Lock()
+	holds, set := slices.Collect(t.tenant.holdsLocked()), t.tenant.set
+	t.mu.Unlock()
+	session.Logger(set.Logger).Warn("redlatch: somebody asks for a lock to be given back", "lock.name", t.base.Name,
+		"lock.primitive", t.base.Kind.Label, "lock.owner", t.id, "who", who, "why", why)
 	for _, h := range holds {
 		h.told.Load().Asked(who, why)
 		h.ending.Ask(who, why)

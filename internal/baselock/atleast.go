@@ -31,26 +31,26 @@ func checkAtLeast(set *settings.Settings) error {
 }
 
 // rest is for how long the lock has to stay taken after an Unlock of h that is called now. If that is not 0
-// then h is kept: no call can give it back, extend it or re-enter it. It is 0 while another hold of the owner
-// is in use, because the Unlock of that one will see to it.
+// then h is kept: no call can give it back, extend it or re-enter it. It is 0 while another hold of the
+// tenant is in use, because the Unlock of that one will see to it.
 func (h *hold) rest() time.Duration {
-	o := h.owner
-	if o.set.AtLeast == 0 {
+	t, c := h.tenant.tenure, h.tenant
+	if c.set.AtLeast == 0 {
 		return 0
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if h.released || h.left || h.lostLocked() != nil {
 		return 0
 	}
-	for other := range o.sharedLocked() {
+	for other := range c.holdsLocked() {
 		if other != h && !other.dropped && !other.over {
 			return 0
 		}
 	}
-	rest := o.first.since.Time().Add(o.set.AtLeast).Sub(clock.Now())
+	rest := c.first.since.Time().Add(c.set.AtLeast).Sub(clock.Now())
 	if rest > 0 {
-		h.dropped, h.left, o.kept = true, true, true
+		h.dropped, h.left, c.kept = true, true, true
 	}
 	return max(0, rest)
 }
@@ -62,12 +62,12 @@ func spare(rest time.Duration) time.Duration { return rest/50 + 100*time.Millise
 // unlockIn ends a hold that is kept, and has it given back when rest has passed. An error says that the lock
 // may be free before.
 func (h *hold) unlockIn(ctx context.Context, rest time.Duration) error {
-	o := h.owner
+	t := h.tenant.tenure
 	h.unlimit()
 	h.ending.End(errs.Released)
 	err := h.reach(ctx, rest)
-	o.adjust()
-	stop := listing.Of(o.base.Session).Keep(o)
+	h.tenant.adjust()
+	stop := listing.Of(t.base.Session).Keep(t)
 	time.AfterFunc(rest, func() {
 		stop()
 		h.letGo()
@@ -78,30 +78,30 @@ func (h *hold) unlockIn(ctx context.Context, rest time.Duration) error {
 
 // reach has the lease in Redis last until rest has passed.
 func (h *hold) reach(ctx context.Context, rest time.Duration) error {
-	o := h.owner
-	if o.ticket.TrustedUntil().Sub(clock.Now()) >= rest+spare(rest) {
+	t, c := h.tenant.tenure, h.tenant
+	if t.entry.TrustedUntil().Sub(clock.Now()) >= rest+spare(rest) {
 		return nil
 	}
-	limit, err := o.lockSendToRelease(ctx)
+	limit, err := t.lockSendToRelease(ctx, c.set.ReleaseTimeout)
 	if err == nil {
-		defer o.unlockSend()
+		defer t.unlockSend()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 		defer cancel()
 		err = h.lengthen(ctx, rest+spare(rest), delivery.Limit{Outage: limit})
 	}
 	if err != nil {
 		return fmt.Errorf("redlatch: %q is unlocked, and may be free before the %v of WithAtLeast have passed: %w",
-			o.base.Name, o.set.AtLeast, err)
+			t.base.Name, c.set.AtLeast, err)
 	}
 	return nil
 }
 
 // letGo gives back a hold that was kept. What fails goes on in the background, or ends with the lease.
 func (h *hold) letGo() {
-	o := h.owner
-	o.mu.Lock()
-	h.dropped, h.left, o.kept = false, false, false
+	t, c := h.tenant.tenure, h.tenant
+	t.mu.Lock()
+	h.dropped, h.left, c.kept = false, false, false
 	h.retireLocked()
-	o.mu.Unlock()
-	_ = h.giveBack(o.base.background(o.set))
+	t.mu.Unlock()
+	_ = h.giveBack(t.base.background(c.set))
 }

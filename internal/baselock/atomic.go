@@ -23,25 +23,25 @@ var errNotHandedOff = errors.New("redlatch: the lock was not handed off")
 
 // handOffAtomically releases the lock and acquires it for the waiter in one. An error that is certain to have
 // changed nothing is errNotHandedOff: the lock is to be released.
-func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in *cohort.Cohort,
+func (t *tenure) handOffAtomically(ctx context.Context, limit delivery.Limit, in *cohort.Cohort,
 	claim cohort.Claim) error {
 	promise := promised(claim)
 	defer promise.broken()
 	next := promise.to
-	to, from := next.subject(1, next.set.FirstLease()), o.subject(0, 0)
-	to.Block = o.blockFor(next, in)
+	to, from := next.subject(1, next.first.set.FirstLease()), t.subject(0, 0)
+	to.Block = t.blockFor(next.first.set, in)
 	limit.Stubborn = false // where it is hopeless a release may not be: it needs less
 	from.Listening = listening(in)
-	cmd := o.handing(next)(from, to)
-	reply, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
+	cmd := t.handing(claim.Who().(*caller))(from, to)
+	reply, receipt, err := delivery.Within(ctx, t.base.Session.Dispatch, cmd, limit)
 	switch {
 	case err != nil:
 		promise.failed(err, cmd)
 	case reply.Held:
-		o.streak.Scripts++
-		o.streak.Given++
-		o.confirmed(receipt.Sent)
-		streak := *o.streak // those that have left o may still look at its news
+		t.streak.Scripts++
+		t.streak.Given++
+		t.confirmed(receipt.Sent)
+		streak := *t.streak // those that have left t may still look at its news
 		promise.kept(&streak, receipt, reply)
 	default:
 		promise.refused()
@@ -49,16 +49,16 @@ func (o *owner) handOffAtomically(ctx context.Context, limit delivery.Limit, in 
 	if err != nil && !delivery.AsFailure(err).Doubt {
 		return errNotHandedOff
 	}
-	return o.gaveBack(reply.Held || reply.Freed, receipt, err)
+	return t.gaveBack(reply.Held || reply.Freed, receipt, err)
 }
 
-// handing is the script by which o hands the lock to next, nil where there is none. One that would have to
+// handing is the script by which t hands the lock to next, nil where there is none. One that would have to
 // take back an announcement asks for itself.
-func (o *owner) handing(next *owner) func(from, to Subject) scripts.Command[scripts.Attempt] {
-	switch side := o.base.Kind.side(); {
-	case side == next.base.Kind.side():
-		return next.base.Kind.Atomic
-	case !next.base.announces(next.set):
+func (t *tenure) handing(next *caller) func(from, to Subject) scripts.Command[scripts.Attempt] {
+	switch side := t.base.Kind.side(); {
+	case side == next.Kind.side():
+		return next.Kind.Atomic
+	case !next.announces(next.set):
 		return side.Turn
 	}
 	return nil
@@ -67,6 +67,6 @@ func (o *owner) handing(next *owner) func(from, to Subject) scripts.Command[scri
 // decline gives back a hold that no waiter takes, because the waiter that it was handed to has left.
 func (h *hold) decline() {
 	if h.retire() {
-		_ = h.giveBack(h.owner.base.background(h.owner.set)) // what is not confirmed goes on in the background
+		_ = h.giveBack(h.tenant.tenure.base.background(h.tenant.set)) // what is not confirmed goes on in the background
 	}
 }

@@ -37,26 +37,26 @@ func yieldHolds(carried holds.Hold, yield func(*hold) bool) bool {
 	return true
 }
 
-// carriedOn finds the owner on one side of this lock that ctx carries. Holds that are over do not count.
-func (b *Base) carriedOn(ctx context.Context, side string) *owner {
+// carriedOn finds the tenant on one side of this lock that ctx carries. Holds that are over do not count.
+func (b *Base) carriedOn(ctx context.Context, side string) *tenant {
 	for carried := range holdsIn(ctx) {
-		if carried.owner.of(b, side) && carried.live() {
-			return carried.owner
+		if carried.tenant.tenure.of(b, side) && carried.live() {
+			return carried.tenant
 		}
 	}
 	return nil
 }
 
-// carried finds the owner that re-enters: the one on this side, or the guest of the one that admits this
+// carried finds the tenant that re-enters: the one on this side, or the guest of the one that admits this
 // side.
-func (b *Base) carried(ctx context.Context) *owner {
-	o := b.carriedOn(ctx, b.Kind.side().Name)
-	if o != nil || b.Kind.side().Within == "" {
-		return o
+func (b *Base) carried(ctx context.Context) *tenant {
+	c := b.carriedOn(ctx, b.Kind.side().Name)
+	if c != nil || b.Kind.side().Within == "" {
+		return c
 	}
 	if host := b.carriedOn(ctx, b.Kind.side().Within); host != nil {
-		if guest := host.resident(); guest != nil && guest.holds() {
-			return guest
+		if guest := host.tenure.resident(); guest != nil && guest.first.holds() {
+			return &guest.first
 		}
 	}
 	return nil
@@ -86,7 +86,7 @@ func (b *Base) beside(ctx context.Context, set *settings.Settings, try bool) (*h
 // recognizes tells whether inner is a live hold of this lock, with which a call re-enters.
 func (b *Base) recognizes(inner any) bool {
 	h, ok := inner.(*hold)
-	return ok && h.owner.of(b, b.Kind.side().Name) && h.live()
+	return ok && h.tenant.tenure.of(b, b.Kind.side().Name) && h.live()
 }
 
 // Carries tells whether ctx carries a live hold of this lock.
@@ -98,7 +98,7 @@ func (b *Base) Carries(ctx context.Context) bool { return b.carried(ctx) != nil 
 func (b *Base) Carried(ctx context.Context) iter.Seq[*Base] {
 	return func(yield func(*Base) bool) {
 		for h := range holdsIn(ctx) {
-			other := h.owner.base
+			other := h.tenant.tenure.base
 			if other.Session == b.Session && other.Key == b.Key && h.live() && !yield(other) {
 				return
 			}
@@ -106,22 +106,22 @@ func (b *Base) Carried(ctx context.Context) iter.Seq[*Base] {
 	}
 }
 
-// groupIn is the group of the hold of o that ctx carries.
-func (o *owner) groupIn(ctx context.Context) int32 {
+// groupIn is the group of the hold of c that ctx carries.
+func (c *tenant) groupIn(ctx context.Context) int32 {
 	for h := range holdsIn(ctx) {
-		if h.owner == o && h.live() {
+		if h.tenant == c && h.live() {
 			return h.group
 		}
 	}
 	return 0
 }
 
-// heldIn is how many holds of o count with that which ctx carries.
-func (o *owner) heldIn(ctx context.Context) (n int64) {
-	group := o.groupIn(ctx)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for h := range o.sharedLocked() {
+// heldIn is how many holds of c count with that which ctx carries.
+func (c *tenant) heldIn(ctx context.Context) (n int64) {
+	group := c.groupIn(ctx)
+	c.tenure.mu.Lock()
+	defer c.tenure.mu.Unlock()
+	for h := range c.holdsLocked() {
 		if h.group == group {
 			n++
 		}

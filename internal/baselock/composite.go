@@ -12,21 +12,17 @@ import (
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
-	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A composite hands its members on to the next of its own waiters as a holder hands on a single lock: each
-// member's owner gets a successor with the same identity, and no command is sent. All members move, or none.
+// A composite hands its members on to the next of its own waiters as a single lock is handed on: each member's
+// tenure is moved, and no command is sent. All members are moved, or none.
 //
-//	                   every owner's send lock is free, and every owner may have a successor
+//	                   every tenure's send lock is free, and the next call fits every tenure
 //	held by a composite ───────────────────────────────────────────────────────────► held by the next one
 //	         │
-//	         └── one of them may not: all stay as they are, and the composite gives them back
-//
-// What an owner was asked for in the name of the composite before cannot touch the successor. It needs the
-// owner's send lock, and finds afterwards that the owner holds nothing: the successor is an owner of its own.
+//	         └── it does not fit one of them: all stay as they are, and the composite gives them back
 
 // Streak is that of holds of composites of bases. alone says that the locks were free before although others
 // had had the time to take them.
@@ -67,106 +63,94 @@ func Of(lock redlatch.Locker) (base *Base) {
 func Offer(members []holds.Member) {
 	for _, member := range members {
 		if h, ok := member.Hold.(*hold); ok {
-			h.owner.mu.Lock()
-			h.owner.offers = true
-			h.owner.mu.Unlock()
+			t := h.tenant.tenure
+			t.mu.Lock()
+			h.tenant.offers = true
+			t.mu.Unlock()
 		}
 	}
 }
 
-// HandOn hands the members of a composite on to another one of this process, of which to are the bases and
-// opts the options of the call. The news of each member has to be fresh in streak, the composite's. It
-// answers nothing, and leaves everything as it is, where that is impossible. Else tell has the observers of
-// the members know; the caller calls it without a mutex.
+// HandOn moves the members of a composite to another one of this process, of which to are the bases and opts
+// the options of the call. The news of each member has to be fresh in streak, the composite's. It answers
+// nothing, and leaves everything as it is, where that is impossible. Else tell has the observers of the
+// members know; the caller calls it without a mutex.
 func HandOn(members []holds.Member, to []*Base, opts []redlatch.Option,
-	streak cohort.Streak) (successors []holds.Member, tell func()) {
-	next := make([]*owner, 0, len(members))
-	for _, member := range members {
-		h, ok := member.Hold.(*hold)
-		if !ok || !h.owner.tryLockSend() {
-			return nil, nil
-		}
-		defer h.owner.unlockSend()
-		successor := h.successorAmong(to, opts, streak)
-		if successor == nil {
-			return nil, nil
-		}
-		next = append(next, successor)
-	}
-	successors = slices.Clone(members)
+	streak cohort.Streak) (moved []holds.Member, tell func()) {
+	next := make([]*settings.Settings, len(members))
 	for i, member := range members {
-		successors[i].Hold = member.Hold.(*hold).moveTo(next[i])
+		h, ok := member.Hold.(*hold)
+		if !ok || !h.tenant.tenure.tryLockSend() {
+			return nil, nil
+		}
+		defer h.tenant.tenure.unlockSend()
+		if next[i] = h.fitsAmong(to, opts, streak); next[i] == nil {
+			return nil, nil
+		}
+	}
+	moved = slices.Clone(members)
+	for i, member := range members {
+		moved[i].Hold = member.Hold.(*hold).moveTo(next[i])
 	}
 	now := time.Now()
-	return successors, func() {
+	return moved, func() {
 		returned := false
-		defer raise.Unless(&returned, func() { declineAll(successors) }) // an observer of a member may panic
+		defer raise.Unless(&returned, func() { declineAll(moved) }) // an observer of a member may panic
 		for i, member := range members {
 			member.Hold.(*hold).finish(context.Background(), settings.Released, nil)
-			successors[i].Hold.(*hold).tellOf(context.Background(), now)
+			moved[i].Hold.(*hold).tellOf(context.Background(), now)
 		}
 		returned = true
 	}
 }
 
-// successorAmong is the owner that may follow that of h, for a call with opts on one of the bases; nil if
-// none may. The caller has the send lock.
-func (h *hold) successorAmong(to []*Base, opts []redlatch.Option, streak cohort.Streak) *owner {
-	o := h.owner
-	i := slices.IndexFunc(to, func(b *Base) bool { return o.of(b, b.Kind.side().Name) })
-	if i < 0 || !o.base.Kind.moves() || !h.sole() {
+// fitsAmong is the settings of a call with opts on the one of the bases to which the tenure of h may be moved;
+// nil if there is none. The caller has the send lock.
+func (h *hold) fitsAmong(to []*Base, opts []redlatch.Option, streak cohort.Streak) *settings.Settings {
+	t, c := h.tenant.tenure, h.tenant
+	i := slices.IndexFunc(to, func(b *Base) bool { return t.of(b, b.Kind.side().Name) })
+	if i < 0 || !t.base.Kind.moves() {
 		return nil
 	}
 	set, err := to[i].resolve(opts, false)
-	own := o.Streak()
+	own := t.Streak()
 	streak.News, streak.Blur = own.News, own.Blur
-	if err != nil || set.Replicas > 0 || o.set.AtLeast > 0 || !o.recent(&streak) {
+	if err != nil || set.Replicas > 0 || c.set.AtLeast > 0 || !t.recent(&streak) {
 		return nil
 	}
-	successor := newOwnerAs(to[i], set, o.id)
-	if !o.suits(successor) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !h.soleLocked() || !t.fitsLocked(set) {
 		return nil
 	}
-	return successor
+	return set
 }
 
-// moves tells whether an owner of this kind is nothing but its field: it has no token, place in a queue, or
+// moves tells whether a tenure of this kind is nothing but its field: it has no token, place in a queue, or
 // other side.
 func (k *Kind) moves() bool { return k.Tokens == nil && k.Fair == nil && k.Side == nil }
 
-// sole tells whether h is all that there is of its owner.
-func (h *hold) sole() bool {
-	o := h.owner
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return h == &o.first && o.live == 1 && o.lostLocked() == nil && !h.released && !h.dropped && !h.over &&
+// soleLocked tells whether h is all that there is of its tenure.
+func (h *hold) soleLocked() bool {
+	c := h.tenant
+	return h == &c.first && c.live == 1 && c.tenure.lostLocked() == nil && !h.released && !h.dropped && !h.over &&
 		h.limit.Load() == nil
 }
 
-// moveTo ends h, with no command, and has successor hold in its place.
-func (h *hold) moveTo(successor *owner) *hold {
-	o := h.owner
-	o.mu.Lock()
-	lost := o.lostLocked()
-	h.retireLocked()
-	o.live = 0
-	o.mu.Unlock()
+// moveTo ends h, with no command, and has a call with these settings be the next tenant. A loss that came in
+// between moves too: the composite hears of it.
+func (h *hold) moveTo(set *settings.Settings) *hold {
+	h.retire()
 	h.ending.End(errs.Released)
-	o.base.Session.Watchdog.Forget(&o.ticket)
-	successor.most, successor.streak = o.most, o.streak
-	given := successor.begin(time.Now(), o.ticket.TrustedUntil(), scripts.Attempt{})
-	given.path = local
-	if lost != nil { // its composite hears of it
-		reason := lost.Reason
-		if lost.Forced != "" {
-			successor.Gone(lost.Forced)
-		}
-		if reason == redlatch.ReasonRestarted { // the loss of the successor finds that out again
-			reason = redlatch.ReasonTaken
-		}
-		_ = successor.lose(reason, lost.Cause)
+	t := h.tenant.tenure
+	t.mu.Lock()
+	h.tenant.live = 0
+	next, lost := t.moveLocked(set), t.lostLocked()
+	t.mu.Unlock()
+	if lost != nil {
+		next.ending.End(lost)
 	}
-	return given
+	return next
 }
 
 // Twin tells whether other is the same lock by way of another client, so that a hold of the one shuts the

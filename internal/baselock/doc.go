@@ -2,16 +2,18 @@
 //
 // # Nouns
 //
-// An owner is one identity in Redis, and the holds of this process that share it. A hold is one acquisition
-// of the owner: the first, or a re-entry through the context of another hold. The lease is the TTL that Redis
+// An owner is an identity, which has a field in the lock's hash in Redis. A tenure is what this process has in
+// one such field, from the grant to the end of the last doubt. A tenant is a first hold and its re-entries: it
+// has a tenure, and of those that have had it the latest is the one that may act. A hold is one acquisition of
+// the tenant: the first, or a re-entry through the context of another hold. The lease is the TTL that Redis
 // has; the trust is how long the process relies on it without asking, which is a margin less. News is the
 // moment before the send of what Redis confirmed last.
 //
-// A successor is the owner that follows another one with the same identity, by a local hand-off: Redis hears
-// nothing, and the lease, the trust and the news go over to it. A streak is the series of such successors,
-// and is bounded. A candidate is an identity under which this process stands in the process queue in Redis.
+// A move, or local hand-off, has the next tenant begin in the same tenure: Redis hears nothing. A streak is a
+// series of hand-offs within the process, and is bounded. A candidate is an identity under which this process
+// stands in the process queue in Redis.
 //
-// # The life of an owner
+// # The life of a tenure
 //
 //	          acquired                     last Unlock
 //	asking ─────────────► held ◄──┐ ─────────────────────► released
@@ -23,24 +25,24 @@
 // Redis keeps the owner's hold count, but never decides it: every script carries the absolute count, so it
 // may be executed twice. That stands on these rules:
 //
-//   - The count-changing commands of one owner are sent one at a time, under its send lock; the next is computed when
+//   - The count-changing commands of one tenure are sent one at a time, under its send lock; the next is computed when
 //     the outcome of the previous one is known or given up.
-//   - Re-entry and partial release never create the owner's field. If the field is gone the owner is lost, for all its
-//     holds.
-//   - The last release deletes the field whatever its count: no other owner has this identity, unless a successor has,
-//     and then the owner before it sends nothing any more.
-//   - A command may be executed long after its sender gave up. An owner with such a send is in doubt: for a minute it
-//     is settled again and again, to the count of its live holds, or to nothing. It has no successor, ever.
+//   - Re-entry and partial release never create the owner's field. If the field is gone the tenure is lost, for all
+//     holds of its tenant.
+//   - The last release deletes the field whatever its count: nothing else has this identity, and a tenant that is not
+//     the latest sends nothing any more.
+//   - A command may be executed long after its sender gave up. A tenure with such a send is in doubt: for a minute it
+//     is settled again and again, to the count of its live holds, or to nothing. It is not moved, ever.
 //
 // # Who holds next
 //
-// The last Unlock of an owner takes the first of these steps that is possible (release.go):
+// The last Unlock of a tenant takes the first of these steps that is possible (release.go):
 //
 //	step                commands  the waiter that holds next                   it needs
 //	------------------  --------  -------------------------------------------  ------------------------------------
 //	local hand-off      none      the first of the local queue                 equal terms, no doubt, fresh news,
 //	                                                                           a streak that is not over
-//	atomic hand-off     one       the same waiter, as an owner of its own      a lock with such a script
+//	atomic hand-off     one       the same waiter, in a tenure of its own      a lock with such a script
 //	remote hand-off     one       the first process of the process queue       a waiter there, or here
 //	release             one       whichever asks first                         nothing
 //
@@ -56,8 +58,8 @@
 //
 // # Reading order
 //
-// owner.go and hold.go are the nouns, lock.go and wait.go the way in, release.go, local.go, atomic.go and
-// remote.go the way out; settle.go is about doubt, lost.go about losses, limit.go about the leases of single
+// tenure.go, tenant.go and hold.go are the nouns, lock.go and wait.go the way in, release.go, move.go,
+// atomic.go and remote.go the way out; send.go has the send lock, settle.go is about doubt, lost.go about losses, limit.go about the leases of single
 // holds. sides.go and join.go are for read-write locks, stand.go and turn.go for fair ones, token.go for
 // fenced ones, composite.go, together.go and giveall.go for multi-locks.
 package baselock

@@ -324,7 +324,7 @@ func TestASeatThatCannotBeGivenUpAtOnceIsGivenUpLater(t *testing.T) {
 // before a settling. A settling that ran meanwhile would find no live hold, and release the lock.
 func TestSettlingDoesNotBeginBeforeTheHoldIsHandedOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
-		const handsOut = ".(*owner).accept"
+		const handsOut = ".(*tenure).accept"
 		settling, stopped := make(chan struct{}, 1), false
 		defer clock.Fake(func() time.Duration { // is called with the mutex of the clock: nothing else may read the clock meanwhile
 			if !stopped && calledBy(handsOut) {

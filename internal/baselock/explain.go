@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -123,35 +123,28 @@ func (b *Base) watchOwn(set *settings.Settings) (stop func()) {
 	if set.Logger == nil {
 		return func() {}
 	}
-	began, over := time.Now(), false
-	var mu lockorder.Mutex[lockorder.Explain] // guards over, and timer while it is made
-	var timer *time.Timer
-	look := func() (long bool) {
+	began := time.Now()
+	var over atomic.Bool // a timer may be left that finds it so
+	var look func()
+	look = func() {
 		left := longBehindOwn
 		if since, held := b.Session.Cohorts.HeldSince(b.line); held {
 			left -= min(time.Since(since), time.Since(began))
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		if left > 0 && !over {
-			timer.Reset(left)
-		}
-		return left <= 0 && !over
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	timer = time.AfterFunc(longBehindOwn, func() {
-		if !look() {
+		switch {
+		case over.Load():
+			return
+		case left > 0:
+			time.AfterFunc(left, look)
 			return
 		}
 		set.Logger.Warn("redlatch: a call waits for a lock that its own process holds; if the caller is the holder, it waits for itself: "+
 			"pass it the context of the hold", "lock.name", b.Name, "lock.primitive", b.Kind.Label,
 			"lock.waited", time.Since(began).Round(time.Millisecond))
-	})
+	}
+	timer := time.AfterFunc(longBehindOwn, look)
 	return func() {
-		mu.Lock()
-		defer mu.Unlock()
-		over = true
+		over.Store(true)
 		timer.Stop()
 	}
 }

@@ -6,64 +6,80 @@ import (
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 )
 
-// Slip is the first half of an Unlock that leaves others of its owner behind. It returns the second half.
+// Slip is the first half of an Unlock that leaves others of its tenant behind. It returns the second half.
 func Slip(given holds.Hold) (vouch func(context.Context) error) {
 	h := given.(*hold)
 	h.retire()
 	ended := clock.Now()
-	left, lost := h.slip()
-	if !left {
+	_, _, lost, gone := h.part(false)
+	if !gone {
 		panic("nobody is left")
 	}
-	return func(ctx context.Context) error { return h.owner.vouch(ctx, ended, lost) }
+	return func(ctx context.Context) error { return h.tenant.tenure.vouch(ctx, ended, lost) }
 }
 
-// HandOnMissed hands the lock on to the first waiter, which leaves before it has got it. It reports whether the holder goes on as it.
-func HandOnMissed(given holds.Hold, leave func()) bool {
-	o := given.(*hold).owner
-	cohort, claim, _ := o.base.Session.Cohorts.Claim(o.base.line, &o.post)
-	grant, poll := o.HandOn(cohort, claim.Who())
+// UnlockMissed is an Unlock whose first waiter leaves after the tenure has been moved to it, and before it has got it.
+func UnlockMissed(ctx context.Context, given holds.Hold, leave func()) error {
+	h := given.(*hold)
+	t := h.tenant.tenure
+	h.retire()
+	h.ending.End(errs.Released)
+	left, err := t.lockSendToRelease(ctx, time.Second)
+	if err != nil {
+		return err
+	}
+	h.part(true)
+	cohort, claim, _ := t.base.Session.Cohorts.Claim(t.base.line, &t.post)
+	grant, poll := t.HandOn(cohort, claim.Who())
+	if grant == nil {
+		panic("the waiter does not fit")
+	}
 	leave()
 	if claim.Give(grant, poll) {
 		panic("the waiter has it")
 	}
-	return o.Missed(grant) == o
+	t.Missed(grant)
+	return t.giveBackTo(ctx, 0, true, releaseWithin(left))
 }
 
-// LookedAt acquires the lock with an owner at which another call looks, to join it, before the owner has its hold and when it gives back
+// LookedAt acquires the lock with a tenure at which another call looks, to join it, before it is held and when it gives back
 // its last one. It returns when the streak of the hold has begun, and whether the second look has begun one.
 func LookedAt(ctx context.Context, b *Base) (given holds.Hold, began time.Time, late bool, err error) {
 	set, err := b.resolve(nil, true)
 	if err != nil {
 		return nil, began, false, err
 	}
-	o := newOwner(b, set)
+	t := newTenure(b, set)
 	look := func() {
-		if h, old := o.joinedBy(set, nil); h != nil || old {
+		if h, old := t.joinedBy(set, nil); h != nil || old {
 			panic("nobody may join it")
 		}
 	}
 	look()
-	h, _, err := b.ask(ctx, o, true)
+	h, _, err := b.ask(ctx, t, true)
 	if err != nil {
 		return nil, began, false, err
 	}
-	before := o.streak
-	o.streak = nil
-	o.shared.Granted()
-	o.shared.Last()
+	before := t.streak
+	t.streak = nil
+	t.shared.Granted()
+	t.shared.Last()
 	look()
-	late = o.streak != nil
-	o.shared, o.streak = cohort.Share{}, before
-	return h, o.Streak().Began, late, nil
+	late = t.streak != nil
+	t.shared, t.streak = cohort.Share{}, before
+	return h, t.Streak().Began, late, nil
 }
 
 // Announced tells whether the calls of its process wait for what the hold does.
 func Announced(given holds.Hold) bool {
-	o := given.(*hold).owner
-	_, held := o.base.Session.Cohorts.HeldSince(o.base.line)
+	t := given.(*hold).tenant.tenure
+	_, held := t.base.Session.Cohorts.HeldSince(t.base.line)
 	return held
 }
+
+// Adjust has the tenant of the hold find out what is left of it.
+func Adjust(given holds.Hold) { given.(*hold).tenant.adjust() }

@@ -21,13 +21,13 @@ func UnlockAll(ctx context.Context, members []holds.Member) (failures []error) {
 	all := make([]*hold, 0, len(members))
 	for _, member := range members {
 		h := member.Hold.(*hold)
-		entered := h.owner.tryLockSend()
+		entered := h.tenant.tenure.tryLockSend()
 		if entered {
 			all = append(all, h)
 		}
 		if !entered || !h.goesAlone() {
 			for _, h := range all {
-				h.owner.unlockSend()
+				h.tenant.tenure.unlockSend()
 			}
 			return nil
 		}
@@ -44,15 +44,17 @@ func UnlockAll(ctx context.Context, members []holds.Member) (failures []error) {
 func Joins(a, b holds.Hold) bool {
 	first, ok := a.(*hold)
 	second, also := b.(*hold)
-	return ok && also && first.owner.base.Together(second.owner.base)
+	return ok && also && first.tenant.tenure.base.Together(second.tenant.tenure.base)
 }
 
 // goesAlone tells whether the release of h concerns its owner and other processes only. The caller has the
 // send lock.
 func (h *hold) goesAlone() bool {
-	b := h.owner.base
-	waited, _, _ := b.Session.Cohorts.Busy(b.line, false)
-	return !waited && b.Kind.moves() && h.sole() && h.owner.set.AtLeast == 0
+	t := h.tenant.tenure
+	waited, _, _ := t.base.Session.Cohorts.Busy(t.base.line, false)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !waited && t.base.Kind.moves() && h.soleLocked() && h.tenant.set.AtLeast == 0
 }
 
 // releaseAll releases locks of which the caller has the send locks, which it gives back.
@@ -62,19 +64,19 @@ func releaseAll(ctx context.Context, all []*hold) (failures []error) {
 	defer func() { // also when a hook of the client panics
 		for i, h := range all {
 			if i >= answered {
-				h.owner.pending()
+				h.tenant.tenure.pending()
 			}
-			h.owner.unannounce(false)
-			h.owner.unlockSend()
+			h.tenant.tenure.unannounce(false)
+			h.tenant.tenure.unlockSend()
 		}
 	}()
 	for i, h := range all {
 		h.retire()
 		h.ending.End(errs.Released)
-		_, _, failures[i], _ = h.part() // the loss, if it came at this moment
-		h.owner.base.Session.Watchdog.Forget(&h.owner.ticket)
+		_, _, failures[i], _ = h.part(true) // the loss, if it came at this moment
+		h.tenant.tenure.forget()
 	}
-	limit, start := releaseWithin(all[0].owner.set.ReleaseTimeout), time.Now()
+	limit, start := releaseWithin(all[0].tenant.set.ReleaseTimeout), time.Now()
 	limit.Stubborn, limit.Apart = false, true
 	releases, receipt, err := passAll(ctx, all, limit)
 	var f *delivery.Failure
@@ -83,19 +85,19 @@ func releaseAll(ctx context.Context, all []*hold) (failures []error) {
 	}
 	apart := f != nil && (!f.Doubt || f.Over) && separable(f.Err)
 	for i, h := range all {
-		o := h.owner
+		t := h.tenant.tenure
 		switch {
 		case apart:
 			single := releaseWithin(max(time.Millisecond, limit.Total-time.Since(start)))
 			if !outcome.Apart(f.Err) && !outcome.Final(f.Err) {
 				single.Refused = f.Err // in the last step of one of them, perhaps
 			}
-			err = o.releaseOnly(ctx, single)
+			err = t.releaseOnly(ctx, single)
 		case f != nil:
-			err = o.gaveBack(false, receipt, f)
+			err = t.gaveBack(false, receipt, f)
 		default:
-			o.base.leftOpen(releases[i])
-			err = o.gaveBack(releases[i].Freed, receipt, nil)
+			t.base.leftOpen(releases[i])
+			err = t.gaveBack(releases[i].Freed, receipt, nil)
 		}
 		if failures[i] == nil {
 			failures[i] = err
@@ -109,15 +111,15 @@ func passAll(ctx context.Context, all []*hold, limit delivery.Limit) ([]row.Rele
 	locks := make([]row.Given, len(all))
 	publish, open := "", time.Duration(0)
 	for i, h := range all {
-		o := h.owner
-		publish = cmp.Or(publish, o.base.wake().Publish)
-		locks[i] = row.Given{Key: o.base.Key, Owner: o.field(), Channel: o.base.channel, Turn: o.turn()}
+		t := h.tenant.tenure
+		publish = cmp.Or(publish, t.base.wake().Publish)
+		locks[i] = row.Given{Key: t.base.Key, Owner: t.field(), Channel: t.base.channel, Turn: t.turn()}
 		open = max(open, locks[i].Turn.Open)
 	}
 	for i := range locks { // an outsider may wait for any of them
 		locks[i].Turn.Open = open
 	}
-	return delivery.Within(ctx, all[0].owner.base.Session.Dispatch, row.PassAll(locks, publish), limit)
+	return delivery.Within(ctx, all[0].tenant.tenure.base.Session.Dispatch, row.PassAll(locks, publish), limit)
 }
 
 // separable tells whether a server that refused a script for several keys may take those for one key each.
@@ -127,10 +129,10 @@ func separable(err error) bool {
 }
 
 // releaseOnly gives the lock to no waiter of this process. Another script may have released it already.
-func (o *owner) releaseOnly(ctx context.Context, limit delivery.Limit) error {
-	if o.base.row == "" {
-		return o.release(ctx, limit)
+func (t *tenure) releaseOnly(ctx context.Context, limit delivery.Limit) error {
+	if t.base.row == "" {
+		return t.release(ctx, limit)
 	}
-	_, err := o.handOffRemotely(ctx, limit, cohort.Release{})
+	_, err := t.handOffRemotely(ctx, limit, cohort.Release{})
 	return err
 }

@@ -19,31 +19,31 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// A hold is one acquisition of an owner: the first, or a re-entry.
+// A hold is one acquisition of a tenant: the first, or a re-entry.
 type hold struct {
-	owner  *owner
+	tenant *tenant
 	ending holds.Ending
 	since  watchdog.Moment
-	limit  atomic.Pointer[limit] // nil while it lasts as long as its owner; see limit.go
+	limit  atomic.Pointer[limit] // nil while it lasts as long as its tenure; see limit.go
 
 	told  atomic.Pointer[observe.Hold] // nil: no observer was told of it; see tell.go
-	group int32                        // it counts with the holds of its owner that have the same; see join.go
+	group int32                        // it counts with the holds of its tenant that have the same; see join.go
 	path  path
 
-	// The rest is guarded by owner.mu.
+	// The rest is guarded by the mutex of the tenure.
 
-	renewed  bool // it has no lease of its own, so the watchdog renews the owner while it lives
+	renewed  bool // it has no lease of its own, so the watchdog renews the tenure while it lives
 	released bool // given back, or on the way
 	dropped  bool // unreachable for the program, or left: its lease runs out
 	left     bool // by Leave
-	over     bool // its own limit has ended it, and not its owner
+	over     bool // its own limit has ended it, and not the tenure's
 }
 
 // live tells whether the hold can be re-entered.
 func (h *hold) live() bool {
-	h.owner.mu.Lock()
-	defer h.owner.mu.Unlock()
-	return !h.released && !h.over && !h.left && h.owner.lostLocked() == nil
+	h.tenant.tenure.mu.Lock()
+	defer h.tenant.tenure.mu.Unlock()
+	return !h.released && !h.over && !h.left && h.lostLocked() == nil
 }
 
 // Local tells whether the lock came from another hold of this process without a command.
@@ -53,25 +53,31 @@ func (h *hold) Local() bool { return h.path == local }
 func (h *hold) Passed() bool { return h.path == passed }
 
 // Client tells a test where it is still held.
-func (h *hold) Client() any { return h.owner.base.Session.Client }
+func (h *hold) Client() any { return h.tenant.tenure.base.Session.Client }
 
 func (h *hold) Object() (primitive, name string) {
-	return string(h.owner.base.Kind.Label), h.owner.base.Name
+	return string(h.tenant.tenure.base.Kind.Label), h.tenant.tenure.base.Name
 }
-func (h *hold) Owner() string         { return h.owner.id }
+func (h *hold) Owner() string         { return h.tenant.tenure.id }
 func (h *hold) Ending() *holds.Ending { return &h.ending }
 
 func (h *hold) Token() int64 {
-	h.owner.mu.Lock()
-	defer h.owner.mu.Unlock()
-	return h.owner.token
+	h.tenant.tenure.mu.Lock()
+	defer h.tenant.tenure.mu.Unlock()
+	return h.tenant.token
 }
 
-// Until is the owner's trust, or the end of the hold's own if that is sooner, or the moment at which the hold
+// Until is the tenant's trust, or the end of the hold's own if that is sooner, or the moment at which the hold
 // ended.
 func (h *hold) Until() time.Time {
 	now := clock.Now() // before the trust is read: a suspension moves it back
-	until := h.owner.ticket.TrustedUntil()
+	t := h.tenant.tenure
+	t.mu.Lock()
+	until := t.entry.TrustedUntil()
+	if frozen := h.tenant.until; frozen != 0 {
+		until = frozen.Time()
+	}
+	t.mu.Unlock()
 	if l := h.limit.Load(); l != nil {
 		if own := l.ticket.TrustedUntil(); own.Before(until) {
 			until = own
@@ -85,12 +91,11 @@ func (h *hold) Until() time.Time {
 
 // Unlock gives the hold back. Its contexts end first, so that the work stops before another holder starts.
 func (h *hold) Unlock(ctx context.Context) error {
-	o := h.owner
 	if rest := h.rest(); rest > 0 {
 		return h.unlockIn(ctx, rest)
 	}
 	if !h.retire() {
-		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, o.base.Name)
+		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, h.tenant.tenure.base.Name)
 	}
 	err := h.Explain(h.giveBack(ctx))
 	h.finish(ctx, settings.Released, err)
@@ -99,9 +104,9 @@ func (h *hold) Unlock(ctx context.Context) error {
 
 // retire marks the hold as given back and reports whether it was not before.
 func (h *hold) retire() bool {
-	o := h.owner
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	t := h.tenant.tenure
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if h.released || h.left {
 		return false
 	}
@@ -110,50 +115,47 @@ func (h *hold) retire() bool {
 }
 
 func (h *hold) retireLocked() {
-	o := h.owner
+	c := h.tenant
 	h.released = true
-	if o.inner != nil {
-		*o.inner = slices.DeleteFunc(*o.inner, func(other *hold) bool { return other == h })
+	if c.inner != nil {
+		*c.inner = slices.DeleteFunc(*c.inner, func(other *hold) bool { return other == h })
 	}
 }
 
 // giveBack ends a hold that is retired, and releases it.
 func (h *hold) giveBack(ctx context.Context) error {
-	o := h.owner
+	t := h.tenant.tenure
 	h.unlimit()
 	h.ending.End(errs.Released)
-	var began time.Time // that of the release. Only an owner that others have joined vouches for them
-	if o.base.Kind.Confirm != nil {
+	var began time.Time // that of the release. Only a tenure that others have joined vouches for them
+	if t.base.Kind.Confirm != nil {
 		began = clock.Now()
 	}
-	if left, lost := h.slip(); left {
-		return o.vouch(ctx, began, lost)
+	limit, err := time.Duration(0), error(nil)
+	left, held, lost, gone := h.part(false)
+	if !gone {
+		limit, err = t.lockSendToRelease(ctx, h.tenant.set.ReleaseTimeout)
+		if left, held, lost, gone = h.part(true); gone && err == nil {
+			t.unlockSend()
+		}
 	}
-	limit, err := o.lockSendToRelease(ctx)
-	left, held, lost, gone := h.part()
-	if gone {
-		if err == nil {
-			o.unlockSend()
-		}
-		if left > 0 {
-			return o.vouch(ctx, began, lost)
-		}
+	switch {
+	case gone && left > 0:
+		return t.vouch(ctx, began, lost)
+	case gone:
 		return lost
-	}
-	if left > 0 {
-		o.adjust()
-	} else {
-		o.base.Session.Watchdog.Forget(&o.ticket)
+	case left > 0:
+		h.tenant.adjust()
 	}
 	if err == nil {
-		err = o.giveBackTo(ctx, left, held, releaseWithin(limit))
+		err = t.giveBackTo(ctx, left, held, releaseWithin(limit))
 	} else {
-		// An earlier command of this owner has no answer yet. Settling takes the count to what is live now.
+		// An earlier command of this tenure has no answer yet. Settling takes the count to what is live now.
 		if left == 0 { // a re-entry that succeeds after all finds that it came too late
-			o.unannounce(false)
+			t.unannounce(false)
 		}
-		o.pending()
-		err = o.unconfirmed(delivery.Unavailable(err), true)
+		t.pending()
+		err = t.unconfirmed(delivery.Unavailable(err), true)
 	}
 	if lost != nil {
 		return lost
@@ -163,78 +165,78 @@ func (h *hold) giveBack(ctx context.Context) error {
 
 // giveBackTo sends the release of one hold, after which so many are left. The caller has the send lock;
 // giveBackTo gives it back.
-func (o *owner) giveBackTo(ctx context.Context, left int32, held bool, limit delivery.Limit) (err error) {
-	defer o.unlockSend()
+func (t *tenure) giveBackTo(ctx context.Context, left int32, held bool, limit delivery.Limit) (err error) {
+	defer t.unlockSend()
 	returned := false
-	defer raise.Unless(&returned, o.pending) // a hook of the client may panic on this goroutine
+	defer raise.Unless(&returned, t.pending) // a hook of the client may panic on this goroutine
 	if left > 0 && held {
-		err = o.giveBackOne(ctx, limit, left)
+		err = t.giveBackOne(ctx, limit, left)
 	} else {
-		err = o.giveBackAll(ctx, limit, held)
+		err = t.giveBackAll(ctx, limit, held)
 	}
 	returned = true
 	return err
 }
 
 // giveBackOne lowers the count. The lease stays what it is.
-func (o *owner) giveBackOne(ctx context.Context, limit delivery.Limit, left int32) error {
-	cmd := o.base.Kind.Recount(o.subject(left, 0))
-	held, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
+func (t *tenure) giveBackOne(ctx context.Context, limit delivery.Limit, left int32) error {
+	cmd := t.base.Kind.Recount(t.subject(left, 0))
+	held, receipt, err := delivery.Within(ctx, t.base.Session.Dispatch, cmd, limit)
 	if receipt.Doubt || err != nil {
-		o.doubted()
+		t.doubted()
 	}
 	if err != nil {
-		return o.unconfirmed(err, delivery.AsFailure(err).Doubt)
+		return t.unconfirmed(err, delivery.AsFailure(err).Doubt)
 	}
 	if !held {
-		return o.lose(watchdog.NotOwned, nil)
+		return t.lose(watchdog.NotOwned, nil)
 	}
 	return nil
 }
 
-// Extend lengthens the lease of the owner, and the time for which this hold is promised it.
+// Extend lengthens the lease of the tenure, and the time for which this hold is promised it.
 func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
-	o := h.owner
-	if err := o.lockSend(ctx); err != nil {
-		return fmt.Errorf("redlatch: extending the lease of %q: %w", o.base.Name, o.base.Session.Dialing(err))
+	t := h.tenant.tenure
+	if err := t.lockSend(ctx); err != nil {
+		return fmt.Errorf("redlatch: extending the lease of %q: %w", t.base.Name, t.base.Session.Dialing(err))
 	}
-	defer o.unlockSend()
-	o.mu.Lock()
+	defer t.unlockSend()
+	t.mu.Lock()
 	released := h.released || h.left
-	o.mu.Unlock()
+	t.mu.Unlock()
 	if released {
-		return fmt.Errorf("%w: lock %q cannot be extended any more", errs.Released, o.base.Name)
+		return fmt.Errorf("%w: lock %q cannot be extended any more", errs.Released, t.base.Name)
 	}
-	return h.lengthen(ctx, h.leaseWithin(time.Now(), lease), delivery.Limit{Outage: o.set.OutageFor(false)})
+	return h.lengthen(ctx, h.leaseWithin(time.Now(), lease), delivery.Limit{Outage: h.tenant.set.OutageFor(false)})
 }
 
 // lengthen is Extend for a caller that has the send lock.
 func (h *hold) lengthen(ctx context.Context, lease time.Duration, limit delivery.Limit) error {
-	o := h.owner
-	o.mu.Lock()
-	lost, live := h.lostLocked(), o.countedLocked()
-	o.mu.Unlock()
+	t := h.tenant.tenure
+	t.mu.Lock()
+	lost, live := h.lostLocked(), h.tenant.countedLocked()
+	t.mu.Unlock()
 	if lost != nil {
 		return lost
 	}
-	cmd := o.base.Kind.Recount(o.subject(live, lease))
-	held, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, limit)
+	cmd := t.base.Kind.Recount(t.subject(live, lease))
+	held, receipt, err := delivery.Deliver(ctx, t.base.Session.Dispatch, cmd, limit)
 	if receipt.Doubt || err != nil {
-		o.doubted()
+		t.doubted()
 	}
 	if err != nil {
-		return fmt.Errorf("redlatch: extending the lease of %q: %w", o.base.Name, o.base.Session.Dialing(err))
+		return fmt.Errorf("redlatch: extending the lease of %q: %w", t.base.Name, t.base.Session.Dialing(err))
 	}
 	if !held {
-		return o.lose(watchdog.NotOwned, nil)
+		return t.lose(watchdog.NotOwned, nil)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if lost := h.lostLocked(); lost != nil { // meanwhile, by the clock
 		return lost
 	}
 	trusted := watchdog.Trusted(receipt.Sent, lease)
-	o.agreeLocked(trusted)
+	t.agreeLocked(trusted)
 	h.prolongLocked(trusted)
 	return nil
 }
@@ -246,42 +248,42 @@ func (h *hold) Leave() {
 	}
 }
 
-// Forgotten ends a hold that the program has dropped, and its renewal, unless others of its owner still need
+// Forgotten ends a hold that the program has dropped, and its renewal, unless others of its tenant still need
 // that.
 func (h *hold) Forgotten(there *holds.Place) {
-	o := h.owner
+	t, set := h.tenant.tenure, h.tenant.set
 	// The program has no context of the hold any more, but a goroutine may still wait on the channel that a
 	// context's Done returned.
-	if !h.drop(false, &redlatch.LossError{Name: o.base.Name, Owner: o.id, Reason: redlatch.ReasonForgotten,
+	if !h.drop(false, &redlatch.LossError{Name: t.base.Name, Owner: t.id, Reason: redlatch.ReasonForgotten,
 		At: time.Now()}) {
 		return
 	}
-	holds.Report(o.set.Logger,
+	holds.Report(set.Logger,
 		"redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
-		there, "lock.name", o.base.Name, "lock.primitive", o.base.Kind.Label, "lock.owner", o.id)
+		there, "lock.name", t.base.Name, "lock.primitive", t.base.Kind.Label, "lock.owner", t.id)
 	h.finish(context.Background(), settings.Forgotten, nil)
 }
 
 // drop has the lease of h run out, and ends its contexts for that cause. It reports whether h was held until
 // then.
 func (h *hold) drop(left bool, cause error) bool {
-	o := h.owner
-	o.mu.Lock()
+	t := h.tenant.tenure
+	t.mu.Lock()
 	if h.released || h.left {
-		o.mu.Unlock()
+		t.mu.Unlock()
 		return false
 	}
 	lost := h.lostLocked() != nil
 	h.dropped, h.left = true, left
-	o.shared.Close()
-	o.mu.Unlock()
+	t.shared.Close()
+	t.mu.Unlock()
 	h.ending.End(cause)
 	h.unlimit()
 	if !lost {
-		o.adjust()
+		h.tenant.adjust()
 	}
 	return !lost
 }
 
 var _ holds.Hold = (*hold)(nil)
-var _ session.Renewer = (*owner)(nil)
+var _ session.Renewer = (*tenure)(nil)

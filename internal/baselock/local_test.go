@@ -249,30 +249,60 @@ func TestARunOfHeirsIsShort(t *testing.T) {
 	}
 }
 
-// The holder keeps the lock that it was about to hand on. Then the watchdog looks after the holder alone, and calls that come wait for it.
-func TestAHolderWhoseHeirHasLeftInTheMeantimeGoesOn(t *testing.T) {
+// A waiter may leave after it has become the tenant, and before it has got the lock. The tenure is vacant then, and goes to the
+// next waiter, or is given back. The watchdog looks after it meanwhile, and not longer.
+func TestWhatAWaiterThatHasLeftWouldHaveGotGoesOn(t *testing.T) {
+	for _, next := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, k *kit) {
+			b := k.lockOf(&plain)
+			first := k.heard(b)
+			ctx, cancel := context.WithCancel(k.ctx)
+			second := k.wait(b, ctx)
+			var third <-chan result
+			if next {
+				third = k.wait(b, k.ctx)
+			}
+			trusted := k.trusted(first)
+			require.NoError(t, baselock.UnlockMissed(k.ctx, rootapi.Adopt(first), func() {
+				cancel()
+				require.ErrorIs(t, (<-second).err, context.Canceled)
+			}))
+			require.False(t, first.Valid())
+			if next {
+				got := <-third
+				require.NoError(t, got.err)
+				require.Equal(t, first.Owner(), got.hold.Owner())
+				require.Equal(t, trusted, k.trusted(got.hold))
+				require.NoError(t, got.hold.Unlock(k.ctx))
+			}
+			require.False(t, k.locked())
+			renewed := k.sent("renew")
+			time.Sleep(2 * time.Minute)
+			require.Zero(t, k.told(redlatch.EventLost))
+			require.Equal(t, renewed, k.sent("renew"), "of what nobody holds")
+		})
+	}
+}
+
+// A Leave or the limit of one hold may find out that nothing is left of its tenant when the lock has gone on already.
+func TestATenantThatIsNoMoreDoesNothingToTheNext(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {
 		b := k.lockOf(&plain)
 		first := k.heard(b)
-		ctx, cancel := context.WithCancel(k.ctx)
-		second := k.wait(b, ctx)
-		require.True(t, baselock.HandOnMissed(rootapi.Adopt(first), func() {
-			cancel()
-			require.ErrorIs(t, (<-second).err, context.Canceled)
-		}))
-		require.True(t, first.Valid())
-		asked := k.sent("acquire")
-		third := k.wait(b, k.ctx)
-		require.Equal(t, asked, k.sent("acquire"), "it expects to be handed the lock")
+		second, third := k.wait(b, k.ctx), k.wait(b, k.ctx)
+		trusted := k.trusted(first)
 		require.NoError(t, first.Unlock(k.ctx))
-		got := <-third
+		got := <-second
 		require.NoError(t, got.err)
 		require.Equal(t, first.Owner(), got.hold.Owner())
+		baselock.Adjust(rootapi.Adopt(first))
+		require.True(t, baselock.Announced(rootapi.Adopt(got.hold)))
+		k.at(5 * time.Minute)
+		require.True(t, got.hold.Valid())
+		require.Greater(t, k.trusted(got.hold), 5*time.Minute)
+		require.Equal(t, trusted, k.trusted(first), "it is not trusted for longer because another is")
 		require.NoError(t, got.hold.Unlock(k.ctx))
-		renewed := k.sent("renew")
-		time.Sleep(2 * time.Minute)
-		require.Zero(t, k.told(redlatch.EventLost))
-		require.Equal(t, renewed, k.sent("renew"), "of what nobody holds")
+		require.NoError(t, (<-third).hold.Unlock(k.ctx))
 	})
 }
 

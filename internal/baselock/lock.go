@@ -61,11 +61,11 @@ func (b *Base) acquire(ctx context.Context, set *settings.Settings, try bool) (*
 	if err := b.ready(ctx, set.OutageFor(try)); err != nil {
 		return nil, err
 	}
-	if o := b.carried(ctx); o != nil {
+	if c := b.carried(ctx); c != nil {
 		if !b.Kind.Reentrant {
 			return nil, fmt.Errorf("%w: lock %q; use another context, or redlatch.Detach", errs.NotReentrant, b.Name)
 		}
-		h, err := o.reenter(ctx, set, try)
+		h, err := c.reenter(ctx, set, try)
 		if err != errOver {
 			return h, err
 		}
@@ -131,24 +131,24 @@ func (b *Base) queuesAtOnce() bool { return b.row != "" && b.Session.Hears(b.cha
 // lock (negative when its key has no TTL), or an error. What it leaves behind is settled in the background.
 func (b *Base) attempt(ctx context.Context, set *settings.Settings,
 	try bool) (h *hold, remaining time.Duration, err error) {
-	o := newOwner(b, set)
-	if b.joins(set) && b.Session.Cohorts.Share(b.line, o, true) {
-		defer o.letIn()
+	t := newTenure(b, set)
+	if b.joins(set) && b.Session.Cohorts.Share(b.line, t, true) {
+		defer t.letIn()
 	}
-	return b.ask(ctx, o, try)
+	return b.ask(ctx, t, try)
 }
 
-// ask is attempt for an owner that is given.
-func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining time.Duration, err error) {
-	cmd := b.Kind.Acquire(o.asking())
+// ask is attempt for a tenure that is given.
+func (b *Base) ask(ctx context.Context, t *tenure, try bool) (h *hold, remaining time.Duration, err error) {
+	cmd := b.Kind.Acquire(t.asking())
 	returned := false
 	// A hook of the client may panic here, after the server has granted the lock.
-	defer raise.Unless(&returned, o.doubted)
-	h, remaining, err = b.attemptAs(ctx, o, cmd, try)
+	defer raise.Unless(&returned, t.doubted)
+	h, remaining, err = b.attemptAs(ctx, t, cmd, try)
 	returned = true
 	switch {
 	case err != nil:
-		abandon(delivery.AsFailure(err), cmd, o.took, o)
+		abandon(delivery.AsFailure(err), cmd, t.took, t)
 	case h == nil:
 		b.closeShared()
 	}
@@ -157,31 +157,31 @@ func (b *Base) ask(ctx context.Context, o *owner, try bool) (h *hold, remaining 
 
 // attemptAs is an attempt under an identity that may have been used for earlier ones. What an error leaves
 // behind is the caller's to settle.
-func (b *Base) attemptAs(ctx context.Context, o *owner, cmd scripts.Command[scripts.Attempt],
+func (b *Base) attemptAs(ctx context.Context, t *tenure, cmd scripts.Command[scripts.Attempt],
 	try bool) (h *hold, remaining time.Duration, err error) {
-	limit := delivery.Limit{Outage: o.set.OutageFor(try), Patient: true}
-	if o.set.Replicas > 0 {
-		return b.attemptSynced(ctx, o, cmd, limit)
+	limit := delivery.Limit{Outage: t.first.set.OutageFor(try), Patient: true}
+	if t.first.set.Replicas > 0 {
+		return b.attemptSynced(ctx, t, cmd, limit)
 	}
 	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd, limit)
 	if err != nil {
 		return nil, 0, err
 	}
 	if reply.Held {
-		h, err = o.accept(receipt, reply)
+		h, err = t.accept(receipt, reply)
 	} else {
 		remaining = reply.Remaining
 	}
 	if receipt.Doubt {
-		o.doubted() // only now: settling takes the count to that of the holds handed out
+		t.doubted() // only now: settling takes the count to that of the holds handed out
 	}
 	return h, remaining, err
 }
 
 // attemptSynced is an attempt that counts only when enough replicas have it. With too few it is undone.
-func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[scripts.Attempt],
+func (b *Base) attemptSynced(ctx context.Context, t *tenure, cmd scripts.Command[scripts.Attempt],
 	limit delivery.Limit) (*hold, time.Duration, error) {
-	set := o.set
+	set := t.first.set
 	reply, sent, acknowledged, unheard, err := delivery.Synced(ctx, b.Session.Dispatch, cmd, set.Replicas,
 		set.ReplicaTimeout, limit)
 	switch {
@@ -190,12 +190,12 @@ func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[
 	case !reply.Held:
 		return nil, reply.Remaining, nil
 	case unheard == nil && acknowledged >= int64(set.Replicas):
-		h, err := o.accept(delivery.Receipt{Sent: sent}, reply)
+		h, err := t.accept(delivery.Receipt{Sent: sent}, reply)
 		return h, 0, err
 	}
 	undone := make(chan struct{})
 	go func() {
-		o.giveUp()
+		t.giveUp()
 		close(undone)
 	}()
 	select {
@@ -211,16 +211,16 @@ func (b *Base) attemptSynced(ctx context.Context, o *owner, cmd scripts.Command[
 }
 
 // accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
-func (o *owner) accept(receipt delivery.Receipt, reply scripts.Attempt) (*hold, error) {
-	lease := o.set.FirstLease()
+func (t *tenure) accept(receipt delivery.Receipt, reply scripts.Attempt) (*hold, error) {
+	lease := t.first.set.FirstLease()
 	trusted := watchdog.Trusted(receipt.Sent, lease)
 	if !clock.Now().Before(trusted) {
-		go o.giveUp()
+		go t.giveUp()
 		why := errSlow
 		if receipt.Doubt {
 			why = errLate
 		}
 		return nil, delivery.Unavailable(fmt.Errorf("it was granted, but %w than its lease of %v; ask for a longer lease", why, lease))
 	}
-	return o.begin(receipt.Sent, trusted, reply), nil
+	return t.begin(receipt.Sent, trusted, reply), nil
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
-// A promise is a waiter that is claimed because a script is to make it hold, in the place of another owner of
-// its process. The sender of the script ends the promise, by one of the methods below or by the end of the
-// claim. An earlier send of the script that is executed late finds the former owner gone, and does nothing.
+// A promise is the tenure that a script is to grant to a claimed waiter, in the place of another one of its
+// process. The sender of the script ends the promise, by one of the methods below or by the end of the claim.
+// An earlier send of the script that is executed late finds the former owner gone, and does nothing.
 type promise struct {
-	to    *owner
+	to    *tenure
 	claim cohort.Claim
 	over  bool
 }
@@ -22,7 +22,8 @@ func (p *promise) end(claimed func(cohort.Claim)) {
 }
 
 func promised(claim cohort.Claim) *promise {
-	return &promise{to: claim.Who().(*owner), claim: claim}
+	next := claim.Who().(*caller)
+	return &promise{to: newTenure(next.Base, next.set), claim: claim}
 }
 
 // kept has the waiter hold, as the script has answered. If that came too late the waiter asks.
@@ -35,17 +36,17 @@ func (p *promise) kept(streak *cohort.Streak, receipt delivery.Receipt, reply sc
 	}
 	p.over, given.path = true, swapped
 	switch {
-	case !p.claim.Give(given, p.to.base.poll(p.to.set)):
+	case !p.claim.Give(given, p.to.base.poll(p.to.first.set)):
 		go given.decline()
 	case p.to.base.Kind.Confirm != nil:
 		p.to.letIn()
 	}
 }
 
-// refused has the waiter ask for itself, under a fresh identity.
+// refused has the waiter ask for itself.
 func (p *promise) refused() {
 	p.over = true
-	p.claim.Refuse(newOwner(p.to.base, p.to.set))
+	p.claim.Refuse()
 }
 
 // failed does what refused does, for a script that may have been executed, or may still be. What the script

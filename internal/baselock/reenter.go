@@ -13,68 +13,69 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// errOver tells that the owner ended before the re-entry did: a fresh owner is to be made.
+// errOver tells that the tenant was over before the re-entry was: a fresh tenure is to be made.
 var errOver = errors.New("redlatch: the hold in the context is over")
 
-// reenter adds a hold to the owner.
-func (o *owner) reenter(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
-	if err := o.lockSend(ctx); err != nil {
+// reenter adds a hold to the tenant.
+func (c *tenant) reenter(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
+	t := c.tenure
+	if err := t.lockSend(ctx); err != nil {
 		return nil, err
 	}
-	o.mu.Lock()
-	over, want := o.lostLocked() != nil || o.live == 0, o.countedLocked()+1
-	o.mu.Unlock()
+	t.mu.Lock()
+	over, want := t.lostLocked() != nil || c.live == 0, c.countedLocked()+1
+	t.mu.Unlock()
 	if over {
-		o.unlockSend()
+		t.unlockSend()
 		return nil, errOver
 	}
-	lease := o.leaseWithin(time.Now(), set.FirstLease())
-	cmd := o.reentry(want, lease)
+	lease := c.leaseWithin(time.Now(), set.FirstLease())
+	cmd := t.reentry(want, lease)
 	returned := false
-	// A hook of the client may panic here, and nothing else of the owner could be sent.
+	// A hook of the client may panic here, and nothing else of the tenure could be sent.
 	defer raise.Unless(&returned, func() {
-		o.doubted()
-		o.unlockSend()
+		t.doubted()
+		t.unlockSend()
 	})
-	reply, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd,
+	reply, receipt, err := delivery.Deliver(ctx, t.base.Session.Dispatch, cmd,
 		delivery.Limit{Outage: set.OutageFor(try)})
 	returned = true
 	if err != nil {
 		if failure := delivery.AsFailure(err); failure.Doubt {
-			lockorder.Gone[lockorder.Send](o)
-			go o.settleReentry(failure, cmd) // gives the send lock back
+			lockorder.Gone[lockorder.Send](t)
+			go t.settleReentry(failure, cmd) // gives the send lock back
 		} else {
-			o.unlockSend()
+			t.unlockSend()
 		}
 		return nil, err
 	}
-	defer o.unlockSend()
+	defer t.unlockSend()
 	if receipt.Doubt {
-		o.doubted()
+		t.doubted()
 	}
 	if !reply.Held {
-		return nil, o.lose(watchdog.NotOwned, nil)
+		return nil, t.lose(watchdog.NotOwned, nil)
 	}
-	return o.reentered(set, receipt.Sent, lease, reply.Token, o.groupIn(ctx))
+	return c.reentered(set, receipt.Sent, lease, reply.Token, c.groupIn(ctx))
 }
 
 // reentry is the script by which this kind re-enters.
-func (o *owner) reentry(holds int32, lease time.Duration) scripts.Command[scripts.Attempt] {
-	if tokens := o.base.Kind.Tokens; tokens != nil {
-		s := o.subject(holds, lease)
-		if s.Token == o.first.Token() { // the owner has no token left
+func (t *tenure) reentry(holds int32, lease time.Duration) scripts.Command[scripts.Attempt] {
+	if tokens := t.base.Kind.Tokens; tokens != nil {
+		s := t.subject(holds, lease)
+		if s.Token == t.tenant.first.Token() { // there is none left
 			s.Token++
 		}
 		return tokens.Reenter(s)
 	}
-	return scripts.Map(o.base.Kind.Recount(o.subject(holds, lease)), func(held bool) scripts.Attempt {
+	return scripts.Map(t.base.Kind.Recount(t.subject(holds, lease)), func(held bool) scripts.Attempt {
 		return scripts.Attempt{Held: held}
 	})
 }
 
-// leaseWithin keeps a lease asked for at a moment from reaching past the owner's end.
-func (o *owner) leaseWithin(at time.Time, lease time.Duration) time.Duration {
-	end := o.end()
+// leaseWithin keeps a lease asked for at a moment from reaching past the tenant's end.
+func (c *tenant) leaseWithin(at time.Time, lease time.Duration) time.Duration {
+	end := c.end()
 	if end.IsZero() {
 		return lease
 	}
@@ -82,50 +83,25 @@ func (o *owner) leaseWithin(at time.Time, lease time.Duration) time.Duration {
 }
 
 // reentered hands out the hold of a re-entry that the server has confirmed.
-func (o *owner) reentered(set *settings.Settings, sent time.Time, lease time.Duration, issued int64,
+func (c *tenant) reentered(set *settings.Settings, sent time.Time, lease time.Duration, issued int64,
 	group int32) (*hold, error) {
-	h := &hold{owner: o, since: watchdog.MomentOf(sent), renewed: set.Lease == 0, group: group}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	switch lost := o.lostLocked(); {
+	t := c.tenure
+	h := &hold{tenant: c, since: watchdog.MomentOf(sent), renewed: set.Lease == 0, group: group}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch lost := t.lostLocked(); {
 	case lost != nil: // meanwhile, by the clock; the other holds' releases delete the field
 		return nil, lost
-	case o.live == 0: // the others were given back without waiting for this; settling deletes the field
+	case c.live == 0: // the others were given back without waiting for this; settling deletes the field
 		return nil, errOver
 	}
-	o.live++
-	o.drawLocked(issued)
-	o.addLocked(h)
-	o.renewing = o.renewing || h.renewed
-	o.shareLocked()
+	c.live++
+	c.drawLocked(issued)
+	c.addLocked(h)
+	t.renewing = t.renewing || h.renewed
+	c.shareLocked()
 	trusted := watchdog.Trusted(sent, lease)
 	h.limitLocked(set, trusted)
-	o.agreeLocked(trusted)
+	t.agreeLocked(trusted)
 	return h, nil
-}
-
-// adjust stops the extending of the lease when the last hold that needs it was given back or dropped or is
-// over, and all looking after the owner when every hold that is left was dropped or is over, unless it has a
-// guest.
-func (o *owner) adjust() {
-	o.mu.Lock()
-	// A guest keeps the key, and with it the field of its host. So the watchdog goes on looking after the
-	// host's lease.
-	kept, renewing := o.guest != nil, false
-	for h := range o.sharedLocked() {
-		if !h.dropped && !h.over {
-			kept, renewing = true, renewing || h.renewed
-		}
-	}
-	changed := renewing != o.renewing
-	o.renewing = renewing
-	if kept && changed {
-		o.agreeLocked(o.ticket.TrustedUntil())
-	}
-	o.mu.Unlock()
-	if !kept {
-		o.base.Session.Watchdog.Forget(&o.ticket)
-		o.unannounce(false)
-		o.overTurn()
-	}
 }

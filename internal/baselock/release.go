@@ -16,9 +16,9 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// The last Unlock of an owner takes the first of these steps that is possible:
+// The last Unlock of a tenant takes the first of these steps that is possible:
 //
-//	local hand-off   to the next waiter of the process, without a command      local.go
+//	local hand-off   to the next waiter of the process, without a command      move.go
 //	atomic hand-off  to that waiter, by a script                               atomic.go
 //	remote hand-off  to the process that has waited longest, or where none     remote.go
 //	                 waits to the next waiter of this one, by one script
@@ -26,110 +26,115 @@ import (
 //
 // A fair lock has steps of its own, see turn.go.
 //
-// Hand-offs within the process follow one another only for so long, see [cohort.Streak]. While an owner
-// holds, the cohort knows of it, and those of its process who come for the lock wait for what it does instead
+// Hand-offs within the process follow one another only for so long, see [cohort.Streak]. While a tenure
+// is held, the cohort knows of it, and those of its process who come for the lock wait for what it does instead
 // of asking a server that would refuse them.
 
-// giveBackAll deletes the owner's field. Its absence is success only when an earlier send of this very
-// release may have deleted it while the lease was still trusted. An owner that has not lost the lock may hand
-// it on.
-func (o *owner) giveBackAll(ctx context.Context, limit delivery.Limit, held bool) error {
-	heard := false
-	defer func() { o.unannounce(heard) }() // also when a hook of the client panics
-	if o.base.Kind.Fair != nil {
-		return o.endTurn(ctx, limit, held)
+// giveBackAll moves the tenure, or deletes its field. The absence of that is success only when an earlier
+// send of this very release may have deleted it while the lease was still trusted. What is not lost may be
+// handed on.
+func (t *tenure) giveBackAll(ctx context.Context, limit delivery.Limit, held bool) error {
+	if t.base.Kind.Fair != nil {
+		return t.endTurn(ctx, limit, held)
 	}
-	next := cohort.Release{}
-	if held && o.base.Kind.HandsOn && o.host == nil {
-		next = o.base.Session.Cohorts.Release(o.base.line, o)
+	next, heard := cohort.Release{}, false
+	defer func() { // also when a hook of the client panics
+		if next.Step != cohort.Given {
+			t.unannounce(heard)
+		}
+	}()
+	if held && t.base.Kind.HandsOn && t.host == nil {
+		next = t.base.Session.Cohorts.Release(t.base.line, t)
 	}
-	switch next.Step {
-	case cohort.Given:
+	if next.Step == cohort.Given {
 		return nil
+	}
+	t.forget()
+	switch next.Step {
 	case cohort.Due:
-		if o.base.row == "" {
+		if t.base.row == "" {
 			next.Claim.Yield()
 		}
 	case cohort.Unfit:
-		if o.handing(next.Claim.Who().(*owner)) == nil {
-			if o.base.row == "" { // else the release names the waiter, and ends the claim when it is answered
+		if t.handing(next.Claim.Who().(*caller)) == nil {
+			if t.base.row == "" { // else the release names the waiter, and ends the claim when it is answered
 				next.Claim.End()
 			}
 			break
 		}
 		start := time.Now()
-		if err := o.handOffAtomically(ctx, limit, next.Cohort, next.Claim); err != errNotHandedOff {
+		if err := t.handOffAtomically(ctx, limit, next.Cohort, next.Claim); err != errNotHandedOff {
 			return err
 		}
 		limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
 		next.Cohort = nil
 	}
-	hears := o.hears() // a waiter that comes later, or is not subscribed yet, is woken by unannounce
-	if held && o.base.row != "" {
-		all, err := o.handOffRemotely(ctx, limit, next)
+	hears := t.hears() // a waiter that comes later, or is not subscribed yet, is woken by unannounce
+	if held && t.base.row != "" {
+		all, err := t.handOffRemotely(ctx, limit, next)
 		heard = hears && all && err == nil
 		return err
 	}
-	err := o.release(ctx, limit)
-	heard = hears && err == nil && !o.base.Kind.side().Shared // there is no message while others hold a share
+	err := t.release(ctx, limit)
+	heard = hears && err == nil && !t.base.Kind.side().Shared // there is no message while others hold a share
 	return err
 }
 
-// announce has those of this process who come for the lock wait for what o does.
-func (o *owner) announce() {
-	o.post = cohort.Holder{
-		Since: o.first.since, Gives: o.base.Kind.HandsOn && o.host == nil, Shared: o.base.Kind.side().Shared,
+// announce has those of this process who come for the lock wait for what t does.
+func (t *tenure) announce() {
+	t.post = cohort.Holder{
+		Since: t.first.first.since, Gives: t.base.Kind.HandsOn && t.host == nil, Shared: t.base.Kind.side().Shared,
 	}
-	o.base.Session.Cohorts.Hold(o.base.line, &o.post)
+	t.base.Session.Cohorts.Hold(t.base.line, &t.post)
 }
 
-// unannounce has them ask, unless o has handed the lock on or they hear of its release.
-func (o *owner) unannounce(heard bool) {
-	if o.base.Kind.Confirm != nil {
-		o.base.Session.Cohorts.Unshare(o.base.line, o)
+// unannounce has them ask, unless t has handed the lock on or they hear of its release.
+func (t *tenure) unannounce(heard bool) {
+	if t.base.Kind.Confirm != nil {
+		t.base.Session.Cohorts.Unshare(t.base.line, t)
 	}
-	o.base.Session.Cohorts.Free(o.base.line, &o.post, heard)
+	t.base.Session.Cohorts.Free(t.base.line, &t.post, heard)
 }
 
 // hears tells whether those who wait in this process will hear of a release.
-func (o *owner) hears() bool {
-	return o.base.Kind.HandsOn && o.base.Session.Cohorts.Find(o.base.line).Hears()
+func (t *tenure) hears() bool {
+	return t.base.Kind.HandsOn && t.base.Session.Cohorts.Find(t.base.line).Hears()
 }
 
 // release sets the lock free.
-func (o *owner) release(ctx context.Context, limit delivery.Limit) error {
-	cmd := o.base.Kind.Release(o.subject(0, 0))
-	freed, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, cmd, limit)
-	return o.gaveBack(freed, receipt, err)
+func (t *tenure) release(ctx context.Context, limit delivery.Limit) error {
+	cmd := t.base.Kind.Release(t.subject(0, 0))
+	freed, receipt, err := delivery.Within(ctx, t.base.Session.Dispatch, cmd, limit)
+	return t.gaveBack(freed, receipt, err)
 }
 
 // gaveBack is what follows from the answer to a release.
-func (o *owner) gaveBack(freed bool, receipt delivery.Receipt, err error) error {
+func (t *tenure) gaveBack(freed bool, receipt delivery.Receipt, err error) error {
 	if outcome.WrongType(err) { // a program that wrote something else there has taken the lock away
-		return o.lose(watchdog.NotOwned, err)
+		return t.lose(watchdog.NotOwned, err)
 	}
 	if err != nil {
-		o.pending()
-		return o.unconfirmed(err, delivery.AsFailure(err).Doubt)
+		t.pending()
+		return t.unconfirmed(err, delivery.AsFailure(err).Doubt)
 	}
 	if receipt.Doubt {
-		o.doubted()
+		t.doubted()
 	}
 	if freed {
-		o.confirmed(receipt.Sent)
-		o.moveOut()
+		t.confirmed(receipt.Sent)
+		t.moveOut()
 		return nil
 	}
-	trusted := clock.Now().Before(o.ticket.TrustedUntil())
+	trusted := clock.Now().Before(t.entry.TrustedUntil())
 	switch {
 	case receipt.Doubt && trusted:
-		o.confirmed(receipt.Sent)
+		t.confirmed(receipt.Sent)
 		return nil
 	case receipt.Refused != nil && trusted:
 		return fmt.Errorf("redlatch: %q is released, but the server refused what goes with it, perhaps the message to its waiters, "+
-			"who poll then: %w", o.base.Name, receipt.Refused)
+			"who poll then: %w", t.base.Name, receipt.Refused)
 	}
-	return o.lose(watchdog.NotOwned, nil)
+	return t.lose(watchdog.NotOwned, nil)
 }
 
 // releaseWithin is the limit of a release that may take so long.
@@ -138,15 +143,15 @@ func releaseWithin(d time.Duration) delivery.Limit {
 }
 
 // unconfirmed is the error of a release that the server did not confirm in time.
-func (o *owner) unconfirmed(err error, doubt bool) error {
-	err = o.base.Session.Dialing(err)
+func (t *tenure) unconfirmed(err error, doubt bool) error {
+	err = t.base.Session.Dialing(err)
 	if doubt {
 		err = errs.Part(fmt.Errorf("%w: %w", errs.Uncertain, err), "")
 	}
 	if errors.Is(err, redis.ErrClosed) {
 		return fmt.Errorf("redlatch: the release of %q is not confirmed and cannot go on, so the lock may stay taken until its lease is over; "+
-			"close a client after the last Unlock: %w", o.base.Name, err)
+			"close a client after the last Unlock: %w", t.base.Name, err)
 	}
 	return fmt.Errorf("redlatch: the release of %q is not confirmed and goes on in the background, at most until its lease is over: %w",
-		o.base.Name, err)
+		t.base.Name, err)
 }

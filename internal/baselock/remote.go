@@ -98,14 +98,14 @@ func (b *Base) channels(set *settings.Settings) session.Channels {
 func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort,
 	set *settings.Settings) (h *hold, remaining time.Duration, open bool, err error) {
 	p := c.Candidacy.Ask(b.Session.NextCandidate)
-	o := newOwnerAs(b, set, p.Owner)
-	o.announces = b.announces(set)
+	t := newTenureAs(b, set, p.Owner)
+	t.announces = b.announces(set)
 	returned := false
 	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine
 		c.Candidacy.Failed(p)
-		o.doubted()
+		t.doubted()
 	})
-	cmd := b.Kind.Queue.Enqueue(o.asking(), b.rowKeys, patience(set), !b.handed(set))
+	cmd := b.Kind.Queue.Enqueue(t.asking(), b.rowKeys, patience(set), !b.handed(set))
 	reply, receipt, err := delivery.Deliver(ctx, b.Session.Dispatch, cmd,
 		delivery.Limit{Outage: set.OutageFor(false), Patient: true})
 	returned = true
@@ -116,17 +116,17 @@ func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort,
 	case err != nil:
 		c.Candidacy.Failed(p)
 		// It may stand in the queue, or hold.
-		abandon(delivery.AsFailure(err), cmd, func(row.Answer) bool { return true }, o)
+		abandon(delivery.AsFailure(err), cmd, func(row.Answer) bool { return true }, t)
 	case reply.Held:
 		c.Candidacy.Won(p)
-		h, err = o.accept(receipt, reply.Attempt)
+		h, err = t.accept(receipt, reply.Attempt)
 		if receipt.Doubt {
-			o.doubted()
+			t.doubted()
 		}
 	case receipt.Doubt: // the one that may still be executed would enter it when no call waits
 		c.Candidacy.Failed(p)
 		remaining = reply.Remaining
-		o.doubted()
+		t.doubted()
 	default:
 		settle = c.Candidacy.Refused(p, receipt.Sent, reply.At)
 		remaining, open = reply.Remaining, reply.Open
@@ -142,39 +142,39 @@ func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort,
 
 // settle takes a candidate that is over out of the process queue, and has it release what it was handed.
 func (b *Base) settle(c *cohort.Cohort, p *cohort.Candidate, set *settings.Settings) {
-	o := newOwnerAs(b, set, p.Owner)
+	t := newTenureAs(b, set, p.Owner)
 	if c.Candidacy.InDoubt(p) {
-		o.doubted()
+		t.doubted()
 	}
-	go o.giveUp()
+	go t.giveUp()
 }
 
 // handOffRemotely releases the lock to the first process in the process queue, or for all. When the streak is
-// over, the process of o enters the queue at its end for the waiters behind o. The first of these waiters is
+// over, the process of t enters the queue at its end for the waiters behind it. The first of these waiters is
 // claimed, and holds if no other process is in the queue. all says that the release has left no waiter of
 // this process out: the process is in the queue, or the message went to all processes.
-func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due cohort.Release) (all bool, err error) {
-	b, in := o.base, due.Cohort
+func (t *tenure) handOffRemotely(ctx context.Context, limit delivery.Limit, due cohort.Release) (all bool, err error) {
+	b, in := t.base, due.Cohort
 	var promise *promise // nil: the streak is not over, or no call of this process waits
 	if in != nil {
 		promise = promised(due.Claim)
 		defer promise.broken()
 	}
-	s, turn := o.subject(0, 0), o.turn()
-	if o.streak != nil { // a lone owner has the token that the counter has, and its release need not look at it
+	s, turn := t.subject(0, 0), t.turn()
+	if t.streak != nil { // a lone owner has the token that the counter has, and its release need not look at it
 		turn.Token = s.Token
 	}
 	var p *cohort.Candidate
 	if promise != nil {
 		next := promise.to
-		to := next.subject(1, next.set.FirstLease())
-		turn.Next, turn.Block = to.Owner, o.blockFor(next, in)
-		if !next.base.announces(next.set) { // an acquisition takes the announcement back
+		to := next.subject(1, next.first.set.FirstLease())
+		turn.Next, turn.Block = to.Owner, t.blockFor(next.first.set, in)
+		if !next.base.announces(next.first.set) { // an acquisition takes the announcement back
 			turn.NextLease = to.Lease
 		}
-		if b.canEnqueue(in, next.set) {
+		if b.canEnqueue(in, next.first.set) {
 			if p = in.Candidacy.Enqueue(b.Session.NextCandidate); p != nil { // nil when all have left meanwhile
-				turn.Candidate, turn.Patience, turn.Looks = p.Owner, patience(next.set), !b.handed(next.set)
+				turn.Candidate, turn.Patience, turn.Looks = p.Owner, patience(next.first.set), !b.handed(next.first.set)
 			}
 		}
 		// A lock that is set free for all processes goes to the fastest one. If that went on, a slower
@@ -182,7 +182,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 		// where the lock is passed on.
 		in.CloseSince(time.Time{})
 		if turn.Lease > 0 {
-			in.CloseSince(o.streak.Shut())
+			in.CloseSince(t.streak.Shut())
 		}
 	}
 	var reply row.Release
@@ -192,7 +192,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 		switch {
 		case p == nil:
 		case !known && in.Candidacy.Unknown(p), known && in.Candidacy.Enqueued(p, stands, reply.At):
-			b.settle(in, p, o.set)
+			b.settle(in, p, t.tenant.set)
 		}
 	}()
 	cmd := b.Kind.Queue.HandOff(s, turn)
@@ -211,7 +211,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 		promise.failed(err, scripts.Map(cmd, func(r row.Release) scripts.Attempt { return r.Kept }))
 	case reply.Kept.Held:
 		begun := b.begins(cohort.Streak{Began: receipt.Sent, News: receipt.Sent, Alone: true,
-			ClosedSince: o.streak.Shut()})
+			ClosedSince: t.streak.Shut()})
 		promise.kept(begun, receipt, reply.Kept)
 	default:
 		if reply.Open {
@@ -232,7 +232,7 @@ func (o *owner) handOffRemotely(ctx context.Context, limit delivery.Limit, due c
 	if b.orders() { // there is no message while others hold a share
 		all = reply.Told && p != nil || !reply.Told && !b.Kind.side().Shared
 	}
-	return err == nil && all, o.gaveBack(reply.Freed, receipt, err)
+	return err == nil && all, t.gaveBack(reply.Freed, receipt, err)
 }
 
 // leftOpen has newcomers of this process leave the lock to those to whom the release has left it: to
@@ -254,23 +254,23 @@ func (b *Base) leftOpen(reply row.Release) {
 }
 
 // turn says whether the lock may be passed once more.
-func (o *owner) turn() row.Turn {
-	turn := row.Turn{Row: o.base.rowKeys, Known: o.base.common(), Lease: passLease}
-	if s := o.streak; s != nil && !s.ClosedSince.IsZero() {
+func (t *tenure) turn() row.Turn {
+	turn := row.Turn{Row: t.base.rowKeys, Known: t.base.common(), Lease: passLease}
+	if s := t.streak; s != nil && !s.ClosedSince.IsZero() {
 		turn.Shut = time.Since(s.ClosedSince)
 		if turn.Shut >= longestShut {
 			turn.Open, turn.Whoever = openFor, turn.Shut >= longestUnasked
-			if !o.base.Session.KnowsListeners() {
+			if !t.base.Session.KnowsListeners() {
 				turn.Lease = 0
 			}
 		}
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.offers && o.base.Session.KnowsListeners() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tenant.offers && t.base.Session.KnowsListeners() {
 		turn.Open = openFor
 	}
-	turn.Attends = o.base.Kind.Confirm != nil && o.base.Session.Cohorts.Attends(o.base.line)
+	turn.Attends = t.base.Kind.Confirm != nil && t.base.Session.Cohorts.Attends(t.base.line)
 	return turn
 }
 
@@ -309,23 +309,23 @@ func (b *Base) passed(c *cohort.Cohort, message string) {
 
 // give has the claimed waiter hold what was passed to its process.
 func (b *Base) give(p row.Message, claim cohort.Claim, since time.Time) {
-	next := claim.Who().(*owner)
+	next := claim.Who().(*caller)
 	if !passable(next.set) {
-		claim.Refuse(next)
+		claim.Refuse()
 		b.dismiss(p.Owner)
 		return
 	}
 	now, trusted := clock.Now(), since.Add(passLease-watchdog.Margin(passLease))
-	o := newOwnerAs(next.base, next.set, p.Owner)
-	o.streak = o.base.begins(cohort.Streak{Began: now, News: since, Blur: cohort.Blurred,
+	t := newTenureAs(next.Base, next.set, p.Owner)
+	t.streak = t.base.begins(cohort.Streak{Began: now, News: since, Blur: cohort.Blurred,
 		ClosedSince: now.Add(-p.Shut)})
 	if !now.Before(trusted) { // the message took too long
-		go o.giveUp()
-		claim.Refuse(next)
+		go t.giveUp()
+		claim.Refuse()
 		return
 	}
 	// Since may be long before the pass, and WithMaxHold counts from here.
-	given := o.begin(now, trusted, scripts.Attempt{Token: p.Token})
+	given := t.begin(now, trusted, scripts.Attempt{Token: p.Token})
 	given.path = passed
 	if !claim.Give(given, cohort.Bound(-1, next.set.Poll)) {
 		go given.decline()

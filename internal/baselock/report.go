@@ -9,17 +9,18 @@ import (
 	"github.com/redlatch/redlatch/internal/reporter"
 )
 
-// Report tells the registry of the owner's holds. It is called by the reporter's own goroutine.
-func (o *owner) Report(s *reporter.Snapshot) {
-	o.mu.Lock()
-	holds, since, kept, over := o.countedLocked(), o.first.since, o.kept, o.live == 0 || o.lostLocked() != nil
-	o.mu.Unlock()
+// Report tells the registry of the tenant's holds. It is called by the reporter's own goroutine.
+func (t *tenure) Report(s *reporter.Snapshot) {
+	t.mu.Lock()
+	c := t.tenant
+	holds, since, kept, over := c.countedLocked(), c.first.since, c.kept, c.live == 0 || t.lostLocked() != nil
+	t.mu.Unlock()
 	if over {
 		return
 	}
-	left := max(0, time.Duration(o.ticket.TrustedUntil().Sub(clock.Now())))
-	s.Hold(reporter.Place{Kind: string(o.base.Kind.Label), Key: o.base.Key}, int64(holds), left,
-		reporter.Owner{ID: fairqueue.Number(o.id), Since: since, Kept: kept})
+	left := max(0, time.Duration(t.entry.TrustedUntil().Sub(clock.Now())))
+	s.Hold(reporter.Place{Kind: string(t.base.Kind.Label), Key: t.base.Key}, int64(holds), left,
+		reporter.Owner{ID: fairqueue.Number(t.id), Since: since, Kept: kept})
 }
 
-var _ listing.Reported = (*owner)(nil)
+var _ listing.Reported = (*tenure)(nil)

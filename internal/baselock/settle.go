@@ -17,7 +17,7 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// How long and how often an owner in doubt is settled. A command whose connection was cut has been seen to
+// How long and how often a tenure in doubt is settled. A command whose connection was cut has been seen to
 // execute up to half a minute later, when the network came back.
 const (
 	ghostsWithin   = time.Minute
@@ -27,7 +27,7 @@ const (
 	leaseOverAfter = time.Second     // the server's clock may be behind ours by this much at the end of a lease
 )
 
-// A doubt is what is unknown about an owner's commands.
+// A doubt is what is unknown about a tenure's commands.
 type doubt struct {
 	ghosts    time.Time // a command may execute until then, whatever the server answers meanwhile
 	release   time.Time // a release is not confirmed; nothing is to be released after that moment
@@ -39,44 +39,50 @@ type doubt struct {
 	settling  bool          // one is under way, and plans the next when it is done
 }
 
-func (o *owner) doubtLocked() *doubt {
-	if o.doubt == nil {
-		o.doubt = &doubt{}
+func (t *tenure) doubtLocked() *doubt {
+	r := t.rareLocked()
+	if r.doubt == nil {
+		r.doubt = &doubt{}
 	}
-	return o.doubt
+	return r.doubt
 }
 
-// inDoubt tells whether a command of the owner had an unknown outcome.
-func (o *owner) inDoubt() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.doubt != nil
+// inDoubt tells whether a command of the tenure had an unknown outcome.
+func (t *tenure) inDoubt() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.rare.doubt != nil
 }
 
 // doubted notes that a command of unknown outcome may still execute.
-func (o *owner) doubted() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.doubtLocked().ghosts = time.Now().Add(ghostsWithin)
-	o.shared.Close()
-	o.planLocked()
+func (t *tenure) doubted() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.doubtLocked().ghosts = time.Now().Add(ghostsWithin)
+	t.shared.Close()
+	t.planLocked()
 }
 
-// pending notes that the release was sent or was to be sent, and has no answer.
-func (o *owner) pending() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	d, now := o.doubtLocked(), time.Now()
+// pending notes that the release was sent or was to be sent, and has no answer. What has no live hold is not
+// renewed meanwhile.
+func (t *tenure) pending() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d, now := t.doubtLocked(), time.Now()
 	d.ghosts = now.Add(ghostsWithin)
-	d.release, d.confirmed = o.leaseEnd(now), false
-	o.planLocked()
+	d.release, d.confirmed = t.leaseEnd(now), false
+	if t.tenant.live == 0 {
+		t.forgetLocked()
+	}
+	t.planLocked()
 }
 
-// leaseEnd is when the server has certainly dropped the owner's key, if it is not renewed.
-func (o *owner) leaseEnd(now time.Time) time.Time {
-	lease := max(o.set.FirstLease(), o.set.WatchdogTimeout)
+// leaseEnd is when the server has certainly dropped the tenure's key, if it is not renewed.
+func (t *tenure) leaseEnd(now time.Time) time.Time {
+	set := t.tenant.set
+	lease := max(set.FirstLease(), set.WatchdogTimeout)
 	end := now.Add(lease + leaseOverAfter)
-	if trusted := o.ticket.TrustedUntil().Add(watchdog.Margin(lease) + leaseOverAfter); trusted.After(end) {
+	if trusted := t.entry.TrustedUntil().Add(watchdog.Margin(lease) + leaseOverAfter); trusted.After(end) {
 		end = trusted
 	}
 	return end
@@ -84,120 +90,123 @@ func (o *owner) leaseEnd(now time.Time) time.Time {
 
 // planLocked sees to it that a settling comes soon, sooner than what an older doubt may have planned. It runs
 // on a timer, so nothing waits in between.
-func (o *owner) planLocked() {
-	if o.queued {
+func (t *tenure) planLocked() {
+	if t.queued {
 		return
 	}
-	d, due := o.doubtLocked(), time.Now().Add(firstSettle)
+	d, due := t.doubtLocked(), time.Now().Add(firstSettle)
 	planned := d.pause > 0
 	if !planned {
 		d.since = time.Now()
 	}
 	d.pause = firstSettle
 	if !d.settling && (!planned || due.Before(d.due)) {
-		o.settleAtLocked(due)
+		t.settleAtLocked(due)
 	}
 }
 
-func (o *owner) settleAtLocked(due time.Time) {
-	o.doubt.due = due
-	if o.doubt.timer == nil {
-		o.doubt.timer = time.AfterFunc(time.Until(due), o.settle)
+func (t *tenure) settleAtLocked(due time.Time) {
+	d := t.rare.doubt
+	d.due = due
+	if d.timer == nil {
+		d.timer = time.AfterFunc(time.Until(due), t.settle)
 	} else {
-		o.doubt.timer.Reset(time.Until(due))
+		d.timer.Reset(time.Until(due))
 	}
 }
 
-// settle takes the owner's count in Redis to what it should be, and comes again while there is doubt.
-func (o *owner) settle() {
-	o.mu.Lock()
-	if o.doubt.settling || o.doubt.pause == 0 { // the timer was set anew as it fired
-		o.mu.Unlock()
+// settle takes the tenure's count in Redis to what it should be, and comes again while there is doubt.
+func (t *tenure) settle() {
+	t.mu.Lock()
+	d := t.rare.doubt
+	if d.settling || d.pause == 0 { // the timer was set anew as it fired
+		t.mu.Unlock()
 		return
 	}
-	o.doubt.settling = true
-	o.mu.Unlock()
+	d.settling = true
+	t.mu.Unlock()
 
-	err := o.settleOnce()
+	err := t.settleOnce()
 
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.doubt.settling = false
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d.settling = false
 	now := time.Now()
 	// Where the server has said that it will never execute the release, a ghost is all that is left to wait
 	// for.
-	unconfirmed := !o.doubt.confirmed && now.Before(o.doubt.release) && !outcome.Final(err)
-	if errors.Is(err, redis.ErrClosed) || !now.Before(o.doubt.ghosts) && !unconfirmed {
-		since := o.doubt.since
-		o.doubt.pause = 0
-		o.doubt.timer.Stop()
-		go o.settled(since, err)
+	unconfirmed := !d.confirmed && now.Before(d.release) && !outcome.Final(err)
+	if errors.Is(err, redis.ErrClosed) || !now.Before(d.ghosts) && !unconfirmed {
+		since := d.since
+		d.pause = 0
+		d.timer.Stop()
+		go t.settled(since, err)
 		return
 	}
-	pause := o.doubt.pause
-	o.doubt.pause = min(2*pause, ghostsWithin) // a lease may be long enough for the double to overflow
+	pause := d.pause
+	d.pause = min(2*pause, ghostsWithin) // a lease may be long enough for the double to overflow
 	if unconfirmed {
 		pause = min(pause, pendingPause)
 	} else {
-		pause = min(pause, o.doubt.ghosts.Sub(now))
+		pause = min(pause, d.ghosts.Sub(now))
 	}
-	o.settleAtLocked(now.Add(pause))
+	t.settleAtLocked(now.Add(pause))
 }
 
 // settled tells what became of the settling.
-func (o *owner) settled(since time.Time, err error) {
+func (t *tenure) settled(since time.Time, err error) {
+	set := t.latest().set
 	if err != nil && !errors.Is(err, redis.ErrClosed) {
-		session.Logger(o.set.Logger).Error("redlatch: what was in doubt could not be settled; the lock may stay taken until its lease is over, or until ForceUnlock",
-			"lock.name", o.base.Name, "lock.primitive", o.base.Kind.Label, "lock.owner", o.id,
+		session.Logger(set.Logger).Error("redlatch: what was in doubt could not be settled; the lock may stay taken until its lease is over, or until ForceUnlock",
+			"lock.name", t.base.Name, "lock.primitive", t.base.Kind.Label, "lock.owner", t.id,
 			"error", outcome.Advise(err))
 	}
-	observe.Happened(context.Background(), o.set, settings.Event{
-		Kind: settings.Settled, Primitive: string(o.base.Kind.Label), Name: o.base.Name, Owner: o.id,
+	observe.Happened(context.Background(), set, settings.Event{
+		Kind: settings.Settled, Primitive: string(t.base.Kind.Label), Name: t.base.Name, Owner: t.id,
 		Duration: time.Since(since), Err: err,
 	})
 }
 
-func (o *owner) settleOnce() error {
-	ctx, cancel := context.WithTimeout(o.base.background(o.set), settleAttempt)
+func (t *tenure) settleOnce() error {
+	ctx, cancel := context.WithTimeout(t.base.background(t.latest().set), settleAttempt)
 	defer cancel()
-	if err := o.lockSend(ctx); err != nil {
+	if err := t.lockSend(ctx); err != nil {
 		return err
 	}
-	defer o.unlockSend()
-	return o.assert(ctx)
+	defer t.unlockSend()
+	return t.assert(ctx)
 }
 
 // assert sends what is true now: the number of live holds, or that there are none. The caller has the send
 // lock.
-func (o *owner) assert(ctx context.Context) error {
-	o.mu.Lock()
-	live, lost := o.countedLocked(), o.lostLocked() != nil
-	o.mu.Unlock()
+func (t *tenure) assert(ctx context.Context) error {
+	t.mu.Lock()
+	live, lost := t.tenant.countedLocked(), t.lostLocked() != nil
+	t.mu.Unlock()
 	limit := delivery.Limit{Outage: settleAttempt}
 	if live > 0 && !lost {
-		cmd := o.base.Kind.Recount(o.subject(live, 0))
-		_, receipt, err := delivery.Deliver(ctx, o.base.Session.Dispatch, cmd, limit)
+		cmd := t.base.Kind.Recount(t.subject(live, 0))
+		_, receipt, err := delivery.Deliver(ctx, t.base.Session.Dispatch, cmd, limit)
 		if receipt.Doubt || err != nil && delivery.AsFailure(err).Doubt {
-			o.doubted() // this one may execute when the count is another
+			t.doubted() // this one may execute when the count is another
 		}
 		return err // a field that is gone is for the watchdog to find
 	}
 	// A release that is executed late finds nothing of ours, or what should not be there.
-	_, _, err := delivery.Deliver(ctx, o.base.Session.Dispatch, o.base.Kind.Release(o.subject(0, 0)), limit)
-	if o.announces {
-		o.base.withdraw(ctx)
+	_, _, err := delivery.Deliver(ctx, t.base.Session.Dispatch, t.base.Kind.Release(t.subject(0, 0)), limit)
+	if t.announces {
+		t.base.withdraw(ctx)
 	}
-	o.mu.Lock()
-	if o.doubt != nil {
-		o.doubt.confirmed = err == nil
+	t.mu.Lock()
+	if d := t.rare.doubt; d != nil {
+		d.confirmed = err == nil
 	}
-	o.mu.Unlock()
+	t.mu.Unlock()
 	return err
 }
 
 // abandon settles first acquisitions that one command was for and that did not come to a known end. What they
 // took is given back: nothing, if took does not find it in the reply.
-func abandon[R any](f *delivery.Failure, cmd scripts.Command[R], took func(R) bool, owners ...*owner) {
+func abandon[R any](f *delivery.Failure, cmd scripts.Command[R], took func(R) bool, owners ...*tenure) {
 	if !f.Doubt {
 		return
 	}
@@ -208,28 +217,28 @@ func abandon[R any](f *delivery.Failure, cmd scripts.Command[R], took func(R) bo
 	}()
 }
 
-// took tells whether an attempt has left something of the owner in Redis: a hold, or the announcement of its
+// took tells whether an attempt has left something of the tenure in Redis: a hold, or the announcement of its
 // refusal.
-func (o *owner) took(reply scripts.Attempt) bool { return reply.Held || o.announces }
+func (t *tenure) took(reply scripts.Attempt) bool { return reply.Held || t.announces }
 
-// giveUp releases an owner that never got a hold.
-func (o *owner) giveUp() {
-	if o.settleOnce() != nil {
-		o.pending()
+// giveUp releases a tenure that never got a hold.
+func (t *tenure) giveUp() {
+	if t.settleOnce() != nil {
+		t.pending()
 	}
 }
 
 // settleReentry finds out about a re-entry whose caller has left, and takes the count back to the live holds.
 // It has the send lock meanwhile.
-func (o *owner) settleReentry(f *delivery.Failure, cmd scripts.Command[scripts.Attempt]) {
-	lockorder.Has[lockorder.Send](o)
-	defer o.unlockSend()
+func (t *tenure) settleReentry(f *delivery.Failure, cmd scripts.Command[scripts.Attempt]) {
+	lockorder.Has[lockorder.Send](t)
+	defer t.unlockSend()
 	if _, known := delivery.Result(f, cmd); !known {
-		o.doubted()
+		t.doubted()
 	}
-	ctx, cancel := context.WithTimeout(o.base.background(o.set), settleAttempt)
+	ctx, cancel := context.WithTimeout(t.base.background(t.latest().set), settleAttempt)
 	defer cancel()
-	if o.assert(ctx) != nil {
-		o.doubted()
+	if t.assert(ctx) != nil {
+		t.doubted()
 	}
 }

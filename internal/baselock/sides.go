@@ -22,29 +22,30 @@ import (
 // admit acquires within host. It has the host's send lock meanwhile, so that the host is not given back
 // before the outcome is known. It does not take a place in the local queue, because the waiters there wait
 // for the host. errOver tells to look again.
-func (b *Base) admit(ctx context.Context, host *owner, set *settings.Settings, try bool) (*hold, error) {
+func (b *Base) admit(ctx context.Context, in *tenant, set *settings.Settings, try bool) (*hold, error) {
+	host := in.tenure
 	if err := host.lockSend(ctx); err != nil {
 		return nil, err
 	}
 	guest := host.resident()
 	switch {
-	case !host.holds():
+	case !in.holds():
 		host.unlockSend()
 		return nil, errOver
-	case guest != nil && guest.holds(): // another call with the same context was faster
+	case guest != nil && guest.first.holds(): // another call with the same context was faster
 		host.unlockSend()
-		return guest.reenter(ctx, set, try)
+		return guest.first.reenter(ctx, set, try)
 	}
 	defer host.unlockSend()
-	o := newOwner(b, set)
-	o.host = host
+	t := newTenure(b, set)
+	t.host = host
 	if guest == nil {
-		o.id = host.id
+		t.id = host.id
 	}
 	host.mu.Lock()
-	host.guest = o
+	host.rareLocked().guest = t
 	host.mu.Unlock()
-	h, _, err := b.ask(ctx, o, try)
+	h, _, err := b.ask(ctx, t, try)
 	if h == nil && err == nil {
 		return nil, host.lose(watchdog.NotOwned, nil)
 	}
@@ -52,52 +53,45 @@ func (b *Base) admit(ctx context.Context, host *owner, set *settings.Settings, t
 }
 
 // resident is the latest guest, perhaps no longer as a holder.
-func (o *owner) resident() *owner {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.guest
-}
-
-// holds tells whether the owner has live holds.
-func (o *owner) holds() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.live > 0 && o.lostLocked() == nil
+func (t *tenure) resident() *tenure {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.rare.guest
 }
 
 // moveOut leaves the host's identity to the next guest, if no command of this one can be executed any more. A
 // guest with an identity of its own stays: there was one before it, of which that is not known.
-func (o *owner) moveOut() {
-	if o.host == nil || o.id != o.host.id {
+func (t *tenure) moveOut() {
+	if t.host == nil || t.id != t.host.id {
 		return
 	}
-	o.mu.Lock()
-	settled := o.doubt == nil
-	o.mu.Unlock()
-	o.host.mu.Lock()
-	defer o.host.mu.Unlock()
-	if settled && o.host.guest == o {
-		o.host.guest = nil
+	t.mu.Lock()
+	settled := t.rare.doubt == nil
+	t.mu.Unlock()
+	t.host.mu.Lock()
+	defer t.host.mu.Unlock()
+	if settled && t.host.rare.guest == t {
+		t.host.rare.guest = nil
 	}
 }
 
-// outlived is called when the clock has ended an owner. A guest that is renewed keeps the key, and with it
+// outlived is called when the clock has ended a tenure. A guest that is renewed keeps the key, and with it
 // the field of its host. That field refuses no acquisition any longer, so it is released although its holder
 // has not done so.
-func (o *owner) outlived(reason string) {
-	if reason != watchdog.NotOwned && o.resident() != nil {
-		o.pending()
+func (t *tenure) outlived(reason string) {
+	if reason != watchdog.NotOwned && t.resident() != nil {
+		t.pending()
 	}
 }
 
 // asking is what the first acquisition says.
-func (o *owner) asking() Subject {
-	s := o.subject(1, o.set.FirstLease())
-	if o.host != nil {
-		s.Host = o.host.field()
+func (t *tenure) asking() Subject {
+	s := t.subject(1, t.first.set.FirstLease())
+	if t.host != nil {
+		s.Host = t.host.field()
 	}
-	if o.announces {
-		s.Session, s.Announce = o.base.Session.ID, patience(o.set)
+	if t.announces {
+		s.Session, s.Announce = t.base.Session.ID, patience(t.first.set)
 	}
 	return s
 }

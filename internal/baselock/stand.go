@@ -19,7 +19,8 @@ import (
 // A stand is one call that waits in the queue of a fair lock. Unlike other waiters it has one identity from
 // the first attempt on, for that is what stands in the queue.
 type stand struct {
-	owner  *owner
+	caller
+	tenure *tenure
 	queue  *fairqueue.Queue
 	waiter *fairqueue.Waiter
 
@@ -53,17 +54,17 @@ func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error)
 	if !passable(set) {
 		id = b.Session.ID + ":-" + fairqueue.Number(id) // no script hands the lock to such an owner
 	}
-	s := &stand{owner: newOwnerAs(b, set, id), queue: queue, stop: func() {}}
-	s.owner.queued = true
+	s := &stand{caller: caller{b, set}, tenure: newTenureAs(b, set, id), queue: queue, stop: func() {}}
+	s.tenure.queued = true
 	_, held := b.Session.Cohorts.HeldSince(b.line)
 	lonely := false
-	if s.waiter, lonely = queue.Come(id, set.Patience, s.owner, held); !lonely {
+	if s.waiter, lonely = queue.Come(id, set.Patience, &s.caller, held); !lonely {
 		s.listen()
 	}
 	returned := false
 	// A hook of the client may panic here, and no waiter comes after one that stands for ever.
 	defer raise.Unless(&returned, func() {
-		s.owner.doubted()
+		s.tenure.doubted()
 		s.waiter.Fail()
 		s.leave()
 	})
@@ -82,9 +83,9 @@ func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error)
 	}
 	queue.Note(refusal(-1)) // to the others of this process
 	if _, doubt := s.waiter.Stood(); doubt {
-		s.owner.doubted()
+		s.tenure.doubted()
 	}
-	s.owner.dequeued()
+	s.tenure.dequeued()
 	return h, nil
 }
 
@@ -101,7 +102,7 @@ func (s *stand) wait(ctx context.Context) (*hold, error) {
 		case fairqueue.Handed:
 			h = s.take(plan.Handed)
 		case fairqueue.Listen:
-			s.confirmed, s.stop = s.owner.base.Session.Listen(s.owner.base.channel+":"+s.owner.id, s.hear,
+			s.confirmed, s.stop = s.Session.Listen(s.channel+":"+s.tenure.id, s.hear,
 				s.queue.Missed)
 			s.waiter.Listens()
 			continue
@@ -118,7 +119,6 @@ func (s *stand) wait(ctx context.Context) (*hold, error) {
 
 // enter is the first attempt, which makes an entry for this waiter and for those that came after it.
 func (s *stand) enter(ctx context.Context, carry *fairqueue.Carry) (*hold, error) {
-	set := s.owner.set
 	load := loadOf(carry)
 	load.Arrivals = load.Arrivals[1:]
 	asked := clock.Now()
@@ -148,14 +148,14 @@ func (s *stand) enter(ctx context.Context, carry *fairqueue.Carry) (*hold, error
 			} else if known {
 				outcome = fairqueue.Done
 			}
-			s.queue.Carried(carry, outcome, asked, 0, set.Poll)
+			s.queue.Carried(carry, outcome, asked, 0, s.set.Poll)
 		}()
 		return nil, err
 	}
 	again = s.idle(answer)
 	at = answer.At
 	// This is the owner's first command, so an earlier send of it is what the doubt is about.
-	switch doubt := s.owner.inDoubt(); {
+	switch doubt := s.tenure.inDoubt(); {
 	case answer.Whole && doubt:
 		outcome = fairqueue.Twice
 	case answer.Whole:
@@ -164,7 +164,7 @@ func (s *stand) enter(ctx context.Context, carry *fairqueue.Carry) (*hold, error
 		outcome = fairqueue.Undone
 	}
 	if h != nil {
-		s.waiter.Serve(time.Now().Add(untilEnd(set.FirstLease(), set.Poll)), answer.Row)
+		s.waiter.Serve(time.Now().Add(untilEnd(s.set.FirstLease(), s.set.Poll)), answer.Row)
 		return h, nil
 	}
 	s.queue.Note(refusal(answer.Again))
@@ -174,7 +174,7 @@ func (s *stand) enter(ctx context.Context, carry *fairqueue.Carry) (*hold, error
 
 // listen has the process hear which of its waiters is handed the lock.
 func (s *stand) listen() {
-	b, queue, poll := s.owner.base, s.queue, s.owner.set.Poll
+	b, queue, poll := s.Base, s.queue, s.set.Poll
 	s.confirmed = b.Session.ListenFor(b.line, b.told, func(message string) { b.heard(queue, message, poll) },
 		queue.Missed)
 }
@@ -190,7 +190,6 @@ func loadOf(c *fairqueue.Carry) fairlock.Load {
 
 // ask asks for a waiter that has, or had, an entry.
 func (s *stand) ask(ctx context.Context, plan fairqueue.Plan) (*hold, error) {
-	set := s.owner.set
 	asked := clock.Now()
 	h, answer, err := s.send(ctx, plan.Others, fairlock.Load{})
 	switch {
@@ -198,7 +197,7 @@ func (s *stand) ask(ctx context.Context, plan fairqueue.Plan) (*hold, error) {
 		s.waiter.Fail()
 		return nil, err
 	case h != nil:
-		s.waiter.Serve(time.Now().Add(untilEnd(set.FirstLease(), set.Poll)), answer.Row)
+		s.waiter.Serve(time.Now().Add(untilEnd(s.set.FirstLease(), s.set.Poll)), answer.Row)
 		return h, nil
 	}
 	s.queue.Note(refusal(answer.Again))
@@ -209,13 +208,13 @@ func (s *stand) ask(ctx context.Context, plan fairqueue.Plan) (*hold, error) {
 
 func (s *stand) send(ctx context.Context, others []*fairqueue.Waiter,
 	load fairlock.Load) (h *hold, answer fairlock.Answer, err error) {
-	o, set := s.owner, s.owner.set
-	subject := o.subject(1, set.FirstLease())
-	s.command = scripts.Map(o.base.Kind.Fair.Ask(subject, others, load), func(a fairlock.Answer) scripts.Attempt {
+	t := s.tenure
+	subject := t.subject(1, s.set.FirstLease())
+	s.command = scripts.Map(t.base.Kind.Fair.Ask(subject, others, load), func(a fairlock.Answer) scripts.Attempt {
 		answer = a
 		return scripts.Attempt{Held: a.Held, Remaining: a.Again}
 	})
-	h, _, err = o.base.attemptAs(ctx, o, s.command, false)
+	h, _, err = t.base.attemptAs(ctx, t, s.command, false)
 	if err != nil {
 		s.failure = delivery.AsFailure(err)
 	}
@@ -225,16 +224,16 @@ func (s *stand) send(ctx context.Context, others []*fairqueue.Waiter,
 // take holds what was handed to the owner by a release. A message that comes too late for that is answered by
 // asking, at the end of the queue or, while the lease lasts, as the owner that has the lock.
 func (s *stand) take(handed *fairqueue.HandedTo) *hold {
-	o := s.owner
+	t := s.tenure
 	since, now := s.queue.Since(handed), clock.Now()
 	trusted := since.Add(fairlock.Handed - watchdog.Margin(fairlock.Handed))
 	if !now.Before(trusted) {
 		s.waiter.Late()
 		return nil
 	}
-	o.streak = o.base.begins(cohort.Streak{Began: now, News: since, Blur: cohort.Blurred})
-	s.waiter.Serve(time.Now().Add(untilEnd(o.set.FirstLease(), o.set.Poll)), handed.Row[1:])
-	h := o.begin(now, trusted, scripts.Attempt{})
+	t.streak = t.base.begins(cohort.Streak{Began: now, News: since, Blur: cohort.Blurred})
+	s.waiter.Serve(time.Now().Add(untilEnd(s.set.FirstLease(), s.set.Poll)), handed.Row[1:])
+	h := t.begin(now, trusted, scripts.Attempt{})
 	h.path = passed
 	return h
 }
@@ -242,10 +241,10 @@ func (s *stand) take(handed *fairqueue.HandedTo) *hold {
 // hear is for a message on the waiter's own channel: that the lock may be free.
 func (s *stand) hear(message string) {
 	if lease := fairlock.LeaseOf(message); lease > 0 {
-		s.queue.Told(fairqueue.Number(s.owner.id), untilEnd(lease, s.owner.set.Poll))
+		s.queue.Told(fairqueue.Number(s.tenure.id), untilEnd(lease, s.set.Poll))
 		return
 	}
-	s.queue.Wake(fairqueue.Number(s.owner.id))
+	s.queue.Wake(fairqueue.Number(s.tenure.id))
 }
 
 // heard is for a message on the channel of this process.
@@ -270,7 +269,7 @@ const foreignPoll = time.Second
 
 // idle is how long to sleep after an answer, without a message.
 func (s *stand) idle(a fairlock.Answer) time.Duration {
-	poll := s.owner.set.Poll
+	poll := s.set.Poll
 	if a.Leaves && a.Place != 0 {
 		poll = min(poll, foreignPoll)
 	}
@@ -302,7 +301,7 @@ const leastUntilEnd = 5 * time.Millisecond
 // after it leaves nothing behind then. It is short, because the server may be why the wait was in vain.
 const leaveWithin = 10 * time.Millisecond
 
-// leave takes the owner out of the queue, and gives back what an attempt may have brought. The waiter leaves
+// leave takes the stand out of the queue, and gives back what an attempt may have brought. The waiter leaves
 // the process's queue first: the script wakes the next in the queue, and if that is another of ours who does
 // not hear it yet, it must already know that it is the front. A waiter that was given the lock at the same
 // moment has it.
@@ -311,10 +310,10 @@ func (s *stand) leave() *hold {
 	if grant != nil {
 		return grant.(*hold)
 	}
-	o := s.owner
+	t := s.tenure
 	doubt := s.failure != nil && s.failure.Doubt
 	if carry == nil && !doubt {
-		o.dequeued() // nothing was executed, or it was undone
+		t.dequeued() // nothing was executed, or it was undone
 		return nil
 	}
 	left := make(chan struct{})
@@ -322,17 +321,17 @@ func (s *stand) leave() *hold {
 		defer close(left)
 		if doubt {
 			if _, known := delivery.Result(s.failure, s.command); !known {
-				o.doubted()
+				t.doubted()
 			}
 		}
 		if carry != nil {
 			<-carry.Done
 			if carry.Doubt {
-				o.doubted()
+				t.doubted()
 			}
 		}
-		o.dequeued()
-		o.giveUp()
+		t.dequeued()
+		t.giveUp()
 	}()
 	timer := time.NewTimer(leaveWithin)
 	defer timer.Stop()
@@ -343,12 +342,12 @@ func (s *stand) leave() *hold {
 	return nil
 }
 
-// dequeued says that the owner waits no longer, and has what is in doubt settled.
-func (o *owner) dequeued() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.queued = false
-	if o.doubt != nil && time.Now().Before(o.doubt.ghosts) {
-		o.planLocked()
+// dequeued says that the tenure waits no longer, and has what is in doubt settled.
+func (t *tenure) dequeued() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queued = false
+	if d := t.rare.doubt; d != nil && time.Now().Before(d.ghosts) {
+		t.planLocked()
 	}
 }

@@ -50,7 +50,7 @@ var _ observe.Subject = (*Base)(nil)
 // tellOf is tell for a member of a composite, which no call of its own lock has waited for: one command or
 // hand-off, which began at start, got several members.
 func (h *hold) tellOf(ctx context.Context, start time.Time) {
-	call := h.owner.base.call(ctx, h.owner.set)
+	call := h.tenant.tenure.base.call(ctx, h.tenant.set)
 	call.Since(start)
 	h.tell(call)
 }
@@ -63,14 +63,14 @@ func (h *hold) tell(call *observe.Call) {
 	}
 	returned := false
 	defer raise.Unless(&returned, h.decline)
-	call.Acquired(settings.Event{Owner: h.owner.id, Token: h.Token(), Reentry: h != &h.owner.first && h.path != local,
+	call.Acquired(settings.Event{Owner: h.tenant.tenure.id, Token: h.Token(), Reentry: h != &h.tenant.first && h.path != local,
 		Path: h.path.String()})
 	returned = true
 	h.told.Store(call.Hold())
-	o := h.owner
-	o.mu.Lock()
+	t := h.tenant.tenure
+	t.mu.Lock()
 	lost := h.lostLocked()
-	o.mu.Unlock()
+	t.mu.Unlock()
 	if lost != nil {
 		h.finish(context.Background(), settings.Lost, lost)
 	}

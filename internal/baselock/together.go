@@ -16,7 +16,7 @@ import (
 )
 
 // A composite takes its members on one server with one script, all or none of them. From then on each member
-// is an owner of its own: it is renewed, lost and settled as any other.
+// is a tenure of its own: it is renewed, lost and settled as any other.
 //
 //	                     all are free
 //	asked for in one ────────────────────────► each is held
@@ -52,28 +52,28 @@ func TryAll(
 	}
 	wants := make([]rlock.Want, len(owners))
 	var open []string
-	for i, o := range owners {
-		if err := o.base.ready(ctx, o.set.OutageFor(try)); err != nil {
+	for i, t := range owners {
+		if err := t.base.ready(ctx, t.first.set.OutageFor(try)); err != nil {
 			return nil, 0, err
 		}
-		s := o.asking()
+		s := t.asking()
 		wants[i] = rlock.Want{Key: s.Key, Owner: s.Owner, Lease: s.Lease}
 		switch {
-		case heeds && o.base.row == "":
+		case heeds && t.base.row == "":
 			open = append(open, s.Key)
 		case heeds:
-			open = append(open, row.Open(o.base.rowKeys))
+			open = append(open, row.Open(t.base.rowKeys))
 		}
 	}
 	cmd := rlock.AcquireAll(wants, open)
 	returned := false
 	defer raise.Unless(&returned, func() { // a hook of the client may panic on this goroutine, or an observer
 		declineAll(got)
-		for _, o := range owners[len(got):] {
-			o.doubted()
+		for _, t := range owners[len(got):] {
+			t.doubted()
 		}
 	})
-	limit := delivery.Limit{Outage: owners[0].set.OutageFor(try), Apart: true, Patient: true}
+	limit := delivery.Limit{Outage: owners[0].first.set.OutageFor(try), Apart: true, Patient: true}
 	reply, receipt, err := delivery.Deliver(ctx, bases[0].Session.Dispatch, cmd, limit)
 	switch {
 	case err != nil:
@@ -106,8 +106,8 @@ func TryAll(
 // ownersOf makes the owners that are to hold. The error is ErrApart where one of the locks is held or waited
 // for in this process, because a call has to stand in the queue of those; and where replicas are asked for,
 // because each lock waits for its own.
-func ownersOf(bases []*Base, opts []redlatch.Option) ([]*owner, error) {
-	owners := make([]*owner, len(bases))
+func ownersOf(bases []*Base, opts []redlatch.Option) ([]*tenure, error) {
+	owners := make([]*tenure, len(bases))
 	for i, b := range bases {
 		set, err := b.resolve(opts, false)
 		if err != nil || set.Replicas > 0 {
@@ -116,14 +116,14 @@ func ownersOf(bases []*Base, opts []redlatch.Option) ([]*owner, error) {
 		if waited, held, open := b.Session.Cohorts.Busy(b.line, false); waited || held || open.Left > 0 {
 			return nil, ErrApart
 		}
-		owners[i] = newOwner(b, set)
+		owners[i] = newTenure(b, set)
 	}
 	return owners, nil
 }
 
 // abandonAll settles the owners of an acquisition that failed, and returns its error: ErrApart where the
 // server refused the script, which says nothing about the scripts for one key.
-func abandonAll(ctx context.Context, owners []*owner, f *delivery.Failure,
+func abandonAll(ctx context.Context, owners []*tenure, f *delivery.Failure,
 	cmd scripts.Command[rlock.AttemptAll]) error {
 	abandon(f, cmd, func(all rlock.AttemptAll) bool { return all.Held }, owners...)
 	if !f.Doubt && separable(f.Err) && !outcome.Passing(f.Err) { // which would refuse each by itself too
@@ -132,28 +132,28 @@ func abandonAll(ctx context.Context, owners []*owner, f *delivery.Failure,
 	return owners[0].base.explain(ctx, f)
 }
 
-func giveUpAll(owners []*owner, doubted bool) {
-	for _, o := range owners {
+func giveUpAll(owners []*tenure, doubted bool) {
+	for _, t := range owners {
 		if doubted {
-			o.doubted()
+			t.doubted()
 		}
-		go o.giveUp()
+		go t.giveUp()
 	}
 }
 
 // acceptAll makes a granted acquisition holds, unless its answer took so long that one of them can no longer
 // be trusted.
-func acceptAll(owners []*owner, receipt delivery.Receipt) (got []holds.Member, err error) {
+func acceptAll(owners []*tenure, receipt delivery.Receipt) (got []holds.Member, err error) {
 	got = make([]holds.Member, 0, len(owners))
-	for _, o := range owners {
-		h, late := o.accept(receipt, scripts.Attempt{Held: true})
+	for _, t := range owners {
+		h, late := t.accept(receipt, scripts.Attempt{Held: true})
 		if late != nil {
-			err = o.base.broken(late)
+			err = t.base.broken(late)
 		} else {
-			got = append(got, holds.Member{Name: o.base.Name, Hold: h})
+			got = append(got, holds.Member{Name: t.base.Name, Hold: h})
 		}
 		if receipt.Doubt {
-			o.doubted() // only now: settling takes the count to that of the holds handed out
+			t.doubted() // only now: settling takes the count to that of the holds handed out
 		}
 	}
 	if err == nil {

@@ -23,50 +23,55 @@ import (
 // The entries of a row stay in the queue until that release. So no other waiter can overtake those who are
 // not served yet, whatever becomes of the lock or of this process.
 
-// endTurn gives back the lock of an owner that stood in a queue.
-func (o *owner) endTurn(ctx context.Context, limit delivery.Limit, held bool) error {
-	queue, part := o.base.Session.QueueIf(o.base.line)
+// endTurn gives back what stood in a queue.
+func (t *tenure) endTurn(ctx context.Context, limit delivery.Limit, held bool) error {
+	queue, part := t.base.Session.QueueIf(t.base.line)
 	defer part()
-	if queue == nil {
-		return o.release(ctx, limit)
-	}
-	if held && o.handOn(queue) {
+	if held && queue != nil && t.handOn(queue) {
 		return nil
 	}
-	return o.endRow(ctx, limit, queue)
+	defer t.unannounce(false) // also when a hook of the client panics
+	t.forget()
+	if queue == nil {
+		return t.release(ctx, limit)
+	}
+	return t.endRow(ctx, limit, queue)
 }
 
-// handOn has the next of the row hold, if the process can do so by itself.
-func (o *owner) handOn(queue *fairqueue.Queue) bool {
-	for w := queue.Heir(o.id); w != nil; w = queue.Heir(o.id) {
-		next := w.Who.(*owner)
-		if s := o.Streak(); !o.recent(s) || !queue.Current(s.News) || !o.suits(next) {
+// handOn moves the tenure to the next of the row, if the process can do so by itself.
+func (t *tenure) handOn(queue *fairqueue.Queue) bool {
+	for w := queue.Heir(t.id); w != nil; w = queue.Heir(t.id) {
+		next := w.Who.(*caller)
+		if s := t.Streak(); !t.recent(s) || !queue.Current(s.News) {
 			break
 		}
-		given := o.follow(next)
-		if queue.Give(o.id, w, given, time.Now().Add(untilEnd(next.set.FirstLease(), next.set.Poll))) {
+		given := t.move(next)
+		if given == nil {
+			break
+		}
+		if queue.Give(t.id, w, given, time.Now().Add(untilEnd(next.set.FirstLease(), next.set.Poll))) {
 			return true
 		}
-		o.Missed(given)
+		t.Missed(given)
 	}
-	queue.Stop(o.id)
+	queue.Stop(t.id)
 	return false
 }
 
 // endRow releases the lock. The script has the first in the queue hold.
-func (o *owner) endRow(ctx context.Context, limit delivery.Limit, queue *fairqueue.Queue) error {
+func (t *tenure) endRow(ctx context.Context, limit delivery.Limit, queue *fairqueue.Queue) error {
 	carry := queue.Load(fairqueue.Most)
 	asked, outcome := clock.Now(), fairqueue.Unknown
 	var turn fairlock.Turn
 	defer func() { // also when a hook of the client panics
-		queue.Carried(carry, outcome, asked, turn.At, o.set.Poll)
+		queue.Carried(carry, outcome, asked, turn.At, t.tenant.set.Poll)
 		queue.Freed()
 		if outcome == fairqueue.Unknown {
 			queue.Missed()
 		}
 	}()
-	s := o.subject(0, 0)
-	turn, receipt, err := delivery.Within(ctx, o.base.Session.Dispatch, o.base.Kind.Fair.Turn(s, loadOf(carry)), limit)
+	s := t.subject(0, 0)
+	turn, receipt, err := delivery.Within(ctx, t.base.Session.Dispatch, t.base.Kind.Fair.Turn(s, loadOf(carry)), limit)
 	switch {
 	case err == nil && receipt.Doubt:
 		outcome = fairqueue.Twice
@@ -76,19 +81,19 @@ func (o *owner) endRow(ctx context.Context, limit delivery.Limit, queue *fairque
 		outcome = fairqueue.Undone
 	}
 	if len(turn.Row) > 0 {
-		o.base.dismiss(queue.Hand(&fairqueue.HandedTo{Row: turn.Row, At: turn.At, Since: receipt.Sent}))
+		t.base.dismiss(queue.Hand(&fairqueue.HandedTo{Row: turn.Row, At: turn.At, Since: receipt.Sent}))
 	}
-	return o.gaveBack(turn.Held, receipt, err)
+	return t.gaveBack(turn.Held, receipt, err)
 }
 
-// overTurn gives up the entries of those that were served as o, which is lost or was dropped.
-func (o *owner) overTurn() {
-	if o.base.Kind.Fair == nil {
+// overTurn gives up the entries of those that were served as t, which is lost or was dropped.
+func (t *tenure) overTurn() {
+	if t.base.Kind.Fair == nil {
 		return
 	}
-	queue, part := o.base.Session.QueueIf(o.base.line)
+	queue, part := t.base.Session.QueueIf(t.base.line)
 	if queue != nil {
-		o.base.dismiss(queue.Over()...)
+		t.base.dismiss(queue.Over()...)
 	}
 	part()
 }
@@ -98,7 +103,7 @@ func (o *owner) overTurn() {
 func (b *Base) dismiss(owners ...string) {
 	for _, owner := range owners {
 		if owner != "" {
-			go newOwnerAs(b, b.defaults, owner).giveUp()
+			go newTenureAs(b, b.defaults, owner).giveUp()
 		}
 	}
 }

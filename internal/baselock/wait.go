@@ -13,8 +13,7 @@ import (
 // A waiter is a call that has a place in the local queue. While it is the head it asks for the lock, now and
 // then and when the lock may be free. Else, and meanwhile, a hold of its process may hand the lock on to it.
 type waiter struct {
-	*Base
-	set     *settings.Settings
+	caller
 	queue   *cohort.Cohort
 	trouble trouble
 	pace    func() time.Duration // nil: messages wake it
@@ -43,7 +42,8 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 	if found != nil {
 		line.Note(found)
 	}
-	w := &waiter{Base: b, set: set, queue: line, trouble: t, offer: b.offer(set, held)}
+	w := &waiter{caller: caller{b, set}, queue: line, trouble: t}
+	w.offer = w.caller.offer(held)
 	var err error
 	if b.Kind.Pace == nil {
 		err = line.WaitFor(ctx, set.Poll, w.offer, w.attempt)
@@ -58,7 +58,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 	case w.got == nil:
 		w.got = w.offer.Grant.(*hold)
 	case b.Kind.Confirm != nil:
-		w.got.owner.letIn()
+		w.got.tenant.tenure.letIn()
 	}
 	return w.got, nil
 }
@@ -97,11 +97,11 @@ func (w *waiter) refused(remaining time.Duration) cohort.Verdict {
 // leave the lock to others, unless its own wait would leave no time then to ask. That is no refusal: what was
 // found out before goes on to be the last that is known.
 func (w *waiter) share(ctx context.Context) (v cohort.Verdict, ok bool) {
-	o, _, _ := w.shared()
-	if o == nil || !w.joins(w.set) {
+	t, _, _ := w.shared()
+	if t == nil || !w.joins(w.set) {
 		return v, false
 	}
-	h, waits := o.joined(ctx, w.set, w.queue, false)
+	h, waits := t.joined(ctx, w.set, w.queue, false)
 	switch {
 	case h != nil:
 		w.got = h
@@ -161,19 +161,19 @@ func (w *waiter) asks(ctx context.Context) (h *hold, remaining time.Duration, op
 		return w.enqueue(ctx, w.queue, w.set)
 	}
 	w.dequeue(w.queue, w.set)
-	o := newOwner(w.Base, w.set)
-	o.announces = w.announces(w.set)
-	h, remaining, err = w.ask(ctx, o, false)
+	t := newTenure(w.Base, w.set)
+	t.announces = w.announces(w.set)
+	h, remaining, err = w.ask(ctx, t, false)
 	return h, remaining, false, err
 }
 
 // holds notes what the head was granted.
 func (w *waiter) holds(h *hold) cohort.Verdict {
 	w.got = h
-	if o := h.owner; w.alone {
-		s := o.lockStreak(true)
+	if t := h.tenant.tenure; w.alone {
+		s := t.lockStreak(true)
 		s.Alone, s.ClosedSince = true, w.queue.ClosedSince()
-		o.mu.Unlock()
+		t.mu.Unlock()
 	}
 	v := cohort.Verdict{Done: true, Sleep: cohort.Bound(w.set.FirstLease(), w.set.Poll)}
 	if !w.Kind.side().Shared {
@@ -182,14 +182,13 @@ func (w *waiter) holds(h *hold) cohort.Verdict {
 	return v
 }
 
-// offer is what a waiter tells the holders of its process, one of which may hand the lock on to it: the owner
-// that is to hold. A waiter that wants replicas to acknowledge its acquisition has no offer, because it has
-// to acquire itself.
-func (b *Base) offer(set *settings.Settings, held bool) *cohort.Request {
-	if !b.Kind.HandsOn || set.Replicas > 0 {
+// offer is what a waiter tells the holders of its process, one of which may hand the lock on to it. A waiter
+// that wants replicas to acknowledge its acquisition has no offer, because it has to acquire itself.
+func (c *caller) offer(held bool) *cohort.Request {
+	if !c.Kind.HandsOn || c.set.Replicas > 0 {
 		return nil
 	}
-	return &cohort.Request{Who: newOwner(b, set), Expected: held && !b.announces(set), Poll: b.poll(set)}
+	return &cohort.Request{Who: c, Expected: held && !c.announces(c.set), Poll: c.poll(c.set)}
 }
 
 // poll is how long a waiter that expects a hand-off sleeps before it asks Redis. A spin lock's waiter hears

@@ -288,7 +288,7 @@ func (w *world) hear(i int) {
 		if w.chance(50) {
 			claim.Give("the lock", far)
 		} else {
-			claim.Refuse("a waiter")
+			claim.Refuse()
 		}
 	}
 	require.False(w, since.After(w.passes[m.owner]), "trust begins %v after the hand-off", since.Sub(w.passes[m.owner]))

@@ -125,7 +125,7 @@ func TestAMessageIsNotBelievedWhileAnAskIsUnderWay(t *testing.T) {
 			synctest.Wait() // what was ignored may have the waiter ask
 			gift, claim, _ := l.HandedTo(owner, 8)
 			if gift == Claimed {
-				claim.Refuse("a waiter")
+				claim.Refuse()
 				synctest.Wait()
 			}
 			return gift
@@ -281,7 +281,7 @@ func TestTrustIsCountedFromBeforeTheHandOff(t *testing.T) {
 					gift, claim, since := l.HandedTo(l.Candidacy.current.Owner, at)
 					require.Equal(t, Claimed, gift)
 					require.Equal(t, c.since, since.Sub(start))
-					claim.Refuse("a waiter")
+					claim.Refuse()
 				})
 			})
 		}
@@ -298,7 +298,7 @@ func TestAHandOffIsAskedForWhereTheLastQuestionIsOld(t *testing.T) {
 			gift, claim, _ := l.HandedTo(p.Owner, 1000+age.Milliseconds())
 			require.Equal(t, want, gift, age)
 			if gift == Claimed {
-				claim.Refuse("a waiter")
+				claim.Refuse()
 				return
 			}
 			require.Same(t, p, l.Candidacy.current, "the answer to the next question says that it holds")
@@ -316,7 +316,7 @@ func TestAServersClockThatWasSetGivesNoTrustInTheFuture(t *testing.T) {
 			_, claim, since := l.HandedTo(p.Owner, at)
 			require.False(t, since.Before(start))
 			require.False(t, since.After(time.Now()))
-			claim.Refuse("a waiter")
+			claim.Refuse()
 		})
 	}
 }

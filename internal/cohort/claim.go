@@ -104,12 +104,9 @@ func (c Claim) Give(grant any, poll time.Duration) bool {
 	return true
 }
 
-// Refuse gives the waiter nothing. The waiter asks, if it is still queued. who replaces its Request.Who: a
-// holder that claims the waiter later sees a fresh identity, and cannot mistake it for the one that was
-// refused.
-func (c Claim) Refuse(who any) {
+// Refuse gives the waiter nothing. The waiter asks, if it is still queued.
+func (c Claim) Refuse() {
 	c.queue.mu.Lock()
-	c.w.request.Who = who
 	c.w.unclaimLocked()
 	c.queue.admitLocked()
 	c.queue.mu.Unlock()

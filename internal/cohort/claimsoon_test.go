@@ -156,7 +156,7 @@ func TestClaimsThatWaitAreAnsweredInTheirOrder(t *testing.T) {
 			claim, ok := a.queue.ClaimSoon(time.Hour)
 			require.True(t, ok)
 			time.Sleep(time.Minute)
-			claim.Refuse("waiter")
+			claim.Refuse()
 			first <- true
 		}()
 		synctest.Wait()

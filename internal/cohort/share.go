@@ -41,7 +41,7 @@ const (
 func (s *Share) Granted() { s.phase = open }
 
 // Asked tells whether the question of the first holder has no answer yet.
-func (s *Share) Asked() bool { return s.phase == asked }
+func (s Share) Asked() bool { return s.phase == asked }
 
 // Open tells whether a holder may join.
 func (s *Share) Open() bool { return s.phase == open }
@@ -92,4 +92,4 @@ func (s *Share) Counted(holders int32) int32 { return holders - s.joined }
 func (s *Share) Last() { s.phase = releasing }
 
 // Over tells whether the last holder has left.
-func (s *Share) Over() bool { return s.phase == releasing }
+func (s Share) Over() bool { return s.phase == releasing }

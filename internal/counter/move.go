@@ -115,7 +115,7 @@ func (l *lot) move(n int64, goods Goods, claim cohort.Claim, claimed, confirmed 
 			ok = gift != nil
 		}
 		if !ok { // another one: the first has left
-			claim.Refuse(who)
+			claim.Refuse()
 			continue
 		}
 		if !claim.Give(moved{gift, confirmed}, cohort.Bound(-1, who.set.Poll)) {

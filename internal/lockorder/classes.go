@@ -15,7 +15,6 @@ type (
 	Clock     struct{ mark } // of package clock
 	Composite struct{ mark } // quorum.Hold
 	Ending    struct{ mark } // holds.Ending
-	Explain   struct{ mark } // of a call of baselock that explains a wait
 	FairQueue struct{ mark } // fairqueue.Queue
 	Grant     struct{ mark } // of package permitsemaphore
 	Hub       struct{ mark } // wakeup.Hub
@@ -26,7 +25,6 @@ type (
 	Lot       struct{ mark } // counter.lot
 	Node      struct{ mark } // dispatch.node
 	Notices   struct{ mark } // why.notices
-	Owner     struct{ mark } // baselock.owner
 	Places    struct{ mark } // of package holds
 	Queue     struct{ mark } // cohort.Queue
 	Registry  struct{ mark } // cohort.Registry
@@ -34,6 +32,7 @@ type (
 	Session   struct{ mark } // session.Session
 	Sessions  struct{ mark } // of package session
 	Starts    struct{ mark } // why.starts
+	Tenure    struct{ mark } // baselock.tenure
 	Together  struct{ mark } // counter.together
 	Watchdog  struct{ mark } // watchdog.Watchdog
 )
@@ -41,6 +40,6 @@ type (
 // The classes of locks that are no mutexes. Commands are sent under them.
 type (
 	Attempt struct{ mark } // of the head of a cohort.Queue, for which Queue.ClaimSoon waits
-	Send    struct{ mark } // the send lock of a baselock.owner
+	Send    struct{ mark } // the send lock of a baselock.tenure
 	Turn    struct{ mark } // permitsemaphore.grant.turn
 )

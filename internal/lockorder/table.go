@@ -19,7 +19,7 @@ var table = []row{
 	{Registry{}, Session{}, "a cohort subscribes when it is made, which may make the hub of the session"},
 	{Registry{}, Hub{}, "and the hub takes up its listeners, and drops them with the cohort"},
 	{Candidacy{}, Queue{}, "a candidate is made or kept only while calls wait in the queue"},
-	{Owner{}, Watchdog{}, "of two changes of the terms the one with the older terms must not be the last"},
+	{Tenure{}, Watchdog{}, "of two changes of the terms the one with the older terms must not be the last"},
 	{Lot{}, Queue{}, "permits are moved one waiter after the other, and the lot may become old in between"},
 	{Lot{}, Grant{}, "what is moved are the ids of a grant"},
 	{Lot{}, Watchdog{}, "and a grant whose waiter had left is forgotten again"},

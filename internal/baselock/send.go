@@ -1,0 +1,81 @@
+package baselock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lockorder"
+)
+
+// lockSend takes the send lock: a tenure has at most one count-changing command under way. unlockSend gives
+// it to the next.
+func (t *tenure) lockSend(ctx context.Context) error {
+	lockorder.Waits[lockorder.Send](t)
+	t.mu.Lock()
+	if !t.sending {
+		t.sending = true
+		t.mu.Unlock()
+		lockorder.Has[lockorder.Send](t)
+		return nil
+	}
+	r := t.rareLocked()
+	if r.turn == nil {
+		r.turn = make(chan struct{}, 1)
+	}
+	r.senders++
+	t.mu.Unlock()
+	select {
+	case <-r.turn:
+		lockorder.Has[lockorder.Send](t)
+		return nil
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	came := r.senders == 0 // the send lock came at the same moment, and no other goroutine waits for it
+	if !came {
+		r.senders--
+	}
+	t.mu.Unlock()
+	if came {
+		<-r.turn
+		t.unlockSend()
+	}
+	return ctx.Err()
+}
+
+// tryLockSend takes the send lock if it is free.
+func (t *tenure) tryLockSend() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	free := !t.sending
+	t.sending = true
+	if free {
+		lockorder.Has[lockorder.Send](t)
+	}
+	return free
+}
+
+// lockSendToRelease is lockSend for a release: it does not care for the end of ctx, but has a limit. It
+// answers how much of that is left for the release itself.
+func (t *tenure) lockSendToRelease(ctx context.Context, limit time.Duration) (left time.Duration, err error) {
+	if t.tryLockSend() { // the common case needs no timer
+		return limit, nil
+	}
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	err = t.lockSend(ctx)
+	return max(time.Millisecond, limit-time.Since(start)), err
+}
+
+func (t *tenure) unlockSend() {
+	lockorder.Gone[lockorder.Send](t)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.rare.senders == 0 {
+		t.sending = false
+		return
+	}
+	t.rare.senders--
+	t.rare.turn <- struct{}{}
+}
