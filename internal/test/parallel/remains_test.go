@@ -13,10 +13,9 @@ import (
 
 // kept are the parts of a session that may have elements when nothing is held and nobody waits.
 var kept = map[string]string{
-	"Cohorts.windows":  "a window that is over is removed when the next one comes, or a call for its key",
-	"Cohorts.taken.at": "what was taken away is news for a minute",
-	"requests.said":    "what was asked for is removed with the next look",
-	"starts.of":        "what a server has said of its start: one for each",
+	"Cohorts.windows": "a window that is over is removed when the next one comes, or a call for its key",
+	"Listing.said":    "what was asked for is removed with the next look",
+	"Own.starts.of":   "what a server has said of its start: one for each",
 }
 
 // remains lists the maps of a session that have elements, and the watchdog's heap, each by the path of its fields.
@@ -67,8 +66,18 @@ func (w *walk) fields(path string, v reflect.Value) {
 		switch {
 		case field.Type() == reflect.TypeFor[sync.Map]():
 			n := 0
-			(*sync.Map)(field.Addr().UnsafePointer()).Range(func(any, any) bool { n++; return true })
+			(*sync.Map)(field.Addr().UnsafePointer()).Range(func(_, value any) bool {
+				if own := reflect.ValueOf(value); own.Kind() == reflect.Pointer && ours(own.Type().Elem()) {
+					w.later = append(w.later, func() { w.fields(at, own.Elem()) }) // what another package has for the session
+				} else {
+					n++
+				}
+				return true
+			})
 			w.note(at, n)
+		case field.Kind() == reflect.Interface && field.Elem().Kind() == reflect.Pointer && ours(field.Elem().Type().Elem()):
+			pointer := reflect.NewAt(field.Elem().Type().Elem(), field.Elem().UnsafePointer())
+			w.later = append(w.later, func() { w.pointer(at, pointer) })
 		case field.Kind() == reflect.Map, field.Kind() == reflect.Slice && name == "kept":
 			w.note(at, field.Len())
 		case ours(field.Type()) && mutexOf(field) != nil:
