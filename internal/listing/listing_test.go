@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/listing"
+	"github.com/redlatch/redlatch/internal/reporter"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/test/redistest"
@@ -19,6 +20,11 @@ import (
 var _ redlatch.Client = (*redis.Client)(nil) // the root package plugs the listing in
 
 func TestMain(m *testing.M) { redistest.Main(m) }
+
+// A thing that is kept may be looked at at once.
+type thing struct{ listing.Reported }
+
+func (thing) Report(*reporter.Snapshot) {}
 
 func TestThereIsNoListingWhereTheEnvironmentSaysSo(t *testing.T) {
 	for value, there := range map[string]bool{"on": true, "off": false} {
@@ -31,7 +37,7 @@ func TestThereIsNoListingWhereTheEnvironmentSaysSo(t *testing.T) {
 		require.Equal(t, there, l != nil)
 		require.Equal(t, !there, s.Listed.Load(), "it is woken only where there is one")
 		l.AtOnce()
-		l.Keep(nil)()
+		l.Keep(thing{})()
 		l.Leave()
 		l.Retire()
 		said, err := listing.Ask(t.Context(), s, "lock", "name", s.ID+":1")
