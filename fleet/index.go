@@ -24,8 +24,8 @@ type member struct {
 // perScan is how many elements one step of a scan is about.
 const perScan = 500
 
-// mostMembers is how many clients of one bucket are read, which are 262 144 of all buckets. A user who
-// may write to an index can put names there.
+// mostMembers bounds how many clients of one bucket are read. All 64 buckets together have 262 144 at most. A
+// Redis user that may write to an index could put any number of names there.
 const mostMembers = 4096
 
 // An index is what has been read of one bucket's index.

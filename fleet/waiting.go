@@ -140,8 +140,8 @@ func text(member any) string {
 	return s
 }
 
-// who is the processes that are known to wait: by the queue, by the entries, and in the order of a fair
-// lock's queue.
+// who lists the processes that wait, as the queue and the entries of the clients know them. Those of a fair
+// lock stand in the order of its queue.
 func (q *queue) who(info redlatch.Info, known *entries, now time.Time) Waiting {
 	var waiters []*Waiter
 	byClient := map[string]*Waiter{}

@@ -16,8 +16,8 @@ func (t *tenure) HoldsAs(identity string) (key string) {
 	return t.base.Key
 }
 
-// Asked has the observers know, those of a composite that stands on a hold of the tenant too, that somebody
-// asks for the lock. It changes nothing else: whether the lock is given back is the program's affair.
+// Asked tells the observers that another process asks for the lock. Those of a composite are told too, if it
+// stands on a hold of the tenant. Nothing else changes: the program decides whether it gives the lock back.
 func (t *tenure) Asked(who, why string) {
 	t.mu.Lock()
 	holds, set := slices.Collect(t.tenant.holdsLocked()), t.tenant.set

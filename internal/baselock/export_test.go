@@ -22,7 +22,7 @@ func Slip(given holds.Hold) (vouch func(context.Context) error) {
 	return func(ctx context.Context) error { return h.tenant.tenure.vouch(ctx, ended, lost) }
 }
 
-// UnlockMissed is an Unlock whose first waiter leaves after the tenure has been moved to it, and before it has got it.
+// UnlockMissed is an Unlock that moves the tenure to the first waiter. That waiter leaves before it is told.
 func UnlockMissed(ctx context.Context, given holds.Hold, leave func()) error {
 	h := given.(*hold)
 	t := h.tenant.tenure

@@ -24,8 +24,8 @@ import (
 // restarted. The log, the observer and Unlock wait for that, but nothing is held up that another hold, or
 // call, waits for.
 
-// Gone is told by a renewal what it has found in place of the tenure: the notice of who has taken the lock by
-// force, or none.
+// Gone notes what a renewal has found in place of the tenure. forced is the notice that says who has taken the
+// lock by force; it is empty where there is none.
 func (t *tenure) Gone(forced string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -115,9 +115,9 @@ func (t *tenure) beginsWith() *cohort.Streak {
 	return t.base.begins(cohort.Streak{Began: at, News: at})
 }
 
-// lockStreak is Streak for a tenure that others may join. The caller unlocks t.mu. If the tenure is not the
-// caller's, and no call may join it, the answer is nil: before it is held no streak has begun, and with its
-// last hold the streak is the releaser's, who reads and writes it without the mutex.
+// lockStreak is Streak for a tenure that other calls may join. The caller unlocks t.mu. mine says that the
+// caller has the tenure. For another caller the answer is nil while no call may join: no streak has begun before
+// the tenure is held, and after its last hold the release reads and writes the streak without the mutex.
 func (t *tenure) lockStreak(mine bool) *cohort.Streak {
 	t.mu.Lock()
 	if (mine || t.shared.Open()) && t.streak == nil {
