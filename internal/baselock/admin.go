@@ -148,7 +148,7 @@ func (k Known) Tell(field string, h redlatch.Holder) redlatch.Holder {
 	h.Own = k.base.own(h.Owner)
 	if t := k.owners[field]; t != nil {
 		t.mu.Lock()
-		h.Since, h.Token = t.tenant.first.since.Time(), t.tenant.token
+		h.Since, h.Token = t.tenant.first.Since.Time(), t.tenant.token
 		t.mu.Unlock()
 	}
 	return h

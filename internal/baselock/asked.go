@@ -25,7 +25,7 @@ func (t *tenure) Asked(who, why string) {
 	session.Logger(set.Logger).Warn("redlatch: somebody asks for a lock to be given back", "lock.name", t.base.Name,
 		"lock.primitive", t.base.Kind.Label, "lock.owner", t.id, "who", who, "why", why)
 	for _, h := range holds {
-		h.told.Load().Asked(who, why)
-		h.ending.Ask(who, why)
+		h.Asked(who, why)
+		h.Ending().Ask(who, why)
 	}
 }

@@ -48,7 +48,7 @@ func (h *hold) rest() time.Duration {
 			return 0
 		}
 	}
-	rest := c.first.since.Time().Add(c.set.AtLeast).Sub(clock.Now())
+	rest := c.first.Since.Time().Add(c.set.AtLeast).Sub(clock.Now())
 	if rest > 0 {
 		h.dropped, h.left, c.kept = true, true, true
 	}
@@ -64,7 +64,7 @@ func spare(rest time.Duration) time.Duration { return rest/50 + 100*time.Millise
 func (h *hold) unlockIn(ctx context.Context, rest time.Duration) error {
 	t := h.tenant.tenure
 	h.unlimit()
-	h.ending.End(errs.Released)
+	h.Ending().End(errs.Released)
 	err := h.reach(ctx, rest)
 	h.tenant.adjust()
 	stop := listing.Of(t.base.Session).Keep(t)
@@ -72,7 +72,7 @@ func (h *hold) unlockIn(ctx context.Context, rest time.Duration) error {
 		stop()
 		h.letGo()
 	})
-	h.finish(ctx, settings.Released, err)
+	h.Finish(ctx, settings.Released, err)
 	return err
 }
 

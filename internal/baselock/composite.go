@@ -97,7 +97,7 @@ func HandOn(members []holds.Member, to []*Base, opts []redlatch.Option,
 		returned := false
 		defer raise.Unless(&returned, func() { declineAll(moved) }) // an observer of a member may panic
 		for i, member := range members {
-			member.Hold.(*hold).finish(context.Background(), settings.Released, nil)
+			member.Hold.(*hold).Finish(context.Background(), settings.Released, nil)
 			moved[i].Hold.(*hold).tellOf(context.Background(), now)
 		}
 		returned = true
@@ -141,14 +141,14 @@ func (h *hold) soleLocked() bool {
 // between moves too: the composite hears of it.
 func (h *hold) moveTo(set *settings.Settings) *hold {
 	h.retire()
-	h.ending.End(errs.Released)
+	h.Ending().End(errs.Released)
 	t := h.tenant.tenure
 	t.mu.Lock()
 	h.tenant.live = 0
 	next, lost := t.moveLocked(set), t.lostLocked()
 	t.mu.Unlock()
 	if lost != nil {
-		next.ending.End(lost)
+		next.Ending().End(lost)
 	}
 	return next
 }

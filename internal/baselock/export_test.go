@@ -27,7 +27,7 @@ func UnlockMissed(ctx context.Context, given holds.Hold, leave func()) error {
 	h := given.(*hold)
 	t := h.tenant.tenure
 	h.retire()
-	h.ending.End(errs.Released)
+	h.Ending().End(errs.Released)
 	left, err := t.lockSendToRelease(ctx, time.Second)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func UnlockAll(ctx context.Context, members []holds.Member) (failures []error) {
 	failures = releaseAll(ctx, all)
 	for i, h := range all {
 		failures[i] = h.Explain(failures[i])
-		h.finish(ctx, settings.Released, failures[i])
+		h.Finish(ctx, settings.Released, failures[i])
 	}
 	return failures
 }
@@ -72,7 +72,7 @@ func releaseAll(ctx context.Context, all []*hold) (failures []error) {
 	}()
 	for i, h := range all {
 		h.retire()
-		h.ending.End(errs.Released)
+		h.Ending().End(errs.Released)
 		_, _, failures[i], _ = h.part(true) // the loss, if it came at this moment
 		h.tenant.tenure.forget()
 	}

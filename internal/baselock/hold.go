@@ -12,7 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
-	"github.com/redlatch/redlatch/internal/observe"
+	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -22,12 +22,10 @@ import (
 // A hold is one acquisition of a tenant: the first, or a re-entry.
 type hold struct {
 	tenant *tenant
-	ending holds.Ending
-	since  watchdog.Moment
-	limit  atomic.Pointer[limit] // nil while it lasts as long as its tenure; see limit.go
+	life.Hold
+	limit atomic.Pointer[limit] // nil while it lasts as long as its tenure; see limit.go
 
-	told  atomic.Pointer[observe.Hold] // nil: no observer was told of it; see tell.go
-	group int32                        // it counts with the holds of its tenant that have the same; see join.go
+	group int32 // it counts with the holds of its tenant that have the same; see join.go
 	path  path
 
 	// The rest is guarded by the mutex of the tenure.
@@ -58,8 +56,7 @@ func (h *hold) Client() any { return h.tenant.tenure.base.Session.Client }
 func (h *hold) Object() (primitive, name string) {
 	return string(h.tenant.tenure.base.Kind.Label), h.tenant.tenure.base.Name
 }
-func (h *hold) Owner() string         { return h.tenant.tenure.id }
-func (h *hold) Ending() *holds.Ending { return &h.ending }
+func (h *hold) Owner() string { return h.tenant.tenure.id }
 
 func (h *hold) Token() int64 {
 	h.tenant.tenure.mu.Lock()
@@ -70,23 +67,21 @@ func (h *hold) Token() int64 {
 // Until is the tenant's trust, or the end of the hold's own if that is sooner, or the moment at which the hold
 // ended.
 func (h *hold) Until() time.Time {
-	now := clock.Now() // before the trust is read: a suspension moves it back
-	t := h.tenant.tenure
-	t.mu.Lock()
-	until := t.entry.TrustedUntil()
-	if frozen := h.tenant.until; frozen != 0 {
-		until = frozen.Time()
-	}
-	t.mu.Unlock()
-	if l := h.limit.Load(); l != nil {
-		if own := l.ticket.TrustedUntil(); own.Before(until) {
-			until = own
+	return h.UntilAtMost(func() time.Time {
+		t := h.tenant.tenure
+		t.mu.Lock()
+		until := t.entry.TrustedUntil()
+		if frozen := h.tenant.until; frozen != 0 {
+			until = frozen.Time()
 		}
-	}
-	if h.ending.Cause() != nil && now.Before(until) {
-		return now
-	}
-	return until
+		t.mu.Unlock()
+		if l := h.limit.Load(); l != nil {
+			if own := l.ticket.TrustedUntil(); own.Before(until) {
+				until = own
+			}
+		}
+		return until
+	})
 }
 
 // Unlock gives the hold back. Its contexts end first, so that the work stops before another holder starts.
@@ -98,7 +93,7 @@ func (h *hold) Unlock(ctx context.Context) error {
 		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, h.tenant.tenure.base.Name)
 	}
 	err := h.Explain(h.giveBack(ctx))
-	h.finish(ctx, settings.Released, err)
+	h.Finish(ctx, settings.Released, err)
 	return err
 }
 
@@ -126,7 +121,7 @@ func (h *hold) retireLocked() {
 func (h *hold) giveBack(ctx context.Context) error {
 	t := h.tenant.tenure
 	h.unlimit()
-	h.ending.End(errs.Released)
+	h.Ending().End(errs.Released)
 	var began time.Time // that of the release. Only a tenure that others have joined vouches for them
 	if t.base.Kind.Confirm != nil {
 		began = clock.Now()
@@ -244,7 +239,7 @@ func (h *hold) lengthen(ctx context.Context, lease time.Duration, limit delivery
 // Leave ends the hold, and its renewal, unless others of its owner still need that.
 func (h *hold) Leave() {
 	if h.drop(true, errs.Released) {
-		h.finish(context.Background(), settings.Left, nil)
+		h.Finish(context.Background(), settings.Left, nil)
 	}
 }
 
@@ -258,10 +253,8 @@ func (h *hold) Forgotten(there *holds.Place) {
 		At: time.Now()}) {
 		return
 	}
-	holds.Report(set.Logger,
-		"redlatch: a hold was dropped without Unlock; it is renewed no longer and ends with its lease",
-		there, "lock.name", t.base.Name, "lock.primitive", t.base.Kind.Label, "lock.owner", t.id)
-	h.finish(context.Background(), settings.Forgotten, nil)
+	life.Of{Kind: t.base.Kind.Label, Logger: set.Logger, Holds: []*life.Hold{&h.Hold}}.Forgotten(
+		"a hold was dropped without Unlock; it is renewed no longer and ends with its lease", there, t.base.Name, t.id)
 }
 
 // drop has the lease of h run out, and ends its contexts for that cause. It reports whether h was held until
@@ -277,7 +270,7 @@ func (h *hold) drop(left bool, cause error) bool {
 	h.dropped, h.left = true, left
 	t.shared.Close()
 	t.mu.Unlock()
-	h.ending.End(cause)
+	h.Ending().End(cause)
 	h.unlimit()
 	if !lost {
 		h.tenant.adjust()

@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
@@ -181,7 +182,7 @@ func (t *tenure) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold,
 	t.shared.Join()
 	c.live++
 	s.Given++
-	h = &hold{tenant: c, since: watchdog.MomentOf(now), renewed: true, path: local, group: int32(s.Given)}
+	h = &hold{tenant: c, Hold: life.Hold{Since: watchdog.MomentOf(now)}, renewed: true, path: local, group: int32(s.Given)}
 	c.addLocked(h)
 	return h, false
 }

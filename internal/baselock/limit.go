@@ -57,10 +57,7 @@ func (l *limit) terms(trusted time.Time) watchdog.Terms {
 
 // end is zero, or where WithMaxHold ends the hold.
 func (l *limit) end() time.Time {
-	if l.most == 0 {
-		return time.Time{}
-	}
-	return l.hold.since.Time().Add(l.most)
+	return l.hold.EndsAfter(l.most)
 }
 
 // shareLocked gives the first hold a limit, if it has a lease of its own, before another one lengthens the
@@ -180,10 +177,10 @@ func (h *hold) overdue(reason redlatch.LossReason) {
 		t.forgetLocked() // it is this tenant's until it is over
 	}
 	t.mu.Unlock()
-	h.ending.End(loss)
+	h.Ending().End(loss)
 	switch {
 	case promised:
-		h.finish(context.Background(), settings.Lost, loss)
+		h.Finish(context.Background(), settings.Lost, loss)
 		c.adjust()
 	case early:
 		_ = t.lose(reason, nil)

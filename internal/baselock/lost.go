@@ -1,15 +1,11 @@
 package baselock
 
 import (
-	"context"
 	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/loss"
-	"github.com/redlatch/redlatch/internal/raise"
-	"github.com/redlatch/redlatch/internal/session"
-	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/watchdog"
 	"github.com/redlatch/redlatch/internal/why"
 )
@@ -29,12 +25,10 @@ import (
 func (t *tenure) Gone(forced string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.lostLocked() == nil {
-		t.lossLocked().Found(forced)
-	}
+	t.rareLocked().loss.Found(forced)
 }
 
-// Lost is called by the watchdog. When the last hold has just been given back it is told to no observer.
+// Lost is called by the watchdog. A loss that comes when the last hold has just been given back is told to no observer.
 func (t *tenure) Lost(reason string, cause error) {
 	t.mu.Lock()
 	over := t.tenant.live == 0
@@ -45,15 +39,6 @@ func (t *tenure) Lost(reason string, cause error) {
 	}
 }
 
-// lossLocked is what is known of the loss of the tenure, of which there may be none.
-func (t *tenure) lossLocked() *loss.Loss {
-	r := t.rareLocked()
-	if r.loss == nil {
-		r.loss = &loss.Loss{}
-	}
-	return r.loss
-}
-
 // lostLocked is why the tenure is lost, nil if it is not.
 func (t *tenure) lostLocked() *redlatch.LossError { return t.rare.loss.Err() }
 
@@ -61,53 +46,37 @@ func (t *tenure) lostLocked() *redlatch.LossError { return t.rare.loss.Err() }
 func (t *tenure) lose(reason redlatch.LossReason, cause error) error {
 	err := &redlatch.LossError{Name: t.base.Name, Owner: t.id, Reason: reason, At: time.Now(), Cause: cause}
 	t.mu.Lock()
-	if lost := t.lostLocked(); lost != nil {
+	l := &t.rareLocked().loss
+	if !l.Begin(err, reason == watchdog.NotOwned && cause == nil) {
 		defer t.mu.Unlock()
-		return lost
+		return l.Err()
 	}
-	l := t.lossLocked()
-	open := l.Begin(err, reason == watchdog.NotOwned && cause == nil)
-	told, timeout := l.Err(), t.tenant.set.WatchdogTimeout
+	timeout := t.tenant.set.WatchdogTimeout
 	t.shared.Close()
 	ended := slices.Collect(t.tenant.holdsLocked())
+	of := life.Of{Thing: "lock", Kind: t.base.Kind.Label, Logger: t.tenant.set.Logger}
 	t.mu.Unlock()
 	// The contexts end first: the work has to stop, and nothing that waits for a mutex may keep the news from
 	// it.
 	for _, h := range ended {
-		h.ending.End(err)
+		h.Ending().End(err)
 	}
 	t.forget()
 	t.unannounce(false)
 	t.overTurn()
 	for _, h := range ended {
 		h.unlimit()
+		of.Holds = append(of.Holds, &h.Hold)
 	}
-	if !open {
-		t.tellLoss(ended, told)
-		return told
-	}
-	raise.Go(func() {
-		gone := why.Gone{Key: t.base.Key, Owners: []string{t.id}, Since: t.post.Since.Time()}
-		t.tellLoss(ended, l.Find(t.base.Session, gone, timeout))
-	}, func(raised *raise.Panic) { raised.Log(t.Log()) })
-	return err
-}
-
-// tellLoss has the log and the observers know.
-func (t *tenure) tellLoss(ended []*hold, lost *redlatch.LossError) {
-	session.Logger(t.latest().set.Logger).Warn("redlatch: lock lost", "lock.name", t.base.Name,
-		"lock.primitive", t.base.Kind.Label, "lock.owner", t.id,
-		"reason", lost.Reason, "detail", lost.Detail, "cause", lost.Cause, "forced", lost.Forced)
-	for _, h := range ended {
-		h.finish(context.Background(), settings.Lost, lost)
-	}
+	gone := why.Gone{Key: t.base.Key, Owners: []string{t.id}, Since: t.post.Since.Time()}
+	return l.Tell(of, l.Find(t.base.Session, gone, timeout))
 }
 
 // Explain adds to the loss of h what was found out about it, and waits for that. Another error is left as it
 // is.
 func (h *hold) Explain(err error) error {
 	h.tenant.tenure.mu.Lock()
-	l := h.tenant.tenure.rare.loss
+	l := &h.tenant.tenure.rare.loss
 	h.tenant.tenure.mu.Unlock()
 	return l.Explain(err)
 }

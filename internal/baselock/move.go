@@ -5,6 +5,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
@@ -56,7 +57,7 @@ func (t *tenure) moveLocked(set *settings.Settings) *hold {
 	if t.base.tokens != "" {
 		c.token, t.spare = before.token+1, t.spare-1
 	}
-	c.first = hold{tenant: c, since: watchdog.MomentOf(time.Now()), renewed: true, path: local}
+	c.first = hold{tenant: c, Hold: life.Hold{Since: watchdog.MomentOf(time.Now())}, renewed: true, path: local}
 	t.tenant = c
 	if !t.renewing {
 		t.renewing = true
@@ -111,7 +112,7 @@ func (t *tenure) Streak() *cohort.Streak {
 
 // beginsWith is a streak that begins with the tenure.
 func (t *tenure) beginsWith() *cohort.Streak {
-	at := t.first.first.since.Time()
+	at := t.first.first.Since.Time()
 	return t.base.begins(cohort.Streak{Began: at, News: at})
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/delivery"
+	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -86,7 +87,7 @@ func (c *tenant) leaseWithin(at time.Time, lease time.Duration) time.Duration {
 func (c *tenant) reentered(set *settings.Settings, sent time.Time, lease time.Duration, issued int64,
 	group int32) (*hold, error) {
 	t := c.tenure
-	h := &hold{tenant: c, since: watchdog.MomentOf(sent), renewed: set.Lease == 0, group: group}
+	h := &hold{tenant: c, Hold: life.Hold{Since: watchdog.MomentOf(sent)}, renewed: set.Lease == 0, group: group}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch lost := t.lostLocked(); {

@@ -83,7 +83,7 @@ func (t *tenure) giveBackAll(ctx context.Context, limit delivery.Limit, held boo
 // announce has those of this process who come for the lock wait for what t does.
 func (t *tenure) announce() {
 	t.post = cohort.Holder{
-		Since: t.first.first.since, Gives: t.base.Kind.HandsOn && t.host == nil, Shared: t.base.Kind.side().Shared,
+		Since: t.first.first.Since, Gives: t.base.Kind.HandsOn && t.host == nil, Shared: t.base.Kind.side().Shared,
 	}
 	t.base.Session.Cohorts.Hold(t.base.line, &t.post)
 }

@@ -13,7 +13,7 @@ import (
 func (t *tenure) Report(s *reporter.Snapshot) {
 	t.mu.Lock()
 	c := t.tenant
-	holds, since, kept, over := c.countedLocked(), c.first.since, c.kept, c.live == 0 || t.lostLocked() != nil
+	holds, since, kept, over := c.countedLocked(), c.first.Since, c.kept, c.live == 0 || t.lostLocked() != nil
 	t.mu.Unlock()
 	if over {
 		return

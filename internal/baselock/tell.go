@@ -6,7 +6,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/observe"
-	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -56,27 +55,11 @@ func (h *hold) tellOf(ctx context.Context, start time.Time) {
 }
 
 // tell has the observer know that the call has acquired h. If the observer panics no caller ever gets h, so h
-// is given back. If h was lost before its acquisition was told, the loss is told after it.
+// is given back.
 func (h *hold) tell(call *observe.Call) {
 	if call == nil {
 		return
 	}
-	returned := false
-	defer raise.Unless(&returned, h.decline)
-	call.Acquired(settings.Event{Owner: h.tenant.tenure.id, Token: h.Token(), Reentry: h != &h.tenant.first && h.path != local,
-		Path: h.path.String()})
-	returned = true
-	h.told.Store(call.Hold())
-	t := h.tenant.tenure
-	t.mu.Lock()
-	lost := h.lostLocked()
-	t.mu.Unlock()
-	if lost != nil {
-		h.finish(context.Background(), settings.Lost, lost)
-	}
-}
-
-// finish has the observer know of the end of h, once. An error that says that h was lost makes it a loss.
-func (h *hold) finish(ctx context.Context, kind string, err error) {
-	h.told.Load().End(ctx, kind, h.since.Time(), err)
+	h.Acquired(call, settings.Event{Owner: h.tenant.tenure.id, Token: h.Token(),
+		Reentry: h != &h.tenant.first && h.path != local, Path: h.path.String()}, h.decline)
 }

@@ -69,10 +69,7 @@ func (c *tenant) holds() bool {
 
 // end is zero, or where WithMaxHold ends the tenant.
 func (c *tenant) end() time.Time {
-	if c.set.MaxHold == 0 {
-		return time.Time{}
-	}
-	return c.first.since.Time().Add(c.set.MaxHold)
+	return c.first.EndsAfter(c.set.MaxHold)
 }
 
 // adjust stops the extending of the lease when the last hold that needs it was given back or dropped or is

@@ -5,9 +5,8 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/lockorder"
-	"github.com/redlatch/redlatch/internal/loss"
-	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
@@ -42,9 +41,9 @@ type tenure struct {
 type rare struct {
 	turn    chan struct{} // of capacity 1: the send lock comes to one of the goroutines that wait for it
 	senders int           // how many wait, but for the one to which it is on its way
-	loss    *loss.Loss    // nil while nothing speaks of one
-	doubt   *doubt        // nil if there never was any
-	guest   *tenure       // the latest within this one, perhaps no longer held
+	loss    life.Loss
+	doubt   *doubt  // nil if there never was any
+	guest   *tenure // the latest within this one, perhaps no longer held
 }
 
 var nothing rare
@@ -92,7 +91,7 @@ func (t *tenure) begin(since, trusted time.Time, got scripts.Attempt) *hold {
 	t.mu.Lock() // a guest is known before it holds, to other calls with its host's context
 	c.token, t.spare = got.Token, got.Spare
 	t.renewing, c.live = c.set.Lease == 0, 1
-	c.first = hold{tenant: c, since: watchdog.MomentOf(since), renewed: t.renewing}
+	c.first = hold{tenant: c, Hold: life.Hold{Since: watchdog.MomentOf(since)}, renewed: t.renewing}
 	terms := t.termsLocked(trusted)
 	t.mu.Unlock()
 	t.announce()
@@ -126,12 +125,8 @@ func (t *tenure) forgetLocked() {
 // was promised.
 func (t *tenure) termsLocked(trusted time.Time) watchdog.Terms {
 	set := t.tenant.set
-	terms := watchdog.Terms{Trusted: trusted, End: t.tenant.end(), Every: set.WatchdogTimeout / 3,
-		Margin: watchdog.Margin(set.FirstLease())}
-	if t.renewing {
-		terms.Lease = set.WatchdogTimeout
-		terms.Margin = watchdog.Margin(terms.Lease)
-	} else if t.base.Kind.side().Shared {
+	terms := life.Terms(set, t.renewing, set.FirstLease(), trusted, t.tenant.end())
+	if !t.renewing && t.base.Kind.side().Shared {
 		terms.Every = min(terms.Every, max(set.Lease/3, leastCheck))
 	}
 	return terms
@@ -178,15 +173,15 @@ func (t *tenure) Log() *slog.Logger { return t.base.log(t.latest().set) }
 
 // Renewed has the observers know of each hold that the renewal is for.
 func (t *tenure) Renewed(sent time.Time, err error) {
-	var told []*observe.Hold
+	var told []*life.Hold
 	t.mu.Lock()
 	for h := range t.tenant.holdsLocked() {
-		if seen := h.told.Load(); seen != nil {
-			told = append(told, seen)
+		if h.Observed() {
+			told = append(told, &h.Hold)
 		}
 	}
 	t.mu.Unlock()
-	for _, seen := range told {
-		seen.Renewed(sent, err)
+	for _, h := range told {
+		h.Renewed(sent, err)
 	}
 }

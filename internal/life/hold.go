@@ -80,6 +80,9 @@ func (h *Hold) Finish(ctx context.Context, kind string, err error) {
 	h.told.Load().End(ctx, kind, h.Since.Time(), err)
 }
 
+// Observed tells whether an observer knows the hold.
+func (h *Hold) Observed() bool { return h.told.Load() != nil }
+
 // Renewed has the observer know of a renewal.
 func (h *Hold) Renewed(sent time.Time, err error) { h.told.Load().Renewed(sent, err) }
 

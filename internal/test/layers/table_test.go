@@ -76,9 +76,8 @@ var table = map[string][]string{
 	"internal/observe": all(front, []string{"internal/lockorder", "internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/watchdog", "internal/session", "internal/listing"}),
 
 	"internal/life": all(front, []string{"internal/clock", "internal/errs", "internal/holds", "internal/observe", "internal/raise", "internal/session", "internal/settings", "internal/watchdog", "internal/why"}),
-	"internal/loss": all(front, []string{"internal/clock", "internal/session", "internal/why"}),
 
-	"internal/baselock": all(leaves, edge, front, hidden, []string{"internal/observe", "internal/life", "internal/loss"}, scripts("rlock", "fairlock", "rwlock")),
+	"internal/baselock": all(leaves, edge, front, hidden, []string{"internal/observe", "internal/life"}, scripts("rlock", "fairlock", "rwlock")),
 	"internal/counter":  all(leaves, edge, front, hidden, []string{"internal/observe"}),
 
 	"rlock":           primitive(),
@@ -91,7 +90,7 @@ var table = map[string][]string{
 	"countdownlatch":  primitive("countdownlatch"),
 
 	"internal/quorum": {"internal/lockorder", "internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/clock", "internal/watchdog",
-		"internal/observe", "internal/life", "internal/loss", "internal/why", "internal/baselock", "internal/rootapi", "internal/session", "."},
+		"internal/observe", "internal/life", "internal/why", "internal/baselock", "internal/rootapi", "internal/session", "."},
 	"multilock": all(primitive("multilock"), []string{"internal/quorum"}),
 	"redlock":   all(primitive(), []string{"internal/quorum"}),
 
@@ -128,7 +127,7 @@ func init() {
 
 // primitive is what a primitive may import: everything below, and its own scripts.
 func primitive(ownScripts ...string) []string {
-	return all(leaves, edge, front, hidden, []string{"internal/observe", "internal/life", "internal/loss"}, bases, scripts(append(ownScripts, "rlock")...))
+	return all(leaves, edge, front, hidden, []string{"internal/observe", "internal/life"}, bases, scripts(append(ownScripts, "rlock")...))
 }
 
 func scripts(names ...string) (folders []string) {
