@@ -284,6 +284,25 @@ func TestWhatAWaiterThatHasLeftWouldHaveGotGoesOn(t *testing.T) {
 	}
 }
 
+// Of a vacant tenure no hold is left, also for what settles its release.
+func TestTheReleaseOfAVacantTenureIsSettled(t *testing.T) {
+	inBubble(t, func(t *testing.T, k *kit) {
+		b := k.lockOf(&plain)
+		first := k.heard(b)
+		ctx, cancel := context.WithCancel(k.ctx)
+		second := k.wait(b, ctx)
+		k.faults(func(op string) fault { return fault{refused: op == "release"} })
+		require.Error(t, baselock.UnlockMissed(k.ctx, rootapi.Adopt(first), func() {
+			cancel()
+			require.ErrorIs(t, (<-second).err, context.Canceled)
+		}))
+		require.True(t, k.locked())
+		k.faults(nil)
+		time.Sleep(3 * time.Second)
+		require.False(t, k.locked(), "its lease has a long time to go")
+	})
+}
+
 // A Leave or the limit of one hold may find out that nothing is left of its tenant when the lock has gone on already.
 func TestATenantThatIsNoMoreDoesNothingToTheNext(t *testing.T) {
 	inBubble(t, func(t *testing.T, k *kit) {

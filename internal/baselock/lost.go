@@ -28,7 +28,8 @@ func (t *tenure) Gone(forced string) {
 	t.rareLocked().loss.Found(forced)
 }
 
-// Lost is called by the watchdog. A loss that comes when the last hold has just been given back is told to no observer.
+// Lost is called by the watchdog. A loss that comes when the last hold has just been given back is told to no
+// observer.
 func (t *tenure) Lost(reason string, cause error) {
 	t.mu.Lock()
 	over := t.tenant.live == 0
