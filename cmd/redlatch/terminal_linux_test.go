@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,11 +23,12 @@ import (
 
 // A screen is a terminal with a program on it.
 type screen struct {
-	t    *testing.T
-	keys *os.File
-	mu   sync.Mutex
-	text strings.Builder
-	seen int // bytes of the text that were waited for
+	t       *testing.T
+	keys    *os.File
+	session string // the number of the process that leads it
+	mu      sync.Mutex
+	text    strings.Builder
+	seen    int // bytes of the text that were waited for
 }
 
 // onTerminal starts a program in a session of its own, whose terminal the screen is.
@@ -51,7 +53,7 @@ func onTerminal(t *testing.T, srv *redistest.Server, name string, args ...string
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, cmd.Start())
-	s := &screen{t: t, keys: keys}
+	s := &screen{t: t, keys: keys, session: strconv.Itoa(cmd.Process.Pid)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -92,8 +94,26 @@ func (s *screen) until(text string) {
 			s.seen += at + len(text)
 			return
 		}
-		require.True(s.t, time.Now().Before(limit), "there is no %q in %q", text, all)
+		if !time.Now().Before(limit) {
+			require.Failf(s.t, "the terminal does not show it", "there is no %q in %q; its processes:\n%s", text, all, s.processes())
+		}
 	}
+}
+
+// processes tells of each process on the terminal what it is and does: its parent, group, session, the
+// foreground group, its state, and where in the kernel it waits.
+func (s *screen) processes() string {
+	out, err := exec.Command("ps", "-e", "-o", "pid,ppid,pgid,sid,tpgid,stat,wchan:24,args").CombinedOutput()
+	if err != nil {
+		return err.Error()
+	}
+	var told strings.Builder
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) > 3 && (fields[3] == "SID" || fields[3] == s.session) {
+			told.WriteString(line)
+		}
+	}
+	return told.String()
 }
 
 func TestTheCommandHasTheTerminal(t *testing.T) {
