@@ -14,8 +14,8 @@ import (
 // Inspect all at the same time: the answers are not of one moment. A member that cannot be asked, because it
 // is a program's own Locker without that method, makes the answer an ErrInvalid.
 
-// ask has do called with each member as a Q, a locker that has the method which is asked for.
-func ask[Q any](l *Lock, method string, do func(member Q) error) error {
+// query has do called with each member as a Q, a locker that has the method which is asked for.
+func query[Q any](l *Lock, method string, do func(member Q) error) error {
 	l.made()
 	for _, m := range l.members {
 		q, ok := m.(Q)
@@ -36,7 +36,7 @@ func cannot(m redlatch.Locker, method string) error {
 
 // IsLocked reports whether any of the members is held, so that this lock may have to be waited for.
 func (l *Lock) IsLocked(ctx context.Context) (locked bool, err error) {
-	err = ask(l, "IsLocked", func(m interface {
+	err = query(l, "IsLocked", func(m interface {
 		IsLocked(ctx context.Context) (bool, error)
 	}) error {
 		held, err := m.IsLocked(ctx)
@@ -50,7 +50,7 @@ func (l *Lock) IsLocked(ctx context.Context) (locked bool, err error) {
 // counts. It is 0 when ctx carries none, or one that has not all of them.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
 	least := int64(math.MaxInt64)
-	err := ask(l, "HoldCount", func(m interface {
+	err := query(l, "HoldCount", func(m interface {
 		HoldCount(ctx context.Context) (int64, error)
 	}) error {
 		count, err := m.HoldCount(ctx)
@@ -66,7 +66,7 @@ func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
 // RemainingTTL returns how long it takes until all members are free if they are not renewed: the longest of
 // their times. It is 0 when all are free, and negative when a member has no TTL.
 func (l *Lock) RemainingTTL(ctx context.Context) (longest time.Duration, err error) {
-	err = ask(l, "RemainingTTL", func(m interface {
+	err = query(l, "RemainingTTL", func(m interface {
 		RemainingTTL(ctx context.Context) (time.Duration, error)
 	}) error {
 		ttl, err := m.RemainingTTL(ctx)
@@ -95,11 +95,11 @@ func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	type forcer interface {
 		ForceUnlock(ctx context.Context) (bool, error)
 	}
-	if err := ask(l, "ForceUnlock", func(forcer) error { return nil }); err != nil {
+	if err := query(l, "ForceUnlock", func(forcer) error { return nil }); err != nil {
 		return false, err
 	}
 	var failures []error
-	_ = ask(l, "ForceUnlock", func(m forcer) error {
+	_ = query(l, "ForceUnlock", func(m forcer) error {
 		held, err := m.ForceUnlock(ctx)
 		freed = freed || held
 		failures = append(failures, err)

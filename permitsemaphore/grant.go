@@ -26,16 +26,16 @@ type grant struct {
 	set       *settings.Settings
 	first     string // of the ids, also when it has been released: what events call it by; none: it has no permits
 	life.Hold
-	news    time.Time // before Redis was asked when it confirmed the ids
-	seen    int64     // what inspections was before that
-	swapped bool      // its ids were made for waiters of these terms, and no program has had them
-	ticket  watchdog.Ticket
-	turn    chan struct{} // capacity 1: changes of the lease come one after another
+	news     time.Time // before Redis was asked when it confirmed the ids
+	seen     int64     // what inspections was before that
+	swapped  bool      // its ids were made for waiters of these terms, and no program has had them
+	ticket   watchdog.Ticket
+	changing chan struct{} // capacity 1: changes of the lease come one after another
 
 	mu       lockorder.Mutex[lockorder.Grant]
 	ids      []string      // those not given back
 	leaving  []string      // those of them that are being released by id
-	settled  chan struct{} // closed when none is any more; nil: no call waits for that
+	parting  chan struct{} // closed when none is any more; nil: no call waits for that
 	calls    int           // that are under way by an id
 	shown    bool          // the program has been told the ids
 	changed  bool          // the lease was changed, or may have been
@@ -62,7 +62,7 @@ func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
 	if len(ids) > 0 {
 		first = ids[0]
 	}
-	g := &grant{semaphore: s, set: set, ids: ids, first: first, turn: make(chan struct{}, 1), lease: set.FirstLease(),
+	g := &grant{semaphore: s, set: set, ids: ids, first: first, changing: make(chan struct{}, 1), lease: set.FirstLease(),
 		seen: inspections.Load()}
 	switch {
 	case set.NoExpiry:

@@ -69,7 +69,7 @@ func (s *Semaphore) LeaseTime(ctx context.Context, id string) (time.Duration, er
 	if err != nil {
 		return 0, err
 	}
-	left, err := ask(ctx, s, func(wake scripts.Wake) scripts.Command[script.Left] {
+	left, err := query(ctx, s, func(wake scripts.Wake) scripts.Command[script.Left] {
 		return script.LeaseTime(s.keys, ids[0], wake)
 	})
 	if err == nil && !left.Held {
@@ -89,16 +89,16 @@ func checkLease(call string, lease time.Duration) error {
 // Extend sets the lease, which the watchdog then extends no more. Changes come one after another: a copy of
 // one that is still on its way would undo the next, so that waits until the copy is barred.
 func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
-	lockorder.Waits[lockorder.Turn](g)
+	lockorder.Waits[lockorder.LeaseChange](g)
 	select {
-	case g.turn <- struct{}{}:
-		lockorder.Has[lockorder.Turn](g)
+	case g.changing <- struct{}{}:
+		lockorder.Has[lockorder.LeaseChange](g)
 	case <-ctx.Done():
 		return fmt.Errorf("redlatch: the lease of a permit of %q is unchanged: %w", g.semaphore.counter.Name, ctx.Err())
 	}
 	over := func() {
-		lockorder.Gone[lockorder.Turn](g)
-		<-g.turn
+		lockorder.Gone[lockorder.LeaseChange](g)
+		<-g.changing
 	}
 	g.mu.Lock()
 	ids, lost, released := g.ids, g.loss.Err(), g.released
@@ -149,13 +149,13 @@ func (g *grant) parted(ctx context.Context, ids []string) (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for len(g.leaving) > 0 {
-		if g.settled == nil {
-			g.settled = make(chan struct{})
+		if g.parting == nil {
+			g.parting = make(chan struct{})
 		}
-		settled := g.settled
+		over := g.parting
 		g.mu.Unlock()
 		select {
-		case <-settled:
+		case <-over:
 		case <-ctx.Done():
 		}
 		g.mu.Lock()

@@ -78,7 +78,7 @@ func (s *Semaphore) TotalPermits(ctx context.Context) (int64, error) {
 }
 
 func (s *Semaphore) count(ctx context.Context) (script.Count, error) {
-	count, err := ask(ctx, s, func(wake scripts.Wake) scripts.Command[script.Count] {
+	count, err := query(ctx, s, func(wake scripts.Wake) scripts.Command[script.Count] {
 		return script.Status(s.keys, wake)
 	})
 	if err == nil && !count.Exists && s.made().Size != nil {
@@ -87,8 +87,8 @@ func (s *Semaphore) count(ctx context.Context) (script.Count, error) {
 	return count, err
 }
 
-// ask runs a query. It carries a message, for it puts back what has expired.
-func ask[R any](ctx context.Context, s *Semaphore,
+// query runs a question. It carries a message, for it puts back what has expired.
+func query[R any](ctx context.Context, s *Semaphore,
 	build func(wake scripts.Wake) scripts.Command[R]) (reply R, err error) {
 	wake, err := s.made().Wake(ctx)
 	if err != nil {

@@ -230,9 +230,9 @@ func (g *grant) letGone(ctx context.Context, ids []string, are bool) {
 			g.leaving = slices.Delete(g.leaving, at, at+1)
 		}
 	}
-	if len(g.leaving) == 0 && g.settled != nil {
-		defer close(g.settled)
-		g.settled = nil
+	if len(g.leaving) == 0 && g.parting != nil {
+		defer close(g.parting)
+		g.parting = nil
 	}
 	if !are {
 		g.mu.Unlock()

@@ -21,10 +21,10 @@ type told[R any] struct {
 	err   error
 }
 
-// askAll asks all nodes at the same time, each for as long as an attempt may take. A panic of ask on another
-// goroutine is raised on the caller's.
+// askAll asks all nodes at the same time, each for as long as an attempt may take. A panic of query on
+// another goroutine is raised on the caller's.
 func askAll[R any](ctx context.Context, l *Lock,
-	ask func(ctx context.Context, base *baselock.Base) (R, error)) []told[R] {
+	query func(ctx context.Context, base *baselock.Base) (R, error)) []told[R] {
 	c := &call{lock: l, Call: quorum.Call{Set: &l.defaults}}
 	limit := c.nodeTimeout()
 	answers := make([]told[R], len(l.nodes))
@@ -32,7 +32,7 @@ func askAll[R any](ctx context.Context, l *Lock,
 		within, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		n := l.nodes[i]
-		reply, err := ask(within, n.base)
+		reply, err := query(within, n.base)
 		answers[i].reply = reply
 		if err != nil {
 			answers[i].err = n.nodeError(err, within.Err() != nil && errors.Is(err, within.Err()) && ctx.Err() == nil,

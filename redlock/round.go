@@ -247,7 +247,7 @@ func (r *round) won(before quorum.Before) *quorum.Hold {
 		}()
 	}
 	h := r.Hold(r.start, r.granted, streak, awaited)
-	go r.settle(h, r.answers, awaited, r.pending, r.stop)
+	go r.hearRest(h, r.answers, awaited, r.pending, r.stop)
 	return h
 }
 
@@ -255,7 +255,7 @@ func (r *round) won(before quorum.Before) *quorum.Hold {
 // few.
 func (r *round) lost(ctx context.Context, late error) result {
 	l := r.lock
-	go r.settle(nil, r.answers, nil, r.pending, func() {
+	go r.hearRest(nil, r.answers, nil, r.pending, func() {
 		r.follows()
 		r.stop()
 	})
@@ -281,15 +281,15 @@ func (r *round) lost(ctx context.Context, late error) result {
 	default:
 		said := fmt.Errorf("%s: %w", l.granted(len(r.granted)), errs.Part(errors.Join(aside(failures)...), ""))
 		came.err = &quorum.Refusal{NotAcquiredError: redlatch.NotAcquiredError{
-			Name: l.name, Kind: redlatch.KindRedlock, Left: r.left(), Detail: l.granted(len(r.granted)),
+			Name: l.name, Kind: redlatch.KindRedlock, Left: r.leaseLeft(), Detail: l.granted(len(r.granted)),
 		}, Said: said}
 	}
 	return came
 }
 
-// left is after which time the leases of enough servers are over, unless they are renewed; 0 where that is
-// not known.
-func (r *round) left() time.Duration {
+// leaseLeft is after which time the leases of enough servers are over, unless they are renewed; 0 where that
+// is not known.
+func (r *round) leaseLeft() time.Duration {
 	var all []time.Duration
 	for _, err := range r.errs {
 		if err != nil && err.Refused && err.left > 0 {
@@ -317,7 +317,7 @@ func (r *round) tally() (t tally) {
 	silent, hopeless, cut := 0, 0, 0
 	for i, err := range r.errs {
 		switch {
-		case i == r.chair && r.waits() && r.vote.stands(), err != nil && err.Refused:
+		case i == r.chair && r.waits() && r.vote.queues(), err != nil && err.Refused:
 			t.refused++
 		case i == r.chair && r.waits():
 			silent++
@@ -352,7 +352,7 @@ func (r *round) failures() (failures []error) {
 		case i != r.chair || !r.waits():
 			unheard = append(unheard, &NodeError{Node: n.label,
 				Err: errors.New("not waited for: the others had decided it")})
-		case r.vote.stands():
+		case r.vote.queues():
 			failures = append(failures, &NodeError{Node: n.label, Refused: true,
 				Err: errors.New("it is held there, and the call waits in its queue")})
 		default:
@@ -416,9 +416,9 @@ func (c *call) valid(granted []holds.Member) bool {
 	})
 }
 
-// settle adds each grant that comes after the decision to the hold, or gives it back. Then it wakes the
+// hearRest adds each grant that comes after the decision to the hold, or gives it back. Then it wakes the
 // re-entries that await the node.
-func (c *call) settle(h *quorum.Hold, answers <-chan answer, awaited quorum.Late, pending int, stop func()) {
+func (c *call) hearRest(h *quorum.Hold, answers <-chan answer, awaited quorum.Late, pending int, stop func()) {
 	defer stop()
 	for range pending {
 		a := <-answers

@@ -39,8 +39,8 @@ type vote struct {
 	raised *raise.Panic // what the wait has panicked with
 }
 
-// stand has the call wait for the vote. over is called when the wait is over.
-func (c *call) stand(ctx context.Context, over func()) *vote {
+// awaitVote has the call wait for the vote. over is called when the wait is over.
+func (c *call) awaitVote(ctx context.Context, over func()) *vote {
 	v := &vote{call: c, chair: c.lock.chair(), known: make(chan struct{})}
 	n := v.node()
 	ctx, v.stop = context.WithCancel(ctx)
@@ -74,8 +74,8 @@ func (v *vote) isKnown() bool {
 	}
 }
 
-// stands tells whether the call has to wait because the lock of the chair is taken.
-func (v *vote) stands() bool { return v.node().base.KnownTaken() }
+// queues tells whether the call has to wait because the lock of the chair is taken.
+func (v *vote) queues() bool { return v.node().base.KnownTaken() }
 
 // probe finds out, behind the call, whether the chair is down: the wait there may hear of it only when it
 // polls. changed is called when it is.

@@ -24,7 +24,7 @@ func TestAVoteThatNobodyUsesIsGivenBack(t *testing.T) {
 		c, err := lock.resolve(nil, false)
 		require.NoError(t, err)
 		over := make(chan struct{})
-		v := c.stand(t.Context(), func() { close(over) })
+		v := c.awaitVote(t.Context(), func() { close(over) })
 		<-over
 		require.NoError(t, v.err)
 		require.True(t, server.Exists("orders:42"))

@@ -48,11 +48,11 @@ type waiter struct {
 	got     *quorum.Hold
 
 	vote    *vote     // nil: it waits for none
-	stood   time.Time // since when it waits for the vote
+	voting  time.Time // since when it waits for the vote
 	due     time.Time // when it makes the next round while the chair has not answered
 	without time.Time // when it makes the next round while it stands in the chair's queue, without the vote
 	pause   func() time.Duration
-	left    time.Time // until when the lock is left to other processes
+	yields  time.Time // until when the lock is left to other processes
 	yielded bool      // they have had that time
 	trouble time.Time // since when too few servers have answered; zero: enough do
 }
@@ -101,9 +101,9 @@ var ours = errs.Refusal("is held by this process")
 // attempt is what the head does when it is its time.
 func (w *waiter) attempt(ctx context.Context) (cohort.Verdict, error) {
 	if w.queue.Yields() {
-		w.left, w.yielded = time.Now().Add(baselock.YieldFor), true
+		w.yields, w.yielded = time.Now().Add(baselock.YieldFor), true
 	}
-	if left := time.Until(w.left); left > 0 {
+	if left := time.Until(w.yields); left > 0 {
 		return cohort.Verdict{Sleep: left, Found: errs.Refusal("is left to other processes for a moment")}, nil
 	}
 	if early := w.early(ctx); early > 0 {
@@ -147,7 +147,7 @@ func (w *waiter) attempt(ctx context.Context) (cohort.Verdict, error) {
 // when the one that it stands at is down.
 func (w *waiter) early(ctx context.Context) time.Duration {
 	if w.vote != nil && !w.vote.isKnown() {
-		if !w.vote.stands() && time.Since(w.stood) >= w.nodeTimeout() {
+		if !w.vote.queues() && time.Since(w.voting) >= w.nodeTimeout() {
 			w.vote.node().base.Session.Down.Store(true)
 		}
 		if w.vote.chair != w.lock.chair() {
@@ -159,15 +159,15 @@ func (w *waiter) early(ctx context.Context) time.Duration {
 		if early := time.Until(w.due); early > 0 || w.again {
 			return early
 		}
-		w.vote, w.stood = w.stand(ctx, w.queue.Wake), time.Now()
+		w.vote, w.voting = w.awaitVote(ctx, w.queue.Wake), time.Now()
 	}
 	switch {
 	case w.vote.isKnown():
 		return 0
-	case w.vote.stands():
+	case w.vote.queues():
 		return time.Until(w.without)
 	}
-	early := max(time.Until(w.due), time.Until(w.stood.Add(w.nodeTimeout())))
+	early := max(time.Until(w.due), time.Until(w.voting.Add(w.nodeTimeout())))
 	if look := time.Until(w.without); look > 0 { // it may stand in the queue by then
 		early = min(early, look)
 	}

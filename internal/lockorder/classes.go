@@ -39,7 +39,7 @@ type (
 
 // The classes of locks that are no mutexes. Commands are sent under them.
 type (
-	Attempt struct{ mark } // of the head of a cohort.Queue, for which Queue.ClaimSoon waits
-	Send    struct{ mark } // the send lock of a baselock.tenure
-	Turn    struct{ mark } // permitsemaphore.grant.turn
+	Attempt     struct{ mark } // of the head of a cohort.Queue, for which Queue.ClaimSoon waits
+	Send        struct{ mark } // the send lock of a baselock.tenure
+	LeaseChange struct{ mark } // permitsemaphore.grant.changing
 )
