@@ -6,8 +6,6 @@ import "time"
 // observer passes over what it does not know.
 type EventKind string
 
-// The words are those of package settings, which a test compares.
-
 // What an observer is told.
 const (
 	EventWaiting EventKind = "waiting" // a call begins to wait for something: of WaitStart alone

@@ -2,6 +2,7 @@ package redlatch
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -60,10 +61,7 @@ func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 // observers of their own, given to their New, or else the default one.
 func WithObserver(o Observer) Option {
 	return option(func(s *settings.Settings) {
-		s.Observer, s.Unobserved = nil, o == nil
-		if o != nil {
-			s.Observer = inward{o}
-		}
+		s.Observer, s.Unobserved = o, o == nil
 	})
 }
 
@@ -71,42 +69,16 @@ func WithObserver(o Observer) Option {
 // primitives that were made before. Calls that are under way, and holds, keep the observer that they began
 // with. With nil there is none.
 func SetDefaultObserver(o Observer) {
-	if o == nil {
-		settings.SetDefault(nil)
-		return
-	}
-	settings.SetDefault(inward{o})
+	usual.Store(&o)
 }
+
+var usual atomic.Pointer[Observer]
 
 // DefaultObserver returns the observer of [SetDefaultObserver], nil if there is none. [Observers] adds
 // another one to it.
 func DefaultObserver() Observer {
-	if o, ok := settings.Default().(inward); ok {
-		return o.outer
+	if o := usual.Load(); o != nil {
+		return *o
 	}
 	return nil
-}
-
-// inward is an Observer as the packages below see it.
-type inward struct{ outer Observer }
-
-func (i inward) WaitStart(ctx context.Context, e settings.Event) context.Context {
-	if within := i.outer.WaitStart(ctx, outward(e)); within != nil {
-		return within
-	}
-	return ctx
-}
-
-func (i inward) WaitEnd(ctx context.Context, e settings.Event) { i.outer.WaitEnd(ctx, outward(e)) }
-func (i inward) Observe(ctx context.Context, e settings.Event) { i.outer.Observe(ctx, outward(e)) }
-
-func outward(e settings.Event) Event {
-	holders, _ := e.Holders.([]HeldBy)
-	return Event{
-		Kind: EventKind(e.Kind), Primitive: Kind(e.Primitive), Name: e.Name, Owner: e.Owner, Token: e.Token,
-		Permits: e.Permits, Reentry: e.Reentry,
-		Outcome: Outcome(e.Outcome), Path: Path(e.Path), Reason: LossReason(e.Reason), Duration: e.Duration, Err: e.Err,
-		Who: e.Who, Why: e.Why,
-		Holders: holders, Left: e.Left,
-	}
 }

@@ -109,7 +109,7 @@ func TestTheLeastValuesThatMakeSenseAreTaken(t *testing.T) {
 		redlatch.WithLongHold(0), nil,
 	)
 	require.NoError(t, s.Check("a lock", everything))
-	require.Nil(t, s.Listener())
+	require.Nil(t, s.Observer)
 	require.Nil(t, s.Map)
 }
 

@@ -89,7 +89,7 @@ func (l *Latch) TrySetCount(ctx context.Context, n int64, opts ...redlatch.Optio
 // come at the same time share a command.
 func (l *Latch) CountDown(ctx context.Context) error {
 	// the script does all or nothing
-	return l.made().GaveBack(ctx, settings.Counted, 0, l.together.Do(l.made(), func(calls int64) error {
+	return l.made().GaveBack(ctx, redlatch.EventCounted, 0, l.together.Do(l.made(), func(calls int64) error {
 		_, err := counter.GiveBack(ctx, l.made(), func(wake scripts.Wake, call lane.Call) scripts.Command[int64] {
 			return script.CountDown(l.keys, calls, wake, call)
 		})

@@ -7,7 +7,6 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/life"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // grace is how long the ids of a Permit may be on their way to a call that takes ids, once the Permit itself
@@ -56,7 +55,7 @@ func (g *grant) report() {
 	g.EndForgotten(name, owner)
 	g.leave()
 	if !renewing {
-		g.Finish(context.Background(), settings.Left, nil)
+		g.Finish(context.Background(), redlatch.EventLeft, nil)
 		return
 	}
 	g.about().Forgotten("a permit was dropped without Release; it is renewed no longer and ends with its lease", there,

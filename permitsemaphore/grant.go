@@ -198,7 +198,7 @@ func (g *grant) Leave() {
 	}
 	g.Ending().End(errs.Released)
 	g.leave()
-	g.Finish(context.Background(), settings.Left, nil)
+	g.Finish(context.Background(), redlatch.EventLeft, nil)
 }
 
 var _ holds.Hold = (*grant)(nil)

@@ -18,7 +18,6 @@ import (
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
 	script "github.com/redlatch/redlatch/internal/scripts/permitsemaphore"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // Unlock gives the permits back. The contexts end first, so that the work stops before that of the next
@@ -58,7 +57,7 @@ func (g *grant) Unlock(ctx context.Context) error {
 		err = g.lose(redlatch.ReasonTaken, nil)
 	}
 	err = g.loss.Explain(err)
-	g.Finish(ctx, settings.Released, err)
+	g.Finish(ctx, redlatch.EventReleased, err)
 	return err
 }
 
@@ -255,5 +254,5 @@ func (g *grant) letGone(ctx context.Context, ids []string, are bool) {
 	g.mu.Unlock()
 	g.leave()
 	g.Ending().End(errs.Released)
-	g.Finish(ctx, settings.Released, nil)
+	g.Finish(ctx, redlatch.EventReleased, nil)
 }

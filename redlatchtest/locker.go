@@ -80,7 +80,8 @@ func (l *Locker) acquire(ctx context.Context, try bool, opts []redlatch.Option) 
 		return nil, err
 	}
 	if call != nil {
-		call.Acquired(settings.Event{Owner: f.terms.Owner, Token: f.terms.Token, Reentry: f.reentry, Path: settings.Fresh})
+		call.Acquired(redlatch.Event{Owner: f.terms.Owner, Token: f.terms.Token, Reentry: f.reentry,
+			Path: redlatch.PathFresh})
 		f.told.Store(call.Hold())
 	}
 	f.start()

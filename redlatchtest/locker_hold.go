@@ -37,7 +37,7 @@ func (l *memory) makeLocked(set *settings.Settings, owner string, reentry bool) 
 		if !errors.Is(why, redlatch.ErrLost) {
 			why = nil
 		}
-		f.told.Load().End(context.Background(), settings.Left, began, why)
+		f.told.Load().End(context.Background(), redlatch.EventLeft, began, why)
 	}
 	l.holds = append(l.holds, f)
 	return f
@@ -54,7 +54,7 @@ func (l *memory) released(ctx context.Context, f *fake, began time.Time, set *se
 	}
 	l.mu.Unlock()
 	l.ended(f, time.Until(began.Add(set.AtLeast)))
-	f.told.Load().End(ctx, settings.Released, began, err)
+	f.told.Load().End(ctx, redlatch.EventReleased, began, err)
 	return err
 }
 

@@ -121,7 +121,7 @@ func (s *Semaphore) Release(ctx context.Context, n int64) error {
 		giveBackLater(s.made(), rest) // to repeat it would give back too many
 		err = fmt.Errorf("%w: the rest of the permits is given back in the background: %w", errs.Uncertain, err)
 	}
-	return s.made().GaveBack(ctx, settings.Released, n, err)
+	return s.made().GaveBack(ctx, redlatch.EventReleased, n, err)
 }
 
 // sized tells whether the semaphore knows its size.
@@ -151,7 +151,7 @@ func (s *Semaphore) ReleaseIfExists(ctx context.Context, n int64) (bool, error) 
 		return script.ReleaseIfExists(s.made().Key, n, wake, call)
 	})
 	if released || err != nil {
-		err = s.made().GaveBack(ctx, settings.Released, n, err)
+		err = s.made().GaveBack(ctx, redlatch.EventReleased, n, err)
 	}
 	return released, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
@@ -72,7 +73,7 @@ func (h *hold) unlockIn(ctx context.Context, rest time.Duration) error {
 		stop()
 		h.letGo()
 	})
-	h.Finish(ctx, settings.Released, err)
+	h.Finish(ctx, redlatch.EventReleased, err)
 	return err
 }
 

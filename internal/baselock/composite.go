@@ -97,7 +97,7 @@ func HandOn(members []holds.Member, to []*Base, opts []redlatch.Option,
 		returned := false
 		defer raise.Unless(&returned, func() { declineAll(moved) }) // an observer of a member may panic
 		for i, member := range members {
-			member.Hold.(*hold).Finish(context.Background(), settings.Released, nil)
+			member.Hold.(*hold).Finish(context.Background(), redlatch.EventReleased, nil)
 			moved[i].Hold.(*hold).tellOf(context.Background(), now)
 		}
 		returned = true

@@ -5,13 +5,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts/row"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // UnlockAll gives back what [Joins] joins with one command, which does for each lock what a release by itself
@@ -35,7 +35,7 @@ func UnlockAll(ctx context.Context, members []holds.Member) (failures []error) {
 	failures = releaseAll(ctx, all)
 	for i, h := range all {
 		failures[i] = h.Explain(failures[i])
-		h.Finish(ctx, settings.Released, failures[i])
+		h.Finish(ctx, redlatch.EventReleased, failures[i])
 	}
 	return failures
 }

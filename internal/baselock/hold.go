@@ -15,7 +15,6 @@ import (
 	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/session"
-	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
@@ -93,7 +92,7 @@ func (h *hold) Unlock(ctx context.Context) error {
 		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, h.tenant.tenure.base.Name)
 	}
 	err := h.Explain(h.giveBack(ctx))
-	h.Finish(ctx, settings.Released, err)
+	h.Finish(ctx, redlatch.EventReleased, err)
 	return err
 }
 
@@ -239,7 +238,7 @@ func (h *hold) lengthen(ctx context.Context, lease time.Duration, limit delivery
 // Leave ends the hold, and its renewal, unless others of its owner still need that.
 func (h *hold) Leave() {
 	if h.drop(true, errs.Released) {
-		h.Finish(context.Background(), settings.Left, nil)
+		h.Finish(context.Background(), redlatch.EventLeft, nil)
 	}
 }
 

@@ -180,7 +180,7 @@ func (h *hold) overdue(reason redlatch.LossReason) {
 	h.Ending().End(loss)
 	switch {
 	case promised:
-		h.Finish(context.Background(), settings.Lost, loss)
+		h.Finish(context.Background(), redlatch.EventLost, loss)
 		c.adjust()
 	case early:
 		_ = t.lose(reason, nil)

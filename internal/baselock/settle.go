@@ -7,13 +7,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/session"
-	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
@@ -160,8 +160,8 @@ func (t *tenure) settled(since time.Time, err error) {
 			"lock.name", t.base.Name, "lock.primitive", t.base.Kind.Label, "lock.owner", t.id,
 			"error", outcome.Advise(err))
 	}
-	observe.Happened(context.Background(), set, settings.Event{
-		Kind: settings.Settled, Primitive: string(t.base.Kind.Label), Name: t.base.Name, Owner: t.id,
+	observe.Happened(context.Background(), set, redlatch.Event{
+		Kind: redlatch.EventSettled, Primitive: t.base.Kind.Label, Name: t.base.Name, Owner: t.id,
 		Duration: time.Since(since), Err: err,
 	})
 }

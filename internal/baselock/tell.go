@@ -20,9 +20,10 @@ const (
 	passed              // a release has passed it on, by a message
 )
 
-func (p path) String() string {
-	return [...]string{asked: settings.Fresh, local: settings.Local, swapped: settings.Confirmed,
-		passed: settings.Remote}[p]
+// told is the path as an observer is told it.
+func (p path) told() redlatch.Path {
+	return [...]redlatch.Path{asked: redlatch.PathFresh, local: redlatch.PathLocal, swapped: redlatch.PathConfirmed,
+		passed: redlatch.PathRemote}[p]
 }
 
 // call tells the observer that a call begins to wait, and is nil if no observer listens.
@@ -60,6 +61,6 @@ func (h *hold) tell(call *observe.Call) {
 	if call == nil {
 		return
 	}
-	h.Acquired(call, settings.Event{Owner: h.tenant.tenure.id, Token: h.Token(),
-		Reentry: h != &h.tenant.first && h.path != local, Path: h.path.String()}, h.decline)
+	h.Acquired(call, redlatch.Event{Owner: h.tenant.tenure.id, Token: h.Token(),
+		Reentry: h != &h.tenant.first && h.path != local, Path: h.path.told()}, h.decline)
 }

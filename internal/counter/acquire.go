@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/raise"
@@ -25,7 +26,7 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, 
 		call.Refused(err)
 		return err
 	}
-	e := settings.Event{Owner: s.Owner(), Path: path}
+	e := redlatch.Event{Owner: s.Owner(), Path: path}
 	returned := false
 	defer raise.Unless(&returned, s.Abandon) // if the observer panics the program never learns that it has permits
 	defer func() { s.Told(call.Hold()) }()   // also then: what it is told of has an end
@@ -36,9 +37,9 @@ func (c *Counter) Acquire(ctx context.Context, set *settings.Settings, n int64, 
 
 // acquire is Acquire without an observer. path is how the permits came to the call.
 func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, s Seeker,
-	try bool) (path string, err error) {
+	try bool) (path redlatch.Path, err error) {
 	if try || set.Once {
-		return settings.Fresh, c.try(ctx, set, n, s)
+		return redlatch.PathFresh, c.try(ctx, set, n, s)
 	}
 	ctx, cancel := set.Waiting(ctx, false)
 	defer cancel()
@@ -50,11 +51,11 @@ func (c *Counter) acquire(ctx context.Context, set *settings.Settings, n int64, 
 }
 
 // wait asks, unless calls of this process wait already, and else waits behind them.
-func (c *Counter) wait(ctx context.Context, set *settings.Settings, n int64, s Seeker) (path string, err error) {
+func (c *Counter) wait(ctx context.Context, set *settings.Settings, n int64, s Seeker) (path redlatch.Path, err error) {
 	var found error
 	if c.Session.Waiters(c.localQueue) == 0 {
 		if found, err = c.once(ctx, n, s, set.OutageFor(false)); found == nil {
-			return settings.Fresh, err
+			return redlatch.PathFresh, err
 		}
 	}
 	return c.seek(ctx, set, n, s, found)

@@ -198,15 +198,15 @@ func (c *Counter) log() *slog.Logger {
 
 // GaveBack tells the observer that n permits without an owner were given back, or that a latch was counted
 // down, as kind says; or that it will be so, with an error that says so. It returns err.
-func (c *Counter) GaveBack(ctx context.Context, kind string, n int64, err error) error {
+func (c *Counter) GaveBack(ctx context.Context, kind redlatch.EventKind, n int64, err error) error {
 	if err == nil || errors.Is(err, errs.Uncertain) {
-		c.happened(ctx, settings.Event{Kind: kind, Permits: n, Err: err})
+		c.happened(ctx, redlatch.Event{Kind: kind, Permits: n, Err: err})
 	}
 	return err
 }
 
 // happened tells the observer of what no wait has to do with.
-func (c *Counter) happened(ctx context.Context, e settings.Event) {
-	e.Primitive, e.Name = string(c.kind), c.Name
+func (c *Counter) happened(ctx context.Context, e redlatch.Event) {
+	e.Primitive, e.Name = c.kind, c.Name
 	observe.Happened(ctx, c.defaults, e)
 }

@@ -3,9 +3,9 @@ package counter
 import (
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // A Fate is what is to become of permits that are given back and did not move.
@@ -38,11 +38,11 @@ type moved struct {
 	confirmed bool
 }
 
-func (m moved) path() string {
+func (m moved) path() redlatch.Path {
 	if m.confirmed {
-		return settings.Confirmed
+		return redlatch.PathConfirmed
 	}
-	return settings.Local
+	return redlatch.PathLocal
 }
 
 // Move moves n permits that are given back to the waiters of this process, in their order. It answers how

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
@@ -34,7 +35,7 @@ var errLate = errors.New("there was an outage")
 // seek waits in the local queue, and answers by which path the permits came. found is what was found out
 // before; nil if nothing was asked.
 func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s Seeker,
-	found error) (path string, err error) {
+	found error) (path redlatch.Path, err error) {
 	queue, part := c.join(ctx, c.localQueue, set.Poll)
 	defer part()
 	defer c.want(queue, n)()
@@ -47,7 +48,7 @@ func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s S
 		if n > 1 { // there may be enough for the calls behind it, which want less
 			queue.Wake()
 		}
-		return settings.Fresh, unanswered(ctx, err, forCall(queue.Found(), n))
+		return redlatch.PathFresh, unanswered(ctx, err, forCall(queue.Found(), n))
 	}
 	if given, is := w.request.Grant.(moved); is {
 		s.Receive(given.gift)
@@ -60,7 +61,7 @@ func (c *Counter) seek(ctx context.Context, set *settings.Settings, n int64, s S
 		}
 		queue.Wake() // the first call that was not served asks
 	}
-	return settings.Fresh, got.tell()
+	return redlatch.PathFresh, got.tell()
 }
 
 // beside is how many permits the head may take for the calls behind it: all that they want if each wants what

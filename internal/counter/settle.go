@@ -7,13 +7,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // The server remembers the last operation of a lane until two minutes after its number was drawn at least.
@@ -68,7 +68,8 @@ func (c *Counter) settle(end time.Time, attempt func(ctx context.Context) error,
 				"back may stay taken: Inspect shows what is there", "error", outcome.Advise(err))
 		}
 		over()
-		c.happened(context.Background(), settings.Event{Kind: settings.Settled, Duration: time.Since(start), Err: err})
+		e := redlatch.Event{Kind: redlatch.EventSettled, Duration: time.Since(start), Err: err}
+		c.happened(context.Background(), e)
 	}
 	again()
 }

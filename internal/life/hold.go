@@ -58,7 +58,7 @@ func (h *Hold) EndsAfter(most time.Duration) time.Time {
 
 // Acquired has the observer of the call know of the hold. If the observer panics no call gets the hold, and
 // decline gives it back.
-func (h *Hold) Acquired(call *observe.Call, e settings.Event, decline func()) {
+func (h *Hold) Acquired(call *observe.Call, e redlatch.Event, decline func()) {
 	returned := false
 	defer raise.Unless(&returned, decline)
 	call.Acquired(e)
@@ -70,13 +70,13 @@ func (h *Hold) Acquired(call *observe.Call, e settings.Event, decline func()) {
 func (h *Hold) Told(of *observe.Hold) {
 	h.told.Store(of)
 	if lost, ok := h.ending.Cause().(*redlatch.LossError); ok {
-		h.Finish(context.Background(), settings.Lost, lost)
+		h.Finish(context.Background(), redlatch.EventLost, lost)
 	}
 }
 
 // Finish has the observer know how the hold has ended, once. An error that says that it was lost makes that a
 // loss.
-func (h *Hold) Finish(ctx context.Context, kind string, err error) {
+func (h *Hold) Finish(ctx context.Context, kind redlatch.EventKind, err error) {
 	h.told.Load().End(ctx, kind, h.Since.Time(), err)
 }
 
@@ -100,7 +100,7 @@ func (h *Hold) EndForgotten(name, owner string) bool {
 func (of Of) Forgotten(words string, there *holds.Place, name, owner string) {
 	holds.Report(of.Logger, "redlatch: "+words, there, of.about(name, owner)...)
 	for _, h := range of.Holds {
-		h.Finish(context.Background(), settings.Forgotten, nil)
+		h.Finish(context.Background(), redlatch.EventForgotten, nil)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/session"
-	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/why"
 )
 
@@ -110,7 +109,7 @@ func (of Of) tell(lost *redlatch.LossError) {
 	session.Logger(of.Logger).Warn("redlatch: "+of.Thing+" lost", append(of.about(lost.Name, lost.Owner),
 		"reason", lost.Reason, "detail", lost.Detail, "cause", lost.Cause, "forced", lost.Forced)...)
 	for _, h := range of.Holds {
-		h.Finish(context.Background(), settings.Lost, lost)
+		h.Finish(context.Background(), redlatch.EventLost, lost)
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/raise"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // askWithin is how long an alarm takes at most, before it tells.
@@ -17,7 +17,7 @@ const askWithin = time.Second
 // pause. It has a timer and no goroutine: what it does is done on that of the timer.
 type alarm struct {
 	of     Subject
-	event  settings.Event // what it tells, but for what is found out
+	event  redlatch.Event // what it tells, but for what is found out
 	logger *slog.Logger   // nil: no line
 	others string         // the line about the alarms of a minute that have none of their own
 	ring   func(ctx context.Context, a *alarm, whole bool)

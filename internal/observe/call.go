@@ -17,9 +17,9 @@ type Call struct {
 	Context context.Context // what the observer has made of the caller's
 
 	of       Subject
-	observer settings.Observer // nil where the log alone is told of what lasts for long
+	observer redlatch.Observer // nil where the log alone is told of what lasts for long
 	logger   *slog.Logger
-	event    settings.Event // what its events have in common
+	event    redlatch.Event // what its events have in common
 	start    time.Time
 	slow     *alarm        // nil without WithSlowWait
 	longHold time.Duration // of WithLongHold
@@ -30,26 +30,37 @@ type Call struct {
 // semaphore. It returns nil if there is no observer, and nothing to be told of what lasts for long.
 func Begin(ctx context.Context, set *settings.Settings, of Subject, kind redlatch.Kind, name string,
 	permits int64) *Call {
-	observer := set.Listener()
+	observer := listener(set)
 	if observer == nil && (set.Logger == nil || set.SlowWait == 0 && set.LongHold == 0) {
 		return nil
 	}
-	return begin(ctx, set, observer, of, settings.Event{Primitive: string(kind), Name: name, Permits: permits})
+	return begin(ctx, set, observer, of, redlatch.Event{Primitive: kind, Name: name, Permits: permits})
 }
 
-func begin(ctx context.Context, set *settings.Settings, observer settings.Observer, of Subject,
-	e settings.Event) *Call {
+func begin(ctx context.Context, set *settings.Settings, observer redlatch.Observer, of Subject,
+	e redlatch.Event) *Call {
 	c := &Call{Context: ctx, of: of, observer: observer, logger: set.Logger, event: e, start: time.Now(),
 		longHold: set.LongHold}
 	if observer != nil {
-		e.Kind = settings.Waiting
+		e.Kind = redlatch.EventWaiting
 		lockorder.Unlocked("an observer is called")
-		c.Context = observer.WaitStart(ctx, e)
+		if within := observer.WaitStart(ctx, e); within != nil {
+			c.Context = within
+		}
 	}
 	if set.SlowWait > 0 {
 		c.watch(set.SlowWait)
 	}
 	return c
+}
+
+// listener is the observer that is to be told now, nil if there is none.
+func listener(set *settings.Settings) redlatch.Observer {
+	if set.Observer == nil && !set.Unobserved {
+		return redlatch.DefaultObserver()
+	}
+	o, _ := set.Observer.(redlatch.Observer)
+	return o
 }
 
 // Since has the wait count from start.
@@ -65,7 +76,7 @@ func (c *Call) Refused(err error) {
 		return
 	}
 	e := c.event
-	e.Kind, e.Outcome, e.Err = settings.Refused, outcomeOf(err), err
+	e.Kind, e.Outcome, e.Err = redlatch.EventRefused, outcomeOf(err), err
 	c.end(e)
 }
 
@@ -75,23 +86,23 @@ func (c *Call) Opened() {
 		return
 	}
 	e := c.event
-	e.Kind, e.Outcome = settings.Opened, settings.OutcomeAcquired
+	e.Kind, e.Outcome = redlatch.EventOpened, redlatch.OutcomeAcquired
 	c.end(e)
 }
 
 // Acquired tells that the wait has ended with what e says of it: the owner, the token, the path, and whether
 // it is a re-entry.
-func (c *Call) Acquired(e settings.Event) {
-	e.Kind, e.Outcome = settings.Acquired, settings.OutcomeAcquired
+func (c *Call) Acquired(e redlatch.Event) {
+	e.Kind, e.Outcome = redlatch.EventAcquired, redlatch.OutcomeAcquired
 	if e.Reentry {
-		e.Outcome = settings.OutcomeReentered
+		e.Outcome = redlatch.OutcomeReentered
 	}
 	e.Primitive, e.Name, e.Permits = c.event.Primitive, c.event.Name, c.event.Permits
 	c.event = e
 	c.end(e)
 }
 
-func (c *Call) end(e settings.Event) {
+func (c *Call) end(e redlatch.Event) {
 	c.ended = true // before: an observer that panics is not told again
 	c.slow.stop()
 	e.Duration = time.Since(c.start)
@@ -111,16 +122,16 @@ func (c *Call) Left() {
 	}
 }
 
-func outcomeOf(err error) string {
+func outcomeOf(err error) redlatch.Outcome {
 	switch {
 	case errors.Is(err, context.Canceled):
-		return settings.OutcomeCanceled
+		return redlatch.OutcomeCanceled
 	case errors.Is(err, errs.Unavailable): // before the next one, for the time-out of a dial also calls itself so
-		return settings.OutcomeUnavailable
+		return redlatch.OutcomeUnavailable
 	case errors.Is(err, context.DeadlineExceeded):
-		return settings.OutcomeTimeout
+		return redlatch.OutcomeTimeout
 	case errors.Is(err, errs.NotAcquired):
-		return settings.OutcomeBusy
+		return redlatch.OutcomeBusy
 	}
-	return settings.OutcomeError
+	return redlatch.OutcomeError
 }

@@ -17,9 +17,9 @@ import (
 // A Hold is a hold of whose acquisition an observer was told. The observer is told once how it ended: of the
 // ends that come together, when a lost hold is unlocked for example, the first.
 type Hold struct {
-	observer settings.Observer
+	observer redlatch.Observer
 	logger   *slog.Logger
-	event    settings.Event
+	event    redlatch.Event
 	long     *alarm // nil without WithLongHold
 	over     atomic.Bool
 	renewing atomic.Bool // the observer is being told of a renewal
@@ -41,7 +41,7 @@ func (c *Call) Hold() *Hold {
 
 // End tells how the hold has ended that was held since then. An error that says that it was lost makes that a
 // loss.
-func (h *Hold) End(ctx context.Context, kind string, since time.Time, err error) {
+func (h *Hold) End(ctx context.Context, kind redlatch.EventKind, since time.Time, err error) {
 	if h == nil || !h.over.CompareAndSwap(false, true) {
 		return
 	}
@@ -49,12 +49,12 @@ func (h *Hold) End(ctx context.Context, kind string, since time.Time, err error)
 	e := h.event
 	e.Kind, e.Duration, e.Err = kind, time.Since(since), err
 	if errors.Is(err, errs.Lost) {
-		e.Kind = settings.Lost
+		e.Kind = redlatch.EventLost
 	}
-	if e.Kind == settings.Lost {
+	if e.Kind == redlatch.EventLost {
 		ctx = context.Background()
 		if loss := new(redlatch.LossError); errors.As(err, &loss) {
-			e.Reason = string(loss.Reason)
+			e.Reason = loss.Reason
 		}
 	}
 	Tell(ctx, h.observer, h.logger, e)
@@ -69,10 +69,10 @@ func (h *Hold) Renewed(sent time.Time, err error) {
 	}
 	defer h.renewing.Store(false)
 	e := h.event
-	e.Kind, e.Outcome, e.Duration, e.Err = settings.Renewed, settings.OutcomeRenewed, time.Since(sent), err
+	e.Kind, e.Outcome, e.Duration, e.Err = redlatch.EventRenewed, redlatch.OutcomeRenewed, time.Since(sent), err
 	if err != nil {
-		if e.Outcome = outcomeOf(err); e.Outcome != settings.OutcomeError {
-			e.Outcome = settings.OutcomeUnavailable
+		if e.Outcome = outcomeOf(err); e.Outcome != redlatch.OutcomeError {
+			e.Outcome = redlatch.OutcomeUnavailable
 		}
 	}
 	Tell(context.Background(), h.observer, h.logger, e)
@@ -84,13 +84,13 @@ func (h *Hold) Asked(who, why string) {
 		return
 	}
 	e := h.event
-	e.Kind, e.Who, e.Why = settings.Asked, who, why
+	e.Kind, e.Who, e.Why = redlatch.EventAsked, who, why
 	Tell(context.Background(), h.observer, h.logger, e)
 }
 
 // Tell tells an observer of something that ends no wait. What the observer panics with is logged: it may be
 // on a goroutine on which no program could recover, or in the middle of a release.
-func Tell(ctx context.Context, observer settings.Observer, logger *slog.Logger, e settings.Event) {
+func Tell(ctx context.Context, observer redlatch.Observer, logger *slog.Logger, e redlatch.Event) {
 	if observer == nil {
 		return
 	}
@@ -109,8 +109,6 @@ func Tell(ctx context.Context, observer settings.Observer, logger *slog.Logger, 
 }
 
 // Happened tells the observer, if there is one, of something that is about no hold.
-func Happened(ctx context.Context, set *settings.Settings, e settings.Event) {
-	if observer := set.Listener(); observer != nil {
-		Tell(ctx, observer, set.Logger, e)
-	}
+func Happened(ctx context.Context, set *settings.Settings, e redlatch.Event) {
+	Tell(ctx, listener(set), set.Logger, e)
 }

@@ -100,7 +100,7 @@ func (s *stage) waits(opts ...redlatch.Option) *observe.Call {
 
 func (s *stage) holds(opts ...redlatch.Option) *observe.Hold {
 	call := s.waits(opts...)
-	call.Acquired(settings.Event{Owner: "u:8", Token: 5, Path: settings.Fresh})
+	call.Acquired(redlatch.Event{Owner: "u:8", Token: 5, Path: redlatch.PathFresh})
 	return call.Hold()
 }
 

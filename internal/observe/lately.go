@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
@@ -16,14 +17,15 @@ const most = 10
 
 // A source is what has a bound of its own. Two clients may have different things of one name.
 type source struct {
-	kind   string // of the event
-	client any    // the ID of a session; or [Subject.Itself], where that belongs to no client
+	kind   redlatch.EventKind
+	client any // the ID of a session; or [Subject.Itself], where that belongs to no client
 }
 
 // A topic is what alarms are about.
 type topic struct {
 	source
-	primitive, name string
+	primitive redlatch.Kind
+	name      string
 }
 
 // lately has when each topic of the process had its last alarm.

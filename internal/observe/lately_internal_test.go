@@ -72,7 +72,7 @@ func TestBriefAlarmsWithoutALoggerCountInTheLineOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r recent
 		told := make(chan int, 9)
-		turn := func(name int, closed func(int)) { r.turn(topic{primitive: fmt.Sprint(name)}, closed) }
+		turn := func(name int, closed func(int)) { r.turn(topic{name: fmt.Sprint(name)}, closed) }
 		for i := range most + 5 {
 			turn(i, nil)
 		}

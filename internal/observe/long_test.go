@@ -9,7 +9,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/observe"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 func TestAHoldThatLastsIsToldOfOnceWithThePlace(t *testing.T) {
@@ -23,7 +22,7 @@ func TestAHoldThatLastsIsToldOfOnceWithThePlace(t *testing.T) {
 		require.Zero(t, s.asks)
 		require.Contains(t, s.lines(), `lock.name=orders lock.primitive=lock lock.owner=u:8 lock.token=5 lock.held=10s acquired_at=`)
 		require.Regexp(t, `acquired_at=\S*kit_test.go:\d+\n`, s.lines())
-		hold.End(t.Context(), settings.Released, began, nil)
+		hold.End(t.Context(), redlatch.EventReleased, began, nil)
 	})
 }
 
@@ -31,7 +30,7 @@ func TestAHoldThatEndsInTimeIsNotToldOf(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *stage) {
 		hold := s.holds(redlatch.WithLongHold(limit), s.observer())
 		time.Sleep(limit - 1)
-		hold.End(t.Context(), settings.Released, began, nil)
+		hold.End(t.Context(), redlatch.EventReleased, began, nil)
 		time.Sleep(time.Hour)
 		s.expect()
 	})
@@ -49,7 +48,7 @@ func TestHoldsOfANameAreToldOfOnceAMinuteApartFromWaits(t *testing.T) {
 		s.expect("slow_wait 10s", "long_hold 10.000000001s", "long_hold 1m10.000000001s")
 		call.Opened()
 		for _, hold := range all {
-			hold.End(t.Context(), settings.Released, began, nil)
+			hold.End(t.Context(), redlatch.EventReleased, began, nil)
 		}
 	})
 }
@@ -59,7 +58,7 @@ func TestAHoldIsLoggedWithoutAnObserver(t *testing.T) {
 		hold := s.holds(redlatch.WithLongHold(limit), s.logger())
 		time.Sleep(limit + 1)
 		hold.Renewed(time.Now(), nil)
-		hold.End(context.Background(), settings.Released, began, nil)
+		hold.End(context.Background(), redlatch.EventReleased, began, nil)
 		require.Contains(t, s.lines(), "a lock is held for long")
 		require.Nil(t, s.holds(redlatch.WithSlowWait(limit), s.logger()), "nobody is told of the hold")
 	})

@@ -11,7 +11,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/observe"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 const crowd = 1000
@@ -82,7 +81,7 @@ func TestTenLongHoldsAMinuteHaveALineAndTheOthersAreCounted(t *testing.T) {
 		require.Contains(t, s.lines(), `msg="redlatch: locks of further names are held for long, which have no line each" names=990 within=1m0s`)
 		for i := range all {
 			calls[i].Opened()
-			all[i].End(t.Context(), settings.Released, began, nil)
+			all[i].End(t.Context(), redlatch.EventReleased, began, nil)
 		}
 		elsewhere.Opened()
 	})

@@ -17,7 +17,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/observe"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // A panicker is a log handler, and an observer, that panics.
@@ -57,7 +56,7 @@ func TestALogHandlerThatPanicsEndsNothingAndIsSeen(t *testing.T) {
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			require.Len(t, s.told, crowd, "the observer is told all the same")
-			hold.End(t.Context(), settings.Released, began, nil)
+			hold.End(t.Context(), redlatch.EventReleased, began, nil)
 			for _, call := range calls {
 				call.Refused(errors.New("why"))
 			}
@@ -86,7 +85,7 @@ func TestAnObserverAndALogHandlerThatPanicEndNothingAndAreSeen(t *testing.T) {
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				hold.Renewed(time.Now(), nil)
-				hold.End(t.Context(), settings.Lost, began, nil)
+				hold.End(t.Context(), redlatch.EventLost, began, nil)
 				call.Opened()
 			})
 			for _, kind := range []string{"slow_wait", "long_hold", "renewed", "lost"} {
@@ -122,6 +121,6 @@ func TestAnObserverThatBlocksKeepsOneGoroutineOfTheRenewals(t *testing.T) {
 		require.Equal(t, 1, told)
 		hold.Renewed(time.Now(), nil)
 		require.Equal(t, 2, told, "the next one is told again")
-		hold.End(t.Context(), settings.Released, began, nil)
+		hold.End(t.Context(), redlatch.EventReleased, began, nil)
 	})
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/redlatch/redlatch/internal/listing"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/session"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // A Subject is what calls wait for, as far as it can be asked.
@@ -35,7 +34,7 @@ var errUnasked = fmt.Errorf("redlatch: Redis was not asked who holds it, because
 // watch has the observer and the log know if the call waits for longer than limit.
 func (c *Call) watch(limit time.Duration) {
 	ctx, observer, start, e := c.Context, c.observer, c.start, c.event
-	e.Kind = settings.WaitsLong
+	e.Kind = redlatch.EventSlowWait
 	c.slow = (&alarm{of: c.of, event: e, logger: c.logger, others: "redlatch: calls wait for long for further " +
 		"names, which have no line each",
 		ring: func(asking context.Context, a *alarm, whole bool) {
@@ -131,8 +130,8 @@ func (f *answer) name(ctx context.Context, by *redlatch.HeldBy, info *redlatch.I
 }
 
 // attributes are those of the line.
-func (f *answer) attributes(e settings.Event) []slog.Attr {
-	attrs := []slog.Attr{slog.String("lock.name", e.Name), slog.String("lock.primitive", e.Primitive),
+func (f *answer) attributes(e redlatch.Event) []slog.Attr {
+	attrs := []slog.Attr{slog.String("lock.name", e.Name), slog.String("lock.primitive", string(e.Primitive)),
 		slog.Duration("lock.waited", e.Duration.Round(time.Millisecond))}
 	counts := e.Permits > 0 || e.Left > 0
 	if e.Permits > 0 {

@@ -39,7 +39,7 @@ func TestAWaitThatEndsInTimeIsNotToldOfAndAsksNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *stage) {
 		for _, end := range []func(*observe.Call){
 			func(c *observe.Call) { c.Refused(errors.New("why")) }, (*observe.Call).Opened, (*observe.Call).Left,
-			func(c *observe.Call) { c.Acquired(settings.Event{}) },
+			func(c *observe.Call) { c.Acquired(redlatch.Event{}) },
 		} {
 			call := s.waits(redlatch.WithSlowWait(limit), s.observer(), s.logger())
 			time.Sleep(limit - 1)

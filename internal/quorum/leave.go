@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // Unlock gives all members back at the same time. It returns when as many have confirmed it as would let the
@@ -37,7 +37,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 		err = lost
 	}
 	err = h.loss.Explain(err)
-	h.Finish(ctx, settings.Released, err)
+	h.Finish(ctx, redlatch.EventReleased, err)
 	return err
 }
 
@@ -102,7 +102,7 @@ func (h *Hold) Leave() {
 	}
 	h.free()
 	if !lost {
-		h.Finish(context.Background(), settings.Left, nil)
+		h.Finish(context.Background(), redlatch.EventLeft, nil)
 	}
 }
 

@@ -3,9 +3,9 @@ package quorum
 import (
 	"context"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/observe"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // tell has the observer know that the call with ctx has acquired h. If the observer panics the program never
@@ -14,9 +14,9 @@ func (h *Hold) tell(ctx context.Context, call *observe.Call) {
 	if call == nil {
 		return
 	}
-	e := settings.Event{Path: settings.Fresh}
+	e := redlatch.Event{Path: redlatch.PathFresh}
 	if h.local {
-		e.Path = settings.Local
+		e.Path = redlatch.PathLocal
 	}
 	for carried := range holds.Carried(ctx) {
 		other, ok := carried.(*Hold)

@@ -110,7 +110,7 @@ type Settings struct {
 	// of a spin lock: how long it sleeps before the n-th question; nil: the default
 	BackOff    func(n int64) time.Duration
 	Logger     *slog.Logger  // nil: silent
-	Observer   Observer      // nil: the default one; see [Settings.Listener]
+	Observer   any           // a redlatch.Observer, a type that this package cannot name; nil: the default one
 	SlowWait   time.Duration // 0: no wait is told of for its length
 	LongHold   time.Duration // 0: no hold is
 	Unobserved bool          // not even the default one is told
