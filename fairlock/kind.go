@@ -16,7 +16,8 @@ var (
 		kind.Label = redlatch.KindFairLock
 		kind.Takes |= settings.Patience | settings.LocalHandOff
 		kind.Acquire = try
-		kind.Fair = &baselock.Fair{Ask: ask, Turn: turn, Queued: fairlock.Queued}
+		kind.Ways = &baselock.InOrder{Ask: ask, Turn: turn}
+		kind.Queued = fairlock.Queued
 		kind.Release = func(s baselock.Subject) scripts.Command[bool] { return fairlock.Release(s.Key, waiter(s), s.Wake) }
 		kind.Force = func(s baselock.Subject) scripts.Command[bool] { return fairlock.Force(s.Key, s.Wake) }
 		return kind

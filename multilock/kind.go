@@ -26,6 +26,7 @@ func grouped(fields []string) *baselock.Kind {
 			Includes: func(side string) bool { return contains(fields, split(side)) }},
 		Takes:     baselock.LockOptions,
 		Reentrant: true,
+		Ways:      baselock.Plainly{},
 		Channel:   keys.LockChannel,
 		Acquire: func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 			return multilock.Acquire(s.Key, s.Owner, fields, s.Lease)

@@ -17,6 +17,12 @@ import (
 // arrival.
 const together = redlatch.KindReadWriteLock
 
+var readers = baselock.Readers{
+	Confirm: func(s baselock.Subject) scripts.Command[rwlock.Confirmation] {
+		return rwlock.ConfirmRead(s.Key, s.Owner, s.Most, s.Lease, s.Wake, s.Listening)
+	},
+}
+
 var reading = baselock.Kind{
 	Label:     redlatch.KindReadLock,
 	Takes:     baselock.LockOptions | settings.WriterPreference | settings.LocalHandOff,
@@ -34,9 +40,8 @@ var reading = baselock.Kind{
 	}, func(s baselock.Subject, c rwlock.Candidate, next rwlock.Successor, attends bool) scripts.Command[row.Release] {
 		return rwlock.HandOnRead(s.Key, s.Owner, s.Most, s.Wake, c, next, attends)
 	}),
-	Confirm: func(s baselock.Subject) scripts.Command[rwlock.Confirmation] {
-		return rwlock.ConfirmRead(s.Key, s.Owner, s.Most, s.Lease, s.Wake, s.Listening)
-	},
+	Ways:    &readers,
+	Sharing: &readers,
 	Acquire: func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 		return rwlock.AcquireRead(s.Key, s.Owner, s.Lease, s.Host)
 	},
@@ -61,6 +66,7 @@ var writing = func() baselock.Kind {
 	kind.Label = redlatch.KindWriteLock
 	kind.Takes |= settings.WriterPreference | settings.LocalHandOff
 	kind.HandsOn = true
+	kind.Ways = baselock.Writers{}
 	kind.Queue = queue(func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Answer] {
 		return rwlock.StandWrite(s.Key, s.Owner, s.Lease, rwlock.Announcement{Session: s.Session, For: s.Announce}, s.Wake, c)
 	}, func(s baselock.Subject, c rwlock.Candidate, next rwlock.Successor, _ bool) scripts.Command[row.Release] {

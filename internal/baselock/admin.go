@@ -37,7 +37,7 @@ func (b *Base) HoldCount(ctx context.Context) (int64, error) {
 		return 0, b.invalid
 	}
 	status, err := b.Status(ctx)
-	if status.Holds > 0 && c.tenure.base.Kind.Confirm != nil {
+	if status.Holds > 0 && c.tenure.base.Kind.Sharing != nil {
 		return c.heldIn(ctx), err
 	}
 	return status.Holds, err
@@ -82,10 +82,10 @@ func (b *Base) force(ctx context.Context, cmd func(scripts.Wake) scripts.Command
 // Inspect tells everything that Redis knows about the lock.
 func (b *Base) Inspect(ctx context.Context) (redlatch.Info, error) {
 	info, err := b.held(ctx)
-	if err != nil || b.Kind.Fair == nil {
+	if err != nil || b.Kind.Queued == nil {
 		return info, err
 	}
-	queued, err := Ask(ctx, b, b.Kind.Fair.Queued(b.Key))
+	queued, err := Ask(ctx, b, b.Kind.Queued(b.Key))
 	if err != nil {
 		return redlatch.Info{}, err
 	}

@@ -63,10 +63,3 @@ func (t *tenure) handing(next *caller) func(from, to Subject) scripts.Command[sc
 	}
 	return nil
 }
-
-// decline gives back a hold that no waiter takes, because the waiter that it was handed to has left.
-func (h *hold) decline() {
-	if h.retire() {
-		_ = h.giveBack(h.tenant.tenure.base.background(h.tenant.set)) // what is not confirmed goes on in the background
-	}
-}

@@ -10,7 +10,6 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -33,7 +32,6 @@ type Base struct {
 	row      string // of the processes that wait; empty where there is none
 	rowKeys  []string
 	known    atomic.Pointer[scripts.Known] // nil before the first release to the process queue
-	told     string                        // of a fair lock: the channel of a process is this, a colon and its session
 	line     cohort.Key
 	defaults *settings.Settings
 	invalid  error // what is wrong with the name or the options of New; every call reports it
@@ -57,9 +55,6 @@ func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option
 	if kind.Queue != nil {
 		b.rowKeys = kind.Queue.Keys(b.Key)
 		b.row = b.rowKeys[0]
-	}
-	if kind.Fair != nil {
-		b.told = keys.FairRow(b.Key)
 	}
 	return b
 }

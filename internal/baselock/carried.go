@@ -2,12 +2,10 @@ package baselock
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/redlatch/redlatch/internal/holds"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // holdsIn are the holds of locks on this base that ctx carries, the innermost first. Those of a multi-lock or
@@ -60,27 +58,6 @@ func (b *Base) carried(ctx context.Context) *tenant {
 		}
 	}
 	return nil
-}
-
-// beside is for a context that carries a hold of the other side. It answers errOver where that does not
-// matter.
-func (b *Base) beside(ctx context.Context, set *settings.Settings, try bool) (*hold, error) {
-	if b.Kind.side().Barred != "" && b.carriedOn(ctx, b.Kind.side().Barred) != nil {
-		return nil, fmt.Errorf("%w (%s %q)", b.Kind.side().Bar, b.Kind.Label.Noun(), b.Name)
-	}
-	if b.Kind.side().Within == "" {
-		return nil, errOver
-	}
-	for {
-		host := b.carriedOn(ctx, b.Kind.side().Within)
-		if host == nil {
-			return nil, errOver
-		}
-		h, err := b.admit(ctx, host, set, try)
-		if err != errOver {
-			return h, err
-		}
-	}
 }
 
 // recognizes tells whether inner is a live hold of this lock, with which a call re-enters.

@@ -2,7 +2,6 @@ package baselock
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/raise"
-	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/settings"
 )
@@ -34,12 +32,6 @@ func Streak(bases []*Base, alone bool) cohort.Streak {
 	return s
 }
 
-// YieldFor is for how long a process leaves a lock free, now and then, where the waiters of other processes
-// only poll.
-const YieldFor = openFor
-
-var errMet = errors.New("redlatch: the lock was only asked what it stands on")
-
 // Meet returns the base of a lock, which must be of a type of this module, if a composite can hand it on;
 // else nil.
 func Meet(lock redlatch.Locker) *Base {
@@ -47,14 +39,6 @@ func Meet(lock redlatch.Locker) *Base {
 	if base == nil || !base.Kind.moves() {
 		return nil
 	}
-	return base
-}
-
-// Of returns the base of a lock, which must be of a type of this module, nil if that is a composite.
-func Of(lock redlatch.Locker) (base *Base) {
-	_, _ = lock.TryLock(context.Background(), rootapi.Option[redlatch.Option](func(s *settings.Settings) {
-		s.Meet = func(b any) { base = b.(*Base) }
-	}))
 	return base
 }
 
@@ -125,10 +109,6 @@ func (h *hold) fitsAmong(to []*Base, opts []redlatch.Option, streak cohort.Strea
 	}
 	return set
 }
-
-// moves tells whether a tenure of this kind is nothing but its field: it has no token, place in a queue, or
-// other side.
-func (k *Kind) moves() bool { return k.Tokens == nil && k.Fair == nil && k.Side == nil }
 
 // soleLocked tells whether h is all that there is of its tenure.
 func (h *hold) soleLocked() bool {

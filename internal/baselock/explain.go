@@ -1,17 +1,14 @@
 package baselock
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/outcome"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // explain is the error of an acquisition as the program gets it: a refusal, a failure of the server or the
@@ -63,7 +60,7 @@ func (b *Base) taken(remaining time.Duration) *redlatch.NotAcquiredError {
 
 // refused is the error of a try that was refused for the reason why, a clause.
 func (b *Base) refused(remaining time.Duration, why string) *redlatch.NotAcquiredError {
-	if b.Kind.Fair != nil { // that time is the time to ask again
+	if b.Kind.Queued != nil { // that time is the time to ask again
 		remaining = 0
 	}
 	return &redlatch.NotAcquiredError{Name: b.Name, Kind: b.Kind.Label, Left: max(0, remaining), Detail: why}
@@ -82,10 +79,10 @@ func (b *Base) why(remaining time.Duration) string {
 	if own {
 		why = fmt.Sprintf("is held by this process, for %v by now", time.Since(since).Round(time.Millisecond))
 	}
-	if b.Kind.Fair != nil || b.Kind.side().Shared {
+	if b.Kind.Queued != nil || b.Kind.side().Shared {
 		why += ", or others wait for it"
 	}
-	if b.Kind.Fair == nil && remaining >= 0 {
+	if b.Kind.Queued == nil && remaining >= 0 {
 		why += fmt.Sprintf(", for another %v unless renewed", remaining)
 	}
 	switch {
@@ -102,51 +99,6 @@ func (b *Base) why(remaining time.Duration) string {
 func (b *Base) KnownTaken() bool {
 	_, held := b.Session.Cohorts.HeldSince(b.line)
 	return held || errors.Is(b.Session.Found(b.line), errs.NotAcquired)
-}
-
-// behind is for a try while other calls of this process wait, which it must not overtake. errOver says that
-// none waits any more.
-func (b *Base) behind(ctx context.Context, set *settings.Settings) error {
-	refused, err := b.Session.Behind(ctx, b.line, set.OutageFor(true))
-	if _, held := b.Session.Cohorts.HeldSince(b.line); held || refused {
-		return b.refused(0, "is waited for by others of this process; it "+b.why(-1))
-	}
-	return cmp.Or(err, errOver)
-}
-
-// longBehindOwn is how long a call waits behind one hold of its own process until that is logged.
-const longBehindOwn = 10 * time.Second
-
-// watchOwn logs, once, that a call has waited behind a hold of its own process for long. That may be the
-// caller's own hold, and then the caller waits for itself. stop ends the watch.
-func (b *Base) watchOwn(set *settings.Settings) (stop func()) {
-	if set.Logger == nil {
-		return func() {}
-	}
-	began := time.Now()
-	var over atomic.Bool // a timer may be left that finds it so
-	var look func()
-	look = func() {
-		left := longBehindOwn
-		if since, held := b.Session.Cohorts.HeldSince(b.line); held {
-			left -= min(time.Since(since), time.Since(began))
-		}
-		switch {
-		case over.Load():
-			return
-		case left > 0:
-			time.AfterFunc(left, look)
-			return
-		}
-		set.Logger.Warn("redlatch: a call waits for a lock that its own process holds; if the caller is the holder, it waits for itself: "+
-			"pass it the context of the hold", "lock.name", b.Name, "lock.primitive", b.Kind.Label,
-			"lock.waited", time.Since(began).Round(time.Millisecond))
-	}
-	timer := time.AfterFunc(longBehindOwn, look)
-	return func() {
-		over.Store(true)
-		timer.Stop()
-	}
 }
 
 // broken is an error of the server or the network, or of ctx, with the lock's name.

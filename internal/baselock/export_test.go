@@ -19,7 +19,9 @@ func Slip(given holds.Hold) (vouch func(context.Context) error) {
 	if !gone {
 		panic("nobody is left")
 	}
-	return func(ctx context.Context) error { return h.tenant.tenure.vouch(ctx, ended, lost) }
+	return func(ctx context.Context) error {
+		return h.tenant.tenure.base.Kind.Sharing.Vouch(ctx, h.tenant.tenure, ended, lost)
+	}
 }
 
 // UnlockMissed is an Unlock that moves the tenure to the first waiter. That waiter leaves before it is told.

@@ -8,12 +8,10 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/life"
-	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
@@ -114,78 +112,6 @@ func (h *hold) retireLocked() {
 	if c.inner != nil {
 		*c.inner = slices.DeleteFunc(*c.inner, func(other *hold) bool { return other == h })
 	}
-}
-
-// giveBack ends a hold that is retired, and releases it.
-func (h *hold) giveBack(ctx context.Context) error {
-	t := h.tenant.tenure
-	h.unlimit()
-	h.Ending().End(errs.Released)
-	var began time.Time // that of the release. Only a tenure that others have joined vouches for them
-	if t.base.Kind.Confirm != nil {
-		began = clock.Now()
-	}
-	limit, err := time.Duration(0), error(nil)
-	left, held, lost, gone := h.part(false)
-	if !gone {
-		limit, err = t.lockSendToRelease(ctx, h.tenant.set.ReleaseTimeout)
-		if left, held, lost, gone = h.part(true); gone && err == nil {
-			t.unlockSend()
-		}
-	}
-	switch {
-	case gone && left > 0:
-		return t.vouch(ctx, began, lost)
-	case gone:
-		return lost
-	case left > 0:
-		h.tenant.adjust()
-	}
-	if err == nil {
-		err = t.giveBackTo(ctx, left, held, releaseWithin(limit))
-	} else {
-		// An earlier command of this tenure has no answer yet. Settling takes the count to what is live now.
-		if left == 0 { // a re-entry that succeeds after all finds that it came too late
-			t.unannounce(false)
-		}
-		t.pending()
-		err = t.unconfirmed(delivery.Unavailable(err), true)
-	}
-	if lost != nil {
-		return lost
-	}
-	return err
-}
-
-// giveBackTo sends the release of one hold, after which so many are left. The caller has the send lock;
-// giveBackTo gives it back.
-func (t *tenure) giveBackTo(ctx context.Context, left int32, held bool, limit delivery.Limit) (err error) {
-	defer t.unlockSend()
-	returned := false
-	defer raise.Unless(&returned, t.pending) // a hook of the client may panic on this goroutine
-	if left > 0 && held {
-		err = t.giveBackOne(ctx, limit, left)
-	} else {
-		err = t.giveBackAll(ctx, limit, held)
-	}
-	returned = true
-	return err
-}
-
-// giveBackOne lowers the count. The lease stays what it is.
-func (t *tenure) giveBackOne(ctx context.Context, limit delivery.Limit, left int32) error {
-	cmd := t.base.Kind.Recount(t.subject(left, 0))
-	held, receipt, err := delivery.Within(ctx, t.base.Session.Dispatch, cmd, limit)
-	if receipt.Doubt || err != nil {
-		t.doubted()
-	}
-	if err != nil {
-		return t.unconfirmed(err, delivery.AsFailure(err).Doubt)
-	}
-	if !held {
-		return t.lose(watchdog.NotOwned, nil)
-	}
-	return nil
 }
 
 // Extend lengthens the lease of the tenure, and the time for which this hold is promised it.

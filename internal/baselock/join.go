@@ -30,7 +30,7 @@ import (
 // joins tells whether a call with these settings can share what others of its process hold: it has no terms
 // of its own.
 func (b *Base) joins(set *settings.Settings) bool {
-	return b.Kind.Confirm != nil && !set.Scripted && set.Lease == 0 && set.MaxHold == 0 && set.AtLeast == 0 &&
+	return b.Kind.Sharing != nil && !set.Scripted && set.Lease == 0 && set.MaxHold == 0 && set.AtLeast == 0 &&
 		set.Replicas == 0
 }
 
@@ -42,9 +42,9 @@ func (b *Base) shared() (t *tenure, line *cohort.Cohort, waited bool) {
 	return t, line, waited
 }
 
-// share opens a tenure that has just acquired to others, if it can have any. Within a write hold it cannot:
+// Began opens a tenure that has just acquired to others, if it can have any. Within a write hold it cannot:
 // there it has the identity of the writer.
-func (t *tenure) share() {
+func (*Readers) Began(t *tenure) {
 	if t.host != nil || !t.base.joins(t.first.set) {
 		return
 	}
@@ -56,16 +56,27 @@ func (t *tenure) share() {
 	t.base.Session.Cohorts.Share(t.base.line, t, false)
 }
 
+// Join is join for the head of the local queue.
+func (r *Readers) Join(ctx context.Context, b *Base, set *settings.Settings,
+	line *cohort.Cohort) (h *hold, drain time.Duration) {
+	t, _, _ := b.shared()
+	if t == nil || !b.joins(set) {
+		return nil, 0
+	}
+	h, waits := r.joined(ctx, t, set, line, false)
+	if waits {
+		drain = forDrain
+	}
+	return h, drain
+}
+
 // forDrain is for how long a reader waits, once, for holds to be given back after which this process leaves
 // the lock to others. Then it asks for itself, for who listens need not wait, and a section may last.
 const forDrain = 10 * time.Millisecond
 
-// closeShared keeps calls from joining what others of this process hold, because an attempt to share it was
+// Refused keeps calls from joining what others of this process hold, because an attempt to share it was
 // refused: a writer has announced itself.
-func (b *Base) closeShared() {
-	if b.Kind.Confirm == nil {
-		return
-	}
+func (*Readers) Refused(b *Base) {
 	if t, _, _ := b.shared(); t != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -76,7 +87,7 @@ func (b *Base) closeShared() {
 // join has a call hold what others of its process hold. It answers nothing where the call has to ask for
 // itself, and waits where it had better wait before: another call asks, or this process leaves the lock to
 // others as soon as its holds are given back.
-func (b *Base) join(ctx context.Context, set *settings.Settings, try bool) (h *hold, waits bool) {
+func (r *Readers) join(ctx context.Context, b *Base, set *settings.Settings, try bool) (h *hold, waits bool) {
 	if !b.joins(set) {
 		return nil, false
 	}
@@ -96,7 +107,7 @@ func (b *Base) join(ctx context.Context, set *settings.Settings, try bool) (h *h
 		part()
 		return nil, false
 	}
-	if h, waits = t.joined(ctx, set, line, try); h != nil {
+	if h, waits = r.joined(ctx, t, set, line, try); h != nil {
 		runtime.Gosched() // those that run would have it all else, while others of the process wait for a processor
 	}
 	return h, waits
@@ -109,16 +120,21 @@ func (t *tenure) sharing() cohort.Share {
 	return t.shared
 }
 
-// asked tells whether a call of this process asks, so that others wait for its answer.
-func (b *Base) asked() bool {
+// Asks has calls that can share the lock wait for the answer to the question of t.
+func (*Readers) Asks(t *tenure) bool {
+	return t.base.joins(t.first.set) && t.base.Session.Cohorts.Share(t.base.line, t, true)
+}
+
+// Asked tells whether a call of this process asks, so that others wait for its answer.
+func (*Readers) Asked(b *Base) bool {
 	t, _, _ := b.shared()
 	return t != nil && t.sharing().Asked()
 }
 
-// letIn has waiting calls join t. They have waited for the answer to a question of t, or behind the waiter
+// LetIn has waiting calls join t. They have waited for the answer to a question of t, or behind the waiter
 // that holds now. That one was the head of the local queue, or a script has made it the holder. A call that
 // cannot join asks for itself, and so does every call if there is no answer.
-func (t *tenure) letIn() {
+func (*Readers) LetIn(t *tenure) {
 	b := t.base
 	if t.sharing().Asked() {
 		b.Session.Cohorts.Unshare(b.line, t)
@@ -153,10 +169,10 @@ func wakeReaders(line *cohort.Cohort) {
 }
 
 // joined is join for a tenure, which it asks about if that is all that is missing.
-func (t *tenure) joined(ctx context.Context, set *settings.Settings, line *cohort.Cohort,
+func (r *Readers) joined(ctx context.Context, t *tenure, set *settings.Settings, line *cohort.Cohort,
 	try bool) (h *hold, waits bool) {
 	h, old := t.joinedBy(set, line)
-	if old && t.confirm(ctx, line, clock.Now(), delivery.Limit{Outage: set.OutageFor(try)}) == nil {
+	if old && r.confirm(ctx, t, line, clock.Now(), delivery.Limit{Outage: set.OutageFor(try)}) == nil {
 		h, _ = t.joinedBy(set, line)
 	}
 	t.mu.Lock()
@@ -187,17 +203,9 @@ func (t *tenure) joinedBy(set *settings.Settings, line *cohort.Cohort) (h *hold,
 	return h, false
 }
 
-// listening is how many connections of this process listen for releases.
-func listening(line *cohort.Cohort) int {
-	if line.Hears() {
-		return 1
-	}
-	return 0
-}
-
 // confirm finds out whether t is still held, unless that was confirmed since a moment. A new streak begins if
 // no other process waits.
-func (t *tenure) confirm(ctx context.Context, line *cohort.Cohort, since time.Time, limit delivery.Limit) error {
+func (r *Readers) confirm(ctx context.Context, t *tenure, line *cohort.Cohort, since time.Time, limit delivery.Limit) error {
 	if err := t.lockSend(ctx); err != nil {
 		return err
 	}
@@ -213,14 +221,14 @@ func (t *tenure) confirm(ctx context.Context, line *cohort.Cohort, since time.Ti
 	case over:
 		return errOver
 	}
-	return t.ask(ctx, line, limit)
+	return r.ask(ctx, t, line, limit)
 }
 
 // ask is confirm for a caller that has the send lock.
-func (t *tenure) ask(ctx context.Context, line *cohort.Cohort, limit delivery.Limit) error {
+func (r *Readers) ask(ctx context.Context, t *tenure, line *cohort.Cohort, limit delivery.Limit) error {
 	s := t.subject(1, max(t.entry.Promised(time.Now()), time.Millisecond))
 	s.Listening = listening(line)
-	reply, receipt, err := delivery.Deliver(ctx, t.base.Session.Dispatch, t.base.Kind.Confirm(s), limit)
+	reply, receipt, err := delivery.Deliver(ctx, t.base.Session.Dispatch, r.Confirm(s), limit)
 	switch {
 	case err != nil:
 		return err
@@ -239,23 +247,14 @@ func (t *tenure) ask(ctx context.Context, line *cohort.Cohort, limit delivery.Li
 	return nil
 }
 
-// confirmed notes that Redis, asked at sent, had this owner.
-func (t *tenure) confirmed(sent time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.streak != nil {
-		t.streak.Confirmed(sent)
-	}
-}
-
 // knownLocked tells whether it is known that t was held at that moment.
 func (t *tenure) knownLocked(line *cohort.Cohort, at time.Time) bool {
 	return t.streak != nil && (t.streak.News.After(at) || line != nil && t.fresh(line))
 }
 
-// vouch is what a hold says of which Redis need not hear: nil if its owner was held at a moment since which the hold
+// Vouch is what a hold says of which Redis need not hear: nil if its owner was held at a moment since which the hold
 // is over.
-func (t *tenure) vouch(ctx context.Context, ended time.Time, lost error) error {
+func (r *Readers) Vouch(ctx context.Context, t *tenure, ended time.Time, lost error) error {
 	if lost != nil {
 		return lost
 	}
@@ -272,7 +271,7 @@ func (t *tenure) vouch(ctx context.Context, ended time.Time, lost error) error {
 	limit := t.tenant.set.ReleaseTimeout
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	err := t.confirm(ctx, line, ended, delivery.Limit{Outage: limit})
+	err := r.confirm(ctx, t, line, ended, delivery.Limit{Outage: limit})
 	if err == nil || errors.Is(err, errs.Lost) {
 		return err
 	}

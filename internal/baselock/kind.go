@@ -5,11 +5,8 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/fairqueue"
 	"github.com/redlatch/redlatch/internal/scripts"
-	"github.com/redlatch/redlatch/internal/scripts/fairlock"
 	"github.com/redlatch/redlatch/internal/scripts/row"
-	"github.com/redlatch/redlatch/internal/scripts/rwlock"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -40,14 +37,15 @@ type Kind struct {
 	// nil where an owner that cannot be followed without a command is released.
 	Atomic func(from, to Subject) scripts.Command[scripts.Attempt]
 
-	// Confirm is for a lock that holders of one process may hold as one; see join.go. It asks whether an
-	// owner still holds, and whether others wait.
-	Confirm func(Subject) scripts.Command[rwlock.Confirmation]
+	// Queued are the waiters of a fair lock, in the order in which Redis serves them.
+	Queued func(key string) scripts.Command[[]string]
+
+	Ways    Ways    // never nil
+	Sharing Sharing // nil: each hold is a holder of its own to Redis
 
 	Queue  *Queue
 	Tokens *Tokens
 	Side   *Side
-	Fair   *Fair
 }
 
 // A Queue is the scripts of a lock with a process queue.
@@ -98,16 +96,6 @@ type Side struct {
 	// Turn releases the lock of one owner and acquires it for another of the same process on the other side,
 	// in one script.
 	Turn func(from, to Subject) scripts.Command[scripts.Attempt]
-}
-
-// Fair is for a lock each of whose waiters stands in a queue in Redis.
-type Fair struct {
-	// Ask is Acquire for an owner who waits: it is put into the queue, and the entries of the others are
-	// confirmed. Release takes it out.
-	Ask func(s Subject, others []*fairqueue.Waiter, load fairlock.Load) scripts.Command[fairlock.Answer]
-	// Turn is Release for a process in which others wait.
-	Turn   func(s Subject, load fairlock.Load) scripts.Command[fairlock.Turn]
-	Queued func(key string) scripts.Command[[]string]
 }
 
 // oneSided is the side of a lock that has its key for itself.

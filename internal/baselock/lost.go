@@ -64,7 +64,7 @@ func (t *tenure) lose(reason redlatch.LossReason, cause error) error {
 	}
 	t.forget()
 	t.unannounce(false)
-	t.overTurn()
+	t.base.Kind.Ways.Over(t)
 	for _, h := range ended {
 		h.unlimit()
 		of.Holds = append(of.Holds, &h.Hold)

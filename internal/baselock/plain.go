@@ -30,6 +30,7 @@ func Plain() Kind {
 		Status:  func(s Subject) scripts.Command[scripts.Status] { return rlock.Status(s.Key, s.Owner) },
 		Inspect: rlock.Inspect,
 		Batch:   "plain",
+		Ways:    Plainly{},
 		Renew:   rlock.Renew,
 	}
 }

@@ -38,8 +38,8 @@ func (p *promise) kept(streak *cohort.Streak, receipt delivery.Receipt, reply sc
 	switch {
 	case !p.claim.Give(given, p.to.base.poll(p.to.first.set)):
 		go given.decline()
-	case p.to.base.Kind.Confirm != nil:
-		p.to.letIn()
+	case p.to.base.Kind.Sharing != nil:
+		p.to.base.Kind.Sharing.LetIn(p.to)
 	}
 }
 

@@ -2,18 +2,10 @@ package baselock
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/delivery"
-	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/outcome"
-	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // The last Unlock of a tenant takes the first of these steps that is possible:
@@ -34,9 +26,6 @@ import (
 // send of this very release may have deleted it while the lease was still trusted. What is not lost may be
 // handed on.
 func (t *tenure) giveBackAll(ctx context.Context, limit delivery.Limit, held bool) error {
-	if t.base.Kind.Fair != nil {
-		return t.endTurn(ctx, limit, held)
-	}
 	next, heard := cohort.Release{}, false
 	defer func() { // also when a hook of the client panics
 		if next.Step != cohort.Given {
@@ -80,22 +69,6 @@ func (t *tenure) giveBackAll(ctx context.Context, limit delivery.Limit, held boo
 	return err
 }
 
-// announce has those of this process who come for the lock wait for what t does.
-func (t *tenure) announce() {
-	t.post = cohort.Holder{
-		Since: t.first.first.Since, Gives: t.base.Kind.HandsOn && t.host == nil, Shared: t.base.Kind.side().Shared,
-	}
-	t.base.Session.Cohorts.Hold(t.base.line, &t.post)
-}
-
-// unannounce has them ask, unless t has handed the lock on or they hear of its release.
-func (t *tenure) unannounce(heard bool) {
-	if t.base.Kind.Confirm != nil {
-		t.base.Session.Cohorts.Unshare(t.base.line, t)
-	}
-	t.base.Session.Cohorts.Free(t.base.line, &t.post, heard)
-}
-
 // hears tells whether those who wait in this process will hear of a release.
 func (t *tenure) hears() bool {
 	return t.base.Kind.HandsOn && t.base.Session.Cohorts.Find(t.base.line).Hears()
@@ -106,52 +79,4 @@ func (t *tenure) release(ctx context.Context, limit delivery.Limit) error {
 	cmd := t.base.Kind.Release(t.subject(0, 0))
 	freed, receipt, err := delivery.Within(ctx, t.base.Session.Dispatch, cmd, limit)
 	return t.gaveBack(freed, receipt, err)
-}
-
-// gaveBack is what follows from the answer to a release.
-func (t *tenure) gaveBack(freed bool, receipt delivery.Receipt, err error) error {
-	if outcome.WrongType(err) { // a program that wrote something else there has taken the lock away
-		return t.lose(watchdog.NotOwned, err)
-	}
-	if err != nil {
-		t.pending()
-		return t.unconfirmed(err, delivery.AsFailure(err).Doubt)
-	}
-	if receipt.Doubt {
-		t.doubted()
-	}
-	if freed {
-		t.confirmed(receipt.Sent)
-		t.moveOut()
-		return nil
-	}
-	trusted := clock.Now().Before(t.entry.TrustedUntil())
-	switch {
-	case receipt.Doubt && trusted:
-		t.confirmed(receipt.Sent)
-		return nil
-	case receipt.Refused != nil && trusted:
-		return fmt.Errorf("redlatch: %q is released, but the server refused what goes with it, perhaps the message to its waiters, "+
-			"who poll then: %w", t.base.Name, receipt.Refused)
-	}
-	return t.lose(watchdog.NotOwned, nil)
-}
-
-// releaseWithin is the limit of a release that may take so long.
-func releaseWithin(d time.Duration) delivery.Limit {
-	return delivery.Limit{Outage: d, Total: d, Stubborn: true}
-}
-
-// unconfirmed is the error of a release that the server did not confirm in time.
-func (t *tenure) unconfirmed(err error, doubt bool) error {
-	err = t.base.Session.Dialing(err)
-	if doubt {
-		err = errs.Part(fmt.Errorf("%w: %w", errs.Uncertain, err), "")
-	}
-	if errors.Is(err, redis.ErrClosed) {
-		return fmt.Errorf("redlatch: the release of %q is not confirmed and cannot go on, so the lock may stay taken until its lease is over; "+
-			"close a client after the last Unlock: %w", t.base.Name, err)
-	}
-	return fmt.Errorf("redlatch: the release of %q is not confirmed and goes on in the background, at most until its lease is over: %w",
-		t.base.Name, err)
 }

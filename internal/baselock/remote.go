@@ -135,7 +135,7 @@ func (b *Base) enqueue(ctx context.Context, c *cohort.Cohort,
 		b.settle(c, p, set)
 	}
 	if h == nil && err == nil {
-		b.closeShared()
+		b.refusedShare()
 	}
 	return h, remaining, open, err
 }
@@ -270,7 +270,7 @@ func (t *tenure) turn() row.Turn {
 	if t.tenant.offers && t.base.Session.KnowsListeners() {
 		turn.Open = openFor
 	}
-	turn.Attends = t.base.Kind.Confirm != nil && t.base.Session.Cohorts.Attends(t.base.line)
+	turn.Attends = t.base.Kind.Sharing != nil && t.base.Session.Cohorts.Attends(t.base.line)
 	return turn
 }
 
@@ -331,3 +331,15 @@ func (b *Base) give(p row.Message, claim cohort.Claim, since time.Time) {
 		go given.decline()
 	}
 }
+
+// listening is how many connections of this process listen for releases.
+func listening(line *cohort.Cohort) int {
+	if line.Hears() {
+		return 1
+	}
+	return 0
+}
+
+// YieldFor is for how long a process leaves a lock free, now and then, where the waiters of other processes
+// only poll.
+const YieldFor = openFor

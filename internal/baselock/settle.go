@@ -242,3 +242,32 @@ func (t *tenure) settleReentry(f *delivery.Failure, cmd scripts.Command[scripts.
 		t.doubted()
 	}
 }
+
+// dequeued says that the tenure waits no longer, and has what is in doubt settled.
+func (t *tenure) dequeued() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queued = false
+	if d := t.rare.doubt; d != nil && time.Now().Before(d.ghosts) {
+		t.planLocked()
+	}
+}
+
+// dismiss gives up identities that nothing uses any more, or that a release had hold for no waiter. An empty
+// text stands for no identity.
+func (b *Base) dismiss(owners ...string) {
+	for _, owner := range owners {
+		if owner != "" {
+			go newTenureAs(b, b.defaults, owner).giveUp()
+		}
+	}
+}
+
+func giveUpAll(owners []*tenure, doubted bool) {
+	for _, t := range owners {
+		if doubted {
+			t.doubted()
+		}
+		go t.giveUp()
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/fairqueue"
+	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fairlock"
@@ -16,10 +17,29 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
+// InOrder is how a fair lock is acquired and given back: each waiter stands in a queue in Redis.
+type InOrder struct {
+	Plainly
+	// Ask is Acquire for an owner who waits: it is put into the queue, and the entries of the others are
+	// confirmed. Release takes it out.
+	Ask func(s Subject, others []*fairqueue.Waiter, load fairlock.Load) scripts.Command[fairlock.Answer]
+	// Turn is Release for a process in which others wait.
+	Turn func(s Subject, load fairlock.Load) scripts.Command[fairlock.Turn]
+}
+
+// Acquire stands in the queue. A call that does not wait asks.
+func (q *InOrder) Acquire(ctx context.Context, b *Base, set *settings.Settings, try bool) (*hold, error) {
+	if try {
+		return q.Plainly.Acquire(ctx, b, set, true)
+	}
+	return q.standAnew(ctx, b, set)
+}
+
 // A stand is one call that waits in the queue of a fair lock. Unlike other waiters it has one identity from
 // the first attempt on, for that is what stands in the queue.
 type stand struct {
 	caller
+	ways   *InOrder
 	tenure *tenure
 	queue  *fairqueue.Queue
 	waiter *fairqueue.Waiter
@@ -31,11 +51,11 @@ type stand struct {
 }
 
 // standAnew stands until the lock is held, in a new place after an outage that cost the last one.
-func (b *Base) standAnew(ctx context.Context, set *settings.Settings) (*hold, error) {
+func (q *InOrder) standAnew(ctx context.Context, b *Base, set *settings.Settings) (*hold, error) {
 	var t trouble
 	defer b.watchOwn(set)()
 	for {
-		h, err := b.stand(ctx, set)
+		h, err := q.stand(ctx, b, set)
 		if !t.passes(ctx, set, err) {
 			return h, err
 		}
@@ -47,14 +67,14 @@ func (b *Base) standAnew(ctx context.Context, set *settings.Settings) (*hold, er
 }
 
 // stand waits in one place.
-func (b *Base) stand(ctx context.Context, set *settings.Settings) (*hold, error) {
+func (q *InOrder) stand(ctx context.Context, b *Base, set *settings.Settings) (*hold, error) {
 	queue, part := b.Session.Queue(b.line)
 	defer part()
 	id := b.Session.NextOwner()
 	if !passable(set) {
 		id = b.Session.ID + ":-" + fairqueue.Number(id) // no script hands the lock to such an owner
 	}
-	s := &stand{caller: caller{b, set}, tenure: newTenureAs(b, set, id), queue: queue, stop: func() {}}
+	s := &stand{caller: caller{b, set}, ways: q, tenure: newTenureAs(b, set, id), queue: queue, stop: func() {}}
 	s.tenure.queued = true
 	_, held := b.Session.Cohorts.HeldSince(b.line)
 	lonely := false
@@ -175,7 +195,7 @@ func (s *stand) enter(ctx context.Context, carry *fairqueue.Carry) (*hold, error
 // listen has the process hear which of its waiters is handed the lock.
 func (s *stand) listen() {
 	b, queue, poll := s.Base, s.queue, s.set.Poll
-	s.confirmed = b.Session.ListenFor(b.line, b.told, func(message string) { b.heard(queue, message, poll) },
+	s.confirmed = b.Session.ListenFor(b.line, keys.FairRow(b.Key), func(message string) { b.heard(queue, message, poll) },
 		queue.Missed)
 }
 
@@ -210,7 +230,7 @@ func (s *stand) send(ctx context.Context, others []*fairqueue.Waiter,
 	load fairlock.Load) (h *hold, answer fairlock.Answer, err error) {
 	t := s.tenure
 	subject := t.subject(1, s.set.FirstLease())
-	s.command = scripts.Map(t.base.Kind.Fair.Ask(subject, others, load), func(a fairlock.Answer) scripts.Attempt {
+	s.command = scripts.Map(s.ways.Ask(subject, others, load), func(a fairlock.Answer) scripts.Attempt {
 		answer = a
 		return scripts.Attempt{Held: a.Held, Remaining: a.Again}
 	})
@@ -340,14 +360,4 @@ func (s *stand) leave() *hold {
 	case <-timer.C:
 	}
 	return nil
-}
-
-// dequeued says that the tenure waits no longer, and has what is in doubt settled.
-func (t *tenure) dequeued() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.queued = false
-	if d := t.rare.doubt; d != nil && time.Now().Before(d.ghosts) {
-		t.planLocked()
-	}
 }

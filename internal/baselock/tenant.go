@@ -30,12 +30,6 @@ type tenant struct {
 	offers bool            // its release asks whether outsiders wait; see [Offer]
 }
 
-// A caller is a call that wants a lock: what a tenure has to fit in order to be moved to it.
-type caller struct {
-	*Base
-	set *settings.Settings
-}
-
 // holdsLocked are the holds that were not given back.
 func (c *tenant) holdsLocked() iter.Seq[*hold] {
 	return func(yield func(*hold) bool) {
@@ -101,6 +95,6 @@ func (c *tenant) adjust() {
 	t.mu.Unlock()
 	if !kept {
 		t.unannounce(false)
-		t.overTurn()
+		t.base.Kind.Ways.Over(t)
 	}
 }

@@ -1,10 +1,14 @@
 package baselock
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/lockorder"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -96,7 +100,9 @@ func (t *tenure) begin(since, trusted time.Time, got scripts.Attempt) *hold {
 	t.mu.Unlock()
 	t.announce()
 	t.base.Session.Keep(&t.entry, t, terms)
-	t.share()
+	if t.base.Kind.Sharing != nil {
+		t.base.Kind.Sharing.Began(t)
+	}
 	return &c.first
 }
 
@@ -185,3 +191,42 @@ func (t *tenure) Renewed(sent time.Time, err error) {
 		h.Renewed(sent, err)
 	}
 }
+
+// announce has those of this process who come for the lock wait for what t does.
+func (t *tenure) announce() {
+	t.post = cohort.Holder{
+		Since: t.first.first.Since, Gives: t.base.Kind.HandsOn && t.host == nil, Shared: t.base.Kind.side().Shared,
+	}
+	t.base.Session.Cohorts.Hold(t.base.line, &t.post)
+}
+
+// unannounce has them ask, unless t has handed the lock on or they hear of its release.
+func (t *tenure) unannounce(heard bool) {
+	if t.base.Kind.Sharing != nil {
+		t.base.Session.Cohorts.Unshare(t.base.line, t)
+	}
+	t.base.Session.Cohorts.Free(t.base.line, &t.post, heard)
+}
+
+// accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
+func (t *tenure) accept(receipt delivery.Receipt, reply scripts.Attempt) (*hold, error) {
+	lease := t.first.set.FirstLease()
+	trusted := watchdog.Trusted(receipt.Sent, lease)
+	if !clock.Now().Before(trusted) {
+		go t.giveUp()
+		why := errSlow
+		if receipt.Doubt {
+			why = errLate
+		}
+		return nil, delivery.Unavailable(fmt.Errorf("it was granted, but %w than its lease of %v; ask for a longer lease", why, lease))
+	}
+	return t.begin(receipt.Sent, trusted, reply), nil
+}
+
+// errLate tells that the lock may have been acquired by a send that was not answered, so long ago that its
+// lease is no longer trusted. It is given back, and can be acquired anew: nothing says that the next answer
+// takes as long.
+var errLate = errors.New("the outage took longer")
+
+// errSlow tells that a single answer took so long, as the next one may.
+var errSlow = errors.New("the answer took longer")

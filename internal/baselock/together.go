@@ -132,15 +132,6 @@ func abandonAll(ctx context.Context, owners []*tenure, f *delivery.Failure,
 	return owners[0].base.explain(ctx, f)
 }
 
-func giveUpAll(owners []*tenure, doubted bool) {
-	for _, t := range owners {
-		if doubted {
-			t.doubted()
-		}
-		go t.giveUp()
-	}
-}
-
 // acceptAll makes a granted acquisition holds, unless its answer took so long that one of them can no longer
 // be trusted.
 func acceptAll(owners []*tenure, receipt delivery.Receipt) (got []holds.Member, err error) {

@@ -9,14 +9,6 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// errLate tells that the lock may have been acquired by a send that was not answered, so long ago that its
-// lease is no longer trusted. It is given back, and can be acquired anew: nothing says that the next answer
-// takes as long.
-var errLate = errors.New("the outage took longer")
-
-// errSlow tells that a single answer took so long, as the next one may.
-var errSlow = errors.New("the answer took longer")
-
 // A trouble is an outage during the wait of an acquisition that cannot be sent again. It can be made anew,
 // under another identity, while the lock that the last send may have taken is given back. A TryLock is not
 // made anew and returns the error: the lock that the first send may have taken would look as if another

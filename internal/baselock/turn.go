@@ -23,8 +23,8 @@ import (
 // The entries of a row stay in the queue until that release. So no other waiter can overtake those who are
 // not served yet, whatever becomes of the lock or of this process.
 
-// endTurn gives back what stood in a queue.
-func (t *tenure) endTurn(ctx context.Context, limit delivery.Limit, held bool) error {
+// GiveBack gives back what stood in a queue.
+func (q *InOrder) GiveBack(ctx context.Context, t *tenure, limit delivery.Limit, held bool) error {
 	queue, part := t.base.Session.QueueIf(t.base.line)
 	defer part()
 	if held && queue != nil && t.handOn(queue) {
@@ -35,7 +35,7 @@ func (t *tenure) endTurn(ctx context.Context, limit delivery.Limit, held bool) e
 	if queue == nil {
 		return t.release(ctx, limit)
 	}
-	return t.endRow(ctx, limit, queue)
+	return q.endRow(ctx, t, limit, queue)
 }
 
 // handOn moves the tenure to the next of the row, if the process can do so by itself.
@@ -59,7 +59,7 @@ func (t *tenure) handOn(queue *fairqueue.Queue) bool {
 }
 
 // endRow releases the lock. The script has the first in the queue hold.
-func (t *tenure) endRow(ctx context.Context, limit delivery.Limit, queue *fairqueue.Queue) error {
+func (q *InOrder) endRow(ctx context.Context, t *tenure, limit delivery.Limit, queue *fairqueue.Queue) error {
 	carry := queue.Load(fairqueue.Most)
 	asked, outcome := clock.Now(), fairqueue.Unknown
 	var turn fairlock.Turn
@@ -71,7 +71,7 @@ func (t *tenure) endRow(ctx context.Context, limit delivery.Limit, queue *fairqu
 		}
 	}()
 	s := t.subject(0, 0)
-	turn, receipt, err := delivery.Within(ctx, t.base.Session.Dispatch, t.base.Kind.Fair.Turn(s, loadOf(carry)), limit)
+	turn, receipt, err := delivery.Within(ctx, t.base.Session.Dispatch, q.Turn(s, loadOf(carry)), limit)
 	switch {
 	case err == nil && receipt.Doubt:
 		outcome = fairqueue.Twice
@@ -86,24 +86,11 @@ func (t *tenure) endRow(ctx context.Context, limit delivery.Limit, queue *fairqu
 	return t.gaveBack(turn.Held, receipt, err)
 }
 
-// overTurn gives up the entries of those that were served as t, which is lost or was dropped.
-func (t *tenure) overTurn() {
-	if t.base.Kind.Fair == nil {
-		return
-	}
+// Over gives up the entries of those that were served as t, which is lost or was dropped.
+func (*InOrder) Over(t *tenure) {
 	queue, part := t.base.Session.QueueIf(t.base.line)
 	if queue != nil {
 		t.base.dismiss(queue.Over()...)
 	}
 	part()
-}
-
-// dismiss gives up identities that nothing uses any more, or that a release had hold for no waiter. An empty
-// text stands for no identity.
-func (b *Base) dismiss(owners ...string) {
-	for _, owner := range owners {
-		if owner != "" {
-			go newTenureAs(b, b.defaults, owner).giveUp()
-		}
-	}
 }

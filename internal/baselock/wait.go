@@ -32,7 +32,7 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 	line, held, part := b.Session.Join(b.line, b.channels(set))
 	if b.Kind.side().Shared {
 		_, held, _ = b.Session.Cohorts.Busy(b.line, true)
-		held = held || b.asked()
+		held = held || b.Kind.Sharing.Asked(b)
 	}
 	defer func() {
 		if left := part(); left != nil {
@@ -57,8 +57,8 @@ func (b *Base) wait(ctx context.Context, set *settings.Settings, t trouble, foun
 		return nil, &errs.Unanswered{Err: err, Found: line.Found(), Waited: errs.Waited(err)}
 	case w.got == nil:
 		w.got = w.offer.Grant.(*hold)
-	case b.Kind.Confirm != nil:
-		w.got.tenant.tenure.letIn()
+	case b.Kind.Sharing != nil:
+		b.Kind.Sharing.LetIn(w.got.tenant.tenure)
 	}
 	return w.got, nil
 }
@@ -97,18 +97,17 @@ func (w *waiter) refused(remaining time.Duration) cohort.Verdict {
 // leave the lock to others, unless its own wait would leave no time then to ask. That is no refusal: what was
 // found out before goes on to be the last that is known.
 func (w *waiter) share(ctx context.Context) (v cohort.Verdict, ok bool) {
-	t, _, _ := w.shared()
-	if t == nil || !w.joins(w.set) {
+	if w.Kind.Sharing == nil {
 		return v, false
 	}
-	h, waits := t.joined(ctx, w.set, w.queue, false)
+	h, drain := w.Kind.Sharing.Join(ctx, w.Base, w.set, w.queue)
 	switch {
 	case h != nil:
 		w.got = h
 		return cohort.Verdict{Done: true, Sleep: cohort.Bound(w.set.FirstLease(), w.set.Poll)}, true
-	case waits && !w.drained && outlasts(ctx, 2*forDrain):
+	case drain > 0 && !w.drained && outlasts(ctx, 2*drain):
 		w.drained = true
-		return cohort.Verdict{Sleep: forDrain, Found: w.queue.Found()}, true
+		return cohort.Verdict{Sleep: drain, Found: w.queue.Found()}, true
 	}
 	return v, false
 }
@@ -198,4 +197,27 @@ func (b *Base) poll(set *settings.Settings) time.Duration {
 		return cohort.Bound(-1, settings.DefaultBackOffMax)
 	}
 	return cohort.Bound(-1, set.Poll)
+}
+
+// A caller is a call that wants a lock: what a tenure has to fit in order to be moved to it.
+type caller struct {
+	*Base
+	set *settings.Settings
+}
+
+// left is called when a waiter has left the local queue without the lock. Its announcement is taken back. The
+// new head asks, because it may want the other side, which may be free.
+func (b *Base) left(line *cohort.Queue, set *settings.Settings) {
+	switch {
+	case b.Kind.side().Cohort == "":
+	case !b.announces(set):
+		line.Wake()
+	default:
+		go func() {
+			ctx, cancel := context.WithTimeout(b.background(b.defaults), settleAttempt)
+			defer cancel()
+			b.withdraw(ctx)
+			line.Wake()
+		}()
+	}
 }

@@ -103,7 +103,7 @@ var mutants = []mutant{
 	{"0204bcb: the time of WithMaxHold begins before the lock is passed", []edit{{"internal/baselock/remote.go",
 		"t.begin(now, trusted, scripts.Attempt", "t.begin(since, trusted, scripts.Attempt"}}, nil,
 		unitTest{"internal/baselock", "TestTheTimeToHoldBeginsWhenTheMessageOfThePassIsRead"}},
-	{"89da549: settling begins before the hold is handed out", []edit{{"internal/baselock/lock.go",
+	{"89da549: settling begins before the hold is handed out", []edit{{"internal/baselock/acquire.go",
 		"\tif reply.Held {\n\t\th, err = t.accept(", "\tif receipt.Doubt {\n\t\tt.doubted()\n\t}\n\tif reply.Held {\n\t\th, err = t.accept("}}, nil,
 		unitTest{"internal/baselock", "TestSettlingDoesNotBeginBeforeTheHoldIsHandedOut"}},
 	{"89da549: a release that is not confirmed waits for the settling of an older doubt", []edit{{"internal/baselock/settle.go",
