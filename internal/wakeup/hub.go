@@ -80,9 +80,6 @@ type Hub struct {
 	suspectedAt time.Time // the latest suspicion
 	rebuiltAt   time.Time // when suspicion last led to rebuilding
 
-	halted     bool // the client is closed; nothing is tried until the next Listen
-	closedSeen int  // ErrClosed in a row
-
 	finding   bool // a find goroutine runs
 	findAt    time.Time
 	findRetry *backoff.ExponentialBackOff
@@ -190,10 +187,8 @@ func (h *Hub) listenLocked(l *Listener) {
 	switch {
 	case !h.running:
 		h.running = true
-		h.halted = false
 		go h.run()
-	case h.halted || !known:
-		h.halted = false
+	case !known:
 		h.poke()
 	}
 }

@@ -138,7 +138,6 @@ func (s *shard) loseLocked(t *step, err error) {
 				t.lost = append(t.lost, err)
 			}
 		}
-		h.sawLocked(t, err)
 	}
 }
 
