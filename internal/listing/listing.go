@@ -22,7 +22,7 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// A Listing is that of one client. Nil, that of a client without one, does nothing.
+// A Listing is that of one client.
 type Listing struct {
 	session  *session.Session
 	reporter *reporter.Reporter
@@ -50,60 +50,41 @@ type Reported interface {
 	Asked(who, why string)
 }
 
-// New makes the listing of a session, or none where the environment has switched the registry off.
+// New makes the listing of a session.
 func New(s *session.Session) session.Listing {
-	if os.Getenv("REDLATCH_REGISTRY") == "off" {
-		return nil
-	}
 	l := &Listing{session: s, log: session.Logger(s.Log)}
 	l.reporter = reporter.New(reporter.Functions{Look: l.look, Send: l.report, Remove: l.unlist, Linger: s.Linger,
 		Asked: l.askedFor, Awake: &s.Listed})
+	l.Heed(session.Registry{}) // where the program says nothing
 	return l
 }
 
 // Of is the listing of a session.
-func Of(s *session.Session) *Listing {
-	l, _ := s.Listing.(*Listing)
-	return l
-}
+func Of(s *session.Session) *Listing { return s.Listing.(*Listing) }
 
 // Wake is called when something begins to be held or waited for.
 func (l *Listing) Wake() { l.reporter.Wake() }
 
-// Heed has the listing go by what Configure says of the client.
+// Heed has the listing go by what Configure says of the client. The environment can switch the registry off,
+// whatever that is.
 func (l *Listing) Heed(said session.Setting) {
 	l.reporter.Configure(func(c *reporter.Config) {
 		switch said := said.(type) {
 		case session.Label:
 			c.Label = string(said)
 		case session.Registry:
-			c.Prefix, c.Off = said.Prefix, said.Off
+			c.Prefix, c.Off = said.Prefix, said.Off || os.Getenv("REDLATCH_REGISTRY") == "off"
 		}
 	})
 }
 
-// config is what the program says about reports. Without a listing there are none.
-func (l *Listing) config() reporter.Config {
-	if l == nil {
-		return reporter.Config{Off: true}
-	}
-	return l.reporter.Config()
-}
-
 // AtOnce has the client report as soon as something is held or waited for, in place of a second later. It is
 // for a program that holds one thing, for a short time, and is to have a name meanwhile.
-func (l *Listing) AtOnce() {
-	if l != nil {
-		l.reporter.Configure(func(c *reporter.Config) { c.AtOnce = true })
-	}
-}
+func (l *Listing) AtOnce() { l.reporter.Configure(func(c *reporter.Config) { c.AtOnce = true }) }
 
 // Keep has the registry told of an owner that the watchdog has forgotten, and that keeps what its program has
 // given back. stop ends that.
 func (l *Listing) Keep(o Reported) (stop func()) {
-	if l == nil {
-		return func() {}
-	}
 	l.mu.Lock()
 	if l.kept == nil {
 		l.kept = map[Reported]struct{}{}

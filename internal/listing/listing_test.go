@@ -26,7 +26,7 @@ type thing struct{ listing.Reported }
 
 func (thing) Report(*reporter.Snapshot) {}
 
-func TestThereIsNoListingWhereTheEnvironmentSaysSo(t *testing.T) {
+func TestNothingIsListedWhereTheEnvironmentSaysSo(t *testing.T) {
 	for value, there := range map[string]bool{"on": true, "off": false} {
 		t.Setenv("REDLATCH_REGISTRY", value)
 		client := redis.NewClient(&redis.Options{})
@@ -34,8 +34,10 @@ func TestThereIsNoListingWhereTheEnvironmentSaysSo(t *testing.T) {
 		set := settings.Defaults()
 		s := session.Of(client, &set)
 		l := listing.Of(s)
-		require.Equal(t, there, l != nil)
-		require.Equal(t, !there, s.Listed.Load(), "it is woken only where there is one")
+		for _, said := range []session.Setting{nil, session.Label("x"), session.Registry{Prefix: "x:"}} {
+			l.Heed(said)
+			require.Equal(t, there, l.Reports())
+		}
 		l.AtOnce()
 		l.Keep(thing{})()
 		l.Leave()

@@ -74,9 +74,6 @@ func (l *Listing) unlist(c reporter.Config) bool {
 // now. Nothing is reported any more. It waits no longer than a report may take; an entry that stays, or that
 // a report under way writes after it, ends by itself.
 func (l *Listing) Retire() {
-	if l == nil {
-		return
-	}
 	if c, listed := l.reporter.Retire(); listed {
 		ctx, cancel := l.session.Background(reportWithin)
 		defer cancel()
@@ -87,9 +84,6 @@ func (l *Listing) Retire() {
 // Leave is for a program that ends now and leaves what it holds to its leases: its entry says so, and stays
 // for as long and ten minutes. It waits no longer than a report may take.
 func (l *Listing) Leave() {
-	if l == nil {
-		return
-	}
 	ctx, cancel := l.session.Background(reportWithin)
 	defer cancel()
 	for _, m := range l.reporter.Leave() {

@@ -26,7 +26,7 @@ type Said struct {
 // ask it. ctx limits the question.
 func Ask(ctx context.Context, s *session.Session, kind, key, owner string) (Said, error) {
 	uuid, _, ok := strings.Cut(owner, ":")
-	config := Of(s).config()
+	config := Of(s).reporter.Config()
 	switch {
 	case !ok:
 		return Said{}, nil

@@ -15,8 +15,8 @@
 //     client that holds and waits for nothing sends nothing.
 //   - The entry is removed by three tries at most, an interval apart. One that stays ends by itself.
 //   - No goroutine waits. A report is made on the goroutine of the timer that was due.
-//   - While the reporter is listed it is kept alive by its timer, to remove the entry; else only by its
-//     owner.
+//   - While its timer is set it keeps the reporter alive: while something is held or waited for, and until the
+//     entry is removed.
 //
 // Its states, where ripe means that something has been held or waited for for a second:
 //

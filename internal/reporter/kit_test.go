@@ -1,7 +1,6 @@
 package reporter
 
 import (
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -115,17 +114,4 @@ func (k *kit) counts() (changed, removed []int) {
 		changed, removed = append(changed, len(m.Things)), append(removed, len(m.Removed))
 	}
 	return changed, removed
-}
-
-// garbage lets go of a reporter, and tells whether it was collected.
-func garbage(r **Reporter) bool {
-	w := (*r).anchor.weak
-	*r = nil
-	for range 10 {
-		runtime.GC()
-		if w.Value() == nil {
-			return true
-		}
-	}
-	return false
 }

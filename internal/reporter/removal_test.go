@@ -71,32 +71,6 @@ func TestAnEntryThatCouldNotBeRemovedIsWrittenAnewWhenSomethingIsHeld(t *testing
 	})
 }
 
-func TestNothingIsWrittenAtANewPlaceBeforeTheEntryAtTheFormerOneWasTriedThreeTimes(t *testing.T) {
-	bubble(t, func(k *kit) {
-		k.hold("a")
-		k.pass(time.Second)
-		k.stuck = true
-		k.Configure(func(c *Config) { c.Prefix = "tenant:" })
-		k.pass(15 * time.Second)
-		require.Equal(t, seconds(6, 11, 16), k.removed)
-		require.Equal(t, []string{"", "", ""}, k.prefix)
-		require.Equal(t, seconds(1, 16), k.at)
-		require.Equal(t, "tenant:", k.sent[1].To.Prefix)
-	})
-}
-
-func TestAReporterThatIsSwitchedOffTriesToRemoveItsEntryThreeTimes(t *testing.T) {
-	bubble(t, func(k *kit) {
-		k.hold("a")
-		k.pass(time.Second)
-		k.stuck = true
-		k.Configure(func(c *Config) { c.Off = true })
-		k.pass(time.Hour)
-		require.Equal(t, seconds(6, 11, 16), k.removed)
-		require.Len(t, k.sent, 1)
-	})
-}
-
 // It may have been written nevertheless.
 func TestAnEntryWhoseFirstReportHadNoAnswerIsRemovedToo(t *testing.T) {
 	bubble(t, func(k *kit) {

@@ -3,7 +3,6 @@ package reporter
 import (
 	"sync/atomic"
 	"time"
-	"weak"
 
 	"github.com/redlatch/redlatch/internal/lockorder"
 )
@@ -61,15 +60,13 @@ type Reporter struct {
 
 	mu     lockorder.Mutex[lockorder.Reporter] // guards what follows; not held while it looks or sends
 	config Config
-	parked bool // awake without a timer, because the config says so
-	left   bool // the entry is left as it is: there are no further reports, and it is not removed
+	ended  bool // the program ends: there are no further reports, and the entry is the business of the caller
 	timer  *time.Timer
-	anchor *anchor
+
+	listed atomic.Bool // there is an entry, or may be; set by run
 
 	// The rest belongs to the goroutine of run, of which there is one at a time: run alone sets the timer.
 
-	listed  bool
-	written Config // the entry was written with it
 	known   known
 	entries int64     // in the client's bucket, when it was last told; 0: never
 	failed  int       // reports without an answer, or refused for now, since the last one that was written
@@ -79,24 +76,8 @@ type Reporter struct {
 	idle    time.Time // since when nothing is ripe; zero: something is
 }
 
-// An anchor is what the timer knows of its reporter.
-type anchor struct {
-	weak weak.Pointer[Reporter]
-	keep atomic.Pointer[Reporter] // the same, while it is listed
-}
-
-func (a *anchor) fire() {
-	if r := a.weak.Value(); r != nil {
-		r.run()
-	}
-}
-
 // New makes a reporter at rest.
-func New(f Functions) *Reporter {
-	r := &Reporter{Functions: f}
-	r.anchor = &anchor{weak: weak.Make(r)}
-	return r
-}
+func New(f Functions) *Reporter { return &Reporter{Functions: f} }
 
 // Wake is called when something begins to be held or waited for, after Look would find it.
 func (r *Reporter) Wake() {
@@ -107,15 +88,12 @@ func (r *Reporter) Wake() {
 	}
 }
 
-// Configure changes the config. It counts from the next report on; after it was Off, from the next Wake on.
+// Configure changes the config, before the first report that is written: a client says once what counts for
+// it. From AtOnce on it may also come later.
 func (r *Reporter) Configure(change func(*Config)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change(&r.config)
-	if r.parked && !r.config.Off {
-		r.parked = false
-		r.Awake.Store(false)
-	}
 }
 
 // Config is what a program has said.
@@ -125,33 +103,32 @@ func (r *Reporter) Config() Config {
 	return r.config
 }
 
+// end ends the reports, and tells whether there were any until now.
+func (r *Reporter) end() (config Config, now bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now = !r.ended && !r.config.Off
+	r.ended = true
+	return r.config, now
+}
+
 // Leave is for a client whose program ends and leaves what it holds to its leases: there are no further
 // reports, and the entry stays. It answers the last report, of which the caller makes the entry; none where
 // there are no reports.
 func (r *Reporter) Leave() []Message {
-	config := r.Config()
-	if config.Off {
+	config, now := r.end()
+	if !now {
 		return nil
 	}
-	r.mu.Lock()
-	r.left = true
-	r.mu.Unlock()
 	messages, _ := known(nil).messages(r.look(), config)
 	return messages
-}
-
-func (r *Reporter) isLeft() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.left
 }
 
 // Retire is for a client whose program ends: there are no further reports. It tells whether there is an
 // entry, or may be, and with which config; the caller removes it.
 func (r *Reporter) Retire() (entry Config, listed bool) {
-	entry = r.Config()
-	r.Configure(func(c *Config) { c.Off = true })
-	return entry, !entry.Off && r.anchor.keep.Load() != nil && !r.isLeft()
+	entry, now := r.end()
+	return entry, now && r.listed.Load()
 }
 
 func (r *Reporter) set(d time.Duration) {
@@ -162,7 +139,7 @@ func (r *Reporter) set(d time.Duration) {
 
 func (r *Reporter) setLocked(d time.Duration) {
 	if r.timer == nil {
-		r.timer = time.AfterFunc(d, r.anchor.fire)
+		r.timer = time.AfterFunc(d, r.run)
 	} else {
 		r.timer.Reset(d)
 	}

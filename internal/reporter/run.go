@@ -20,23 +20,12 @@ const (
 	removals = 3
 )
 
-// run does what is due, and sets the timer for the next run.
+// run does what is due, and sets the timer for the next run. Without one the reporter stays awake.
 func (r *Reporter) run() {
 	r.mu.Lock()
-	config, left := r.config, r.left
+	config, ended := r.config, r.ended
 	r.mu.Unlock()
-	if left {
-		return
-	}
-	if r.listed && (config.Off || config.Prefix != r.written.Prefix) && !r.unlist() {
-		return
-	}
-	if config.Off {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.parked = r.config.Off; !r.parked {
-			r.Awake.Store(false)
-		}
+	if ended || config.Off {
 		return
 	}
 	s := r.look()
@@ -45,7 +34,7 @@ func (r *Reporter) run() {
 		r.idle = time.Time{}
 		r.write(s, config)
 	case r.lingers():
-	case r.listed && !r.unlist():
+	case r.listed.Load() && !r.unlist(config):
 	default:
 		r.restUnless(s)
 	}
@@ -54,7 +43,7 @@ func (r *Reporter) run() {
 // lingers sets the timer for the end of the time for which an entry stays that nothing is ripe for, unless it
 // is over.
 func (r *Reporter) lingers() bool {
-	if !r.listed {
+	if !r.listed.Load() {
 		return false
 	}
 	if r.idle.IsZero() {
@@ -88,11 +77,8 @@ func (r *Reporter) restUnless(s *Snapshot) {
 
 // write sends what has changed, in as many messages as it takes.
 func (r *Reporter) write(s *Snapshot, config Config) {
-	if !r.listed || config != r.written {
-		r.known = nil
-	}
-	r.listed, r.written, r.removed = true, config, 0 // there will be an entry, which is to be removed
-	r.anchor.keep.Store(r)
+	r.listed.Store(true) // there will be an entry, which is to be removed
+	r.removed = 0
 	switch r.send(s, config) {
 	case Written:
 		asked := r.asked
@@ -106,7 +92,7 @@ func (r *Reporter) write(s *Snapshot, config Config) {
 	case Refused:
 		r.drop()
 		r.set(silence)
-	case Barred: // there is no timer any more, and the reporter stays awake
+	case Barred: // there is no timer any more
 		r.drop()
 	}
 }
@@ -131,15 +117,15 @@ func (r *Reporter) send(s *Snapshot, config Config) Outcome {
 
 // drop forgets the entry. If there is one, it ends by itself.
 func (r *Reporter) drop() {
-	r.listed, r.known, r.idle = false, nil, time.Time{}
-	r.anchor.keep.Store(nil)
+	r.listed.Store(false)
+	r.known, r.idle = nil, time.Time{}
 }
 
 // unlist removes the entry, and tells whether that is done with. If not, the timer is set for the next try.
 // An entry that is there all the same after the last one ends by itself.
-func (r *Reporter) unlist() bool {
+func (r *Reporter) unlist(config Config) bool {
 	r.removed++
-	if !r.Remove(r.written) && r.removed < removals {
+	if !r.Remove(config) && r.removed < removals {
 		r.known = nil // the entry may have gone
 		r.set(r.interval())
 		return false

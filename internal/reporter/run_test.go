@@ -2,10 +2,12 @@ package reporter
 
 import (
 	"fmt"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 )
@@ -249,40 +251,36 @@ func TestAWholeEntryWhoseSecondPartIsLostIsWrittenAnew(t *testing.T) {
 	})
 }
 
-func TestTheOptionsCountFromTheNextReportOn(t *testing.T) {
-	bubble(t, func(k *kit) {
-		k.hold("a")
-		k.pass(time.Second)
-		k.Configure(func(c *Config) { c.Label = "blue" })
-		k.pass(5 * time.Second)
-		require.True(t, k.sent[1].Whole, "the label is in what is written once")
-		require.Equal(t, "blue", k.sent[1].To.Label)
-		k.Configure(func(c *Config) { c.Prefix = "tenant:" })
-		k.pass(5 * time.Second)
-		require.True(t, k.sent[2].Whole)
-		require.Equal(t, "tenant:", k.sent[2].To.Prefix)
-		require.Equal(t, []string{""}, k.prefix, "the entry at the former place is removed")
-	})
-}
-
-func TestAReporterThatIsSwitchedOffRemovesItsEntryAndCanBeSwitchedOnAgain(t *testing.T) {
-	bubble(t, func(k *kit) {
-		k.hold("a")
-		k.pass(time.Second)
-		k.Configure(func(c *Config) { c.Off = true })
-		k.pass(time.Hour)
-		require.Equal(t, seconds(6), k.removed)
-		require.Len(t, k.sent, 1)
-		looks := k.looks
-		k.hold("b")
-		k.pass(time.Hour)
-		require.Equal(t, looks, k.looks)
-		k.Configure(func(c *Config) { c.Off = false })
-		k.hold("c")
-		k.pass(time.Second)
-		require.Len(t, k.sent, 2)
-		require.Len(t, k.sent[1].Things, 3)
-	})
+func TestAReporterWhoseProgramEndsIsAtRest(t *testing.T) {
+	for name, end := range map[string]func(k *kit){
+		"it retires": func(k *kit) {
+			entry, listed := k.Retire()
+			require.True(t, listed)
+			require.Equal(t, "blue", entry.Label)
+		},
+		"it leaves": func(k *kit) {
+			k.mu.Unlock() // it looks
+			defer k.mu.Lock()
+			require.Len(t, k.Leave(), 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(k *kit) {
+				k.Configure(func(c *Config) { c.Label = "blue" })
+				k.hold("a")
+				k.pass(time.Second)
+				end(k)
+				k.hold("b")
+				k.free("a")
+				k.pass(time.Hour)
+				require.Len(t, k.sent, 1)
+				require.Empty(t, k.removed, "the entry is the caller's")
+				_, listed := k.Retire()
+				require.False(t, listed)
+				require.Empty(t, k.Leave())
+			})
+		})
+	}
 }
 
 func TestAReporterThatIsOffFromTheStartSendsNothing(t *testing.T) {
@@ -296,41 +294,24 @@ func TestAReporterThatIsOffFromTheStartSendsNothing(t *testing.T) {
 }
 
 // In a bubble nothing is collected, so this takes some seconds of real time.
-func TestAReporterIsKeptByItsTimerWhileThereIsAnEntryToBeRemovedAndElseByNobody(t *testing.T) {
-	type held struct{ sent, removed, free chan bool }
-	make := func(linger time.Duration, answer Answer) (*Reporter, held) {
-		h := held{make(chan bool, 9), make(chan bool, 1), make(chan bool)}
-		return New(Functions{
-			Look: func(s *Snapshot) {
-				select {
-				case <-h.free:
-				default:
-					s.Hold(Place{"lock", "a"}, 1, 0, Owner{ID: "1", Since: -1 << 61})
-				}
-			},
-			Send:   func(Message) Answer { h.sent <- true; return answer },
-			Remove: func(Config) bool { h.removed <- true; return true },
-			Linger: func() time.Duration { return linger },
-			Awake:  new(atomic.Bool),
-		}), h
-	}
-	armed, _ := make(0, Answer{})
-	armed.Wake()
-	require.True(t, garbage(&armed))
-
-	refused, h := make(0, Answer{Outcome: Refused})
-	refused.Wake()
-	<-h.sent
-	w := refused.anchor.weak
-	refused = nil
-	require.Eventually(t, func() bool { r := w.Value(); return r == nil || garbage(&r) }, time.Minute, time.Millisecond)
-
-	listed, h := make(0, Answer{Outcome: Written})
-	listed.Wake()
-	<-h.sent
-	w = listed.anchor.weak
-	require.False(t, garbage(&listed))
-	close(h.free)
-	<-h.removed
-	require.Eventually(t, func() bool { r := w.Value(); return r == nil || garbage(&r) }, time.Minute, time.Millisecond)
+func TestAReporterIsKeptByItsTimerAlone(t *testing.T) {
+	var free atomic.Bool
+	removed := make(chan bool, 1)
+	r := New(Functions{
+		Look: func(s *Snapshot) {
+			if !free.Load() {
+				s.Hold(Place{"lock", "a"}, 1, 0, Owner{ID: "1", Since: -1 << 61})
+			}
+		},
+		Send:   func(Message) Answer { free.Store(true); return Answer{Outcome: Written} },
+		Remove: func(Config) bool { removed <- true; return true },
+		Linger: func() time.Duration { return 0 },
+		Awake:  new(atomic.Bool),
+	})
+	r.Wake()
+	w := weak.Make(r)
+	r = nil
+	runtime.GC()
+	<-removed
+	require.Eventually(t, func() bool { runtime.GC(); return w.Value() == nil }, time.Minute, time.Millisecond)
 }

@@ -68,7 +68,7 @@ func TestAnEntryIsRemovedByTriesAnIntervalApartWhoeverLooks(t *testing.T) {
 		k.hold("a")
 		k.pass(time.Second)
 		k.stuck = true
-		k.Configure(func(c *Config) { c.Off = true })
+		k.free("a")
 		k.pass(time.Minute)
 		require.Len(t, k.removed, 3)
 		require.Equal(t, 10*time.Second, k.removed[2]-k.removed[0])

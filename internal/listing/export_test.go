@@ -1,0 +1,4 @@
+package listing
+
+// Reports tells whether the client makes reports.
+func (l *Listing) Reports() bool { return !l.reporter.Config().Off }
