@@ -137,9 +137,9 @@ func TestWhatTheReportScriptWritesIsRead(t *testing.T) {
 		reply, err := statetest.Send(t.Context(), client, entry.Write(entry.Report{
 			Names: entry.NamesOf(prefix, ours),
 			TTL:   time.Hour, Whole: true, About: about.JSON(), Age: time.Hour,
-			Things: []entry.Thing{{
-				Field: registry.Thing{Kind: "lock", Key: name}.Field(), Holds: 2, Held: time.Minute, Waiters: 3, Waiting: time.Second, Waits: 4, Waited: 5 * time.Second,
-				Owners: []entry.Owner{{ID: "7", Held: time.Minute}},
+			Things: []registry.Thing{{
+				Kind: "lock", Key: name, Holds: 2, HeldSince: entry.Ago(time.Minute), Waiters: 3, WaitingSince: entry.Ago(time.Second),
+				Waits: 4, Waited: 5000, Owners: []registry.Owner{{ID: "7", Since: entry.Ago(time.Minute)}},
 			}},
 		}))
 		require.NoError(t, err)

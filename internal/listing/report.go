@@ -30,14 +30,17 @@ func (l *Listing) written(m reporter.Message, ended bool) entry.Report {
 	}
 	now := watchdog.MomentOf(clock.Now())
 	for _, t := range m.Things {
-		thing := entry.Thing{
-			Field: registry.Thing{Kind: t.Kind, Key: t.Key}.Field(),
-			Holds: t.Holds, Held: time.Duration(now - t.Held), Waiters: t.Waiters,
-			Waiting: time.Duration(now - t.Waiting),
-			Waits:   t.Waits, Waited: t.Waited,
+		thing := registry.Thing{Kind: t.Kind, Key: t.Key, Holds: t.Holds, Waiters: t.Waiters, Waits: t.Waits,
+			Waited: scripts.Milliseconds(t.Waited)}
+		if t.Holds > 0 {
+			thing.HeldSince = entry.Ago(time.Duration(now - t.Held))
+		}
+		if t.Waiters > 0 {
+			thing.WaitingSince = entry.Ago(time.Duration(now - t.Waiting))
 		}
 		for _, o := range t.Owners {
-			thing.Owners = append(thing.Owners, entry.Owner{ID: o.ID, Held: time.Duration(now - o.Since), Kept: o.Kept})
+			thing.Owners = append(thing.Owners,
+				registry.Owner{ID: o.ID, Since: entry.Ago(time.Duration(now - o.Since)), Kept: o.Kept})
 		}
 		r.Things = append(r.Things, thing)
 	}

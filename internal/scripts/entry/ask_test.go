@@ -79,8 +79,8 @@ func TestAKeyOfAnotherTypeAtThePlaceOfTheAskedIsLeftAndKeepsNoReportBack(t *test
 			return list
 		}
 		require.NoError(b, b.rdb.RPush(b.Context(), b.names.Asked, "theirs").Err())
-		require.Equal(b, entry.Reply{Written: true, Entries: 1, Nonsense: true}, b.write(func(r *entry.Report) { r.Removed = []string{things[0].Field} }))
-		require.NotContains(b, b.fields(), things[0].Field)
+		require.Equal(b, entry.Reply{Written: true, Entries: 1, Nonsense: true}, b.write(func(r *entry.Report) { r.Removed = []string{things[0].Field()} }))
+		require.NotContains(b, b.fields(), things[0].Field())
 		require.Equal(b, entry.Asking{Foreign: true}, b.ask("u:1", time.Minute))
 		gone, err := statetest.Send(b.Context(), b.rdb, entry.Remove(b.names))
 		require.NoError(b, err)

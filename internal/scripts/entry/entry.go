@@ -4,7 +4,6 @@ package entry
 
 import (
 	"embed"
-	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/registry"
@@ -36,31 +35,16 @@ func NamesOf(prefix, uuid string) Names {
 type Report struct {
 	Names
 	TTL     time.Duration
-	Whole   bool          // the entry is written anew; else nothing is written if it does not exist
-	About   string        // a JSON object; empty: the entry has it
-	Age     time.Duration // of the process
-	Removed []string      // fields
-	Things  []Thing
+	Whole   bool             // the entry is written anew; else nothing is written if it does not exist
+	About   string           // a JSON object; empty: the entry has it
+	Age     time.Duration    // of the process
+	Removed []string         // fields
+	Things  []registry.Thing // whose times are what Ago says
 }
 
-// A Thing is what is written into one field. What the format has as times are ages here.
-type Thing struct {
-	Field   string
-	Holds   int64
-	Held    time.Duration // for how long the oldest hold is held
-	Waiters int64
-	Waiting time.Duration // for how long the oldest waiter waits
-	Waits   int64
-	Waited  time.Duration
-	Owners  []Owner
-}
-
-// An Owner is one that holds a thing.
-type Owner struct {
-	ID   string
-	Held time.Duration
-	Kept bool // by WithAtLeast
-}
+// Ago stands for the moment of the server's clock so long ago, which the script puts there. It is a millisecond at
+// least, for 0 says that there is no such moment.
+func Ago(age time.Duration) int64 { return -max(scripts.Milliseconds(age), 1) }
 
 // A Reply says whether a Report was written, how many entries the index has, whether somebody looks at the
 // entries, and whose holds somebody asks for.
@@ -74,7 +58,7 @@ type Reply struct {
 
 // Write makes the command of a report.
 func Write(r Report) scripts.Command[Reply] {
-	args := make([]any, 0, 10+len(r.Removed)+9*len(r.Things))
+	args := make([]any, 0, 10+len(r.Removed)+2*len(r.Things))
 	args = append(args, r.UUID, scripts.Milliseconds(r.TTL), digit(r.Whole), r.About, scripts.Milliseconds(r.Age),
 		registry.LeastInterval.Milliseconds(), registry.IntervalPerClient.Milliseconds(),
 		registry.MostInterval.Milliseconds(),
@@ -83,16 +67,7 @@ func Write(r Report) scripts.Command[Reply] {
 		args = append(args, field)
 	}
 	for _, t := range r.Things {
-		args = append(args, t.Field, t.Holds, scripts.Milliseconds(t.Held), t.Waiters, scripts.Milliseconds(t.Waiting),
-			t.Waits, scripts.Milliseconds(t.Waited), len(t.Owners))
-		var kept []string
-		for _, o := range t.Owners {
-			args = append(args, o.ID, scripts.Milliseconds(o.Held))
-			if o.Kept {
-				kept = append(kept, o.ID)
-			}
-		}
-		args = append(args, strings.Join(kept, " "))
+		args = append(args, t.Field(), t.Value())
 	}
 	return scripts.Array(report, []string{r.Index, r.Entry, r.Asked, r.Watched}, args,
 		func(reply scripts.Reply) (written Reply, err error) {

@@ -59,10 +59,10 @@ func (b *bench) fields() map[string]string {
 }
 
 var (
-	things = []entry.Thing{
-		{Field: "t:lock:a,b@ \x00\xff", Holds: 2, Held: 7 * time.Second, Waits: 3, Waited: 90 * time.Millisecond,
-			Owners: []entry.Owner{{ID: "7", Held: 7 * time.Second}, {ID: "8", Held: 2 * time.Second}}},
-		{Field: "t:semaphore:s", Waiters: 5, Waiting: time.Hour},
+	things = []registry.Thing{
+		{Kind: "lock", Key: "a,b@ \x00\xff", Holds: 2, HeldSince: entry.Ago(7 * time.Second), Waits: 3, Waited: 90,
+			Owners: []registry.Owner{{ID: "7", Since: entry.Ago(7 * time.Second)}, {ID: "8", Since: entry.Ago(2 * time.Second)}}},
+		{Kind: "semaphore", Key: "s", Waiters: 5, WaitingSince: entry.Ago(time.Hour)},
 	}
 	whole = func(r *entry.Report) {
 		r.Whole, r.About, r.Age, r.Things = true, `{"v":1}`, time.Hour, things
@@ -99,10 +99,10 @@ func TestAnEntryIsWrittenWithTimesOfTheServersClock(t *testing.T) {
 		passed := now - before
 		require.Len(b, fields, 5)
 
-		text, ages := parts(b.T, fields[things[0].Field], now, 1, 7, 9)
+		text, ages := parts(b.T, fields[things[0].Field()], now, 1, 7, 9)
 		require.Equal(b, strings.Fields("2 then 0 0 3 90 7 then 8 then"), text)
 		near(b.T, passed, ages, 7*time.Second, 7*time.Second, 2*time.Second)
-		text, ages = parts(b.T, fields[things[1].Field], now, 3)
+		text, ages = parts(b.T, fields[things[1].Field()], now, 3)
 		require.Equal(b, strings.Fields("0 0 5 then 0 0"), text)
 		near(b.T, passed, ages, time.Hour)
 
@@ -129,12 +129,12 @@ func TestOnlyWhatAReportNamesIsChanged(t *testing.T) {
 		b.write(whole)
 		before := b.fields()
 		b.write(func(r *entry.Report) {
-			r.Removed, r.Things = []string{things[0].Field}, []entry.Thing{{Field: "t:lock:new", Holds: 1}}
+			r.Removed, r.Things = []string{things[0].Field()}, []registry.Thing{{Kind: "lock", Key: "new", Holds: 1}}
 		})
 		after := b.fields()
 		require.Equal(b, before["about"], after["about"])
-		require.Equal(b, before[things[1].Field], after[things[1].Field])
-		require.NotContains(b, after, things[0].Field)
+		require.Equal(b, before[things[1].Field()], after[things[1].Field()])
+		require.NotContains(b, after, things[0].Field())
 		require.Contains(b, after, "t:lock:new")
 
 		b.write(func(r *entry.Report) { r.Whole, r.About = true, `{"v":1}` })
@@ -244,7 +244,7 @@ func TestReadAnswersWhatAnEntrySays(t *testing.T) {
 		b.write(whole)
 		fields := b.fields()
 		for field, want := range map[string]entry.Look{
-			things[0].Field: {About: fields["about"], Seen: fields["seen"], Thing: fields[things[0].Field]},
+			things[0].Field(): {About: fields["about"], Seen: fields["seen"], Thing: fields[things[0].Field()]},
 			"t:lock:other":  {About: fields["about"], Seen: fields["seen"]},
 		} {
 			before := b.now()
@@ -256,7 +256,7 @@ func TestReadAnswersWhatAnEntrySays(t *testing.T) {
 			require.Equal(b, want, look)
 		}
 		require.Equal(b, fields, b.fields())
-		look, err := statetest.Send(b.Context(), b.rdb, entry.Read(b.names.Entry+"2", things[0].Field))
+		look, err := statetest.Send(b.Context(), b.rdb, entry.Read(b.names.Entry+"2", things[0].Field()))
 		require.NoError(b, err)
 		require.Equal(b, entry.Look{Now: look.Now}, look)
 	})
@@ -266,8 +266,8 @@ func TestAReportTouchesOnlyKeysThatItDeclares(t *testing.T) {
 	srv := redistest.Watched(t)
 	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", Asked: "{b}a", Watched: "{b}w", UUID: "u"}}
 	b.write(whole)
-	b.write(func(r *entry.Report) { r.Removed = []string{things[0].Field} })
-	_, err := statetest.Send(b.Context(), b.rdb, entry.Read(b.names.Entry, things[0].Field))
+	b.write(func(r *entry.Report) { r.Removed = []string{things[0].Field()} })
+	_, err := statetest.Send(b.Context(), b.rdb, entry.Read(b.names.Entry, things[0].Field()))
 	require.NoError(t, err)
 	_, err = statetest.Send(b.Context(), b.rdb, entry.Remove(b.names))
 	require.NoError(t, err)
@@ -278,21 +278,25 @@ func TestAHoldTakesAtMost150BytesOfTheServerBesideItsName(t *testing.T) {
 	const n = 10_000
 	srv := redistest.Process(t)
 	b := &bench{t, srv, srv.Client(t), entry.Names{Index: "{b}i", Entry: "{b}e", Asked: "{b}a", Watched: "{b}w", UUID: "u"}}
-	name := func(i int) string { return fmt.Sprintf("t:fenced_lock:orders:%036d", i) }
+	name := func(i int) registry.Thing {
+		return registry.Thing{Kind: "fenced_lock", Key: fmt.Sprintf("orders:%036d", i)}
+	}
 	for first := 0; first < n; first += 500 {
 		b.write(func(r *entry.Report) {
 			if r.Whole = first == 0; r.Whole {
 				r.About = `{"v":1}`
 			}
 			for i := range 500 {
-				r.Things = append(r.Things, entry.Thing{Field: name(first + i), Holds: 1, Held: time.Minute, Waits: 1000, Waited: time.Hour,
-					Owners: []entry.Owner{{ID: strconv.Itoa(10_000_000 + i), Held: time.Minute}}})
+				thing := name(first + i)
+				thing.Holds, thing.HeldSince, thing.Waits, thing.Waited = 1, entry.Ago(time.Minute), 1000, time.Hour.Milliseconds()
+				thing.Owners = []registry.Owner{{ID: strconv.Itoa(10_000_000 + i), Since: entry.Ago(time.Minute)}}
+				r.Things = append(r.Things, thing)
 			}
 		})
 	}
 	bytes, err := b.rdb.Do(context.Background(), "memory", "usage", b.names.Entry, "samples", 0).Int64()
 	require.NoError(t, err)
-	each := float64(bytes)/n - float64(len(name(0)))
-	t.Logf("%.0f bytes for each of %d holds, beside a name of %d", each, n, len(name(0)))
+	each := float64(bytes)/n - float64(len(name(0).Field()))
+	t.Logf("%.0f bytes for each of %d holds, beside a name of %d", each, n, len(name(0).Field()))
 	require.LessOrEqual(t, each, 150.0)
 }

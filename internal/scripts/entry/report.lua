@@ -5,16 +5,12 @@
 -- KEYS[4]    watched: a key with a TTL of ten seconds at most, while somebody looks at the entries of the bucket
 -- ARGV[1-2]  uuid of the client; milliseconds that the entry lasts
 -- ARGV[3]    1: the entry is written anew; 0: nothing is written if it does not exist
--- ARGV[4]    about, a JSON object that is not empty; empty: the entry has it
--- ARGV[5]    age of the process, which is added to about
--- ARGV[6]    how often a client reports, in milliseconds, that has few others in its bucket
--- ARGV[7]    the milliseconds of it for each client of the bucket, where these are more
--- ARGV[8]    how often at least, however many they are
+-- ARGV[4-5]  about, a JSON object that is not empty; empty: the entry has it. Age of the process, which is added to it
+-- ARGV[6-8]  milliseconds between two reports of a client: with few others in its bucket, for each client of it, and the most
 -- ARGV[9]    milliseconds that no entry lasts: a member of the index that ends later was forged
 -- ARGV[10]   how many fields are removed
--- ARGV[at]   from 11 on: the fields that are removed; then of each thing its field, holds, age of the oldest of them, waiters,
---            age of the oldest of them, waits that have ended, their milliseconds, number of owners, of each owner its id and age,
---            and the ids of those that are kept, empty for none
+-- ARGV[i]    from 11 on: the fields that are removed; then each field that is set, and its value, in which -5 behind a comma or an at
+--            sign stands for the moment five milliseconds ago
 --
 -- Answers an array: 1 when it has written, 0 when the entry did not exist; how many entries the index has; 1 while somebody looks, else 0;
 -- 0, or 1 when KEYS[3] has something that makes no sense; and when it has written, the identities whose holds somebody asks for. Anybody may
@@ -27,31 +23,20 @@ if ARGV[3] == '0' and redis.call('exists', KEYS[2]) == 0 then
   return {0, redis.call('zcard', KEYS[1]), 0, 0}
 end
 
-local at = 10
-local function take()
-  at = at + 1
-  return ARGV[at]
-end
 local function since(age) -- in digits, where tostring would write an exponent
   return string.format('%.0f', now - age)
-end
-local function oldest(count, age)
-  return count .. ',' .. (count == '0' and '0' or since(age))
 end
 
 local latest = since(-ARGV[9])
 local clients = redis.call('zcount', KEYS[1], '(' .. since(0), latest)
 local every = math.min(math.max(ARGV[6], clients * ARGV[7]), ARGV[8])
-local function seen()
-  redis.call('hset', KEYS[2], 'seen', since(0), 'every', every)
-end
 
 -- The first write is one that takes memory: a server that has none refuses there, and nowhere behind.
 -- The TTL comes right behind it: what a user without some right has written so far must not stay.
-seen()
+redis.call('hset', KEYS[2], 'seen', since(0), 'every', every)
 if ARGV[3] == '1' then
   redis.call('del', KEYS[2])
-  seen()
+  redis.call('hset', KEYS[2], 'seen', since(0), 'every', every)
 end
 local lasts = redis.pcall('pexpire', KEYS[2], ARGV[2])
 if type(lasts) == 'table' then
@@ -64,18 +49,12 @@ local indexed = redis.call('pttl', KEYS[1])
 if ARGV[4] ~= '' then
   redis.call('hset', KEYS[2], 'about', string.sub(ARGV[4], 1, -2) .. ',"started":' .. since(ARGV[5]) .. '}')
 end
-for _ = 1, tonumber(ARGV[10]) do
-  redis.call('hdel', KEYS[2], take())
+for i = 11, 10 + ARGV[10] do
+  redis.call('hdel', KEYS[2], ARGV[i])
 end
-while at < #ARGV do
-  local field = take()
-  local value = oldest(take(), take()) .. ',' .. oldest(take(), take()) .. ',' .. take() .. ',' .. take() .. ','
-  local owners = {}
-  for i = 1, tonumber(take()) do
-    owners[i] = take() .. '@' .. since(take())
-  end
-  local kept = take()
-  redis.call('hset', KEYS[2], field, value .. table.concat(owners, ' ') .. (kept == '' and '' or ',' .. kept))
+for i = 11 + ARGV[10], #ARGV, 2 do
+  local value = string.gsub(ARGV[i + 1], '([,@])%-(%d+)', function(mark, age) return mark .. since(age) end)
+  redis.call('hset', KEYS[2], ARGV[i], value)
 end
 
 redis.call('zadd', KEYS[1], now + ARGV[2], ARGV[1])
@@ -96,7 +75,5 @@ for i = 1, #asked, 2 do
     answer[#answer + 1] = asked[i]
   end
 end
-if not fits then
-  answer[4] = 1
-end
+answer[4] = fits and 0 or 1
 return answer
