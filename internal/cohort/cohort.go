@@ -15,7 +15,6 @@ type Cohort struct {
 	Candidacy Candidacy // where there is a process queue
 
 	Given atomic.Int64 // of a lock that issues tokens: the number of hand-offs in the last streak
-	Place atomic.Int64 // in the process queue of a semaphore, as the latest message said; 0: an attempt has made use of it
 
 	Own  any    // what its primitive keeps with it; set before others know the cohort
 	Kind string // the label of what it waits for; set likewise

@@ -41,8 +41,9 @@ func (c *Counter) channels() session.Channels {
 // told is called with the message that tells the process to ask. It wakes the queue also if the candidate is
 // another by now.
 func told(queue *cohort.Cohort, message string) {
-	queue.Place.Store(row.Place(message))
-	queue.Wake()
+	if m, ok := row.Read(message); ok && m.Looks {
+		queue.Wake()
+	}
 }
 
 // A candidate is the part of an attempt that concerns the process queue: the identity that stands there when
@@ -62,8 +63,7 @@ func (c *Counter) candidate(queue *cohort.Cohort, set *settings.Settings) *candi
 	}
 	one := queue.Candidacy.Ask(c.Session.NextOwner)
 	patience := 2 * min(set.Poll, 12*time.Hour)
-	return &candidate{c, &queue.Candidacy, one,
-		row.Candidate{ID: one.Owner, Place: queue.Place.Swap(0), Patience: patience}}
+	return &candidate{c, &queue.Candidacy, one, row.Candidate{ID: one.Owner, Patience: patience}}
 }
 
 // called is the candidate as the script has it.

@@ -39,5 +39,4 @@ if not value and #fields == 0 then
     return reply
   end
 end
-local clock = redis.call('time')
-return { value or '', left, string.format('%.0f', clock[1] * 1000 + math.floor(clock[2] / 1000)), fields }
+return { value or '', left, clock(), fields }

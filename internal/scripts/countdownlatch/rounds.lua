@@ -32,10 +32,6 @@ local function recall()
   end
 end
 
-local function whole(number)
-  return string.format('%.0f', number)
-end
-
 -- finish ends the latch, notes how, and stores what the script is to answer. PEXPIRE is the first write, for a server that is out
 -- of memory lets it pass, and what follows. Behind the deletion nothing is refused: HSET and PEXPIRE were permitted before.
 local function finish(how, answer)
@@ -45,10 +41,8 @@ local function finish(how, answer)
   redis.call('pexpire', KEYS[3], whole(day))
 end
 
--- start begins a round in the record, behind the write that sets the latch, and after clock was read. ttl is in milliseconds, 0
--- for none. Nothing of it is refused: DEL, HSET and PEXPIRE were permitted before.
-local function start(epoch, ttl, clock)
-  local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+-- start begins a round in the record at the moment now, behind the write that sets the latch. ttl is in milliseconds, 0 for none. Nothing of it is refused: DEL, HSET and PEXPIRE were permitted before.
+local function start(epoch, ttl, now)
   local past, from = {}, record.from
   local function add(round, how)
     if #past < most then

@@ -9,7 +9,7 @@ if value then
   return replica() or 0
 end
 recall()
-local clock = redis.call('time')
+local now = clock()
 change(false, '1')
 write(false, 'pexpire', KEYS[1], '1') -- there is no latch, so this only finds out whether start may do it, as the next does
 write(false, 'del', KEYS[1])
@@ -18,6 +18,6 @@ if ARGV[4] == '0' then
 else
   write(false, 'set', KEYS[1], ARGV[3], 'px', ARGV[4])
 end
-start(ARGV[7], tonumber(ARGV[4]), clock)
+start(ARGV[7], tonumber(ARGV[4]), now)
 redis.pcall(ARGV[5], ARGV[6], '1')
 return 1

@@ -245,7 +245,7 @@ func TestReadAnswersWhatAnEntrySays(t *testing.T) {
 		fields := b.fields()
 		for field, want := range map[string]entry.Look{
 			things[0].Field(): {About: fields["about"], Seen: fields["seen"], Thing: fields[things[0].Field()]},
-			"t:lock:other":  {About: fields["about"], Seen: fields["seen"]},
+			"t:lock:other":    {About: fields["about"], Seen: fields["seen"]},
 		} {
 			before := b.now()
 			look, err := statetest.Send(b.Context(), b.rdb, entry.Read(b.names.Entry, field))

@@ -84,8 +84,8 @@ local function prolong(owners, patiences)
         return stands
       elseif lives then
         stands[name] = true
-        deadlines[#deadlines + 1], deadlines[#deadlines + 2] = digits(over + 2 * patiences[name]), name
-        alive[#alive + 1], alive[#alive + 2] = digits(now + patiences[name]), name
+        deadlines[#deadlines + 1], deadlines[#deadlines + 2] = whole(over + 2 * patiences[name]), name
+        alive[#alive + 1], alive[#alive + 2] = whole(now + patiences[name]), name
       end
     end
     if #alive > 0 then
@@ -107,7 +107,7 @@ local function offer(waiter)
     local near = now + (heard > 0 and SLOW or SILENT)
     silent = heard == 0
     if near < deadline then
-      redis.call('zadd', KEYS[3], digits(near), waiter)
+      redis.call('zadd', KEYS[3], whole(near), waiter)
       deadline = near
     end
   elseif removed > 0 and ARGV[4] ~= '' then
@@ -131,8 +131,8 @@ if patience > 0 then
     if head and not (pure and redis.call('zscore', KEYS[4], redis.call('lindex', KEYS[2], -1))) then
       deadline = last(over, patience)
     end
-    redis.call('zadd', KEYS[3], digits(deadline), owner)
-    redis.call('zadd', KEYS[4], digits(now + patience), owner)
+    redis.call('zadd', KEYS[3], whole(deadline), owner)
+    redis.call('zadd', KEYS[4], whole(now + patience), owner)
     redis.call('rpush', KEYS[2], owner)
     stands[owner] = true
     head = head or owner
@@ -143,7 +143,7 @@ if patience > 0 then
   for i, name in ipairs(owners) do
     places[i] = not stands[name] and -1 or name == head and 0 or 1
   end
-  redis.call('pexpire', KEYS[4], digits(math.max(KEEP, 4 * longest)))
+  redis.call('pexpire', KEYS[4], whole(math.max(KEEP, 4 * longest)))
 end
 
 if free then

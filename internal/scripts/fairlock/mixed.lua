@@ -80,7 +80,7 @@ local function survey(patiences, patience, over)
       deadline = deadline or least - added
       if mine then
         added = math.max(added, least - deadline)
-        redis.call('zadd', KEYS[4], digits(now + mine), member)
+        redis.call('zadd', KEYS[4], whole(now + mine), member)
         stands[member] = true
       end
     else
@@ -88,7 +88,7 @@ local function survey(patiences, patience, over)
       sum = sum + (usual and REDISSON_PATIENCE or deadline - before)
     end
     if deadline and deadline + added ~= was then
-      redis.call('zadd', KEYS[3], digits(deadline + added), member)
+      redis.call('zadd', KEYS[3], whole(deadline + added), member)
     end
     before = deadline or before
     deadlines[member], alive[member] = nil, nil
@@ -120,8 +120,8 @@ local function arrive(first, count, over)
         deadline = math.max(deadline, floor)
       end
       names[#names + 1] = owner
-      deadlines[#deadlines + 1], deadlines[#deadlines + 2] = digits(deadline), owner
-      alive[#alive + 1], alive[#alive + 2] = digits(now + patience), owner
+      deadlines[#deadlines + 1], deadlines[#deadlines + 2] = whole(deadline), owner
+      alive[#alive + 1], alive[#alive + 2] = whole(now + patience), owner
     end
   end
   if #names > 0 then
@@ -141,6 +141,6 @@ local function arrive(first, count, over)
       redis.call('rpush', KEYS[2], unpack(fresh))
     end
     redis.call('zadd', KEYS[4], unpack(alive))
-    redis.call('pexpire', KEYS[4], digits(math.max(KEEP, 4 * longest)))
+    redis.call('pexpire', KEYS[4], whole(math.max(KEEP, 4 * longest)))
   end
 end

@@ -8,8 +8,7 @@
 -- All moments are milliseconds by the clock of this server. KEYS[4] is ours alone: an owner of ours that lives moves its
 -- moment on, so whether it is gone is not guessed from a deadline that others add to and subtract from.
 
-local clock = redis.call('time')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local now = clock()
 
 -- pure is whether every waiter in the queue is one of ours. Then deadlines are no chain, and nothing here depends on how many
 -- wait. Who is in the list is in the timeouts too, so as many in all three are the same ones; but for what Redisson swept
@@ -17,11 +16,6 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 -- refused here, before anything is written.
 local waiting, deadlines = redis.call('llen', KEYS[2]), redis.call('zcard', KEYS[3])
 local pure = redis.call('zcard', KEYS[4]) == waiting and deadlines == waiting
-
--- Lua would print a moment with an exponent.
-local function digits(number)
-  return string.format('%.0f', number)
-end
 
 -- drop forgets everything about an owner but its place in the list.
 local function drop(owner)
@@ -133,7 +127,7 @@ end
 local function move(members, by)
   for _, member in ipairs(members) do
     if redis.call('zscore', KEYS[3], member) then
-      redis.call('zincrby', KEYS[3], digits(by), member)
+      redis.call('zincrby', KEYS[3], whole(by), member)
     end
   end
 end

@@ -67,7 +67,7 @@ local function hand(head, own)
     end
   end
   if process then
-    local sent = redis.pcall(ARGV[2], process, 'h ' .. digits(now) .. ' ' .. table.concat(run, ' '))
+    local sent = redis.pcall(ARGV[2], process, 'h ' .. whole(now) .. ' ' .. table.concat(run, ' '))
     run = {}
     if type(sent) ~= 'number' then -- refused
       redis.call('hdel', KEYS[1], head)

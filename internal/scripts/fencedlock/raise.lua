@@ -7,13 +7,13 @@
 -- memory, and a counter that is no number, are not this prelude's concern. Two decimals are compared as text, the longer
 -- being the greater: the numbers of Lua are exact only to 2^53. Answers nothing.
 
-local least = table.remove(ARGV)
-if least ~= '0' then
+local given = table.remove(ARGV)
+if given ~= '0' then
   local counter = redis.pcall('get', KEYS[2])
-  if counter ~= least then
+  if counter ~= given then
     counter = counter or '0'
-    if tonumber(counter) and (#counter < #least or #counter == #least and counter < least) then
-      redis.pcall('set', KEYS[2], least)
+    if tonumber(counter) and (#counter < #given or #counter == #given and counter < given) then
+      redis.pcall('set', KEYS[2], given)
     end
   end
 end

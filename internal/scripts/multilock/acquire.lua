@@ -1,7 +1,6 @@
 -- acquire takes all values of a group for a fresh owner, or none.
--- KEYS[1]    group hash: value = owner, value:owner:expire_time, value:owner:lock_count
+-- KEYS[1-2]  group hash: value = owner, value:owner:expire_time, value:owner:lock_count; process queue, left out where it cannot be had
 -- ARGV[1-2]  owner; lease in milliseconds
--- KEYS[2]    for queue
 -- ARGV[3]    for how many milliseconds the owner's process is known to be there, if the owner is to stand in the queue when it is
 --            refused; else 0
 -- ARGV[i]    from ARGV[4] on the values, as hashed
@@ -30,10 +29,10 @@ for i = 4, #ARGV do
     end
   end
 end
-local stands = queue and ARGV[3] ~= '0'
+local stands = KEYS[2] and ARGV[3] ~= '0'
 if busy > 0 then
   if stands then
-    stand(ARGV[1], ARGV[3])
+    stand(KEYS[2], ARGV[1], 1, ARGV[3])
   end
   return busy - now
 end
@@ -46,7 +45,7 @@ if redis.call('hlen', KEYS[1]) == 1 or redis.call('hexists', KEYS[1], 'mode') ==
 end
 
 local ttl = redis.call('pttl', KEYS[1])
-local ends = text(now + tonumber(ARGV[2]))
+local ends = whole(now + tonumber(ARGV[2]))
 for i = 4, #ARGV do
   local field = ARGV[i] .. ':' .. ARGV[1]
   redis.call('hset', KEYS[1], ARGV[i], ARGV[1], field .. ':expire_time', ends, field .. ':lock_count', '1')
@@ -58,6 +57,6 @@ for i = 4, #ARGV do
 end
 outlast(KEYS[1], ttl, tonumber(ARGV[2]))
 if stands then
-  redis.pcall('zrem', queue, ARGV[1])
+  redis.pcall('zrem', KEYS[2], ARGV[1])
 end
 return -3

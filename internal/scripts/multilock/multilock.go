@@ -27,16 +27,14 @@ import (
 var folder embed.FS
 
 var (
-	clock = scripts.Prelude(folder, "clock.lua")
+	values = scripts.Prelude(folder, "values.lua")
 
-	queue = scripts.Prelude(folder, "queue.lua")
-
-	acquire = scripts.Load(folder, "multilock/acquire", clock, queue)
-	recount = scripts.Load(folder, "multilock/recount", clock)
-	release = scripts.Load(folder, "multilock/release", clock, queue)
-	renew   = scripts.Load(folder, "multilock/renew", clock, notice.Gone)
-	force   = scripts.Load(folder, "multilock/force", clock)
-	inspect = scripts.Load(folder, "multilock/inspect", clock)
+	acquire = scripts.Load(folder, "multilock/acquire", row.Clock, row.Told, values)
+	recount = scripts.Load(folder, "multilock/recount", row.Clock, values)
+	release = scripts.Load(folder, "multilock/release", row.Announce, values)
+	renew   = scripts.Load(folder, "multilock/renew", row.Clock, values, notice.Gone)
+	force   = scripts.Load(folder, "multilock/force", row.Clock, values)
+	inspect = scripts.Load(folder, "multilock/inspect", row.Clock, values)
 )
 
 // hashKey is the key with which Redisson hashes values.
@@ -88,13 +86,7 @@ func Recount(key, owner string, fields []string, holds int, lease time.Duration)
 // it is executed a second time; what it had is free.
 func Release(key, owner string, fields []string, wake scripts.Wake, queue []string) scripts.Command[row.Release] {
 	args := arguments(fields, owner, wake.Publish, wake.Channel)
-	return scripts.Integer(release, append([]string{key}, queue...), args, func(reply scripts.Reply) (row.Release, error) {
-		if reply.Int == 3 {
-			return row.Release{Freed: true, Told: true}, nil
-		}
-		freed, err := scripts.Bool(reply)
-		return row.Release{Freed: freed}, err
-	}).Needs(1)
+	return scripts.Integer(release, append([]string{key}, queue...), args, row.Released).Needs(1)
 }
 
 // A Renewal is one owner whose deadlines are lengthened.

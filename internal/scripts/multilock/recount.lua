@@ -23,7 +23,7 @@ for i = 4, #ARGV do
   local field = ARGV[i] .. ':' .. ARGV[1]
   redis.call('hset', KEYS[1], field .. ':lock_count', ARGV[2])
   if lease > 0 and deadline(KEYS[1], ARGV[i], ARGV[1]) < now + lease then
-    redis.call('hset', KEYS[1], field .. ':expire_time', text(now + lease))
+    redis.call('hset', KEYS[1], field .. ':expire_time', whole(now + lease))
   end
 end
 if lease > 0 then

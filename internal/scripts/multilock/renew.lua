@@ -32,7 +32,7 @@ for i = 1, owners do
     redis.call('hdel', key, '')
     for j = first, #ARGV do
       if deadline(key, ARGV[j], owner) < now + lease then
-        redis.call('hset', key, ARGV[j] .. ':' .. owner .. ':expire_time', text(now + lease))
+        redis.call('hset', key, ARGV[j] .. ':' .. owner .. ':expire_time', whole(now + lease))
       end
     end
     outlast(key, redis.call('pttl', key), lease)

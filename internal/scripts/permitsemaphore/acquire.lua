@@ -56,8 +56,8 @@ else
   end
 end
 local news = made or expired > 0
-if stand then
-  stand(not served and wanted, not news and available or 0)
+if wait then
+  wait(not served and wanted, not news and available or 0)
 end
 if news then
   offer(ARGV[3], ARGV[4], ARGV[5], available or 0)

@@ -1,5 +1,5 @@
 -- permits reads the semaphore for the script that follows it, and has what such scripts share. It is a prelude, joined
--- in front of the script, behind the preludes lane and announce where these are used.
+-- in front of the script, behind clock, and the preludes lane and announce where these are used.
 -- KEYS[1]      semaphore: permits available
 -- KEYS[i]      taken, a name that is defined in front: the permits taken, a sorted set, member = id of 16 bytes, score = deadline
 --              in milliseconds by the server's clock
@@ -20,12 +20,7 @@ if available then
 end
 redis.call('zcard', taken) -- raises when it is something else, before anything was written
 
-local clock = redis.call('time')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-
-local function whole(number)
-  return string.format('%.0f', number)
-end
+local now = clock()
 
 -- add changes what is available. Behind another write, a server that is out of memory lets it pass.
 local function add(number)

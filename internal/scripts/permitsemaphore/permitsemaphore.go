@@ -55,15 +55,15 @@ var (
 		row.Announce, row.Others, plain)
 	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, row.Others, plain)
 	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, laned)
-	renew       = scripts.Load(folder, "permitsemaphore/renew", notice.Gone)
+	renew       = scripts.Load(folder, "permitsemaphore/renew", row.Clock, notice.Gone)
 	updateLease = scripts.Load(folder, "permitsemaphore/update_lease", lane.Prelude, row.Announce, laned)
 	leaseTime   = scripts.Load(folder, "permitsemaphore/lease_time", row.Announce, plain)
 	status      = scripts.Load(folder, "permitsemaphore/status", row.Announce, plain)
-	inspect     = scripts.Load(folder, "permitsemaphore/inspect", plain)
+	inspect     = scripts.Load(folder, "permitsemaphore/inspect", row.Clock, plain)
 	trySet      = scripts.Load(folder, "permitsemaphore/try_set", lane.Prelude, row.Announce, made)
 	set         = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, row.Announce, made)
 	add         = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, made)
-	alters      = lane.Alters(laned)
+	alters      = lane.Alters(row.Clock + "\n" + laned)
 )
 
 // Names are the keys of one semaphore, which are asked for too often to be put together each time.

@@ -5,9 +5,7 @@
 -- Answers an array with one element for each id: 1 when it is there, has not expired and has a semaphore, and
 -- when not the notice for it, which is kept under the id in hexadecimal, or 0.
 
-local clock = redis.call('time')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local alive, missing = {}, {}
+local now, alive, missing = clock(), {}, {}
 local at, i = 1, 1
 while at <= #ARGV do
   local lease, last = tonumber(ARGV[at]), at + 1 + tonumber(ARGV[at + 1])
@@ -29,7 +27,7 @@ while at <= #ARGV do
     score = tonumber(score or '0')
     local held = exists == 1 and score > now
     if held and lease > 0 and score < now + lease then
-      redis.call('zadd', KEYS[i + 1], string.format('%.0f', now + lease), ARGV[j])
+      redis.call('zadd', KEYS[i + 1], whole(now + lease), ARGV[j])
     end
     alive[#alive + 1] = held and 1 or 0
     if not held then

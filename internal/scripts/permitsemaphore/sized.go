@@ -16,7 +16,7 @@ import (
 // stand in.
 const (
 	unsized = "local size, made"
-	alone   = "local first, stand = 6"
+	alone   = "local first, wait = 6"
 )
 
 // A caller that is alone is served by acquire_alone where there are as many permits as there are to be.

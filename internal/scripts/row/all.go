@@ -5,8 +5,7 @@ import "github.com/redlatch/redlatch/internal/scripts"
 // passAll has pass, with its preludes, as a function. That its arguments are called KEYS and ARGV hides those
 // of the script from it.
 var passAll = scripts.Load(folder, "row/pass_all", "local function pass(KEYS, ARGV)", at(1),
-	scripts.Prelude(folder, "lone.lua"), NoToken,
-	scripts.Prelude(folder, "row.lua"), scripts.Prelude(folder, "pass.lua"), "end")
+	lone, NoToken, queue, give, scripts.Prelude(folder, "pass.lua"), "end")
 
 // A Given is one of several locks that are given back.
 type Given struct {
@@ -50,7 +49,7 @@ func PassAll(locks []Given, publish string) scripts.Command[[]Release] {
 		e := reply.Elements()
 		releases = make([]Release, n)
 		for i := range releases {
-			if releases[i], err = readRelease(scripts.Reply{Int: e.Number()}); err != nil {
+			if releases[i], err = Released(scripts.Reply{Int: e.Number()}); err != nil {
 				return nil, err
 			}
 		}

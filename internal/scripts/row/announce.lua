@@ -1,48 +1,27 @@
--- announce has those learn of permits who wait for them. It is a prelude of the scripts of semaphores.
+-- announce tells one process that permits, or the values of a group, can be had. It is a prelude behind told.
+-- KEYS[#KEYS]  process queue, where it can be used; else an argument alone says how it would be called, or that there is none
 --
--- row  sorted set: candidate, which stands for a process that waits -> its place, a moment in milliseconds, times span,
---      plus how many permits its first request wants, span - 1 at most
--- KEYS[#KEYS]  row, where it can be used; else an argument alone says how it would be called, or that there is none
---
--- Where the row cannot be used all are told. So it is where the server refuses a command for it.
+-- Where the queue cannot be used all are told. So it is where the server refuses a command for it.
 --
 -- Answers of the functions stand beside them.
 
-local span = 1024
-
--- tell takes the first candidate out of the row whose request the permits are enough for, and tells its process to look.
--- Up to eight whose requests are larger keep their places, and whose process is gone leaves. With behind, which is a candidate,
--- it and those in front of it are passed over like those. It answers whether a process was told, and then whether more than
--- those that are known listen to the wake channel.
+-- tell tells the first process whose candidate wants no more than that. Up to eight that want more are passed over. With behind, which
+-- is a candidate, so are it and those in front of it. It answers whether a process was told, and then whether more than those that are
+-- known listen to the wake channel.
 local function tell(publish, channel, row, permits, behind)
-  local listeners, larger, told, others = publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', 0, false, true
-  while larger < 8 and not told do
-    local first = redis.pcall('zrange', row, larger, larger, 'withscores')
-    if first.err or #first == 0 then
-      break
-    end
-    local score = tonumber(first[2])
-    if behind or score % span > permits then
-      larger = larger + 1
-      if first[1] == behind then
-        behind = nil
-      end
-    else
-      local own = row .. ':' .. string.match(first[1], '^[^:]*')
-      local count = redis.pcall('pubsub', listeners, own, channel, row .. ':known')
-      if count.err or redis.pcall('zrem', row, first[1]) ~= 1 then
-        break
-      end
-      if tonumber(count[2]) > 0 then
-        local heard = redis.pcall(publish, own, string.format('%.0f', math.floor(score / span)))
-        if type(heard) ~= 'number' then
-          break
-        end
-        told, others = true, tonumber(count[4]) > tonumber(count[6])
+  local told, first = false, redis.pcall('zrange', row, '0', 'inf', 'byscore', 'limit', 0, 8, 'withscores')
+  for i = 1, #first, 2 do
+    local candidate, score = first[i], tonumber(first[i + 1])
+    if behind then
+      behind = candidate ~= behind and behind or nil
+    elseif score % span <= permits then
+      local outcome, others = call(publish, channel, row, candidate, score)
+      if outcome ~= 'gone' then
+        return outcome == 'there', others
       end
     end
   end
-  return told, others
+  return told, true
 end
 
 -- announce tells one process of this library. Where none was told the message on the wake channel is for all; else
@@ -52,9 +31,7 @@ local function announce(publish, channel, row, number, permits)
   if row == KEYS[#KEYS] then
     told, others = tell(publish, channel, row, permits)
   end
-  if not told then
-    redis.pcall(publish, channel, number)
-  elseif others then
-    redis.pcall(publish, channel, '0' .. number)
+  if others then
+    redis.pcall(publish, channel, told and '0' .. number or number)
   end
 end

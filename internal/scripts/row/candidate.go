@@ -1,19 +1,18 @@
 package row
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/scripts"
 )
 
-// Semaphores have a row too. Nobody is passed permits: a process is told to look, and acquires them like
+// Semaphores have a process queue too. Nobody is passed permits: a process is told to look, and acquires them like
 // every other.
 //
-//	         refused                   a script leaves permits that are enough for it
-//	asks ────────────────► in the row ───────────────────────────────────────────────► told, and no longer in the row
-//	 ▲                                                                                     │
-//	 └─────────────────────────────────────────────────────────────────────────────────────┘
+//	        refused                   a script leaves permits that are enough for it
+//	asks ────────────► in the queue ───────────────────────────────────────────────────► told
+//	 ▲                                                                                    │
+//	 └──────────────── refused again: in the place that it had ───────────────────────────┘
 //
 // If permits are left when the process has acquired, its script tells the next one, and so does that of a
 // process that finds too few for itself, or that has nobody left who wants some. So a raise by n permits
@@ -25,9 +24,12 @@ import (
 // last, and leaves it first, by one connection. So the count is never too high, whatever becomes of the
 // process.
 
-// Announce, Others and Wait are preludes of the scripts of semaphores.
+// Clock is a prelude of scripts that reckon with moments; Told, behind it, of those that have processes stand
+// in a queue. Announce, which has both, Others and Wait are preludes of the scripts of semaphores.
 var (
-	Announce = scripts.Prelude(folder, "announce.lua")
+	Clock    = scripts.Prelude(folder, "clock.lua")
+	Told     = scripts.Prelude(folder, "told.lua")
+	Announce = Clock + "\n" + Told + "\n" + scripts.Prelude(folder, "announce.lua")
 	Others   = scripts.Prelude(folder, "others.lua")
 	Wait     = scripts.Prelude(folder, "wait.lua")
 )
@@ -39,16 +41,15 @@ const (
 	Renamed   = 3 // nobody was looked for
 )
 
-// A Candidate stands for a process in the row of a semaphore.
+// A Candidate stands for a process in the process queue of a semaphore.
 type Candidate struct {
 	ID       string // empty: the acquisition is of a caller that does not wait
-	Place    int64  // from the message that told the process to look; else 0
 	Patience time.Duration
 }
 
 // Args are the arguments of the prelude Wait.
 func (c Candidate) Args(wake scripts.Wake) []any {
-	return []any{wake.Publish, wake.Channel, wake.Row, c.ID, c.Place, scripts.Milliseconds(c.Patience)}
+	return []any{wake.Publish, wake.Channel, wake.Row, c.ID, scripts.Milliseconds(c.Patience)}
 }
 
 // Keys are the keys of a script that announces permits: those that it needs, and the row, which it can do
@@ -61,12 +62,6 @@ func Keys(wake scripts.Wake, needed ...string) []string {
 		n++
 	}
 	return all[:n]
-}
-
-// Place reads the message that tells a process to look. It is 0 where there is none.
-func Place(message string) int64 {
-	place, _ := strconv.ParseInt(message, 10, 64)
-	return max(place, 0)
 }
 
 // ForOthers tells whether a message on the wake channel of a semaphore is not for those who are in the row.

@@ -2,8 +2,8 @@
 -- the preludes row, and one that defines issue and own.
 -- KEYS[1-2]  lock hash: field = owner, value = holds; token, for issue and own
 -- KEYS[at]   row, and the two behind it, for row; left out where they cannot be had
--- ARGV[1-3]  owner; lease in milliseconds; for how many milliseconds its process is known to be there
--- ARGV[4]    optional: 1 if the owner cannot be passed the lock
+-- ARGV[1-2]  owner; lease in milliseconds
+-- ARGV[3]    for how many milliseconds its process is known to be there; negative if the owner cannot be passed the lock
 --
 -- Answers {1, token as text, 0} when the owner holds the lock: by this execution, by an earlier one of the same command,
 -- or because the lock was passed to it, for a shorter time perhaps. Else {0, milliseconds that the holder's lease still
@@ -11,7 +11,6 @@
 -- milliseconds, the time} when the lock is free and for so long only for those who sit in no row. Unless it is for those too that
 -- only poll, that ends early when none of them listens any more.
 
-local looks = ARGV[4] == '1'
 local remaining = redis.call('pttl', KEYS[1])
 if remaining == -2 then -- no such key
   local left = row and redis.pcall('pttl', open)
@@ -20,7 +19,7 @@ if remaining == -2 then -- no such key
     local whole, listeners, channel = string.match(refused(window) and '' or window or '', '^(%d+) (%a+) (.*)$')
     -- It lasts longer than the whole if the clock was set back.
     if whole and left <= tonumber(whole) and (listeners == 'whoever' or outsiders(listeners, channel)) then
-      return {2, left, sit(ARGV[1], ARGV[3], looks)}
+      return {2, left, sit(ARGV[1], tonumber(ARGV[3]))}
     end
   end
   local token = issue() -- first of the writes, for it is the one that can be refused
@@ -37,4 +36,4 @@ if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
   end
   return {1, own(), 0}
 end
-return {0, remaining, sit(ARGV[1], ARGV[3], looks)}
+return {0, remaining, sit(ARGV[1], tonumber(ARGV[3]))}

@@ -1,11 +1,11 @@
--- leave takes the candidate of a process out of the row of a semaphore, when no call of the process waits any more. One that
--- was told, and did not look, has the next one told. It follows the prelude announce.
--- KEYS[1-2]  semaphore: permits available; row
+-- leave takes the candidate of a process out of the queue of a semaphore, when no call of the process waits any more. One that
+-- was told, and did not ask, has the next one told. It follows the prelude announce.
+-- KEYS[1-2]  semaphore: permits available; process queue
 -- ARGV[1-3]  PUBLISH or SPUBLISH; wake channel; candidate
 --
--- Answers 1 if it was in the row, else 0.
+-- Answers 1 if it stood in the queue and was not told, else 0.
 
-if redis.call('zrem', KEYS[2], ARGV[3]) == 1 then
+if quit(KEYS[2], ARGV[3]) then
   return 1
 end
 local permits = tonumber(redis.call('get', KEYS[1]) or '0')

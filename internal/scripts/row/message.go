@@ -11,7 +11,7 @@ import (
 // A Message says to the process whose candidate holds now that it does, or that it is to look.
 type Message struct {
 	Owner string
-	Looks bool  // the owner does not hold: the lock is free, and the process is to ask
+	Looks bool  // the owner does not hold: it is its turn to ask, and nothing else is said
 	At    int64 // the server's clock in milliseconds
 	Token int64
 	Shut  time.Duration // for which it has gone round, without its being free for longer than a moment
@@ -20,9 +20,8 @@ type Message struct {
 // Read reads a message. ok is false for one that nobody of this library has sent.
 func Read(message string) (m Message, ok bool) {
 	fields := strings.Split(message, " ")
-	if len(fields) == 2 {
-		at, err := strconv.ParseInt(fields[1], 10, 64)
-		return Message{Owner: fields[0], Looks: true, At: at}, err == nil && scripts.Moment(at) == nil
+	if len(fields) == 1 {
+		return Message{Owner: message, Looks: true}, strings.Contains(message, ":")
 	}
 	if len(fields) != 4 {
 		return m, false

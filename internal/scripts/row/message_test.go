@@ -12,6 +12,7 @@ import (
 
 func TestAMessageIsReadAsItWasWritten(t *testing.T) {
 	for text, want := range map[string]row.Message{
+		a:                              {Owner: a, Looks: true},
 		a + " 1795000000000 0 0":       {Owner: a, At: 1795000000000},
 		a + " 1795000000000 17 39":     {Owner: a, At: 1795000000000, Token: 17, Shut: 39 * time.Millisecond},
 		a + " 1 9223372036854775807 0": {Owner: a, At: 1, Token: 9223372036854775807}, // beyond what a float64 has room for
@@ -25,7 +26,7 @@ func TestAMessageIsReadAsItWasWritten(t *testing.T) {
 // The channel may be published on by anybody who is allowed to.
 func TestWhatNobodyOfThisLibraryHasSentIsNoMessage(t *testing.T) {
 	good := strings.Fields(a + " 1795000000000 17 39")
-	for _, text := range []string{"", "0", " ", strings.Repeat(" ", 4), a} {
+	for _, text := range []string{"", "0", " ", strings.Repeat(" ", 4), a + " 1795000000000"} {
 		_, ok := row.Read(text)
 		require.False(t, ok, "%q", text)
 	}

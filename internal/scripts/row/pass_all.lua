@@ -45,7 +45,7 @@ for i = 1, n do
       keys[1 + k] = KEYS[rows + k]
     end
     if each == 3 then
-      args[5], args[6], args[7], args[8], args[9] = '', '0', ARGV[more + 2], ARGV[more + 3], '0'
+      args[5], args[6] = ARGV[more + 2], ARGV[more + 3]
     end
     passed[i] = pass(keys, args)
   end

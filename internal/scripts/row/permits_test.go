@@ -2,6 +2,7 @@ package row_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +36,6 @@ type hall struct {
 	all    *redis.PubSub
 	ears   []*redis.PubSub
 	seq    int64
-	places int64 // given so far
 }
 
 func inHall(t *testing.T, fn func(h *hall)) {
@@ -77,9 +77,9 @@ func (h *hall) call() lane.Call {
 	return lane.Call{Key: "redlatch_lanes:{s}:x", Lane: h.seq, Seq: 1}
 }
 
-func (h *hall) waits(client *redis.Client, id string, place, n int64) lane.Granted {
+func (h *hall) waits(client *redis.Client, id string, n int64) lane.Granted {
 	h.Helper()
-	candidate := row.Candidate{ID: id, Place: place, Patience: patience}
+	candidate := row.Candidate{ID: id, Patience: patience}
 	got, err := statetest.Send(h.Context(), client, semaphore.Wait(permits, n, 0, toQueue, candidate, h.call()))
 	require.NoError(h, err)
 	return got
@@ -89,8 +89,8 @@ func (h *hall) waits(client *redis.Client, id string, place, n int64) lane.Grant
 func (h *hall) refused(wants int64, ids ...string) {
 	h.Helper()
 	for _, id := range ids {
-		h.places++
-		require.False(h, h.waits(h.client, id, h.places, wants).Served)
+		require.False(h, h.waits(h.client, id, wants).Served)
+		time.Sleep(2 * time.Millisecond) // places are whole milliseconds
 	}
 }
 
@@ -100,13 +100,17 @@ func (h *hall) release(n int64) {
 	require.NoError(h, err)
 }
 
-// row is who stands there, with what each wants.
+// row is who stands there, with what each wants; those that were told first.
 func (h *hall) row() (standing []string) {
 	h.Helper()
 	all, err := h.client.ZRangeWithScores(h.Context(), queue, 0, -1).Result()
 	require.NoError(h, err)
 	for _, z := range all {
-		standing = append(standing, fmt.Sprint(z.Member, " ", int64(z.Score)%1024))
+		one := fmt.Sprint(z.Member, " ", int64(math.Abs(z.Score))%1024)
+		if z.Score < 0 {
+			one += " told"
+		}
+		standing = append(standing, one)
 	}
 	return standing
 }
@@ -131,8 +135,6 @@ func TestTheKeysOfASemaphoreAreThoseOfTheLibrary(t *testing.T) {
 	for _, message := range []string{"4", "0", "", "-1", "10"} {
 		require.False(t, row.ForOthers(message), message)
 	}
-	require.EqualValues(t, 7, row.Place("7"))
-	require.Zero(t, row.Place("seven")+row.Place("-7"))
 }
 
 func TestARaiseTellsTheFirstForWhomItIsEnough(t *testing.T) {
@@ -141,18 +143,8 @@ func TestARaiseTellsTheFirstForWhomItIsEnough(t *testing.T) {
 		h.refused(5, a)
 		h.refused(1, b, c)
 		h.release(1)
-		require.Equal(t, []string{v + " 2"}, h.heard(), "with its place, and nobody else is told")
-		require.Equal(t, []string{a + " 5", c + " 1"}, h.row(), "who was told has left")
-	})
-}
-
-func TestAProcessThatIsGoneIsNotTold(t *testing.T) {
-	inHall(t, func(h *hall) {
-		h.there(w)
-		h.refused(1, a, b, c)
-		h.release(1)
-		require.Equal(t, []string{w + " 3"}, h.heard(), "nobody would hear what the first two are told")
-		require.Empty(t, h.row())
+		require.Equal(t, []string{v + " " + b}, h.heard(), "nobody else is told")
+		require.Equal(t, []string{b + " 1 told", a + " 5", c + " 1"}, h.row())
 	})
 }
 
@@ -175,40 +167,24 @@ func TestARaiseThatNobodyWasToldOfIsForEverybody(t *testing.T) {
 	})
 }
 
-func TestOthersWhoListenHearOfARaiseToo(t *testing.T) {
-	inHall(t, func(h *hall) {
-		h.there(u, v)
-		h.listens(public) // one of Redisson's, or of an earlier version
-		h.refused(1, a, b)
-		h.release(1)
-		require.Equal(t, []string{u + " 1", public + " 01"}, h.heard())
-		require.NoError(t, h.ears[2].Close())
-		redistest.Eventually(t, "it has gone", func() bool {
-			return h.client.PubSubNumSub(t.Context(), public).Val()[public] == 2
-		})
-		h.release(1)
-		require.Equal(t, []string{v + " 2"}, h.heard())
-	})
-}
-
 func TestWhoWasToldInVainKeepsItsPlace(t *testing.T) {
 	inHall(t, func(h *hall) {
 		h.there(u, v)
 		h.refused(1, a, b)
 		h.release(1)
-		require.Equal(t, []string{u + " 1"}, h.heard())
+		require.Equal(t, []string{u + " " + a}, h.heard())
 		require.NoError(t, h.client.Set(t.Context(), permits, 0, 0).Err()) // somebody else was faster
-		require.False(t, h.waits(h.client, a, 1, 1).Served)
+		require.False(t, h.waits(h.client, a, 1).Served)
 		require.Equal(t, []string{a + " 1", b + " 1"}, h.row())
-		require.False(t, h.waits(h.client, a, 0, 3).Served, "a poll")
+		require.False(t, h.waits(h.client, a, 3).Served, "a poll")
 		require.Equal(t, []string{a + " 3", b + " 1"}, h.row(), "with what it wants now")
 		h.release(2)
-		require.Equal(t, []string{v + " 2"}, h.heard())
-		require.True(t, h.waits(h.client, b, 2, 1).Served)
+		require.Equal(t, []string{v + " " + b}, h.heard())
+		require.True(t, h.waits(h.client, b, 1).Served)
 		require.Equal(t, []string{a + " 3"}, h.row(), "it was served")
-		require.False(t, h.waits(h.client, b, 0, 2).Served)
+		require.False(t, h.waits(h.client, b, 2).Served)
 		require.Equal(t, []string{a + " 3", b + " 2"}, h.row(), "another of its process waits, behind the others")
-		require.True(t, h.waits(h.client, a, 0, 1).Served)
+		require.True(t, h.waits(h.client, a, 1).Served)
 		require.Equal(t, []string{b + " 2"}, h.row())
 	})
 }
@@ -218,12 +194,12 @@ func TestAnAcquisitionThatLeavesPermitsTellsTheNext(t *testing.T) {
 		h.there(u, v, w)
 		h.refused(1, a, b, c)
 		h.release(3)
-		require.Equal(t, []string{u + " 1"}, h.heard())
-		require.True(t, h.waits(h.client, a, 1, 1).Served)
-		require.Equal(t, []string{v + " 2"}, h.heard(), "two are left")
-		require.False(t, h.waits(h.client, b, 2, 3).Served)
-		require.Equal(t, []string{w + " 3"}, h.heard(), "it wants more than that by now")
-		require.True(t, h.waits(h.client, c, 3, 2).Served)
+		require.Equal(t, []string{u + " " + a}, h.heard())
+		require.True(t, h.waits(h.client, a, 1).Served)
+		require.Equal(t, []string{v + " " + b}, h.heard(), "two are left")
+		require.False(t, h.waits(h.client, b, 3).Served)
+		require.Equal(t, []string{w + " " + c}, h.heard(), "it wants more than that by now")
+		require.True(t, h.waits(h.client, c, 2).Served)
 		require.Empty(t, h.heard(), "none are left")
 	})
 }
@@ -235,52 +211,19 @@ func TestLargeRequestsThatAreToldInVainDoNotTellEachOther(t *testing.T) {
 		h.refused(1200, a, b)
 		h.refused(1, c)
 		h.release(1100)
-		require.Equal(t, []string{u + " 1"}, h.heard())
-		require.False(t, h.waits(h.client, a, 1, 1200).Served)
-		require.Equal(t, []string{v + " 2"}, h.heard())
-		require.False(t, h.waits(h.client, b, 2, 1200).Served)
-		require.Equal(t, []string{w + " 3"}, h.heard())
-		require.False(t, h.waits(h.client, c, 3, 1101).Served)
+		require.Equal(t, []string{u + " " + a}, h.heard())
+		require.False(t, h.waits(h.client, a, 1200).Served)
+		require.Equal(t, []string{v + " " + b}, h.heard())
+		require.False(t, h.waits(h.client, b, 1200).Served)
+		require.Equal(t, []string{w + " " + c}, h.heard())
+		require.False(t, h.waits(h.client, c, 1101).Served)
 		require.Empty(t, h.heard())
-		require.False(t, h.waits(h.client, a, 0, 1200).Served, "a poll")
-		require.Equal(t, []string{v + " 2"}, h.heard(), "their message may have been lost")
-		require.False(t, h.waits(h.client, b, 2, 1200).Served)
-		require.Equal(t, []string{w + " 3"}, h.heard())
-		require.False(t, h.waits(h.client, c, 3, 1101).Served)
+		require.False(t, h.waits(h.client, a, 1200).Served, "a poll")
+		require.Equal(t, []string{v + " " + b}, h.heard(), "their message may have been lost")
+		require.False(t, h.waits(h.client, b, 1200).Served)
+		require.Equal(t, []string{w + " " + c}, h.heard())
+		require.False(t, h.waits(h.client, c, 1101).Served)
 		require.Empty(t, h.heard())
-	})
-}
-
-func TestWhoLeavesTheRowPassesOnWhatItWasTold(t *testing.T) {
-	inHall(t, func(h *hall) {
-		leave := func(id string) bool {
-			was, err := statetest.Send(t.Context(), h.client, row.Leave(permits, toQueue, id))
-			require.NoError(t, err)
-			return was
-		}
-		h.there(u, v, w)
-		h.refused(1, a, b, c)
-		require.True(t, leave(b))
-		h.release(1)
-		require.Equal(t, []string{u + " 1"}, h.heard())
-		require.False(t, leave(a))
-		require.Equal(t, []string{w + " 3"}, h.heard())
-		require.False(t, leave(c))
-		require.Empty(t, h.heard(), "nobody is left")
-	})
-}
-
-func TestTheRowLastsForAsLongAsItsProcessesAreKnownToBeThere(t *testing.T) {
-	inHall(t, func(h *hall) {
-		h.refused(1, a)
-		ttl := h.client.PTTL(t.Context(), queue).Val()
-		require.InDelta(t, patience, ttl, float64(30*time.Second))
-		require.NoError(t, h.client.PExpire(t.Context(), queue, patience/2).Err())
-		h.refused(1, b)
-		require.Greater(t, h.client.PTTL(t.Context(), queue).Val(), patience/2)
-		require.NoError(t, h.client.PExpire(t.Context(), queue, 2*patience).Err())
-		h.refused(1, c)
-		require.Greater(t, h.client.PTTL(t.Context(), queue).Val(), patience, "another process has more patience")
 	})
 }
 
@@ -303,11 +246,11 @@ func TestWhatAUserMayNotDoForTheRowCostsNobodyThePermits(t *testing.T) {
 		h.refused(1, a)
 		user := h.srv.User(t, limits...)
 		if !slices.Contains(limits, "-pexpire") { // the lanes need that
-			require.False(t, h.waits(user, b, 0, 1).Served, "%v", limits)
+			require.False(t, h.waits(user, b, 1).Served, "%v", limits)
 			_, err := statetest.Send(t.Context(), user, semaphore.Release(permits, 1, toQueue, h.call()))
 			require.NoError(t, err, "%v", limits)
 			require.NotEmpty(t, h.heard(), "%v", limits)
-			require.True(t, h.waits(user, a, 0, 1).Served, "%v", limits)
+			require.True(t, h.waits(user, a, 1).Served, "%v", limits)
 		}
 		require.NoError(t, user.Close())
 	}
@@ -329,8 +272,8 @@ func TestPermitsAreKeptOnlyWhereNobodyElseWaits(t *testing.T) {
 	}{
 		"alone":                  {func(h *hall) { h.refused(1, mine, second) }, row.Kept, []string{mine + " 1", second + " 1"}},
 		"nobody waits":           {func(*hall) {}, row.Kept, nil},
-		"a process waits":        {func(h *hall) { h.refused(3, mine); h.refused(2, a) }, 0, []string{mine + " 3"}},
-		"a process wants more":   {func(h *hall) { h.refused(3, mine); h.refused(7, a) }, 0, []string{a + " 7"}},
+		"a process waits":        {func(h *hall) { h.refused(3, mine); h.refused(2, a) }, 0, []string{a + " 2 told", mine + " 3"}},
+		"a process wants more":   {func(h *hall) { h.refused(3, mine); h.refused(7, a) }, 0, []string{mine + " 3 told", a + " 7"}},
 		"a process is gone":      {func(h *hall) { h.refused(1, mine, b) }, row.Kept, []string{mine + " 1"}},
 		"an outsider listens":    {func(h *hall) { h.listens(public) }, row.Outsiders, nil},
 		"one listens and I wait": {func(h *hall) { h.refused(9, mine); h.listens(public) }, row.Outsiders, []string{mine + " 9"}},

@@ -17,6 +17,7 @@ package row
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -31,28 +32,32 @@ const NoToken = "local function issue()\n  return '0'\nend\nlocal own = issue"
 // Take is the prelude by which an owner holds a lock that is free.
 var Take = scripts.Prelude(folder, "take.lua")
 
+var (
+	lone  = scripts.Prelude(folder, "lone.lua")
+	queue = scripts.Prelude(folder, "row.lua")
+	give  = scripts.Prelude(folder, "give.lua")
+)
+
 // Scripts are those of one kind of lock.
 type Scripts struct {
-	enlist, pass, hand *scripts.Script
-	tokens             bool
+	enlist, pass, close, hand *scripts.Script
+	tokens                    bool
 }
 
 // Load makes the scripts with preludes that define how tokens are issued, and which one an owner that holds
-// has. Those in release come first in a release, even of a lone holder; if there are any, its last argument
-// is theirs, [Turn.Token].
+// has. Those in release come first in a release, even of a lone holder, and define the last token that was given;
+// if there are any, its last argument is theirs, [Turn.Token].
 func Load(release []string, token ...string) Scripts {
-	tokens := len(release) > 0
-	where := at(1)
-	if tokens {
-		where = at(2)
+	s := Scripts{hand: scripts.Load(folder, "row/handover", token...), tokens: len(release) > 0}
+	where := at(2)
+	if !s.tokens {
+		where, release = at(1), []string{"local given"}
 	}
-	hand := scripts.Load(folder, "row/handover", token...)
-	preludes := append(token, scripts.Prelude(folder, "row.lua"))
-	alone := append(release, where, scripts.Prelude(folder, "lone.lua"))
-	return Scripts{
-		scripts.Load(folder, "row/enlist", append([]string{where, Take}, preludes...)...),
-		scripts.Load(folder, "row/pass", append(alone, preludes...)...), hand, tokens,
-	}
+	token = append(token, queue)
+	release = slices.Concat(release, []string{where, lone}, token, []string{give})
+	s.enlist = scripts.Load(folder, "row/enlist", append([]string{where, Take}, token...)...)
+	s.pass, s.close = scripts.Load(folder, "row/pass", release...), scripts.Load(folder, "row/close", release...)
+	return s
 }
 
 // at is the prelude that says where the row is among the keys: behind so many of the lock.
@@ -86,13 +91,9 @@ type Answer struct {
 // turn comes its process is told to ask.
 func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row []string, patience time.Duration,
 	looks bool) scripts.Command[Answer] {
-	args := [4]any{owner, scripts.Milliseconds(lease), scripts.Milliseconds(patience), 1}
-	n := 3
-	if looks {
-		n = 4
-	}
+	args := [3]any{owner, scripts.Milliseconds(lease), signed(patience, looks)}
 	var all [most]string
-	return scripts.Array(s.enlist, join(&all, keys, row[:min(len(row), 3)]), args[:n],
+	return scripts.Array(s.enlist, join(&all, keys, row[:min(len(row), 3)]), args[:],
 		func(reply scripts.Reply) (s Answer, err error) {
 			e := reply.Elements()
 			outcome := e.Count(0, 2)
@@ -104,6 +105,14 @@ func (s Scripts) Enlist(keys []string, owner string, lease time.Duration, row []
 			s.At, s.Open = e.Moment(), outcome == 2
 			return s, e.End()
 		}).Needs(len(keys))
+}
+
+// signed is a time in milliseconds, negative if it is of the other kind.
+func signed(d time.Duration, other bool) int64 {
+	if other {
+		return -scripts.Milliseconds(d)
+	}
+	return scripts.Milliseconds(d)
 }
 
 const most = 6 // keys: of a lock, its token, and the row
@@ -145,7 +154,7 @@ type Turn struct {
 
 	// The rest may be left out.
 	Shut      time.Duration // for which it has gone round, without its being free for longer than a moment
-	Candidate string        // the owner that enters the queue at its end
+	Candidate string        // at the end of a streak: the owner that enters the queue at its end
 	Patience  time.Duration // for how long its process is known to be there
 	Looks     bool          // that owner cannot be passed the lock
 	Open      time.Duration // if outsiders listen, leave the lock free for them, for so long or eight times as long
@@ -164,7 +173,7 @@ type Release struct {
 	Open   bool  // it is free for outsiders only, for Turn.Open
 	Longer bool  // for eight times as long
 	Told   bool  // it is free, and only one process knows, unless outsiders wait
-	At     int64 // since when an owner from the queue has it, by the server's clock in milliseconds
+	At     int64 // with Passed, at the end of a streak: since when, by the server's clock in milliseconds
 
 	Kept scripts.Attempt // with Held: it is not free, for Turn.Next has it
 }
@@ -174,27 +183,16 @@ type Release struct {
 // needs no memory, so a full server accepts it. Without a row it is a release whose message is for everybody;
 // such a one does without the token too if the owner has none of its own.
 func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn) scripts.Command[Release] {
-	args := [15]any{owner, wake.Publish, wake.Channel, scripts.Milliseconds(turn.Lease)} // appending would allocate
-	n, needs := 4, 1
-	if turn.Candidate != "" || turn.Shut != 0 || turn.Open != 0 || turn.Next != "" {
-		args[4], args[5], args[6] = turn.Candidate, scripts.Milliseconds(turn.Patience), turn.Shut.Milliseconds()
-		args[7], args[8] = scripts.Milliseconds(turn.Open), 0
-		if turn.Looks {
-			args[8] = 1
-		}
-		n = 9
+	args := [12]any{owner, wake.Publish, wake.Channel, scripts.Milliseconds(turn.Lease)} // appending would allocate
+	n, needs, closes := 4, 1, turn.Candidate != "" || turn.Next != ""
+	if closes || turn.Shut != 0 || turn.Open != 0 {
+		args[4], args[5] = turn.Shut.Milliseconds(), signed(turn.Open, turn.Whoever)
+		n = 6
 	}
-	if turn.Next != "" || turn.Whoever {
-		args[9] = 0
-		if turn.Whoever {
-			args[9] = 1
-		}
-		n = 10
-	}
-	if turn.Next != "" {
-		args[10], args[11] = turn.Next, scripts.Milliseconds(turn.NextLease)
-		args[12], args[13] = turn.Block, turn.Token+turn.Block
-		n = 14
+	if closes {
+		args[6], args[7] = turn.Candidate, signed(turn.Patience, turn.Looks)
+		args[8], args[9], args[10] = turn.Next, scripts.Milliseconds(turn.NextLease), turn.Block
+		n = 11
 	}
 	if s.tokens {
 		args[n] = turn.Token
@@ -205,37 +203,40 @@ func (s Scripts) Pass(keys []string, owner string, wake scripts.Wake, turn Turn)
 	}
 	var all [most]string
 	keys = join(&all, keys, used(turn.Row, turn.Open != 0))
-	if turn.Next == "" {
-		return scripts.IntegerOf(turn.Known, s.pass, keys, args[:n], readRelease).Needs(needs)
+	if !closes {
+		return scripts.IntegerOf(turn.Known, s.pass, keys, args[:n], Released).Needs(needs)
 	}
 	tokens, block := s.tokens, turn.Block // captured as they are, s and turn would be allocated in each call
-	return scripts.Array(s.pass, keys, args[:n], func(reply scripts.Reply) (r Release, err error) {
+	return scripts.Array(s.close, keys, args[:n], func(reply scripts.Reply) (r Release, err error) {
 		e := reply.Elements()
-		outcome, last, issued := e.Number(), e.Number(), e.Number()
-		switch err := e.End(); {
-		case err != nil:
+		outcome, at, last, issued := e.Number(), e.Moment(), e.Number(), e.Number()
+		if err = e.End(); err != nil {
 			return r, err
-		case outcome != kept:
-			return readRelease(scripts.Reply{Int: outcome})
-		case !tokens:
-			return Release{Freed: true, Kept: scripts.Attempt{Held: true}}, nil
 		}
-		r.Freed = true
-		r.Kept, err = scripts.Block(last, issued, block)
+		if r, err = Released(scripts.Reply{Int: outcome}); r.Passed {
+			r.At = at
+		}
+		if tokens && r.Kept.Held {
+			r.Kept, err = scripts.Block(last, issued, block)
+		}
 		return r, err
 	}).Needs(needs)
 }
 
-// kept is the outcome that Turn.Next holds.
-const kept = 5
+// What a release answers first, whatever the kind of the lock; 0 when the owner held nothing.
+const (
+	free = iota + 1
+	open
+	openLonger
+	told
+	passed
+	kept
+)
 
-func readRelease(reply scripts.Reply) (Release, error) {
-	switch {
-	case reply.Int < 0:
-		return Release{}, fmt.Errorf("answered %d where 0 to 4 or a time was expected", reply.Int)
-	case reply.Int <= 4:
-		longer := reply.Int == 4
-		return Release{Freed: reply.Int >= 1, Open: reply.Int == 2 || longer, Longer: longer, Told: reply.Int == 3}, nil
-	}
-	return Release{Freed: true, Passed: true, At: reply.Int}, scripts.Moment(reply.Int)
+// Released reads what a release answers first.
+func Released(reply scripts.Reply) (Release, error) {
+	outcome, err := scripts.Count(reply.Int, 0, kept)
+	longer := outcome == openLonger
+	return Release{Freed: outcome >= free, Open: outcome == open || longer, Longer: longer, Told: outcome == told,
+		Passed: outcome == passed, Kept: scripts.Attempt{Held: outcome == kept}}, err
 }

@@ -36,22 +36,22 @@ end
 
 -- sit has an owner sit down at the end of the row. Who sits already keeps its place; only if that is in the future, for the
 -- clock was set back, it sits down anew, or it would be behind all who come until then. It is known to be there for patience
--- milliseconds from now on; with looks, as one that cannot be passed the lock. It answers the time in milliseconds, 0 when
+-- milliseconds from now on, negative for one that cannot be passed the lock. It answers the time in milliseconds, 0 when
 -- there is no row.
-local function sit(owner, patience, looks)
+local function sit(owner, patience)
   local now = row and clock()
   if not now or refused(redis.pcall('zadd', row, 'LT', now, owner)) then
     return 0
   end
   local ms = tonumber(string.sub(now, 1, -4))
-  local till = string.format(looks and '-%.0f' or '%.0f', ms + patience)
-  if refused(redis.pcall('zadd', alive, till, owner)) then
+  local till = patience < 0 and patience - ms or patience + ms
+  if refused(redis.pcall('zadd', alive, string.format('%.0f', till), owner)) then
     rise(owner) -- or the row would last for ever
     return 0
   end
   for _, key in ipairs({row, alive}) do
     local lasts = redis.pcall('pttl', key)
-    if refused(lasts) or lasts < tonumber(patience) and refused(redis.pcall('pexpire', key, patience)) then
+    if refused(lasts) or lasts < math.abs(patience) and refused(redis.pcall('pexpire', key, math.abs(patience))) then
       rise(owner)
       return 0
     end

@@ -9,14 +9,14 @@
 -- ARGV[6]    field of the write holds of a fresh owner, which is to hold if no other process waits; empty: none
 -- ARGV[7]    the latter's lease in milliseconds
 --
--- Answers 1; or 5 when the owner of ARGV[6] holds, by this execution or by an earlier one of the same command; or nothing when there
+-- Answers 1; or 6 when the owner of ARGV[6] holds, by this execution or by an earlier one of the same command; or nothing when there
 -- is more to do, or a process in the queue. held is then 1 if the holder holds the lock, else 0.
 --
 -- Who waits in another process stands in the queue, or listens to the wake channel and is not known.
 
 local next = ARGV[6]
 if next ~= '' and redis.call('hexists', KEYS[1], next) == 1 then
-  return 5
+  return 6
 end
 local held = redis.call('hexists', KEYS[1], ARGV[1])
 local queue = KEYS[tonumber(ARGV[#ARGV])]
@@ -43,7 +43,7 @@ if held == 1 and redis.call('hlen', KEYS[1]) == 2 then
       redis.call('del', unpack(KEYS, i, math.min(i + 99, last)))
     end
     if kept then
-      return 5
+      return 6
     end
     if ARGV[2] ~= '' then
       redis.call(ARGV[2], ARGV[3], ARGV[4])

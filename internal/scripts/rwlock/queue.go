@@ -118,18 +118,7 @@ func handOn(
 		args = append(args, 1)
 	}
 	all, args := n.queued(n.withMarkers(room[:0], field, most), args, wake, c)
-	return scripts.Integer(script, append(all, n.moving), args, released).Whole().Needs(3 + most).Finds(markersOf)
-}
-
-func released(reply scripts.Reply) (row.Release, error) {
-	switch reply.Int {
-	case 3:
-		return row.Release{Freed: true, Told: true}, nil
-	case 5:
-		return row.Release{Freed: true, Kept: scripts.Attempt{Held: true}}, nil
-	}
-	freed, err := scripts.Bool(reply)
-	return row.Release{Freed: freed}, err
+	return scripts.Integer(script, append(all, n.moving), args, row.Released).Whole().Needs(3 + most).Finds(markersOf)
 }
 
 func freed(r row.Release) bool { return r.Freed }

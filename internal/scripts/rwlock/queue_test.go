@@ -146,21 +146,6 @@ func TestOneThatWasToldInVainKeepsItsPlace(t *testing.T) {
 	})
 }
 
-// What a process leaves behind that died after it was told would stay for as long as others use the queue.
-func TestThoseThatWereToldLongAgoAreForgotten(t *testing.T) {
-	inHall(t, func(h *hall) {
-		h.there("w0", "w1", "w2")
-		now := h.client.Time(h.Context()).Val().UnixMilli()
-		told := func(who string, ago time.Duration) redis.Z {
-			return redis.Z{Member: who + ":1", Score: -float64((now-ago.Milliseconds())*1024 + 1023)}
-		}
-		require.NoError(h, h.client.ZAdd(h.Context(), queue, told("w7", 11*time.Minute), told("w8", 9*time.Minute)).Err())
-		require.True(h, h.asks(h.client, "w0"))
-		h.refused("w1")
-		require.Equal(h, []string{"w8*", "w1"}, h.standing())
-	})
-}
-
 func TestOthersThatListenHearOfEachRelease(t *testing.T) {
 	inHall(t, func(h *hall) {
 		h.there("w0", "w1", "r1", "r2")

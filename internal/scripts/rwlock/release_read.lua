@@ -11,7 +11,7 @@
 -- ARGV[8]    optional: there if readers that stay are to leave the lock to outsiders, should some wait
 -- ARGV[i]    the last five, for queue
 --
--- Answers 1, or 3 when other processes come before that of the candidate; or 5 when the owner of ARGV[6] holds (see leave); or 0 when the
+-- Answers 1, or 4 when other processes come before that of the candidate; or 6 when the owner of ARGV[6] holds (see leave); or 0 when the
 -- owner did not read, which has it leave the queue.
 --
 -- The lock lasts from now on as long as the longest promise among the readers who are alive; the dead are dropped. Where

@@ -10,7 +10,7 @@
 -- ARGV[7]    the latter's lease in milliseconds
 -- ARGV[i]    the last five, for queue
 --
--- Answers 1, or 3 when other processes come before that of the candidate; or 5 when the owner of ARGV[6] holds (see leave); or 0 when the
+-- Answers 1, or 4 when other processes come before that of the candidate; or 6 when the owner of ARGV[6] holds (see leave); or 0 when the
 -- owner did not write, which has it leave the queue.
 --
 -- A read hold of the writer whose promise is over is dropped: it must not turn the release into a downgrade. After a

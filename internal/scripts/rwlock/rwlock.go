@@ -40,11 +40,11 @@ var folder embed.FS
 
 var (
 	markers   = scripts.Prelude(folder, "markers.lua")
-	strangers = scripts.Prelude(folder, "strangers.lua")
+	strangers = row.Clock + "\n" + scripts.Prelude(folder, "strangers.lua")
 	ours      = scripts.Prelude(folder, "ours.lua")
 	readers   = scripts.Prelude(folder, "readers.lua")
 	keep      = scripts.Prelude(folder, "keep.lua")
-	queue     = scripts.Prelude(folder, "queue.lua")
+	queue     = row.Told + "\n" + scripts.Prelude(folder, "queue.lua")
 	outsiders = scripts.Prelude(folder, "outsiders.lua")
 	lone      = scripts.Prelude(folder, "lone.lua")
 	loneRead  = "local side = 'read'\n" + lone

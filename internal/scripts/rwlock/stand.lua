@@ -9,6 +9,6 @@ local answer = acquire()
 if row and answer == -3 then
   depart(ARGV[#ARGV - 4], ARGV[#ARGV - 6], ARGV[#ARGV - 5])
 elseif row and type(answer) == 'number' then
-  stand()
+  stand(row, ARGV[#ARGV - 4], ARGV[#ARGV - 2], ARGV[#ARGV - 3])
 end
 return answer

@@ -16,15 +16,6 @@ local grace = 30000
 -- All functions of the preludes are about these three.
 local lock, readers, record = KEYS[1], KEYS[2], KEYS[3]
 
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-
-local function whole(number)
-  return string.format('%.0f', number)
-end
-
 -- ending answers the moment at which the hash ends.
 local function ending()
   local ttl = redis.call('pttl', lock)

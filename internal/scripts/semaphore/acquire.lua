@@ -25,8 +25,8 @@ else
     return unable
   end
 end
-if stand then
-  stand(not served and wanted, made and 0 or left)
+if wait then
+  wait(not served and wanted, made and 0 or left)
 end
 if made and left > 0 then
   announce(publish, channel, line, string.format('%.0f', left), left)

@@ -14,7 +14,7 @@ import (
 // stand in.
 const (
 	unsized = "local size, made, publish, channel, line"
-	alone   = "local first, stand = 3"
+	alone   = "local first, wait = 3"
 )
 
 // A caller that is alone is served by acquire_alone, unless there is no semaphore or one with more permits

@@ -1,16 +1,4 @@
--- clock is what the scripts of groups share; it goes before them and runs nothing by itself.
---
--- Answers nothing. text writes a number as Redis does; Lua would use an exponent. clock is the server's time in
--- milliseconds.
-
-local function text(number)
-  return string.format('%.0f', number)
-end
-
-local function clock()
-  local time = redis.call('time')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
+-- values is what the scripts of groups share, a prelude behind clock. Answers of its functions are said at each.
 
 -- A value belongs to an owner as long as its field says so and the owner's deadline is to come.
 local function deadline(key, value, owner)
@@ -26,7 +14,7 @@ local BEYOND = 1000
 -- shortens it, for other values may need it.
 local function outlast(key, ttl, lease)
   if ttl == -2 or ttl >= 0 and ttl < lease + BEYOND then
-    local lasts = redis.pcall('pexpire', key, text(lease + BEYOND))
+    local lasts = redis.pcall('pexpire', key, whole(lease + BEYOND))
     if type(lasts) == 'table' then
       if ttl == -2 then -- the key is new, and must not stay without a TTL
         redis.call('del', key)
