@@ -29,7 +29,7 @@ func (k *seeker) Begin(beside int64, size *lane.Size) counter.Attempt {
 	if beside == 0 && size == k.size {
 		return k
 	}
-	return &seeker{k.counter, k.n, min(beside, script.MostBeside/k.n*k.n), size}
+	return &seeker{k.counter, k.n, min(beside, lane.MostBeside/k.n*k.n), size}
 }
 
 // Spare gives back permits that are one like the other.

@@ -246,7 +246,7 @@ var ops = func() map[any]string {
 		hash(plain.Acquire(s)): "acquire", hash(plain.Queue.Enqueue(s, nil, time.Second, false)): "acquire",
 		hash(plain.Queue.HandOff(s, row.Turn{})): "release", hash(plain.Queue.HandOff(s, row.Turn{Next: "next"})): "release",
 		hash(plain.Atomic(s, s)): "handover",
-		hash(plain.Recount(s)): "recount", hash(plain.Force(s)): "force", hash(plain.Status(s)): "query",
+		hash(plain.Recount(s)):   "recount", hash(plain.Force(s)): "force", hash(plain.Status(s)): "query",
 		hash(plain.Renew([]scripts.Renewal{{Key: name, Owner: "owner"}})): "renew",
 	}
 	return ops

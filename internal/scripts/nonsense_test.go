@@ -134,7 +134,7 @@ func decoders() []decoder {
 var preludes = strings.Fields(`fencedlock/admit fencedlock/issue fencedlock/issue_clocked fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
 	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value notice/gone multilock/values permitsemaphore/acquire_alone permitsemaphore/give_back_alone
 	permitsemaphore/permits permitsemaphore/swap_alone row/announce row/clock row/give row/lone row/told row/take row/others row/row row/wait rwlock/keep rwlock/outsiders rwlock/leave rwlock/lone rwlock/markers
-	rwlock/ours rwlock/queue rwlock/readers rwlock/strangers semaphore/raise semaphore/release_alone semaphore/size permitsemaphore/size permitsemaphore/make countdownlatch/count_down_alone
+	rwlock/ours rwlock/queue rwlock/readers rwlock/strangers semaphore/raise semaphore/acquire_alone semaphore/release_alone semaphore/size permitsemaphore/size permitsemaphore/make countdownlatch/count_down_alone
 	countdownlatch/rounds`)
 
 func TestTheDecoderOfEveryScriptIsGivenNonsense(t *testing.T) {
@@ -228,7 +228,8 @@ func TestNonsenseIsRefused(t *testing.T) {
 		"rlock/renew":             {list(int64(1)), list(int64(1), int64(2)), list(int64(1), nil), list(int64(1), int64(1), int64(1))},
 		"rlock/inspect":           {list(), list(nil), list(int64(-3)), list(int64(1), "o", "x"), list(int64(1), int64(1))},
 		"row/enlist":              {list(int64(3), int64(1), int64(1)), list(int64(0), int64(-7), int64(1)), list(int64(0), int64(1), int64(-1)), list(int64(0))},
-		"row/pass":                {int64(-1), int64(math.MaxInt64)},
+		"row/pass":                {int64(-1), int64(7), int64(math.MaxInt64)},
+		"row/close":               {list(int64(7), int64(0), "0", int64(0)), list(int64(5), int64(-1), "0", int64(0)), list(int64(1), int64(0), "0")},
 		"fencedlock/acquire":      {list(int64(2), int64(1)), list(int64(0), int64(-7)), list(int64(1), "x"), list(int64(1))},
 		"fairlock/acquire":        {list(int64(0), int64(1), int64(-2), int64(1), int64(1)), list(int64(0), int64(-7), int64(1), int64(1), int64(1)), list(int64(0), int64(1), int64(1), int64(1)), list(int64(0), int64(1), int64(1), int64(1), int64(1<<40)), list(int64(7), int64(1), int64(1), int64(1), int64(1))},
 		"rwlock/acquire_read":     {int64(-7)},
@@ -237,8 +238,8 @@ func TestNonsenseIsRefused(t *testing.T) {
 		"rwlock/inspect":          {list(int64(1), "f", "1", int64(-9)), list(int64(1), "f", "1")},
 		"multilock/acquire":       {int64(-7)},
 		"multilock/inspect":       {list("o", int64(-7), "1", "o", int64(7), "1"), list("o", int64(7), "1")},
-		"semaphore/acquire":       {int64(1002), int64(math.MaxInt64)},
-		"permitsemaphore/acquire": {int64(-2)},
+		"semaphore/acquire":       {int64(-1), int64(6), int64(1 + 8*1001), int64(math.MaxInt64)},
+		"permitsemaphore/acquire": {int64(-3), int64(7)},
 		"permitsemaphore/renew":   {list(int64(1)), list(int64(1), int64(7))},
 		"permitsemaphore/inspect": {list("1", "1", int64(-3)), list("1", "1", int64(1), "id"), list("1", "1")},
 		"countdownlatch/await":    {list("1", int64(1), int64(-1), list()), list("x", int64(1), int64(1), list()), list("1", int64(-3), int64(1), list()), list("1")},

@@ -41,7 +41,7 @@ var mutants = []mutant{
 		"  add(expired)\n", ""}}, []string{"conservation", "stall"}, unitTest{}},
 	{"a semaphore has a permit too many", []edit{{"internal/scripts/semaphore/acquire.lua",
 		"local served = available >= wanted", "local served = available + 1 >= wanted"}, {"internal/scripts/semaphore/acquire_alone.lua",
-		"if available < tonumber(ARGV[3]) then", "if available + 1 < tonumber(ARGV[3]) then"}}, []string{"permits"}, unitTest{}},
+		"tonumber(value or '0') >= tonumber(ARGV[3])", "tonumber(value or '0') + 1 >= tonumber(ARGV[3])"}}, []string{"permits"}, unitTest{}},
 	{"a permit moves although the program was told its id", []edit{{"permitsemaphore/move.go",
 		"case g.shown, g.seen", "case g.seen"}}, []string{"ids"}, unitTest{}},
 	{"a latch opens one too early", []edit{{"internal/scripts/countdownlatch/count_down.lua",

@@ -24,6 +24,7 @@ package lane
 
 import (
 	"embed"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -96,6 +97,33 @@ type Granted struct {
 	Short  Shortage      // why the caller was not served, where that is known
 	Have   int64         // how many permits there are, in the sense of Short
 	Total  int64         // of a semaphore with a Size, when the caller was served: how many there are if that is another number; else 0
+}
+
+// MostBeside is how many permits an acquisition may take beside those that it is for.
+const MostBeside = 1000
+
+// ReadGranted reads the answer to an acquisition: an outcome, and eight times a value. As an array of two it would
+// cost each caller that is alone two objects more.
+func ReadGranted(reply scripts.Reply) (g Granted, err error) {
+	g.Again = -1
+	outcome, value := reply.Int%8, reply.Int/8
+	switch {
+	case reply.Int == 0: // a permit may come back without a message, and it is not known when
+	case outcome == 1:
+		g.Served, g.More, g.Total = true, value%1024, value/1024
+		_, err = scripts.Count(g.More, 0, MostBeside)
+	case outcome == 2:
+		g.Short = Missing
+	case outcome == 3:
+		g.Short, g.Have = TooFewNow, value
+	case outcome == 4:
+		g.Short, g.Have = TooFewEver, value
+	case outcome == 5:
+		g.Again, err = scripts.Time(value)
+	default:
+		err = fmt.Errorf("answered %d where an outcome from 0 to 5 was expected", reply.Int)
+	}
+	return g, err
 }
 
 // A Size is what a semaphore is set up with that is not there when it is asked for permits. The zero Size

@@ -8,10 +8,10 @@
 -- ARGV[first + 1]  number of the ids
 -- ARGV[i]          the ids, to the end
 --
--- Answers -3 when the caller was served; else the milliseconds until the next deadline, -1 when no permit has
--- one, -4 when there is no semaphore, and -5 less the permits in all when the caller wants more than that. To
--- a caller that was served of a semaphore that has not as many permits in all as it is to have, -1048576 less
--- those in all. Publishes what is left if permits had expired or it was set up.
+-- Answers an outcome and eight times a value, as lane.ReadGranted says: 1 when the caller was served, with 1024 times the permits in all if
+-- these are not as many as there are to be; 2 when there is no semaphore; 4 when the caller wants more than the permits in all, with their
+-- number; 5 with the milliseconds until the next deadline, or 0 when no permit has one. Publishes what is left if permits had expired or it
+-- was set up.
 --
 -- The ids are the memory of what was done, so nothing is stored in the lane. A copy that comes after their release is
 -- refused as stale if the lane was fenced.
@@ -37,9 +37,9 @@ if served and not before then
   follow()
 end
 
-local answer = -1
+local answer = 0
 if served then
-  answer = all ~= size and -1048576 - math.max(all, 0) or -3
+  answer = 1 + (all ~= size and 8192 * math.max(all, 0) or 0)
 else
   local unable = replica()
   if unable then
@@ -48,11 +48,11 @@ else
   local next = tonumber(redis.call('zrange', KEYS[3], 0, 0, 'withscores')[2] or permanent)
   local total = (available or 0) + redis.call('zcard', KEYS[3])
   if not available then
-    answer = -4
+    answer = 2
   elseif wanted > total then
-    answer = -5 - math.max(total, 0)
+    answer = 4 + 8 * math.max(total, 0)
   elseif next ~= permanent then
-    answer = next - now
+    answer = 5 + 8 * (next - now)
   end
 end
 local news = made or expired > 0

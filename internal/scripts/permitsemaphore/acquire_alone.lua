@@ -26,6 +26,6 @@ if value and #value < 16 and lease >= 0 and string.find(value, '^[1-9]%d*$') the
     else
       redis.call('pexpire', KEYS[3], string.format('%.0f', math.max(ttl, 1)))
     end
-    return -3
+    return 1
   end
 end

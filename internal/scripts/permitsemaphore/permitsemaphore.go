@@ -82,27 +82,16 @@ func (n Names) laned(call lane.Call, wake scripts.Wake) []string {
 	return row.Keys(wake, n.Counter, call.Key, n.Taken)
 }
 
-// acquired is what acquire.lua answers when the permits are taken.
-const acquired = -3
-
-// missing is what it answers where there is no semaphore; from there on down it tells how many there are of
-// permits.
-const missing = -4
-
-// differs is what it answers, less the permits in all, where the permits are taken and there are not as many
-// in all as there are to be.
-const differs = -1 << 20
-
 // Acquire takes a permit for each id, all or none. A repetition finds the ids and leaves their deadlines
 // alone.
 func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake,
 	call lane.Call) scripts.Command[lane.Granted] {
 	if len(ids) == 1 { // the arguments stay on the stack, if their number is known
 		args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row, milliseconds(lease), 1, ids[0]}
-		return scripts.Integer(acquireOne, of.laned(call, wake), args, granted).Needs(3)
+		return scripts.Integer(acquireOne, of.laned(call, wake), args, lane.ReadGranted).Needs(3)
 	}
 	args := []any{call.Lane, call.Seq, wake.Publish, wake.Channel, wake.Row}
-	return scripts.Integer(acquire, of.laned(call, wake), wanted(args, ids, lease), granted).Needs(3)
+	return scripts.Integer(acquire, of.laned(call, wake), wanted(args, ids, lease), lane.ReadGranted).Needs(3)
 }
 
 // Wait is Acquire for a caller that waits in a process that has a candidate for the process queue. When the
@@ -111,27 +100,12 @@ func Acquire(of Names, ids []string, lease time.Duration, wake scripts.Wake,
 func Wait(of Names, ids []string, lease time.Duration, wake scripts.Wake, candidate row.Candidate,
 	call lane.Call) scripts.Command[lane.Granted] {
 	args := append([]any{call.Lane, call.Seq}, candidate.Args(wake)...)
-	return scripts.Integer(wait, of.laned(call, wake), wanted(args, ids, lease), granted).Needs(3)
+	return scripts.Integer(wait, of.laned(call, wake), wanted(args, ids, lease), lane.ReadGranted).Needs(3)
 }
 
 // wanted appends what a caller wants to arguments.
 func wanted(args []any, ids []string, lease time.Duration) []any {
 	return list(append(args, milliseconds(lease), len(ids)), ids)
-}
-
-func granted(reply scripts.Reply) (lane.Granted, error) {
-	switch {
-	case reply.Int == acquired:
-		return lane.Granted{Served: true, Again: -1}, nil
-	case reply.Int <= differs:
-		return lane.Granted{Served: true, Again: -1, Total: differs - reply.Int}, nil
-	case reply.Int == missing:
-		return lane.Granted{Again: -1, Short: lane.Missing}, nil
-	case reply.Int < missing:
-		return lane.Granted{Again: -1, Short: lane.TooFewEver, Have: missing - 1 - reply.Int}, nil
-	}
-	soon, err := scripts.Time(reply.Int)
-	return lane.Granted{Again: soon}, err
 }
 
 // GiveBackOne is GiveBack for one id whose lease is not over. If it is over when the command is executed, and

@@ -4,8 +4,7 @@
 -- ARGV[1-2]  lane, sequence number: one above that of the acquisition
 -- ARGV[3-6]  permits that the acquisition wanted; PUBLISH or SPUBLISH, wake channel, row
 --
--- Answers what the acquisition had answered, 1 and how many it had taken beside; or 0 if it had served
--- nobody: one that served no caller is not stored.
+-- Answers what the acquisition had answered to a caller that was served; or 0, for one that served none is not stored.
 
 if settled ~= sequence - 1 then
   return settle('0')
@@ -14,4 +13,4 @@ local served = answer
 if redis.call('exists', KEYS[1]) == 0 then
   return settle(served)
 end
-return raise(served, string.format('%.0f', ARGV[3] + served - 1))
+return raise(served, string.format('%.0f', ARGV[3] + (served - 1) / 8))

@@ -25,7 +25,8 @@ var folder embed.FS
 
 var (
 	raise   = scripts.Prelude(folder, "raise.lua")
-	acquire = scripts.Load(folder, "semaphore/acquire_alone", lane.Once, lane.Value)
+	swift   = scripts.Prelude(folder, "acquire_alone.lua")
+	acquire = scripts.Load(folder, "semaphore/acquire", lane.Once, lane.Value, swift, lane.Settle, row.Announce, unsized, alone)
 	wait    = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, unsized,
 		row.Wait)
 	release = scripts.Load(folder, "semaphore/release", lane.Once,
@@ -40,11 +41,8 @@ var (
 
 // Acquire has a caller get n permits, 1 or more, if so many are left.
 func Acquire(key string, n int64, call lane.Call) scripts.Command[lane.Granted] {
-	return scripts.Integer(acquire, []string{key, call.Key}, []any{call.Lane, call.Seq, n}, granted)
+	return scripts.Integer(acquire, []string{key, call.Key}, []any{call.Lane, call.Seq, n, 0}, lane.ReadGranted)
 }
-
-// MostBeside is how many permits an acquisition may take beside those that it is for.
-const MostBeside = 1000
 
 // Wait is Acquire for a caller that waits in a process that has a candidate for the process queue. When the
 // command has been executed the candidate stands there if the caller was refused, and does not if it was
@@ -53,20 +51,7 @@ const MostBeside = 1000
 func Wait(key string, n, beside int64, wake scripts.Wake, candidate row.Candidate,
 	call lane.Call) scripts.Command[lane.Granted] {
 	args := append(append([]any{call.Lane, call.Seq}, candidate.Args(wake)...), n, beside)
-	return scripts.Integer(wait, row.Keys(wake, key, call.Key), args, granted).Needs(2)
-}
-
-// granted decodes that a caller was served, or why it was not. Nothing tells when there will be permits
-// again.
-func granted(reply scripts.Reply) (lane.Granted, error) {
-	switch {
-	case reply.Int > 0:
-		beside, err := scripts.Count(reply.Int-1, 0, MostBeside)
-		return lane.Granted{Served: err == nil, More: int64(beside), Again: -1}, err
-	case reply.Int == -1:
-		return lane.Granted{Again: -1, Short: lane.Missing}, nil
-	}
-	return lane.Granted{Again: -1, Short: lane.TooFewNow, Have: -2 - reply.Int}, nil
+	return scripts.Integer(wait, row.Keys(wake, key, call.Key), args, lane.ReadGranted).Needs(2)
 }
 
 // CancelAcquire settles an Acquire of n whose outcome is unknown and which has the sequence number before the

@@ -78,8 +78,8 @@ func TestWaitTakesPermitsBesideForThoseBehind(t *testing.T) {
 	}
 	also := func(n int64) lane.Granted { return lane.Granted{Served: true, More: n, Again: -1} }
 	Table(t, []Row{
-		{Name: "As many as it may", Before: has("9"), Call: Answers(wait(2, 4), also(4)), After: did("3", 0, "1:5")},
-		{Name: "Or for as many as there are enough for", Before: State{key: {Value: "5", TTL: ttl}}, Call: Answers(wait(2, 4), also(2)), After: did("1", ttl, "1:3")},
+		{Name: "As many as it may", Before: has("9"), Call: Answers(wait(2, 4), also(4)), After: did("3", 0, "1:33")},
+		{Name: "Or for as many as there are enough for", Before: State{key: {Value: "5", TTL: ttl}}, Call: Answers(wait(2, 4), also(2)), After: did("1", ttl, "1:17")},
 		{Name: "None where there are only its own", Before: has("2"), Call: Answers(wait(2, 4), served()), After: did("0", 0, "1:1")},
 		{Name: "None where it is refused", Before: has("1"), Call: Answers(wait(2, 4), none(1))},
 	})
@@ -91,7 +91,7 @@ func TestCancelAcquire(t *testing.T) {
 	Table(t, []Row{
 		{Name: "What was taken is given back and announced, and the key keeps its TTL",
 			Before: did("2", ttl, "4:1"), Call: Answers(cancel, 1), After: did("5", ttl, "5:1"), Messages: said("5")},
-		{Name: "With what was taken beside", Before: did("2", 0, "4:4"), Call: Answers(cancel, 4), After: did("8", 0, "5:4"), Messages: said("8")},
+		{Name: "With what was taken beside", Before: did("2", 0, "4:25"), Call: Answers(cancel, 25), After: did("8", 0, "5:25"), Messages: said("8")},
 		{Name: "Nobody is told of a total that is not above 0",
 			Before: did("-3", 0, "4:1"), Call: Answers(cancel, 1), After: did("0", 0, "5:1")},
 		{Name: "What was not taken is not given back, and cannot be taken later",

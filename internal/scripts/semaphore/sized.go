@@ -23,7 +23,7 @@ const (
 var (
 	size      = scripts.Prelude(folder, "size.lua")
 	sizedOnly = "if value and tonumber(value) <= tonumber(ARGV[#ARGV - 1]) then\n" +
-		scripts.Prelude(folder, "acquire_alone.lua") + "\nend"
+		swift + "\nend"
 	thereOnly = "if redis.call('exists', KEYS[1]) == 1 then\n" + scripts.Prelude(folder, "release_alone.lua") + "\nend"
 	there     = "if redis.call('exists', KEYS[1]) == 0 then\n  return replica() or 0\nend"
 	thereYet  = "if redis.call('exists', KEYS[1]) == 0 then\n  return settle('0')\nend"
@@ -50,16 +50,7 @@ func AcquireSized(key string, n, beside int64, size lane.Size, wake scripts.Wake
 		script, args = waitSized, append(args, candidate.Args(wake)...)
 	}
 	args = sized(append(args, n, beside), size, wake)
-	return scripts.Integer(script, row.Keys(wake, key, call.Key), args,
-		func(reply scripts.Reply) (lane.Granted, error) {
-			const more = 4096
-			if reply.Int < more {
-				return granted(reply)
-			}
-			got, err := granted(scripts.Reply{Int: reply.Int % more})
-			got.Total = reply.Int / more
-			return got, err
-		}).Needs(2)
+	return scripts.Integer(script, row.Keys(wake, key, call.Key), args, lane.ReadGranted).Needs(2)
 }
 
 // AddSized is Add for a semaphore that it sets up before if it is not there.
